@@ -1,0 +1,61 @@
+# How a namdb target is built: flags, sanitizers, compiler cache, and the two functions that every
+# folder's CMakeLists.txt uses. Nothing here depends on the machine that builds (no -march=native).
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+
+set(NAMDB_SANITIZE "" CACHE STRING "Sanitizers to build with, as -fsanitize= takes them")
+
+find_program(NAMDB_CCACHE ccache)
+if(NAMDB_CCACHE)
+  set(CMAKE_C_COMPILER_LAUNCHER ${NAMDB_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${NAMDB_CCACHE})
+endif()
+
+add_library(namdb_options INTERFACE)
+target_include_directories(namdb_options INTERFACE ${CMAKE_SOURCE_DIR})
+target_compile_options(namdb_options INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Werror)
+target_compile_options(namdb_options INTERFACE $<$<CONFIG:Release>:-g1> -fno-omit-frame-pointer)
+# cmpxchg16b is not needed; AVX2 dispatch is left to the libraries that do it at run time.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ 12 reports false positives of these in inlined standard-library code.
+  target_compile_options(namdb_options INTERFACE -fcoroutines -Wno-maybe-uninitialized -Wno-array-bounds
+    -Wno-stringop-overflow -Wno-stringop-overread -Wno-restrict -Wno-free-nonheap-object)
+endif()
+if(NAMDB_SANITIZE)
+  target_compile_options(namdb_options INTERFACE -fsanitize=${NAMDB_SANITIZE} -fno-sanitize-recover=all -g -O1)
+  target_link_options(namdb_options INTERFACE -fsanitize=${NAMDB_SANITIZE})
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  target_link_options(namdb_options INTERFACE -fuse-ld=lld)
+endif()
+
+# namdb_library(NAME SOURCES a.cc ... PUBLIC libs PRIVATE libs)
+# PUBLIC holds only what the library's own headers include.
+function(namdb_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  if(ARG_SOURCES)
+    add_library(${name} STATIC ${ARG_SOURCES})
+    target_link_libraries(${name} PUBLIC ${ARG_PUBLIC} PRIVATE namdb_options ${ARG_PRIVATE})
+  else()
+    add_library(${name} INTERFACE)
+    target_link_libraries(${name} INTERFACE ${ARG_PUBLIC})
+  endif()
+endfunction()
+
+# namdb_executable(NAME SOURCES main.cc ... LIBRARIES libs)
+function(namdb_executable name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE namdb_options ${ARG_LIBRARIES})
+endfunction()
+
+# namdb_test(NAME SOURCES x_test.cc ... LIBRARIES libs LABELS labels)
+# One Catch2 program per folder, registered with ctest under its name. The label `threaded` selects
+# what the thread sanitizer runs.
+function(namdb_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE namdb_options namdb_catch_main ${ARG_LIBRARIES})
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "${ARG_LABELS}")
+endfunction()

@@ -1,0 +1,65 @@
+#include "common/fabric/local_pool.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "common/base/check.h"
+
+namespace namdb::fabric {
+namespace {
+
+constexpr std::size_t kSmallest_bytes = 64;
+constexpr std::size_t kChunk_bytes = 4U << 20;
+
+std::size_t class_of(std::size_t length_bytes) {
+  const std::size_t rounded = std::bit_ceil(std::max(length_bytes, kSmallest_bytes));
+  return static_cast<std::size_t>(std::countr_zero(rounded) - std::countr_zero(kSmallest_bytes));
+}
+
+}  // namespace
+
+LocalPool::LocalPool(RegisterChunk register_chunk) : register_chunk_(std::move(register_chunk)) {}
+
+LocalPool::~LocalPool() {
+  for (const Chunk& chunk : chunks_) ::munmap(chunk.base, chunk.length_bytes);
+}
+
+void LocalPool::add_chunk(std::size_t length_bytes) {
+  void* base = ::mmap(nullptr, length_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  NAMDB_CHECK(base != MAP_FAILED);
+  ::madvise(base, length_bytes, MADV_HUGEPAGE);
+  next_ = static_cast<std::byte*>(base);
+  end_ = next_ + length_bytes;
+  chunks_.push_back({next_, length_bytes});
+  if (register_chunk_) register_chunk_(next_, length_bytes);
+}
+
+std::byte* LocalPool::allocate(std::size_t length_bytes) {
+  const std::size_t size_class = class_of(length_bytes);
+  NAMDB_CHECK(size_class < kClasses);
+  const std::size_t block_bytes = kSmallest_bytes << size_class;
+  used_bytes_ += block_bytes;
+  if (FreeBuffer* head = free_[size_class]; head != nullptr) {
+    free_[size_class] = head->next;
+    return reinterpret_cast<std::byte*>(head);
+  }
+  if (static_cast<std::size_t>(end_ - next_) < block_bytes) add_chunk(kChunk_bytes);
+  return std::exchange(next_, next_ + block_bytes);
+}
+
+void LocalPool::free(std::byte* buffer, std::size_t length_bytes) {
+  const std::size_t size_class = class_of(length_bytes);
+  used_bytes_ -= kSmallest_bytes << size_class;
+  auto* node = reinterpret_cast<FreeBuffer*>(buffer);
+  node->next = std::exchange(free_[size_class], node);
+}
+
+bool LocalPool::contains(const std::byte* buffer, std::size_t length_bytes) const {
+  return std::any_of(chunks_.begin(), chunks_.end(), [&](const Chunk& chunk) {
+    return buffer >= chunk.base && buffer + length_bytes <= chunk.base + chunk.length_bytes;
+  });
+}
+
+}  // namespace namdb::fabric

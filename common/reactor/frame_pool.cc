@@ -1,0 +1,66 @@
+#include "common/reactor/frame_pool.h"
+
+#include <array>
+#include <new>
+#include <utility>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define NAMDB_ADDRESS_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define NAMDB_ADDRESS_SANITIZER
+#endif
+#endif
+
+namespace namdb::reactor {
+namespace {
+
+constexpr std::size_t kClass_bytes = 128;
+constexpr std::size_t kClasses = 64;  // frames up to 8 KiB are pooled
+
+struct FreeFrame {
+  FreeFrame* next;
+};
+
+struct Pool {
+  std::array<FreeFrame*, kClasses> free{};
+  ~Pool() {
+    for (FreeFrame*& head : free) {
+      while (head != nullptr) ::operator delete(std::exchange(head, head->next));
+    }
+  }
+};
+
+Pool& pool() {
+  thread_local Pool instance;
+  return instance;
+}
+
+}  // namespace
+
+void* allocate_frame(std::size_t bytes) {
+#ifdef NAMDB_ADDRESS_SANITIZER
+  return ::operator new(bytes);  // so that the address sanitizer sees a use after free
+#else
+  const std::size_t size_class = (bytes + kClass_bytes - 1) / kClass_bytes;
+  if (size_class >= kClasses) return ::operator new(bytes);
+  FreeFrame*& head = pool().free[size_class];
+  if (head == nullptr) return ::operator new(size_class * kClass_bytes);
+  return std::exchange(head, head->next);
+#endif
+}
+
+void free_frame(void* frame, std::size_t bytes) noexcept {
+#ifdef NAMDB_ADDRESS_SANITIZER
+  (void)bytes;
+  ::operator delete(frame);
+#else
+  const std::size_t size_class = (bytes + kClass_bytes - 1) / kClass_bytes;
+  if (size_class >= kClasses) return ::operator delete(frame);
+  auto* node = static_cast<FreeFrame*>(frame);
+  FreeFrame*& head = pool().free[size_class];
+  node->next = std::exchange(head, node);
+#endif
+}
+
+}  // namespace namdb::reactor
