@@ -13,7 +13,7 @@ endif()
 
 add_library(namdb_options INTERFACE)
 target_include_directories(namdb_options INTERFACE ${CMAKE_SOURCE_DIR})
-target_compile_options(namdb_options INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Werror)
+target_compile_options(namdb_options INTERFACE -Wall -Wextra -Wno-missing-field-initializers -Wshadow -Wnon-virtual-dtor -Werror)
 target_compile_options(namdb_options INTERFACE $<$<CONFIG:Release>:-g1> -fno-omit-frame-pointer)
 # cmpxchg16b is not needed; AVX2 dispatch is left to the libraries that do it at run time.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

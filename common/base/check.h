@@ -8,8 +8,8 @@ namespace namdb {
 
 }  // namespace namdb
 
-#define NAMDB_CHECK(condition)                                   \
-  do {                                                           \
-    if (!(condition)) [[unlikely]]                               \
-      ::namdb::check_failed(__FILE__, __LINE__, #condition);     \
+#define NAMDB_CHECK(condition)                               \
+  do {                                                       \
+    if (!(condition)) [[unlikely]]                           \
+      ::namdb::check_failed(__FILE__, __LINE__, #condition); \
   } while (false)

@@ -29,12 +29,13 @@ void OperationCounters::count(std::span<const Operation> operations) {
 namespace {
 
 constexpr std::array kFields = {
-    &OperationCounters::reads,      &OperationCounters::writes,      &OperationCounters::compare_and_swaps,
-    &OperationCounters::fetch_adds, &OperationCounters::read_bytes,  &OperationCounters::write_bytes,
-    &OperationCounters::calls,      &OperationCounters::call_bytes,  &OperationCounters::batches,
+    &OperationCounters::reads,       &OperationCounters::writes,     &OperationCounters::compare_and_swaps,
+    &OperationCounters::fetch_adds,  &OperationCounters::read_bytes, &OperationCounters::write_bytes,
+    &OperationCounters::calls,       &OperationCounters::call_bytes, &OperationCounters::batches,
     &OperationCounters::round_trips, &OperationCounters::rereads};
 
-static_assert(sizeof(OperationCounters) == kFields.size() * sizeof(std::uint64_t), "a field is missing in kFields");
+static_assert(sizeof(OperationCounters) == kFields.size() * sizeof(std::uint64_t),
+              "a field is missing in kFields");
 
 }  // namespace
 

@@ -18,9 +18,9 @@ struct OperationCounters {
   std::uint64_t read_bytes = 0;
   std::uint64_t write_bytes = 0;
   std::uint64_t calls = 0;
-  std::uint64_t call_bytes = 0;  // requests only; replies are counted as they arrive
-  std::uint64_t batches = 0;     // doorbells asked for
-  std::uint64_t round_trips = 0; // counted by the waiter
+  std::uint64_t call_bytes = 0;   // requests only; replies are counted as they arrive
+  std::uint64_t batches = 0;      // doorbells asked for
+  std::uint64_t round_trips = 0;  // counted by the waiter
   // Repetitions that contention or a torn read caused; contained in the figures above.
   std::uint64_t rereads = 0;
 

@@ -52,12 +52,12 @@ enum class OperationKind : std::uint8_t { read, write, compare_and_swap, fetch_a
 // One one-sided operation. Offsets and lengths are multiples of 8; an atomic has length 8.
 struct Operation {
   OperationKind kind;
-  bool fence;                  // wait for all earlier READs and atomics of this channel
-  std::uint32_t length_bytes;  // READ and WRITE: multiple of 8, at least 8, at most kMaxOperation_bytes
-  std::uint64_t remote_offset; // within the server's region
-  std::byte* local;            // registered. READ: destination; WRITE: source; atomics: receives the old value
-  std::uint64_t operand;       // CAS: new value; FETCH-ADD: addend
-  std::uint64_t expected;      // CAS only
+  bool fence;                   // wait for all earlier READs and atomics of this channel
+  std::uint32_t length_bytes;   // READ and WRITE: multiple of 8, at least 8, at most kMaxOperation_bytes
+  std::uint64_t remote_offset;  // within the server's region
+  std::byte* local;        // registered. READ: destination; WRITE: source; atomics: receives the old value
+  std::uint64_t operand;   // CAS: new value; FETCH-ADD: addend
+  std::uint64_t expected;  // CAS only
 };
 
 inline constexpr std::uint32_t kMaxOperation_bytes = 1U << 20;
@@ -118,9 +118,10 @@ class Batch : public Completion {
     operations_.push_back(
         {OperationKind::write, fence, length_bytes, offset, const_cast<std::byte*>(local), 0, 0});
   }
-  // The word that was there before is stored at `old_value` (8 bytes, registered): swapped if it is `expected`.
-  void compare_and_swap(std::uint64_t offset, std::uint64_t expected, std::uint64_t desired, std::byte* old_value,
-                        bool fence = false) {
+  // The word that was there before is stored at `old_value` (8 bytes, registered): swapped if it is
+  // `expected`.
+  void compare_and_swap(std::uint64_t offset, std::uint64_t expected, std::uint64_t desired,
+                        std::byte* old_value, bool fence = false) {
     operations_.push_back({OperationKind::compare_and_swap, fence, 8, offset, old_value, desired, expected});
   }
   void fetch_add(std::uint64_t offset, std::uint64_t addend, std::byte* old_value, bool fence = false) {

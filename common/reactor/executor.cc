@@ -59,7 +59,8 @@ bool Executor::run_turn() {
 
 void Event::wake(Waiter& waiter) {
   waiter.notified = true;
-  if (waiter.deadline_ns != ~std::uint64_t{0} && !executor_.cancel_timer(waiter.timer)) return;  // already due
+  if (waiter.deadline_ns != ~std::uint64_t{0} && !executor_.cancel_timer(waiter.timer))
+    return;  // already due
   executor_.schedule(waiter.handle);
 }
 

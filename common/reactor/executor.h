@@ -77,7 +77,9 @@ class Executor : public Clock {
   bool run_turn();
   bool has_ready() const { return !ready_.empty(); }
   // Deadline of the earliest timer, or ~0 when there is none.
-  std::uint64_t next_deadline_ns() const { return timers_.empty() ? ~std::uint64_t{0} : timers_.begin()->first.first; }
+  std::uint64_t next_deadline_ns() const {
+    return timers_.empty() ? ~std::uint64_t{0} : timers_.begin()->first.first;
+  }
 
  private:
   Random random_;

@@ -1,0 +1,70 @@
+// Buckets of a table's hash index: cluster chaining (DrTM §6.2), self-certifying.
+//
+// A table has an array of main buckets, split in equal ranges over the memory servers, and indirect buckets
+// that hang off them. A bucket is 192 bytes:
+//   0    lock word (stamp.h), in main buckets: one lock for the whole chain; serialises insert, reclaim and
+//        growth. Lookups take no lock. Not under the checksum.
+//   8    generation (high 32 bits), table id (low 32 bits)
+//   16   offset of the next bucket of the chain on the same server, 0 = last
+//   24   ten entries of two words: key hash (0 = free); incarnation (high 16 bits), record offset (48 bits)
+//   184  checksum over 8..184, seeded with the bucket's address
+// Only the holder of the chain's lock WRITEs bytes 8..192. A record lies on the server of its bucket.
+// An entry is a hint: the record's body has the key and the whole incarnation, and they decide.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "common/layout/global_address.h"
+
+namespace namdb::layout {
+
+inline constexpr std::uint32_t kBucketEntries = 10;
+inline constexpr std::uint32_t kBucket_bytes = 192;
+inline constexpr std::uint32_t kBucketBody_offset = 8;
+inline constexpr std::uint32_t kBucketBody_bytes = kBucket_bytes - kBucketBody_offset;
+
+struct BucketEntry {
+  std::uint64_t key_hash = 0;
+  std::uint64_t location = 0;
+
+  bool free() const { return key_hash == 0; }
+  std::uint64_t offset() const { return location & GlobalAddress::kOffsetMask; }
+  std::uint16_t incarnation() const { return static_cast<std::uint16_t>(location >> 48); }
+  static BucketEntry make(std::uint64_t key_hash, std::uint64_t offset, std::uint32_t incarnation) {
+    return {key_hash, (std::uint64_t{static_cast<std::uint16_t>(incarnation)} << 48) | offset};
+  }
+  friend bool operator==(const BucketEntry&, const BucketEntry&) = default;
+};
+
+struct Bucket {
+  std::uint64_t lock_word;
+  std::uint32_t table;
+  std::uint32_t generation;
+  std::uint64_t next_offset;
+  std::array<BucketEntry, kBucketEntries> entries;
+  std::uint64_t checksum;
+
+  // True if the bytes are one image of the bucket at `address`.
+  bool certified(GlobalAddress address) const;
+  // Sets the checksum.
+  void seal(GlobalAddress address);
+};
+
+static_assert(sizeof(Bucket) == kBucket_bytes);
+static_assert(offsetof(Bucket, table) == kBucketBody_offset);
+static_assert(offsetof(Bucket, next_offset) == 16);
+static_assert(offsetof(Bucket, entries) == 24);
+static_assert(offsetof(Bucket, checksum) == 184);
+
+// Never 0.
+std::uint64_t hash_key(std::uint32_t table, std::span<const std::byte> key);
+
+// Which main bucket a hash falls into, of `bucket_count`.
+inline std::uint64_t bucket_index(std::uint64_t key_hash, std::uint64_t bucket_count) {
+  return static_cast<std::uint64_t>((static_cast<unsigned __int128>(key_hash) * bucket_count) >> 64);
+}
+
+}  // namespace namdb::layout

@@ -1,0 +1,23 @@
+// The bytes of the calls on or beside the transaction path. All fields are little-endian 64-bit words.
+//
+// MOVE_VERSIONS (method 16), a hint from a compute server that records' rings fill up:
+//   request  table id, then record offsets, one word each, at most kMaxMoveVersions
+//   reply    empty, when the mover has looked at all of them
+//   The memory server copies the unmoved ring slots of each record to the overflow region and sets their
+//   moved bits. Offsets are outside input: what is no record of the table is skipped.
+// SNAPSHOT (method 17), server 0: a double-collected copy of the timestamp vector, taken by the handler in its
+//   own memory after the call arrived.
+//   request  empty
+//   reply    catalog version, length n, n words (the bytes of the vector itself, timestamp_vector.h);
+//            snapshot_unstable when no two collections in a bounded number agree
+#pragma once
+
+#include <cstdint>
+
+namespace namdb::layout {
+
+inline constexpr std::uint16_t kMoveVersionsMethod = 16;
+inline constexpr std::uint16_t kSnapshotMethod = 17;
+inline constexpr std::uint32_t kMaxMoveVersions = 512;
+
+}  // namespace namdb::layout

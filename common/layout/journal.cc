@@ -1,0 +1,144 @@
+#include "common/layout/journal.h"
+
+#include <cstring>
+
+#include "common/base/check.h"
+#include "common/base/checksum.h"
+#include "common/layout/record.h"
+
+namespace namdb::layout {
+namespace {
+
+// kind 8 bits | ring slot or number of writes 24 bits | body bytes 32 bits
+std::uint64_t item_word(JournalItem::Kind kind, std::uint32_t number, std::uint32_t length_bytes) {
+  return (std::uint64_t{static_cast<std::uint8_t>(kind)} << 56) | (std::uint64_t{number & 0xffffff} << 32) |
+         length_bytes;
+}
+
+// Takes words and byte runs off a span; stays put and fails when too little is left.
+class Cursor {
+ public:
+  explicit Cursor(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  bool word(std::uint64_t& value) {
+    if (bytes_.size() < 8) return false;
+    value = load_word(bytes_.data());
+    bytes_ = bytes_.subspan(8);
+    return true;
+  }
+  bool run(std::uint64_t length_bytes, std::span<const std::byte>& out) {
+    if (length_bytes % 8 != 0 || length_bytes > bytes_.size()) return false;
+    out = bytes_.first(length_bytes);
+    bytes_ = bytes_.subspan(length_bytes);
+    return true;
+  }
+  bool empty() const { return bytes_.empty(); }
+
+ private:
+  std::span<const std::byte> bytes_;
+};
+
+bool read_item(Cursor& cursor, JournalItem& item) {
+  std::uint64_t head = 0;
+  std::uint64_t lock = 0;
+  if (!cursor.word(head) || !cursor.word(lock)) return false;
+  item.lock = GlobalAddress(lock);
+  const auto number = static_cast<std::uint32_t>(head >> 32) & 0xffffff;
+  switch (static_cast<JournalItem::Kind>(head >> 56)) {
+    case JournalItem::Kind::update: {
+      std::uint64_t displaced = 0;
+      item.kind = JournalItem::Kind::update;
+      item.ring_slot = number;
+      if (!cursor.word(displaced)) return false;
+      item.displaced = HeaderWord(displaced);
+      return number < kMaxRingSlots && cursor.run(head & 0xffffffff, item.new_body);
+    }
+    case JournalItem::Kind::chain:
+      item.kind = JournalItem::Kind::chain;
+      for (std::uint32_t i = 0; i < number; ++i) {
+        std::uint64_t length = 0;
+        std::uint64_t address = 0;
+        JournalWrite write;
+        if (!cursor.word(length) || !cursor.word(address) || !cursor.run(length, write.bytes)) return false;
+        write.address = GlobalAddress(address);
+        item.writes.push_back(write);
+      }
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+JournalWriter::JournalWriter(std::span<std::byte> buffer, Stamp stamp) : buffer_(buffer) {
+  word(0);  // magic and length, known at the end
+  word(HeaderWord(stamp).value());
+  word(0);  // number of items
+}
+
+void JournalWriter::word(std::uint64_t value) {
+  NAMDB_CHECK(used_ + 8 <= buffer_.size());
+  store_word(buffer_.data() + used_, value);
+  used_ += 8;
+}
+
+void JournalWriter::bytes(std::span<const std::byte> source) {
+  NAMDB_CHECK(source.size() % 8 == 0 && used_ + source.size() <= buffer_.size());
+  std::memcpy(buffer_.data() + used_, source.data(), source.size());
+  used_ += source.size();
+}
+
+void JournalWriter::update(GlobalAddress record, std::uint32_t ring_slot, HeaderWord displaced,
+                           std::span<const std::byte> new_body) {
+  ++items_;
+  word(item_word(JournalItem::Kind::update, ring_slot, static_cast<std::uint32_t>(new_body.size())));
+  word(record.value);
+  word(displaced.value());
+  bytes(new_body);
+}
+
+void JournalWriter::chain(GlobalAddress lock, std::uint32_t writes) {
+  ++items_;
+  word(item_word(JournalItem::Kind::chain, writes, 0));
+  word(lock.value);
+}
+
+void JournalWriter::chain_write(GlobalAddress address, std::span<const std::byte> source) {
+  word(source.size());
+  word(address.value);
+  bytes(source);
+}
+
+std::uint32_t JournalWriter::finish(GlobalAddress entry) {
+  NAMDB_CHECK(used_ + 8 <= buffer_.size());
+  store_word(buffer_.data(), (std::uint64_t{kJournalMagic} << 32) | static_cast<std::uint32_t>(used_ + 8));
+  store_word(buffer_.data() + 16, items_);
+  word(checksum64(buffer_.first(used_), entry.value));
+  return static_cast<std::uint32_t>(used_);
+}
+
+std::optional<JournalEntry> read_journal_entry(std::span<const std::byte> bytes, GlobalAddress address) {
+  if (bytes.size() < JournalWriter::kFrame_bytes) return std::nullopt;
+  const std::uint64_t first = load_word(bytes.data());
+  const std::uint64_t length = first & 0xffffffff;
+  if (first >> 32 != kJournalMagic || length < JournalWriter::kFrame_bytes || length % 8 != 0 ||
+      length > bytes.size()) {
+    return std::nullopt;
+  }
+  const auto covered = bytes.first(length - 8);
+  if (checksum64(covered, address.value) != load_word(bytes.data() + covered.size())) return std::nullopt;
+
+  JournalEntry entry;
+  entry.stamp = HeaderWord(load_word(bytes.data() + 8)).stamp();
+  const std::uint64_t items = load_word(bytes.data() + 16);
+  Cursor cursor(covered.subspan(24));
+  for (std::uint64_t i = 0; i < items; ++i) {
+    JournalItem item;
+    if (!read_item(cursor, item)) return std::nullopt;
+    entry.items.push_back(std::move(item));
+  }
+  if (!cursor.empty()) return std::nullopt;
+  return entry;
+}
+
+}  // namespace namdb::layout

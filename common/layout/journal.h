@@ -1,0 +1,91 @@
+// Journal entries: what repair needs to finish or to undo a commit whose owner died (NAM-DB §6.2).
+//
+// Each leased slot has a journal ring in a memory server's region, written by its owner only. An entry starts
+// at a multiple of 64 bytes, never wraps, and is self-certifying: repair finds entries by looking at every
+// such place. An entry whose counter is at most the slot's word in the timestamp vector is done and may be
+// overwritten; the owner overwrites no other. A complete entry means: all locks of this commit were held,
+// and nothing may abort it any more. Without one, nothing was installed.
+//
+//   0   magic (high 32 bits), length of the entry in bytes (low 32)
+//   8   the commit's stamp word
+//   16  number of items (low 32)
+//   24  items, each a multiple of 8 bytes
+//   ..  checksum over all before it, seeded with the entry's address
+//
+// An item is guarded by one lock word, which the commit holds as ⟨slot, counter, locked⟩; repair applies it
+// only while the word has exactly that value.
+//   update  {kind, ring slot, body bytes | record address | displaced stamp word | new body}
+//           install: displaced body -> ring slot, ring word; new body; header word.
+//   chain   {kind, number of writes | lock word address} then writes {length | address | bytes}
+//           install: the WRITEs in order (new records, then buckets), then the lock word.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/layout/global_address.h"
+#include "common/layout/stamp.h"
+
+namespace namdb::layout {
+
+inline constexpr std::uint32_t kJournalMagic = 0x4a4e4c31;  // "JNL1"
+inline constexpr std::uint64_t kJournalAlign_bytes = 64;
+inline constexpr std::uint64_t kDefaultJournal_bytes = 4U << 20;
+
+struct JournalWrite {
+  GlobalAddress address;
+  std::span<const std::byte> bytes;  // multiple of 8
+};
+
+struct JournalItem {
+  enum class Kind : std::uint8_t { update = 1, chain = 2 };
+  Kind kind = Kind::update;
+  GlobalAddress lock;                   // update: the record; chain: the main bucket
+  std::uint32_t ring_slot = 0;          // update
+  HeaderWord displaced;                 // update: the displaced version's stamp word
+  std::span<const std::byte> new_body;  // update
+  std::vector<JournalWrite> writes;     // chain
+};
+
+struct JournalEntry {
+  Stamp stamp;
+  std::vector<JournalItem> items;
+};
+
+// Appends one entry to a registered buffer. Usage: construct, add items in commit order, finish.
+class JournalWriter {
+ public:
+  // `buffer` has room for the whole entry; see the *_bytes functions.
+  JournalWriter(std::span<std::byte> buffer, Stamp stamp);
+  void update(GlobalAddress record, std::uint32_t ring_slot, HeaderWord displaced,
+              std::span<const std::byte> new_body);
+  void chain(GlobalAddress lock, std::uint32_t writes);
+  // One of the writes that chain() announced.
+  void chain_write(GlobalAddress address, std::span<const std::byte> bytes);
+  // Seals for the place where the entry will be WRITTEN; returns the entry's length, a multiple of 8.
+  std::uint32_t finish(GlobalAddress entry);
+
+  static constexpr std::uint32_t kFrame_bytes = 32;
+  static std::uint32_t update_bytes(std::size_t body_bytes) {
+    return static_cast<std::uint32_t>(24 + body_bytes);
+  }
+  static constexpr std::uint32_t kChain_bytes = 16;
+  static std::uint32_t chain_write_bytes(std::size_t bytes) { return static_cast<std::uint32_t>(16 + bytes); }
+
+ private:
+  void word(std::uint64_t value);
+  void bytes(std::span<const std::byte> source);
+  std::span<std::byte> buffer_;
+  std::size_t used_ = 0;
+  std::uint32_t items_ = 0;
+};
+
+// The entry at the start of `bytes`, if a complete one stands there; its spans point into `bytes`. Never
+// reads outside `bytes`, whatever they hold.
+std::optional<JournalEntry> read_journal_entry(std::span<const std::byte> bytes, GlobalAddress entry);
+
+}  // namespace namdb::layout

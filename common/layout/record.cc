@@ -1,0 +1,44 @@
+#include "common/layout/record.h"
+
+#include "common/base/check.h"
+#include "common/base/checksum.h"
+
+namespace namdb::layout {
+
+BodyHeader decode_body_header(const std::byte* body) {
+  const HeaderWord stamp_word(load_word(body));
+  const std::uint64_t meta = load_word(body + 16);
+  return BodyHeader{.stamp = stamp_word.stamp(),
+                    .deleted = stamp_word.deleted(),
+                    .displaced = HeaderWord(load_word(body + 8)),
+                    .table = static_cast<std::uint32_t>(meta >> 32),
+                    .incarnation = static_cast<std::uint32_t>(meta >> 8) & kIncarnation_mask,
+                    .ring_slot = static_cast<std::uint32_t>(meta & 0xff)};
+}
+
+bool certify_body(std::span<const std::byte> body, GlobalAddress record) {
+  const std::size_t covered = body.size() - 8;
+  return load_word(body.data() + covered) == checksum64(body.first(covered), record.value);
+}
+
+void seal_body(std::span<std::byte> body, GlobalAddress record, const BodyHeader& header) {
+  NAMDB_CHECK(body.size() >= kBodyOverhead_bytes && body.size() % 8 == 0);
+  store_word(body.data(), header.header_word().value());
+  store_word(body.data() + 8, header.displaced.value());
+  store_word(body.data() + 16, (std::uint64_t{header.table} << 32) |
+                                   (std::uint64_t{header.incarnation & kIncarnation_mask} << 8) |
+                                   (header.ring_slot & 0xff));
+  const std::size_t covered = body.size() - 8;
+  store_word(body.data() + covered, checksum64(body.first(covered), record.value));
+}
+
+void frame_new_record(std::span<std::byte> record, const RecordLayout& layout) {
+  NAMDB_CHECK(record.size() == layout.locked_bytes());
+  store_word(record.data(), load_word(record.data() + 8));
+  store_word(record.data() + layout.overflow_head_offset(), 0);
+  for (std::uint32_t i = 0; i < layout.ring_slots; ++i) {
+    store_word(record.data() + layout.ring_header_offset(i), HeaderWord(Stamp{}).with_moved().value());
+  }
+}
+
+}  // namespace namdb::layout

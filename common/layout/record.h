@@ -1,0 +1,112 @@
+// A record in the region: header word, current body, and the ring of displaced versions (NAM-DB §5.1).
+//
+//   0                      header word: the lock; unlocked it equals the stamp word of the current body
+//   8                      current body
+//   8 + body_bytes         overflow head: offset of the newest overflow entry, 0 = none; only the memory
+//                          server writes it
+//   16 + body_bytes        ring headers, one word a ring slot
+//   ... + 8 * ring_slots   ring payloads, one body each
+//
+// A body is self-certifying: a checksum, seeded with the record's address and never covering the header
+// word, over
+//   0   stamp word: slot, counter, deleted (a tombstone)
+//   8   displaced word: the stamp word of the version that this one displaced; 0 = birth marker
+//   16  table id (32 bits), incarnation (24 bits), ring slot of the displaced version (8 bits)
+//   24  payload: the row (row.h), a multiple of 8 bytes
+//   ..  checksum
+// The certified body's stamp decides visibility; the header word only says who holds the record. A READ that
+// covers header word and body gets words of different times: read_body() tells whether the body certifies.
+//
+// Ring words: a displaced version's stamp word; `moved` once the memory server has copied the payload to the
+// overflow region. A writer takes a ring slot only while moved is set; the memory server sets moved only
+// while it is not: the word never has two writers. The next slot to take is the one after the current
+// body's. A fresh ring is all moved with no stamp.
+//
+// Who writes what: the holder of the header word writes ring payload, ring word, body, header word, in this
+// order, on one channel. A crash leaves a prefix of these WRITEs, which repair completes from the journal.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "common/layout/global_address.h"
+#include "common/layout/stamp.h"
+
+namespace namdb::layout {
+
+inline constexpr std::uint32_t kBodyPrefix_bytes = 24;
+inline constexpr std::uint32_t kBodyOverhead_bytes = kBodyPrefix_bytes + 8;
+inline constexpr std::uint32_t kMaxPayload_bytes = 32 * 1024;
+inline constexpr std::uint32_t kMaxRingSlots = 64;
+inline constexpr std::uint32_t kIncarnation_mask = (1U << 24) - 1;
+
+// Where the parts of a record lie; decided by the table's payload length and ring size.
+struct RecordLayout {
+  std::uint32_t payload_bytes = 0;  // multiple of 8
+  std::uint32_t ring_slots = 0;     // 1 .. kMaxRingSlots
+
+  std::uint32_t body_bytes() const { return kBodyOverhead_bytes + payload_bytes; }
+  // Header word and current body: what a lookup READs.
+  std::uint32_t current_bytes() const { return 8 + body_bytes(); }
+  std::uint32_t overflow_head_offset() const { return current_bytes(); }
+  std::uint32_t ring_header_offset(std::uint32_t ring_slot) const {
+    return current_bytes() + 8 + 8 * ring_slot;
+  }
+  // Header word through the last ring header: what a writer READs behind its lock, and an insert WRITEs.
+  std::uint32_t locked_bytes() const { return current_bytes() + 8 + 8 * ring_slots; }
+  std::uint32_t ring_payload_offset(std::uint32_t ring_slot) const {
+    return locked_bytes() + ring_slot * body_bytes();
+  }
+  // The whole record, rounded so that records start on cache lines.
+  std::uint32_t record_bytes() const { return (locked_bytes() + ring_slots * body_bytes() + 63) & ~63U; }
+};
+
+// The fields of a body that are not the row.
+struct BodyHeader {
+  Stamp stamp;
+  bool deleted = false;
+  HeaderWord displaced;  // value 0: this version is the record's first
+  std::uint32_t table = 0;
+  std::uint32_t incarnation = 0;  // 24 bits
+  std::uint32_t ring_slot = 0;    // where the displaced version was put
+
+  bool birth() const { return displaced.value() == 0; }
+  // The unlocked header word that goes with this body.
+  HeaderWord header_word() const { return HeaderWord(stamp, deleted); }
+};
+
+// Reads the header fields without looking at the checksum.
+BodyHeader decode_body_header(const std::byte* body);
+// True if the checksum fits the bytes and the record's address: the body is one version, whole.
+bool certify_body(std::span<const std::byte> body, GlobalAddress record);
+// Writes prefix and checksum around the payload that already stands at body + kBodyPrefix_bytes.
+void seal_body(std::span<std::byte> body, GlobalAddress record, const BodyHeader& header);
+
+inline std::span<const std::byte> body_payload(std::span<const std::byte> body) {
+  return body.subspan(kBodyPrefix_bytes, body.size() - kBodyOverhead_bytes);
+}
+inline std::span<std::byte> body_payload(std::span<std::byte> body) {
+  return body.subspan(kBodyPrefix_bytes, body.size() - kBodyOverhead_bytes);
+}
+
+// Fills header word .. ring headers of a new record (locked_bytes() long) whose sealed body already stands
+// at offset 8: unlocked header, no overflow, a fresh ring.
+void frame_new_record(std::span<std::byte> record, const RecordLayout& layout);
+
+// An old version that the version mover copied out of a ring. Written by the memory server only, READ by
+// anyone; `next` leads to older entries of the same record.
+inline constexpr std::uint32_t kOverflowNext_offset = 0;   // offset of the next older entry, 0 = none
+inline constexpr std::uint32_t kOverflowStamp_offset = 8;  // the body's stamp word
+inline constexpr std::uint32_t kOverflowBody_offset = 16;  // the displaced body, unchanged
+
+inline std::uint64_t load_word(const std::byte* bytes) {
+  std::uint64_t word;
+  __builtin_memcpy(&word, bytes, 8);
+  return word;
+}
+inline void store_word(std::byte* bytes, std::uint64_t word) {
+  __builtin_memcpy(bytes, &word, 8);
+}
+
+}  // namespace namdb::layout

@@ -1,0 +1,34 @@
+// The first page of a memory server's region: what a compute server needs to know before it reads anything
+// else. Written once by the memory server before it accepts its first peer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace namdb::layout {
+
+inline constexpr std::uint64_t kRegionMagic = 0x4745524244'4d414eULL;  // "NAMDBREG"-like, little-endian
+inline constexpr std::uint32_t kRegionFormatVersion = 1;
+inline constexpr std::uint64_t kRegionMap_bytes = 4096;
+
+struct RegionMap {
+  std::uint64_t magic;
+  std::uint32_t format_version;
+  std::uint32_t server_id;
+  std::uint64_t epoch;  // random, never 0; another one means that the server restarted empty
+  std::uint64_t region_bytes;
+  std::uint64_t extent_bytes;
+  std::uint64_t vector_offset;    // TimestampVector (timestamp_vector.h); on server 0, else 0
+  std::uint64_t vector_capacity;  // words
+  std::uint64_t first_extent_offset;
+  std::uint64_t checksum;
+
+  bool certified() const;
+  void seal();
+};
+
+static_assert(sizeof(RegionMap) == 72);
+static_assert(offsetof(RegionMap, epoch) == 16);
+static_assert(offsetof(RegionMap, checksum) == 64);
+
+}  // namespace namdb::layout

@@ -1,0 +1,110 @@
+#include "common/layout/row.h"
+
+#include <limits>
+
+namespace namdb::layout {
+namespace {
+
+constexpr std::int64_t power_of_ten(unsigned exponent) {
+  std::int64_t value = 1;
+  while (exponent-- > 0) value *= 10;
+  return value;
+}
+
+bool fits(const Column& column, std::int64_t value) {
+  const auto within = [value](std::int64_t low, std::int64_t high) { return value >= low && value <= high; };
+  switch (column.type) {
+    case ColumnType::integer:
+      return within(std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max());
+    case ColumnType::smallint:
+      return within(std::numeric_limits<std::int16_t>::min(), std::numeric_limits<std::int16_t>::max());
+    case ColumnType::boolean:
+      return within(0, 1);
+    case ColumnType::numeric: {
+      const std::int64_t bound = power_of_ten(column.precision);
+      return within(1 - bound, bound - 1);
+    }
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
+std::int64_t RowView::integer(std::uint32_t column) const {
+  switch (schema_->columns()[column].type) {
+    case ColumnType::integer:
+      return load<std::int32_t>(column);
+    case ColumnType::smallint:
+      return load<std::int16_t>(column);
+    case ColumnType::boolean:
+      return load<std::uint8_t>(column);
+    default:
+      return load<std::int64_t>(column);
+  }
+}
+
+std::string_view RowView::text(std::uint32_t column) const {
+  const std::size_t length =
+      std::min<std::size_t>(load<std::uint16_t>(column), schema_->columns()[column].length_bytes);
+  return {reinterpret_cast<const char*>(bytes_.data() + schema_->field_offset(column) + 2), length};
+}
+
+void RowWriter::mark(std::uint32_t column, bool null) {
+  const auto bit = static_cast<std::byte>(1U << (column % 8));
+  if (null) {
+    bytes_[column / 8] |= bit;
+  } else {
+    bytes_[column / 8] &= ~bit;
+  }
+}
+
+void RowWriter::set_null(std::uint32_t column) {
+  mark(column, true);
+  std::memset(bytes_.data() + schema_->field_offset(column), 0, schema_->columns()[column].field_bytes());
+}
+
+Status RowWriter::set_integer(std::uint32_t column, std::int64_t value) {
+  const Column& description = schema_->columns()[column];
+  if (!fits(description, value)) {
+    if (description.type == ColumnType::numeric) {
+      return Status(ErrorCode::numeric_out_of_range,
+                    "numeric field overflow in column \"" + description.name + "\"");
+    }
+    return Status(ErrorCode::numeric_out_of_range, std::string(column_type_name(description.type)) +
+                                                       " out of range in column \"" + description.name +
+                                                       "\"");
+  }
+  mark(column, false);
+  // Little-endian: the low bytes of the word are the value in every width.
+  std::memcpy(bytes_.data() + schema_->field_offset(column), &value, description.field_bytes());
+  return {};
+}
+
+void RowWriter::set_real(std::uint32_t column, double value) {
+  mark(column, false);
+  if (value == 0) value = 0;  // -0.0 and 0.0 are one key
+  std::memcpy(bytes_.data() + schema_->field_offset(column), &value, sizeof value);
+}
+
+Status RowWriter::set_text(std::uint32_t column, std::string_view value) {
+  const Column& description = schema_->columns()[column];
+  if (description.type == ColumnType::character) {
+    while (!value.empty() && value.back() == ' ') value.remove_suffix(1);
+  }
+  if (value.size() > description.length_bytes) {
+    return Status(ErrorCode::string_too_long, "value too long for column \"" + description.name +
+                                                  "\" of type " +
+                                                  std::string(column_type_name(description.type)) + "(" +
+                                                  std::to_string(description.length_bytes) + ")");
+  }
+  mark(column, false);
+  std::byte* field = bytes_.data() + schema_->field_offset(column);
+  std::memset(field, 0, description.field_bytes());
+  const auto length = static_cast<std::uint16_t>(value.size());
+  std::memcpy(field, &length, 2);
+  std::memcpy(field + 2, value.data(), value.size());
+  return {};
+}
+
+}  // namespace namdb::layout

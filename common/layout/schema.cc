@@ -1,0 +1,115 @@
+#include "common/layout/schema.h"
+
+#include "common/layout/record.h"
+
+namespace namdb::layout {
+
+std::string_view column_type_name(ColumnType type) {
+  switch (type) {
+    case ColumnType::bigint:
+      return "bigint";
+    case ColumnType::integer:
+      return "integer";
+    case ColumnType::smallint:
+      return "smallint";
+    case ColumnType::boolean:
+      return "boolean";
+    case ColumnType::double_precision:
+      return "double precision";
+    case ColumnType::numeric:
+      return "numeric";
+    case ColumnType::character:
+      return "character";
+    case ColumnType::varchar:
+      return "character varying";
+    case ColumnType::text:
+      return "text";
+    case ColumnType::timestamp:
+      return "timestamp without time zone";
+  }
+  return "unknown";
+}
+
+std::optional<ColumnType> column_type_from_code(std::uint32_t code) {
+  if (code < static_cast<std::uint32_t>(ColumnType::bigint) ||
+      code > static_cast<std::uint32_t>(ColumnType::timestamp)) {
+    return std::nullopt;
+  }
+  return static_cast<ColumnType>(code);
+}
+
+std::uint32_t Column::field_bytes() const {
+  switch (type) {
+    case ColumnType::integer:
+      return 4;
+    case ColumnType::smallint:
+      return 2;
+    case ColumnType::boolean:
+      return 1;
+    case ColumnType::character:
+    case ColumnType::varchar:
+    case ColumnType::text:
+      return 2 + length_bytes;
+    default:
+      return 8;
+  }
+}
+
+Result<Schema> Schema::create(std::vector<Column> columns, std::vector<std::uint32_t> key) {
+  if (columns.empty())
+    return Status(ErrorCode::invalid_table_definition, "a table needs at least one column");
+  if (columns.size() > kMaxColumns) {
+    return Status(ErrorCode::limit_exceeded,
+                  "tables can have at most " + std::to_string(kMaxColumns) + " columns");
+  }
+  if (key.empty()) return Status(ErrorCode::invalid_table_definition, "a table needs a primary key");
+  Schema schema;
+  schema.key_position_.assign(columns.size(), -1);
+  schema.offsets_.assign(columns.size(), 0);
+  for (Column& column : columns) {
+    if (!column.is_string()) continue;
+    if (column.length_bytes == 0) column.length_bytes = kDefaultText_bytes;
+    if (column.length_bytes > kMaxString_bytes) {
+      return Status(ErrorCode::limit_exceeded, "column \"" + column.name + "\" is longer than " +
+                                                   std::to_string(kMaxString_bytes) + " bytes");
+    }
+  }
+  schema.key_offset_ = static_cast<std::uint32_t>((columns.size() + 63) / 64 * 8);
+  std::uint32_t offset = schema.key_offset_;
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    const std::uint32_t column = key[i];
+    if (column >= columns.size() || schema.key_position_[column] >= 0) {
+      return Status(ErrorCode::invalid_table_definition,
+                    "the primary key names a column twice or one that is not there");
+    }
+    schema.key_position_[column] = static_cast<int>(i);
+    columns[column].not_null = true;
+    schema.offsets_[column] = offset;
+    offset += columns[column].field_bytes();
+  }
+  schema.key_bytes_ = offset - schema.key_offset_;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (schema.key_position_[i] >= 0) continue;
+    schema.offsets_[i] = offset;
+    offset += columns[i].field_bytes();
+  }
+  schema.row_bytes_ = (offset + 7) & ~7U;
+  if (schema.row_bytes_ > kMaxPayload_bytes) {
+    return Status(ErrorCode::limit_exceeded,
+                  "a row would take " + std::to_string(schema.row_bytes_) + " bytes; at most " +
+                      std::to_string(kMaxPayload_bytes) + " fit",
+                  "declare shorter strings");
+  }
+  schema.columns_ = std::move(columns);
+  schema.key_ = std::move(key);
+  return schema;
+}
+
+std::optional<std::uint32_t> Schema::find(std::string_view name) const {
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (columns_[i].name == name) return static_cast<std::uint32_t>(i);
+  }
+  return std::nullopt;
+}
+
+}  // namespace namdb::layout

@@ -1,0 +1,23 @@
+// The timestamp vector (NAM-DB §4.1), on memory server 0:
+//   0    catalog version: raised by the memory server with every change of the catalog
+//   8    length: how many words are in use; raised, confirmed, before a leased slot's first publish
+//   16   words, one a position: ⟨slot id, counter⟩ in the form of stamp.h, no flags; 0 = unused
+// A word carries its slot id, so a copy carries its own map from slot to position. A word is WRITTEN by the
+// one channel that publishes the slot, in ascending order of the counter; the memory server writes it only
+// while no slot is leased there. A copy is a snapshot only if two READs of the whole, the second posted after
+// the first completed, are equal.
+#pragma once
+
+#include <cstdint>
+
+namespace namdb::layout {
+
+inline constexpr std::uint32_t kVectorCatalog_offset = 0;
+inline constexpr std::uint32_t kVectorLength_offset = 8;
+inline constexpr std::uint32_t kVectorWords_offset = 16;
+
+inline constexpr std::uint64_t vector_bytes(std::uint64_t words) {
+  return kVectorWords_offset + 8 * words;
+}
+
+}  // namespace namdb::layout
