@@ -65,42 +65,53 @@ void RowWriter::set_null(std::uint32_t column) {
 }
 
 Status RowWriter::set_integer(std::uint32_t column, std::int64_t value) {
-  const Column& description = schema_->columns()[column];
-  if (!fits(description, value)) {
-    if (description.type == ColumnType::numeric) {
-      return Status(ErrorCode::numeric_out_of_range,
-                    "numeric field overflow in column \"" + description.name + "\"");
-    }
-    return Status(ErrorCode::numeric_out_of_range, std::string(column_type_name(description.type)) +
-                                                       " out of range in column \"" + description.name +
-                                                       "\"");
-  }
-  mark(column, false);
-  // Little-endian: the low bytes of the word are the value in every width.
-  std::memcpy(bytes_.data() + schema_->field_offset(column), &value, description.field_bytes());
-  return {};
+  Status status =
+      store_integer(schema_->columns()[column], bytes_.data() + schema_->field_offset(column), value);
+  if (status.ok()) mark(column, false);
+  return status;
 }
 
 void RowWriter::set_real(std::uint32_t column, double value) {
   mark(column, false);
-  if (value == 0) value = 0;  // -0.0 and 0.0 are one key
-  std::memcpy(bytes_.data() + schema_->field_offset(column), &value, sizeof value);
+  store_real(bytes_.data() + schema_->field_offset(column), value);
 }
 
 Status RowWriter::set_text(std::uint32_t column, std::string_view value) {
-  const Column& description = schema_->columns()[column];
-  if (description.type == ColumnType::character) {
+  Status status =
+      store_text(schema_->columns()[column], bytes_.data() + schema_->field_offset(column), value);
+  if (status.ok()) mark(column, false);
+  return status;
+}
+
+Status store_integer(const Column& column, std::byte* field, std::int64_t value) {
+  if (!fits(column, value)) {
+    if (column.type == ColumnType::numeric) {
+      return Status(ErrorCode::numeric_out_of_range,
+                    "numeric field overflow in column \"" + column.name + "\"");
+    }
+    return Status(ErrorCode::numeric_out_of_range, std::string(column_type_name(column.type)) +
+                                                       " out of range in column \"" + column.name + "\"");
+  }
+  // Little-endian: the low bytes of the word are the value in every width.
+  std::memcpy(field, &value, column.field_bytes());
+  return {};
+}
+
+void store_real(std::byte* field, double value) {
+  if (value == 0) value = 0;  // -0.0 and 0.0 are one key
+  std::memcpy(field, &value, sizeof value);
+}
+
+Status store_text(const Column& column, std::byte* field, std::string_view value) {
+  if (column.type == ColumnType::character) {
     while (!value.empty() && value.back() == ' ') value.remove_suffix(1);
   }
-  if (value.size() > description.length_bytes) {
-    return Status(ErrorCode::string_too_long, "value too long for column \"" + description.name +
-                                                  "\" of type " +
-                                                  std::string(column_type_name(description.type)) + "(" +
-                                                  std::to_string(description.length_bytes) + ")");
+  if (value.size() > column.length_bytes) {
+    return Status(ErrorCode::string_too_long, "value too long for column \"" + column.name + "\" of type " +
+                                                  std::string(column_type_name(column.type)) + "(" +
+                                                  std::to_string(column.length_bytes) + ")");
   }
-  mark(column, false);
-  std::byte* field = bytes_.data() + schema_->field_offset(column);
-  std::memset(field, 0, description.field_bytes());
+  std::memset(field, 0, column.field_bytes());
   const auto length = static_cast<std::uint16_t>(value.size());
   std::memcpy(field, &length, 2);
   std::memcpy(field + 2, value.data(), value.size());

@@ -1,6 +1,9 @@
 #include "common/layout/row.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+
+#include "common/layout/key.h"
 
 namespace namdb::layout {
 namespace {
@@ -57,6 +60,19 @@ TEST_CASE("values that do not fit are refused with their SQLSTATE and change not
   CHECK(writer.set_integer(3, 10000).code() == ErrorCode::numeric_out_of_range);
   CHECK(writer.set_text(0, "abcdef").code() == ErrorCode::string_too_long);
   CHECK(row.view().integer(2) == 3);
+}
+
+TEST_CASE("a key built column by column has the key bytes of its row", "[row]") {
+  const Schema schema = example();
+  Row row(schema);
+  REQUIRE(row.writer().set_integer(1, 77).ok());
+  REQUIRE(row.writer().set_integer(4, -3).ok());
+  Key key(schema);
+  key.integer(-3).integer(77);
+  REQUIRE(key.complete());
+  CHECK(std::ranges::equal(key.bytes(), row.key()));
+  CHECK(std::ranges::equal(Key(row.view()).bytes(), row.key()));
+  CHECK_FALSE(Key(schema).add_integer(std::int64_t{1} << 40).ok());
 }
 
 TEST_CASE("tables without a sound key or with rows too long are refused", "[row]") {
