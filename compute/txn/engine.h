@@ -1,0 +1,66 @@
+// The engine of one worker: what a session needs to run transactions and schema changes. One Engine a worker
+// thread, shared by all its sessions; implemented over the fabric by compute/worker.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/layout/schema.h"
+#include "common/reactor/executor.h"
+#include "common/reactor/task.h"
+#include "compute/storage/table.h"
+#include "compute/txn/transaction.h"
+
+namespace namdb::txn {
+
+struct TableOptions {
+  std::uint64_t size_hint_rows = 65'536;
+  std::uint32_t ring_slots = 0;  // 0: the cluster's default
+};
+
+struct RetryOptions {
+  std::uint32_t max_attempts = 64;  // hostile: 1
+  std::uint64_t first_backoff_ns = 10'000;
+  std::uint64_t max_backoff_ns = 10'000'000;
+};
+
+// What a client's session carries from transaction to transaction, so that it reads its own writes and never
+// goes back in time. Made by Engine::open_session; destroyed before the engine.
+class Session {
+ public:
+  virtual ~Session() = default;
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  virtual reactor::Executor& executor() = 0;
+  virtual std::unique_ptr<Session> open_session() = 0;
+  // Neither suspends nor posts anything; the snapshot is taken by the first fetch or scan. The transaction
+  // is destroyed before its session.
+  virtual std::unique_ptr<Transaction> begin(Session& session) = 0;
+
+  // From the cached catalog, refreshed from the memory server when the name is unknown. undefined_table.
+  virtual reactor::Task<Result<storage::TableRef>> table(std::string name) = 0;
+  // The cached entry or null; no round trip.
+  virtual storage::TableRef cached_table(std::string_view name) = 0;
+  // A number that changes whenever a cached catalog entry may have changed: cached plans compare it.
+  virtual std::uint64_t catalog_version() const = 0;
+  virtual reactor::Task<Result<std::vector<storage::TableRef>>> tables() = 0;
+  // Errors duplicate_table, out_of_memory. Visible to every session when it returns.
+  virtual reactor::Task<Status> create_table(std::string name, layout::Schema schema,
+                                             TableOptions options) = 0;
+  // undefined_table. Transactions that still use the table end in catalog_changed.
+  virtual reactor::Task<Status> drop_table(std::string name) = 0;
+
+  // Before attempt `attempt` (1 = first retry) of a transaction: jittered, capped backoff.
+  virtual reactor::Task<void> backoff(std::uint32_t attempt) = 0;
+  virtual const RetryOptions& retry_options() const = 0;
+};
+
+}  // namespace namdb::txn

@@ -1,0 +1,73 @@
+// A transaction: read set and write set over one snapshot, and its commit. This is what SQL and procedures
+// are written against; which protocol runs below it, and which transport, they never see.
+//
+// Reads are asked for and then fetched together: any number of keys, one round trip when their locations are
+// cached. Writes are buffered until commit and seen by the transaction's own reads. Isolation is what the
+// database's protocol gives (snapshot isolation: all reads from one snapshot, first committer wins).
+//
+// Not thread-safe; belongs to its worker's executor. After any error from fetch(), a scan or commit() the
+// transaction can only be aborted (abort() or the destructor). Nothing is locked before commit().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/fabric/counters.h"
+#include "common/layout/row.h"
+#include "common/reactor/task.h"
+#include "compute/storage/table.h"
+
+namespace namdb::txn {
+
+// A row that a transaction reads or writes: valid as long as the transaction.
+using RowId = std::uint32_t;
+
+// Reads a whole table in the transaction's snapshot, the transaction's own writes included. Rows written by
+// the transaction after the scan began may or may not be seen. At most one next() at a time. Destroyed before
+// its transaction.
+class TableScan {
+ public:
+  virtual ~TableScan() = default;
+  // Replaces `rows` by the next ones; empty at the end. Order is that of the hash index.
+  virtual reactor::Task<Status> next(std::vector<layout::Row>& rows) = 0;
+};
+
+class Transaction {
+ public:
+  virtual ~Transaction() = default;
+
+  // Asks for the row with that key (Schema::key_bytes() long; copied). The same key gives the same RowId.
+  virtual RowId get(const storage::TableRef& table, std::span<const std::byte> key) = 0;
+  // Buffers a new row (Schema::row_bytes() long; copied). Whether the key is free is known after the next
+  // fetch() (error duplicate_key) and for certain after commit(). NULL checks are the caller's business.
+  virtual RowId insert(const storage::TableRef& table, std::span<const std::byte> row) = 0;
+  // Reads all that was asked for since the last fetch. Takes the snapshot if there is none yet.
+  virtual reactor::Task<Status> fetch() = 0;
+
+  // After fetch(): whether the row is visible; false after erase().
+  virtual bool found(RowId row) const = 0;
+  // The row as this transaction sees it; needs found(). Valid until the next update() of it or the end.
+  virtual layout::RowView row(RowId row) const = 0;
+  // The row's new image, at first a copy of the current one; needs found(). Key columns must not be changed.
+  virtual layout::RowWriter update(RowId row) = 0;
+  // Buffers a delete; needs found().
+  virtual void erase(RowId row) = 0;
+
+  virtual std::unique_ptr<TableScan> scan(const storage::TableRef& table) = 0;
+
+  // Ends the transaction. Ok: committed, and visible to every snapshot taken from now on. Errors with
+  // info().retry: aborted, nothing happened. unknown_outcome: nobody can say. Other errors: aborted.
+  virtual reactor::Task<Status> commit() = 0;
+  // Forgets everything; no effect after commit(). The destructor does the same.
+  virtual void abort() = 0;
+
+  virtual bool has_writes() const = 0;
+  // What this transaction cost so far.
+  virtual const fabric::OperationCounters& counters() const = 0;
+};
+
+}  // namespace namdb::txn
