@@ -24,6 +24,8 @@
 //  7. A channel that fails stays failed: every later post completes with an error. The server reports a peer
 //     as disconnected only after it destroyed the channel and executed or dropped everything that it had
 //     received; what is dropped is a suffix of the channel's WRITEs.
+//  8. An operation that is misaligned or reaches beyond the region harms nobody: its batch completes with an
+//     error and the channel has failed. A call that is too long completes with limit_exceeded.
 //
 // Two seams: Channel::post (a virtual call per batch) on the client, Service on the server. Everything here
 // belongs to the thread of the executor it was made with.
@@ -192,7 +194,7 @@ class ClientFabric {
   virtual ~ClientFabric() = default;
   virtual std::string_view name() const = 0;
   virtual LocalPool& pool() = 0;
-  // `address`: unix:PATH or HOST:PORT. `hello` goes to Service::on_connect; its answer is stored in `welcome`
+  // `address`: unix:PATH, HOST:PORT, or sim:NAME. `hello` goes to Service::on_connect; its answer is stored in `welcome`
   // (may be null). The channel must be destroyed before this object.
   virtual reactor::Task<Result<std::unique_ptr<Channel>>> connect(std::string address, std::string hello,
                                                                   std::string* welcome) = 0;
@@ -224,6 +226,7 @@ class ServerFabric {
   virtual reactor::Task<Status> listen(std::string address) = 0;
   // Destroys and drains the peer's channel; on_disconnect has been called when this returns. For a peer
   // process over shm that means SIGKILL and its pidfd's report. An unknown peer is already fenced.
+  // It waits for the peer's calls that run: a call's handler must not await it for its own peer.
   virtual reactor::Task<void> fence(PeerId peer) = 0;
   // The memory server's own channel to its region, in the transport's atomicity domain (contract 4).
   virtual Channel& loopback() = 0;

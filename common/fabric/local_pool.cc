@@ -56,6 +56,11 @@ void LocalPool::free(std::byte* buffer, std::size_t length_bytes) {
   node->next = std::exchange(free_[size_class], node);
 }
 
+void LocalPool::discard() {
+  for (const Chunk& chunk : chunks_) ::madvise(chunk.base, chunk.length_bytes, MADV_DONTNEED);
+  free_.fill(nullptr);
+}
+
 bool LocalPool::contains(const std::byte* buffer, std::size_t length_bytes) const {
   return std::any_of(chunks_.begin(), chunks_.end(), [&](const Chunk& chunk) {
     return buffer >= chunk.base && buffer + length_bytes <= chunk.base + chunk.length_bytes;

@@ -26,6 +26,9 @@ class LocalPool {
   void free(std::byte* buffer, std::size_t length_bytes);
   // True if the bytes lie in registered memory.
   bool contains(const std::byte* buffer, std::size_t length_bytes) const;
+  // Gives the memory behind all buffers back to the system and forgets what was in them. For the simulator,
+  // when the process that owned the pool was killed.
+  void discard();
   // Bytes handed out and not yet freed; 0 at rest.
   std::size_t used_bytes() const { return used_bytes_; }
 

@@ -15,7 +15,7 @@
 namespace namdb::reactor {
 namespace {
 
-constexpr std::size_t kClass_bytes = 128;
+[[maybe_unused]] constexpr std::size_t kClass_bytes = 128;
 constexpr std::size_t kClasses = 64;  // frames up to 8 KiB are pooled
 
 struct FreeFrame {
@@ -31,7 +31,7 @@ struct Pool {
   }
 };
 
-Pool& pool() {
+[[maybe_unused]] Pool& pool() {
   thread_local Pool instance;
   return instance;
 }

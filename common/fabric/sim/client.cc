@@ -1,0 +1,51 @@
+#include "common/fabric/sim/client.h"
+
+#include "common/fabric/sim/connection.h"
+
+namespace namdb::fabric::sim {
+
+SimChannel::~SimChannel() {
+  connection_.detach_client();
+}
+
+bool SimChannel::failed() const {
+  return connection_.client_failed();
+}
+
+void SimChannel::do_post(Batch& batch) {
+  connection_.post(batch);
+}
+
+void SimChannel::do_post(Call& call) {
+  connection_.post(call);
+}
+
+SimClientFabric::SimClientFabric(SimNode& node) : node_(node) {
+  node.world().network().pools.emplace_back(&node, &pool_);
+}
+
+SimClientFabric::~SimClientFabric() {
+  std::erase_if(node_.world().network().pools, [this](const auto& entry) { return entry.second == &pool_; });
+}
+
+reactor::Task<Result<std::unique_ptr<Channel>>> SimClientFabric::connect(std::string address,
+                                                                         std::string hello,
+                                                                         std::string* welcome) {
+  SimWorld& world = node_.world();
+  Network& network = world.network();
+  ConnectEvent event;
+  event.network = &network;
+  event.client = &node_;
+  event.address = std::move(address);
+  event.hello = std::move(hello);
+  event.begin();
+  network.connects.push_back(&event);
+  world.schedule(world.now_ns() + 1 + world.options().request.draw(world.random()), event);
+  co_await event.done();
+  std::erase(network.connects, &event);
+  if (!event.result.ok()) co_return std::move(event.result);
+  if (welcome != nullptr) *welcome = std::move(event.welcome);
+  co_return std::unique_ptr<Channel>(std::make_unique<SimChannel>(node_, pool_, *event.connection));
+}
+
+}  // namespace namdb::fabric::sim

@@ -1,0 +1,104 @@
+#include <algorithm>
+
+#include "common/fabric/sim/connection.h"
+#include "common/fabric/sim/server.h"
+
+namespace namdb::fabric::sim {
+namespace {
+
+std::pair<std::uint32_t, std::uint32_t> link_of(const SimNode& a, const SimNode& b) {
+  return {std::min(a.index(), b.index()), std::max(a.index(), b.index())};
+}
+
+}  // namespace
+
+Connection& Network::connect(SimNode& client, SimServerFabric& server, bool loopback) {
+  connections_.push_back(std::make_unique<Connection>(*this, client, server, next_peer_++, loopback));
+  Connection& connection = *connections_.back();
+  const auto latency = latencies_.find(link_of(client, server.node()));
+  if (latency != latencies_.end()) connection.set_latency(latency->second.first, latency->second.second);
+  return connection;
+}
+
+SimServerFabric* Network::find_server(const std::string& address) const {
+  const auto found = servers_.find(address);
+  return found != servers_.end() && found->second->accepts() ? found->second : nullptr;
+}
+
+void Network::remove_server(SimServerFabric& server) {
+  std::erase_if(servers_, [&](const auto& entry) { return entry.second == &server; });
+}
+
+std::size_t Network::cut_between(SimNode& a, SimNode& b) {
+  std::size_t count = 0;
+  for (const auto& connection : connections_) {
+    if (connection->state() != Connection::State::open) continue;
+    const SimNode* client = &connection->client();
+    const SimNode* server = &connection->server()->node();
+    if ((client == &a && server == &b) || (client == &b && server == &a)) {
+      connection->cut(Status(ErrorCode::connection_failure, "the simulated connection was cut"));
+      ++count;
+    }
+  }
+  return count;
+}
+
+void Network::node_died(SimNode& node) {
+  for (const auto& connection : connections_) {
+    if (connection->server() != nullptr && &connection->server()->node() == &node) connection->server_died();
+    if (&connection->client() == &node) connection->abandon_client();
+  }
+  for (ConnectEvent* connect : connects) {
+    if (connect->client == &node) SimWorld::bury_pointer(connect);
+    if (connect->phase == ConnectEvent::Phase::handler && &connect->server->node() == &node) {
+      connect->result = Status(ErrorCode::connection_failure, connect->address + " died");
+      connect->reply_later();
+    }
+  }
+  std::erase_if(servers_, [&](const auto& entry) { return &entry.second->node() == &node; });
+}
+
+void Network::server_closed(SimServerFabric& server) {
+  for (const auto& connection : connections_) {
+    if (connection->server() == &server) connection->server_died();
+  }
+  remove_server(server);
+}
+
+void Network::set_latency(SimNode& a, SimNode& b, Latency request, Latency reply) {
+  const auto key = link_of(a, b);
+  latencies_[key] = {request, reply};
+  for (const auto& connection : connections_) {
+    if (connection->server() == nullptr) continue;
+    if (key == link_of(connection->client(), connection->server()->node())) {
+      connection->set_latency(request, reply);
+    }
+  }
+}
+
+void Network::discard_pools() {
+  for (const auto& [node, pool] : pools) {
+    if (!node->alive()) pool->discard();
+  }
+}
+
+void ConnectEvent::reply_later() {
+  phase = Phase::reply;
+  SimWorld& world = network->world();
+  world.schedule(world.now_ns() + 1 + world.options().reply.draw(world.random()), *this);
+}
+
+void ConnectEvent::fire() {
+  if (phase == Phase::request) {
+    server = network->find_server(address);
+    if (server != nullptr) {
+      phase = Phase::handler;
+      return server->arrive(*this);
+    }
+    result = Status(ErrorCode::connection_failure, "nothing listens at " + address);
+    return reply_later();
+  }
+  if (client->alive()) complete(*client, Status());
+}
+
+}  // namespace namdb::fabric::sim

@@ -1,0 +1,71 @@
+// The server side of the simulated transport: a region and a Service on one node. The region's memory and the
+// service belong to the caller and outlive this object. A pause of the node delays calls and connects, never
+// one-sided operations.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "common/fabric/fabric.h"
+#include "common/fabric/sim/client.h"
+#include "common/fabric/sim/connection.h"
+#include "common/fabric/sim/world.h"
+
+namespace namdb::fabric::sim {
+
+class SimServerFabric final : public ServerFabric {
+ public:
+  // `region` is 8-byte aligned, its size a multiple of 8.
+  SimServerFabric(SimNode& node, std::span<std::byte> region, Service& service);
+  // Needs close() before, unless the node was killed.
+  ~SimServerFabric() override;
+
+  std::string_view name() const override { return "sim"; }
+  // `address` is sim:NAME; a later server takes the name over from a dead one.
+  reactor::Task<Status> listen(std::string address) override;
+  reactor::Task<void> fence(PeerId peer) override;
+  Channel& loopback() override;
+  reactor::Task<void> close() override;
+
+  // The region has grown: the same base, a larger size.
+  void grow(std::span<std::byte> region);
+
+  // --- for the network ---
+  SimNode& node() { return node_; }
+  std::span<std::byte> region() const { return region_; }
+  bool accepts() const { return listening_ && node_.alive(); }
+  void arrive(ConnectEvent& connect);
+  void arrive(CallEvent& call);
+  void drained(Connection& connection);
+
+ private:
+  struct Peer {
+    Connection* connection;
+    std::size_t handlers = 0;
+  };
+  // What spawned tasks use. Leaked with them when the node is killed.
+  struct Tasks {
+    explicit Tasks(reactor::Executor& executor) : changed(executor) {}
+    reactor::Gate gate;
+    reactor::Event changed;  // a handler ended, or a peer is gone
+  };
+  reactor::Task<void> handle_connect(ConnectEvent* connect);
+  reactor::Task<void> handle_call(CallEvent* call);
+  reactor::Task<void> handle_drained(PeerId peer);
+
+  SimNode& node_;
+  std::span<std::byte> region_;
+  Service& service_;
+  bool listening_ = false;
+  bool closed_ = false;
+  std::unique_ptr<Tasks> tasks_;
+  std::map<PeerId, Peer> peers_;
+  SimClientFabric loopback_fabric_;
+  std::unique_ptr<Channel> loopback_;
+};
+
+}  // namespace namdb::fabric::sim

@@ -1,0 +1,179 @@
+#include "common/fabric/sim/world.h"
+
+#include <cinttypes>
+#include <cstdio>
+
+#include "common/fabric/sim/connection.h"
+
+namespace namdb::fabric::sim {
+
+SimNode::SimNode(SimWorld& world, std::string name, std::uint32_t index, std::uint64_t seed)
+    : Executor(seed), world_(world), name_(std::move(name)), index_(index) {
+  clock_offset_ns_ = world.random_.below(1000 * kSecond_ns);
+  const std::int64_t drift = world.options_.clock_drift_ppm;
+  if (drift != 0) {
+    clock_drift_ppm_ =
+        static_cast<std::int64_t>(world.random_.below(2 * static_cast<std::uint64_t>(drift) + 1));
+    clock_drift_ppm_ -= drift;
+  }
+}
+
+std::uint64_t SimNode::now_ns() const {
+  return clock_at(world_.now_ns_);
+}
+
+std::uint64_t SimNode::clock_at(std::uint64_t world_ns) const {
+  const __int128 drifted = static_cast<__int128>(world_ns) * clock_drift_ppm_ / 1'000'000;
+  return clock_offset_ns_ + static_cast<std::uint64_t>(static_cast<__int128>(world_ns) + drifted);
+}
+
+std::uint64_t SimNode::world_time_ns(std::uint64_t clock_ns) const {
+  if (clock_ns <= clock_offset_ns_) return 0;
+  const __int128 scaled = static_cast<__int128>(clock_ns - clock_offset_ns_) * 1'000'000;
+  const __int128 time = scaled / (1'000'000 + clock_drift_ppm_);
+  if (time >= static_cast<__int128>(kNever / 2)) return kNever;
+  auto world_ns = static_cast<std::uint64_t>(time);
+  while (clock_at(world_ns) < clock_ns) ++world_ns;
+  return world_ns;
+}
+
+std::uint64_t SimNode::next_turn_ns() {
+  if (!alive_) return kNever;
+  std::uint64_t turn = kNever;
+  if (has_ready()) {
+    if (turn_at_ns_ == kNever) turn_at_ns_ = world_.now_ns_ + world_.options_.turn.draw(world_.random_);
+    turn = turn_at_ns_;
+  }
+  if (const std::uint64_t deadline = next_deadline_ns(); deadline != kNever) {
+    if (deadline != seen_deadline_ns_) {
+      seen_deadline_ns_ = deadline;
+      const std::uint64_t due = world_time_ns(deadline);
+      timer_turn_at_ns_ = due == kNever ? kNever : due + world_.options_.turn.draw(world_.random_);
+    }
+    turn = std::min(turn, timer_turn_at_ns_);
+  }
+  return turn == kNever ? kNever : std::max({turn, paused_until_ns_, world_.now_ns_});
+}
+
+// A function that a test wants to happen at some time.
+class SimWorld::Scheduled final : public Event {
+ public:
+  explicit Scheduled(std::function<void()> function) : function_(std::move(function)) {}
+  void fire() override { std::exchange(function_, nullptr)(); }
+
+ private:
+  std::function<void()> function_;
+};
+
+SimWorld::SimWorld(std::uint64_t seed, SimOptions options)
+    : seed_(seed), options_(options), random_(seed), network_(std::make_unique<Network>(*this)) {}
+
+SimWorld::~SimWorld() {
+  network_->discard_pools();
+  for (auto& node : nodes_) {
+    if (!node->alive()) bury(std::move(node));
+  }
+}
+
+SimNode& SimWorld::add_node(std::string name) {
+  const auto index = static_cast<std::uint32_t>(nodes_.size());
+  nodes_.emplace_back(new SimNode(*this, std::move(name), index, random_.next()));
+  return *nodes_.back();
+}
+
+bool SimWorld::step(std::uint64_t limit_ns) {
+  SimNode* next_node = nullptr;
+  std::uint64_t next_ns = SimNode::kNever;
+  for (const auto& node : nodes_) {
+    const std::uint64_t turn_ns = node->next_turn_ns();
+    if (turn_ns < next_ns) {
+      next_ns = turn_ns;
+      next_node = node.get();
+    }
+  }
+  if (!queue_.empty() && queue_.next_time_ns() <= next_ns) {
+    next_ns = queue_.next_time_ns();
+    next_node = nullptr;
+  }
+  if (next_ns == SimNode::kNever || next_ns > limit_ns) return false;
+  NAMDB_CHECK(next_ns >= now_ns_);
+  now_ns_ = next_ns;
+  ++events_;
+  if (next_node == nullptr) {
+    queue_.pop().fire();
+    return true;
+  }
+  if (options_.pause_probability > 0 && random_.chance(options_.pause_probability)) {
+    pause(*next_node, options_.pause.draw(random_));
+    return true;
+  }
+  trace(next_node->index_);
+  next_node->turn_at_ns_ = SimNode::kNever;
+  next_node->seen_deadline_ns_ = SimNode::kNever;
+  next_node->run_turn();
+  return true;
+}
+
+void SimWorld::run_until_idle() {
+  while (step(SimNode::kNever)) {
+  }
+}
+
+void SimWorld::run_for(std::uint64_t duration_ns) {
+  const std::uint64_t end_ns = now_ns_ + duration_ns;
+  while (step(end_ns)) {
+  }
+  now_ns_ = end_ns;
+}
+
+bool SimWorld::run_until(const std::function<bool()>& condition, std::uint64_t limit_ns) {
+  const std::uint64_t end_ns = now_ns_ + limit_ns;
+  while (!condition()) {
+    if (!step(end_ns)) return false;
+  }
+  return true;
+}
+
+void SimWorld::report_stall(const SimNode& node) const {
+  std::fprintf(stderr,
+               "namdb: simulation stalled: seed %" PRIu64 ", node %s, virtual time %" PRIu64 " ns, %" PRIu64
+               " events\n",
+               seed_, node.name().c_str(), now_ns_, events_);
+  NAMDB_CHECK(!"the task ends within its limit of virtual time");
+}
+
+std::size_t SimWorld::cut(SimNode& a, SimNode& b) {
+  return network_->cut_between(a, b);
+}
+
+void SimWorld::pause(SimNode& node, std::uint64_t duration_ns) {
+  node.paused_until_ns_ = std::max(node.paused_until_ns_, now_ns_ + duration_ns);
+}
+
+void SimWorld::kill(SimNode& node) {
+  if (!std::exchange(node.alive_, false)) return;
+  trace(0xdead0000U + node.index_);
+  network_->node_died(node);
+}
+
+void SimWorld::set_latency(SimNode& a, SimNode& b, Latency request, Latency reply) {
+  network_->set_latency(a, b, request, reply);
+}
+
+void SimWorld::at(std::uint64_t time_ns, std::function<void()> function) {
+  scheduled_.push_back(std::make_unique<Scheduled>(std::move(function)));
+  schedule(std::max(time_ns, now_ns_), *scheduled_.back());
+}
+
+std::uint64_t SimWorld::fingerprint() const {
+  std::uint64_t hash = trace_hash_ ^ random_.state_hash() ^ now_ns_;
+  for (const auto& node : nodes_) hash = hash * 0x9e3779b97f4a7c15ULL ^ node->random().state_hash();
+  return hash * 0x9e3779b97f4a7c15ULL ^ events_;
+}
+
+void SimWorld::bury_pointer(const void* object) {
+  static auto& graveyard = *new std::vector<const void*>();
+  graveyard.push_back(object);
+}
+
+}  // namespace namdb::fabric::sim
