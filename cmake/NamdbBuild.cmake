@@ -29,6 +29,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_link_options(namdb_options INTERFACE -fuse-ld=lld)
 endif()
 
+# What the sanitizer builds need: all test programs, and those that the thread sanitizer runs.
+add_custom_target(namdb_tests)
+add_custom_target(namdb_threaded_tests)
+
 # namdb_library(NAME SOURCES a.cc ... PUBLIC libs PRIVATE libs)
 # PUBLIC holds only what the library's own headers include.
 function(namdb_library name)
@@ -50,12 +54,16 @@ function(namdb_executable name)
 endfunction()
 
 # namdb_test(NAME SOURCES x_test.cc ... LIBRARIES libs LABELS labels)
-# One Catch2 program per folder, registered with ctest under its name. The label `threaded` selects
-# what the thread sanitizer runs.
+# One Catch2 program per folder, registered with ctest under its name. Labels: `threaded` selects what the
+# thread sanitizer runs, `long` what only `tools/test --all` runs.
 function(namdb_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE namdb_options namdb_catch_main ${ARG_LIBRARIES})
   add_test(NAME ${name} COMMAND ${name})
+  add_dependencies(namdb_tests ${name})
+  if("threaded" IN_LIST ARG_LABELS)
+    add_dependencies(namdb_threaded_tests ${name})
+  endif()
   set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "${ARG_LABELS}")
 endfunction()

@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""Counts what a ctest run did: count_tests.py LastTest.log
+
+Prints `PASSED FAILED PROGRAMS`. A Catch2 program counts as many tests as it has cases, any other test as
+one. A program that failed without saying which case did (a crash, a time-out) counts as one failure. Lines
+that name the failed programs follow, one each.
+"""
+import re
+import sys
+
+
+def main() -> int:
+    try:
+        text = open(sys.argv[1], errors="replace").read()
+    except OSError:
+        print("0 1 0")
+        return 0
+    passed = failed = programs = 0
+    names = []
+    for block in re.split(r"^\d+/\d+ Testing: ", text, flags=re.M)[1:]:
+        programs += 1
+        name = block.splitlines()[0].strip()
+        ok = re.search(r"^Test Passed\.$", block, flags=re.M) is not None
+        all_passed = re.search(r"^All tests passed \([\d,]+ assertions? in (\d+) test cases?\)", block, flags=re.M)
+        some = re.search(r"^test cases:\s+(\d+) \|(.*)$", block, flags=re.M)
+        if ok:
+            passed += int(all_passed.group(1)) if all_passed else 1
+            continue
+        names.append(name)
+        if some:
+            good = re.search(r"(\d+) passed", some.group(2))
+            good_count = int(good.group(1)) if good else 0
+            passed += good_count
+            failed += max(1, int(some.group(1)) - good_count)
+        else:
+            failed += 1
+    print(passed, failed, programs)
+    for name in names:
+        print(name)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
