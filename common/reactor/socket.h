@@ -1,0 +1,71 @@
+// Socket: a connected stream socket on a reactor, driven by what arrives instead of by a waiting coroutine:
+// what transports parse their frames with, and what SocketStream is made of.
+//
+// Sending: bytes are appended to output(); everything appended in one turn leaves in one send at its end, and
+// while a send is in the kernel what follows is gathered for the next. Receiving: the handler sees each piece
+// in the kernel's buffer, once, in order. Reactor's thread only.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "common/base/error.h"
+#include "common/reactor/output_buffer.h"
+
+namespace namdb::reactor {
+
+class Reactor;
+
+// Small writes leave at once (TCP_NODELAY): a turn's bytes are gathered here, not by the kernel.
+void set_no_delay(int descriptor);
+
+class SocketHandler {
+ public:
+  // The bytes are the handler's until it returns. It may close or destroy the socket.
+  virtual void on_receive(std::span<const std::byte> bytes) = 0;
+  // Nothing more will be received: ok when the peer shut down its side, connection_failure when the
+  // connection broke, in either direction. Called at most once, not after close(), and the last call of
+  // on_receive() is before it. Sending may go on after an ok.
+  virtual void on_end(Status status) = 0;
+  // A send has been accepted by the operating system, or has failed: unsent_bytes() has shrunk.
+  virtual void on_sent() {}
+
+ protected:
+  ~SocketHandler() = default;
+};
+
+class Socket {
+ public:
+  // Takes the connected descriptor. Nothing is received before start_receiving().
+  Socket(Reactor& reactor, int descriptor, SocketHandler& handler);
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+  // Closes. What the kernel still has of it lives on until the kernel is done; the handler hears no more.
+  ~Socket();
+
+  void start_receiving();
+  // The peer is made to wait. A few buffers that are on their way may still arrive.
+  void pause_receiving();
+
+  // Where to append what is to be sent; followed by send_soon() in the same turn.
+  OutputBuffer& output();
+  void send_soon();
+  // Appended and not yet accepted by the operating system.
+  std::size_t unsent_bytes() const;
+
+  // Ends the sending direction after all that was appended.
+  void shutdown_write();
+  // Ends both directions at once; what is unsent is dropped. Idempotent.
+  void close();
+  bool closed() const;
+  // A send or receive failed; nothing will be sent any more.
+  bool broken() const;
+
+  int descriptor() const;
+
+ private:
+  class Core;
+  Core* core_;
+};
+
+}  // namespace namdb::reactor

@@ -1,0 +1,22 @@
+// Byte streams over TCP and unix sockets. The contract is stream.h's; everything belongs to the reactor's
+// thread, and the reactor outlives it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "common/base/error.h"
+#include "common/reactor/stream.h"
+
+namespace namdb::reactor {
+
+class Reactor;
+
+// Connects to the first of the address's addresses that answers. Errors: configuration for a malformed
+// address, connection_failure.
+Task<Result<int>> connect_descriptor(Reactor& reactor, std::string address);
+Task<Result<std::unique_ptr<ByteStream>>> connect_stream(Reactor& reactor, std::string address);
+// A stream on a connected socket, which it owns from now on.
+std::unique_ptr<ByteStream> make_socket_stream(Reactor& reactor, int descriptor);
+
+}  // namespace namdb::reactor
