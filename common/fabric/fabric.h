@@ -200,8 +200,10 @@ class ClientFabric {
                                                                   std::string* welcome) = 0;
 };
 
-// Names a channel at the server; never reused while the process lives.
+// Names a channel at the server; never reused while the process lives, whatever its transport.
 using PeerId = std::uint64_t;
+// The next one, from 1; for transports of real processes. Any thread.
+PeerId next_peer_id();
 
 // What the owner of the region does with peers and their calls. All methods run on the server's executor.
 class Service {
