@@ -194,8 +194,8 @@ class ClientFabric {
   virtual ~ClientFabric() = default;
   virtual std::string_view name() const = 0;
   virtual LocalPool& pool() = 0;
-  // `address`: unix:PATH, HOST:PORT, or sim:NAME. `hello` goes to Service::on_connect; its answer is stored in `welcome`
-  // (may be null). The channel must be destroyed before this object.
+  // `address`: unix:PATH, HOST:PORT, or sim:NAME. `hello` goes to Service::on_connect; its answer is stored
+  // in `welcome` (may be null). The channel must be destroyed before this object.
   virtual reactor::Task<Result<std::unique_ptr<Channel>>> connect(std::string address, std::string hello,
                                                                   std::string* welcome) = 0;
 };

@@ -105,7 +105,8 @@ Reactor::~Reactor() {
 void Reactor::begin_run() {
   if (!enabled_) {
     // By hand: liburing 2.3 declares io_uring_enable_rings(), its shared library does not export it.
-    NAMDB_CHECK(::syscall(__NR_io_uring_register, ring_->ring_fd, IORING_REGISTER_ENABLE_RINGS, nullptr, 0) == 0);
+    NAMDB_CHECK(::syscall(__NR_io_uring_register, ring_->ring_fd, IORING_REGISTER_ENABLE_RINGS, nullptr, 0) ==
+                0);
     enabled_ = true;
     thread_ = std::this_thread::get_id();
   }
@@ -305,7 +306,8 @@ IoOperation Reactor::cancel(int descriptor) {
 
 Task<void> Reactor::close(int descriptor) {
   co_await cancel(descriptor);
-  co_await IoOperation(*this, {IORING_OP_CLOSE, descriptor, nullptr, 0, 0, 0});
+  IoOperation operation(*this, {IORING_OP_CLOSE, descriptor, nullptr, 0, 0, 0});
+  co_await operation;
 }
 
 }  // namespace namdb::reactor

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""No file includes what lies above it: the include graph against layers.txt."""
+import re
+import sys
+from pathlib import Path
+
+import sources
+from sources import Finding
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
+EVERYTHING_GOES = re.compile(r"^tools/|_(test|bench)\.(cc|h)$|(^|/)(test|testing)/|^(memory|compute)/main\.cc$")
+
+
+def read_layers(path):
+    layers = {}
+    for line in Path(path).read_text().splitlines():
+        line = line.split("#")[0].strip()
+        if line:
+            folder, _, below = line.partition(":")
+            layers[folder.strip()] = below.split()
+    for folder, below in layers.items():
+        for other in below:
+            if other not in layers:
+                raise SystemExit(f"layers.txt: {folder} names the unknown folder {other}")
+            if folder in layers[other]:
+                raise SystemExit(f"layers.txt: {folder} and {other} name each other")
+    return layers
+
+
+def layer_of(path, layers):
+    best = None
+    for folder in layers:
+        if path.startswith(folder + "/") and (best is None or len(folder) > len(best)):
+            best = folder
+    return best
+
+
+def check(path, text, layers):
+    if EVERYTHING_GOES.search(path):
+        return []
+    own = layer_of(path, layers)
+    if own is None:
+        return [Finding(path, 1, "layering", "the folder is not in tools/dev/lint/layers.txt")]
+    findings = []
+    for match in INCLUDE.finditer(text):
+        included = match.group(1)
+        line = sources.line_of(text, match.start(1))
+        if "/" not in included:
+            findings.append(Finding(path, line, "layering", f'"{included}": write the path from the root'))
+            continue
+        layer = layer_of(included, layers)
+        if included.startswith("tools/"):
+            findings.append(Finding(path, line, "layering", f"{own} may not include {included}"))
+        elif layer is not None and layer != own and layer not in layers[own]:
+            findings.append(Finding(path, line, "layering", f"{own} may not include {included} ({layer} is not below it)"))
+    return findings
+
+
+if __name__ == "__main__":
+    LAYERS = read_layers(Path(__file__).with_name("layers.txt"))
+    sys.exit(sources.main("layering", sources.CPP, lambda path, text: check(path, text, LAYERS)))

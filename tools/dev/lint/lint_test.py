@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""The lints find what they are for, and let pass what they should."""
+import unittest
+from pathlib import Path
+
+import banned_calls
+import coroutines
+import layering
+import sources
+import text
+
+LAYERS = layering.read_layers(Path(__file__).with_name("layers.txt"))
+
+
+def count(findings):
+    return len(findings)
+
+
+class Stripping(unittest.TestCase):
+    def test_comments_and_strings_are_blanked_and_lines_stay(self):
+        code = sources.strip_cpp('int a; // rand()\nauto b = "rand()"; /* x\n y */ char c = \'"\'; int d = 1\'000;\n')
+        self.assertNotIn("rand", code)
+        self.assertEqual(code.count("\n"), 3)
+        self.assertIn("int d = 1'000;", code)
+
+
+class Layering(unittest.TestCase):
+    def check(self, path, include):
+        return count(layering.check(path, f'#include "{include}"\n', LAYERS))
+
+    def test_a_lower_folder_may_not_include_a_higher_one(self):
+        self.assertEqual(self.check("common/base/x.h", "common/fabric/fabric.h"), 1)
+        self.assertEqual(self.check("common/layout/x.h", "compute/storage/table.h"), 1)
+        self.assertEqual(self.check("memory/x.cc", "common/fabric/shm/shm.h"), 1)
+        self.assertEqual(self.check("compute/txn/x.cc", "tools/namctl/x.h"), 1)
+
+    def test_a_higher_folder_may_include_a_lower_one(self):
+        self.assertEqual(self.check("compute/txn/x.cc", "common/fabric/fabric.h"), 0)
+        self.assertEqual(self.check("memory/main.cc", "common/fabric/shm/shm.h"), 0)
+        self.assertEqual(self.check("common/fabric/x_test.cc", "common/fabric/shm/shm.h"), 0)
+
+    def test_a_folder_that_the_table_does_not_know_is_found(self):
+        self.assertEqual(self.check("common/new/x.cc", "common/base/error.h"), 1)
+
+
+class Banned(unittest.TestCase):
+    def check(self, line, path="memory/x.cc"):
+        return count(banned_calls.check(path, line + "\n"))
+
+    def test_clocks_randomness_threads_and_sleep_are_found(self):
+        for line in ("clock_gettime(CLOCK_REALTIME, &t);", "auto t = std::chrono::steady_clock::now();",
+                     "std::random_device d;", "std::thread t(f);", "usleep(10);", "int r = rand();",
+                     "auto t = __builtin_ia32_rdtsc();", "time_t t = time(nullptr);", "std::mutex m;"):
+            self.assertEqual(self.check(line), 1, line)
+
+    def test_the_executors_own_are_let_pass(self):
+        for line in ("co_await executor.sleep_for(10);", "executor.random().next();", "clock.now_ns();",
+                     "// std::thread", "thread_count = 2;", "const auto time(x);", "service.time(0);"):
+            self.assertEqual(self.check(line), 0, line)
+
+    def test_iteration_over_an_unordered_container_is_found(self):
+        declaration = "std::unordered_map<std::string, std::vector<int>> names_;\n"
+        self.assertEqual(self.check(declaration + "for (auto& [a, b] : names_) {}"), 1)
+        self.assertEqual(self.check(declaration + "for (auto& [a, b] : this->names_) {}"), 1)
+        self.assertEqual(self.check(declaration + "names_.find(x);"), 0)
+
+    def test_files_that_touch_the_operating_system_are_exempt(self):
+        self.assertEqual(self.check("std::thread t(f);", "common/fabric/shm/x.cc"), 0)
+        self.assertEqual(self.check("std::thread t(f);", "common/reactor/io_uring_loop.cc"), 0)
+        self.assertEqual(self.check("std::thread t(f);", "common/reactor/executor.cc"), 1)
+        self.assertEqual(self.check("std::thread t(f);", "memory/x_test.cc"), 0)
+
+    def test_an_allowance_needs_a_reason(self):
+        finding = banned_calls.check("memory/x.cc", "rand();")[0]
+        self.assertTrue(sources.allowed("rand();  // lint: allow banned: a test of the lint", finding))
+        self.assertFalse(sources.allowed("rand();  // lint: allow banned:", finding))
+
+
+class Coroutines(unittest.TestCase):
+    def check(self, code):
+        return count(coroutines.check("memory/x.cc", code))
+
+    def test_a_capturing_lambda_coroutine_is_found(self):
+        self.assertEqual(self.check("auto f = [this](int a) -> Task<void> { co_return; };"), 1)
+        self.assertEqual(self.check("auto f = [&] { co_await g(); };"), 1)
+        self.assertEqual(self.check("auto f = [](int a) -> Task<void> { co_return; };"), 0)
+        self.assertEqual(self.check("auto f = [&](int a) { return a; };"), 0)
+        self.assertEqual(self.check("Task<void> g() { auto f = [&] { return 1; }; co_await h(f()); }"), 0)
+
+    def test_references_to_temporaries_are_found(self):
+        self.assertEqual(self.check("Task<void> f(std::string&& a);"), 1)
+        self.assertEqual(self.check("Task<void> f(const std::string& a);"), 1)
+        self.assertEqual(self.check("Task<Result<int>> f(std::string a, Engine& engine);"), 0)
+
+    def test_a_lock_across_an_await_is_found(self):
+        self.assertEqual(self.check("{ std::lock_guard g(m); co_await f(); }"), 1)
+        self.assertEqual(self.check("{ { std::lock_guard g(m); } co_await f(); }"), 0)
+
+    def test_what_the_compiler_miscompiles_is_found(self):
+        self.assertEqual(self.check("co_await f({1, 2});"), 1)
+        self.assertEqual(self.check("co_await g.f(1, Options{.a = 1});"), 1)
+        self.assertEqual(self.check("co_await f(a, b);"), 0)
+        self.assertEqual(self.check("auto x = a ? co_await f() : b;"), 1)
+
+
+class Text(unittest.TestCase):
+    def test_workplace_words_and_missing_contracts_are_found(self):
+        self.assertEqual(count(text.check("a.md", "see /wor" + "k/main\n")), 1)
+        self.assertEqual(count(text.check("a.h", "#pragma once\n")), 1)
+        self.assertEqual(count(text.check("a.h", "// A.\n#pragma once\n")), 0)
+        self.assertEqual(count(text.check("a.cc", "int a;  \n")), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
