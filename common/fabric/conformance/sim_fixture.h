@@ -1,3 +1,4 @@
+// The simulated transport, for the suite: each run is another seed.
 #pragma once
 
 #include <memory>

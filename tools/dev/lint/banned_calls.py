@@ -68,7 +68,7 @@ def check(path, text, header_text=""):
     if exempt(path):
         return []
     code = sources.strip_cpp(text)
-    is_test = re.search(r"_(test|bench)\.cc$", path) is not None
+    is_test = re.search(r"_(test|bench)\.cc$|/(conformance|testing)/", path) is not None
     findings = []
     for pattern, message in CLOCKS + ([] if is_test else THREADS):
         for match in re.finditer(pattern, code):

@@ -18,6 +18,7 @@ GUARD = re.compile(r"\bstd::(?:lock_guard|unique_lock|scoped_lock|shared_lock)\b
 AWAITED_CALL = re.compile(r"\bco_await\s+[\w:.\->]+\s*\(")
 BRACED_ARGUMENT = re.compile(r"[(,]\s*(?:[A-Za-z_][\w:]*)?\{")
 TERNARY = re.compile(r"\?[^;:?]*\bco_await\b[^;]*:|\?[^;?]*:[^;:?]*\bco_await\b")
+TEMPORARY = re.compile(r"const\s+(?:std::)?(?:string|vector|map|function|optional|Key|Value)\b[^*]*&\s*\w*$", re.S)
 TASK_FUNCTION = re.compile(r"\b(?:reactor::)?Task<[^;{}()]*>\s+(?:[\w:~]+::)?(\w+)\s*\(")
 
 
@@ -30,6 +31,18 @@ def matching(code, position, opening, closing):
         if depth == 0:
             return position
     return len(code)
+
+
+def top_level_pieces(text):
+    """The text cut at its commas, those inside of brackets left alone."""
+    pieces, depth = [""], 0
+    for letter in text:
+        depth += {"<": 1, "(": 1, ">": -1, ")": -1}.get(letter, 0)
+        if letter == "," and depth == 0:
+            pieces.append("")
+        else:
+            pieces[-1] += letter
+    return pieces
 
 
 def is_coroutine_body(body):
@@ -55,9 +68,10 @@ def check(path, text):
     for match in TASK_FUNCTION.finditer(code):
         end = matching(code, match.end() - 1, "(", ")")
         parameters = code[match.end():end - 1]
-        if "&&" in parameters:
+        parameters = [p.strip() for p in top_level_pieces(parameters)]
+        if any(re.search(r"&&\s*\w*$", p) for p in parameters):
             add(match.start(), f"{match.group(1)}: a coroutine takes no rvalue reference")
-        if re.search(r"\bconst\s+(?:std::)?(?:string|vector|map|function|optional|Key|Value)\b[^,&]*&(?!&)", parameters):
+        if any(TEMPORARY.match(p) for p in parameters):
             add(match.start(), f"{match.group(1)}: a const reference may bind to a temporary that dies at the first suspension")
     for match in GUARD.finditer(code):
         depth, position = 0, match.start()

@@ -1,0 +1,60 @@
+#include "tools/namctl/cluster_file.h"
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+namespace namdb::namctl {
+namespace {
+
+std::filesystem::path file_of(const std::filesystem::path& data) {
+  return data / "cluster.json";
+}
+
+}  // namespace
+
+bool has_cluster_file(const std::filesystem::path& data) {
+  std::error_code ignored;
+  return std::filesystem::exists(file_of(data), ignored);
+}
+
+Result<ClusterFile> read_cluster_file(const std::filesystem::path& data) {
+  if (!has_cluster_file(data)) {
+    return {ErrorCode::configuration, "no cluster has been started on " + data.string(), "namctl dev up"};
+  }
+  std::ifstream file(file_of(data));
+  const nlohmann::json content = nlohmann::json::parse(file, nullptr, false);
+  // Types are checked by the conversions, which throw; nothing of the library escapes from here.
+  try {
+    ClusterFile cluster;
+    content.at("fabric").get_to(cluster.fabric);
+    content.at("memory_servers").get_to(cluster.memory_servers);
+    content.at("compute_servers").get_to(cluster.compute_servers);
+    content.at("sql_port").get_to(cluster.sql_port);
+    content.at("memory_addresses").get_to(cluster.memory_addresses);
+    if (cluster.memory_addresses.size() == cluster.memory_servers) return cluster;
+  } catch (const nlohmann::json::exception&) {
+  }
+  return {ErrorCode::configuration, file_of(data).string() + " is damaged",
+          "stop the daemons named in " + (data / "run").string() + " and remove it"};
+}
+
+Status write_cluster_file(const std::filesystem::path& data, const ClusterFile& cluster) {
+  const nlohmann::json content = {{"fabric", cluster.fabric},
+                                  {"memory_servers", cluster.memory_servers},
+                                  {"compute_servers", cluster.compute_servers},
+                                  {"sql_port", cluster.sql_port},
+                                  {"memory_addresses", cluster.memory_addresses}};
+  const std::filesystem::path temporary = file_of(data).string() + ".new";
+  {
+    std::ofstream file(temporary, std::ios::trunc);
+    file << content.dump(2) << '\n';
+    if (!file.flush()) return {ErrorCode::configuration, "cannot write " + temporary.string()};
+  }
+  std::error_code error;
+  std::filesystem::rename(temporary, file_of(data), error);
+  if (error) return {ErrorCode::configuration, "cannot write " + file_of(data).string()};
+  return {};
+}
+
+}  // namespace namdb::namctl

@@ -1,0 +1,53 @@
+// What `namctl dev up` remembers about a cluster, in DIR/cluster.json, so that the other commands find it by
+// its data folder alone. Written by dev up only, as a whole or not at all.
+//
+//   DIR/cluster.json            this
+//   DIR/cluster.key             32 random bytes, mode 0600: who has it may join the cluster
+//   DIR/run/NAME.pid            process.h; NAME is memory-K or compute-K
+//   DIR/run/lock                held by whoever starts or stops the cluster
+//   DIR/run/memory-K.sock       the shared-memory transport's sockets
+//   DIR/log/NAME.log            what the daemon printed
+//   DIR/NAME/                   the daemon's own data folder
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "common/base/error.h"
+
+namespace namdb::namctl {
+
+struct ClusterFile {
+  std::string fabric;  // shm or tcp
+  std::uint32_t memory_servers = 1;
+  std::uint32_t compute_servers = 1;
+  std::uint16_t sql_port = 5433;              // of compute server 0; the others follow
+  std::vector<std::string> memory_addresses;  // unix:PATH or HOST:PORT, server 0 first
+
+  bool operator==(const ClusterFile&) const = default;
+};
+
+inline std::string memory_name(std::uint32_t server) {
+  return "memory-" + std::to_string(server);
+}
+inline std::string compute_name(std::uint32_t server) {
+  return "compute-" + std::to_string(server);
+}
+inline std::filesystem::path pid_file(const std::filesystem::path& data, const std::string& name) {
+  return data / "run" / (name + ".pid");
+}
+inline std::filesystem::path log_file(const std::filesystem::path& data, const std::string& name) {
+  return data / "log" / (name + ".log");
+}
+inline std::filesystem::path key_file(const std::filesystem::path& data) {
+  return data / "cluster.key";
+}
+
+// Errors, all configuration: no cluster has been started on that folder, or the file is damaged.
+Result<ClusterFile> read_cluster_file(const std::filesystem::path& data);
+Status write_cluster_file(const std::filesystem::path& data, const ClusterFile& cluster);
+bool has_cluster_file(const std::filesystem::path& data);
+
+}  // namespace namdb::namctl

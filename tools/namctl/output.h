@@ -1,0 +1,44 @@
+// What all commands of namctl share: where they print, and how they end.
+#pragma once
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "common/base/error.h"
+
+namespace namdb::namctl {
+
+// Exit codes. 2 is CLI11's domain: an unknown command or flag, a value that is none.
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitOther = 1;
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitEnvironment = 3;
+
+// With --json, standard output holds one JSON document and nothing else; what is for people goes to standard
+// error.
+class Output {
+ public:
+  explicit Output(bool json) : json_(json) {}
+  bool json() const { return json_; }
+  // A line of progress or of the report for people.
+  void line(std::string_view text) const {
+    std::FILE* stream = json_ ? stderr : stdout;
+    std::fprintf(stream, "%.*s\n", static_cast<int>(text.size()), text.data());
+    std::fflush(stream);
+  }
+  // The report for programs; nothing without --json.
+  void document(const nlohmann::json& content) const {
+    if (!json_) return;
+    std::printf("%s\n", content.dump(2).c_str());
+    std::fflush(stdout);
+  }
+
+ private:
+  bool json_;
+};
+
+// Prints the error and gives the exit code that belongs to it.
+int report_error(const Output& output, const Status& status);
+
+}  // namespace namdb::namctl
