@@ -23,6 +23,8 @@ class OutputBuffer {
   }
 
   const std::byte* data() const { return data_.get(); }
+  // To fill in what was not known when the bytes were appended. Valid until the next extend().
+  std::byte* at(std::size_t offset) { return data_.get() + offset; }
   std::size_t size() const { return size_bytes_; }
   bool empty() const { return size_bytes_ == 0; }
   // Keeps the memory, unless a burst made it large.

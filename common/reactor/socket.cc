@@ -251,6 +251,17 @@ void set_no_delay(int descriptor) {
   ::setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
+void set_keep_alive(int descriptor) {
+  const auto set = [descriptor](int level, int option, int value) {
+    ::setsockopt(descriptor, level, option, &value, sizeof value);
+  };
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 4);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 2);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, 10'000);
+}
+
 Socket::Socket(Reactor& reactor, int descriptor, SocketHandler& handler)
     : core_(new Core(reactor, descriptor, handler)) {}
 Socket::~Socket() {

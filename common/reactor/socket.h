@@ -19,6 +19,9 @@ class Reactor;
 // Small writes leave at once (TCP_NODELAY): a turn's bytes are gathered here, not by the kernel.
 void set_no_delay(int descriptor);
 
+// A TCP peer that is gone without a word (power, cable) is noticed within about ten seconds.
+void set_keep_alive(int descriptor);
+
 class SocketHandler {
  public:
   // The bytes are the handler's until it returns. It may close or destroy the socket.

@@ -158,6 +158,12 @@ void SocketStream::close() {
   wake(drainer_);
 }
 
+// It is spawned before the operation is submitted, and so it waits before the operation can have completed.
+Task<void> cancel_unless(Reactor& reactor, int descriptor, std::uint64_t deadline_ns, Event& answered) {
+  const bool in_time = co_await answered.wait_until(deadline_ns);
+  if (!in_time) co_await reactor.cancel(descriptor);
+}
+
 }  // namespace
 
 std::unique_ptr<ByteStream> make_socket_stream(Reactor& reactor, int descriptor) {
@@ -167,7 +173,7 @@ std::unique_ptr<ByteStream> make_socket_stream(Reactor& reactor, int descriptor)
   return std::make_unique<SocketStream>(reactor, descriptor, std::move(peer), is_local);
 }
 
-Task<Result<int>> connect_descriptor(Reactor& reactor, std::string address) {
+Task<Result<int>> connect_descriptor(Reactor& reactor, std::string address, std::uint64_t timeout_ns) {
   Result<std::vector<SocketAddress>> candidates = SocketAddress::resolve(address, false);
   if (!candidates.ok()) co_return candidates.status();
   Status status;
@@ -177,14 +183,19 @@ Task<Result<int>> connect_descriptor(Reactor& reactor, std::string address) {
       status = system_error(ErrorCode::connection_failure, "socket", errno);
       continue;
     }
+    Gate gate;
+    Event answered(reactor);
+    reactor.spawn(gate, cancel_unless(reactor, descriptor, reactor.now_ns() + timeout_ns, answered));
     const int result = co_await reactor.connect(descriptor, candidate.data(), candidate.size());
+    answered.notify_all();
+    co_await gate.close();
     if (result == 0) {
       if (!candidate.is_unix()) set_no_delay(descriptor);
       co_return descriptor;
     }
     ::close(descriptor);
-    status =
-        system_error(ErrorCode::connection_failure, "cannot connect to " + candidate.to_string(), -result);
+    status = system_error(ErrorCode::connection_failure, "cannot connect to " + candidate.to_string(),
+                          result == -ECANCELED ? ETIMEDOUT : -result);
   }
   co_return status;
 }

@@ -1,0 +1,30 @@
+// The client side of the tcp transport: a channel is a connection. Operations are sent with the turn that
+// posted them, all channels' and coroutines' together in one send per connection, and complete in posting
+// order; READs' data goes from the receive buffer straight to where it belongs. Needs a Reactor.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/fabric/fabric.h"
+#include "common/fabric/tcp/cluster_key.h"
+
+namespace namdb::reactor {
+class Reactor;
+}
+
+namespace namdb::fabric::tcp {
+
+struct TcpOptions {
+  // Proven to and demanded from every peer. Without one, a server listens on loopback addresses only.
+  std::optional<ClusterKey> key;
+  // From the connection's start to the welcome.
+  std::uint64_t handshake_timeout_ns = 10 * kSecond_ns;
+};
+
+std::unique_ptr<ClientFabric> make_tcp_client_fabric(reactor::Reactor& reactor, TcpOptions options);
+
+}  // namespace namdb::fabric::tcp

@@ -1,0 +1,200 @@
+#include "common/fabric/tcp/client_channel.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace namdb::fabric::tcp {
+namespace {
+
+std::size_t result_bytes(const Operation& operation) {
+  return operation.kind == OperationKind::write ? 0 : operation.length_bytes;
+}
+
+void encode(const Operation& operation, reactor::OutputBuffer& output) {
+  RequestHeader header{RequestKind::read, 0, 0, operation.length_bytes, operation.remote_offset};
+  switch (operation.kind) {
+    case OperationKind::read:
+      output.append(&header, sizeof header);
+      break;
+    case OperationKind::write: {
+      header.kind = RequestKind::write;
+      std::byte* place = output.extend(sizeof header + operation.length_bytes);
+      std::memcpy(place, &header, sizeof header);
+      std::memcpy(place + sizeof header, operation.local, operation.length_bytes);
+      break;
+    }
+    case OperationKind::compare_and_swap: {
+      header.kind = RequestKind::compare_and_swap;
+      std::byte* place = output.extend(sizeof header + 16);
+      std::memcpy(place, &header, sizeof header);
+      std::memcpy(place + sizeof header, &operation.expected, 8);
+      std::memcpy(place + sizeof header + 8, &operation.operand, 8);
+      break;
+    }
+    case OperationKind::fetch_add: {
+      header.kind = RequestKind::fetch_add;
+      std::byte* place = output.extend(sizeof header + 8);
+      std::memcpy(place, &header, sizeof header);
+      std::memcpy(place + sizeof header, &operation.operand, 8);
+      break;
+    }
+  }
+}
+
+}  // namespace
+
+TcpChannel::TcpChannel(reactor::Reactor& reactor, LocalPool& pool, std::unique_ptr<Link> link,
+                       std::string address)
+    : Channel(reactor), pool_(pool), link_(std::move(link)), address_(std::move(address)) {}
+
+TcpChannel::~TcpChannel() {
+  fail(Status(ErrorCode::connection_failure, "the channel is closed"));
+}
+
+void TcpChannel::do_post(Batch& batch) {
+  batch.begin();
+  if (failed()) return batch.complete(executor(), failure_);
+  if (batch.empty()) return batch.complete(executor(), Status());
+  reactor::OutputBuffer& output = link_->socket().output();
+  // The fence of an operation needs no care: the server executes everything in the order of arrival.
+  for (const Operation& operation : batch.operations()) encode(operation, output);
+  batches_.push(&batch);
+  link_->socket().send_soon();
+}
+
+void TcpChannel::do_post(Call& call) {
+  call.begin();
+  if (failed()) return call.complete(executor(), failure_);
+  if (call.request.size() > kMaxCall_bytes) {
+    return call.complete(executor(), Status(ErrorCode::limit_exceeded, "the request of a call is too long"));
+  }
+  if (free_calls_.empty()) {
+    free_calls_.push_back(static_cast<std::uint32_t>(calls_.size()));
+    calls_.push_back(nullptr);
+  }
+  const std::uint32_t id = free_calls_.back();
+  free_calls_.pop_back();
+  calls_[id] = &call;
+  call.reply.clear();
+  const RequestHeader header{RequestKind::call, 0, call.method,
+                             static_cast<std::uint32_t>(call.request.size()), id};
+  reactor::OutputBuffer& output = link_->socket().output();
+  output.append(&header, sizeof header);
+  output.append(call.request.data(), call.request.size());
+  link_->socket().send_soon();
+}
+
+void TcpChannel::on_receive(std::span<const std::byte> bytes) {
+  while (!bytes.empty() && !failed()) {
+    if (!in_response_) {
+      take_header(bytes);
+    } else if (response_.kind == ResponseKind::results) {
+      take_results(bytes);
+    } else {
+      take_reply(bytes);
+    }
+  }
+}
+
+void TcpChannel::take_header(std::span<const std::byte>& bytes) {
+  const std::size_t taken = std::min(bytes.size(), sizeof(ResponseHeader) - header_length_);
+  std::memcpy(header_bytes_.data() + header_length_, bytes.data(), taken);
+  header_length_ += taken;
+  bytes = bytes.subspan(taken);
+  if (header_length_ < sizeof(ResponseHeader)) return;
+  header_length_ = 0;
+  response_ = load<ResponseHeader>(header_bytes_.data());
+  if (const char* reason = refuse_response(response_)) {
+    return fail(Status(ErrorCode::connection_failure, address_ + " sent " + reason));
+  }
+  in_response_ = true;
+  if (response_.kind == ResponseKind::results) {
+    operations_left_ = response_.count;
+    result_bytes_left_ = response_.identity;
+    return take_results(bytes);  // of WRITEs, nothing follows
+  }
+  if (response_.identity >= calls_.size() || calls_[response_.identity] == nullptr) {
+    return fail(Status(ErrorCode::connection_failure, address_ + " sent a reply to no call"));
+  }
+  replying_ = calls_[response_.identity];
+  replying_->reply.resize(response_.count);
+  reply_bytes_ = 0;
+  take_reply(bytes);  // nothing follows an empty reply
+}
+
+void TcpChannel::take_results(std::span<const std::byte>& bytes) {
+  while (operations_left_ != 0) {
+    if (batches_.empty()) {
+      return fail(Status(ErrorCode::connection_failure, address_ + " sent results of no operation"));
+    }
+    Batch& batch = *batches_.front();
+    const Operation& operation = batch.operations()[next_operation_];
+    const std::size_t wanted = result_bytes(operation) - operation_bytes_;
+    if (wanted > result_bytes_left_) {
+      return fail(Status(ErrorCode::connection_failure, address_ + " sent results of a wrong length"));
+    }
+    const std::size_t taken = std::min(bytes.size(), wanted);
+    if (taken != 0) std::memcpy(operation.local + operation_bytes_, bytes.data(), taken);
+    bytes = bytes.subspan(taken);
+    result_bytes_left_ -= taken;
+    if (taken < wanted) {
+      operation_bytes_ += taken;
+      return;
+    }
+    operation_bytes_ = 0;
+    --operations_left_;
+    if (++next_operation_ == batch.operations().size()) {
+      next_operation_ = 0;
+      batches_.pop();
+      batch.complete(executor(), Status());
+    }
+  }
+  if (result_bytes_left_ != 0) {
+    return fail(Status(ErrorCode::connection_failure, address_ + " sent results of a wrong length"));
+  }
+  in_response_ = false;
+}
+
+void TcpChannel::take_reply(std::span<const std::byte>& bytes) {
+  const std::size_t taken = std::min(bytes.size(), replying_->reply.size() - reply_bytes_);
+  if (taken != 0) std::memcpy(replying_->reply.data() + reply_bytes_, bytes.data(), taken);
+  reply_bytes_ += taken;
+  bytes = bytes.subspan(taken);
+  if (reply_bytes_ == replying_->reply.size()) finish_reply();
+}
+
+void TcpChannel::finish_reply() {
+  Call& call = *std::exchange(replying_, nullptr);
+  const auto id = static_cast<std::uint32_t>(response_.identity);
+  calls_[id] = nullptr;
+  free_calls_.push_back(id);
+  in_response_ = false;
+  Status status;
+  if (response_.kind == ResponseKind::failure) {
+    status = decode_status(call.reply);
+    call.reply.clear();
+  }
+  call.complete(executor(), std::move(status));
+}
+
+void TcpChannel::on_end(Status status) {
+  fail(Status(ErrorCode::connection_failure,
+              "the connection to " + address_ + " is lost" + (status.ok() ? "" : ": " + status.message())));
+}
+
+void TcpChannel::fail(Status status) {
+  if (failed()) return;
+  failure_ = std::move(status);
+  link_->socket().close();
+  while (!batches_.empty()) {
+    Batch* batch = batches_.front();
+    batches_.pop();
+    batch->complete(executor(), failure_);
+  }
+  for (Call*& call : calls_) {
+    if (call != nullptr) std::exchange(call, nullptr)->complete(executor(), failure_);
+  }
+}
+
+}  // namespace namdb::fabric::tcp

@@ -1,0 +1,33 @@
+// The cluster key: 32 secret bytes that every daemon of a cluster has. Each side of a new connection proves
+// that it knows them by an HMAC-SHA256 over both sides' nonces; the key itself is never sent. Connections are
+// not encrypted: whoever can change packets in flight is not kept out.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "common/base/error.h"
+#include "common/fabric/tcp/frames.h"
+
+namespace namdb::fabric::tcp {
+
+struct ClusterKey {
+  std::array<unsigned char, 32> bytes;
+};
+
+// A file of exactly 32 bytes that only its owner, this user or root, can read. Errors: configuration.
+Result<ClusterKey> read_cluster_key(const std::string& path);
+
+using Nonce = std::array<unsigned char, kNonce_bytes>;
+using Proof = std::array<unsigned char, kProof_bytes>;
+
+Nonce make_nonce();
+enum class Role { client, server };
+// What the side in that role sends. The roles differ, so that a proof cannot be sent back to its maker.
+Proof make_proof(const ClusterKey& key, Role role, const Nonce& client, const Nonce& server);
+// In constant time.
+bool equal(const Proof& a, const Proof& b);
+
+}  // namespace namdb::fabric::tcp

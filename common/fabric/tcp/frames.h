@@ -1,0 +1,109 @@
+// The bytes of the tcp transport. Little-endian, no padding between frames, no alignment.
+//
+// Handshake, before anything else: both sides send a Greeting; with a cluster key the client sends a proof,
+// and the server an Answer with its own; then the client sends a Hello, and the server an Answer with the
+// welcome. After that the client sends requests and the server sends responses:
+//
+//   request    RequestHeader, then nothing (read), the data (write), expected and desired (compare_and_swap),
+//   the
+//              addend (fetch_add), the request's bytes (call)
+//   response   results: ResponseHeader, then the results of the next `count` one-sided operations in the
+//   order in
+//              which they were posted: the data of a READ, nothing for a WRITE, the old word of an atomic;
+//              reply or failure: ResponseHeader, then the reply's bytes or an encoded Status
+//
+// All of it is outside input to whoever reads it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "common/base/error.h"
+#include "common/fabric/fabric.h"
+
+namespace namdb::fabric::tcp {
+
+inline constexpr std::array<char, 8> kMagic = {'n', 'a', 'm', 'd', 'b', 't', 'c', 'p'};
+inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::size_t kNonce_bytes = 32;
+inline constexpr std::size_t kProof_bytes = 32;
+// Of `hello`, `welcome` and a refusal's text.
+inline constexpr std::uint32_t kMaxHandshake_bytes = 64U << 10;
+
+struct Greeting {
+  static constexpr std::uint32_t kHasKey = 1;
+  std::array<char, 8> magic;
+  std::uint32_t version;
+  std::uint32_t flags;
+  std::array<unsigned char, kNonce_bytes> nonce;
+};
+static_assert(sizeof(Greeting) == 48 && offsetof(Greeting, version) == 8 && offsetof(Greeting, nonce) == 16);
+
+struct Hello {
+  std::uint32_t length_bytes;
+  std::uint32_t zero;
+};
+static_assert(sizeof(Hello) == 8);
+
+struct Answer {
+  std::uint32_t ok;  // 1, or 0: the bytes are an encoded Status and the connection is closed
+  std::uint32_t length_bytes;
+};
+static_assert(sizeof(Answer) == 8);
+
+enum class RequestKind : std::uint8_t { read = 1, write = 2, compare_and_swap = 3, fetch_add = 4, call = 5 };
+
+struct RequestHeader {
+  RequestKind kind;
+  std::uint8_t zero;
+  std::uint16_t method;        // call only, otherwise 0
+  std::uint32_t length_bytes;  // of the data or the call's request; 8 for atomics
+  std::uint64_t offset;        // in the region; of a call: its id, which the reply carries
+};
+static_assert(sizeof(RequestHeader) == 16 && offsetof(RequestHeader, length_bytes) == 4 &&
+              offsetof(RequestHeader, offset) == 8);
+
+enum class ResponseKind : std::uint8_t { results = 1, reply = 2, failure = 3 };
+
+struct ResponseHeader {
+  ResponseKind kind;
+  std::uint8_t zero;
+  std::uint16_t also_zero;
+  std::uint32_t count;     // results: operations; otherwise the length in bytes
+  std::uint64_t identity;  // results: bytes that follow; otherwise the call's id
+};
+static_assert(sizeof(ResponseHeader) == 16 && offsetof(ResponseHeader, count) == 4 &&
+              offsetof(ResponseHeader, identity) == 8);
+
+// Reads a struct or word from unaligned bytes.
+template <typename T>
+T load(const std::byte* bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof value);
+  return value;
+}
+
+// What the server makes of the first bytes of `input`.
+struct RequestFrame {
+  enum class State : std::uint8_t { whole, incomplete, invalid };
+  State state;
+  RequestHeader header;  // unless it is incomplete itself
+  std::size_t
+      frame_bytes;     // whole: its length; incomplete: what is known to be needed, more than input.size()
+  const char* reason;  // invalid: why the peer must go
+};
+RequestFrame decode_request(std::span<const std::byte> input, std::uint64_t region_bytes);
+
+// nullptr if it may follow in the stream, otherwise why the server must go.
+const char* refuse_response(const ResponseHeader& header);
+
+std::string encode_status(const Status& status);
+// Of bytes that an unknown peer may have sent: never ok.
+Status decode_status(std::string_view bytes);
+
+}  // namespace namdb::fabric::tcp

@@ -1,0 +1,66 @@
+#include "common/fabric/tcp/loopback_channel.h"
+
+#include <cstring>
+#include <utility>
+
+#include "common/fabric/region_words.h"
+#include "common/fabric/tcp/server.h"
+#include "common/reactor/reactor.h"
+
+namespace namdb::fabric::tcp {
+namespace {
+
+void execute(const Operation& operation, std::span<std::byte> region) {
+  NAMDB_CHECK(operation.remote_offset % 8 == 0 && operation.length_bytes % 8 == 0);
+  NAMDB_CHECK(operation.remote_offset <= region.size() &&
+              operation.length_bytes <= region.size() - operation.remote_offset);
+  std::byte* place = region.data() + operation.remote_offset;
+  switch (operation.kind) {
+    case OperationKind::read:
+      copy_from_region(operation.local, place, operation.length_bytes);
+      break;
+    case OperationKind::write: {
+      // The last word by an exchange: a locked instruction between a WRITE and any later READ or completion.
+      const std::size_t last = operation.length_bytes - 8;
+      std::uint64_t word;
+      std::memcpy(&word, operation.local + last, 8);
+      copy_to_region(place, operation.local, last);
+      region_word(place + last).exchange(word);
+      break;
+    }
+    case OperationKind::compare_and_swap: {
+      std::uint64_t old_value = operation.expected;
+      region_word(place).compare_exchange_strong(old_value, operation.operand);
+      std::memcpy(operation.local, &old_value, 8);
+      break;
+    }
+    case OperationKind::fetch_add: {
+      const std::uint64_t old_value = region_word(place).fetch_add(operation.operand);
+      std::memcpy(operation.local, &old_value, 8);
+      break;
+    }
+  }
+}
+
+}  // namespace
+
+LoopbackChannel::LoopbackChannel(TcpServerFabric& server) : Channel(server.reactor()), server_(server) {}
+
+void LoopbackChannel::do_post(Batch& batch) {
+  batch.begin();
+  for (const Operation& operation : batch.operations()) execute(operation, server_.region());
+  batch.complete(executor(), Status());
+}
+
+void LoopbackChannel::do_post(Call& call) {
+  call.begin();
+  call.reply.clear();
+  executor().spawn(server_.gate(), run_call(&call));
+}
+
+reactor::Task<void> LoopbackChannel::run_call(Call* call) {
+  Status status = co_await server_.service().on_call(0, call->method, call->request, call->reply);
+  call->complete(executor(), std::move(status));
+}
+
+}  // namespace namdb::fabric::tcp

@@ -1,0 +1,153 @@
+#include "common/fabric/tcp/server.h"
+
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <utility>
+#include <vector>
+
+#include "common/fabric/tcp/handshake.h"
+#include "common/fabric/tcp/link.h"
+#include "common/fabric/tcp/loopback_channel.h"
+#include "common/fabric/tcp/server_connection.h"
+#include "common/reactor/reactor.h"
+#include "common/reactor/socket_address.h"
+#include "common/reactor/socket_listener.h"
+
+namespace namdb::fabric::tcp {
+namespace {
+
+// Connections whose peers have not proven anything yet.
+constexpr std::size_t kGreetingLimit = 1024;
+
+}  // namespace
+
+TcpServerFabric::TcpServerFabric(reactor::Reactor& reactor, std::span<std::byte> region, Service& service,
+                                 TcpOptions options)
+    : reactor_(reactor),
+      region_(region),
+      service_(service),
+      options_(std::move(options)),
+      changed_(reactor),
+      loopback_(std::make_unique<LoopbackChannel>(*this)) {
+  NAMDB_CHECK(reinterpret_cast<std::uintptr_t>(region.data()) % 8 == 0 && region.size() % 8 == 0);
+}
+
+TcpServerFabric::~TcpServerFabric() {
+  NAMDB_CHECK(connections_.empty() && gate_.count() == 0);
+}
+
+Channel& TcpServerFabric::loopback() {
+  return *loopback_;
+}
+
+const std::string& TcpServerFabric::address() const {
+  return listener_->address();
+}
+
+void TcpServerFabric::grow(std::span<std::byte> region) {
+  NAMDB_CHECK(region.data() == region_.data() && region.size() >= region_.size() && region.size() % 8 == 0);
+  region_ = region;
+}
+
+reactor::Task<Status> TcpServerFabric::listen(std::string address) {
+  NAMDB_CHECK(listener_ == nullptr && !closing_);
+  if (!options_.key) {
+    const Result<std::vector<reactor::SocketAddress>> candidates =
+        reactor::SocketAddress::resolve(address, true);
+    if (!candidates.ok()) co_return candidates.status();
+    for (const reactor::SocketAddress& candidate : *candidates) {
+      if (!candidate.is_local()) {
+        co_return Status(ErrorCode::configuration,
+                         "the fabric does not listen on " + address + " without a cluster key",
+                         "give every daemon of the cluster the same key file, or listen on 127.0.0.1");
+      }
+    }
+  }
+  Result<std::unique_ptr<reactor::SocketListener>> listener =
+      reactor::SocketListener::listen(reactor_, address);
+  if (!listener.ok()) co_return listener.status();
+  listener_ = std::move(*listener);
+  reactor_.spawn(gate_, accept_peers());
+  co_return Status();
+}
+
+reactor::Task<void> TcpServerFabric::accept_peers() {
+  while (true) {
+    const Result<int> descriptor = co_await listener_->accept_descriptor();
+    if (closing_) {
+      if (descriptor.ok()) ::close(*descriptor);
+      co_return;
+    }
+    if (!descriptor.ok()) {
+      spdlog::warn("tcp fabric: {}", descriptor.status().message());
+      co_await reactor_.sleep_for(100 * kMillisecond_ns);
+    } else if (greeting_.size() >= kGreetingLimit) {
+      spdlog::warn("tcp fabric: a connection is dropped, {} others have not finished their handshakes",
+                   greeting_.size());
+      ::close(*descriptor);
+    } else {
+      reactor_.spawn(gate_, greet(*descriptor));
+    }
+  }
+}
+
+reactor::Task<void> TcpServerFabric::greet(int descriptor) {
+  auto link = std::make_unique<Link>(reactor_, descriptor);
+  const std::uint64_t deadline_ns = reactor_.now_ns() + options_.handshake_timeout_ns;
+  greeting_.insert(link.get());
+  if (closing_) link->abort();
+  const Result<std::string> hello = co_await greet_client(*link, options_.key, deadline_ns);
+  Status status = hello.status();
+  PeerId peer = 0;
+  if (status.ok() && !closing_) {
+    peer = next_peer_id();
+    Result<std::string> welcome = service_.on_connect(peer, *hello);
+    if (welcome.ok()) {
+      answer(*link, *welcome);
+    } else {
+      status = welcome.status();
+      refuse(*link, status);
+    }
+  }
+  if (!status.ok() || closing_) {
+    if (!closing_) spdlog::warn("tcp fabric: {} is refused: {}", link->peer(), status.message());
+    co_await link->flush(deadline_ns);
+    greeting_.erase(link.get());
+    co_return;
+  }
+  greeting_.erase(link.get());
+  auto connection = std::make_unique<ServerConnection>(*this, peer, std::move(link));
+  ServerConnection& added = *connection;
+  connections_.emplace(peer, std::move(connection));
+  added.start();
+}
+
+void TcpServerFabric::closed(ServerConnection& connection) {
+  reactor_.spawn(gate_, reap(connection.peer()));
+}
+
+reactor::Task<void> TcpServerFabric::reap(PeerId peer) {
+  const auto found = connections_.find(peer);
+  while (found->second->running_calls() != 0) co_await changed_.wait();
+  service_.on_disconnect(peer);
+  connections_.erase(found);
+  changed_.notify_all();
+}
+
+reactor::Task<void> TcpServerFabric::fence(PeerId peer) {
+  const auto found = connections_.find(peer);
+  if (found == connections_.end()) co_return;
+  found->second->close("it is fenced", false);
+  while (connections_.contains(peer)) co_await changed_.wait();
+}
+
+reactor::Task<void> TcpServerFabric::close() {
+  closing_ = true;
+  if (listener_ != nullptr) listener_->close();
+  for (Link* link : greeting_) link->abort();
+  for (const auto& [peer, connection] : connections_) connection->close("the server ends", false);
+  co_await gate_.close();
+}
+
+}  // namespace namdb::fabric::tcp

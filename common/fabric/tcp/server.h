@@ -1,0 +1,82 @@
+// The server side of the tcp transport: executes its peers' requests on the region, in the order of arrival
+// on each connection, with its own CPU. All that arrived from a peer in one turn is answered by one send.
+// Needs a Reactor. The region's memory and the service belong to the caller and outlive it.
+//
+// A peer that sends what no peer may send (frames.h) is disconnected with a line in the log; it never gets
+// beyond its own connection.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "common/fabric/fabric.h"
+#include "common/fabric/tcp/client.h"
+#include "common/reactor/executor.h"
+
+namespace namdb::reactor {
+class Reactor;
+class SocketListener;
+}  // namespace namdb::reactor
+
+namespace namdb::fabric::tcp {
+
+class Link;
+class LoopbackChannel;
+class ServerConnection;
+
+class TcpServerFabric final : public ServerFabric {
+ public:
+  // `region` is 8-byte aligned, its size a multiple of 8.
+  TcpServerFabric(reactor::Reactor& reactor, std::span<std::byte> region, Service& service,
+                  TcpOptions options);
+  // Needs close() before, if it listened or its loopback took calls.
+  ~TcpServerFabric() override;
+
+  std::string_view name() const override { return "tcp"; }
+  // Errors (configuration): an address that others can reach, without a cluster key; one that cannot be
+  // bound.
+  reactor::Task<Status> listen(std::string address) override;
+  reactor::Task<void> fence(PeerId peer) override;
+  Channel& loopback() override;
+  reactor::Task<void> close() override;
+
+  // Where it listens; with the real port where 0 was asked for.
+  const std::string& address() const;
+  // The region has grown: the same base, a larger size.
+  void grow(std::span<std::byte> region);
+
+  // --- for its connections ---
+  reactor::Reactor& reactor() { return reactor_; }
+  std::span<std::byte> region() const { return region_; }
+  Service& service() { return service_; }
+  reactor::Gate& gate() { return gate_; }
+  // The connection is closed and executes nothing more: reports it when its calls have ended, and destroys
+  // it.
+  void closed(ServerConnection& connection);
+  // One of its calls has ended.
+  void call_ended() { changed_.notify_all(); }
+
+ private:
+  reactor::Task<void> accept_peers();
+  reactor::Task<void> greet(int descriptor);
+  reactor::Task<void> reap(PeerId peer);
+
+  reactor::Reactor& reactor_;
+  std::span<std::byte> region_;
+  Service& service_;
+  TcpOptions options_;
+  bool closing_ = false;
+  reactor::Gate gate_;
+  reactor::Event changed_;  // a call ended, or a peer is gone
+  std::unique_ptr<reactor::SocketListener> listener_;
+  std::set<Link*> greeting_;
+  std::map<PeerId, std::unique_ptr<ServerConnection>> connections_;
+  std::unique_ptr<LoopbackChannel> loopback_;
+};
+
+}  // namespace namdb::fabric::tcp

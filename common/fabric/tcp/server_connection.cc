@@ -1,0 +1,188 @@
+#include "common/fabric/tcp/server_connection.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "common/fabric/region_words.h"
+#include "common/fabric/tcp/server.h"
+#include "common/reactor/reactor.h"
+
+namespace namdb::fabric::tcp {
+namespace {
+
+// What one peer may have waiting at the server: answers that it does not read, calls that have not ended.
+constexpr std::size_t kUnsentLimit_bytes = 8U << 20;
+constexpr std::size_t kCallLimit = 4096;
+constexpr std::size_t kCallLimit_bytes = 64U << 20;
+constexpr std::size_t kKeptCalls = 64;
+static_assert(kUnsentLimit_bytes >= kMaxOperation_bytes, "one READ must always be possible");
+static_assert(kCallLimit_bytes >= kMaxCall_bytes, "one call must always be possible");
+
+}  // namespace
+
+ServerConnection::ServerConnection(TcpServerFabric& server, PeerId peer, std::unique_ptr<Link> link)
+    : server_(server), peer_(peer), link_(std::move(link)) {}
+
+ServerConnection::~ServerConnection() {
+  NAMDB_CHECK(running_calls_ == 0);
+}
+
+void ServerConnection::close(const std::string& reason, bool is_fault) {
+  if (std::exchange(closed_, true)) return;
+  spdlog::log(is_fault ? spdlog::level::warn : spdlog::level::info,
+              "tcp fabric: peer {} ({}) is disconnected: {}", peer_, link_->peer(), reason);
+  link_->socket().close();
+  server_.closed(*this);
+}
+
+void ServerConnection::on_end(Status status) {
+  close(status.ok() ? "it closed the connection" : status.message(), false);
+}
+
+void ServerConnection::on_receive(std::span<const std::byte> bytes) {
+  if (!unread_.empty()) {
+    // Completes the frame that waits for its end, and no more than that: the others are parsed where they
+    // are.
+    while (!blocked_ && !bytes.empty()) {
+      const RequestFrame frame = decode_request(unread_, server_.region().size());
+      if (frame.state != RequestFrame::State::incomplete) break;
+      const std::size_t taken = std::min(bytes.size(), frame.frame_bytes - unread_.size());
+      unread_.insert(unread_.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(taken));
+      bytes = bytes.subspan(taken);
+    }
+    execute_unread();
+  }
+  if (closed_ || bytes.empty()) return;
+  if (unread_.empty()) bytes = bytes.subspan(execute(bytes));
+  if (!closed_) unread_.insert(unread_.end(), bytes.begin(), bytes.end());
+}
+
+void ServerConnection::execute_unread() {
+  if (blocked_) return;
+  const std::size_t executed = execute(unread_);
+  unread_.erase(unread_.begin(), unread_.begin() + static_cast<std::ptrdiff_t>(executed));
+}
+
+bool ServerConnection::must_wait() const {
+  return link_->socket().unsent_bytes() >= kUnsentLimit_bytes || running_calls_ >= kCallLimit ||
+         running_call_bytes_ >= kCallLimit_bytes;
+}
+
+void ServerConnection::resume() {
+  if (closed_ || !blocked_ || must_wait()) return;
+  blocked_ = false;
+  execute_unread();
+  if (!closed_ && !blocked_) link_->socket().start_receiving();
+}
+
+std::size_t ServerConnection::execute(std::span<const std::byte> bytes) {
+  reactor::OutputBuffer& output = link_->socket().output();
+  const std::size_t results_begin = output.size();
+  std::uint32_t operations = 0;
+  std::size_t executed = 0;
+  while (executed != bytes.size() && !closed_) {
+    const RequestFrame frame = decode_request(bytes.subspan(executed), server_.region().size());
+    if (frame.state == RequestFrame::State::incomplete) break;
+    if (frame.state == RequestFrame::State::invalid) {
+      close(std::string("it sent ") + frame.reason, true);
+      return executed;
+    }
+    if (must_wait()) {
+      blocked_ = true;
+      link_->socket().pause_receiving();
+      break;
+    }
+    const std::byte* data = bytes.data() + executed + sizeof(RequestHeader);
+    if (frame.header.kind == RequestKind::call) {
+      start_call(frame, data);
+    } else {
+      if (operations++ == 0) output.extend(sizeof(ResponseHeader));
+      execute_operation(frame, data);
+    }
+    executed += frame.frame_bytes;
+  }
+  if (operations != 0) {
+    // Before the answers tell that the WRITEs have taken effect, they have.
+    if (std::exchange(wrote_, false)) barrier_.fetch_add(1);
+    const ResponseHeader header{ResponseKind::results, 0, 0, operations,
+                                output.size() - results_begin - sizeof(ResponseHeader)};
+    std::memcpy(output.at(results_begin), &header, sizeof header);
+    link_->socket().send_soon();
+  }
+  return executed;
+}
+
+void ServerConnection::execute_operation(const RequestFrame& frame, const std::byte* data) {
+  const RequestHeader& header = frame.header;
+  std::byte* place = server_.region().data() + header.offset;
+  reactor::OutputBuffer& output = link_->socket().output();
+  switch (header.kind) {
+    case RequestKind::read:
+      // A locked instruction between a WRITE and a later READ, as on every transport that runs on a CPU.
+      if (std::exchange(wrote_, false)) barrier_.fetch_add(1);
+      copy_from_region(output.extend(header.length_bytes), place, header.length_bytes);
+      break;
+    case RequestKind::write:
+      copy_to_region(place, data, header.length_bytes);
+      wrote_ = true;
+      break;
+    case RequestKind::compare_and_swap: {
+      auto old_value = load<std::uint64_t>(data);
+      region_word(place).compare_exchange_strong(old_value, load<std::uint64_t>(data + 8));
+      std::memcpy(output.extend(8), &old_value, 8);
+      wrote_ = false;
+      break;
+    }
+    case RequestKind::fetch_add: {
+      const std::uint64_t old_value = region_word(place).fetch_add(load<std::uint64_t>(data));
+      std::memcpy(output.extend(8), &old_value, 8);
+      wrote_ = false;
+      break;
+    }
+    case RequestKind::call:
+      break;
+  }
+}
+
+void ServerConnection::start_call(const RequestFrame& frame, const std::byte* data) {
+  std::unique_ptr<CallContext> call;
+  if (free_calls_.empty()) {
+    call = std::make_unique<CallContext>();
+  } else {
+    call = std::move(free_calls_.back());
+    free_calls_.pop_back();
+  }
+  call->id = frame.header.offset;
+  call->method = frame.header.method;
+  call->request.assign(reinterpret_cast<const char*>(data), frame.header.length_bytes);
+  call->reply.clear();
+  ++running_calls_;
+  running_call_bytes_ += call->request.size();
+  server_.reactor().spawn(server_.gate(), run_call(std::move(call)));
+}
+
+reactor::Task<void> ServerConnection::run_call(std::unique_ptr<CallContext> call) {
+  Status status = co_await server_.service().on_call(peer_, call->method, call->request, call->reply);
+  if (!closed_) {
+    if (status.ok() && call->reply.size() > kMaxCall_bytes) {
+      status = Status(ErrorCode::limit_exceeded, "the reply of a call is too long");
+    }
+    if (!status.ok()) call->reply = encode_status(status).substr(0, kMaxCall_bytes);
+    const ResponseHeader header{status.ok() ? ResponseKind::reply : ResponseKind::failure, 0, 0,
+                                static_cast<std::uint32_t>(call->reply.size()), call->id};
+    reactor::OutputBuffer& output = link_->socket().output();
+    output.append(&header, sizeof header);
+    output.append(call->reply.data(), call->reply.size());
+    link_->socket().send_soon();
+  }
+  --running_calls_;
+  running_call_bytes_ -= call->request.size();
+  if (free_calls_.size() < kKeptCalls) free_calls_.push_back(std::move(call));
+  resume();
+  if (closed_) server_.call_ended();
+}
+
+}  // namespace namdb::fabric::tcp
