@@ -11,6 +11,10 @@
 //   request  empty
 //   reply    catalog version, length n, n words (the bytes of the vector itself, timestamp_vector.h);
 //            snapshot_unstable when no two collections in a bounded number agree
+// NOTE_DELETES (method 18), a hint from a compute server that has committed deletes of these records:
+//   request  as MOVE_VERSIONS
+//   reply    empty, at once
+//   The memory server reclaims each once its tombstone has been visible long enough.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +23,8 @@ namespace namdb::layout {
 
 inline constexpr std::uint16_t kMoveVersionsMethod = 16;
 inline constexpr std::uint16_t kSnapshotMethod = 17;
+inline constexpr std::uint16_t kNoteDeletesMethod = 18;
+// Offsets in one request of MOVE_VERSIONS or NOTE_DELETES.
 inline constexpr std::uint32_t kMaxMoveVersions = 512;
 
 }  // namespace namdb::layout

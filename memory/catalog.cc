@@ -1,0 +1,115 @@
+#include "memory/catalog.h"
+
+#include <algorithm>
+
+#include "common/layout/bucket.h"
+#include "memory/descriptor.h"
+
+namespace namdb::memory {
+namespace {
+
+constexpr std::uint64_t kDefaultSizeHint_rows = 65'536;
+// Entries of a main bucket that are filled when a table has reached its size hint: 65 %.
+constexpr std::uint64_t kRowsPer20Buckets = 13 * layout::kBucketEntries;
+constexpr std::size_t kMaxName_bytes = 255;
+// A reply of GET_CATALOG holds the whole catalog.
+constexpr std::size_t kMaxCatalog_bytes = fabric::kMaxCall_bytes - 4096;
+constexpr std::size_t kFrame_bytes = 16;
+
+}  // namespace
+
+Catalog::Catalog(Region& region, const Options& options) : region_(region), options_(options) {
+  changed();
+}
+
+void Catalog::changed() {
+  region_.store(region_.catalog_version_offset(), ++version_);
+}
+
+Result<control::TableDescriptor> Catalog::begin(fabric::PeerId peer, control::TableDescriptor table) {
+  if (table.name().empty() || table.name().size() > kMaxName_bytes) {
+    return Status(ErrorCode::invalid_table_definition, "a table's name has 1 to 255 bytes");
+  }
+  const bool begun = std::any_of(creations_.begin(), creations_.end(), [&](const auto& creation) {
+    return creation.second.table.name() == table.name();
+  });
+  if (begun || tables_.contains(table.name())) {
+    return Status(ErrorCode::duplicate_table, "relation \"" + table.name() + "\" already exists");
+  }
+  if (table.ring_slots() == 0) table.set_ring_slots(options_.ring_slots);
+  if (table.size_hint_rows() == 0) table.set_size_hint_rows(kDefaultSizeHint_rows);
+  if (table.buckets_per_server() == 0) {
+    const std::uint64_t buckets = table.size_hint_rows() / kRowsPer20Buckets * 20 +
+                                  table.size_hint_rows() % kRowsPer20Buckets * 20 / kRowsPer20Buckets + 1;
+    table.set_buckets_per_server(buckets / options_.server_count + 1);
+  }
+  table.set_generation(1);
+  table.clear_bucket_base();
+  table.set_id(next_id_);
+  auto checked = TableShape::create(table);
+  if (!checked.ok()) return checked.status();
+  const std::size_t length = table.ByteSizeLong() + kFrame_bytes + 10 * std::size_t{options_.server_count};
+  if (encoded_bytes_ + length > kMaxCatalog_bytes) {
+    return Status(ErrorCode::limit_exceeded, "the catalog is full", "drop tables that are not needed");
+  }
+  ++next_id_;
+  creations_[table.id()] = Creation{peer, table};
+  return table;
+}
+
+Result<std::uint64_t> Catalog::finish(fabric::PeerId peer, const control::TableDescriptor& table) {
+  const auto found = creations_.find(table.id());
+  if (found == creations_.end() || found->second.peer != peer) {
+    return Status(ErrorCode::undefined_table,
+                  "this channel is not creating table " + std::to_string(table.id()));
+  }
+  if (table.bucket_base_size() != options_.server_count) {
+    return Status(ErrorCode::protocol_violation, "a bucket base is needed for each memory server");
+  }
+  control::TableDescriptor expected = found->second.table;
+  *expected.mutable_bucket_base() = table.bucket_base();
+  if (expected.SerializeAsString() != table.SerializeAsString()) {
+    return Status(ErrorCode::protocol_violation, "the table is not the one that was begun");
+  }
+  creations_.erase(found);
+  encoded_bytes_ += expected.ByteSizeLong() + kFrame_bytes;
+  tables_[table.name()] = std::move(expected);
+  changed();
+  return version_;
+}
+
+Status Catalog::abandon(fabric::PeerId peer, std::uint32_t table) {
+  const auto found = creations_.find(table);
+  if (found == creations_.end() || found->second.peer != peer) {
+    return Status(ErrorCode::undefined_table, "this channel is not creating table " + std::to_string(table));
+  }
+  creations_.erase(found);
+  return Status();
+}
+
+Result<std::uint32_t> Catalog::drop(const std::string& name) {
+  const auto found = tables_.find(name);
+  if (found == tables_.end()) {
+    return Status(ErrorCode::undefined_table, "table \"" + name + "\" does not exist");
+  }
+  const std::uint32_t id = found->second.id();
+  encoded_bytes_ -= found->second.ByteSizeLong() + kFrame_bytes;
+  tables_.erase(found);
+  changed();
+  return id;
+}
+
+std::vector<std::uint32_t> Catalog::disconnected(fabric::PeerId peer) {
+  std::vector<std::uint32_t> undone;
+  for (auto entry = creations_.begin(); entry != creations_.end();) {
+    if (entry->second.peer == peer) {
+      undone.push_back(entry->first);
+      entry = creations_.erase(entry);
+    } else {
+      ++entry;
+    }
+  }
+  return undone;
+}
+
+}  // namespace namdb::memory

@@ -1,0 +1,79 @@
+#include "memory/collector.h"
+
+#include <algorithm>
+
+namespace namdb::memory {
+
+bool Collector::nothing_to_free() const {
+  return duties_.old_versions.empty() && duties_.tombstones.empty() && duties_.reuse.empty() &&
+         duties_.tables.refusals() == seen_refusals_ &&
+         (duties_.slots == nullptr || duties_.slots->closed_count() == 0);
+}
+
+bool Collector::idle() const {
+  return nothing_to_free() && (options_.heartbeat_timeout_ns == 0 || duties_.peers.all().empty());
+}
+
+std::uint64_t Collector::pause_ns() const {
+  if (!nothing_to_free()) return options_.collect_interval_ns;
+  return std::max(options_.collect_interval_ns, options_.heartbeat_timeout_ns / 4);
+}
+
+void Collector::fence_silent() {
+  const std::uint64_t now = executor_.now_ns();
+  if (options_.heartbeat_timeout_ns == 0 || now < options_.heartbeat_timeout_ns) return;
+  for (const std::string& compute_id : duties_.peers.silent_since(now - options_.heartbeat_timeout_ns)) {
+    if (!duties_.peers.fenced(compute_id)) duties_.fence(compute_id);
+  }
+}
+
+reactor::Task<void> Collector::free_reusable() {
+  duties_.reuse.tick(executor_.now_ns(), options_.reuse_interval_ns);
+  while (true) {
+    const auto freed = duties_.reuse.take(duties_.peers.acknowledged(), options_.step_units);
+    if (freed.empty()) co_return;
+    for (const Freed& piece : freed) {
+      if (piece.offset != 0) {
+        duties_.tables.free_record(piece.table, piece.offset);
+      } else if (!duties_.tables.release(piece.table)) {
+        duties_.reuse.defer(piece);  // a task still uses the table
+      }
+    }
+    co_await executor_.yield();
+  }
+}
+
+bool Collector::scan_is_due() {
+  // A full region is searched for tombstones that nobody spoke of, now and then.
+  if (duties_.tables.refusals() == seen_refusals_) return false;
+  const std::uint64_t now = executor_.now_ns();
+  if (scanned_ && now - scanned_ns_ < options_.max_transaction_ns + options_.slack_ns) return false;
+  seen_refusals_ = duties_.tables.refusals();
+  scanned_ = true;
+  scanned_ns_ = now;
+  return true;
+}
+
+reactor::Task<void> Collector::run(fabric::Channel& loopback) {
+  const std::uint64_t age_ns = options_.max_transaction_ns + options_.slack_ns;
+  while (!stopping_) {
+    if (idle()) {
+      co_await wake_.wait();
+      continue;
+    }
+    fence_silent();
+    if (scan_is_due()) co_await duties_.tombstones.scan();
+    co_await duties_.old_versions.tick(duties_.peers);
+    co_await duties_.tombstones.tick(loopback, duties_.peers);
+    co_await free_reusable();
+    if (duties_.slots != nullptr) duties_.slots->retire(executor_.now_ns(), age_ns);
+    if (stopping_) break;
+    // A wake may shorten the pause, never below the pace of a collector with work.
+    const std::uint64_t begun_ns = executor_.now_ns();
+    while (!stopping_ && executor_.now_ns() < begun_ns + pause_ns()) {
+      co_await wake_.wait_until(begun_ns + pause_ns());
+    }
+  }
+}
+
+}  // namespace namdb::memory

@@ -1,0 +1,68 @@
+// The collector: frees what no transaction can need any more, and ends what is over. One task of the server:
+//   old versions in the overflow region   old_versions.h
+//   deleted records                       tombstones.h
+//   memory given back for reuse           reuse.h
+//   closed slots (server 0)               slots.h
+//   workers that fell silent              fenced, where a heartbeat timeout is set
+// It runs while there is something of this to do, a few times a second, and sleeps otherwise.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "common/fabric/fabric.h"
+#include "common/reactor/executor.h"
+#include "common/reactor/task.h"
+#include "memory/old_versions.h"
+#include "memory/options.h"
+#include "memory/peers.h"
+#include "memory/reuse.h"
+#include "memory/slots.h"
+#include "memory/tables.h"
+#include "memory/tombstones.h"
+
+namespace namdb::memory {
+
+class Collector {
+ public:
+  struct Duties {
+    OldVersions& old_versions;
+    Tombstones& tombstones;
+    Reuse& reuse;
+    Tables& tables;
+    Peers& peers;
+    Slots* slots;  // server 0
+    // Fences a compute server whose worker fell silent.
+    std::function<void(const std::string& compute_id)> fence;
+  };
+  Collector(reactor::Executor& executor, const Options& options, Duties duties)
+      : executor_(executor), options_(options), duties_(std::move(duties)), wake_(executor) {}
+
+  // Runs until stop().
+  reactor::Task<void> run(fabric::Channel& loopback);
+  // There may be something to do.
+  void wake() { wake_.notify_all(); }
+  void stop() {
+    stopping_ = true;
+    wake();
+  }
+
+ private:
+  bool nothing_to_free() const;
+  bool idle() const;
+  std::uint64_t pause_ns() const;
+  void fence_silent();
+  reactor::Task<void> free_reusable();
+  bool scan_is_due();
+
+  reactor::Executor& executor_;
+  const Options& options_;
+  Duties duties_;
+  reactor::Event wake_;
+  bool stopping_ = false;
+  std::uint64_t seen_refusals_ = 0;
+  std::uint64_t scanned_ns_ = 0;
+  bool scanned_ = false;
+};
+
+}  // namespace namdb::memory

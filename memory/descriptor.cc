@@ -1,0 +1,48 @@
+#include "memory/descriptor.h"
+
+#include <limits>
+#include <vector>
+
+#include "common/layout/bucket.h"
+
+namespace namdb::memory {
+
+Result<TableShape> TableShape::create(const control::TableDescriptor& table) {
+  std::vector<layout::Column> columns;
+  for (const control::Column& column : table.columns()) {
+    const auto type = layout::column_type_from_code(column.type());
+    if (!type || column.precision() > std::numeric_limits<std::uint8_t>::max() ||
+        column.scale() > std::numeric_limits<std::uint8_t>::max()) {
+      return Status(ErrorCode::protocol_violation, "column \"" + column.name() + "\" has no known type");
+    }
+    layout::Column& added = columns.emplace_back();
+    added.name = column.name();
+    added.type = *type;
+    added.length_bytes = column.length_bytes();
+    added.precision = static_cast<std::uint8_t>(column.precision());
+    added.scale = static_cast<std::uint8_t>(column.scale());
+    added.not_null = column.not_null();
+  }
+  auto schema = layout::Schema::create(std::move(columns),
+                                       std::vector<std::uint32_t>(table.key().begin(), table.key().end()));
+  if (!schema.ok()) return schema.status();
+  if (table.ring_slots() == 0 || table.ring_slots() > layout::kMaxRingSlots) {
+    return Status(ErrorCode::limit_exceeded, "a table keeps 1 to " + std::to_string(layout::kMaxRingSlots) +
+                                                 " old versions in a record");
+  }
+  constexpr std::uint64_t kMaxBuckets = layout::GlobalAddress::kOffsetMask / layout::kBucket_bytes;
+  if (table.buckets_per_server() == 0 || table.buckets_per_server() > kMaxBuckets) {
+    return Status(ErrorCode::limit_exceeded,
+                  "a table of " + std::to_string(table.buckets_per_server()) + " buckets on each server");
+  }
+  TableShape shape;
+  shape.id = table.id();
+  shape.name = table.name();
+  shape.record = {schema->row_bytes(), table.ring_slots()};
+  shape.schema = std::move(*schema);
+  shape.buckets_per_server = table.buckets_per_server();
+  shape.generation = table.generation();
+  return shape;
+}
+
+}  // namespace namdb::memory

@@ -1,0 +1,26 @@
+// What a memory server reads out of a table's descriptor, which is outside input.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "common/base/error.h"
+#include "common/layout/record.h"
+#include "common/layout/schema.h"
+#include "proto/control.pb.h"
+
+namespace namdb::memory {
+
+struct TableShape {
+  // Error invalid_table_definition, limit_exceeded or protocol_violation.
+  static Result<TableShape> create(const control::TableDescriptor& table);
+
+  std::uint32_t id = 0;
+  std::string name;
+  layout::Schema schema;
+  layout::RecordLayout record;
+  std::uint64_t buckets_per_server = 0;
+  std::uint32_t generation = 0;
+};
+
+}  // namespace namdb::memory

@@ -1,0 +1,52 @@
+// Which extents of the region are free. The list is the server's private memory, never in the region.
+//
+// Runs of several extents (bucket arrays, journals) come from the low end, single ones from the high end, so
+// that the long-lived arrays do not end up between small pieces. An extent that was used once is dirty:
+// whoever needs zeros clears it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace namdb::memory {
+
+struct ExtentRun {
+  std::uint64_t offset = 0;
+  std::uint64_t extents = 0;
+  bool dirty = false;  // some of the bytes may be not zero
+};
+
+class Extents {
+ public:
+  // `count` extents from `first_offset` on, all free and all zero.
+  Extents(std::uint64_t first_offset, std::uint64_t extent_bytes, std::uint64_t count)
+      : first_offset_(first_offset), extent_bytes_(extent_bytes), state_(count, State::clean), free_(count) {}
+
+  // A contiguous run; nullopt when there is none.
+  std::optional<ExtentRun> allocate(std::uint64_t extents);
+  // Any part of allocated runs; it counts as dirty.
+  void free(std::uint64_t offset, std::uint64_t extents);
+
+  std::uint64_t extent_bytes() const { return extent_bytes_; }
+  std::uint64_t count() const { return state_.size(); }
+  std::uint64_t free_count() const { return free_; }
+  std::uint64_t free_bytes() const { return free_ * extent_bytes_; }
+  // How many extents hold `bytes`.
+  std::uint64_t extents_for(std::uint64_t bytes) const {
+    return bytes / extent_bytes_ + (bytes % extent_bytes_ != 0 ? 1 : 0);
+  }
+
+ private:
+  enum class State : std::uint8_t { clean, dirty, used };
+  ExtentRun take(std::uint64_t first, std::uint64_t extents);
+
+  std::uint64_t first_offset_;
+  std::uint64_t extent_bytes_;
+  std::vector<State> state_;
+  std::uint64_t free_;
+  std::uint64_t low_ = 0;                   // no free extent below
+  std::uint64_t high_ = ~std::uint64_t{0};  // no free extent at or above; clipped to count()
+};
+
+}  // namespace namdb::memory

@@ -1,0 +1,64 @@
+#include "memory/old_versions.h"
+
+namespace namdb::memory {
+
+reactor::Task<void> OldVersions::tick(const Peers& peers) {
+  // Order is kept, so that of one record the older entry always goes first: a commit that displaces a version
+  // has seen that version's own commit published.
+  std::uint32_t in_step = 0;
+  Aging seen{};
+  std::deque<Waiting> kept;
+  for (std::size_t i = waiting_.size(); i > 0; --i) {
+    const Waiting first = waiting_.front();
+    waiting_.pop_front();
+    if (visibility_.published(first.successor)) {
+      seen.versions.push_back(first.version);
+    } else {
+      kept.push_back(first);
+    }
+    if (++in_step < options_.step_units) continue;
+    in_step = 0;
+    co_await executor_.yield();
+  }
+  waiting_.insert(waiting_.begin(), kept.begin(), kept.end());
+  if (!seen.versions.empty()) {
+    seen.seen_ns = executor_.now_ns();
+    seen.epoch = epoch_.raise();
+    aging_.push_back(std::move(seen));
+  }
+
+  const std::uint64_t age_ns = options_.max_transaction_ns + options_.slack_ns;
+  while (!aging_.empty()) {
+    Aging& oldest = aging_.front();
+    const bool acknowledged =
+        options_.collect_by_acknowledgement && oldest.epoch <= peers.acknowledged().versions;
+    if (!acknowledged && executor_.now_ns() - oldest.seen_ns < age_ns) break;
+    while (!oldest.versions.empty()) {
+      unlink_and_free(oldest.versions.front());
+      oldest.versions.pop_front();
+      if (++in_step < options_.step_units) continue;
+      in_step = 0;
+      co_await executor_.yield();
+    }
+    aging_.pop_front();
+  }
+}
+
+void OldVersions::unlink_and_free(const OldVersion& version) {
+  const TablePointer table = tables_.find(version.table);
+  // The records of a discarded table are nobody's any more.
+  if (table && table->records.used(version.record)) {
+    const std::uint64_t newer = region_.load(Overflow::newer_offset(version.entry, version.entry_bytes));
+    const std::uint64_t head = version.record + table->shape.record.overflow_head_offset();
+    if (newer == 0) {
+      if (region_.load(head) == version.entry) region_.store(head, 0);
+    } else if (overflow_.used(newer, version.entry_bytes) &&
+               region_.load(newer + layout::kOverflowNext_offset) == version.entry) {
+      region_.store(newer + layout::kOverflowNext_offset, 0);
+    }
+  }
+  overflow_.free(version.entry, version.entry_bytes);
+  ++collected_;
+}
+
+}  // namespace namdb::memory

@@ -1,0 +1,70 @@
+// What can be set on a memory server. Times are nanoseconds of the executor's clock.
+//
+// Every tunable stands in one table: type, name, default, and a hostile value that the simulator may pick
+// instead to make rare branches common.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "common/base/clock.h"
+#include "common/base/random.h"
+
+namespace namdb::memory {
+
+// X(type, name, default, hostile)
+#define NAMDB_MEMORY_TUNABLES(X)                                                                    \
+  /* Unit in which the region is given to tables, journals and old versions. Power of two. */       \
+  X(std::uint64_t, extent_bytes, 2U << 20, 64U << 10)                                               \
+  /* E: the age at which a transaction aborts itself. */                                            \
+  X(std::uint64_t, max_transaction_ns, 60 * kSecond_ns, 20 * kMillisecond_ns)                       \
+  /* Added to E before anything is freed; exceeds what two clocks can differ over E. */             \
+  X(std::uint64_t, slack_ns, 6 * kSecond_ns, kMillisecond_ns)                                       \
+  /* Old versions kept in a record of a new table; at most layout::kMaxRingSlots. */                \
+  X(std::uint32_t, ring_slots, 8, 1)                                                                \
+  /* Words of the timestamp vector: slots that can be alive at once. */                             \
+  X(std::uint32_t, vector_capacity, 4096, 64)                                                       \
+  /* Journal ring of one slot; rounded up to whole extents. */                                      \
+  X(std::uint64_t, journal_bytes, 4U << 20, 128U << 10)                                             \
+  /* A worker that is silent for so long is fenced; 0 = never (shm: the pidfd tells of its end). */ \
+  X(std::uint64_t, heartbeat_timeout_ns, 0, 500 * kMillisecond_ns)                                  \
+  /* Pace of the collector while there is something to collect. */                                  \
+  X(std::uint64_t, collect_interval_ns, 200 * kMillisecond_ns, kMillisecond_ns)                     \
+  /* Reuse epochs are not raised more often: each makes workers forget cached addresses. */         \
+  X(std::uint64_t, reuse_interval_ns, kSecond_ns, kMillisecond_ns)                                  \
+  /* Slots that one channel may hold at a time. */                                                  \
+  X(std::uint32_t, max_slots_per_peer, 8, 2)                                                        \
+  /* Collections of the vector in one SNAPSHOT call before it gives up. */                          \
+  X(std::uint32_t, snapshot_attempts, 256, 4)                                                       \
+  /* Work between two yields: records moved, buckets initialised, units freed. */                   \
+  X(std::uint32_t, step_units, 256, 1)                                                              \
+  X(std::uint32_t, max_peers, 4096, 64)
+
+struct Options {
+#define NAMDB_MEMORY_FIELD(type, name, value, hostile) type name = value;
+  NAMDB_MEMORY_TUNABLES(NAMDB_MEMORY_FIELD)
+#undef NAMDB_MEMORY_FIELD
+
+  std::uint16_t server_id = 0;
+  std::uint16_t server_count = 1;
+  // Old versions are freed before E when every live worker says that no transaction can need them.
+  bool collect_by_acknowledgement = true;
+  // What STATUS reports about the process.
+  bool huge_pages = false;
+  std::string version;
+  // One line for people about something unusual (a peer fenced, a slot dead). May be empty.
+  std::function<void(const std::string&)> notice;
+};
+
+// The defaults, each replaced by its hostile value with the given probability.
+inline Options swarm_options(Random& random, double probability) {
+  Options options;
+#define NAMDB_MEMORY_SWARM(type, name, value, hostile) \
+  if (random.chance(probability)) options.name = static_cast<type>(hostile);
+  NAMDB_MEMORY_TUNABLES(NAMDB_MEMORY_SWARM)
+#undef NAMDB_MEMORY_SWARM
+  return options;
+}
+
+}  // namespace namdb::memory

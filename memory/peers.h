@@ -1,0 +1,60 @@
+// Who is connected: channels by peer, compute servers by their random id, what each worker acknowledged, and
+// which ids are fenced for ever.
+//
+// A worker that just connected counts as having acknowledged nothing until its first heartbeat: its compute
+// server may share caches that are older than the channel. Tools run no transactions and do not count.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/fabric/fabric.h"
+
+namespace namdb::memory {
+
+struct Peer {
+  std::string compute_id;
+  std::string name;
+  std::uint32_t worker = 0;
+  bool tool = false;
+  std::uint64_t last_heard_ns = 0;
+  std::uint64_t acknowledged_epoch = 0;
+  std::uint64_t acknowledged_catalog = 0;
+  std::uint64_t acknowledged_versions = 0;
+};
+
+// The least that any live worker has acknowledged; ~0 where there is no worker.
+struct Acknowledged {
+  std::uint64_t epoch = ~std::uint64_t{0};
+  std::uint64_t catalog = ~std::uint64_t{0};
+  std::uint64_t versions = ~std::uint64_t{0};
+};
+
+class Peers {
+ public:
+  static constexpr std::size_t kComputeId_bytes = 16;
+
+  void add(fabric::PeerId id, Peer peer) { peers_[id] = std::move(peer); }
+  void remove(fabric::PeerId id) { peers_.erase(id); }
+  // Null for a peer that is gone.
+  Peer* find(fabric::PeerId id);
+  const std::map<fabric::PeerId, Peer>& all() const { return peers_; }
+  std::vector<fabric::PeerId> of(std::string_view compute_id) const;
+  Acknowledged acknowledged() const;
+
+  void remember_fenced(std::string_view compute_id) { fenced_.emplace(compute_id); }
+  bool fenced(std::string_view compute_id) const { return fenced_.contains(compute_id); }
+  // Compute servers with a worker that was last heard of before that time.
+  std::set<std::string> silent_since(std::uint64_t time_ns) const;
+
+ private:
+  std::map<fabric::PeerId, Peer> peers_;
+  std::set<std::string, std::less<>> fenced_;
+};
+
+}  // namespace namdb::memory

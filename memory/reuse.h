@@ -1,0 +1,48 @@
+// When memory that remote WRITEs and CASes may target can be used again: reuse epochs.
+//
+// Freed memory waits until the epoch is raised, and then until every live worker has acknowledged the raised
+// epoch: by then each worker has learned of it, its older transactions have ended, and no cached address is
+// left. A worker that never answers is fenced by somebody, and then does not count. Durations play no part:
+// they cannot bound a paused writer.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "memory/peers.h"
+
+namespace namdb::memory {
+
+// A record, or with offset 0 the whole of a discarded table.
+struct Freed {
+  std::uint32_t table = 0;
+  std::uint64_t offset = 0;
+};
+
+class Reuse {
+ public:
+  // Keeps the memory; also until `catalog_version` is acknowledged.
+  void defer(Freed freed, std::uint64_t catalog_version = 0);
+  // Raises the epoch if memory waits for that and the last raise is `interval_ns` ago.
+  void tick(std::uint64_t now_ns, std::uint64_t interval_ns);
+  // What may be used again now, oldest first; at most `limit` pieces.
+  std::vector<Freed> take(const Acknowledged& acknowledged, std::size_t limit);
+
+  std::uint64_t epoch() const { return epoch_; }
+  bool empty() const { return open_.freed.empty() && closed_.empty(); }
+
+ private:
+  struct Batch {
+    std::uint64_t epoch = 0;
+    std::uint64_t catalog_version = 0;
+    std::deque<Freed> freed;
+  };
+  std::uint64_t epoch_ = 1;
+  std::uint64_t raised_ns_ = 0;
+  Batch open_;
+  std::deque<Batch> closed_;
+};
+
+}  // namespace namdb::memory

@@ -1,0 +1,140 @@
+// The memory server without its process: everything that nam-memoryd does with peers, calls and its region.
+//
+// It runs on any executor and any transport; it knows no operating system. All of it belongs to the
+// executor's thread. In a test:
+//
+//   std::vector<std::uint64_t> memory(8 << 20 >> 3);            // zero; outlives the server
+//   const auto region = std::as_writable_bytes(std::span(memory));
+//   memory::Options options;                                    // a small region wants small extents:
+//   options.extent_bytes = 64 << 10;
+//   options.journal_bytes = 128 << 10;
+//   auto server = std::move(*memory::MemoryServer::create(node, region, options));
+//   fabric::sim::SimServerFabric fabric(node, region, *server);
+//   server->start(fabric);
+//   world.run(node, fabric.listen("sim:m0"));
+//   ...
+//   world.run(node, server->stop());                            // background tasks end
+//   world.run(node, fabric.close());                            // then peers
+//
+// Two-sided calls are those of proto/control.proto and common/layout/hot_calls.h. All request bytes are
+// outside input: an error, never a crash.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "common/base/error.h"
+#include "common/fabric/fabric.h"
+#include "common/reactor/executor.h"
+#include "common/reactor/task.h"
+#include "memory/catalog.h"
+#include "memory/collector.h"
+#include "memory/old_versions.h"
+#include "memory/options.h"
+#include "memory/overflow.h"
+#include "memory/peers.h"
+#include "memory/region.h"
+#include "memory/reuse.h"
+#include "memory/slots.h"
+#include "memory/tables.h"
+#include "memory/tombstones.h"
+#include "memory/version_mover.h"
+#include "memory/visibility.h"
+#include "proto/control.pb.h"
+
+namespace namdb::memory {
+
+// Where the region's bytes are; the parts add up to region_bytes.
+struct RegionUse {
+  std::uint64_t fixed_bytes = 0;
+  std::uint64_t free_bytes = 0;
+  std::uint64_t journal_bytes = 0;
+  std::uint64_t table_bytes = 0;  // buckets and records, with extents' unused rests
+  std::uint64_t overflow_bytes = 0;
+};
+
+class MemoryServer final : public fabric::Service {
+ public:
+  // `region` is zero and outlives the server. Error configuration when it is too small or an option is bad.
+  static Result<std::unique_ptr<MemoryServer>> create(reactor::Executor& executor,
+                                                      std::span<std::byte> region, Options options);
+  ~MemoryServer() override;
+
+  // Before listen(). `fabric` stays until stop() has returned.
+  void start(fabric::ServerFabric& fabric);
+  // Refuses new peers and ends the background tasks. Before the fabric's close(). Once, after start().
+  reactor::Task<void> stop();
+  // Resumes when a tool has called SHUTDOWN, or request_shutdown().
+  reactor::Task<void> shutdown_requested();
+  void request_shutdown();
+
+  Result<std::string> on_connect(fabric::PeerId peer, std::string_view hello) override;
+  reactor::Task<Status> on_call(fabric::PeerId peer, std::uint16_t method, std::string_view request,
+                                std::string& reply) override;
+  void on_disconnect(fabric::PeerId peer) override;
+
+  std::uint64_t epoch() const { return region_->map().epoch; }
+  control::StatusReply status() const;
+  RegionUse use() const;
+  const Region& region() const { return *region_; }
+
+ private:
+  MemoryServer(reactor::Executor& executor, std::unique_ptr<Region> region, Options options);
+
+  // Handlers: requests in, replies out. `peer` is connected when they start.
+  reactor::Task<Status> dispatch(fabric::PeerId peer, std::uint16_t method, std::string_view request,
+                                 std::string& reply);
+  Status dispatch_cluster(fabric::PeerId peer, std::uint16_t method, std::string_view request,
+                          std::string& reply);
+  Status heartbeat(Peer& peer, const control::HeartbeatRequest& request, control::HeartbeatReply& reply);
+  reactor::Task<Status> fence(fabric::PeerId peer, std::string compute_id);
+  Status discard_table(const control::DiscardTableRequest& request);
+  Status return_memory(const control::ReturnMemoryRequest& request);
+  Status note_deletes(std::string_view request);
+  reactor::Task<Status> move_versions(std::string_view request);
+  reactor::Task<Status> snapshot(std::string& reply);
+  reactor::Task<Status> lease_slot(fabric::PeerId peer, control::LeaseSlotReply& reply);
+  Status list_slots(const control::ListSlotsRequest& request, control::ListSlotsReply& reply) const;
+  Status claim_repair(fabric::PeerId peer, const control::ClaimRepairRequest& request,
+                      control::ClaimRepairReply& reply);
+  Status get_catalog(const control::GetCatalogRequest& request, control::GetCatalogReply& reply) const;
+  Status finish_create(fabric::PeerId peer, const control::FinishCreateTableRequest& request,
+                       control::FinishCreateTableReply& reply);
+
+  // Marks the id as fenced for ever and destroys its channels in a task of its own.
+  void start_fence(const std::string& compute_id);
+  reactor::Task<void> fence_peers(std::string compute_id);
+  void notice(const std::string& line) const;
+  void discard(std::uint32_t table, std::uint64_t catalog_version);
+
+  reactor::Executor& executor_;
+  Options options_;
+  std::unique_ptr<Region> region_;
+  std::string cluster_id_;
+  std::uint64_t started_ns_;
+  fabric::ServerFabric* fabric_ = nullptr;
+  bool stopping_ = false;
+  bool shutdown_ = false;
+  reactor::Gate gate_;
+  reactor::Event fenced_;  // a fence has ended, or begun
+  reactor::Event shut_down_;
+
+  Peers peers_;
+  Reuse reuse_;
+  VersionEpoch version_epoch_;
+  CopiedVisibility copies_;           // servers other than 0
+  std::unique_ptr<Slots> slots_;      // server 0
+  std::unique_ptr<Catalog> catalog_;  // server 0
+  Tables tables_;
+  Overflow overflow_;
+  OldVersions old_versions_;
+  VersionMover mover_;
+  Tombstones tombstones_;
+  Collector collector_;
+};
+
+}  // namespace namdb::memory

@@ -1,0 +1,386 @@
+// The calls of MemoryServer: every request is outside input.
+#include <span>
+#include <vector>
+
+#include "common/layout/hot_calls.h"
+#include "common/layout/timestamp_vector.h"
+#include "memory/server.h"
+
+namespace namdb::memory {
+namespace {
+
+// Bytes of a journal that are cleared between two yields.
+constexpr std::uint64_t kZeroStep_bytes = 256U << 10;
+
+template <typename Message>
+bool parse(std::string_view bytes, Message& message) {
+  return message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+}
+
+Status malformed(std::uint16_t method) {
+  return Status(ErrorCode::protocol_violation,
+                "the request of call " + std::to_string(method) + " cannot be read");
+}
+
+Status unknown_method(std::uint16_t method) {
+  return Status(ErrorCode::protocol_violation,
+                "there is no call " + std::to_string(method) + " on this memory server");
+}
+
+// Parses, calls `handler(request, reply)`, and serialises the reply of a success.
+template <typename Request, typename Reply, typename Handler>
+Status handle(std::uint16_t method, std::string_view bytes, std::string& out, Handler handler) {
+  Request request;
+  if (!parse(bytes, request)) return malformed(method);
+  Reply reply;
+  Status status = handler(request, reply);
+  if (status.ok()) reply.SerializeToString(&out);
+  return status;
+}
+
+control::Slot describe(const Slot& slot) {
+  control::Slot message;
+  message.set_slot(slot.id);
+  switch (slot.state) {
+    case SlotState::leased:
+      message.set_state(control::SLOT_LEASED);
+      break;
+    case SlotState::dead:
+      message.set_state(control::SLOT_DEAD);
+      break;
+    case SlotState::repairing:
+      message.set_state(control::SLOT_REPAIRING);
+      break;
+    case SlotState::closed:
+      message.set_state(control::SLOT_CLOSED);
+      break;
+  }
+  message.set_compute_id(slot.compute_id);
+  message.set_vector_position(slot.position);
+  message.set_journal_server(0);
+  message.set_journal_offset(slot.journal_offset);
+  message.set_journal_bytes(slot.journal_bytes);
+  message.set_final_counter(slot.final_counter);
+  return message;
+}
+
+}  // namespace
+
+reactor::Task<Status> MemoryServer::on_call(fabric::PeerId peer, std::uint16_t method,
+                                            std::string_view request, std::string& reply) {
+  if (peers_.find(peer) == nullptr) co_return Status(ErrorCode::fenced, "this channel is not connected");
+  co_return co_await dispatch(peer, method, request, reply);
+}
+
+reactor::Task<Status> MemoryServer::dispatch(fabric::PeerId peer, std::uint16_t method,
+                                             std::string_view request, std::string& reply) {
+  switch (method) {
+    case layout::kMoveVersionsMethod:
+      co_return co_await move_versions(request);
+    case layout::kNoteDeletesMethod:
+      co_return note_deletes(request);
+    case layout::kSnapshotMethod:
+      if (!request.empty()) co_return malformed(method);
+      co_return co_await snapshot(reply);
+    case control::STATUS:
+      co_return handle<control::StatusRequest, control::StatusReply>(method, request, reply,
+                                                                     [this](const auto&, auto& out) {
+                                                                       out = status();
+                                                                       return Status();
+                                                                     });
+    case control::SHUTDOWN:
+      co_return handle<control::ShutdownRequest, control::ShutdownReply>(
+          method, request, reply, [&](const auto&, auto&) {
+            if (!peers_.find(peer)->tool) {
+              return Status(ErrorCode::insufficient_privilege, "only tools may shut a memory server down");
+            }
+            request_shutdown();
+            return Status();
+          });
+    case control::HEARTBEAT:
+      co_return handle<control::HeartbeatRequest, control::HeartbeatReply>(
+          method, request, reply,
+          [&](const auto& in, auto& out) { return heartbeat(*peers_.find(peer), in, out); });
+    case control::FENCE: {
+      control::FenceRequest in;
+      if (!parse(request, in)) co_return malformed(method);
+      co_return co_await fence(peer, in.compute_id());
+    }
+    case control::PREPARE_TABLE: {
+      control::PrepareTableRequest in;
+      if (!parse(request, in)) co_return malformed(method);
+      const Result<std::uint64_t> base = co_await tables_.prepare(in.table());
+      if (!base.ok()) co_return base.status();
+      control::PrepareTableReply out;
+      out.set_bucket_base(*base);
+      out.SerializeToString(&reply);
+      co_return Status();
+    }
+    case control::DISCARD_TABLE:
+      co_return handle<control::DiscardTableRequest, control::DiscardTableReply>(
+          method, request, reply, [this](const auto& in, auto&) { return discard_table(in); });
+    case control::ALLOCATE_RECORDS:
+      co_return handle<control::AllocateRecordsRequest, control::AllocateReply>(
+          method, request, reply, [this](const auto& in, auto& out) {
+            Status status = tables_.allocate_records(in.table(), in.count(), out);
+            if (!status.ok()) collector_.wake();  // a full region is searched for deleted rows
+            return status;
+          });
+    case control::ALLOCATE_BUCKETS:
+      co_return handle<control::AllocateBucketsRequest, control::AllocateReply>(
+          method, request, reply, [this](const auto& in, auto& out) {
+            Status status = tables_.allocate_buckets(in.table(), in.count(), out);
+            if (!status.ok()) collector_.wake();
+            return status;
+          });
+    case control::RETURN_MEMORY:
+      co_return handle<control::ReturnMemoryRequest, control::ReturnMemoryReply>(
+          method, request, reply, [this](const auto& in, auto&) { return return_memory(in); });
+    case control::LEASE_SLOT: {
+      control::LeaseSlotRequest in;
+      if (!parse(request, in)) co_return malformed(method);
+      if (!slots_) co_return unknown_method(method);
+      control::LeaseSlotReply out;
+      Status status = co_await lease_slot(peer, out);
+      if (status.ok()) out.SerializeToString(&reply);
+      co_return status;
+    }
+    default:
+      if (!slots_) co_return unknown_method(method);
+      co_return dispatch_cluster(peer, method, request, reply);
+  }
+}
+
+Status MemoryServer::dispatch_cluster(fabric::PeerId peer, std::uint16_t method, std::string_view request,
+                                      std::string& reply) {
+  switch (method) {
+    case control::CLOSE_SLOT:
+      return handle<control::CloseSlotRequest, control::CloseSlotReply>(
+          method, request, reply, [&](const auto& in, auto&) {
+            Status status = slots_->close(peer, in.slot(), in.final_counter(), executor_.now_ns());
+            collector_.wake();
+            return status;
+          });
+    case control::LIST_SLOTS:
+      return handle<control::ListSlotsRequest, control::ListSlotsReply>(
+          method, request, reply, [this](const auto& in, auto& out) { return list_slots(in, out); });
+    case control::CLAIM_REPAIR:
+      return handle<control::ClaimRepairRequest, control::ClaimRepairReply>(
+          method, request, reply, [&](const auto& in, auto& out) { return claim_repair(peer, in, out); });
+    case control::FINISH_REPAIR:
+      return handle<control::FinishRepairRequest, control::FinishRepairReply>(
+          method, request, reply, [&](const auto& in, auto&) {
+            Status status =
+                slots_->finish(peer, in.slot(), in.repair_epoch(), in.final_counter(), executor_.now_ns());
+            collector_.wake();
+            return status;
+          });
+    case control::GET_CATALOG:
+      return handle<control::GetCatalogRequest, control::GetCatalogReply>(
+          method, request, reply, [this](const auto& in, auto& out) { return get_catalog(in, out); });
+    case control::BEGIN_CREATE_TABLE:
+      return handle<control::BeginCreateTableRequest, control::BeginCreateTableReply>(
+          method, request, reply, [&](const auto& in, auto& out) {
+            auto begun = catalog_->begin(peer, in.table());
+            if (begun.ok()) *out.mutable_table() = std::move(*begun);
+            return begun.ok() ? Status() : begun.status();
+          });
+    case control::FINISH_CREATE_TABLE:
+      return handle<control::FinishCreateTableRequest, control::FinishCreateTableReply>(
+          method, request, reply, [&](const auto& in, auto& out) { return finish_create(peer, in, out); });
+    case control::DROP_TABLE:
+      return handle<control::DropTableRequest, control::DropTableReply>(
+          method, request, reply, [this](const auto& in, auto& out) {
+            const auto table = catalog_->drop(in.name());
+            if (!table.ok()) return table.status();
+            out.set_table(*table);
+            out.set_catalog_version(catalog_->version());
+            return Status();
+          });
+    default:
+      return unknown_method(method);
+  }
+}
+
+Status MemoryServer::heartbeat(Peer& peer, const control::HeartbeatRequest& request,
+                               control::HeartbeatReply& reply) {
+  // Nobody can have learned of an epoch that has not begun; the catalog's version is server 0's to know.
+  if (request.acknowledged_epoch() > reuse_.epoch() ||
+      request.acknowledged_versions() > version_epoch_.current()) {
+    return Status(ErrorCode::protocol_violation, "a heartbeat acknowledges what was not announced");
+  }
+  if (request.has_vector_copy() && !slots_ && !copies_.learn(request.vector_copy())) {
+    return Status(ErrorCode::protocol_violation, "a heartbeat's copy of the timestamp vector is none");
+  }
+  peer.last_heard_ns = executor_.now_ns();
+  peer.acknowledged_epoch = std::max(peer.acknowledged_epoch, request.acknowledged_epoch());
+  peer.acknowledged_catalog = std::max(peer.acknowledged_catalog, request.acknowledged_catalog());
+  peer.acknowledged_versions = std::max(peer.acknowledged_versions, request.acknowledged_versions());
+  reply.set_reuse_epoch(reuse_.epoch());
+  reply.set_version_epoch(version_epoch_.current());
+  if (catalog_) reply.set_catalog_version(catalog_->version());
+  if (slots_) reply.set_dead_slots(slots_->dead_count());
+  return Status();
+}
+
+Status MemoryServer::discard_table(const control::DiscardTableRequest& request) {
+  if (!tables_.all().contains(request.table())) {
+    return Status(ErrorCode::undefined_table,
+                  "this memory server has no table " + std::to_string(request.table()));
+  }
+  discard(request.table(), request.catalog_version());
+  return Status();
+}
+
+Status MemoryServer::return_memory(const control::ReturnMemoryRequest& request) {
+  auto offsets = tables_.returned(request);
+  if (!offsets.ok()) return offsets.status();
+  // The worker that held the memory gives it back itself: none of its operations is on its way there, and no
+  // other worker ever knew of it.
+  if (request.buckets()) {
+    tables_.free_buckets(request.table(), *offsets);
+  } else {
+    for (const std::uint64_t offset : *offsets) tables_.free_record(request.table(), offset);
+  }
+  return Status();
+}
+
+Status MemoryServer::note_deletes(std::string_view request) {
+  auto list = RecordList::parse(request);
+  if (!list.ok()) return list.status();
+  const TablePointer table = tables_.find(list->table);
+  if (!table) return Status(ErrorCode::undefined_table, "no such table on this memory server");
+  for (const std::uint64_t record : list->offsets) {
+    if (table->records.used(record)) tombstones_.note(list->table, record);
+  }
+  collector_.wake();
+  return Status();
+}
+
+reactor::Task<Status> MemoryServer::move_versions(std::string_view request) {
+  auto list = RecordList::parse(request);
+  if (!list.ok()) co_return list.status();
+  Status status = co_await mover_.move(list->table, std::move(list->offsets));
+  collector_.wake();
+  co_return status;
+}
+
+reactor::Task<Status> MemoryServer::snapshot(std::string& reply) {
+  if (!slots_) co_return unknown_method(layout::kSnapshotMethod);
+  std::vector<std::byte> first;
+  std::vector<std::byte> second;
+  const auto collect = [this](std::vector<std::byte>& copy) {
+    copy.resize(layout::vector_bytes(region_->vector_length()));
+    region_->read(region_->map().vector_offset, copy);
+  };
+  for (std::uint32_t attempt = 0; attempt < options_.snapshot_attempts; ++attempt) {
+    collect(first);
+    collect(second);
+    if (first == second) {
+      reply.assign(reinterpret_cast<const char*>(second.data()), second.size());
+      co_return Status();
+    }
+    if (attempt % 16 == 15) co_await executor_.yield();
+  }
+  co_return Status(ErrorCode::snapshot_unstable, "the timestamp vector changes too fast to be copied");
+}
+
+reactor::Task<Status> MemoryServer::lease_slot(fabric::PeerId id, control::LeaseSlotReply& reply) {
+  if (peers_.find(id)->tool) {
+    co_return Status(ErrorCode::insufficient_privilege, "tools run no transactions");
+  }
+  auto journal = slots_->allocate_journal();
+  if (!journal.ok()) co_return journal.status();
+  const ExtentRun run = *journal;
+  const std::uint64_t length = run.extents * region_->extents().extent_bytes();
+  if (run.dirty) {
+    for (std::uint64_t done = 0; done < length; done += kZeroStep_bytes) {
+      region_->zero(run.offset + done, std::min(kZeroStep_bytes, length - done));
+      co_await executor_.yield();
+    }
+  }
+  const Peer* peer = peers_.find(id);
+  if (peer == nullptr) {  // gone meanwhile
+    region_->extents().free(run.offset, run.extents);
+    co_return Status(ErrorCode::fenced, "this channel is not connected");
+  }
+  const auto leased = slots_->lease(id, peer->compute_id, run);
+  if (!leased.ok()) {
+    region_->extents().free(run.offset, run.extents);
+    co_return leased.status();
+  }
+  const Slot& slot = **leased;
+  reply.set_slot(slot.id);
+  reply.set_vector_position(slot.position);
+  reply.set_first_counter(1);
+  reply.set_journal_server(0);
+  reply.set_journal_offset(slot.journal_offset);
+  reply.set_journal_bytes(slot.journal_bytes);
+  co_return Status();
+}
+
+Status MemoryServer::list_slots(const control::ListSlotsRequest& request,
+                                control::ListSlotsReply& reply) const {
+  reply.set_next_slot(slots_->next_slot());
+  if (request.slots_size() == 0) {
+    for (const auto& [id, slot] : slots_->active()) *reply.add_slots() = describe(slot);
+    return Status();
+  }
+  if (static_cast<std::uint64_t>(request.slots_size()) > options_.vector_capacity) {
+    return Status(ErrorCode::limit_exceeded, "a list of too many slots");
+  }
+  for (const std::uint32_t id : request.slots()) {
+    control::Slot& added = *reply.add_slots();
+    if (const Slot* slot = slots_->find(id)) {
+      added = describe(*slot);
+      continue;
+    }
+    added.set_slot(id);
+    if (const auto final_counter = slots_->retired(id)) {
+      added.set_state(control::SLOT_RETIRED);
+      added.set_final_counter(*final_counter);
+    }
+  }
+  return Status();
+}
+
+Status MemoryServer::claim_repair(fabric::PeerId peer, const control::ClaimRepairRequest& request,
+                                  control::ClaimRepairReply& reply) {
+  const Peer& claimant = *peers_.find(peer);
+  if (claimant.tool) return Status(ErrorCode::insufficient_privilege, "tools repair nothing");
+  const auto claim = slots_->claim(peer, claimant.compute_id, request.slot());
+  if (!claim.ok()) return claim.status();
+  const Slot& slot = *slots_->find(request.slot());
+  reply.set_granted(claim->granted);
+  if (claim->granted) reply.set_repair_epoch(slot.repair_epoch);
+  *reply.mutable_slot() = describe(slot);
+  reply.set_former_repairer(claim->former_repairer);
+  return Status();
+}
+
+Status MemoryServer::get_catalog(const control::GetCatalogRequest& request,
+                                 control::GetCatalogReply& reply) const {
+  reply.set_version(catalog_->version());
+  if (request.known_version() == catalog_->version()) {
+    reply.set_unchanged(true);
+    return Status();
+  }
+  for (const auto& [name, table] : catalog_->tables()) *reply.add_tables() = table;
+  return Status();
+}
+
+Status MemoryServer::finish_create(fabric::PeerId peer, const control::FinishCreateTableRequest& request,
+                                   control::FinishCreateTableReply& reply) {
+  if (request.abandon()) {
+    Status status = catalog_->abandon(peer, request.table().id());
+    if (status.ok()) discard(request.table().id(), 0);
+    reply.set_catalog_version(catalog_->version());
+    return status;
+  }
+  const auto version = catalog_->finish(peer, request.table());
+  if (!version.ok()) return version.status();
+  reply.set_catalog_version(*version);
+  return Status();
+}
+
+}  // namespace namdb::memory

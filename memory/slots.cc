@@ -1,0 +1,154 @@
+#include "memory/slots.h"
+
+#include <algorithm>
+
+namespace namdb::memory {
+
+Slots::Slots(Region& region, const Options& options)
+    : region_(region), options_(options), position_used_(region.map().vector_capacity) {}
+
+Result<ExtentRun> Slots::allocate_journal() {
+  Extents& extents = region_.extents();
+  const auto run = extents.allocate(extents.extents_for(options_.journal_bytes));
+  if (!run) return Status(ErrorCode::out_of_memory, "the region has no room for another journal");
+  return *run;
+}
+
+std::optional<std::uint64_t> Slots::free_position() const {
+  const auto found = std::find(position_used_.begin(), position_used_.end(), false);
+  if (found == position_used_.end()) return std::nullopt;
+  return static_cast<std::uint64_t>(found - position_used_.begin());
+}
+
+Result<const Slot*> Slots::lease(fabric::PeerId peer, const std::string& compute_id, ExtentRun journal) {
+  const auto held = std::count_if(slots_.begin(), slots_.end(), [&](const auto& entry) {
+    return entry.second.owner == peer && entry.second.state == SlotState::leased;
+  });
+  if (static_cast<std::uint32_t>(held) >= options_.max_slots_per_peer) {
+    return Status(
+        ErrorCode::limit_exceeded,
+        "a channel can hold at most " + std::to_string(options_.max_slots_per_peer) + " execution slots");
+  }
+  const auto position = free_position();
+  if (!position || next_ > layout::kMaxSlot) {
+    return Status(ErrorCode::limit_exceeded, "no position in the timestamp vector is free");
+  }
+  Slot slot;
+  slot.id = next_++;
+  slot.owner = peer;
+  slot.compute_id = compute_id;
+  slot.position = *position;
+  slot.journal_offset = journal.offset;
+  slot.journal_bytes = journal.extents * region_.extents().extent_bytes();
+  journal_extents_ += journal.extents;
+  position_used_[*position] = true;
+  region_.set_vector_word(*position, layout::Stamp{slot.id, 0});
+  return &slots_.emplace(slot.id, std::move(slot)).first->second;
+}
+
+Status Slots::end(Slot& slot, std::uint32_t final_counter, std::uint64_t now_ns) {
+  // Nobody else publishes this slot any more.
+  const layout::Stamp published = region_.vector_word(slot.position).stamp();
+  if (published.slot != slot.id || published.counter > final_counter) {
+    return Status(ErrorCode::protocol_violation,
+                  "slot " + std::to_string(slot.id) + " has published past its final counter");
+  }
+  region_.set_vector_word(slot.position, layout::Stamp{slot.id, final_counter});
+  if (slot.state != SlotState::leased) --dead_;
+  slot.state = SlotState::closed;
+  ++closed_;
+  slot.final_counter = final_counter;
+  slot.closed_ns = now_ns;
+  return Status();
+}
+
+Status Slots::close(fabric::PeerId peer, std::uint32_t id, std::uint32_t final_counter,
+                    std::uint64_t now_ns) {
+  const auto found = slots_.find(id);
+  if (found == slots_.end() || found->second.owner != peer || found->second.state != SlotState::leased) {
+    return Status(ErrorCode::undefined_object,
+                  "slot " + std::to_string(id) + " is not leased by this channel");
+  }
+  return end(found->second, final_counter, now_ns);
+}
+
+Result<Slots::Claim> Slots::claim(fabric::PeerId peer, const std::string& compute_id, std::uint32_t id) {
+  const auto found = slots_.find(id);
+  if (found == slots_.end()) {
+    return Status(ErrorCode::undefined_object, "slot " + std::to_string(id) + " is not in use");
+  }
+  Slot& slot = found->second;
+  Claim claim;
+  if (slot.state != SlotState::dead) return claim;
+  claim.granted = true;
+  // A repairer of the same compute server cannot be fenced without ending its successor too.
+  if (slot.repairer_id != compute_id) claim.former_repairer = slot.repairer_id;
+  slot.state = SlotState::repairing;
+  ++slot.repair_epoch;
+  slot.repairer = peer;
+  slot.repairer_id = compute_id;
+  return claim;
+}
+
+Status Slots::finish(fabric::PeerId peer, std::uint32_t id, std::uint64_t epoch, std::uint32_t final_counter,
+                     std::uint64_t now_ns) {
+  const auto found = slots_.find(id);
+  if (found == slots_.end() || found->second.state != SlotState::repairing ||
+      found->second.repairer != peer || found->second.repair_epoch != epoch) {
+    return Status(ErrorCode::fenced,
+                  "the claim to repair slot " + std::to_string(id) + " is not valid any more");
+  }
+  return end(found->second, final_counter, now_ns);
+}
+
+void Slots::disconnected(fabric::PeerId peer) {
+  for (auto& [id, slot] : slots_) {
+    if (slot.state == SlotState::leased && slot.owner == peer) {
+      slot.state = SlotState::dead;
+      ++dead_;
+    } else if (slot.state == SlotState::repairing && slot.repairer == peer) {
+      slot.state = SlotState::dead;
+    }
+  }
+}
+
+void Slots::retire(std::uint64_t now_ns, std::uint64_t age_ns) {
+  for (auto entry = slots_.begin(); entry != slots_.end();) {
+    const Slot& slot = entry->second;
+    if (slot.state != SlotState::closed || now_ns - slot.closed_ns < age_ns) {
+      ++entry;
+      continue;
+    }
+    // The owner closed it, or was fenced: nobody writes to the journal.
+    const std::uint64_t extents = slot.journal_bytes / region_.extents().extent_bytes();
+    region_.extents().free(slot.journal_offset, extents);
+    journal_extents_ -= extents;
+    position_used_[slot.position] = false;
+    retired_[slot.id] = slot.final_counter;
+    --closed_;
+    entry = slots_.erase(entry);
+  }
+}
+
+const Slot* Slots::find(std::uint32_t id) const {
+  const auto found = slots_.find(id);
+  return found == slots_.end() ? nullptr : &found->second;
+}
+
+std::optional<std::uint32_t> Slots::retired(std::uint32_t id) const {
+  const auto found = retired_.find(id);
+  if (found == retired_.end()) return std::nullopt;
+  return found->second;
+}
+
+bool Slots::published(layout::Stamp stamp) const {
+  if (stamp.slot < layout::kFirstLeasedSlot) return true;
+  if (const auto found = slots_.find(stamp.slot); found != slots_.end()) {
+    const layout::Stamp word = region_.vector_word(found->second.position).stamp();
+    return word.slot == stamp.slot && stamp.counter <= word.counter;
+  }
+  const auto final_counter = retired(stamp.slot);
+  return final_counter && stamp.counter <= *final_counter;
+}
+
+}  // namespace namdb::memory

@@ -1,0 +1,96 @@
+// Execution slots (server 0): leases, positions in the timestamp vector, journals, and repair.
+//
+//   leased --CLOSE_SLOT--> closed --E + slack--> retired
+//   leased --channel gone--> dead --CLAIM--> repairing --FINISH--> closed
+//                             ^------ claimant gone ------+
+//
+// Ids ascend and are never used again. A slot's word stands in the vector, and the vector's length covers it,
+// before the lease is answered, and a journal is zeroed before: no entry of an earlier owner certifies. A
+// closed slot's final counter is known for ever. A claim carries an epoch; the claim of a channel that is
+// gone is void, and its successor learns whom to fence first.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/fabric/fabric.h"
+#include "common/layout/stamp.h"
+#include "memory/options.h"
+#include "memory/region.h"
+#include "memory/visibility.h"
+
+namespace namdb::memory {
+
+enum class SlotState : std::uint8_t { leased, dead, repairing, closed };
+
+struct Slot {
+  std::uint32_t id = 0;
+  SlotState state = SlotState::leased;
+  fabric::PeerId owner = 0;
+  std::string compute_id;
+  std::uint64_t position = 0;
+  std::uint64_t journal_offset = 0;
+  std::uint64_t journal_bytes = 0;
+  std::uint32_t final_counter = 0;  // closed
+  std::uint64_t closed_ns = 0;      // closed
+  std::uint64_t repair_epoch = 0;   // of the last claim
+  fabric::PeerId repairer = 0;      // repairing
+  std::string repairer_id;          // of the last claim
+};
+
+class Slots final : public Visibility {
+ public:
+  Slots(Region& region, const Options& options);
+
+  // Memory for a journal, not zeroed when `dirty`.
+  Result<ExtentRun> allocate_journal();
+  // A new slot for the peer; `journal` is zero and is the slot's from now on. Error limit_exceeded when the
+  // vector is full or the peer has too many; the journal is then still the caller's.
+  Result<const Slot*> lease(fabric::PeerId peer, const std::string& compute_id, ExtentRun journal);
+  Status close(fabric::PeerId peer, std::uint32_t slot, std::uint32_t final_counter, std::uint64_t now_ns);
+
+  struct Claim {
+    bool granted = false;
+    std::string former_repairer;
+  };
+  // Error undefined_object for a slot that never was or is retired.
+  Result<Claim> claim(fabric::PeerId peer, const std::string& compute_id, std::uint32_t slot);
+  // Error fenced when the claim is not the latest, or void.
+  Status finish(fabric::PeerId peer, std::uint32_t slot, std::uint64_t epoch, std::uint32_t final_counter,
+                std::uint64_t now_ns);
+
+  // The peer's channel is destroyed and drained: its slots are dead, its claims void.
+  void disconnected(fabric::PeerId peer);
+  // Retires what was closed so long ago.
+  void retire(std::uint64_t now_ns, std::uint64_t age_ns);
+
+  const Slot* find(std::uint32_t slot) const;                      // null when unknown or retired
+  std::optional<std::uint32_t> retired(std::uint32_t slot) const;  // its final counter
+  const std::map<std::uint32_t, Slot>& active() const { return slots_; }
+  std::uint32_t next_slot() const { return next_; }
+  std::uint64_t dead_count() const { return dead_; }
+  std::uint64_t closed_count() const { return closed_; }
+  std::uint64_t journal_bytes() const { return journal_extents_ * region_.extents().extent_bytes(); }
+
+  bool published(layout::Stamp stamp) const override;
+
+ private:
+  Status end(Slot& slot, std::uint32_t final_counter, std::uint64_t now_ns);
+  std::optional<std::uint64_t> free_position() const;
+
+  Region& region_;
+  const Options& options_;
+  std::uint32_t next_ = layout::kFirstLeasedSlot;
+  std::map<std::uint32_t, Slot> slots_;
+  std::map<std::uint32_t, std::uint32_t> retired_;
+  std::vector<bool> position_used_;
+  std::uint64_t dead_ = 0;    // repairing included
+  std::uint64_t closed_ = 0;  // not yet retired
+  std::uint64_t journal_extents_ = 0;
+};
+
+}  // namespace namdb::memory

@@ -1,0 +1,157 @@
+#include "memory/slots.h"
+
+#include <catch2/catch.hpp>
+
+#include "common/layout/timestamp_vector.h"
+#include "memory/test_cluster.h"
+
+namespace namdb::memory {
+namespace {
+
+using testing::hello;
+using testing::TestClient;
+using testing::TestCluster;
+
+control::Slot state_of(TestClient& client, std::uint32_t slot) {
+  control::ListSlotsRequest request;
+  request.add_slots(slot);
+  const auto reply = client.call<control::ListSlotsReply>(control::LIST_SLOTS, request);
+  REQUIRE(reply.ok());
+  REQUIRE(reply.value().slots_size() == 1);
+  return reply.value().slots(0);
+}
+
+Result<control::ClaimRepairReply> claim(TestClient& client, std::uint32_t slot) {
+  control::ClaimRepairRequest request;
+  request.set_slot(slot);
+  return client.call<control::ClaimRepairReply>(control::CLAIM_REPAIR, request);
+}
+
+Status close(TestClient& client, std::uint32_t slot, std::uint32_t final_counter) {
+  control::CloseSlotRequest request;
+  request.set_slot(slot);
+  request.set_final_counter(final_counter);
+  const auto reply = client.call<control::CloseSlotReply>(control::CLOSE_SLOT, request);
+  return reply.ok() ? Status() : reply.status();
+}
+
+TEST_CASE("a leased slot stands in the vector with a zeroed journal before the reply") {
+  TestCluster cluster;
+  const auto client = cluster.client("c");
+  REQUIRE(client->connect(hello('a')).ok());
+  const auto slot = client->lease();
+  REQUIRE(slot.ok());
+  const std::uint64_t vector = cluster.server->region().map().vector_offset;
+  CHECK(slot.value().slot() >= layout::kFirstLeasedSlot);
+  CHECK(slot.value().first_counter() == 1);
+  CHECK(cluster.load(vector + layout::kVectorLength_offset) == slot.value().vector_position() + 1);
+  CHECK(layout::HeaderWord(
+            cluster.load(vector + layout::kVectorWords_offset + 8 * slot.value().vector_position()))
+            .stamp() == layout::Stamp{slot.value().slot(), 0});
+  CHECK(slot.value().journal_bytes() == 128U << 10);
+  for (std::uint64_t i = 0; i < slot.value().journal_bytes(); i += 8) {
+    REQUIRE(cluster.load(slot.value().journal_offset() + i) == 0);
+  }
+  CHECK(state_of(*client, slot.value().slot()).state() == control::SLOT_LEASED);
+}
+
+TEST_CASE("a closed slot keeps its position until E + slack, and its final counter for ever") {
+  TestCluster cluster;
+  const auto client = cluster.client("c");
+  REQUIRE(client->connect(hello('a')).ok());
+  const auto first = client->lease();
+  REQUIRE(first.ok());
+  cluster.store(first.value().journal_offset(), 77);
+  cluster.publish(first.value(), 5);
+  CHECK(close(*client, first.value().slot(), 4).code() == ErrorCode::protocol_violation);
+  REQUIRE(close(*client, first.value().slot(), 5).ok());
+  CHECK(close(*client, first.value().slot(), 5).code() == ErrorCode::undefined_object);
+  CHECK(state_of(*client, first.value().slot()).state() == control::SLOT_CLOSED);
+  const auto second = client->lease();
+  REQUIRE(second.ok());
+  CHECK(second.value().vector_position() != first.value().vector_position());
+  cluster.run_for(100 * kMillisecond_ns);
+  CHECK(state_of(*client, first.value().slot()).state() == control::SLOT_CLOSED);
+  cluster.run_for(20 * kMillisecond_ns);
+  const control::Slot retired = state_of(*client, first.value().slot());
+  CHECK(retired.state() == control::SLOT_RETIRED);
+  CHECK(retired.final_counter() == 5);
+  const auto third = client->lease();
+  REQUIRE(third.ok());
+  CHECK(third.value().slot() > second.value().slot());
+  CHECK(third.value().vector_position() == first.value().vector_position());
+  CHECK(cluster.load(third.value().journal_offset()) == 0);
+}
+
+TEST_CASE("slots are bounded by the vector and by the channel") {
+  Options options = testing::small_options();
+  options.vector_capacity = 3;
+  options.max_slots_per_peer = 2;
+  TestCluster cluster(options);
+  const auto a = cluster.client("a");
+  const auto b = cluster.client("b");
+  REQUIRE(a->connect(hello('a')).ok());
+  REQUIRE(b->connect(hello('b')).ok());
+  const std::uint64_t free_bytes = cluster.server->use().free_bytes;
+  REQUIRE(a->lease().ok());
+  REQUIRE(a->lease().ok());
+  CHECK(a->lease().status().code() == ErrorCode::limit_exceeded);
+  REQUIRE(b->lease().ok());
+  CHECK(b->lease().status().code() == ErrorCode::limit_exceeded);
+  // Refused leases keep no journal.
+  CHECK(cluster.server->use().free_bytes == free_bytes - 3 * options.journal_bytes);
+}
+
+TEST_CASE("a dead slot is repaired by one claimant at a time; a dead claimant's claim is void") {
+  TestCluster cluster;
+  const auto owner = cluster.client("o");
+  const auto first = cluster.client("f");
+  const auto second = cluster.client("s");
+  REQUIRE(owner->connect(hello('o')).ok());
+  REQUIRE(first->connect(hello('f')).ok());
+  REQUIRE(second->connect(hello('s')).ok());
+  const auto slot = owner->lease();
+  REQUIRE(slot.ok());
+  const std::uint32_t id = slot.value().slot();
+  cluster.publish(slot.value(), 9);
+  CHECK_FALSE(claim(*first, id)->granted());  // alive
+  owner->disconnect();
+  cluster.run_for(10 * kMillisecond_ns);
+  CHECK(state_of(*first, id).state() == control::SLOT_DEAD);
+  CHECK(state_of(*first, id).compute_id() == testing::compute_id('o'));
+
+  const auto claimed = claim(*first, id);
+  REQUIRE(claimed.ok());
+  CHECK(claimed.value().granted());
+  CHECK(claimed.value().former_repairer().empty());
+  CHECK(claimed.value().slot().journal_offset() == slot.value().journal_offset());
+  CHECK_FALSE(claim(*second, id)->granted());
+  first->disconnect();
+  cluster.run_for(10 * kMillisecond_ns);
+  const auto again = claim(*second, id);
+  REQUIRE(again.ok());
+  CHECK(again.value().granted());
+  CHECK(again.value().former_repairer() == testing::compute_id('f'));
+  CHECK(again.value().repair_epoch() > claimed.value().repair_epoch());
+
+  control::FinishRepairRequest late;
+  late.set_slot(id);
+  late.set_repair_epoch(claimed.value().repair_epoch());
+  late.set_final_counter(9);
+  CHECK(second->call<control::FinishRepairReply>(control::FINISH_REPAIR, late).status().code() ==
+        ErrorCode::fenced);
+  late.set_repair_epoch(again.value().repair_epoch());
+  late.set_final_counter(10);
+  REQUIRE(second->call<control::FinishRepairReply>(control::FINISH_REPAIR, late).ok());
+  const control::Slot closed = state_of(*second, id);
+  CHECK(closed.state() == control::SLOT_CLOSED);
+  CHECK(closed.final_counter() == 10);
+  CHECK_FALSE(claim(*second, id)->granted());
+  cluster.run_for(200 * kMillisecond_ns);
+  CHECK(claim(*second, id).status().code() == ErrorCode::undefined_object);
+  control::HeartbeatRequest heartbeat;
+  CHECK(second->call<control::HeartbeatReply>(control::HEARTBEAT, heartbeat)->dead_slots() == 0);
+}
+
+}  // namespace
+}  // namespace namdb::memory

@@ -1,0 +1,85 @@
+// The memory of each table on this server: main buckets (one run of extents), indirect buckets, records.
+//
+// A table is prepared in steps that yield, usable once its buckets are certified and empty, and later
+// discarded: from then on it takes no calls, and its memory is given back when Reuse says so and no task of
+// this server uses it. Everything is handed out zeroed: no image of an earlier life certifies there.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/layout/bucket.h"
+#include "common/reactor/executor.h"
+#include "common/reactor/task.h"
+#include "memory/descriptor.h"
+#include "memory/region.h"
+#include "memory/units.h"
+#include "proto/control.pb.h"
+
+namespace namdb::memory {
+
+struct Table {
+  Table(Region& region, TableShape table_shape)
+      : shape(std::move(table_shape)),
+        indirect(region, layout::kBucket_bytes, true),
+        records(region, shape.record.record_bytes(), true) {}
+
+  // True if a bucket of this table, main or indirect, begins at the offset.
+  bool is_bucket(std::uint64_t offset) const;
+  std::uint64_t main_bytes() const { return shape.buckets_per_server * layout::kBucket_bytes; }
+
+  TableShape shape;
+  std::uint64_t bucket_base = 0;
+  std::uint64_t bucket_extents = 0;
+  Units indirect;
+  Units records;
+  bool ready = false;
+  bool discarded = false;
+};
+
+// Shared by tasks that keep a table over a suspension; its memory is not given back while one does.
+using TablePointer = std::shared_ptr<Table>;
+
+class Tables {
+ public:
+  Tables(reactor::Executor& executor, Region& region, const Options& options)
+      : executor_(executor), region_(region), options_(options) {}
+
+  // The offset of the first main bucket. Error out_of_memory; duplicate_table when the id is in use.
+  reactor::Task<Result<std::uint64_t>> prepare(control::TableDescriptor descriptor);
+  // Null for a table that is unknown, not ready, or discarded.
+  TablePointer find(std::uint32_t id) const;
+  // From now on find() does not know it. False when it was not there.
+  bool discard(std::uint32_t id);
+  // Gives back a discarded table's memory. False while some task still holds the table: ask again.
+  bool release(std::uint32_t id);
+
+  Status allocate_records(std::uint32_t id, std::uint32_t count, control::AllocateReply& reply);
+  Status allocate_buckets(std::uint32_t id, std::uint32_t count, control::AllocateReply& reply);
+  // Checks all ranges before it changes anything; the pieces that they cover.
+  Result<std::vector<std::uint64_t>> returned(const control::ReturnMemoryRequest& request) const;
+  void free_buckets(std::uint32_t id, const std::vector<std::uint64_t>& offsets);
+  // Clears a record that nobody can reach any more and makes it available.
+  void free_record(std::uint32_t id, std::uint64_t offset);
+
+  // By id, discarded ones included.
+  const std::map<std::uint32_t, TablePointer>& all() const { return tables_; }
+  // Raised by each allocation that found the region full.
+  std::uint64_t refusals() const { return refusals_; }
+
+ private:
+  Status allocate(Units& units, std::uint32_t count, control::AllocateReply& reply);
+  Status full();
+
+  reactor::Executor& executor_;
+  Region& region_;
+  const Options& options_;
+  std::map<std::uint32_t, TablePointer> tables_;
+  std::uint64_t refusals_ = 0;
+};
+
+}  // namespace namdb::memory

@@ -1,0 +1,90 @@
+// When a deleted record is reclaimed (the second duty of the collector), and how.
+//
+// A tombstone waits until its own commit is published, then ages like an old version (old_versions.h): after
+// that every transaction sees the row as deleted. If the record is still that tombstone, reclaim, under the
+// lock word of its bucket chain:
+//   1. lock the chain, then the record, both by CAS through the loopback channel, as ⟨kCollectorSlot, fresh
+//      counter⟩; give up when either has changed or is held
+//   2. change the record's incarnation: a cached address does not match any more
+//   3. take the record's entry out of its bucket
+//   4. unlock the chain. The record stays locked for ever: no stale value can be CASed into it
+//   5. hand the record to Reuse
+// Nothing is left to repair when the server dies in between: the region dies with it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "common/fabric/fabric.h"
+#include "common/layout/bucket.h"
+#include "common/layout/stamp.h"
+#include "common/reactor/executor.h"
+#include "common/reactor/task.h"
+#include "memory/old_versions.h"
+#include "memory/options.h"
+#include "memory/peers.h"
+#include "memory/region.h"
+#include "memory/reuse.h"
+#include "memory/tables.h"
+#include "memory/visibility.h"
+
+namespace namdb::memory {
+
+class Tombstones {
+ public:
+  Tombstones(reactor::Executor& executor, Region& region, const Options& options, Tables& tables,
+             const Visibility& visibility, VersionEpoch& epoch, Reuse& reuse)
+      : executor_(executor),
+        region_(region),
+        options_(options),
+        tables_(tables),
+        visibility_(visibility),
+        epoch_(epoch),
+        reuse_(reuse) {}
+
+  // `record` may be any offset: what is no deleted record is forgotten later.
+  void note(std::uint32_t table, std::uint64_t record) { noted_.push_back({table, 0, record, {}}); }
+  // Notes every tombstone that it finds in the tables: for hints that never came.
+  reactor::Task<void> scan();
+  reactor::Task<void> tick(fabric::Channel& loopback, const Peers& peers);
+
+  bool empty() const { return noted_.empty() && aging_.empty(); }
+  std::uint64_t reclaimed() const { return reclaimed_; }
+
+ private:
+  struct Tombstone {
+    std::uint32_t table;
+    std::uint32_t attempts;  // looks at it that found no certified body
+    std::uint64_t record;
+    layout::Stamp stamp;
+  };
+  struct Aging {
+    std::uint64_t seen_ns;
+    std::uint64_t epoch;
+    std::deque<Tombstone> tombstones;
+  };
+  enum class Look { tombstone, later, unstable, other };
+  Look look(const Tombstone& tombstone, layout::Stamp& stamp);
+  // False: not now, try again.
+  reactor::Task<bool> reclaim(Tombstone tombstone, fabric::Channel& loopback);
+  // The bucket of the chain whose entry leads to the record, 0 if there is none.
+  std::uint64_t find_entry(const Table& table, std::uint64_t main_bucket, std::uint64_t record,
+                           layout::Bucket& bucket) const;
+  // The offset of the record's main bucket; 0 when it is not on this server.
+  std::uint64_t main_bucket(const Table& table, std::span<const std::byte> body) const;
+
+  reactor::Executor& executor_;
+  Region& region_;
+  const Options& options_;
+  Tables& tables_;
+  const Visibility& visibility_;
+  VersionEpoch& epoch_;
+  Reuse& reuse_;
+  std::deque<Tombstone> noted_;
+  std::deque<Aging> aging_;
+  std::uint32_t lock_counter_ = 0;
+  std::uint64_t reclaimed_ = 0;
+};
+
+}  // namespace namdb::memory
