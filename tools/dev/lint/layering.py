@@ -8,7 +8,7 @@ import sources
 from sources import Finding
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
-EVERYTHING_GOES = re.compile(r"^tools/|^common/fabric/conformance/|_(test|bench)\.(cc|h)$|(^|/)(test|testing)/|^(memory|compute)/main\.cc$")
+EVERYTHING_GOES = re.compile(r"^tools/|^common/fabric/conformance/|_(test|bench)\.(cc|h)$|(^|/)test_\w+\.(cc|h)$|(^|/)(test|testing)/|^(memory|compute)/main\.cc$")
 
 
 def read_layers(path):

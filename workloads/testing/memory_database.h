@@ -1,0 +1,45 @@
+// Tables in a map, and procedures run on them one at a time: what the procedures' tests need of a database.
+// Nothing ever waits, so a procedure's task ends within run(). A procedure that fails leaves no trace.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compute/procedure/procedure.h"
+#include "workloads/workload.h"
+
+namespace namdb::workloads::testing {
+
+class MemoryDatabase : public procedure::Registry {
+ public:
+  struct Outcome {
+    Status status;
+    std::vector<procedure::Value> results;
+    std::uint32_t fetches = 0;
+  };
+
+  void add(procedure::Definition definition) override;
+  // Creates and fills all tables.
+  void load(const Workload& workload);
+  Outcome run(const std::string& procedure, std::vector<procedure::Value> arguments);
+
+  std::int64_t term_value(const Workload& workload, const Check::Term& term) const;
+  // The sum of the check's terms times their coefficients.
+  std::int64_t value(const Workload& workload, const Check& check) const;
+  std::size_t row_count(const std::string& table) const { return tables_.at(table).rows.size(); }
+  // The row with that key of integers; null when there is none.
+  const layout::Row* find(const std::string& table, const std::vector<std::int64_t>& key) const;
+
+ private:
+  friend class MemoryContext;
+  struct Table {
+    layout::Schema schema;
+    std::map<std::string, layout::Row> rows;  // by key bytes
+  };
+  std::map<std::string, Table> tables_;
+  std::map<std::string, procedure::Definition> procedures_;
+};
+
+}  // namespace namdb::workloads::testing
