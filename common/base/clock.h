@@ -11,6 +11,8 @@ class Clock {
   virtual ~Clock() = default;
   // Nanoseconds since an arbitrary start; never goes back. Cheap: may be cached for a turn of the loop.
   virtual std::uint64_t now_ns() const = 0;
+  // The same, never cached: for what must be true at this very moment (the age of a transaction).
+  virtual std::uint64_t fresh_now_ns() const { return now_ns(); }
 };
 
 inline constexpr std::uint64_t kMicrosecond_ns = 1'000;

@@ -45,7 +45,7 @@ std::byte* LocalPool::allocate(std::size_t length_bytes) {
     free_[size_class] = head->next;
     return reinterpret_cast<std::byte*>(head);
   }
-  if (static_cast<std::size_t>(end_ - next_) < block_bytes) add_chunk(kChunk_bytes);
+  if (static_cast<std::size_t>(end_ - next_) < block_bytes) add_chunk(std::max(kChunk_bytes, block_bytes));
   return std::exchange(next_, next_ + block_bytes);
 }
 

@@ -33,7 +33,7 @@ class LocalPool {
   std::size_t used_bytes() const { return used_bytes_; }
 
  private:
-  static constexpr std::size_t kClasses = 16;  // 64 bytes ... 2 MiB
+  static constexpr std::size_t kClasses = 20;  // 64 bytes ... 32 MiB
   struct FreeBuffer {
     FreeBuffer* next;
   };

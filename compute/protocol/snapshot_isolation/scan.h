@@ -1,0 +1,40 @@
+// Reading a whole table in a transaction's snapshot: bucket ranges in large READs, then the records that they
+// lead to, in parallel. Needs no order and takes no lock; records inserted later are invisible anyway.
+#pragma once
+
+#include <unordered_set>
+#include <vector>
+
+#include "common/layout/bucket.h"
+#include "compute/protocol/snapshot_isolation/transaction.h"
+
+namespace namdb::protocol {
+
+class SnapshotScan : public txn::TableScan {
+ public:
+  SnapshotScan(SnapshotTransaction& transaction, storage::TableRef table);
+  reactor::Task<Status> next(std::vector<layout::Row>& rows) override;
+
+ private:
+  struct Place {
+    layout::GlobalAddress record;
+    std::uint16_t incarnation;
+    std::uint64_t key_hash;
+  };
+  reactor::Task<Status> read_buckets();
+  reactor::Task<Status> read_records(std::vector<layout::Row>* rows);
+  void see_bucket(const layout::Bucket& bucket, layout::GlobalAddress address);
+  void own_inserts(std::vector<layout::Row>& rows);
+
+  SnapshotTransaction& transaction_;
+  storage::TableRef table_;
+  txn::BatchSet batches_;
+  std::uint64_t next_bucket_ = 0;
+  std::vector<layout::GlobalAddress> again_;  // buckets to read (again): torn ones, and the rest of chains
+  std::vector<Place> places_;
+  std::uint32_t waits_ = 0;
+  bool began_ = false;
+  bool ended_ = false;
+};
+
+}  // namespace namdb::protocol

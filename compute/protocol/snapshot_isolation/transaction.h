@@ -1,0 +1,77 @@
+// A transaction under snapshot isolation (NAM-DB §3-§5): reads from one snapshot, buffered writes, and a
+// commit that locks by CAS from exactly the version that was read (commit.h). Rules and their reasons:
+// docs/internals/snapshot-isolation.md.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "compute/protocol/snapshot_isolation/access.h"
+#include "compute/txn/batch_set.h"
+#include "compute/txn/engine.h"
+#include "compute/txn/snapshot.h"
+#include "compute/txn/transaction.h"
+#include "compute/txn/worker_state.h"
+
+namespace namdb::protocol {
+
+// Words of the newest snapshot that the session has used: a later one shows at least as much.
+struct SessionState : txn::Session {
+  std::vector<std::uint64_t> newest_words;
+};
+
+class SnapshotTransaction : public txn::Transaction {
+ public:
+  SnapshotTransaction(txn::WorkerState& worker, SessionState& session);
+  ~SnapshotTransaction() override;
+
+  txn::RowId get(const storage::TableRef& table, std::span<const std::byte> key) override;
+  txn::RowId insert(const storage::TableRef& table, std::span<const std::byte> row) override;
+  reactor::Task<Status> fetch() override;
+  bool found(txn::RowId row) const override;
+  layout::RowView row(txn::RowId row) const override;
+  layout::RowWriter update(txn::RowId row) override;
+  void erase(txn::RowId row) override;
+  std::unique_ptr<txn::TableScan> scan(const storage::TableRef& table) override;
+  reactor::Task<Status> commit() override;
+  void abort() override;
+  bool has_writes() const override;
+  const fabric::OperationCounters& counters() const override { return counters_; }
+
+  // --- for scan.h and commit.h ---
+  txn::WorkerState& worker() { return worker_; }
+  txn::Snapshot& snapshot() { return snapshot_; }
+  fabric::OperationCounters& mutable_counters() { return counters_; }
+  std::deque<Access>& accesses() { return accesses_; }
+  const Access* find_access(const storage::Table& table, std::span<const std::byte> key);
+  // Runs the lookups to their ends, in as few round trips as they allow. Takes and confirms the snapshot on
+  // the way. The lookups stay where they are until this returns.
+  reactor::Task<Status> run_lookups(std::vector<Lookup*> lookups, std::vector<const storage::Table*> tables);
+  // After any READ: error snapshot_too_old once the transaction has outlived E.
+  Status check_age() const;
+  // Takes the snapshot and confirms it, for whoever READs without lookups.
+  reactor::Task<Status> ensure_snapshot();
+  reactor::Task<Status> check_table(const storage::Table& table);
+
+ private:
+  Access& access(const storage::TableRef& table, std::span<const std::byte> key, txn::RowId& row);
+  Access* find(std::uint32_t table, std::span<const std::byte> key, std::uint64_t hash, txn::RowId& row);
+  reactor::Task<Status> use_snapshot();
+  reactor::Task<void> pause(std::uint32_t waits);
+
+  txn::WorkerState& worker_;
+  SessionState& session_;
+  std::uint64_t generation_ = 0;
+  bool ended_ = false;
+  txn::Snapshot snapshot_;
+  txn::BatchSet batches_;
+  fabric::OperationCounters counters_;
+  std::deque<Access> accesses_;
+  std::unordered_multimap<std::uint64_t, txn::RowId> by_hash_;  // used once there are many
+  std::vector<txn::RowId> unfetched_;
+  std::vector<std::uint32_t> checked_tables_;
+};
+
+}  // namespace namdb::protocol

@@ -1,0 +1,42 @@
+// One batch a memory server, posted together and awaited together: one round trip, however many servers.
+// Reused by its owner from stage to stage; buffers named in the batches live until wait() has returned.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "common/fabric/fabric.h"
+#include "common/layout/global_address.h"
+#include "compute/txn/cluster.h"
+
+namespace namdb::txn {
+
+class BatchSet {
+ public:
+  explicit BatchSet(Cluster& cluster) : cluster_(cluster), batches_(cluster.server_count()) {}
+
+  fabric::Batch& at(layout::ServerId server) { return batches_[server]; }
+  void read(layout::GlobalAddress from, std::byte* local, std::size_t length_bytes) {
+    at(from.server()).read(from.offset(), local, static_cast<std::uint32_t>(length_bytes));
+  }
+  void write(layout::GlobalAddress to, const std::byte* local, std::size_t length_bytes) {
+    at(to.server()).write(to.offset(), local, static_cast<std::uint32_t>(length_bytes));
+  }
+  void compare_and_swap(layout::GlobalAddress word, std::uint64_t expected, std::uint64_t desired,
+                        std::byte* old) {
+    at(word.server()).compare_and_swap(word.offset(), expected, desired, old);
+  }
+  bool empty() const;
+  // True if nothing but this server's batch holds operations.
+  bool only(layout::ServerId server) const;
+
+  // Posts everything, waits for all of it, clears the batches, and counts operations and one round trip. The
+  // first error, if any; then the outcome of every operation is unknown.
+  reactor::Task<Status> run(fabric::OperationCounters& counters);
+
+ private:
+  Cluster& cluster_;
+  std::vector<fabric::Batch> batches_;
+};
+
+}  // namespace namdb::txn

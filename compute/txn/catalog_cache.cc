@@ -1,0 +1,106 @@
+#include "compute/txn/catalog_cache.h"
+
+namespace namdb::txn {
+
+using storage::TableRef;
+
+Result<TableRef> table_from_descriptor(const control::TableDescriptor& descriptor, std::size_t server_count) {
+  const auto unsound = [&descriptor] {
+    return Status(ErrorCode::corrupt_data,
+                  "the catalog's entry of table \"" + descriptor.name() + "\" makes no sense");
+  };
+  std::vector<layout::Column> columns;
+  for (const control::Column& source : descriptor.columns()) {
+    const auto type = layout::column_type_from_code(source.type());
+    if (!type || source.precision() > 18 || source.scale() > 18) return unsound();
+    layout::Column column;
+    column.name = source.name();
+    column.type = *type;
+    column.length_bytes = source.length_bytes();
+    column.precision = static_cast<std::uint8_t>(source.precision());
+    column.scale = static_cast<std::uint8_t>(source.scale());
+    column.not_null = source.not_null();
+    if (source.has_default_text()) column.default_text = source.default_text();
+    columns.push_back(std::move(column));
+  }
+  auto schema =
+      layout::Schema::create(std::move(columns), {descriptor.key().begin(), descriptor.key().end()});
+  if (!schema.ok() || descriptor.id() == 0 || descriptor.ring_slots() == 0 ||
+      descriptor.ring_slots() > layout::kMaxRingSlots || descriptor.buckets_per_server() == 0 ||
+      static_cast<std::size_t>(descriptor.bucket_base_size()) != server_count) {
+    return unsound();
+  }
+  auto table = std::make_shared<storage::Table>();
+  table->id = descriptor.id();
+  table->name = descriptor.name();
+  table->schema = std::move(schema).value();
+  table->record = {.payload_bytes = table->schema.row_bytes(), .ring_slots = descriptor.ring_slots()};
+  table->size_hint_rows = descriptor.size_hint_rows();
+  table->generation = descriptor.generation();
+  table->buckets_per_server = descriptor.buckets_per_server();
+  table->bucket_base.assign(descriptor.bucket_base().begin(), descriptor.bucket_base().end());
+  return TableRef(std::move(table));
+}
+
+control::TableDescriptor descriptor_of(const std::string& name, const layout::Schema& schema) {
+  control::TableDescriptor descriptor;
+  descriptor.set_name(name);
+  for (const layout::Column& column : schema.columns()) {
+    control::Column& target = *descriptor.add_columns();
+    target.set_name(column.name);
+    target.set_type(static_cast<std::uint32_t>(column.type));
+    target.set_length_bytes(column.length_bytes);
+    target.set_precision(column.precision);
+    target.set_scale(column.scale);
+    target.set_not_null(column.not_null);
+    if (column.default_text) target.set_default_text(*column.default_text);
+  }
+  for (const std::uint32_t column : schema.key()) descriptor.add_key(column);
+  return descriptor;
+}
+
+TableRef CatalogCache::find(std::string_view name) const {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : found->second;
+}
+
+TableRef CatalogCache::find_id(std::uint32_t id) const {
+  const auto found = by_id_.find(id);
+  return found == by_id_.end() ? nullptr : found->second;
+}
+
+std::vector<TableRef> CatalogCache::all() const {
+  std::vector<TableRef> tables;
+  for (const auto& [name, table] : by_name_) tables.push_back(table);
+  return tables;
+}
+
+reactor::Task<Status> CatalogCache::refresh() {
+  control::GetCatalogRequest request;
+  request.set_known_version(version_);
+  control::GetCatalogReply reply;
+  Status status = co_await cluster_.call(0, control::GET_CATALOG, request, &reply);
+  if (!status.ok()) co_return status;
+  if (reply.unchanged() || reply.version() <= version_) co_return Status();
+  std::map<std::string, TableRef, std::less<>> by_name;
+  std::map<std::uint32_t, TableRef> by_id;
+  for (const control::TableDescriptor& descriptor : reply.tables()) {
+    TableRef table;
+    if (const auto known = by_id_.find(descriptor.id());
+        known != by_id_.end() && known->second->generation == descriptor.generation()) {
+      table = known->second;
+    } else {
+      auto made = table_from_descriptor(descriptor, cluster_.server_count());
+      if (!made.ok()) co_return made.status();
+      table = std::move(made).value();
+    }
+    by_name.emplace(table->name, table);
+    by_id.emplace(table->id, table);
+  }
+  version_ = reply.version();
+  by_name_ = std::move(by_name);
+  by_id_ = std::move(by_id);
+  co_return Status();
+}
+
+}  // namespace namdb::txn

@@ -1,0 +1,40 @@
+// A worker's copy of the catalog (NAM-DB §6.1): refreshed by a call when a name is unknown or when a snapshot
+// shows another catalog version. Tables are immutable objects; a refresh keeps those that did not change.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/error.h"
+#include "compute/storage/table.h"
+#include "compute/txn/cluster.h"
+
+namespace namdb::txn {
+
+// Outside input: error corrupt_data when it describes no sound table.
+Result<storage::TableRef> table_from_descriptor(const control::TableDescriptor& descriptor,
+                                                std::size_t server_count);
+control::TableDescriptor descriptor_of(const std::string& name, const layout::Schema& schema);
+
+class CatalogCache {
+ public:
+  explicit CatalogCache(Cluster& cluster) : cluster_(cluster) {}
+
+  std::uint64_t version() const { return version_; }
+  storage::TableRef find(std::string_view name) const;
+  storage::TableRef find_id(std::uint32_t id) const;
+  bool current(const storage::Table& table) const { return by_id_.contains(table.id); }
+  std::vector<storage::TableRef> all() const;
+  reactor::Task<Status> refresh();
+
+ private:
+  Cluster& cluster_;
+  std::uint64_t version_ = 0;
+  std::map<std::string, storage::TableRef, std::less<>> by_name_;
+  std::map<std::uint32_t, storage::TableRef> by_id_;
+};
+
+}  // namespace namdb::txn

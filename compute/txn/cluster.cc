@@ -1,0 +1,94 @@
+#include "compute/txn/cluster.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace namdb::txn {
+namespace {
+
+constexpr std::uint32_t kProtocolVersion = 1;
+
+Status disagreement(const std::string& address, const std::string& what) {
+  return Status(ErrorCode::configuration, "memory server " + address + " " + what,
+                "give the addresses of one cluster's memory servers, server 0 first");
+}
+
+}  // namespace
+
+Cluster::Cluster(reactor::Executor& executor, fabric::ClientFabric& fabric, ClusterOptions options)
+    : executor_(executor), fabric_(fabric), options_(std::move(options)) {}
+
+reactor::Task<Status> Cluster::connect() {
+  NAMDB_CHECK(links_.empty());
+  std::string cluster_id;
+  for (std::size_t i = 0; i < options_.memory_servers.size(); ++i) {
+    const std::string& address = options_.memory_servers[i];
+    control::Hello hello;
+    hello.set_protocol_version(kProtocolVersion);
+    hello.set_compute_id(options_.compute_id.data(), options_.compute_id.size());
+    hello.set_name(options_.name);
+    hello.set_worker(options_.worker);
+    std::string welcome_bytes;
+    auto channel = co_await fabric_.connect(address, hello.SerializeAsString(), &welcome_bytes);
+    if (!channel.ok()) co_return channel.status();
+    control::Welcome welcome;
+    Link link;
+    if (!welcome.ParseFromString(welcome_bytes) || welcome.region_map().size() != sizeof link.map) {
+      co_return disagreement(address, "sent a welcome that cannot be read");
+    }
+    std::memcpy(&link.map, welcome.region_map().data(), sizeof link.map);
+    if (welcome.protocol_version() != kProtocolVersion || !link.map.certified()) {
+      co_return disagreement(address, "speaks another protocol or region format version");
+    }
+    if (welcome.server_id() != i || welcome.server_count() != options_.memory_servers.size()) {
+      co_return disagreement(address, "is server " + std::to_string(welcome.server_id()) + " of " +
+                                          std::to_string(welcome.server_count()) + ", not " +
+                                          std::to_string(i) + " of " +
+                                          std::to_string(options_.memory_servers.size()));
+    }
+    if (i == 0) {
+      max_transaction_ns_ = welcome.max_transaction_ns();
+      ring_slots_ = welcome.ring_slots();
+    }
+    link.channel = std::move(channel).value();
+    links_.push_back(std::move(link));
+  }
+  co_return Status();
+}
+
+bool Cluster::failed() const {
+  return std::any_of(links_.begin(), links_.end(), [](const Link& link) { return link.channel->failed(); });
+}
+
+reactor::Task<Result<std::string>> Cluster::call_bytes(layout::ServerId server, std::uint16_t method,
+                                                       std::string request,
+                                                       fabric::OperationCounters* counters) {
+  fabric::Call call;
+  call.method = method;
+  call.request = std::move(request);
+  if (counters != nullptr) {
+    ++counters->calls;
+    ++counters->round_trips;
+    counters->call_bytes += call.request.size();
+  }
+  channel(server).post(call);
+  const Status& status = co_await call.done();
+  if (!status.ok()) co_return Result<std::string>(status);
+  if (counters != nullptr) counters->call_bytes += call.reply.size();
+  co_return std::move(call.reply);
+}
+
+reactor::Task<Status> Cluster::call(layout::ServerId server, control::Method method,
+                                    const google::protobuf::MessageLite& request,
+                                    google::protobuf::MessageLite* reply,
+                                    fabric::OperationCounters* counters) {
+  auto bytes =
+      co_await call_bytes(server, static_cast<std::uint16_t>(method), request.SerializeAsString(), counters);
+  if (!bytes.ok()) co_return bytes.status();
+  if (reply != nullptr && !reply->ParseFromString(*bytes)) {
+    co_return Status(ErrorCode::protocol_violation, "memory server sent a reply that cannot be read");
+  }
+  co_return Status();
+}
+
+}  // namespace namdb::txn

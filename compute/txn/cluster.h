@@ -1,0 +1,73 @@
+// One worker's connections to all memory servers of the cluster, and typed control-plane calls over them.
+// Belongs to the worker's executor. A channel that fails stays failed: the worker then drops everything that
+// it knows of the cluster, destroys this object, and connects anew.
+#pragma once
+
+#include <google/protobuf/message_lite.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/fabric/fabric.h"
+#include "common/layout/global_address.h"
+#include "common/layout/region_map.h"
+#include "common/reactor/task.h"
+#include "proto/control.pb.h"
+
+namespace namdb::txn {
+
+using ComputeId = std::array<std::byte, 16>;
+
+struct ClusterOptions {
+  std::vector<std::string> memory_servers;  // addresses; server 0 first
+  std::string name = "compute";             // for people
+  ComputeId compute_id{};                   // random, one a process start
+  std::uint32_t worker = 0;
+};
+
+class Cluster {
+ public:
+  Cluster(reactor::Executor& executor, fabric::ClientFabric& fabric, ClusterOptions options);
+
+  // Connects to every memory server and checks that they belong together. Once.
+  reactor::Task<Status> connect();
+
+  std::size_t server_count() const { return options_.memory_servers.size(); }
+  fabric::Channel& channel(layout::ServerId server) { return *links_[server].channel; }
+  const layout::RegionMap& region_map(layout::ServerId server) const { return links_[server].map; }
+  std::uint64_t max_transaction_ns() const { return max_transaction_ns_; }
+  std::uint32_t default_ring_slots() const { return ring_slots_; }
+  // True once any channel failed.
+  bool failed() const;
+  reactor::Executor& executor() { return executor_; }
+  fabric::LocalPool& pool() { return fabric_.pool(); }
+  const ComputeId& compute_id() const { return options_.compute_id; }
+
+  // `request` and `reply` outlive the task; `reply` may be null. Counts into `counters` if it is given.
+  reactor::Task<Status> call(layout::ServerId server, control::Method method,
+                             const google::protobuf::MessageLite& request,
+                             google::protobuf::MessageLite* reply,
+                             fabric::OperationCounters* counters = nullptr);
+  // The same with bytes as they are (common/layout/hot_calls.h).
+  reactor::Task<Result<std::string>> call_bytes(layout::ServerId server, std::uint16_t method,
+                                                std::string request,
+                                                fabric::OperationCounters* counters = nullptr);
+
+ private:
+  struct Link {
+    std::unique_ptr<fabric::Channel> channel;
+    layout::RegionMap map{};
+  };
+  reactor::Executor& executor_;
+  fabric::ClientFabric& fabric_;
+  ClusterOptions options_;
+  std::vector<Link> links_;
+  std::uint64_t max_transaction_ns_ = 0;
+  std::uint32_t ring_slots_ = 0;
+};
+
+}  // namespace namdb::txn

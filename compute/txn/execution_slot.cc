@@ -1,0 +1,174 @@
+#include "compute/txn/execution_slot.h"
+
+#include <algorithm>
+
+#include "common/layout/journal.h"
+#include "common/layout/record.h"
+#include "common/layout/timestamp_vector.h"
+
+namespace namdb::txn {
+
+using layout::GlobalAddress;
+using layout::HeaderWord;
+using layout::Stamp;
+
+reactor::Task<Status> ExecutionSlot::lease() {
+  const control::LeaseSlotRequest request;
+  control::LeaseSlotReply reply;
+  Status status = co_await cluster_.call(0, control::LEASE_SLOT, request, &reply);
+  if (!status.ok()) co_return status;
+  slot_ = reply.slot();
+  vector_position_ = reply.vector_position();
+  first_counter_ = reply.first_counter();
+  next_counter_ = first_counter_;
+  posted_ = completed_ = prefix_ = first_counter_ - 1;
+  journal_ = GlobalAddress(static_cast<layout::ServerId>(reply.journal_server()), reply.journal_offset());
+  journal_bytes_ = reply.journal_bytes();
+  publish_word_ = fabric::LocalBuffer(cluster_.pool(), 8);
+  co_return Status();
+}
+
+std::uint64_t ExecutionSlot::vector_word_offset() const {
+  return cluster_.region_map(0).vector_offset + layout::kVectorWords_offset + 8 * vector_position_;
+}
+
+void ExecutionSlot::reclaim_journal() {
+  while (!journal_places_.empty() && journal_places_.front().counter <= completed_)
+    journal_places_.pop_front();
+}
+
+std::optional<std::uint64_t> ExecutionSlot::try_reserve(std::uint64_t length_bytes) {
+  reclaim_journal();
+  if (journal_places_.empty()) {
+    journal_head_ = 0;
+    return 0;
+  }
+  const std::uint64_t tail = journal_places_.front().begin;
+  if (journal_head_ > tail) {
+    if (journal_bytes_ - journal_head_ >= length_bytes) return journal_head_;
+    if (tail > length_bytes) return 0;  // leaves the end unused; never fills up to the tail
+    return std::nullopt;
+  }
+  if (tail - journal_head_ > length_bytes) return journal_head_;
+  return std::nullopt;
+}
+
+reactor::Task<std::optional<ExecutionSlot::Begun>> ExecutionSlot::begin_commit(
+    std::uint64_t journal_length_bytes) {
+  const std::uint64_t length =
+      (journal_length_bytes + layout::kJournalAlign_bytes - 1) & ~(layout::kJournalAlign_bytes - 1);
+  if (length > journal_bytes_) co_return std::nullopt;
+  std::optional<std::uint64_t> begin = try_reserve(length);
+  while (!begin) {
+    if (failed_ || cluster_.failed()) co_return std::nullopt;
+    co_await published_.wait();
+    begin = try_reserve(length);
+  }
+  journal_head_ = *begin + length;
+  const std::uint32_t counter = next_counter_++;
+  journal_places_.push_back({counter, *begin, journal_head_});
+  co_return Begun{counter, journal_ + *begin};
+}
+
+void ExecutionSlot::ride(std::uint32_t counter, fabric::Batch& batch, std::byte* registered_word) {
+  NAMDB_CHECK(may_ride(counter));
+  layout::store_word(registered_word, HeaderWord(Stamp{slot_, counter}).value());
+  batch.write(vector_word_offset(), registered_word, 8);
+  posted_ = counter;
+}
+
+void ExecutionSlot::ride_completed(std::uint32_t counter) {
+  completed_ = std::max(completed_, counter);
+  finished_.insert(counter);
+  advance();
+  pass_aborted();
+  published_.notify_all();
+}
+
+void ExecutionSlot::advance() {
+  while (!finished_.empty() && *finished_.begin() <= prefix_ + 1) {
+    prefix_ = std::max(prefix_, *finished_.begin());
+    finished_.erase(finished_.begin());
+  }
+}
+
+reactor::Task<Status> ExecutionSlot::publish_prefix() {
+  publishing_ = true;
+  Status result;
+  fabric::Batch batch;
+  while (prefix_ > posted_) {
+    const std::uint32_t counter = prefix_;
+    batch.clear();
+    layout::store_word(publish_word_.data(), HeaderWord(Stamp{slot_, counter}).value());
+    batch.write(vector_word_offset(), publish_word_.data(), 8);
+    posted_ = counter;
+    cluster_.channel(0).post(batch);
+    const Status& status = co_await batch.done();
+    if (!status.ok()) {
+      failed_ = true;
+      result = status;
+      break;
+    }
+    completed_ = std::max(completed_, counter);
+    pass_aborted();
+    published_.notify_all();
+  }
+  publishing_ = false;
+  published_.notify_all();
+  co_return result;
+}
+
+reactor::Task<Status> ExecutionSlot::finish(std::uint32_t counter) {
+  finished_.insert(counter);
+  advance();
+  while (completed_ < counter) {
+    if (failed_ || cluster_.failed()) {
+      published_.notify_all();
+      co_return Status(ErrorCode::connection_failure, "the connection to memory server 0 was lost");
+    }
+    if (!publishing_ && prefix_ > posted_) {
+      Status status = co_await publish_prefix();
+      if (!status.ok()) co_return status;
+    } else {
+      co_await published_.wait();
+    }
+  }
+  co_return Status();
+}
+
+void ExecutionSlot::finish_aborted(std::uint32_t counter) {
+  finished_.insert(counter);
+  aborted_.insert(counter);
+  advance();
+  pass_aborted();
+  published_.notify_all();
+}
+
+// No version bears an aborted counter: the next publish passes over it, and needs no WRITE of its own.
+void ExecutionSlot::pass_aborted() {
+  while (posted_ == completed_ && !aborted_.empty() && *aborted_.begin() <= completed_ + 1) {
+    completed_ = posted_ = std::max(completed_, *aborted_.begin());
+    prefix_ = std::max(prefix_, completed_);
+    aborted_.erase(aborted_.begin());
+  }
+  advance();
+}
+
+void ExecutionSlot::fail() {
+  failed_ = true;
+  published_.notify_all();
+}
+
+reactor::Task<void> ExecutionSlot::wait_idle() {
+  while (!idle() && !failed_ && !cluster_.failed()) co_await published_.wait();
+}
+
+reactor::Task<Status> ExecutionSlot::close() {
+  NAMDB_CHECK(idle());
+  control::CloseSlotRequest request;
+  request.set_slot(slot_);
+  request.set_final_counter(completed_);
+  co_return co_await cluster_.call(0, control::CLOSE_SLOT, request, nullptr);
+}
+
+}  // namespace namdb::txn

@@ -1,0 +1,115 @@
+// An execution slot: the right to commit under ⟨slot, counter⟩. Owns the slot's counters, its journal ring,
+// and the publication of its word in the timestamp vector. One worker leases it; all its coroutines share it.
+//
+// Counters are taken in ascending order, fresh, never reused, and finish out of order: only the contiguous
+// prefix of finished ones is published, in ascending order, on the worker's channel to memory server 0. A
+// counter is finished when its commit's install completed on all servers, or its locks are confirmed released
+// after an abort. A commit whose operations all go to that one channel may let the publish ride behind its
+// install, in the same batch; it counts in another's prefix only once it completed.
+//
+// A journal entry's place is free again once the published prefix covers its counter: install, unlock and
+// publish are then complete.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "common/fabric/fabric.h"
+#include "common/layout/global_address.h"
+#include "common/layout/stamp.h"
+#include "common/reactor/executor.h"
+#include "compute/txn/cluster.h"
+
+namespace namdb::txn {
+
+// A hostile counter limit makes slots end after a few commits.
+struct SlotOptions {
+  std::uint32_t counters_per_slot = 0xffff'0000U;  // hostile: 3
+};
+
+class ExecutionSlot {
+ public:
+  ExecutionSlot(Cluster& cluster, SlotOptions options)
+      : cluster_(cluster), options_(options), published_(cluster.executor()) {}
+  ExecutionSlot(const ExecutionSlot&) = delete;
+  ~ExecutionSlot() = default;
+
+  reactor::Task<Status> lease();
+  std::uint32_t slot() const { return slot_; }
+
+  // False once the slot is near its end: lease another, and close() this one.
+  bool exhausted() const { return next_counter_ - first_counter_ >= options_.counters_per_slot; }
+  std::uint64_t journal_bytes() const { return journal_bytes_; }
+
+  // A commit begins: a fresh counter, and room in the journal ring for an entry of up to that length. Both at
+  // once, so that the oldest unfinished counter always has its room and the ring never locks up. Waits until
+  // enough older entries are covered by the published prefix; nullopt if a channel failed or it never fits.
+  // Whoever has begun calls exactly one of finish(), finish_aborted() and ride_completed() for the counter,
+  // unless a channel failed.
+  struct Begun {
+    std::uint32_t counter;
+    layout::GlobalAddress journal;
+  };
+  reactor::Task<std::optional<Begun>> begin_commit(std::uint64_t journal_length_bytes);
+
+  // --- publication ---
+  // True if publishing `counter` may ride behind an install on the channel to server 0.
+  bool may_ride(std::uint32_t counter) const { return counter == posted_ + 1; }
+  // Appends the publishing WRITE to the batch, which is posted before this worker runs anything else.
+  void ride(std::uint32_t counter, fabric::Batch& batch, std::byte* registered_word);
+  void ride_completed(std::uint32_t counter);
+  // The counter's commit or abort is complete everywhere. Publishes what became contiguous, and waits until
+  // the published prefix covers the counter.
+  reactor::Task<Status> finish(std::uint32_t counter);
+
+  // The counter's locks are confirmed released; nothing was installed under it. Does not suspend.
+  void finish_aborted(std::uint32_t counter);
+  // A channel failed: wakes all waiters with an error; the slot is lost and repair will close it.
+  void fail();
+
+  // Every taken counter is published.
+  bool idle() const { return completed_ + 1 == next_counter_; }
+  // Waits until idle() or a channel failed.
+  reactor::Task<void> wait_idle();
+  // Gives the slot back; needs idle().
+  reactor::Task<Status> close();
+  std::uint64_t vector_word_offset() const;
+
+ private:
+  void advance();
+  reactor::Task<Status> publish_prefix();
+
+  struct JournalPlace {
+    std::uint32_t counter;
+    std::uint64_t begin;  // within the ring
+    std::uint64_t end;
+  };
+  std::optional<std::uint64_t> try_reserve(std::uint64_t length_bytes);
+  void reclaim_journal();
+  void pass_aborted();
+
+  Cluster& cluster_;
+  SlotOptions options_;
+  std::uint32_t slot_ = 0;
+  std::uint64_t vector_position_ = 0;
+  std::uint32_t first_counter_ = 0;
+  std::uint32_t next_counter_ = 1;
+  std::uint32_t posted_ = 0;          // highest counter in a publish that was posted
+  std::uint32_t completed_ = 0;       // highest counter in a publish that completed
+  std::uint32_t prefix_ = 0;          // every counter up to here is finished
+  std::set<std::uint32_t> finished_;  // finished, above the prefix
+  std::set<std::uint32_t> aborted_;   // aborted, not passed yet
+  bool publishing_ = false;
+  bool failed_ = false;
+  reactor::Event published_;
+  fabric::LocalBuffer publish_word_;
+  layout::GlobalAddress journal_;
+  std::uint64_t journal_bytes_ = 0;
+  std::uint64_t journal_head_ = 0;
+  std::deque<JournalPlace> journal_places_;
+};
+
+}  // namespace namdb::txn

@@ -1,0 +1,19 @@
+// What a transaction does about a lock that it meets: it reports it and goes on (waits or aborts). A lock
+// that is met again and again is looked into in the background: if its owner is dead, its slot is repaired.
+#pragma once
+
+#include "common/layout/global_address.h"
+#include "common/layout/stamp.h"
+#include "compute/storage/table.h"
+
+namespace namdb::txn {
+
+class LockResolver {
+ public:
+  virtual ~LockResolver() = default;
+  // `word` was seen locked at `address`: a record's header word (then `body_bytes` is that of its table), or
+  // a bucket chain's lock word (0).
+  virtual void note(layout::GlobalAddress address, layout::HeaderWord word, std::uint32_t body_bytes) = 0;
+};
+
+}  // namespace namdb::txn

@@ -1,0 +1,43 @@
+#include "compute/txn/slot_keeper.h"
+
+namespace namdb::txn {
+
+reactor::Task<Result<std::shared_ptr<ExecutionSlot>>> SlotKeeper::acquire() {
+  while (slot_ == nullptr || slot_->exhausted()) {
+    if (leasing_) {
+      co_await leased_.wait();
+      continue;
+    }
+    leasing_ = true;
+    auto fresh = std::make_shared<ExecutionSlot>(cluster_, options_);
+    Status status = co_await fresh->lease();
+    leasing_ = false;
+    if (status.ok()) {
+      if (slot_ != nullptr) cluster_.executor().spawn(gate_, retire(std::move(slot_)));
+      slot_ = std::move(fresh);
+    }
+    leased_.notify_all();
+    if (!status.ok()) co_return Result<std::shared_ptr<ExecutionSlot>>(std::move(status));
+  }
+  co_return Result<std::shared_ptr<ExecutionSlot>>(slot_);
+}
+
+void SlotKeeper::fail() {
+  if (slot_ != nullptr) slot_->fail();
+}
+
+reactor::Task<void> SlotKeeper::retire(std::shared_ptr<ExecutionSlot> slot) {
+  co_await slot->wait_idle();
+  if (slot->idle() && !cluster_.failed()) {
+    // An error means that memory server 0 is gone, and the slot with it.
+    const Status status = co_await slot->close();
+    (void)status;
+  }
+}
+
+reactor::Task<void> SlotKeeper::close() {
+  co_await gate_.close();
+  if (slot_ != nullptr) co_await retire(std::move(slot_));
+}
+
+}  // namespace namdb::txn

@@ -1,0 +1,112 @@
+#include "compute/txn/snapshot.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "common/layout/hot_calls.h"
+
+namespace namdb::txn {
+namespace {
+
+constexpr int kMaxGrowths = 32;
+
+}  // namespace
+
+reactor::Task<Status> SnapshotSource::take(Snapshot& snapshot, fabric::OperationCounters& counters) {
+  snapshot.started_ns = cluster_.executor().fresh_now_ns();
+  if (mode_ == Mode::call) co_return co_await take_by_call(snapshot, counters);
+  fabric::Batch batch;
+  for (int attempt = 0; attempt < kMaxGrowths; ++attempt) {
+    const std::uint64_t length = layout::vector_bytes(known_words_);
+    snapshot.copy = fabric::LocalBuffer(cluster_.pool(), length);
+    batch.clear();
+    batch.read(cluster_.region_map(0).vector_offset, snapshot.copy.data(),
+               static_cast<std::uint32_t>(length));
+    counters.count(batch.operations());
+    ++counters.round_trips;
+    cluster_.channel(0).post(batch);
+    const Status& status = co_await batch.done();
+    if (!status.ok()) co_return status;
+    const std::uint64_t in_use = snapshot.copy.word(layout::kVectorLength_offset / 8);
+    if (in_use <= known_words_) {
+      snapshot.words = known_words_;
+      snapshot.taken = true;
+      snapshot.confirmed = false;
+      co_return Status();
+    }
+    if (in_use > cluster_.region_map(0).vector_capacity) break;
+    known_words_ = std::min((in_use + 15) / 8 * 8, cluster_.region_map(0).vector_capacity);
+    ++counters.rereads;
+  }
+  co_return Status(ErrorCode::corrupt_data, "the timestamp vector's length word makes no sense");
+}
+
+reactor::Task<Status> SnapshotSource::take_by_call(Snapshot& snapshot, fabric::OperationCounters& counters) {
+  auto bytes = co_await cluster_.call_bytes(0, layout::kSnapshotMethod, std::string(), &counters);
+  if (!bytes.ok()) co_return bytes.status();
+  std::uint64_t length = 0;
+  if (bytes->size() >= layout::kVectorWords_offset)
+    std::memcpy(&length, bytes->data() + layout::kVectorLength_offset, 8);
+  if (bytes->size() < layout::kVectorWords_offset || bytes->size() != layout::vector_bytes(length)) {
+    co_return Status(ErrorCode::protocol_violation, "memory server sent a snapshot that cannot be read");
+  }
+  snapshot.copy = fabric::LocalBuffer(cluster_.pool(), bytes->size());
+  std::memcpy(snapshot.copy.data(), bytes->data(), bytes->size());
+  snapshot.words = length;
+  snapshot.taken = true;
+  snapshot.confirmed = true;
+  co_return Status();
+}
+
+void SnapshotSource::add_confirmation(Snapshot& snapshot, BatchSet& batches) {
+  const std::uint64_t length = layout::vector_bytes(snapshot.words);
+  if (!snapshot.second) snapshot.second = fabric::LocalBuffer(cluster_.pool(), length);
+  batches.at(0).read(cluster_.region_map(0).vector_offset, snapshot.second.data(),
+                     static_cast<std::uint32_t>(length));
+}
+
+bool SnapshotSource::confirm(Snapshot& snapshot) {
+  const std::uint64_t length = layout::vector_bytes(snapshot.words);
+  snapshot.confirmed = std::memcmp(snapshot.copy.data(), snapshot.second.data(), length) == 0;
+  if (!snapshot.confirmed) std::swap(snapshot.copy, snapshot.second);
+  return snapshot.confirmed;
+}
+
+Visibility SnapshotSource::visibility(const Snapshot& snapshot, layout::Stamp stamp) const {
+  std::uint32_t& hint = position_hint_[stamp.slot % position_hint_.size()];
+  std::uint64_t position = hint;
+  if (position >= snapshot.words || snapshot.word(position).stamp().slot != stamp.slot) {
+    for (position = 0; position < snapshot.words; ++position) {
+      if (snapshot.word(position).stamp().slot == stamp.slot) break;
+    }
+    if (position == snapshot.words) return Visibility::unknown_slot;
+    hint = static_cast<std::uint32_t>(position);
+  }
+  return stamp.counter <= snapshot.word(position).stamp().counter ? Visibility::visible
+                                                                  : Visibility::invisible;
+}
+
+bool SlotDirectory::decides(std::uint32_t slot, std::uint64_t snapshot_started_ns) const {
+  return retired(slot) || refreshed_ns_ > snapshot_started_ns;
+}
+
+reactor::Task<Status> SlotDirectory::refresh(fabric::OperationCounters* counters) {
+  const std::uint64_t posted_ns = cluster_.executor().fresh_now_ns();
+  const control::ListSlotsRequest request;
+  control::ListSlotsReply reply;
+  Status status = co_await cluster_.call(0, control::LIST_SLOTS, request, &reply, counters);
+  if (status.ok()) note_refresh(reply, posted_ns);
+  co_return status;
+}
+
+void SlotDirectory::note_refresh(const control::ListSlotsReply& reply, std::uint64_t posted_ns) {
+  if (posted_ns < refreshed_ns_) return;
+  refreshed_ns_ = posted_ns;
+  next_slot_ = reply.next_slot();
+  not_retired_.clear();
+  for (const control::Slot& slot : reply.slots()) {
+    if (slot.state() != control::SLOT_RETIRED) not_retired_.insert(slot.slot());
+  }
+}
+
+}  // namespace namdb::txn

@@ -1,0 +1,88 @@
+// Snapshots of the timestamp vector (NAM-DB §4.1; layout in common/layout/timestamp_vector.h).
+//
+// One READ of the vector is torn: it may show a commit without another that it depends on, and two readers
+// may each see one of two independent commits. So a copy is a snapshot only when two READs of the whole
+// vector, the second posted after the first completed, are equal. The second may ride with the transaction's
+// first record READs, which are thrown away when it disagrees. Over a transport that makes frames anyway the
+// snapshot is taken by one call whose handler collects twice in its own memory.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "common/fabric/fabric.h"
+#include "common/layout/stamp.h"
+#include "common/layout/timestamp_vector.h"
+#include "compute/txn/batch_set.h"
+#include "compute/txn/cluster.h"
+
+namespace namdb::txn {
+
+// A copy of the vector. Usable for visibility once confirmed.
+struct Snapshot {
+  fabric::LocalBuffer copy;
+  fabric::LocalBuffer second;
+  std::uint64_t words = 0;       // positions in the copy
+  std::uint64_t started_ns = 0;  // before the first READ was posted: the transaction's age counts from here
+  bool taken = false;
+  bool confirmed = false;
+
+  std::uint64_t catalog_version() const { return copy.word(layout::kVectorCatalog_offset / 8); }
+  layout::HeaderWord word(std::uint64_t position) const {
+    return layout::HeaderWord(copy.word(layout::kVectorWords_offset / 8 + position));
+  }
+};
+
+enum class Visibility : std::uint8_t {
+  visible,
+  invisible,
+  unknown_slot,  // not in the copy: the slot directory decides
+};
+
+class SnapshotSource {
+ public:
+  enum class Mode : std::uint8_t { reads, call };
+  SnapshotSource(Cluster& cluster, Mode mode) : cluster_(cluster), mode_(mode) {}
+
+  // The first READ, or the whole call. Afterwards snapshot.taken, and confirmed if it was a call.
+  reactor::Task<Status> take(Snapshot& snapshot, fabric::OperationCounters& counters);
+  // Adds the confirming READ to a round trip that is posted after take() completed.
+  void add_confirmation(Snapshot& snapshot, BatchSet& batches);
+  // After that round trip: true if the copies are equal. If not, the second is the new first, and every
+  // READ of that round trip must be thrown away.
+  bool confirm(Snapshot& snapshot);
+
+  Visibility visibility(const Snapshot& snapshot, layout::Stamp stamp) const;
+
+ private:
+  reactor::Task<Status> take_by_call(Snapshot& snapshot, fabric::OperationCounters& counters);
+  Cluster& cluster_;
+  Mode mode_;
+  std::uint64_t known_words_ = 8;
+  // Where a slot was last seen; only a hint.
+  mutable std::array<std::uint32_t, 256> position_hint_{};
+};
+
+// Which slots have left the vector for good. A retired slot was closed longer than E + slack ago, so every
+// snapshot that does not show it is younger than its last commit: all its versions are visible. A slot that
+// is neither in a snapshot nor retired was leased after the snapshot: invisible.
+class SlotDirectory {
+ public:
+  explicit SlotDirectory(Cluster& cluster) : cluster_(cluster) {}
+
+  // Whether what is known now decides for a snapshot that started then; refresh() first if not.
+  bool decides(std::uint32_t slot, std::uint64_t snapshot_started_ns) const;
+  bool retired(std::uint32_t slot) const { return slot < next_slot_ && !not_retired_.contains(slot); }
+  reactor::Task<Status> refresh(fabric::OperationCounters* counters);
+  void note_refresh(const control::ListSlotsReply& reply, std::uint64_t posted_ns);
+
+ private:
+  Cluster& cluster_;
+  std::set<std::uint32_t> not_retired_;
+  std::uint32_t next_slot_ = 0;
+  std::uint64_t refreshed_ns_ = 0;
+};
+
+}  // namespace namdb::txn

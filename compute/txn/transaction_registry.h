@@ -1,0 +1,73 @@
+// Which transactions of a worker are running, so that heartbeats can acknowledge: "every transaction that
+// still runs here began after this worker learned of reuse epoch n and catalog version v". Memory that was
+// freed in epoch n is not reused before that.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+
+#include "common/base/check.h"
+
+namespace namdb::txn {
+
+class TransactionRegistry {
+ public:
+  // A generation: give it back to end().
+  std::uint64_t begin() {
+    ++counts_.back();
+    ++active_;
+    return first_ + counts_.size() - 1;
+  }
+  void end(std::uint64_t generation) {
+    NAMDB_CHECK(generation >= first_ && counts_[generation - first_] > 0);
+    --counts_[generation - first_];
+    --active_;
+    settle();
+  }
+  // A heartbeat's reply of one memory server brought these. `server` counts from 0.
+  void learn(std::size_t server, std::uint64_t reuse_epoch, std::uint64_t catalog_version) {
+    if (learned_.size() <= server) learned_.resize(server + 1);
+    Learned& learned = learned_[server];
+    if (learned.epoch == reuse_epoch && learned.catalog == catalog_version) return;
+    learned.epoch = reuse_epoch;
+    learned.catalog = catalog_version;
+    counts_.push_back(0);
+    learned.generation = first_ + counts_.size() - 1;
+    settle();
+  }
+  // What may be acknowledged to that server now.
+  std::uint64_t acknowledged_epoch(std::size_t server) const { return at(server).acknowledged_epoch; }
+  std::uint64_t acknowledged_catalog(std::size_t server) const { return at(server).acknowledged_catalog; }
+  std::uint64_t active() const { return active_; }
+
+ private:
+  struct Learned {
+    std::uint64_t epoch = 0;
+    std::uint64_t catalog = 0;
+    std::uint64_t generation = 0;  // transactions of this generation and later began after it was learned
+    std::uint64_t acknowledged_epoch = 0;
+    std::uint64_t acknowledged_catalog = 0;
+  };
+  const Learned& at(std::size_t server) const {
+    static const Learned kNothing{};
+    return server < learned_.size() ? learned_[server] : kNothing;
+  }
+  void settle() {
+    while (counts_.size() > 1 && counts_.front() == 0) {
+      counts_.pop_front();
+      ++first_;
+    }
+    for (Learned& learned : learned_) {
+      if (first_ < learned.generation) continue;
+      learned.acknowledged_epoch = learned.epoch;
+      learned.acknowledged_catalog = learned.catalog;
+    }
+  }
+
+  std::deque<std::uint64_t> counts_ = {0};
+  std::uint64_t first_ = 1;
+  std::uint64_t active_ = 0;
+  std::deque<Learned> learned_;
+};
+
+}  // namespace namdb::txn

@@ -1,0 +1,32 @@
+// What the transactions of one worker share: the pieces that the worker's composition (compute/worker) owns.
+#pragma once
+
+#include "common/reactor/executor.h"
+#include "compute/storage/location_cache.h"
+#include "compute/txn/cluster.h"
+#include "compute/txn/snapshot.h"
+
+namespace namdb::txn {
+
+class CatalogCache;
+class HintQueue;
+class LockResolver;
+class RecordSpace;
+class SlotKeeper;
+class TransactionRegistry;
+
+struct WorkerState {
+  reactor::Executor& executor;
+  Cluster& cluster;
+  SnapshotSource& snapshots;
+  SlotDirectory& slots;
+  storage::LocationCache& locations;
+  CatalogCache& catalog;
+  RecordSpace& space;
+  HintQueue& hints;
+  LockResolver& locks;
+  TransactionRegistry& registry;
+  SlotKeeper& slot_keeper;
+};
+
+}  // namespace namdb::txn

@@ -1,0 +1,332 @@
+#include "compute/worker.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "compute/protocol/snapshot_isolation/repair.h"
+#include "compute/protocol/snapshot_isolation/transaction.h"
+#include "compute/txn/catalog_cache.h"
+#include "compute/txn/hint_queue.h"
+#include "compute/txn/record_space.h"
+#include "compute/txn/slot_keeper.h"
+#include "compute/txn/transaction_registry.h"
+#include "compute/txn/worker_state.h"
+
+namespace namdb::compute {
+
+using storage::TableRef;
+
+struct Worker::Link {
+  Link(reactor::Executor& executor, fabric::ClientFabric& fabric, storage::LocationCache& locations,
+       const WorkerOptions& options, txn::ClusterOptions cluster_options)
+      : cluster(executor, fabric, std::move(cluster_options)),
+        snapshots(cluster, options.snapshot_mode),
+        slots(cluster),
+        catalog(cluster),
+        space(cluster),
+        hints(cluster),
+        repair(cluster),
+        slot_keeper(cluster, options.slot),
+        state{executor, cluster, snapshots, slots,    locations,  catalog,
+              space,    hints,   repair,    registry, slot_keeper} {
+    repair.attach(state);
+  }
+
+  txn::Cluster cluster;
+  txn::SnapshotSource snapshots;
+  txn::SlotDirectory slots;
+  txn::CatalogCache catalog;
+  txn::RecordSpace space;
+  txn::HintQueue hints;
+  txn::TransactionRegistry registry;
+  protocol::SnapshotRepair repair;
+  txn::SlotKeeper slot_keeper;
+  txn::WorkerState state;
+};
+
+namespace {
+
+constexpr double kBucketOccupancy = 0.75;  // of the main buckets' entries, at the size hint
+
+struct WorkerSession : protocol::SessionState {
+  std::uint64_t epoch = 0;  // of memory server 0
+};
+
+// What begin() gives while there is no connection: every use is an error.
+class DisconnectedTransaction : public txn::Transaction {
+ public:
+  explicit DisconnectedTransaction(Status reason) : reason_(std::move(reason)) {}
+  txn::RowId get(const TableRef&, std::span<const std::byte>) override { return 0; }
+  txn::RowId insert(const TableRef&, std::span<const std::byte>) override { return 0; }
+  reactor::Task<Status> fetch() override { co_return reason_; }
+  bool found(txn::RowId) const override { return false; }
+  layout::RowView row(txn::RowId) const override { return {}; }
+  layout::RowWriter update(txn::RowId) override { NAMDB_CHECK(!"update() needs found()"); }
+  void erase(txn::RowId) override {}
+  std::unique_ptr<txn::TableScan> scan(const TableRef&) override { return std::make_unique<Scan>(reason_); }
+  reactor::Task<Status> commit() override { co_return reason_; }
+  void abort() override {}
+  bool has_writes() const override { return false; }
+  const fabric::OperationCounters& counters() const override { return counters_; }
+
+ private:
+  class Scan : public txn::TableScan {
+   public:
+    explicit Scan(Status reason) : reason_(std::move(reason)) {}
+    reactor::Task<Status> next(std::vector<layout::Row>& rows) override {
+      rows.clear();
+      co_return reason_;
+    }
+
+   private:
+    Status reason_;
+  };
+  Status reason_;
+  fabric::OperationCounters counters_;
+};
+
+}  // namespace
+
+// Keeps its connection's pieces alive for as long as somebody holds the transaction.
+class ConnectionTransaction : private std::shared_ptr<Worker::Link>, public protocol::SnapshotTransaction {
+ public:
+  ConnectionTransaction(const std::shared_ptr<Worker::Link>& link, protocol::SessionState& session)
+      : std::shared_ptr<Worker::Link>(link), protocol::SnapshotTransaction(link->state, session) {}
+};
+
+Worker::Worker(reactor::Executor& executor, fabric::ClientFabric& fabric, storage::LocationCache& locations,
+               WorkerOptions options, MakeComputeId make_compute_id, LogLine log)
+    : executor_(executor),
+      fabric_(fabric),
+      locations_(locations),
+      options_(std::move(options)),
+      make_compute_id_(std::move(make_compute_id)),
+      log_(std::move(log)),
+      wake_(executor) {}
+
+Worker::~Worker() = default;
+
+Status Worker::not_connected() const {
+  return Status(ErrorCode::connection_failure, "there is no connection to the memory servers",
+                "the compute server connects again by itself; look at its log");
+}
+
+reactor::Task<Result<std::shared_ptr<Worker::Link>>> Worker::connect() {
+  txn::ClusterOptions options{options_.memory_servers, options_.name, make_compute_id_(), options_.worker};
+  auto link = std::make_shared<Link>(executor_, fabric_, locations_, options_, std::move(options));
+  Status status = co_await link->cluster.connect();
+  if (status.ok()) status = co_await link->catalog.refresh();
+  if (status.ok()) status = co_await link->repair.repair_dead_slots();
+  if (!status.ok()) {
+    co_await disconnect(link, false);
+    co_return Result<std::shared_ptr<Link>>(std::move(status));
+  }
+  slots_repaired_ += link->repair.slots_repaired();
+  ++connections_;
+  co_return Result<std::shared_ptr<Link>>(std::move(link));
+}
+
+reactor::Task<void> Worker::disconnect(std::shared_ptr<Link> link, bool orderly) {
+  if (!orderly) link->slot_keeper.fail();
+  co_await link->hints.close();
+  co_await link->repair.close();
+  co_await link->slot_keeper.close();
+}
+
+reactor::Task<Status> Worker::start() {
+  auto link = co_await connect();
+  if (!link.ok()) co_return link.status();
+  link_ = std::move(link).value();
+  executor_.spawn(gate_, supervise());
+  co_return Status();
+}
+
+reactor::Task<void> Worker::stop() {
+  stopping_ = true;
+  wake_.notify_all();
+  co_await gate_.close();
+  if (link_ != nullptr) {
+    const std::shared_ptr<Link> link = std::move(link_);
+    link_ = nullptr;
+    co_await disconnect(link, !link->cluster.failed());
+  }
+}
+
+reactor::Task<Status> Worker::heartbeat(std::shared_ptr<Link> link, std::size_t server) {
+  control::HeartbeatRequest request;
+  request.set_acknowledged_epoch(link->registry.acknowledged_epoch(server));
+  request.set_acknowledged_catalog(link->registry.acknowledged_catalog(server));
+  control::HeartbeatReply reply;
+  Status status =
+      co_await link->cluster.call(static_cast<layout::ServerId>(server), control::HEARTBEAT, request, &reply);
+  if (!status.ok()) co_return status;
+  link->registry.learn(server, reply.reuse_epoch(), reply.catalog_version());
+  if (server == 0 && reply.dead_slots() > 0) {
+    const std::uint64_t before = link->repair.slots_repaired();
+    status = co_await link->repair.repair_dead_slots();
+    slots_repaired_ += link->repair.slots_repaired() - before;
+  }
+  co_return Status();
+}
+
+reactor::Task<void> Worker::supervise() {
+  std::uint64_t reconnect_ns = options_.first_reconnect_ns;
+  while (!stopping_) {
+    if (link_ == nullptr) {
+      co_await wake_.wait_until(executor_.now_ns() + reconnect_ns);
+      if (stopping_) break;
+      auto link = co_await connect();
+      if (!link.ok()) {
+        reconnect_ns = std::min(reconnect_ns * 2, options_.max_reconnect_ns);
+        continue;
+      }
+      link_ = std::move(link).value();
+      reconnect_ns = options_.first_reconnect_ns;
+      log_("connected to the memory servers again");
+      continue;
+    }
+    co_await wake_.wait_until(executor_.now_ns() + options_.heartbeat_ns);
+    if (stopping_) break;
+    const std::shared_ptr<Link> link = link_;
+    Status status;
+    for (std::size_t server = 0; server < link->cluster.server_count() && status.ok(); ++server) {
+      status = co_await heartbeat(link, server);
+    }
+    if (!link->cluster.failed()) continue;
+    log_("lost the connection to a memory server: " + status.to_string() +
+         "; running transactions are failed, connecting again");
+    link_ = nullptr;
+    // Addresses of another epoch must not be used; those of this one are found again soon.
+    locations_.clear();
+    co_await disconnect(link, false);
+  }
+}
+
+std::unique_ptr<txn::Session> Worker::open_session() {
+  return std::make_unique<WorkerSession>();
+}
+
+std::unique_ptr<txn::Transaction> Worker::begin(txn::Session& session) {
+  if (link_ == nullptr) return std::make_unique<DisconnectedTransaction>(not_connected());
+  auto& state = static_cast<WorkerSession&>(session);
+  const std::uint64_t epoch = link_->cluster.region_map(0).epoch;
+  if (state.epoch != epoch) {
+    state.newest_words.clear();
+    state.epoch = epoch;
+  }
+  return std::make_unique<ConnectionTransaction>(link_, state);
+}
+
+TableRef Worker::cached_table(std::string_view name) {
+  return link_ == nullptr ? nullptr : link_->catalog.find(name);
+}
+
+std::uint64_t Worker::catalog_version() const {
+  // Versions of different connections must not be equal: the memory server may have restarted.
+  return link_ == nullptr ? 0 : (connections_ << 48) + link_->catalog.version();
+}
+
+reactor::Task<Result<TableRef>> Worker::table(std::string name) {
+  const std::shared_ptr<Link> link = link_;
+  if (link == nullptr) co_return Result<TableRef>(not_connected());
+  TableRef table = link->catalog.find(name);
+  if (table == nullptr) {
+    Status status = co_await link->catalog.refresh();
+    if (!status.ok()) co_return Result<TableRef>(std::move(status));
+    table = link->catalog.find(name);
+  }
+  if (table == nullptr)
+    co_return Status(ErrorCode::undefined_table, "relation \"" + name + "\" does not exist");
+  co_return table;
+}
+
+reactor::Task<Result<std::vector<TableRef>>> Worker::tables() {
+  const std::shared_ptr<Link> link = link_;
+  if (link == nullptr) co_return Result<std::vector<TableRef>>(not_connected());
+  Status status = co_await link->catalog.refresh();
+  if (!status.ok()) co_return Result<std::vector<TableRef>>(std::move(status));
+  co_return link->catalog.all();
+}
+
+reactor::Task<Status> Worker::create_table(std::string name, layout::Schema schema,
+                                           txn::TableOptions options) {
+  const std::shared_ptr<Link> link = link_;
+  if (link == nullptr) co_return not_connected();
+  txn::Cluster& cluster = link->cluster;
+  control::BeginCreateTableRequest begin;
+  control::TableDescriptor& wanted = *begin.mutable_table();
+  wanted = txn::descriptor_of(name, schema);
+  wanted.set_size_hint_rows(options.size_hint_rows);
+  wanted.set_ring_slots(options.ring_slots != 0 ? options.ring_slots : cluster.default_ring_slots());
+  const double per_bucket =
+      layout::kBucketEntries * kBucketOccupancy * static_cast<double>(cluster.server_count());
+  wanted.set_buckets_per_server(
+      1 + static_cast<std::uint64_t>(static_cast<double>(options.size_hint_rows) / per_bucket));
+  wanted.set_generation(1);
+  control::BeginCreateTableReply begun;
+  Status status = co_await cluster.call(0, control::BEGIN_CREATE_TABLE, begin, &begun);
+  if (!status.ok()) co_return status;
+
+  control::FinishCreateTableRequest finish;
+  *finish.mutable_table() = begun.table();
+  finish.mutable_table()->clear_bucket_base();
+  for (std::size_t server = 0; server < cluster.server_count() && status.ok(); ++server) {
+    control::PrepareTableRequest prepare;
+    *prepare.mutable_table() = begun.table();
+    control::PrepareTableReply prepared;
+    status = co_await cluster.call(static_cast<layout::ServerId>(server), control::PREPARE_TABLE, prepare,
+                                   &prepared);
+    if (status.ok()) finish.mutable_table()->add_bucket_base(prepared.bucket_base());
+  }
+  if (!status.ok()) {
+    const int prepared = finish.table().bucket_base_size();
+    for (int server = 0; server < prepared; ++server) {
+      control::DiscardTableRequest discard;
+      discard.set_table(begun.table().id());
+      const Status ignored = co_await cluster.call(static_cast<layout::ServerId>(server),
+                                                   control::DISCARD_TABLE, discard, nullptr);
+      (void)ignored;
+    }
+    finish.set_abandon(true);
+    const Status ignored = co_await cluster.call(0, control::FINISH_CREATE_TABLE, finish, nullptr);
+    (void)ignored;
+    co_return status;
+  }
+  control::FinishCreateTableReply finished;
+  status = co_await cluster.call(0, control::FINISH_CREATE_TABLE, finish, &finished);
+  if (status.ok()) status = co_await link->catalog.refresh();
+  co_return status;
+}
+
+reactor::Task<Status> Worker::drop_table(std::string name) {
+  const std::shared_ptr<Link> link = link_;
+  if (link == nullptr) co_return not_connected();
+  control::DropTableRequest drop;
+  drop.set_name(name);
+  control::DropTableReply dropped;
+  Status status = co_await link->cluster.call(0, control::DROP_TABLE, drop, &dropped);
+  if (!status.ok()) co_return status;
+  for (std::size_t server = 0; server < link->cluster.server_count(); ++server) {
+    control::DiscardTableRequest discard;
+    discard.set_table(dropped.table());
+    status = co_await link->cluster.call(static_cast<layout::ServerId>(server), control::DISCARD_TABLE,
+                                         discard, nullptr);
+    if (!status.ok()) co_return status;
+  }
+  link->space.forget(dropped.table());
+  co_return co_await link->catalog.refresh();
+}
+
+reactor::Task<void> Worker::backoff(std::uint32_t attempt) {
+  const std::uint32_t doublings = std::min<std::uint32_t>(attempt - 1, 20);
+  const std::uint64_t bound =
+      std::min(options_.retry.first_backoff_ns << doublings, options_.retry.max_backoff_ns);
+  const std::uint64_t pause_ns = executor_.random().between(bound / 2, bound);
+  co_await executor_.sleep_for(pause_ns);
+}
+
+std::uint64_t Worker::slots_repaired() const {
+  return slots_repaired_;
+}
+
+}  // namespace namdb::compute

@@ -1,0 +1,94 @@
+// A compute worker: one thread's engine over one connection to the cluster. Connects to all memory servers,
+// leases its execution slot, repairs what dead compute servers left behind, keeps its lease alive by
+// heartbeats, and gives out transactions. Stateless: when a channel fails, everything that it knew is
+// dropped, running transactions end with an error, and it connects anew as a new compute server (a new id),
+// again and again until it succeeds; a memory server that restarted empty is reported once in the log.
+//
+// Composition only: the pieces are in compute/txn, compute/storage and compute/protocol.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/fabric/fabric.h"
+#include "common/reactor/executor.h"
+#include "compute/storage/location_cache.h"
+#include "compute/txn/cluster.h"
+#include "compute/txn/engine.h"
+#include "compute/txn/execution_slot.h"
+#include "compute/txn/snapshot.h"
+
+namespace namdb::compute {
+
+struct WorkerOptions {
+  std::vector<std::string> memory_servers;
+  std::string name = "compute";
+  std::uint32_t worker = 0;
+  txn::SnapshotSource::Mode snapshot_mode = txn::SnapshotSource::Mode::reads;
+  txn::SlotOptions slot;
+  txn::RetryOptions retry;
+  std::uint64_t heartbeat_ns = 200 * kMillisecond_ns;  // hostile: 1 ms
+  std::uint64_t first_reconnect_ns = 100 * kMillisecond_ns;
+  std::uint64_t max_reconnect_ns = 2 * kSecond_ns;
+};
+
+// Draws a compute id; the composition root gives one that is unique across machines.
+using MakeComputeId = std::function<txn::ComputeId()>;
+// Tells people what happens to the connection.
+using LogLine = std::function<void(const std::string&)>;
+
+class Worker : public txn::Engine {
+ public:
+  // `locations` may be shared by several workers. All outlive the worker.
+  Worker(reactor::Executor& executor, fabric::ClientFabric& fabric, storage::LocationCache& locations,
+         WorkerOptions options, MakeComputeId make_compute_id, LogLine log);
+  ~Worker() override;
+
+  // Connects once; the error says why not. Then keeps itself connected in the background until stop().
+  reactor::Task<Status> start();
+  // Waits for running transactions, gives the slot back, disconnects. Before destruction.
+  reactor::Task<void> stop();
+  bool ready() const { return link_ != nullptr; }
+
+  reactor::Executor& executor() override { return executor_; }
+  std::unique_ptr<txn::Session> open_session() override;
+  std::unique_ptr<txn::Transaction> begin(txn::Session& session) override;
+  reactor::Task<Result<storage::TableRef>> table(std::string name) override;
+  storage::TableRef cached_table(std::string_view name) override;
+  std::uint64_t catalog_version() const override;
+  reactor::Task<Result<std::vector<storage::TableRef>>> tables() override;
+  reactor::Task<Status> create_table(std::string name, layout::Schema schema,
+                                     txn::TableOptions options) override;
+  reactor::Task<Status> drop_table(std::string name) override;
+  reactor::Task<void> backoff(std::uint32_t attempt) override;
+  const txn::RetryOptions& retry_options() const override { return options_.retry; }
+
+  // For tests and tools: how often repair had work to do.
+  std::uint64_t slots_repaired() const;
+
+ private:
+  struct Link;  // everything that lives as long as one connection
+  friend class ConnectionTransaction;
+  reactor::Task<Result<std::shared_ptr<Link>>> connect();
+  reactor::Task<void> supervise();
+  reactor::Task<void> disconnect(std::shared_ptr<Link> link, bool orderly);
+  reactor::Task<Status> heartbeat(std::shared_ptr<Link> link, std::size_t server);
+  Status not_connected() const;
+
+  reactor::Executor& executor_;
+  fabric::ClientFabric& fabric_;
+  storage::LocationCache& locations_;
+  WorkerOptions options_;
+  MakeComputeId make_compute_id_;
+  LogLine log_;
+  std::shared_ptr<Link> link_;
+  std::uint64_t connections_ = 0;
+  std::uint64_t slots_repaired_ = 0;
+  bool stopping_ = false;
+  reactor::Event wake_;
+  reactor::Gate gate_;
+};
+
+}  // namespace namdb::compute
