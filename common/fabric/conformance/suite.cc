@@ -19,20 +19,28 @@ reactor::Task<void> do_connect(Fixture* fixture, int client, std::string hello, 
   }
 }
 
+// Where it is read.
+reactor::Task<void> set_region(SuiteService* service, std::span<std::byte> region) {
+  service->region = region;
+  co_return;
+}
+
 reactor::Task<void> do_disconnect(std::unique_ptr<Channel>* channel) {
   channel->reset();
   co_return;
 }
 
-reactor::Task<void> do_post(Channel* channel, const std::function<void(Batch&, LocalBuffer&)>* fill,
-                            const std::function<void(LocalBuffer&)>* examine, Status* status) {
+using Fill = std::function<void(Batch&, LocalBuffer&)>;
+using Examine = std::function<void(LocalBuffer&)>;
+
+reactor::Task<void> do_post(Channel* channel, Fill fill, Examine examine, Status* status) {
   LocalBuffer buffer(channel->pool(), kBuffer_bytes);
   Batch batch;
-  (*fill)(batch, buffer);
+  fill(batch, buffer);
   channel->post(batch);
   co_await batch.done();
   *status = batch.status();
-  if (*examine) (*examine)(buffer);
+  if (examine) examine(buffer);
 }
 
 reactor::Task<void> do_call(Channel* channel, std::uint16_t method, std::string* bytes, Status* status) {
@@ -95,7 +103,7 @@ std::vector<PeerId> SuiteService::disconnected() const {
 
 Suite::Suite(const FixtureFactory& factory, int clients, int run)
     : fixture_(factory.make(service_, clients, run)), channels_(static_cast<std::size_t>(clients)) {
-  service_.region = fixture_->region();
+  at(kServer, [&] { return set_region(&service_, fixture_->region()); });
   for (int i = 0; i < clients; ++i) {
     const Status status = connect(i);
     REQUIRE(status.ok());
@@ -133,7 +141,7 @@ void Suite::await_disconnected(std::size_t count) {
 Status Suite::post(int client, const std::function<void(Batch&, LocalBuffer&)>& fill,
                    const std::function<void(LocalBuffer&)>& examine) {
   Status status;
-  at(client, [&] { return do_post(channel(client).get(), &fill, &examine, &status); });
+  at(client, [&] { return do_post(channel(client).get(), fill, examine, &status); });
   return status;
 }
 

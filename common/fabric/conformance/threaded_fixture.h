@@ -1,0 +1,26 @@
+// Real transports, for the suite: the server and each client have a reactor with a thread of their own, in
+// one process.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "common/fabric/conformance/fixture.h"
+#include "common/fabric/registry.h"
+#include "common/reactor/reactor.h"
+
+namespace namdb::fabric::conformance {
+
+struct ThreadedTransport {
+  // What is made lives on the reactor.
+  Transport (*transport)(reactor::Reactor& reactor);
+  // Both in a directory that is new and this test's own.
+  std::function<std::string(const std::string& directory)> address;
+  std::function<std::string(const std::string& directory)> nowhere;
+};
+
+std::unique_ptr<Fixture> make_threaded_fixture(const ThreadedTransport& transport, Service& service,
+                                               int clients);
+
+}  // namespace namdb::fabric::conformance

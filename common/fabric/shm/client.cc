@@ -1,0 +1,244 @@
+#include "common/fabric/shm/client.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "common/fabric/shm/execute.h"
+#include "common/fabric/shm/handshake.h"
+#include "common/reactor/socket_address.h"
+#include "common/reactor/system_error.h"
+
+namespace namdb::fabric::shm {
+
+ShmChannel::ShmChannel(ShmClientFabric& fabric, Descriptor socket, std::shared_ptr<RegionMapping> region,
+                       PipesMapping pipes, Descriptor server_wake)
+    : Channel(fabric.reactor_),
+      fabric_(fabric),
+      region_(std::move(region)),
+      region_base_(region_->base()),
+      region_bytes_(pipes.header().region_bytes.load(std::memory_order_acquire)),
+      pipes_(std::move(pipes)),
+      requests_(pipes_.header().requests, pipes_.request_bytes(), kPipe_bytes),
+      replies_(pipes_.header().replies, pipes_.reply_bytes(), kPipe_bytes),
+      server_wake_(std::move(server_wake)),
+      socket_(fabric.reactor_, socket.release(), *this) {
+  region_bytes_ = region_->grow(region_bytes_) < region_bytes_ ? 0 : region_bytes_;
+  fabric_.channels_.push_back(this);
+  socket_.start_receiving();
+}
+
+ShmChannel::~ShmChannel() {
+  fail(Status(ErrorCode::connection_failure, "the channel was closed"));
+  if (announced_) fabric_.reactor_.cancel_flush(*this);
+  std::erase(fabric_.channels_, this);
+}
+
+LocalPool& ShmChannel::pool() {
+  return fabric_.pool_;
+}
+
+bool ShmChannel::fits_after_growth(const Operation& operation) {
+  const std::uint64_t announced = pipes_.header().region_bytes.load(std::memory_order_acquire);
+  if (announced > region_bytes_) region_bytes_ = std::min(announced, region_->grow(announced));
+  return operation_fits(operation, region_bytes_);
+}
+
+void ShmChannel::do_post(Batch& batch) {
+  batch.begin();
+  if (failed_) return batch.complete(executor(), failure_);
+  const std::span<const Operation> operations = batch.operations();
+  for (const Operation& operation : operations) {
+    if (!operation_fits(operation, region_bytes_) && !fits_after_growth(operation)) [[unlikely]] {
+      fail(Status(ErrorCode::internal, "a one-sided operation is misaligned or outside of the region"));
+      return batch.complete(executor(), failure_);
+    }
+  }
+  execute(region_base_, operations);
+  batch.complete(executor(), Status());
+}
+
+void ShmChannel::do_post(Call& call) {
+  call.begin();
+  if (failed_) return call.complete(executor(), failure_);
+  if (call.request.size() > kMaxCall_bytes) {
+    return call.complete(executor(), Status(ErrorCode::limit_exceeded, "the request of a call is too long"));
+  }
+  if (free_slots_.empty()) {
+    free_slots_.push_back(static_cast<std::uint32_t>(slots_.size()));
+    slots_.emplace_back();
+  }
+  const std::uint32_t slot = free_slots_.back();
+  free_slots_.pop_back();
+  slots_[slot] = {&call, (++calls_sent_ << 32) | slot};
+  FrameHeader header{static_cast<std::uint32_t>(call.request.size()), FrameKind::request, call.method,
+                     slots_[slot].id};
+  requests_.send(header, call.request);
+  announce_soon();
+}
+
+void ShmChannel::announce_soon() {
+  if (announced_) return;
+  announced_ = true;
+  fabric_.reactor_.flush_soon(*this);
+}
+
+void ShmChannel::end_of_turn() {
+  announced_ = false;
+  const bool bytes = requests_.wake_needed();
+  const bool room = replies_.wake_needed();
+  if ((bytes || room) && !failed_) reactor::WakeDescriptor::signal(server_wake_.get());
+}
+
+bool ShmChannel::poll() {
+  if (failed_) return false;
+  if (pipes_.header().closing.load(std::memory_order_relaxed) != 0) {
+    fail(Status(ErrorCode::connection_failure, "the memory server closed the connection"));
+    return true;
+  }
+  bool worked = requests_.flush();
+  FrameHeader header;
+  std::string payload;
+  while (!failed_ && replies_.receive(header, payload)) {
+    on_reply(header, std::move(payload));
+    worked = true;
+  }
+  if (requests_.broken() || replies_.broken()) {
+    fail(Status(ErrorCode::connection_failure, "the memory server broke the protocol of calls"));
+    return true;
+  }
+  // Also a part of a frame makes room that the server may wait for.
+  if (requests_.unannounced() || replies_.unannounced()) announce_soon();
+  return worked;
+}
+
+void ShmChannel::on_reply(const FrameHeader& header, std::string payload) {
+  const auto slot = static_cast<std::uint32_t>(header.call);
+  if (slot >= slots_.size() || slots_[slot].call == nullptr || slots_[slot].id != header.call) {
+    return fail(Status(ErrorCode::connection_failure, "the memory server answered a call that nobody made"));
+  }
+  Call& call = *std::exchange(slots_[slot].call, nullptr);
+  free_slots_.push_back(slot);
+  if (header.kind == FrameKind::reply) {
+    call.reply = std::move(payload);
+    call.complete(executor(), Status());
+  } else {
+    call.complete(executor(), decode_error(payload));
+  }
+}
+
+bool ShmChannel::prepare_sleep() {
+  if (failed_) return true;
+  const bool replies = replies_.prepare_sleep();
+  const bool room = requests_.prepare_sleep();
+  return replies && room && pipes_.header().closing.load(std::memory_order_relaxed) == 0;
+}
+
+void ShmChannel::cancel_sleep() {
+  replies_.cancel_sleep();
+  requests_.cancel_sleep();
+}
+
+void ShmChannel::on_receive(std::span<const std::byte>) {}
+
+void ShmChannel::on_end(Status) {
+  fail(Status(ErrorCode::connection_failure, "the memory server is gone"));
+}
+
+void ShmChannel::fail(Status reason) {
+  if (failed_) return;
+  failed_ = true;
+  failure_ = std::move(reason);
+  for (Slot& slot : slots_) {
+    if (slot.call != nullptr) std::exchange(slot.call, nullptr)->complete(executor(), failure_);
+  }
+  // After all that this channel did to the region. It fits: nothing else was sent since the handshake.
+  [[maybe_unused]] const auto sent =
+      ::send(socket_.descriptor(), &kGoodbye, sizeof kGoodbye, MSG_NOSIGNAL | MSG_DONTWAIT);
+  socket_.close();
+}
+
+ShmClientFabric::ShmClientFabric(reactor::Reactor& reactor) : reactor_(reactor), wake_(reactor) {
+  reactor_.add_source(*this);
+}
+
+ShmClientFabric::~ShmClientFabric() {
+  NAMDB_CHECK(channels_.empty());
+  reactor_.remove_source(*this);
+}
+
+bool ShmClientFabric::poll() {
+  bool worked = false;
+  for (ShmChannel* channel : channels_) worked |= channel->poll();
+  return worked;
+}
+
+bool ShmClientFabric::prepare_sleep() {
+  bool may_sleep = true;
+  for (ShmChannel* channel : channels_) may_sleep &= channel->prepare_sleep();
+  return may_sleep;
+}
+
+void ShmClientFabric::cancel_sleep() {
+  for (ShmChannel* channel : channels_) channel->cancel_sleep();
+}
+
+reactor::Task<Result<std::unique_ptr<Channel>>> ShmClientFabric::connect(std::string address,
+                                                                         std::string hello,
+                                                                         std::string* welcome) {
+  if (!address.starts_with("unix:")) {
+    co_return Status(ErrorCode::configuration, "no address of the shared-memory fabric: " + address,
+                     "it takes unix:PATH");
+  }
+  auto resolved = reactor::SocketAddress::resolve(address, false);
+  if (!resolved.ok()) co_return resolved.status();
+  const reactor::SocketAddress& target = resolved->front();
+  Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket) co_return reactor::system_error(ErrorCode::limit_exceeded, "cannot make a socket", errno);
+  const int result = co_await reactor_.connect(socket.get(), target.data(), target.size());
+  if (result != 0) {
+    co_return reactor::system_error(ErrorCode::connection_failure, "cannot connect to " + address, -result);
+  }
+  co_return co_await shake_hands(std::move(socket), std::move(hello), welcome);
+}
+
+reactor::Task<Result<std::unique_ptr<Channel>>> ShmClientFabric::shake_hands(Descriptor socket,
+                                                                             std::string hello,
+                                                                             std::string* welcome) {
+  if (hello.size() > kMaxHello_bytes) co_return Status(ErrorCode::limit_exceeded, "the hello is too long");
+  const ClientHello request{kMagic, kVersion, static_cast<std::uint32_t>(hello.size())};
+  std::string bytes(reinterpret_cast<const char*>(&request), sizeof request);
+  bytes += hello;
+  std::vector<int> passed(1, wake_.descriptor());
+  Status status = co_await send_all(&reactor_, socket.get(), std::move(bytes), std::move(passed));
+  ServerWelcome answer{};
+  std::vector<Descriptor> descriptors;
+  if (status.ok()) {
+    status = co_await receive_all(&reactor_, socket.get(), reinterpret_cast<char*>(&answer), sizeof answer,
+                                  &descriptors);
+  }
+  if (!status.ok()) co_return std::move(status);
+  if (answer.magic != kMagic || answer.version != kVersion || answer.welcome_bytes > kMaxCall_bytes) {
+    co_return Status(ErrorCode::connection_failure,
+                     "the memory server speaks another version of the protocol",
+                     "run the same version of both daemons");
+  }
+  std::string payload(answer.welcome_bytes, '\0');
+  status = co_await receive_all(&reactor_, socket.get(), payload.data(), payload.size(), &descriptors);
+  if (!status.ok()) co_return std::move(status);
+  if (answer.refused != 0) co_return decode_error(payload);
+  if (descriptors.size() != 3 || answer.pipe_bytes != kPipe_bytes) {
+    co_return Status(ErrorCode::connection_failure, "the memory server passed the wrong descriptors");
+  }
+  auto pipes = PipesMapping::map(std::move(descriptors[1]));
+  if (!pipes.ok()) co_return pipes.status();
+  const std::uint64_t region_bytes = pipes->header().region_bytes.load(std::memory_order_acquire);
+  auto region = RegionMapping::map(std::move(descriptors[0]), region_bytes, answer.capacity_bytes);
+  if (!region.ok()) co_return region.status();
+  if (welcome != nullptr) *welcome = std::move(payload);
+  co_return std::unique_ptr<Channel>(std::make_unique<ShmChannel>(
+      *this, std::move(socket), std::move(*region), std::move(*pipes), std::move(descriptors[2])));
+}
+
+}  // namespace namdb::fabric::shm

@@ -1,0 +1,104 @@
+// The client side of the shared-memory transport: the region is mapped into this process, one-sided
+// operations are loads, stores and locked instructions that complete within post(), and calls go through a
+// pair of pipes. See wire.h for the handshake, server.h for who may connect and how a client is fenced.
+//
+// A channel fails when its memory server goes away or asks it to close, and on misuse. After it said goodbye
+// it touches the region no more.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/fabric/fabric.h"
+#include "common/fabric/shm/descriptor.h"
+#include "common/fabric/shm/mapping.h"
+#include "common/fabric/shm/pipe.h"
+#include "common/reactor/poll_source.h"
+#include "common/reactor/reactor.h"
+#include "common/reactor/socket.h"
+#include "common/reactor/wake_descriptor.h"
+
+namespace namdb::fabric::shm {
+
+class ShmClientFabric;
+
+class ShmChannel final : public Channel, public reactor::SocketHandler, public reactor::TurnHook {
+ public:
+  ShmChannel(ShmClientFabric& fabric, Descriptor socket, std::shared_ptr<RegionMapping> region,
+             PipesMapping pipes, Descriptor server_wake);
+  ~ShmChannel() override;
+
+  bool atomics_with_cpu() const override { return true; }
+  bool failed() const override { return failed_; }
+  LocalPool& pool() override;
+
+  // --- for the fabric and the reactor ---
+  bool poll();
+  bool prepare_sleep();
+  void cancel_sleep();
+  void end_of_turn() override;
+  void on_receive(std::span<const std::byte> bytes) override;
+  void on_end(Status status) override;
+
+ protected:
+  void do_post(Batch& batch) override;
+  void do_post(Call& call) override;
+
+ private:
+  struct Slot {
+    Call* call = nullptr;
+    std::uint64_t id = 0;
+  };
+  // The region may have grown since the last look.
+  bool fits_after_growth(const Operation& operation);
+  void on_reply(const FrameHeader& header, std::string payload);
+  // Something was written or read that the server may sleep for.
+  void announce_soon();
+  // Completes what is pending, says goodbye and closes.
+  void fail(Status reason);
+
+  ShmClientFabric& fabric_;
+  std::shared_ptr<RegionMapping> region_;
+  std::byte* region_base_;
+  std::uint64_t region_bytes_;
+  PipesMapping pipes_;
+  PipeSender requests_;
+  PipeReceiver replies_;
+  Descriptor server_wake_;
+  reactor::Socket socket_;
+  bool failed_ = false;
+  bool announced_ = false;
+  Status failure_;
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> free_slots_;
+  std::uint64_t calls_sent_ = 0;
+};
+
+class ShmClientFabric final : public ClientFabric, public reactor::PollSource {
+ public:
+  explicit ShmClientFabric(reactor::Reactor& reactor);
+  ~ShmClientFabric() override;
+
+  std::string_view name() const override { return "shm"; }
+  LocalPool& pool() override { return pool_; }
+  // `address` is unix:PATH. Waits as long as the memory server is there without answering.
+  reactor::Task<Result<std::unique_ptr<Channel>>> connect(std::string address, std::string hello,
+                                                          std::string* welcome) override;
+
+  bool poll() override;
+  bool prepare_sleep() override;
+  void cancel_sleep() override;
+
+ private:
+  friend class ShmChannel;
+  reactor::Task<Result<std::unique_ptr<Channel>>> shake_hands(Descriptor socket, std::string hello,
+                                                              std::string* welcome);
+  reactor::Reactor& reactor_;
+  LocalPool pool_;
+  reactor::WakeDescriptor wake_;
+  std::vector<ShmChannel*> channels_;
+};
+
+}  // namespace namdb::fabric::shm

@@ -1,0 +1,33 @@
+// One-sided operations on mapped memory: where the contract's order comes from on this transport.
+//
+// WRITEs are release stores, READs acquire loads, atomics locked instructions. On x86 and, by the C++ memory
+// model, everywhere, release stores of one thread become visible in their order, loads are not reordered with
+// later accesses, and both are what the contract asks for; the one thing that is missing is a later READ (or
+// whatever follows a completion) that overtakes an earlier WRITE in the store buffer. So a full fence stands
+// between a WRITE and any later READ or completion; a locked instruction is one.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "common/base/error.h"
+#include "common/fabric/fabric.h"
+
+namespace namdb::fabric::shm {
+
+// True if the operation is one that may be carried out on a region of that length.
+inline bool operation_fits(const Operation& operation, std::uint64_t region_bytes) {
+  const std::uint64_t length_bytes = operation.length_bytes;
+  // One comparison for the usual mistake; the rest is cheap as well.
+  return ((operation.remote_offset | length_bytes) & 7) == 0 && length_bytes != 0 &&
+         length_bytes <= kMaxOperation_bytes && operation.remote_offset <= region_bytes &&
+         length_bytes <= region_bytes - operation.remote_offset &&
+         (operation.kind <= OperationKind::write || length_bytes == 8);
+}
+
+// Carries the operations out, in order, and fences. All of them fit.
+void execute(std::byte* region, std::span<const Operation> operations);
+
+}  // namespace namdb::fabric::shm

@@ -1,0 +1,34 @@
+#include "common/fabric/shm/loopback.h"
+
+#include "common/fabric/shm/execute.h"
+#include "common/fabric/shm/server.h"
+
+namespace namdb::fabric::shm {
+
+LoopbackChannel::LoopbackChannel(ShmServerFabric& server) : Channel(server.reactor_), server_(server) {}
+
+void LoopbackChannel::do_post(Batch& batch) {
+  batch.begin();
+  for (const Operation& operation : batch.operations()) {
+    failed_ = failed_ || !operation_fits(operation, server_.region_.length_bytes);
+  }
+  if (failed_) {
+    return batch.complete(executor(), Status(ErrorCode::internal,
+                                             "a one-sided operation is misaligned or outside of the region"));
+  }
+  execute(server_.region_.base, batch.operations());
+  batch.complete(executor(), Status());
+}
+
+void LoopbackChannel::do_post(Call& call) {
+  call.begin();
+  server_.reactor_.spawn(server_.gate_, handle(&call));
+}
+
+reactor::Task<void> LoopbackChannel::handle(Call* call) {
+  call->reply.clear();
+  Status status = co_await server_.service_.on_call(0, call->method, call->request, call->reply);
+  call->complete(executor(), std::move(status));
+}
+
+}  // namespace namdb::fabric::shm

@@ -1,0 +1,29 @@
+// The memory server's own channel: operations on its mapping, calls to its own service (as peer 0).
+#pragma once
+
+#include "common/fabric/fabric.h"
+
+namespace namdb::fabric::shm {
+
+class ShmServerFabric;
+
+class LoopbackChannel final : public Channel {
+ public:
+  explicit LoopbackChannel(ShmServerFabric& server);
+
+  bool atomics_with_cpu() const override { return true; }
+  bool failed() const override { return failed_; }
+  LocalPool& pool() override { return pool_; }
+
+ protected:
+  void do_post(Batch& batch) override;
+  void do_post(Call& call) override;
+
+ private:
+  reactor::Task<void> handle(Call* call);
+  ShmServerFabric& server_;
+  LocalPool pool_;
+  bool failed_ = false;
+};
+
+}  // namespace namdb::fabric::shm

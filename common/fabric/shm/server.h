@@ -1,0 +1,84 @@
+// The server side of the shared-memory transport. The memory server creates the region as a memfd; whoever
+// may connect gets the descriptor over the unix socket and maps it.
+//
+// Who may connect: the socket's file is its owner's only (0600) in a directory that is its owner's only
+// (0700, created if it is missing), and the peer's user must be the server's.
+//
+// Fencing. A peer that has mapped the region can write to it as long as it runs. So a fence of a peer in
+// another process is a SIGKILL through the pidfd that was opened when it connected, and the pidfd's report
+// that all its threads have ended; that ends all channels of that process. A channel whose socket closes
+// without goodbye, or that breaks the protocol, is treated the same. Only a channel that said goodbye is let
+// go without (its last instruction on the region came before). A peer in the server's own process (tests) is
+// asked to close, and waited for: its reactor must run.
+//
+// close() asks all peers to close first, and fences who has not done so after a second.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "common/fabric/fabric.h"
+#include "common/fabric/registry.h"
+#include "common/fabric/shm/descriptor.h"
+#include "common/fabric/shm/mapping.h"
+#include "common/fabric/shm/pipe.h"
+#include "common/reactor/poll_source.h"
+#include "common/reactor/reactor.h"
+#include "common/reactor/socket.h"
+#include "common/reactor/socket_listener.h"
+#include "common/reactor/wake_descriptor.h"
+
+namespace namdb::fabric::shm {
+
+class LoopbackChannel;
+
+class ShmServerFabric final : public ServerFabric, public reactor::PollSource {
+ public:
+  // The region's mapping and memfd stay the caller's and outlive this object. From listen() on the memfd
+  // cannot shrink, if it was created so that seals can be added.
+  ShmServerFabric(reactor::Reactor& reactor, const ServerRegion& region, Service& service);
+  // Needs close() before.
+  ~ShmServerFabric() override;
+
+  std::string_view name() const override { return "shm"; }
+  // `address` is unix:PATH.
+  reactor::Task<Status> listen(std::string address) override;
+  reactor::Task<void> fence(PeerId peer) override;
+  Channel& loopback() override;
+  reactor::Task<void> close() override;
+
+  // The memfd has grown to this length, and is allocated: peers may use it from now on.
+  void grow(std::size_t length_bytes);
+
+  bool poll() override;
+  bool prepare_sleep() override;
+  void cancel_sleep() override;
+
+ private:
+  class Peer;
+  friend class LoopbackChannel;
+
+  reactor::Task<void> accept_peers();
+  reactor::Task<void> admit(Descriptor socket);
+  reactor::Task<Status> shake_hands(Descriptor* socket, PeerId id, std::unique_ptr<Peer>* peer);
+  // Shuts the socket down if the handshake takes too long.
+  reactor::Task<void> limit_handshake(std::shared_ptr<bool> over, int socket);
+  reactor::Task<void> handle_call(PeerId id, FrameHeader header, std::string request);
+  // The peer's socket has ended: makes sure that it is harmless, then reports it.
+  reactor::Task<void> retire(PeerId id);
+
+  reactor::Reactor& reactor_;
+  ServerRegion region_;
+  Service& service_;
+  reactor::WakeDescriptor wake_;
+  std::unique_ptr<reactor::SocketListener> listener_;
+  std::map<PeerId, std::unique_ptr<Peer>> peers_;
+  std::unique_ptr<LoopbackChannel> loopback_;
+  reactor::Gate gate_;
+  reactor::Event changed_;  // a peer, handler or handshake ended
+  bool closed_ = false;
+};
+
+}  // namespace namdb::fabric::shm
