@@ -113,7 +113,7 @@ Result<control::TableDescriptor> TestClient::create(const control::TableDescript
 }
 
 Result<std::vector<std::uint64_t>> TestClient::allocate(std::uint32_t table, std::uint32_t count,
-                                                        bool buckets) {
+                                                        bool buckets, std::uint32_t ring_slots) {
   control::AllocateRecordsRequest request;
   request.set_table(table);
   request.set_count(count);
@@ -126,7 +126,7 @@ Result<std::vector<std::uint64_t>> TestClient::allocate(std::uint32_t table, std
   }
   // All pieces are equal: find their length from the table's shape.
   const std::uint64_t unit =
-      buckets ? layout::kBucket_bytes : TestCluster::layout_of(accounts("", 4, 4)).record_bytes();
+      buckets ? layout::kBucket_bytes : TestCluster::layout_of(accounts("", 4, ring_slots)).record_bytes();
   REQUIRE(least_bytes % unit == 0);
   std::vector<std::uint64_t> offsets;
   for (const control::Range& range : reply->ranges()) {

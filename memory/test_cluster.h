@@ -51,7 +51,8 @@ class TestClient {
   Result<control::LeaseSlotReply> lease();
   // Begins, prepares and finishes.
   Result<control::TableDescriptor> create(const control::TableDescriptor& table);
-  Result<std::vector<std::uint64_t>> allocate(std::uint32_t table, std::uint32_t count, bool buckets = false);
+  Result<std::vector<std::uint64_t>> allocate(std::uint32_t table, std::uint32_t count, bool buckets = false,
+                                              std::uint32_t ring_slots = 4);
   Status hint(std::uint16_t method, std::uint32_t table, const std::vector<std::uint64_t>& records);
 
   const control::Welcome& welcome() const { return welcome_; }
