@@ -76,7 +76,8 @@ class Reactor final : public Executor {
 
   // Runs turns until stop(). May be called again.
   void run();
-  // Any thread, and signal handlers: the current or next run() returns after its turn.
+  // Any thread, and signal handlers: the current or next run() returns after its turn, maybe before stop()
+  // does; the reactor must outlive the call (ReactorThread sees to it).
   void stop();
   // Runs turns until the task has ended; stop() does not end it.
   template <typename T>

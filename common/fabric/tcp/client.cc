@@ -38,7 +38,9 @@ reactor::Task<Result<std::unique_ptr<Channel>>> TcpClientFabric::connect(std::st
   Result<std::string> answer = co_await greet_server(*link, options_.key, std::move(hello), deadline_ns);
   if (!answer.ok()) {
     const Status& status = answer.status();
-    co_return Status(status.code(), "connecting to " + address + ": " + status.message(), status.hint());
+    // A refusal is the service's own and is passed on as it is.
+    if (status.code() != ErrorCode::connection_failure) co_return status;
+    co_return Status(status.code(), "connecting to " + address + ": " + status.message());
   }
   if (welcome != nullptr) *welcome = std::move(*answer);
   auto channel = std::make_unique<TcpChannel>(reactor_, pool_, std::move(link), std::move(address));
