@@ -3,6 +3,7 @@
 // otherwise.
 #include <CLI/CLI.hpp>
 
+#include "tools/namctl/command_cluster.h"
 #include "tools/namctl/command_dev.h"
 #include "tools/namctl/output.h"
 
@@ -17,6 +18,7 @@ int main(int argc, char** argv) {
   app.fallthrough();
   app.set_version_flag("--version", NAMDB_VERSION);
   add_dev_commands(app, json, exit_code);
+  add_cluster_commands(app, json, exit_code);
   for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) command->fallthrough();
   try {
     app.parse(argc, argv);

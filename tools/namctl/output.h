@@ -27,10 +27,11 @@ class Output {
     std::fprintf(stream, "%.*s\n", static_cast<int>(text.size()), text.data());
     std::fflush(stream);
   }
-  // The report for programs; nothing without --json.
-  void document(const nlohmann::json& content) const {
+  // The report for programs; nothing without --json. A command that reports again and again gives one line
+  // each time.
+  void document(const nlohmann::json& content, bool one_line = false) const {
     if (!json_) return;
-    std::printf("%s\n", content.dump(2).c_str());
+    std::printf("%s\n", content.dump(one_line ? -1 : 2).c_str());
     std::fflush(stdout);
   }
 

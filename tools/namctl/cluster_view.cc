@@ -1,0 +1,103 @@
+#include "tools/namctl/cluster_view.h"
+
+#include <libpq-fe.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace namdb::namctl {
+namespace {
+
+ComputeView view_compute(const std::string& address) {
+  ComputeView view;
+  view.address = address;
+  const std::size_t colon = address.rfind(':');
+  if (colon == std::string::npos) {
+    view.error = "not HOST:PORT";
+    return view;
+  }
+  const std::string parameters = "host=" + address.substr(0, colon) + " port=" + address.substr(colon + 1) +
+                                 " dbname=namdb user=namctl connect_timeout=5 sslmode=disable";
+  PGconn* connection = PQconnectdb(parameters.c_str());
+  if (PQstatus(connection) == CONNECTION_OK) {
+    const char* version = PQparameterStatus(connection, "server_version");
+    view.version = version != nullptr ? version : "";
+  } else {
+    view.error = PQerrorMessage(connection);
+    while (!view.error.empty() && view.error.back() == '\n') view.error.pop_back();
+  }
+  PQfinish(connection);
+  return view;
+}
+
+nlohmann::json table_json(const control::TableUse& table) {
+  return {{"name", table.name()},
+          {"id", table.id()},
+          {"bucket_bytes", table.bucket_bytes()},
+          {"record_bytes", table.record_bytes()},
+          {"free_record_bytes", table.free_record_bytes()}};
+}
+
+}  // namespace
+
+bool ClusterView::all_answer() const {
+  bool all = true;
+  for (const MemoryView& server : memory) all &= server.status.ok();
+  for (const ComputeView& server : compute) all &= server.error.empty();
+  return all;
+}
+
+ClusterView view_cluster(ControlPlane& control, const ClusterAddress& address) {
+  ClusterView view;
+  for (const std::string& server : address.memory) {
+    MemoryView memory{server, {}, {}};
+    memory.status = control.call(server, control::STATUS, control::StatusRequest(), memory.reply);
+    view.memory.push_back(std::move(memory));
+  }
+  for (const std::string& server : address.compute) view.compute.push_back(view_compute(server));
+  return view;
+}
+
+nlohmann::json to_json(const ClusterView& view) {
+  nlohmann::json memory = nlohmann::json::array();
+  for (const MemoryView& server : view.memory) {
+    nlohmann::json entry = {{"address", server.address}, {"up", server.status.ok()}};
+    if (!server.status.ok()) {
+      entry["error"] = server.status.to_string();
+    } else {
+      const control::StatusReply& reply = server.reply;
+      entry["server_id"] = reply.server_id();
+      entry["epoch"] = reply.epoch();
+      entry["fabric"] = reply.fabric();
+      entry["version"] = reply.version();
+      entry["uptime_ns"] = reply.uptime_ns();
+      entry["region_bytes"] = reply.region_bytes();
+      entry["free_bytes"] = reply.free_bytes();
+      entry["overflow_bytes"] = reply.overflow_bytes();
+      entry["huge_pages"] = reply.huge_pages();
+      entry["max_transaction_ns"] = reply.max_transaction_ns();
+      entry["versions_moved"] = reply.versions_moved();
+      entry["versions_collected"] = reply.versions_collected();
+      entry["records_reclaimed"] = reply.records_reclaimed();
+      entry["catalog_version"] = reply.catalog_version();
+      entry["peers"] = reply.peers_size();
+      nlohmann::json tables = nlohmann::json::array();
+      for (const control::TableUse& table : reply.tables()) tables.push_back(table_json(table));
+      entry["tables"] = tables;
+    }
+    memory.push_back(entry);
+  }
+  nlohmann::json compute = nlohmann::json::array();
+  for (const ComputeView& server : view.compute) {
+    nlohmann::json entry = {{"address", server.address}, {"up", server.error.empty()}};
+    if (server.error.empty()) {
+      entry["version"] = server.version;
+    } else {
+      entry["error"] = server.error;
+    }
+    compute.push_back(entry);
+  }
+  return {{"all_up", view.all_answer()}, {"memory_servers", memory}, {"compute_servers", compute}};
+}
+
+}  // namespace namdb::namctl

@@ -1,0 +1,47 @@
+// What the servers of a cluster say about themselves: for `status`, `top` and scripts.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "common/base/error.h"
+#include "proto/control.pb.h"
+#include "tools/namctl/control_client.h"
+
+namespace namdb::namctl {
+
+// Which servers: those of a folder of dev up, or addresses.
+struct ClusterAddress {
+  std::filesystem::path key;
+  std::vector<std::string> memory;   // unix:PATH or HOST:PORT
+  std::vector<std::string> compute;  // HOST:PORT
+};
+
+struct MemoryView {
+  std::string address;
+  Status status;               // why it did not answer
+  control::StatusReply reply;  // if it did
+};
+
+struct ComputeView {
+  std::string address;
+  std::string error;  // empty: it answered
+  std::string version;
+};
+
+struct ClusterView {
+  std::vector<MemoryView> memory;
+  std::vector<ComputeView> compute;
+  bool all_answer() const;
+};
+
+// Asks every server; one that does not answer is part of the view.
+ClusterView view_cluster(ControlPlane& control, const ClusterAddress& address);
+
+nlohmann::json to_json(const ClusterView& view);
+
+}  // namespace namdb::namctl

@@ -1,0 +1,82 @@
+#include "tools/namctl/control_client.h"
+
+#include <sys/random.h>
+
+#include <utility>
+
+#include "common/fabric/tcp/client.h"
+#include "common/fabric/tcp/cluster_key.h"
+#include "proto/control.pb.h"
+
+namespace namdb::namctl {
+namespace {
+
+constexpr std::uint64_t kTimeout_ns = 5 * kSecond_ns;
+
+std::string random_bytes(std::size_t length) {
+  std::string bytes(length, '\0');
+  // Without randomness the id is all zeros, which no server has seen either.
+  [[maybe_unused]] const ssize_t filled = ::getrandom(bytes.data(), bytes.size(), 0);
+  return bytes;
+}
+
+reactor::Task<Status> call_once(fabric::ClientFabric* client, std::string address, std::string hello,
+                                fabric::Call* call) {
+  Result<std::unique_ptr<fabric::Channel>> channel = co_await client->connect(address, hello, nullptr);
+  if (!channel.ok()) co_return channel.status();
+  channel.value()->post(*call);
+  co_await call->done();
+  co_return call->status();
+}
+
+}  // namespace
+
+ControlPlane::~ControlPlane() = default;
+
+Result<std::unique_ptr<ControlPlane>> ControlPlane::create(const std::filesystem::path& key_file) {
+  std::unique_ptr<ControlPlane> control(new ControlPlane());
+  reactor::ReactorOptions options;
+  options.spin_ns = 0;
+  Result<std::unique_ptr<reactor::Reactor>> reactor = reactor::Reactor::create(options);
+  if (!reactor.ok()) return reactor.status();
+  control->reactor_ = std::move(reactor).value();
+  reactor::Reactor& loop = *control->reactor_;
+
+  fabric::tcp::TcpOptions tcp;
+  tcp.handshake_timeout_ns = kTimeout_ns;
+  if (!key_file.empty()) {
+    Result<fabric::tcp::ClusterKey> key = fabric::tcp::read_cluster_key(key_file.string());
+    if (!key.ok()) return key.status();
+    tcp.key = *key;
+  }
+  control->transports_.add({.name = "tcp",
+                            .address_form = "HOST:PORT",
+                            .accepts = [](std::string_view address) { return !address.starts_with("unix:"); },
+                            .make_client = [&loop, tcp] { return make_tcp_client_fabric(loop, tcp); },
+                            .make_server = {}});
+  return control;
+}
+
+Status ControlPlane::call(const std::string& address, std::uint16_t method,
+                          const google::protobuf::MessageLite& request,
+                          google::protobuf::MessageLite& reply) {
+  Result<const fabric::Transport*> transport = transports_.for_address(address);
+  if (!transport.ok()) return transport.status();
+  const std::unique_ptr<fabric::ClientFabric> client = transport.value()->make_client();
+  control::Hello hello;
+  hello.set_protocol_version(1);
+  hello.set_compute_id(random_bytes(16));
+  hello.set_name("namctl");
+  hello.set_tool(true);
+  fabric::Call call;
+  call.method = method;
+  call.request = request.SerializeAsString();
+  Status status = reactor_->run_until(call_once(client.get(), address, hello.SerializeAsString(), &call));
+  if (!status.ok()) return status;
+  if (!reply.ParseFromString(call.reply)) {
+    return {ErrorCode::protocol_violation, "the memory server at " + address + " answered nonsense"};
+  }
+  return {};
+}
+
+}  // namespace namdb::namctl

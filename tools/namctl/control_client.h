@@ -1,0 +1,38 @@
+// A memory server's control plane as a tool uses it: connect, one call, one reply. Blocks the calling thread,
+// which owns the reactor. A tool holds no slot and runs no transaction.
+#pragma once
+
+#include <google/protobuf/message_lite.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "common/base/error.h"
+#include "common/fabric/fabric.h"
+#include "common/fabric/registry.h"
+#include "common/reactor/reactor.h"
+
+namespace namdb::namctl {
+
+// The transports that a tool speaks, on a reactor of its own.
+class ControlPlane {
+ public:
+  // `key_file` may be empty: servers on this machine's loopback may do without. Errors: configuration.
+  static Result<std::unique_ptr<ControlPlane>> create(const std::filesystem::path& key_file);
+  ~ControlPlane();
+
+  // Connects to the memory server at `address` (unix:PATH or HOST:PORT), makes the call, and disconnects.
+  // Errors are the transport's, the server's own, and connection_failure when it does not answer in time.
+  Status call(const std::string& address, std::uint16_t method, const google::protobuf::MessageLite& request,
+              google::protobuf::MessageLite& reply);
+
+ private:
+  ControlPlane() = default;
+  std::unique_ptr<reactor::Reactor> reactor_;
+  fabric::TransportRegistry transports_;
+};
+
+}  // namespace namdb::namctl
