@@ -70,7 +70,7 @@ TEST_CASE("a connection gets the service's welcome, or its refusal") {
     suite.disconnect(0);
     const Status refused = suite.connect(0, "refuse me");
     REQUIRE(refused.code() == ErrorCode::fenced);
-    REQUIRE(refused.message() == "as you wish");
+    REQUIRE(refused.message().ends_with("as you wish"));
     REQUIRE(suite.connect(0).ok());
   });
 }

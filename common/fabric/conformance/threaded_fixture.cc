@@ -125,13 +125,15 @@ class TestRegion {
 class ThreadedFixture final : public Fixture {
  public:
   ThreadedFixture(const ThreadedTransport& transport, Service& service, int clients)
-      : address_(transport.address(directory_.path())), nowhere_(transport.nowhere(directory_.path())) {
+      : address_(transport.listen_address(directory_.path())),
+        nowhere_(transport.nowhere(directory_.path())) {
     Status status;
     server_thread_.call([&] {
       server_ = transport.transport(server_thread_.reactor()).make_server(region_.region(), service);
     });
     server_thread_.run([&] { return listen(server_.get(), address_, &status); });
     NAMDB_CHECK(status.ok());
+    if (transport.address) address_ = transport.address(*server_);
     for (int i = 0; i < clients; ++i) {
       client_threads_.push_back(std::make_unique<ReactorThread>());
       ReactorThread& thread = *client_threads_.back();

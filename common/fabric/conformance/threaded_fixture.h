@@ -15,9 +15,11 @@ namespace namdb::fabric::conformance {
 struct ThreadedTransport {
   // What is made lives on the reactor.
   Transport (*transport)(reactor::Reactor& reactor);
-  // Both in a directory that is new and this test's own.
-  std::function<std::string(const std::string& directory)> address;
+  // What to listen at, and where nobody listens; both in a directory that is new and this test's own.
+  std::function<std::string(const std::string& directory)> listen_address;
   std::function<std::string(const std::string& directory)> nowhere;
+  // Where it listens then, if that is not what was asked for.
+  std::function<std::string(const ServerFabric& server)> address;
 };
 
 std::unique_ptr<Fixture> make_threaded_fixture(const ThreadedTransport& transport, Service& service,
