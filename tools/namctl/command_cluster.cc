@@ -5,6 +5,7 @@
 #include <cinttypes>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <vector>
@@ -13,27 +14,10 @@
 #include "tools/namctl/cluster_view.h"
 #include "tools/namctl/command_dev.h"
 #include "tools/namctl/dev_cluster.h"
+#include "tools/namctl/output.h"
 
 namespace namdb::namctl {
 namespace {
-
-struct ClusterFlags {
-  std::string data = default_data_folder().string();
-  std::vector<std::string> memory;
-  std::vector<std::string> compute;
-  std::string key;
-  double interval_s = 1;
-  std::uint32_t count = 0;
-};
-
-void add_address_flags(CLI::App& command, ClusterFlags& flags) {
-  command.add_option("--data", flags.data, "Folder of a cluster of dev up")->capture_default_str();
-  command.add_option("--memory-server", flags.memory, "unix:PATH or HOST:PORT; instead of --data")
-      ->allow_extra_args(false);
-  command.add_option("--compute-server", flags.compute, "HOST:PORT of its SQL; instead of --data")
-      ->allow_extra_args(false);
-  command.add_option("--cluster-key", flags.key, "The cluster's key file, with --memory-server");
-}
 
 bool by_address(const ClusterFlags& flags) {
   return !flags.memory.empty() || !flags.compute.empty();
@@ -82,6 +66,8 @@ void print_memory(const Output& output, const MemoryView& server) {
   }
 }
 
+}  // namespace
+
 int run_status(const ClusterFlags& flags, bool json) {
   const Output output(json);
   Result<ClusterAddress> address = locate(flags);
@@ -99,7 +85,7 @@ int run_status(const ClusterFlags& flags, bool json) {
 }
 
 // One line a memory server: what it holds, and what happened since the line before.
-int run_top(const ClusterFlags& flags, bool json) {
+int run_top(const ClusterFlags& flags, double interval_s, std::uint32_t count, bool json) {
   const Output output(json);
   Result<ClusterAddress> address = locate(flags);
   if (!address.ok()) return report_error(output, address.status());
@@ -108,8 +94,8 @@ int run_top(const ClusterFlags& flags, bool json) {
   output.line(text("%-28s %10s %10s %8s %12s %12s %12s", "memory server", "region MiB", "free MiB",
                    "channels", "moved/s", "collected/s", "reclaimed/s"));
   std::vector<control::StatusReply> before(address->memory.size());
-  const auto interval = std::chrono::duration<double>(flags.interval_s);
-  for (std::uint32_t sample = 0; flags.count == 0 || sample < flags.count; ++sample) {
+  const auto interval = std::chrono::duration<double>(interval_s);
+  for (std::uint32_t sample = 0; count == 0 || sample < count; ++sample) {
     const ClusterView view = view_cluster(**control, *address);
     for (std::size_t i = 0; i < view.memory.size(); ++i) {
       const MemoryView& server = view.memory[i];
@@ -122,7 +108,7 @@ int run_top(const ClusterFlags& flags, bool json) {
       // Another epoch is another process, whose counters began at 0.
       const bool same = before[i].epoch() == now.epoch();
       const double seconds =
-          same ? static_cast<double>(now.uptime_ns() - before[i].uptime_ns()) / 1e9 : flags.interval_s;
+          same ? static_cast<double>(now.uptime_ns() - before[i].uptime_ns()) / 1e9 : interval_s;
       const auto rate = [&](std::uint64_t (control::StatusReply::*counter)() const) {
         const std::uint64_t base = same ? (before[i].*counter)() : (now.*counter)();
         return static_cast<double>((now.*counter)() - base) / std::max(seconds, 1e-9);
@@ -135,7 +121,7 @@ int run_top(const ClusterFlags& flags, bool json) {
       before[i] = now;
     }
     output.document(to_json(view), true);
-    if (flags.count == 0 || sample + 1 < flags.count) std::this_thread::sleep_for(interval);
+    if (count == 0 || sample + 1 < count) std::this_thread::sleep_for(interval);
   }
   return kExitOk;
 }
@@ -172,29 +158,6 @@ int run_shutdown(const ClusterFlags& flags, bool json) {
   }
   output.document({{"stopped", stopped}});
   return exit_code;
-}
-
-}  // namespace
-
-void add_cluster_commands(CLI::App& app, const bool& json, int& exit_code) {
-  auto flags = std::make_shared<ClusterFlags>();
-  CLI::App* status =
-      app.add_subcommand("status", "What every server says about itself; 1 if one does not answer");
-  add_address_flags(*status, *flags);
-  status->callback([flags, &json, &exit_code] { exit_code = run_status(*flags, json); });
-
-  CLI::App* top = app.add_subcommand("top", "The memory servers' use and activity, again and again");
-  add_address_flags(*top, *flags);
-  top->add_option("--interval", flags->interval_s, "Seconds between two lines")
-      ->check(CLI::Range(0.01, 3600.0))
-      ->capture_default_str();
-  top->add_option("--count", flags->count, "Ends after so many; 0: never")->capture_default_str();
-  top->callback([flags, &json, &exit_code] { exit_code = run_top(*flags, json); });
-
-  CLI::App* shutdown =
-      app.add_subcommand("shutdown", "Stops a cluster of dev up, or memory servers by address");
-  add_address_flags(*shutdown, *flags);
-  shutdown->callback([flags, &json, &exit_code] { exit_code = run_shutdown(*flags, json); });
 }
 
 }  // namespace namdb::namctl

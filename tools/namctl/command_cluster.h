@@ -2,13 +2,23 @@
 // cluster by its servers' addresses.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
-#include "tools/namctl/output.h"
+#include <cstdint>
+#include <string>
+#include <vector>
 
 namespace namdb::namctl {
 
-// Adds the commands. The one that was called stores its exit code.
-void add_cluster_commands(CLI::App& app, const bool& json, int& exit_code);
+struct ClusterFlags {
+  std::string data;                  // a folder of dev up
+  std::vector<std::string> memory;   // instead of it: unix:PATH or HOST:PORT
+  std::vector<std::string> compute;  // instead of it: HOST:PORT
+  std::string key;                   // file, with addresses
+};
+
+// The commands; each gives its exit code.
+int run_status(const ClusterFlags& flags, bool json);
+// A sample each `interval_s`, `count` of them; 0: for ever.
+int run_top(const ClusterFlags& flags, double interval_s, std::uint32_t count, bool json);
+int run_shutdown(const ClusterFlags& flags, bool json);
 
 }  // namespace namdb::namctl

@@ -1,17 +1,19 @@
 // `namctl dev up` and `namctl dev down`.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <cstdint>
 #include <filesystem>
+#include <string>
 
-#include "tools/namctl/output.h"
+#include "tools/namctl/dev_cluster.h"
 
 namespace namdb::namctl {
 
 // $XDG_STATE_HOME/namdb/dev, by default ~/.local/state/namdb/dev.
 std::filesystem::path default_data_folder();
 
-// Adds the commands. The one that was called stores its exit code.
-void add_dev_commands(CLI::App& app, const bool& json, int& exit_code);
+// The commands; each gives its exit code.
+int run_dev_up(DevOptions options, bool json);
+int run_dev_down(const std::string& data, std::uint32_t timeout_s, bool json);
 
 }  // namespace namdb::namctl

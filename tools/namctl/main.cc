@@ -7,23 +7,139 @@
 #include "tools/namctl/command_dev.h"
 #include "tools/namctl/output.h"
 
-int main(int argc, char** argv) {
-  using namespace namdb::namctl;
-  CLI::App app("Operates namdb clusters", "namctl");
+namespace namdb::namctl {
+namespace {
+
+struct Flags {
   bool json = false;
   int exit_code = kExitOk;
+  std::string data = default_data_folder().string();
+
+  DevOptions up;
+  std::string fabric = "shm";
+  std::uint32_t memory_servers = 1;
+  std::uint32_t compute_servers = 1;
+  std::uint16_t sql_port = 5433;
+  std::uint32_t down_timeout_s = 20;
+
+  ClusterFlags cluster;
+  double interval_s = 1;
+  std::uint32_t count = 0;
+};
+
+void add_dev_up(CLI::App& dev, Flags& flags) {
+  CLI::App* up =
+      dev.add_subcommand("up", "Start it; returns when it accepts clients. What runs already is kept");
+  up->add_option("--data", flags.data, "Folder of the cluster: data, logs, pid files, key")
+      ->capture_default_str();
+  up->add_option("--port", flags.sql_port, "SQL port of the first compute server; the others follow")
+      ->check(CLI::Range(1, 65535))
+      ->capture_default_str();
+  up->add_option("--fabric", flags.fabric, "shm: shared memory; tcp: loopback")
+      ->check(CLI::IsMember({"shm", "tcp"}))
+      ->capture_default_str();
+  up->add_option("--memory-servers", flags.memory_servers, "Over which the tables are split")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  up->add_option("--compute-servers", flags.compute_servers, "Each with an SQL port of its own")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  up->add_option("--fabric-port", flags.up.fabric_port,
+                 "With tcp: of the first memory server. Otherwise the first free ones from 7400 on")
+      ->check(CLI::Range(1, 65535));
+  up->add_option("--procedure-library", flags.up.procedure_libraries,
+                 "Stored procedures to load. Otherwise the workloads' library of this build")
+      ->check(CLI::ExistingFile)
+      ->allow_extra_args(false);
+  up->add_option("--region-bytes", flags.up.region_bytes,
+                 "Region of each memory server, e.g. 512MiB. Otherwise a share of this machine's memory");
+  up->add_option("--memory-flag", flags.up.memory_flags,
+                 "Given to each nam-memoryd as it is, e.g. --memory-flag=--ring-versions=4")
+      ->allow_extra_args(false);
+  up->add_option("--compute-flag", flags.up.compute_flags, "Given to each nam-computed as it is")
+      ->allow_extra_args(false);
+  up->add_option("--timeout", flags.up.timeout_s, "Seconds to wait until it accepts clients")
+      ->capture_default_str();
+  up->callback([&flags, up] {
+    flags.up.data = flags.data;
+    // What was not said is the running cluster's.
+    if (up->count("--fabric") != 0) flags.up.fabric = flags.fabric;
+    if (up->count("--memory-servers") != 0) flags.up.memory_servers = flags.memory_servers;
+    if (up->count("--compute-servers") != 0) flags.up.compute_servers = flags.compute_servers;
+    if (up->count("--port") != 0) flags.up.sql_port = flags.sql_port;
+    flags.exit_code = run_dev_up(flags.up, flags.json);
+  });
+}
+
+void add_dev_down(CLI::App& dev, Flags& flags) {
+  CLI::App* down = dev.add_subcommand("down", "Stop it. What it held in memory is gone");
+  down->add_option("--data", flags.data, "Folder of the cluster")->capture_default_str();
+  down->add_option("--timeout", flags.down_timeout_s, "Seconds to wait for a daemon before it is killed")
+      ->capture_default_str();
+  down->callback([&flags] { flags.exit_code = run_dev_down(flags.data, flags.down_timeout_s, flags.json); });
+}
+
+void add_address_flags(CLI::App& command, Flags& flags) {
+  command.add_option("--data", flags.data, "Folder of a cluster of dev up")->capture_default_str();
+  command.add_option("--memory-server", flags.cluster.memory, "unix:PATH or HOST:PORT; instead of --data")
+      ->allow_extra_args(false);
+  command.add_option("--compute-server", flags.cluster.compute, "HOST:PORT of its SQL; instead of --data")
+      ->allow_extra_args(false);
+  command.add_option("--cluster-key", flags.cluster.key, "The cluster's key file, with --memory-server");
+}
+
+void add_cluster_commands(CLI::App& app, Flags& flags) {
+  CLI::App* status =
+      app.add_subcommand("status", "What every server says about itself; 1 if one does not answer");
+  add_address_flags(*status, flags);
+  CLI::App* top = app.add_subcommand("top", "The memory servers' use and activity, again and again");
+  add_address_flags(*top, flags);
+  top->add_option("--interval", flags.interval_s, "Seconds between two lines")
+      ->check(CLI::Range(0.01, 3600.0))
+      ->capture_default_str();
+  top->add_option("--count", flags.count, "Ends after so many; 0: never")->capture_default_str();
+  CLI::App* shutdown =
+      app.add_subcommand("shutdown", "Stops a cluster of dev up, or memory servers by address");
+  add_address_flags(*shutdown, flags);
+
+  status->callback([&flags] {
+    flags.cluster.data = flags.data;
+    flags.exit_code = run_status(flags.cluster, flags.json);
+  });
+  top->callback([&flags] {
+    flags.cluster.data = flags.data;
+    flags.exit_code = run_top(flags.cluster, flags.interval_s, flags.count, flags.json);
+  });
+  shutdown->callback([&flags] {
+    flags.cluster.data = flags.data;
+    flags.exit_code = run_shutdown(flags.cluster, flags.json);
+  });
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Operates namdb clusters", "namctl");
+  Flags flags;
   app.require_subcommand(1);
-  app.add_flag("--json", json, "Print one JSON document on standard output");
-  // So that --json may stand behind the command, too.
+  // A flag of the program may stand behind the command, too.
   app.fallthrough();
+  app.add_flag("--json", flags.json, "Print one JSON document on standard output");
   app.set_version_flag("--version", NAMDB_VERSION);
-  add_dev_commands(app, json, exit_code);
-  add_cluster_commands(app, json, exit_code);
-  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) command->fallthrough();
+  CLI::App* dev = app.add_subcommand("dev", "A cluster on this machine, in the background");
+  dev->require_subcommand(1);
+  add_dev_up(*dev, flags);
+  add_dev_down(*dev, flags);
+  add_cluster_commands(app, flags);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kExitOk : kExitUsage;
   }
-  return exit_code;
+  return flags.exit_code;
+}
+
+}  // namespace
+}  // namespace namdb::namctl
+
+int main(int argc, char** argv) {
+  return namdb::namctl::run(argc, argv);
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdio>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string_view>
 
 #include "common/base/error.h"
@@ -29,11 +29,7 @@ class Output {
   }
   // The report for programs; nothing without --json. A command that reports again and again gives one line
   // each time.
-  void document(const nlohmann::json& content, bool one_line = false) const {
-    if (!json_) return;
-    std::printf("%s\n", content.dump(one_line ? -1 : 2).c_str());
-    std::fflush(stdout);
-  }
+  void document(const nlohmann::json& content, bool one_line = false) const;
 
  private:
   bool json_;
