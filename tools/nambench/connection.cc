@@ -1,0 +1,106 @@
+#include "tools/nambench/connection.h"
+
+#include "tools/nambench/wire_value.h"
+
+namespace namdb::nambench {
+namespace {
+
+std::string first_line(const char* text) {
+  std::string line = text == nullptr ? "" : text;
+  line.resize(std::min(line.find('\n'), line.size()));
+  return line;
+}
+
+}  // namespace
+
+ErrorCode code_of_sqlstate(std::string_view sqlstate) {
+  for (const ErrorInfo& info : error_table()) {
+    if (info.sqlstate == sqlstate) return info.code;
+  }
+  return ErrorCode::internal;
+}
+
+ServerError server_error(PGconn* connection, const PGresult* result) {
+  const char* sqlstate = result == nullptr ? nullptr : PQresultErrorField(result, PG_DIAG_SQLSTATE);
+  if (sqlstate != nullptr) {
+    return {sqlstate, first_line(PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY))};
+  }
+  return {"08006", first_line(PQerrorMessage(connection))};
+}
+
+Result<std::unique_ptr<Connection>> Connection::open(const Endpoint& endpoint) {
+  const std::string port = std::to_string(endpoint.port);
+  const char* keywords[] = {"host",    "port",       "user", "dbname", "connect_timeout", "application_name",
+                            "sslmode", "gssencmode", nullptr};
+  const char* values[] = {endpoint.host.c_str(),
+                          port.c_str(),
+                          endpoint.user.c_str(),
+                          endpoint.database.c_str(),
+                          "10",
+                          "nambench",
+                          "disable",
+                          "disable",
+                          nullptr};
+  std::unique_ptr<Connection> connection(new Connection(PQconnectdbParams(keywords, values, 0)));
+  if (PQstatus(connection->get()) != CONNECTION_OK) {
+    return Status(ErrorCode::connection_failure, first_line(PQerrorMessage(connection->get())),
+                  "start a cluster with: namctl dev up");
+  }
+  PQsetNoticeProcessor(connection->get(), [](void*, const char*) {}, nullptr);
+  return connection;
+}
+
+Status Connection::status_of(const PGresult* result) const {
+  switch (PQresultStatus(result)) {
+    case PGRES_COMMAND_OK:
+    case PGRES_TUPLES_OK:
+    case PGRES_EMPTY_QUERY:
+      return {};
+    default: {
+      ServerError error = server_error(get(), result);
+      return Status(code_of_sqlstate(error.sqlstate), error.message + " (SQLSTATE " + error.sqlstate + ")");
+    }
+  }
+}
+
+Status Connection::execute(const std::string& sql) {
+  const ResultHandle result(PQexec(get(), sql.c_str()));
+  return status_of(result.get());
+}
+
+Result<std::vector<std::vector<std::string>>> Connection::query(const std::string& sql) {
+  const ResultHandle result(PQexec(get(), sql.c_str()));
+  if (Status status = status_of(result.get()); !status.ok()) return status;
+  std::vector<std::vector<std::string>> rows(static_cast<std::size_t>(PQntuples(result.get())));
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    for (int column = 0; column < PQnfields(result.get()); ++column) {
+      rows[row].emplace_back(PQgetvalue(result.get(), static_cast<int>(row), column));
+    }
+  }
+  return rows;
+}
+
+Status Connection::prepare(const std::string& name, const std::string& sql,
+                           const std::vector<unsigned>& types) {
+  const ResultHandle result(
+      PQprepare(get(), name.c_str(), sql.c_str(), static_cast<int>(types.size()), types.data()));
+  return status_of(result.get());
+}
+
+Result<std::int64_t> Connection::count(const std::string& table) {
+  return sum(table, {});
+}
+
+Result<std::int64_t> Connection::sum(const std::string& table, const layout::Column& column) {
+  const std::string expression = column.name.empty() ? "count(*)" : "sum(" + column.name + ")";
+  const std::string sql = "SELECT " + expression + " FROM " + table;
+  auto rows = query(sql);
+  if (!rows.ok()) return rows.status();
+  if (rows->size() == 1 && rows->front().size() == 1) {
+    if (const auto value = parse_numeric(rows->front().front(), column.scale)) return *value;
+    if (rows->front().front().empty()) return 0;  // the sum of no rows is NULL
+  }
+  return Status(ErrorCode::internal, "no number in the answer to: " + sql);
+}
+
+}  // namespace namdb::nambench

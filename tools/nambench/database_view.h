@@ -1,0 +1,35 @@
+// What a driver asks a database besides its transactions: how many rows, what sum. Through the wire it is
+// SQL; in engine mode a scan. Blocks until the answer is there.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/base/error.h"
+#include "workloads/workload.h"
+
+namespace namdb::nambench {
+
+class DatabaseView {
+ public:
+  virtual ~DatabaseView() = default;
+  virtual Result<std::int64_t> count(const std::string& table) = 0;
+  // In units of the column's scale.
+  virtual Result<std::int64_t> sum(const std::string& table, const layout::Column& column) = 0;
+};
+
+// The values of a workload's checks at one moment: terms times coefficients.
+Result<std::vector<std::int64_t>> check_values(const workloads::Workload& workload, DatabaseView& database);
+
+struct CheckResult {
+  std::string name;
+  bool ok = false;
+  std::string detail;  // when not ok
+};
+// `before` and `after`: check_values() around the run; `change`: what the committed calls in between said.
+std::vector<CheckResult> judge_checks(const workloads::Workload& workload,
+                                      const std::vector<std::int64_t>& before,
+                                      const std::vector<std::int64_t>& after, std::int64_t change);
+
+}  // namespace namdb::nambench

@@ -1,0 +1,184 @@
+#include "tools/nambench/run_report.h"
+
+#include <cinttypes>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "tools/nambench/text_table.h"
+
+namespace namdb::nambench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Percentile {
+  const char* name;
+  double share;
+};
+constexpr Percentile kPercentiles[] = {
+    {"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}, {"max", 1}};
+
+double microseconds(std::uint64_t value_ns) {
+  return static_cast<double>(value_ns) / 1e3;
+}
+
+Json latency_json(const Histogram& latency) {
+  Json json;
+  json["mean"] = latency.mean_ns() / 1e3;
+  for (const Percentile& percentile : kPercentiles) {
+    json[percentile.name] = microseconds(latency.percentile_ns(percentile.share));
+  }
+  return json;
+}
+
+Histogram all_latencies(const RunReport& report) {
+  Histogram all;
+  for (const TypeReport& type : report.types) all.merge(type.latency);
+  return all;
+}
+
+void add_latency_row(TextTable& table, const std::string& name, std::uint64_t committed,
+                     std::uint64_t aborted, std::uint64_t failed, double seconds, const Histogram& latency) {
+  std::vector<std::string> row = {name, decimal(static_cast<double>(committed) / seconds, 0),
+                                  std::to_string(committed), std::to_string(aborted), std::to_string(failed)};
+  for (const Percentile& percentile : kPercentiles) {
+    row.push_back(decimal(microseconds(latency.percentile_ns(percentile.share)), 1));
+  }
+  table.add(std::move(row));
+}
+
+std::string server_text(const RunReport& report) {
+  // Every metric that some type has a count of becomes a column; the figures are per committed transaction.
+  std::map<std::string, bool> metrics;
+  for (const TypeReport& type : report.types) {
+    for (const auto& [metric, value] : type.server) metrics[metric] = metrics[metric] || value != 0;
+  }
+  std::vector<std::string> header = {"per committed transaction"};
+  for (const auto& [metric, used] : metrics) {
+    if (used && metric != "committed") header.push_back(metric);
+  }
+  if (header.size() == 1) return {};
+  TextTable table(header);
+  for (const TypeReport& type : report.types) {
+    const auto committed = type.server.find("committed");
+    if (committed == type.server.end() || committed->second == 0) continue;
+    std::vector<std::string> row = {type.name};
+    for (std::size_t i = 1; i < header.size(); ++i) {
+      const auto value = type.server.find(header[i]);
+      row.push_back(
+          value == type.server.end()
+              ? "-"
+              : decimal(static_cast<double>(value->second) / static_cast<double>(committed->second), 2));
+    }
+    table.add(std::move(row));
+  }
+  return table.to_text();
+}
+
+}  // namespace
+
+std::uint64_t RunReport::committed() const {
+  return std::accumulate(types.begin(), types.end(), std::uint64_t{0},
+                         [](std::uint64_t sum, const TypeReport& type) { return sum + type.committed; });
+}
+std::uint64_t RunReport::aborted() const {
+  return std::accumulate(types.begin(), types.end(), std::uint64_t{0},
+                         [](std::uint64_t sum, const TypeReport& type) { return sum + type.aborted; });
+}
+std::uint64_t RunReport::failed() const {
+  return std::accumulate(types.begin(), types.end(), std::uint64_t{0},
+                         [](std::uint64_t sum, const TypeReport& type) { return sum + type.failed; });
+}
+bool RunReport::checks_ok() const {
+  for (const CheckResult& check : checks) {
+    if (!check.ok) return false;
+  }
+  return true;
+}
+
+std::string hash_text(std::uint64_t hash) {
+  char buffer[20];
+  std::snprintf(buffer, sizeof buffer, "%016" PRIx64, hash);
+  return buffer;
+}
+
+Json to_json(const RunReport& report) {
+  Json json;
+  json["workload"] = report.workload;
+  json["population"] = report.population;
+  json["mode"] = report.mode;
+  json["clients"] = report.clients;
+  json["pipeline"] = report.pipeline;
+  json["seed"] = report.seed;
+  json["warmup_seconds"] = report.warmup_seconds;
+  json["seconds"] = report.seconds;
+  json["transactions_per_second"] = static_cast<double>(report.committed()) / report.seconds;
+  json["committed"] = report.committed();
+  json["aborted"] = report.aborted();
+  json["failed"] = report.failed();
+  json["latency_us"] = latency_json(all_latencies(report));
+  Json types = Json::array();
+  for (const TypeReport& type : report.types) {
+    Json entry;
+    entry["name"] = type.name;
+    entry["procedure"] = type.procedure;
+    entry["committed"] = type.committed;
+    entry["aborted"] = type.aborted;
+    entry["failed"] = type.failed;
+    entry["latency_us"] = latency_json(type.latency);
+    Json server = Json::object();
+    for (const auto& [metric, value] : type.server) server[metric] = value;
+    entry["server"] = server;
+    types.push_back(entry);
+  }
+  json["transactions"] = types;
+  Json reasons = Json::object();
+  for (const auto& [reason, count] : report.reasons) reasons[reason] = count;
+  json["reasons"] = reasons;
+  Json checks = Json::array();
+  for (const CheckResult& check : report.checks) {
+    checks.push_back({{"name", check.name}, {"ok", check.ok}, {"detail", check.detail}});
+  }
+  json["checks"] = checks;
+  json["notes"] = report.notes;
+  json["request_hash"] = hash_text(report.request_hash);
+  json["result_hash"] = hash_text(report.result_hash);
+  return json;
+}
+
+std::string to_text(const RunReport& report) {
+  std::string text = report.workload + ", " + report.population + ", " + std::to_string(report.clients) +
+                     (report.mode == "wire" ? " clients" : " coroutines");
+  if (report.pipeline > 1) text += ", " + std::to_string(report.pipeline) + " calls in the pipeline of each";
+  text += ", seed " + std::to_string(report.seed) + "; " + decimal(report.seconds, 1) + " s after " +
+          decimal(report.warmup_seconds, 1) + " s of warm-up\n\n";
+  TextTable table({"transaction", "per second", "committed", "aborted", "failed", "p50 us", "p90 us",
+                   "p99 us", "p99.9 us", "max us"});
+  for (const TypeReport& type : report.types) {
+    add_latency_row(table, type.name, type.committed, type.aborted, type.failed, report.seconds,
+                    type.latency);
+  }
+  if (report.types.size() > 1) {
+    add_latency_row(table, "all", report.committed(), report.aborted(), report.failed(), report.seconds,
+                    all_latencies(report));
+  }
+  text += table.to_text();
+  if (const std::string server = server_text(report); !server.empty()) text += '\n' + server;
+  if (!report.reasons.empty()) {
+    text += '\n';
+    TextTable reasons({"aborts and errors by reason", "count"});
+    for (const auto& [reason, count] : report.reasons) reasons.add({reason, std::to_string(count)});
+    text += reasons.to_text();
+  }
+  text += '\n';
+  for (const CheckResult& check : report.checks) {
+    text += "check: " + check.name + ": " + (check.ok ? "ok" : "FAILED, " + check.detail) + '\n';
+  }
+  for (const std::string& note : report.notes) text += "note: " + note + '\n';
+  text += "hash of all calls " + hash_text(report.request_hash) + ", with their results " +
+          hash_text(report.result_hash) + '\n';
+  return text;
+}
+
+}  // namespace namdb::nambench

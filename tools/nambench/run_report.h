@@ -1,0 +1,59 @@
+// What a run came to, as JSON and as tables for people.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "tools/nambench/database_view.h"
+#include "tools/nambench/histogram.h"
+
+namespace namdb::nambench {
+
+// What the servers counted for one transaction type: the differences over the whole run, warm-up included.
+using ServerMetrics = std::map<std::string, std::int64_t>;
+
+struct TypeReport {
+  std::string name;
+  std::string procedure;
+  // Within the measured window.
+  std::uint64_t committed = 0;
+  std::uint64_t aborted = 0;  // rolled back: by the procedure, or by conflicts until the retries ran out
+  std::uint64_t failed = 0;   // other errors
+  Histogram latency;          // of all three
+  ServerMetrics server;
+};
+
+struct RunReport {
+  std::string workload;
+  std::string population;
+  std::string mode;  // "wire" or "engine"
+  std::uint64_t clients = 0;
+  std::uint64_t pipeline = 1;
+  std::uint64_t seed = 0;
+  double warmup_seconds = 0;
+  double seconds = 0;  // measured
+  std::vector<TypeReport> types;
+  std::map<std::string, std::uint64_t> reasons;  // errors and aborts: SQLSTATE and what it says
+  std::vector<CheckResult> checks;
+  std::vector<std::string> notes;
+  // Of all calls, and of all calls and their results; sums over clients. The first is decided by seed and
+  // number of transactions, the second also when there is but one client and nothing in the pipeline.
+  std::uint64_t request_hash = 0;
+  std::uint64_t result_hash = 0;
+
+  std::uint64_t committed() const;
+  std::uint64_t aborted() const;
+  std::uint64_t failed() const;
+  bool checks_ok() const;
+};
+
+nlohmann::ordered_json to_json(const RunReport& report);
+std::string to_text(const RunReport& report);
+
+// "1f" with sixteen digits.
+std::string hash_text(std::uint64_t hash);
+
+}  // namespace namdb::nambench

@@ -1,0 +1,54 @@
+// Which workload, how large, how skewed: the flags that `load` and `run` share.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "common/base/error.h"
+#include "workloads/workload.h"
+
+namespace CLI {
+class App;
+}
+
+namespace namdb::nambench {
+
+class DatabaseView;
+
+struct WorkloadOptions {
+  std::string workload;
+  std::uint64_t seed = 1;
+  // The size: what is not given is 1 scale's worth when loading, and what the database holds when running.
+  std::optional<std::uint64_t> scale;
+  std::optional<std::uint64_t> accounts;
+  std::optional<std::uint32_t> warehouses;
+  std::optional<std::uint32_t> items;
+  std::optional<std::uint32_t> customers_per_district;
+  std::optional<std::uint32_t> orders_per_district;
+  std::optional<std::uint64_t> records;
+  std::optional<std::uint32_t> fields;
+  std::optional<std::uint32_t> field_bytes;
+  // The run.
+  std::optional<double> zipf;
+  std::optional<std::uint64_t> hot_keys;
+  std::optional<double> hot_probability;
+  bool uniform = false;
+  std::string mix;
+  std::optional<std::uint32_t> operations;
+  std::optional<double> reads;
+};
+
+// Adds the positional WORKLOAD and the flags of a population to a command.
+void add_population_options(CLI::App& command, WorkloadOptions& options);
+// Adds the flags of a mix.
+void add_run_options(CLI::App& command, WorkloadOptions& options);
+
+// Fills the sizes that were not given from a loaded database.
+Status detect_population(WorkloadOptions& options, DatabaseView& database);
+
+// Error invalid_parameter_value: also flags that belong to another workload.
+Result<std::unique_ptr<workloads::Workload>> make_workload(const WorkloadOptions& options);
+
+}  // namespace namdb::nambench
