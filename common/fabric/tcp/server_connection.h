@@ -47,12 +47,14 @@ class ServerConnection final : private reactor::SocketHandler {
 
   // Executes whole frames; how many bytes they have. What is left is incomplete, or must wait (blocked_).
   std::size_t execute(std::span<const std::byte> bytes);
-  void execute_operation(const RequestFrame& frame, const std::byte* bytes);
-  void start_call(const RequestFrame& frame, const std::byte* bytes);
+  // `place` is in the region, `data` follows the header.
+  void execute_operation(const RequestHeader& header, std::byte* place, const std::byte* data,
+                         reactor::OutputBuffer& output);
+  void start_call(const RequestHeader& header, const std::byte* data);
   reactor::Task<void> run_call(std::unique_ptr<CallContext> call);
   void execute_unread();
   void resume();
-  bool must_wait() const;
+  bool too_many_calls() const;
 
   TcpServerFabric& server_;
   PeerId peer_;
