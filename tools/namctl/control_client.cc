@@ -4,8 +4,9 @@
 
 #include <utility>
 
-#include "common/fabric/tcp/client.h"
+#include "common/fabric/shm/transport.h"
 #include "common/fabric/tcp/cluster_key.h"
+#include "common/fabric/tcp/transport.h"
 #include "proto/control.pb.h"
 
 namespace namdb::namctl {
@@ -49,11 +50,8 @@ Result<std::unique_ptr<ControlPlane>> ControlPlane::create(const std::filesystem
     if (!key.ok()) return key.status();
     tcp.key = *key;
   }
-  control->transports_.add({.name = "tcp",
-                            .address_form = "HOST:PORT",
-                            .accepts = [](std::string_view address) { return !address.starts_with("unix:"); },
-                            .make_client = [&loop, tcp] { return make_tcp_client_fabric(loop, tcp); },
-                            .make_server = {}});
+  control->transports_.add(fabric::shm::transport(loop));
+  control->transports_.add(fabric::tcp::transport(loop, tcp));
   return control;
 }
 

@@ -1,0 +1,105 @@
+"""kill -9 of either daemon under load: nothing halved, nothing locked for ever, and a way back."""
+import random
+import time
+import unittest
+
+import psycopg
+
+from bank import Bank, Load
+from harness import FABRICS, Cluster, TestCase, alive, main, until
+
+GONE = ("08006", "57P01", "08003", "08001", "57P03", None)
+
+
+class ComputeServerDies(TestCase):
+    def crash_rounds(self, fabric, memory_servers):
+        generator = random.Random(11)
+        with Cluster(fabric, memory_servers=memory_servers) as cluster:
+            bank = Bank(cluster)
+            bank.create()
+            for round_number in range(4):
+                with Load(bank, seed=round_number) as load:
+                    until(lambda: load.committed >= 20, "some commits")
+                    # Anywhere in a commit.
+                    time.sleep(generator.uniform(0, 0.3))
+                    cluster.kill("compute-0")
+                    cluster.up()
+                    before = load.committed
+                    until(lambda: load.committed > before + 10, "commits after the restart")
+                self.assertEqual(load.unexpected, [])
+                bank.check_total(self)
+                bank.check_no_lock(self)
+
+    def test_restarted_over_shm(self):
+        self.crash_rounds("shm", 1)
+
+    def test_restarted_over_tcp(self):
+        self.crash_rounds("tcp", 1)
+
+    def test_restarted_with_two_memory_servers(self):
+        self.crash_rounds("shm", 2)
+
+    def test_a_peer_repairs_what_a_dead_one_left(self):
+        for fabric in FABRICS:
+            with self.subTest(fabric=fabric), Cluster(fabric, compute_servers=2) as cluster:
+                bank = Bank(cluster, accounts=20)
+                bank.create()
+                with Load(bank, clients=6, servers=(0, 1)) as load:
+                    until(lambda: load.committed >= 50, "some commits")
+                    cluster.kill("compute-0")
+                    before = load.committed
+                    until(lambda: load.committed > before + 20, "commits by the peer")
+                self.assertEqual(load.unexpected, [])
+                bank.check_no_lock(self, server=1)
+                bank.check_total(self, server=1)
+
+
+class MemoryServerDies(TestCase):
+    def test_the_compute_server_says_what_is_gone_and_starts_over(self):
+        for fabric in FABRICS:
+            with self.subTest(fabric=fabric), Cluster(fabric) as cluster:
+                cluster.query("CREATE TABLE t (id bigint PRIMARY KEY, v text)")
+                cluster.query("INSERT INTO t VALUES (1, 'x')")
+                compute = cluster.pid("compute-0")
+                with cluster.connect(autocommit=False) as connection:
+                    connection.execute("SELECT v FROM t WHERE id = 1")
+                    cluster.kill("memory-0")
+
+                    def use():
+                        connection.execute("SELECT v FROM t WHERE id = 1")
+                        connection.execute("UPDATE t SET v = 'y' WHERE id = 1")
+                        connection.commit()
+
+                    error = self.assert_sqlstate(GONE, use)
+                    self.assertIsNotNone(error.sqlstate, "an error message, not only a lost connection")
+                    with self.assertRaises(psycopg.Error):
+                        cluster.query("SELECT v FROM t WHERE id = 1")
+                self.assertTrue(alive(compute), cluster.log("compute-0")[-2000:])
+                cluster.up()
+
+                def works():
+                    try:
+                        cluster.query("CREATE TABLE t (id bigint PRIMARY KEY, v text)")
+                        return True
+                    except psycopg.Error:
+                        return False
+
+                until(works, "a new beginning")
+                self.assertEqual(cluster.query("SELECT v FROM t"), [])
+                cluster.query("INSERT INTO t VALUES (1, 'new')")
+                self.assertEqual(cluster.query("SELECT v FROM t WHERE id = 1"), [("new",)])
+
+    def test_under_load_nothing_hangs(self):
+        with Cluster("tcp", memory_servers=2) as cluster:
+            bank = Bank(cluster)
+            bank.create()
+            with Load(bank) as load:
+                until(lambda: load.committed >= 20, "some commits")
+                cluster.kill("memory-1")
+                until(lambda: load.lost + len(load.unexpected) >= 4, "an error for every client")
+            for error in load.unexpected:
+                self.assertTrue(error.startswith(tuple(f"{state}:" for state in GONE if state) + ("40003",)), error)
+
+
+if __name__ == "__main__":
+    main()

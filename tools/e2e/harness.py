@@ -1,0 +1,223 @@
+"""Real daemons for tests: clusters in temporary folders on free ports, started by namctl, looked at through
+psycopg, /proc and raw sockets. Nothing here is killed but what a Cluster started.
+
+The programs are those of NAMDB_BIN (a folder), by default build/release/bin of this tree.
+"""
+import contextlib
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+import psycopg
+
+BIN = Path(os.environ.get("NAMDB_BIN", Path(__file__).resolve().parents[2] / "build/release/bin"))
+FABRICS = ("shm", "tcp")
+# How long anything may take on a machine that builds something else meanwhile.
+PATIENCE_S = 60
+
+
+def program(name):
+    return str(BIN / name)
+
+
+def run(*command, timeout=PATIENCE_S, **options):
+    """The finished process, its output as text; never raises for an exit code."""
+    return subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=timeout, **options)
+
+
+def namctl(*arguments, **options):
+    return run(program("namctl"), *arguments, **options)
+
+
+def free_port(count=1):
+    """The first of `count` consecutive ports of the loopback address that nobody listens on."""
+    generator = random.Random(os.getpid() * 1_000_003 + time.monotonic_ns())
+    while True:
+        first = generator.randrange(20_000, 32_000 - count)
+        with contextlib.ExitStack() as stack:
+            try:
+                for port in range(first, first + count):
+                    listener = stack.enter_context(socket.socket())
+                    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                    listener.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return first
+
+
+def until(condition, what, timeout=PATIENCE_S):
+    """Waits until condition() is true: its value."""
+    deadline = time.monotonic() + timeout
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {timeout} s: {what}")
+        time.sleep(0.02)
+
+
+def cpu_seconds(pid):
+    """User and system time of the process so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+class Cluster:
+    """A cluster of `namctl dev up`; a context manager that takes it down and removes its folder."""
+
+    def __init__(self, fabric="shm", memory_servers=1, compute_servers=1, region="256MiB", memory_flags=(),
+                 compute_flags=()):
+        self.data = Path(tempfile.mkdtemp(prefix="namdb-e2e-"))
+        self.port = free_port(compute_servers)
+        self.flags = ["--data", self.data, "--port", self.port, "--fabric", fabric, "--memory-servers", memory_servers,
+                      "--compute-servers", compute_servers, "--region-bytes", region, "--timeout", PATIENCE_S]
+        self.flags += [f"--memory-flag={flag}" for flag in memory_flags]
+        self.flags += [f"--compute-flag={flag}" for flag in compute_flags]
+        self.state = None
+
+    def __enter__(self):
+        try:
+            self.up()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        namctl("dev", "down", "--data", self.data)
+        shutil.rmtree(self.data, ignore_errors=True)
+
+    def up(self):
+        """Starts what is not running."""
+        done = namctl("dev", "up", *self.flags, "--json", timeout=2 * PATIENCE_S)
+        if done.returncode != 0:
+            raise AssertionError(f"namctl dev up: exit {done.returncode}\n{done.stdout}\n{done.stderr}")
+        self.state = json.loads(done.stdout)
+
+    def pid(self, name):
+        for daemon in self.state["memory_servers"] + self.state["compute_servers"]:
+            if daemon["name"] == name:
+                return daemon["pid"]
+        raise KeyError(name)
+
+    def kill(self, name, number=signal.SIGKILL):
+        pid = self.pid(name)
+        os.kill(pid, number)
+        until(lambda: not alive(pid), f"the end of {name}")
+
+    def log(self, name):
+        return (self.data / "log" / f"{name}.log").read_text(errors="replace")
+
+    def connect(self, server=0, autocommit=True, user="tester", timeout=10):
+        return psycopg.connect(host="127.0.0.1", port=self.port + server, dbname="namdb", user=user,
+                               autocommit=autocommit, connect_timeout=timeout, sslmode="disable")
+
+    def query(self, text, parameters=None, server=0):
+        """Rows of one statement on a connection of its own."""
+        with self.connect(server) as connection:
+            cursor = connection.execute(text, parameters)
+            return cursor.fetchall() if cursor.description else []
+
+    def raw(self, server=0):
+        return RawClient(self.port + server)
+
+
+class RawClient:
+    """A PostgreSQL client that says what it wants to."""
+
+    def __init__(self, port):
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+    def send(self, data):
+        self.socket.sendall(data)
+
+    def start(self, user="raw", database="namdb"):
+        body = b"".join(part.encode() + b"\0" for part in ("user", user, "database", database)) + b"\0"
+        self.send(struct.pack("!II", len(body) + 8, 196608) + body)
+        return self.until_ready()
+
+    @staticmethod
+    def message(kind, body=b""):
+        return kind.encode() + struct.pack("!I", len(body) + 4) + body
+
+    def query(self, text):
+        self.send(self.message("Q", text.encode() + b"\0"))
+        return self.until_ready()
+
+    def receive_exactly(self, length):
+        data = b""
+        while len(data) < length:
+            piece = self.socket.recv(length - len(data))
+            if not piece:
+                raise EOFError
+            data += piece
+        return data
+
+    def receive(self):
+        header = self.receive_exactly(5)
+        return chr(header[0]), self.receive_exactly(struct.unpack("!I", header[1:])[0] - 4)
+
+    def until_ready(self):
+        messages = []
+        while not messages or messages[-1][0] != "Z":
+            messages.append(self.receive())
+        return messages
+
+    def until_closed(self):
+        """All that is still sent before the server closes."""
+        data = b""
+        with contextlib.suppress(ConnectionResetError):
+            while piece := self.socket.recv(65536):
+                data += piece
+        return data
+
+
+def sqlstate_of(messages):
+    """The SQLSTATE of the first error in a list of messages, or None."""
+    for kind, body in messages:
+        if kind == "E":
+            for field in body.split(b"\0"):
+                if field[:1] == b"C":
+                    return field[1:].decode()
+    return None
+
+
+class TestCase(unittest.TestCase):
+    longMessage = True
+
+    def assert_serves(self, cluster, server=0):
+        self.assertEqual(cluster.query("SELECT 1", server=server), [(1,)])
+
+    def assert_sqlstate(self, expected, action, *arguments):
+        with self.assertRaises(psycopg.Error) as context:
+            action(*arguments)
+        self.assertIn(context.exception.sqlstate, expected if isinstance(expected, tuple) else (expected,),
+                      str(context.exception))
+        return context.exception
+
+
+def main():
+    unittest.main(verbosity=2)

@@ -1,0 +1,148 @@
+"""namctl: starting and stopping twice, busy ports, folders in use, stale pid files, what it reports."""
+import json
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from harness import FABRICS, Cluster, TestCase, alive, main, namctl, until
+
+
+class StartAndStop(TestCase):
+    def test_up_serves_and_down_ends_every_daemon(self):
+        for fabric in FABRICS:
+            with self.subTest(fabric=fabric), Cluster(fabric) as cluster:
+                self.assert_serves(cluster)
+                pids = [cluster.pid("memory-0"), cluster.pid("compute-0")]
+                done = namctl("dev", "down", "--data", cluster.data, "--json")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(json.loads(done.stdout)["stopped"], 2)
+                self.assertFalse(any(alive(pid) for pid in pids))
+
+    def test_down_twice_is_no_error(self):
+        with Cluster() as cluster:
+            for stopped in (2, 0):
+                done = namctl("dev", "down", "--data", cluster.data, "--json")
+                self.assertEqual((done.returncode, json.loads(done.stdout)["stopped"]), (0, stopped))
+
+    def test_up_twice_keeps_what_runs(self):
+        with Cluster() as cluster:
+            before = cluster.state
+            cluster.up()
+            self.assertEqual([d["pid"] for d in cluster.state["compute_servers"]],
+                             [d["pid"] for d in before["compute_servers"]])
+            self.assertFalse(any(d["started"] for d in cluster.state["memory_servers"]))
+
+    def test_up_after_a_death_starts_only_what_died(self):
+        with Cluster() as cluster:
+            memory = cluster.pid("memory-0")
+            cluster.kill("compute-0")
+            cluster.up()
+            self.assertEqual(cluster.pid("memory-0"), memory)
+            self.assert_serves(cluster)
+
+    def test_up_after_down_serves_again(self):
+        with Cluster() as cluster:
+            namctl("dev", "down", "--data", cluster.data)
+            cluster.up()
+            self.assert_serves(cluster)
+
+    def test_a_folder_with_a_running_cluster_of_other_options_is_refused(self):
+        with Cluster("shm") as cluster:
+            done = namctl("dev", "up", "--data", cluster.data, "--fabric", "tcp")
+            self.assertEqual(done.returncode, 3)
+            self.assertIn("other options", done.stderr)
+            self.assert_serves(cluster)
+
+    def test_a_busy_port_is_named_and_nothing_is_left_running(self):
+        cluster = Cluster()
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", cluster.port))
+            listener.listen()
+            done = namctl("dev", "up", *cluster.flags)
+            self.assertEqual(done.returncode, 3)
+            self.assertIn(str(cluster.port), done.stderr)
+        self.assertEqual(json.loads(namctl("dev", "down", "--data", cluster.data, "--json").stdout)["stopped"], 0)
+        cluster.__exit__()
+
+    def test_a_pid_file_of_a_process_that_we_did_not_start_kills_nobody(self):
+        with subprocess.Popen(["sleep", "1000"]) as stranger, Cluster() as cluster:
+            cluster.kill("compute-0")
+            file = cluster.data / "run" / "compute-0.pid"
+            content = json.loads(file.read_text())
+            content["pid"] = stranger.pid
+            file.write_text(json.dumps(content))
+            namctl("dev", "down", "--data", cluster.data)
+            self.assertIsNone(stranger.poll())
+            stranger.kill()
+
+    def test_a_long_folder_name_works(self):
+        with tempfile.TemporaryDirectory() as folder:
+            data = Path(folder) / ("long-" * 20) / ("name-" * 10)
+            cluster = Cluster()
+            cluster.data.rmdir()
+            cluster.data = data
+            cluster.flags[1] = data
+            with cluster:
+                self.assert_serves(cluster)
+
+    def test_every_compute_server_has_a_port(self):
+        with Cluster(compute_servers=2) as cluster:
+            cluster.query("CREATE TABLE t (id bigint PRIMARY KEY, v text)")
+            cluster.query("INSERT INTO t VALUES (1, 'x')", server=1)
+            for server in (0, 1):
+                self.assertEqual(cluster.query("SELECT v FROM t WHERE id = 1", server=server), [("x",)])
+
+
+class Looking(TestCase):
+    def test_status_and_top_report_every_server(self):
+        for fabric in FABRICS:
+            with self.subTest(fabric=fabric), Cluster(fabric, memory_servers=2) as cluster:
+                cluster.query("CREATE TABLE t (id bigint PRIMARY KEY)")
+                done = namctl("status", "--data", cluster.data, "--json")
+                self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+                status = json.loads(done.stdout)
+                self.assertTrue(status["all_up"])
+                self.assertEqual([s["server_id"] for s in status["memory_servers"]], [0, 1])
+                self.assertIn("t", [t["name"] for t in status["memory_servers"][0]["tables"]])
+                self.assertIn("t", namctl("status", "--data", cluster.data).stdout)
+                done = namctl("top", "--data", cluster.data, "--count", "2", "--interval", "0.1", "--json")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(len([json.loads(line) for line in done.stdout.splitlines()]), 2)
+
+    def test_status_says_who_is_down(self):
+        with Cluster() as cluster:
+            cluster.kill("compute-0")
+            done = namctl("status", "--data", cluster.data, "--json")
+            self.assertEqual(done.returncode, 1)
+            status = json.loads(done.stdout)
+            self.assertTrue(status["memory_servers"][0]["up"])
+            self.assertFalse(status["compute_servers"][0]["up"])
+
+    def test_shutdown_by_address_ends_a_memory_server(self):
+        for fabric in FABRICS:
+            with self.subTest(fabric=fabric), Cluster(fabric) as cluster:
+                address = cluster.state["memory_servers"][0]["address"]
+                done = namctl("shutdown", "--memory-server", address, "--cluster-key", cluster.data / "cluster.key")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                until(lambda: not alive(cluster.pid("memory-0")), "the memory server's end")
+
+
+class Usage(unittest.TestCase):
+    def test_exit_codes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for arguments, code in ((["--help"], 0), (["--version"], 0), ([], 2), (["dev"], 2), (["nonsense"], 2),
+                                    (["dev", "up", "--nonsense"], 2), (["dev", "up", "--port", "x"], 2),
+                                    (["dev", "up", "--port", "0"], 2), (["dev", "up", "--fabric", "avian"], 2),
+                                    (["dev", "up", "--data", "/proc/nowhere"], 3),
+                                    (["status", "--data", folder], 3), (["shutdown", "--data", folder], 3),
+                                    (["dev", "down", "--data", folder], 0)):
+                done = namctl(*arguments)
+                self.assertEqual(done.returncode, code, (arguments, done.stdout, done.stderr))
+
+
+if __name__ == "__main__":
+    main()

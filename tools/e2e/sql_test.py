@@ -1,0 +1,72 @@
+"""The shortest way through everything: psql and psycopg, SQL and procedures, one and two memory servers."""
+import unittest
+
+from harness import FABRICS, Cluster, TestCase, main, run
+
+
+class ThroughEverything(TestCase):
+    def test_psql_creates_fills_reads_and_drops(self):
+        for fabric in FABRICS:
+            with self.subTest(fabric=fabric), Cluster(fabric) as cluster:
+                done = run("psql", "-h", "127.0.0.1", "-p", cluster.port, "-U", "anybody", "-v", "ON_ERROR_STOP=1", "-At",
+                           "namdb", input="""
+                    CREATE TABLE t (id integer PRIMARY KEY, name varchar(20) NOT NULL, price numeric(10,2));
+                    INSERT INTO t VALUES (1, 'one', 1.50), (2, 'two', NULL);
+                    UPDATE t SET price = 2.25 WHERE id = 2;
+                    SELECT id, name, price FROM t WHERE id = 2;
+                    BEGIN; DELETE FROM t WHERE id = 1; ROLLBACK;
+                    SELECT name FROM t WHERE id = 1;
+                    DROP TABLE t;""")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn("2|two|2.25", done.stdout.splitlines())
+                self.assertIn("one", done.stdout.splitlines())
+
+    def test_psql_over_the_unix_socket(self):
+        with Cluster() as cluster:
+            done = run("psql", "-h", cluster.data / "run", "-p", cluster.port, "-At", "-c", "SELECT 1", "namdb")
+            self.assertEqual((done.returncode, done.stdout), (0, "1\n"), done.stderr)
+
+    def test_rows_are_split_over_memory_servers_and_all_found(self):
+        for fabric in FABRICS:
+            with self.subTest(fabric=fabric), Cluster(fabric, memory_servers=2) as cluster:
+                with cluster.connect() as connection:
+                    connection.execute("CREATE TABLE t (id bigint PRIMARY KEY, v text)")
+                    with connection.transaction():
+                        for key in range(500):
+                            connection.execute("INSERT INTO t VALUES (%s, %s)", (key, f"value {key}"))
+                    for key in range(0, 500, 7):
+                        row = connection.execute("SELECT v FROM t WHERE id = %s", (key,)).fetchone()
+                        self.assertEqual(row, (f"value {key}",))
+                    self.assertEqual(len(connection.execute("SELECT id FROM t").fetchall()), 500)
+
+    def test_data_survives_the_compute_server(self):
+        for fabric in FABRICS:
+            with self.subTest(fabric=fabric), Cluster(fabric) as cluster:
+                cluster.query("CREATE TABLE t (id bigint PRIMARY KEY, v text)")
+                cluster.query("INSERT INTO t VALUES (1, 'kept')")
+                cluster.kill("compute-0")
+                cluster.up()
+                self.assertEqual(cluster.query("SELECT v FROM t WHERE id = 1"), [("kept",)])
+
+
+class Isolation(TestCase):
+    def test_a_snapshot_does_not_see_later_commits_and_the_first_committer_wins(self):
+        with Cluster(compute_servers=2) as cluster, cluster.connect(0) as a, cluster.connect(1) as b:
+            a.execute("CREATE TABLE t (id bigint PRIMARY KEY, v bigint)")
+            a.execute("INSERT INTO t VALUES (1, 10), (2, 20)")
+            a.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+            self.assertEqual(a.execute("SELECT v FROM t WHERE id = 1").fetchone(), (10,))
+            b.execute("UPDATE t SET v = 11 WHERE id = 1")
+            self.assertEqual(a.execute("SELECT v FROM t WHERE id = 1").fetchone(), (10,))
+
+            def overwrite():
+                a.execute("UPDATE t SET v = 12 WHERE id = 1")
+                a.execute("COMMIT")
+
+            self.assert_sqlstate("40001", overwrite)
+            a.execute("ROLLBACK")
+            self.assertEqual(a.execute("SELECT v FROM t WHERE id = 1").fetchone(), (11,))
+
+
+if __name__ == "__main__":
+    main()
