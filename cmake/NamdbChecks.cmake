@@ -3,8 +3,6 @@
 #   link_closure             every library links with nothing but the dependencies it declares
 #   lint_*                   tools/dev/lint
 # Their targets are no part of `all`; the tests build them. Included last, by the top CMakeLists.txt.
-# Debian's own, which has python3-psycopg.
-find_program(NAMDB_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH REQUIRED)
 
 function(namdb_lint_test name)
   add_test(NAME ${name} COMMAND ${ARGN})

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Counts what a ctest run did: count_tests.py LastTest.log
 
-Prints `PASSED FAILED PROGRAMS`. A Catch2 program counts as many tests as it has cases, any other test as
-one. A program that failed without saying which case did (a crash, a time-out) counts as one failure. Lines
+Prints `PASSED FAILED PROGRAMS`. A program of Catch2 or of Python's unittest counts as many tests as it has
+cases, any other as one. A program that failed without saying which case did (a crash, a time-out) counts as one failure. Lines
 that name the failed programs follow, one each.
 """
 import re
@@ -23,11 +23,17 @@ def main() -> int:
         ok = re.search(r"^Test Passed\.$", block, flags=re.M) is not None
         all_passed = re.search(r"^All tests passed \([\d,]+ assertions? in (\d+) test cases?\)", block, flags=re.M)
         some = re.search(r"^test cases:\s+(\d+) \|(.*)$", block, flags=re.M)
+        python = re.search(r"^Ran (\d+) tests? in", block, flags=re.M)
         if ok:
-            passed += int(all_passed.group(1)) if all_passed else 1
+            cases = all_passed or python
+            passed += int(cases.group(1)) if cases else 1
             continue
         names.append(name)
-        if some:
+        bad = sum(int(n) for n in re.findall(r"(?:failures|errors|unexpected successes)=(\d+)", block))
+        if python and bad:
+            passed += max(0, int(python.group(1)) - bad)
+            failed += bad
+        elif some:
             good = re.search(r"(\d+) passed", some.group(2))
             good_count = int(good.group(1)) if good else 0
             passed += good_count

@@ -50,7 +50,7 @@ class WrongStarts(TestCase):
 
     def test_a_region_that_does_not_fit_is_refused(self):
         self.memoryd(3, "region", "--region-bytes", "1000TiB")
-        self.memoryd(3, "region", "--region-bytes", "4096")
+        self.memoryd(2, "region", "--region-bytes", "4096")
 
     def test_a_folder_that_cannot_be_written_is_refused(self):
         (self.data / "file").write_text("")

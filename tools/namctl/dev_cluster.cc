@@ -63,10 +63,10 @@ Status make_folders(const fs::path& data) {
   for (const fs::path& folder : {data, data / "run", data / "log"}) {
     fs::create_directories(folder, error);
     if (error) return environment_error("cannot create " + folder.string() + ": " + error.message());
+    // What is in them (keys, sockets, one day data) is the owner's alone.
+    fs::permissions(folder, fs::perms::owner_all, error);
+    if (error) return environment_error("cannot own " + folder.string() + ": " + error.message());
   }
-  // What is in it (keys, sockets, one day data) is the owner's.
-  fs::permissions(data, fs::perms::owner_all, error);
-  if (error) return environment_error("cannot own " + data.string() + ": " + error.message());
   return {};
 }
 
