@@ -1,0 +1,281 @@
+// The daemon itself: what it refuses, and how it ends.
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "common/fabric/shm/transport.h"
+#include "common/fabric/tcp/transport.h"
+#include "common/reactor/reactor.h"
+#include "memory/data_folder.h"
+#include "memory/region_memory.h"
+#include "proto/control.pb.h"
+
+extern char** environ;
+
+namespace namdb::memory {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder that goes away with the test.
+struct Folder {
+  Folder() {
+    char name[] = "/tmp/namdb-memoryd-XXXXXX";
+    REQUIRE(::mkdtemp(name) != nullptr);
+    path = name;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+  std::string data() const { return (path / "m0").string(); }
+  fs::path path;
+};
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+class Daemon {
+ public:
+  Daemon(const Folder& folder, std::vector<std::string> arguments) {
+    static int number = 0;
+    const std::string name = std::to_string(number++);
+    log_ = folder.path / ("log" + name);
+    notify_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const std::string notify_path = (folder.path / ("notify" + name)).string();
+    REQUIRE(notify_path.size() < sizeof address.sun_path);
+    notify_path.copy(address.sun_path, notify_path.size());
+    REQUIRE(::bind(notify_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+    ::setenv("NOTIFY_SOCKET", notify_path.c_str(), 1);
+    arguments.insert(arguments.begin(), NAM_MEMORYD);
+    std::vector<char*> argv;
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_addopen(&actions, 1, log_.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    ::posix_spawn_file_actions_adddup2(&actions, 1, 2);
+    REQUIRE(::posix_spawn(&pid_, NAM_MEMORYD, &actions, nullptr, argv.data(), environ) == 0);
+    ::posix_spawn_file_actions_destroy(&actions);
+  }
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+  ~Daemon() {
+    ::close(notify_);
+    if (pid_ == 0) return;
+    ::kill(pid_, SIGKILL);
+    wait();
+  }
+  void signal(int number) { ::kill(pid_, number); }
+  // The exit code; -1 when a signal ended it.
+  int wait() {
+    int state = 0;
+    REQUIRE(::waitpid(std::exchange(pid_, 0), &state, 0) > 0);
+    return WIFEXITED(state) ? WEXITSTATUS(state) : -1;
+  }
+  std::string log() const {
+    std::ifstream file(log_);
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+  }
+  // Waits until it tells the service manager that it is ready, or has ended.
+  bool ready() {
+    const int process = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));
+    REQUIRE(process >= 0);
+    pollfd waits[2] = {{notify_, POLLIN, 0}, {process, POLLIN, 0}};
+    char message[256] = {};
+    bool ready = false;
+    while (!ready && ::poll(waits, 2, -1) > 0) {
+      if (waits[0].revents == 0) break;
+      const ssize_t length = ::recv(notify_, message, sizeof message - 1, 0);
+      ready =
+          contains(std::string(message, static_cast<std::size_t>(std::max<ssize_t>(length, 0))), "READY=1");
+    }
+    ::close(process);
+    return ready;
+  }
+
+ private:
+  pid_t pid_ = 0;
+  int notify_ = -1;  // where the service manager would listen
+  fs::path log_;
+};
+
+// Runs to its end and gives exit code and output.
+std::pair<int, std::string> run(const Folder& folder, std::vector<std::string> arguments) {
+  Daemon daemon(folder, std::move(arguments));
+  const int code = daemon.wait();
+  return {code, daemon.log()};
+}
+
+TEST_CASE("wrong usage ends with 2 and says what is wrong") {
+  const Folder folder;
+  const auto refused = [&](std::vector<std::string> arguments, const std::string& words) {
+    arguments.insert(arguments.end(), {"--data", folder.data()});
+    const auto [code, text] = run(folder, arguments);
+    CHECK(code == 2);
+    CHECK(contains(text, words));
+  };
+  refused({"--no-such-flag"}, "--no-such-flag");
+  refused({"--durability", "flushed"}, "flushed");
+  refused({"--durability", "sometimes"}, "sometimes");
+  refused({"--region-bytes", "many"}, "many");
+  refused({"--region-bytes", "4KiB"}, "16MiB");
+  refused({"--server-id", "2", "--server-count", "2"}, "--server-id");
+  refused({"--ring-versions", "65"}, "--ring-versions");
+  refused({"--fabric", "pigeon"}, "pigeon");
+  refused({"--fabric", "tcp", "--listen", "unix:/tmp/x"}, "--listen");
+  refused({"--config", (folder.path / "missing").string()}, "missing");
+  const std::string config = (folder.path / "bad.toml").string();
+  std::ofstream(config) << "no-such-key = 1\n";
+  refused({"--config", config}, "no-such-key");
+  CHECK_FALSE(fs::exists(folder.data()));
+}
+
+TEST_CASE("an environment that refuses ends with 3 and says why") {
+  const Folder folder;
+  const auto refused = [&](std::vector<std::string> arguments, const std::string& words) {
+    const auto [code, text] = run(folder, arguments);
+    CHECK(code == 3);
+    CHECK(contains(text, words));
+  };
+  refused({"--data", folder.data(), "--region-bytes", "100TiB"}, "does not fit");
+  refused({"--data", folder.data(), "--region-bytes", "100TiB", "--huge-pages", "always"}, "vm.nr_hugepages");
+  refused({"--data", "/proc/namdb"}, "/proc/namdb");
+  refused({"--data", folder.data(), "--region-bytes", "16MiB", "--fabric", "tcp", "--listen", "0.0.0.0:0"},
+          "cluster key");
+  const std::string key = (folder.path / "key").string();
+  std::ofstream(key) << "short";
+  refused({"--data", folder.data(), "--region-bytes", "16MiB", "--fabric", "tcp", "--cluster-key", key},
+          "32 bytes");
+}
+
+TEST_CASE("help and version are complete and succeed") {
+  const Folder folder;
+  CHECK(run(folder, {"--version"}).first == 0);
+  const auto [code, text] = run(folder, {"--help"});
+  CHECK(code == 0);
+  for (const char* flag : {"--config", "--data", "--fabric", "--listen", "--region-bytes", "--server-id",
+                           "--server-count", "--max-transaction-seconds", "--ring-versions", "--durability",
+                           "--cluster-key", "--log-level", "--version"}) {
+    CHECK(contains(text, flag));
+  }
+}
+
+TEST_CASE("one daemon a data folder; it ends in order; the folder is its owner's only") {
+  const Folder folder;
+  const std::vector<std::string> arguments = {"--data", folder.data(),  "--region-bytes",
+                                              "16MiB",  "--huge-pages", "never"};
+  Daemon first(folder, arguments);
+  REQUIRE(first.ready());
+  struct stat run_folder{};
+  REQUIRE(::stat((folder.data() + "/run").c_str(), &run_folder) == 0);
+  CHECK((run_folder.st_mode & 0777) == 0700);
+  const auto [code, text] = run(folder, arguments);
+  CHECK(code == 3);
+  CHECK(contains(text, "another nam-memoryd"));
+  first.signal(SIGTERM);
+  CHECK(first.wait() == 0);
+  CHECK(contains(first.log(), "stopped"));
+
+  // After kill -9 neither lock nor socket is in the way.
+  Daemon second(folder, arguments);
+  REQUIRE(second.ready());
+  second.signal(SIGKILL);
+  CHECK(second.wait() == -1);
+  Daemon third(folder, arguments);
+  CHECK(third.ready());
+}
+
+TEST_CASE("a configuration file is read, and flags override it") {
+  const Folder folder;
+  fs::create_directories(folder.data());
+  std::ofstream(folder.data() + "/config.toml")
+      << "region-bytes = \"24MiB\"\nhuge-pages = \"never\"\nlog-level = \"error\"\n";
+  Daemon daemon(folder, {"--data", folder.data(), "--log-level", "info"});
+  REQUIRE(daemon.ready());
+  CHECK(contains(daemon.log(), "24 MiB"));
+}
+
+reactor::Task<Status> shut_down(fabric::ClientFabric* client, std::string address) {
+  control::Hello hello;
+  hello.set_protocol_version(1);
+  hello.set_compute_id(std::string(16, 't'));
+  hello.set_tool(true);
+  std::string welcome;
+  auto channel = co_await client->connect(std::move(address), hello.SerializeAsString(), &welcome);
+  if (!channel.ok()) co_return channel.status();
+  control::Welcome message;
+  if (!message.ParseFromString(welcome) || !message.memory_only()) {
+    co_return Status(ErrorCode::internal, "an unreadable welcome");
+  }
+  fabric::Call call;
+  call.method = control::SHUTDOWN;
+  (*channel)->post(call);
+  co_await call.done();
+  co_return call.status();
+}
+
+TEST_CASE("a tool shuts the daemon down over each transport") {
+  const Folder folder;
+  auto reactor = reactor::Reactor::create();
+  REQUIRE(reactor.ok());
+  SECTION("shm") {
+    Daemon daemon(folder, {"--data", folder.data(), "--region-bytes", "16MiB"});
+    REQUIRE(daemon.ready());
+    const auto client = fabric::shm::transport(**reactor).make_client();
+    CHECK((*reactor)->run_until(shut_down(client.get(), "unix:" + folder.data() + "/run/memory.sock")).ok());
+    CHECK(daemon.wait() == 0);
+  }
+  SECTION("tcp") {
+    Daemon daemon(folder, {"--data", folder.data(), "--region-bytes", "16MiB", "--fabric", "tcp", "--listen",
+                           "127.0.0.1:0"});
+    REQUIRE(daemon.ready());
+    const std::string log = daemon.log();
+    const std::size_t begin = log.find("ready at ") + 9;
+    const std::string address = log.substr(begin, log.find(' ', begin) - begin);
+    const auto client = fabric::tcp::transport(**reactor, {}).make_client();
+    // A second daemon on the same port.
+    const auto [code, text] = run(folder, {"--data", folder.data() + "b", "--region-bytes", "16MiB",
+                                           "--fabric", "tcp", "--listen", address});
+    CHECK(code == 3);
+    CHECK(contains(text, "in use"));
+    CHECK((*reactor)->run_until(shut_down(client.get(), address)).ok());
+    CHECK(daemon.wait() == 0);
+  }
+}
+
+TEST_CASE("the region's memory is zero, whole, and nobody can change its length") {
+  const auto memory = RegionMemory::create(5U << 20, HugePages::never);
+  REQUIRE(memory.ok());
+  const RegionMemory& region = *memory.value();
+  CHECK(region.bytes().size() == 6U << 20);
+  CHECK(region.bytes().front() == std::byte{0});
+  CHECK(region.bytes().back() == std::byte{0});
+  CHECK(::ftruncate(region.descriptor(), 0) != 0);
+  CHECK(RegionMemory::default_bytes() <= 4ULL << 30);
+  CHECK(RegionMemory::default_bytes() > 0);
+}
+
+}  // namespace
+}  // namespace namdb::memory

@@ -1,0 +1,162 @@
+#include "memory/flags.h"
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <string_view>
+
+#include "common/layout/record.h"
+
+namespace namdb::memory {
+namespace {
+
+constexpr std::uint64_t kSmallestRegion_bytes = 16U << 20;
+constexpr std::uint32_t kFirstPort = 7400;
+
+std::string default_data() {
+  if (const char* state = std::getenv("XDG_STATE_HOME"); state != nullptr && *state != '\0') {
+    return std::string(state) + "/namdb/memory";
+  }
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') {
+    return std::string(home) + "/.local/state/namdb/memory";
+  }
+  return "/var/lib/namdb/memory";
+}
+
+// DIR/config.toml is read where --config does not name another file, so --data must be known first.
+std::string data_argument(int argc, char** argv, std::string otherwise) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument.starts_with("--data=")) return std::string(argument.substr(7));
+    if (argument == "--data" && i + 1 < argc) return argv[i + 1];
+  }
+  return otherwise;
+}
+
+std::optional<Flags> wrong(int& exit_code, const std::string& message) {
+  std::cerr << "nam-memoryd: " << message << "\n";
+  exit_code = kExitUsage;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
+  Flags flags;
+  flags.data = default_data();
+  flags.region_bytes = RegionMemory::default_bytes();
+  double max_transaction_s = 60;
+  double heartbeat_timeout_s = -1;
+
+  CLI::App app(
+      "nam-memoryd, namdb's memory server: holds tables, versions, the timestamp vector and the catalog in "
+      "its\n"
+      "memory, which compute servers reach with one-sided operations.\n\n"
+      "Exit codes: 2 wrong usage, 3 the environment refuses, 1 anything else.",
+      "nam-memoryd");
+  app.set_version_flag("--version", "nam-memoryd " NAMDB_VERSION, "Print the version and exit");
+  const std::filesystem::path config =
+      std::filesystem::path(data_argument(argc, argv, flags.data)) / "config.toml";
+  std::error_code ignored;
+  app.set_config("--config", std::filesystem::exists(config, ignored) ? config.string() : "",
+                 "TOML file with these options' long names as keys; DIR/config.toml is read if it is there.\n"
+                 "Flags override it")
+      ->type_name("FILE");
+  app.allow_config_extras(CLI::config_extras_mode::error);
+  app.add_option("--data", flags.data, "Folder for what this daemon keeps: DIR/{config.toml,run,log,data}")
+      ->capture_default_str()
+      ->type_name("DIR");
+  app.add_option("--fabric", flags.fabric, "How compute servers reach this server")
+      ->check(CLI::IsMember({"shm", "tcp"}))
+      ->capture_default_str();
+  app.add_option("--listen", flags.listen,
+                 "unix:PATH (shm) or HOST:PORT (tcp); default unix:DIR/run/memory.sock, or port 7400 and\n"
+                 "up by server id on 127.0.0.1")
+      ->type_name("ADDRESS");
+  app.add_option("--region-bytes", flags.region_bytes,
+                 "Size of the memory region: bytes, or with a unit as in 512MiB or 4GiB.\n"
+                 "Default: the smaller of 25 % of the memory and 4 GiB")
+      ->transform(CLI::AsSizeValue(false))
+      ->capture_default_str();
+  std::string huge_pages = "auto";
+  app.add_option("--huge-pages", huge_pages,
+                 "auto: 2 MiB pages when enough are reserved (sysctl vm.nr_hugepages); never; always:\n"
+                 "refuse to start without")
+      ->check(CLI::IsMember({"auto", "never", "always"}))
+      ->capture_default_str();
+  app.add_option("--server-id", flags.options.server_id, "This memory server's number; 0 holds the catalog")
+      ->capture_default_str();
+  app.add_option("--server-count", flags.options.server_count,
+                 "Memory servers of the cluster, fixed for its life")
+      ->check(CLI::Range(1, 65'535))
+      ->capture_default_str();
+  app.add_option("--max-transaction-seconds", max_transaction_s,
+                 "Age at which a transaction is aborted; old versions are kept as long where needed")
+      ->check(CLI::Range(0.1, 86'400.0))
+      ->capture_default_str();
+  app.add_option("--ring-versions", flags.options.ring_slots,
+                 "Old versions kept inside a record of a new table")
+      ->check(CLI::Range(1U, layout::kMaxRingSlots))
+      ->capture_default_str();
+  app.add_option("--slots", flags.options.vector_capacity,
+                 "Execution slots (workers) that can be alive at once")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  app.add_option("--heartbeat-timeout-seconds", heartbeat_timeout_s,
+                 "Declare a compute server dead after so long a silence; 0 = never.\n"
+                 "Default: 10 for tcp; 0 for shm, where the kernel reports its end")
+      ->check(CLI::Range(0.0, 86'400.0));
+  app.add_option("--durability", flags.durability,
+                 "memory: what is committed lives in this server's memory only. flushed: not there yet")
+      ->check(CLI::IsMember({"memory", "flushed"}))
+      ->capture_default_str();
+  app.add_option("--cluster-key", flags.cluster_key,
+                 "File with the cluster's 32-byte secret, mode 0600 (tcp); needed to listen beyond loopback")
+      ->type_name("FILE");
+  app.add_option("--log-level", flags.log_level, "What is logged to standard error")
+      ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error"}))
+      ->capture_default_str();
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& done) {
+    exit_code = app.exit(done);
+    return std::nullopt;
+  } catch (const CLI::ParseError& error) {
+    return wrong(exit_code, std::string(error.what()) + "\nRun with --help for the options");
+  }
+
+  if (flags.durability == "flushed") {
+    return wrong(exit_code, "--durability flushed does not exist yet; only memory does");
+  }
+  if (flags.options.server_id >= flags.options.server_count) {
+    return wrong(exit_code, "--server-id must be smaller than --server-count");
+  }
+  if (flags.region_bytes < kSmallestRegion_bytes) {
+    return wrong(exit_code, "--region-bytes must be at least 16MiB");
+  }
+  flags.huge_pages = huge_pages == "never"    ? HugePages::never
+                     : huge_pages == "always" ? HugePages::always
+                                              : HugePages::automatic;
+  const bool shared = flags.fabric == "shm";
+  if (flags.listen.empty()) {
+    flags.listen = shared ? "unix:" + flags.data + "/run/memory.sock"
+                          : "127.0.0.1:" + std::to_string(kFirstPort + flags.options.server_id);
+  }
+  if (shared != flags.listen.starts_with("unix:")) {
+    return wrong(exit_code, "--listen " + flags.listen + " is no address of --fabric " + flags.fabric);
+  }
+  if (heartbeat_timeout_s < 0) heartbeat_timeout_s = shared ? 0 : 10;
+  const auto nanoseconds = [](double seconds) {
+    return static_cast<std::uint64_t>(std::llround(seconds * static_cast<double>(kSecond_ns)));
+  };
+  flags.options.max_transaction_ns = nanoseconds(max_transaction_s);
+  flags.options.slack_ns = flags.options.max_transaction_ns / 10;
+  flags.options.heartbeat_timeout_ns = nanoseconds(heartbeat_timeout_s);
+  flags.options.version = NAMDB_VERSION;
+  return flags;
+}
+
+}  // namespace namdb::memory

@@ -1,0 +1,33 @@
+// The command line and configuration file of nam-memoryd.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "memory/options.h"
+#include "memory/region_memory.h"
+
+namespace namdb::memory {
+
+inline constexpr int kExitFailure = 1;
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitEnvironment = 3;
+
+struct Flags {
+  std::string data;
+  std::string fabric = "shm";
+  std::string listen;  // never empty after parsing
+  std::uint64_t region_bytes = 0;
+  HugePages huge_pages = HugePages::automatic;
+  std::string cluster_key;  // a file, or empty
+  std::string log_level = "info";
+  std::string durability = "memory";
+  Options options;
+};
+
+// Parses argv and the configuration file, whose values flags override. nullopt: `exit_code` is to be returned
+// now; help, version, or what is wrong has been printed.
+std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code);
+
+}  // namespace namdb::memory

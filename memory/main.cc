@@ -1,0 +1,131 @@
+// nam-memoryd: the memory server as a daemon. The composition root: only here are the concrete executor,
+// transports and memory named.
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sys/random.h>
+#include <systemd/sd-daemon.h>
+
+#include <csignal>
+#include <string>
+
+#include "common/fabric/registry.h"
+#include "common/fabric/shm/transport.h"
+#include "common/fabric/tcp/client.h"
+#include "common/fabric/tcp/cluster_key.h"
+#include "common/fabric/tcp/server.h"
+#include "common/fabric/tcp/transport.h"
+#include "common/reactor/reactor.h"
+#include "common/reactor/signals.h"
+#include "memory/data_folder.h"
+#include "memory/flags.h"
+#include "memory/region_memory.h"
+#include "memory/server.h"
+
+namespace namdb::memory {
+namespace {
+
+// How long peers get to receive the last replies.
+constexpr std::uint64_t kFarewell_ns = 20 * kMillisecond_ns;
+
+int refuse(const Status& status) {
+  spdlog::error("{}{}", status.message(), status.hint().empty() ? "" : " (" + status.hint() + ")");
+  return status.code() == ErrorCode::configuration || status.code() == ErrorCode::connection_failure
+             ? kExitEnvironment
+             : kExitFailure;
+}
+
+reactor::Task<void> await_signal(reactor::Signals* signals, MemoryServer* server) {
+  const Result<int> signal = co_await signals->next();
+  if (!signal.ok()) co_return;  // cancelled: the end has another reason
+  spdlog::info("{}: stopping", signal.value() == SIGTERM ? "SIGTERM" : "SIGINT");
+  server->request_shutdown();
+}
+
+// With the port that the system chose where 0 was asked for.
+std::string listening_address(const fabric::ServerFabric& fabric, const std::string& asked) {
+  const auto* tcp = dynamic_cast<const fabric::tcp::TcpServerFabric*>(&fabric);
+  return tcp != nullptr ? tcp->address() : asked;
+}
+
+reactor::Task<Status> serve(reactor::Reactor* reactor, MemoryServer* server, fabric::ServerFabric* fabric,
+                            std::string address) {
+  server->start(*fabric);
+  Status status = co_await fabric->listen(address);
+  if (status.ok()) {
+    reactor::Signals signals(*reactor, {SIGTERM, SIGINT});
+    reactor::Gate gate;
+    reactor->spawn(gate, await_signal(&signals, server));
+    spdlog::info("ready at {} ({})", listening_address(*fabric, address), fabric->name());
+    sd_notify(0, "READY=1");
+    co_await server->shutdown_requested();
+    sd_notify(0, "STOPPING=1");
+    co_await reactor->sleep_for(kFarewell_ns);
+    co_await signals.cancel();
+    co_await gate.close();
+  }
+  co_await server->stop();
+  co_await fabric->close();
+  co_return status;
+}
+
+int run(Flags flags) {
+  const Result<std::unique_ptr<DataFolder>> folder = DataFolder::open(flags.data);
+  if (!folder.ok()) return refuse(folder.status());
+  fabric::tcp::TcpOptions tcp_options;
+  if (!flags.cluster_key.empty() && flags.fabric == "tcp") {
+    Result<fabric::tcp::ClusterKey> key = fabric::tcp::read_cluster_key(flags.cluster_key);
+    if (!key.ok()) return refuse(key.status());
+    tcp_options.key = *key;
+  }
+  reactor::ReactorOptions reactor_options;
+  if (::getrandom(&reactor_options.seed, sizeof reactor_options.seed, 0) !=
+      static_cast<ssize_t>(sizeof reactor_options.seed)) {
+    return refuse(Status(ErrorCode::configuration, "the system has no randomness"));
+  }
+  Result<std::unique_ptr<reactor::Reactor>> reactor = reactor::Reactor::create(reactor_options);
+  if (!reactor.ok()) return refuse(reactor.status());
+
+  const Result<std::unique_ptr<RegionMemory>> memory =
+      RegionMemory::create(flags.region_bytes, flags.huge_pages);
+  if (!memory.ok()) return refuse(memory.status());
+  const RegionMemory& region = **memory;
+  if (!region.warning().empty()) spdlog::warn("{}", region.warning());
+  spdlog::info("region of {} MiB on {} pages", region.bytes().size() >> 20,
+               region.huge_pages() ? "2 MiB" : "ordinary");
+  spdlog::info("durability is memory: what is committed is lost when this process ends");
+
+  flags.options.huge_pages = region.huge_pages();
+  flags.options.notice = [](const std::string& line) { spdlog::warn("{}", line); };
+  Result<std::unique_ptr<MemoryServer>> server =
+      MemoryServer::create(**reactor, region.bytes(), flags.options);
+  if (!server.ok()) return refuse(server.status());
+
+  fabric::TransportRegistry transports;
+  transports.add(fabric::shm::transport(**reactor));
+  transports.add(fabric::tcp::transport(**reactor, tcp_options));
+  const Result<const fabric::Transport*> transport = transports.find(flags.fabric);
+  if (!transport.ok()) return refuse(transport.status());
+  const fabric::ServerRegion area{region.bytes().data(), region.bytes().size(), region.bytes().size(),
+                                  region.descriptor()};
+  const std::unique_ptr<fabric::ServerFabric> fabric = transport.value()->make_server(area, **server);
+  const Status status =
+      (*reactor)->run_until(serve(reactor->get(), server->get(), fabric.get(), flags.listen));
+  if (!status.ok()) return refuse(status);
+  spdlog::info("stopped");
+  return 0;
+}
+
+}  // namespace
+}  // namespace namdb::memory
+
+int main(int argc, char** argv) {
+  int exit_code = 0;
+  std::optional<namdb::memory::Flags> flags = namdb::memory::parse_flags(argc, argv, exit_code);
+  if (!flags) return exit_code;
+  auto logger =
+      std::make_shared<spdlog::logger>("nam-memoryd", std::make_shared<spdlog::sinks::stderr_sink_st>());
+  logger->set_level(spdlog::level::from_str(flags->log_level));
+  logger->set_pattern("%Y-%m-%d %H:%M:%S.%e %n %l: %v");
+  spdlog::set_default_logger(std::move(logger));
+  return namdb::memory::run(std::move(*flags));
+}

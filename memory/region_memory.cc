@@ -1,0 +1,164 @@
+#include "memory/region_memory.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <limits>
+
+#ifndef MFD_HUGE_2MB
+#define MFD_HUGE_2MB (21U << 26)
+#endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+namespace namdb::memory {
+namespace {
+
+constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kLargestDefault_bytes = 4ULL << 30;
+constexpr const char* kHugePagesFolder = "/sys/kernel/mm/hugepages/hugepages-2048kB/";
+
+// The number at the start of a file; nothing there (or "max") is unlimited.
+std::uint64_t read_number(const std::string& path) {
+  std::ifstream file(path);
+  std::uint64_t number = 0;
+  return file >> number ? number : kUnlimited;
+}
+
+std::uint64_t memory_info_bytes(const std::string& name) {
+  std::ifstream file("/proc/meminfo");
+  std::string key;
+  std::uint64_t kibibytes = 0;
+  std::string unit;
+  while (file >> key >> kibibytes) {
+    std::getline(file, unit);
+    if (key == name + ":") return kibibytes << 10;
+  }
+  return kUnlimited;
+}
+
+struct Limits {
+  std::uint64_t total_bytes;
+  std::uint64_t free_bytes;
+};
+
+// What the machine has, narrowed by every control group that this process is in.
+Limits memory_limits() {
+  Limits limits{memory_info_bytes("MemTotal"), memory_info_bytes("MemAvailable")};
+  const auto narrow = [&limits](std::uint64_t limit, std::uint64_t used) {
+    if (limit >= kUnlimited >> 1) return;
+    limits.total_bytes = std::min(limits.total_bytes, limit);
+    limits.free_bytes = std::min(limits.free_bytes, limit - std::min(limit, used));
+  };
+  std::ifstream file("/proc/self/cgroup");
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("0::/")) continue;
+    for (std::string group = line.substr(3); !group.empty(); group.resize(group.rfind('/'))) {
+      const std::string folder = "/sys/fs/cgroup" + group + "/";
+      narrow(read_number(folder + "memory.max"), read_number(folder + "memory.current"));
+      if (group == "/") break;
+    }
+  }
+  narrow(read_number("/sys/fs/cgroup/memory.max"), read_number("/sys/fs/cgroup/memory.current"));
+  narrow(read_number("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+         read_number("/sys/fs/cgroup/memory/memory.usage_in_bytes"));
+  return limits;
+}
+
+Status cannot(const std::string& what) {
+  return Status(ErrorCode::configuration, "the region's memory: " + what + ": " + std::strerror(errno));
+}
+
+std::string mebibytes(std::uint64_t bytes) {
+  return std::to_string(bytes >> 20) + " MiB";
+}
+
+}  // namespace
+
+std::uint64_t RegionMemory::default_bytes() {
+  const std::uint64_t bytes = std::min(memory_limits().total_bytes / 4, kLargestDefault_bytes);
+  return bytes / kUnit_bytes * kUnit_bytes;
+}
+
+Result<std::unique_ptr<RegionMemory>> RegionMemory::create(std::uint64_t length_bytes, HugePages huge_pages) {
+  if (length_bytes > 1ULL << 47) {
+    return Status(ErrorCode::configuration, "a region of " + std::to_string(length_bytes) +
+                                                " bytes is larger than an address can name");
+  }
+  const std::uint64_t units = (length_bytes + kUnit_bytes - 1) / kUnit_bytes;
+  const std::uint64_t rounded = units * kUnit_bytes;
+  auto memory = std::unique_ptr<RegionMemory>(new RegionMemory());
+  const std::uint64_t reserved = read_number(std::string(kHugePagesFolder) + "free_hugepages");
+  if (huge_pages != HugePages::never) {
+    if (reserved != kUnlimited && reserved >= units && memory->allocate(rounded, true).ok()) return memory;
+    const std::string cure = "sysctl vm.nr_hugepages=" + std::to_string(units);
+    if (huge_pages == HugePages::always) {
+      return Status(ErrorCode::configuration,
+                    "a region of " + mebibytes(rounded) + " needs " + std::to_string(units) +
+                        " huge pages, of which " + (reserved == kUnlimited ? "0" : std::to_string(reserved)) +
+                        " are free",
+                    cure);
+    }
+    memory->warning_ = "ordinary pages are used, which is slower: fewer than " + std::to_string(units) +
+                       " huge pages of 2 MiB are free (" + cure + ")";
+  }
+  const Limits limits = memory_limits();
+  if (rounded > limits.free_bytes) {
+    return Status(ErrorCode::configuration,
+                  "a region of " + mebibytes(rounded) + " does not fit: " + mebibytes(limits.free_bytes) +
+                      " of memory are free",
+                  "choose a smaller --region-bytes");
+  }
+  Status status = memory->allocate(rounded, false);
+  if (!status.ok()) return status;
+  return memory;
+}
+
+Status RegionMemory::allocate(std::uint64_t length_bytes, bool huge) {
+  const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING | (huge ? MFD_HUGETLB | MFD_HUGE_2MB : 0U);
+  descriptor_ = ::memfd_create("namdb-region", flags);
+  if (descriptor_ < 0) return cannot("memfd_create");
+  const auto fail = [this](const char* what) {
+    Status status = cannot(what);
+    release();
+    return status;
+  };
+  if (::ftruncate(descriptor_, static_cast<off_t>(length_bytes)) != 0) return fail("ftruncate");
+  // A peer that shortened it would make the server fault.
+  if (::fcntl(descriptor_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) return fail("seal");
+  // MAP_POPULATE would hide an error; what follows does not.
+  void* base = ::mmap(nullptr, length_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+  if (base == MAP_FAILED) return fail("mmap");
+  base_ = static_cast<std::byte*>(base);
+  length_bytes_ = length_bytes;
+  // Children have no business here; dumps of gigabytes help nobody. Refusals of these do no harm.
+  ::madvise(base_, length_bytes, MADV_DONTFORK);
+  ::madvise(base_, length_bytes, MADV_DONTDUMP);
+  if (!huge) ::madvise(base_, length_bytes, MADV_HUGEPAGE);
+  if (::madvise(base_, length_bytes, MADV_POPULATE_WRITE) != 0) {
+    if (errno != EINVAL) return fail("there is not enough");
+    if (::fallocate(descriptor_, 0, 0, static_cast<off_t>(length_bytes)) != 0) return fail("fallocate");
+  }
+  huge_pages_ = huge;
+  return Status();
+}
+
+void RegionMemory::release() {
+  if (base_ != nullptr) ::munmap(base_, length_bytes_);
+  base_ = nullptr;
+  length_bytes_ = 0;
+  if (descriptor_ >= 0) ::close(descriptor_);
+  descriptor_ = -1;
+}
+
+RegionMemory::~RegionMemory() {
+  release();
+}
+
+}  // namespace namdb::memory
