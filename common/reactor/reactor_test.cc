@@ -2,15 +2,22 @@
 #include "common/reactor/reactor.h"
 
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstdlib>
+#include <iterator>
 #include <string>
+#include <thread>
 
 #include "common/reactor/signals.h"
 #include "common/reactor/wake_descriptor.h"
@@ -202,6 +209,35 @@ TEST_CASE("SIGTERM and SIGINT arrive as results, and waiting for them can be can
   Signals signals(*reactor, {SIGTERM, SIGINT});
   reactor->run_until(receive_signals(*reactor, signals));
   reactor->run_until(wait_in_vain(*reactor, signals));
+}
+
+// As a container's default seccomp profile does it; for the calling thread and for good.
+bool refuse_io_uring(std::uint32_t error_number) {
+  const sock_filter instructions[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_io_uring_setup, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error_number),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{std::size(instructions), const_cast<sock_filter*>(instructions)};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+TEST_CASE("where io_uring is refused, one line says so and names the cure") {
+  for (const int error_number : {EPERM, ENOSYS}) {
+    std::string text;
+    std::thread thread([&] {
+      if (!refuse_io_uring(static_cast<std::uint32_t>(error_number))) return;
+      const auto reactor = Reactor::create();
+      if (reactor.ok() || reactor.status().code() != ErrorCode::configuration) return;
+      text = reactor.status().to_string();
+    });
+    thread.join();
+    CHECK(text.find("--security-opt seccomp=docker/seccomp-io_uring.json") != std::string::npos);
+    CHECK(text.find("kernel.io_uring_disabled=0") != std::string::npos);
+    CHECK(text.find('\n') == std::string::npos);
+  }
 }
 
 }  // namespace
