@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/layout/hot_calls.h"
+#include "common/layout/timestamp_vector.h"
 #include "compute/protocol/snapshot_isolation/repair.h"
 #include "compute/protocol/snapshot_isolation/transaction.h"
 #include "compute/txn/catalog_cache.h"
@@ -42,10 +44,15 @@ struct Worker::Link {
   protocol::SnapshotRepair repair;
   txn::SlotKeeper slot_keeper;
   txn::WorkerState state;
+  // The words of a snapshot of the vector, for the servers that do not have it; where there are any.
+  std::string vector_copy;
+  std::uint64_t vector_copied_ns = 0;
 };
 
 namespace {
 
+// How often the other memory servers learn which commits are published: they free old versions by that.
+constexpr std::uint64_t kVectorCopyInterval_ns = kSecond_ns;
 constexpr double kBucketOccupancy = 0.75;  // of the main buckets' entries, at the size hint
 
 struct WorkerSession : protocol::SessionState {
@@ -156,17 +163,32 @@ reactor::Task<Status> Worker::heartbeat(std::shared_ptr<Link> link, std::size_t 
   control::HeartbeatRequest request;
   request.set_acknowledged_epoch(link->registry.acknowledged_epoch(server));
   request.set_acknowledged_catalog(link->registry.acknowledged_catalog(server));
+  request.set_acknowledged_versions(link->registry.acknowledged_versions(server));
+  if (server != 0 && !link->vector_copy.empty()) request.set_vector_copy(link->vector_copy);
   control::HeartbeatReply reply;
   Status status =
       co_await link->cluster.call(static_cast<layout::ServerId>(server), control::HEARTBEAT, request, &reply);
   if (!status.ok()) co_return status;
-  link->registry.learn(server, reply.reuse_epoch(), reply.catalog_version());
+  link->registry.learn(server, reply.reuse_epoch(), reply.catalog_version(), reply.version_epoch());
   if (server == 0 && reply.dead_slots() > 0) {
     const std::uint64_t before = link->repair.slots_repaired();
     status = co_await link->repair.repair_dead_slots();
     slots_repaired_ += link->repair.slots_repaired() - before;
   }
   co_return Status();
+}
+
+reactor::Task<void> Worker::copy_vector(std::shared_ptr<Link> link) {
+  link->vector_copy.clear();
+  const std::uint64_t now_ns = executor_.now_ns();
+  if (link->vector_copied_ns != 0 && now_ns - link->vector_copied_ns < kVectorCopyInterval_ns) co_return;
+  // Not READs: a torn copy could lack a slot that is alive.
+  const auto copy = co_await link->cluster.call_bytes(0, layout::kSnapshotMethod, "");
+  if (!copy.ok()) co_return;  // the next heartbeat tries again
+  link->vector_copied_ns = now_ns;
+  if (copy.value().size() > layout::kVectorWords_offset) {
+    link->vector_copy = copy.value().substr(layout::kVectorWords_offset);
+  }
 }
 
 reactor::Task<void> Worker::supervise() {
@@ -189,6 +211,7 @@ reactor::Task<void> Worker::supervise() {
     if (stopping_) break;
     const std::shared_ptr<Link> link = link_;
     Status status;
+    if (link->cluster.server_count() > 1) co_await copy_vector(link);
     for (std::size_t server = 0; server < link->cluster.server_count() && status.ok(); ++server) {
       status = co_await heartbeat(link, server);
     }

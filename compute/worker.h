@@ -75,6 +75,8 @@ class Worker : public txn::Engine {
   reactor::Task<void> supervise();
   reactor::Task<void> disconnect(std::shared_ptr<Link> link, bool orderly);
   reactor::Task<Status> heartbeat(std::shared_ptr<Link> link, std::size_t server);
+  // Takes a snapshot for the heartbeats, if the last is old enough.
+  reactor::Task<void> copy_vector(std::shared_ptr<Link> link);
   Status not_connected() const;
 
   reactor::Executor& executor_;

@@ -1,6 +1,7 @@
 // Which transactions of a worker are running, so that heartbeats can acknowledge: "every transaction that
 // still runs here began after this worker learned of reuse epoch n and catalog version v". Memory that was
-// freed in epoch n is not reused before that.
+// freed in epoch n is not reused before that. The same goes for version epochs, since a transaction takes its
+// snapshot itself, after it began: an old version is not freed while a transaction may need it.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +26,17 @@ class TransactionRegistry {
     settle();
   }
   // A heartbeat's reply of one memory server brought these. `server` counts from 0.
-  void learn(std::size_t server, std::uint64_t reuse_epoch, std::uint64_t catalog_version) {
+  void learn(std::size_t server, std::uint64_t reuse_epoch, std::uint64_t catalog_version,
+             std::uint64_t version_epoch) {
     if (learned_.size() <= server) learned_.resize(server + 1);
     Learned& learned = learned_[server];
-    if (learned.epoch == reuse_epoch && learned.catalog == catalog_version) return;
+    if (learned.epoch == reuse_epoch && learned.catalog == catalog_version &&
+        learned.versions == version_epoch) {
+      return;
+    }
     learned.epoch = reuse_epoch;
     learned.catalog = catalog_version;
+    learned.versions = version_epoch;
     counts_.push_back(0);
     learned.generation = first_ + counts_.size() - 1;
     settle();
@@ -38,15 +44,18 @@ class TransactionRegistry {
   // What may be acknowledged to that server now.
   std::uint64_t acknowledged_epoch(std::size_t server) const { return at(server).acknowledged_epoch; }
   std::uint64_t acknowledged_catalog(std::size_t server) const { return at(server).acknowledged_catalog; }
+  std::uint64_t acknowledged_versions(std::size_t server) const { return at(server).acknowledged_versions; }
   std::uint64_t active() const { return active_; }
 
  private:
   struct Learned {
     std::uint64_t epoch = 0;
     std::uint64_t catalog = 0;
+    std::uint64_t versions = 0;
     std::uint64_t generation = 0;  // transactions of this generation and later began after it was learned
     std::uint64_t acknowledged_epoch = 0;
     std::uint64_t acknowledged_catalog = 0;
+    std::uint64_t acknowledged_versions = 0;
   };
   const Learned& at(std::size_t server) const {
     static const Learned kNothing{};
@@ -61,6 +70,7 @@ class TransactionRegistry {
       if (first_ < learned.generation) continue;
       learned.acknowledged_epoch = learned.epoch;
       learned.acknowledged_catalog = learned.catalog;
+      learned.acknowledged_versions = learned.versions;
     }
   }
 
