@@ -66,6 +66,17 @@ inline constexpr std::uint32_t kMaxOperation_bytes = 1U << 20;
 // Requests and replies of calls, each.
 inline constexpr std::uint32_t kMaxCall_bytes = 1U << 20;
 
+class Completion;
+
+// For decorators: hears of a completion before its waiter does, and may turn its status into an error.
+class CompletionObserver {
+ public:
+  virtual void on_completion(Completion& completion, Status& status) = 0;
+
+ protected:
+  ~CompletionObserver() = default;
+};
+
 // What a worker can wait for: completes once, resumes at most one waiter through its executor.
 class Completion {
  public:
@@ -97,15 +108,20 @@ class Completion {
   // The object may be destroyed by its waiter any time after this call.
   void complete(reactor::Executor& executor, Status status) {
     NAMDB_CHECK(pending_);
+    if (observer_ != nullptr) [[unlikely]]
+      std::exchange(observer_, nullptr)->on_completion(*this, status);
     pending_ = false;
     status_ = std::move(status);
     if (waiter_) executor.schedule(std::exchange(waiter_, nullptr));
   }
+  // For one completion; gives the observer that was there before, whom the new one tells.
+  CompletionObserver* observe(CompletionObserver* observer) { return std::exchange(observer_, observer); }
 
  private:
   bool pending_ = false;
   Status status_;
   std::coroutine_handle<> waiter_;
+  CompletionObserver* observer_ = nullptr;
 };
 
 // Operations that are posted together (one doorbell) and awaited together. Reusable after completion:
@@ -131,6 +147,10 @@ class Batch : public Completion {
   }
 
   std::span<const Operation> operations() const { return operations_; }
+  void assign(std::span<const Operation> operations) {
+    NAMDB_CHECK(!pending());
+    operations_.assign(operations.begin(), operations.end());
+  }
   bool empty() const { return operations_.empty(); }
   void clear() {
     NAMDB_CHECK(!pending());

@@ -330,9 +330,9 @@ TEST_CASE("operations and bytes are counted per kind") {
                       [](Batch& batch, LocalBuffer& buffer) {
                         batch.read(0, buffer.data(), 64);
                         batch.read(0, buffer.data() + 64, 8);
-                        batch.write(0, buffer.data() + 128, 32);
-                        batch.compare_and_swap(0, 1, 2, buffer.data() + 256);
-                        batch.fetch_add(0, 1, buffer.data() + 264);
+                        batch.write(128, buffer.data() + 128, 32);
+                        batch.compare_and_swap(256, 1, 2, buffer.data() + 256);
+                        batch.fetch_add(264, 1, buffer.data() + 264);
                       })
                 .ok());
     std::string bytes = "twelve bytes";

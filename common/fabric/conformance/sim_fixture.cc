@@ -1,5 +1,7 @@
 #include "common/fabric/conformance/sim_fixture.h"
 
+#include "common/fabric/checking.h"
+#include "common/fabric/decorated_fabric.h"
 #include "common/fabric/sim/client.h"
 #include "common/fabric/sim/server.h"
 #include "common/fabric/sim/world.h"
@@ -23,7 +25,15 @@ class SimFixture final : public Fixture {
     NAMDB_CHECK(status.ok());
     for (int i = 0; i < clients; ++i) {
       nodes_.push_back(&world_.add_node("client " + std::to_string(i)));
-      clients_.push_back(std::make_unique<sim::SimClientFabric>(*nodes_.back()));
+      std::unique_ptr<ClientFabric> fabric = std::make_unique<sim::SimClientFabric>(*nodes_.back());
+      if (run % 2 == 1) {
+        auto buffers = std::make_shared<BuffersInFlight>();
+        fabric =
+            std::make_unique<DecoratedFabric>(std::move(fabric), [buffers](std::unique_ptr<Channel> channel) {
+              return std::make_unique<CheckingChannel>(std::move(channel), buffers, CheckingOptions());
+            });
+      }
+      clients_.push_back(std::move(fabric));
     }
   }
   ~SimFixture() override {
@@ -55,7 +65,7 @@ class SimFixture final : public Fixture {
   sim::SimNode& server_node_;
   sim::SimServerFabric server_;
   std::vector<sim::SimNode*> nodes_;
-  std::vector<std::unique_ptr<sim::SimClientFabric>> clients_;
+  std::vector<std::unique_ptr<ClientFabric>> clients_;
 };
 
 }  // namespace
