@@ -1,0 +1,68 @@
+// Composition root of the simulator: memory servers and compute workers, the production code, on simulated
+// nodes. Everything is decided by the world's seed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/fabric/sim/client.h"
+#include "common/fabric/sim/server.h"
+#include "common/fabric/sim/world.h"
+#include "compute/storage/location_cache.h"
+#include "compute/worker.h"
+#include "memory/options.h"
+#include "memory/server.h"
+
+namespace namdb::sim {
+
+struct ClusterOptions {
+  std::uint32_t memory_servers = 1;
+  std::uint64_t region_bytes = 16U << 20;
+  memory::Options memory;           // server_id and server_count are set by the cluster
+  compute::WorkerOptions worker;    // memory_servers and name are set by the cluster
+  std::size_t location_cache_bytes = 64U << 10;
+};
+
+// One memory server's process.
+struct MemoryProcess {
+  fabric::sim::SimNode* node = nullptr;
+  std::vector<std::uint64_t> words;
+  std::unique_ptr<memory::MemoryServer> server;
+  std::unique_ptr<fabric::sim::SimServerFabric> fabric;
+};
+
+// One compute server's process with one worker.
+struct ComputeProcess {
+  fabric::sim::SimNode* node = nullptr;
+  std::unique_ptr<storage::LocationCache> locations;
+  std::unique_ptr<fabric::sim::SimClientFabric> fabric;
+  std::unique_ptr<compute::Worker> worker;
+};
+
+class Cluster {
+ public:
+  Cluster(fabric::sim::SimWorld& world, ClusterOptions options);
+  // Stops what still lives.
+  ~Cluster();
+
+  // Starts a compute process and connects it; its position.
+  std::size_t add_compute();
+  compute::Worker& worker(std::size_t compute) { return *computes_[compute]->worker; }
+  fabric::sim::SimNode& node(std::size_t compute) { return *computes_[compute]->node; }
+  // As SIGKILL: nothing of it runs any more.
+  void kill_compute(std::size_t compute);
+  bool alive(std::size_t compute) const { return computes_[compute] != nullptr; }
+  std::size_t computes() const { return computes_.size(); }
+  MemoryProcess& memory(std::size_t server) { return *memories_[server]; }
+  fabric::sim::SimWorld& world() { return world_; }
+
+ private:
+  fabric::sim::SimWorld& world_;
+  ClusterOptions options_;
+  std::vector<std::unique_ptr<MemoryProcess>> memories_;
+  std::vector<std::unique_ptr<ComputeProcess>> computes_;
+};
+
+}  // namespace namdb::sim
