@@ -145,10 +145,14 @@ void Reactor::cancel_flush(TurnHook& hook) {
   std::replace(flushes_.begin(), flushes_.end(), &hook, static_cast<TurnHook*>(nullptr));
 }
 
-void Reactor::refresh_clock() {
+std::uint64_t Reactor::fresh_now_ns() const {
   timespec now;
   ::clock_gettime(CLOCK_BOOTTIME, &now);
-  now_ns_ = static_cast<std::uint64_t>(now.tv_sec) * kSecond_ns + static_cast<std::uint64_t>(now.tv_nsec);
+  return static_cast<std::uint64_t>(now.tv_sec) * kSecond_ns + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+void Reactor::refresh_clock() {
+  now_ns_ = fresh_now_ns();
 }
 
 void Reactor::turn() {

@@ -73,6 +73,7 @@ class Reactor final : public Executor {
   ~Reactor() override;
 
   std::uint64_t now_ns() const override { return now_ns_; }
+  std::uint64_t fresh_now_ns() const override;
 
   // Runs turns until stop(). May be called again.
   void run();
