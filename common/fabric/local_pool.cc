@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "common/base/address_sanitizer.h"
 #include "common/base/check.h"
 
 namespace namdb::fabric {
@@ -23,7 +24,10 @@ std::size_t class_of(std::size_t length_bytes) {
 LocalPool::LocalPool(RegisterChunk register_chunk) : register_chunk_(std::move(register_chunk)) {}
 
 LocalPool::~LocalPool() {
-  for (const Chunk& chunk : chunks_) ::munmap(chunk.base, chunk.length_bytes);
+  for (const Chunk& chunk : chunks_) {
+    unpoison(chunk.base, chunk.length_bytes);
+    ::munmap(chunk.base, chunk.length_bytes);
+  }
 }
 
 void LocalPool::add_chunk(std::size_t length_bytes) {
@@ -33,6 +37,7 @@ void LocalPool::add_chunk(std::size_t length_bytes) {
   next_ = static_cast<std::byte*>(base);
   end_ = next_ + length_bytes;
   chunks_.push_back({next_, length_bytes});
+  poison(next_, length_bytes);
   if (register_chunk_) register_chunk_(next_, length_bytes);
 }
 
@@ -42,10 +47,13 @@ std::byte* LocalPool::allocate(std::size_t length_bytes) {
   const std::size_t block_bytes = kSmallest_bytes << size_class;
   used_bytes_ += block_bytes;
   if (FreeBuffer* head = free_[size_class]; head != nullptr) {
+    unpoison(head, sizeof *head);
     free_[size_class] = head->next;
+    unpoison(head, length_bytes);
     return reinterpret_cast<std::byte*>(head);
   }
   if (static_cast<std::size_t>(end_ - next_) < block_bytes) add_chunk(std::max(kChunk_bytes, block_bytes));
+  unpoison(next_, length_bytes);
   return std::exchange(next_, next_ + block_bytes);
 }
 
@@ -53,7 +61,9 @@ void LocalPool::free(std::byte* buffer, std::size_t length_bytes) {
   const std::size_t size_class = class_of(length_bytes);
   used_bytes_ -= kSmallest_bytes << size_class;
   auto* node = reinterpret_cast<FreeBuffer*>(buffer);
+  unpoison(node, sizeof *node);
   node->next = std::exchange(free_[size_class], node);
+  poison(buffer, kSmallest_bytes << size_class);
 }
 
 void LocalPool::discard() {

@@ -4,13 +4,7 @@
 #include <new>
 #include <utility>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define NAMDB_ADDRESS_SANITIZER
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define NAMDB_ADDRESS_SANITIZER
-#endif
-#endif
+#include "common/base/address_sanitizer.h"
 
 namespace namdb::reactor {
 namespace {

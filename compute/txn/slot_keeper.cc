@@ -4,7 +4,8 @@ namespace namdb::txn {
 
 reactor::Task<Result<std::shared_ptr<ExecutionSlot>>> SlotKeeper::acquire() {
   while (slot_ == nullptr || slot_->exhausted()) {
-    if (leasing_) {
+    // One old slot may still be on its way out, no more: memory servers bound the slots of a channel.
+    if (leasing_ || retiring_ > 0) {
       co_await leased_.wait();
       continue;
     }
@@ -13,7 +14,10 @@ reactor::Task<Result<std::shared_ptr<ExecutionSlot>>> SlotKeeper::acquire() {
     Status status = co_await fresh->lease();
     leasing_ = false;
     if (status.ok()) {
-      if (slot_ != nullptr) cluster_.executor().spawn(gate_, retire(std::move(slot_)));
+      if (slot_ != nullptr) {
+        ++retiring_;
+        cluster_.executor().spawn(gate_, retire(std::move(slot_)));
+      }
       slot_ = std::move(fresh);
     }
     leased_.notify_all();
@@ -33,11 +37,15 @@ reactor::Task<void> SlotKeeper::retire(std::shared_ptr<ExecutionSlot> slot) {
     const Status status = co_await slot->close();
     (void)status;
   }
+  --retiring_;
+  leased_.notify_all();
 }
 
 reactor::Task<void> SlotKeeper::close() {
   co_await gate_.close();
-  if (slot_ != nullptr) co_await retire(std::move(slot_));
+  if (slot_ == nullptr) co_return;
+  ++retiring_;
+  co_await retire(std::move(slot_));
 }
 
 }  // namespace namdb::txn

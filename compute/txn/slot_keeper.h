@@ -28,6 +28,7 @@ class SlotKeeper {
   SlotOptions options_;
   std::shared_ptr<ExecutionSlot> slot_;
   bool leasing_ = false;
+  int retiring_ = 0;
   reactor::Event leased_;
   reactor::Gate gate_;
 };

@@ -17,7 +17,9 @@ reactor::Task<Status> SnapshotSource::take(Snapshot& snapshot, fabric::Operation
   if (mode_ == Mode::call) co_return co_await take_by_call(snapshot, counters);
   fabric::Batch batch;
   for (int attempt = 0; attempt < kMaxGrowths; ++attempt) {
-    const std::uint64_t length = layout::vector_bytes(known_words_);
+    // Another coroutine may learn of more words meanwhile.
+    const std::uint64_t words = known_words_;
+    const std::uint64_t length = layout::vector_bytes(words);
     snapshot.copy = fabric::LocalBuffer(cluster_.pool(), length);
     batch.clear();
     batch.read(cluster_.region_map(0).vector_offset, snapshot.copy.data(),
@@ -28,14 +30,15 @@ reactor::Task<Status> SnapshotSource::take(Snapshot& snapshot, fabric::Operation
     const Status& status = co_await batch.done();
     if (!status.ok()) co_return status;
     const std::uint64_t in_use = snapshot.copy.word(layout::kVectorLength_offset / 8);
-    if (in_use <= known_words_) {
-      snapshot.words = known_words_;
+    if (in_use <= words) {
+      snapshot.words = words;
       snapshot.taken = true;
       snapshot.confirmed = false;
       co_return Status();
     }
     if (in_use > cluster_.region_map(0).vector_capacity) break;
-    known_words_ = std::min((in_use + 15) / 8 * 8, cluster_.region_map(0).vector_capacity);
+    known_words_ =
+        std::max(known_words_, std::min((in_use + 15) / 8 * 8, cluster_.region_map(0).vector_capacity));
     ++counters.rereads;
   }
   co_return Status(ErrorCode::corrupt_data, "the timestamp vector's length word makes no sense");
@@ -69,6 +72,11 @@ bool SnapshotSource::confirm(Snapshot& snapshot) {
   const std::uint64_t length = layout::vector_bytes(snapshot.words);
   snapshot.confirmed = std::memcmp(snapshot.copy.data(), snapshot.second.data(), length) == 0;
   if (!snapshot.confirmed) std::swap(snapshot.copy, snapshot.second);
+  if (snapshot.copy.word(layout::kVectorLength_offset / 8) > snapshot.words) {
+    // A slot was leased beyond what the copies cover: its commits must not be taken for invisible.
+    snapshot.second.reset();
+    snapshot.confirmed = snapshot.taken = false;
+  }
   return snapshot.confirmed;
 }
 

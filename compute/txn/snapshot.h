@@ -51,7 +51,7 @@ class SnapshotSource {
   // Adds the confirming READ to a round trip that is posted after take() completed.
   void add_confirmation(Snapshot& snapshot, BatchSet& batches);
   // After that round trip: true if the copies are equal. If not, the second is the new first, and every
-  // READ of that round trip must be thrown away.
+  // READ of that round trip must be thrown away; if the vector has outgrown the copies, nothing is taken.
   bool confirm(Snapshot& snapshot);
 
   Visibility visibility(const Snapshot& snapshot, layout::Stamp stamp) const;

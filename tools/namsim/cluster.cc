@@ -4,7 +4,8 @@
 
 namespace namdb::sim {
 
-Cluster::Cluster(fabric::sim::SimWorld& world, ClusterOptions options) : world_(world), options_(std::move(options)) {
+Cluster::Cluster(fabric::sim::SimWorld& world, ClusterOptions options)
+    : world_(world), options_(std::move(options)) {
   for (std::uint32_t i = 0; i < options_.memory_servers; ++i) {
     auto process = std::make_unique<MemoryProcess>();
     process->node = &world_.add_node("m" + std::to_string(i));
@@ -16,7 +17,8 @@ Cluster::Cluster(fabric::sim::SimWorld& world, ClusterOptions options) : world_(
     auto server = memory::MemoryServer::create(*process->node, region, std::move(memory));
     NAMDB_CHECK(server.ok());
     process->server = std::move(server).value();
-    process->fabric = std::make_unique<fabric::sim::SimServerFabric>(*process->node, region, *process->server);
+    process->fabric =
+        std::make_unique<fabric::sim::SimServerFabric>(*process->node, region, *process->server);
     process->server->start(*process->fabric);
     const Status status = world_.run(*process->node, process->fabric->listen("sim:m" + std::to_string(i)));
     NAMDB_CHECK(status.ok());
@@ -43,15 +45,17 @@ std::size_t Cluster::add_compute() {
   process->fabric = std::make_unique<fabric::sim::SimClientFabric>(*process->node);
   compute::WorkerOptions worker = options_.worker;
   worker.name = name;
-  for (std::uint32_t i = 0; i < options_.memory_servers; ++i) worker.memory_servers.push_back("sim:m" + std::to_string(i));
+  for (std::uint32_t i = 0; i < options_.memory_servers; ++i)
+    worker.memory_servers.push_back("sim:m" + std::to_string(i));
   Random* random = &world_.random();
   const auto make_compute_id = [random] {
     txn::ComputeId id;
     for (std::byte& byte : id) byte = static_cast<std::byte>(random->below(256));
     return id;
   };
-  process->worker = std::make_unique<compute::Worker>(*process->node, *process->fabric, *process->locations,
-                                                      std::move(worker), make_compute_id, [](const std::string&) {});
+  process->worker =
+      std::make_unique<compute::Worker>(*process->node, *process->fabric, *process->locations,
+                                        std::move(worker), make_compute_id, [](const std::string&) {});
   const Status status = world_.run(*process->node, process->worker->start());
   if (!status.ok()) std::fprintf(stderr, "compute %s: %s\n", name.c_str(), status.to_string().c_str());
   NAMDB_CHECK(status.ok());

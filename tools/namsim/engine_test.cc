@@ -61,7 +61,8 @@ struct Client {
     if (!status.ok()) co_return status;
     co_return transaction->found(row) ? transaction->row(row).integer(1) : std::int64_t{-1};
   }
-  Task<Status> add(std::int64_t from, std::int64_t to, std::int64_t amount, fabric::OperationCounters* cost = nullptr) {
+  Task<Status> add(std::int64_t from, std::int64_t to, std::int64_t amount,
+                   fabric::OperationCounters* cost = nullptr) {
     auto table = co_await worker.table("account");
     if (!table.ok()) co_return table.status();
     auto transaction = worker.begin(*session);
@@ -117,7 +118,8 @@ TEST_CASE("rows that were inserted, updated and deleted are seen by another comp
     fabric::sim::SimWorld world(seed);
     ClusterOptions options = small_cluster();
     options.memory_servers = 1 + static_cast<std::uint32_t>(seed % 3);
-    options.worker.snapshot_mode = seed % 2 == 0 ? txn::SnapshotSource::Mode::call : txn::SnapshotSource::Mode::reads;
+    options.worker.snapshot_mode =
+        seed % 2 == 0 ? txn::SnapshotSource::Mode::call : txn::SnapshotSource::Mode::reads;
     Cluster cluster(world, options);
     const std::size_t first = cluster.add_compute();
     const std::size_t second = cluster.add_compute();

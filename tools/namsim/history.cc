@@ -64,11 +64,14 @@ class Graph {
 };
 
 std::string describe(const HistoryTransaction& transaction, std::size_t position) {
-  std::string text = "T" + std::to_string(position) + "(session " + std::to_string(transaction.session) + ", " +
-                     std::to_string(transaction.began_ns) + ".." + std::to_string(transaction.ended_ns) + ", reads";
-  for (const auto& [key, version] : transaction.reads) text += " " + std::to_string(key) + "=" + std::to_string(version);
+  std::string text = "T" + std::to_string(position) + "(session " + std::to_string(transaction.session) +
+                     ", " + std::to_string(transaction.began_ns) + ".." +
+                     std::to_string(transaction.ended_ns) + ", reads";
+  for (const auto& [key, version] : transaction.reads)
+    text += " " + std::to_string(key) + "=" + std::to_string(version);
   text += ", writes";
-  for (const auto& [key, version] : transaction.writes) text += " " + std::to_string(key) + "=" + std::to_string(version);
+  for (const auto& [key, version] : transaction.writes)
+    text += " " + std::to_string(key) + "=" + std::to_string(version);
   return text + ")";
 }
 
@@ -81,7 +84,8 @@ std::optional<std::string> History::check() const {
     for (const auto& [key, version] : transactions_[i].writes) writer[{key, version}] = i;
   }
   std::vector<bool> counts(transactions_.size());
-  for (std::size_t i = 0; i < transactions_.size(); ++i) counts[i] = transactions_[i].outcome == Outcome::committed;
+  for (std::size_t i = 0; i < transactions_.size(); ++i)
+    counts[i] = transactions_[i].outcome == Outcome::committed;
   for (bool changed = true; changed;) {
     changed = false;
     for (std::size_t i = 0; i < transactions_.size(); ++i) {
@@ -90,7 +94,8 @@ std::optional<std::string> History::check() const {
       for (const auto& [key, version] : transactions_[i].reads) {
         if (version == 0) continue;
         const auto found = writer.find({key, version});
-        if (found == writer.end()) return "a version that nobody wrote was read by " + describe(transactions_[i], i);
+        if (found == writer.end())
+          return "a version that nobody wrote was read by " + describe(transactions_[i], i);
         const HistoryTransaction& source = transactions_[found->second];
         if (source.outcome == Outcome::aborted) {
           return "aborted read: " + describe(transactions_[i], i) + " of " + describe(source, found->second);
@@ -108,8 +113,9 @@ std::optional<std::string> History::check() const {
       const Version displaced = transactions_[i].reads.at(key);
       const auto [other, fresh] = successor.emplace(KeyVersion{key, displaced}, i);
       if (!fresh) {
-        return "lost update of key " + std::to_string(key) + ": " + describe(transactions_[other->second], other->second) +
-               " and " + describe(transactions_[i], i);
+        return "lost update of key " + std::to_string(key) + ": " +
+               describe(transactions_[other->second], other->second) + " and " +
+               describe(transactions_[i], i);
       }
     }
   }
@@ -127,8 +133,9 @@ std::optional<std::string> History::check() const {
       if (next != successor.end()) anti.add(i, next->second);
     }
   }
-  std::sort(by_begin.begin(), by_begin.end(),
-            [this](std::size_t a, std::size_t b) { return transactions_[a].began_ns < transactions_[b].began_ns; });
+  std::sort(by_begin.begin(), by_begin.end(), [this](std::size_t a, std::size_t b) {
+    return transactions_[a].began_ns < transactions_[b].began_ns;
+  });
   for (const std::size_t i : by_begin) {
     const auto before = last_of_session.find(transactions_[i].session);
     if (before != last_of_session.end()) dependencies.add(before->second, i);

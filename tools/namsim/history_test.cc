@@ -11,8 +11,12 @@ using Outcome = HistoryTransaction::Outcome;
 // Concurrent with everything else, in a session of its own, unless the times say otherwise.
 void add(History& history, std::map<std::uint64_t, Version> reads, std::map<std::uint64_t, Version> writes,
          Outcome outcome = Outcome::committed, std::uint64_t began_ns = 0, std::uint64_t ended_ns = 1000) {
-  history.add({.session = history.transactions().size(), .began_ns = began_ns, .ended_ns = ended_ns, .outcome = outcome,
-               .reads = std::move(reads), .writes = std::move(writes)});
+  history.add({.session = history.transactions().size(),
+               .began_ns = began_ns,
+               .ended_ns = ended_ns,
+               .outcome = outcome,
+               .reads = std::move(reads),
+               .writes = std::move(writes)});
 }
 
 }  // namespace

@@ -49,7 +49,8 @@ void execute(Run& run) {
   options.memory.journal_bytes = 128U << 10;
   options.memory.max_transaction_ns = 10 * kSecond_ns;
   options.memory.heartbeat_timeout_ns = 0;
-  options.worker.snapshot_mode = draw.chance(0.5) ? txn::SnapshotSource::Mode::call : txn::SnapshotSource::Mode::reads;
+  options.worker.snapshot_mode =
+      draw.chance(0.5) ? txn::SnapshotSource::Mode::call : txn::SnapshotSource::Mode::reads;
   options.worker.heartbeat_ns = draw.chance(0.5) ? kMillisecond_ns : 20 * kMillisecond_ns;
   if (draw.chance(0.3)) options.worker.slot.counters_per_slot = 3;
   Cluster cluster(world, options);
@@ -126,7 +127,8 @@ TEST_CASE("histories under contention are snapshot isolated", "[isolation]") {
   run_seeds(false, 150);
 }
 
-TEST_CASE("histories stay snapshot isolated and nothing stays locked when compute servers die", "[isolation]") {
+TEST_CASE("histories stay snapshot isolated and nothing stays locked when compute servers die",
+          "[isolation]") {
   run_seeds(true, 150);
 }
 

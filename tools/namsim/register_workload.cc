@@ -39,19 +39,22 @@ reactor::Task<Status> RegisterWorkload::load(txn::Engine& engine) {
   co_return status;
 }
 
-reactor::Task<bool> RegisterWorkload::run_one(txn::Engine& engine, txn::Session& session, std::uint64_t session_id) {
+reactor::Task<bool> RegisterWorkload::run_one(txn::Engine& engine, txn::Session& session,
+                                              std::uint64_t session_id) {
   const std::size_t record =
       history_.add({.session = session_id, .began_ns = world_.now_ns(), .ended_ns = ~std::uint64_t{0}});
   const Status status = co_await attempt(engine, session, record);
   HistoryTransaction& recorded = history_.at(record);
   if (status.ok() || status.code() != ErrorCode::unknown_outcome) {
-    recorded.outcome = status.ok() ? HistoryTransaction::Outcome::committed : HistoryTransaction::Outcome::aborted;
+    recorded.outcome =
+        status.ok() ? HistoryTransaction::Outcome::committed : HistoryTransaction::Outcome::aborted;
     recorded.ended_ns = world_.now_ns();
   }
   co_return status.ok();
 }
 
-reactor::Task<Status> RegisterWorkload::attempt(txn::Engine& engine, txn::Session& session, std::size_t record) {
+reactor::Task<Status> RegisterWorkload::attempt(txn::Engine& engine, txn::Session& session,
+                                                std::size_t record) {
   Random& random = world_.random();
   auto table = co_await engine.table(kTable);
   if (!table.ok()) co_return table.status();
@@ -60,11 +63,13 @@ reactor::Task<Status> RegisterWorkload::attempt(txn::Engine& engine, txn::Sessio
   std::vector<std::uint64_t> keys;
   for (std::uint64_t key = 0; key < options_.keys; ++key) keys.push_back(key);
   for (std::size_t i = keys.size(); i > 1; --i) std::swap(keys[i - 1], keys[random.below(i)]);
-  if (!long_reader) keys.resize(std::min<std::size_t>(keys.size(), random.between(1, options_.keys_per_transaction)));
+  if (!long_reader)
+    keys.resize(std::min<std::size_t>(keys.size(), random.between(1, options_.keys_per_transaction)));
 
   std::vector<txn::RowId> rows;
   for (const std::uint64_t key : keys) {
-    const layout::Key bytes = std::move(layout::Key((*table)->schema).integer(static_cast<std::int64_t>(key)));
+    const layout::Key bytes =
+        std::move(layout::Key((*table)->schema).integer(static_cast<std::int64_t>(key)));
     rows.push_back(transaction->get(*table, bytes.bytes()));
     const bool fetch_now = long_reader || random.chance(0.3);
     if (!fetch_now) continue;
@@ -100,7 +105,8 @@ reactor::Task<Status> RegisterWorkload::touch_all(txn::Engine& engine) {
     const auto transaction = engine.begin(*session);
     std::vector<txn::RowId> rows;
     for (std::uint64_t key = 0; key < options_.keys; ++key) {
-      const layout::Key bytes = std::move(layout::Key((*table)->schema).integer(static_cast<std::int64_t>(key)));
+      const layout::Key bytes =
+          std::move(layout::Key((*table)->schema).integer(static_cast<std::int64_t>(key)));
       rows.push_back(transaction->get(*table, bytes.bytes()));
     }
     status = co_await transaction->fetch();

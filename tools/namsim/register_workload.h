@@ -15,9 +15,9 @@ namespace namdb::sim {
 struct RegisterOptions {
   std::uint64_t keys = 6;
   std::uint64_t keys_per_transaction = 3;
-  double write_probability = 0.5;       // for each key that was read
-  double long_reader_probability = 0.1; // reads all keys, one fetch each, with pauses
-  std::uint64_t pause_ns = 20'000;      // of long readers, at most
+  double write_probability = 0.5;        // for each key that was read
+  double long_reader_probability = 0.1;  // reads all keys, one fetch each, with pauses
+  std::uint64_t pause_ns = 20'000;       // of long readers, at most
 };
 
 class RegisterWorkload {

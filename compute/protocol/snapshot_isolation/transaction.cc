@@ -217,21 +217,20 @@ reactor::Task<void> SnapshotTransaction::pause(std::uint32_t waits) {
 reactor::Task<Status> SnapshotTransaction::run_lookups(std::vector<Lookup*> lookups,
                                                        std::vector<const storage::Table*> tables) {
   if (ended_) co_return Status(ErrorCode::in_failed_transaction, "the transaction has ended");
-  if (!snapshot_.taken) {
-    Status status = co_await worker_.snapshots.take(snapshot_, counters_);
-    if (!status.ok()) co_return status;
-    if (snapshot_.confirmed) {
-      status = co_await use_snapshot();
-      if (!status.ok()) co_return status;
-    }
-  }
   std::uint32_t waits = 0;
   std::uint32_t snapshot_attempts = 0;
   std::size_t checked = 0;
   while (!lookups.empty() || !snapshot_.confirmed) {
+    Status status;
+    if (!snapshot_.taken) {
+      status = co_await worker_.snapshots.take(snapshot_, counters_);
+      if (status.ok() && snapshot_.confirmed) status = co_await use_snapshot();
+      if (!status.ok()) co_return status;
+      if (lookups.empty() && snapshot_.confirmed) break;
+    }
     for (Lookup* lookup : lookups) lookup->add_read(batches_);
     if (!snapshot_.confirmed) worker_.snapshots.add_confirmation(snapshot_, batches_);
-    Status status = co_await batches_.run(counters_);
+    status = co_await batches_.run(counters_);
     if (status.ok()) status = check_age();
     if (!status.ok()) co_return status;
     if (!snapshot_.confirmed) {
