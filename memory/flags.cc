@@ -7,6 +7,7 @@
 #include <iostream>
 #include <string_view>
 
+#include "common/config/toml_config.h"
 #include "common/layout/record.h"
 
 namespace namdb::memory {
@@ -64,7 +65,7 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
                  "TOML file with these options' long names as keys; DIR/config.toml is read if it is there.\n"
                  "Flags override it")
       ->type_name("FILE");
-  app.allow_config_extras(CLI::config_extras_mode::error);
+  config::read_config_as_toml(app);
   app.add_option("--data", flags.data, "Folder for what this daemon keeps: DIR/{config.toml,run,log,data}")
       ->capture_default_str()
       ->type_name("DIR");
