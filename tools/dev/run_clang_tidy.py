@@ -37,7 +37,7 @@ def main():
             done += 1
             if result.returncode != 0:
                 unclean += 1
-                print(result.stdout, result.stderr, sep="", flush=True)
+                print(result.stdout, flush=True)
             if done % 20 == 0 or done == len(files):
                 print(f"[{done}/{len(files)}] {file.relative_to(ROOT)}", flush=True)
     print(len(files) - unclean, unclean)

@@ -100,7 +100,7 @@ class ShmServerFabric::Peer final : public reactor::SocketHandler, public reacto
         client_wake_(std::move(client_wake)) {
     pipes_.header().region_bytes.store(server.region_.length_bytes, std::memory_order_release);
   }
-  ~Peer() {
+  ~Peer() override {
     if (announced_) server_.reactor_.cancel_flush(*this);
   }
 

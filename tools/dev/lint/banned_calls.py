@@ -15,6 +15,7 @@ EXEMPT = (
     "tools/",
     "memory/main.cc",
     "compute/main.cc",
+    "compute/worker_thread.",
     "common/fabric/conformance/threaded_fixture.",  # a test on real threads
     "common/fabric/conformance/suite.",
     "common/fabric/shm/",

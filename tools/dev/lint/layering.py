@@ -8,7 +8,8 @@ import sources
 from sources import Finding
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
-EVERYTHING_GOES = re.compile(r"^tools/|^common/fabric/conformance/|_(test|bench)\.(cc|h)$|(^|/)test_\w+\.(cc|h)$|(^|/)(test|testing)/|^(memory|compute)/main\.cc$")
+EVERYTHING_GOES = re.compile(r"^tools/|^common/fabric/conformance/|_(test|bench)\.(cc|h)$|(^|/)test_\w+\.(cc|h)$|(^|/)(test|testing)/|^(memory|compute)/main\.cc$"
+                             r"|^compute/worker_thread\.")
 
 
 def read_layers(path):
