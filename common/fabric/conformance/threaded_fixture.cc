@@ -34,8 +34,8 @@ class Countdown {
 // A reactor and its thread.
 class ReactorThread {
  public:
-  ReactorThread() : started_(1), stopped_(1) {
-    thread_ = std::thread([this] { main(); });
+  explicit ReactorThread(const reactor::ReactorOptions& options) : started_(1), stopped_(1) {
+    thread_ = std::thread([this, options] { main(options); });
     started_.wait();
   }
   ~ReactorThread() {
@@ -72,8 +72,8 @@ class ReactorThread {
     }
     countdown->done();
   }
-  void main() {
-    auto created = reactor::Reactor::create();
+  void main(const reactor::ReactorOptions& options) {
+    auto created = reactor::Reactor::create(options);
     NAMDB_CHECK(created.ok());
     reactor_ = std::move(*created);
     started_.done();
@@ -126,7 +126,8 @@ class ThreadedFixture final : public Fixture {
  public:
   ThreadedFixture(const ThreadedTransport& transport, Service& service, int clients)
       : address_(transport.listen_address(directory_.path())),
-        nowhere_(transport.nowhere(directory_.path())) {
+        nowhere_(transport.nowhere(directory_.path())),
+        server_thread_(transport.reactor_options) {
     Status status;
     server_thread_.call([&] {
       server_ = transport.transport(server_thread_.reactor()).make_server(region_.region(), service);
@@ -135,7 +136,7 @@ class ThreadedFixture final : public Fixture {
     NAMDB_CHECK(status.ok());
     if (transport.address) address_ = transport.address(*server_);
     for (int i = 0; i < clients; ++i) {
-      client_threads_.push_back(std::make_unique<ReactorThread>());
+      client_threads_.push_back(std::make_unique<ReactorThread>(transport.reactor_options));
       ReactorThread& thread = *client_threads_.back();
       thread.call([&] { clients_.push_back(transport.transport(thread.reactor()).make_client()); });
     }

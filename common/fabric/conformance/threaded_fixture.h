@@ -20,6 +20,8 @@ struct ThreadedTransport {
   std::function<std::string(const std::string& directory)> nowhere;
   // Where it listens then, if that is not what was asked for.
   std::function<std::string(const ServerFabric& server)> address;
+  // Of the server's and every client's reactor.
+  reactor::ReactorOptions reactor_options = {};
 };
 
 std::unique_ptr<Fixture> make_threaded_fixture(const ThreadedTransport& transport, Service& service,

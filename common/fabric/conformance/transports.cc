@@ -1,14 +1,16 @@
 // The list of transports that the suite runs on. Every second run is on checked channels.
 #include <spdlog/spdlog.h>
 
+#include <array>
+
 #include "common/fabric/checking.h"
 #include "common/fabric/conformance/fixture.h"
 #include "common/fabric/conformance/sim_fixture.h"
 #include "common/fabric/conformance/threaded_fixture.h"
 #include "common/fabric/decorated_fabric.h"
 #include "common/fabric/shm/transport.h"
-#include "common/fabric/tcp/client.h"
 #include "common/fabric/tcp/server.h"
+#include "common/fabric/tcp/transport.h"
 
 namespace namdb::fabric::conformance {
 namespace {
@@ -38,25 +40,44 @@ std::unique_ptr<Fixture> make_shm_fixture(Service& service, int clients, int run
       service, clients);
 }
 
-Transport tcp_transport(reactor::Reactor& reactor) {
-  return {"tcp", "HOST:PORT", [](std::string_view address) { return address.find(':') != address.npos; },
-          [&reactor] { return tcp::make_tcp_client_fabric(reactor, {}); },
-          [&reactor](const ServerRegion& region, Service& service) {
-            const std::span<std::byte> bytes(region.base, region.length_bytes);
-            return std::make_unique<tcp::TcpServerFabric>(reactor, bytes, service, tcp::TcpOptions());
-          }};
+Transport plain_tcp(reactor::Reactor& reactor) {
+  return tcp::transport(reactor, {});
+}
+
+Transport tcp_with_key(reactor::Reactor& reactor) {
+  tcp::TcpOptions options;
+  options.key.emplace().bytes.fill(7);
+  return tcp::transport(reactor, options);
 }
 
 Transport checked_tcp(reactor::Reactor& reactor) {
-  return checked(tcp_transport(reactor));
+  return checked(plain_tcp(reactor));
+}
+
+// As on a kernel that lacks what the reactor can do without, or where everything comes in small pieces.
+reactor::ReactorOptions reactor_options(int run) {
+  reactor::ReactorOptions options;
+  if (run == 2) {
+    options.use_multishot = false;
+    options.use_deferred_taskrun = false;
+    options.spin_ns = 0;
+  }
+  if (run == 3) {
+    options.receive_buffers = 2;
+    options.receive_buffer_bytes = 100;
+    options.queue_entries = 2;
+  }
+  return options;
 }
 
 std::unique_ptr<Fixture> make_tcp_fixture(Service& service, int clients, int run) {
+  constexpr std::array kTransports = {plain_tcp, checked_tcp, tcp_with_key, plain_tcp};
   spdlog::set_level(spdlog::level::err);  // every peer that a test wrongs is worth a line
   return make_threaded_fixture(
-      {run % 2 == 0 ? tcp_transport : checked_tcp, [](const std::string&) { return "127.0.0.1:0"; },
+      {kTransports.at(static_cast<std::size_t>(run)), [](const std::string&) { return "127.0.0.1:0"; },
        [](const std::string&) { return "127.0.0.1:1"; },
-       [](const ServerFabric& server) { return static_cast<const tcp::TcpServerFabric&>(server).address(); }},
+       [](const ServerFabric& server) { return static_cast<const tcp::TcpServerFabric&>(server).address(); },
+       reactor_options(run)},
       service, clients);
 }
 
@@ -66,7 +87,7 @@ const std::vector<FixtureFactory>& fixture_factories() {
   static const std::vector<FixtureFactory> factories = {
       {"sim", 25, make_sim_fixture},
       {"shm", 2, make_shm_fixture},
-      {"tcp", 2, make_tcp_fixture},
+      {"tcp", 4, make_tcp_fixture},
   };
   return factories;
 }
