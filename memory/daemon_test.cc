@@ -22,7 +22,6 @@
 #include "common/fabric/shm/transport.h"
 #include "common/fabric/tcp/transport.h"
 #include "common/reactor/reactor.h"
-#include "memory/data_folder.h"
 #include "memory/region_memory.h"
 #include "proto/control.pb.h"
 

@@ -7,6 +7,7 @@
 #include <iostream>
 #include <string_view>
 
+#include "common/config/daemon_flags.h"
 #include "common/config/toml_config.h"
 #include "common/layout/record.h"
 
@@ -16,29 +17,9 @@ namespace {
 constexpr std::uint64_t kSmallestRegion_bytes = 16U << 20;
 constexpr std::uint32_t kFirstPort = 7400;
 
-std::string default_data() {
-  if (const char* state = std::getenv("XDG_STATE_HOME"); state != nullptr && *state != '\0') {
-    return std::string(state) + "/namdb/memory";
-  }
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') {
-    return std::string(home) + "/.local/state/namdb/memory";
-  }
-  return "/var/lib/namdb/memory";
-}
-
-// DIR/config.toml is read where --config does not name another file, so --data must be known first.
-std::string data_argument(int argc, char** argv, std::string otherwise) {
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view argument = argv[i];
-    if (argument.starts_with("--data=")) return std::string(argument.substr(7));
-    if (argument == "--data" && i + 1 < argc) return argv[i + 1];
-  }
-  return otherwise;
-}
-
 std::optional<Flags> wrong(int& exit_code, const std::string& message) {
   std::cerr << "nam-memoryd: " << message << "\n";
-  exit_code = kExitUsage;
+  exit_code = config::kExitUsage;
   return std::nullopt;
 }
 
@@ -46,7 +27,7 @@ std::optional<Flags> wrong(int& exit_code, const std::string& message) {
 
 std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
   Flags flags;
-  flags.data = default_data();
+  flags.data = config::default_data_folder("memory");
   flags.region_bytes = RegionMemory::default_bytes();
   double max_transaction_s = 60;
   double heartbeat_timeout_s = -1;
@@ -59,7 +40,7 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
       "nam-memoryd");
   app.set_version_flag("--version", "nam-memoryd " NAMDB_VERSION, "Print the version and exit");
   const std::filesystem::path config =
-      std::filesystem::path(data_argument(argc, argv, flags.data)) / "config.toml";
+      std::filesystem::path(config::data_argument(argc, argv, flags.data)) / "config.toml";
   std::error_code ignored;
   app.set_config("--config", std::filesystem::exists(config, ignored) ? config.string() : "",
                  "TOML file with these options' long names as keys; DIR/config.toml is read if it is there.\n"

@@ -10,10 +10,6 @@
 
 namespace namdb::memory {
 
-inline constexpr int kExitFailure = 1;
-inline constexpr int kExitUsage = 2;
-inline constexpr int kExitEnvironment = 3;
-
 struct Flags {
   std::string data;
   std::string fabric = "shm";

@@ -8,6 +8,8 @@
 #include <csignal>
 #include <string>
 
+#include "common/config/daemon_flags.h"
+#include "common/config/data_folder.h"
 #include "common/fabric/registry.h"
 #include "common/fabric/shm/transport.h"
 #include "common/fabric/tcp/client.h"
@@ -16,7 +18,6 @@
 #include "common/fabric/tcp/transport.h"
 #include "common/reactor/reactor.h"
 #include "common/reactor/signals.h"
-#include "memory/data_folder.h"
 #include "memory/flags.h"
 #include "memory/region_memory.h"
 #include "memory/server.h"
@@ -30,8 +31,8 @@ constexpr std::uint64_t kFarewell_ns = 20 * kMillisecond_ns;
 int refuse(const Status& status) {
   spdlog::error("{}{}", status.message(), status.hint().empty() ? "" : " (" + status.hint() + ")");
   return status.code() == ErrorCode::configuration || status.code() == ErrorCode::connection_failure
-             ? kExitEnvironment
-             : kExitFailure;
+             ? config::kExitEnvironment
+             : config::kExitFailure;
 }
 
 reactor::Task<void> await_signal(reactor::Signals* signals, MemoryServer* server) {
@@ -69,7 +70,8 @@ reactor::Task<Status> serve(reactor::Reactor* reactor, MemoryServer* server, fab
 }
 
 int run(Flags flags) {
-  const Result<std::unique_ptr<DataFolder>> folder = DataFolder::open(flags.data);
+  const Result<std::unique_ptr<config::DataFolder>> folder =
+      config::DataFolder::open(flags.data, "nam-memoryd");
   if (!folder.ok()) return refuse(folder.status());
   fabric::tcp::TcpOptions tcp_options;
   if (!flags.cluster_key.empty() && flags.fabric == "tcp") {

@@ -3,16 +3,18 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
 
 #include "common/base/error.h"
 
-namespace namdb::memory {
+namespace namdb::config {
 
 class DataFolder {
  public:
-  // Makes what is missing and takes DIR/run/nam-memoryd.lock, which also holds the process id. Error
-  // configuration when the folder cannot be used, or another daemon has it.
-  static Result<std::unique_ptr<DataFolder>> open(const std::filesystem::path& path);
+  // Makes what is missing and takes DIR/run/DAEMON.lock, which also holds the process id. Error
+  // configuration when the folder cannot be used, or another such daemon has it.
+  static Result<std::unique_ptr<DataFolder>> open(const std::filesystem::path& path,
+                                                  const std::string& daemon);
   DataFolder(const DataFolder&) = delete;
   DataFolder& operator=(const DataFolder&) = delete;
   ~DataFolder();
@@ -25,4 +27,4 @@ class DataFolder {
   int lock_;
 };
 
-}  // namespace namdb::memory
+}  // namespace namdb::config

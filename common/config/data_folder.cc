@@ -1,4 +1,4 @@
-#include "memory/data_folder.h"
+#include "common/config/data_folder.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <string>
 
-namespace namdb::memory {
+namespace namdb::config {
 namespace {
 
 Status cannot(const std::string& what, const std::filesystem::path& path, int error_number) {
@@ -19,7 +19,8 @@ Status cannot(const std::string& what, const std::filesystem::path& path, int er
 
 }  // namespace
 
-Result<std::unique_ptr<DataFolder>> DataFolder::open(const std::filesystem::path& path) {
+Result<std::unique_ptr<DataFolder>> DataFolder::open(const std::filesystem::path& path,
+                                                     const std::string& daemon) {
   std::error_code error;
   const bool made = std::filesystem::create_directories(path, error);
   if (error) return cannot("create", path, error.value());
@@ -31,7 +32,7 @@ Result<std::unique_ptr<DataFolder>> DataFolder::open(const std::filesystem::path
   // The sockets in it let whoever reaches them map the region.
   if (::chmod((path / "run").c_str(), 0700) != 0) return cannot("own", path / "run", errno);
 
-  const std::filesystem::path lock_path = path / "run" / "nam-memoryd.lock";
+  const std::filesystem::path lock_path = path / "run" / (daemon + ".lock");
   const int lock = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (lock < 0) return cannot("write", lock_path, errno);
   if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
@@ -41,7 +42,7 @@ Result<std::unique_ptr<DataFolder>> DataFolder::open(const std::filesystem::path
     while (!owner.empty() && owner.back() == '\n') owner.pop_back();
     ::close(lock);
     return Status(ErrorCode::configuration,
-                  "another nam-memoryd" + (owner.empty() ? std::string() : " (process " + owner + ")") +
+                  "another " + daemon + (owner.empty() ? std::string() : " (process " + owner + ")") +
                       " uses " + path.string(),
                   "stop it, or choose another --data");
   }
@@ -60,4 +61,4 @@ DataFolder::~DataFolder() {
   ::close(lock_);
 }
 
-}  // namespace namdb::memory
+}  // namespace namdb::config

@@ -1,0 +1,26 @@
+#include "common/config/daemon_flags.h"
+
+#include <cstdlib>
+
+namespace namdb::config {
+
+std::string default_data_folder(std::string_view kind) {
+  if (const char* state = std::getenv("XDG_STATE_HOME"); state != nullptr && *state != '\0') {
+    return std::string(state) + "/namdb/" + std::string(kind);
+  }
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') {
+    return std::string(home) + "/.local/state/namdb/" + std::string(kind);
+  }
+  return "/var/lib/namdb/" + std::string(kind);
+}
+
+std::string data_argument(int argc, char** argv, std::string otherwise) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument.starts_with("--data=")) return std::string(argument.substr(7));
+    if (argument == "--data" && i + 1 < argc) return argv[i + 1];
+  }
+  return otherwise;
+}
+
+}  // namespace namdb::config

@@ -1,0 +1,20 @@
+// What the command lines of the daemons have in common.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace namdb::config {
+
+inline constexpr int kExitFailure = 1;
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitEnvironment = 3;
+
+// Where a daemon of that kind ("memory", "compute") keeps its data unless told otherwise.
+std::string default_data_folder(std::string_view kind);
+
+// The value of --data, before the command line is parsed: DIR/config.toml is read where --config names no
+// other file, so the folder must be known first.
+std::string data_argument(int argc, char** argv, std::string otherwise);
+
+}  // namespace namdb::config

@@ -1,0 +1,118 @@
+#include "compute/flags.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+
+#include "common/config/daemon_flags.h"
+#include "common/config/toml_config.h"
+
+namespace namdb::compute {
+namespace {
+
+std::optional<Flags> wrong(int& exit_code, const std::string& message) {
+  std::cerr << "nam-computed: " << message << "\n";
+  exit_code = config::kExitUsage;
+  return std::nullopt;
+}
+
+bool is_unix(const std::string& address) {
+  return address.starts_with("unix:");
+}
+
+}  // namespace
+
+std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
+  Flags flags;
+  flags.data = config::default_data_folder("compute");
+  CLI::App app(
+      "nam-computed, namdb's compute server: speaks the PostgreSQL wire protocol to clients and runs their\n"
+      "transactions on the memory servers' data. It keeps no state: stop, kill or add one at any time.\n\n"
+      "Exit codes: 2 wrong usage, 3 the environment refuses, 1 anything else.",
+      "nam-computed");
+  app.set_version_flag("--version", "nam-computed " NAMDB_VERSION, "Print the version and exit");
+  const std::filesystem::path config =
+      std::filesystem::path(config::data_argument(argc, argv, flags.data)) / "config.toml";
+  std::error_code ignored;
+  app.set_config("--config", std::filesystem::exists(config, ignored) ? config.string() : "",
+                 "TOML file with these options' long names as keys; DIR/config.toml is read if it is there.\n"
+                 "Flags override it")
+      ->type_name("FILE");
+  config::read_config_as_toml(app);
+  app.allow_config_extras(CLI::config_extras_mode::error);
+  app.add_option("--data", flags.data, "Folder for what this daemon keeps: DIR/{config.toml,run,log}")
+      ->capture_default_str()
+      ->type_name("DIR");
+  app.add_option("--memory-server", flags.memory_servers,
+                 "Address of a memory server: unix:PATH (shared memory) or HOST:PORT (tcp). Once for each,\n"
+                 "server 0 first. Default: the one that nam-memoryd's own defaults start")
+      ->type_name("ADDRESS");
+  app.add_option("--fabric", flags.fabric,
+                 "How memory servers are reached; must fit the addresses. Default: as they say")
+      ->check(CLI::IsMember({"shm", "tcp"}));
+  app.add_option("--listen", flags.listen, "HOST:PORT for SQL clients; port 0 takes any free one")
+      ->capture_default_str()
+      ->type_name("ADDRESS");
+  app.add_option("--unix-socket-dir", flags.unix_socket_folder,
+                 "Folder for a unix socket named as PostgreSQL's (.s.PGSQL.PORT); none without it")
+      ->type_name("DIR");
+  app.add_option("--workers", flags.workers, "Worker threads; each serves a share of the connections")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  app.add_option("--procedure-library", flags.procedure_libraries,
+                 "Shared library of stored procedures to load. May be given several times")
+      ->type_name("PATH");
+  app.add_option(
+         "--cluster-key", flags.cluster_key,
+         "File with the cluster's 32-byte secret, mode 0600 (tcp); needed where memory servers have one")
+      ->type_name("FILE");
+  app.add_flag("--trust-remote", flags.trust_remote,
+               "Let SQL clients from other machines in without authentication (there is none yet)");
+  app.add_option("--max-connections", flags.max_connections, "SQL connections at a time")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  app.add_option("--max-attempts", flags.max_attempts,
+                 "How often a CALL or single statement is run before its conflict is reported (40001)")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  app.add_option("--location-cache-bytes", flags.location_cache_bytes,
+                 "Memory for the cache of records' addresses, 16 bytes a record; units as in 64MiB")
+      ->transform(CLI::AsSizeValue(false))
+      ->capture_default_str();
+  app.add_option("--connect-timeout-seconds", flags.connect_timeout_s,
+                 "How long to wait at start for memory servers that are not there yet")
+      ->check(CLI::Range(0.0, 86'400.0))
+      ->capture_default_str();
+  app.add_option("--log-level", flags.log_level, "What is logged to standard error")
+      ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error"}))
+      ->capture_default_str();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& done) {
+    exit_code = app.exit(done);
+    return std::nullopt;
+  } catch (const CLI::ParseError& error) {
+    return wrong(exit_code, std::string(error.what()) + "\nRun with --help for the options");
+  }
+  if (flags.memory_servers.empty()) {
+    flags.memory_servers.push_back(flags.fabric == "tcp" ? "127.0.0.1:7400"
+                                                         : "unix:" + config::default_data_folder("memory") +
+                                                               "/run/memory.sock");
+  }
+  const bool shared = is_unix(flags.memory_servers.front());
+  if (!std::ranges::all_of(flags.memory_servers,
+                           [shared](const std::string& address) { return is_unix(address) == shared; })) {
+    return wrong(exit_code, "--memory-server: all addresses must be of one fabric, unix:PATH or HOST:PORT");
+  }
+  if (flags.fabric.empty()) flags.fabric = shared ? "shm" : "tcp";
+  if ((flags.fabric == "shm") != shared) {
+    return wrong(exit_code, "--memory-server " + flags.memory_servers.front() +
+                                " is no address of --fabric " + flags.fabric);
+  }
+  if (is_unix(flags.listen))
+    return wrong(exit_code, "--listen takes HOST:PORT; for a unix socket use --unix-socket-dir");
+  return flags;
+}
+
+}  // namespace namdb::compute

@@ -1,0 +1,32 @@
+// The command line and configuration file of nam-computed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace namdb::compute {
+
+struct Flags {
+  std::string data;
+  std::vector<std::string> memory_servers;  // never empty after parsing
+  std::string fabric;                       // shm or tcp; decided by the addresses unless given
+  std::string listen = "127.0.0.1:5433";
+  std::string unix_socket_folder;  // empty: none
+  std::uint32_t workers = 1;
+  std::vector<std::string> procedure_libraries;
+  std::string cluster_key;
+  bool trust_remote = false;
+  std::uint32_t max_connections = 1000;
+  std::uint32_t max_attempts = 64;
+  std::uint64_t location_cache_bytes = 64U << 20;
+  double connect_timeout_s = 10;
+  std::string log_level = "info";
+};
+
+// Parses argv and the configuration file, whose values flags override. nullopt: `exit_code` is to be returned
+// now; help, version, or what is wrong has been printed.
+std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code);
+
+}  // namespace namdb::compute
