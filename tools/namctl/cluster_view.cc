@@ -2,6 +2,7 @@
 
 #include <libpq-fe.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -22,6 +23,12 @@ ComputeView view_compute(const std::string& address) {
   if (PQstatus(connection) == CONNECTION_OK) {
     const char* version = PQparameterStatus(connection, "server_version");
     view.version = version != nullptr ? version : "";
+    PGresult* rows = PQexec(connection, "SELECT name, metric, value FROM namdb_statistics");
+    for (int row = 0; PQresultStatus(rows) == PGRES_TUPLES_OK && row < PQntuples(rows); ++row) {
+      view.statistics[PQgetvalue(rows, row, 0)][PQgetvalue(rows, row, 1)] =
+          std::strtoull(PQgetvalue(rows, row, 2), nullptr, 10);
+    }
+    PQclear(rows);
   } else {
     view.error = PQerrorMessage(connection);
     while (!view.error.empty() && view.error.back() == '\n') view.error.pop_back();
@@ -39,6 +46,15 @@ nlohmann::json table_json(const control::TableUse& table) {
 }
 
 }  // namespace
+
+std::uint64_t ComputeView::total(const std::string& metric) const {
+  std::uint64_t sum = 0;
+  for (const auto& [type, metrics] : statistics) {
+    const auto found = metrics.find(metric);
+    if (found != metrics.end()) sum += found->second;
+  }
+  return sum;
+}
 
 bool ClusterView::all_answer() const {
   bool all = true;
@@ -92,6 +108,7 @@ nlohmann::json to_json(const ClusterView& view) {
     nlohmann::json entry = {{"address", server.address}, {"up", server.error.empty()}};
     if (server.error.empty()) {
       entry["version"] = server.version;
+      entry["statistics"] = server.statistics;
     } else {
       entry["error"] = server.error;
     }

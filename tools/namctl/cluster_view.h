@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,9 @@ struct ComputeView {
   std::string address;
   std::string error;  // empty: it answered
   std::string version;
+  // By transaction type, then by metric: the rows of namdb_statistics.
+  std::map<std::string, std::map<std::string, std::uint64_t>> statistics;
+  std::uint64_t total(const std::string& metric) const;
 };
 
 struct ClusterView {

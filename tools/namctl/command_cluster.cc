@@ -66,6 +66,79 @@ void print_memory(const Output& output, const MemoryView& server) {
   }
 }
 
+void print_compute(const Output& output, const ComputeView& server) {
+  if (!server.error.empty()) {
+    output.line("compute server " + server.address + ": DOWN, " + server.error);
+    return;
+  }
+  output.line("compute server " + server.address + ": up, version " + server.version);
+  for (const auto& [type, metrics] : server.statistics) {
+    const auto metric = [&metrics = metrics](const char* name) {
+      const auto found = metrics.find(name);
+      return found != metrics.end() ? found->second : 0;
+    };
+    const std::uint64_t commits = std::max<std::uint64_t>(metric("commits"), 1);
+    output.line(text("  %-28s %12" PRIu64 " commits, %10" PRIu64 " retries, %6.2f round trips each",
+                     type.c_str(), metric("commits"), metric("retries"),
+                     static_cast<double>(metric("round_trips")) / static_cast<double>(commits)));
+  }
+}
+
+// What `top` compares with the sample before: counters of one server, and when they were read.
+struct Sample {
+  std::uint64_t incarnation = 0;  // another one began its counters at 0
+  std::chrono::steady_clock::time_point when;
+  std::vector<std::uint64_t> counters;
+};
+
+// Per second since the sample before, which `now` replaces.
+std::vector<double> rates(Sample& before, Sample now) {
+  std::vector<double> rates(now.counters.size());
+  const double seconds = std::chrono::duration<double>(now.when - before.when).count();
+  if (before.incarnation == now.incarnation && before.counters.size() == now.counters.size()) {
+    for (std::size_t i = 0; i < rates.size(); ++i) {
+      // A counter that went back belongs to a server that was started again.
+      if (now.counters[i] < before.counters[i]) continue;
+      rates[i] = static_cast<double>(now.counters[i] - before.counters[i]) / std::max(seconds, 1e-9);
+    }
+  }
+  before = std::move(now);
+  return rates;
+}
+
+void print_top(const Output& output, const ClusterView& view, std::vector<Sample>& memory,
+               std::vector<Sample>& compute) {
+  const auto when = std::chrono::steady_clock::now();
+  for (std::size_t i = 0; i < view.memory.size(); ++i) {
+    const MemoryView& server = view.memory[i];
+    const control::StatusReply& reply = server.reply;
+    if (!server.status.ok()) {
+      output.line(text("memory  %-30s DOWN: %s", server.address.c_str(), server.status.message().c_str()));
+      continue;
+    }
+    const std::vector<double> rate =
+        rates(memory[i], {reply.epoch(),
+                          when,
+                          {reply.versions_moved(), reply.versions_collected(), reply.records_reclaimed()}});
+    output.line(text(
+        "memory  %-30s free %9.1f of %9.1f MiB, versions moved %9.0f/s, collected %9.0f/s, records %7.0f/s",
+        server.address.c_str(), mebibytes(reply.free_bytes()), mebibytes(reply.region_bytes()), rate[0],
+        rate[1], rate[2]));
+  }
+  for (std::size_t i = 0; i < view.compute.size(); ++i) {
+    const ComputeView& server = view.compute[i];
+    if (!server.error.empty()) {
+      output.line(text("compute %-30s DOWN: %s", server.address.c_str(), server.error.c_str()));
+      continue;
+    }
+    const std::vector<double> rate =
+        rates(compute[i],
+              {0, when, {server.total("commits"), server.total("retries"), server.total("round_trips")}});
+    output.line(text("compute %-30s commits %10.0f/s, retries %9.0f/s, round trips %10.0f/s",
+                     server.address.c_str(), rate[0], rate[1], rate[2]));
+  }
+}
+
 }  // namespace
 
 int run_status(const ClusterFlags& flags, bool json) {
@@ -76,52 +149,24 @@ int run_status(const ClusterFlags& flags, bool json) {
   if (!control.ok()) return report_error(output, control.status());
   const ClusterView view = view_cluster(**control, *address);
   for (const MemoryView& server : view.memory) print_memory(output, server);
-  for (const ComputeView& server : view.compute) {
-    output.line(server.error.empty() ? "compute server " + server.address + ": up, version " + server.version
-                                     : "compute server " + server.address + ": DOWN, " + server.error);
-  }
+  for (const ComputeView& server : view.compute) print_compute(output, server);
   output.document(to_json(view));
   return view.all_answer() ? kExitOk : kExitOther;
 }
 
-// One line a memory server: what it holds, and what happened since the line before.
 int run_top(const ClusterFlags& flags, double interval_s, std::uint32_t count, bool json) {
   const Output output(json);
   Result<ClusterAddress> address = locate(flags);
   if (!address.ok()) return report_error(output, address.status());
   Result<std::unique_ptr<ControlPlane>> control = ControlPlane::create(address->key);
   if (!control.ok()) return report_error(output, control.status());
-  output.line(text("%-28s %10s %10s %8s %12s %12s %12s", "memory server", "region MiB", "free MiB",
-                   "channels", "moved/s", "collected/s", "reclaimed/s"));
-  std::vector<control::StatusReply> before(address->memory.size());
-  const auto interval = std::chrono::duration<double>(interval_s);
+  std::vector<Sample> memory(address->memory.size());
+  std::vector<Sample> compute(address->compute.size());
   for (std::uint32_t sample = 0; count == 0 || sample < count; ++sample) {
+    if (sample != 0) std::this_thread::sleep_for(std::chrono::duration<double>(interval_s));
     const ClusterView view = view_cluster(**control, *address);
-    for (std::size_t i = 0; i < view.memory.size(); ++i) {
-      const MemoryView& server = view.memory[i];
-      if (!server.status.ok()) {
-        output.line(text("%-28s DOWN: %s", server.address.c_str(), server.status.message().c_str()));
-        before[i].Clear();
-        continue;
-      }
-      const control::StatusReply& now = server.reply;
-      // Another epoch is another process, whose counters began at 0.
-      const bool same = before[i].epoch() == now.epoch();
-      const double seconds =
-          same ? static_cast<double>(now.uptime_ns() - before[i].uptime_ns()) / 1e9 : interval_s;
-      const auto rate = [&](std::uint64_t (control::StatusReply::*counter)() const) {
-        const std::uint64_t base = same ? (before[i].*counter)() : (now.*counter)();
-        return static_cast<double>((now.*counter)() - base) / std::max(seconds, 1e-9);
-      };
-      output.line(text("%-28s %10.1f %10.1f %8d %12.0f %12.0f %12.0f", server.address.c_str(),
-                       mebibytes(now.region_bytes()), mebibytes(now.free_bytes()), now.peers_size(),
-                       rate(&control::StatusReply::versions_moved),
-                       rate(&control::StatusReply::versions_collected),
-                       rate(&control::StatusReply::records_reclaimed)));
-      before[i] = now;
-    }
+    print_top(output, view, memory, compute);
     output.document(to_json(view), true);
-    if (count == 0 || sample + 1 < count) std::this_thread::sleep_for(interval);
   }
   return kExitOk;
 }
