@@ -1,0 +1,323 @@
+#include "compute/pgwire/connection.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace namdb::pgwire {
+
+using reactor::Task;
+
+namespace {
+
+constexpr std::size_t kBuffer_bytes = 16 * 1024;
+
+Status stopped() {
+  return Status(ErrorCode::admin_shutdown, "terminating connection due to administrator command");
+}
+
+}  // namespace
+
+Connection::Connection(std::unique_ptr<reactor::ByteStream> stream, sql::Environment& environment,
+                       ProcessState& process)
+    : stream_(std::move(stream)),
+      environment_(environment),
+      process_(process),
+      accepted_ns_(environment.engine.executor().now_ns()),
+      output_(*stream_),
+      buffer_(kBuffer_bytes),
+      goodbye_said_(environment.engine.executor()) {}
+
+Connection::~Connection() {
+  session_.reset();
+  if (key_) process_.drop_key(*key_);
+  if (counted_) process_.leave();
+}
+
+bool Connection::request_stop() {
+  stop_requested_ = true;
+  if (!waiting_) return false;
+  fatal(stopped());
+  output_.flush();
+  goodbye_running_ = true;
+  return true;
+}
+
+Task<void> Connection::say_goodbye() {
+  const Status drained = co_await stream_->drain();
+  (void)drained;
+  stream_->close();
+  goodbye_running_ = false;
+  goodbye_said_.notify_all();
+}
+
+// False at the end of the client's bytes.
+Task<bool> Connection::read_more() {
+  output_.flush();
+  if (begin_ == end_) {
+    begin_ = end_ = 0;
+    if (buffer_.size() > 4 * kBuffer_bytes) {
+      buffer_.resize(kBuffer_bytes);
+      buffer_.shrink_to_fit();
+    }
+  } else if (end_ == buffer_.size()) {
+    if (begin_ > 0) {
+      std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+      end_ -= begin_;
+      begin_ = 0;
+    } else {
+      // Grows with what has arrived, not with what a length field promises.
+      buffer_.resize(buffer_.size() * 2);
+    }
+  }
+  waiting_ = true;
+  Result<std::size_t> got = co_await stream_->read_some(buffer_.data() + end_, buffer_.size() - end_);
+  waiting_ = false;
+  if (!got.ok() || *got == 0 || stop_requested_) co_return false;
+  end_ += *got;
+  co_return true;
+}
+
+Task<void> Connection::run() {
+  Step step = co_await start_up();
+  while (step == Step::go_on) {
+    const Result<std::optional<Frame>> frame = next_frame(unread(), process_.options().max_message_bytes);
+    if (!frame.ok()) {
+      fatal(frame.status());
+      break;
+    }
+    if (!frame->has_value()) {
+      const bool more = co_await read_more();
+      if (!more) break;
+      session_->forget_cancel();
+      continue;
+    }
+    const Frame& message = **frame;
+    if (const std::optional<Step> done = handle_at_once(message)) {
+      step = *done;
+    } else {
+      step = co_await handle(message);
+    }
+    begin_ += message.total_bytes;
+    if (step == Step::go_on && stop_requested_) {
+      fatal(stopped());
+      break;
+    }
+  }
+  // What the client does not take soon, the server's stop cuts off.
+  session_.reset();
+  while (goodbye_running_) co_await goodbye_said_.wait();
+  output_.flush();
+  if (!stream_->closed()) {
+    stream_->shutdown_write();
+    const Status drained = co_await stream_->drain();
+    (void)drained;
+  }
+  stream_->close();
+}
+
+std::optional<Connection::Step> Connection::handle_at_once(const Frame& frame) {
+  if (frame.type == 'X') return Step::end;
+  if (frame.type == 'S') {
+    if (session_->in_implicit_transaction()) return std::nullopt;
+    skip_until_sync_ = false;
+    session_->forget_portals();
+    output_.writer().ready_for_query(session_->status());
+    return Step::go_on;
+  }
+  if (skip_until_sync_) return Step::go_on;
+  Status status;
+  switch (frame.type) {
+    case 'B': {
+      status = parse_bind(frame.payload, bind_);
+      if (!status.ok()) break;
+      const sql::Prepared* prepared = session_->find_prepared(bind_.statement);
+      if (prepared != nullptr && !session_->current(*prepared)) return std::nullopt;
+      status = bind_now();
+      break;
+    }
+    case 'D':
+      status = describe(frame.payload);
+      break;
+    case 'C':
+      status = close_target(frame.payload);
+      break;
+    case 'H':
+      output_.flush();
+      break;
+    default:
+      return std::nullopt;
+  }
+  if (!status.ok()) fail_extended(status);
+  return Step::go_on;
+}
+
+Task<Connection::Step> Connection::handle(Frame frame) {
+  if (skip_until_sync_ && frame.type != 'S') co_return Step::go_on;
+  Status status;
+  switch (frame.type) {
+    case 'Q':
+      co_await handle_query(frame.payload);
+      co_return Step::go_on;
+    case 'S':
+      co_await handle_sync();
+      co_return Step::go_on;
+    case 'P':
+      status = co_await handle_parse(frame.payload);
+      break;
+    case 'B':
+      status = co_await handle_bind(frame.payload);
+      break;
+    case 'E':
+      status = co_await handle_execute(frame.payload, frame.total_bytes);
+      if (!status.ok() && stream_->closed()) co_return Step::end;
+      break;
+    case 'F':
+      output_.writer().error("ERROR",
+                             Status(ErrorCode::feature_not_supported, "function calls are not supported"));
+      output_.writer().ready_for_query(session_->status());
+      co_return Step::go_on;
+    case 'd':
+    case 'c':
+    case 'f':
+      co_return Step::go_on;  // the rest of a COPY that was refused
+    default: {
+      const auto code = static_cast<unsigned char>(frame.type);
+      fatal(Status(ErrorCode::protocol_violation, "invalid frontend message type " + std::to_string(code)));
+      co_return Step::end;
+    }
+  }
+  if (!status.ok()) fail_extended(status, frame.type == 'P' ? session_->error_position() : 0);
+  co_return Step::go_on;
+}
+
+void Connection::fail_extended(const Status& status, std::uint32_t position) {
+  session_->fail(status);
+  output_.writer().error("ERROR", status, position);
+  skip_until_sync_ = true;
+}
+
+void Connection::fatal(const Status& status) {
+  output_.writer().error("FATAL", status);
+}
+
+Task<void> Connection::handle_query(std::string_view payload) {
+  std::string_view text;
+  if (Status status = parse_query(payload, text); !status.ok()) {
+    session_->fail(status);
+    output_.error(status, 0);
+  } else {
+    output_.describe_rows(true);
+    output_.set_formats({});
+    std::string copy(text);
+    co_await session_->simple_query(std::move(copy), output_);
+    output_.describe_rows(false);
+  }
+  output_.writer().ready_for_query(session_->status());
+}
+
+Task<Status> Connection::handle_parse(std::string_view payload) {
+  if (Status status = parse_parse(payload, parse_); !status.ok()) co_return status;
+  std::string name(parse_.name);
+  std::string text(parse_.text);
+  std::vector<sql::Oid> types(parse_.parameter_types.begin(), parse_.parameter_types.end());
+  Status status = co_await session_->prepare(std::move(name), std::move(text), std::move(types));
+  if (status.ok()) output_.writer().parse_complete();
+  co_return status;
+}
+
+Status Connection::bind_now() {
+  const sql::BindRequest request{bind_.portal, bind_.statement, bind_.parameter_formats, bind_.parameters,
+                                 bind_.result_formats};
+  Status status = session_->bind(request);
+  if (status.ok()) output_.writer().bind_complete();
+  return status;
+}
+
+// The catalog has changed since the statement was prepared.
+Task<Status> Connection::handle_bind(std::string_view payload) {
+  if (Status status = parse_bind(payload, bind_); !status.ok()) co_return status;
+  sql::Prepared* prepared = session_->find_prepared(bind_.statement);
+  Status status = co_await session_->renew(*prepared);
+  if (!status.ok()) co_return status;
+  co_return bind_now();
+}
+
+Status Connection::describe(std::string_view payload) {
+  TargetMessage target;
+  if (Status status = parse_target(payload, target); !status.ok()) return status;
+  if (target.kind == 'P') {
+    const sql::Portal* portal = session_->find_portal(target.name);
+    if (portal == nullptr) {
+      return Status(ErrorCode::undefined_portal,
+                    "portal \"" + std::string(target.name) + "\" does not exist");
+    }
+    if (portal->plan->columns.empty()) {
+      output_.writer().no_data();
+    } else {
+      output_.writer().row_description(portal->plan->columns, portal->result_formats);
+    }
+    return {};
+  }
+  const sql::Prepared* prepared = session_->find_prepared(target.name);
+  if (prepared == nullptr) {
+    return Status(ErrorCode::undefined_prepared_statement,
+                  "prepared statement \"" + std::string(target.name) + "\" does not exist");
+  }
+  output_.writer().parameter_description(prepared->plan->parameters, prepared->declared_oids);
+  if (prepared->plan->columns.empty()) {
+    output_.writer().no_data();
+  } else {
+    output_.writer().row_description(prepared->plan->columns, {});
+  }
+  return {};
+}
+
+Status Connection::close_target(std::string_view payload) {
+  TargetMessage target;
+  if (Status status = parse_target(payload, target); !status.ok()) return status;
+  if (target.kind == 'S') {
+    session_->close_prepared(target.name);
+  } else {
+    session_->close_portal(target.name);
+  }
+  output_.writer().close_complete();
+  return {};
+}
+
+Task<Status> Connection::handle_execute(std::string_view payload, std::size_t frame_bytes) {
+  ExecuteMessage execute;
+  if (Status status = parse_execute(payload, execute); !status.ok()) co_return status;
+  sql::Portal* portal = session_->find_portal(execute.portal);
+  if (portal == nullptr) {
+    co_return Status(ErrorCode::undefined_portal,
+                     "portal \"" + std::string(execute.portal) + "\" does not exist");
+  }
+  // Whether the statement is a transaction of its own is known once the next message is: Sync ends it. No
+  // client may expect an answer before it sent Sync or Flush.
+  const std::uint32_t max_rows = execute.max_rows;
+  bool alone = false;
+  if (session_->may_be_alone(*portal)) {
+    while (unread().size() == frame_bytes) {
+      const bool more = co_await read_more();
+      if (!more) {
+        stream_->close();
+        co_return Status(ErrorCode::connection_failure, "the client is gone");
+      }
+    }
+    alone = unread()[frame_bytes] == 'S';
+  }
+  output_.set_formats(portal->result_formats);
+  sql::Completion completion;
+  Status status = co_await session_->execute(*portal, output_, max_rows, alone, completion);
+  if (status.ok()) output_.complete(completion);
+  co_return status;
+}
+
+Task<void> Connection::handle_sync() {
+  skip_until_sync_ = false;
+  Status status = co_await session_->sync();
+  if (!status.ok()) output_.error(status, 0);
+  output_.writer().ready_for_query(session_->status());
+}
+
+}  // namespace namdb::pgwire

@@ -1,0 +1,153 @@
+// From the first byte to the first ReadyForQuery.
+#include <string>
+#include <vector>
+
+#include "compute/pgwire/connection.h"
+
+namespace namdb::pgwire {
+
+using reactor::Task;
+
+namespace {
+
+constexpr std::string_view kDatabase = "namdb";
+
+std::string_view parameter(const StartupRequest& request, std::string_view name) {
+  for (const auto& [key, value] : request.parameters) {
+    if (key == name) return value;
+  }
+  return {};
+}
+
+// "-c name=value --name=value ...", blanks escaped by backslashes: the start-up parameter `options`.
+Status apply_options(sql::Settings& settings, std::string_view options) {
+  std::vector<std::string> words(1);
+  bool escaped = false;
+  for (const char c : options) {
+    if (c == ' ' && !escaped) {
+      if (!words.back().empty()) words.emplace_back();
+      continue;
+    }
+    escaped = c == '\\' && !escaped;
+    if (!escaped) words.back() += c;
+  }
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    std::string_view word = words[i];
+    if (word.empty()) continue;
+    if (word == "-c" && i + 1 < words.size()) {
+      word = words[++i];
+    } else if (word.starts_with("--")) {
+      word.remove_prefix(2);
+    } else if (word.starts_with("-c")) {
+      word.remove_prefix(2);
+    } else {
+      return Status(ErrorCode::syntax_error, "invalid command-line argument for server process: " + words[i]);
+    }
+    const std::size_t equals = word.find('=');
+    if (equals == std::string_view::npos)
+      return Status(ErrorCode::syntax_error, "-c " + std::string(word) + " requires a value");
+    Status status = settings.set(word.substr(0, equals), word.substr(equals + 1), false);
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+}  // namespace
+
+Task<Connection::Step> Connection::start_up() {
+  for (;;) {
+    const Result<std::optional<Frame>> frame = next_startup_frame(unread());
+    if (!frame.ok()) {
+      fatal(frame.status());
+      co_return Step::end;
+    }
+    if (!frame->has_value()) {
+      const bool more = co_await read_more();
+      if (!more) co_return Step::end;
+      continue;
+    }
+    const Frame& message = **frame;
+    const Result<StartupPacket> packet = parse_startup(message.payload);
+    if (!packet.ok()) {
+      fatal(packet.status());
+      co_return Step::end;
+    }
+    if (std::holds_alternative<EncryptionRequest>(*packet)) {
+      begin_ += message.total_bytes;
+      // Bytes that came with the request would have been sent before the client knew of the refusal.
+      if (!unread().empty()) {
+        fatal(Status(ErrorCode::protocol_violation, "received unencrypted data after an encryption request"));
+        co_return Step::end;
+      }
+      output_.raw("N");
+      continue;
+    }
+    if (const auto* cancel = std::get_if<CancelRequest>(&*packet)) {
+      process_.cancel(cancel->process_id, cancel->secret);
+      co_return Step::end;
+    }
+    const Step step = accept_startup(std::get<StartupRequest>(*packet));
+    begin_ += message.total_bytes;
+    co_return step;
+  }
+}
+
+Connection::Step Connection::accept_startup(const StartupRequest& request) {
+  if (Status status = open_session(request); !status.ok()) {
+    session_.reset();
+    fatal(status);
+    return Step::end;
+  }
+  MessageWriter writer = output_.writer();
+  std::vector<std::string_view> unknown_options;
+  for (const auto& [name, value] : request.parameters) {
+    if (name.starts_with("_pq_.")) unknown_options.push_back(name);
+  }
+  if (request.minor_version > 0 || !unknown_options.empty())
+    writer.negotiate_protocol_version(unknown_options);
+  writer.authentication_ok();
+  for (const std::string_view name : sql::Settings::reported_names()) {
+    writer.parameter_status(
+        name, name == "session_authorization" ? parameter(request, "user") : *session_->settings().get(name));
+  }
+  writer.backend_key_data(key_->process_id, key_->secret);
+  writer.ready_for_query(session_->status());
+  return Step::go_on;
+}
+
+Status Connection::open_session(const StartupRequest& request) {
+  const std::string_view user = parameter(request, "user");
+  std::string_view database = parameter(request, "database");
+  if (user.empty())
+    return Status(ErrorCode::invalid_authorization, "no PostgreSQL user name specified in startup packet");
+  if (!stream_->peer_is_local() && !process_.options().trust_remote) {
+    return Status(ErrorCode::invalid_authorization,
+                  "only clients on this machine are accepted, and " + stream_->peer() + " is not");
+  }
+  if (database.empty()) database = user;
+  if (database != kDatabase) {
+    return Status(ErrorCode::undefined_database, "database \"" + std::string(database) + "\" does not exist",
+                  "the database is named namdb");
+  }
+  const std::string_view replication = parameter(request, "replication");
+  if (!replication.empty() && replication != "false" && replication != "off" && replication != "0")
+    return Status(ErrorCode::feature_not_supported, "replication connections are not supported");
+  if (!process_.enter()) {
+    return Status(ErrorCode::too_many_connections, "sorry, too many clients already",
+                  "at most " + std::to_string(process_.options().max_connections) + " are accepted");
+  }
+  counted_ = true;
+  key_ = process_.make_key();
+  session_ = std::make_unique<sql::Session>(environment_, std::string(user), std::string(database),
+                                            key_->process_id, *key_->canceled);
+  for (const auto& [name, value] : request.parameters) {
+    if (name == "user" || name == "database" || name == "replication" || name.starts_with("_pq_.")) continue;
+    Status status = name == "options" ? apply_options(session_->settings(), value)
+                                      : session_->settings().set(name, value, false);
+    if (!status.ok()) return status;
+  }
+  session_->settings().make_current_default();
+  return {};
+}
+
+}  // namespace namdb::pgwire

@@ -1,0 +1,55 @@
+// PostgreSQL's protocol, version 3: the messages that servers send, appended to a buffer.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/error.h"
+#include "compute/sql/plan.h"
+#include "compute/sql/result_sink.h"
+
+namespace namdb::pgwire {
+
+class MessageWriter {
+ public:
+  explicit MessageWriter(std::string& out) : out_(out) {}
+
+  void authentication_ok();
+  void parameter_status(std::string_view name, std::string_view value);
+  void backend_key_data(std::int32_t process_id, std::uint32_t secret);
+  void negotiate_protocol_version(const std::vector<std::string_view>& unknown_options);
+  void ready_for_query(char transaction_status);
+
+  void parse_complete() { empty('1'); }
+  void bind_complete() { empty('2'); }
+  void close_complete() { empty('3'); }
+  void no_data() { empty('n'); }
+  void portal_suspended() { empty('s'); }
+  void empty_query() { empty('I'); }
+  void parameter_description(std::span<const sql::Type> types, std::span<const sql::Oid> declared);
+  // `formats`: one for each column; none: all text.
+  void row_description(std::span<const sql::ResultColumn> columns, std::span<const std::int16_t> formats);
+  void data_row(std::span<const sql::ResultColumn> columns, std::span<const std::int16_t> formats,
+                std::span<const sql::Datum> values);
+  void command_complete(const sql::Completion& completion);
+  // `severity`: ERROR or FATAL. `position`: in characters from 1; 0: none.
+  void error(std::string_view severity, const Status& status, std::uint32_t position = 0);
+  void notice(std::string_view severity, std::string_view sqlstate, std::string_view message);
+
+ private:
+  void empty(char type);
+  std::size_t begin(char type);
+  void end(std::size_t at);
+  void u32(std::uint32_t value);
+  void u16(std::uint16_t value);
+  void string(std::string_view text);
+  void field(char code, std::string_view text);
+  void patch_u32(std::size_t at, std::uint32_t value);
+
+  std::string& out_;
+};
+
+}  // namespace namdb::pgwire

@@ -1,0 +1,57 @@
+// A connection's output: messages gather in a buffer and leave in one write when there is nothing left to do
+// for the client, or when they become too many.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "common/reactor/stream.h"
+#include "compute/pgwire/message_writer.h"
+#include "compute/sql/result_sink.h"
+
+namespace namdb::pgwire {
+
+class Output final : public sql::ResultSink {
+ public:
+  explicit Output(reactor::ByteStream& stream) : stream_(stream) {}
+
+  MessageWriter writer() { return MessageWriter(buffer_); }
+  void flush();
+  // Bytes that are no message.
+  void raw(std::string_view bytes) { buffer_ += bytes; }
+  // Rows of the simple protocol are described before them; those of the extended one on demand.
+  void describe_rows(bool describe) { describe_rows_ = describe; }
+  // Of the portal that will be executed; stays valid during it.
+  void set_formats(std::span<const std::int16_t> formats) { formats_ = formats; }
+
+  void begin_rows(std::span<const sql::ResultColumn> columns) override;
+  void add_row(std::span<const sql::Datum> values) override { writer().data_row(columns_, formats_, values); }
+  void notice(std::string_view severity, std::string_view sqlstate, std::string_view message) override {
+    writer().notice(severity, sqlstate, message);
+  }
+  void setting_changed(std::string_view name, std::string_view value) override {
+    writer().parameter_status(name, value);
+  }
+  bool congested() const override { return buffer_.size() >= kFlush_bytes; }
+  reactor::Task<Status> relieve() override;
+  std::uint64_t position() const override { return flushed_bytes_ + buffer_.size(); }
+  bool rewind(std::uint64_t position) override;
+  void complete(const sql::Completion& completion) override;
+  void error(const Status& status, std::uint32_t position) override {
+    writer().error("ERROR", status, position);
+  }
+
+ private:
+  static constexpr std::size_t kFlush_bytes = 64 * 1024;
+  // What may wait in the stream before the producer of rows waits too.
+  static constexpr std::size_t kUnsent_bytes = 256 * 1024;
+
+  reactor::ByteStream& stream_;
+  std::string buffer_;
+  std::uint64_t flushed_bytes_ = 0;
+  bool describe_rows_ = false;
+  std::span<const sql::ResultColumn> columns_;
+  std::span<const std::int16_t> formats_;
+};
+
+}  // namespace namdb::pgwire

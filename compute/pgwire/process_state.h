@@ -1,0 +1,58 @@
+// What all workers' servers of one compute server share: limits, the count of connections, and the keys by
+// which one connection cancels another's statement. Any thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "common/base/clock.h"
+#include "compute/sql/statistics.h"
+
+namespace namdb::pgwire {
+
+struct Options {
+  std::uint32_t max_connections = 1000;                // hostile: 1
+  std::uint32_t max_message_bytes = 16 << 20;          // hostile: 1 KiB
+  std::uint64_t startup_timeout_ns = 30 * kSecond_ns;  // from accept to the end of the start-up packet
+  std::uint64_t shutdown_grace_ns = 5 * kSecond_ns;    // for statements that run when the server stops
+  bool trust_remote = false;  // accept peers that are not on this machine, without any authentication
+};
+
+class ProcessState {
+ public:
+  // `draw_secret` gives the keys of cancel requests; the composition root uses a cryptographic source.
+  ProcessState(Options options, std::function<std::uint32_t()> draw_secret)
+      : options_(options), draw_secret_(std::move(draw_secret)) {}
+
+  const Options& options() const { return options_; }
+  sql::Statistics& statistics() { return statistics_; }
+  std::uint32_t connections() const { return connections_.load(std::memory_order_relaxed); }
+  // False when there are as many as may be. Each true is paired with a leave().
+  bool enter();
+  void leave() { connections_.fetch_sub(1, std::memory_order_relaxed); }
+
+  struct CancelKey {
+    std::int32_t process_id = 0;
+    std::uint32_t secret = 0;
+    std::shared_ptr<std::atomic<bool>> canceled;
+  };
+  CancelKey make_key();
+  void drop_key(const CancelKey& key);
+  // Nothing happens when no connection has that key, and nobody is told.
+  void cancel(std::int32_t process_id, std::uint32_t secret);
+
+ private:
+  const Options options_;
+  std::function<std::uint32_t()> draw_secret_;
+  sql::Statistics statistics_;
+  std::atomic<std::uint32_t> connections_{0};
+  std::mutex mutex_;
+  std::int32_t next_process_id_ = 1;
+  std::map<std::int32_t, CancelKey> keys_;
+};
+
+}  // namespace namdb::pgwire

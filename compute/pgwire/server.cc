@@ -1,0 +1,92 @@
+#include "compute/pgwire/server.h"
+
+#include <algorithm>
+
+namespace namdb::pgwire {
+
+using reactor::Task;
+
+namespace {
+
+constexpr std::uint64_t kAcceptPause_ns = 50 * kMillisecond_ns;  // when the process is out of descriptors
+
+}  // namespace
+
+Server::Server(txn::Engine& engine, const procedure::ProcedureRegistry& procedures, ProcessState& process,
+               std::int64_t clock_origin_us)
+    : executor_(engine.executor()),
+      statistics_(process.statistics()),
+      environment_{engine, procedures, statistics_, clock_origin_us},
+      process_(process),
+      changed_(executor_) {}
+
+Server::~Server() {
+  NAMDB_CHECK(connections_.empty());
+}
+
+Task<void> Server::serve(reactor::StreamListener& listener) {
+  if (stopping_) co_return;
+  listeners_.push_back(&listener);
+  for (;;) {
+    Result<std::unique_ptr<reactor::ByteStream>> stream = co_await listener.accept();
+    if (stream.ok()) {
+      adopt(std::move(stream).value());
+    } else if (stream.status().code() == ErrorCode::limit_exceeded && !stopping_) {
+      co_await executor_.sleep_for(kAcceptPause_ns);
+    } else {
+      break;
+    }
+  }
+  std::erase(listeners_, &listener);
+}
+
+void Server::adopt(std::unique_ptr<reactor::ByteStream> stream) {
+  if (stopping_) return;
+  connections_.push_front(std::make_unique<Connection>(std::move(stream), environment_, process_));
+  executor_.spawn(gate_, run_connection(connections_.begin()));
+  if (!watching_) {
+    watching_ = true;
+    executor_.spawn(gate_, watch_startups());
+  }
+}
+
+Task<void> Server::run_connection(Connections::iterator connection) {
+  co_await (*connection)->run();
+  connections_.erase(connection);
+  changed_.notify_all();
+}
+
+Task<void> Server::watch_startups() {
+  const std::uint64_t timeout_ns = process_.options().startup_timeout_ns;
+  while (!stopping_) {
+    std::uint64_t next_ns = ~std::uint64_t{0};
+    for (const auto& connection : connections_) {
+      if (connection->started()) continue;
+      const std::uint64_t deadline_ns = connection->accepted_ns() + timeout_ns;
+      if (deadline_ns <= executor_.now_ns()) {
+        connection->close();
+      } else {
+        next_ns = std::min(next_ns, deadline_ns);
+      }
+    }
+    if (next_ns == ~std::uint64_t{0}) break;
+    co_await changed_.wait_until(next_ns);
+  }
+  watching_ = false;
+}
+
+Task<void> Server::stop() {
+  stopping_ = true;
+  for (reactor::StreamListener* listener : listeners_) listener->close();
+  changed_.notify_all();
+  for (const auto& connection : connections_) {
+    if (connection->request_stop()) executor_.spawn(gate_, connection->say_goodbye());
+  }
+  // Idle connections end as soon as their farewell has left; a client that does not read is cut off.
+  const std::uint64_t deadline_ns = executor_.now_ns() + process_.options().shutdown_grace_ns;
+  while (!connections_.empty() && executor_.now_ns() < deadline_ns) co_await changed_.wait_until(deadline_ns);
+  for (const auto& connection : connections_) connection->close();
+  co_await gate_.close();
+}
+
+}  // namespace namdb::pgwire

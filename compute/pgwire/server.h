@@ -1,0 +1,57 @@
+// A worker's side of the SQL port: accepts connections and runs each in a coroutine of its own, on the
+// engine's executor. Several servers (one a worker) share one ProcessState.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <vector>
+
+#include "common/reactor/executor.h"
+#include "common/reactor/stream.h"
+#include "compute/pgwire/connection.h"
+#include "compute/pgwire/process_state.h"
+#include "compute/procedure/registry.h"
+#include "compute/sql/session.h"
+#include "compute/txn/engine.h"
+
+namespace namdb::pgwire {
+
+class Server {
+ public:
+  // `clock_origin_us`: the wall time, in µs since 2000-01-01, at which the executor's clock showed 0.
+  // Everything outlives the server.
+  Server(txn::Engine& engine, const procedure::ProcedureRegistry& procedures, ProcessState& process,
+         std::int64_t clock_origin_us);
+  ~Server();
+
+  // Accepts until the listener is closed, by stop() or by anybody. May run for several listeners at once.
+  reactor::Task<void> serve(reactor::StreamListener& listener);
+  // Takes over a connection that was accepted elsewhere.
+  void adopt(std::unique_ptr<reactor::ByteStream> stream);
+  // Closes the listeners, tells idle clients good-bye (57P01), lets statements that run end within the grace,
+  // and waits until no connection is left. Awaited once, before destruction.
+  reactor::Task<void> stop();
+
+  std::size_t connections() const { return connections_.size(); }
+
+ private:
+  using Connections = std::list<std::unique_ptr<Connection>>;
+
+  reactor::Task<void> run_connection(Connections::iterator connection);
+  // Cuts off clients that connect and then say nothing; runs while there are any that have not started.
+  reactor::Task<void> watch_startups();
+
+  reactor::Executor& executor_;
+  sql::WorkerStatistics statistics_;
+  sql::Environment environment_;
+  ProcessState& process_;
+  Connections connections_;
+  std::vector<reactor::StreamListener*> listeners_;
+  bool stopping_ = false;
+  bool watching_ = false;
+  reactor::Event changed_;  // a connection has ended, or the server stops
+  reactor::Gate gate_;
+};
+
+}  // namespace namdb::pgwire

@@ -1,0 +1,54 @@
+#include "compute/procedure/library.h"
+
+#include <dlfcn.h>
+
+#include <cstdint>
+#include <filesystem>
+
+namespace namdb::procedure {
+namespace {
+
+Status refuse(const std::string& path, const std::string& why, std::string hint = {}) {
+  return Status(ErrorCode::configuration, "cannot load procedure library " + path + ": " + why,
+                std::move(hint));
+}
+
+std::string last_error() {
+  const char* text = dlerror();
+  return text == nullptr ? "unknown error" : text;
+}
+
+}  // namespace
+
+Status load_library(const std::string& path, ProcedureRegistry& registry) {
+  // A name without a slash would be searched for in the system's folders: only the file that was named
+  // counts.
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  if (error || !std::filesystem::is_regular_file(absolute, error)) return refuse(path, "no such file");
+  void* library = dlopen(absolute.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return refuse(path, last_error());
+  const auto give_up = [&](const std::string& why, std::string hint = {}) {
+    dlclose(library);
+    return refuse(path, why, std::move(hint));
+  };
+  const auto* version = static_cast<const std::uint32_t*>(dlsym(library, "namdb_procedure_abi_version"));
+  if (version == nullptr) {
+    return give_up("it does not define namdb_procedure_abi_version",
+                   "a procedure library ends with NAMDB_PROCEDURE_LIBRARY");
+  }
+  if (*version != kAbiVersion) {
+    return give_up("its ABI version is " + std::to_string(*version) + ", this server's is " +
+                       std::to_string(kAbiVersion),
+                   "compile it against this server's compute/procedure/procedure.h");
+  }
+  using Register = void (*)(Registry&);
+  const auto add_all = reinterpret_cast<Register>(dlsym(library, "namdb_register_procedures"));
+  if (add_all == nullptr) return give_up("it does not define namdb_register_procedures");
+  add_all(registry);
+  // What was added stays valid: the library is not closed from here on.
+  if (Status status = registry.take_status(); !status.ok()) return refuse(path, status.message());
+  return {};
+}
+
+}  // namespace namdb::procedure

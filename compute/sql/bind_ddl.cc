@@ -1,0 +1,300 @@
+// CREATE TABLE and DROP TABLE.
+#include <algorithm>
+#include <charconv>
+
+#include "compute/sql/bind_statement.h"
+#include "compute/sql/check_status.h"
+#include "compute/sql/functions.h"
+#include "compute/sql/value_format.h"
+#include "compute/sql/virtual_table.h"
+
+namespace namdb::sql {
+namespace {
+
+Status set_column_type(layout::Column& column, const Type& type) {
+  switch (type.id) {
+    case TypeId::boolean:
+      column.type = layout::ColumnType::boolean;
+      return {};
+    case TypeId::int2:
+      column.type = layout::ColumnType::smallint;
+      return {};
+    case TypeId::int4:
+      column.type = layout::ColumnType::integer;
+      return {};
+    case TypeId::int8:
+      column.type = layout::ColumnType::bigint;
+      return {};
+    case TypeId::float8:
+      column.type = layout::ColumnType::double_precision;
+      return {};
+    case TypeId::timestamp:
+      column.type = layout::ColumnType::timestamp;
+      return {};
+    case TypeId::text:
+      column.type = layout::ColumnType::text;
+      return {};
+    case TypeId::varchar:
+    case TypeId::bpchar:
+      column.type = type.id == TypeId::varchar ? layout::ColumnType::varchar : layout::ColumnType::character;
+      column.length_bytes = type.length_bytes().value_or(0);
+      return {};
+    case TypeId::numeric:
+      if (!type.numeric_precision()) {
+        return Status(ErrorCode::feature_not_supported, "numeric without a precision is not supported",
+                      "declare column \"" + column.name + "\" as numeric(precision, scale)");
+      }
+      if (*type.numeric_precision() > 18) return unsupported("a numeric column of more than 18 digits");
+      column.type = layout::ColumnType::numeric;
+      column.precision = static_cast<std::uint8_t>(*type.numeric_precision());
+      column.scale = static_cast<std::uint8_t>(*type.numeric_scale());
+      return {};
+    case TypeId::timestamptz:
+      return unsupported("a column of type timestamp with time zone");
+    case TypeId::unknown:
+      break;
+  }
+  return unsupported("this column type");
+}
+
+// The clock at the time of the insert, not one value for ever.
+bool is_now(const Expr& expr) {
+  if (expr.kind == ExprKind::cast) return is_now(*expr.args[0]);
+  return expr.kind == ExprKind::function && expr.function->name == "now";
+}
+
+Status set_default(StatementBinder& binder, layout::Column& column, const Json& value) {
+  ExpressionBinder expressions(binder.parameters, binder.input.facts);
+  expressions.set_aggregates(nullptr, "DEFAULT expressions");
+  NAMDB_SQL_ASSIGN(ExprPtr expr, expressions.bind(value));
+  if (expr->is_null_constant()) return {};
+  if (column.type == layout::ColumnType::timestamp && is_now(*expr)) {
+    column.default_text = "now";
+    return {};
+  }
+  const Type type = column_type(column);
+  const Type from = expr->type;
+  Status status = expressions.coerce(expr, {type.id}, Coercion::assignment);
+  if (!status.ok() && status.code() == ErrorCode::datatype_mismatch) {
+    return Status(ErrorCode::datatype_mismatch,
+                  "column \"" + column.name + "\" is of type " + std::string(type_name(type.id)) +
+                      " but default expression is of type " + std::string(type_name(from.id)),
+                  "You will need to rewrite or cast the expression.");
+  }
+  NAMDB_SQL_CHECK(std::move(status));
+  // As the column would store it, so that a default that does not fit is refused here.
+  if (type.modifier != -1) {
+    ExprPtr cast = make_expr(ExprKind::cast, type);
+    cast->args.push_back(std::move(expr));
+    expr = std::move(cast);
+  }
+  if (!is_constant(*expr)) return unsupported("a DEFAULT that is neither a constant nor now()");
+  Arena arena;
+  EvalContext context;
+  context.arena = &arena;
+  context.facts = binder.input.facts;
+  Datum datum;
+  NAMDB_SQL_CHECK(evaluate(*expr, context, datum));
+  if (datum.null) return {};
+  std::string text;
+  append_text(text, {type.id}, datum);
+  column.default_text = std::move(text);
+  return {};
+}
+
+struct Definition {
+  std::vector<layout::Column> columns;
+  std::vector<std::string> key;
+  bool has_key = false;
+};
+
+Status set_key(Definition& definition, std::vector<std::string> key, const std::string& table) {
+  if (definition.has_key) {
+    return Status(ErrorCode::invalid_table_definition,
+                  "multiple primary keys for table \"" + table + "\" are not allowed");
+  }
+  definition.has_key = true;
+  definition.key = std::move(key);
+  return {};
+}
+
+Status unsupported_constraint(std::string_view kind) {
+  const std::string_view name = kind == "CONSTR_UNIQUE"      ? "UNIQUE"
+                                : kind == "CONSTR_CHECK"     ? "CHECK"
+                                : kind == "CONSTR_FOREIGN"   ? "a foreign key (REFERENCES)"
+                                : kind == "CONSTR_IDENTITY"  ? "GENERATED AS IDENTITY"
+                                : kind == "CONSTR_GENERATED" ? "GENERATED ALWAYS AS"
+                                : kind == "CONSTR_EXCLUSION" ? "EXCLUDE"
+                                                             : "this constraint";
+  return unsupported(name);
+}
+
+Status bind_column_definition(StatementBinder& binder, const Json& body, const std::string& table,
+                              Definition& definition) {
+  NAMDB_SQL_CHECK(only(body, "a column definition", {"colname", "typeName", "constraints", "is_local"}));
+  layout::Column column;
+  column.name = text(body, "colname");
+  const bool taken = std::ranges::any_of(
+      definition.columns, [&](const layout::Column& other) { return other.name == column.name; });
+  if (taken) {
+    return Status(ErrorCode::duplicate_column, "column \"" + column.name + "\" specified more than once");
+  }
+  NAMDB_SQL_ASSIGN(const Type type, bind_type(*find(body, "typeName")));
+  NAMDB_SQL_CHECK(set_column_type(column, type));
+  for (const Json& item : list(body, "constraints")) {
+    const Json& constraint = *node(item).body;
+    const std::string_view kind = text(constraint, "contype");
+    if (kind == "CONSTR_NOTNULL") {
+      column.not_null = true;
+    } else if (kind == "CONSTR_NULL") {
+      // the default
+    } else if (kind == "CONSTR_PRIMARY") {
+      NAMDB_SQL_CHECK(only(constraint, "PRIMARY KEY", {"contype", "conname"}));
+      NAMDB_SQL_CHECK(set_key(definition, {column.name}, table));
+    } else if (kind == "CONSTR_DEFAULT") {
+      NAMDB_SQL_CHECK(set_default(binder, column, *find(constraint, "raw_expr")));
+    } else {
+      return unsupported_constraint(kind);
+    }
+  }
+  definition.columns.push_back(std::move(column));
+  return {};
+}
+
+struct Options {
+  txn::TableOptions table;
+  std::uint32_t text_bytes = 0;
+};
+
+Status bind_option(const Json& element, Options& options) {
+  const std::string_view name = text(element, "defname");
+  std::string_view digits;
+  std::string number;
+  if (const Json* argument = find(element, "arg")) {
+    const Node value = node(*argument);
+    if (value.kind == "Integer") {
+      number = std::to_string(integer(*value.body, "ival"));
+      digits = number;
+    } else if (value.kind == "Float") {
+      digits = text(*value.body, "fval");
+    } else if (value.kind == "String") {
+      digits = text(*value.body, "sval");
+    }
+  }
+  std::uint64_t value = 0;
+  const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc() || stop != digits.data() + digits.size() || digits.empty()) {
+    return Status(ErrorCode::invalid_parameter_value,
+                  "invalid value for storage parameter \"" + std::string(name) + "\": a number is expected");
+  }
+  struct Bound {
+    std::string_view name;
+    std::uint64_t least;
+    std::uint64_t most;
+  };
+  constexpr std::array kBounds = {
+      Bound{"size_hint", 1, std::uint64_t{1} << 40}, Bound{"ring_versions", 1, 1024},
+      Bound{"text_bytes", 1, layout::kMaxString_bytes}, Bound{"fillfactor", 10, 100}};
+  for (const Bound& bound : kBounds) {
+    if (bound.name != name) continue;
+    if (value < bound.least || value > bound.most) {
+      return Status(
+          ErrorCode::invalid_parameter_value,
+          "value " + std::string(digits) + " out of bounds for option \"" + std::string(name) + "\"",
+          "Valid values are between \"" + std::to_string(bound.least) + "\" and \"" +
+              std::to_string(bound.most) + "\".");
+    }
+    if (name == "size_hint") options.table.size_hint_rows = value;
+    if (name == "ring_versions") options.table.ring_slots = static_cast<std::uint32_t>(value);
+    if (name == "text_bytes") options.text_bytes = static_cast<std::uint32_t>(value);
+    return {};
+  }
+  return Status(ErrorCode::invalid_parameter_value, "unrecognized parameter \"" + std::string(name) + "\"",
+                "size_hint, ring_versions and text_bytes are known");
+}
+
+}  // namespace
+
+Result<Plan> bind_create_table(StatementBinder& binder, const Json& body) {
+  NAMDB_SQL_CHECK(
+      only(body, "CREATE TABLE", {"relation", "tableElts", "options", "oncommit", "if_not_exists"}));
+  CreateTablePlan create;
+  const Json& relation = *find(body, "relation");
+  NAMDB_SQL_ASSIGN(create.name, relation_name(relation));
+  // UNLOGGED ('u') says less about durability than namdb gives.
+  if (create.name.size() > 63)
+    return Status(ErrorCode::limit_exceeded, "a table's name can have at most 63 bytes");
+  if (find_virtual_table("", create.name) != nullptr) {
+    return Status(ErrorCode::duplicate_table, "relation \"" + create.name + "\" already exists");
+  }
+  create.if_not_exists = flag(body, "if_not_exists");
+  Definition definition;
+  for (const Json& item : list(body, "tableElts")) {
+    const Node element = node(item);
+    if (element.kind == "ColumnDef") {
+      NAMDB_SQL_CHECK(bind_column_definition(binder, *element.body, create.name, definition));
+      continue;
+    }
+    if (element.kind != "Constraint") return unsupported(element);
+    const std::string_view kind = text(*element.body, "contype");
+    if (kind != "CONSTR_PRIMARY") return unsupported_constraint(kind);
+    NAMDB_SQL_CHECK(only(*element.body, "PRIMARY KEY", {"contype", "conname", "keys"}));
+    std::vector<std::string> key;
+    for (const std::string_view column : names(list(*element.body, "keys"))) key.emplace_back(column);
+    NAMDB_SQL_CHECK(set_key(definition, std::move(key), create.name));
+  }
+  if (!definition.has_key) {
+    return Status(ErrorCode::feature_not_supported, "a table without a primary key is not supported",
+                  "add PRIMARY KEY to a column, or PRIMARY KEY (columns)");
+  }
+  Options options;
+  for (const Json& item : list(body, "options")) NAMDB_SQL_CHECK(bind_option(*node(item).body, options));
+  create.options = options.table;
+  std::vector<std::uint32_t> key;
+  for (const std::string& name : definition.key) {
+    const auto column = std::ranges::find(definition.columns, name, &layout::Column::name);
+    if (column == definition.columns.end()) {
+      return Status(ErrorCode::undefined_column, "column \"" + name + "\" named in key does not exist");
+    }
+    const auto position = static_cast<std::uint32_t>(column - definition.columns.begin());
+    if (std::ranges::find(key, position) != key.end()) {
+      return Status(ErrorCode::duplicate_column,
+                    "column \"" + name + "\" appears twice in primary key constraint");
+    }
+    key.push_back(position);
+  }
+  for (layout::Column& column : definition.columns) {
+    const bool unbounded = column.is_string() && column.length_bytes == 0;
+    if (unbounded && options.text_bytes != 0) column.length_bytes = options.text_bytes;
+  }
+  NAMDB_SQL_ASSIGN(create.schema, layout::Schema::create(std::move(definition.columns), std::move(key)));
+  Plan plan;
+  plan.tag = "CREATE TABLE";
+  plan.body = std::move(create);
+  return plan;
+}
+
+Result<Plan> bind_drop(StatementBinder&, const Json& body) {
+  NAMDB_SQL_CHECK(only(body, "DROP TABLE", {"objects", "removeType", "behavior", "missing_ok"}));
+  std::string_view kind = text(body, "removeType");
+  if (kind != "OBJECT_TABLE") {
+    if (kind.starts_with("OBJECT_")) kind.remove_prefix(7);
+    return unsupported("DROP " + std::string(kind));
+  }
+  // CASCADE has nothing to drop beside the table: there are no views and no foreign keys.
+  DropTablePlan drop;
+  drop.if_exists = flag(body, "missing_ok");
+  for (const Json& item : list(body, "objects")) {
+    const std::vector<std::string_view> parts = names(list(*node(item).body, "items"));
+    if (parts.empty() || parts.size() > 2 || (parts.size() == 2 && parts[0] != "public")) {
+      return Status(ErrorCode::undefined_table, "table does not exist", "the one schema is public");
+    }
+    drop.names.emplace_back(parts.back());
+  }
+  Plan plan;
+  plan.tag = "DROP TABLE";
+  plan.body = std::move(drop);
+  return plan;
+}
+
+}  // namespace namdb::sql

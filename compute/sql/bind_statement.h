@@ -1,0 +1,38 @@
+// What the binders of the single kinds of statements share.
+#pragma once
+
+#include "compute/sql/bind.h"
+#include "compute/sql/bind_expression.h"
+
+namespace namdb::sql {
+
+// The parameters' types while a statement is bound, and what it is bound against.
+struct StatementBinder {
+  const BindInput& input;
+  std::vector<Type> parameters;
+};
+
+Result<Plan> bind_select(StatementBinder& binder, const Json& body);
+Result<Plan> bind_insert(StatementBinder& binder, const Json& body);
+Result<Plan> bind_update(StatementBinder& binder, const Json& body);
+Result<Plan> bind_delete(StatementBinder& binder, const Json& body);
+Result<Plan> bind_call(StatementBinder& binder, const Json& body);
+Result<Plan> bind_create_table(StatementBinder& binder, const Json& body);
+Result<Plan> bind_drop(StatementBinder& binder, const Json& body);
+Result<Plan> bind_transaction(const Json& body);
+Result<Plan> bind_set(const Json& body);
+Result<Plan> bind_explain(StatementBinder& binder, const Json& body);
+
+// A RangeVar's name. undefined_schema for a schema that namdb does not have.
+Result<std::string> relation_name(const Json& range_var);
+// A stored table. undefined_table.
+Result<storage::TableRef> bind_table(const StatementBinder& binder, const Json& range_var);
+// The table, its alias, the condition, and whether the key decides. `where` may be null.
+Result<Source> bind_source(StatementBinder& binder, ExpressionBinder& expressions, const Json& range_var,
+                           const Json* where);
+
+// Finds, for each key column, a condition `column = expression` that every row must meet, whose expression no
+// row has a part in. Empty unless there is one for all of them.
+std::vector<ExprPtr> find_key(const storage::Table& table, const Expr* filter);
+
+}  // namespace namdb::sql

@@ -1,0 +1,48 @@
+// Exact decimal numbers, as numeric expressions use them: a 128-bit integer scaled by a power of ten.
+// Rounding is half away from zero, as PostgreSQL rounds numeric; the scales of results are PostgreSQL's. What
+// does not fit 128 bits (about 38 digits) is numeric_out_of_range. There is no NaN and no infinity.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "common/base/error.h"
+
+namespace namdb::sql {
+
+using Int128 = __int128;
+
+inline constexpr unsigned kMaxDecimalScale = 37;
+
+struct Decimal {
+  Int128 value = 0;
+  unsigned scale = 0;  // digits behind the point, shown even when they are zero
+};
+
+// -1, 0 or 1. Never fails: scales need not agree.
+int compare(const Decimal& left, const Decimal& right);
+Result<Decimal> add(const Decimal& left, const Decimal& right);
+Result<Decimal> subtract(const Decimal& left, const Decimal& right);
+Result<Decimal> multiply(const Decimal& left, const Decimal& right);
+// division_by_zero. At least 16 significant digits, as PostgreSQL's select_div_scale.
+Result<Decimal> divide(const Decimal& left, const Decimal& right);
+// The remainder has the sign of `left`.
+Result<Decimal> remainder(const Decimal& left, const Decimal& right);
+
+// To that scale; rounds half away from zero when digits are dropped.
+Result<Decimal> rescale(const Decimal& number, unsigned scale);
+// To a column of precision and scale: rounds, then checks the range ("numeric field overflow").
+Result<std::int64_t> to_scaled_integer(const Decimal& number, unsigned precision, unsigned scale);
+// Rounded to a whole number; numeric_out_of_range when it does not fit.
+Result<std::int64_t> to_integer(const Decimal& number);
+double to_double(const Decimal& number);
+// With the 15 significant digits that PostgreSQL keeps of a double precision.
+Result<Decimal> decimal_from_double(double number);
+
+// "-12.50". Text: digits, a point, an exponent, spaces around; invalid_text for anything else.
+std::string to_string(const Decimal& number);
+void append(std::string& out, const Decimal& number);
+Result<Decimal> parse_decimal(std::string_view text);
+
+}  // namespace namdb::sql

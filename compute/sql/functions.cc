@@ -1,0 +1,369 @@
+#include "compute/sql/functions.h"
+
+#include <cmath>
+
+#include "compute/sql/server_version.h"
+
+namespace namdb::sql {
+namespace {
+
+using Arguments = std::span<const Datum>;
+
+Status abs_integer(std::int64_t low, std::string_view type, const Datum& in, Datum& out) {
+  if (in.integer == low) return Status(ErrorCode::numeric_out_of_range, std::string(type) + " out of range");
+  out = Datum::of_integer(std::abs(in.integer));
+  return {};
+}
+
+Status round_to(const Decimal& value, std::int64_t digits, Datum& out) {
+  if (digits < 0) {
+    const unsigned drop = static_cast<unsigned>(std::min<std::int64_t>(-digits, 60));
+    // Rounded at a position before the point: shift the point, round, and shift it back.
+    Decimal shifted{value.value, value.scale + drop};
+    const Result<Decimal> rounded = rescale(shifted, 0);
+    if (!rounded.ok()) return rounded.status();
+    Decimal result = *rounded;
+    for (unsigned i = 0; i < drop && result.value != 0; ++i) {
+      const Result<Decimal> next = multiply(result, {10, 0});
+      if (!next.ok()) return next.status();
+      result = *next;
+    }
+    out = Datum::of_decimal(result);
+    return {};
+  }
+  const Result<Decimal> rounded =
+      rescale(value, static_cast<unsigned>(std::min<std::int64_t>(digits, kMaxDecimalScale)));
+  if (!rounded.ok()) return rounded.status();
+  out = Datum::of_decimal(*rounded);
+  return {};
+}
+
+Status floor_or_ceil(const Decimal& value, bool up, Datum& out) {
+  const Result<Decimal> rest = remainder(value, {1, 0});
+  if (!rest.ok()) return rest.status();
+  const Result<Decimal> whole = subtract(value, *rest);
+  if (!whole.ok()) return whole.status();
+  Result<Decimal> result = rescale(*whole, 0);
+  if (result.ok() && rest->value != 0 && (rest->value > 0) == up) result = add(*result, {up ? 1 : -1, 0});
+  if (!result.ok()) return result.status();
+  out = Datum::of_decimal(*result);
+  return {};
+}
+
+std::size_t character_bytes(std::string_view text) {
+  std::size_t bytes = 1;
+  while (bytes < text.size() && (static_cast<unsigned char>(text[bytes]) & 0xc0) == 0x80) ++bytes;
+  return bytes;
+}
+
+std::int64_t character_count(std::string_view text) {
+  std::int64_t count = 0;
+  for (const char c : text) count += (static_cast<unsigned char>(c) & 0xc0) != 0x80 ? 1 : 0;
+  return count;
+}
+
+// Characters from `start` (1-based, may be before the text), at most `length` of them.
+Status substring(std::string_view text, std::int64_t start, std::int64_t length, Datum& out) {
+  if (length < 0) return Status(ErrorCode::invalid_parameter_value, "negative substring length not allowed");
+  std::int64_t end = 0;
+  if (__builtin_add_overflow(start, length, &end)) end = INT64_MAX;
+  const char* begin = nullptr;
+  const char* stop = text.data();
+  for (std::int64_t position = 1; !text.empty() && position < end; ++position) {
+    const std::size_t bytes = character_bytes(text);
+    if (position >= start) {
+      if (begin == nullptr) begin = text.data();
+      stop = text.data() + bytes;
+    }
+    text.remove_prefix(bytes);
+  }
+  out = Datum::of_text(begin == nullptr ? std::string_view()
+                                        : std::string_view(begin, static_cast<std::size_t>(stop - begin)));
+  return {};
+}
+
+std::string_view trim(std::string_view text, std::string_view set, bool left, bool right) {
+  const auto in_set = [set](char c) { return set.find(c) != std::string_view::npos; };
+  while (left && !text.empty() && in_set(text.front())) text.remove_prefix(1);
+  while (right && !text.empty() && in_set(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+template <char (*Convert)(char)>
+Status map_ascii(const EvalContext& context, Arguments a, Datum& out) {
+  char* bytes = context.arena->allocate(a[0].text.size());
+  for (std::size_t i = 0; i < a[0].text.size(); ++i) bytes[i] = Convert(a[0].text[i]);
+  out = Datum::of_text({bytes, a[0].text.size()});
+  return {};
+}
+
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+}
+char upper(char c) {
+  return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+}
+
+using enum TypeId;
+
+const std::vector<Function>& table() {
+  using Context = const EvalContext&;
+  static const std::vector<Function> functions = {
+      {"abs",
+       {int2},
+       int2,
+       true,
+       false,
+       [](Context, Arguments a, Datum& out) { return abs_integer(INT16_MIN, "smallint", a[0], out); }},
+      {"abs",
+       {int4},
+       int4,
+       true,
+       false,
+       [](Context, Arguments a, Datum& out) { return abs_integer(INT32_MIN, "integer", a[0], out); }},
+      {"abs",
+       {int8},
+       int8,
+       true,
+       false,
+       [](Context, Arguments a, Datum& out) { return abs_integer(INT64_MIN, "bigint", a[0], out); }},
+      {"abs",
+       {numeric},
+       numeric,
+       true,
+       false,
+       [](Context, Arguments a, Datum& out) {
+         Decimal value = a[0].decimal();
+         if (value.value < 0) value.value = -value.value;
+         out = Datum::of_decimal(value);
+         return Status();
+       }},
+      {"abs",
+       {float8},
+       float8,
+       true,
+       false,
+       [](Context, Arguments a, Datum& out) {
+         out = Datum::of_real(std::fabs(a[0].real));
+         return Status();
+       }},
+      {"round",
+       {numeric},
+       numeric,
+       true,
+       false,
+       [](Context, Arguments a, Datum& out) { return round_to(a[0].decimal(), 0, out); }},
+      {"round",
+       {numeric, int4},
+       numeric,
+       true,
+       false,
+       [](Context, Arguments a, Datum& out) { return round_to(a[0].decimal(), a[1].integer, out); }},
+      {"round",
+       {float8},
+       float8,
+       true,
+       false,
+       [](Context, Arguments a, Datum& out) {
+         out = Datum::of_real(std::rint(a[0].real));
+         return Status();
+       }},
+      {"floor",
+       {numeric},
+       numeric,
+       true,
+       false,
+       [](Context, Arguments a, Datum& out) { return floor_or_ceil(a[0].decimal(), false, out); }},
+      {"floor",
+       {float8},
+       float8,
+       true,
+       false,
+       [](Context, Arguments a, Datum& out) {
+         out = Datum::of_real(std::floor(a[0].real));
+         return Status();
+       }},
+      {"ceil",
+       {numeric},
+       numeric,
+       true,
+       false,
+       [](Context, Arguments a, Datum& out) { return floor_or_ceil(a[0].decimal(), true, out); }},
+      {"ceil",
+       {float8},
+       float8,
+       true,
+       false,
+       [](Context, Arguments a, Datum& out) {
+         out = Datum::of_real(std::ceil(a[0].real));
+         return Status();
+       }},
+      {"random",
+       {},
+       float8,
+       true,
+       true,
+       [](Context c, Arguments, Datum& out) {
+         out = Datum::of_real(c.random->unit());
+         return Status();
+       }},
+      {"length",
+       {text},
+       int4,
+       true,
+       false,
+       [](Context, Arguments a, Datum& out) {
+         out = Datum::of_integer(character_count(a[0].text));
+         return Status();
+       }},
+      {"char_length",
+       {text},
+       int4,
+       true,
+       false,
+       [](Context, Arguments a, Datum& out) {
+         out = Datum::of_integer(character_count(a[0].text));
+         return Status();
+       }},
+      {"octet_length",
+       {text},
+       int4,
+       true,
+       false,
+       [](Context, Arguments a, Datum& out) {
+         out = Datum::of_integer(static_cast<std::int64_t>(a[0].text.size()));
+         return Status();
+       }},
+      {"lower", {text}, text, true, false, map_ascii<lower>},
+      {"upper", {text}, text, true, false, map_ascii<upper>},
+      {"substring",
+       {text, int4},
+       text,
+       true,
+       false,
+       [](Context, Arguments a, Datum& out) { return substring(a[0].text, a[1].integer, INT64_MAX, out); }},
+      {"substring",
+       {text, int4, int4},
+       text,
+       true,
+       false,
+       [](Context, Arguments a, Datum& out) {
+         return substring(a[0].text, a[1].integer, a[2].integer, out);
+       }},
+      {"btrim",
+       {text},
+       text,
+       true,
+       false,
+       [](Context, Arguments a, Datum& out) {
+         out = Datum::of_text(trim(a[0].text, " ", true, true));
+         return Status();
+       }},
+      {"ltrim",
+       {text},
+       text,
+       true,
+       false,
+       [](Context, Arguments a, Datum& out) {
+         out = Datum::of_text(trim(a[0].text, " ", true, false));
+         return Status();
+       }},
+      {"rtrim",
+       {text},
+       text,
+       true,
+       false,
+       [](Context, Arguments a, Datum& out) {
+         out = Datum::of_text(trim(a[0].text, " ", false, true));
+         return Status();
+       }},
+      {"now",
+       {},
+       timestamptz,
+       true,
+       false,
+       [](Context c, Arguments, Datum& out) {
+         out = Datum::of_integer(c.facts->now_us);
+         return Status();
+       }},
+      {"version",
+       {},
+       text,
+       true,
+       false,
+       [](Context, Arguments, Datum& out) {
+         out = Datum::of_text(kVersionText);
+         return Status();
+       }},
+      {"current_database",
+       {},
+       text,
+       true,
+       false,
+       [](Context c, Arguments, Datum& out) {
+         out = Datum::of_text(c.facts->database);
+         return Status();
+       }},
+      {"current_schema",
+       {},
+       text,
+       true,
+       false,
+       [](Context, Arguments, Datum& out) {
+         out = Datum::of_text("public");
+         return Status();
+       }},
+      {"current_user",
+       {},
+       text,
+       true,
+       false,
+       [](Context c, Arguments, Datum& out) {
+         out = Datum::of_text(c.facts->user);
+         return Status();
+       }},
+      {"pg_backend_pid",
+       {},
+       int4,
+       true,
+       false,
+       [](Context c, Arguments, Datum& out) {
+         out = Datum::of_integer(c.facts->process_id);
+         return Status();
+       }},
+      {"pg_is_in_recovery",
+       {},
+       boolean,
+       true,
+       false,
+       [](Context, Arguments, Datum& out) {
+         out = Datum::of_boolean(false);
+         return Status();
+       }},
+  };
+  return functions;
+}
+
+// Other names of the functions above.
+std::string_view canonical(std::string_view name) {
+  if (name == "ceiling") return "ceil";
+  if (name == "character_length") return "char_length";
+  if (name == "substr") return "substring";
+  if (name == "transaction_timestamp") return "now";
+  if (name == "session_user" || name == "user" || name == "current_role") return "current_user";
+  if (name == "current_catalog") return "current_database";
+  return name;
+}
+
+}  // namespace
+
+std::vector<const Function*> functions_named(std::string_view name) {
+  const std::string_view wanted = canonical(name);
+  std::vector<const Function*> found;
+  for (const Function& function : table()) {
+    if (function.name == wanted) found.push_back(&function);
+  }
+  return found;
+}
+
+}  // namespace namdb::sql

@@ -1,0 +1,418 @@
+// Evaluation of operators: arithmetic, comparison, logic, conditionals.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "compute/sql/cast.h"
+#include "compute/sql/expression.h"
+#include "compute/sql/functions.h"
+
+namespace namdb::sql {
+namespace {
+
+Status out_of_range(TypeId id) {
+  return Status(ErrorCode::numeric_out_of_range, std::string(type_name(id)) + " out of range");
+}
+
+Status division_by_zero() {
+  return Status(ErrorCode::division_by_zero, "division by zero");
+}
+
+Status integer_arithmetic(char op, TypeId type, std::int64_t a, std::int64_t b, Datum& out) {
+  std::int64_t result = 0;
+  bool overflow = false;
+  switch (op) {
+    case '+':
+      overflow = __builtin_add_overflow(a, b, &result);
+      break;
+    case '-':
+      overflow = __builtin_sub_overflow(a, b, &result);
+      break;
+    case '*':
+      overflow = __builtin_mul_overflow(a, b, &result);
+      break;
+    default:
+      if (b == 0) return division_by_zero();
+      if (op == '%') {
+        result = b == -1 ? 0 : a % b;
+      } else if (b == -1) {
+        overflow = __builtin_sub_overflow(std::int64_t{0}, a, &result);
+      } else {
+        result = a / b;
+      }
+      break;
+  }
+  if (overflow || (type == TypeId::int4 && result != static_cast<std::int32_t>(result)) ||
+      (type == TypeId::int2 && result != static_cast<std::int16_t>(result))) {
+    return out_of_range(type);
+  }
+  out = Datum::of_integer(result);
+  return {};
+}
+
+Status real_arithmetic(char op, double a, double b, Datum& out) {
+  double result = 0;
+  switch (op) {
+    case '+':
+      result = a + b;
+      break;
+    case '-':
+      result = a - b;
+      break;
+    case '*':
+      result = a * b;
+      break;
+    default:
+      if (b == 0 && !std::isnan(a)) return division_by_zero();
+      result = a / b;
+      break;
+  }
+  if (std::isinf(result) && !std::isinf(a) && !std::isinf(b))
+    return Status(ErrorCode::numeric_out_of_range, "value out of range: overflow");
+  if (result == 0 && ((op == '*' && a != 0 && b != 0) || (op == '/' && a != 0 && !std::isinf(b))))
+    return Status(ErrorCode::numeric_out_of_range, "value out of range: underflow");
+  out = Datum::of_real(result);
+  return {};
+}
+
+Status decimal_arithmetic(char op, const Decimal& a, const Decimal& b, Datum& out) {
+  const Result<Decimal> result = op == '+'   ? add(a, b)
+                                 : op == '-' ? subtract(a, b)
+                                 : op == '*' ? multiply(a, b)
+                                 : op == '/' ? divide(a, b)
+                                             : remainder(a, b);
+  if (!result.ok()) return result.status();
+  out = Datum::of_decimal(*result);
+  return {};
+}
+
+Status arithmetic(const Expr& expr, const EvalContext& context, Datum& out) {
+  Datum left;
+  Datum right;
+  if (Status status = evaluate(*expr.args[0], context, left); !status.ok()) return status;
+  if (Status status = evaluate(*expr.args[1], context, right); !status.ok()) return status;
+  if (left.null || right.null) {
+    out.null = true;
+    return {};
+  }
+  switch (expr.type.type_class()) {
+    case TypeClass::integer:
+      return integer_arithmetic(expr.op, expr.type.id, left.integer, right.integer, out);
+    case TypeClass::real:
+      return real_arithmetic(expr.op, left.real, right.real, out);
+    default:
+      return decimal_arithmetic(expr.op, left.decimal(), right.decimal(), out);
+  }
+}
+
+Status negate(const Expr& expr, const EvalContext& context, Datum& out) {
+  if (Status status = evaluate(*expr.args[0], context, out); !status.ok() || out.null) return status;
+  switch (expr.type.type_class()) {
+    case TypeClass::integer:
+      return integer_arithmetic('-', expr.type.id, 0, out.integer, out);
+    case TypeClass::real:
+      out.real = -out.real;
+      return {};
+    default:
+      out.unscaled = -out.unscaled;
+      return {};
+  }
+}
+
+bool compare_matches(char op, int order) {
+  switch (op) {
+    case '=':
+      return order == 0;
+    case '!':
+      return order != 0;
+    case '<':
+      return order < 0;
+    case '>':
+      return order > 0;
+    case 'l':
+      return order <= 0;
+    default:
+      return order >= 0;
+  }
+}
+
+Status compare_expr(const Expr& expr, const EvalContext& context, Datum& out) {
+  Datum left;
+  Datum right;
+  if (Status status = evaluate(*expr.args[0], context, left); !status.ok()) return status;
+  if (Status status = evaluate(*expr.args[1], context, right); !status.ok()) return status;
+  const TypeClass type_class = expr.args[0]->type.type_class();
+  if (expr.op == 'D' || expr.op == 'N') {
+    const bool equal =
+        left.null || right.null ? left.null && right.null : compare_values(type_class, left, right) == 0;
+    out = Datum::of_boolean(equal == (expr.op == 'N'));
+    return {};
+  }
+  if (left.null || right.null) {
+    out.null = true;
+    return {};
+  }
+  out = Datum::of_boolean(compare_matches(expr.op, compare_values(type_class, left, right)));
+  return {};
+}
+
+// AND and OR over any number of operands: `decisive` ends it, NULL is remembered.
+Status logical(const Expr& expr, const EvalContext& context, bool decisive, Datum& out) {
+  bool any_null = false;
+  for (const ExprPtr& operand : expr.args) {
+    Datum value;
+    if (Status status = evaluate(*operand, context, value); !status.ok()) return status;
+    if (value.null) {
+      any_null = true;
+    } else if ((value.integer != 0) == decisive) {
+      out = Datum::of_boolean(decisive);
+      return {};
+    }
+  }
+  out = Datum::of_boolean(!decisive);
+  out.null = any_null;
+  return {};
+}
+
+Status in_list(const Expr& expr, const EvalContext& context, Datum& out) {
+  Datum value;
+  if (Status status = evaluate(*expr.args[0], context, value); !status.ok()) return status;
+  bool any_null = value.null;
+  const TypeClass type_class = expr.args[0]->type.type_class();
+  for (std::size_t i = 1; !value.null && i < expr.args.size(); ++i) {
+    Datum item;
+    if (Status status = evaluate(*expr.args[i], context, item); !status.ok()) return status;
+    if (item.null) {
+      any_null = true;
+    } else if (compare_values(type_class, value, item) == 0) {
+      out = Datum::of_boolean(true);
+      return {};
+    }
+  }
+  out = Datum::of_boolean(false);
+  out.null = any_null;
+  return {};
+}
+
+Status case_when(const Expr& expr, const EvalContext& context, Datum& out) {
+  std::size_t i = 0;
+  for (; i + 1 < expr.args.size(); i += 2) {
+    bool chosen = false;
+    if (Status status = evaluate_condition(*expr.args[i], context, chosen); !status.ok()) return status;
+    if (chosen) return evaluate(*expr.args[i + 1], context, out);
+  }
+  if (i < expr.args.size()) return evaluate(*expr.args[i], context, out);
+  out.null = true;
+  return {};
+}
+
+Status greatest(const Expr& expr, const EvalContext& context, int wanted, Datum& out) {
+  out.null = true;
+  for (const ExprPtr& operand : expr.args) {
+    Datum value;
+    if (Status status = evaluate(*operand, context, value); !status.ok()) return status;
+    if (value.null) continue;
+    if (out.null || compare_values(expr.type.type_class(), value, out) == wanted) out = value;
+  }
+  return {};
+}
+
+Status boolean_test(const Expr& expr, const EvalContext& context, Datum& out) {
+  Datum value;
+  if (Status status = evaluate(*expr.args[0], context, value); !status.ok()) return status;
+  const char test = static_cast<char>(std::tolower(expr.op));
+  const bool matches = test == 't'   ? value.is_true()
+                       : test == 'f' ? !value.null && value.integer == 0
+                                     : value.null;
+  out = Datum::of_boolean(matches == (test == expr.op));
+  return {};
+}
+
+// LIKE: % any text, _ one character, backslash takes the next one literally. Greedy with one point to come
+// back to, so that it is never worse than quadratic.
+Status like(std::string_view text, std::string_view pattern, bool& matches) {
+  const auto advance = [](std::string_view s, std::size_t at) {
+    ++at;
+    while (at < s.size() && (static_cast<unsigned char>(s[at]) & 0xc0) == 0x80) ++at;
+    return at;
+  };
+  std::size_t t = 0;
+  std::size_t p = 0;
+  std::size_t back_p = std::string_view::npos;
+  std::size_t back_t = 0;
+  while (t < text.size()) {
+    bool same = false;
+    if (p < pattern.size() && pattern[p] == '%') {
+      back_p = ++p;
+      back_t = t;
+      continue;
+    }
+    if (p < pattern.size() && pattern[p] == '_') {
+      t = advance(text, t);
+      ++p;
+      continue;
+    }
+    if (p < pattern.size()) {
+      std::size_t literal = p;
+      if (pattern[p] == '\\') {
+        if (p + 1 == pattern.size()) {
+          return Status(ErrorCode::invalid_escape_sequence,
+                        "LIKE pattern must not end with escape character");
+        }
+        ++literal;
+      }
+      same = pattern[literal] == text[t];
+      if (same) {
+        p = literal + 1;
+        ++t;
+      }
+    }
+    if (same) continue;
+    if (back_p == std::string_view::npos) {
+      matches = false;
+      return {};
+    }
+    p = back_p;
+    t = back_t = advance(text, back_t);
+  }
+  while (p < pattern.size() && pattern[p] == '%') ++p;
+  matches = p == pattern.size();
+  return {};
+}
+
+Status like_expr(const Expr& expr, const EvalContext& context, Datum& out) {
+  Datum text;
+  Datum pattern;
+  if (Status status = evaluate(*expr.args[0], context, text); !status.ok()) return status;
+  if (Status status = evaluate(*expr.args[1], context, pattern); !status.ok()) return status;
+  out.null = text.null || pattern.null;
+  if (out.null) return {};
+  bool matches = false;
+  if (Status status = like(text.text, pattern.text, matches); !status.ok()) return status;
+  out = Datum::of_boolean(matches == (expr.op == ' '));
+  return {};
+}
+
+Status concat(const Expr& expr, const EvalContext& context, Datum& out) {
+  Datum left;
+  Datum right;
+  if (Status status = evaluate(*expr.args[0], context, left); !status.ok()) return status;
+  if (Status status = evaluate(*expr.args[1], context, right); !status.ok()) return status;
+  out.null = left.null || right.null;
+  if (out.null) return {};
+  char* bytes = context.arena->allocate(left.text.size() + right.text.size() + 1);
+  std::copy(left.text.begin(), left.text.end(), bytes);
+  std::copy(right.text.begin(), right.text.end(), bytes + left.text.size());
+  out = Datum::of_text({bytes, left.text.size() + right.text.size()});
+  return {};
+}
+
+Status call_function(const Expr& expr, const EvalContext& context, Datum& out) {
+  constexpr std::size_t kMaxArguments = 4;
+  std::array<Datum, kMaxArguments> values;
+  NAMDB_CHECK(expr.args.size() <= values.size());
+  bool any_null = false;
+  for (std::size_t i = 0; i < expr.args.size(); ++i) {
+    if (Status status = evaluate(*expr.args[i], context, values[i]); !status.ok()) return status;
+    any_null = any_null || values[i].null;
+  }
+  out.null = expr.function->strict && any_null;
+  if (out.null) return {};
+  return expr.function->call(context, std::span(values.data(), expr.args.size()), out);
+}
+
+}  // namespace
+
+int compare_values(TypeClass type_class, const Datum& left, const Datum& right) {
+  switch (type_class) {
+    case TypeClass::numeric:
+      return compare(left.decimal(), right.decimal());
+    case TypeClass::real: {
+      const bool left_nan = std::isnan(left.real);
+      const bool right_nan = std::isnan(right.real);
+      if (left_nan || right_nan) return static_cast<int>(left_nan) - static_cast<int>(right_nan);
+      return left.real < right.real ? -1 : left.real > right.real ? 1 : 0;
+    }
+    case TypeClass::string:
+    case TypeClass::unknown: {
+      const int order = left.text.compare(right.text);
+      return order < 0 ? -1 : order > 0 ? 1 : 0;
+    }
+    default:
+      return left.integer < right.integer ? -1 : left.integer > right.integer ? 1 : 0;
+  }
+}
+
+namespace detail {
+
+Status evaluate_operator(const Expr& expr, const EvalContext& context, Datum& out) {
+  switch (expr.kind) {
+    case ExprKind::arithmetic:
+      return arithmetic(expr, context, out);
+    case ExprKind::negate:
+      return negate(expr, context, out);
+    case ExprKind::compare:
+      return compare_expr(expr, context, out);
+    case ExprKind::logical_and:
+      return logical(expr, context, false, out);
+    case ExprKind::logical_or:
+      return logical(expr, context, true, out);
+    case ExprKind::logical_not:
+      if (Status status = evaluate(*expr.args[0], context, out); !status.ok()) return status;
+      if (!out.null) out = Datum::of_boolean(out.integer == 0);
+      return {};
+    case ExprKind::is_null:
+    case ExprKind::is_not_null:
+      if (Status status = evaluate(*expr.args[0], context, out); !status.ok()) return status;
+      out = Datum::of_boolean(out.null == (expr.kind == ExprKind::is_null));
+      return {};
+    case ExprKind::boolean_test:
+      return boolean_test(expr, context, out);
+    case ExprKind::in_list:
+      return in_list(expr, context, out);
+    case ExprKind::case_when:
+      return case_when(expr, context, out);
+    case ExprKind::coalesce:
+      out.null = true;
+      for (const ExprPtr& operand : expr.args) {
+        if (Status status = evaluate(*operand, context, out); !status.ok() || !out.null) return status;
+      }
+      return {};
+    case ExprKind::null_if: {
+      // args: the value, then the comparison of it with the other.
+      bool equal = false;
+      if (Status status = evaluate_condition(*expr.args[1], context, equal); !status.ok()) return status;
+      if (equal) {
+        out.null = true;
+        return {};
+      }
+      return evaluate(*expr.args[0], context, out);
+    }
+    case ExprKind::greatest:
+      return greatest(expr, context, 1, out);
+    case ExprKind::least:
+      return greatest(expr, context, -1, out);
+    case ExprKind::cast: {
+      if (Status status = evaluate(*expr.args[0], context, out); !status.ok() || out.null) return status;
+      const Datum in = out;
+      const std::int64_t now_us = context.facts == nullptr ? 0 : context.facts->now_us;
+      return cast_value(in, expr.args[0]->type.id, expr.type, expr.explicit_cast, now_us, *context.arena,
+                        out);
+    }
+    case ExprKind::concat:
+      return concat(expr, context, out);
+    case ExprKind::like:
+      return like_expr(expr, context, out);
+    case ExprKind::function:
+      return call_function(expr, context, out);
+    case ExprKind::constant:
+    case ExprKind::parameter:
+    case ExprKind::column:
+    case ExprKind::aggregate:
+      break;
+  }
+  return Status(ErrorCode::internal, "an expression of an unknown kind");
+}
+
+}  // namespace detail
+}  // namespace namdb::sql

@@ -1,0 +1,158 @@
+// What a statement will do, decided once: names are resolved, types are known, the way to the rows is chosen.
+// A plan is immutable and may be run any number of times, until the catalog changes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/layout/schema.h"
+#include "compute/procedure/registry.h"
+#include "compute/sql/expression.h"
+#include "compute/storage/table.h"
+#include "compute/txn/engine.h"
+
+namespace namdb::sql {
+
+struct VirtualTable;
+
+struct ResultColumn {
+  std::string name;
+  Type type;
+};
+
+// Where rows come from. No table and no virtual table: one row without columns.
+struct Source {
+  storage::TableRef table;
+  const VirtualTable* virtual_table = nullptr;
+  std::string name;  // the alias or the table's name
+  // One expression for each key column, in key order: one row at most. Empty: a scan.
+  std::vector<ExprPtr> key;
+  ExprPtr filter;  // all of WHERE; null: every row
+};
+
+enum class AggregateKind : std::uint8_t { count_rows, count, sum, minimum, maximum, average };
+
+struct Aggregate {
+  AggregateKind kind = AggregateKind::count_rows;
+  ExprPtr argument;  // null for count(*)
+  Type type;
+};
+
+struct OrderItem {
+  ExprPtr value;
+  bool descending = false;
+  bool nulls_first = false;
+};
+
+struct SelectPlan {
+  Source source;
+  std::vector<ExprPtr> targets;
+  std::vector<Aggregate> aggregates;  // not empty: one row
+  std::vector<OrderItem> order;
+  ExprPtr limit;   // bigint; null: none
+  ExprPtr offset;  // bigint; null: none
+};
+
+struct InsertPlan {
+  storage::TableRef table;
+  // For each row, an expression for each column of the table; null: NULL.
+  std::vector<std::vector<ExprPtr>> rows;
+};
+
+struct Assignment {
+  std::uint32_t column = 0;
+  ExprPtr value;
+};
+
+struct UpdatePlan {
+  Source source;
+  std::vector<Assignment> assignments;
+};
+
+struct DeletePlan {
+  Source source;
+};
+
+struct CallPlan {
+  std::shared_ptr<const procedure::Definition> definition;
+  std::vector<storage::TableRef> tables;  // those of the definition
+  std::vector<ExprPtr> arguments;         // converted to the declared types
+};
+
+struct CreateTablePlan {
+  std::string name;
+  layout::Schema schema;
+  txn::TableOptions options;
+  bool if_not_exists = false;
+};
+
+struct DropTablePlan {
+  std::vector<std::string> names;
+  bool if_exists = false;
+};
+
+enum class TransactionCommand : std::uint8_t { begin, commit, rollback, set_characteristics };
+
+struct TransactionPlan {
+  TransactionCommand command = TransactionCommand::begin;
+  std::optional<std::string> isolation;
+  std::optional<bool> read_only;
+  bool for_session = false;  // SET SESSION CHARACTERISTICS
+};
+
+struct SetPlan {
+  std::string name;                  // empty: RESET ALL
+  std::optional<std::string> value;  // none: back to the default
+  bool local = false;
+};
+
+struct ShowPlan {
+  std::string name;  // "all": every setting
+};
+
+struct DeallocatePlan {
+  std::string name;  // empty: all
+};
+
+struct DiscardPlan {
+  bool all = false;
+};
+
+struct SleepPlan {
+  ExprPtr seconds;
+};
+
+struct Plan;
+
+struct ExplainPlan {
+  bool analyze = false;
+  std::unique_ptr<Plan> statement;
+};
+
+struct Plan {
+  using Body = std::variant<std::monostate, SelectPlan, InsertPlan, UpdatePlan, DeletePlan, CallPlan,
+                            CreateTablePlan, DropTablePlan, TransactionPlan, SetPlan, ShowPlan,
+                            DeallocatePlan, DiscardPlan, SleepPlan, ExplainPlan>;
+  // What the plan does; monostate: an empty statement.
+  Body body;
+  // "SELECT", "INSERT", ...: the command tag without its counts, and the kind under which it is counted.
+  std::string_view tag;
+  std::vector<ResultColumn> columns;  // empty: no rows, not even none
+  std::vector<Type> parameters;
+  std::uint64_t catalog_version = 0;
+
+  template <typename T>
+  const T* as() const {
+    return std::get_if<T>(&body);
+  }
+  // Runs inside a transaction of the engine.
+  bool is_transactional() const {
+    return as<SelectPlan>() || as<InsertPlan>() || as<UpdatePlan>() || as<DeletePlan>() || as<CallPlan>();
+  }
+};
+
+}  // namespace namdb::sql

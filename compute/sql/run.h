@@ -1,0 +1,69 @@
+// One run of a statement inside one transaction: what the executing functions share. They leave commit,
+// abort and retry to the session.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "common/reactor/task.h"
+#include "compute/sql/expression.h"
+#include "compute/sql/plan.h"
+#include "compute/sql/result_sink.h"
+#include "compute/sql/statistics.h"
+#include "compute/txn/engine.h"
+
+namespace namdb::sql {
+
+// Asks a running statement to end: by the client's cancel request (from any thread) or by a deadline.
+class Interrupt {
+ public:
+  explicit Interrupt(std::atomic<bool>& canceled) : canceled_(canceled) {}
+  void set_deadline(std::uint64_t deadline_ns) { deadline_ns_ = deadline_ns; }
+  // A cancel request is for the statement that runs when it arrives.
+  void clear() { canceled_.store(false, std::memory_order_relaxed); }
+  // query_canceled.
+  Status check(const Clock& clock) const;
+
+ private:
+  std::atomic<bool>& canceled_;
+  std::uint64_t deadline_ns_ = ~std::uint64_t{0};
+};
+
+struct Run {
+  txn::Engine& engine;
+  txn::Transaction* transaction;  // null for statements that need none
+  std::span<const Datum> parameters;
+  const SessionFacts& facts;
+  const Statistics& statistics;
+  const Interrupt& interrupt;
+  Arena& arena;
+  ResultSink& sink;
+  std::uint64_t affected = 0;  // rows returned or changed
+
+  EvalContext context() const {
+    EvalContext context;
+    context.parameters = parameters;
+    context.arena = &arena;
+    context.facts = &facts;
+    context.random = &engine.executor().random();
+    return context;
+  }
+};
+
+// The row's key. `possible` is false when no stored row can have it: a NULL, a value that the column cannot
+// hold. Errors are those of the expressions.
+Status build_key(const Source& source, const EvalContext& context, layout::Key& key, bool& possible);
+
+// Stores a value of the column's type in a row, with PostgreSQL's rules of assignment: numbers are rounded to
+// the column's scale, blanks beyond the column's length are cut, anything else that does not fit is an error.
+Status store_value(layout::RowWriter& row, std::uint32_t column, const std::string& table,
+                   const Datum& value);
+
+reactor::Task<Status> run_insert(Run& run, const InsertPlan& plan);
+reactor::Task<Status> run_update(Run& run, const UpdatePlan& plan);
+reactor::Task<Status> run_delete(Run& run, const DeletePlan& plan);
+reactor::Task<Status> run_call(Run& run, const CallPlan& plan, std::span<const ResultColumn> columns);
+reactor::Task<Status> run_sleep(Run& run, const SleepPlan& plan);
+
+}  // namespace namdb::sql

@@ -1,0 +1,69 @@
+// A running SELECT: gives its rows in portions, so that a portal can stop at a row limit and go on later in
+// the same transaction. Destroyed before its transaction.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "compute/sql/aggregate.h"
+#include "compute/sql/run.h"
+#include "compute/sql/virtual_table.h"
+
+namespace namdb::sql {
+
+// ORDER BY keeps its rows in memory.
+inline constexpr std::size_t kMaxSortedRows = 1 << 20;
+
+class SelectCursor {
+ public:
+  // The plan outlives the cursor.
+  explicit SelectCursor(const SelectPlan& plan) : plan_(plan) {}
+
+  // At most `max_rows` rows go to the run's sink; 0: all. After an error the cursor is not used again.
+  reactor::Task<Status> fetch(Run& run, std::uint64_t max_rows);
+  // No row is left. Known for certain only after a fetch() that gave fewer rows than it might have.
+  bool done() const { return done_; }
+
+ private:
+  struct SortedRow {
+    std::vector<Datum> values;
+    std::vector<Datum> keys;
+  };
+
+  Status start(Run& run);
+  // The next portion of the source's rows, in batch_ or virtual_rows_; nothing left: exhausted_.
+  reactor::Task<Status> load(Run& run);
+  reactor::Task<Status> load_by_key(Run& run);
+  bool batch_empty() const;
+  // One row of the batch through filter and targets. `emitted`: it went to the sink.
+  Status process(Run& run, bool& emitted);
+  Status keep_for_sorting(const EvalContext& context);
+  Status emit(Run& run, const EvalContext& context, bool& emitted);
+  Status finish_aggregates(Run& run, bool& emitted);
+  void sort();
+
+  const SelectPlan& plan_;
+  bool started_ = false;
+  bool exhausted_ = false;
+  bool done_ = false;
+  std::uint64_t to_skip_ = 0;
+  std::uint64_t left_ = ~std::uint64_t{0};  // rows that LIMIT still allows
+  std::unique_ptr<txn::TableScan> scan_;
+  std::vector<layout::Row> batch_;
+  layout::RowView key_row_;
+  bool have_key_row_ = false;
+  bool have_constant_row_ = false;
+  VirtualRows virtual_rows_;
+  Arena virtual_arena_;
+  std::size_t position_ = 0;
+  std::uint32_t batches_ = 0;
+  std::vector<Datum> values_;
+  std::vector<Accumulator> accumulators_;
+  std::vector<SortedRow> sorted_;
+  Arena sorted_arena_;
+  bool is_sorted_ = false;
+  std::size_t sorted_position_ = 0;
+};
+
+}  // namespace namdb::sql

@@ -1,0 +1,153 @@
+// A client's session: its prepared statements, portals, settings and transaction, behind whatever protocol
+// the client speaks. Decides what is one transaction, and runs it again when it conflicts:
+//   - a statement or CALL on its own is one transaction, retried with backoff up to the engine's limit;
+//   - BEGIN ... COMMIT is one transaction; an error fails it until ROLLBACK, nothing is retried;
+//   - several statements of one simple query, and those between two Syncs of the extended protocol, are one
+//     implicit transaction; a CALL among them commits what came before it and is a transaction of its own,
+//     as if its procedure began and ended with COMMIT. Schema changes also take effect at once.
+//
+// Belongs to its worker's executor; one operation at a time. The sink outlives the operation.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compute/procedure/registry.h"
+#include "compute/sql/bind.h"
+#include "compute/sql/portal.h"
+#include "compute/sql/run.h"
+#include "compute/sql/settings.h"
+#include "compute/txn/engine.h"
+
+namespace namdb::sql {
+
+inline constexpr std::size_t kMaxPrepared = 10'000;  // statements, and portals, of one session
+
+// What all sessions of a worker share.
+struct Environment {
+  txn::Engine& engine;
+  const procedure::ProcedureRegistry& procedures;
+  WorkerStatistics& statistics;
+  // The wall time (µs since 2000-01-01) at which the engine's executor's clock showed 0.
+  std::int64_t clock_origin_us = 0;
+};
+
+struct BindRequest {
+  std::string_view portal;
+  std::string_view statement;
+  std::span<const std::int16_t> parameter_formats;  // none, one for all, or one each; 0 text, 1 binary
+  std::span<const std::optional<std::string_view>> parameters;
+  std::span<const std::int16_t> result_formats;
+};
+
+class Session {
+ public:
+  // `canceled` is set by cancel requests, from any thread.
+  Session(Environment& environment, std::string user, std::string database, std::int32_t process_id,
+          std::atomic<bool>& canceled);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  Settings& settings() { return settings_; }
+  // 'I' idle, 'T' in a transaction block, 'E' in a failed one.
+  char status() const;
+  // A cancel request that came while nothing ran means nothing.
+  void forget_cancel() { interrupt_.clear(); }
+
+  // --- simple protocol: everything goes to the sink, errors too ---
+  reactor::Task<void> simple_query(std::string text, ResultSink& sink);
+
+  // --- extended protocol ---
+  // Where in the statement the last prepare() failed; 0: nowhere.
+  std::uint32_t error_position() const { return error_position_; }
+  reactor::Task<Status> prepare(std::string name, std::string text, std::vector<Oid> declared);
+  // Null when there is none of that name.
+  Prepared* find_prepared(std::string_view name);
+  // Whether the statement's plan is of the current catalog; if not, renew() it before bind().
+  bool current(const Prepared& prepared) const;
+  reactor::Task<Status> renew(Prepared& prepared);
+  Status bind(const BindRequest& request);
+  Portal* find_portal(std::string_view name);
+  void close_prepared(std::string_view name);
+  void close_portal(std::string_view name);
+  // Whether execute() of the portal wants to know what `alone` is.
+  bool may_be_alone(const Portal& portal) const;
+  // `alone`: nothing else will run before the next sync().
+  reactor::Task<Status> execute(Portal& portal, ResultSink& sink, std::uint64_t max_rows, bool alone,
+                                Completion& completion);
+  bool in_implicit_transaction() const { return state_ == State::implicit; }
+  // Ends the implicit transaction, and forgets the portals if there is no block.
+  reactor::Task<Status> sync();
+  void forget_portals();
+  // After an error of any message: the transaction that runs has failed.
+  void fail(const Status& status);
+
+ private:
+  enum class State : std::uint8_t { idle, implicit, block, failed };
+
+  // --- session_plan.cc ---
+  reactor::Task<Result<Plan>> make_plan(Node statement, std::vector<Type> declared);
+  reactor::Task<Status> plan_statement(Prepared& prepared, Node statement);
+  Status check_allowed(const Plan& plan) const;
+
+  // --- session.cc ---
+  Run make_run(txn::Transaction* transaction, std::span<const Datum> parameters, ResultSink& sink);
+  reactor::Task<Status> run_plan(Run& run, const Plan& plan, Portal& portal, std::uint64_t max_rows);
+  reactor::Task<Status> run_autocommit(Portal& portal, ResultSink& sink, Completion& completion);
+  reactor::Task<Status> run_in_transaction(Portal& portal, ResultSink& sink, std::uint64_t max_rows,
+                                           Completion& completion);
+  reactor::Task<Status> execute_all(Portal& portal, ResultSink& sink, std::uint64_t max_rows, bool alone,
+                                    Completion& completion);
+  void give_buffered(Portal& portal, ResultSink& sink, std::uint64_t max_rows, Completion& completion);
+  void start_clock();
+  void ensure_transaction();
+  reactor::Task<Status> commit_transaction(std::string_view statistics_name);
+  void end_transaction();
+  bool read_only() const;
+
+  // --- session_command.cc ---
+  reactor::Task<Status> run_command(const Plan& plan, Portal& portal, ResultSink& sink,
+                                    Completion& completion);
+  reactor::Task<Status> run_transaction_command(const TransactionPlan& plan, ResultSink& sink,
+                                                Completion& completion);
+  Status check_characteristics(const TransactionPlan& plan, ResultSink& sink);
+  Status run_set(const SetPlan& plan, ResultSink& sink);
+  reactor::Task<Status> run_show(const ShowPlan& plan, ResultSink& sink, Completion& completion);
+  Status run_discard(const DiscardPlan& plan, ResultSink& sink);
+  reactor::Task<Status> run_ddl(const Plan& plan, ResultSink& sink);
+  reactor::Task<Status> run_explain(const ExplainPlan& plan, Portal& portal, ResultSink& sink,
+                                    Completion& completion);
+  reactor::Task<Status> analyze(const Plan& plan, Portal& portal, std::vector<std::string>& lines);
+  void report_settings(ResultSink& sink);
+
+  // --- session_simple.cc ---
+  reactor::Task<bool> run_simple(Node statement, const std::string& text, bool alone, bool last,
+                                 ResultSink& sink);
+
+  Environment& environment_;
+  txn::Engine& engine_;
+  SessionFacts facts_;
+  Settings settings_;
+  Interrupt interrupt_;
+  Arena arena_;
+  std::unique_ptr<txn::Session> txn_session_;
+  State state_ = State::idle;
+  bool block_read_only_ = false;
+  std::unique_ptr<txn::Transaction> transaction_;
+  std::uint32_t error_position_ = 0;
+  std::shared_ptr<Prepared> unnamed_;
+  std::map<std::string, std::shared_ptr<Prepared>, std::less<>> prepared_;
+  Portal unnamed_portal_;
+  Portal simple_portal_;
+  std::map<std::string, Portal, std::less<>> portals_;
+};
+
+}  // namespace namdb::sql

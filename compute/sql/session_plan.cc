@@ -1,0 +1,253 @@
+// Preparing statements, binding parameters.
+#include <algorithm>
+
+#include "compute/sql/session.h"
+#include "compute/sql/syntax.h"
+#include "compute/sql/value_format.h"
+#include "compute/sql/virtual_table.h"
+
+namespace namdb::sql {
+
+using reactor::Task;
+
+namespace {
+
+bool uses_catalog(const Plan& plan) {
+  if (const auto* select = plan.as<SelectPlan>()) return select->source.table != nullptr;
+  return plan.is_transactional() || plan.as<ExplainPlan>() != nullptr;
+}
+
+std::string_view statistics_name(const Plan& plan) {
+  if (const auto* call = plan.as<CallPlan>()) return call->definition->name;
+  return plan.tag;
+}
+
+bool same_columns(const Plan& left, const Plan& right) {
+  return std::ranges::equal(left.columns, right.columns, [](const ResultColumn& a, const ResultColumn& b) {
+    return a.name == b.name && a.type == b.type;
+  });
+}
+
+Status only_end_of_block() {
+  return Status(ErrorCode::in_failed_transaction,
+                "current transaction is aborted, commands ignored until end of transaction block");
+}
+
+bool is_end_of_block(Node statement) {
+  if (statement.kind != "TransactionStmt") return false;
+  const std::string_view kind = text(*statement.body, "kind");
+  return kind == "TRANS_STMT_COMMIT" || kind == "TRANS_STMT_ROLLBACK";
+}
+
+}  // namespace
+
+Task<Result<Plan>> Session::make_plan(Node statement, std::vector<Type> declared) {
+  BindInput input;
+  input.procedures = &environment_.procedures;
+  input.parameters = std::move(declared);
+  input.facts = &facts_;
+  // Read before the lookups: a change in between makes the plan look older than it is, which is safe.
+  input.catalog_version = engine_.catalog_version();
+  for (std::string& name : tables_named_by(statement, environment_.procedures)) {
+    storage::TableRef table = engine_.cached_table(name);
+    if (table == nullptr && find_virtual_table("", name) == nullptr) {
+      Result<storage::TableRef> found = co_await engine_.table(name);
+      if (!found.ok() && found.status().code() != ErrorCode::undefined_table) co_return found.status();
+      if (found.ok()) table = std::move(found).value();
+    }
+    if (table != nullptr) input.tables.emplace(std::move(name), std::move(table));
+  }
+  co_return bind_statement(statement, input);
+}
+
+Task<Status> Session::plan_statement(Prepared& prepared, Node statement) {
+  if (state_ == State::failed && !is_end_of_block(statement)) co_return only_end_of_block();
+  if (state_ == State::idle) start_clock();
+  std::vector<Type> declared = prepared.declared;
+  Result<Plan> plan = co_await make_plan(statement, std::move(declared));
+  if (!plan.ok()) co_return plan.status();
+  prepared.plan = std::make_shared<const Plan>(std::move(plan).value());
+  if (prepared.plan->is_transactional())
+    prepared.statistics = &environment_.statistics.entry(statistics_name(*prepared.plan));
+  co_return Status();
+}
+
+Task<Status> Session::prepare(std::string name, std::string text, std::vector<Oid> declared) {
+  error_position_ = 0;
+  auto prepared = std::make_shared<Prepared>();
+  for (const Oid oid : declared) {
+    const std::optional<TypeId> type = type_from_oid(oid);
+    if (!type) {
+      co_return Status(ErrorCode::feature_not_supported,
+                       "parameter type with OID " + std::to_string(oid) + " is not supported");
+    }
+    prepared->declared.push_back({*type});
+  }
+  if (!name.empty() && prepared_.contains(name)) {
+    co_return Status(ErrorCode::duplicate_prepared_statement,
+                     "prepared statement \"" + name + "\" already exists");
+  }
+  auto parsed = parse_sql(text);
+  if (auto* error = std::get_if<SyntaxError>(&parsed)) {
+    error_position_ = error->position;
+    co_return std::move(error->status);
+  }
+  const SyntaxTree& tree = std::get<SyntaxTree>(parsed);
+  if (tree.statement_count() > 1) {
+    co_return Status(ErrorCode::syntax_error, "cannot insert multiple commands into a prepared statement");
+  }
+  prepared->text = std::move(text);
+  prepared->declared_oids = std::move(declared);
+  const Node statement = tree.statement_count() == 0 ? Node{} : tree.statement(0);
+  Status status = co_await plan_statement(*prepared, statement);
+  if (!status.ok()) co_return status;
+  if (name.empty()) {
+    unnamed_ = std::move(prepared);
+  } else if (prepared_.size() >= kMaxPrepared) {
+    co_return Status(ErrorCode::limit_exceeded,
+                     "a session can have at most " + std::to_string(kMaxPrepared) + " prepared statements");
+  } else {
+    prepared_.emplace(std::move(name), std::move(prepared));
+  }
+  co_return Status();
+}
+
+bool Session::current(const Prepared& prepared) const {
+  return prepared.plan->catalog_version == engine_.catalog_version() || !uses_catalog(*prepared.plan);
+}
+
+Task<Status> Session::renew(Prepared& prepared) {
+  const std::shared_ptr<const Plan> before = prepared.plan;
+  auto parsed = parse_sql(prepared.text);
+  if (auto* error = std::get_if<SyntaxError>(&parsed)) co_return std::move(error->status);
+  const SyntaxTree& tree = std::get<SyntaxTree>(parsed);
+  const Node statement = tree.statement(0);
+  std::vector<Type> declared = prepared.declared;
+  Result<Plan> plan = co_await make_plan(statement, std::move(declared));
+  if (!plan.ok()) co_return plan.status();
+  if (!same_columns(*plan, *before))
+    co_return Status(ErrorCode::feature_not_supported, "cached plan must not change result type");
+  prepared.plan = std::make_shared<const Plan>(std::move(plan).value());
+  co_return Status();
+}
+
+Prepared* Session::find_prepared(std::string_view name) {
+  if (name.empty()) return unnamed_.get();
+  const auto found = prepared_.find(name);
+  return found == prepared_.end() ? nullptr : found->second.get();
+}
+
+Portal* Session::find_portal(std::string_view name) {
+  if (name.empty()) return unnamed_portal_.valid ? &unnamed_portal_ : nullptr;
+  const auto found = portals_.find(name);
+  return found == portals_.end() || !found->second.valid ? nullptr : &found->second;
+}
+
+void Session::close_prepared(std::string_view name) {
+  if (name.empty()) {
+    unnamed_.reset();
+  } else if (const auto found = prepared_.find(name); found != prepared_.end()) {
+    prepared_.erase(found);
+  }
+}
+
+void Session::close_portal(std::string_view name) {
+  if (name.empty()) {
+    unnamed_portal_.reset();
+  } else if (const auto found = portals_.find(name); found != portals_.end()) {
+    portals_.erase(found);
+  }
+}
+
+namespace {
+
+Result<std::int16_t> format_of(std::span<const std::int16_t> formats, std::size_t index, std::size_t count,
+                               std::string_view what) {
+  if (formats.empty()) return std::int16_t{0};
+  if (formats.size() != 1 && formats.size() != count) {
+    return Status(ErrorCode::protocol_violation, "bind message has " + std::to_string(formats.size()) + " " +
+                                                     std::string(what) + " formats but " +
+                                                     std::to_string(count) + " " + std::string(what) + "s");
+  }
+  const std::int16_t format = formats.size() == 1 ? formats[0] : formats[index];
+  if (format != 0 && format != 1)
+    return Status(ErrorCode::invalid_parameter_value, "unsupported format code: " + std::to_string(format));
+  return format;
+}
+
+}  // namespace
+
+Status Session::bind(const BindRequest& request) {
+  const auto prepared = request.statement.empty() ? unnamed_ : [&]() -> std::shared_ptr<Prepared> {
+    const auto found = prepared_.find(request.statement);
+    return found == prepared_.end() ? nullptr : found->second;
+  }();
+  if (prepared == nullptr) {
+    return Status(ErrorCode::undefined_prepared_statement,
+                  request.statement.empty()
+                      ? "unnamed prepared statement does not exist"
+                      : "prepared statement \"" + std::string(request.statement) + "\" does not exist");
+  }
+  const Plan& plan = *prepared->plan;
+  if (Status status = check_allowed(plan); !status.ok()) return status;
+  if (request.parameters.size() != plan.parameters.size()) {
+    return Status(ErrorCode::protocol_violation,
+                  "bind message supplies " + std::to_string(request.parameters.size()) +
+                      " parameters, but prepared statement \"" + std::string(request.statement) +
+                      "\" requires " + std::to_string(plan.parameters.size()));
+  }
+  Portal* portal = &unnamed_portal_;
+  if (!request.portal.empty()) {
+    if (find_portal(request.portal) != nullptr) {
+      return Status(ErrorCode::duplicate_portal,
+                    "cursor \"" + std::string(request.portal) + "\" already exists");
+    }
+    if (portals_.size() >= kMaxPrepared)
+      return Status(ErrorCode::limit_exceeded, "too many portals in one session");
+    portal = &portals_[std::string(request.portal)];
+  }
+  portal->reset();
+  portal->storage.clear();
+  portal->parameters.resize(request.parameters.size());
+  std::size_t bytes = 0;
+  for (const auto& value : request.parameters) bytes += value ? value->size() : 0;
+  portal->storage.reserve(bytes);  // so that what borrows from it stays where it is
+  Status status;
+  for (std::size_t i = 0; i < request.parameters.size() && status.ok(); ++i) {
+    portal->parameters[i] = Datum();
+    if (!request.parameters[i]) continue;
+    const Result<std::int16_t> format =
+        format_of(request.parameter_formats, i, request.parameters.size(), "parameter");
+    if (!format.ok()) {
+      status = format.status();
+      break;
+    }
+    const std::size_t begin = portal->storage.size();
+    portal->storage += *request.parameters[i];
+    const std::string_view value(portal->storage.data() + begin, portal->storage.size() - begin);
+    const TypeId type = plan.parameters[i].id;
+    const Oid declared = i < prepared->declared_oids.size() ? prepared->declared_oids[i] : 0;
+    status = *format == 0 ? parse_text(value, type, facts_.now_us, portal->parameters[i])
+                          : parse_binary(value, type, declared, portal->parameters[i]);
+  }
+  portal->result_formats.assign(plan.columns.size(), 0);
+  for (std::size_t i = 0; i < plan.columns.size() && status.ok(); ++i) {
+    const Result<std::int16_t> format =
+        format_of(request.result_formats, i, plan.columns.size(), "result column");
+    if (format.ok()) {
+      portal->result_formats[i] = *format;
+    } else {
+      status = format.status();
+    }
+  }
+  if (!status.ok()) {
+    close_portal(request.portal);
+    return status;
+  }
+  portal->prepared = prepared;
+  portal->plan = prepared->plan;
+  portal->valid = true;
+  return {};
+}
+
+}  // namespace namdb::sql

@@ -1,0 +1,58 @@
+// The simple protocol: one string, any number of statements.
+#include "compute/sql/session.h"
+#include "compute/sql/syntax.h"
+
+namespace namdb::sql {
+
+using reactor::Task;
+
+Task<void> Session::simple_query(std::string text, ResultSink& sink) {
+  auto parsed = parse_sql(text);
+  if (auto* error = std::get_if<SyntaxError>(&parsed)) {
+    fail(error->status);
+    sink.error(error->status, error->position);
+    co_return;
+  }
+  const SyntaxTree& tree = std::get<SyntaxTree>(parsed);
+  const std::size_t count = tree.statement_count();
+  if (count == 0) {
+    sink.complete(Completion());
+    co_return;
+  }
+  // As in PostgreSQL, a simple query forgets the unnamed statement.
+  unnamed_.reset();
+  bool ok = true;
+  for (std::size_t i = 0; i < count && ok; ++i) {
+    const Node statement = tree.statement(i);
+    ok = co_await run_simple(statement, text, count == 1, i + 1 == count, sink);
+  }
+}
+
+Task<bool> Session::run_simple(Node statement, const std::string& text, bool alone, bool last,
+                               ResultSink& sink) {
+  auto prepared = std::make_shared<Prepared>();
+  if (alone) prepared->text = text;  // a retry may have to bind it again
+  Completion completion;
+  Status status = co_await plan_statement(*prepared, statement);
+  if (status.ok() && !prepared->plan->parameters.empty())
+    status = Status(ErrorCode::undefined_parameter, "there is no parameter $1");
+  if (status.ok()) {
+    simple_portal_.reset();
+    simple_portal_.prepared = prepared;
+    simple_portal_.plan = prepared->plan;
+    simple_portal_.result_formats.assign(prepared->plan->columns.size(), 0);
+    status = co_await execute(simple_portal_, sink, 0, alone, completion);
+    simple_portal_.reset();
+  }
+  // The last statement's success is the transaction's: its completion waits for the commit.
+  if (status.ok() && last) status = co_await sync();
+  if (!status.ok()) {
+    fail(status);
+    sink.error(status, 0);
+    co_return false;
+  }
+  sink.complete(completion);
+  co_return true;
+}
+
+}  // namespace namdb::sql

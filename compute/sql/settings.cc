@@ -1,0 +1,298 @@
+#include "compute/sql/settings.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "common/base/clock.h"
+#include "compute/sql/server_version.h"
+
+namespace namdb::sql {
+namespace {
+
+enum class Kind : std::uint8_t {
+  text,        // any value
+  boolean,     // on, off
+  integer,     // a number
+  duration,    // milliseconds, or a number with a unit
+  isolation,   // an isolation level
+  encoding,    // UTF8 only
+  date_style,  // ISO only
+  fixed,       // cannot be changed
+  always_on,   // may be set to on
+};
+
+struct Definition {
+  std::string_view name;
+  std::string_view fallback;
+  Kind kind;
+  bool reported = false;
+  std::string_view description = "";
+};
+
+constexpr std::array kDefinitions = {
+    Definition{"application_name", "", Kind::text, true, "Name of the client's program."},
+    Definition{"client_encoding", "UTF8", Kind::encoding, true, "The one encoding is UTF8."},
+    Definition{"client_min_messages", "notice", Kind::text},
+    Definition{"DateStyle", "ISO, MDY", Kind::date_style, true, "Dates are shown as ISO 8601."},
+    Definition{"default_transaction_isolation", "repeatable read", Kind::isolation, false,
+               "Every level runs as snapshot isolation; serializable is refused."},
+    Definition{"default_transaction_read_only", "off", Kind::boolean, true},
+    Definition{"extra_float_digits", "1", Kind::integer, false, "double precision is shown exactly."},
+    Definition{"idle_in_transaction_session_timeout", "0", Kind::duration},
+    Definition{"in_hot_standby", "off", Kind::fixed, true},
+    Definition{"integer_datetimes", "on", Kind::fixed, true},
+    Definition{"IntervalStyle", "postgres", Kind::text, true},
+    Definition{"is_superuser", "off", Kind::fixed, true},
+    Definition{"lock_timeout", "0", Kind::duration, false, "Nothing waits for locks."},
+    Definition{"max_identifier_length", "63", Kind::fixed},
+    Definition{"plan_cache_mode", "auto", Kind::text},
+    Definition{"row_security", "on", Kind::boolean},
+    Definition{"search_path", "\"$user\", public", Kind::text, false, "The one schema is public."},
+    Definition{"server_encoding", "UTF8", Kind::fixed, true},
+    Definition{"server_version", kServerVersion, Kind::fixed, true},
+    Definition{"server_version_num", kServerVersionNumber, Kind::fixed},
+    Definition{"session_authorization", "", Kind::fixed, true},
+    Definition{"standard_conforming_strings", "on", Kind::always_on, true},
+    Definition{"statement_timeout", "0", Kind::duration, false, "Longer statements are canceled."},
+    Definition{"synchronous_commit", "on", Kind::text},
+    Definition{"TimeZone", "UTC", Kind::text, true, "Remembered; times are shown and read in UTC."},
+    Definition{"transaction_isolation", "repeatable read", Kind::isolation},
+    Definition{"transaction_read_only", "off", Kind::boolean},
+    Definition{"bytea_output", "hex", Kind::text},
+    Definition{"check_function_bodies", "on", Kind::boolean},
+    Definition{"default_table_access_method", "heap", Kind::text},
+    Definition{"default_tablespace", "", Kind::text},
+    Definition{"jit", "off", Kind::boolean},
+    Definition{"work_mem", "4MB", Kind::text},
+    Definition{"xmloption", "content", Kind::text},
+};
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(), [](unsigned char c) { return std::tolower(c); });
+  return result;
+}
+
+const Definition* find_definition(std::string_view name) {
+  const std::string wanted = lower(name);
+  const auto found = std::ranges::find_if(
+      kDefinitions, [&wanted](const Definition& definition) { return lower(definition.name) == wanted; });
+  return found == kDefinitions.end() ? nullptr : &*found;
+}
+
+// In milliseconds.
+std::optional<std::uint64_t> parse_duration_ms(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || number > (std::uint64_t{1} << 40)) return std::nullopt;
+  std::string_view unit(stop, static_cast<std::size_t>(text.data() + text.size() - stop));
+  while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
+  if (unit.empty() || unit == "ms") return number;
+  if (unit == "us") return (number + 999) / 1000;
+  if (unit == "s") return number * 1000;
+  if (unit == "min") return number * 60'000;
+  if (unit == "h") return number * 3'600'000;
+  if (unit == "d") return number * 86'400'000;
+  return std::nullopt;
+}
+
+Status invalid_value(const Definition& definition, std::string_view value, std::string hint = {}) {
+  return Status(
+      ErrorCode::invalid_parameter_value,
+      "invalid value for parameter \"" + std::string(definition.name) + "\": \"" + std::string(value) + "\"",
+      std::move(hint));
+}
+
+std::optional<bool> parse_switch(std::string_view value) {
+  const std::string word = lower(value);
+  if (word == "on" || word == "true" || word == "yes" || word == "1" || word == "t") return true;
+  if (word == "off" || word == "false" || word == "no" || word == "0" || word == "f") return false;
+  return std::nullopt;
+}
+
+// Checks a value and brings it to the form in which it is shown.
+Status normalize(const Definition& definition, std::string_view value, std::string& out) {
+  out = value;
+  switch (definition.kind) {
+    case Kind::text:
+      if (lower(definition.name) == "application_name" && out.size() > 63) out.resize(63);
+      return {};
+    case Kind::fixed:
+      return Status(ErrorCode::cannot_change_setting,
+                    "parameter \"" + std::string(definition.name) + "\" cannot be changed");
+    case Kind::boolean:
+    case Kind::always_on: {
+      const std::optional<bool> on = parse_switch(value);
+      if (!on) {
+        return Status(ErrorCode::invalid_parameter_value,
+                      "parameter \"" + std::string(definition.name) + "\" requires a Boolean value");
+      }
+      if (definition.kind == Kind::always_on && !*on) {
+        return Status(ErrorCode::feature_not_supported,
+                      std::string(definition.name) + " = off is not supported");
+      }
+      out = *on ? "on" : "off";
+      return {};
+    }
+    case Kind::integer: {
+      std::int64_t number = 0;
+      const auto [stop, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+      if (error != std::errc() || stop != value.data() + value.size())
+        return invalid_value(definition, value);
+      return {};
+    }
+    case Kind::duration: {
+      const std::optional<std::uint64_t> duration_ms = parse_duration_ms(value);
+      if (!duration_ms) {
+        return invalid_value(
+            definition, value,
+            "Valid units for this parameter are \"us\", \"ms\", \"s\", \"min\", \"h\", and \"d\".");
+      }
+      out = *duration_ms == 0 ? "0" : std::to_string(*duration_ms) + "ms";
+      return {};
+    }
+    case Kind::isolation: {
+      out = lower(value);
+      if (out == "serializable") {
+        return Status(ErrorCode::feature_not_supported, "isolation level SERIALIZABLE is not supported",
+                      "the database's protocol gives snapshot isolation: use REPEATABLE READ");
+      }
+      if (out != "repeatable read" && out != "read committed" && out != "read uncommitted")
+        return invalid_value(definition, value);
+      return {};
+    }
+    case Kind::encoding: {
+      std::string word = lower(value);
+      std::erase_if(word, [](char c) { return c == '-' || c == '_' || c == '\'' || c == '"'; });
+      if (word != "utf8" && word != "unicode") {
+        return Status(ErrorCode::feature_not_supported,
+                      "client_encoding \"" + std::string(value) + "\" is not supported", "use UTF8");
+      }
+      out = "UTF8";
+      return {};
+    }
+    case Kind::date_style: {
+      std::string word = lower(value);
+      for (const std::string_view other : {"german", "sql", "postgres"}) {
+        if (word.find(other) != std::string::npos)
+          return Status(ErrorCode::feature_not_supported, "DateStyle other than ISO is not supported");
+      }
+      const bool day_first = word.find("dmy") != std::string::npos || word.find("euro") != std::string::npos;
+      out = day_first ? "ISO, DMY" : word.find("ymd") != std::string::npos ? "ISO, YMD" : "ISO, MDY";
+      return {};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Settings::Settings() {
+  for (const Definition& definition : kDefinitions) values_.emplace(definition.name, definition.fallback);
+  defaults_ = values_;
+}
+
+Status Settings::set(std::string_view name, std::string_view value, bool local) {
+  const Definition* definition = find_definition(name);
+  std::string key(name);
+  std::string normal(value);
+  if (definition != nullptr) {
+    key = definition->name;
+    if (Status status = normalize(*definition, value, normal); !status.ok()) return status;
+  } else if (name.find('.') == std::string_view::npos) {
+    return Status(ErrorCode::undefined_object,
+                  "unrecognized configuration parameter \"" + std::string(name) + "\"");
+  } else if (values_.size() > 1000) {
+    return Status(ErrorCode::limit_exceeded, "too many configuration parameters");
+  }
+  remember();
+  if (local) {
+    if (!in_block_) return {};  // outside a transaction it has no effect
+    before_local_.emplace(key, values_.contains(key) ? values_[key] : "");
+  } else {
+    before_local_.erase(key);
+  }
+  values_.insert_or_assign(std::move(key), std::move(normal));
+  apply();
+  return {};
+}
+
+Status Settings::reset(std::string_view name) {
+  const Definition* definition = find_definition(name);
+  const std::string key(definition != nullptr ? definition->name : name);
+  const auto fallback = defaults_.find(key);
+  if (fallback == defaults_.end()) {
+    if (values_.erase(key) != 0 || name.find('.') != std::string_view::npos) return {};
+    return Status(ErrorCode::undefined_object,
+                  "unrecognized configuration parameter \"" + std::string(name) + "\"");
+  }
+  if (definition != nullptr && definition->kind == Kind::fixed) {
+    std::string unused;
+    return normalize(*definition, "", unused);
+  }
+  remember();
+  values_[key] = fallback->second;
+  apply();
+  return {};
+}
+
+void Settings::reset_all() {
+  remember();
+  values_ = defaults_;
+  apply();
+}
+
+std::optional<std::string> Settings::get(std::string_view name) const {
+  const Definition* definition = find_definition(name);
+  const auto value = values_.find(definition != nullptr ? definition->name : name);
+  if (value == values_.end()) return std::nullopt;
+  return value->second;
+}
+
+std::vector<Settings::Row> Settings::all() const {
+  std::vector<Row> rows;
+  for (const auto& [name, value] : values_) {
+    const Definition* definition = find_definition(name);
+    rows.push_back({name, value, definition == nullptr ? std::string_view() : definition->description});
+  }
+  return rows;
+}
+
+std::optional<std::string_view> Settings::reported_name(std::string_view name) {
+  const Definition* definition = find_definition(name);
+  if (definition == nullptr || !definition->reported) return std::nullopt;
+  return definition->name;
+}
+
+std::vector<std::string_view> Settings::reported_names() {
+  std::vector<std::string_view> names;
+  for (const Definition& definition : kDefinitions) {
+    if (definition.reported) names.push_back(definition.name);
+  }
+  return names;
+}
+
+void Settings::remember() {
+  if (in_block_ && !before_block_) before_block_ = values_;
+}
+
+void Settings::end_block(bool committed) {
+  in_block_ = false;
+  if (!before_block_) return;
+  if (committed) {
+    for (auto& [name, value] : before_local_) values_[name] = std::move(value);
+  } else {
+    values_ = std::move(*before_block_);
+  }
+  before_block_.reset();
+  before_local_.clear();
+  apply();
+}
+
+void Settings::apply() {
+  const std::uint64_t timeout_ms = parse_duration_ms(values_["statement_timeout"]).value_or(0);
+  statement_timeout_ns_ = timeout_ms * kMillisecond_ns;
+}
+
+}  // namespace namdb::sql

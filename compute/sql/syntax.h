@@ -1,0 +1,72 @@
+// PostgreSQL's grammar by libpg_query: text to syntax trees, and careful reading of the trees. A tree is read
+// once, when a statement is prepared.
+//
+// A node is a JSON object with one member, whose name is the node's kind. Whoever binds a node names the
+// members that it understands (only()); any other member is answered with feature_not_supported, so that a
+// construct is never ignored. Input of any content and size is safe: text beyond the bounds is refused before
+// libpg_query sees it, since its recursion on deep trees is not bounded.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "common/base/error.h"
+
+namespace namdb::sql {
+
+using Json = nlohmann::json;
+
+inline constexpr std::size_t kMaxStatement_bytes = 1 << 20;
+// Words and signs between two commas at one depth of parentheses, added up over the depths: bounds the depth
+// of the tree.
+inline constexpr std::size_t kMaxExpression_tokens = 5'000;
+
+// The member of a node: its kind ("SelectStmt") and what it says.
+struct Node {
+  std::string_view kind;
+  const Json* body = nullptr;
+};
+
+struct SyntaxError {
+  Status status;
+  std::uint32_t position = 0;  // in characters from 1; 0: unknown
+};
+
+class SyntaxTree {
+ public:
+  SyntaxTree() = default;
+  explicit SyntaxTree(Json tree) : tree_(std::move(tree)) {}
+  std::size_t statement_count() const;
+  Node statement(std::size_t index) const;
+
+ private:
+  Json tree_;
+};
+
+// Several statements separated by semicolons; possibly none.
+std::variant<SyntaxTree, SyntaxError> parse_sql(const std::string& text);
+
+Node node(const Json& json);
+// The member, or null when it is not there.
+const Json* find(const Json& body, const char* member);
+std::string_view text(const Json& body, const char* member);
+std::int64_t integer(const Json& body, const char* member);
+bool flag(const Json& body, const char* member);
+// Elements of a list member; empty when it is not there.
+const Json& list(const Json& body, const char* member);
+// The names in a list of String nodes: {"pg_catalog", "int4"}.
+std::vector<std::string_view> names(const Json& strings);
+
+// Ok if all members of `body` are among `known`; otherwise "<construct> of <statement> is not supported".
+Status only(const Json& body, std::string_view statement, std::initializer_list<std::string_view> known);
+// feature_not_supported: "CREATE INDEX is not supported", from the node's kind.
+Status unsupported(Node node);
+Status unsupported(std::string_view construct);
+
+}  // namespace namdb::sql

@@ -1,0 +1,268 @@
+#include "compute/sql/testing/fake_engine.h"
+
+#include <algorithm>
+
+namespace namdb::sql::testing {
+
+using reactor::Task;
+using storage::TableRef;
+using txn::RowId;
+
+namespace {
+
+enum class Write { none, insert, update, erase };
+
+struct Access {
+  TableRef table;
+  std::vector<std::byte> key;
+  bool fetched = false;
+  bool stored = false;  // visible in the snapshot
+  bool duplicate = false;
+  Write write = Write::none;
+  std::vector<std::byte> row;
+
+  bool found() const { return write == Write::none ? fetched && stored : write != Write::erase; }
+};
+
+std::vector<std::byte> to_vector(std::span<const std::byte> bytes) {
+  return {bytes.begin(), bytes.end()};
+}
+
+}  // namespace
+
+class FakeTransaction : public txn::Transaction {
+ public:
+  explicit FakeTransaction(FakeEngine& engine) : engine_(engine) {
+    ++engine_.open_transactions_;
+    ++engine_.begun_transactions_;
+  }
+  ~FakeTransaction() override { --engine_.open_transactions_; }
+
+  RowId get(const TableRef& table, std::span<const std::byte> key) override {
+    NAMDB_CHECK(key.size() == table->schema.key_bytes());
+    for (std::size_t i = 0; i < accesses_.size(); ++i) {
+      if (accesses_[i].table->id == table->id && std::ranges::equal(accesses_[i].key, key))
+        return static_cast<RowId>(i);
+    }
+    accesses_.push_back({table, to_vector(key)});
+    return static_cast<RowId>(accesses_.size() - 1);
+  }
+
+  RowId insert(const TableRef& table, std::span<const std::byte> row) override {
+    NAMDB_CHECK(row.size() == table->schema.row_bytes());
+    const RowId id = get(table, row.subspan(table->schema.key_offset(), table->schema.key_bytes()));
+    Access& access = accesses_[id];
+    if (access.found()) {
+      access.duplicate = true;
+      return id;
+    }
+    access.write = access.write == Write::erase ? Write::update : Write::insert;
+    access.row = to_vector(row);
+    return id;
+  }
+
+  Task<Status> fetch() override {
+    if (ended_) co_return Status(ErrorCode::in_failed_transaction, "ended");
+    if (Status status = engine_.take_failure(engine_.failing_fetches_); !status.ok()) co_return status;
+    take_snapshot();
+    bool asked = false;
+    for (Access& access : accesses_) {
+      if (!access.fetched) {
+        asked = true;
+        ++counters_.reads;
+        counters_.read_bytes += access.table->schema.row_bytes();
+        if (engine_.tables_.find(access.table->name) == engine_.tables_.end())
+          co_return Status(ErrorCode::catalog_changed, "the table was dropped");
+        const FakeEngine::Version* version = engine_.visible(access.table->id, access.key, snapshot_);
+        access.stored = version != nullptr;
+        access.fetched = true;
+        if (access.write == Write::none && version != nullptr) access.row = version->row;
+        if (access.write == Write::insert && access.stored) access.duplicate = true;
+      }
+      if (access.duplicate) {
+        co_return Status(ErrorCode::duplicate_key, "duplicate key value violates unique constraint \"" +
+                                                       access.table->name + "_pkey\"");
+      }
+    }
+    if (asked) ++counters_.round_trips;
+    co_return Status();
+  }
+
+  bool found(RowId row) const override { return accesses_[row].found(); }
+  layout::RowView row(RowId row) const override {
+    NAMDB_CHECK(found(row));
+    return {accesses_[row].table->schema, accesses_[row].row};
+  }
+  layout::RowWriter update(RowId row) override {
+    Access& access = accesses_[row];
+    NAMDB_CHECK(access.found());
+    if (access.write == Write::none) access.write = Write::update;
+    return {access.table->schema, access.row};
+  }
+  void erase(RowId row) override {
+    Access& access = accesses_[row];
+    NAMDB_CHECK(access.found());
+    access.write = access.write == Write::insert ? Write::none : Write::erase;
+    if (access.write == Write::none) access.stored = false;
+  }
+  std::unique_ptr<txn::TableScan> scan(const TableRef& table) override;
+
+  Task<Status> commit() override {
+    Status status = co_await fetch();
+    if (status.ok() && has_writes()) status = apply();
+    abort();
+    co_return status;
+  }
+  void abort() override { ended_ = true; }
+  bool has_writes() const override {
+    return std::ranges::any_of(accesses_, [](const Access& access) { return access.write != Write::none; });
+  }
+  const fabric::OperationCounters& counters() const override { return counters_; }
+
+ private:
+  friend class FakeScan;
+  void take_snapshot() {
+    if (snapshot_ == 0) snapshot_ = engine_.clock_;
+  }
+
+  Status apply() {
+    if (Status status = engine_.take_failure(engine_.failing_commits_); !status.ok()) return status;
+    for (const Access& access : accesses_) {
+      if (access.write == Write::none) continue;
+      const auto& versions = engine_.data_[access.table->id][access.key];
+      if (!versions.empty() && versions.back().committed > snapshot_)
+        return Status(ErrorCode::serialization_failure,
+                      "could not serialize access due to concurrent update");
+    }
+    ++engine_.clock_;
+    for (Access& access : accesses_) {
+      if (access.write == Write::none) continue;
+      ++counters_.writes;
+      counters_.write_bytes += access.row.size();
+      engine_.data_[access.table->id][access.key].push_back(
+          {engine_.clock_, access.write == Write::erase, access.row});
+    }
+    ++counters_.round_trips;
+    return {};
+  }
+
+  FakeEngine& engine_;
+  std::uint64_t snapshot_ = 0;
+  bool ended_ = false;
+  std::deque<Access> accesses_;
+  fabric::OperationCounters counters_;
+};
+
+class FakeScan : public txn::TableScan {
+ public:
+  FakeScan(FakeTransaction& transaction, TableRef table)
+      : transaction_(transaction), table_(std::move(table)) {}
+
+  // Three rows at a time, so that tests see several batches.
+  Task<Status> next(std::vector<layout::Row>& rows) override {
+    rows.clear();
+    FakeEngine& engine = transaction_.engine_;
+    if (Status status = engine.take_failure(engine.failing_fetches_); !status.ok()) co_return status;
+    transaction_.take_snapshot();
+    if (!started_) collect();
+    ++transaction_.counters_.reads;
+    ++transaction_.counters_.round_trips;
+    while (position_ < found_.size() && rows.size() < 3)
+      rows.emplace_back(table_->schema, found_[position_++]);
+    co_return Status();
+  }
+
+ private:
+  void collect() {
+    started_ = true;
+    FakeEngine& engine = transaction_.engine_;
+    std::map<std::vector<std::byte>, std::vector<std::byte>> rows;
+    for (const auto& [key, versions] : engine.data_[table_->id]) {
+      const auto* version = engine.visible(table_->id, key, transaction_.snapshot_);
+      if (version != nullptr) rows[key] = version->row;
+    }
+    for (const Access& access : transaction_.accesses_) {
+      if (access.table->id != table_->id || access.write == Write::none) continue;
+      if (access.write == Write::erase) {
+        rows.erase(access.key);
+      } else {
+        rows[access.key] = access.row;
+      }
+    }
+    for (auto& [key, row] : rows) found_.push_back(std::move(row));
+  }
+
+  FakeTransaction& transaction_;
+  TableRef table_;
+  bool started_ = false;
+  std::vector<std::vector<std::byte>> found_;
+  std::size_t position_ = 0;
+};
+
+std::unique_ptr<txn::TableScan> FakeTransaction::scan(const TableRef& table) {
+  return std::make_unique<FakeScan>(*this, table);
+}
+
+const FakeEngine::Version* FakeEngine::visible(std::uint32_t table, const std::vector<std::byte>& key,
+                                               std::uint64_t snapshot) const {
+  const auto rows = data_.find(table);
+  if (rows == data_.end()) return nullptr;
+  const auto versions = rows->second.find(key);
+  if (versions == rows->second.end()) return nullptr;
+  for (auto version = versions->second.rbegin(); version != versions->second.rend(); ++version) {
+    if (version->committed <= snapshot) return version->deleted ? nullptr : &*version;
+  }
+  return nullptr;
+}
+
+std::unique_ptr<txn::Transaction> FakeEngine::begin(txn::Session&) {
+  return std::make_unique<FakeTransaction>(*this);
+}
+
+TableRef FakeEngine::cached_table(std::string_view name) {
+  const auto table = tables_.find(name);
+  return table == tables_.end() ? nullptr : table->second;
+}
+
+Task<Result<TableRef>> FakeEngine::table(std::string name) {
+  TableRef table = cached_table(name);
+  if (table == nullptr)
+    co_return Status(ErrorCode::undefined_table, "relation \"" + name + "\" does not exist");
+  co_return table;
+}
+
+Task<Result<std::vector<TableRef>>> FakeEngine::tables() {
+  std::vector<TableRef> all;
+  for (const auto& [name, table] : tables_) all.push_back(table);
+  co_return all;
+}
+
+Task<Status> FakeEngine::create_table(std::string name, layout::Schema schema, txn::TableOptions options) {
+  if (tables_.contains(name))
+    co_return Status(ErrorCode::duplicate_table, "relation \"" + name + "\" already exists");
+  auto table = std::make_shared<storage::Table>();
+  table->id = next_table_++;
+  table->name = name;
+  table->schema = std::move(schema);
+  table->size_hint_rows = options.size_hint_rows;
+  tables_.emplace(std::move(name), std::move(table));
+  ++catalog_version_;
+  co_return Status();
+}
+
+Task<Status> FakeEngine::drop_table(std::string name) {
+  const auto table = tables_.find(name);
+  if (table == tables_.end())
+    co_return Status(ErrorCode::undefined_table, "table \"" + name + "\" does not exist");
+  data_.erase(table->second->id);
+  tables_.erase(table);
+  ++catalog_version_;
+  co_return Status();
+}
+
+Task<void> FakeEngine::backoff(std::uint32_t) {
+  ++backoffs_;
+  co_await executor_.sleep_for(retry_.first_backoff_ns);
+}
+
+}  // namespace namdb::sql::testing

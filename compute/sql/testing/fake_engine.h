@@ -1,0 +1,102 @@
+// An engine in one map, for tests of what lies above engines: snapshots, first committer wins, errors on
+// demand. One thread, nothing ever waits.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/reactor/executor.h"
+#include "compute/txn/engine.h"
+
+namespace namdb::sql::testing {
+
+// An executor that the test turns by hand; time stands still but for advance().
+class ManualExecutor : public reactor::Executor {
+ public:
+  explicit ManualExecutor(std::uint64_t seed = 1) : Executor(seed) {}
+  std::uint64_t now_ns() const override { return now_ns_; }
+  // Runs until nothing is ready; jumps to the next timer while `task_done` says false.
+  template <typename Done>
+  void run_until(Done done) {
+    while (!done()) {
+      if (run_turn() || has_ready()) continue;
+      const std::uint64_t deadline = next_deadline_ns();
+      if (deadline == ~std::uint64_t{0}) break;
+      if (deadline > now_ns_) now_ns_ = deadline;
+    }
+  }
+  // Until nothing is ready and no timer is due.
+  void run_ready() {
+    while (run_turn() || has_ready()) {
+    }
+  }
+
+ private:
+  std::uint64_t now_ns_ = 0;
+};
+
+class FakeEngine : public txn::Engine {
+ public:
+  explicit FakeEngine(reactor::Executor& executor) : executor_(executor) {}
+
+  // The next `count` commits (of transactions that wrote) or fetches end with this error.
+  void fail_commits(std::size_t count, ErrorCode code) { failing_commits_ = {count, code}; }
+  void fail_fetches(std::size_t count, ErrorCode code) { failing_fetches_ = {count, code}; }
+  std::size_t open_transactions() const { return open_transactions_; }
+  std::size_t begun_transactions() const { return begun_transactions_; }
+  std::size_t backoffs() const { return backoffs_; }
+  txn::RetryOptions& mutable_retry_options() { return retry_; }
+
+  reactor::Executor& executor() override { return executor_; }
+  std::unique_ptr<txn::Session> open_session() override { return std::make_unique<txn::Session>(); }
+  std::unique_ptr<txn::Transaction> begin(txn::Session& session) override;
+  reactor::Task<Result<storage::TableRef>> table(std::string name) override;
+  storage::TableRef cached_table(std::string_view name) override;
+  std::uint64_t catalog_version() const override { return catalog_version_; }
+  reactor::Task<Result<std::vector<storage::TableRef>>> tables() override;
+  reactor::Task<Status> create_table(std::string name, layout::Schema schema,
+                                     txn::TableOptions options) override;
+  reactor::Task<Status> drop_table(std::string name) override;
+  reactor::Task<void> backoff(std::uint32_t attempt) override;
+  const txn::RetryOptions& retry_options() const override { return retry_; }
+
+ private:
+  friend class FakeTransaction;
+  friend class FakeScan;
+  struct Version {
+    std::uint64_t committed = 0;
+    bool deleted = false;
+    std::vector<std::byte> row;
+  };
+  using Rows = std::map<std::vector<std::byte>, std::vector<Version>>;
+  struct Failure {
+    std::size_t count = 0;
+    ErrorCode code = ErrorCode::internal;
+  };
+  Status take_failure(Failure& failure) {
+    if (failure.count == 0) return {};
+    --failure.count;
+    return Status(failure.code, "injected");
+  }
+  const Version* visible(std::uint32_t table, const std::vector<std::byte>& key,
+                         std::uint64_t snapshot) const;
+
+  reactor::Executor& executor_;
+  txn::RetryOptions retry_;
+  std::map<std::string, storage::TableRef, std::less<>> tables_;
+  std::map<std::uint32_t, Rows> data_;
+  std::uint32_t next_table_ = 1;
+  std::uint64_t clock_ = 1;
+  std::uint64_t catalog_version_ = 1;
+  std::size_t open_transactions_ = 0;
+  std::size_t begun_transactions_ = 0;
+  std::size_t backoffs_ = 0;
+  Failure failing_commits_;
+  Failure failing_fetches_;
+};
+
+}  // namespace namdb::sql::testing

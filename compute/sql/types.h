@@ -1,0 +1,73 @@
+// SQL's types as expressions, parameters and results see them: PostgreSQL's identities, names and modifiers.
+// A column's type (layout::ColumnType) maps to one of these; expressions know a few more.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/layout/schema.h"
+
+namespace namdb::sql {
+
+using Oid = std::uint32_t;
+
+enum class TypeId : std::uint8_t {
+  unknown,  // a string literal, NULL or a parameter whose type nothing has decided yet
+  boolean,
+  int2,
+  int4,
+  int8,
+  float8,
+  numeric,
+  text,
+  varchar,
+  bpchar,  // char(n)
+  timestamp,
+  timestamptz,
+};
+
+// What decides how two values are compared and calculated with.
+enum class TypeClass : std::uint8_t { unknown, boolean, integer, numeric, real, string, time };
+
+struct Type {
+  TypeId id = TypeId::unknown;
+  // PostgreSQL's typmod: length + 4 for varchar(n) and char(n), (precision << 16 | scale) + 4 for
+  // numeric(p,s), -1 for none.
+  std::int32_t modifier = -1;
+
+  bool operator==(const Type&) const = default;
+
+  TypeClass type_class() const;
+  bool is_integer() const { return type_class() == TypeClass::integer; }
+  bool is_string() const { return type_class() == TypeClass::string; }
+  bool is_number() const {
+    const TypeClass c = type_class();
+    return c == TypeClass::integer || c == TypeClass::numeric || c == TypeClass::real;
+  }
+  // Of varchar(n) and char(n): n; nothing when it is not bounded.
+  std::optional<std::uint32_t> length_bytes() const;
+  std::optional<unsigned> numeric_precision() const;
+  std::optional<unsigned> numeric_scale() const;
+};
+
+Type numeric_type(unsigned precision, unsigned scale);
+Type string_type(TypeId id, std::uint32_t length_bytes);
+Type column_type(const layout::Column& column);
+Type column_type(layout::ColumnType type, unsigned precision, unsigned scale);
+
+// "integer", "character varying", ...: for messages. With the modifier: "numeric(10,2)".
+std::string_view type_name(TypeId id);
+std::string type_name(const Type& type);
+
+Oid type_oid(TypeId id);
+// Size in PostgreSQL's wire description: bytes, or -1 for a variable length.
+std::int16_t type_size(TypeId id);
+// Of a parameter that a client declares. Types that namdb stores in another one (real, name) map to it.
+std::optional<TypeId> type_from_oid(Oid oid);
+
+inline constexpr Oid kOidFloat4 = 700;
+inline constexpr Oid kOidUnknown = 705;
+
+}  // namespace namdb::sql

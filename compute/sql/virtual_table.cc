@@ -1,0 +1,98 @@
+#include "compute/sql/virtual_table.h"
+
+#include <array>
+
+#include "compute/sql/statistics.h"
+
+namespace namdb::sql {
+namespace {
+
+using reactor::Task;
+
+Datum text_of(Arena& arena, std::string_view text) {
+  return Datum::of_text(arena.copy(text));
+}
+
+Task<Result<VirtualRows>> statistics_rows(VirtualTableInput input) {
+  VirtualRows rows;
+  for (const Statistics::Row& row : input.statistics->rows()) {
+    rows.push_back({text_of(*input.arena, row.name), text_of(*input.arena, row.metric),
+                    Datum::of_integer(static_cast<std::int64_t>(row.value))});
+  }
+  co_return rows;
+}
+
+Task<Result<VirtualRows>> tables_rows(VirtualTableInput input) {
+  Result<std::vector<storage::TableRef>> tables = co_await input.engine->tables();
+  if (!tables.ok()) co_return tables.status();
+  VirtualRows rows;
+  for (const storage::TableRef& table : *tables) {
+    rows.push_back({Datum::of_text("public"), text_of(*input.arena, table->name),
+                    Datum::of_integer(table->id),
+                    Datum::of_integer(static_cast<std::int64_t>(table->size_hint_rows)),
+                    Datum::of_integer(table->schema.row_bytes())});
+  }
+  co_return rows;
+}
+
+Task<Result<VirtualRows>> columns_rows(VirtualTableInput input) {
+  Result<std::vector<storage::TableRef>> tables = co_await input.engine->tables();
+  if (!tables.ok()) co_return tables.status();
+  VirtualRows rows;
+  for (const storage::TableRef& table : *tables) {
+    const std::vector<layout::Column>& columns = table->schema.columns();
+    for (std::uint32_t i = 0; i < columns.size(); ++i) {
+      const int key = table->schema.key_position(i);
+      const auto& fallback = columns[i].default_text;
+      rows.push_back({Datum::of_text("public"), text_of(*input.arena, table->name),
+                      text_of(*input.arena, columns[i].name), Datum::of_integer(i + 1),
+                      text_of(*input.arena, type_name(column_type(columns[i]))),
+                      Datum::of_boolean(columns[i].not_null),
+                      fallback ? text_of(*input.arena, *fallback) : Datum(),
+                      key < 0 ? Datum() : Datum::of_integer(key + 1)});
+    }
+  }
+  co_return rows;
+}
+
+const std::vector<VirtualTable>& all_tables() {
+  static const std::vector<VirtualTable> tables = {
+      {"public",
+       "namdb_statistics",
+       {{"name", {TypeId::text}}, {"metric", {TypeId::text}}, {"value", {TypeId::int8}}},
+       statistics_rows},
+      {"public",
+       "namdb_tables",
+       {{"schema_name", {TypeId::text}},
+        {"table_name", {TypeId::text}},
+        {"table_id", {TypeId::int8}},
+        {"size_hint", {TypeId::int8}},
+        {"row_bytes", {TypeId::int8}}},
+       tables_rows},
+      {"public",
+       "namdb_columns",
+       {{"schema_name", {TypeId::text}},
+        {"table_name", {TypeId::text}},
+        {"column_name", {TypeId::text}},
+        {"position", {TypeId::int4}},
+        {"data_type", {TypeId::text}},
+        {"not_null", {TypeId::boolean}},
+        {"column_default", {TypeId::text}},
+        {"key_position", {TypeId::int4}}},
+       columns_rows},
+  };
+  return tables;
+}
+
+}  // namespace
+
+const VirtualTable* find_virtual_table(std::string_view schema, std::string_view name) {
+  for (const VirtualTable& table : all_tables()) {
+    const bool schema_matches =
+        schema.empty() ? table.schema != "information_schema" : table.schema == schema;
+    if (schema_matches && table.name == name) return &table;
+  }
+  return nullptr;
+}
+
+}  // namespace namdb::sql

@@ -1,0 +1,75 @@
+// sqltest: runs corpus files against a server. Each file wants tables that do not exist yet: those that it
+// creates are dropped before it and after it.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "tools/sqltest/corpus.h"
+#include "tools/sqltest/libpq_client.h"
+
+namespace {
+
+using namdb::sqltest::Case;
+using namdb::sqltest::Client;
+
+// Names behind CREATE TABLE [IF NOT EXISTS].
+std::set<std::string> created_tables(const std::vector<Case>& cases) {
+  std::set<std::string> tables;
+  for (const Case& test : cases) {
+    std::istringstream words(test.sql);
+    std::string word;
+    std::string before;
+    while (words >> word) {
+      if (word == "IF" || word == "NOT" || word == "EXISTS") continue;
+      if (before == "TABLE" && test.sql.find("CREATE TABLE") != std::string::npos)
+        tables.insert(word.substr(0, word.find_first_of("(;")));
+      before = word;
+    }
+  }
+  return tables;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Runs SQL test files against a server");
+  std::string connection = "host=127.0.0.1 port=5433 dbname=namdb user=tester";
+  std::vector<std::string> files;
+  app.add_option("--connection", connection, "Where to connect, as libpq takes it")->capture_default_str();
+  app.add_option("files", files, "Corpus files")->required()->check(CLI::ExistingFile);
+  CLI11_PARSE(app, argc, argv);
+  std::size_t failed = 0;
+  std::size_t total = 0;
+  for (const std::string& file : files) {
+    std::ifstream input(file);
+    std::stringstream text;
+    text << input.rdbuf();
+    const auto cases = namdb::sqltest::parse_corpus(text.str());
+    if (!cases.ok()) {
+      std::fprintf(stderr, "%s: %s\n", file.c_str(), cases.status().message().c_str());
+      return 2;
+    }
+    std::string why;
+    const std::unique_ptr<Client> cleaner = namdb::sqltest::connect_libpq(connection, why);
+    if (cleaner == nullptr) {
+      std::fprintf(stderr, "cannot connect: %s", why.c_str());
+      return 3;
+    }
+    const std::set<std::string> tables = created_tables(*cases);
+    const auto drop_all = [&] {
+      for (const std::string& table : tables) cleaner->run("DROP TABLE IF EXISTS " + table);
+    };
+    drop_all();
+    const auto open = [&] { return namdb::sqltest::connect_libpq(connection, why); };
+    for (const std::string& failure : run_corpus(*cases, open)) {
+      ++failed;
+      std::printf("%s %s\n\n", file.c_str(), failure.c_str());
+    }
+    drop_all();
+    total += cases->size();
+  }
+  std::printf("%zu of %zu statements were answered as expected\n", total - failed, total);
+  return failed == 0 ? 0 : 1;
+}

@@ -1,0 +1,32 @@
+// Runs a corpus in this process: SQL sessions over the test engine in one map.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "compute/procedure/registry.h"
+#include "compute/sql/session.h"
+#include "compute/sql/testing/fake_engine.h"
+#include "tools/sqltest/corpus.h"
+
+namespace namdb::sqltest {
+
+// One database. Outlives its clients.
+class SessionDatabase {
+ public:
+  SessionDatabase();
+  std::unique_ptr<Client> open();
+  sql::testing::FakeEngine& engine() { return engine_; }
+  procedure::ProcedureRegistry& procedures() { return procedures_; }
+
+ private:
+  friend class SessionClient;
+  sql::testing::ManualExecutor executor_;
+  sql::testing::FakeEngine engine_;
+  procedure::ProcedureRegistry procedures_;
+  sql::Statistics statistics_;
+  sql::WorkerStatistics worker_statistics_;
+  sql::Environment environment_;
+};
+
+}  // namespace namdb::sqltest
