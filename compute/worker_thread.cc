@@ -1,0 +1,115 @@
+#include "compute/worker_thread.h"
+
+#include <openssl/rand.h>
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+
+#include "common/fabric/registry.h"
+#include "common/fabric/shm/transport.h"
+#include "common/fabric/tcp/transport.h"
+#include "common/reactor/socket_stream.h"
+
+namespace namdb::compute {
+namespace {
+
+constexpr std::uint64_t kRetry_ns = 100 * kMillisecond_ns;
+constexpr std::int64_t kUnixTimeOf2000_us = 946'684'800'000'000;
+
+txn::ComputeId random_compute_id() {
+  txn::ComputeId id;
+  NAMDB_CHECK(RAND_bytes(reinterpret_cast<unsigned char*>(id.data()), static_cast<int>(id.size())) == 1);
+  return id;
+}
+
+std::uint64_t random_seed() {
+  std::uint64_t seed = 0;
+  NAMDB_CHECK(RAND_bytes(reinterpret_cast<unsigned char*>(&seed), sizeof seed) == 1);
+  return seed;
+}
+
+}  // namespace
+
+WorkerThread::WorkerThread(SharedState& shared, std::uint32_t index) : shared_(shared), index_(index) {}
+
+WorkerThread::~WorkerThread() = default;
+
+Result<std::unique_ptr<WorkerThread>> WorkerThread::create(SharedState& shared, std::uint32_t index) {
+  std::unique_ptr<WorkerThread> self(new WorkerThread(shared, index));
+  reactor::ReactorOptions reactor_options;
+  reactor_options.seed = random_seed();
+  auto reactor = reactor::Reactor::create(reactor_options);
+  if (!reactor.ok()) return reactor.status();
+  self->reactor_ = std::move(reactor).value();
+  fabric::TransportRegistry transports;
+  transports.add(fabric::shm::transport(*self->reactor_));
+  transports.add(fabric::tcp::transport(*self->reactor_, shared.tcp));
+  const auto transport = transports.find(shared.flags.fabric);
+  if (!transport.ok()) return transport.status();
+  self->fabric_ = transport.value()->make_client();
+
+  WorkerOptions options;
+  options.memory_servers = shared.flags.memory_servers;
+  options.name = "nam-computed " + shared.flags.listen;
+  options.worker = index;
+  options.snapshot_mode =
+      shared.flags.fabric == "shm" ? txn::SnapshotSource::Mode::reads : txn::SnapshotSource::Mode::call;
+  options.retry.max_attempts = shared.flags.max_attempts;
+  self->worker_ =
+      std::make_unique<Worker>(*self->reactor_, *self->fabric_, shared.locations, std::move(options),
+                               random_compute_id, [](const std::string& line) { spdlog::warn("{}", line); });
+  const auto wall_us = std::chrono::duration_cast<std::chrono::microseconds>(
+                           std::chrono::system_clock::now().time_since_epoch())
+                           .count();
+  const std::int64_t origin_us = wall_us - kUnixTimeOf2000_us -
+                                 static_cast<std::int64_t>(self->reactor_->fresh_now_ns() / kMicrosecond_ns);
+  self->server_ =
+      std::make_unique<pgwire::Server>(*self->worker_, shared.procedures, shared.process, origin_us);
+  self->stop_ = std::make_unique<reactor::Event>(*self->reactor_);
+  return self;
+}
+
+reactor::Task<Status> WorkerThread::connect_in_time() {
+  const auto timeout_ns =
+      static_cast<std::uint64_t>(shared_.flags.connect_timeout_s * static_cast<double>(kSecond_ns));
+  const std::uint64_t deadline_ns = reactor_->now_ns() + timeout_ns;
+  Status status;
+  while (true) {
+    status = co_await worker_->start();
+    if (status.ok() || status.code() != ErrorCode::connection_failure || reactor_->now_ns() >= deadline_ns)
+      break;
+    co_await reactor_->sleep_for(kRetry_ns);
+  }
+  co_return status;
+}
+
+Status WorkerThread::connect() {
+  return reactor_->run_until(connect_in_time());
+}
+
+reactor::Task<void> WorkerThread::serve(std::function<reactor::Task<void>()> also) {
+  reactor::Gate gate;
+  if (also) reactor_->spawn(gate, also());
+  while (!stopping_) co_await stop_->wait();
+  co_await server_->stop();
+  co_await gate.close();
+  co_await worker_->stop();
+}
+
+void WorkerThread::run(std::function<reactor::Task<void>()> also) {
+  reactor_->run_until(serve(std::move(also)));
+}
+
+void WorkerThread::adopt(int descriptor) {
+  reactor_->mailbox().post(
+      [this, descriptor] { server_->adopt(reactor::make_socket_stream(*reactor_, descriptor)); });
+}
+
+void WorkerThread::stop_soon() {
+  reactor_->mailbox().post([this] {
+    stopping_ = true;
+    stop_->notify_all();
+  });
+}
+
+}  // namespace namdb::compute
