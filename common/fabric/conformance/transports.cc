@@ -31,12 +31,29 @@ Transport checked_shm(reactor::Reactor& reactor) {
   return checked(shm::transport(reactor));
 }
 
+// As on a kernel that lacks what the reactor can do without, or where everything comes in small pieces.
+reactor::ReactorOptions reactor_options(int run) {
+  reactor::ReactorOptions options;
+  if (run == 2) {
+    options.use_multishot = false;
+    options.use_deferred_taskrun = false;
+    options.spin_ns = 0;
+  }
+  if (run == 3) {
+    options.receive_buffers = 2;
+    options.receive_buffer_bytes = 100;
+    options.queue_entries = 2;
+  }
+  return options;
+}
+
 std::unique_ptr<Fixture> make_shm_fixture(Service& service, int clients, int run) {
   return make_threaded_fixture(
       {run % 2 == 0 ? shm::transport : checked_shm,
        [](const std::string& directory) { return "unix:" + directory + "/memory.sock"; },
        [](const std::string& directory) { return "unix:" + directory + "/nobody.sock"; },
-       {}},
+       {},
+       reactor_options(run)},
       service, clients);
 }
 
@@ -52,22 +69,6 @@ Transport tcp_with_key(reactor::Reactor& reactor) {
 
 Transport checked_tcp(reactor::Reactor& reactor) {
   return checked(plain_tcp(reactor));
-}
-
-// As on a kernel that lacks what the reactor can do without, or where everything comes in small pieces.
-reactor::ReactorOptions reactor_options(int run) {
-  reactor::ReactorOptions options;
-  if (run == 2) {
-    options.use_multishot = false;
-    options.use_deferred_taskrun = false;
-    options.spin_ns = 0;
-  }
-  if (run == 3) {
-    options.receive_buffers = 2;
-    options.receive_buffer_bytes = 100;
-    options.queue_entries = 2;
-  }
-  return options;
 }
 
 std::unique_ptr<Fixture> make_tcp_fixture(Service& service, int clients, int run) {
@@ -86,7 +87,7 @@ std::unique_ptr<Fixture> make_tcp_fixture(Service& service, int clients, int run
 const std::vector<FixtureFactory>& fixture_factories() {
   static const std::vector<FixtureFactory> factories = {
       {"sim", 25, make_sim_fixture},
-      {"shm", 2, make_shm_fixture},
+      {"shm", 4, make_shm_fixture},
       {"tcp", 4, make_tcp_fixture},
   };
   return factories;
