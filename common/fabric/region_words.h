@@ -14,16 +14,18 @@ inline std::atomic_ref<std::uint64_t> region_word(std::byte* address) {
   return std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(address));
 }
 
-// Acquire loads in ascending order. `length_bytes` is a multiple of 8; `region` is 8-byte aligned.
+// Acquire loads, in ascending order. `length_bytes` is a multiple of 8; `region` is 8-byte aligned.
 inline void copy_from_region(std::byte* destination, std::byte* region, std::size_t length_bytes) {
+#pragma GCC unroll 8
   for (std::size_t i = 0; i < length_bytes; i += 8) {
     const std::uint64_t word = region_word(region + i).load(std::memory_order_acquire);
     std::memcpy(destination + i, &word, 8);
   }
 }
 
-// Release stores in ascending order.
+// Release stores, in ascending order.
 inline void copy_to_region(std::byte* region, const std::byte* source, std::size_t length_bytes) {
+#pragma GCC unroll 8
   for (std::size_t i = 0; i < length_bytes; i += 8) {
     std::uint64_t word;
     std::memcpy(&word, source + i, 8);
