@@ -22,6 +22,14 @@ namespace {
 // Enough that a burst of completions of multishot requests does not spill into the kernel's overflow list.
 constexpr std::uint32_t kCompletionsPerSubmission = 8;
 
+// Spinning is left off while it does not pay, for so many sleeps, and then tried again: while answers take
+// longer than the spin, and above all when somebody else took the core during it. Then it would only use up
+// this process's share of the cores; the scheduler prefers those who sleep.
+constexpr int kMaxSpinCredit = 8;
+constexpr std::uint32_t kMinSpinPause = 32;
+constexpr std::uint32_t kMaxSpinPause = 4096;
+constexpr std::uint64_t kStolen_ns = 8 * kMicrosecond_ns;  // between two turns that had nothing to do
+
 // On few cores the peers of this process (other daemon, client) want the core that spinning would hold; the
 // spin gives it away with sched_yield(), but its caches and its turn in the scheduler are lost all the same.
 std::uint64_t default_spin_ns() {
@@ -157,7 +165,9 @@ void Reactor::refresh_clock() {
 
 void Reactor::turn() {
   ++counters_.turns;
+  const std::uint64_t before_ns = now_ns_;
   refresh_clock();
+  if (spinning_ && now_ns_ - before_ns > kStolen_ns) spin_in_vain(kMaxSpinCredit);
   enter();
   bool worked = reap();
   for (std::size_t i = 0; i < sources_.size(); ++i) {
@@ -167,16 +177,36 @@ void Reactor::turn() {
   if (run_turn()) worked = true;
   flush();
   if (worked || has_ready() || io_uring_sq_ready(ring_.get()) != 0) {
-    idle_since_ns_ = 0;
+    if (spinning_) spin_paid();
+    spinning_ = false;
+    idle_ = false;
     return;
   }
-  if (idle_since_ns_ == 0) idle_since_ns_ = now_ns_;
-  if (now_ns_ - idle_since_ns_ < options_.spin_ns) {
+  if (!idle_) {
+    idle_ = true;
+    idle_since_ns_ = now_ns_;
+    spinning_ = options_.spin_ns != 0 && (spin_pause_ == 0 || --spin_pause_ == 0);
+  }
+  if (spinning_ && now_ns_ - idle_since_ns_ >= options_.spin_ns) spin_in_vain(1);
+  if (spinning_) {
     ::sched_yield();
     return;
   }
   sleep();
-  idle_since_ns_ = 0;
+  idle_ = false;
+}
+
+void Reactor::spin_paid() {
+  spin_credit_ = std::min(spin_credit_ + 1, kMaxSpinCredit);
+  if (spin_credit_ == kMaxSpinCredit) spin_backoff_ = kMinSpinPause;
+}
+
+void Reactor::spin_in_vain(int cost) {
+  spinning_ = false;
+  spin_credit_ = std::max(spin_credit_ - cost, 0);
+  if (spin_credit_ != 0) return;
+  spin_pause_ = spin_backoff_;
+  spin_backoff_ = std::min(2 * spin_backoff_, kMaxSpinPause);
 }
 
 void Reactor::flush() {

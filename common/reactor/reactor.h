@@ -5,8 +5,8 @@
 // fetches completions (none when there is nothing of either); poll the sources; run due timers and ready
 // coroutines, then the turn hooks; flush the sockets that were written to. When a turn found nothing to do,
 // the reactor goes on polling for ReactorOptions::spin_ns, giving its core away when another process wants
-// it, and then sleeps in the kernel until a completion, the next timer, or a wake-up. An idle reactor uses no
-// CPU.
+// it, and then sleeps in the kernel until a completion, the next timer, or a wake-up. While spinning does
+// not pay it sleeps at once, and only tries now and then. An idle reactor uses no CPU.
 //
 // Threads: create() may be called on any thread; everything else belongs to the thread that first runs it,
 // the destruction included, except Mailbox::post() and stop(). The clock is CLOCK_BOOTTIME, read once per
@@ -161,6 +161,8 @@ class Reactor final : public Executor {
   bool reap();
   void enter();
   void sleep();
+  void spin_paid();
+  void spin_in_vain(int cost);
   void flush();
 
   ReactorOptions options_;
@@ -171,7 +173,12 @@ class Reactor final : public Executor {
   std::thread::id thread_;  // that runs it
   std::atomic<bool> stop_{false};
   std::uint64_t now_ns_ = 0;
-  std::uint64_t idle_since_ns_ = 0;  // 0: the last turn found work
+  bool idle_ = false;                // the last turn found nothing to do
+  std::uint64_t idle_since_ns_ = 0;  // then: for how long
+  bool spinning_ = false;            // then: it does not sleep yet
+  int spin_credit_ = 1;              // recent spins that found work, less those that did not
+  std::uint32_t spin_pause_ = 0;     // sleeps to come without a spin before
+  std::uint32_t spin_backoff_ = 32;  // the next spin_pause_
   std::uint64_t outstanding_ = 0;    // requests whose last completion has not been seen
   ReactorCounters counters_;
   std::vector<PollSource*> sources_;
