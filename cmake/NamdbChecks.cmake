@@ -26,7 +26,8 @@ foreach(header IN LISTS namdb_headers)
   list(APPEND namdb_header_sources ${source})
 endforeach()
 add_library(namdb_header_check OBJECT EXCLUDE_FROM_ALL ${namdb_header_sources})
-target_link_libraries(namdb_header_check PRIVATE namdb_options namdb_proto)
+pkg_check_modules(LIBPQ REQUIRED IMPORTED_TARGET libpq)
+target_link_libraries(namdb_header_check PRIVATE namdb_options namdb_proto PkgConfig::LIBPQ)
 target_compile_options(namdb_header_check PRIVATE -O0 -g0 -Wno-unused)
 
 # A shared library that holds the whole of one static library may have no undefined symbol left.
