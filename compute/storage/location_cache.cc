@@ -1,19 +1,28 @@
 #include "compute/storage/location_cache.h"
 
+#include <sys/mman.h>
+
+#include "common/base/check.h"
+
 namespace namdb::storage {
 
-LocationCache::LocationCache(std::size_t capacity_bytes) : sets_(capacity_bytes / sizeof(Set)) {}
+// Zero pages, huge ones where the kernel has them: a lookup is a random access, and pays for its page too.
+LocationCache::LocationCache(std::size_t capacity_bytes) : set_count_(capacity_bytes / sizeof(Set)) {
+  if (set_count_ == 0) return;
+  void* memory =
+      ::mmap(nullptr, set_count_ * sizeof(Set), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  NAMDB_CHECK(memory != MAP_FAILED);
+  ::madvise(memory, set_count_ * sizeof(Set), MADV_HUGEPAGE);
+  sets_ = static_cast<Set*>(memory);
+}
 
-LocationCache::Set* LocationCache::set_of(std::uint64_t key_hash) const {
-  if (sets_.empty()) return nullptr;
-  // The bucket index uses the hash's high bits; mixing keeps keys of one bucket apart.
-  const std::uint64_t mixed = key_hash * 0x9e3779b97f4a7c15ULL;
-  return &sets_[static_cast<std::size_t>((static_cast<unsigned __int128>(mixed) * sets_.size()) >> 64)];
+LocationCache::~LocationCache() {
+  if (sets_ != nullptr) ::munmap(sets_, set_count_ * sizeof(Set));
 }
 
 std::optional<std::uint64_t> LocationCache::find(std::uint64_t key_hash) const {
   const Set* set = set_of(key_hash);
-  if (set == nullptr) return std::nullopt;
+  if (sets_ == nullptr) return std::nullopt;
   for (std::size_t way = 0; way < kWays; ++way) {
     const std::uint64_t location = set->locations[way].load(std::memory_order_relaxed);
     if (location != 0 && (set->tags[way].load(std::memory_order_relaxed) ^ location) == key_hash)
@@ -24,7 +33,7 @@ std::optional<std::uint64_t> LocationCache::find(std::uint64_t key_hash) const {
 
 void LocationCache::insert(std::uint64_t key_hash, std::uint64_t location) {
   Set* set = set_of(key_hash);
-  if (set == nullptr) return;
+  if (sets_ == nullptr) return;
   std::size_t victim = key_hash % kWays;
   for (std::size_t way = 0; way < kWays; ++way) {
     const std::uint64_t present = set->locations[way].load(std::memory_order_relaxed);
@@ -42,7 +51,7 @@ void LocationCache::insert(std::uint64_t key_hash, std::uint64_t location) {
 
 void LocationCache::erase(std::uint64_t key_hash) {
   Set* set = set_of(key_hash);
-  if (set == nullptr) return;
+  if (sets_ == nullptr) return;
   for (std::size_t way = 0; way < kWays; ++way) {
     const std::uint64_t location = set->locations[way].load(std::memory_order_relaxed);
     if ((set->tags[way].load(std::memory_order_relaxed) ^ location) == key_hash) {
@@ -52,8 +61,8 @@ void LocationCache::erase(std::uint64_t key_hash) {
 }
 
 void LocationCache::clear() {
-  for (Set& set : sets_) {
-    for (auto& location : set.locations) location.store(0, std::memory_order_relaxed);
+  for (std::size_t i = 0; i < set_count_; ++i) {
+    for (auto& location : sets_[i].locations) location.store(0, std::memory_order_relaxed);
   }
 }
 

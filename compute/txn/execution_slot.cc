@@ -79,7 +79,11 @@ void ExecutionSlot::ride(std::uint32_t counter, fabric::Batch& batch, std::byte*
 
 void ExecutionSlot::ride_completed(std::uint32_t counter) {
   completed_ = std::max(completed_, counter);
-  finished_.insert(counter);
+  if (counter == prefix_ + 1) {
+    prefix_ = counter;
+  } else {
+    finished_.insert(counter);
+  }
   advance();
   pass_aborted();
   published_.notify_all();

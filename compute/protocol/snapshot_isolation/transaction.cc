@@ -69,6 +69,7 @@ Access& SnapshotTransaction::access(const TableRef& table, std::span<const std::
   NAMDB_CHECK(key.size() == table->schema.key_bytes());
   const std::uint64_t hash = layout::hash_key(table->id, key);
   if (Access* known = find(table->id, key, hash, row)) return *known;
+  worker_.locations.prefetch(hash);
   row = static_cast<RowId>(accesses_.size());
   Access& fresh = accesses_.emplace_back(table, key, hash);
   if (!by_hash_.empty()) by_hash_.emplace(hash, row);
