@@ -57,6 +57,8 @@ bool Collector::scan_is_due() {
 reactor::Task<void> Collector::run(fabric::Channel& loopback) {
   const std::uint64_t age_ns = options_.max_transaction_ns + options_.slack_ns;
   while (!stopping_) {
+    // Only a peer that goes, or a slot that is closed, gives this something to do; both wake.
+    if (duties_.reservations != nullptr) duties_.reservations->tick();
     if (idle()) {
       co_await wake_.wait();
       continue;

@@ -3,6 +3,7 @@
 //   deleted records                       tombstones.h
 //   memory given back for reuse           reuse.h
 //   closed slots (server 0)               slots.h
+//   what dead workers reserved (server 0) reservations.h
 //   workers that fell silent              fenced, where a heartbeat timeout is set
 // It runs while there is something of this to do, a few times a second, and sleeps otherwise.
 #pragma once
@@ -16,6 +17,7 @@
 #include "memory/old_versions.h"
 #include "memory/options.h"
 #include "memory/peers.h"
+#include "memory/reservations.h"
 #include "memory/reuse.h"
 #include "memory/slots.h"
 #include "memory/tables.h"
@@ -31,7 +33,8 @@ class Collector {
     Reuse& reuse;
     Tables& tables;
     Peers& peers;
-    Slots* slots;  // server 0
+    Slots* slots;                // server 0
+    Reservations* reservations;  // server 0
     // Fences a compute server whose worker fell silent.
     std::function<void(const std::string& compute_id)> fence;
   };

@@ -44,6 +44,7 @@ MemoryServer::MemoryServer(reactor::Executor& executor, std::unique_ptr<Region> 
       slots_(options_.server_id == 0 ? std::make_unique<Slots>(*region_, options_) : nullptr),
       catalog_(options_.server_id == 0 ? std::make_unique<Catalog>(*region_, options_) : nullptr),
       tables_(executor, *region_, options_),
+      reservations_(slots_ ? std::make_unique<Reservations>(*region_, tables_, *slots_, peers_) : nullptr),
       overflow_(*region_),
       old_versions_(executor, *region_, options_, tables_, overflow_,
                     slots_ ? static_cast<const Visibility&>(*slots_) : copies_, version_epoch_),
@@ -52,7 +53,7 @@ MemoryServer::MemoryServer(reactor::Executor& executor, std::unique_ptr<Region> 
                   slots_ ? static_cast<const Visibility&>(*slots_) : copies_, version_epoch_, reuse_),
       collector_(executor, options_,
                  Collector::Duties{old_versions_, tombstones_, reuse_, tables_, peers_, slots_.get(),
-                                   [this](const std::string& compute_id) {
+                                   reservations_.get(), [this](const std::string& compute_id) {
                                      notice("a worker is silent: its compute server is fenced");
                                      start_fence(compute_id);
                                    }}) {

@@ -38,6 +38,7 @@
 #include "memory/overflow.h"
 #include "memory/peers.h"
 #include "memory/region.h"
+#include "memory/reservations.h"
 #include "memory/reuse.h"
 #include "memory/slots.h"
 #include "memory/tables.h"
@@ -93,6 +94,8 @@ class MemoryServer final : public fabric::Service {
   Status heartbeat(Peer& peer, const control::HeartbeatRequest& request, control::HeartbeatReply& reply);
   reactor::Task<Status> fence(fabric::PeerId peer, std::string compute_id);
   Status discard_table(const control::DiscardTableRequest& request);
+  Status allocate(fabric::PeerId peer, std::uint32_t table, std::uint32_t count, bool buckets,
+                  control::AllocateReply& reply);
   Status return_memory(const control::ReturnMemoryRequest& request);
   Status note_deletes(std::string_view request);
   reactor::Task<Status> move_versions(std::string_view request);
@@ -130,6 +133,7 @@ class MemoryServer final : public fabric::Service {
   std::unique_ptr<Slots> slots_;      // server 0
   std::unique_ptr<Catalog> catalog_;  // server 0
   Tables tables_;
+  std::unique_ptr<Reservations> reservations_;  // server 0
   Overflow overflow_;
   OldVersions old_versions_;
   VersionMover mover_;

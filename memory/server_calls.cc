@@ -121,18 +121,12 @@ reactor::Task<Status> MemoryServer::dispatch(fabric::PeerId peer, std::uint16_t 
           method, request, reply, [this](const auto& in, auto&) { return discard_table(in); });
     case control::ALLOCATE_RECORDS:
       co_return handle<control::AllocateRecordsRequest, control::AllocateReply>(
-          method, request, reply, [this](const auto& in, auto& out) {
-            Status status = tables_.allocate_records(in.table(), in.count(), out);
-            if (!status.ok()) collector_.wake();  // a full region is searched for deleted rows
-            return status;
-          });
+          method, request, reply,
+          [&](const auto& in, auto& out) { return allocate(peer, in.table(), in.count(), false, out); });
     case control::ALLOCATE_BUCKETS:
       co_return handle<control::AllocateBucketsRequest, control::AllocateReply>(
-          method, request, reply, [this](const auto& in, auto& out) {
-            Status status = tables_.allocate_buckets(in.table(), in.count(), out);
-            if (!status.ok()) collector_.wake();
-            return status;
-          });
+          method, request, reply,
+          [&](const auto& in, auto& out) { return allocate(peer, in.table(), in.count(), true, out); });
     case control::RETURN_MEMORY:
       co_return handle<control::ReturnMemoryRequest, control::ReturnMemoryReply>(
           method, request, reply, [this](const auto& in, auto&) { return return_memory(in); });
@@ -232,9 +226,22 @@ Status MemoryServer::discard_table(const control::DiscardTableRequest& request) 
   return Status();
 }
 
+Status MemoryServer::allocate(fabric::PeerId peer, std::uint32_t table, std::uint32_t count, bool buckets,
+                              control::AllocateReply& reply) {
+  Status status =
+      buckets ? tables_.allocate_buckets(table, count, reply) : tables_.allocate_records(table, count, reply);
+  if (!status.ok()) {
+    collector_.wake();  // a full region is searched for deleted rows
+  } else if (reservations_) {
+    reservations_->granted(peers_.find(peer)->compute_id, table, buckets, reply);
+  }
+  return status;
+}
+
 Status MemoryServer::return_memory(const control::ReturnMemoryRequest& request) {
   auto offsets = tables_.returned(request);
   if (!offsets.ok()) return offsets.status();
+  if (reservations_) reservations_->returned(request.table(), request.buckets(), *offsets);
   // The worker that held the memory gives it back itself: none of its operations is on its way there, and no
   // other worker ever knew of it.
   if (request.buckets()) {

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "common/layout/hot_calls.h"
 #include "common/layout/timestamp_vector.h"
 #include "memory/test_cluster.h"
 
@@ -151,6 +152,69 @@ TEST_CASE("a dead slot is repaired by one claimant at a time; a dead claimant's 
   CHECK(claim(*second, id).status().code() == ErrorCode::undefined_object);
   control::HeartbeatRequest heartbeat;
   CHECK(second->call<control::HeartbeatReply>(control::HEARTBEAT, heartbeat)->dead_slots() == 0);
+}
+
+TEST_CASE("what a dead compute server reserved and never used comes back after its slots are repaired") {
+  TestCluster cluster;
+  const auto owner = cluster.client("o");
+  const auto other = cluster.client("p");
+  REQUIRE(owner->connect(hello('o')).ok());
+  REQUIRE(other->connect(hello('p')).ok());
+  const auto slot = owner->lease();
+  REQUIRE(slot.ok());
+  const auto table = other->create(testing::accounts("accounts"));
+  REQUIRE(table.ok());
+  const std::uint32_t id = table.value().id();
+  const auto records = owner->allocate(id, 10);
+  REQUIRE(records.ok());
+  REQUIRE(owner->allocate(id, 3, true).ok());
+  const auto kept = other->allocate(id, 2);
+  REQUIRE(kept.ok());
+  cluster.insert(table.value(), records.value()[4], 1, {slot.value().slot(), 1});
+  const std::uint64_t record_bytes = TestCluster::layout_of(table.value()).record_bytes();
+  const auto record_use = [&] { return cluster.server->status().tables(0).record_bytes(); };
+  CHECK(record_use() == 12 * record_bytes);
+  owner->disconnect();
+  cluster.run_for(50 * kMillisecond_ns);
+  CHECK(record_use() == 12 * record_bytes);  // a repair may still write there
+  const auto claimed = claim(*other, slot.value().slot());
+  REQUIRE(claimed.ok());
+  control::FinishRepairRequest finish;
+  finish.set_slot(slot.value().slot());
+  finish.set_repair_epoch(claimed.value().repair_epoch());
+  finish.set_final_counter(1);
+  REQUIRE(other->call<control::FinishRepairReply>(control::FINISH_REPAIR, finish).ok());
+  cluster.run_for(10 * kMillisecond_ns);
+  CHECK(record_use() == 3 * record_bytes);  // the one in use, and the other worker's two
+  CHECK(cluster.server->status().tables(0).bucket_bytes() == 4 * layout::kBucket_bytes);
+  CHECK(cluster.lookup(table.value(), 1) == records.value()[4]);
+}
+
+TEST_CASE("memory that went on to another compute server is not taken from it") {
+  TestCluster cluster;
+  const auto first = cluster.client("f");
+  const auto second = cluster.client("s");
+  REQUIRE(first->connect(hello('f')).ok());
+  REQUIRE(second->connect(hello('s')).ok());
+  const auto table = first->create(testing::accounts("accounts"));
+  REQUIRE(table.ok());
+  const auto slot = second->lease();
+  REQUIRE(slot.ok());
+  const std::uint64_t record = first->allocate(table.value().id(), 1)->front();
+  // Used, deleted, reclaimed, and granted again.
+  cluster.insert(table.value(), record, 1, {slot.value().slot(), 1});
+  cluster.update(table.value(), record, {slot.value().slot(), 2}, true);
+  cluster.publish(slot.value(), 2);
+  REQUIRE(second->hint(layout::kNoteDeletesMethod, table.value().id(), {record}).ok());
+  for (int i = 0; i < 30; ++i) {
+    cluster.run_for(10 * kMillisecond_ns);
+    REQUIRE(first->acknowledge_all().ok());
+    REQUIRE(second->acknowledge_all().ok());
+  }
+  REQUIRE(second->allocate(table.value().id(), 1)->front() == record);
+  first->disconnect();
+  cluster.run_for(50 * kMillisecond_ns);
+  CHECK(second->allocate(table.value().id(), 1)->front() != record);
 }
 
 }  // namespace

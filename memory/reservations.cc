@@ -1,0 +1,73 @@
+#include "memory/reservations.h"
+
+#include <algorithm>
+
+namespace namdb::memory {
+namespace {
+
+constexpr std::size_t kSmallReservation = 64;
+
+}  // namespace
+
+bool Reservations::untouched(const Units& units, std::uint64_t offset) const {
+  if (!units.used(offset)) return false;
+  for (std::uint64_t i = 0; i < units.unit_bytes(); i += 8) {
+    if (region_.load(offset + i) != 0) return false;
+  }
+  return true;
+}
+
+void Reservations::granted(const std::string& compute_id, std::uint32_t id, bool buckets,
+                           const control::AllocateReply& reply) {
+  const TablePointer table = tables_.find(id);
+  if (!table) return;
+  const Units& units = buckets ? table->indirect : table->records;
+  compute_ids_.insert(compute_id);
+  Reserved& reserved = reserved_[{id, buckets}];
+  // Twice as many as after the last look: most will have been used. So each is looked at about once.
+  if (reserved.owners.size() > 2 * reserved.looked_at + kSmallReservation) {
+    std::erase_if(reserved.owners, [&](const auto& entry) { return !untouched(units, entry.first); });
+    reserved.looked_at = reserved.owners.size();
+  }
+  for (const control::Range& range : reply.ranges()) {
+    for (std::uint64_t i = 0; i < range.length_bytes(); i += units.unit_bytes()) {
+      reserved.owners[range.offset() + i] = compute_id;
+    }
+  }
+}
+
+void Reservations::returned(std::uint32_t id, bool buckets, const std::vector<std::uint64_t>& offsets) {
+  const auto found = reserved_.find({id, buckets});
+  if (found == reserved_.end()) return;
+  for (const std::uint64_t offset : offsets) found->second.owners.erase(offset);
+}
+
+bool Reservations::gone(const std::string& compute_id) const {
+  if (!peers_.of(compute_id).empty()) return false;
+  return std::none_of(slots_.active().begin(), slots_.active().end(), [&](const auto& entry) {
+    return entry.second.compute_id == compute_id && entry.second.state != SlotState::closed;
+  });
+}
+
+void Reservations::tick() {
+  std::set<std::string> ended;
+  for (const std::string& compute_id : compute_ids_) {
+    if (gone(compute_id)) ended.insert(compute_id);
+  }
+  if (ended.empty()) return;
+  for (auto entry = reserved_.begin(); entry != reserved_.end();) {
+    auto& [key, reserved] = *entry;
+    const TablePointer table = tables_.find(key.first);
+    Units* units = nullptr;
+    if (table) units = key.second ? &table->indirect : &table->records;
+    std::erase_if(reserved.owners, [&](const auto& piece) {
+      if (!ended.contains(piece.second)) return false;
+      if (units != nullptr && untouched(*units, piece.first)) units->free(piece.first);
+      return true;
+    });
+    entry = reserved.owners.empty() ? reserved_.erase(entry) : std::next(entry);
+  }
+  for (const std::string& compute_id : ended) compute_ids_.erase(compute_id);
+}
+
+}  // namespace namdb::memory
