@@ -104,4 +104,17 @@ LoadReport make_load_report(const workloads::Workload& workload, const std::vect
   return report;
 }
 
+Status verify_loaded(const LoadReport& report, DatabaseView& database) {
+  for (const LoadedTable& table : report.tables) {
+    const Result<std::int64_t> rows = database.count(table.name);
+    if (!rows.ok()) return rows.status();
+    if (rows.value() != static_cast<std::int64_t>(table.rows)) {
+      return Status(ErrorCode::corrupt_data, "table " + table.name + " holds " +
+                                                 std::to_string(rows.value()) + " rows after " +
+                                                 std::to_string(table.rows) + " were loaded");
+    }
+  }
+  return {};
+}
+
 }  // namespace namdb::nambench

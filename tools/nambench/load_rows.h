@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/layout/row.h"
+#include "tools/nambench/database_view.h"
 #include "workloads/workload.h"
 
 namespace namdb::nambench {
@@ -74,5 +75,8 @@ Status load_failure(const workloads::Workload& workload, const RowProducer& prod
                     const Status& cause);
 LoadReport make_load_report(const workloads::Workload& workload, const std::vector<std::size_t>& tables,
                             const RowProducer& producer, double seconds);
+
+// Counts the rows of every table that was loaded. corrupt_data.
+Status verify_loaded(const LoadReport& report, DatabaseView& database);
 
 }  // namespace namdb::nambench

@@ -1,13 +1,22 @@
 // nambench: loads and drives the workloads, and measures the parts that they stand on. Composition root:
 // flags in, a report out. Results go to standard output (--json: one object), progress and errors to standard
 // error. Exit codes: 0 done and all checks ok, 1 failed, 2 wrong usage, 3 nothing to connect to.
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "tools/nambench/command.h"
+#include "tools/nambench/engine_host.h"
+#include "tools/nambench/engine_run.h"
+#include "tools/nambench/micro_commands.h"
 #include "tools/nambench/progress.h"
+#include "tools/nambench/server_thread.h"
 #include "tools/nambench/text_table.h"
 #include "tools/nambench/wire_load.h"
 #include "tools/nambench/wire_run.h"
@@ -16,15 +25,6 @@
 
 namespace namdb::nambench {
 namespace {
-
-constexpr int kFailed = 1;
-constexpr int kUsage = 2;
-constexpr int kEnvironment = 3;
-
-struct Common {
-  bool json = false;
-  bool quiet = false;
-};
 
 struct Wire {
   Endpoint endpoint;
@@ -41,25 +41,6 @@ struct Wire {
   }
 };
 
-int fail(const Status& status) {
-  std::fprintf(stderr, "nambench: %s\n", status.message().c_str());
-  if (!status.hint().empty()) std::fprintf(stderr, "  %s\n", status.hint().c_str());
-  switch (status.code()) {
-    case ErrorCode::invalid_parameter_value:
-      return kUsage;
-    case ErrorCode::connection_failure:
-    case ErrorCode::configuration:
-      return kEnvironment;
-    default:
-      return kFailed;
-  }
-}
-
-void add_common(CLI::App& command, Common& common) {
-  command.add_flag("--json", common.json, "Print one JSON object instead of tables");
-  command.add_flag("--quiet", common.quiet, "No progress on standard error");
-}
-
 void add_wire(CLI::App& command, Wire& wire) {
   const std::string group = "Connection";
   command.add_option("--host", wire.endpoint.host, "Host, or the folder of a unix socket")
@@ -72,6 +53,69 @@ void add_wire(CLI::App& command, Wire& wire) {
       ->group(group);
   command.add_option("--user", wire.endpoint.user, "User")->capture_default_str()->group(group);
   command.add_option("--database", wire.endpoint.database, "Database")->capture_default_str()->group(group);
+}
+
+// The flags of engine mode.
+struct EngineFlags {
+  bool engine = false;
+  bool in_process = false;
+  std::string fabric = "shm";
+  std::uint64_t region_mib = 1024;
+  std::uint64_t location_cache_mib = 64;
+  EngineHostOptions host;
+
+  Status check() const {
+    const auto invalid = [](const char* message) {
+      return Status(ErrorCode::invalid_parameter_value, message);
+    };
+    if (!engine && (in_process || !host.memory_servers.empty())) {
+      return invalid("--memory-server and --in-process go with --engine");
+    }
+    if (engine && in_process == !host.memory_servers.empty()) {
+      return invalid("--engine needs either --memory-server, or --in-process");
+    }
+    return {};
+  }
+  // A memory server in this process, if that is wanted; then the worker.
+  Result<std::unique_ptr<EngineHost>> open(std::unique_ptr<ServerThread>& server) {
+    host.location_cache_bytes = location_cache_mib << 20;
+    if (in_process) {
+      auto started =
+          ServerThread::start({.transport = fabric, .region_bytes = region_mib << 20, .memory_server = true});
+      if (!started.ok()) return started.status();
+      server = std::move(started).value();
+      host.memory_servers = {server->address()};
+    }
+    return EngineHost::open(host);
+  }
+};
+
+void add_engine(CLI::App& command, EngineFlags& flags, bool with_in_process) {
+  const std::string group = "Engine";
+  command
+      .add_flag(
+          "--engine", flags.engine,
+          "Be a compute server: run the procedures here, on the engine, without SQL and wire in the way")
+      ->group(group);
+  command.add_option("--memory-server", flags.host.memory_servers, "unix:PATH or HOST:PORT; server 0 first")
+      ->group(group);
+  command.add_option("--cluster-key", flags.host.cluster_key_file, "File with the cluster's key, for tcp")
+      ->group(group);
+  command.add_option("--location-cache-mib", flags.location_cache_mib, "Cache of records' locations")
+      ->capture_default_str()
+      ->group(group);
+  if (!with_in_process) return;
+  command
+      .add_flag("--in-process", flags.in_process,
+                "No cluster: start a memory server on a thread of this process, and load it first")
+      ->group(group);
+  command.add_option("--fabric", flags.fabric, "Transport to the memory server in this process")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"shm", "tcp"}))
+      ->group(group);
+  command.add_option("--region-mib", flags.region_mib, "Region of the memory server in this process")
+      ->capture_default_str()
+      ->group(group);
 }
 
 nlohmann::ordered_json to_json(const LoadReport& report) {
@@ -102,19 +146,6 @@ void print(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
-// A command: its flags, and what it does with them.
-class Command {
- public:
-  Command() = default;
-  Command(const Command&) = delete;
-  Command& operator=(const Command&) = delete;
-  virtual ~Command() = default;
-  virtual int run() = 0;
-
- protected:
-  Common common_;
-};
-
 class LoadCommand : public Command {
  public:
   explicit LoadCommand(CLI::App& app) {
@@ -135,15 +166,17 @@ class LoadCommand : public Command {
         "The server is PostgreSQL: create unlogged tables");
     add_common(app, common_);
     add_wire(app, wire_);
+    add_engine(app, engine_, false);
   }
 
   int run() override {
     options_.endpoints = wire_.endpoints();
+    if (Status status = engine_.check(); !status.ok()) return fail(status);
     Result<std::unique_ptr<workloads::Workload>> workload = make_workload(workload_);
     if (!workload.ok()) return fail(workload.status());
     Result<LoadReport> report = [&] {
       Progress progress(common_.quiet);
-      return wire_load(**workload, options_, progress);
+      return engine_.engine ? load_engine(**workload, progress) : wire_load(**workload, options_, progress);
     }();
     if (!report.ok()) return fail(report.status());
     print(common_.json ? to_json(*report).dump(2) + "\n" : to_text(*report));
@@ -151,9 +184,21 @@ class LoadCommand : public Command {
   }
 
  private:
+  Result<LoadReport> load_engine(const workloads::Workload& workload, Progress& progress) {
+    std::unique_ptr<ServerThread> server;
+    auto host = engine_.open(server);
+    if (!host.ok()) return host.status();
+    EngineLoadOptions options;
+    options.rows_per_insert = options_.rows_per_insert;
+    options.replace = options_.replace;
+    options.tables = options_.tables;
+    return engine_load(workload, *host.value(), options, progress);
+  }
+
   WorkloadOptions workload_;
   WireLoadOptions options_;
   Wire wire_;
+  EngineFlags engine_;
 };
 
 class RunCommand : public Command {
@@ -179,22 +224,23 @@ class RunCommand : public Command {
     app.add_flag("!--no-check", options_.check, "Do not compare the workload's sums before and after");
     add_common(app, common_);
     add_wire(app, wire_);
+    add_engine(app, engine_, true);
+    app.add_option("--coroutines", coroutines_, "Transactions under way at once")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 10'000))
+        ->group("Engine");
   }
 
   int run() override {
     options_.endpoints = wire_.endpoints();
+    if (Status status = engine_.check(); !status.ok()) return fail(status);
     // Flags that do not fit the workload are found before anything is connected.
     if (Result<std::unique_ptr<workloads::Workload>> dry = make_workload(workload_); !dry.ok()) {
       return fail(dry.status());
     }
-    Result<std::unique_ptr<Connection>> view = Connection::open(options_.endpoints.front());
-    if (!view.ok()) return fail(view.status());
-    if (Status status = detect_population(workload_, **view); !status.ok()) return fail(status);
-    Result<std::unique_ptr<workloads::Workload>> workload = make_workload(workload_);
-    if (!workload.ok()) return fail(workload.status());
     Result<RunReport> report = [&] {
       Progress progress(common_.quiet);
-      return wire_run(**workload, options_, progress);
+      return engine_.engine ? run_engine(progress) : run_wire(progress);
     }();
     if (!report.ok()) return fail(report.status());
     report->seed = workload_.seed;
@@ -203,9 +249,37 @@ class RunCommand : public Command {
   }
 
  private:
+  Result<RunReport> run_wire(Progress& progress) {
+    Result<std::unique_ptr<Connection>> view = Connection::open(options_.endpoints.front());
+    if (!view.ok()) return view.status();
+    if (Status status = detect_population(workload_, **view); !status.ok()) return status;
+    Result<std::unique_ptr<workloads::Workload>> workload = make_workload(workload_);
+    if (!workload.ok()) return workload.status();
+    return wire_run(**workload, options_, progress);
+  }
+
+  Result<RunReport> run_engine(Progress& progress) {
+    std::unique_ptr<ServerThread> server;
+    auto host = engine_.open(server);
+    if (!host.ok()) return host.status();
+    EngineView view(*host.value());
+    if (!engine_.in_process) {
+      if (Status status = detect_population(workload_, view); !status.ok()) return status;
+    }
+    Result<std::unique_ptr<workloads::Workload>> workload = make_workload(workload_);
+    if (!workload.ok()) return workload.status();
+    if (engine_.in_process) {
+      const Result<LoadReport> loaded = engine_load(**workload, *host.value(), {}, progress);
+      if (!loaded.ok()) return loaded.status();
+    }
+    return engine_run(**workload, *host.value(), {coroutines_, options_.length, options_.check}, progress);
+  }
+
   WorkloadOptions workload_;
   WireRunOptions options_;
   Wire wire_;
+  EngineFlags engine_;
+  std::uint64_t coroutines_ = 16;
 };
 
 class SchemaCommand : public Command {
@@ -242,6 +316,8 @@ int main_program(int argc, char** argv) {
   LoadCommand load(*app.add_subcommand("load", "Create a workload's tables and fill them"));
   RunCommand run(*app.add_subcommand("run", "Run a workload on loaded tables and report"));
   SchemaCommand schema(*app.add_subcommand("schema", "Print a workload's CREATE TABLE statements"));
+  FabricCommand fabric(*app.add_subcommand("fabric", "Measure the transports against what they stand on"));
+  HashCommand hash(*app.add_subcommand("hash", "Count what lookups in the hash index cost"));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -250,6 +326,8 @@ int main_program(int argc, char** argv) {
   const std::string command = app.get_subcommands().front()->get_name();
   if (command == "load") return load.run();
   if (command == "run") return run.run();
+  if (command == "fabric") return fabric.run();
+  if (command == "hash") return hash.run();
   return schema.run();
 }
 
@@ -257,5 +335,8 @@ int main_program(int argc, char** argv) {
 }  // namespace namdb::nambench
 
 int main(int argc, char** argv) {
+  // What the transports have to say is not part of a report.
+  spdlog::set_default_logger(spdlog::stderr_logger_st("nambench"));
+  spdlog::set_level(spdlog::level::warn);
   return namdb::nambench::main_program(argc, argv);
 }

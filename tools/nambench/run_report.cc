@@ -48,31 +48,47 @@ void add_latency_row(TextTable& table, const std::string& name, std::uint64_t co
   table.add(std::move(row));
 }
 
-std::string server_text(const RunReport& report) {
-  // Every metric that some type has a count of becomes a column; the figures are per committed transaction.
-  std::map<std::string, bool> metrics;
+std::int64_t metric(const TypeReport& type, const std::string& name) {
+  const auto found = type.server.find(name);
+  return found == type.server.end() ? 0 : found->second;
+}
+
+// What a committed transaction cost, the attempts that led to it included.
+std::string cost_text(const RunReport& report) {
+  TextTable table({"per commit", "one-sided", "reads", "writes", "atomics", "calls", "round trips",
+                   "re-reads", "retries", "bytes"});
+  bool any = false;
   for (const TypeReport& type : report.types) {
-    for (const auto& [metric, value] : type.server) metrics[metric] = metrics[metric] || value != 0;
-  }
-  std::vector<std::string> header = {"per committed transaction"};
-  for (const auto& [metric, used] : metrics) {
-    if (used && metric != "committed") header.push_back(metric);
-  }
-  if (header.size() == 1) return {};
-  TextTable table(header);
-  for (const TypeReport& type : report.types) {
-    const auto committed = type.server.find("committed");
-    if (committed == type.server.end() || committed->second == 0) continue;
+    const std::int64_t commits = metric(type, "commits");
+    if (commits == 0) continue;
+    any = true;
+    const std::int64_t atomics = metric(type, "compare_and_swaps") + metric(type, "fetch_adds");
+    const std::int64_t reads = metric(type, "reads");
+    const std::int64_t writes = metric(type, "writes");
     std::vector<std::string> row = {type.name};
-    for (std::size_t i = 1; i < header.size(); ++i) {
-      const auto value = type.server.find(header[i]);
-      row.push_back(
-          value == type.server.end()
-              ? "-"
-              : decimal(static_cast<double>(value->second) / static_cast<double>(committed->second), 2));
+    for (const std::int64_t total :
+         {reads + writes + atomics, reads, writes, atomics, metric(type, "calls"),
+          metric(type, "round_trips"), metric(type, "rereads"), metric(type, "retries")}) {
+      row.push_back(decimal(static_cast<double>(total) / static_cast<double>(commits), 2));
     }
+    row.push_back(decimal(static_cast<double>(metric(type, "bytes")) / static_cast<double>(commits), 0));
     table.add(std::move(row));
   }
+  return any ? table.to_text() : std::string();
+}
+
+// Attempts that the server aborted, and mostly ran again.
+std::string attempts_text(const RunReport& report) {
+  constexpr std::string_view kPrefix = "aborts_";
+  std::map<std::string, std::int64_t> reasons;
+  for (const TypeReport& type : report.types) {
+    for (const auto& [name, value] : type.server) {
+      if (name.starts_with(kPrefix) && value != 0) reasons[name.substr(kPrefix.size())] += value;
+    }
+  }
+  if (reasons.empty()) return {};
+  TextTable table({"aborted attempts by reason", "count"});
+  for (const auto& [reason, count] : reasons) table.add({reason, std::to_string(count)});
   return table.to_text();
 }
 
@@ -164,7 +180,8 @@ std::string to_text(const RunReport& report) {
                     all_latencies(report));
   }
   text += table.to_text();
-  if (const std::string server = server_text(report); !server.empty()) text += '\n' + server;
+  if (const std::string cost = cost_text(report); !cost.empty()) text += '\n' + cost;
+  if (const std::string attempts = attempts_text(report); !attempts.empty()) text += '\n' + attempts;
   if (!report.reasons.empty()) {
     text += '\n';
     TextTable reasons({"aborts and errors by reason", "count"});

@@ -4,24 +4,10 @@
 #include <utility>
 
 #include "tools/nambench/progress.h"
-#include "workloads/procedures.h"
 
 namespace namdb::nambench {
 
 using layout::ColumnType;
-
-Definitions workload_definitions() {
-  struct Collector : procedure::Registry {
-    void add(procedure::Definition definition) override {
-      std::string name = definition.name;
-      definitions.emplace(std::move(name), std::move(definition));
-    }
-    Definitions definitions;
-  };
-  Collector collector;
-  workloads::register_all(collector);
-  return std::move(collector.definitions);
-}
 
 WireClient::WireClient(std::unique_ptr<Connection> connection, std::unique_ptr<workloads::CallSource> calls,
                        const workloads::Workload& workload, const Definitions& definitions,

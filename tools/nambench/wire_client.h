@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,13 +15,10 @@
 #include "tools/nambench/connection.h"
 #include "tools/nambench/run_recorder.h"
 #include "tools/nambench/wire_value.h"
+#include "tools/nambench/workload_definitions.h"
 #include "workloads/workload.h"
 
 namespace namdb::nambench {
-
-// The workloads' procedures, for their parameters' types.
-using Definitions = std::map<std::string, procedure::Definition>;
-Definitions workload_definitions();
 
 class WireClient {
  public:

@@ -258,15 +258,7 @@ Result<LoadReport> wire_load(const Workload& workload, const WireLoadOptions& op
   LoadReport report =
       make_load_report(workload, *tables, producer, static_cast<double>(steady_now_ns() - begin_ns) / 1e9);
   report.mode = "wire";
-  for (const LoadedTable& table : report.tables) {
-    const Result<std::int64_t> rows = (*admin)->count(table.name);
-    if (!rows.ok()) return rows.status();
-    if (rows.value() != static_cast<std::int64_t>(table.rows)) {
-      return Status(ErrorCode::corrupt_data, "table " + table.name + " holds " +
-                                                 std::to_string(rows.value()) + " rows after " +
-                                                 std::to_string(table.rows) + " were loaded");
-    }
-  }
+  if (Status status = verify_loaded(report, **admin); !status.ok()) return status;
   return report;
 }
 

@@ -101,7 +101,7 @@ class ClientLoop {
 Result<RunReport> wire_run(const workloads::Workload& workload, const WireRunOptions& options,
                            Progress& progress) {
   RunRecorder recorder(workload, options.length);
-  const Definitions definitions = workload_definitions();
+  const Definitions& definitions = workload_definitions();
   ClientLoop loop;
   for (std::uint64_t i = 0; i < options.clients; ++i) {
     Result<std::unique_ptr<Connection>> connection =

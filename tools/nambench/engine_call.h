@@ -1,0 +1,49 @@
+// Calls procedures on an engine as a compute server's CALL does: in a transaction of its own, again after a
+// conflict, until the retries run out.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/fabric/counters.h"
+#include "common/reactor/task.h"
+#include "compute/procedure/procedure.h"
+#include "compute/txn/engine.h"
+#include "tools/nambench/run_report.h"
+
+namespace namdb::nambench {
+
+// One procedure on one engine, with what its calls cost so far.
+class EngineProcedure {
+ public:
+  // Both outlive this object.
+  EngineProcedure(txn::Engine& engine, const procedure::Definition& definition)
+      : engine_(engine), definition_(definition) {}
+
+  // Replaces `results`, one value for each output column.
+  reactor::Task<Status> call(txn::Session& session, std::span<const procedure::Value> arguments,
+                             std::vector<procedure::Value>& results);
+
+  const procedure::Definition& definition() const { return definition_; }
+  // By the names that a compute server's statistics have.
+  ServerMetrics metrics() const;
+
+ private:
+  reactor::Task<Status> resolve_tables();
+  reactor::Task<Status> attempt(txn::Session& session, std::span<const procedure::Value> arguments,
+                                std::span<procedure::Value> results);
+
+  txn::Engine& engine_;
+  const procedure::Definition& definition_;
+  std::vector<storage::TableRef> tables_;
+  fabric::OperationCounters cost_;
+  std::uint64_t transactions_ = 0;
+  std::uint64_t commits_ = 0;
+  std::uint64_t retries_ = 0;
+  std::map<std::string_view, std::uint64_t> aborts_;
+};
+
+}  // namespace namdb::nambench

@@ -1,0 +1,135 @@
+#include "tools/nambench/engine_host.h"
+
+#include <sys/random.h>
+
+#include <cstdio>
+#include <utility>
+
+#include "common/fabric/tcp/cluster_key.h"
+#include "common/reactor/reactor.h"
+#include "compute/storage/location_cache.h"
+#include "compute/worker.h"
+#include "tools/nambench/transports.h"
+
+namespace namdb::nambench {
+namespace {
+
+txn::ComputeId random_id() {
+  txn::ComputeId id;
+  NAMDB_CHECK(::getrandom(id.data(), id.size(), 0) == static_cast<ssize_t>(id.size()));
+  return id;
+}
+
+reactor::Task<void> start(compute::Worker& worker, Status& status) {
+  status = co_await worker.start();
+}
+reactor::Task<void> stop(compute::Worker& worker) {
+  co_await worker.stop();
+}
+
+reactor::Task<Status> scan_sum(txn::Engine& engine, std::string table_name, std::string column,
+                               std::int64_t& sum) {
+  const Result<storage::TableRef> table = co_await engine.table(table_name);
+  if (!table.ok()) co_return table.status();
+  std::uint32_t position = 0;
+  if (!column.empty()) {
+    const auto found = table.value()->schema.find(column);
+    if (!found) co_return Status(ErrorCode::undefined_column, "no column " + column + " in " + table_name);
+    position = *found;
+  }
+  const std::unique_ptr<txn::Session> session = engine.open_session();
+  const std::unique_ptr<txn::Transaction> transaction = engine.begin(*session);
+  const std::unique_ptr<txn::TableScan> scan = transaction->scan(table.value());
+  std::vector<layout::Row> rows;
+  sum = 0;
+  do {
+    Status status = co_await scan->next(rows);
+    if (!status.ok()) co_return status;
+    for (const layout::Row& row : rows) sum += column.empty() ? 1 : row.view().integer(position);
+  } while (!rows.empty());
+  co_return Status();
+}
+
+// Scans may meet what any transaction may meet.
+reactor::Task<void> scan_with_retries(txn::Engine& engine, std::string table, std::string column,
+                                      std::int64_t& sum, Status& status) {
+  for (std::uint32_t attempt = 1;; ++attempt) {
+    status = co_await scan_sum(engine, table, column, sum);
+    if (status.ok() || !status.info().retry || attempt >= engine.retry_options().max_attempts) co_return;
+    co_await engine.backoff(attempt);
+  }
+}
+
+}  // namespace
+
+struct EngineHost::Parts {
+  explicit Parts(std::size_t cache_bytes) : locations(cache_bytes) {}
+  std::unique_ptr<reactor::Reactor> reactor;
+  std::unique_ptr<fabric::ClientFabric> client;
+  storage::LocationCache locations;
+  std::unique_ptr<compute::Worker> worker;
+  bool started = false;
+};
+
+EngineHost::EngineHost(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+EngineHost::~EngineHost() {
+  if (parts_->started) parts_->reactor->run_until(stop(*parts_->worker));
+}
+
+txn::Engine& EngineHost::engine() {
+  return *parts_->worker;
+}
+
+void EngineHost::run(reactor::Task<void> task) {
+  parts_->reactor->run_until(std::move(task));
+}
+
+Result<std::unique_ptr<EngineHost>> EngineHost::open(const EngineHostOptions& options) {
+  auto parts = std::make_unique<Parts>(options.location_cache_bytes);
+  auto reactor = reactor::Reactor::create();
+  if (!reactor.ok()) return reactor.status();
+  parts->reactor = std::move(reactor).value();
+  fabric::tcp::TcpOptions tcp;
+  if (!options.cluster_key_file.empty()) {
+    Result<fabric::tcp::ClusterKey> key = fabric::tcp::read_cluster_key(options.cluster_key_file);
+    if (!key.ok()) return key.status();
+    tcp.key = key.value();
+  }
+  const fabric::TransportRegistry registry = transports(*parts->reactor, tcp);
+  if (options.memory_servers.empty()) return Status(ErrorCode::configuration, "no memory server was named");
+  const Result<const fabric::Transport*> transport = registry.for_address(options.memory_servers.front());
+  if (!transport.ok()) return transport.status();
+  parts->client = transport.value()->make_client();
+
+  compute::WorkerOptions worker;
+  worker.memory_servers = options.memory_servers;
+  worker.name = "nambench";
+  worker.snapshot_mode = snapshot_mode(transport.value()->name);
+  parts->worker = std::make_unique<compute::Worker>(
+      *parts->reactor, *parts->client, parts->locations, std::move(worker), random_id,
+      [](const std::string& line) { std::fprintf(stderr, "nambench: %s\n", line.c_str()); });
+  Status status;
+  parts->reactor->run_until(start(*parts->worker, status));
+  if (!status.ok()) {
+    return Status(ErrorCode::connection_failure,
+                  "no memory server at " + options.memory_servers.front() + ": " + status.message(),
+                  status.hint());
+  }
+  parts->started = true;
+  return std::unique_ptr<EngineHost>(new EngineHost(std::move(parts)));
+}
+
+Result<std::int64_t> EngineView::count(const std::string& table) {
+  return sum(table, {});
+}
+
+Result<std::int64_t> EngineView::sum(const std::string& table, const layout::Column& column) {
+  std::int64_t value = 0;
+  Status status;
+  host_.run(scan_with_retries(host_.engine(), table, column.name, value, status));
+  if (!status.ok()) return status;
+  return value;
+}
+
+}  // namespace namdb::nambench

@@ -1,0 +1,53 @@
+// A compute worker of nambench's own: a reactor on this thread, a channel to each memory server, and the
+// engine on top, without SQL in the way.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/reactor/task.h"
+#include "compute/txn/engine.h"
+#include "tools/nambench/database_view.h"
+
+namespace namdb::nambench {
+
+struct EngineHostOptions {
+  std::vector<std::string> memory_servers;  // unix:PATH or HOST:PORT, server 0 first; all of one transport
+  std::size_t location_cache_bytes = 64U << 20;
+  std::string cluster_key_file;  // tcp only; may be empty
+};
+
+class EngineHost {
+ public:
+  // Connects. Blocks.
+  static Result<std::unique_ptr<EngineHost>> open(const EngineHostOptions& options);
+  EngineHost(const EngineHost&) = delete;
+  EngineHost& operator=(const EngineHost&) = delete;
+  // Disconnects. No task runs any more.
+  ~EngineHost();
+
+  txn::Engine& engine();
+  // Runs the reactor until the task has ended.
+  void run(reactor::Task<void> task);
+
+ private:
+  struct Parts;
+  explicit EngineHost(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+// Counts and sums by scanning.
+class EngineView : public DatabaseView {
+ public:
+  explicit EngineView(EngineHost& host) : host_(host) {}
+  Result<std::int64_t> count(const std::string& table) override;
+  Result<std::int64_t> sum(const std::string& table, const layout::Column& column) override;
+
+ private:
+  EngineHost& host_;
+};
+
+}  // namespace namdb::nambench

@@ -1,0 +1,147 @@
+#include "tools/nambench/micro_commands.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tools/nambench/run_report.h"
+#include "tools/nambench/text_table.h"
+
+namespace namdb::nambench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json rate_json(const Rate& rate) {
+  return {{"name", rate.name}, {"median", rate.median}};
+}
+
+Json to_json(const std::vector<FabricReport>& reports) {
+  Json json;
+  json["unit"] = "million operations a second";
+  Json transports = Json::array();
+  for (const FabricReport& report : reports) {
+    Json rates = Json::array();
+    for (const Rate& rate : report.rates) {
+      Json entry = rate_json(rate);
+      entry["ratio"] = rate.median / report.baseline.median;
+      rates.push_back(entry);
+    }
+    transports.push_back({{"transport", report.transport},
+                          {"baseline", rate_json(report.baseline)},
+                          {"rates", rates},
+                          {"hash", hash_text(report.hash)}});
+  }
+  json["transports"] = transports;
+  return json;
+}
+
+std::string to_text(const std::vector<FabricReport>& reports) {
+  std::string text;
+  for (const FabricReport& report : reports) {
+    TextTable table({report.transport + ", 64 bytes", "million/s", "ns each", "ratio"});
+    const auto add = [&](const Rate& rate) {
+      table.add({rate.name, decimal(rate.median, 2), decimal(1e3 / rate.median, 1),
+                 decimal(rate.median / report.baseline.median, 2)});
+    };
+    add(report.baseline);
+    for (const Rate& rate : report.rates) add(rate);
+    text += table.to_text() + "hash of what was read " + hash_text(report.hash) + "\n\n";
+  }
+  return text;
+}
+
+Json to_json(const std::vector<HashReport>& reports) {
+  Json json = Json::array();
+  for (const HashReport& report : reports) {
+    Json entry = {{"distribution", report.distribution},
+                  {"occupancy", report.occupancy},
+                  {"reads", report.reads},
+                  {"cached_reads", report.cached_reads}};
+    if (report.published > 0) {
+      entry["published_reads"] = report.published;
+      entry["published_cached_reads"] = report.published_cached;
+    }
+    entry["hash"] = hash_text(report.hash);
+    json.push_back(entry);
+  }
+  return {{"unit", "bucket READs a lookup"}, {"results", json}};
+}
+
+std::string to_text(const std::vector<HashReport>& reports) {
+  TextTable table({"bucket READs a lookup", "occupancy", "no cache", "DrTM", "cache, cold", "DrTM"});
+  std::uint64_t hash = 0;
+  for (const HashReport& report : reports) {
+    const auto published = [&](double value) {
+      return report.published > 0 ? decimal(value, 3) : std::string("-");
+    };
+    table.add({report.distribution, decimal(100 * report.occupancy, 1) + " %", decimal(report.reads, 3),
+               published(report.published), decimal(report.cached_reads, 3),
+               published(report.published_cached)});
+    hash += report.hash;
+  }
+  return table.to_text() + "hash of what was found " + hash_text(hash) + "\n";
+}
+
+}  // namespace
+
+FabricCommand::FabricCommand(CLI::App& app) {
+  app.add_option("--transports", options_.transports, "shm, tcp or both, joined by commas")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"shm", "tcp"}));
+  app.add_option("--region-mib", region_mib_, "Region that is read from, in MiB")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 65'536));
+  app.add_option("--shm-operations", options_.shm_operations, "READs of one measurement")
+      ->capture_default_str()
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 30));
+  app.add_option("--tcp-operations", options_.tcp_operations, "READs of one measurement")
+      ->capture_default_str()
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 30));
+  app.add_option("--repetitions", options_.repetitions, "Measurements of each kind, in turns")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--seed", options_.seed, "Decides contents and places")->capture_default_str();
+  add_common(app, common_);
+}
+
+int FabricCommand::run() {
+  options_.region_bytes = region_mib_ << 20;
+  const Result<std::vector<FabricReport>> reports = [&] {
+    Progress progress(common_.quiet);
+    return fabric_bench(options_, progress);
+  }();
+  if (!reports.ok()) return fail(reports.status());
+  print(common_.json ? to_json(reports.value()).dump(2) + "\n" : to_text(reports.value()));
+  return 0;
+}
+
+HashCommand::HashCommand(CLI::App& app) {
+  app.add_option("--keys", options_.keys, "Keys in the table")
+      ->capture_default_str()
+      ->check(CLI::Range(std::uint64_t{100}, std::uint64_t{1} << 30));
+  app.add_option("--lookups", options_.lookups, "Lookups of one measurement (as many as keys)");
+  app.add_option("--occupancy", options_.occupancies_percent, "Keys over main buckets' entries, in percent")
+      ->delimiter(',')
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--zipf", options_.zipf_theta, "Theta of the skewed distribution")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 0.9999));
+  app.add_option("--cache-bytes-per-key", options_.cache_bytes_per_key, "Size of the location cache")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1000.0));
+  app.add_option("--seed", options_.seed, "Decides the keys that are looked up")->capture_default_str();
+  add_common(app, common_);
+}
+
+int HashCommand::run() {
+  const Result<std::vector<HashReport>> reports = [&] {
+    Progress progress(common_.quiet);
+    return hash_bench(options_, progress);
+  }();
+  if (!reports.ok()) return fail(reports.status());
+  print(common_.json ? to_json(reports.value()).dump(2) + "\n" : to_text(reports.value()));
+  return 0;
+}
+
+}  // namespace namdb::nambench

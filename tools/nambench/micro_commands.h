@@ -1,0 +1,29 @@
+// nambench's micro-benchmarks as commands.
+#pragma once
+
+#include "tools/nambench/command.h"
+#include "tools/nambench/fabric_bench.h"
+#include "tools/nambench/hash_bench.h"
+
+namespace namdb::nambench {
+
+class FabricCommand : public Command {
+ public:
+  explicit FabricCommand(CLI::App& app);
+  int run() override;
+
+ private:
+  FabricBenchOptions options_;
+  std::uint64_t region_mib_ = 256;
+};
+
+class HashCommand : public Command {
+ public:
+  explicit HashCommand(CLI::App& app);
+  int run() override;
+
+ private:
+  HashBenchOptions options_;
+};
+
+}  // namespace namdb::nambench

@@ -1,0 +1,22 @@
+// The transports that nambench knows by name: concrete ones are named in composition roots only, and this is
+// one.
+#pragma once
+
+#include <string_view>
+
+#include "common/fabric/registry.h"
+#include "common/fabric/tcp/client.h"
+#include "common/reactor/reactor.h"
+#include "compute/txn/snapshot.h"
+
+namespace namdb::nambench {
+
+// What they make lives on the reactor.
+fabric::TransportRegistry transports(reactor::Reactor& reactor, const fabric::tcp::TcpOptions& tcp = {});
+
+// Over shared memory a snapshot is two READs; over frames it is one call.
+inline txn::SnapshotSource::Mode snapshot_mode(std::string_view transport) {
+  return transport == "shm" ? txn::SnapshotSource::Mode::reads : txn::SnapshotSource::Mode::call;
+}
+
+}  // namespace namdb::nambench
