@@ -136,12 +136,13 @@ TEST_CASE("send_payment without conflicts takes 5 round trips and at most 20 one
   const std::int64_t commits = server.at("commits");
   REQUIRE(commits > 450);
   CHECK(server.at("retries") == 0);
-  // What was read again, because the version mover was at work, is counted apart.
+  // What was read again, because the version mover was at work, is counted apart; one record in a hundred may
+  // have been pushed out of the location cache.
   const std::int64_t one_sided = server.at("reads") + server.at("writes") + server.at("compare_and_swaps") +
                                  server.at("fetch_adds") - server.at("rereads");
-  const std::int64_t aborted = server.at("transactions") - commits;
-  CHECK(one_sided <= 20 * commits + 7 * aborted);
-  CHECK(server.at("round_trips") - server.at("rereads") <= 5 * commits + 2 * aborted);
+  const std::int64_t transactions = server.at("transactions");
+  CHECK(one_sided <= 20 * transactions + transactions / 100);
+  CHECK(server.at("round_trips") - server.at("rereads") <= 5 * transactions + transactions / 100);
 }
 
 TEST_CASE("the fabric reads what a plain loop reads") {
