@@ -26,9 +26,10 @@ namespace {
 
 int refuse(const Status& status) {
   spdlog::error("{}{}", status.message(), status.hint().empty() ? "" : " (" + status.hint() + ")");
-  return status.code() == ErrorCode::configuration || status.code() == ErrorCode::connection_failure
-             ? config::kExitEnvironment
-             : config::kExitFailure;
+  const bool environment = status.code() == ErrorCode::configuration ||
+                           status.code() == ErrorCode::connection_failure ||
+                           status.code() == ErrorCode::invalid_authorization;
+  return environment ? config::kExitEnvironment : config::kExitFailure;
 }
 
 std::uint32_t random_secret() {

@@ -10,6 +10,9 @@ using reactor::Task;
 namespace {
 
 constexpr std::size_t kBuffer_bytes = 16 * 1024;
+// Over shared memory a transaction may run to its end without ever waiting: after so many messages the other
+// connections have their turn.
+constexpr std::uint64_t kMessagesAtOnce = 64;
 
 Status stopped() {
   return Status(ErrorCode::admin_shutdown, "terminating connection due to administrator command");
@@ -98,6 +101,12 @@ Task<void> Connection::run() {
       step = co_await handle(message);
     }
     begin_ += message.total_bytes;
+    if (output_.congested()) {
+      // A client that does not read its answers waits here, not in the server's memory.
+      const Status relieved = co_await output_.relieve();
+      if (!relieved.ok()) break;
+    }
+    if (++messages_ % kMessagesAtOnce == 0) co_await environment_.engine.executor().yield();
     if (step == Step::go_on && stop_requested_) {
       fatal(stopped());
       break;

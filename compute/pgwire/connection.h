@@ -78,7 +78,8 @@ class Connection {
   std::unique_ptr<sql::Session> session_;
   bool counted_ = false;          // in the process's number of connections
   bool skip_until_sync_ = false;  // an extended message failed
-  bool waiting_ = false;          // for the client, with nothing to do
+  std::uint64_t messages_ = 0;
+  bool waiting_ = false;  // for the client, with nothing to do
   bool stop_requested_ = false;
   bool goodbye_running_ = false;
   reactor::Event goodbye_said_;

@@ -129,7 +129,7 @@ class Session {
   void report_settings(ResultSink& sink);
 
   // --- session_simple.cc ---
-  reactor::Task<bool> run_simple(Node statement, const std::string& text, bool alone, bool last,
+  reactor::Task<bool> run_simple(Node statement, const std::string* text, bool alone, bool last,
                                  ResultSink& sink);
 
   Environment& environment_;

@@ -24,14 +24,14 @@ Task<void> Session::simple_query(std::string text, ResultSink& sink) {
   bool ok = true;
   for (std::size_t i = 0; i < count && ok; ++i) {
     const Node statement = tree.statement(i);
-    ok = co_await run_simple(statement, text, count == 1, i + 1 == count, sink);
+    ok = co_await run_simple(statement, &text, count == 1, i + 1 == count, sink);
   }
 }
 
-Task<bool> Session::run_simple(Node statement, const std::string& text, bool alone, bool last,
+Task<bool> Session::run_simple(Node statement, const std::string* text, bool alone, bool last,
                                ResultSink& sink) {
   auto prepared = std::make_shared<Prepared>();
-  if (alone) prepared->text = text;  // a retry may have to bind it again
+  if (alone) prepared->text = *text;  // a retry may have to bind it again
   Completion completion;
   Status status = co_await plan_statement(*prepared, statement);
   if (status.ok() && !prepared->plan->parameters.empty())

@@ -84,6 +84,8 @@ reactor::Task<Status> SnapshotScan::read_buckets() {
     }
     see_bucket(bucket, addresses[i]);
   }
+  // Over shared memory nothing above suspends: others have their turn between two parts of a long scan.
+  if (!torn) co_await worker.executor.yield();
   if (torn) {
     ++transaction_.mutable_counters().rereads;
     const std::uint64_t pause_ns = std::min<std::uint64_t>(++waits_ * 10'000, kMillisecond_ns);

@@ -16,6 +16,8 @@ EXEMPT = (
     "memory/main.cc",
     "compute/main.cc",
     "compute/worker_thread.",
+    "compute/pgwire/process_state.",  # shared by the workers' threads
+    "compute/sql/statistics.",
     "common/fabric/conformance/threaded_fixture.",  # a test on real threads
     "common/fabric/conformance/suite.",
     "common/fabric/shm/",

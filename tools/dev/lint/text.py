@@ -26,7 +26,7 @@ def check(path, text):
     for number, line in enumerate(lines, 1):
         if WORKPLACE.search(line):
             findings.append(Finding(path, number, "text", f"a word of a workplace: {line.strip()[:80]}"))
-        if line != line.rstrip() and not path.endswith(".md"):
+        if line != line.rstrip() and not path.endswith((".md", ".sqltest")):
             findings.append(Finding(path, number, "text", "blanks at the end of the line"))
         if "\t" in line and path.endswith(sources.CPP + (".py", ".cmake")):
             findings.append(Finding(path, number, "text", "a tab"))
