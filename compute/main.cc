@@ -26,10 +26,7 @@ namespace {
 
 int refuse(const Status& status) {
   spdlog::error("{}{}", status.message(), status.hint().empty() ? "" : " (" + status.hint() + ")");
-  const bool environment = status.code() == ErrorCode::configuration ||
-                           status.code() == ErrorCode::connection_failure ||
-                           status.code() == ErrorCode::invalid_authorization;
-  return environment ? config::kExitEnvironment : config::kExitFailure;
+  return config::exit_code_of(status.code());
 }
 
 std::uint32_t random_secret() {

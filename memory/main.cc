@@ -30,9 +30,7 @@ constexpr std::uint64_t kFarewell_ns = 20 * kMillisecond_ns;
 
 int refuse(const Status& status) {
   spdlog::error("{}{}", status.message(), status.hint().empty() ? "" : " (" + status.hint() + ")");
-  return status.code() == ErrorCode::configuration || status.code() == ErrorCode::connection_failure
-             ? config::kExitEnvironment
-             : config::kExitFailure;
+  return config::exit_code_of(status.code());
 }
 
 reactor::Task<void> await_signal(reactor::Signals* signals, MemoryServer* server) {

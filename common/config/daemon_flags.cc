@@ -4,6 +4,17 @@
 
 namespace namdb::config {
 
+int exit_code_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::configuration:
+    case ErrorCode::connection_failure:
+    case ErrorCode::invalid_authorization:  // another cluster's key
+      return kExitEnvironment;
+    default:
+      return kExitFailure;
+  }
+}
+
 std::string default_data_folder(std::string_view kind) {
   if (const char* state = std::getenv("XDG_STATE_HOME"); state != nullptr && *state != '\0') {
     return std::string(state) + "/namdb/" + std::string(kind);

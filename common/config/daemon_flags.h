@@ -4,11 +4,16 @@
 #include <string>
 #include <string_view>
 
+#include "common/base/error.h"
+
 namespace namdb::config {
 
 inline constexpr int kExitFailure = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitEnvironment = 3;
+
+// Of a daemon that cannot start or go on for that reason.
+int exit_code_of(ErrorCode code);
 
 // Where a daemon of that kind ("memory", "compute") keeps its data unless told otherwise.
 std::string default_data_folder(std::string_view kind);

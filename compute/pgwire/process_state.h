@@ -50,7 +50,7 @@ class ProcessState {
   std::function<std::uint32_t()> draw_secret_;
   sql::Statistics statistics_;
   std::atomic<std::uint32_t> connections_{0};
-  std::mutex mutex_;
+  std::mutex mutex_;  // lint: allow banned: shared by the workers' threads; held for a map access
   std::int32_t next_process_id_ = 1;
   std::map<std::int32_t, CancelKey> keys_;
 };

@@ -62,7 +62,7 @@ class Statistics {
   std::vector<Row> rows() const;
 
  private:
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // lint: allow banned: shared by the workers' threads; held to add or read
   std::deque<TransactionStatistics> entries_;
 };
 
