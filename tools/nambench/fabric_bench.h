@@ -1,7 +1,8 @@
 // What the fabric costs over what it cannot do without.
 //
-// shm: fabric_shm_reads.h. tcp: 64-byte READs over one connection with 64 outstanding, against a bare io_uring
-// echo (uring_echo.h) of the same sizes. Sides take turns, and the figures are medians of the repetitions.
+// shm: fabric_shm_reads.h. tcp: 64-byte READs over one connection with 64 outstanding, against a bare
+// io_uring echo (uring_echo.h) of the same sizes. Sides take turns, and the figures are medians of the
+// repetitions.
 #pragma once
 
 #include <cstdint>
