@@ -4,45 +4,12 @@
 #include <memory>
 #include <utility>
 
+#include "compute/procedure/transaction_context.h"
+
 namespace namdb::nambench {
 namespace {
 
-using procedure::RowId;
 using procedure::Value;
-
-class Context : public procedure::Context {
- public:
-  Context(txn::Transaction& transaction, std::span<const storage::TableRef> tables,
-          std::span<const Value> arguments, std::span<Value> results, std::int64_t timestamp_us)
-      : transaction_(transaction),
-        tables_(tables),
-        arguments_(arguments),
-        results_(results),
-        timestamp_us_(timestamp_us) {}
-
-  const layout::Schema& schema(std::size_t table) const override { return tables_[table]->schema; }
-  RowId get(std::size_t table, std::span<const std::byte> key) override {
-    return transaction_.get(tables_[table], key);
-  }
-  RowId insert(std::size_t table, std::span<const std::byte> row) override {
-    return transaction_.insert(tables_[table], row);
-  }
-  reactor::Task<Status> fetch() override { return transaction_.fetch(); }
-  bool found(RowId row) const override { return transaction_.found(row); }
-  layout::RowView row(RowId row) const override { return transaction_.row(row); }
-  layout::RowWriter update(RowId row) override { return transaction_.update(row); }
-  void erase(RowId row) override { transaction_.erase(row); }
-  std::span<const Value> arguments() const override { return arguments_; }
-  void result(std::size_t column, Value value) override { results_[column] = std::move(value); }
-  std::int64_t timestamp_us() const override { return timestamp_us_; }
-
- private:
-  txn::Transaction& transaction_;
-  std::span<const storage::TableRef> tables_;
-  std::span<const Value> arguments_;
-  std::span<Value> results_;
-  std::int64_t timestamp_us_;
-};
 
 std::int64_t wall_clock_us() {
   using namespace std::chrono;
@@ -52,13 +19,9 @@ std::int64_t wall_clock_us() {
 }  // namespace
 
 reactor::Task<Status> EngineProcedure::resolve_tables() {
-  std::vector<storage::TableRef> tables;
-  for (const std::string& name : definition_.tables) {
-    Result<storage::TableRef> table = co_await engine_.table(name);
-    if (!table.ok()) co_return table.status();
-    tables.push_back(std::move(table).value());
-  }
-  tables_ = std::move(tables);
+  Result<std::vector<storage::TableRef>> tables = co_await procedure::resolve_tables(engine_, definition_);
+  if (!tables.ok()) co_return tables.status();
+  tables_ = std::move(tables).value();
   co_return Status();
 }
 
@@ -67,7 +30,7 @@ reactor::Task<Status> EngineProcedure::attempt(txn::Session& session, std::span<
   // The tables of this attempt, whatever another coroutine looks up meanwhile.
   const std::vector<storage::TableRef> tables = tables_;
   const std::unique_ptr<txn::Transaction> transaction = engine_.begin(session);
-  Context context(*transaction, tables, arguments, results, wall_clock_us());
+  procedure::TransactionContext context(*transaction, tables, arguments, results, wall_clock_us());
   Status status = co_await definition_.run(context);
   if (status.ok()) {
     status = co_await transaction->commit();
