@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "common/fabric/fabric.h"
 #include "common/reactor/executor.h"

@@ -1,4 +1,5 @@
 // The calls of MemoryServer: every request is outside input.
+#include <algorithm>
 #include <span>
 #include <vector>
 

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <set>
 
 #include "common/layout/hot_calls.h"
 #include "common/layout/timestamp_vector.h"
