@@ -34,6 +34,9 @@ class TransactionRegistry {
         learned.versions == version_epoch) {
       return;
     }
+    // One step at a time: were the aim moved while older transactions still run, overlapping ones could keep
+    // it out of reach for ever. A later heartbeat brings the newest again.
+    if (first_ < learned.generation) return;
     learned.epoch = reuse_epoch;
     learned.catalog = catalog_version;
     learned.versions = version_epoch;
