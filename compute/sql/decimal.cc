@@ -262,7 +262,7 @@ Result<Decimal> parse_decimal(std::string_view text) {
   }
   if (at < end && (text[at] == 'e' || text[at] == 'E')) {
     ++at;
-    if (at < end && text[at] == '+') ++at;
+    if (at + 1 < end && text[at] == '+' && text[at + 1] != '-') ++at;
     int exponent = 0;
     const auto [stop, error] = std::from_chars(text.data() + at, text.data() + end, exponent);
     if (error == std::errc::result_out_of_range) return overflow();

@@ -5,8 +5,10 @@
 #include <atomic>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "common/reactor/task.h"
+#include "compute/procedure/procedure.h"
 #include "compute/sql/expression.h"
 #include "compute/sql/plan.h"
 #include "compute/sql/result_sink.h"
@@ -30,6 +32,13 @@ class Interrupt {
   std::uint64_t deadline_ns_ = ~std::uint64_t{0};
 };
 
+// Memory that CALLs use again and again.
+struct CallScratch {
+  std::vector<procedure::Value> arguments;
+  std::vector<procedure::Value> results;
+  std::vector<Datum> row;
+};
+
 struct Run {
   txn::Engine& engine;
   txn::Transaction* transaction;  // null for statements that need none
@@ -38,6 +47,7 @@ struct Run {
   const Statistics& statistics;
   const Interrupt& interrupt;
   Arena& arena;
+  CallScratch& call_scratch;
   ResultSink& sink;
   std::uint64_t affected = 0;  // rows returned or changed
 

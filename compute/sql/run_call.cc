@@ -60,7 +60,8 @@ Status to_datum(const Value& value, const procedure::Parameter& result, Datum& o
 reactor::Task<Status> run_call(Run& run, const CallPlan& plan, std::span<const ResultColumn> columns) {
   const procedure::Definition& definition = *plan.definition;
   const EvalContext context = run.context();
-  std::vector<Value> arguments(plan.arguments.size());
+  std::vector<Value>& arguments = run.call_scratch.arguments;
+  arguments.resize(plan.arguments.size());
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     Datum value;
     Status status = evaluate(*plan.arguments[i], context, value);
@@ -68,12 +69,14 @@ reactor::Task<Status> run_call(Run& run, const CallPlan& plan, std::span<const R
     if (!status.ok()) co_return status;
     arguments[i] = to_value(value, definition.parameters[i]);
   }
-  std::vector<Value> results(definition.results.size());
+  std::vector<Value>& results = run.call_scratch.results;
+  results.assign(definition.results.size(), Value());
   procedure::TransactionContext procedure_context(*run.transaction, plan.tables, arguments, results,
                                                   run.facts.now_us);
   Status status = co_await definition.run(procedure_context);
   if (!status.ok() || columns.empty()) co_return status;
-  std::vector<Datum> row(results.size());
+  std::vector<Datum>& row = run.call_scratch.row;
+  row.resize(results.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
     status = to_datum(results[i], definition.results[i], row[i]);
     if (!status.ok()) co_return status;

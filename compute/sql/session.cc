@@ -72,7 +72,7 @@ void Session::ensure_transaction() {
 }
 
 bool Session::read_only() const {
-  return state_ == State::idle ? settings_.get("default_transaction_read_only") == "on" : block_read_only_;
+  return state_ == State::idle ? settings_.default_read_only() : block_read_only_;
 }
 
 // What runs half way through belongs to the transaction and goes first. Portals are only marked: the one
@@ -128,8 +128,8 @@ bool Session::may_be_alone(const Portal& portal) const {
 
 Run Session::make_run(txn::Transaction* transaction, std::span<const Datum> parameters, ResultSink& sink) {
   arena_.reset();
-  return Run{engine_,    transaction, parameters, facts_, environment_.statistics.all(),
-             interrupt_, arena_,      sink};
+  return Run{engine_,    transaction, parameters,    facts_, environment_.statistics.all(),
+             interrupt_, arena_,      call_scratch_, sink};
 }
 
 Task<Status> Session::run_plan(Run& run, const Plan& plan, Portal& portal, std::uint64_t max_rows) {

@@ -138,6 +138,7 @@ class Session {
   Settings settings_;
   Interrupt interrupt_;
   Arena arena_;
+  CallScratch call_scratch_;
   std::unique_ptr<txn::Session> txn_session_;
   State state_ = State::idle;
   bool block_read_only_ = false;

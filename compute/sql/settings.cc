@@ -293,6 +293,7 @@ void Settings::end_block(bool committed) {
 void Settings::apply() {
   const std::uint64_t timeout_ms = parse_duration_ms(values_["statement_timeout"]).value_or(0);
   statement_timeout_ns_ = timeout_ms * kMillisecond_ns;
+  default_read_only_ = values_["default_transaction_read_only"] == "on";
 }
 
 }  // namespace namdb::sql

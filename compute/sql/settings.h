@@ -41,7 +41,9 @@ class Settings {
   void begin_block() { in_block_ = true; }
   void end_block(bool committed);
 
+  // What each statement asks for, without looking anything up.
   std::uint64_t statement_timeout_ns() const { return statement_timeout_ns_; }
+  bool default_read_only() const { return default_read_only_; }
 
  private:
   void apply();
@@ -54,6 +56,7 @@ class Settings {
   std::optional<std::map<std::string, std::string, std::less<>>> before_block_;
   std::map<std::string, std::string, std::less<>> before_local_;
   std::uint64_t statement_timeout_ns_ = 0;  // 0: none
+  bool default_read_only_ = false;
 };
 
 }  // namespace namdb::sql
