@@ -27,6 +27,8 @@ constexpr std::uint16_t kFirstFabricPort = 7400;
 constexpr std::uint16_t kDefaultSqlPort = 5433;
 constexpr std::uint64_t kLargestDefaultRegion_bytes = 4ULL << 30;
 constexpr auto kPollInterval = std::chrono::milliseconds(20);
+// The kernel closes the sockets of a killed io_uring process a little after its end.
+constexpr auto kPortRelease = std::chrono::seconds(5);
 
 Status environment_error(std::string message, std::string hint = {}) {
   return {ErrorCode::configuration, std::move(message), std::move(hint)};
@@ -155,6 +157,16 @@ Result<std::vector<std::string>> choose_memory_addresses(const fs::path& data, c
     ++port;
   }
   return addresses;
+}
+
+// A port that a daemon of this cluster had may be about to become free.
+bool becomes_free(std::uint16_t port, bool was_ours) {
+  const SteadyTime deadline = std::chrono::steady_clock::now() + kPortRelease;
+  while (!port_is_free(port)) {
+    if (!was_ours || std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(kPollInterval);
+  }
+  return true;
 }
 
 // The settings to run with: the running cluster's, or those asked for.
@@ -348,7 +360,8 @@ Result<DevCluster> dev_up(const DevOptions& options, const Progress& progress) {
   for (const DaemonState& daemon : cluster.daemons) {
     if (daemon.pid != 0 || daemon.address.starts_with("unix:")) continue;
     const std::string port = daemon.address.substr(daemon.address.rfind(':') + 1);
-    if (!port_is_free(static_cast<std::uint16_t>(std::stoul(port)))) {
+    const bool was_ours = present && present->settings.sql_port == settings.sql_port;
+    if (!becomes_free(static_cast<std::uint16_t>(std::stoul(port)), was_ours)) {
       return environment_error("port " + port + " (for " + daemon.name + ") is in use by another program",
                                "choose another --port");
     }
