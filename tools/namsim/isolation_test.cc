@@ -41,7 +41,13 @@ reactor::Task<void> client(RegisterWorkload* workload, compute::Worker* worker, 
 
 void execute(Run& run) {
   Random draw(run.seed * 7919);
-  fabric::sim::SimWorld world(run.seed, fabric::sim::SimOptions::swarm(draw));
+  fabric::sim::SimOptions network = fabric::sim::SimOptions::swarm(draw);
+  if (draw.chance(0.3)) {
+    // READs so slow that whole commits fit between two words of the timestamp vector.
+    network.tear_steps = 8;
+    network.tear_gap_ns = 50'000;
+  }
+  fabric::sim::SimWorld world(run.seed, network);
   ClusterOptions options;
   options.memory_servers = static_cast<std::uint32_t>(draw.between(1, 3));
   options.memory = memory::swarm_options(draw, 0.3);
@@ -104,6 +110,7 @@ void execute(Run& run) {
     if (!touched.ok()) run.anomaly = "a key stays out of reach: " + touched.to_string();
   }
   if (run.anomaly.empty()) run.anomaly = history.check().value_or("");
+  if (run.anomaly.empty() && workload.versions_missed() > 0) run.anomaly = "a version was lost";
   run.fingerprint = world.fingerprint();
 }
 

@@ -44,6 +44,7 @@ reactor::Task<bool> RegisterWorkload::run_one(txn::Engine& engine, txn::Session&
   const std::size_t record =
       history_.add({.session = session_id, .began_ns = world_.now_ns(), .ended_ns = ~std::uint64_t{0}});
   const Status status = co_await attempt(engine, session, record);
+  if (!status.ok() && status.code() == ErrorCode::snapshot_too_old) ++versions_missed_;
   HistoryTransaction& recorded = history_.at(record);
   if (status.ok() || status.code() != ErrorCode::unknown_outcome) {
     recorded.outcome =

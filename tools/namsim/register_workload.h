@@ -32,6 +32,9 @@ class RegisterWorkload {
   reactor::Task<bool> run_one(txn::Engine& engine, txn::Session& session, std::uint64_t session_id);
   // Updates every key once: nothing may be locked for ever. The last error if some key stays out of reach.
   reactor::Task<Status> touch_all(txn::Engine& engine);
+  // Transactions that did not find the version that their snapshot needs. With an E that no transaction
+  // reaches there are none, or a version was lost.
+  std::uint64_t versions_missed() const { return versions_missed_; }
 
  private:
   reactor::Task<Status> attempt(txn::Engine& engine, txn::Session& session, std::size_t record);
@@ -39,6 +42,7 @@ class RegisterWorkload {
   fabric::sim::SimWorld& world_;
   History& history_;
   RegisterOptions options_;
+  std::uint64_t versions_missed_ = 0;
 };
 
 }  // namespace namdb::sim
