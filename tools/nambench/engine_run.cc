@@ -1,5 +1,8 @@
 #include "tools/nambench/engine_run.h"
 
+#include <time.h>
+
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -11,6 +14,13 @@ namespace namdb::nambench {
 namespace {
 
 using workloads::Workload;
+
+// Of this thread.
+double processor_seconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+}
 
 // The coroutines of one run. A transaction over shared memory may never have to wait, so each gives the
 // others, and the worker's heartbeat, their turn after every transaction.
@@ -206,11 +216,15 @@ Result<RunReport> engine_run(const Workload& workload, EngineHost& host, const E
   }
   RunRecorder recorder(workload, options.length);
   Run run(workload, host.engine(), options, recorder, progress);
+  const double processor_before_s = processor_seconds();
   host.run(run.main());
+  const double processor_s = processor_seconds() - processor_before_s;
   if (!run.status().ok()) return run.status();
   RunReport report = recorder.report(steady_now_ns(), run.hashes());
   report.mode = "engine";
   report.clients = options.coroutines;
+  report.processor_us =
+      processor_s * 1e6 / static_cast<double>(std::max<std::uint64_t>(recorder.finished(), 1));
   run.add_metrics(report);
   if (options.check && recorder.unknown_outcomes()) {
     report.notes.push_back("sums were not checked: some calls have an unknown outcome");

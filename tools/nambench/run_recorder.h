@@ -49,6 +49,8 @@ class RunRecorder {
   // For progress: "12.3 s, 45678 transactions/s, 12 aborted, 0 failed", of the time since the last call.
   std::string progress_line(std::uint64_t now_ns);
 
+  // Calls that have ended, however, warm-up included.
+  std::uint64_t finished() const { return finished_; }
   // True if some call may or may not have happened, so that sums cannot be judged.
   bool unknown_outcomes() const { return unknown_ > 0; }
   // What all committed calls together did to the workload's sum.

@@ -130,6 +130,7 @@ Json to_json(const RunReport& report) {
   json["warmup_seconds"] = report.warmup_seconds;
   json["seconds"] = report.seconds;
   json["transactions_per_second"] = static_cast<double>(report.committed()) / report.seconds;
+  if (report.processor_us > 0) json["processor_us"] = report.processor_us;
   json["committed"] = report.committed();
   json["aborted"] = report.aborted();
   json["failed"] = report.failed();
@@ -180,6 +181,11 @@ std::string to_text(const RunReport& report) {
                     all_latencies(report));
   }
   text += table.to_text();
+  if (report.processor_us > 0) {
+    text += "the worker's thread computed " + decimal(report.processor_us, 2) +
+            " us for a transaction: " + decimal(1e6 / report.processor_us, 0) +
+            " per second of processor time\n";
+  }
   if (const std::string cost = cost_text(report); !cost.empty()) text += '\n' + cost;
   if (const std::string attempts = attempts_text(report); !attempts.empty()) text += '\n' + attempts;
   if (!report.reasons.empty()) {

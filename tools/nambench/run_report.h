@@ -35,6 +35,9 @@ struct RunReport {
   std::uint64_t seed = 0;
   double warmup_seconds = 0;
   double seconds = 0;  // measured
+  // Engine mode: what the worker's thread computed for one transaction, warm-up included; 0: not known. On a
+  // machine that does something else as well it says more than a rate.
+  double processor_us = 0;
   std::vector<TypeReport> types;
   std::map<std::string, std::uint64_t> reasons;  // errors and aborts: SQLSTATE and what it says
   std::vector<CheckResult> checks;
