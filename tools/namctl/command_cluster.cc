@@ -73,9 +73,9 @@ void print_compute(const Output& output, const ComputeView& server) {
   }
   output.line("compute server " + server.address + ": up, version " + server.version);
   for (const auto& [type, metrics] : server.statistics) {
-    const auto metric = [&metrics = metrics](const char* name) {
-      const auto found = metrics.find(name);
-      return found != metrics.end() ? found->second : 0;
+    const auto metric = [&known = metrics](const char* name) {
+      const auto found = known.find(name);
+      return found != known.end() ? found->second : 0;
     };
     const std::uint64_t commits = std::max<std::uint64_t>(metric("commits"), 1);
     output.line(text("  %-28s %12" PRIu64 " commits, %10" PRIu64 " retries, %6.2f round trips each",
