@@ -1,0 +1,47 @@
+// The versions of a history: who wrote which, in which order they displaced each other, who read which. And
+// the anomalies that show without a graph: reads of what nobody, an aborted or an unfinished transaction
+// wrote, writes that their own transaction does not see, versions that are there twice, forked orders.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tools/namsim/history/anomaly.h"
+#include "tools/namsim/history/history.h"
+
+namespace namdb::history {
+
+inline constexpr std::uint32_t kNobody = ~std::uint32_t{0};  // the writer of initial versions
+
+struct VersionEntry {
+  Key key = 0;
+  Version version = 0;
+  std::uint32_t writer = kNobody;
+  // Replaced by its own writer.
+  bool intermediate = false;
+  // Transactions that displaced it. More than one: of a register, the order forks (a lost update); of a
+  // list's last element that anybody read, those whose appends come behind it in an order nobody knows.
+  std::vector<std::uint32_t> next;
+};
+
+struct ReadEntry {
+  std::uint32_t transaction = 0;
+  std::uint32_t entry = 0;      // in Versions::entries
+  std::uint32_t operation = 0;  // of the transaction
+};
+
+struct Versions {
+  std::vector<VersionEntry> entries;
+  // Of other transactions' versions, by transactions that take part.
+  std::vector<ReadEntry> reads;
+  // By transaction. Effective: committed, or of unknown outcome and somebody saw a write of it.
+  std::vector<bool> effective;
+  // Effective, or its reads count although its writes do not.
+  std::vector<bool> takes_part;
+  std::vector<Anomaly> anomalies;
+};
+
+// `all_reads`: what aborted and unknown transactions read has to be consistent, too.
+Versions find_versions(const History& history, bool all_reads);
+
+}  // namespace namdb::history
