@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "tools/namsim/cluster.h"
-#include "tools/namsim/history.h"
+#include "tools/namsim/history/check.h"
 #include "tools/namsim/register_workload.h"
 
 namespace namdb::sim {
@@ -60,7 +60,7 @@ void execute(Run& run) {
   options.worker.heartbeat_ns = draw.chance(0.5) ? kMillisecond_ns : 20 * kMillisecond_ns;
   if (draw.chance(0.3)) options.worker.slot.counters_per_slot = 3;
   Cluster cluster(world, options);
-  History history;
+  history::History history(history::Model::registers);
   RegisterWorkload workload(world, history, {.keys = draw.between(2, 8)});
   const std::size_t computes = draw.between(1, 3);
   for (std::size_t i = 0; i < computes; ++i) cluster.add_compute();
@@ -109,7 +109,8 @@ void execute(Run& run) {
     const Status touched = world.run(cluster.node(survivor), workload.touch_all(cluster.worker(survivor)));
     if (!touched.ok()) run.anomaly = "a key stays out of reach: " + touched.to_string();
   }
-  if (run.anomaly.empty()) run.anomaly = history.check().value_or("");
+  if (run.anomaly.empty())
+    run.anomaly = history::first_anomaly(history::check(history, {.all_reads = true}), history);
   if (run.anomaly.empty() && workload.versions_missed() > 0) run.anomaly = "a version was lost";
   run.fingerprint = world.fingerprint();
 }

@@ -5,6 +5,11 @@
 #include "common/layout/key.h"
 
 namespace namdb::sim {
+
+using history::Operation;
+using history::Outcome;
+using history::Version;
+
 namespace {
 
 const char* const kTable = "register";
@@ -41,15 +46,13 @@ reactor::Task<Status> RegisterWorkload::load(txn::Engine& engine) {
 
 reactor::Task<bool> RegisterWorkload::run_one(txn::Engine& engine, txn::Session& session,
                                               std::uint64_t session_id) {
-  const std::size_t record =
-      history_.add({.session = session_id, .began_ns = world_.now_ns(), .ended_ns = ~std::uint64_t{0}});
+  const std::size_t record = history_.add({.session = session_id, .begin_ns = world_.now_ns()});
   const Status status = co_await attempt(engine, session, record);
   if (!status.ok() && status.code() == ErrorCode::snapshot_too_old) ++versions_missed_;
-  HistoryTransaction& recorded = history_.at(record);
+  history::Transaction& recorded = history_.at(record);
   if (status.ok() || status.code() != ErrorCode::unknown_outcome) {
-    recorded.outcome =
-        status.ok() ? HistoryTransaction::Outcome::committed : HistoryTransaction::Outcome::aborted;
-    recorded.ended_ns = world_.now_ns();
+    recorded.outcome = status.ok() ? Outcome::committed : Outcome::aborted;
+    recorded.end_ns = world_.now_ns();
   }
   co_return status.ok();
 }
@@ -85,14 +88,16 @@ reactor::Task<Status> RegisterWorkload::attempt(txn::Engine& engine, txn::Sessio
   if (!status.ok()) co_return status;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (!transaction->found(rows[i])) co_return Status(ErrorCode::internal, "a register is gone");
-    history_.at(record).reads[keys[i]] = static_cast<Version>(transaction->row(rows[i]).integer(1));
+    const auto version = static_cast<Version>(transaction->row(rows[i]).integer(1));
+    history_.at(record).operations.push_back(Operation::read(keys[i], version));
   }
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (!random.chance(long_reader ? options_.write_probability / 4 : options_.write_probability)) continue;
+    const auto displaced = static_cast<Version>(transaction->row(rows[i]).integer(1));
     const Version version = history_.next_version();
     status = transaction->update(rows[i]).set_integer(1, static_cast<std::int64_t>(version));
     if (!status.ok()) co_return status;
-    history_.at(record).writes[keys[i]] = version;
+    history_.at(record).operations.push_back(Operation::write(keys[i], version, displaced));
   }
   co_return co_await transaction->commit();
 }

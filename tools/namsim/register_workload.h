@@ -8,7 +8,7 @@
 #include "common/fabric/sim/world.h"
 #include "common/reactor/executor.h"
 #include "compute/txn/engine.h"
-#include "tools/namsim/history.h"
+#include "tools/namsim/history/history.h"
 
 namespace namdb::sim {
 
@@ -22,7 +22,7 @@ struct RegisterOptions {
 
 class RegisterWorkload {
  public:
-  RegisterWorkload(fabric::sim::SimWorld& world, History& history, RegisterOptions options)
+  RegisterWorkload(fabric::sim::SimWorld& world, history::History& history, RegisterOptions options)
       : world_(world), history_(history), options_(options) {}
 
   // Creates and fills the table.
@@ -40,7 +40,7 @@ class RegisterWorkload {
   reactor::Task<Status> attempt(txn::Engine& engine, txn::Session& session, std::size_t record);
 
   fabric::sim::SimWorld& world_;
-  History& history_;
+  history::History& history_;
   RegisterOptions options_;
   std::uint64_t versions_missed_ = 0;
 };
