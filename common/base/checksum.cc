@@ -1,5 +1,7 @@
 #include "common/base/checksum.h"
 
+// Inlined: another library that is loaded exports the same functions, slower ones.
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 namespace namdb {

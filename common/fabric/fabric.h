@@ -39,12 +39,12 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "common/base/error.h"
 #include "common/fabric/counters.h"
 #include "common/fabric/local_pool.h"
 #include "common/reactor/executor.h"
+#include "common/reactor/pooled_allocator.h"
 #include "common/reactor/task.h"
 
 namespace namdb::fabric {
@@ -158,7 +158,7 @@ class Batch : public Completion {
   }
 
  private:
-  std::vector<Operation> operations_;
+  reactor::PooledVector<Operation> operations_;
 };
 
 // A two-sided call. `method` and the bytes are the business of the layers above. Both byte strings are at

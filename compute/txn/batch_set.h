@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "common/fabric/fabric.h"
 #include "common/layout/global_address.h"
+#include "common/reactor/pooled_allocator.h"
 #include "compute/txn/cluster.h"
 
 namespace namdb::txn {
@@ -36,7 +36,7 @@ class BatchSet {
 
  private:
   Cluster& cluster_;
-  std::vector<fabric::Batch> batches_;
+  reactor::PooledVector<fabric::Batch> batches_;
 };
 
 }  // namespace namdb::txn

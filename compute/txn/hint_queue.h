@@ -1,6 +1,8 @@
 // Hints to the memory servers, beside the transaction path: records whose version ring fills up
 // (MOVE_VERSIONS), and records that were deleted (NOTE_DELETES). Collected and sent in the background, one
-// call in flight for each server and kind; a lost hint costs only a later wait.
+// call in flight for each server and kind; a lost hint costs only a later wait. A call wakes the memory
+// server, which costs both sides more than the hint is worth: so hints wait for company, unless one is
+// urgent.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +12,7 @@
 #include <utility>
 
 #include "common/layout/global_address.h"
+#include "common/layout/hot_calls.h"
 #include "common/reactor/executor.h"
 #include "compute/txn/cluster.h"
 
@@ -19,7 +22,8 @@ class HintQueue {
  public:
   explicit HintQueue(Cluster& cluster) : cluster_(cluster) {}
 
-  void ring_fills(std::uint32_t table, layout::GlobalAddress record);
+  // Urgent: the record's next few writers may find no free ring slot.
+  void ring_fills(std::uint32_t table, layout::GlobalAddress record, bool urgent);
   void deleted(std::uint32_t table, layout::GlobalAddress record);
   // For a writer that waits: returns when the mover has looked at the record.
   reactor::Task<Status> move_now(std::uint32_t table, layout::GlobalAddress record,
@@ -29,12 +33,17 @@ class HintQueue {
 
  private:
   struct Queue {
+    explicit Queue(reactor::Executor& executor) : wake(executor) {}
+    bool due() const { return urgent || count >= layout::kMaxMoveVersions; }
     std::map<std::uint32_t, std::set<std::uint64_t>> offsets;  // by table
+    std::size_t count = 0;                                     // of offsets
+    bool urgent = false;
     bool sending = false;
+    reactor::Event wake;  // of the sender that waits for more
   };
   using QueueKey = std::pair<std::uint16_t, layout::ServerId>;  // method, server
-  void add(std::uint16_t method, std::uint32_t table, layout::GlobalAddress record);
-  reactor::Task<void> send(std::uint16_t method, layout::ServerId server);
+  void add(std::uint16_t method, std::uint32_t table, layout::GlobalAddress record, bool urgent);
+  reactor::Task<void> send(std::uint16_t method, layout::ServerId server, Queue* queue);
   Cluster& cluster_;
   std::map<QueueKey, Queue> queues_;
   reactor::Gate gate_;

@@ -14,6 +14,7 @@
 #include "common/layout/key.h"
 #include "common/layout/record.h"
 #include "common/layout/row.h"
+#include "common/reactor/pooled_allocator.h"
 #include "compute/protocol/snapshot_isolation/lookup.h"
 #include "compute/storage/table.h"
 
@@ -26,7 +27,7 @@ struct Access {
       : table(std::move(owner)), key(key_bytes.begin(), key_bytes.end()), key_hash(hash) {}
 
   storage::TableRef table;
-  std::vector<std::byte> key;
+  reactor::PooledVector<std::byte> key;
   std::uint64_t key_hash;
   Lookup lookup;
   WriteKind write = WriteKind::none;

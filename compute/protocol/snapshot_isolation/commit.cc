@@ -458,7 +458,10 @@ void SnapshotCommit::after_commit() {
     for (std::uint32_t i = 0; i < layout.ring_slots; ++i) {
       if (!HeaderWord(layout::load_word(record.record() + layout.ring_header_offset(i))).moved()) ++unmoved;
     }
-    if (2 * unmoved > layout.ring_slots) worker_.hints.ring_fills(access.table->id, access.lookup.record());
+    if (2 * unmoved > layout.ring_slots) {
+      const bool urgent = 4 * unmoved > 3 * layout.ring_slots;
+      worker_.hints.ring_fills(access.table->id, access.lookup.record(), urgent);
+    }
     if (access.write == WriteKind::erase) worker_.hints.deleted(access.table->id, access.lookup.record());
   }
   for (const ChainLock& chain : chains_) {

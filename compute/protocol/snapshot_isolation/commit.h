@@ -92,8 +92,8 @@ class SnapshotCommit {
   txn::BatchSet batches_;
   std::shared_ptr<txn::ExecutionSlot> slot_;
   layout::Stamp stamp_;
-  std::vector<RecordLock> records_;
-  std::vector<ChainLock> chains_;
+  reactor::PooledVector<RecordLock> records_;
+  reactor::PooledVector<ChainLock> chains_;
   layout::GlobalAddress journal_place_;
   fabric::LocalBuffer journal_;
   fabric::LocalBuffer publish_word_;

@@ -105,14 +105,14 @@ void SnapshotScan::see_bucket(const Bucket& bucket, GlobalAddress address) {
 reactor::Task<Status> SnapshotScan::read_records(std::vector<layout::Row>* rows) {
   const std::size_t count = std::min(places_.size(), kRecordsAtOnce);
   std::vector<Lookup> lookups(count);
-  std::vector<Lookup*> pointers;
+  reactor::PooledVector<Lookup*> pointers;
   for (std::size_t i = 0; i < count; ++i) {
     const Place& place = places_[places_.size() - count + i];
     lookups[i].start_at(transaction_.worker(), *table_, place.record, place.incarnation);
     pointers.push_back(&lookups[i]);
   }
   places_.resize(places_.size() - count);
-  std::vector<const storage::Table*> no_tables;
+  reactor::PooledVector<const storage::Table*> no_tables;
   Status status = co_await transaction_.run_lookups(std::move(pointers), std::move(no_tables));
   if (!status.ok()) co_return status;
   for (const Lookup& lookup : lookups) {

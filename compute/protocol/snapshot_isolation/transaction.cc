@@ -148,9 +148,9 @@ Status SnapshotTransaction::check_age() const {
 }
 
 reactor::Task<Status> SnapshotTransaction::fetch() {
-  std::vector<Lookup*> lookups;
-  std::vector<const storage::Table*> tables;
-  std::vector<RowId> asked;
+  reactor::PooledVector<Lookup*> lookups;
+  reactor::PooledVector<const storage::Table*> tables;
+  reactor::PooledVector<RowId> asked;
   std::swap(asked, unfetched_);
   for (const RowId row : asked) {
     Access& access = accesses_[row];
@@ -201,8 +201,8 @@ reactor::Task<Status> SnapshotTransaction::use_snapshot() {
 }
 
 reactor::Task<Status> SnapshotTransaction::ensure_snapshot() {
-  std::vector<Lookup*> no_lookups;
-  std::vector<const storage::Table*> no_tables;
+  reactor::PooledVector<Lookup*> no_lookups;
+  reactor::PooledVector<const storage::Table*> no_tables;
   co_return co_await run_lookups(std::move(no_lookups), std::move(no_tables));
 }
 
@@ -215,8 +215,8 @@ reactor::Task<void> SnapshotTransaction::pause(std::uint32_t waits) {
   }
 }
 
-reactor::Task<Status> SnapshotTransaction::run_lookups(std::vector<Lookup*> lookups,
-                                                       std::vector<const storage::Table*> tables) {
+reactor::Task<Status> SnapshotTransaction::run_lookups(reactor::PooledVector<Lookup*> lookups,
+                                                       reactor::PooledVector<const storage::Table*> tables) {
   if (ended_) co_return Status(ErrorCode::in_failed_transaction, "the transaction has ended");
   std::uint32_t waits = 0;
   std::uint32_t snapshot_attempts = 0;

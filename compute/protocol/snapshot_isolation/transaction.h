@@ -3,11 +3,11 @@
 // docs/internals/snapshot-isolation.md.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <unordered_map>
 #include <vector>
 
+#include "common/reactor/pooled_allocator.h"
 #include "compute/protocol/snapshot_isolation/access.h"
 #include "compute/txn/batch_set.h"
 #include "compute/txn/engine.h"
@@ -27,6 +27,9 @@ class SnapshotTransaction : public txn::Transaction {
   SnapshotTransaction(txn::WorkerState& worker, SessionState& session);
   ~SnapshotTransaction() override;
 
+  static void* operator new(std::size_t bytes) { return reactor::allocate_frame(bytes); }
+  static void operator delete(void* place, std::size_t bytes) { reactor::free_frame(place, bytes); }
+
   txn::RowId get(const storage::TableRef& table, std::span<const std::byte> key) override;
   txn::RowId insert(const storage::TableRef& table, std::span<const std::byte> row) override;
   reactor::Task<Status> fetch() override;
@@ -44,11 +47,12 @@ class SnapshotTransaction : public txn::Transaction {
   txn::WorkerState& worker() { return worker_; }
   txn::Snapshot& snapshot() { return snapshot_; }
   fabric::OperationCounters& mutable_counters() { return counters_; }
-  std::deque<Access>& accesses() { return accesses_; }
+  reactor::PooledDeque<Access>& accesses() { return accesses_; }
   const Access* find_access(const storage::Table& table, std::span<const std::byte> key);
   // Runs the lookups to their ends, in as few round trips as they allow. Takes and confirms the snapshot on
   // the way. The lookups stay where they are until this returns.
-  reactor::Task<Status> run_lookups(std::vector<Lookup*> lookups, std::vector<const storage::Table*> tables);
+  reactor::Task<Status> run_lookups(reactor::PooledVector<Lookup*> lookups,
+                                    reactor::PooledVector<const storage::Table*> tables);
   // After any READ: error snapshot_too_old once the transaction has outlived E.
   Status check_age() const;
   // Takes the snapshot and confirms it, for whoever READs without lookups.
@@ -68,10 +72,10 @@ class SnapshotTransaction : public txn::Transaction {
   txn::Snapshot snapshot_;
   txn::BatchSet batches_;
   fabric::OperationCounters counters_;
-  std::deque<Access> accesses_;
+  reactor::PooledDeque<Access> accesses_;
   std::unordered_multimap<std::uint64_t, txn::RowId> by_hash_;  // used once there are many
-  std::vector<txn::RowId> unfetched_;
-  std::vector<std::uint32_t> checked_tables_;
+  reactor::PooledVector<txn::RowId> unfetched_;
+  reactor::PooledVector<std::uint32_t> checked_tables_;
 };
 
 }  // namespace namdb::protocol
