@@ -1,0 +1,22 @@
+// Accounts between which money only moves. Whoever reads all of them, long readers among them, must see the
+// sum that was there at the start. The accounts are registers besides: each write writes a version, too.
+#pragma once
+
+#include "tools/namsim/workload.h"
+
+namespace namdb::sim {
+
+class BankWorkload : public Workload {
+ public:
+  using Workload::Workload;
+  static constexpr std::int64_t kOpeningBalance = 100;
+
+ protected:
+  layout::Schema schema() const override;
+  Status fill(layout::RowWriter row) const override;
+  Result<history::Operation> read(std::uint64_t key, layout::RowView row) const override;
+  Status write(txn::Transaction& transaction, const Reads& reads, std::size_t record) override;
+  std::string audit(const std::vector<layout::RowView>& rows) const override;
+};
+
+}  // namespace namdb::sim

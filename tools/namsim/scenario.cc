@@ -1,0 +1,265 @@
+#include "tools/namsim/scenario.h"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "tools/namsim/append_workload.h"
+#include "tools/namsim/bank_workload.h"
+#include "tools/namsim/register_workload.h"
+
+namespace namdb::sim {
+namespace {
+
+// Of virtual time.
+constexpr std::uint64_t kLimit_ns = 600 * kSecond_ns;
+
+std::unique_ptr<Workload> make_workload(const Scenario& scenario, fabric::sim::SimWorld& world,
+                                        history::History& history) {
+  WorkloadOptions options = scenario.workload_options;
+  options.keys = *scenario.size.keys;
+  if (scenario.workload == "append") return std::make_unique<AppendWorkload>(world, history, options);
+  if (scenario.workload == "bank") return std::make_unique<BankWorkload>(world, history, options);
+  return std::make_unique<RegisterWorkload>(world, history, options);
+}
+
+reactor::Task<void> client(Workload* workload, compute::Worker* worker, std::uint64_t session_id,
+                           std::uint64_t transactions, std::uint64_t* committed, std::uint64_t* running) {
+  {
+    const auto session = worker->open_session();
+    for (std::uint64_t i = 0; i < transactions && workload->complaint().empty(); ++i) {
+      const bool ok = co_await workload->run_one(*worker, *session, session_id);
+      if (ok) {
+        ++*committed;
+      } else {
+        co_await worker->backoff(1);
+      }
+    }
+  }
+  --*running;
+}
+
+reactor::Task<void> touch(Workload* workload, compute::Worker* worker, std::optional<Status>* result) {
+  *result = co_await workload->touch_all(*worker);
+}
+
+class Run {
+ public:
+  Run(const Scenario& scenario, Verdict& verdict)
+      : size_(scenario.size),
+        draw_(scenario.draw),
+        verdict_(verdict),
+        world_(scenario.seed, scenario.network),
+        cluster_(world_, scenario.cluster),
+        workload_(make_workload(scenario, world_, verdict.history)) {}
+  ~Run() {
+    if (verdict_.anomaly.empty()) return;
+    // Something may wait for ever: it cannot be stopped in order.
+    for (std::size_t i = 0; i < cluster_.computes(); ++i) {
+      if (cluster_.alive(i)) cluster_.kill_compute(i);
+    }
+    for (auto& gate : gates_) fabric::sim::SimWorld::bury(std::move(gate));
+  }
+
+  void go() {
+    for (std::uint64_t i = 0; i < *size_.computes; ++i) cluster_.add_compute();
+    const Status loaded = world_.run(cluster_.node(0), workload_->load(cluster_.worker(0)));
+    if (!loaded.ok()) {
+      verdict_.anomaly = "load: " + loaded.to_string();
+      return;
+    }
+    for (std::size_t i = 0; i < cluster_.computes(); ++i) start_clients(i);
+    for (std::uint64_t i = 0; i < *size_.kills && running_ > 0; ++i) kill_one(i);
+    if (!world_.run_until([&] { return running_ == 0; }, kLimit_ns))
+      verdict_.anomaly = "the clients did not finish";
+    if (verdict_.anomaly.empty()) verdict_.anomaly = workload_->complaint();
+    if (verdict_.anomaly.empty()) touch_all();
+    if (verdict_.anomaly.empty()) verdict_.anomaly = workload_->complaint();
+    verdict_.fingerprint = world_.fingerprint();
+    verdict_.virtual_ns = world_.now_ns();
+  }
+
+ private:
+  void start_clients(std::size_t compute) {
+    gates_.push_back(std::make_unique<reactor::Gate>());
+    const std::uint64_t clients = draw_.between(1, *size_.clients);
+    for (std::uint64_t i = 0; i < clients; ++i) {
+      ++running_;
+      const std::uint64_t most = *size_.transactions;
+      const std::uint64_t transactions = draw_.between(std::min<std::uint64_t>(10, most), most);
+      cluster_.node(compute).spawn(
+          *gates_.back(), client(workload_.get(), &cluster_.worker(compute), sessions_++, transactions,
+                                 &verdict_.committed, &running_));
+    }
+  }
+
+  // First the oldest, then those that replaced others; a new one takes the place.
+  void kill_one(std::uint64_t number) {
+    const std::size_t victim = number == 0 ? 0 : cluster_.computes() - 1;
+    const std::uint64_t before = verdict_.history.transactions().size() + draw_.between(1, 30);
+    world_.run_until([&] { return verdict_.history.transactions().size() >= before || running_ == 0; },
+                     kLimit_ns);
+    world_.run_for(draw_.below(20'000));
+    if (running_ == 0) return;
+    // Clients of the victim never end: count only those of others.
+    running_ -= gates_[victim]->count();
+    cluster_.kill_compute(victim);
+    fabric::sim::SimWorld::bury(std::move(gates_[victim]));
+    start_clients(cluster_.add_compute());
+  }
+
+  void touch_all() {
+    std::size_t survivor = 0;
+    while (!cluster_.alive(survivor)) ++survivor;
+    std::optional<Status> touched;
+    gates_.push_back(std::make_unique<reactor::Gate>());
+    cluster_.node(survivor).spawn(*gates_.back(),
+                                  touch(workload_.get(), &cluster_.worker(survivor), &touched));
+    world_.run_until([&] { return touched.has_value(); }, kLimit_ns);
+    if (!touched) {
+      verdict_.anomaly = "a row stays out of reach for ever";
+    } else if (!touched->ok()) {
+      verdict_.anomaly = "a row stays out of reach: " + touched->to_string();
+    }
+  }
+
+  const Size size_;
+  Random draw_;
+  Verdict& verdict_;
+  fabric::sim::SimWorld world_;
+  Cluster cluster_;
+  std::unique_ptr<Workload> workload_;
+  std::uint64_t running_ = 0;
+  std::uint64_t sessions_ = 0;
+  std::vector<std::unique_ptr<reactor::Gate>> gates_;
+};
+
+}  // namespace
+
+std::span<const Size::Field> Size::fields() {
+  static constexpr std::array kFields{
+      Field{"kills", "Compute servers that die on the way", &Size::kills, 0, 100},
+      Field{"computes", "Compute servers", &Size::computes, 1, 100},
+      Field{"clients", "Clients of a compute server, at most", &Size::clients, 1, 1000},
+      Field{"transactions", "Transactions of a client, at most", &Size::transactions, 1, 1'000'000},
+      Field{"keys", "Rows", &Size::keys, 2, 1000},
+      Field{"memory-servers", "Memory servers", &Size::memory_servers, 1, 16},
+  };
+  return kFields;
+}
+
+Scenario Scenario::of_seed(std::uint64_t seed, std::optional<std::string> workload) {
+  Scenario scenario;
+  scenario.seed = seed;
+  Random draw(seed * 7919);
+  scenario.network = fabric::sim::SimOptions::swarm(draw);
+  if (draw.chance(0.3)) {
+    // READs so slow that whole commits fit between two words of the timestamp vector.
+    scenario.network.tear_steps = 8;
+    scenario.network.tear_gap_ns = 50'000;
+  }
+  ClusterOptions& cluster = scenario.cluster;
+  scenario.size.memory_servers = draw.between(1, 3);
+  cluster.memory = memory::swarm_options(draw, 0.3);
+  cluster.memory.extent_bytes = 64U << 10;
+  cluster.memory.journal_bytes = 128U << 10;
+  cluster.memory.max_transaction_ns = 10 * kSecond_ns;
+  cluster.memory.heartbeat_timeout_ns = 0;
+  cluster.worker.snapshot_mode =
+      draw.chance(0.5) ? txn::SnapshotSource::Mode::call : txn::SnapshotSource::Mode::reads;
+  cluster.worker.heartbeat_ns = draw.chance(0.5) ? kMillisecond_ns : 20 * kMillisecond_ns;
+  if (draw.chance(0.3)) cluster.worker.slot.counters_per_slot = 3;
+  scenario.size.keys = draw.between(2, 8);
+  scenario.size.computes = draw.between(1, 3);
+  scenario.size.clients = 3;
+  scenario.size.transactions = 25;
+  scenario.draw = draw;
+
+  // From a generator of its own: what is drawn above does not depend on the workload.
+  Random choice(seed * 104'729);
+  const std::uint64_t drawn = choice.below(kWorkloads.size());
+  scenario.workload = workload.value_or(std::string(kWorkloads[drawn]));
+  scenario.size.kills = choice.chance(0.5) ? 0 : choice.between(1, 3);
+  const double long_reader = choice.unit() * 0.5;
+  WorkloadOptions& options = scenario.workload_options;
+  if (scenario.workload == "bank") {
+    options.fewest_keys = 2;
+    options.long_reader_probability = long_reader;
+    options.pause_ns = 200'000;
+  } else if (scenario.workload == "write-skew") {
+    // Each reads two and writes one of them.
+    options.fewest_keys = options.keys_per_transaction = 2;
+    options.most_writes = 1;
+  }
+  scenario.resize({});
+  return scenario;
+}
+
+void Scenario::resize(const Size& other) {
+  for (const Size::Field& field : Size::fields()) {
+    if (other.*field.value) size.*field.value = other.*field.value;
+  }
+  cluster.memory_servers = static_cast<std::uint32_t>(*size.memory_servers);
+}
+
+std::string Scenario::flags() const {
+  std::string text = "--seed " + std::to_string(seed) + " --workload " + workload;
+  for (const Size::Field& field : Size::fields())
+    text += std::string(" --") + field.name + " " + std::to_string(*(size.*field.value));
+  return text;
+}
+
+std::string Scenario::describe() const {
+  std::string text;
+  const auto add = [&](const char* name, double value) {
+    std::string number = std::to_string(value);
+    number.erase(number.find_last_not_of('0') + 1);
+    if (number.back() == '.') number.pop_back();
+    text += (text.empty() ? "" : ", ") + std::string(name) + " " + number;
+  };
+  const auto number = [&](const char* name, std::uint64_t value) {
+    text += (text.empty() ? "" : ", ") + std::string(name) + " " + std::to_string(value);
+  };
+  const auto latency = [&](const char* name, const fabric::sim::Latency& value) {
+    text +=
+        std::string(", ") + name + " " + std::to_string(value.min_ns) + "+" + std::to_string(value.spread_ns);
+    if (value.tail_probability > 0) text += " or +" + std::to_string(value.tail_ns);
+    text += " ns";
+  };
+  number("tear_steps", network.tear_steps);
+  number("tear_gap_ns", network.tear_gap_ns);
+  latency("request", network.request);
+  latency("reply", network.reply);
+  latency("turn", network.turn);
+  number("link_factor", network.link_factor);
+  number("atomics_with_cpu", network.atomics_with_cpu ? 1 : 0);
+  add("split_atomics", network.split_atomics);
+  add("late_landing", network.late_landing);
+  add("scribble", network.scribble);
+  number("clock_drift_ppm", network.clock_drift_ppm);
+  number("snapshot_by_call", cluster.worker.snapshot_mode == txn::SnapshotSource::Mode::call ? 1 : 0);
+  number("heartbeat_ns", cluster.worker.heartbeat_ns);
+  number("counters_per_slot", cluster.worker.slot.counters_per_slot);
+#define NAMDB_SCENARIO_TUNABLE(type, name, value, hostile) number(#name, cluster.memory.name);
+  NAMDB_MEMORY_TUNABLES(NAMDB_SCENARIO_TUNABLE)
+#undef NAMDB_SCENARIO_TUNABLE
+  return text;
+}
+
+Verdict run_scenario(const Scenario& scenario, const history::Level& level) {
+  Verdict verdict;
+  if (scenario.workload == "append") verdict.history = history::History(history::Model::lists);
+  {
+    Run run(scenario, verdict);
+    run.go();
+  }
+  verdict.transactions = verdict.history.transactions().size();
+  if (verdict.anomaly.empty()) {
+    const history::CheckOptions options{.level = level,
+                                        .all_reads = level.strength == history::Strength::snapshot};
+    verdict.anomaly = history::first_anomaly(history::check(verdict.history, options), verdict.history);
+  }
+  return verdict;
+}
+
+}  // namespace namdb::sim

@@ -1,0 +1,73 @@
+// One whole simulated run, decided by a seed: a cluster and its options, a workload and its clients, compute
+// servers that die, and what came of it. Every option is drawn from the seed, can be printed, and can be set
+// to something smaller, so that a failure can be shrunk.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "tools/namsim/cluster.h"
+#include "tools/namsim/history/check.h"
+#include "tools/namsim/workload.h"
+
+namespace namdb::sim {
+
+inline constexpr std::array<std::string_view, 4> kWorkloads{"register", "append", "bank", "write-skew"};
+
+// The numbers that a run can be shrunk by.
+struct Size {
+  std::optional<std::uint64_t> memory_servers;
+  std::optional<std::uint64_t> computes;      // at the start; each that dies is replaced
+  std::optional<std::uint64_t> clients;       // of a compute server, at most
+  std::optional<std::uint64_t> transactions;  // of a client, at most
+  std::optional<std::uint64_t> keys;
+  std::optional<std::uint64_t> kills;
+
+  struct Field {
+    const char* name;  // as a flag
+    const char* what;
+    std::optional<std::uint64_t> Size::* value;
+    std::uint64_t smallest;
+    std::uint64_t largest;
+  };
+  // In the order in which shrinking tries them.
+  static std::span<const Field> fields();
+};
+
+struct Scenario {
+  std::uint64_t seed = 1;
+  std::string workload = "register";
+  Size size;  // every field has a value
+  WorkloadOptions workload_options;
+  fabric::sim::SimOptions network;
+  ClusterOptions cluster;
+  // Draws what is decided while the run goes on: how many clients, when whom to kill.
+  Random draw{0};
+
+  // Every option by the seed; the workload too, unless it is given.
+  static Scenario of_seed(std::uint64_t seed, std::optional<std::string> workload = {});
+  // Takes over the values that `other` has.
+  void resize(const Size& other);
+  // "--seed 7 --workload bank --keys 3 ...": the flags of namsim run that give this run again.
+  std::string flags() const;
+  // The drawn options of network, memory servers and workers, for people.
+  std::string describe() const;
+};
+
+struct Verdict {
+  std::string anomaly;  // empty: all was as it must be
+  std::uint64_t transactions = 0;
+  std::uint64_t committed = 0;
+  std::uint64_t fingerprint = 0;  // equal for equal runs
+  std::uint64_t virtual_ns = 0;
+  history::History history{history::Model::registers};
+};
+
+// Runs it, checks the history at the level, and that the clients finish, every row can be written afterwards,
+// no version was lost and the workload's own invariant holds.
+Verdict run_scenario(const Scenario& scenario, const history::Level& level);
+
+}  // namespace namdb::sim

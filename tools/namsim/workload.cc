@@ -1,0 +1,143 @@
+#include "tools/namsim/workload.h"
+
+#include <algorithm>
+
+#include "common/layout/key.h"
+
+namespace namdb::sim {
+namespace {
+
+const char* const kTable = "simulated";
+// The session of touch_all.
+constexpr std::uint64_t kAuditor = 1'000'000;
+
+txn::RowId get(txn::Transaction& transaction, const storage::TableRef& table, std::uint64_t key) {
+  const layout::Key bytes = std::move(layout::Key(table->schema).integer(static_cast<std::int64_t>(key)));
+  return transaction.get(table, bytes.bytes());
+}
+
+}  // namespace
+
+reactor::Task<Status> Workload::load(txn::Engine& engine) {
+  txn::TableOptions table_options;
+  table_options.size_hint_rows = 16;
+  Status status = co_await engine.create_table(kTable, schema(), table_options);
+  if (!status.ok()) co_return status;
+  auto table = co_await engine.table(kTable);
+  if (!table.ok()) co_return table.status();
+  const auto session = engine.open_session();
+  const auto transaction = engine.begin(*session);
+  for (std::uint64_t key = 0; key < options_.keys; ++key) {
+    layout::Row row((*table)->schema);
+    status = row.writer().set_integer(0, static_cast<std::int64_t>(key));
+    if (status.ok()) status = fill(row.writer());
+    if (!status.ok()) co_return status;
+    transaction->insert(*table, row.bytes());
+  }
+  status = co_await transaction->fetch();
+  if (status.ok()) status = co_await transaction->commit();
+  co_return status;
+}
+
+reactor::Task<bool> Workload::run_one(txn::Engine& engine, txn::Session& session, std::uint64_t session_id) {
+  const std::size_t record = history_.add({.session = session_id, .begin_ns = world_.now_ns()});
+  const Status status = co_await attempt(engine, session, record);
+  judge(status);
+  history::Transaction& recorded = history_.at(record);
+  if (status.ok() || status.code() != ErrorCode::unknown_outcome) {
+    recorded.outcome = status.ok() ? history::Outcome::committed : history::Outcome::aborted;
+    recorded.end_ns = world_.now_ns();
+  }
+  co_return status.ok();
+}
+
+void Workload::judge(const Status& status) {
+  if (!complaint_.empty() || status.ok()) return;
+  if (status.code() == ErrorCode::snapshot_too_old) {
+    const bool aged = status.message().find("maximal transaction time") != std::string::npos;
+    if (!aged) complaint_ = "a version was lost: " + status.to_string();
+    return;
+  }
+  const bool lost_connection = status.code() == ErrorCode::connection_failure ||
+                               status.code() == ErrorCode::unknown_outcome ||
+                               status.code() == ErrorCode::fenced;
+  if (!status.info().retry && !lost_connection) complaint_ = status.to_string();
+}
+
+Status Workload::take_reads(txn::Transaction& transaction, const Reads& reads, std::size_t record_at) {
+  std::vector<layout::RowView> views;
+  for (std::size_t i = 0; i < reads.keys.size(); ++i) {
+    if (!transaction.found(reads.rows[i])) return Status(ErrorCode::internal, "a row is gone");
+    views.push_back(transaction.row(reads.rows[i]));
+    Result<history::Operation> operation = read(reads.keys[i], views.back());
+    if (!operation.ok()) return operation.status();
+    record(record_at, std::move(operation).value());
+  }
+  if (views.size() == options_.keys && complaint_.empty()) complaint_ = audit(views);
+  return {};
+}
+
+reactor::Task<Status> Workload::attempt(txn::Engine& engine, txn::Session& session, std::size_t record_at) {
+  auto table = co_await engine.table(kTable);
+  if (!table.ok()) co_return table.status();
+  const auto transaction = engine.begin(session);
+  Reads reads;
+  reads.all_slowly = random().chance(options_.long_reader_probability);
+  for (std::uint64_t key = 0; key < options_.keys; ++key) reads.keys.push_back(key);
+  for (std::size_t i = reads.keys.size(); i > 1; --i)
+    std::swap(reads.keys[i - 1], reads.keys[random().below(i)]);
+  if (!reads.all_slowly) {
+    const std::uint64_t wanted = random().between(options_.fewest_keys, options_.keys_per_transaction);
+    reads.keys.resize(std::min<std::size_t>(reads.keys.size(), wanted));
+  }
+  for (const std::uint64_t key : reads.keys) {
+    reads.rows.push_back(get(*transaction, *table, key));
+    const bool fetch_now = reads.all_slowly || random().chance(0.3);
+    if (!fetch_now) continue;
+    Status status = co_await transaction->fetch();
+    if (!status.ok()) co_return status;
+    if (reads.all_slowly) {
+      const std::uint64_t pause_ns = random().below(options_.pause_ns + 1);
+      co_await engine.executor().sleep_for(pause_ns);
+    }
+  }
+  Status status = co_await transaction->fetch();
+  if (status.ok()) status = take_reads(*transaction, reads, record_at);
+  if (status.ok()) status = write(*transaction, reads, record_at);
+  if (!status.ok()) co_return status;
+  co_return co_await transaction->commit();
+}
+
+reactor::Task<Status> Workload::touch_all(txn::Engine& engine) {
+  const auto session = engine.open_session();
+  Status status;
+  for (std::uint32_t attempt = 1; attempt <= 200; ++attempt) {
+    auto table = co_await engine.table(kTable);
+    if (!table.ok()) co_return table.status();
+    const std::size_t record_at = history_.add({.session = kAuditor, .begin_ns = world_.now_ns()});
+    const auto transaction = engine.begin(*session);
+    Reads reads;
+    for (std::uint64_t key = 0; key < options_.keys; ++key) {
+      reads.keys.push_back(key);
+      reads.rows.push_back(get(*transaction, *table, key));
+    }
+    status = co_await transaction->fetch();
+    if (status.ok()) {
+      status = take_reads(*transaction, reads, record_at);
+      // The same again: nothing changes.
+      for (const txn::RowId row : reads.rows) {
+        if (status.ok()) transaction->update(row);
+      }
+      if (!status.ok()) co_return status;
+      status = co_await transaction->commit();
+    }
+    history::Transaction& recorded = history_.at(record_at);
+    recorded.outcome = status.ok() ? history::Outcome::committed : history::Outcome::aborted;
+    recorded.end_ns = world_.now_ns();
+    if (status.ok() || !status.info().retry) co_return status;
+    co_await engine.backoff(attempt);
+  }
+  co_return status;
+}
+
+}  // namespace namdb::sim
