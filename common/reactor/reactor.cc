@@ -45,7 +45,7 @@ Status refused(int error_number) {
                   "kernel 6.1 or newer is needed; see also ulimit -l");
   }
   return Status(ErrorCode::configuration, cause.message(),
-                "in a container: docker run --security-opt seccomp=docker/seccomp-io_uring.json, or "
+                "in a container: docker run --security-opt seccomp=docker/seccomp.json, or "
                 "--security-opt seccomp=unconfined; on the host: sysctl kernel.io_uring_disabled=0");
 }
 

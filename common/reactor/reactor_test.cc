@@ -234,7 +234,7 @@ TEST_CASE("where io_uring is refused, one line says so and names the cure") {
       text = reactor.status().to_string();
     });
     thread.join();
-    CHECK(text.find("--security-opt seccomp=docker/seccomp-io_uring.json") != std::string::npos);
+    CHECK(text.find("--security-opt seccomp=docker/seccomp.json") != std::string::npos);
     CHECK(text.find("kernel.io_uring_disabled=0") != std::string::npos);
     CHECK(text.find('\n') == std::string::npos);
   }

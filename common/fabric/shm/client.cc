@@ -7,7 +7,7 @@
 
 #include "common/fabric/shm/execute.h"
 #include "common/fabric/shm/handshake.h"
-#include "common/reactor/socket_address.h"
+#include "common/reactor/socket_stream.h"
 #include "common/reactor/system_error.h"
 
 namespace namdb::fabric::shm {
@@ -159,7 +159,8 @@ void ShmChannel::fail(Status reason) {
   socket_.close();
 }
 
-ShmClientFabric::ShmClientFabric(reactor::Reactor& reactor) : reactor_(reactor), wake_(reactor) {
+ShmClientFabric::ShmClientFabric(reactor::Reactor& reactor, std::uint64_t handshake_timeout_ns)
+    : reactor_(reactor), handshake_timeout_ns_(handshake_timeout_ns), wake_(reactor) {
   reactor_.add_source(*this);
 }
 
@@ -191,54 +192,66 @@ reactor::Task<Result<std::unique_ptr<Channel>>> ShmClientFabric::connect(std::st
     co_return Status(ErrorCode::configuration, "no address of the shared-memory fabric: " + address,
                      "it takes unix:PATH");
   }
-  auto resolved = reactor::SocketAddress::resolve(address, false);
-  if (!resolved.ok()) co_return resolved.status();
-  const reactor::SocketAddress& target = resolved->front();
-  Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!socket) co_return reactor::system_error(ErrorCode::limit_exceeded, "cannot make a socket", errno);
-  const int result = co_await reactor_.connect(socket.get(), target.data(), target.size());
-  if (result != 0) {
-    co_return reactor::system_error(ErrorCode::connection_failure, "cannot connect to " + address, -result);
-  }
-  co_return co_await shake_hands(std::move(socket), std::move(hello), welcome);
+  if (hello.size() > kMaxHello_bytes) co_return Status(ErrorCode::limit_exceeded, "the hello is too long");
+  const Result<int> connected = co_await reactor::connect_descriptor(reactor_, address, handshake_timeout_ns_);
+  if (!connected.ok()) co_return connected.status();
+  Descriptor socket(*connected);
+  Greeting greeting;
+  reactor::Gate gate;
+  reactor::Event answered(reactor_);
+  reactor_.spawn(gate, end_unless(socket.get(), reactor_.now_ns() + handshake_timeout_ns_, answered));
+  const Status status = co_await shake_hands(socket.get(), std::move(hello), greeting);
+  answered.notify_all();
+  co_await gate.close();
+  if (!status.ok()) co_return status;
+  if (welcome != nullptr) *welcome = std::move(greeting.welcome);
+  co_return make_channel(std::move(socket), greeting);
 }
 
-reactor::Task<Result<std::unique_ptr<Channel>>> ShmClientFabric::shake_hands(Descriptor socket,
-                                                                             std::string hello,
-                                                                             std::string* welcome) {
-  if (hello.size() > kMaxHello_bytes) co_return Status(ErrorCode::limit_exceeded, "the hello is too long");
+// Spawned before the handshake's first request, and so it waits before the handshake can have ended.
+reactor::Task<void> ShmClientFabric::end_unless(int socket, std::uint64_t deadline_ns,
+                                                reactor::Event& answered) {
+  const bool in_time = co_await answered.wait_until(deadline_ns);
+  if (!in_time) ::shutdown(socket, SHUT_RDWR);
+}
+
+reactor::Task<Status> ShmClientFabric::shake_hands(int socket, std::string hello, Greeting& greeting) {
   const ClientHello request{kMagic, kVersion, static_cast<std::uint32_t>(hello.size())};
   std::string bytes(reinterpret_cast<const char*>(&request), sizeof request);
   bytes += hello;
   std::vector<int> passed(1, wake_.descriptor());
-  Status status = co_await send_all(&reactor_, socket.get(), std::move(bytes), std::move(passed));
-  ServerWelcome answer{};
-  std::vector<Descriptor> descriptors;
-  if (status.ok()) {
-    status = co_await receive_all(&reactor_, socket.get(), reinterpret_cast<char*>(&answer), sizeof answer,
-                                  &descriptors);
-  }
-  if (!status.ok()) co_return std::move(status);
+  Status status = co_await send_all(&reactor_, socket, std::move(bytes), std::move(passed));
+  if (!status.ok()) co_return status;
+  ServerWelcome& answer = greeting.header;
+  status = co_await receive_all(&reactor_, socket, reinterpret_cast<char*>(&answer), sizeof answer,
+                                &greeting.descriptors);
+  if (!status.ok()) co_return status;
   if (answer.magic != kMagic || answer.version != kVersion || answer.welcome_bytes > kMaxCall_bytes) {
     co_return Status(ErrorCode::connection_failure,
                      "the memory server speaks another version of the protocol",
                      "run the same version of both daemons");
   }
-  std::string payload(answer.welcome_bytes, '\0');
-  status = co_await receive_all(&reactor_, socket.get(), payload.data(), payload.size(), &descriptors);
-  if (!status.ok()) co_return std::move(status);
-  if (answer.refused != 0) co_return decode_error(payload);
-  if (descriptors.size() != 3 || answer.pipe_bytes != kPipe_bytes) {
+  greeting.welcome.resize(answer.welcome_bytes);
+  status = co_await receive_all(&reactor_, socket, greeting.welcome.data(), greeting.welcome.size(),
+                                &greeting.descriptors);
+  if (!status.ok()) co_return status;
+  if (answer.refused != 0) co_return decode_error(greeting.welcome);
+  if (greeting.descriptors.size() != 3 || answer.pipe_bytes != kPipe_bytes) {
     co_return Status(ErrorCode::connection_failure, "the memory server passed the wrong descriptors");
   }
-  auto pipes = PipesMapping::map(std::move(descriptors[1]));
-  if (!pipes.ok()) co_return pipes.status();
+  co_return Status();
+}
+
+Result<std::unique_ptr<Channel>> ShmClientFabric::make_channel(Descriptor socket, Greeting& greeting) {
+  auto pipes = PipesMapping::map(std::move(greeting.descriptors[1]));
+  if (!pipes.ok()) return pipes.status();
   const std::uint64_t region_bytes = pipes->header().region_bytes.load(std::memory_order_acquire);
-  auto region = RegionMapping::map(std::move(descriptors[0]), region_bytes, answer.capacity_bytes);
-  if (!region.ok()) co_return region.status();
-  if (welcome != nullptr) *welcome = std::move(payload);
-  co_return std::unique_ptr<Channel>(std::make_unique<ShmChannel>(
-      *this, std::move(socket), std::move(*region), std::move(*pipes), std::move(descriptors[2])));
+  auto region =
+      RegionMapping::map(std::move(greeting.descriptors[0]), region_bytes, greeting.header.capacity_bytes);
+  if (!region.ok()) return region.status();
+  return std::unique_ptr<Channel>(std::make_unique<ShmChannel>(*this, std::move(socket), std::move(*region),
+                                                               std::move(*pipes),
+                                                               std::move(greeting.descriptors[2])));
 }
 
 }  // namespace namdb::fabric::shm

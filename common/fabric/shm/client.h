@@ -15,6 +15,7 @@
 #include "common/fabric/shm/descriptor.h"
 #include "common/fabric/shm/mapping.h"
 #include "common/fabric/shm/pipe.h"
+#include "common/fabric/shm/wire.h"
 #include "common/reactor/poll_source.h"
 #include "common/reactor/reactor.h"
 #include "common/reactor/socket.h"
@@ -78,12 +79,15 @@ class ShmChannel final : public Channel, public reactor::SocketHandler, public r
 
 class ShmClientFabric final : public ClientFabric, public reactor::PollSource {
  public:
-  explicit ShmClientFabric(reactor::Reactor& reactor);
+  static constexpr std::uint64_t kHandshakeTimeout_ns = 10 * kSecond_ns;
+
+  explicit ShmClientFabric(reactor::Reactor& reactor,
+                           std::uint64_t handshake_timeout_ns = kHandshakeTimeout_ns);
   ~ShmClientFabric() override;
 
   std::string_view name() const override { return "shm"; }
   LocalPool& pool() override { return pool_; }
-  // `address` is unix:PATH. Waits as long as the memory server is there without answering.
+  // `address` is unix:PATH. Error connection_failure also when the memory server is there and does not answer.
   reactor::Task<Result<std::unique_ptr<Channel>>> connect(std::string address, std::string hello,
                                                           std::string* welcome) override;
 
@@ -93,9 +97,18 @@ class ShmClientFabric final : public ClientFabric, public reactor::PollSource {
 
  private:
   friend class ShmChannel;
-  reactor::Task<Result<std::unique_ptr<Channel>>> shake_hands(Descriptor socket, std::string hello,
-                                                              std::string* welcome);
+  // What the memory server sent: region, pipes and its wake descriptor among it.
+  struct Greeting {
+    ServerWelcome header{};
+    std::string welcome;
+    std::vector<Descriptor> descriptors;
+  };
+  reactor::Task<Status> shake_hands(int socket, std::string hello, Greeting& greeting);
+  reactor::Task<void> end_unless(int socket, std::uint64_t deadline_ns, reactor::Event& answered);
+  Result<std::unique_ptr<Channel>> make_channel(Descriptor socket, Greeting& greeting);
+
   reactor::Reactor& reactor_;
+  std::uint64_t handshake_timeout_ns_;
   LocalPool pool_;
   reactor::WakeDescriptor wake_;
   std::vector<ShmChannel*> channels_;

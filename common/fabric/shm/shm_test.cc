@@ -259,6 +259,20 @@ TEST_CASE("a client notices that its memory server was killed") {
   REQUIRE(again.status().code() == ErrorCode::connection_failure);
 }
 
+TEST_CASE("a memory server that is there and does not answer is given up after a while") {
+  const Paths paths;
+  const Descriptor listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  paths.socket.copy(address.sun_path, sizeof address.sun_path - 1);
+  REQUIRE(::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+  REQUIRE(::listen(listener.get(), 1) == 0);
+  const auto reactor = std::move(*Reactor::create({}));
+  ShmClientFabric fabric(*reactor, 5 * kMillisecond_ns);
+  const auto channel = reactor->run_until(fabric.connect(paths.address(), "", nullptr));
+  CHECK(channel.status().code() == ErrorCode::connection_failure);
+}
+
 TEST_CASE("a region that grows is used beyond its old end once that is announced") {
   Paths paths;
   Server server(paths);
