@@ -10,7 +10,6 @@
 namespace namdb::fabric {
 namespace {
 
-using reactor::Task;
 using sim::Cluster;
 using sim::post_and_wait;
 

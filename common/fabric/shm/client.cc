@@ -193,7 +193,8 @@ reactor::Task<Result<std::unique_ptr<Channel>>> ShmClientFabric::connect(std::st
                      "it takes unix:PATH");
   }
   if (hello.size() > kMaxHello_bytes) co_return Status(ErrorCode::limit_exceeded, "the hello is too long");
-  const Result<int> connected = co_await reactor::connect_descriptor(reactor_, address, handshake_timeout_ns_);
+  const Result<int> connected =
+      co_await reactor::connect_descriptor(reactor_, address, handshake_timeout_ns_);
   if (!connected.ok()) co_return connected.status();
   Descriptor socket(*connected);
   Greeting greeting;
@@ -249,9 +250,8 @@ Result<std::unique_ptr<Channel>> ShmClientFabric::make_channel(Descriptor socket
   auto region =
       RegionMapping::map(std::move(greeting.descriptors[0]), region_bytes, greeting.header.capacity_bytes);
   if (!region.ok()) return region.status();
-  return std::unique_ptr<Channel>(std::make_unique<ShmChannel>(*this, std::move(socket), std::move(*region),
-                                                               std::move(*pipes),
-                                                               std::move(greeting.descriptors[2])));
+  return std::unique_ptr<Channel>(std::make_unique<ShmChannel>(
+      *this, std::move(socket), std::move(*region), std::move(*pipes), std::move(greeting.descriptors[2])));
 }
 
 }  // namespace namdb::fabric::shm

@@ -87,7 +87,8 @@ class ShmClientFabric final : public ClientFabric, public reactor::PollSource {
 
   std::string_view name() const override { return "shm"; }
   LocalPool& pool() override { return pool_; }
-  // `address` is unix:PATH. Error connection_failure also when the memory server is there and does not answer.
+  // `address` is unix:PATH. Error connection_failure also when the memory server is there and does not
+  // answer.
   reactor::Task<Result<std::unique_ptr<Channel>>> connect(std::string address, std::string hello,
                                                           std::string* welcome) override;
 

@@ -467,10 +467,8 @@ void SnapshotCommit::after_commit() {
   for (const ChainLock& chain : chains_) {
     for (std::size_t i = 0; i < chain.inserts.size(); ++i) {
       const layout::BodyHeader header = layout::decode_body_header(chain.inserts[i]->image_body().data());
-      worker_.locations.insert(
-          chain.inserts[i]->key_hash,
-          layout::BucketEntry::make(chain.inserts[i]->key_hash, chain.records[i].offset(), header.incarnation)
-              .location);
+      worker_.locations.insert(layout::BucketEntry::make(chain.inserts[i]->key_hash,
+                                                         chain.records[i].offset(), header.incarnation));
     }
   }
 }

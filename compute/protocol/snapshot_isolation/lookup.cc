@@ -31,9 +31,8 @@ void Lookup::start(txn::WorkerState& worker, const storage::Table& table, std::s
   bucket_ = table.bucket_of(key_hash);
   region_bytes_ = worker.cluster.region_map(bucket_.server()).region_bytes;
   if (const auto location = worker.locations.find(key_hash)) {
-    const layout::BucketEntry entry{key_hash, *location};
-    record_ = GlobalAddress(bucket_.server(), entry.offset());
-    incarnation_ = entry.incarnation();
+    record_ = GlobalAddress(bucket_.server(), location->offset);
+    incarnation_ = location->incarnation;
     from_cache_ = true;
     state_ = State::record;
     return;
@@ -166,7 +165,12 @@ void Lookup::see_bucket(txn::WorkerState& worker) {
     if (chain_.empty()) chain_lock_ = HeaderWord(bucket.lock_word);
     chain_.push_back(bucket_);
     for (const layout::BucketEntry& entry : bucket.entries) {
-      if (!entry.free()) worker.locations.insert(entry.key_hash, entry.location);
+      if (entry.free()) continue;
+      if (entry.key_hash == key_hash_) {
+        worker.locations.insert(entry);
+      } else {
+        worker.locations.offer(entry);
+      }
     }
   }
   const std::uint32_t found = storage::find_entry(bucket, key_hash_, next_entry_);
@@ -205,8 +209,10 @@ void Lookup::see_record(txn::WorkerState& worker) {
   }
   const layout::BodyHeader found = layout::decode_body_header(body.data());
   const std::span<const std::byte> payload = layout::body_payload(body);
+  // The cache knows the low bits only.
+  const std::uint32_t incarnation_mask = from_cache_ ? 0xff : 0xffff;
   const bool matches =
-      found.table == table_->id && static_cast<std::uint16_t>(found.incarnation) == incarnation_ &&
+      found.table == table_->id && (found.incarnation & incarnation_mask) == incarnation_ &&
       (key_.empty() || std::ranges::equal(payload.subspan(table_->schema.key_offset(), key_.size()), key_));
   if (!matches) return mismatch(worker);
   current_ = found;
