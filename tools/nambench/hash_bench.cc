@@ -157,15 +157,21 @@ Status bench_occupancy(const ServerThread& server, const HashBenchOptions& optio
     report.distribution = zipf ? "zipf" : "uniform";
     report.occupancy = loaded.occupancy();
     const workloads::Zipf distribution(options.keys, zipf ? options.zipf_theta : 0);
-    for (const bool cached : {false, true}) {
-      const double cache_bytes = cached ? options.cache_bytes_per_key * static_cast<double>(options.keys) : 0;
+    std::vector<double> sizes = {0};
+    sizes.insert(sizes.end(), options.cache_bytes_per_key.begin(), options.cache_bytes_per_key.end());
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      const double cache_bytes = sizes[i] * static_cast<double>(options.keys);
       auto host = open_host(server, static_cast<std::size_t>(cache_bytes));
       if (!host.ok()) return host.status();
       Table table(*host.value(), options.keys);
       const Result<std::uint64_t> reads = table.measure(distribution, lookups, options.seed);
       if (!reads.ok()) return reads.status();
-      (cached ? report.cached_reads : report.reads) =
-          static_cast<double>(reads.value()) / static_cast<double>(lookups);
+      const double average = static_cast<double>(reads.value()) / static_cast<double>(lookups);
+      if (i == 0) {
+        report.reads = average;
+      } else {
+        report.cached.push_back({sizes[i], average});
+      }
       report.hash = table.hash();
     }
     for (const Published& published : kPublished) {

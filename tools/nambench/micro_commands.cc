@@ -53,10 +53,11 @@ std::string to_text(const std::vector<FabricReport>& reports) {
 Json to_json(const std::vector<HashReport>& reports) {
   Json json = Json::array();
   for (const HashReport& report : reports) {
-    Json entry = {{"distribution", report.distribution},
-                  {"occupancy", report.occupancy},
-                  {"reads", report.reads},
-                  {"cached_reads", report.cached_reads}};
+    Json entry = {
+        {"distribution", report.distribution}, {"occupancy", report.occupancy}, {"reads", report.reads}};
+    for (const CachedReads& cached : report.cached) {
+      entry["cached"].push_back({{"bytes_per_key", cached.bytes_per_key}, {"reads", cached.reads}});
+    }
     if (report.published > 0) {
       entry["published_reads"] = report.published;
       entry["published_cached_reads"] = report.published_cached;
@@ -68,15 +69,24 @@ Json to_json(const std::vector<HashReport>& reports) {
 }
 
 std::string to_text(const std::vector<HashReport>& reports) {
-  TextTable table({"bucket READs a lookup", "occupancy", "no cache", "DrTM", "cache, cold", "DrTM"});
+  std::vector<std::string> header = {"bucket READs a lookup", "occupancy", "no cache", "DrTM"};
+  if (!reports.empty()) {
+    for (const CachedReads& cached : reports.front().cached) {
+      header.push_back("cold cache of " + decimal(cached.bytes_per_key, 0) + " B/key");
+    }
+  }
+  header.emplace_back("DrTM, cold cache");
+  TextTable table(std::move(header));
   std::uint64_t hash = 0;
   for (const HashReport& report : reports) {
     const auto published = [&](double value) {
       return report.published > 0 ? decimal(value, 3) : std::string("-");
     };
-    table.add({report.distribution, decimal(100 * report.occupancy, 1) + " %", decimal(report.reads, 3),
-               published(report.published), decimal(report.cached_reads, 3),
-               published(report.published_cached)});
+    std::vector<std::string> row = {report.distribution, decimal(100 * report.occupancy, 1) + " %",
+                                    decimal(report.reads, 3), published(report.published)};
+    for (const CachedReads& cached : report.cached) row.push_back(decimal(cached.reads, 3));
+    row.push_back(published(report.published_cached));
+    table.add(std::move(row));
     hash += report.hash;
   }
   return table.to_text() + "hash of what was found " + hash_text(hash) + "\n";
@@ -127,7 +137,8 @@ HashCommand::HashCommand(CLI::App& app) {
   app.add_option("--zipf", options_.zipf_theta, "Theta of the skewed distribution")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 0.9999));
-  app.add_option("--cache-bytes-per-key", options_.cache_bytes_per_key, "Size of the location cache")
+  app.add_option("--cache-bytes-per-key", options_.cache_bytes_per_key, "Sizes of the location cache")
+      ->delimiter(',')
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1000.0));
   app.add_option("--seed", options_.seed, "Decides the keys that are looked up")->capture_default_str();
