@@ -3,9 +3,23 @@
 #include "common/base/check.h"
 
 namespace namdb::sim {
+namespace {
+
+struct Stopping {
+  reactor::Gate gate;
+  bool done = false;
+};
+
+reactor::Task<void> stop(compute::Worker* worker, bool* done) {
+  co_await worker->stop();
+  *done = true;
+}
+
+}  // namespace
 
 Cluster::Cluster(fabric::sim::SimWorld& world, ClusterOptions options)
     : world_(world), options_(std::move(options)) {
+  if (options_.interposer != nullptr) options_.interposer->attach(*this);
   for (std::uint32_t i = 0; i < options_.memory_servers; ++i) {
     auto process = std::make_unique<MemoryProcess>();
     process->node = &world_.add_node("m" + std::to_string(i));
@@ -17,8 +31,12 @@ Cluster::Cluster(fabric::sim::SimWorld& world, ClusterOptions options)
     auto server = memory::MemoryServer::create(*process->node, region, std::move(memory));
     NAMDB_CHECK(server.ok());
     process->server = std::move(server).value();
-    process->fabric =
-        std::make_unique<fabric::sim::SimServerFabric>(*process->node, region, *process->server);
+    fabric::Service* service = process->server.get();
+    if (options_.interposer != nullptr) {
+      process->interposed = options_.interposer->service(i, *service);
+      service = process->interposed.get();
+    }
+    process->fabric = std::make_unique<fabric::sim::SimServerFabric>(*process->node, region, *service);
     process->server->start(*process->fabric);
     const Status status = world_.run(*process->node, process->fabric->listen("sim:m" + std::to_string(i)));
     NAMDB_CHECK(status.ok());
@@ -38,11 +56,20 @@ Cluster::~Cluster() {
 }
 
 std::size_t Cluster::add_compute() {
+  const Status status = try_add_compute();
+  if (!status.ok()) std::fprintf(stderr, "compute: %s\n", status.to_string().c_str());
+  NAMDB_CHECK(status.ok());
+  return computes_.size() - 1;
+}
+
+Status Cluster::try_add_compute() {
   const std::string name = "c" + std::to_string(computes_.size());
   auto process = std::make_unique<ComputeProcess>();
   process->node = &world_.add_node(name);
   process->locations = std::make_unique<storage::LocationCache>(options_.location_cache_bytes);
   process->fabric = std::make_unique<fabric::sim::SimClientFabric>(*process->node);
+  if (options_.interposer != nullptr)
+    process->fabric = options_.interposer->client(computes_.size(), std::move(process->fabric));
   compute::WorkerOptions worker = options_.worker;
   worker.name = name;
   for (std::uint32_t i = 0; i < options_.memory_servers; ++i)
@@ -56,11 +83,21 @@ std::size_t Cluster::add_compute() {
   process->worker =
       std::make_unique<compute::Worker>(*process->node, *process->fabric, *process->locations,
                                         std::move(worker), make_compute_id, [](const std::string&) {});
-  const Status status = world_.run(*process->node, process->worker->start());
-  if (!status.ok()) std::fprintf(stderr, "compute %s: %s\n", name.c_str(), status.to_string().c_str());
-  NAMDB_CHECK(status.ok());
+  Status status = world_.run(*process->node, process->worker->start());
   computes_.push_back(std::move(process));
-  return computes_.size() - 1;
+  if (!status.ok()) kill_compute(computes_.size() - 1);
+  return status;
+}
+
+bool Cluster::stop_compute(std::size_t compute, std::uint64_t limit_ns) {
+  auto stopping = std::make_unique<Stopping>();
+  computes_[compute]->node->spawn(stopping->gate, stop(computes_[compute]->worker.get(), &stopping->done));
+  if (!world_.run_until([&] { return stopping->done; }, limit_ns)) {
+    fabric::sim::SimWorld::bury(std::move(stopping));
+    return false;
+  }
+  computes_[compute].reset();
+  return true;
 }
 
 void Cluster::kill_compute(std::size_t compute) {

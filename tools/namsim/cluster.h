@@ -14,6 +14,7 @@
 #include "compute/worker.h"
 #include "memory/options.h"
 #include "memory/server.h"
+#include "tools/namsim/interposer.h"
 
 namespace namdb::sim {
 
@@ -23,6 +24,7 @@ struct ClusterOptions {
   memory::Options memory;         // server_id and server_count are set by the cluster
   compute::WorkerOptions worker;  // memory_servers and name are set by the cluster
   std::size_t location_cache_bytes = 64U << 10;
+  Interposer* interposer = nullptr;  // outlives the cluster
 };
 
 // One memory server's process.
@@ -30,6 +32,7 @@ struct MemoryProcess {
   fabric::sim::SimNode* node = nullptr;
   std::vector<std::uint64_t> words;
   std::unique_ptr<memory::MemoryServer> server;
+  std::unique_ptr<fabric::Service> interposed;  // null without an interposer
   std::unique_ptr<fabric::sim::SimServerFabric> fabric;
 };
 
@@ -37,7 +40,7 @@ struct MemoryProcess {
 struct ComputeProcess {
   fabric::sim::SimNode* node = nullptr;
   std::unique_ptr<storage::LocationCache> locations;
-  std::unique_ptr<fabric::sim::SimClientFabric> fabric;
+  std::unique_ptr<fabric::ClientFabric> fabric;
   std::unique_ptr<compute::Worker> worker;
 };
 
@@ -47,14 +50,20 @@ class Cluster {
   // Stops what still lives.
   ~Cluster();
 
-  // Starts a compute process and connects it; its position.
+  // Starts a compute process and connects it; its position. It is a programming error if it cannot start.
   std::size_t add_compute();
+  // The same; if it cannot start, the process is dead and the error says why.
+  Status try_add_compute();
   compute::Worker& worker(std::size_t compute) { return *computes_[compute]->worker; }
   fabric::sim::SimNode& node(std::size_t compute) { return *computes_[compute]->node; }
+  // In order; its process is gone then. False, and it still runs, if it takes longer than that in virtual
+  // time.
+  bool stop_compute(std::size_t compute, std::uint64_t limit_ns);
   // As SIGKILL: nothing of it runs any more.
   void kill_compute(std::size_t compute);
   bool alive(std::size_t compute) const { return computes_[compute] != nullptr; }
   std::size_t computes() const { return computes_.size(); }
+  const ClusterOptions& options() const { return options_; }
   MemoryProcess& memory(std::size_t server) { return *memories_[server]; }
   fabric::sim::SimWorld& world() { return world_; }
 

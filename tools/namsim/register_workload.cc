@@ -5,11 +5,15 @@ namespace namdb::sim {
 using history::Operation;
 using history::Version;
 
-layout::Schema RegisterWorkload::schema() const {
+layout::Schema register_schema() {
   std::vector<layout::Column> columns(2);
   columns[0] = {.name = "id"};
   columns[1] = {.name = "version"};
   return std::move(*layout::Schema::create(std::move(columns), {0}));
+}
+
+layout::Schema RegisterWorkload::schema() const {
+  return register_schema();
 }
 
 Status RegisterWorkload::fill(layout::RowWriter row) const {
@@ -27,11 +31,20 @@ Status RegisterWorkload::write(txn::Transaction& transaction, const Reads& reads
     if (!random().chance(probability)) continue;
     if (writes == options().most_writes) break;
     ++writes;
-    const auto displaced = static_cast<Version>(transaction.row(reads.rows[i]).integer(1));
     const Version version = recorded().next_version();
-    const Status status =
-        transaction.update(reads.rows[i]).set_integer(1, static_cast<std::int64_t>(version));
-    if (!status.ok()) return status;
+    Version displaced = 0;
+    if (transaction.found(reads.rows[i])) {
+      displaced = static_cast<Version>(transaction.row(reads.rows[i]).integer(1));
+      const Status status =
+          transaction.update(reads.rows[i]).set_integer(1, static_cast<std::int64_t>(version));
+      if (!status.ok()) return status;
+    } else {
+      Result<layout::Row> row = loaded_row(reads.table, reads.keys[i]);
+      if (!row.ok()) return row.status();
+      const Status status = (*row).writer().set_integer(1, static_cast<std::int64_t>(version));
+      if (!status.ok()) return status;
+      transaction.insert(reads.table, (*row).bytes());
+    }
     record(record_at, Operation::write(reads.keys[i], version, displaced));
   }
   return {};

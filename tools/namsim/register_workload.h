@@ -6,6 +6,8 @@
 
 namespace namdb::sim {
 
+layout::Schema register_schema();
+
 class RegisterWorkload : public Workload {
  public:
   using Workload::Workload;

@@ -11,9 +11,6 @@
 namespace namdb::sim {
 namespace {
 
-// Of virtual time.
-constexpr std::uint64_t kLimit_ns = 600 * kSecond_ns;
-
 std::unique_ptr<Workload> make_workload(const Scenario& scenario, fabric::sim::SimWorld& world,
                                         history::History& history) {
   WorkloadOptions options = scenario.workload_options;
@@ -24,7 +21,8 @@ std::unique_ptr<Workload> make_workload(const Scenario& scenario, fabric::sim::S
 }
 
 reactor::Task<void> client(Workload* workload, compute::Worker* worker, std::uint64_t session_id,
-                           std::uint64_t transactions, std::uint64_t* committed, std::uint64_t* running) {
+                           std::uint64_t transactions, std::uint64_t think_ns, std::uint64_t* committed,
+                           std::uint64_t* running) {
   {
     const auto session = worker->open_session();
     for (std::uint64_t i = 0; i < transactions && workload->complaint().empty(); ++i) {
@@ -34,6 +32,9 @@ reactor::Task<void> client(Workload* workload, compute::Worker* worker, std::uin
       } else {
         co_await worker->backoff(1);
       }
+      if (think_ns == 0) continue;
+      const std::uint64_t pause_ns = worker->executor().random().below(think_ns);
+      co_await worker->executor().sleep_for(pause_ns);
     }
   }
   --*running;
@@ -46,7 +47,8 @@ reactor::Task<void> touch(Workload* workload, compute::Worker* worker, std::opti
 class Run {
  public:
   Run(const Scenario& scenario, Verdict& verdict)
-      : size_(scenario.size),
+      : scenario_(scenario),
+        size_(scenario.size),
         draw_(scenario.draw),
         verdict_(verdict),
         world_(scenario.seed, scenario.network),
@@ -68,13 +70,15 @@ class Run {
       verdict_.anomaly = "load: " + loaded.to_string();
       return;
     }
+    pause_memory_servers();
     for (std::size_t i = 0; i < cluster_.computes(); ++i) start_clients(i);
-    for (std::uint64_t i = 0; i < *size_.kills && running_ > 0; ++i) kill_one(i);
-    if (!world_.run_until([&] { return running_ == 0; }, kLimit_ns))
+    for (std::uint64_t i = 0; i < *size_.kills && running_ > 0 && verdict_.anomaly.empty(); ++i) kill_one(i);
+    if (verdict_.anomaly.empty() && !world_.run_until([&] { return running_ == 0; }, scenario_.limit_ns))
       verdict_.anomaly = "the clients did not finish";
     if (verdict_.anomaly.empty()) verdict_.anomaly = workload_->complaint();
     if (verdict_.anomaly.empty()) touch_all();
     if (verdict_.anomaly.empty()) verdict_.anomaly = workload_->complaint();
+    if (verdict_.anomaly.empty()) stop();
     verdict_.fingerprint = world_.fingerprint();
     verdict_.virtual_ns = world_.now_ns();
   }
@@ -89,7 +93,7 @@ class Run {
       const std::uint64_t transactions = draw_.between(std::min<std::uint64_t>(10, most), most);
       cluster_.node(compute).spawn(
           *gates_.back(), client(workload_.get(), &cluster_.worker(compute), sessions_++, transactions,
-                                 &verdict_.committed, &running_));
+                                 scenario_.think_ns, &verdict_.committed, &running_));
     }
   }
 
@@ -98,14 +102,37 @@ class Run {
     const std::size_t victim = number == 0 ? 0 : cluster_.computes() - 1;
     const std::uint64_t before = verdict_.history.transactions().size() + draw_.between(1, 30);
     world_.run_until([&] { return verdict_.history.transactions().size() >= before || running_ == 0; },
-                     kLimit_ns);
+                     scenario_.limit_ns);
     world_.run_for(draw_.below(20'000));
     if (running_ == 0) return;
     // Clients of the victim never end: count only those of others.
     running_ -= gates_[victim]->count();
     cluster_.kill_compute(victim);
     fabric::sim::SimWorld::bury(std::move(gates_[victim]));
-    start_clients(cluster_.add_compute());
+    const Status started = cluster_.try_add_compute();
+    if (!started.ok()) {
+      verdict_.anomaly = "a compute server cannot start: " + started.to_string();
+      return;
+    }
+    start_clients(cluster_.computes() - 1);
+  }
+
+  void pause_memory_servers() {
+    for (std::uint64_t i = 0; i < scenario_.memory_pauses; ++i) {
+      fabric::sim::SimNode* const node = cluster_.memory(i % *size_.memory_servers).node;
+      world_.at(world_.now_ns() + (2 * i + 1) * scenario_.memory_pause_ns, [this, node] {
+        if (!over_) world_.pause(*node, scenario_.memory_pause_ns);
+      });
+    }
+  }
+
+  void stop() {
+    over_ = true;
+    for (std::size_t i = 0; i < cluster_.computes(); ++i) {
+      if (!cluster_.alive(i) || cluster_.stop_compute(i, scenario_.limit_ns)) continue;
+      verdict_.anomaly = "a compute server does not stop";
+      return;
+    }
   }
 
   void touch_all() {
@@ -115,7 +142,7 @@ class Run {
     gates_.push_back(std::make_unique<reactor::Gate>());
     cluster_.node(survivor).spawn(*gates_.back(),
                                   touch(workload_.get(), &cluster_.worker(survivor), &touched));
-    world_.run_until([&] { return touched.has_value(); }, kLimit_ns);
+    world_.run_until([&] { return touched.has_value(); }, scenario_.limit_ns);
     if (!touched) {
       verdict_.anomaly = "a row stays out of reach for ever";
     } else if (!touched->ok()) {
@@ -123,6 +150,7 @@ class Run {
     }
   }
 
+  const Scenario& scenario_;
   const Size size_;
   Random draw_;
   Verdict& verdict_;
@@ -130,6 +158,7 @@ class Run {
   Cluster cluster_;
   std::unique_ptr<Workload> workload_;
   std::uint64_t running_ = 0;
+  bool over_ = false;
   std::uint64_t sessions_ = 0;
   std::vector<std::unique_ptr<reactor::Gate>> gates_;
 };
@@ -148,16 +177,12 @@ std::span<const Size::Field> Size::fields() {
   return kFields;
 }
 
-Scenario Scenario::of_seed(std::uint64_t seed, std::optional<std::string> workload) {
+Scenario Scenario::of_seed(std::uint64_t seed, std::optional<std::string> workload,
+                           std::optional<Emphasis> emphasis) {
   Scenario scenario;
   scenario.seed = seed;
   Random draw(seed * 7919);
   scenario.network = fabric::sim::SimOptions::swarm(draw);
-  if (draw.chance(0.3)) {
-    // READs so slow that whole commits fit between two words of the timestamp vector.
-    scenario.network.tear_steps = 8;
-    scenario.network.tear_gap_ns = 50'000;
-  }
   ClusterOptions& cluster = scenario.cluster;
   scenario.size.memory_servers = draw.between(1, 3);
   cluster.memory = memory::swarm_options(draw, 0.3);
@@ -192,6 +217,12 @@ Scenario Scenario::of_seed(std::uint64_t seed, std::optional<std::string> worklo
     options.most_writes = 1;
   }
   scenario.resize({});
+  // Emphases narrow the registers' options; the other workloads have theirs.
+  Emphasis drawn_emphasis = Emphasis::none;
+  if (scenario.workload == "register" && choice.chance(0.5))
+    drawn_emphasis = static_cast<Emphasis>(choice.between(1, kEmphases.size() - 1));
+  scenario.emphasis = emphasis.value_or(drawn_emphasis);
+  emphasise(scenario.emphasis, choice, scenario);
   return scenario;
 }
 
@@ -226,8 +257,11 @@ std::string Scenario::describe() const {
     if (value.tail_probability > 0) text += " or +" + std::to_string(value.tail_ns);
     text += " ns";
   };
+  text += "emphasis " + std::string(kEmphases[static_cast<std::size_t>(emphasis)]);
   number("tear_steps", network.tear_steps);
   number("tear_gap_ns", network.tear_gap_ns);
+  add("long_tear", network.long_tear);
+  number("long_tear_gap_ns", network.long_tear_gap_ns);
   latency("request", network.request);
   latency("reply", network.reply);
   latency("turn", network.turn);

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "tools/namsim/cluster.h"
+#include "tools/namsim/emphasis.h"
 #include "tools/namsim/history/check.h"
 #include "tools/namsim/workload.h"
 
@@ -44,11 +45,17 @@ struct Scenario {
   WorkloadOptions workload_options;
   fabric::sim::SimOptions network;
   ClusterOptions cluster;
+  Emphasis emphasis = Emphasis::none;
+  std::uint64_t limit_ns = 600 * kSecond_ns;  // of virtual time, for the clients to end
+  std::uint64_t think_ns = 0;                 // at most, between two transactions of a client
+  std::uint64_t memory_pauses = 0;            // of memory servers, one after the other
+  std::uint64_t memory_pause_ns = 0;
   // Draws what is decided while the run goes on: how many clients, when whom to kill.
   Random draw{0};
 
-  // Every option by the seed; the workload too, unless it is given.
-  static Scenario of_seed(std::uint64_t seed, std::optional<std::string> workload = {});
+  // Every option by the seed; the workload and the emphasis too, unless they are given.
+  static Scenario of_seed(std::uint64_t seed, std::optional<std::string> workload = {},
+                          std::optional<Emphasis> emphasis = {});
   // Takes over the values that `other` has.
   void resize(const Size& other);
   // "--seed 7 --workload bank --keys 3 ...": the flags of namsim run that give this run again.

@@ -27,16 +27,22 @@ reactor::Task<Status> Workload::load(txn::Engine& engine) {
   if (!table.ok()) co_return table.status();
   const auto session = engine.open_session();
   const auto transaction = engine.begin(*session);
-  for (std::uint64_t key = 0; key < options_.keys; ++key) {
-    layout::Row row((*table)->schema);
-    status = row.writer().set_integer(0, static_cast<std::int64_t>(key));
-    if (status.ok()) status = fill(row.writer());
-    if (!status.ok()) co_return status;
-    transaction->insert(*table, row.bytes());
+  for (std::uint64_t key = options_.absent_keys; key < options_.keys; ++key) {
+    const Result<layout::Row> row = loaded_row(*table, key);
+    if (!row.ok()) co_return row.status();
+    transaction->insert(*table, (*row).bytes());
   }
   status = co_await transaction->fetch();
   if (status.ok()) status = co_await transaction->commit();
   co_return status;
+}
+
+Result<layout::Row> Workload::loaded_row(const storage::TableRef& table, std::uint64_t key) const {
+  layout::Row row(table->schema);
+  Status status = row.writer().set_integer(0, static_cast<std::int64_t>(key));
+  if (status.ok()) status = fill(row.writer());
+  if (!status.ok()) return status;
+  return row;
 }
 
 reactor::Task<bool> Workload::run_one(txn::Engine& engine, txn::Session& session, std::uint64_t session_id) {
@@ -67,7 +73,16 @@ void Workload::judge(const Status& status) {
 Status Workload::take_reads(txn::Transaction& transaction, const Reads& reads, std::size_t record_at) {
   std::vector<layout::RowView> views;
   for (std::size_t i = 0; i < reads.keys.size(); ++i) {
-    if (!transaction.found(reads.rows[i])) return Status(ErrorCode::internal, "a row is gone");
+    if (!transaction.found(reads.rows[i])) {
+      if (reads.keys[i] >= options_.absent_keys) return Status(ErrorCode::internal, "a row is gone");
+      const Result<layout::Row> loaded = loaded_row(reads.table, reads.keys[i]);
+      if (!loaded.ok()) return loaded.status();
+      Result<history::Operation> operation =
+          read(reads.keys[i], layout::RowView(reads.table->schema, (*loaded).bytes()));
+      if (!operation.ok()) return operation.status();
+      record(record_at, std::move(operation).value());
+      continue;
+    }
     views.push_back(transaction.row(reads.rows[i]));
     Result<history::Operation> operation = read(reads.keys[i], views.back());
     if (!operation.ok()) return operation.status();
@@ -82,6 +97,7 @@ reactor::Task<Status> Workload::attempt(txn::Engine& engine, txn::Session& sessi
   if (!table.ok()) co_return table.status();
   const auto transaction = engine.begin(session);
   Reads reads;
+  reads.table = *table;
   reads.all_slowly = random().chance(options_.long_reader_probability);
   for (std::uint64_t key = 0; key < options_.keys; ++key) reads.keys.push_back(key);
   for (std::size_t i = reads.keys.size(); i > 1; --i)
@@ -117,6 +133,7 @@ reactor::Task<Status> Workload::touch_all(txn::Engine& engine) {
     const std::size_t record_at = history_.add({.session = kAuditor, .begin_ns = world_.now_ns()});
     const auto transaction = engine.begin(*session);
     Reads reads;
+    reads.table = *table;
     for (std::uint64_t key = 0; key < options_.keys; ++key) {
       reads.keys.push_back(key);
       reads.rows.push_back(get(*transaction, *table, key));
@@ -125,8 +142,14 @@ reactor::Task<Status> Workload::touch_all(txn::Engine& engine) {
     if (status.ok()) {
       status = take_reads(*transaction, reads, record_at);
       // The same again: nothing changes.
-      for (const txn::RowId row : reads.rows) {
-        if (status.ok()) transaction->update(row);
+      for (std::size_t i = 0; i < reads.rows.size() && status.ok(); ++i) {
+        if (transaction->found(reads.rows[i])) {
+          transaction->update(reads.rows[i]);
+          continue;
+        }
+        const Result<layout::Row> loaded = loaded_row(*table, reads.keys[i]);
+        status = loaded.status();
+        if (status.ok()) transaction->insert(*table, (*loaded).bytes());
       }
       if (!status.ok()) co_return status;
       status = co_await transaction->commit();

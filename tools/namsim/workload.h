@@ -16,6 +16,9 @@ namespace namdb::sim {
 
 struct WorkloadOptions {
   std::uint64_t keys = 6;
+  // Of these: not loaded; their first write inserts them. An absent row counts as one as loaded. Registers
+  // only.
+  std::uint64_t absent_keys = 0;
   std::uint64_t fewest_keys = 1;
   std::uint64_t keys_per_transaction = 3;  // at most
   std::uint64_t most_writes = ~std::uint64_t{0};
@@ -49,6 +52,7 @@ class Workload {
  protected:
   // What a transaction of run_one has so far: its row ids, and the keys in the order in which they were read.
   struct Reads {
+    storage::TableRef table;
     std::vector<std::uint64_t> keys;
     std::vector<txn::RowId> rows;
     bool all_slowly = false;  // a long reader
@@ -63,6 +67,9 @@ class Workload {
   virtual Status write(txn::Transaction& transaction, const Reads& reads, std::size_t record) = 0;
   // Looks at all rows as one snapshot shows them; a complaint or nothing.
   virtual std::string audit(const std::vector<layout::RowView>&) const { return {}; }
+
+  // The row as load() writes it.
+  Result<layout::Row> loaded_row(const storage::TableRef& table, std::uint64_t key) const;
 
   Random& random() { return world_.random(); }
   const WorkloadOptions& options() const { return options_; }

@@ -66,6 +66,8 @@ OperationEvent& Connection::plan(const Operation& operation, BatchEvent& batch) 
   event.step = 0;
   event.steps = 1;
   event.gap_ns = random.between(1, options.tear_gap_ns);
+  if (options.long_tear > 0 && random.chance(options.long_tear))
+    event.gap_ns = random.between(1, options.long_tear_gap_ns);
   event.late = event.dropped = event.detached = event.stale = false;
 
   std::uint64_t start_ns = world_.now_ns() + request_.draw(random) * factor_;

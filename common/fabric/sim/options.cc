@@ -44,6 +44,7 @@ SimOptions SimOptions::swarm(Random& random) {
   options.split_atomics = pick(random, std::array{0.0, 0.5, 1.0});
   options.partial_write = pick(random, std::array{0.0, 0.5, 1.0});
   options.clock_drift_ppm = pick<std::uint32_t>(random, std::array<std::uint32_t, 3>{0, 50, 1'000});
+  options.long_tear = pick(random, std::array{0.0, 0.0, 0.02, 0.2});
   return options;
 }
 

@@ -36,6 +36,10 @@ struct SimOptions {
   std::uint32_t tear_steps = 4;
   // Time between two such instants: 1 ... tear_gap_ns.
   std::uint64_t tear_gap_ns = 300;
+  // With this probability an operation's gaps are 1 ... long_tear_gap_ns instead: long enough for whole
+  // commits of others between two of its words, while these are quick.
+  double long_tear = 0;
+  std::uint64_t long_tear_gap_ns = 50'000;
   // Probability that a READ's words reach the local buffer only with the completion, not when fetched.
   double late_landing = 0.5;
   // Probability that a READ's destination is overwritten with garbage when it is posted.

@@ -1,0 +1,132 @@
+// Collection: an old version goes only when no transaction can need it any more.
+#include <map>
+#include <set>
+
+#include "common/layout/hot_calls.h"
+#include "tools/namsim/mutants/look.h"
+#include "tools/namsim/mutants/mutants.h"
+
+namespace namdb::sim {
+namespace {
+
+constexpr std::uint64_t kHour_ns = 3600 * kSecond_ns;
+
+// Alters HEARTBEATs on their way to a memory server.
+class HeartbeatMutant : public Mutant {
+ public:
+  reactor::Task<Status> on_call(fabric::Service* inner, std::size_t server, fabric::PeerId peer,
+                                std::uint16_t method, std::string_view request, std::string* reply) override {
+    control::HeartbeatRequest heartbeat;
+    if (method != control::HEARTBEAT ||
+        !heartbeat.ParseFromArray(request.data(), static_cast<int>(request.size()))) {
+      co_return co_await inner->on_call(peer, method, request, *reply);
+    }
+    const std::string records = hint(server);
+    if (!records.empty()) {
+      std::string nothing;
+      static_cast<void>(co_await inner->on_call(peer, layout::kMoveVersionsMethod, records, nothing));
+    }
+    alter(heartbeat, known_[server]);
+    const std::string altered = heartbeat.SerializeAsString();
+    Status status = co_await inner->on_call(peer, method, altered, *reply);
+    control::HeartbeatReply answer;
+    if (status.ok() && answer.ParseFromString(*reply)) known_[server] = answer;
+    co_return status;
+  }
+
+ protected:
+  // `known`: what the server answered last, to anybody.
+  virtual void alter(control::HeartbeatRequest& heartbeat, const control::HeartbeatReply& known) = 0;
+  // Comes before each heartbeat.
+  virtual std::string hint(std::size_t server) {
+    static_cast<void>(server);
+    return {};
+  }
+
+ private:
+  std::map<std::size_t, control::HeartbeatReply> known_;
+};
+
+// Workers say that no older transaction runs, whatever runs.
+class VersionsAcknowledgedAtOnce final : public HeartbeatMutant {
+ protected:
+  void alter(control::HeartbeatRequest& heartbeat, const control::HeartbeatReply& known) override {
+    heartbeat.set_acknowledged_versions(known.version_epoch());
+  }
+};
+
+// Sound: before each heartbeat the memory server is asked to move what it can of all known registers.
+class ManyHints : public HeartbeatMutant {
+ public:
+  void after(Posting& posting) override {
+    const Look look(cluster());
+    for (std::size_t i = 0; i < posting.asked.size(); ++i) {
+      if (!look.record_lock(posting, i)) continue;
+      table_ = layout::decode_body_header(posting.asked[i + 1].local + 8).table;
+      records_[posting.server].insert(posting.asked[i].remote_offset);
+    }
+  }
+
+ protected:
+  void alter(control::HeartbeatRequest& heartbeat, const control::HeartbeatReply& known) override {
+    static_cast<void>(heartbeat);
+    static_cast<void>(known);
+  }
+  std::string hint(std::size_t server) override {
+    if (records_[server].empty()) return {};
+    std::string words(reinterpret_cast<const char*>(&table_), sizeof table_);
+    for (const std::uint64_t record : records_[server])
+      words.append(reinterpret_cast<const char*>(&record), sizeof record);
+    return words;
+  }
+
+ private:
+  std::uint64_t table_ = 0;
+  std::map<std::size_t, std::set<std::uint64_t>> records_;
+};
+
+// A displaced version's age counts from the install of its successor, not from when that was seen published:
+// every heartbeat brings a copy of the vector that says that everything is published. (Server 0 looks into
+// the vector itself.)
+class CollectedFromInstall final : public ManyHints {
+ protected:
+  void alter(control::HeartbeatRequest& heartbeat, const control::HeartbeatReply& known) override {
+    static_cast<void>(known);
+    const Look look(cluster());
+    std::string copy;
+    for (const std::uint32_t slot : look.slots(cluster())) {
+      const std::uint64_t word = layout::HeaderWord({slot, layout::kMaxCounter}).value();
+      copy.append(reinterpret_cast<const char*>(&word), sizeof word);
+    }
+    heartbeat.set_vector_copy(copy);
+  }
+};
+
+// Compute servers believe that E is an hour: their transactions outlive the memory server's E.
+class AgeIgnored final : public Mutant {
+ public:
+  Result<std::string> on_connect(fabric::Service& inner, std::size_t server, fabric::PeerId peer,
+                                 std::string_view hello) override {
+    static_cast<void>(server);
+    auto answer = inner.on_connect(peer, hello);
+    control::Welcome welcome;
+    if (!answer.ok() || !welcome.ParseFromString(*answer)) return answer;
+    welcome.set_max_transaction_ns(kHour_ns);
+    return welcome.SerializeAsString();
+  }
+};
+
+}  // namespace
+
+std::vector<MutantCase> collection_mutants() {
+  return {
+      {"old versions are acknowledged while older transactions run", "compute/txn/transaction_registry.h",
+       Emphasis::old_versions, 1, make_mutant<VersionsAcknowledgedAtOnce>},
+      {"collection counts from install", "memory/old_versions.cc", Emphasis::old_versions, 21,
+       make_mutant<CollectedFromInstall>, make_mutant<ManyHints>},
+      {"a transaction outlives E", "compute/protocol/snapshot_isolation/transaction.cc", Emphasis::short_age,
+       3, make_mutant<AgeIgnored>},
+  };
+}
+
+}  // namespace namdb::sim

@@ -1,0 +1,95 @@
+// What a mutant recognises in the operations of a worker that runs the register workload.
+#pragma once
+
+#include <cstring>
+#include <optional>
+
+#include "common/layout/bucket.h"
+#include "common/layout/journal.h"
+#include "common/layout/record.h"
+#include "common/layout/timestamp_vector.h"
+#include "tools/namsim/mutants/mutant.h"
+#include "tools/namsim/register_workload.h"
+
+namespace namdb::sim {
+
+class Look {
+ public:
+  explicit Look(Cluster& cluster)
+      : vector_offset_(cluster.memory(0).server->region().map().vector_offset),
+        vector_capacity_(cluster.memory(0).server->region().map().vector_capacity),
+        record_(register_schema().row_bytes(), cluster.options().memory.ring_slots) {}
+
+  std::uint64_t vector_offset() const { return vector_offset_; }
+  const layout::RecordLayout& record() const { return record_; }
+
+  // A READ of the timestamp vector.
+  bool vector_read(const Posting& posting, const fabric::Operation& operation) const {
+    return posting.server == 0 && operation.kind == fabric::OperationKind::read &&
+           operation.remote_offset == vector_offset_ && operation.length_bytes > 8;
+  }
+  // The first of the two: alone in its batch, since nothing can be read before it.
+  bool first_vector_read(const Posting& posting) const {
+    return posting.asked.size() == 1 && vector_read(posting, posting.asked.front());
+  }
+  // A WRITE of a slot's word in the vector.
+  bool publish(const Posting& posting, const fabric::Operation& operation) const {
+    return posting.server == 0 && operation.kind == fabric::OperationKind::write &&
+           operation.length_bytes == 8 &&
+           operation.remote_offset >= vector_offset_ + layout::kVectorWords_offset &&
+           operation.remote_offset < vector_offset_ + layout::vector_bytes(vector_capacity_);
+  }
+  // The commit whose journal entry is WRITTEN.
+  static std::optional<layout::Stamp> journal(const fabric::Operation& operation) {
+    if (operation.kind != fabric::OperationKind::write ||
+        operation.length_bytes < layout::JournalWriter::kFrame_bytes)
+      return std::nullopt;
+    if (layout::load_word(operation.local) >> 32 != layout::kJournalMagic) return std::nullopt;
+    return layout::HeaderWord(layout::load_word(operation.local + 8)).stamp();
+  }
+  // The CAS of a record's header word, or of a chain's lock word, with the READ of what it guards behind it.
+  bool record_lock(const Posting& posting, std::size_t i) const {
+    return lock(posting, i, record_.locked_bytes());
+  }
+  static bool chain_lock(const Posting& posting, std::size_t i) {
+    return lock(posting, i, layout::kBucket_bytes);
+  }
+  // The header WRITE that ends the installation of a record: behind the WRITE of the body.
+  static bool install_end(const std::vector<fabric::Operation>& operations, std::size_t i) {
+    return i > 0 && operations[i].kind == fabric::OperationKind::write && operations[i].length_bytes == 8 &&
+           operations[i - 1].kind == fabric::OperationKind::write && operations[i - 1].length_bytes > 8 &&
+           operations[i - 1].remote_offset == operations[i].remote_offset + 8;
+  }
+  // Where the slot's word stands in the vector; 0 if it has none.
+  std::uint64_t vector_word(Cluster& cluster, std::uint32_t slot) const {
+    for (std::uint64_t i = 0; i < vector_capacity_; ++i) {
+      const std::uint64_t offset = vector_offset_ + layout::kVectorWords_offset + 8 * i;
+      if (layout::HeaderWord(cluster.memory(0).words[offset / 8]).stamp().slot == slot) return offset;
+    }
+    return 0;
+  }
+  // Every slot in the vector.
+  std::vector<std::uint32_t> slots(Cluster& cluster) const {
+    std::vector<std::uint32_t> found;
+    for (std::uint64_t i = 0; i < vector_capacity_; ++i) {
+      const std::uint64_t offset = vector_offset_ + layout::kVectorWords_offset + 8 * i;
+      const layout::Stamp stamp = layout::HeaderWord(cluster.memory(0).words[offset / 8]).stamp();
+      if (!stamp.none()) found.push_back(stamp.slot);
+    }
+    return found;
+  }
+
+ private:
+  static bool lock(const Posting& posting, std::size_t i, std::uint32_t length_bytes) {
+    const auto& asked = posting.asked;
+    return asked[i].kind == fabric::OperationKind::compare_and_swap && i + 1 < asked.size() &&
+           asked[i + 1].kind == fabric::OperationKind::read &&
+           asked[i + 1].remote_offset == asked[i].remote_offset && asked[i + 1].length_bytes == length_bytes;
+  }
+
+  std::uint64_t vector_offset_;
+  std::uint64_t vector_capacity_;
+  layout::RecordLayout record_;
+};
+
+}  // namespace namdb::sim

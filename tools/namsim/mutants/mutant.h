@@ -1,0 +1,63 @@
+// A test double that removes one protection of design: product code runs unchanged, but what it posts, sees
+// or is answered is altered, as if the rule were not there. A run that still passes with a mutant does not
+// bite.
+//
+// A mutant overrides what it needs:
+//   before    operations on their way to a memory server may be changed, added or left out
+//   after     the batch has completed: what product code is about to see may be changed
+//   on_call   a call to a memory server may be answered otherwise
+// One object serves one run: all compute servers and all memory servers of it, on one thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/fabric/fabric.h"
+#include "common/layout/record.h"
+#include "tools/namsim/cluster.h"
+#include "tools/namsim/interposer.h"
+
+namespace namdb::sim {
+
+// A batch between product code and the channel.
+struct Posting {
+  std::size_t compute = 0;
+  std::size_t server = 0;
+  fabric::LocalPool* pool = nullptr;
+  std::vector<fabric::Operation> asked;       // what product code posted
+  std::vector<fabric::Operation> operations;  // what goes to the channel
+  // Product code is told at once that the batch is complete, while its operations go on.
+  bool complete_early = false;
+  // Registered memory that the changed operations use; lives until they completed.
+  std::vector<fabric::LocalBuffer> buffers;
+
+  // A buffer of this posting, with the word in it.
+  std::byte* word(std::uint64_t value);
+  void write(std::uint64_t offset, const std::byte* local, std::uint32_t length_bytes);
+};
+
+class Mutant : public Interposer {
+ public:
+  void attach(Cluster& cluster) override { cluster_ = &cluster; }
+  std::unique_ptr<fabric::ClientFabric> client(std::size_t compute,
+                                               std::unique_ptr<fabric::ClientFabric> fabric) final;
+  std::unique_ptr<fabric::Service> service(std::size_t server, fabric::Service& service) final;
+
+  virtual void before(Posting& posting);
+  virtual void after(Posting& posting);
+  virtual reactor::Task<Status> on_call(fabric::Service* inner, std::size_t server, fabric::PeerId peer,
+                                        std::uint16_t method, std::string_view request, std::string* reply);
+  virtual Result<std::string> on_connect(fabric::Service& inner, std::size_t server, fabric::PeerId peer,
+                                         std::string_view hello);
+
+ protected:
+  Cluster& cluster() { return *cluster_; }
+
+ private:
+  Cluster* cluster_ = nullptr;
+};
+
+}  // namespace namdb::sim

@@ -1,0 +1,14 @@
+#include "tools/namsim/mutants/mutants.h"
+
+namespace namdb::sim {
+
+std::vector<MutantCase> all_mutants() {
+  std::vector<MutantCase> all;
+  for (const auto& family : {snapshot_mutants(), version_mutants(), lock_mutants(), journal_mutants(),
+                             publish_mutants(), slot_mutants(), repair_mutants(), collection_mutants()}) {
+    all.insert(all.end(), family.begin(), family.end());
+  }
+  return all;
+}
+
+}  // namespace namdb::sim

@@ -1,0 +1,41 @@
+// Every mutant: which rule it removes, where the rule is kept, and a run that fails with it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "tools/namsim/mutants/mutant.h"
+#include "tools/namsim/scenario.h"
+
+namespace namdb::sim {
+
+struct MutantCase {
+  std::string_view name;
+  std::string_view protection;  // the file that keeps the rule
+  Emphasis emphasis;
+  std::uint64_t seed;  // fails with the mutant, passes without
+  std::function<std::unique_ptr<Mutant>()> make;
+  // What stands in its place where the run must pass, if not nothing: the hostile surroundings of the mutant.
+  std::function<std::unique_ptr<Mutant>()> sound = nullptr;
+};
+
+// The families, each a file.
+std::vector<MutantCase> snapshot_mutants();
+std::vector<MutantCase> version_mutants();
+std::vector<MutantCase> lock_mutants();
+std::vector<MutantCase> journal_mutants();
+std::vector<MutantCase> publish_mutants();
+std::vector<MutantCase> slot_mutants();
+std::vector<MutantCase> repair_mutants();
+std::vector<MutantCase> collection_mutants();
+
+std::vector<MutantCase> all_mutants();
+
+template <typename T>
+std::unique_ptr<Mutant> make_mutant() {
+  return std::make_unique<T>();
+}
+
+}  // namespace namdb::sim

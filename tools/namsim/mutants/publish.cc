@@ -1,0 +1,90 @@
+// Publication: after everything is installed, in ascending order, of the contiguous prefix.
+#include <algorithm>
+#include <map>
+
+#include "tools/namsim/mutants/look.h"
+#include "tools/namsim/mutants/mutants.h"
+
+namespace namdb::sim {
+namespace {
+
+using layout::HeaderWord;
+using layout::Stamp;
+
+// The commit is published while it asks for its locks.
+class PublishedBeforeLocks final : public Mutant {
+ public:
+  void before(Posting& posting) override {
+    const Look look(cluster());
+    if (posting.server != 0) return;
+    for (std::size_t i = 0; i < posting.asked.size(); ++i) {
+      if (!look.record_lock(posting, i)) continue;
+      const Stamp stamp = HeaderWord(posting.asked[i].operand).stamp();
+      const std::uint64_t word = look.vector_word(cluster(), stamp.slot);
+      if (word != 0) posting.write(word, posting.word(HeaderWord(stamp).value()), 8);
+      return;
+    }
+  }
+};
+
+// A commit is published with its own installation, whatever commits of the slot before it are still at.
+class PublishedOutOfOrder final : public Mutant {
+ public:
+  void before(Posting& posting) override {
+    const Look look(cluster());
+    std::uint64_t newest = 0;
+    for (std::size_t i = 0; i < posting.asked.size(); ++i) {
+      fabric::Operation& operation = posting.operations[i];
+      if (look.publish(posting, operation)) {
+        // Never backwards: only the order is wrong.
+        std::uint64_t& published = published_[operation.remote_offset];
+        published = std::max(published, layout::load_word(operation.local));
+        operation.local = posting.word(published);
+      } else if (Look::install_end(posting.asked, i)) {
+        newest = layout::load_word(operation.local);
+      }
+    }
+    if (newest == 0 || posting.server != 0) return;
+    const Stamp stamp = HeaderWord(newest).stamp();
+    const std::uint64_t word = look.vector_word(cluster(), stamp.slot);
+    if (word == 0) return;
+    std::uint64_t& published = published_[word];
+    published = std::max(published, HeaderWord(stamp).value());
+    posting.write(word, posting.word(published), 8);
+  }
+
+ private:
+  std::map<std::uint64_t, std::uint64_t> published_;  // by the word's offset
+};
+
+// Behind each publication comes once more the one before it.
+class PublishedBackwards final : public Mutant {
+ public:
+  void before(Posting& posting) override {
+    const Look look(cluster());
+    for (const fabric::Operation& operation : posting.asked) {
+      if (!look.publish(posting, operation)) continue;
+      const auto before = published_.find(operation.remote_offset);
+      if (before != published_.end()) posting.write(operation.remote_offset, posting.word(before->second), 8);
+      published_[operation.remote_offset] = layout::load_word(operation.local);
+    }
+  }
+
+ private:
+  std::map<std::uint64_t, std::uint64_t> published_;
+};
+
+}  // namespace
+
+std::vector<MutantCase> publish_mutants() {
+  const char* const slot = "compute/txn/execution_slot.cc";
+  return {
+      {"a commit is published before its locks are held", "compute/protocol/snapshot_isolation/commit.cc",
+       Emphasis::old_versions, 12, make_mutant<PublishedBeforeLocks>},
+      {"a commit is published before an older one of its slot is finished", slot, Emphasis::shared_slots, 49,
+       make_mutant<PublishedOutOfOrder>},
+      {"a slot is published backwards", slot, Emphasis::snapshots, 1, make_mutant<PublishedBackwards>},
+  };
+}
+
+}  // namespace namdb::sim
