@@ -8,6 +8,13 @@
 #include "common/base/clock.h"
 
 namespace namdb::nambench {
+namespace {
+
+void put(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+}  // namespace
 
 std::uint64_t steady_now_ns() {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -28,20 +35,18 @@ Progress::~Progress() {
 void Progress::show(std::uint64_t now_ns, std::string_view line) {
   if (quiet_) return;
   next_ns_ = now_ns + interval_ns_;
-  const int length = static_cast<int>(line.size());
-  if (terminal_) {
-    std::fprintf(stderr, "\r%.*s\033[K", length, line.data());
-    std::fflush(stderr);
-    open_line_ = true;
-  } else {
-    std::fprintf(stderr, "%.*s\n", length, line.data());
-  }
+  if (terminal_) put("\r");
+  put(line);
+  put(terminal_ ? "\033[K" : "\n");
+  std::fflush(stderr);
+  open_line_ = terminal_;
 }
 
 void Progress::note(std::string_view line) {
   if (quiet_) return;
   end_line();
-  std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
+  put(line);
+  put("\n");
 }
 
 void Progress::end_line() {
