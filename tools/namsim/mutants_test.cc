@@ -6,18 +6,29 @@
 #include <set>
 #include <string>
 
+#include "tools/namsim/churn_run.h"
 #include "tools/namsim/mutants/mutants.h"
 
 namespace namdb::sim {
 namespace {
 
-Verdict run_with(const MutantCase& mutant, std::uint64_t seed,
+struct Outcome {
+  std::string anomaly;
+  std::uint64_t transactions = 0;
+};
+
+Outcome run_with(const MutantCase& mutant, std::uint64_t seed,
                  const std::function<std::unique_ptr<Mutant>()>& make) {
   const auto interposer = make ? make() : nullptr;
+  if (!mutant.emphasis) {
+    const ChurnVerdict verdict = run_churn(seed, interposer.get());
+    return {verdict.anomaly, verdict.committed};
+  }
   Scenario scenario = Scenario::of_seed(seed, "register", mutant.emphasis);
   scenario.resize({.kills = mutant.emphasis == Emphasis::kills ? 2 : 0});
   scenario.cluster.interposer = interposer.get();
-  return run_scenario(scenario, history::strict_snapshot_isolation());
+  const Verdict verdict = run_scenario(scenario, history::strict_snapshot_isolation());
+  return {verdict.anomaly, verdict.transactions};
 }
 
 }  // namespace
@@ -41,15 +52,15 @@ TEST_CASE("first seeds of the mutants", "[.first-seeds]") {
   for (const MutantCase& mutant : all_mutants()) {
     if (only != nullptr && mutant.name.find(only) == std::string_view::npos) continue;
     std::uint64_t transactions = 0;
-    Verdict verdict;
+    Outcome outcome;
     std::uint64_t seed = 0;
-    while (seed < seeds && verdict.anomaly.empty()) {
-      verdict = run_with(mutant, ++seed, mutant.make);
-      transactions += verdict.transactions;
+    while (seed < seeds && outcome.anomaly.empty()) {
+      outcome = run_with(mutant, ++seed, mutant.make);
+      transactions += outcome.transactions;
     }
     std::printf("%s | %llu | %llu | %.300s\n", std::string(mutant.name).c_str(),
-                static_cast<unsigned long long>(verdict.anomaly.empty() ? 0 : seed),
-                static_cast<unsigned long long>(transactions), verdict.anomaly.c_str());
+                static_cast<unsigned long long>(outcome.anomaly.empty() ? 0 : seed),
+                static_cast<unsigned long long>(transactions), outcome.anomaly.c_str());
     std::fflush(stdout);
   }
 }

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -13,9 +14,9 @@ namespace namdb::sim {
 
 struct MutantCase {
   std::string_view name;
-  std::string_view protection;  // the file that keeps the rule
-  Emphasis emphasis;
-  std::uint64_t seed;  // fails with the mutant, passes without
+  std::string_view protection;       // the file that keeps the rule
+  std::optional<Emphasis> emphasis;  // of a scenario with registers; none: rows come and go (churn_run.h)
+  std::uint64_t seed;                // fails with the mutant, passes without
   std::function<std::unique_ptr<Mutant>()> make;
   // What stands in its place where the run must pass, if not nothing: the hostile surroundings of the mutant.
   std::function<std::unique_ptr<Mutant>()> sound = nullptr;
@@ -30,6 +31,7 @@ std::vector<MutantCase> publish_mutants();
 std::vector<MutantCase> slot_mutants();
 std::vector<MutantCase> repair_mutants();
 std::vector<MutantCase> collection_mutants();
+std::vector<MutantCase> reuse_mutants();
 
 std::vector<MutantCase> all_mutants();
 
