@@ -36,9 +36,21 @@ class TableScan {
   virtual reactor::Task<Status> next(std::vector<layout::Row>& rows) = 0;
 };
 
+// Somebody no longer wants what a transaction does for them.
+class Interrupt {
+ public:
+  virtual ~Interrupt() = default;
+  // query_canceled once it should end. Cheap: it is asked after every batch.
+  virtual Status check() const = 0;
+};
+
 class Transaction {
  public:
   virtual ~Transaction() = default;
+
+  // fetch() and scans ask it and end with its error, also while they wait for others; a commit that has begun
+  // to lock runs to its end. Borrowed, by default none.
+  void set_interrupt(const Interrupt* interrupt) { interrupt_ = interrupt; }
 
   // Asks for the row with that key (Schema::key_bytes() long; copied). The same key gives the same RowId.
   virtual RowId get(const storage::TableRef& table, std::span<const std::byte> key) = 0;
@@ -68,6 +80,12 @@ class Transaction {
   virtual bool has_writes() const = 0;
   // What this transaction cost so far.
   virtual const fabric::OperationCounters& counters() const = 0;
+
+ protected:
+  Status check_interrupt() const { return interrupt_ == nullptr ? Status() : interrupt_->check(); }
+
+ private:
+  const Interrupt* interrupt_ = nullptr;
 };
 
 }  // namespace namdb::txn

@@ -65,7 +65,7 @@ reactor::Task<Status> SnapshotScan::read_buckets() {
     i += run;
   }
   Status status = co_await batches_.run(transaction_.mutable_counters());
-  if (status.ok()) status = transaction_.check_age();
+  if (status.ok()) status = transaction_.check_going_on();
   if (!status.ok()) co_return status;
   bool torn = false;
   for (std::size_t i = 0; i < addresses.size(); ++i) {

@@ -139,10 +139,10 @@ bool SnapshotTransaction::has_writes() const {
   return std::ranges::any_of(accesses_, [](const Access& access) { return access.write != WriteKind::none; });
 }
 
-Status SnapshotTransaction::check_age() const {
+Status SnapshotTransaction::check_going_on() const {
   if (worker_.cluster.executor().fresh_now_ns() - snapshot_.started_ns <=
       worker_.cluster.max_transaction_ns())
-    return {};
+    return check_interrupt();
   return Status(ErrorCode::snapshot_too_old, "the transaction ran longer than the maximal transaction time",
                 "make it shorter, or start nam-memoryd with a larger --max-transaction-seconds");
 }
@@ -232,7 +232,7 @@ reactor::Task<Status> SnapshotTransaction::run_lookups(reactor::PooledVector<Loo
     for (Lookup* lookup : lookups) lookup->add_read(batches_);
     if (!snapshot_.confirmed) worker_.snapshots.add_confirmation(snapshot_, batches_);
     status = co_await batches_.run(counters_);
-    if (status.ok()) status = check_age();
+    if (status.ok()) status = check_going_on();
     if (!status.ok()) co_return status;
     if (!snapshot_.confirmed) {
       if (!worker_.snapshots.confirm(snapshot_)) {
@@ -280,7 +280,7 @@ reactor::Task<Status> SnapshotTransaction::commit() {
   Status status;
   if (!unfetched_.empty()) status = co_await fetch();
   if (status.ok() && has_writes()) {
-    status = check_age();
+    status = check_going_on();
     if (status.ok()) {
       SnapshotCommit commit(*this);
       status = co_await commit.run();

@@ -53,8 +53,9 @@ class SnapshotTransaction : public txn::Transaction {
   // the way. The lookups stay where they are until this returns.
   reactor::Task<Status> run_lookups(reactor::PooledVector<Lookup*> lookups,
                                     reactor::PooledVector<const storage::Table*> tables);
-  // After any READ: error snapshot_too_old once the transaction has outlived E.
-  Status check_age() const;
+  // After any READ: error snapshot_too_old once the transaction has outlived E, query_canceled when it is
+  // interrupted. Never while locks are held.
+  Status check_going_on() const;
   // Takes the snapshot and confirms it, for whoever READs without lookups.
   reactor::Task<Status> ensure_snapshot();
   reactor::Task<Status> check_table(const storage::Table& table);
