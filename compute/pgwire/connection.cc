@@ -28,7 +28,8 @@ Connection::Connection(std::unique_ptr<reactor::ByteStream> stream, sql::Environ
       accepted_ns_(environment.engine.executor().now_ns()),
       output_(*stream_),
       buffer_(kBuffer_bytes),
-      goodbye_said_(environment.engine.executor()) {}
+      goodbye_said_(environment.engine.executor()),
+      farewell_(environment.engine.executor()) {}
 
 Connection::~Connection() {
   session_.reset();
@@ -56,6 +57,11 @@ Task<void> Connection::say_goodbye() {
 // False at the end of the client's bytes.
 Task<bool> Connection::read_more() {
   output_.flush();
+  if (output_.congested()) {
+    // A client that sends and does not read: its next messages stay in its own socket until it does.
+    const Status relieved = co_await output_.relieve();
+    if (!relieved.ok() || stop_requested_) co_return false;
+  }
   if (begin_ == end_) {
     begin_ = end_ = 0;
     if (buffer_.size() > 4 * kBuffer_bytes) {
@@ -91,13 +97,14 @@ Task<void> Connection::run() {
     if (!frame->has_value()) {
       const bool more = co_await read_more();
       if (!more) break;
-      session_->forget_cancel();
       continue;
     }
     const Frame& message = **frame;
     if (const std::optional<Step> done = handle_at_once(message)) {
       step = *done;
     } else {
+      // A cancel request that came before this message was for another one.
+      session_->forget_cancel();
       step = co_await handle(message);
     }
     begin_ += message.total_bytes;
@@ -116,12 +123,26 @@ Task<void> Connection::run() {
   session_.reset();
   while (goodbye_running_) co_await goodbye_said_.wait();
   output_.flush();
-  if (!stream_->closed()) {
-    stream_->shutdown_write();
-    const Status drained = co_await stream_->drain();
-    (void)drained;
-  }
+  if (!stream_->closed()) co_await finish_output();
   stream_->close();
+}
+
+Task<void> Connection::finish_output() {
+  stream_->shutdown_write();
+  reactor::Executor& executor = environment_.engine.executor();
+  reactor::Gate gate;
+  executor.spawn(gate, cut_off_at(executor.now_ns() + process_.options().farewell_timeout_ns));
+  const Status drained = co_await stream_->drain();
+  (void)drained;
+  farewell_taken_ = true;
+  farewell_.notify_all();
+  co_await gate.close();
+}
+
+Task<void> Connection::cut_off_at(std::uint64_t deadline_ns) {
+  if (farewell_taken_) co_return;
+  const bool taken = co_await farewell_.wait_until(deadline_ns);
+  if (!taken) stream_->close();
 }
 
 std::optional<Connection::Step> Connection::handle_at_once(const Frame& frame) {
@@ -260,6 +281,7 @@ Status Connection::describe(std::string_view payload) {
       return Status(ErrorCode::undefined_portal,
                     "portal \"" + std::string(target.name) + "\" does not exist");
     }
+    if (Status status = session_->check_describe(*portal->plan); !status.ok()) return status;
     if (portal->plan->columns.empty()) {
       output_.writer().no_data();
     } else {
@@ -272,6 +294,7 @@ Status Connection::describe(std::string_view payload) {
     return Status(ErrorCode::undefined_prepared_statement,
                   "prepared statement \"" + std::string(target.name) + "\" does not exist");
   }
+  if (Status status = session_->check_describe(*prepared->plan); !status.ok()) return status;
   output_.writer().parameter_description(prepared->plan->parameters, prepared->declared_oids);
   if (prepared->plan->columns.empty()) {
     output_.writer().no_data();

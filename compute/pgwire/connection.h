@@ -37,13 +37,16 @@ class Connection {
   // Cuts it off; run() ends soon.
   void close() { stream_->close(); }
   // Start-up is over; before that the connection has no claim to stay.
-  bool started() const { return session_ != nullptr; }
+  bool started() const { return started_; }
   std::uint64_t accepted_ns() const { return accepted_ns_; }
 
  private:
   enum class Step : std::uint8_t { go_on, end };
 
   reactor::Task<bool> read_more();
+  // Waits until the client has taken the last bytes, but not for ever.
+  reactor::Task<void> finish_output();
+  reactor::Task<void> cut_off_at(std::uint64_t deadline_ns);
   std::string_view unread() const { return {buffer_.data() + begin_, end_ - begin_}; }
 
   // --- connection_startup.cc ---
@@ -76,6 +79,7 @@ class Connection {
   std::size_t end_ = 0;
   std::optional<ProcessState::CancelKey> key_;
   std::unique_ptr<sql::Session> session_;
+  bool started_ = false;
   bool counted_ = false;          // in the process's number of connections
   bool skip_until_sync_ = false;  // an extended message failed
   std::uint64_t messages_ = 0;
@@ -83,6 +87,8 @@ class Connection {
   bool stop_requested_ = false;
   bool goodbye_running_ = false;
   reactor::Event goodbye_said_;
+  bool farewell_taken_ = false;
+  reactor::Event farewell_;
   BindMessage bind_;
   ParseMessage parse_;
 };

@@ -107,11 +107,11 @@ Connection::Step Connection::accept_startup(const StartupRequest& request) {
     writer.negotiate_protocol_version(unknown_options);
   writer.authentication_ok();
   for (const std::string_view name : sql::Settings::reported_names()) {
-    writer.parameter_status(
-        name, name == "session_authorization" ? parameter(request, "user") : *session_->settings().get(name));
+    writer.parameter_status(name, *session_->settings().get(name));
   }
   writer.backend_key_data(key_->process_id, key_->secret);
   writer.ready_for_query(session_->status());
+  started_ = true;
   return Step::go_on;
 }
 

@@ -2,87 +2,11 @@
 #include <catch2/catch.hpp>
 
 #include "common/base/random.h"
-#include "compute/pgwire/server.h"
-#include "compute/pgwire/testing/memory_stream.h"
-#include "compute/sql/testing/fake_engine.h"
-#include "tools/sqltest/procedures.h"
+#include "compute/pgwire/testing/test_client.h"
 
 namespace namdb::pgwire {
-namespace {
 
 using namespace testing;  // NOLINT: the messages are the vocabulary of this file
-
-struct World {
-  explicit World(Options options = {})
-      : engine(executor), process(options, [this] { return next_secret++; }) {
-    sqltest::add_test_procedures(procedures);
-    server = std::make_unique<Server>(engine, procedures, process, 0);
-  }
-  ~World() { stop(); }
-  void stop() {
-    if (std::exchange(stopped, true)) return;
-    reactor::Gate gate;
-    executor.spawn(gate, server->stop());
-    executor.run_until([&] { return gate.count() == 0; });
-  }
-
-  bool stopped = false;
-  sql::testing::ManualExecutor executor;
-  sql::testing::FakeEngine engine;
-  procedure::ProcedureRegistry procedures;
-  std::uint32_t next_secret = 1000;
-  ProcessState process;
-  std::unique_ptr<Server> server;
-};
-
-class TestClient {
- public:
-  explicit TestClient(World& world) : world_(world), pipe_(std::make_shared<Pipe>(world.executor)) {}
-  // Connects and reads up to ReadyForQuery.
-  static TestClient ready(World& world) {
-    TestClient client(world);
-    client.connect();
-    client.send(startup({{"user", "tester"}, {"database", "namdb"}}));
-    REQUIRE(kinds(client.receive()).back() == 'Z');
-    return client;
-  }
-
-  void connect() { world_.server->adopt(std::make_unique<MemoryStream>(pipe_)); }
-  void send(const std::string& bytes) {
-    pipe_->to_server += bytes;
-    pipe_->arrived.notify_all();
-    world_.executor.run_ready();
-  }
-  std::vector<Received> receive() { return take_messages(pipe_->to_client); }
-  std::vector<Received> ask(const std::string& bytes) {
-    send(bytes);
-    return receive();
-  }
-  void vanish() {
-    pipe_->client_closed = true;
-    pipe_->arrived.notify_all();
-    world_.executor.run_ready();
-  }
-  Pipe& pipe() { return *pipe_; }
-
- private:
-  World& world_;
-  std::shared_ptr<Pipe> pipe_;
-};
-
-const Received* find_error(const std::vector<Received>& messages) {
-  for (const Received& received : messages) {
-    if (received.type == 'E') return &received;
-  }
-  return nullptr;
-}
-
-std::string sqlstate(const std::vector<Received>& messages) {
-  const Received* error = find_error(messages);
-  return error == nullptr ? "" : error->field('C');
-}
-
-}  // namespace
 
 TEST_CASE("start-up answers with parameters, a key, and ready", "[connection]") {
   World world;
@@ -205,6 +129,30 @@ TEST_CASE("the extended protocol: parse, bind, describe, execute, close", "[conn
   CHECK(sqlstate(client.ask(bind("", "ins", {"1"}) + sync())) == "08P01");
   CHECK(sqlstate(client.ask(bind("", "ins", {"x", "y"}) + sync())) == "22P02");
   CHECK(sqlstate(client.ask(parse("", "SELECT 1; SELECT 2") + sync())) == "42601");
+}
+
+TEST_CASE("the unnamed statement ends with the next one and with a simple query", "[connection]") {
+  World world;
+  TestClient client = TestClient::ready(world);
+  client.ask(parse("", "SELECT 1") + sync());
+  CHECK(kinds(client.ask(bind("", "") + execute("") + sync())) == "2DCZ");
+  CHECK(sqlstate(client.ask(parse("", "SELEC") + sync())) == "42601");
+  CHECK(sqlstate(client.ask(bind("", "") + sync())) == "26000");
+  client.ask(parse("", "SELECT 1") + sync() + query(""));
+  CHECK(sqlstate(client.ask(bind("", "") + sync())) == "26000");
+}
+
+TEST_CASE("in a failed block only its end is prepared, described and run", "[connection]") {
+  World world;
+  TestClient client = TestClient::ready(world);
+  client.ask(parse("rows", "SELECT 1") + parse("none", "SET jit = off") + sync() +
+             query("BEGIN; SELECT nosuch"));
+  CHECK(sqlstate(client.ask(parse("", "SELECT 1") + sync())) == "25P02");
+  CHECK(sqlstate(client.ask(bind("", "rows") + sync())) == "25P02");
+  CHECK(sqlstate(client.ask(describe('S', "rows") + sync())) == "25P02");
+  CHECK(kinds(client.ask(describe('S', "none") + parse("", "") + query("") + sync())) == "tn1IZZ");
+  CHECK(client.ask(parse("", "ROLLBACK") + bind("", "") + execute("") + sync()).back().payload == "I");
+  CHECK(kinds(client.ask(bind("", "rows") + execute("") + sync())) == "2DCZ");
 }
 
 TEST_CASE("after an error messages are skipped until sync", "[connection]") {

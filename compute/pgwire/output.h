@@ -32,7 +32,9 @@ class Output final : public sql::ResultSink {
   void setting_changed(std::string_view name, std::string_view value) override {
     writer().parameter_status(name, value);
   }
-  bool congested() const override { return buffer_.size() >= kFlush_bytes; }
+  bool congested() const override {
+    return buffer_.size() >= kFlush_bytes || stream_.unsent_bytes() > kUnsent_bytes;
+  }
   reactor::Task<Status> relieve() override;
   std::uint64_t position() const override { return flushed_bytes_ + buffer_.size(); }
   bool rewind(std::uint64_t position) override;
@@ -43,7 +45,7 @@ class Output final : public sql::ResultSink {
 
  private:
   static constexpr std::size_t kFlush_bytes = 64 * 1024;
-  // What may wait in the stream before the producer of rows waits too.
+  // What may wait in the stream before the producer of rows, and the reading of more messages, wait too.
   static constexpr std::size_t kUnsent_bytes = 256 * 1024;
 
   reactor::ByteStream& stream_;

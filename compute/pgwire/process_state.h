@@ -15,10 +15,11 @@
 namespace namdb::pgwire {
 
 struct Options {
-  std::uint32_t max_connections = 1000;                // hostile: 1
-  std::uint32_t max_message_bytes = 16 << 20;          // hostile: 1 KiB
-  std::uint64_t startup_timeout_ns = 30 * kSecond_ns;  // from accept to the end of the start-up packet
-  std::uint64_t shutdown_grace_ns = 5 * kSecond_ns;    // for statements that run when the server stops
+  std::uint32_t max_connections = 1000;                 // hostile: 1
+  std::uint32_t max_message_bytes = 16 << 20;           // hostile: 1 KiB
+  std::uint64_t startup_timeout_ns = 30 * kSecond_ns;   // from accept to the end of the start-up packet
+  std::uint64_t farewell_timeout_ns = 10 * kSecond_ns;  // for the client to take what was said last
+  std::uint64_t shutdown_grace_ns = 5 * kSecond_ns;     // for statements that run when the server stops
   bool trust_remote = false;  // accept peers that are not on this machine, without any authentication
 };
 

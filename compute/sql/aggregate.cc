@@ -37,7 +37,7 @@ Status Accumulator::add_value(const Datum& value) {
     case AggregateKind::minimum:
     case AggregateKind::maximum: {
       const int wanted = aggregate_->kind == AggregateKind::minimum ? -1 : 1;
-      if (!best_.null && compare_values(type_class, value, best_) != wanted) return {};
+      if (!best_.null && compare_values(aggregate_->argument->type.id, value, best_) != wanted) return {};
       best_ = value;
       if (type_class == TypeClass::string) {
         best_text_ = value.text;
@@ -76,7 +76,7 @@ Status Accumulator::result(Datum& out) const {
     case AggregateKind::average: {
       if (count_ == 0) break;
       if (real) {
-        out = Datum::of_real(real_sum_ / static_cast<double>(count_));
+        out = Datum::of_real((real_sum_ + 0.0) / static_cast<double>(count_));
         return {};
       }
       NAMDB_SQL_ASSIGN(const Decimal average, divide(sum_, {count_, 0}));

@@ -22,7 +22,7 @@ class Accumulator {
   const Aggregate* aggregate_;
   std::int64_t count_ = 0;
   Decimal sum_;
-  double real_sum_ = 0;
+  double real_sum_ = -0.0;  // to which any number can be added without changing it
   Datum best_;
   std::string best_text_;
 };

@@ -2,6 +2,7 @@
 
 #include "compute/sql/bind_statement.h"
 #include "compute/sql/check_status.h"
+#include "compute/sql/settings.h"
 
 namespace namdb::sql {
 namespace {
@@ -26,8 +27,18 @@ Status bind_transaction_options(const Json& options, TransactionPlan& transactio
   return {};
 }
 
+// As PostgreSQL shows names: in quotation marks unless they are plain words.
+std::string quoted_name(std::string_view name) {
+  bool plain = !name.empty() && (name.front() < '0' || name.front() > '9');
+  for (const char c : name) plain = plain && ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_');
+  if (plain) return std::string(name);
+  std::string quoted = "\"";
+  for (const char c : name) quoted.append(c == '"' ? 2 : 1, c);
+  return quoted + "\"";
+}
+
 // The value of SET: names, strings and numbers, separated by commas.
-Result<std::string> setting_value(const Json& args) {
+Result<std::string> setting_value(const Json& args, bool names) {
   std::string value;
   for (const Json& item : args) {
     if (!value.empty()) value += ", ";
@@ -35,7 +46,7 @@ Result<std::string> setting_value(const Json& args) {
     if (element.kind == "TypeCast") return unsupported("SET with a typed value");
     if (element.kind != "A_Const") return unsupported(element);
     if (const Json* string = find(*element.body, "sval")) {
-      value += text(*string, "sval");
+      value += names ? quoted_name(text(*string, "sval")) : std::string(text(*string, "sval"));
     } else if (const Json* whole = find(*element.body, "ival")) {
       value += std::to_string(integer(*whole, "ival"));
     } else if (const Json* number = find(*element.body, "fval")) {
@@ -82,7 +93,7 @@ Result<Plan> bind_show(const Json& body) {
   } else if (show.name == "namdb.statistics") {
     plan.columns = {{"name", {TypeId::text}}, {"metric", {TypeId::text}}, {"value", {TypeId::int8}}};
   } else {
-    plan.columns = {{show.name, {TypeId::text}}};
+    plan.columns = {{std::string(Settings::shown_name(show.name)), {TypeId::text}}};
   }
   plan.body = std::move(show);
   return plan;
@@ -153,7 +164,10 @@ Result<Plan> bind_set(const Json& body) {
   if (kind == "VAR_RESET") return plain("RESET", std::move(set));
   if (kind == "VAR_SET_DEFAULT") return plain("SET", std::move(set));
   if (kind != "VAR_SET_VALUE") return unsupported("SET ... FROM CURRENT");
-  NAMDB_SQL_ASSIGN(set.value, setting_value(list(body, "args")));
+  if (list(body, "args").size() > 1 && !Settings::is_list(set.name)) {
+    return Status(ErrorCode::invalid_parameter_value, "SET " + set.name + " takes only one argument");
+  }
+  NAMDB_SQL_ASSIGN(set.value, setting_value(list(body, "args"), set.name == "search_path"));
   return plain("SET", std::move(set));
 }
 

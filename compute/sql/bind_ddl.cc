@@ -1,8 +1,10 @@
 // CREATE TABLE and DROP TABLE.
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "compute/sql/bind_statement.h"
+#include "compute/sql/characters.h"
 #include "compute/sql/check_status.h"
 #include "compute/sql/functions.h"
 #include "compute/sql/value_format.h"
@@ -37,7 +39,7 @@ Status set_column_type(layout::Column& column, const Type& type) {
     case TypeId::varchar:
     case TypeId::bpchar:
       column.type = type.id == TypeId::varchar ? layout::ColumnType::varchar : layout::ColumnType::character;
-      column.length_bytes = type.length_bytes().value_or(0);
+      column.length_bytes = type.length_characters().value_or(0);
       return {};
     case TypeId::numeric:
       if (!type.numeric_precision()) {
@@ -66,7 +68,12 @@ bool is_now(const Expr& expr) {
 Status set_default(StatementBinder& binder, layout::Column& column, const Json& value) {
   ExpressionBinder expressions(binder.parameters, binder.input.facts);
   expressions.set_aggregates(nullptr, "DEFAULT expressions");
-  NAMDB_SQL_ASSIGN(ExprPtr expr, expressions.bind(value));
+  Result<ExprPtr> bound = expressions.bind(value);
+  if (!bound.ok() && bound.status().code() == ErrorCode::undefined_column) {
+    return Status(ErrorCode::feature_not_supported, "cannot use column reference in DEFAULT expression");
+  }
+  if (!bound.ok()) return bound.status();
+  ExprPtr expr = std::move(bound).value();
   if (expr->is_null_constant()) return {};
   if (column.type == layout::ColumnType::timestamp && is_now(*expr)) {
     column.default_text = "now";
@@ -98,8 +105,18 @@ Status set_default(StatementBinder& binder, layout::Column& column, const Json& 
   if (datum.null) return {};
   std::string text;
   append_text(text, {type.id}, datum);
+  if (type.id == TypeId::bpchar) text.resize(without_trailing_blanks(text).size());
   column.default_text = std::move(text);
   return {};
+}
+
+Status check_schema(std::string_view schema) {
+  if (schema.empty() || schema == "public") return {};
+  if (schema == "pg_catalog" || schema == "information_schema") {
+    return Status(ErrorCode::insufficient_privilege, "permission denied for schema " + std::string(schema));
+  }
+  return Status(ErrorCode::undefined_schema, "schema \"" + std::string(schema) + "\" does not exist",
+                "the one schema is public");
 }
 
 struct Definition {
@@ -141,17 +158,25 @@ Status bind_column_definition(StatementBinder& binder, const Json& body, const s
   }
   NAMDB_SQL_ASSIGN(const Type type, bind_type(*find(body, "typeName")));
   NAMDB_SQL_CHECK(set_column_type(column, type));
+  bool null = false;
+  bool has_default = false;
   for (const Json& item : list(body, "constraints")) {
     const Json& constraint = *node(item).body;
     const std::string_view kind = text(constraint, "contype");
-    if (kind == "CONSTR_NOTNULL") {
-      column.not_null = true;
-    } else if (kind == "CONSTR_NULL") {
-      // the default
+    if (kind == "CONSTR_NOTNULL" || kind == "CONSTR_NULL") {
+      (kind == "CONSTR_NULL" ? null : column.not_null) = true;
+      if (null && column.not_null) {
+        return Status(ErrorCode::syntax_error, "conflicting NULL/NOT NULL declarations for column \"" +
+                                                   column.name + "\" of table \"" + table + "\"");
+      }
     } else if (kind == "CONSTR_PRIMARY") {
       NAMDB_SQL_CHECK(only(constraint, "PRIMARY KEY", {"contype", "conname"}));
       NAMDB_SQL_CHECK(set_key(definition, {column.name}, table));
     } else if (kind == "CONSTR_DEFAULT") {
+      if (std::exchange(has_default, true)) {
+        return Status(ErrorCode::syntax_error, "multiple default values specified for column \"" +
+                                                   column.name + "\" of table \"" + table + "\"");
+      }
       NAMDB_SQL_CHECK(set_default(binder, column, *find(constraint, "raw_expr")));
     } else {
       return unsupported_constraint(kind);
@@ -220,6 +245,7 @@ Result<Plan> bind_create_table(StatementBinder& binder, const Json& body) {
       only(body, "CREATE TABLE", {"relation", "tableElts", "options", "oncommit", "if_not_exists"}));
   CreateTablePlan create;
   const Json& relation = *find(body, "relation");
+  NAMDB_SQL_CHECK(check_schema(text(relation, "schemaname")));
   NAMDB_SQL_ASSIGN(create.name, relation_name(relation));
   // UNLOGGED ('u') says less about durability than namdb gives.
   if (create.name.size() > 63)
@@ -286,9 +312,8 @@ Result<Plan> bind_drop(StatementBinder&, const Json& body) {
   drop.if_exists = flag(body, "missing_ok");
   for (const Json& item : list(body, "objects")) {
     const std::vector<std::string_view> parts = names(list(*node(item).body, "items"));
-    if (parts.empty() || parts.size() > 2 || (parts.size() == 2 && parts[0] != "public")) {
-      return Status(ErrorCode::undefined_table, "table does not exist", "the one schema is public");
-    }
+    if (parts.empty() || parts.size() > 2) return unsupported("a name with a database");
+    if (parts.size() == 2) NAMDB_SQL_CHECK(check_schema(parts[0]));
     drop.names.emplace_back(parts.back());
   }
   Plan plan;

@@ -117,6 +117,8 @@ Result<ExprPtr> ExpressionBinder::bind_column(const Json& body) {
     expr->index = static_cast<std::uint32_t>(i);
     return expr;
   }
+  if (parts.size() == 1 && !scope_.name.empty() && column == scope_.name)
+    return unsupported("a whole row as a value");
   if (parts.size() == 2) {
     return Status(ErrorCode::undefined_column,
                   "column " + std::string(parts[0]) + "." + std::string(column) + " does not exist");
@@ -169,6 +171,7 @@ Result<ExprPtr> ExpressionBinder::bind_case(const Json& body) {
     const Json& when = *node(item).body;
     if (subject != nullptr) {
       NAMDB_SQL_ASSIGN(ExprPtr left, bind(*subject));
+      NAMDB_SQL_CHECK(decide_unknown(left));
       NAMDB_SQL_ASSIGN(ExprPtr right, bind(*find(when, "expr")));
       NAMDB_SQL_ASSIGN(ExprPtr condition, bind_compare('=', "=", std::move(left), std::move(right)));
       conditions.push_back(std::move(condition));
@@ -179,12 +182,17 @@ Result<ExprPtr> ExpressionBinder::bind_case(const Json& body) {
     NAMDB_SQL_ASSIGN(ExprPtr value, bind(*find(when, "result")));
     values.push_back(std::move(value));
   }
-  if (const Json* otherwise = find(body, "defresult")) {
-    NAMDB_SQL_ASSIGN(ExprPtr value, bind(*otherwise));
-    values.push_back(std::move(value));
+  // ELSE says the type first, and is NULL when it is not there.
+  const Json* otherwise = find(body, "defresult");
+  ExprPtr last = make_constant({TypeId::unknown}, Datum());
+  if (otherwise != nullptr) {
+    NAMDB_SQL_ASSIGN(last, bind(*otherwise));
   }
+  values.push_back(std::move(last));
+  std::vector<ExprPtr*> in_order = {&values.back()};
+  for (std::size_t i = 0; i < conditions.size(); ++i) in_order.push_back(&values[i]);
   Type type;
-  NAMDB_SQL_CHECK(unify_all(values, "CASE", type));
+  NAMDB_SQL_CHECK(unify_all(in_order, "CASE", type));
   ExprPtr expr = make_expr(ExprKind::case_when, type);
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (i < conditions.size()) expr->args.push_back(std::move(conditions[i]));
@@ -199,7 +207,9 @@ Result<ExprPtr> ExpressionBinder::bind_variadic(ExprKind kind, std::string_view 
     NAMDB_SQL_ASSIGN(ExprPtr value, bind(argument));
     expr->args.push_back(std::move(value));
   }
-  NAMDB_SQL_CHECK(unify_all(expr->args, name, expr->type));
+  std::vector<ExprPtr*> all;
+  for (ExprPtr& argument : expr->args) all.push_back(&argument);
+  NAMDB_SQL_CHECK(unify_all(all, name, expr->type));
   return expr;
 }
 
@@ -241,7 +251,10 @@ Status ExpressionBinder::coerce(ExprPtr& expr, Type target, Coercion coercion) {
       NAMDB_SQL_CHECK(decide_unknown(expr));
     }
   }
-  if (expr->type.id == wanted.id && (wanted.modifier == -1 || expr->type == wanted)) return {};
+  if (expr->type.id == wanted.id && (expr->type == wanted || wanted.modifier == -1)) {
+    // A column cannot change its type: the cast says that nothing is known of the length.
+    if (expr->type == wanted || coercion != Coercion::explicit_cast) return {};
+  }
   if (!can_cast(expr->type.id, wanted.id, coercion)) {
     return Status(
         coercion == Coercion::explicit_cast ? ErrorCode::cannot_coerce : ErrorCode::datatype_mismatch,

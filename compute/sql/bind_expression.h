@@ -73,7 +73,9 @@ class ExpressionBinder {
   Result<ExprPtr> bind_value_function(const Json& body);
 
   Status unify(ExprPtr& left, ExprPtr& right, std::string_view operator_name);
-  Status unify_all(std::span<ExprPtr> exprs, std::string_view construct, Type& type);
+  Status unify_all(std::span<ExprPtr* const> exprs, std::string_view construct, Type& type);
+  // Of IN: the value and the list.
+  Status unify_list(std::span<ExprPtr> exprs);
   // Evaluates what is constant already; an error is left to the execution.
   ExprPtr fold(ExprPtr expr) const;
 

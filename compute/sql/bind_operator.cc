@@ -1,10 +1,9 @@
-// Operators and functions of expressions.
+// Operators of expressions.
 #include <algorithm>
 #include <array>
 
 #include "compute/sql/bind_expression.h"
 #include "compute/sql/check_status.h"
-#include "compute/sql/functions.h"
 
 namespace namdb::sql {
 namespace {
@@ -22,14 +21,31 @@ Status no_operator(std::string_view name, const Type& left, const Type& right) {
                 "casts.");
 }
 
-// The type to which operands of two types go, if there is one without an explicit cast.
-std::optional<Type> common_type(const Type& left, const Type& right) {
-  if (left.id == right.id) return Type{left.id, left.modifier == right.modifier ? left.modifier : -1};
-  if (left.is_number() && right.is_number()) return Type{rank(left.id) > rank(right.id) ? left.id : right.id};
-  if (left.is_string() && right.is_string()) return Type{TypeId::text};
+Status not_unique(std::string_view name, const Type* left, const Type& right) {
+  return Status(ErrorCode::ambiguous_function,
+                "operator is not unique: " +
+                    (left == nullptr ? std::string() : std::string(type_name(left->id)) + " ") +
+                    std::string(name) + " " + std::string(type_name(right.id)),
+                "Could not choose a best candidate operator. You might need to add explicit type casts.");
+}
+
+// The type to which the operands of a comparison or a calculation go, if there is one without an explicit
+// cast.
+std::optional<TypeId> operand_type(const Type& left, const Type& right) {
+  if (left.id == right.id) return left.id;
+  if (left.is_number() && right.is_number()) return rank(left.id) > rank(right.id) ? left.id : right.id;
+  if (left.is_string() && right.is_string()) {
+    // char(n) and varchar compare as char(n), without regard to trailing blanks; text is stronger than both.
+    const bool padded = left.id == TypeId::bpchar || right.id == TypeId::bpchar;
+    return padded && left.id != TypeId::text && right.id != TypeId::text ? TypeId::bpchar : TypeId::text;
+  }
   if (left.type_class() == TypeClass::time && right.type_class() == TypeClass::time)
-    return Type{TypeId::timestamptz};
+    return TypeId::timestamptz;
   return std::nullopt;
+}
+
+bool same_category(const Type& left, const Type& right) {
+  return left.type_class() == right.type_class() || (left.is_number() && right.is_number());
 }
 
 }  // namespace
@@ -39,34 +55,45 @@ Status ExpressionBinder::unify(ExprPtr& left, ExprPtr& right, std::string_view o
     NAMDB_SQL_CHECK(decide_unknown(left));
     NAMDB_SQL_CHECK(decide_unknown(right));
   }
-  if (left->type.id == TypeId::unknown) NAMDB_SQL_CHECK(coerce(left, {right->type.id}, Coercion::implicit));
-  if (right->type.id == TypeId::unknown) NAMDB_SQL_CHECK(coerce(right, {left->type.id}, Coercion::implicit));
-  const std::optional<Type> type = common_type(left->type, right->type);
+  // varchar has no operators of its own: what is compared with it is text.
+  const auto other = [](const Type& type) { return type.id == TypeId::varchar ? TypeId::text : type.id; };
+  if (left->type.id == TypeId::unknown)
+    NAMDB_SQL_CHECK(coerce(left, {other(right->type)}, Coercion::implicit));
+  if (right->type.id == TypeId::unknown)
+    NAMDB_SQL_CHECK(coerce(right, {other(left->type)}, Coercion::implicit));
+  const std::optional<TypeId> type = operand_type(left->type, right->type);
   if (!type) return no_operator(operator_name, left->type, right->type);
   // Integers of any width compare as they are.
   if (left->type.is_integer() && right->type.is_integer()) return {};
-  NAMDB_SQL_CHECK(coerce(left, {type->id}, Coercion::implicit));
-  return coerce(right, {type->id}, Coercion::implicit);
+  NAMDB_SQL_CHECK(coerce(left, {*type}, Coercion::implicit));
+  return coerce(right, {*type}, Coercion::implicit);
 }
 
-Status ExpressionBinder::unify_all(std::span<ExprPtr> exprs, std::string_view construct, Type& type) {
+// PostgreSQL's rule for CASE, COALESCE and their like: the first type stays unless another one is stronger.
+Status ExpressionBinder::unify_all(std::span<ExprPtr* const> exprs, std::string_view construct, Type& type) {
   type = {};
-  for (const ExprPtr& expr : exprs) {
-    if (expr->type.id == TypeId::unknown) continue;
-    const std::optional<Type> common =
-        type.id == TypeId::unknown ? expr->type : common_type(type, expr->type);
-    if (!common) {
-      return Status(ErrorCode::datatype_mismatch,
-                    std::string(construct) + " types " + std::string(type_name(type.id)) + " and " +
-                        std::string(type_name(expr->type.id)) + " cannot be matched");
+  for (const ExprPtr* expr : exprs) {
+    const Type& next = (*expr)->type;
+    if (next.id == TypeId::unknown || next.id == type.id) continue;
+    if (type.id == TypeId::unknown) {
+      type.id = next.id;
+    } else if (!same_category(type, next)) {
+      return Status(ErrorCode::datatype_mismatch, std::string(construct) + " types " +
+                                                      std::string(type_name(type.id)) + " and " +
+                                                      std::string(type_name(next.id)) + " cannot be matched");
+    } else if (!is_preferred(type.id) && can_cast(type.id, next.id, Coercion::implicit) &&
+               !can_cast(next.id, type.id, Coercion::implicit)) {
+      type.id = next.id;
     }
-    type = *common;
   }
   if (type.id == TypeId::unknown) type = {TypeId::text};
-  for (ExprPtr& expr : exprs) {
-    // Values that differ in their modifier only keep their digits.
-    const Type target = expr->type.id == type.id ? expr->type : Type{type.id};
-    NAMDB_SQL_CHECK(coerce(expr, target, Coercion::implicit));
+  // The modifier is that of all, or none.
+  bool same_modifier = true;
+  for (const ExprPtr* expr : exprs) same_modifier = same_modifier && (*expr)->type == (*exprs[0])->type;
+  if (same_modifier && (*exprs[0])->type.id == type.id) type.modifier = (*exprs[0])->type.modifier;
+  for (ExprPtr* expr : exprs) {
+    // Values that differ in their modifier only stay as they are.
+    if ((*expr)->type.id != type.id) NAMDB_SQL_CHECK(coerce(*expr, {type.id}, Coercion::implicit));
   }
   return {};
 }
@@ -147,11 +174,13 @@ Result<ExprPtr> ExpressionBinder::bind_arithmetic(char op, std::string_view name
   if (left_type.type_class() == TypeClass::time || right_type.type_class() == TypeClass::time)
     return unsupported("arithmetic with timestamps");
   if (left_type.id == TypeId::unknown && right_type.id == TypeId::unknown)
+    return not_unique(name, &left_type, right_type);
+  const auto calculates = [](const Type& type) { return type.id == TypeId::unknown || type.is_number(); };
+  const bool real = left_type.id == TypeId::float8 || right_type.id == TypeId::float8;
+  if (!calculates(left_type) || !calculates(right_type) || (op == '%' && real))
     return no_operator(name, left_type, right_type);
   NAMDB_SQL_CHECK(unify(left, right, name));
-  if (!left->type.is_number()) return no_operator(name, left_type, right_type);
   const Type type{rank(left->type.id) > rank(right->type.id) ? left->type.id : right->type.id};
-  if (op == '%' && type.id == TypeId::float8) return no_operator(name, left_type, right_type);
   ExprPtr expr = make_expr(ExprKind::arithmetic, type, op);
   expr->args.push_back(std::move(left));
   expr->args.push_back(std::move(right));
@@ -161,6 +190,7 @@ Result<ExprPtr> ExpressionBinder::bind_arithmetic(char op, std::string_view name
 Result<ExprPtr> ExpressionBinder::bind_unary(std::string_view name, const Json& operand_json) {
   NAMDB_SQL_ASSIGN(ExprPtr operand, bind(operand_json));
   if (name != "-" && name != "+") return unsupported("operator " + std::string(name));
+  if (operand->type.id == TypeId::unknown && name == "-") return not_unique(name, nullptr, operand->type);
   if (operand->type.id == TypeId::unknown)
     NAMDB_SQL_CHECK(coerce(operand, {TypeId::float8}, Coercion::implicit));
   if (!operand->type.is_number()) {
@@ -182,19 +212,40 @@ Result<ExprPtr> ExpressionBinder::bind_unary(std::string_view name, const Json& 
   return expr;
 }
 
+Status ExpressionBinder::unify_list(std::span<ExprPtr> exprs) {
+  std::vector<ExprPtr*> pointers;
+  for (ExprPtr& expr : exprs) pointers.push_back(&expr);
+  Type type;
+  return unify_all(pointers, "IN", type);
+}
+
+// What depends on the row is compared by itself; of all other items PostgreSQL makes one list of one type, if
+// they and the value have one in common.
 Result<ExprPtr> ExpressionBinder::bind_in(const Json& body) {
   const Node items = node(*find(body, "rexpr"));
   if (items.kind != "List") return unsupported(items);
   NAMDB_SQL_ASSIGN(ExprPtr value, bind(*find(body, "lexpr")));
-  ExprPtr expr = make_expr(ExprKind::in_list, {TypeId::boolean});
-  expr->args.push_back(std::move(value));
+  ExprPtr any = make_expr(ExprKind::logical_or, {TypeId::boolean});
+  ExprPtr in = make_expr(ExprKind::in_list, {TypeId::boolean});
+  in->args.push_back(clone(*value));
+  std::vector<ExprPtr> single;
   for (const Json& item : list(*items.body, "items")) {
     NAMDB_SQL_ASSIGN(ExprPtr bound, bind(item));
-    expr->args.push_back(std::move(bound));
+    (contains_column(*bound) ? single : in->args).push_back(std::move(bound));
   }
-  // One type for all, so that the comparison knows how.
-  Type type;
-  NAMDB_SQL_CHECK(unify_all(expr->args, "IN", type));
+  Status one_type =
+      in->args.size() > 2 ? unify_list(in->args) : Status(ErrorCode::datatype_mismatch, "there is no list");
+  if (!one_type.ok() && one_type.code() != ErrorCode::datatype_mismatch) return one_type;
+  if (one_type.ok()) {
+    any->args.push_back(std::move(in));
+  } else {
+    for (std::size_t i = 1; i < in->args.size(); ++i) single.push_back(std::move(in->args[i]));
+  }
+  for (ExprPtr& item : single) {
+    NAMDB_SQL_ASSIGN(ExprPtr compared, bind_compare('=', "=", clone(*value), std::move(item)));
+    any->args.push_back(std::move(compared));
+  }
+  ExprPtr expr = any->args.size() == 1 ? std::move(any->args[0]) : std::move(any);
   const std::vector<std::string_view> parts = names(list(body, "name"));
   if (parts.size() == 1 && parts[0] == "<>") {
     ExprPtr negated = make_expr(ExprKind::logical_not, {TypeId::boolean});
@@ -225,162 +276,36 @@ Result<ExprPtr> ExpressionBinder::bind_between(const Json& body, bool negated) {
 Result<ExprPtr> ExpressionBinder::bind_like(const Json& body) {
   const std::vector<std::string_view> parts = names(list(body, "name"));
   const bool negated = parts.size() == 1 && parts[0] == "!~~";
+  NAMDB_SQL_ASSIGN(ExprPtr value, bind(*find(body, "lexpr")));
+  NAMDB_SQL_ASSIGN(ExprPtr pattern, bind(*find(body, "rexpr")));
+  const Type value_type = value->type;
+  const Type pattern_type = pattern->type;
+  NAMDB_SQL_CHECK(decide_unknown(value));
+  NAMDB_SQL_CHECK(decide_unknown(pattern));
+  if (!value->type.is_string() || !pattern->type.is_string())
+    return no_operator(parts.back(), value_type, pattern_type);
+  // The blanks of char(n) are matched, those of a pattern of that type are not there.
+  if (pattern->type.id == TypeId::bpchar)
+    NAMDB_SQL_CHECK(coerce(pattern, {TypeId::text}, Coercion::implicit));
   ExprPtr expr = make_expr(ExprKind::like, {TypeId::boolean}, negated ? '!' : ' ');
-  for (const char* side : {"lexpr", "rexpr"}) {
-    NAMDB_SQL_ASSIGN(ExprPtr operand, bind(*find(body, side)));
-    NAMDB_SQL_CHECK(decide_unknown(operand));
-    if (!operand->type.is_string()) return no_operator("~~", operand->type, {TypeId::text});
-    expr->args.push_back(std::move(operand));
-  }
+  expr->args.push_back(std::move(value));
+  expr->args.push_back(std::move(pattern));
   return expr;
 }
 
+// Its type is that of the value as the comparison sees it.
 Result<ExprPtr> ExpressionBinder::bind_null_if(const Json& body) {
   NAMDB_SQL_ASSIGN(ExprPtr value, bind(*find(body, "lexpr")));
-  NAMDB_SQL_ASSIGN(ExprPtr again, bind(*find(body, "lexpr")));
   NAMDB_SQL_ASSIGN(ExprPtr other, bind(*find(body, "rexpr")));
-  NAMDB_SQL_ASSIGN(ExprPtr compared, bind_compare('=', "=", std::move(again), std::move(other)));
-  if (value->type.id == TypeId::unknown)
-    NAMDB_SQL_CHECK(coerce(value, {compared->args[0]->type.id}, Coercion::implicit));
-  ExprPtr expr = make_expr(ExprKind::null_if, value->type);
-  expr->args.push_back(std::move(value));
+  ExprPtr original = clone(*value);
+  NAMDB_SQL_ASSIGN(ExprPtr compared, bind_compare('=', "=", std::move(value), std::move(other)));
+  // Times of both types compare as they are.
+  const bool time = original->type.type_class() == TypeClass::time;
+  ExprPtr again = time ? std::move(original) : clone(*compared->args[0]);
+  if (again->type.id == TypeId::varchar) NAMDB_SQL_CHECK(coerce(again, {TypeId::text}, Coercion::implicit));
+  ExprPtr expr = make_expr(ExprKind::null_if, again->type);
+  expr->args.push_back(std::move(again));
   expr->args.push_back(std::move(compared));
-  return expr;
-}
-
-Result<ExprPtr> ExpressionBinder::bind_value_function(const Json& body) {
-  const std::string_view op = text(body, "op");
-  struct Row {
-    std::string_view op;
-    std::string_view function;
-  };
-  constexpr std::array kRows = {
-      Row{"SVFOP_CURRENT_TIMESTAMP", "now"},         Row{"SVFOP_LOCALTIMESTAMP", "now"},
-      Row{"SVFOP_CURRENT_USER", "current_user"},     Row{"SVFOP_USER", "current_user"},
-      Row{"SVFOP_SESSION_USER", "current_user"},     Row{"SVFOP_CURRENT_ROLE", "current_user"},
-      Row{"SVFOP_CURRENT_SCHEMA", "current_schema"}, Row{"SVFOP_CURRENT_CATALOG", "current_database"}};
-  for (const Row& row : kRows) {
-    if (row.op != op) continue;
-    NAMDB_SQL_ASSIGN(ExprPtr expr, bind_function(row.function, {}));
-    if (op == "SVFOP_LOCALTIMESTAMP")
-      NAMDB_SQL_CHECK(coerce(expr, {TypeId::timestamp}, Coercion::explicit_cast));
-    return expr;
-  }
-  return unsupported(op.starts_with("SVFOP_") ? op.substr(6) : op);
-}
-
-Result<ExprPtr> ExpressionBinder::bind_call(const Json& body) {
-  NAMDB_SQL_CHECK(
-      only(body, "a function call", {"funcname", "args", "agg_star", "funcformat", "agg_distinct"}));
-  const std::vector<std::string_view> parts = names(list(body, "funcname"));
-  if (parts.empty() || parts.size() > 2 || (parts.size() == 2 && parts[0] != "pg_catalog"))
-    return unsupported("a function of another schema");
-  const std::string_view name = parts.back();
-  for (const std::string_view aggregate : {"count", "sum", "min", "max", "avg"}) {
-    if (name == aggregate) return bind_aggregate(name, body);
-  }
-  if (flag(body, "agg_star") || flag(body, "agg_distinct")) {
-    return Status(ErrorCode::wrong_object_type,
-                  std::string(name) + " is not an aggregate function that is supported");
-  }
-  std::vector<ExprPtr> args;
-  for (const Json& argument : list(body, "args")) {
-    NAMDB_SQL_ASSIGN(ExprPtr value, bind(argument));
-    args.push_back(std::move(value));
-  }
-  if (name == "mod" && args.size() == 2)
-    return bind_arithmetic('%', "%", std::move(args[0]), std::move(args[1]));
-  return bind_function(name, std::move(args));
-}
-
-Result<ExprPtr> ExpressionBinder::bind_function(std::string_view name, std::vector<ExprPtr> args) {
-  const std::vector<const Function*> overloads = functions_named(name);
-  // The overload that needs the fewest conversions; the first of equals.
-  const Function* best = nullptr;
-  std::size_t best_conversions = SIZE_MAX;
-  for (const Function* function : overloads) {
-    if (function->parameters.size() != args.size()) continue;
-    std::size_t conversions = 0;
-    bool possible = true;
-    for (std::size_t i = 0; i < args.size(); ++i) {
-      const TypeId from = args[i]->type.id;
-      if (from == function->parameters[i]) continue;
-      possible = possible && can_cast(from, function->parameters[i], Coercion::implicit);
-      // For an unknown argument PostgreSQL prefers double precision among numbers.
-      conversions += from == TypeId::unknown && function->parameters[i] == TypeId::float8 ? 1 : 2;
-    }
-    if (possible && conversions < best_conversions) {
-      best = function;
-      best_conversions = conversions;
-    }
-  }
-  if (best == nullptr) {
-    std::string signature = std::string(name) + "(";
-    for (std::size_t i = 0; i < args.size(); ++i)
-      signature += (i == 0 ? "" : ", ") + std::string(type_name(args[i]->type.id));
-    return Status(
-        ErrorCode::undefined_function, "function " + signature + ") does not exist",
-        "No function matches the given name and argument types. You might need to add explicit type "
-        "casts.");
-  }
-  ExprPtr expr = make_expr(ExprKind::function, {best->result});
-  expr->function = best;
-  for (std::size_t i = 0; i < args.size(); ++i) {
-    NAMDB_SQL_CHECK(coerce(args[i], {best->parameters[i]}, Coercion::implicit));
-    expr->args.push_back(std::move(args[i]));
-  }
-  return expr;
-}
-
-Result<ExprPtr> ExpressionBinder::bind_aggregate(std::string_view name, const Json& body) {
-  if (aggregates_ == nullptr) {
-    return Status(ErrorCode::grouping_error,
-                  "aggregate functions are not allowed in " + std::string(clause_));
-  }
-  if (flag(body, "agg_distinct")) return unsupported("DISTINCT in an aggregate");
-  const Json& args = list(body, "args");
-  Aggregate aggregate;
-  if (flag(body, "agg_star")) {
-    if (name != "count")
-      return Status(ErrorCode::undefined_function, "function " + std::string(name) + "() does not exist");
-    aggregate.type = {TypeId::int8};
-  } else {
-    if (args.size() != 1) {
-      return Status(ErrorCode::undefined_function,
-                    "aggregate function " + std::string(name) + " takes one argument");
-    }
-    std::vector<Aggregate>* const outer = std::exchange(aggregates_, nullptr);
-    const std::string_view outer_clause = std::exchange(clause_, "an aggregate function");
-    Result<ExprPtr> argument = bind(args[0]);
-    aggregates_ = outer;
-    clause_ = outer_clause;
-    if (!argument.ok()) return argument;
-    NAMDB_SQL_CHECK(decide_unknown(*argument));
-    const Type type = (*argument)->type;
-    const auto no_such = [&] {
-      return Status(ErrorCode::undefined_function, "function " + std::string(name) + "(" +
-                                                       std::string(type_name(type.id)) + ") does not exist");
-    };
-    if (name == "count") {
-      aggregate.kind = AggregateKind::count;
-      aggregate.type = {TypeId::int8};
-    } else if (name == "sum" || name == "avg") {
-      if (!type.is_number()) return no_such();
-      aggregate.kind = name == "sum" ? AggregateKind::sum : AggregateKind::average;
-      aggregate.type = {type.id == TypeId::float8 ? TypeId::float8
-                        : name == "sum" && (type.id == TypeId::int2 || type.id == TypeId::int4)
-                            ? TypeId::int8
-                            : TypeId::numeric};
-    } else {
-      if (type.id == TypeId::boolean) return no_such();
-      aggregate.kind = name == "min" ? AggregateKind::minimum : AggregateKind::maximum;
-      aggregate.type = {type.id == TypeId::varchar ? TypeId::text : type.id};
-    }
-    aggregate.argument = std::move(argument).value();
-  }
-  ExprPtr expr = make_expr(ExprKind::aggregate, aggregate.type);
-  expr->index = static_cast<std::uint32_t>(aggregates_->size());
-  aggregates_->push_back(std::move(aggregate));
   return expr;
 }
 

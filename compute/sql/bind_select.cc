@@ -81,9 +81,19 @@ Result<ExprPtr> bind_order_value(ExpressionBinder& expressions, const Json& valu
   if (e.kind == "ColumnRef") {
     const std::vector<std::string_view> parts = names(list(*e.body, "fields"));
     if (parts.size() == 1) {
+      const Expr* found = nullptr;
       for (std::size_t i = 0; i < columns.size(); ++i) {
-        if (columns[i].name == parts[0]) return clone(*select.targets[i]);
+        if (columns[i].name != parts[0]) continue;
+        const Expr* target = select.targets[i].get();
+        const bool same_column = found != nullptr && found->kind == ExprKind::column &&
+                                 target->kind == ExprKind::column && found->index == target->index;
+        if (found != nullptr && !same_column) {
+          return Status(ErrorCode::ambiguous_column,
+                        "ORDER BY \"" + std::string(parts[0]) + "\" is ambiguous");
+        }
+        found = target;
       }
+      if (found != nullptr) return clone(*found);
     }
   }
   return expressions.bind(value);
@@ -111,9 +121,13 @@ Status bind_limit(ExpressionBinder& expressions, const Json& body, const char* m
                   std::string_view clause, ExprPtr& out) {
   const Json* value = find(body, member);
   if (value == nullptr) return {};
-  expressions.set_scope({});
   expressions.set_aggregates(nullptr, clause);
   NAMDB_SQL_ASSIGN(out, expressions.bind(*value));
+  std::uint32_t column = 0;
+  if (has_bare_column(*out, column)) {
+    return Status(ErrorCode::invalid_column_reference,
+                  "argument of " + std::string(clause) + " must not contain variables");
+  }
   return expressions.coerce(out, {TypeId::int8}, Coercion::assignment);
 }
 
@@ -159,7 +173,12 @@ Result<Plan> bind_select(StatementBinder& binder, const Json& body) {
     const Json& call = *node(*find(*node(list(body, "targetList")[0]).body, "val")).body;
     SleepPlan sleep;
     NAMDB_SQL_ASSIGN(sleep.seconds, expressions.bind(list(call, "args")[0]));
-    NAMDB_SQL_CHECK(expressions.coerce(sleep.seconds, {TypeId::float8}, Coercion::assignment));
+    const TypeId type = sleep.seconds->type.id;
+    if (!can_cast(type, TypeId::float8, Coercion::implicit)) {
+      return Status(ErrorCode::undefined_function,
+                    "function pg_sleep(" + std::string(type_name(type)) + ") does not exist");
+    }
+    NAMDB_SQL_CHECK(expressions.coerce(sleep.seconds, {TypeId::float8}, Coercion::implicit));
     plan.columns.push_back({"pg_sleep", {TypeId::text}});
     plan.body = std::move(sleep);
     return plan;

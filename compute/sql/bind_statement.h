@@ -31,8 +31,4 @@ Result<storage::TableRef> bind_table(const StatementBinder& binder, const Json& 
 Result<Source> bind_source(StatementBinder& binder, ExpressionBinder& expressions, const Json& range_var,
                            const Json* where);
 
-// Finds, for each key column, a condition `column = expression` that every row must meet, whose expression no
-// row has a part in. Empty unless there is one for all of them.
-std::vector<ExprPtr> find_key(const storage::Table& table, const Expr* filter);
-
 }  // namespace namdb::sql

@@ -33,6 +33,8 @@ constexpr std::array<std::string_view, 26> kOtherTypes = {
     "money",  "bit",     "varbit",    "inet",    "cidr",        "macaddr", "xml",  "oid",    "regclass",
     "serial", "serial4", "bigserial", "serial8", "smallserial", "serial2", "char", "regtype"};
 
+constexpr std::int64_t kMaxTypeLength = 10'485'760;  // PostgreSQL's; columns are bounded by their schema
+
 }  // namespace
 
 Result<Type> bind_type(const Json& type_name_json) {
@@ -56,15 +58,15 @@ Result<Type> bind_type(const Json& type_name_json) {
       case TypeId::bpchar:
         if (modifiers.empty()) return type;
         if (modifiers.size() > 1) return Status(ErrorCode::invalid_parameter_value, "invalid type modifier");
-        if (modifiers[0] < 1) {
+        if (modifiers[0] < 1 || modifiers[0] > kMaxTypeLength) {
           return Status(ErrorCode::invalid_parameter_value,
-                        "length for type " + std::string(type_name(alias.id)) + " must be at least 1");
+                        std::string("length for type ") + (alias.id == TypeId::varchar ? "varchar" : "char") +
+                            (modifiers[0] < 1 ? " must be at least 1"
+                                              : " cannot exceed " + std::to_string(kMaxTypeLength)));
         }
-        if (modifiers[0] > layout::kMaxString_bytes) {
-          return Status(ErrorCode::limit_exceeded, "length for type " + std::string(type_name(alias.id)) +
-                                                       " cannot exceed " +
-                                                       std::to_string(layout::kMaxString_bytes));
-        }
+        if (alias.id == TypeId::bpchar && modifiers[0] > layout::kMaxString_bytes)
+          return unsupported("char(n) of more than " + std::to_string(layout::kMaxString_bytes) +
+                             " characters");
         return string_type(alias.id, static_cast<std::uint32_t>(modifiers[0]));
       case TypeId::numeric: {
         if (modifiers.empty()) return type;

@@ -106,7 +106,12 @@ Result<Plan> bind_insert(StatementBinder& binder, const Json& body) {
     const Json& values = *node(*source).body;
     if (list(values, "valuesLists").empty()) return unsupported("INSERT ... SELECT");
     NAMDB_SQL_CHECK(only(values, "VALUES", {"valuesLists", "limitOption", "op"}));
+    std::size_t length = 0;
     for (const Json& item : list(values, "valuesLists")) {
+      const std::size_t here = list(*node(item).body, "items").size();
+      if (length != 0 && here != length)
+        return Status(ErrorCode::syntax_error, "VALUES lists must all be the same length");
+      length = here;
       NAMDB_SQL_ASSIGN(std::vector<ExprPtr> row, bind_row(expressions, *insert.table, columns,
                                                           list(*node(item).body, "items"), explicit_columns));
       insert.rows.push_back(std::move(row));

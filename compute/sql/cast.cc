@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "compute/sql/characters.h"
 #include "compute/sql/value_format.h"
 
 namespace namdb::sql {
@@ -86,20 +87,17 @@ Status to_number(const Datum& in, TypeId from, const Type& to, Datum& out) {
   }
 }
 
-Status to_string_type(std::string_view text, const Type& to, bool explicit_cast, Datum& out) {
-  const auto blanks_end = [](std::string_view s) {
-    while (!s.empty() && s.back() == ' ') s.remove_suffix(1);
-    return s;
-  };
-  if (to.id == TypeId::bpchar) text = blanks_end(text);
-  if (const auto length = to.length_bytes(); length && text.size() > *length) {
+Status to_string_type(std::string_view text, TypeId from, const Type& to, bool explicit_cast, Arena& arena,
+                      Datum& out) {
+  // The blanks of char(n) mean nothing, and nobody else has to see them.
+  if (from == TypeId::bpchar && to.id != TypeId::bpchar) text = without_trailing_blanks(text);
+  if (const auto length = to.length_characters()) {
+    const std::size_t keep = prefix_bytes(text, *length);
     // Too many blanks are cut silently, as the standard wants; an explicit cast cuts anything.
-    std::size_t keep = *length;
-    while (keep > 0 && (static_cast<unsigned char>(text[keep]) & 0xc0) == 0x80) --keep;
-    if (!explicit_cast && blanks_end(text).size() > *length)
+    if (!explicit_cast && !without_trailing_blanks(text.substr(keep)).empty())
       return Status(ErrorCode::string_too_long, "value too long for type " + type_name(to));
     text = text.substr(0, keep);
-    if (to.id == TypeId::bpchar) text = blanks_end(text);
+    if (to.id == TypeId::bpchar) text = blank_padded(text, *length, arena);
   }
   out = Datum::of_text(text);
   return {};
@@ -128,14 +126,14 @@ Status cast_value(const Datum& in, TypeId from_id, const Type& to, bool explicit
   const TypeClass from = Type{from_id}.type_class();
   if (to.is_string()) {
     if (from == TypeClass::string || from == TypeClass::unknown)
-      return to_string_type(in.text, to, explicit_cast, out);
+      return to_string_type(in.text, from_id, to, explicit_cast, arena, out);
     std::string text;
     if (from == TypeClass::boolean) {
       text = in.integer != 0 ? "true" : "false";  // the cast spells it out, the output form does not
     } else {
       append_text(text, {from_id}, in);
     }
-    return to_string_type(arena.copy(text), to, explicit_cast, out);
+    return to_string_type(arena.copy(text), TypeId::text, to, explicit_cast, arena, out);
   }
   if (from == TypeClass::string || from == TypeClass::unknown) {
     Datum value;

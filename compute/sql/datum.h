@@ -21,7 +21,7 @@ struct Datum {
     double real = 0;  // float8
     Int128 unscaled;  // numeric
   };
-  std::string_view text;  // strings; char(n) without its trailing blanks
+  std::string_view text;  // strings; char(n) with its trailing blanks
 
   static Datum of_integer(std::int64_t value) {
     Datum datum;

@@ -1,5 +1,7 @@
 #include "compute/sql/explain.h"
 
+#include <algorithm>
+
 #include "compute/sql/value_format.h"
 #include "compute/sql/virtual_table.h"
 
@@ -17,7 +19,10 @@ std::string source_line(const Source& source) {
   const layout::Schema& schema = source.table->schema;
   for (std::size_t i = 0; i < schema.key().size(); ++i)
     line += (i == 0 ? "" : ", ") + schema.columns()[schema.key()[i]].name;
-  return line + ")";
+  line += ")";
+  std::size_t keys = 1;
+  for (const std::vector<ExprPtr>& values : source.key) keys = std::max(keys, values.size());
+  return keys == 1 ? line : line + ", " + std::to_string(keys) + " keys";
 }
 
 void add_source(std::vector<std::string>& lines, const Source& source, const std::string& indent) {

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "compute/sql/characters.h"
 #include "compute/sql/functions.h"
 
 namespace namdb::sql {
@@ -66,7 +67,11 @@ bool contains_aggregate(const Expr& expr) {
   return !all_of_tree(expr, [](const Expr& e) { return e.kind != ExprKind::aggregate; });
 }
 
-void read_column(const layout::RowView& row, std::uint32_t column, Datum& out) {
+bool contains_column(const Expr& expr) {
+  return !all_of_tree(expr, [](const Expr& e) { return e.kind != ExprKind::column; });
+}
+
+void read_column(const layout::RowView& row, std::uint32_t column, Arena& arena, Datum& out) {
   out.null = row.is_null(column);
   if (out.null) return;
   const layout::Column& definition = row.schema().columns()[column];
@@ -79,6 +84,8 @@ void read_column(const layout::RowView& row, std::uint32_t column, Datum& out) {
       out.scale = definition.scale;
       break;
     case layout::ColumnType::character:
+      out.text = blank_padded(row.text(column), definition.length_bytes, arena);
+      break;
     case layout::ColumnType::varchar:
     case layout::ColumnType::text:
       out.text = row.text(column);
@@ -106,7 +113,7 @@ Status evaluate(const Expr& expr, const EvalContext& context, Datum& out) {
       return {};
     case ExprKind::column:
       if (context.row != nullptr) {
-        read_column(*context.row, expr.index, out);
+        read_column(*context.row, expr.index, *context.arena, out);
       } else {
         out = context.values[expr.index];
       }

@@ -86,21 +86,23 @@ ExprPtr clone(const Expr& expr);
 bool is_row_independent(const Expr& expr);
 bool is_constant(const Expr& expr);
 bool contains_aggregate(const Expr& expr);
+bool contains_column(const Expr& expr);
 
 Status evaluate(const Expr& expr, const EvalContext& context, Datum& out);
 
 // A predicate: true only if the value is true (NULL counts as false).
 Status evaluate_condition(const Expr& expr, const EvalContext& context, bool& out);
 
-// -1, 0, 1 of two values of one class that are not NULL. NaN equals itself and is above all numbers.
-int compare_values(TypeClass type_class, const Datum& left, const Datum& right);
+// -1, 0, 1 of two values that are not NULL, of one type or of two integer types. NaN equals itself and is
+// above all numbers; trailing blanks of char(n) do not count.
+int compare_values(TypeId type, const Datum& left, const Datum& right);
 
 namespace detail {
 // Everything but leaves: evaluate() calls it.
 Status evaluate_operator(const Expr& expr, const EvalContext& context, Datum& out);
 }  // namespace detail
 
-// The field of a row.
-void read_column(const layout::RowView& row, std::uint32_t column, Datum& out);
+// The field of a row; char(n) gets its blanks in the arena.
+void read_column(const layout::RowView& row, std::uint32_t column, Arena& arena, Datum& out);
 
 }  // namespace namdb::sql

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "compute/sql/characters.h"
 #include "compute/sql/server_version.h"
 
 namespace namdb::sql {
@@ -50,21 +51,9 @@ Status floor_or_ceil(const Decimal& value, bool up, Datum& out) {
   return {};
 }
 
-std::size_t character_bytes(std::string_view text) {
-  std::size_t bytes = 1;
-  while (bytes < text.size() && (static_cast<unsigned char>(text[bytes]) & 0xc0) == 0x80) ++bytes;
-  return bytes;
-}
-
-std::int64_t character_count(std::string_view text) {
-  std::int64_t count = 0;
-  for (const char c : text) count += (static_cast<unsigned char>(c) & 0xc0) != 0x80 ? 1 : 0;
-  return count;
-}
-
 // Characters from `start` (1-based, may be before the text), at most `length` of them.
 Status substring(std::string_view text, std::int64_t start, std::int64_t length, Datum& out) {
-  if (length < 0) return Status(ErrorCode::invalid_parameter_value, "negative substring length not allowed");
+  if (length < 0) return Status(ErrorCode::invalid_substring, "negative substring length not allowed");
   std::int64_t end = 0;
   if (__builtin_add_overflow(start, length, &end)) end = INT64_MAX;
   const char* begin = nullptr;
@@ -82,10 +71,23 @@ Status substring(std::string_view text, std::int64_t start, std::int64_t length,
   return {};
 }
 
+bool contains_character(std::string_view set, std::string_view character) {
+  for (; !set.empty(); set.remove_prefix(character_bytes(set))) {
+    if (set.substr(0, character_bytes(set)) == character) return true;
+  }
+  return false;
+}
+
+// Without the characters at its ends that the set holds.
 std::string_view trim(std::string_view text, std::string_view set, bool left, bool right) {
-  const auto in_set = [set](char c) { return set.find(c) != std::string_view::npos; };
-  while (left && !text.empty() && in_set(text.front())) text.remove_prefix(1);
-  while (right && !text.empty() && in_set(text.back())) text.remove_suffix(1);
+  while (left && !text.empty() && contains_character(set, text.substr(0, character_bytes(text))))
+    text.remove_prefix(character_bytes(text));
+  while (right && !text.empty()) {
+    std::size_t last = text.size() - 1;
+    while (last > 0 && !begins_character(text[last])) --last;
+    if (!contains_character(set, text.substr(last))) break;
+    text = text.substr(0, last);
+  }
   return text;
 }
 
@@ -102,6 +104,26 @@ char lower(char c) {
 }
 char upper(char c) {
   return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+}
+
+Status length_of_padded(const EvalContext&, Arguments a, Datum& out) {
+  out = Datum::of_integer(static_cast<std::int64_t>(character_count(without_trailing_blanks(a[0].text))));
+  return {};
+}
+
+Status octet_length(const EvalContext&, Arguments a, Datum& out) {
+  out = Datum::of_integer(static_cast<std::int64_t>(a[0].text.size()));
+  return {};
+}
+
+Status as_operator(const EvalContext&, Arguments, Datum&) {
+  return Status(ErrorCode::internal, "an operator is not called");
+}
+
+template <bool Left, bool Right>
+Status trim_characters(const EvalContext&, Arguments a, Datum& out) {
+  out = Datum::of_text(trim(a[0].text, a[1].text, Left, Right));
+  return {};
 }
 
 using enum TypeId;
@@ -198,6 +220,12 @@ const std::vector<Function>& table() {
          out = Datum::of_real(std::ceil(a[0].real));
          return Status();
        }},
+      // Bound as the operator %.
+      {"mod", {int2, int2}, int2, true, false, as_operator},
+      {"mod", {int4, int4}, int4, true, false, as_operator},
+      {"mod", {int8, int8}, int8, true, false, as_operator},
+      {"mod", {numeric, numeric}, numeric, true, false, as_operator},
+      {"pg_sleep", {float8}, text, true, true, nullptr},
       {"random",
        {},
        float8,
@@ -213,27 +241,23 @@ const std::vector<Function>& table() {
        true,
        false,
        [](Context, Arguments a, Datum& out) {
-         out = Datum::of_integer(character_count(a[0].text));
+         out = Datum::of_integer(static_cast<std::int64_t>(character_count(a[0].text)));
          return Status();
        }},
+      // Trailing blanks of char(n) are no characters, but they are bytes.
+      {"length", {bpchar}, int4, true, false, length_of_padded},
+      {"char_length", {bpchar}, int4, true, false, length_of_padded},
+      {"octet_length", {bpchar}, int4, true, false, octet_length},
       {"char_length",
        {text},
        int4,
        true,
        false,
        [](Context, Arguments a, Datum& out) {
-         out = Datum::of_integer(character_count(a[0].text));
+         out = Datum::of_integer(static_cast<std::int64_t>(character_count(a[0].text)));
          return Status();
        }},
-      {"octet_length",
-       {text},
-       int4,
-       true,
-       false,
-       [](Context, Arguments a, Datum& out) {
-         out = Datum::of_integer(static_cast<std::int64_t>(a[0].text.size()));
-         return Status();
-       }},
+      {"octet_length", {text}, int4, true, false, octet_length},
       {"lower", {text}, text, true, false, map_ascii<lower>},
       {"upper", {text}, text, true, false, map_ascii<upper>},
       {"substring",
@@ -250,6 +274,11 @@ const std::vector<Function>& table() {
        [](Context, Arguments a, Datum& out) {
          return substring(a[0].text, a[1].integer, a[2].integer, out);
        }},
+      {"substring", {text, text}, text, true, false, nullptr},
+      {"substring", {text, text, text}, text, true, false, nullptr},
+      {"btrim", {text, text}, text, true, false, trim_characters<true, true>},
+      {"ltrim", {text, text}, text, true, false, trim_characters<true, false>},
+      {"rtrim", {text, text}, text, true, false, trim_characters<false, true>},
       {"btrim",
        {text},
        text,

@@ -17,6 +17,7 @@ struct Function {
   bool strict = true;
   // Another value at each call: never folded, never a key.
   bool is_volatile = false;
+  // Null: PostgreSQL has it and would choose it, namdb does not.
   Status (*call)(const EvalContext& context, std::span<const Datum> arguments, Datum& out);
 };
 

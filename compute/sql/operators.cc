@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "compute/sql/cast.h"
+#include "compute/sql/characters.h"
 #include "compute/sql/expression.h"
 #include "compute/sql/functions.h"
 
@@ -141,10 +142,10 @@ Status compare_expr(const Expr& expr, const EvalContext& context, Datum& out) {
   Datum right;
   if (Status status = evaluate(*expr.args[0], context, left); !status.ok()) return status;
   if (Status status = evaluate(*expr.args[1], context, right); !status.ok()) return status;
-  const TypeClass type_class = expr.args[0]->type.type_class();
+  const TypeId type = expr.args[0]->type.id;
   if (expr.op == 'D' || expr.op == 'N') {
     const bool equal =
-        left.null || right.null ? left.null && right.null : compare_values(type_class, left, right) == 0;
+        left.null || right.null ? left.null && right.null : compare_values(type, left, right) == 0;
     out = Datum::of_boolean(equal == (expr.op == 'N'));
     return {};
   }
@@ -152,7 +153,7 @@ Status compare_expr(const Expr& expr, const EvalContext& context, Datum& out) {
     out.null = true;
     return {};
   }
-  out = Datum::of_boolean(compare_matches(expr.op, compare_values(type_class, left, right)));
+  out = Datum::of_boolean(compare_matches(expr.op, compare_values(type, left, right)));
   return {};
 }
 
@@ -178,13 +179,13 @@ Status in_list(const Expr& expr, const EvalContext& context, Datum& out) {
   Datum value;
   if (Status status = evaluate(*expr.args[0], context, value); !status.ok()) return status;
   bool any_null = value.null;
-  const TypeClass type_class = expr.args[0]->type.type_class();
+  const TypeId type = expr.args[0]->type.id;
   for (std::size_t i = 1; !value.null && i < expr.args.size(); ++i) {
     Datum item;
     if (Status status = evaluate(*expr.args[i], context, item); !status.ok()) return status;
     if (item.null) {
       any_null = true;
-    } else if (compare_values(type_class, value, item) == 0) {
+    } else if (compare_values(type, value, item) == 0) {
       out = Datum::of_boolean(true);
       return {};
     }
@@ -212,7 +213,7 @@ Status greatest(const Expr& expr, const EvalContext& context, int wanted, Datum&
     Datum value;
     if (Status status = evaluate(*operand, context, value); !status.ok()) return status;
     if (value.null) continue;
-    if (out.null || compare_values(expr.type.type_class(), value, out) == wanted) out = value;
+    if (out.null || compare_values(expr.type.id, value, out) == wanted) out = value;
   }
   return {};
 }
@@ -231,11 +232,7 @@ Status boolean_test(const Expr& expr, const EvalContext& context, Datum& out) {
 // LIKE: % any text, _ one character, backslash takes the next one literally. Greedy with one point to come
 // back to, so that it is never worse than quadratic.
 Status like(std::string_view text, std::string_view pattern, bool& matches) {
-  const auto advance = [](std::string_view s, std::size_t at) {
-    ++at;
-    while (at < s.size() && (static_cast<unsigned char>(s[at]) & 0xc0) == 0x80) ++at;
-    return at;
-  };
+  const auto advance = [](std::string_view s, std::size_t at) { return at + character_bytes(s.substr(at)); };
   std::size_t t = 0;
   std::size_t p = 0;
   std::size_t back_p = std::string_view::npos;
@@ -323,8 +320,8 @@ Status call_function(const Expr& expr, const EvalContext& context, Datum& out) {
 
 }  // namespace
 
-int compare_values(TypeClass type_class, const Datum& left, const Datum& right) {
-  switch (type_class) {
+int compare_values(TypeId type, const Datum& left, const Datum& right) {
+  switch (Type{type}.type_class()) {
     case TypeClass::numeric:
       return compare(left.decimal(), right.decimal());
     case TypeClass::real: {
@@ -335,7 +332,9 @@ int compare_values(TypeClass type_class, const Datum& left, const Datum& right) 
     }
     case TypeClass::string:
     case TypeClass::unknown: {
-      const int order = left.text.compare(right.text);
+      const bool padded = type == TypeId::bpchar;
+      const int order = (padded ? without_trailing_blanks(left.text) : left.text)
+                            .compare(padded ? without_trailing_blanks(right.text) : right.text);
       return order < 0 ? -1 : order > 0 ? 1 : 0;
     }
     default:

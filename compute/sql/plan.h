@@ -29,8 +29,9 @@ struct Source {
   storage::TableRef table;
   const VirtualTable* virtual_table = nullptr;
   std::string name;  // the alias or the table's name
-  // One expression for each key column, in key order: one row at most. Empty: a scan.
-  std::vector<ExprPtr> key;
+  // For each key column, in key order, the values that it may have: one, or for one of the columns several. A
+  // row at most for each key. Empty: a scan.
+  std::vector<std::vector<ExprPtr>> key;
   ExprPtr filter;  // all of WHERE; null: every row
 };
 

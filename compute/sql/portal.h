@@ -20,6 +20,9 @@ struct Prepared {
   std::vector<Oid> declared_oids;  // the same as the client wrote them
   std::shared_ptr<const Plan> plan;
   TransactionStatistics* statistics = nullptr;  // null for statements that are not counted
+
+  // What the client made the session keep.
+  std::size_t size_bytes() const { return text.size() + declared.size() * (sizeof(Type) + sizeof(Oid)); }
 };
 
 // Keeps rows until they are asked for: results with a row limit of statements that do not stop half way.
@@ -62,6 +65,7 @@ struct Portal {
   std::string storage;               // what the parameters' strings borrow from
   std::vector<Datum> parameters;
   std::vector<std::int16_t> result_formats;
+  std::size_t size_bytes = 0;  // of its parameters, as far as they count for the session's limit
 
   // Half way through.
   std::unique_ptr<SelectCursor> cursor;

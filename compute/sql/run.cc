@@ -2,53 +2,15 @@
 
 #include <cmath>
 
-#include "compute/sql/cast.h"
+#include "compute/sql/characters.h"
 
 namespace namdb::sql {
 
-Status Interrupt::check(const Clock& clock) const {
+Status Interrupt::check() const {
   if (canceled_.load(std::memory_order_relaxed))
     return Status(ErrorCode::query_canceled, "canceling statement due to user request");
-  if (deadline_ns_ != ~std::uint64_t{0} && clock.now_ns() >= deadline_ns_)
+  if (deadline_ns_ != ~std::uint64_t{0} && clock_.now_ns() >= deadline_ns_)
     return Status(ErrorCode::query_canceled, "canceling statement due to statement timeout");
-  return {};
-}
-
-namespace {
-
-// The scaled integer of a numeric column that equals the number exactly.
-bool exact_scaled(const Decimal& number, unsigned scale, std::int64_t& out) {
-  const Result<Decimal> scaled = rescale(number, scale);
-  if (!scaled.ok() || compare(*scaled, number) != 0) return false;
-  if (scaled->value < INT64_MIN || scaled->value > INT64_MAX) return false;
-  out = static_cast<std::int64_t>(scaled->value);
-  return true;
-}
-
-// False when no value of the column equals the datum.
-bool add_to_key(layout::Key& key, const layout::Column& column, const Type& type, const Datum& value) {
-  if (value.null) return false;
-  if (column.is_string()) return key.add_text(value.text).ok();
-  if (column.type == layout::ColumnType::double_precision) return key.add_real(value.real).ok();
-  std::int64_t number = value.integer;
-  if (type.id == TypeId::numeric) {
-    const unsigned scale = column.type == layout::ColumnType::numeric ? column.scale : 0;
-    if (!exact_scaled(value.decimal(), scale, number)) return false;
-  }
-  return key.add_integer(number).ok();
-}
-
-}  // namespace
-
-Status build_key(const Source& source, const EvalContext& context, layout::Key& key, bool& possible) {
-  const layout::Schema& schema = source.table->schema;
-  possible = true;
-  for (std::size_t i = 0; i < source.key.size(); ++i) {
-    Datum value;
-    if (Status status = evaluate(*source.key[i], context, value); !status.ok()) return status;
-    // A key that is not possible stays unfinished; the other expressions are evaluated for their errors.
-    possible = possible && add_to_key(key, schema.columns()[schema.key()[i]], source.key[i]->type, value);
-  }
   return {};
 }
 
@@ -77,10 +39,18 @@ Status store_value(layout::RowWriter& row, std::uint32_t column, const std::stri
     case layout::ColumnType::character:
     case layout::ColumnType::varchar: {
       std::string_view text = value.text;
-      while (text.size() > definition.length_bytes && text.back() == ' ') text.remove_suffix(1);
-      if (text.size() > definition.length_bytes) {
+      const std::size_t keep = prefix_bytes(text, definition.length_bytes);
+      if (!without_trailing_blanks(text.substr(keep)).empty()) {
         return Status(ErrorCode::string_too_long,
                       "value too long for type " + type_name(column_type(definition)));
+      }
+      text = text.substr(0, keep);
+      if (definition.type == layout::ColumnType::character) text = without_trailing_blanks(text);
+      if (text.size() > definition.length_bytes) {
+        return Status(ErrorCode::string_too_long,
+                      "value too long for type " + type_name(column_type(definition)) + " of column \"" +
+                          definition.name + "\": " + std::to_string(text.size()) + " bytes",
+                      "a column's length counts bytes of UTF-8");
       }
       return row.set_text(column, text);
     }
@@ -108,7 +78,7 @@ reactor::Task<Status> run_sleep(Run& run, const SleepPlan& plan) {
     const double bounded = std::min(seconds.real, 1e9);
     const std::uint64_t end_ns = executor.now_ns() + static_cast<std::uint64_t>(bounded * 1e9);
     while (executor.now_ns() < end_ns) {
-      if (Status status = run.interrupt.check(executor); !status.ok()) co_return status;
+      if (Status status = run.interrupt.check(); !status.ok()) co_return status;
       const std::uint64_t wake_ns = std::min(end_ns, executor.now_ns() + kSlice_ns);
       co_await executor.sleep_until(wake_ns);
     }

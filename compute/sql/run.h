@@ -18,19 +18,26 @@
 namespace namdb::sql {
 
 // Asks a running statement to end: by the client's cancel request (from any thread) or by a deadline.
-class Interrupt {
+class Interrupt final : public txn::Interrupt {
  public:
-  explicit Interrupt(std::atomic<bool>& canceled) : canceled_(canceled) {}
+  Interrupt(const Clock& clock, std::atomic<bool>& canceled) : clock_(clock), canceled_(canceled) {}
   void set_deadline(std::uint64_t deadline_ns) { deadline_ns_ = deadline_ns; }
   // A cancel request is for the statement that runs when it arrives.
   void clear() { canceled_.store(false, std::memory_order_relaxed); }
-  // query_canceled.
-  Status check(const Clock& clock) const;
+  Status check() const override;
 
  private:
+  const Clock& clock_;
   std::atomic<bool>& canceled_;
   std::uint64_t deadline_ns_ = ~std::uint64_t{0};
 };
+
+// Over shared memory a scan may never wait: others run between so many of its batches, and a cancel request
+// can arrive.
+inline constexpr std::uint32_t kBatchesPerYield = 32;
+
+// Rows that are read by key together.
+inline constexpr std::size_t kFetchRows = 256;
 
 // Memory that CALLs use again and again.
 struct CallScratch {
@@ -60,10 +67,6 @@ struct Run {
     return context;
   }
 };
-
-// The row's key. `possible` is false when no stored row can have it: a NULL, a value that the column cannot
-// hold. Errors are those of the expressions.
-Status build_key(const Source& source, const EvalContext& context, layout::Key& key, bool& possible);
 
 // Stores a value of the column's type in a row, with PostgreSQL's rules of assignment: numbers are rounded to
 // the column's scale, blanks beyond the column's length are cut, anything else that does not fit is an error.

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "compute/procedure/transaction_context.h"
+#include "compute/sql/characters.h"
 #include "compute/sql/run.h"
 #include "compute/sql/value_format.h"
 
@@ -18,6 +19,7 @@ Value to_value(const Datum& datum, const procedure::Parameter& parameter) {
     case layout::ColumnType::numeric:
       return static_cast<std::int64_t>(datum.unscaled);
     case layout::ColumnType::character:
+      return std::string(without_trailing_blanks(datum.text));
     case layout::ColumnType::varchar:
     case layout::ColumnType::text:
       return std::string(datum.text);

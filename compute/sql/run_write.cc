@@ -2,22 +2,12 @@
 #include <vector>
 
 #include "compute/sql/run.h"
+#include "compute/sql/source_keys.h"
 
 namespace namdb::sql {
 namespace {
 
-constexpr std::size_t kFetchRows = 256;           // keys of a scan's result that are fetched together
 constexpr std::size_t kMaxChangedRows = 1 << 20;  // of one statement
-
-// The keys of the rows that a condition selects, end to end.
-struct Keys {
-  std::size_t key_bytes = 0;
-  std::vector<std::byte> bytes;
-  std::size_t size() const { return bytes.size() / key_bytes; }
-  std::span<const std::byte> operator[](std::size_t i) const {
-    return std::span(bytes).subspan(i * key_bytes, key_bytes);
-  }
-};
 
 Status matches(const Run& run, const Source& source, const layout::RowView& row, bool& out) {
   out = true;
@@ -29,20 +19,16 @@ Status matches(const Run& run, const Source& source, const layout::RowView& row,
 
 // All keys are found before the first row is changed: the statement does not meet its own changes.
 reactor::Task<Status> collect_keys(Run& run, const Source& source, Keys& keys) {
-  const layout::Schema& schema = source.table->schema;
-  keys.key_bytes = schema.key_bytes();
   if (!source.key.empty()) {
-    layout::Key key(schema);
-    bool possible = false;
     const EvalContext context = run.context();
-    Status status = build_key(source, context, key, possible);
-    if (status.ok() && possible) keys.bytes.assign(key.bytes().begin(), key.bytes().end());
-    co_return status;
+    co_return evaluate_keys(source, context, keys);
   }
+  keys.key_bytes = source.table->schema.key_bytes();
   const std::unique_ptr<txn::TableScan> scan = run.transaction->scan(source.table);
   std::vector<layout::Row> rows;
-  for (;;) {
-    Status status = run.interrupt.check(run.engine.executor());
+  for (std::uint32_t batches = 1;; ++batches) {
+    if (batches % kBatchesPerYield == 0) co_await run.engine.executor().yield();
+    Status status = run.interrupt.check();
     if (status.ok()) status = co_await scan->next(rows);
     if (!status.ok()) co_return status;
     if (rows.empty()) co_return Status();
@@ -58,8 +44,7 @@ reactor::Task<Status> collect_keys(Run& run, const Source& source, Keys& keys) {
                          "one statement can change at most " + std::to_string(kMaxChangedRows) + " rows",
                          "change them in parts");
       }
-      const std::span<const std::byte> key = row.key();
-      keys.bytes.insert(keys.bytes.end(), key.begin(), key.end());
+      keys.add(row.key());
     }
   }
 }
@@ -89,16 +74,18 @@ reactor::Task<Status> change_rows(Run& run, const Source& source, Change change)
   Keys keys;
   Status status = co_await collect_keys(run, source, keys);
   if (!status.ok()) co_return status;
-  const std::size_t count = keys.bytes.empty() ? 0 : keys.size();
+  const std::size_t count = keys.size();
   std::vector<txn::RowId> rows;
+  std::uint32_t batches = 0;
   for (std::size_t begin = 0; begin < count; begin += kFetchRows) {
-    status = run.interrupt.check(run.engine.executor());
+    status = run.interrupt.check();
     if (!status.ok()) co_return status;
     rows.clear();
     for (std::size_t i = begin; i < std::min(count, begin + kFetchRows); ++i)
       rows.push_back(run.transaction->get(source.table, keys[i]));
     status = co_await run.transaction->fetch();
     if (!status.ok()) co_return status;
+    if (++batches % kBatchesPerYield == 0) co_await run.engine.executor().yield();
     for (const txn::RowId row : rows) {
       if (!run.transaction->found(row)) continue;
       bool selected = false;

@@ -5,8 +5,6 @@
 namespace namdb::sql {
 namespace {
 
-constexpr std::uint32_t kBatchesPerYield = 32;  // others run between the batches of a long scan
-
 Status evaluate_count(const Expr* expr, const EvalContext& context, ErrorCode code, std::string_view clause,
                       std::uint64_t& out) {
   if (expr == nullptr) return {};
@@ -32,29 +30,32 @@ Status SelectCursor::start(Run& run) {
 }
 
 bool SelectCursor::batch_empty() const {
-  return !have_key_row_ && !have_constant_row_ && position_ >= batch_.size() &&
+  return !have_constant_row_ && position_ >= batch_.size() && position_ >= key_rows_.size() &&
          position_ >= virtual_rows_.size();
 }
 
 reactor::Task<Status> SelectCursor::load_by_key(Run& run) {
   const Source& source = plan_.source;
-  layout::Key key(source.table->schema);
-  bool possible = false;
-  const EvalContext context = run.context();
-  Status status = build_key(source, context, key, possible);
+  if (!have_keys_) {
+    have_keys_ = true;
+    const EvalContext context = run.context();
+    Status status = evaluate_keys(source, context, keys_);
+    if (!status.ok()) co_return status;
+  }
+  position_ = 0;
+  key_rows_.clear();
+  const std::size_t end = std::min(keys_.size(), key_position_ + kFetchRows);
+  while (key_position_ < end) key_rows_.push_back(run.transaction->get(source.table, keys_[key_position_++]));
+  exhausted_ = key_position_ >= keys_.size();
+  if (key_rows_.empty()) co_return Status();
+  Status status = co_await run.transaction->fetch();
   if (!status.ok()) co_return status;
-  exhausted_ = true;
-  if (!possible) co_return Status();
-  const txn::RowId row = run.transaction->get(source.table, key.bytes());
-  status = co_await run.transaction->fetch();
-  if (!status.ok()) co_return status;
-  have_key_row_ = run.transaction->found(row);
-  if (have_key_row_) key_row_ = run.transaction->row(row);
+  std::erase_if(key_rows_, [&run](txn::RowId row) { return !run.transaction->found(row); });
   co_return Status();
 }
 
 reactor::Task<Status> SelectCursor::load(Run& run) {
-  Status status = run.interrupt.check(run.engine.executor());
+  Status status = run.interrupt.check();
   if (!status.ok()) co_return status;
   const Source& source = plan_.source;
   if (source.virtual_table != nullptr) {
@@ -84,9 +85,8 @@ reactor::Task<Status> SelectCursor::load(Run& run) {
 Status SelectCursor::process(Run& run, bool& emitted) {
   EvalContext context = run.context();
   layout::RowView view;
-  if (have_key_row_) {
-    have_key_row_ = false;
-    view = key_row_;
+  if (!key_rows_.empty()) {
+    view = run.transaction->row(key_rows_[position_++]);
     context.row = &view;
   } else if (have_constant_row_) {
     have_constant_row_ = false;
@@ -157,7 +157,7 @@ void SelectCursor::sort() {
       const Datum& right = b.keys[i];
       if (left.null != right.null) return left.null == order.nulls_first;
       if (left.null) continue;
-      const int compared = compare_values(order.value->type.type_class(), left, right);
+      const int compared = compare_values(order.value->type.id, left, right);
       if (compared != 0) return (compared < 0) != order.descending;
     }
     return false;

@@ -8,6 +8,7 @@
 
 #include "compute/sql/aggregate.h"
 #include "compute/sql/run.h"
+#include "compute/sql/source_keys.h"
 #include "compute/sql/virtual_table.h"
 
 namespace namdb::sql {
@@ -51,8 +52,11 @@ class SelectCursor {
   std::uint64_t left_ = ~std::uint64_t{0};  // rows that LIMIT still allows
   std::unique_ptr<txn::TableScan> scan_;
   std::vector<layout::Row> batch_;
-  layout::RowView key_row_;
-  bool have_key_row_ = false;
+  // The way by key: all keys, and the rows of those that were fetched last.
+  Keys keys_;
+  bool have_keys_ = false;
+  std::size_t key_position_ = 0;
+  std::vector<txn::RowId> key_rows_;
   bool have_constant_row_ = false;
   VirtualRows virtual_rows_;
   Arena virtual_arena_;

@@ -45,8 +45,10 @@ Session::Session(Environment& environment, std::string user, std::string databas
     : environment_(environment),
       engine_(environment.engine),
       facts_{std::move(user), std::move(database), process_id, 0},
-      interrupt_(canceled),
-      txn_session_(environment.engine.open_session()) {}
+      interrupt_(environment.engine.executor(), canceled),
+      txn_session_(environment.engine.open_session()) {
+  settings_.initialize("session_authorization", facts_.user);
+}
 
 Session::~Session() {
   end_transaction();
@@ -68,7 +70,14 @@ void Session::ensure_transaction() {
     block_read_only_ = read_only();
     start_clock();
   }
-  transaction_ = engine_.begin(*txn_session_);
+  transaction_ = begin();
+}
+
+// Reads, also those that wait for others, end when the client cancels; a commit does not.
+std::unique_ptr<txn::Transaction> Session::begin() {
+  std::unique_ptr<txn::Transaction> transaction = engine_.begin(*txn_session_);
+  transaction->set_interrupt(&interrupt_);
+  return transaction;
 }
 
 bool Session::read_only() const {
@@ -120,6 +129,7 @@ void Session::forget_portals() {
   if (state_ != State::idle) return;
   if (unnamed_portal_.plan != nullptr) unnamed_portal_.reset();
   if (!portals_.empty()) portals_.clear();
+  portal_bytes_ = 0;
 }
 
 bool Session::may_be_alone(const Portal& portal) const {
@@ -157,15 +167,20 @@ Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completio
       }
       portal.plan = portal.prepared->plan;
     }
-    const std::unique_ptr<txn::Transaction> transaction = engine_.begin(*txn_session_);
+    const std::unique_ptr<txn::Transaction> transaction = begin();
     Run run = make_run(transaction.get(), portal.parameters, sink);
-    Status status = interrupt_.check(engine_.executor());
+    Status status = interrupt_.check();
     if (status.ok()) status = co_await run_plan(run, *portal.plan, portal, 0);
     portal.cursor.reset();
     if (status.ok() && forbid_writes && transaction->has_writes()) status = read_only_error("CALL");
     if (status.ok()) status = co_await transaction->commit();
     bool again = !status.ok() && status.info().retry && attempt < max_attempts;
-    if (again) again = interrupt_.check(engine_.executor()).ok() && sink.rewind(mark);
+    if (again) {
+      // Whoever cancels a statement hears of that, and not of the conflict that it met.
+      Status interrupted = interrupt_.check();
+      again = interrupted.ok() && sink.rewind(mark);
+      if (!interrupted.ok()) status = std::move(interrupted);
+    }
     portal.prepared->statistics->count_attempt(status, again, transaction->counters());
     if (status.ok()) set_completion(*portal.plan, run.affected, completion);
     if (!again) co_return status;
@@ -179,7 +194,7 @@ Task<Status> Session::run_in_transaction(Portal& portal, ResultSink& sink, std::
   if (needs_transaction(plan)) ensure_transaction();
   if (read_only() && writes(plan)) co_return read_only_error(plan.tag);
   Run run = make_run(transaction_.get(), portal.parameters, sink);
-  Status status = interrupt_.check(engine_.executor());
+  Status status = interrupt_.check();
   if (status.ok()) status = co_await run_plan(run, plan, portal, max_rows);
   if (status.ok() && read_only() && plan.as<CallPlan>() && transaction_->has_writes())
     status = read_only_error("CALL");
@@ -263,6 +278,10 @@ void RowBuffer::add_row(std::span<const Datum> values) {
   for (std::size_t i = 0; i < row.size(); ++i) {
     if (!row[i].null && columns_[i].type.is_string()) row[i].text = arena_.copy(row[i].text);
   }
+}
+
+Status Session::check_describe(const Plan& plan) const {
+  return plan.columns.empty() ? Status() : check_allowed(plan);
 }
 
 Status Session::check_allowed(const Plan& plan) const {

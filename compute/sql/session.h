@@ -28,7 +28,12 @@
 
 namespace namdb::sql {
 
-inline constexpr std::size_t kMaxPrepared = 10'000;  // statements, and portals, of one session
+// Of one session: named statements, and portals, ...
+inline constexpr std::size_t kMaxPrepared = 10'000;
+// ... the statements' text with their declared parameters (a plan may take a hundred times as much) ...
+inline constexpr std::size_t kMaxPrepared_bytes = 8 << 20;
+// ... and the portals' parameters.
+inline constexpr std::size_t kMaxPortal_bytes = 64 << 20;
 
 // What all sessions of a worker share.
 struct Environment {
@@ -76,7 +81,10 @@ class Session {
   reactor::Task<Status> renew(Prepared& prepared);
   Status bind(const BindRequest& request);
   Portal* find_portal(std::string_view name);
+  // in_failed_transaction: what returns rows is not even described in a failed block.
+  Status check_describe(const Plan& plan) const;
   void close_prepared(std::string_view name);
+  void close_all_prepared();
   void close_portal(std::string_view name);
   // Whether execute() of the portal wants to know what `alone` is.
   bool may_be_alone(const Portal& portal) const;
@@ -109,6 +117,7 @@ class Session {
   void give_buffered(Portal& portal, ResultSink& sink, std::uint64_t max_rows, Completion& completion);
   void start_clock();
   void ensure_transaction();
+  std::unique_ptr<txn::Transaction> begin();
   reactor::Task<Status> commit_transaction(std::string_view statistics_name);
   void end_transaction();
   bool read_only() const;
@@ -118,6 +127,9 @@ class Session {
                                     Completion& completion);
   reactor::Task<Status> run_transaction_command(const TransactionPlan& plan, ResultSink& sink,
                                                 Completion& completion);
+  // Unless the client does not want such messages.
+  void notify(ResultSink& sink, std::string_view severity, std::string_view sqlstate,
+              std::string_view message) const;
   Status check_characteristics(const TransactionPlan& plan, ResultSink& sink);
   Status run_set(const SetPlan& plan, ResultSink& sink);
   reactor::Task<Status> run_show(const ShowPlan& plan, ResultSink& sink, Completion& completion);
@@ -146,9 +158,11 @@ class Session {
   std::uint32_t error_position_ = 0;
   std::shared_ptr<Prepared> unnamed_;
   std::map<std::string, std::shared_ptr<Prepared>, std::less<>> prepared_;
+  std::size_t prepared_bytes_ = 0;
   Portal unnamed_portal_;
   Portal simple_portal_;
   std::map<std::string, Portal, std::less<>> portals_;
+  std::size_t portal_bytes_ = 0;
 };
 
 }  // namespace namdb::sql

@@ -46,7 +46,7 @@ Task<Status> Session::run_command(const Plan& plan, Portal& portal, ResultSink& 
     co_return co_await run_ddl(plan, sink);
   if (const auto* deallocate = plan.as<DeallocatePlan>()) {
     if (deallocate->name.empty()) {
-      prepared_.clear();
+      close_all_prepared();
     } else if (find_prepared(deallocate->name) == nullptr) {
       co_return Status(ErrorCode::undefined_prepared_statement,
                        "prepared statement \"" + deallocate->name + "\" does not exist");
@@ -67,6 +67,11 @@ Task<Status> Session::run_command(const Plan& plan, Portal& portal, ResultSink& 
   co_return Status();
 }
 
+void Session::notify(ResultSink& sink, std::string_view severity, std::string_view sqlstate,
+                     std::string_view message) const {
+  if (settings_.wants(severity)) sink.notice(severity, sqlstate, message);
+}
+
 Status Session::check_characteristics(const TransactionPlan& plan, ResultSink& sink) {
   if (plan.isolation && *plan.isolation == "serializable") return serializable_refused();
   if (plan.for_session) {
@@ -82,6 +87,10 @@ Status Session::check_characteristics(const TransactionPlan& plan, ResultSink& s
     return {};
   }
   if (plan.isolation) {
+    if (transaction_ != nullptr && settings_.get("transaction_isolation") != plan.isolation) {
+      return Status(ErrorCode::active_transaction,
+                    "SET TRANSACTION ISOLATION LEVEL must be called before any query");
+    }
     Status status = settings_.set("transaction_isolation", *plan.isolation, true);
     if (!status.ok()) return status;
   }
@@ -101,7 +110,7 @@ Task<Status> Session::run_transaction_command(const TransactionPlan& plan, Resul
   switch (plan.command) {
     case TransactionCommand::begin: {
       if (state_ == State::block) {
-        sink.notice("WARNING", "25001", "there is already a transaction in progress");
+        notify(sink, "WARNING", "25001", "there is already a transaction in progress");
         co_return check_characteristics(plan, sink);
       }
       if (plan.isolation && *plan.isolation == "serializable") co_return serializable_refused();
@@ -121,7 +130,7 @@ Task<Status> Session::run_transaction_command(const TransactionPlan& plan, Resul
     case TransactionCommand::set_characteristics:
       if (!plan.for_session && state_ != State::block) {
         if (plan.isolation && *plan.isolation == "serializable") co_return serializable_refused();
-        sink.notice("WARNING", "25P01", "SET TRANSACTION can only be used in transaction blocks");
+        notify(sink, "WARNING", "25P01", "SET TRANSACTION can only be used in transaction blocks");
         co_return Status();
       }
       co_return check_characteristics(plan, sink);
@@ -134,7 +143,7 @@ Task<Status> Session::run_transaction_command(const TransactionPlan& plan, Resul
         report_settings(sink);
         co_return Status();
       }
-      if (state_ != State::block) sink.notice("WARNING", "25P01", "there is no transaction in progress");
+      if (state_ != State::block) notify(sink, "WARNING", "25P01", "there is no transaction in progress");
       Status status = co_await commit_transaction("block");
       settings_.end_block(status.ok());
       if (!status.ok()) report_settings(sink);
@@ -142,7 +151,7 @@ Task<Status> Session::run_transaction_command(const TransactionPlan& plan, Resul
     }
     case TransactionCommand::rollback:
       if (state_ != State::block && state_ != State::failed)
-        sink.notice("WARNING", "25P01", "there is no transaction in progress");
+        notify(sink, "WARNING", "25P01", "there is no transaction in progress");
       if (transaction_ != nullptr) {
         const Status rolled_back(ErrorCode::rolled_back, "ROLLBACK");
         environment_.statistics.entry("block").count_attempt(rolled_back, false, transaction_->counters());
@@ -172,7 +181,7 @@ Status Session::run_set(const SetPlan& plan, ResultSink& sink) {
   Status status = plan.value ? settings_.set(plan.name, *plan.value, plan.local) : settings_.reset(plan.name);
   if (!status.ok()) return status;
   if (plan.local && state_ != State::block) {
-    sink.notice("WARNING", "25P01", "SET LOCAL can only be used in transaction blocks");
+    notify(sink, "WARNING", "25P01", "SET LOCAL can only be used in transaction blocks");
     return {};
   }
   if (const auto name = Settings::reported_name(plan.name))
@@ -198,7 +207,8 @@ Task<Status> Session::run_show(const ShowPlan& plan, ResultSink& sink, Completio
     for (const std::vector<Datum>& row : *rows) sink.add_row(row);
     co_return Status();
   }
-  const std::optional<std::string> value = settings_.get(plan.name);
+  std::optional<std::string> value = settings_.get(plan.name);
+  if (plan.name == "transaction_read_only") value = read_only() ? "on" : "off";
   if (!value) {
     co_return Status(ErrorCode::undefined_object,
                      "unrecognized configuration parameter \"" + plan.name + "\"");
@@ -215,7 +225,7 @@ Status Session::run_discard(const DiscardPlan& plan, ResultSink& sink) {
   }
   settings_.reset_all();
   report_settings(sink);
-  prepared_.clear();
+  close_all_prepared();
   return {};
 }
 
@@ -239,7 +249,7 @@ Task<Status> Session::run_ddl(const Plan& plan, ResultSink& sink) {
     txn::TableOptions options = create->options;
     Status status = co_await engine_.create_table(std::move(name), std::move(schema), options);
     if (!status.ok() && status.code() == ErrorCode::duplicate_table && create->if_not_exists) {
-      sink.notice("NOTICE", "42P07", "relation \"" + create->name + "\" already exists, skipping");
+      notify(sink, "NOTICE", "42P07", "relation \"" + create->name + "\" already exists, skipping");
       co_return Status();
     }
     co_return status;
@@ -259,7 +269,7 @@ Task<Status> Session::run_ddl(const Plan& plan, ResultSink& sink) {
     std::string name = wanted;
     Status status = co_await engine_.drop_table(std::move(name));
     if (!status.ok() && status.code() == ErrorCode::undefined_table && drop->if_exists) {
-      sink.notice("NOTICE", "00000", "table \"" + wanted + "\" does not exist, skipping");
+      notify(sink, "NOTICE", "00000", "table \"" + wanted + "\" does not exist, skipping");
     } else if (!status.ok()) {
       co_return status;
     }
@@ -274,7 +284,7 @@ Task<Status> Session::analyze(const Plan& plan, Portal& portal, std::vector<std:
   std::unique_ptr<txn::Transaction> transaction;
   if (own) {
     start_clock();
-    transaction = engine_.begin(*txn_session_);
+    transaction = begin();
   } else {
     ensure_transaction();
   }

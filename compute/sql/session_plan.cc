@@ -1,5 +1,6 @@
 // Preparing statements, binding parameters.
 #include <algorithm>
+#include <utility>
 
 #include "compute/sql/session.h"
 #include "compute/sql/syntax.h"
@@ -61,7 +62,8 @@ Task<Result<Plan>> Session::make_plan(Node statement, std::vector<Type> declared
 }
 
 Task<Status> Session::plan_statement(Prepared& prepared, Node statement) {
-  if (state_ == State::failed && !is_end_of_block(statement)) co_return only_end_of_block();
+  if (state_ == State::failed && !statement.kind.empty() && !is_end_of_block(statement))
+    co_return only_end_of_block();
   if (state_ == State::idle) start_clock();
   std::vector<Type> declared = prepared.declared;
   Result<Plan> plan = co_await make_plan(statement, std::move(declared));
@@ -74,6 +76,7 @@ Task<Status> Session::plan_statement(Prepared& prepared, Node statement) {
 
 Task<Status> Session::prepare(std::string name, std::string text, std::vector<Oid> declared) {
   error_position_ = 0;
+  if (name.empty()) unnamed_.reset();  // also if there will be no other
   auto prepared = std::make_shared<Prepared>();
   for (const Oid oid : declared) {
     const std::optional<TypeId> type = type_from_oid(oid);
@@ -105,8 +108,15 @@ Task<Status> Session::prepare(std::string name, std::string text, std::vector<Oi
     unnamed_ = std::move(prepared);
   } else if (prepared_.size() >= kMaxPrepared) {
     co_return Status(ErrorCode::limit_exceeded,
-                     "a session can have at most " + std::to_string(kMaxPrepared) + " prepared statements");
+                     "a session can have at most " + std::to_string(kMaxPrepared) + " prepared statements",
+                     "close those that are no longer needed");
+  } else if (prepared->size_bytes() > kMaxPrepared_bytes - prepared_bytes_) {
+    co_return Status(ErrorCode::limit_exceeded,
+                     "a session's prepared statements can have at most " +
+                         std::to_string(kMaxPrepared_bytes) + " bytes of text",
+                     "close those that are no longer needed");
   } else {
+    prepared_bytes_ += prepared->size_bytes();
     prepared_.emplace(std::move(name), std::move(prepared));
   }
   co_return Status();
@@ -147,28 +157,36 @@ void Session::close_prepared(std::string_view name) {
   if (name.empty()) {
     unnamed_.reset();
   } else if (const auto found = prepared_.find(name); found != prepared_.end()) {
+    prepared_bytes_ -= found->second->size_bytes();
     prepared_.erase(found);
   }
+}
+
+void Session::close_all_prepared() {
+  prepared_.clear();
+  prepared_bytes_ = 0;
 }
 
 void Session::close_portal(std::string_view name) {
   if (name.empty()) {
     unnamed_portal_.reset();
   } else if (const auto found = portals_.find(name); found != portals_.end()) {
+    portal_bytes_ -= found->second.size_bytes;
     portals_.erase(found);
   }
 }
 
 namespace {
 
-Result<std::int16_t> format_of(std::span<const std::int16_t> formats, std::size_t index, std::size_t count,
-                               std::string_view what) {
+Status check_format_count(std::size_t formats, std::size_t count, std::string_view what) {
+  if (formats <= 1 || formats == count) return {};
+  return Status(ErrorCode::protocol_violation, "bind message has " + std::to_string(formats) + " " +
+                                                   std::string(what) + " formats but " +
+                                                   std::to_string(count) + " " + std::string(what) + "s");
+}
+
+Result<std::int16_t> format_of(std::span<const std::int16_t> formats, std::size_t index) {
   if (formats.empty()) return std::int16_t{0};
-  if (formats.size() != 1 && formats.size() != count) {
-    return Status(ErrorCode::protocol_violation, "bind message has " + std::to_string(formats.size()) + " " +
-                                                     std::string(what) + " formats but " +
-                                                     std::to_string(count) + " " + std::string(what) + "s");
-  }
   const std::int16_t format = formats.size() == 1 ? formats[0] : formats[index];
   if (format != 0 && format != 1)
     return Status(ErrorCode::invalid_parameter_value, "unsupported format code: " + std::to_string(format));
@@ -196,6 +214,11 @@ Status Session::bind(const BindRequest& request) {
                       " parameters, but prepared statement \"" + std::string(request.statement) +
                       "\" requires " + std::to_string(plan.parameters.size()));
   }
+  Status formats =
+      check_format_count(request.parameter_formats.size(), request.parameters.size(), "parameter");
+  if (formats.ok() && !plan.columns.empty())
+    formats = check_format_count(request.result_formats.size(), plan.columns.size(), "result column");
+  if (!formats.ok()) return formats;
   Portal* portal = &unnamed_portal_;
   if (!request.portal.empty()) {
     if (find_portal(request.portal) != nullptr) {
@@ -206,18 +229,28 @@ Status Session::bind(const BindRequest& request) {
       return Status(ErrorCode::limit_exceeded, "too many portals in one session");
     portal = &portals_[std::string(request.portal)];
   }
+  std::size_t bytes = 0;
+  for (const auto& value : request.parameters) bytes += value ? value->size() : 0;
+  if (!request.portal.empty()) {
+    portal_bytes_ -= std::exchange(portal->size_bytes, 0);
+    const std::size_t size_bytes = bytes + request.parameters.size() * sizeof(Datum);
+    if (size_bytes > kMaxPortal_bytes - portal_bytes_) {
+      close_portal(request.portal);
+      return Status(ErrorCode::limit_exceeded, "the parameters of a session's portals can have at most " +
+                                                   std::to_string(kMaxPortal_bytes) + " bytes");
+    }
+    portal->size_bytes = size_bytes;
+    portal_bytes_ += size_bytes;
+  }
   portal->reset();
   portal->storage.clear();
   portal->parameters.resize(request.parameters.size());
-  std::size_t bytes = 0;
-  for (const auto& value : request.parameters) bytes += value ? value->size() : 0;
   portal->storage.reserve(bytes);  // so that what borrows from it stays where it is
   Status status;
   for (std::size_t i = 0; i < request.parameters.size() && status.ok(); ++i) {
     portal->parameters[i] = Datum();
     if (!request.parameters[i]) continue;
-    const Result<std::int16_t> format =
-        format_of(request.parameter_formats, i, request.parameters.size(), "parameter");
+    const Result<std::int16_t> format = format_of(request.parameter_formats, i);
     if (!format.ok()) {
       status = format.status();
       break;
@@ -232,8 +265,7 @@ Status Session::bind(const BindRequest& request) {
   }
   portal->result_formats.assign(plan.columns.size(), 0);
   for (std::size_t i = 0; i < plan.columns.size() && status.ok(); ++i) {
-    const Result<std::int16_t> format =
-        format_of(request.result_formats, i, plan.columns.size(), "result column");
+    const Result<std::int16_t> format = format_of(request.result_formats, i);
     if (format.ok()) {
       portal->result_formats[i] = *format;
     } else {

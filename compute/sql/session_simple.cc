@@ -7,6 +7,8 @@ namespace namdb::sql {
 using reactor::Task;
 
 Task<void> Session::simple_query(std::string text, ResultSink& sink) {
+  // As in PostgreSQL, a simple query forgets the unnamed statement.
+  unnamed_.reset();
   auto parsed = parse_sql(text);
   if (auto* error = std::get_if<SyntaxError>(&parsed)) {
     fail(error->status);
@@ -19,8 +21,6 @@ Task<void> Session::simple_query(std::string text, ResultSink& sink) {
     sink.complete(Completion());
     co_return;
   }
-  // As in PostgreSQL, a simple query forgets the unnamed statement.
-  unnamed_.reset();
   bool ok = true;
   for (std::size_t i = 0; i < count && ok; ++i) {
     const Node statement = tree.statement(i);

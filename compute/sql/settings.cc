@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 
 #include "common/base/clock.h"
 #include "compute/sql/server_version.h"
@@ -13,11 +14,12 @@ namespace {
 enum class Kind : std::uint8_t {
   text,        // any value
   boolean,     // on, off
-  integer,     // a number
+  integer,     // a number of digits: -15 to 3
   duration,    // milliseconds, or a number with a unit
   isolation,   // an isolation level
   encoding,    // UTF8 only
   date_style,  // ISO only
+  choice,      // one of the words that the definition lists
   fixed,       // cannot be changed
   always_on,   // may be set to on
 };
@@ -28,12 +30,19 @@ struct Definition {
   Kind kind;
   bool reported = false;
   std::string_view description = "";
+  std::string_view choices = "";  // each between blanks
 };
+
+constexpr std::string_view kMessageLevels =
+    " debug5 debug4 debug3 debug2 debug1 debug log notice warning error ";
+constexpr std::string_view kDateStyleWords = " iso mdy dmy ymd us noneuropean noneuro european euro default ";
+constexpr std::string_view kIntervalStyles = " postgres postgres_verbose sql_standard iso_8601 ";
+constexpr std::string_view kCommitModes = " on off local remote_write remote_apply true false yes no 1 0 ";
 
 constexpr std::array kDefinitions = {
     Definition{"application_name", "", Kind::text, true, "Name of the client's program."},
     Definition{"client_encoding", "UTF8", Kind::encoding, true, "The one encoding is UTF8."},
-    Definition{"client_min_messages", "notice", Kind::text},
+    Definition{"client_min_messages", "notice", Kind::choice, false, "", kMessageLevels},
     Definition{"DateStyle", "ISO, MDY", Kind::date_style, true, "Dates are shown as ISO 8601."},
     Definition{"default_transaction_isolation", "repeatable read", Kind::isolation, false,
                "Every level runs as snapshot isolation; serializable is refused."},
@@ -42,7 +51,7 @@ constexpr std::array kDefinitions = {
     Definition{"idle_in_transaction_session_timeout", "0", Kind::duration},
     Definition{"in_hot_standby", "off", Kind::fixed, true},
     Definition{"integer_datetimes", "on", Kind::fixed, true},
-    Definition{"IntervalStyle", "postgres", Kind::text, true},
+    Definition{"IntervalStyle", "postgres", Kind::choice, true, "", kIntervalStyles},
     Definition{"is_superuser", "off", Kind::fixed, true},
     Definition{"lock_timeout", "0", Kind::duration, false, "Nothing waits for locks."},
     Definition{"max_identifier_length", "63", Kind::fixed},
@@ -55,7 +64,7 @@ constexpr std::array kDefinitions = {
     Definition{"session_authorization", "", Kind::fixed, true},
     Definition{"standard_conforming_strings", "on", Kind::always_on, true},
     Definition{"statement_timeout", "0", Kind::duration, false, "Longer statements are canceled."},
-    Definition{"synchronous_commit", "on", Kind::text},
+    Definition{"synchronous_commit", "on", Kind::choice, false, "", kCommitModes},
     Definition{"TimeZone", "UTC", Kind::text, true, "Remembered; times are shown and read in UTC."},
     Definition{"transaction_isolation", "repeatable read", Kind::isolation},
     Definition{"transaction_read_only", "off", Kind::boolean},
@@ -81,20 +90,42 @@ const Definition* find_definition(std::string_view name) {
   return found == kDefinitions.end() ? nullptr : &*found;
 }
 
-// In milliseconds.
+struct DurationUnit {
+  std::string_view name;
+  double milliseconds;
+};
+
+constexpr std::array kDurationUnits = {DurationUnit{"d", 86'400'000}, DurationUnit{"h", 3'600'000},
+                                       DurationUnit{"min", 60'000},   DurationUnit{"s", 1000},
+                                       DurationUnit{"ms", 1},         DurationUnit{"us", 0.001}};
+
+// In milliseconds, rounded.
 std::optional<std::uint64_t> parse_duration_ms(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || number > (std::uint64_t{1} << 40)) return std::nullopt;
+  double number = 0;
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  const auto [stop, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+  if (error != std::errc() || !(number >= 0)) return std::nullopt;
   std::string_view unit(stop, static_cast<std::size_t>(text.data() + text.size() - stop));
   while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
-  if (unit.empty() || unit == "ms") return number;
-  if (unit == "us") return (number + 999) / 1000;
-  if (unit == "s") return number * 1000;
-  if (unit == "min") return number * 60'000;
-  if (unit == "h") return number * 3'600'000;
-  if (unit == "d") return number * 86'400'000;
+  for (const DurationUnit& known : kDurationUnits) {
+    if (unit != known.name && !(unit.empty() && known.name == "ms")) continue;
+    const double duration_ms = std::rint(number * known.milliseconds);
+    if (duration_ms > INT32_MAX) return std::nullopt;
+    return static_cast<std::uint64_t>(duration_ms);
+  }
   return std::nullopt;
+}
+
+// In the largest unit that gives a whole number.
+std::string duration_text(std::uint64_t duration_ms) {
+  if (duration_ms == 0) return "0";
+  for (const DurationUnit& unit : kDurationUnits) {
+    const auto unit_ms = static_cast<std::uint64_t>(unit.milliseconds);
+    if (unit_ms != 0 && duration_ms % unit_ms == 0)
+      return std::to_string(duration_ms / unit_ms) + std::string(unit.name);
+  }
+  return std::to_string(duration_ms) + "ms";
 }
 
 Status invalid_value(const Definition& definition, std::string_view value, std::string hint = {}) {
@@ -140,8 +171,23 @@ Status normalize(const Definition& definition, std::string_view value, std::stri
       const auto [stop, error] = std::from_chars(value.data(), value.data() + value.size(), number);
       if (error != std::errc() || stop != value.data() + value.size())
         return invalid_value(definition, value);
+      if (number < -15 || number > 3) {
+        return Status(ErrorCode::invalid_parameter_value, std::to_string(number) +
+                                                              " is outside the valid range for parameter \"" +
+                                                              std::string(definition.name) + "\" (-15 .. 3)");
+      }
+      if (number < 1) {
+        return Status(ErrorCode::feature_not_supported,
+                      std::string(definition.name) + " below 1 is not supported",
+                      "double precision is shown exactly");
+      }
       return {};
     }
+    case Kind::choice:
+      out = lower(value);
+      if (out.empty() || definition.choices.find(" " + out + " ") == std::string_view::npos)
+        return invalid_value(definition, value);
+      return {};
     case Kind::duration: {
       const std::optional<std::uint64_t> duration_ms = parse_duration_ms(value);
       if (!duration_ms) {
@@ -149,7 +195,7 @@ Status normalize(const Definition& definition, std::string_view value, std::stri
             definition, value,
             "Valid units for this parameter are \"us\", \"ms\", \"s\", \"min\", \"h\", and \"d\".");
       }
-      out = *duration_ms == 0 ? "0" : std::to_string(*duration_ms) + "ms";
+      out = duration_text(*duration_ms);
       return {};
     }
     case Kind::isolation: {
@@ -177,6 +223,15 @@ Status normalize(const Definition& definition, std::string_view value, std::stri
       for (const std::string_view other : {"german", "sql", "postgres"}) {
         if (word.find(other) != std::string::npos)
           return Status(ErrorCode::feature_not_supported, "DateStyle other than ISO is not supported");
+      }
+      for (std::size_t begin = 0; begin <= word.size();) {
+        const std::size_t end = std::min(word.find(',', begin), word.size());
+        std::string_view part = std::string_view(word).substr(begin, end - begin);
+        while (!part.empty() && part.front() == ' ') part.remove_prefix(1);
+        while (!part.empty() && part.back() == ' ') part.remove_suffix(1);
+        if (part.empty() || kDateStyleWords.find(" " + std::string(part) + " ") == std::string_view::npos)
+          return invalid_value(definition, value);
+        begin = end + 1;
       }
       const bool day_first = word.find("dmy") != std::string::npos || word.find("euro") != std::string::npos;
       out = day_first ? "ISO, DMY" : word.find("ymd") != std::string::npos ? "ISO, YMD" : "ISO, MDY";
@@ -218,12 +273,23 @@ Status Settings::set(std::string_view name, std::string_view value, bool local) 
   return {};
 }
 
+void Settings::initialize(std::string_view name, std::string_view value) {
+  values_.insert_or_assign(std::string(name), std::string(value));
+  defaults_ = values_;
+}
+
 Status Settings::reset(std::string_view name) {
   const Definition* definition = find_definition(name);
   const std::string key(definition != nullptr ? definition->name : name);
   const auto fallback = defaults_.find(key);
   if (fallback == defaults_.end()) {
-    if (values_.erase(key) != 0 || name.find('.') != std::string_view::npos) return {};
+    // A setting of one's own stays known, as an empty string.
+    if (const auto value = values_.find(key); value != values_.end()) {
+      remember();
+      value->second.clear();
+      return {};
+    }
+    if (name.find('.') != std::string_view::npos) return {};
     return Status(ErrorCode::undefined_object,
                   "unrecognized configuration parameter \"" + std::string(name) + "\"");
   }
@@ -257,6 +323,22 @@ std::vector<Settings::Row> Settings::all() const {
     rows.push_back({name, value, definition == nullptr ? std::string_view() : definition->description});
   }
   return rows;
+}
+
+std::string_view Settings::shown_name(std::string_view name) {
+  const Definition* definition = find_definition(name);
+  return definition == nullptr ? name : definition->name;
+}
+
+bool Settings::is_list(std::string_view name) {
+  const std::string word = lower(name);
+  return word == "search_path" || word == "datestyle";
+}
+
+bool Settings::wants(std::string_view severity) const {
+  const std::string& least = values_.find("client_min_messages")->second;
+  if (least == "error") return false;
+  return severity == "WARNING" || least != "warning";
 }
 
 std::optional<std::string_view> Settings::reported_name(std::string_view name) {

@@ -33,6 +33,14 @@ class Settings {
   };
   std::vector<Row> all() const;
 
+  // Of a setting that nobody can change.
+  void initialize(std::string_view name, std::string_view value);
+  // The name in PostgreSQL's spelling.
+  static std::string_view shown_name(std::string_view name);
+  // Whether SET takes several values, separated by commas.
+  static bool is_list(std::string_view name);
+  // Whether client_min_messages lets a "NOTICE" or "WARNING" through.
+  bool wants(std::string_view severity) const;
   // The name under which clients are told of changes; nothing for settings that they do not follow.
   static std::optional<std::string_view> reported_name(std::string_view name);
   static std::vector<std::string_view> reported_names();

@@ -10,9 +10,6 @@ namespace {
 
 constexpr std::int64_t kSecond_us = 1'000'000;
 constexpr std::int64_t kDay_us = 86'400 * kSecond_us;
-// Years that PostgreSQL's timestamps hold.
-constexpr std::int64_t kMinYear = -4712;
-constexpr std::int64_t kMaxYear = 294'276;
 
 // Days since 2000-01-01 of a proleptic Gregorian date, by counting years from March: the leap day is last.
 std::int64_t days_of_date(std::int64_t year, std::int64_t month, std::int64_t day) {
@@ -78,30 +75,31 @@ struct Cursor {
   }
 };
 
-// "Z", "UTC", "+hh", "-hh:mm", "+hhmm": seconds east of UTC. False when it is none of these.
-bool parse_zone(Cursor& cursor, std::int64_t& offset_s) {
+enum class Parsed { ok, invalid, out_of_range, zone_out_of_range };
+
+// "Z", "UTC", "+hh", "-hh:mm", "+hhmm": seconds east of UTC.
+Parsed parse_zone(Cursor& cursor, std::int64_t& offset_s) {
   offset_s = 0;
   if (cursor.rest == "Z" || cursor.rest == "z" || cursor.rest == "UTC" || cursor.rest == "GMT") {
     cursor.rest = {};
-    return true;
+    return Parsed::ok;
   }
   const bool west = !cursor.rest.empty() && cursor.rest.front() == '-';
-  if (!cursor.take('+') && !cursor.take('-')) return false;
+  if (!cursor.take('+') && !cursor.take('-')) return Parsed::invalid;
   std::int64_t hours = cursor.number(1, 4);
   std::int64_t minutes = 0;
-  if (hours < 0) return false;
+  if (hours < 0) return Parsed::invalid;
   if (cursor.take(':')) {
     minutes = cursor.number(2, 2);
   } else if (hours > 99) {
     minutes = hours % 100;
     hours /= 100;
   }
-  if (minutes < 0 || minutes > 59 || hours > 15) return false;
+  if (minutes < 0) return Parsed::invalid;
+  if (minutes > 59 || hours > 15) return Parsed::zone_out_of_range;
   offset_s = (hours * 60 + minutes) * 60 * (west ? -1 : 1);
-  return true;
+  return Parsed::ok;
 }
-
-enum class Parsed { ok, invalid, out_of_range };
 
 Parsed parse_fields(Cursor cursor, bool with_zone, std::int64_t& result_us) {
   const std::int64_t year = cursor.number(4, 6);
@@ -124,7 +122,7 @@ Parsed parse_fields(Cursor cursor, bool with_zone, std::int64_t& result_us) {
   if (time_follows) {
     hour = cursor.number(1, 2);
     if (hour < 0 || !cursor.take(':')) return Parsed::invalid;
-    minute = cursor.number(2, 2);
+    minute = cursor.number(1, 2);
     if (minute < 0) return Parsed::invalid;
     if (cursor.take(':')) {
       second = cursor.number(2, 2);
@@ -152,18 +150,22 @@ Parsed parse_fields(Cursor cursor, bool with_zone, std::int64_t& result_us) {
     before_christ = true;
   } else if (cursor.rest == "AD" || cursor.rest == "ad") {
   } else if (!cursor.rest.empty()) {
-    if (!parse_zone(cursor, zone_s)) return Parsed::invalid;
+    if (const Parsed zone = parse_zone(cursor, zone_s); zone != Parsed::ok) return zone;
     if (!cursor.rest.empty()) return Parsed::invalid;
   }
   if (month < 1 || month > 12 || day < 1 || year == 0) return Parsed::out_of_range;
   const std::int64_t astronomical_year = before_christ ? 1 - year : year;
+  if (astronomical_year < -4713 || astronomical_year > 294'276) return Parsed::out_of_range;
   if (day > days_in_month(astronomical_year, month) || minute > 59 || second > 60)
     return Parsed::out_of_range;
   if (hour > 24 || (hour == 24 && (minute > 0 || second > 0 || fraction_us > 0))) return Parsed::out_of_range;
-  if (astronomical_year < kMinYear || astronomical_year > kMaxYear) return Parsed::out_of_range;
   result_us = days_of_date(astronomical_year, month, day) * kDay_us +
               ((hour * 60 + minute) * 60 + second) * kSecond_us + fraction_us;
   if (with_zone) result_us -= zone_s * kSecond_us;
+  // Years that PostgreSQL's timestamps hold: from the beginning of its Julian days.
+  const std::int64_t days = result_us / kDay_us;
+  if (result_us < days_of_date(-4713, 11, 24) * kDay_us || days >= days_of_date(294'277, 1, 1))
+    return Parsed::out_of_range;
   return Parsed::ok;
 }
 
@@ -210,7 +212,10 @@ Result<std::int64_t> parse_timestamp(std::string_view text, bool with_zone, std:
   if (word == "-infinity") return kTimestampMinusInfinity;
   if (word == "epoch") return kUnixEpoch_us;
   if (word == "now") return now_us;
-  if (word == "today") return now_us - ((now_us % kDay_us) + kDay_us) % kDay_us;
+  const std::int64_t today_us = now_us - ((now_us % kDay_us) + kDay_us) % kDay_us;
+  if (word == "today") return today_us;
+  if (word == "tomorrow") return today_us + kDay_us;
+  if (word == "yesterday") return today_us - kDay_us;
   std::int64_t result_us = 0;
   switch (parse_fields(cursor, with_zone, result_us)) {
     case Parsed::ok:
@@ -218,6 +223,9 @@ Result<std::int64_t> parse_timestamp(std::string_view text, bool with_zone, std:
     case Parsed::out_of_range:
       return Status(ErrorCode::datetime_out_of_range,
                     "date/time field value out of range: \"" + std::string(text) + "\"");
+    case Parsed::zone_out_of_range:
+      return Status(ErrorCode::invalid_zone_displacement,
+                    "time zone displacement out of range: \"" + std::string(text) + "\"");
     case Parsed::invalid:
       break;
   }

@@ -41,7 +41,7 @@ TypeClass Type::type_class() const {
   return row_of(id).type_class;
 }
 
-std::optional<std::uint32_t> Type::length_bytes() const {
+std::optional<std::uint32_t> Type::length_characters() const {
   if ((id != TypeId::varchar && id != TypeId::bpchar) || modifier < 4) return std::nullopt;
   return static_cast<std::uint32_t>(modifier - 4);
 }
@@ -60,8 +60,8 @@ Type numeric_type(unsigned precision, unsigned scale) {
   return {TypeId::numeric, static_cast<std::int32_t>(precision << 16 | scale) + 4};
 }
 
-Type string_type(TypeId id, std::uint32_t length_bytes) {
-  return {id, static_cast<std::int32_t>(length_bytes) + 4};
+Type string_type(TypeId id, std::uint32_t length_characters) {
+  return {id, static_cast<std::int32_t>(length_characters) + 4};
 }
 
 Type column_type(layout::ColumnType type, unsigned precision, unsigned scale) {
@@ -103,11 +103,15 @@ std::string_view type_name(TypeId id) {
 
 std::string type_name(const Type& type) {
   std::string name(type_name(type.id));
-  if (const auto length = type.length_bytes()) name += "(" + std::to_string(*length) + ")";
+  if (const auto length = type.length_characters()) name += "(" + std::to_string(*length) + ")";
   if (const auto precision = type.numeric_precision()) {
     name += "(" + std::to_string(*precision) + "," + std::to_string(*type.numeric_scale()) + ")";
   }
   return name;
+}
+
+bool is_preferred(TypeId id) {
+  return id == TypeId::boolean || id == TypeId::float8 || id == TypeId::text || id == TypeId::timestamptz;
 }
 
 Oid type_oid(TypeId id) {

@@ -46,14 +46,15 @@ struct Type {
     const TypeClass c = type_class();
     return c == TypeClass::integer || c == TypeClass::numeric || c == TypeClass::real;
   }
-  // Of varchar(n) and char(n): n; nothing when it is not bounded.
-  std::optional<std::uint32_t> length_bytes() const;
+  // Of varchar(n) and char(n): n, in characters; nothing when it is not bounded.
+  std::optional<std::uint32_t> length_characters() const;
   std::optional<unsigned> numeric_precision() const;
   std::optional<unsigned> numeric_scale() const;
 };
 
 Type numeric_type(unsigned precision, unsigned scale);
-Type string_type(TypeId id, std::uint32_t length_bytes);
+Type string_type(TypeId id, std::uint32_t length_characters);
+// A column of n bytes is a type of n characters: what is longer in characters is too long for PostgreSQL too.
 Type column_type(const layout::Column& column);
 Type column_type(layout::ColumnType type, unsigned precision, unsigned scale);
 
@@ -62,6 +63,8 @@ std::string_view type_name(TypeId id);
 std::string type_name(const Type& type);
 
 Oid type_oid(TypeId id);
+// PostgreSQL's favourite of each category, to which others convert when nothing else decides.
+bool is_preferred(TypeId id);
 // Size in PostgreSQL's wire description: bytes, or -1 for a variable length.
 std::int16_t type_size(TypeId id);
 // Of a parameter that a client declares. Types that namdb stores in another one (real, name) map to it.

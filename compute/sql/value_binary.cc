@@ -60,12 +60,19 @@ void append_numeric(std::string& out, const Decimal& number) {
   for (const std::uint16_t group : groups) append_big_endian(out, group);
 }
 
+// Of a value of fixed size.
+Status wrong_size(std::string_view bytes, std::size_t expected) {
+  if (bytes.size() < expected)
+    return Status(ErrorCode::protocol_violation, "insufficient data left in message");
+  return Status(ErrorCode::invalid_binary, "incorrect binary data format in bind parameter");
+}
+
 Status malformed() {
   return Status(ErrorCode::invalid_binary, "incorrect binary data format in bind parameter");
 }
 
 Status parse_numeric(std::string_view bytes, Datum& out) {
-  if (bytes.size() < 8) return malformed();
+  if (bytes.size() < 8) return wrong_size(bytes, 8);
   const auto field = [bytes](std::size_t index) {
     return static_cast<std::uint16_t>(big_endian(bytes.substr(index * 2, 2)));
   };
@@ -73,7 +80,7 @@ Status parse_numeric(std::string_view bytes, Datum& out) {
   const int weight = static_cast<std::int16_t>(field(1));
   const std::uint16_t sign = field(2);
   const unsigned scale = field(3);
-  if (bytes.size() != 8 + count * 2) return malformed();
+  if (bytes.size() != 8 + count * 2) return wrong_size(bytes, 8 + count * 2);
   if (sign != 0 && sign != kNegative) {
     if ((sign & 0xc000) != 0xc000) return malformed();
     return Status(ErrorCode::feature_not_supported, "numeric NaN and infinity are not supported");
@@ -137,7 +144,7 @@ Status parse_binary(std::string_view bytes, TypeId type, Oid declared, Datum& ou
   out.null = false;
   switch (type) {
     case TypeId::boolean:
-      if (bytes.size() != 1) return malformed();
+      if (bytes.size() != 1) return wrong_size(bytes, 1);
       out.integer = bytes[0] != 0 ? 1 : 0;
       return {};
     case TypeId::int2:
@@ -145,26 +152,25 @@ Status parse_binary(std::string_view bytes, TypeId type, Oid declared, Datum& ou
     case TypeId::int8:
     case TypeId::timestamp:
     case TypeId::timestamptz:
-      if (bytes.size() != static_cast<std::size_t>(type_size(type))) return malformed();
+      if (const auto expected = static_cast<std::size_t>(type_size(type)); bytes.size() != expected)
+        return wrong_size(bytes, expected);
       out.integer = signed_big_endian(bytes);
       return {};
     case TypeId::float8:
       if (declared == kOidFloat4) {
-        if (bytes.size() != 4) return malformed();
+        if (bytes.size() != 4) return wrong_size(bytes, 4);
         out.real = static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(big_endian(bytes))));
         return {};
       }
-      if (bytes.size() != 8) return malformed();
+      if (bytes.size() != 8) return wrong_size(bytes, 8);
       out.real = std::bit_cast<double>(big_endian(bytes));
       return {};
     case TypeId::numeric:
       return parse_numeric(bytes, out);
-    case TypeId::bpchar:
-      while (!bytes.empty() && bytes.back() == ' ') bytes.remove_suffix(1);
-      break;
     case TypeId::unknown:
     case TypeId::text:
     case TypeId::varchar:
+    case TypeId::bpchar:
       break;
   }
   out.text = bytes;

@@ -94,9 +94,13 @@ TEST_CASE("malformed binary values are refused", "[format]") {
   Datum out;
   for (const TypeId type : {TypeId::int2, TypeId::int4, TypeId::int8, TypeId::float8, TypeId::timestamp,
                             TypeId::boolean, TypeId::numeric}) {
-    CHECK(parse_binary("abc", type, 0, out).code() == ErrorCode::invalid_binary);
-    CHECK(parse_binary("", type, 0, out).code() == ErrorCode::invalid_binary);
+    // As in PostgreSQL: too few bytes are the message's fault, too many the value's.
+    CHECK(parse_binary("", type, 0, out).code() == ErrorCode::protocol_violation);
+    const std::string long_value(21, '\0');
+    CHECK(parse_binary(long_value, type, 0, out).code() == ErrorCode::invalid_binary);
   }
+  CHECK(parse_binary("abc", TypeId::int4, 0, out).code() == ErrorCode::protocol_violation);
+  CHECK(parse_binary("abc", TypeId::int2, 0, out).code() == ErrorCode::invalid_binary);
   CHECK(parse_binary(std::string(4, '\0'), TypeId::float8, kOidFloat4, out).ok());
   CHECK(parse_binary("\xff", TypeId::text, 0, out).code() == ErrorCode::invalid_encoding);
   // A digit of numeric beyond 9999, NaN, an absurd weight.

@@ -149,14 +149,10 @@ void append_text(std::string& out, const Type& type, const Datum& value) {
     case TypeId::numeric:
       append(out, value.decimal());
       break;
-    case TypeId::bpchar:
-      out += value.text;
-      if (const auto length = type.length_bytes(); length && *length > value.text.size())
-        out.append(*length - value.text.size(), ' ');
-      break;
     case TypeId::unknown:
     case TypeId::text:
     case TypeId::varchar:
+    case TypeId::bpchar:
       out += value.text;
       break;
     case TypeId::timestamp:
@@ -195,12 +191,10 @@ Status parse_text(std::string_view text, TypeId type, std::int64_t now_us, Datum
       out.integer = *value;
       return {};
     }
-    case TypeId::bpchar:
-      while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-      break;
     case TypeId::unknown:
     case TypeId::text:
     case TypeId::varchar:
+    case TypeId::bpchar:
       break;
   }
   out.text = text;

@@ -19,7 +19,7 @@ namespace namdb::pgwire::testing {
 
 // What both ends share; lives as long as the longer one.
 struct Pipe {
-  explicit Pipe(reactor::Executor& executor) : arrived(executor) {}
+  explicit Pipe(reactor::Executor& executor) : arrived(executor), taken(executor) {}
   std::string to_server;
   std::string to_client;
   std::size_t writes = 0;                    // calls of ByteStream::write
@@ -28,7 +28,9 @@ struct Pipe {
   bool server_closed = false;
   bool write_shut = false;
   bool local = true;
+  bool client_reads = true;  // while false, what is written stays unsent
   reactor::Event arrived;
+  reactor::Event taken;
 };
 
 class MemoryStream final : public reactor::ByteStream {
@@ -50,8 +52,9 @@ class MemoryStream final : public reactor::ByteStream {
     ++pipe_->writes;
     pipe_->to_client += bytes;
   }
-  std::size_t unsent_bytes() const override { return 0; }
-  reactor::Task<Status> drain(std::size_t) override {
+  std::size_t unsent_bytes() const override { return pipe_->client_reads ? 0 : pipe_->to_client.size(); }
+  reactor::Task<Status> drain(std::size_t at_most_bytes) override {
+    while (unsent_bytes() > at_most_bytes && !pipe_->server_closed) co_await pipe_->taken.wait();
     if (pipe_->server_closed) co_return Status(ErrorCode::connection_failure, "closed");
     co_return Status();
   }
@@ -59,6 +62,7 @@ class MemoryStream final : public reactor::ByteStream {
   void close() override {
     pipe_->server_closed = true;
     pipe_->arrived.notify_all();
+    pipe_->taken.notify_all();
   }
   bool closed() const override { return pipe_->server_closed; }
   const std::string& peer() const override { return peer_; }

@@ -63,6 +63,10 @@ class FakeTransaction : public txn::Transaction {
 
   Task<Status> fetch() override {
     if (ended_) co_return Status(ErrorCode::in_failed_transaction, "ended");
+    do {
+      if (Status status = check_interrupt(); !status.ok()) co_return status;
+      if (engine_.hold_fetches_) co_await engine_.executor_.sleep_for(kMillisecond_ns);
+    } while (engine_.hold_fetches_);
     if (Status status = engine_.take_failure(engine_.failing_fetches_); !status.ok()) co_return status;
     take_snapshot();
     bool asked = false;

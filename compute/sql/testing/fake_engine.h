@@ -46,6 +46,8 @@ class FakeEngine : public txn::Engine {
   // The next `count` commits (of transactions that wrote) or fetches end with this error.
   void fail_commits(std::size_t count, ErrorCode code) { failing_commits_ = {count, code}; }
   void fail_fetches(std::size_t count, ErrorCode code) { failing_fetches_ = {count, code}; }
+  // While true, fetches wait as if others held locks.
+  void hold_fetches(bool hold) { hold_fetches_ = hold; }
   std::size_t open_transactions() const { return open_transactions_; }
   std::size_t begun_transactions() const { return begun_transactions_; }
   std::size_t backoffs() const { return backoffs_; }
@@ -97,6 +99,7 @@ class FakeEngine : public txn::Engine {
   std::size_t backoffs_ = 0;
   Failure failing_commits_;
   Failure failing_fetches_;
+  bool hold_fetches_ = false;
 };
 
 }  // namespace namdb::sql::testing

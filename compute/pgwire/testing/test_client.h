@@ -1,0 +1,86 @@
+// A server over the test engine and clients that a test drives: what they send, and what they get.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compute/pgwire/server.h"
+#include "compute/pgwire/testing/memory_stream.h"
+#include "compute/sql/testing/fake_engine.h"
+#include "tools/sqltest/procedures.h"
+
+namespace namdb::pgwire::testing {
+
+struct World {
+  explicit World(Options options = {})
+      : engine(executor), process(options, [this] { return next_secret++; }) {
+    sqltest::add_test_procedures(procedures);
+    server = std::make_unique<Server>(engine, procedures, process, 0);
+  }
+  ~World() { stop(); }
+  void stop() {
+    if (std::exchange(stopped, true)) return;
+    reactor::Gate gate;
+    executor.spawn(gate, server->stop());
+    executor.run_until([&] { return gate.count() == 0; });
+  }
+
+  bool stopped = false;
+  sql::testing::ManualExecutor executor;
+  sql::testing::FakeEngine engine;
+  procedure::ProcedureRegistry procedures;
+  std::uint32_t next_secret = 1000;
+  ProcessState process;
+  std::unique_ptr<Server> server;
+};
+
+class TestClient {
+ public:
+  explicit TestClient(World& world) : world_(world), pipe_(std::make_shared<Pipe>(world.executor)) {}
+  // Connects and reads up to ReadyForQuery.
+  static TestClient ready(World& world) {
+    TestClient client(world);
+    client.connect();
+    client.send(startup({{"user", "tester"}, {"database", "namdb"}}));
+    NAMDB_CHECK(kinds(client.receive()).back() == 'Z');
+    return client;
+  }
+
+  void connect() { world_.server->adopt(std::make_unique<MemoryStream>(pipe_)); }
+  void send(const std::string& bytes) {
+    pipe_->to_server += bytes;
+    pipe_->arrived.notify_all();
+    world_.executor.run_ready();
+  }
+  std::vector<Received> receive() { return take_messages(pipe_->to_client); }
+  std::vector<Received> ask(const std::string& bytes) {
+    send(bytes);
+    return receive();
+  }
+  void vanish() {
+    pipe_->client_closed = true;
+    pipe_->arrived.notify_all();
+    world_.executor.run_ready();
+  }
+  Pipe& pipe() { return *pipe_; }
+
+ private:
+  World& world_;
+  std::shared_ptr<Pipe> pipe_;
+};
+
+inline const Received* find_error(const std::vector<Received>& messages) {
+  for (const Received& received : messages) {
+    if (received.type == 'E') return &received;
+  }
+  return nullptr;
+}
+
+inline std::string sqlstate(const std::vector<Received>& messages) {
+  const Received* error = find_error(messages);
+  return error == nullptr ? "" : error->field('C');
+}
+
+}  // namespace namdb::pgwire::testing

@@ -1,0 +1,34 @@
+// The way by key: from a condition on the primary key to the keys of the rows that may meet it.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "compute/sql/expression.h"
+#include "compute/sql/plan.h"
+
+namespace namdb::sql {
+
+// Keys of one table, end to end.
+struct Keys {
+  std::size_t key_bytes = 0;
+  std::vector<std::byte> bytes;
+
+  std::size_t size() const { return bytes.empty() ? 0 : bytes.size() / key_bytes; }
+  std::span<const std::byte> operator[](std::size_t i) const {
+    return std::span(bytes).subspan(i * key_bytes, key_bytes);
+  }
+  void add(std::span<const std::byte> key) { bytes.insert(bytes.end(), key.begin(), key.end()); }
+};
+
+// Finds, for each key column, a condition `column = expression` that every row must meet, whose expression no
+// row has a part in; for one of the columns `column IN (expressions)` will do. Fills source.key; leaves it
+// empty unless there is one for all of them.
+void find_key(Source& source);
+
+// The keys, each once. A value that no stored row can have (a NULL, a number that the column cannot hold)
+// gives none. Errors are those of the expressions.
+Status evaluate_keys(const Source& source, const EvalContext& context, Keys& keys);
+
+}  // namespace namdb::sql
