@@ -1,0 +1,53 @@
+// What the commands of namsim share. Results go to standard output (--json: one document), progress and
+// errors to standard error. Exit codes: 0 clean, 1 an anomaly was found, 2 wrong usage, 3 the environment
+// refuses (files that cannot be read or are no history, no connection).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "common/base/error.h"
+#include "tools/namsim/history/check.h"
+#include "tools/namsim/scenario.h"
+
+namespace CLI {
+class App;
+}
+
+namespace namdb::sim {
+
+inline constexpr int kClean = 0;
+inline constexpr int kAnomaly = 1;
+inline constexpr int kUsage = 2;
+inline constexpr int kEnvironment = 3;
+
+// Prints the error; kEnvironment.
+int report_error(const Status& status);
+// To standard output.
+void print(const std::string& text);
+
+struct LevelFlag {
+  history::Level level = history::strict_snapshot_isolation();
+};
+void add_level(CLI::App& command, LevelFlag& flag);
+
+// --workload and the sizes of a run.
+struct ScenarioFlags {
+  std::optional<std::string> workload;
+  Size size;
+
+  Scenario scenario(std::uint64_t seed) const;
+};
+void add_scenario_flags(CLI::App& command, ScenarioFlags& flags);
+
+// Each adds its command to the program; what is returned runs it after parsing and gives the exit code.
+using RunCommand = std::function<int()>;
+RunCommand add_check(CLI::App& program);
+RunCommand add_run(CLI::App& program);
+RunCommand add_hunt(CLI::App& program);
+RunCommand add_shrink(CLI::App& program);
+RunCommand add_record(CLI::App& program);
+
+}  // namespace namdb::sim
