@@ -12,10 +12,9 @@ int main(int argc, char** argv) {
       "Exit codes: 0 clean, 1 an anomaly was found, 2 wrong usage, 3 a file or a cluster that cannot be "
       "used.");
   const std::map<std::string, namdb::sim::RunCommand> commands{
-      {"check", namdb::sim::add_check(program)},
-      {"run", namdb::sim::add_run(program)},
-      {"hunt", namdb::sim::add_hunt(program)},
-      {"shrink", namdb::sim::add_shrink(program)},
+      {"check", namdb::sim::add_check(program)},   {"run", namdb::sim::add_run(program)},
+      {"hunt", namdb::sim::add_hunt(program)},     {"shrink", namdb::sim::add_shrink(program)},
+      {"record", namdb::sim::add_record(program)},
   };
   try {
     program.parse(argc, argv);
