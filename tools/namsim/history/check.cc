@@ -42,10 +42,12 @@ class Checker {
     if (level_.strength >= Strength::parallel_snapshot) find_missed_writes();
     if (level_.strength >= Strength::serializable)
       find_cycles({.ww = true, .wr = true, .rw = true}, EdgeKind::rw);
-    std::erase_if(anomalies_, [this](const Anomaly& anomaly) { return !level_.forbids(anomaly.kind); });
-    std::stable_sort(anomalies_.begin(), anomalies_.end(),
-                     [](const Anomaly& a, const Anomaly& b) { return a.kind < b.kind; });
-    report.anomalies = std::move(anomalies_);
+    for (const AnomalyInfo& info : anomaly_table()) {
+      for (Anomaly& anomaly : anomalies_) {
+        if (anomaly.kind == info.kind && level_.forbids(info.kind))
+          report.anomalies.push_back(std::move(anomaly));
+      }
+    }
     report.search_cut_short = search_.cut_short();
     return report;
   }

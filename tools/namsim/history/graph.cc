@@ -1,6 +1,7 @@
 #include "tools/namsim/history/graph.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace namdb::history {
 
@@ -24,8 +25,10 @@ Graph::Graph(const History& history, const Versions& versions, bool sessions, bo
   if (sessions) add_sessions(history, versions);
   const std::uint32_t nodes = real_time ? add_real_time(history, versions) : transactions_;
 
-  std::stable_sort(edges_.begin(), edges_.end(),
-                   [](const Edge& a, const Edge& b) { return a.from < b.from; });
+  std::sort(edges_.begin(), edges_.end(), [](const Edge& a, const Edge& b) {
+    return std::tie(a.from, a.to, a.kind, a.entry, a.operation) <
+           std::tie(b.from, b.to, b.kind, b.entry, b.operation);
+  });
   first_.assign(nodes + 1, 0);
   for (const Edge& edge : edges_) ++first_[edge.from + 1];
   for (std::uint32_t node = 0; node < nodes; ++node) first_[node + 1] += first_[node];
@@ -37,9 +40,8 @@ void Graph::add_sessions(const History& history, const Versions& versions) {
   for (std::uint32_t i = 0; i < transactions_; ++i) {
     if (versions.takes_part[i]) order.push_back(i);
   }
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return all[a].session != all[b].session ? all[a].session < all[b].session
-                                            : all[a].begin_ns < all[b].begin_ns;
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return std::tie(all[a].session, all[a].begin_ns, a) < std::tie(all[b].session, all[b].begin_ns, b);
   });
   for (std::size_t k = 1; k < order.size(); ++k) {
     if (all[order[k - 1]].session == all[order[k]].session) add(order[k - 1], order[k], EdgeKind::session);
@@ -53,10 +55,12 @@ std::uint32_t Graph::add_real_time(const History& history, const Versions& versi
     if (versions.takes_part[i]) by_begin.push_back(i);
   }
   std::vector<std::uint32_t> by_end = by_begin;
-  std::stable_sort(by_begin.begin(), by_begin.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return all[a].begin_ns < all[b].begin_ns; });
-  std::stable_sort(by_end.begin(), by_end.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return all[a].end_ns < all[b].end_ns; });
+  std::sort(by_begin.begin(), by_begin.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return std::tie(all[a].begin_ns, a) < std::tie(all[b].begin_ns, b);
+  });
+  std::sort(by_end.begin(), by_end.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return std::tie(all[a].end_ns, a) < std::tie(all[b].end_ns, b);
+  });
   std::uint32_t nodes = transactions_;
   std::size_t ended = 0;
   for (const std::uint32_t i : by_begin) {
