@@ -1,5 +1,5 @@
-// sqltest: runs corpus files against a server. Each file wants tables that do not exist yet: those that it
-// creates are dropped before it and after it.
+// sqltest: runs corpus files or isolation specs against servers. Each corpus file wants tables that do not
+// exist yet: those that it creates are dropped before it and after it.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "tools/sqltest/corpus.h"
+#include "tools/sqltest/isolation_command.h"
 #include "tools/sqltest/libpq_client.h"
 
 namespace {
@@ -31,15 +32,7 @@ std::set<std::string> created_tables(const std::vector<Case>& cases) {
   return tables;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  CLI::App app("Runs SQL test files against a server");
-  std::string connection = "host=127.0.0.1 port=5433 dbname=namdb user=tester";
-  std::vector<std::string> files;
-  app.add_option("--connection", connection, "Where to connect, as libpq takes it")->capture_default_str();
-  app.add_option("files", files, "Corpus files")->required()->check(CLI::ExistingFile);
-  CLI11_PARSE(app, argc, argv);
+int run_corpus_files(const std::string& connection, const std::vector<std::string>& files) {
   std::size_t failed = 0;
   std::size_t total = 0;
   for (const std::string& file : files) {
@@ -72,4 +65,39 @@ int main(int argc, char** argv) {
   }
   std::printf("%zu of %zu statements were answered as expected\n", total - failed, total);
   return failed == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Runs SQL test files against a server, or isolation specs against one or more", "sqltest");
+  namdb::sqltest::IsolationCommand isolation;
+  bool specs = false;
+  double patience_s = 60;
+  app.add_option("--connection", isolation.connections,
+                 "Where to connect, as libpq takes it; several: specs spread their sessions")
+      ->allow_extra_args(false)
+      ->default_str("host=127.0.0.1 port=5433 dbname=namdb user=tester");
+  CLI::Option* mode = app.add_flag("--isolation", specs, "The files are isolation specs");
+  app.add_flag("--json", isolation.json, "A summary as JSON")->needs(mode);
+  app.add_flag("--accept", isolation.accept, "Write what was answered into the specs as expected")
+      ->needs(mode);
+  app.add_option("--patience", patience_s, "Seconds after which a step without an answer has failed")
+      ->capture_default_str()
+      ->check(CLI::Range(0.001, 3600.0))
+      ->needs(mode);
+  app.add_option("files", isolation.files, "Corpus files or specs")->required()->check(CLI::ExistingFile);
+  app.footer(
+      "Exit codes: 0 all as expected, 1 something was answered otherwise, 2 wrong usage or a malformed file, "
+      "3 no connection.");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  if (isolation.connections.empty())
+    isolation.connections = {"host=127.0.0.1 port=5433 dbname=namdb user=tester"};
+  isolation.patience = std::chrono::milliseconds(static_cast<std::int64_t>(patience_s * 1000));
+  if (specs) return run_isolation(isolation);
+  return run_corpus_files(isolation.connections.front(), isolation.files);
 }
