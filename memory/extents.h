@@ -29,6 +29,9 @@ class Extents {
   void free(std::uint64_t offset, std::uint64_t extents);
 
   std::uint64_t extent_bytes() const { return extent_bytes_; }
+  std::uint64_t first_offset() const { return first_offset_; }
+  // `extent` counts from 0 to count() - 1.
+  bool used(std::uint64_t extent) const { return state_[extent] == State::used; }
   std::uint64_t count() const { return state_.size(); }
   std::uint64_t free_count() const { return free_; }
   std::uint64_t free_bytes() const { return free_ * extent_bytes_; }

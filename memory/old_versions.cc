@@ -44,6 +44,14 @@ reactor::Task<void> OldVersions::tick(const Peers& peers) {
   }
 }
 
+std::vector<OldVersion> OldVersions::pending() const {
+  std::vector<OldVersion> pending;
+  for (const Waiting& waiting : waiting_) pending.push_back(waiting.version);
+  for (const Aging& aging : aging_)
+    pending.insert(pending.end(), aging.versions.begin(), aging.versions.end());
+  return pending;
+}
+
 void OldVersions::unlink_and_free(const OldVersion& version) {
   const TablePointer table = tables_.find(version.table);
   // The records of a discarded table are nobody's any more.

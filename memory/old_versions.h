@@ -59,6 +59,8 @@ class OldVersions {
   reactor::Task<void> tick(const Peers& peers);
 
   bool empty() const { return waiting_.empty() && aging_.empty(); }
+  // What is not freed yet.
+  std::vector<OldVersion> pending() const;
   std::uint64_t collected() const { return collected_; }
 
  private:

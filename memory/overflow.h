@@ -32,6 +32,8 @@ class Overflow {
   void free(std::uint64_t entry, std::uint32_t entry_bytes);
   bool used(std::uint64_t entry, std::uint32_t entry_bytes) const;
 
+  // By entry length.
+  const std::map<std::uint32_t, std::unique_ptr<Units>>& classes() const { return classes_; }
   // Bytes of entries in use, and of the extents that hold them.
   std::uint64_t used_bytes() const;
   std::uint64_t extent_bytes() const;

@@ -42,6 +42,11 @@ void Reservations::returned(std::uint32_t id, bool buckets, const std::vector<st
   for (const std::uint64_t offset : offsets) found->second.owners.erase(offset);
 }
 
+bool Reservations::reserved(std::uint32_t id, bool buckets, std::uint64_t offset) const {
+  const auto found = reserved_.find({id, buckets});
+  return found != reserved_.end() && found->second.owners.contains(offset);
+}
+
 bool Reservations::gone(const std::string& compute_id) const {
   if (!peers_.of(compute_id).empty()) return false;
   return std::none_of(slots_.active().begin(), slots_.active().end(), [&](const auto& entry) {

@@ -29,6 +29,8 @@ class Reservations {
   void granted(const std::string& compute_id, std::uint32_t table, bool buckets,
                const control::AllocateReply& reply);
   void returned(std::uint32_t table, bool buckets, const std::vector<std::uint64_t>& offsets);
+  // True if the piece was granted to a compute server that is not known to be gone.
+  bool reserved(std::uint32_t table, bool buckets, std::uint64_t offset) const;
   // Frees what compute servers that are gone for good left behind. Cheap while there are none.
   void tick();
 

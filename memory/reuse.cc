@@ -29,4 +29,10 @@ std::vector<Freed> Reuse::take(const Acknowledged& acknowledged, std::size_t lim
   return ready;
 }
 
+std::vector<Freed> Reuse::pending() const {
+  std::vector<Freed> pending(open_.freed.begin(), open_.freed.end());
+  for (const Batch& batch : closed_) pending.insert(pending.end(), batch.freed.begin(), batch.freed.end());
+  return pending;
+}
+
 }  // namespace namdb::memory

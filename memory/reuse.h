@@ -30,6 +30,8 @@ class Reuse {
   // What may be used again now, oldest first; at most `limit` pieces.
   std::vector<Freed> take(const Acknowledged& acknowledged, std::size_t limit);
 
+  // What waits, the whole of it.
+  std::vector<Freed> pending() const;
   std::uint64_t epoch() const { return epoch_; }
   bool empty() const { return open_.freed.empty() && closed_.empty(); }
 

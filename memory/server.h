@@ -83,6 +83,17 @@ class MemoryServer final : public fabric::Service {
   RegionUse use() const;
   const Region& region() const { return *region_; }
 
+  // --- for checkers of a region at rest ---
+  const Tables& tables() const { return tables_; }
+  const Overflow& overflow() const { return overflow_; }
+  const OldVersions& old_versions() const { return old_versions_; }
+  const Reuse& reuse() const { return reuse_; }
+  const Peers& peers() const { return peers_; }
+  // Server 0; null on the others.
+  const Slots* slots() const { return slots_.get(); }
+  const Catalog* catalog() const { return catalog_.get(); }
+  const Reservations* reservations() const { return reservations_.get(); }
+
  private:
   MemoryServer(reactor::Executor& executor, std::unique_ptr<Region> region, Options options);
 

@@ -94,6 +94,12 @@ std::uint64_t Units::next_used(std::uint64_t offset) const {
   return 0;
 }
 
+std::vector<ExtentRun> Units::extent_runs() const {
+  std::vector<ExtentRun> runs;
+  for (const auto& [offset, run] : runs_) runs.push_back({offset, run_extents_, true});
+  return runs;
+}
+
 void Units::release_all() {
   for (const auto& [offset, run] : runs_) region_.extents().free(offset, run_extents_);
   runs_.clear();

@@ -34,6 +34,9 @@ class Units {
   // Gives back all runs, whatever is in use.
   void release_all();
 
+  // The runs of extents that hold the pieces, used or not.
+  std::vector<ExtentRun> extent_runs() const;
+
   std::uint64_t unit_bytes() const { return unit_bytes_; }
   std::uint64_t used_count() const { return used_; }
   std::uint64_t used_bytes() const { return used_ * unit_bytes_; }

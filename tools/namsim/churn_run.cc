@@ -160,9 +160,15 @@ ChurnVerdict run_churn(std::uint64_t seed, Interposer* interposer) {
   verdict.committed = churn.committed;
   for (std::uint32_t i = 0; i < options.memory_servers; ++i)
     verdict.reclaimed += cluster.memory(i).server->status().records_reclaimed();
+  for (std::size_t i = 0; i < computes && verdict.anomaly.empty(); ++i) {
+    if (!cluster.stop_compute(i, 600 * kSecond_ns)) verdict.anomaly = "a compute server does not stop";
+  }
+  if (verdict.anomaly.empty()) verdict.anomaly = cluster.check_at_rest(600 * kSecond_ns);
   if (!verdict.anomaly.empty()) {
     // Something may wait for ever: it cannot be stopped in order.
-    for (std::size_t i = 0; i < computes; ++i) cluster.kill_compute(i);
+    for (std::size_t i = 0; i < computes; ++i) {
+      if (cluster.alive(i)) cluster.kill_compute(i);
+    }
     for (auto& gate : gates) fabric::sim::SimWorld::bury(std::move(gate));
   }
   return verdict;

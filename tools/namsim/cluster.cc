@@ -1,6 +1,9 @@
 #include "tools/namsim/cluster.h"
 
+#include <algorithm>
+
 #include "common/base/check.h"
+#include "tools/namsim/region_check.h"
 
 namespace namdb::sim {
 namespace {
@@ -50,7 +53,7 @@ Cluster::~Cluster() {
   }
   computes_.clear();
   for (auto& memory : memories_) {
-    world_.run(*memory->node, memory->server->stop());
+    if (!stopped_) world_.run(*memory->node, memory->server->stop());
     world_.run(*memory->node, memory->fabric->close());
   }
 }
@@ -98,6 +101,25 @@ bool Cluster::stop_compute(std::size_t compute, std::uint64_t limit_ns) {
   }
   computes_[compute].reset();
   return true;
+}
+
+std::string Cluster::check_at_rest(std::uint64_t limit_ns) {
+  std::vector<const memory::MemoryServer*> servers;
+  for (const auto& memory : memories_) servers.push_back(memory->server.get());
+  // The checker says which are left if they are not all gone by then.
+  world_.run_until(
+      [&] {
+        return std::all_of(servers.begin(), servers.end(),
+                           [](const auto* server) { return server->peers().all().empty(); });
+      },
+      limit_ns);
+  // The collector sees at its next turn that nobody is left.
+  world_.run_for(3 * std::max(options_.memory.collect_interval_ns, kMillisecond_ns));
+  for (const auto& memory : memories_) world_.run(*memory->node, memory->server->stop());
+  stopped_ = true;
+  std::string lines;
+  for (const std::string& sentence : check_regions(servers)) lines += (lines.empty() ? "" : "\n") + sentence;
+  return lines;
 }
 
 void Cluster::kill_compute(std::size_t compute) {

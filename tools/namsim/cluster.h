@@ -63,6 +63,9 @@ class Cluster {
   void kill_compute(std::size_t compute);
   bool alive(std::size_t compute) const { return computes_[compute] != nullptr; }
   std::size_t computes() const { return computes_.size(); }
+  // Once every compute server has stopped or is dead: waits until the memory servers have noticed that and
+  // ends their own tasks. What check_regions() (region_check.h) finds wrong then, in lines; empty if nothing.
+  std::string check_at_rest(std::uint64_t limit_ns);
   const ClusterOptions& options() const { return options_; }
   MemoryProcess& memory(std::size_t server) { return *memories_[server]; }
   fabric::sim::SimWorld& world() { return world_; }
@@ -70,6 +73,7 @@ class Cluster {
  private:
   fabric::sim::SimWorld& world_;
   ClusterOptions options_;
+  bool stopped_ = false;  // the memory servers
   std::vector<std::unique_ptr<MemoryProcess>> memories_;
   std::vector<std::unique_ptr<ComputeProcess>> computes_;
 };

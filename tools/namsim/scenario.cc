@@ -78,7 +78,9 @@ class Run {
     if (verdict_.anomaly.empty()) verdict_.anomaly = workload_->complaint();
     if (verdict_.anomaly.empty()) touch_all();
     if (verdict_.anomaly.empty()) verdict_.anomaly = workload_->complaint();
+    if (verdict_.anomaly.empty()) await_repair();
     if (verdict_.anomaly.empty()) stop();
+    if (verdict_.anomaly.empty()) verdict_.anomaly = cluster_.check_at_rest(scenario_.limit_ns);
     verdict_.fingerprint = world_.fingerprint();
     verdict_.virtual_ns = world_.now_ns();
   }
@@ -124,6 +126,18 @@ class Run {
         if (!over_) world_.pause(*node, scenario_.memory_pause_ns);
       });
     }
+  }
+
+  void await_repair() {
+    std::size_t alive = 0;
+    for (std::size_t i = 0; i < cluster_.computes(); ++i) alive += cluster_.alive(i) ? 1 : 0;
+    const memory::MemoryServer& server = *cluster_.memory(0).server;
+    // The channels of the dead are gone, and with them their slots were found dead.
+    const auto repaired = [&] {
+      return server.peers().all().size() <= alive && server.slots()->dead_count() == 0;
+    };
+    if (!world_.run_until(repaired, scenario_.limit_ns))
+      verdict_.anomaly = "a dead compute server's slot is never repaired";
   }
 
   void stop() {

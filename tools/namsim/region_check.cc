@@ -1,0 +1,173 @@
+#include "tools/namsim/region_check.h"
+
+#include <cstring>
+#include <map>
+
+#include "common/layout/journal.h"
+#include "common/layout/timestamp_vector.h"
+#include "tools/namsim/region_findings.h"
+
+namespace namdb::sim {
+namespace {
+
+using layout::HeaderWord;
+using layout::Stamp;
+using memory::MemoryServer;
+using memory::Region;
+using memory::SlotState;
+
+// Every extent's owner, one server.
+class ExtentOwners {
+ public:
+  ExtentOwners(const Region& region, Findings& findings)
+      : region_(region), findings_(findings), owners_(region.extents().count()) {}
+
+  void claim(const std::string& owner, std::uint64_t offset, std::uint64_t extents) {
+    const memory::Extents& all = region_.extents();
+    const std::uint64_t first = (offset - all.first_offset()) / all.extent_bytes();
+    if (offset < all.first_offset() || (offset - all.first_offset()) % all.extent_bytes() != 0 ||
+        first + extents > all.count()) {
+      findings_.add("the memory of " + owner + " at " + place(region_, offset) +
+                    " is no run of the region's extents");
+      return;
+    }
+    for (std::uint64_t i = first; i < first + extents; ++i) {
+      const std::string where = place(region_, all.first_offset() + i * all.extent_bytes());
+      if (!owners_[i].empty())
+        findings_.add("the extent at " + where + " belongs to " + owners_[i] + " and to " + owner);
+      owners_[i] = owner;
+      if (!all.used(i))
+        findings_.add("the extent at " + where + " belongs to " + owner + " and counts as free");
+    }
+  }
+  void claim(const std::string& owner, const memory::Units& units) {
+    for (const memory::ExtentRun& run : units.extent_runs()) claim(owner, run.offset, run.extents);
+  }
+  void finish() {
+    const memory::Extents& all = region_.extents();
+    for (std::uint64_t i = 0; i < all.count(); ++i) {
+      if (!all.used(i) || !owners_[i].empty()) continue;
+      findings_.add("the extent at " + place(region_, all.first_offset() + i * all.extent_bytes()) +
+                    " is taken and belongs to nothing");
+    }
+  }
+
+ private:
+  const Region& region_;
+  Findings& findings_;
+  std::vector<std::string> owners_;
+};
+
+void check_map(const Region& region, Findings& findings) {
+  layout::RegionMap map{};
+  region.read(0, std::as_writable_bytes(std::span(&map, 1)));
+  if (!map.certified()) {
+    findings.add("the region map at " + place(region, 0) + " does not certify");
+  } else if (std::memcmp(&map, &region.map(), sizeof(map)) != 0) {
+    findings.add("the region map at " + place(region, 0) + " is not the one that was written");
+  }
+}
+
+void check_extents(const MemoryServer& server, Findings& findings) {
+  ExtentOwners owners(server.region(), findings);
+  const std::uint64_t extent_bytes = server.region().extents().extent_bytes();
+  for (const auto& [id, table] : server.tables().all()) {
+    const std::string name = "table " + std::to_string(id);
+    owners.claim(name + "'s main buckets", table->bucket_base, table->bucket_extents);
+    owners.claim(name + "'s indirect buckets", table->indirect);
+    owners.claim(name + "'s records", table->records);
+  }
+  for (const auto& [bytes, units] : server.overflow().classes())
+    owners.claim("overflow entries of " + std::to_string(bytes) + " bytes", *units);
+  if (server.slots() != nullptr) {
+    for (const auto& [id, slot] : server.slots()->active())
+      owners.claim("slot " + std::to_string(id) + "'s journal", slot.journal_offset,
+                   slot.journal_bytes / extent_bytes);
+  }
+  owners.finish();
+}
+
+void check_journal(const Region& region, const memory::Slot& slot, Findings& findings) {
+  std::vector<std::byte> bytes(slot.journal_bytes);
+  region.read(slot.journal_offset, bytes);
+  const Stamp published = region.vector_word(slot.position).stamp();
+  for (std::uint64_t at = 0; at + layout::kJournalAlign_bytes <= bytes.size();
+       at += layout::kJournalAlign_bytes) {
+    const auto entry = layout::read_journal_entry(std::span<const std::byte>(bytes).subspan(at),
+                                                  region.address(slot.journal_offset + at));
+    if (!entry) continue;
+    const std::string subject = "the journal entry at " + place(region, slot.journal_offset + at) +
+                                " of commit " + std::to_string(entry->stamp.counter) + " of slot " +
+                                std::to_string(entry->stamp.slot);
+    if (entry->stamp.slot != slot.id) {
+      findings.add(subject + " stands in the journal of slot " + std::to_string(slot.id));
+    } else if (entry->stamp.counter > published.counter) {
+      findings.add(subject + " is not finished: published is " + std::to_string(published.counter));
+    }
+  }
+}
+
+void check_vector(const MemoryServer& server, Findings& findings) {
+  const Region& region = server.region();
+  const memory::Slots& slots = *server.slots();
+  const auto word_place = [&](std::uint64_t position) {
+    return place(region, region.map().vector_offset + layout::kVectorWords_offset + 8 * position);
+  };
+  if (region.load(region.catalog_version_offset()) != server.catalog()->version())
+    findings.add("the catalog's version at " + place(region, region.catalog_version_offset()) +
+                 " is not that of the catalog");
+  const std::uint64_t length = region.vector_length();
+  if (length > region.map().vector_capacity) {
+    findings.add("the timestamp vector's length " + std::to_string(length) + " exceeds its capacity");
+    return;
+  }
+  std::map<std::uint64_t, const memory::Slot*> by_position;
+  for (const auto& [id, slot] : slots.active()) {
+    const std::string name = "slot " + std::to_string(id);
+    if (slot.state != SlotState::closed)
+      findings.add(name +
+                   (slot.state == SlotState::leased ? " is still leased" : " is dead and not repaired"));
+    if (!by_position.emplace(slot.position, &slot).second)
+      findings.add(name + " shares the word at " + word_place(slot.position) + " with another slot");
+    if (slot.position >= length)
+      findings.add("the word of " + name + " at " + word_place(slot.position) +
+                   " lies behind the vector's length");
+    const HeaderWord word = region.vector_word(slot.position);
+    if (word != HeaderWord(word.stamp()) || word.stamp().slot != id) {
+      findings.add("the word at " + word_place(slot.position) + " is not that of " + name);
+    } else if (slot.state == SlotState::closed && word.stamp().counter != slot.final_counter) {
+      findings.add("the word of " + name + " at " + word_place(slot.position) + " is " +
+                   std::to_string(word.stamp().counter) + ", its final counter " +
+                   std::to_string(slot.final_counter));
+    }
+    check_journal(region, slot, findings);
+  }
+  for (std::uint64_t position = 0; position < region.map().vector_capacity; ++position) {
+    const HeaderWord word = region.vector_word(position);
+    if (word.value() == 0 || by_position.contains(position)) continue;
+    if (position >= length) {
+      findings.add("the word at " + word_place(position) + " lies behind the vector's length");
+    } else if (!slots.retired(word.stamp().slot)) {
+      findings.add("the word at " + word_place(position) + " names slot " +
+                   std::to_string(word.stamp().slot) + ", which nobody knows");
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> check_regions(const std::vector<const MemoryServer*>& servers) {
+  Findings findings;
+  for (const MemoryServer* server : servers) {
+    check_map(server->region(), findings);
+    check_extents(*server, findings);
+    if (!server->peers().all().empty())
+      findings.add("a channel to server " + std::to_string(server->region().map().server_id) +
+                   " is still connected");
+  }
+  check_vector(*servers.front(), findings);
+  check_tables(servers, findings);
+  return findings.take();
+}
+
+}  // namespace namdb::sim
