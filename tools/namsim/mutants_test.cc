@@ -12,6 +12,8 @@
 namespace namdb::sim {
 namespace {
 
+constexpr std::uint64_t kSeeds = 1000;
+
 struct Outcome {
   std::string anomaly;
   std::uint64_t transactions = 0;
@@ -31,16 +33,27 @@ Outcome run_with(const MutantCase& mutant, std::uint64_t seed,
   return {verdict.anomaly, verdict.transactions};
 }
 
+// The mutant's own seed; or, since a change of the product changes what happens under a seed, the first that
+// fails of a bounded number. 0: none.
+std::uint64_t failing_seed(const MutantCase& mutant) {
+  if (!run_with(mutant, mutant.seed, mutant.make).anomaly.empty()) return mutant.seed;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    if (!run_with(mutant, seed, mutant.make).anomaly.empty()) return seed;
+  }
+  return 0;
+}
+
 }  // namespace
 
 TEST_CASE("a run without one of the protocol's protections fails, on a seed that passes with it",
           "[mutants]") {
   std::set<std::string_view> names;
   for (const MutantCase& mutant : all_mutants()) {
-    INFO(mutant.name << ", seed " << mutant.seed);
     CHECK(names.insert(mutant.name).second);
-    CHECK(!run_with(mutant, mutant.seed, mutant.make).anomaly.empty());
-    CHECK(run_with(mutant, mutant.seed, mutant.sound).anomaly == "");
+    const std::uint64_t seed = failing_seed(mutant);
+    INFO(mutant.name << ", seed " << seed);
+    CHECK(seed != 0);
+    CHECK(run_with(mutant, seed, mutant.sound).anomaly == "");
   }
 }
 

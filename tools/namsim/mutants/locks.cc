@@ -1,5 +1,6 @@
 // Locks: everything that is written was locked by a CAS that succeeded, and only what was taken is released.
 #include <algorithm>
+#include <cstring>
 #include <map>
 
 #include "tools/namsim/mutants/look.h"
@@ -114,14 +115,22 @@ class HeaderFirst final : public Mutant {
   }
 };
 
-// Buffers count as free while WRITEs from them are still under way.
-class EarlyCompletion final : public Mutant {
+// The WRITEs of a batch leave from one buffer: each is prepared in it while those before are under way.
+class BufferUsedAgain final : public Mutant {
  public:
   void before(Posting& posting) override {
-    posting.complete_early =
-        !posting.asked.empty() &&
-        std::all_of(posting.asked.begin(), posting.asked.end(),
-                    [](const auto& operation) { return operation.kind == fabric::OperationKind::write; });
+    std::uint32_t longest = 0;
+    for (const Operation& operation : posting.operations) {
+      if (operation.kind != fabric::OperationKind::write) return;
+      longest = std::max(longest, operation.length_bytes);
+    }
+    if (longest == 0) return;
+    posting.buffers.emplace_back(*posting.pool, longest);
+    std::byte* const shared = posting.buffers.back().data();
+    for (Operation& operation : posting.operations) {
+      std::memcpy(shared, operation.local, operation.length_bytes);
+      operation.local = shared;
+    }
   }
 };
 
@@ -141,7 +150,7 @@ std::vector<MutantCase> lock_mutants() {
       {"the header is released before the body is written", commit, Emphasis::kills, 5,
        make_mutant<HeaderFirst>},
       {"a buffer is used again while a WRITE from it is under way", "common/fabric/fabric.h",
-       Emphasis::snapshots, 1, make_mutant<EarlyCompletion>},
+       Emphasis::snapshots, 1, make_mutant<BufferUsedAgain>},
   };
 }
 

@@ -32,8 +32,6 @@ class MutantChannel final : public fabric::Channel {
     batch.begin();
     mutant_.before(posted.posting);
     posted.altered.assign(posted.posting.operations);
-    if (posted.posting.complete_early)
-      std::exchange(posted.outer, nullptr)->complete(executor(), failed() ? lost() : Status());
     posted.altered.observe(&posted);
     inner_->post(posted.altered);
     // Not in the completion itself, which still runs on the object.
@@ -43,7 +41,7 @@ class MutantChannel final : public fabric::Channel {
 
  private:
   struct Posted final : fabric::CompletionObserver {
-    Posted(MutantChannel& owner, Batch& batch) : channel(owner), outer(&batch) {
+    Posted(MutantChannel& owner, Batch& batch) : channel(owner), outer(batch) {
       posting.compute = owner.compute_;
       posting.server = owner.server_;
       posting.pool = &owner.pool();
@@ -53,17 +51,15 @@ class MutantChannel final : public fabric::Channel {
     void on_completion(Completion& completion, Status& status) override {
       static_cast<void>(completion);
       if (status.ok()) channel.mutant_.after(posting);
-      if (outer != nullptr) outer->complete(channel.executor(), status);
-      outer = nullptr;
+      outer.complete(channel.executor(), status);
       finished = true;
     }
     MutantChannel& channel;
-    Batch* outer;
+    Batch& outer;
     Posting posting;
     Batch altered;
     bool finished = false;
   };
-  static Status lost() { return {ErrorCode::connection_failure, "the connection was lost"}; }
 
   Mutant& mutant_;
   std::size_t compute_;

@@ -29,8 +29,6 @@ struct Posting {
   fabric::LocalPool* pool = nullptr;
   std::vector<fabric::Operation> asked;       // what product code posted
   std::vector<fabric::Operation> operations;  // what goes to the channel
-  // Product code is told at once that the batch is complete, while its operations go on.
-  bool complete_early = false;
   // Registered memory that the changed operations use; lives until they completed.
   std::vector<fabric::LocalBuffer> buffers;
 
