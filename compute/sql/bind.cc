@@ -84,6 +84,12 @@ Result<Plan> bind_discard(const Json& body) {
                discard);
 }
 
+Result<Plan> bind_close(const Json& body) {
+  ClosePlan close;
+  close.name = text(body, "portalname");
+  return plain(close.name.empty() ? "CLOSE CURSOR ALL" : "CLOSE CURSOR", std::move(close));
+}
+
 Result<Plan> bind_show(const Json& body) {
   ShowPlan show;
   show.name = text(body, "name");
@@ -116,6 +122,8 @@ Result<Plan> bind_body(StatementBinder& binder, Node statement) {
   if (kind == "ExplainStmt") return bind_explain(binder, body);
   if (kind == "DeallocateStmt") return bind_deallocate(body);
   if (kind == "DiscardStmt") return bind_discard(body);
+  if (kind == "ClosePortalStmt") return bind_close(body);
+  if (kind == "UnlistenStmt") return plain("UNLISTEN", UnlistenPlan());
   if (kind == "CreateFunctionStmt") {
     return Status(
         ErrorCode::feature_not_supported,

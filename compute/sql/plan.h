@@ -123,6 +123,14 @@ struct DiscardPlan {
   bool all = false;
 };
 
+// Of portals: there is no DECLARE.
+struct ClosePlan {
+  std::string name;  // empty: all
+};
+
+// Nobody listens, since nothing notifies.
+struct UnlistenPlan {};
+
 struct SleepPlan {
   ExprPtr seconds;
 };
@@ -137,7 +145,7 @@ struct ExplainPlan {
 struct Plan {
   using Body = std::variant<std::monostate, SelectPlan, InsertPlan, UpdatePlan, DeletePlan, CallPlan,
                             CreateTablePlan, DropTablePlan, TransactionPlan, SetPlan, ShowPlan,
-                            DeallocatePlan, DiscardPlan, SleepPlan, ExplainPlan>;
+                            DeallocatePlan, DiscardPlan, ClosePlan, UnlistenPlan, SleepPlan, ExplainPlan>;
   // What the plan does; monostate: an empty statement.
   Body body;
   // "SELECT", "INSERT", ...: the command tag without its counts, and the kind under which it is counted.

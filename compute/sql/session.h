@@ -134,6 +134,7 @@ class Session {
   Status run_set(const SetPlan& plan, ResultSink& sink);
   reactor::Task<Status> run_show(const ShowPlan& plan, ResultSink& sink, Completion& completion);
   Status run_discard(const DiscardPlan& plan, ResultSink& sink);
+  Status run_close(const ClosePlan& plan, const Portal& running);
   reactor::Task<Status> run_ddl(const Plan& plan, ResultSink& sink);
   reactor::Task<Status> run_explain(const ExplainPlan& plan, Portal& portal, ResultSink& sink,
                                     Completion& completion);

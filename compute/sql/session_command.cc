@@ -55,6 +55,8 @@ Task<Status> Session::run_command(const Plan& plan, Portal& portal, ResultSink& 
     }
     co_return Status();
   }
+  if (const auto* close = plan.as<ClosePlan>()) co_return run_close(*close, portal);
+  if (plan.as<UnlistenPlan>() != nullptr) co_return Status();
   if (const auto* sleep = plan.as<SleepPlan>()) {
     Run run = make_run(nullptr, portal.parameters, sink);
     Status status = co_await run_sleep(run, *sleep);
@@ -226,6 +228,26 @@ Status Session::run_discard(const DiscardPlan& plan, ResultSink& sink) {
   settings_.reset_all();
   report_settings(sink);
   close_all_prepared();
+  return {};
+}
+
+// Portals are only marked, as at the end of a transaction: `running` is one of them.
+Status Session::run_close(const ClosePlan& plan, const Portal& running) {
+  const auto close = [&running](Portal& portal) {
+    if (&portal == &running) return;
+    portal.valid = false;
+    portal.cursor.reset();
+    portal.buffered.reset();
+  };
+  if (!plan.name.empty()) {
+    Portal* portal = find_portal(plan.name);
+    if (portal == nullptr || portal == &running)
+      return Status(ErrorCode::undefined_portal, "cursor \"" + plan.name + "\" does not exist");
+    close(*portal);
+    return {};
+  }
+  close(unnamed_portal_);
+  for (auto& [name, portal] : portals_) close(portal);
   return {};
 }
 

@@ -155,6 +155,17 @@ class Portals(TestCase):
             client.query("COMMIT")
             self.assertEqual(self.execute(client, 1), ([], ["E"]))
 
+    def test_close_all_ends_a_portal(self):
+        with Cluster() as cluster, cluster.raw() as client:
+            cluster.query("CREATE TABLE t (v int PRIMARY KEY)")
+            cluster.query("INSERT INTO t VALUES (1), (2), (3)")
+            client.start()
+            client.query("BEGIN")
+            self.open(client, "SELECT v FROM t ORDER BY v")
+            self.assertEqual(self.execute(client, 1), ([1], ["s"]))
+            self.assertEqual([body for kind, body in client.query("CLOSE ALL") if kind == "C"], [b"CLOSE CURSOR ALL\0"])
+            self.assertEqual(self.execute(client, 1), ([], ["E"]))
+
 
 if __name__ == "__main__":
     main()
