@@ -20,14 +20,14 @@ using storage::TableRef;
 
 struct Worker::Link {
   Link(reactor::Executor& executor, fabric::ClientFabric& fabric, storage::LocationCache& locations,
-       const WorkerOptions& options, txn::ClusterOptions cluster_options)
+       const WorkerOptions& options, txn::ClusterOptions cluster_options, LogLine log)
       : cluster(executor, fabric, std::move(cluster_options)),
         snapshots(cluster, options.snapshot_mode),
         slots(cluster),
         catalog(cluster),
         space(cluster),
         hints(cluster),
-        repair(cluster),
+        repair(cluster, std::move(log)),
         slot_keeper(cluster, options.slot),
         state{executor, cluster, snapshots, slots,    locations,  catalog,
               space,    hints,   repair,    registry, slot_keeper} {
@@ -114,23 +114,39 @@ Worker::Worker(reactor::Executor& executor, fabric::ClientFabric& fabric, storag
 Worker::~Worker() = default;
 
 Status Worker::not_connected() const {
-  return Status(ErrorCode::connection_failure, "there is no connection to the memory servers",
+  return Status(ErrorCode::connection_failure, "there is no connection to the memory servers: " + reason_,
                 "the compute server connects again by itself; look at its log");
 }
 
 reactor::Task<Result<std::shared_ptr<Worker::Link>>> Worker::connect() {
   txn::ClusterOptions options{options_.memory_servers, options_.name, make_compute_id_(), options_.worker};
-  auto link = std::make_shared<Link>(executor_, fabric_, locations_, options_, std::move(options));
+  auto link = std::make_shared<Link>(executor_, fabric_, locations_, options_, std::move(options), log_);
   Status status = co_await link->cluster.connect();
   if (status.ok()) status = co_await link->catalog.refresh();
-  if (status.ok()) status = co_await link->repair.repair_dead_slots();
+  if (status.ok()) {
+    // A slot that cannot be repaired locks what it locked and no more: that is no reason not to start.
+    const Status repaired = co_await link->repair.repair_dead_slots();
+    if (link->cluster.failed()) status = repaired;
+  }
   if (!status.ok()) {
     co_await disconnect(link, false);
     co_return Result<std::shared_ptr<Link>>(std::move(status));
   }
+  log_restarts(link->cluster);
   slots_repaired_ += link->repair.slots_repaired();
   ++connections_;
   co_return Result<std::shared_ptr<Link>>(std::move(link));
+}
+
+void Worker::log_restarts(const txn::Cluster& cluster) {
+  std::vector<std::uint64_t> epochs;
+  for (std::size_t i = 0; i < cluster.server_count(); ++i) {
+    epochs.push_back(cluster.region_map(static_cast<layout::ServerId>(i)).epoch);
+    if (!epochs_.empty() && epochs_[i] != epochs[i]) {
+      log_("memory server " + std::to_string(i) + " has restarted and is empty");
+    }
+  }
+  epochs_ = std::move(epochs);
 }
 
 reactor::Task<void> Worker::disconnect(std::shared_ptr<Link> link, bool orderly) {
@@ -172,7 +188,7 @@ reactor::Task<Status> Worker::heartbeat(std::shared_ptr<Link> link, std::size_t 
   link->registry.learn(server, reply.reuse_epoch(), reply.catalog_version(), reply.version_epoch());
   if (server == 0 && reply.dead_slots() > 0) {
     const std::uint64_t before = link->repair.slots_repaired();
-    status = co_await link->repair.repair_dead_slots();
+    static_cast<void>(co_await link->repair.repair_dead_slots());  // reports what it cannot repair
     slots_repaired_ += link->repair.slots_repaired() - before;
   }
   co_return Status();
@@ -200,6 +216,9 @@ reactor::Task<void> Worker::supervise() {
       auto link = co_await connect();
       if (!link.ok()) {
         reconnect_ns = std::min(reconnect_ns * 2, options_.max_reconnect_ns);
+        const std::string reason = link.status().to_string();
+        if (reason != reason_) log_("cannot connect to the memory servers: " + reason);
+        reason_ = reason;
         continue;
       }
       link_ = std::move(link).value();
@@ -218,6 +237,7 @@ reactor::Task<void> Worker::supervise() {
     if (!link->cluster.failed()) continue;
     log_("lost the connection to a memory server: " + status.to_string() +
          "; running transactions are failed, connecting again");
+    reason_ = "the connection was lost";
     link_ = nullptr;
     // Addresses of another epoch must not be used; those of this one are found again soon.
     locations_.clear();

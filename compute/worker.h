@@ -2,7 +2,9 @@
 // leases its execution slot, repairs what dead compute servers left behind, keeps its lease alive by
 // heartbeats, and gives out transactions. Stateless: when a channel fails, everything that it knew is
 // dropped, running transactions end with an error, and it connects anew as a new compute server (a new id),
-// again and again until it succeeds; a memory server that restarted empty is reported once in the log.
+// again and again until it succeeds. The log says why it does not succeed, whenever the reason changes, and
+// which memory servers had restarted empty, once it does. When only some of several memory servers were
+// restarted it does not succeed: their data belongs together.
 //
 // Composition only: the pieces are in compute/txn, compute/storage and compute/protocol.
 #pragma once
@@ -78,6 +80,7 @@ class Worker : public txn::Engine {
   // Takes a snapshot for the heartbeats, if the last is old enough.
   reactor::Task<void> copy_vector(std::shared_ptr<Link> link);
   Status not_connected() const;
+  void log_restarts(const txn::Cluster& cluster);
 
   reactor::Executor& executor_;
   fabric::ClientFabric& fabric_;
@@ -86,6 +89,8 @@ class Worker : public txn::Engine {
   MakeComputeId make_compute_id_;
   LogLine log_;
   std::shared_ptr<Link> link_;
+  std::string reason_;                 // why there is no connection
+  std::vector<std::uint64_t> epochs_;  // of the memory servers, at the last connection
   std::uint64_t connections_ = 0;
   std::uint64_t slots_repaired_ = 0;
   bool stopping_ = false;

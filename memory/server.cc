@@ -1,7 +1,5 @@
 #include "memory/server.h"
 
-#include <cstring>
-
 #include "common/layout/timestamp_vector.h"
 
 namespace namdb::memory {
@@ -14,15 +12,6 @@ std::uint64_t random_epoch(Random& random) {
   std::uint64_t epoch = 0;
   while (epoch == 0) epoch = random.next();
   return epoch;
-}
-
-std::string random_bytes(Random& random, std::size_t count) {
-  std::string bytes(count, '\0');
-  for (std::size_t i = 0; i < count; i += 8) {
-    const std::uint64_t word = random.next();
-    std::memcpy(bytes.data() + i, &word, 8);
-  }
-  return bytes;
 }
 
 }  // namespace
@@ -41,6 +30,7 @@ MemoryServer::MemoryServer(reactor::Executor& executor, std::unique_ptr<Region> 
       started_ns_(executor.now_ns()),
       fenced_(executor),
       shut_down_(executor),
+      identity_(options_.server_id, options_.server_count, region_->map().epoch),
       slots_(options_.server_id == 0 ? std::make_unique<Slots>(*region_, options_) : nullptr),
       catalog_(options_.server_id == 0 ? std::make_unique<Catalog>(*region_, options_) : nullptr),
       tables_(executor, *region_, options_),
@@ -56,9 +46,7 @@ MemoryServer::MemoryServer(reactor::Executor& executor, std::unique_ptr<Region> 
                                    reservations_.get(), [this](const std::string& compute_id) {
                                      notice("a worker is silent: its compute server is fenced");
                                      start_fence(compute_id);
-                                   }}) {
-  if (options_.server_id == 0) cluster_id_ = random_bytes(executor.random(), 16);
-}
+                                   }}) {}
 
 MemoryServer::~MemoryServer() = default;
 
@@ -105,10 +93,7 @@ Result<std::string> MemoryServer::on_connect(fabric::PeerId id, std::string_view
   if (peers_.fenced(hello.compute_id())) {
     return Status(ErrorCode::fenced, "this compute server was declared dead", "start it again");
   }
-  if (hello.expected_epoch() != 0 && hello.expected_epoch() != epoch()) {
-    return Status(ErrorCode::memory_server_restarted,
-                  "memory server " + std::to_string(options_.server_id) + " was restarted and is empty");
-  }
+  if (Status status = identity_.check(hello.cluster_epoch()); !status.ok()) return status;
   if (peers_.all().size() >= options_.max_peers) {
     return Status(ErrorCode::too_many_connections, "the memory server has its greatest number of peers");
   }
@@ -130,7 +115,6 @@ Result<std::string> MemoryServer::on_connect(fabric::PeerId id, std::string_view
   welcome.set_region_map(&region_->map(), sizeof(layout::RegionMap));
   welcome.set_max_transaction_ns(options_.max_transaction_ns);
   welcome.set_ring_slots(options_.ring_slots);
-  welcome.set_cluster_id(cluster_id_);
   welcome.set_memory_only(true);
   return welcome.SerializeAsString();
 }

@@ -32,6 +32,7 @@
 #include "common/reactor/executor.h"
 #include "common/reactor/task.h"
 #include "memory/catalog.h"
+#include "memory/cluster_identity.h"
 #include "memory/collector.h"
 #include "memory/old_versions.h"
 #include "memory/options.h"
@@ -104,6 +105,7 @@ class MemoryServer final : public fabric::Service {
                           std::string& reply);
   Status heartbeat(Peer& peer, const control::HeartbeatRequest& request, control::HeartbeatReply& reply);
   reactor::Task<Status> fence(fabric::PeerId peer, std::string compute_id);
+  Status join_cluster(const Peer& peer, const control::JoinClusterRequest& request);
   Status discard_table(const control::DiscardTableRequest& request);
   Status allocate(fabric::PeerId peer, std::uint32_t table, std::uint32_t count, bool buckets,
                   control::AllocateReply& reply);
@@ -128,7 +130,6 @@ class MemoryServer final : public fabric::Service {
   reactor::Executor& executor_;
   Options options_;
   std::unique_ptr<Region> region_;
-  std::string cluster_id_;
   std::uint64_t started_ns_;
   fabric::ServerFabric* fabric_ = nullptr;
   bool stopping_ = false;
@@ -137,6 +138,7 @@ class MemoryServer final : public fabric::Service {
   reactor::Event fenced_;  // a fence has ended, or begun
   reactor::Event shut_down_;
 
+  ClusterIdentity identity_;
   Peers peers_;
   Reuse reuse_;
   VersionEpoch version_epoch_;

@@ -107,6 +107,10 @@ reactor::Task<Status> MemoryServer::dispatch(fabric::PeerId peer, std::uint16_t 
       if (!parse(request, in)) co_return malformed(method);
       co_return co_await fence(peer, in.compute_id());
     }
+    case control::JOIN_CLUSTER:
+      co_return handle<control::JoinClusterRequest, control::JoinClusterReply>(
+          method, request, reply,
+          [&](const auto& in, auto&) { return join_cluster(*peers_.find(peer), in); });
     case control::PREPARE_TABLE: {
       control::PrepareTableRequest in;
       if (!parse(request, in)) co_return malformed(method);
@@ -216,6 +220,11 @@ Status MemoryServer::heartbeat(Peer& peer, const control::HeartbeatRequest& requ
   if (catalog_) reply.set_catalog_version(catalog_->version());
   if (slots_) reply.set_dead_slots(slots_->dead_count());
   return Status();
+}
+
+Status MemoryServer::join_cluster(const Peer& peer, const control::JoinClusterRequest& request) {
+  if (peer.tool) return Status(ErrorCode::insufficient_privilege, "tools join no cluster");
+  return identity_.join({request.epochs().begin(), request.epochs().end()});
 }
 
 Status MemoryServer::discard_table(const control::DiscardTableRequest& request) {
@@ -362,7 +371,7 @@ Status MemoryServer::claim_repair(fabric::PeerId peer, const control::ClaimRepai
   reply.set_granted(claim->granted);
   if (claim->granted) reply.set_repair_epoch(slot.repair_epoch);
   *reply.mutable_slot() = describe(slot);
-  reply.set_former_repairer(claim->former_repairer);
+  for (const std::string& former : claim->former_repairers) reply.add_former_repairers(former);
   return Status();
 }
 

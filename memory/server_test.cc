@@ -28,7 +28,6 @@ TEST_CASE("a peer learns the region map and E when it connects") {
   CHECK(welcome.server_count() == 1);
   CHECK(welcome.epoch() == cluster.server->epoch());
   CHECK(welcome.max_transaction_ns() == 100 * kMillisecond_ns);
-  CHECK(welcome.cluster_id().size() == 16);
   layout::RegionMap map;
   REQUIRE(welcome.region_map().size() == sizeof map);
   std::memcpy(&map, welcome.region_map().data(), sizeof map);
@@ -46,10 +45,66 @@ TEST_CASE("peers that cannot be served are refused with a reason") {
   greeting.set_compute_id("short");
   CHECK(client->connect(greeting).code() == ErrorCode::protocol_violation);
   greeting = hello('a');
-  greeting.set_expected_epoch(cluster.server->epoch() + 1);
+  greeting.set_cluster_epoch(cluster.server->epoch() + 1);
   CHECK(client->connect(greeting).code() == ErrorCode::memory_server_restarted);
-  greeting.set_expected_epoch(cluster.server->epoch());
+  greeting.set_cluster_epoch(cluster.server->epoch());
   CHECK(client->connect(greeting).ok());
+}
+
+Status join(testing::TestClient& client, const std::vector<std::uint64_t>& epochs) {
+  control::JoinClusterRequest request;
+  request.mutable_epochs()->Add(epochs.begin(), epochs.end());
+  const auto reply = client.call<control::JoinClusterReply>(control::JOIN_CLUSTER, request);
+  return reply.ok() ? Status() : reply.status();
+}
+
+TEST_CASE("server 0 notices that another memory server has restarted") {
+  Options options = testing::small_options();
+  options.server_count = 3;
+  TestCluster cluster(options);
+  const std::uint64_t epoch = cluster.server->epoch();
+  const auto client = cluster.client("c");
+  REQUIRE(client->connect(hello('a')).ok());
+  CHECK(join(*client, {epoch, 7}).code() == ErrorCode::protocol_violation);
+  CHECK(join(*client, {epoch + 1, 7, 8}).code() == ErrorCode::memory_server_restarted);
+  REQUIRE(join(*client, {epoch, 7, 8}).ok());
+  REQUIRE(join(*client, {epoch, 7, 8}).ok());
+  const Status refused = join(*client, {epoch, 7, 9});
+  CHECK(refused.code() == ErrorCode::memory_server_restarted);
+  CHECK(refused.message() == "memory server 2 has restarted and is empty");
+  CHECK(join(*client, {epoch, 7, 8}).ok());
+  const auto tool = cluster.client("t");
+  REQUIRE(tool->connect(hello('t', true)).ok());
+  CHECK(join(*tool, {epoch, 7, 8}).code() == ErrorCode::insufficient_privilege);
+}
+
+TEST_CASE("a memory server other than 0 joins one cluster, not by a greeting alone, and refuses others") {
+  Options options = testing::small_options();
+  options.server_id = 1;
+  options.server_count = 2;
+  TestCluster cluster(options);
+  const std::uint64_t epoch = cluster.server->epoch();
+  const auto first = cluster.client("a");
+  const auto second = cluster.client("b");
+  auto greeting = hello('a');
+  greeting.set_cluster_epoch(5);
+  REQUIRE(first->connect(greeting).ok());
+  // Nobody joined: the cluster of epoch 5 may be one that is about to be restarted.
+  auto other = hello('b');
+  other.set_cluster_epoch(6);
+  REQUIRE(second->connect(other).ok());
+  REQUIRE(join(*first, {5, epoch}).ok());
+  CHECK(join(*second, {6, epoch}).code() == ErrorCode::memory_server_restarted);
+  const auto late = cluster.client("l");
+  other = hello('l');
+  other.set_cluster_epoch(6);
+  const Status refused = late->connect(other);
+  CHECK(refused.code() == ErrorCode::memory_server_restarted);
+  CHECK(refused.message() == "memory server 1 belongs to another cluster, or memory server 0 has restarted");
+  other.set_cluster_epoch(5);
+  CHECK(late->connect(other).ok());
+  const auto tool = cluster.client("t");
+  CHECK(tool->connect(hello('t', true)).ok());
 }
 
 TEST_CASE("tables are created, listed, and dropped; ids never come again") {

@@ -1,6 +1,7 @@
 #include "memory/slots.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace namdb::memory {
 
@@ -56,6 +57,7 @@ Status Slots::end(Slot& slot, std::uint32_t final_counter, std::uint64_t now_ns)
   region_.set_vector_word(slot.position, layout::Stamp{slot.id, final_counter});
   if (slot.state != SlotState::leased) --dead_;
   slot.state = SlotState::closed;
+  slot.repairer_ids.clear();
   ++closed_;
   slot.final_counter = final_counter;
   slot.closed_ns = now_ns;
@@ -79,14 +81,16 @@ Result<Slots::Claim> Slots::claim(fabric::PeerId peer, const std::string& comput
   }
   Slot& slot = found->second;
   Claim claim;
-  if (slot.state != SlotState::dead) return claim;
+  const bool again = slot.state == SlotState::repairing && slot.repairer == peer;
+  if (slot.state != SlotState::dead && !again) return claim;
   claim.granted = true;
   // A repairer of the same compute server cannot be fenced without ending its successor too.
-  if (slot.repairer_id != compute_id) claim.former_repairer = slot.repairer_id;
+  std::copy_if(slot.repairer_ids.begin(), slot.repairer_ids.end(), std::back_inserter(claim.former_repairers),
+               [&](const std::string& former) { return former != compute_id; });
   slot.state = SlotState::repairing;
   ++slot.repair_epoch;
   slot.repairer = peer;
-  slot.repairer_id = compute_id;
+  slot.repairer_ids.insert(compute_id);
   return claim;
 }
 

@@ -7,12 +7,15 @@
 // Ids ascend and are never used again. A slot's word stands in the vector, and the vector's length covers it,
 // before the lease is answered, and a journal is zeroed before: no entry of an earlier owner certifies. A
 // closed slot's final counter is known for ever. A claim carries an epoch; the claim of a channel that is
-// gone is void, and its successor learns whom to fence first.
+// gone is void, and its successor learns whom to fence first: all who ever held a claim to this slot, for
+// any of them may still have a channel to another memory server. The claimant itself may claim again, after a
+// failure.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,11 +38,11 @@ struct Slot {
   std::uint64_t position = 0;
   std::uint64_t journal_offset = 0;
   std::uint64_t journal_bytes = 0;
-  std::uint32_t final_counter = 0;  // closed
-  std::uint64_t closed_ns = 0;      // closed
-  std::uint64_t repair_epoch = 0;   // of the last claim
-  fabric::PeerId repairer = 0;      // repairing
-  std::string repairer_id;          // of the last claim
+  std::uint32_t final_counter = 0;     // closed
+  std::uint64_t closed_ns = 0;         // closed
+  std::uint64_t repair_epoch = 0;      // of the last claim
+  fabric::PeerId repairer = 0;         // repairing
+  std::set<std::string> repairer_ids;  // of all claims until the slot is closed
 };
 
 class Slots final : public Visibility {
@@ -55,8 +58,9 @@ class Slots final : public Visibility {
 
   struct Claim {
     bool granted = false;
-    std::string former_repairer;
+    std::vector<std::string> former_repairers;
   };
+  // Granted for a dead slot, and again to the channel that is repairing it: its earlier claim is void then.
   // Error undefined_object for a slot that never was or is retired.
   Result<Claim> claim(fabric::PeerId peer, const std::string& compute_id, std::uint32_t slot);
   // Error fenced when the claim is not the latest, or void.

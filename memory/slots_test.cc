@@ -124,7 +124,7 @@ TEST_CASE("a dead slot is repaired by one claimant at a time; a dead claimant's 
   const auto claimed = claim(*first, id);
   REQUIRE(claimed.ok());
   CHECK(claimed.value().granted());
-  CHECK(claimed.value().former_repairer().empty());
+  CHECK(claimed.value().former_repairers().empty());
   CHECK(claimed.value().slot().journal_offset() == slot.value().journal_offset());
   CHECK_FALSE(claim(*second, id)->granted());
   first->disconnect();
@@ -132,7 +132,8 @@ TEST_CASE("a dead slot is repaired by one claimant at a time; a dead claimant's 
   const auto again = claim(*second, id);
   REQUIRE(again.ok());
   CHECK(again.value().granted());
-  CHECK(again.value().former_repairer() == testing::compute_id('f'));
+  REQUIRE(again.value().former_repairers_size() == 1);
+  CHECK(again.value().former_repairers(0) == testing::compute_id('f'));
   CHECK(again.value().repair_epoch() > claimed.value().repair_epoch());
 
   control::FinishRepairRequest late;
@@ -152,6 +153,58 @@ TEST_CASE("a dead slot is repaired by one claimant at a time; a dead claimant's 
   CHECK(claim(*second, id).status().code() == ErrorCode::undefined_object);
   control::HeartbeatRequest heartbeat;
   CHECK(second->call<control::HeartbeatReply>(control::HEARTBEAT, heartbeat)->dead_slots() == 0);
+}
+
+TEST_CASE("a repairer learns of all who claimed the slot before it") {
+  TestCluster cluster;
+  const auto owner = cluster.client("o");
+  REQUIRE(owner->connect(hello('o')).ok());
+  const auto slot = owner->lease();
+  REQUIRE(slot.ok());
+  owner->disconnect();
+  for (const char id : {'a', 'b'}) {
+    const auto repairer = cluster.client(std::string(1, id));
+    REQUIRE(repairer->connect(hello(id)).ok());
+    cluster.run_for(10 * kMillisecond_ns);
+    REQUIRE(claim(*repairer, slot.value().slot())->granted());
+    repairer->disconnect();
+  }
+  const auto last = cluster.client("c");
+  REQUIRE(last->connect(hello('c')).ok());
+  cluster.run_for(10 * kMillisecond_ns);
+  const auto claimed = claim(*last, slot.value().slot());
+  REQUIRE(claimed.ok());
+  REQUIRE(claimed.value().granted());
+  REQUIRE(claimed.value().former_repairers_size() == 2);
+  CHECK(claimed.value().former_repairers(0) == testing::compute_id('a'));
+  CHECK(claimed.value().former_repairers(1) == testing::compute_id('b'));
+}
+
+TEST_CASE("a repairer that failed may claim again, nobody else may, and its earlier claim is void") {
+  TestCluster cluster;
+  const auto owner = cluster.client("o");
+  const auto first = cluster.client("f");
+  const auto second = cluster.client("s");
+  REQUIRE(owner->connect(hello('o')).ok());
+  REQUIRE(first->connect(hello('f')).ok());
+  REQUIRE(second->connect(hello('s')).ok());
+  const auto slot = owner->lease();
+  REQUIRE(slot.ok());
+  owner->disconnect();
+  cluster.run_for(10 * kMillisecond_ns);
+  const auto claimed = claim(*first, slot.value().slot());
+  REQUIRE(claimed.value().granted());
+  const auto again = claim(*first, slot.value().slot());
+  REQUIRE(again.value().granted());
+  CHECK(again.value().former_repairers().empty());  // it must not fence itself
+  CHECK_FALSE(claim(*second, slot.value().slot())->granted());
+  control::FinishRepairRequest finish;
+  finish.set_slot(slot.value().slot());
+  finish.set_repair_epoch(claimed.value().repair_epoch());
+  CHECK(first->call<control::FinishRepairReply>(control::FINISH_REPAIR, finish).status().code() ==
+        ErrorCode::fenced);
+  finish.set_repair_epoch(again.value().repair_epoch());
+  CHECK(first->call<control::FinishRepairReply>(control::FINISH_REPAIR, finish).ok());
 }
 
 TEST_CASE("what a dead compute server reserved and never used comes back after its slots are repaired") {

@@ -20,7 +20,7 @@ Cluster::Cluster(reactor::Executor& executor, fabric::ClientFabric& fabric, Clus
 
 reactor::Task<Status> Cluster::connect() {
   NAMDB_CHECK(links_.empty());
-  std::string cluster_id;
+  std::vector<std::uint64_t> epochs;
   for (std::size_t i = 0; i < options_.memory_servers.size(); ++i) {
     const std::string& address = options_.memory_servers[i];
     control::Hello hello;
@@ -28,6 +28,7 @@ reactor::Task<Status> Cluster::connect() {
     hello.set_compute_id(options_.compute_id.data(), options_.compute_id.size());
     hello.set_name(options_.name);
     hello.set_worker(options_.worker);
+    if (i > 0) hello.set_cluster_epoch(epochs[0]);
     std::string welcome_bytes;
     auto channel = co_await fabric_.connect(address, hello.SerializeAsString(), &welcome_bytes);
     if (!channel.ok()) co_return channel.status();
@@ -50,8 +51,22 @@ reactor::Task<Status> Cluster::connect() {
       max_transaction_ns_ = welcome.max_transaction_ns();
       ring_slots_ = welcome.ring_slots();
     }
+    epochs.push_back(link.map.epoch);
     link.channel = std::move(channel).value();
     links_.push_back(std::move(link));
+  }
+  co_return co_await join(std::move(epochs));
+}
+
+reactor::Task<Status> Cluster::join(std::vector<std::uint64_t> epochs) {
+  if (epochs.size() == 1) co_return Status();
+  control::JoinClusterRequest request;
+  request.mutable_epochs()->Add(epochs.begin(), epochs.end());
+  // In this order: nobody may belong to a cluster whose server 0 will have to be restarted.
+  for (std::size_t server = 0; server < epochs.size(); ++server) {
+    Status status =
+        co_await call(static_cast<layout::ServerId>(server), control::JOIN_CLUSTER, request, nullptr);
+    if (!status.ok()) co_return status;
   }
   co_return Status();
 }

@@ -33,7 +33,8 @@ class Cluster {
  public:
   Cluster(reactor::Executor& executor, fabric::ClientFabric& fabric, ClusterOptions options);
 
-  // Connects to every memory server and checks that they belong together. Once.
+  // Connects to every memory server and checks that they belong together. Once. Error
+  // memory_server_restarted when some but not all of them were restarted, or one is another cluster's.
   reactor::Task<Status> connect();
 
   std::size_t server_count() const { return options_.memory_servers.size(); }
@@ -58,6 +59,7 @@ class Cluster {
                                                 fabric::OperationCounters* counters = nullptr);
 
  private:
+  reactor::Task<Status> join(std::vector<std::uint64_t> epochs);
   struct Link {
     std::unique_ptr<fabric::Channel> channel;
     layout::RegionMap map{};

@@ -1,12 +1,14 @@
 """kill -9 of either daemon under load: nothing halved, nothing locked for ever, and a way back."""
 import random
+import subprocess
 import time
 import unittest
+from pathlib import Path
 
 import psycopg
 
 from bank import Bank, Load
-from harness import FABRICS, Cluster, TestCase, alive, main, until
+from harness import FABRICS, PATIENCE_S, Cluster, TestCase, alive, main, namctl, until
 
 GONE = ("08006", "57P01", "08003", "08001", "57P03", None)
 
@@ -88,6 +90,44 @@ class MemoryServerDies(TestCase):
                 self.assertEqual(cluster.query("SELECT v FROM t"), [])
                 cluster.query("INSERT INTO t VALUES (1, 'new')")
                 self.assertEqual(cluster.query("SELECT v FROM t WHERE id = 1"), [("new",)])
+
+    def test_of_several_all_have_to_be_restarted(self):
+        for fabric in FABRICS:
+            with self.subTest(fabric=fabric), Cluster(fabric, memory_servers=2) as cluster:
+                create = "CREATE TABLE IF NOT EXISTS t (id bigint PRIMARY KEY, v text)"
+                cluster.query(create)
+                cluster.query("INSERT INTO t VALUES " + ", ".join(f"({key}, 'x')" for key in range(50)))
+                compute, memory = cluster.pid("compute-0"), cluster.pid("memory-0")
+                command = Path(f"/proc/{cluster.pid('memory-1')}/cmdline").read_text().split("\0")[:-1]
+                cluster.kill("memory-1")
+
+                # One alone, by hand: it is empty, and nobody takes it for what it was.
+                with subprocess.Popen(command, stderr=subprocess.DEVNULL) as alone:
+                    until(lambda: "memory server 1 has restarted and is empty (restart all memory servers)" in
+                          cluster.log("compute-0"), "the reason in the log")
+                    for statement in (create, "SELECT count(*) FROM t", "INSERT INTO t VALUES (51, 'y')"):
+                        self.assert_sqlstate("08006", cluster.query, statement)
+                    alone.kill()
+
+                done = namctl("dev", "up", *cluster.flags, timeout=2 * PATIENCE_S)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn("restarting all memory servers", done.stdout)
+                cluster.up()
+                self.assertNotEqual(cluster.pid("memory-0"), memory)
+                self.assertEqual(cluster.pid("compute-0"), compute)
+
+                def works():
+                    try:
+                        return cluster.query(create) == []
+                    except psycopg.Error as error:
+                        self.assertEqual(error.sqlstate, "08006", str(error))
+                        return False
+
+                until(works, "a new beginning")
+                self.assertEqual(cluster.query("SELECT count(*) FROM t"), [(0,)])
+                cluster.query("INSERT INTO t VALUES (1, 'new')")
+                self.assertEqual(cluster.query("SELECT v FROM t WHERE id = 1"), [("new",)])
+                self.assertIn("memory server 0 has restarted and is empty", cluster.log("compute-0"))
 
     def test_under_load_nothing_hangs(self):
         with Cluster("tcp", memory_servers=2) as cluster:

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <fstream>
 #include <memory>
+#include <span>
 #include <thread>
 
 #include "tools/namctl/address.h"
@@ -29,6 +30,7 @@ constexpr std::uint64_t kLargestDefaultRegion_bytes = 4ULL << 30;
 constexpr auto kPollInterval = std::chrono::milliseconds(20);
 // The kernel closes the sockets of a killed io_uring process a little after its end.
 constexpr auto kPortRelease = std::chrono::seconds(5);
+constexpr std::uint32_t kStopPatience_s = 10;
 
 Status environment_error(std::string message, std::string hint = {}) {
   return {ErrorCode::configuration, std::move(message), std::move(hint)};
@@ -276,6 +278,34 @@ void stop(const Process& process, const std::string& name, std::uint32_t timeout
   process.wait(10'000);
 }
 
+// True when it ran; it is stopped and its pid file removed then.
+Result<bool> stop_daemon(const fs::path& data, const std::string& name, std::uint32_t timeout_s,
+                         const Progress& progress) {
+  const std::optional<Process> process = running(data, name);
+  if (!process) return false;
+  progress("stopping " + name);
+  stop(*process, name, timeout_s, progress);
+  if (process->alive()) return environment_error(name + " cannot be stopped");
+  std::error_code ignored;
+  fs::remove(pid_file(data, name), ignored);
+  return true;
+}
+
+// Stops the memory servers of a cluster that has lost one of them.
+Status stop_incomplete_memory(const fs::path& data, DevCluster& cluster, const Progress& progress) {
+  const std::span<DaemonState> memory(cluster.daemons.data(), cluster.settings.memory_servers);
+  const auto runs = [](const DaemonState& daemon) { return daemon.pid != 0; };
+  const auto dead = std::find_if_not(memory.begin(), memory.end(), runs);
+  if (dead == memory.end() || std::none_of(memory.begin(), memory.end(), runs)) return {};
+  progress(dead->name + " does not run, its part of the data is gone: restarting all memory servers, empty");
+  for (DaemonState& daemon : memory) {
+    const Result<bool> stopped = stop_daemon(data, daemon.name, kStopPatience_s, progress);
+    if (!stopped.ok()) return stopped.status();
+    daemon.pid = 0;
+  }
+  return {};
+}
+
 // The daemons that this call started, stopped again unless it succeeded.
 class Started {
  public:
@@ -284,7 +314,7 @@ class Started {
   Started& operator=(const Started&) = delete;
   ~Started() {
     for (auto entry = processes_.rbegin(); entry != processes_.rend(); ++entry) {
-      stop(entry->second, entry->first, 10, progress_);
+      stop(entry->second, entry->first, kStopPatience_s, progress_);
       std::error_code ignored;
       fs::remove(pid_file(data_, entry->first), ignored);
     }
@@ -357,6 +387,7 @@ Result<DevCluster> dev_up(const DevOptions& options, const Progress& progress) {
     settings.memory_addresses = *addresses;
   }
   DevCluster cluster = state_of(options.data, settings);
+  if (Status stopped = stop_incomplete_memory(options.data, cluster, progress); !stopped.ok()) return stopped;
   for (const DaemonState& daemon : cluster.daemons) {
     if (daemon.pid != 0 || daemon.address.starts_with("unix:")) continue;
     const std::string port = daemon.address.substr(daemon.address.rfind(':') + 1);
@@ -397,14 +428,9 @@ Result<std::uint32_t> dev_down(const fs::path& data, std::uint32_t timeout_s, co
   std::uint32_t stopped = 0;
   // Compute servers first: they close their slots in order while the memory servers are there.
   for (auto daemon = cluster->daemons.rbegin(); daemon != cluster->daemons.rend(); ++daemon) {
-    const std::optional<Process> process = running(data, daemon->name);
-    if (!process) continue;
-    progress("stopping " + daemon->name);
-    stop(*process, daemon->name, timeout_s, progress);
-    if (process->alive()) return environment_error(daemon->name + " cannot be stopped");
-    std::error_code ignored;
-    fs::remove(pid_file(data, daemon->name), ignored);
-    ++stopped;
+    const Result<bool> ran = stop_daemon(data, daemon->name, timeout_s, progress);
+    if (!ran.ok()) return ran.status();
+    if (*ran) ++stopped;
   }
   return stopped;
 }

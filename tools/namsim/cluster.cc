@@ -23,28 +23,36 @@ reactor::Task<void> stop(compute::Worker* worker, bool* done) {
 Cluster::Cluster(fabric::sim::SimWorld& world, ClusterOptions options)
     : world_(world), options_(std::move(options)) {
   if (options_.interposer != nullptr) options_.interposer->attach(*this);
-  for (std::uint32_t i = 0; i < options_.memory_servers; ++i) {
-    auto process = std::make_unique<MemoryProcess>();
-    process->node = &world_.add_node("m" + std::to_string(i));
-    process->words.resize(options_.region_bytes / 8);
-    const std::span<std::byte> region = std::as_writable_bytes(std::span(process->words));
-    memory::Options memory = options_.memory;
-    memory.server_id = static_cast<std::uint16_t>(i);
-    memory.server_count = static_cast<std::uint16_t>(options_.memory_servers);
-    auto server = memory::MemoryServer::create(*process->node, region, std::move(memory));
-    NAMDB_CHECK(server.ok());
-    process->server = std::move(server).value();
-    fabric::Service* service = process->server.get();
-    if (options_.interposer != nullptr) {
-      process->interposed = options_.interposer->service(i, *service);
-      service = process->interposed.get();
-    }
-    process->fabric = std::make_unique<fabric::sim::SimServerFabric>(*process->node, region, *service);
-    process->server->start(*process->fabric);
-    const Status status = world_.run(*process->node, process->fabric->listen("sim:m" + std::to_string(i)));
-    NAMDB_CHECK(status.ok());
-    memories_.push_back(std::move(process));
+  for (std::uint32_t i = 0; i < options_.memory_servers; ++i) memories_.push_back(start_memory(i));
+}
+
+std::unique_ptr<MemoryProcess> Cluster::start_memory(std::uint32_t i) {
+  auto process = std::make_unique<MemoryProcess>();
+  process->node = &world_.add_node(options_.memory_name + std::to_string(i));
+  process->words.resize(options_.region_bytes / 8);
+  const std::span<std::byte> region = std::as_writable_bytes(std::span(process->words));
+  memory::Options memory = options_.memory;
+  memory.server_id = static_cast<std::uint16_t>(i);
+  memory.server_count = static_cast<std::uint16_t>(options_.memory_servers);
+  auto server = memory::MemoryServer::create(*process->node, region, std::move(memory));
+  NAMDB_CHECK(server.ok());
+  process->server = std::move(server).value();
+  fabric::Service* service = process->server.get();
+  if (options_.interposer != nullptr) {
+    process->interposed = options_.interposer->service(i, *service);
+    service = process->interposed.get();
   }
+  process->fabric = std::make_unique<fabric::sim::SimServerFabric>(*process->node, region, *service);
+  process->server->start(*process->fabric);
+  const Status status = world_.run(*process->node, process->fabric->listen(memory_address(i)));
+  NAMDB_CHECK(status.ok());
+  return process;
+}
+
+void Cluster::restart_memory(std::size_t server) {
+  world_.kill(*memories_[server]->node);
+  fabric::sim::SimWorld::bury(std::move(memories_[server]));
+  memories_[server] = start_memory(static_cast<std::uint32_t>(server));
 }
 
 Cluster::~Cluster() {
@@ -76,16 +84,15 @@ Status Cluster::try_add_compute() {
   compute::WorkerOptions worker = options_.worker;
   worker.name = name;
   for (std::uint32_t i = 0; i < options_.memory_servers; ++i)
-    worker.memory_servers.push_back("sim:m" + std::to_string(i));
+    worker.memory_servers.push_back(memory_address(i));
   Random* random = &world_.random();
   const auto make_compute_id = [random] {
     txn::ComputeId id;
     for (std::byte& byte : id) byte = static_cast<std::byte>(random->below(256));
     return id;
   };
-  process->worker =
-      std::make_unique<compute::Worker>(*process->node, *process->fabric, *process->locations,
-                                        std::move(worker), make_compute_id, [](const std::string&) {});
+  process->worker = std::make_unique<compute::Worker>(*process->node, *process->fabric, *process->locations,
+                                                      std::move(worker), make_compute_id, options_.log);
   Status status = world_.run(*process->node, process->worker->start());
   computes_.push_back(std::move(process));
   if (!status.ok()) kill_compute(computes_.size() - 1);

@@ -24,7 +24,9 @@ struct ClusterOptions {
   memory::Options memory;         // server_id and server_count are set by the cluster
   compute::WorkerOptions worker;  // memory_servers and name are set by the cluster
   std::size_t location_cache_bytes = 64U << 10;
+  std::string memory_name = "m";     // of the memory servers, which listen on sim:m0 and so on
   Interposer* interposer = nullptr;  // outlives the cluster
+  compute::LogLine log = [](const std::string&) {};  // of all compute processes
 };
 
 // One memory server's process.
@@ -67,10 +69,17 @@ class Cluster {
   // ends their own tasks. What check_regions() (region_check.h) finds wrong then, in lines; empty if nothing.
   std::string check_at_rest(std::uint64_t limit_ns);
   const ClusterOptions& options() const { return options_; }
+  // As SIGKILL, and a new process with an empty region at the same address.
+  void restart_memory(std::size_t server);
+  std::string memory_address(std::size_t server) const {
+    return "sim:" + options_.memory_name + std::to_string(server);
+  }
   MemoryProcess& memory(std::size_t server) { return *memories_[server]; }
   fabric::sim::SimWorld& world() { return world_; }
 
  private:
+  std::unique_ptr<MemoryProcess> start_memory(std::uint32_t server);
+
   fabric::sim::SimWorld& world_;
   ClusterOptions options_;
   bool stopped_ = false;  // the memory servers

@@ -54,6 +54,8 @@ reactor::Task<void> SnapshotRepair::resolve(GlobalAddress address) {
       status = co_await undo(address, word, sighting.body_bytes);
     }
   }
+  // What repair_slot says is reported already, and the others fail with their channel only.
+  static_cast<void>(status);
   sightings_.erase(address.value);  // seen again, it is looked into again
 }
 
@@ -87,14 +89,15 @@ reactor::Task<Status> SnapshotRepair::unlock(GlobalAddress address, HeaderWord f
 reactor::Task<Status> SnapshotRepair::repair_dead_slots() {
   const control::ListSlotsRequest request;
   control::ListSlotsReply reply;
-  Status status = co_await cluster_.call(0, control::LIST_SLOTS, request, &reply);
-  if (!status.ok()) co_return status;
+  Status first = co_await cluster_.call(0, control::LIST_SLOTS, request, &reply);
+  if (!first.ok()) co_return first;
   for (const control::Slot& slot : reply.slots()) {
     if (slot.state() != control::SLOT_DEAD && slot.state() != control::SLOT_REPAIRING) continue;
-    status = co_await repair_slot(slot);
-    if (!status.ok()) co_return status;
+    const Status status = co_await repair_slot(slot);
+    if (!status.ok() && first.ok()) first = status;
+    if (cluster_.failed()) break;
   }
-  co_return Status();
+  co_return first;
 }
 
 reactor::Task<Status> SnapshotRepair::fence_everywhere(std::string compute_id) {
@@ -108,30 +111,49 @@ reactor::Task<Status> SnapshotRepair::fence_everywhere(std::string compute_id) {
   co_return Status();
 }
 
+void SnapshotRepair::report(std::uint32_t slot, const Status& status) {
+  if (status.ok()) {
+    reported_.erase(slot);
+    return;
+  }
+  // The loss of a connection is told by who connects again.
+  if (cluster_.failed() || !report_failure_) return;
+  std::string reason = status.to_string();
+  if (reported_[slot] == reason) return;
+  report_failure_("execution slot " + std::to_string(slot) +
+                  " of a dead compute server cannot be repaired, what it locked stays locked: " + reason);
+  reported_[slot] = std::move(reason);
+}
+
 reactor::Task<Status> SnapshotRepair::repair_slot(control::Slot dead) {
   if (!repairing_.insert(dead.slot()).second) co_return Status();
+  Status status = co_await claim_and_repair(dead.slot());
+  repairing_.erase(dead.slot());
+  report(dead.slot(), status);
+  co_return status;
+}
+
+reactor::Task<Status> SnapshotRepair::claim_and_repair(std::uint32_t dead) {
   control::ClaimRepairRequest claim;
-  claim.set_slot(dead.slot());
+  claim.set_slot(dead);
   control::ClaimRepairReply granted;
   Status status = co_await cluster_.call(0, control::CLAIM_REPAIR, claim, &granted);
-  if (status.ok() && granted.granted()) {
-    const control::Slot slot = granted.slot();
-    status = co_await fence_everywhere(slot.compute_id());
-    if (status.ok() && !granted.former_repairer().empty()) {
-      status = co_await fence_everywhere(granted.former_repairer());
-    }
-    std::uint32_t final_counter = 0;
-    if (status.ok()) status = co_await roll_forward(slot, &final_counter);
-    if (status.ok()) {
-      control::FinishRepairRequest finish;
-      finish.set_slot(slot.slot());
-      finish.set_repair_epoch(granted.repair_epoch());
-      finish.set_final_counter(final_counter);
-      status = co_await cluster_.call(0, control::FINISH_REPAIR, finish, nullptr);
-    }
-    if (status.ok()) ++slots_repaired_;
+  if (!status.ok() && status.code() == ErrorCode::undefined_object) co_return Status();  // retired meanwhile
+  if (!status.ok() || !granted.granted()) co_return status;
+  const control::Slot slot = granted.slot();
+  status = co_await fence_everywhere(slot.compute_id());
+  for (const std::string& former : granted.former_repairers()) {
+    if (status.ok()) status = co_await fence_everywhere(former);
   }
-  repairing_.erase(dead.slot());
+  std::uint32_t final_counter = 0;
+  if (status.ok()) status = co_await roll_forward(slot, &final_counter);
+  if (!status.ok()) co_return status;  // the claim stays: the next attempt claims again
+  control::FinishRepairRequest finish;
+  finish.set_slot(slot.slot());
+  finish.set_repair_epoch(granted.repair_epoch());
+  finish.set_final_counter(final_counter);
+  status = co_await cluster_.call(0, control::FINISH_REPAIR, finish, nullptr);
+  if (status.ok()) ++slots_repaired_;
   co_return status;
 }
 

@@ -1,7 +1,7 @@
 // Repair after a compute server died in mid-commit (NAM-DB §6.2). A dead slot leaves locks and unpublished
 // installs; either would block writers for ever. One repairer for each dead slot, elected by memory server 0:
 //
-//   fence    the owner at every memory server (and a former repairer): no late WRITE of its can land
+//   fence    the owner at every memory server (and all former repairers): no late WRITE of theirs can land
 //   read     the slot's journal; complete entries above the published counter were not finished
 //   roll     each forward: a record or chain is touched only while its lock word is exactly ⟨s, c, locked⟩,
 //   forward  so that a second repairer repeats nothing. A ring slot is refilled only if the body still
@@ -10,11 +10,15 @@
 //
 // A commit without a complete entry installed nothing. Its locks are found only by who meets them: once the
 // slot is closed, such a lock is undone by a CAS from exactly its value to the body's own stamp.
+//
+// A repair that fails is reported, and tried again when the slot is asked for again; others go on.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "common/layout/journal.h"
@@ -27,12 +31,16 @@ namespace namdb::protocol {
 
 class SnapshotRepair : public txn::LockResolver {
  public:
-  explicit SnapshotRepair(txn::Cluster& cluster) : cluster_(cluster) {}
+  // Told, in words, why a slot could not be repaired: once as long as the reason stays the same.
+  using ReportFailure = std::function<void(const std::string&)>;
+  explicit SnapshotRepair(txn::Cluster& cluster, ReportFailure report_failure = {})
+      : cluster_(cluster), report_failure_(std::move(report_failure)) {}
 
   // Before the first transaction.
   void attach(txn::WorkerState& worker) { worker_ = &worker; }
   void note(layout::GlobalAddress address, layout::HeaderWord word, std::uint32_t body_bytes) override;
-  // Repairs every slot that waits for it. Several workers may do so at once.
+  // Repairs every slot that waits for it. Several workers may do so at once. One that cannot be repaired
+  // holds up no other: the error is the first one's, and is reported already.
   reactor::Task<Status> repair_dead_slots();
   // Waits for what runs in the background; before destruction.
   reactor::Task<void> close();
@@ -52,6 +60,8 @@ class SnapshotRepair : public txn::LockResolver {
   reactor::Task<Status> undo(layout::GlobalAddress address, layout::HeaderWord word,
                              std::uint32_t body_bytes);
   reactor::Task<Status> repair_slot(control::Slot slot);
+  reactor::Task<Status> claim_and_repair(std::uint32_t slot);
+  void report(std::uint32_t slot, const Status& status);
   reactor::Task<Status> fence_everywhere(std::string compute_id);
   reactor::Task<Status> roll_forward(const control::Slot& slot, std::uint32_t* final_counter);
   reactor::Task<Status> apply(const layout::JournalItem& item, layout::Stamp stamp);
@@ -60,9 +70,11 @@ class SnapshotRepair : public txn::LockResolver {
   reactor::Task<Status> unlock(layout::GlobalAddress address, layout::HeaderWord from, layout::HeaderWord to);
 
   txn::Cluster& cluster_;
+  ReportFailure report_failure_;
   txn::WorkerState* worker_ = nullptr;
   std::map<std::uint64_t, Sighting> sightings_;
   std::set<std::uint32_t> repairing_;
+  std::map<std::uint32_t, std::string> reported_;  // failures by slot
   reactor::Gate gate_;
   std::uint64_t slots_repaired_ = 0;
   std::uint64_t commits_rolled_forward_ = 0;
