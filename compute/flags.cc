@@ -77,7 +77,7 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   app.add_option("--location-cache-bytes", flags.location_cache_bytes,
-                 "Memory for the cache of records' addresses, 16 bytes a record; units as in 64MiB")
+                 "Memory for the cache of records' addresses, 8 bytes a record; units as in 64MiB")
       ->transform(CLI::AsSizeValue(false))
       ->capture_default_str();
   app.add_option("--connect-timeout-seconds", flags.connect_timeout_s,

@@ -3,6 +3,7 @@
 #include <openssl/rand.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 
@@ -35,13 +36,29 @@ std::uint32_t random_secret() {
   return secret;
 }
 
+// A client is a descriptor: as many as the system's hard limit allows.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) spdlog::warn("the limit of open files stays as it is");
+}
+
 using Workers = std::vector<WorkerThread*>;
 
+// Out of descriptors or memory: how long until the next try.
+constexpr std::uint64_t kAcceptPause_ns = 50 * kMillisecond_ns;
+
 // Hands accepted connections to the workers in turn.
-reactor::Task<void> accept_connections(reactor::SocketListener* listener, const Workers* workers,
-                                       std::size_t* next) {
+reactor::Task<void> accept_connections(reactor::Reactor* reactor, reactor::SocketListener* listener,
+                                       const Workers* workers, std::size_t* next) {
   while (true) {
     Result<int> accepted = co_await listener->accept_descriptor();
+    if (!accepted.ok() && accepted.status().code() == ErrorCode::limit_exceeded) {
+      spdlog::warn("{}; clients wait until others are gone (see ulimit -n)", accepted.status().message());
+      co_await reactor->sleep_for(kAcceptPause_ns);
+      continue;
+    }
     if (!accepted.ok()) co_return;  // closed
     (*workers)[(*next)++ % workers->size()]->adopt(*accepted);
   }
@@ -72,8 +89,11 @@ class FrontDoor {
       return Status(ErrorCode::configuration,
                     "cannot create " + flags_.unix_socket_folder + ": " + std::strerror(errno));
     }
+    // Any user of this machine may connect, as over the loopback address; the folder's mode can say
+    // otherwise.
     auto local = reactor::SocketListener::listen(
-        reactor, "unix:" + flags_.unix_socket_folder + "/.s.PGSQL." + port_of(listeners_.front()->address()));
+        reactor, "unix:" + flags_.unix_socket_folder + "/.s.PGSQL." + port_of(listeners_.front()->address()),
+        {.unix_mode = 0777});
     if (!local.ok()) return local.status();
     listeners_.push_back(std::move(local).value());
     return Status();
@@ -83,7 +103,7 @@ class FrontDoor {
     reactor::Reactor& reactor = workers_.front()->reactor();
     reactor::Gate gate;
     for (const auto& listener : listeners_) {
-      reactor.spawn(gate, accept_connections(listener.get(), &workers_, &next_));
+      reactor.spawn(gate, accept_connections(&reactor, listener.get(), &workers_, &next_));
       spdlog::info("ready for SQL clients at {}", listener->address());
     }
     sd_notify(0, "READY=1");
@@ -120,6 +140,7 @@ void run_other(SharedState& shared, std::uint32_t index, OtherWorker& self) {
 }
 
 int run(const Flags& flags) {
+  raise_descriptor_limit();
   const auto folder = config::DataFolder::open(flags.data, "nam-computed");
   if (!folder.ok()) return refuse(folder.status());
   procedure::ProcedureRegistry procedures;

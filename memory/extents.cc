@@ -16,7 +16,8 @@ ExtentRun Extents::take(std::uint64_t first, std::uint64_t extents) {
   return run;
 }
 
-std::optional<ExtentRun> Extents::allocate(std::uint64_t extents) {
+std::optional<ExtentRun> Extents::allocate(std::uint64_t extents, std::uint64_t keep_free) {
+  if (free_ < keep_free || free_ - keep_free < extents) return std::nullopt;
   NAMDB_CHECK(extents > 0);
   if (extents > free_) return std::nullopt;
   if (extents == 1) {

@@ -23,8 +23,8 @@ class Extents {
   Extents(std::uint64_t first_offset, std::uint64_t extent_bytes, std::uint64_t count)
       : first_offset_(first_offset), extent_bytes_(extent_bytes), state_(count, State::clean), free_(count) {}
 
-  // A contiguous run; nullopt when there is none.
-  std::optional<ExtentRun> allocate(std::uint64_t extents);
+  // A contiguous run; nullopt when there is none, or when fewer than `keep_free` would be left.
+  std::optional<ExtentRun> allocate(std::uint64_t extents, std::uint64_t keep_free = 0);
   // Any part of allocated runs; it counts as dirty.
   void free(std::uint64_t offset, std::uint64_t extents);
 
@@ -35,6 +35,8 @@ class Extents {
   std::uint64_t count() const { return state_.size(); }
   std::uint64_t free_count() const { return free_; }
   std::uint64_t free_bytes() const { return free_ * extent_bytes_; }
+  // What tables leave to old versions: a region that new rows have filled still takes updates and deletes.
+  std::uint64_t reserve() const { return count() / 32; }
   // How many extents hold `bytes`.
   std::uint64_t extents_for(std::uint64_t bytes) const {
     return bytes / extent_bytes_ + (bytes % extent_bytes_ != 0 ? 1 : 0);

@@ -39,7 +39,7 @@ reactor::Task<Result<std::uint64_t>> Tables::prepare(control::TableDescriptor de
   }
   const std::uint64_t extents =
       region_.extents().extents_for(shape->buckets_per_server * layout::kBucket_bytes);
-  const auto run = region_.extents().allocate(extents);
+  const auto run = region_.extents().allocate(extents, region_.extents().reserve());
   if (!run) co_return full();
 
   const TablePointer table = std::make_shared<Table>(region_, std::move(*shape));

@@ -68,12 +68,13 @@ class Tables {
 
   // By id, discarded ones included.
   const std::map<std::uint32_t, TablePointer>& all() const { return tables_; }
-  // Raised by each allocation that found the region full.
+  // The error of whoever found the region full, which is counted.
+  Status full();
+  // How often that was so.
   std::uint64_t refusals() const { return refusals_; }
 
  private:
   Status allocate(Units& units, std::uint32_t count, control::AllocateReply& reply);
-  Status full();
 
   reactor::Executor& executor_;
   Region& region_;

@@ -23,7 +23,7 @@ reactor::Task<Status> VersionMover::move(std::uint32_t id, std::vector<std::uint
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       if (table->discarded || !table->records.used(record)) break;
       const Outcome outcome = move_record(*table, record);
-      if (outcome == Outcome::full) co_return Status();  // writers will meet a full ring
+      if (outcome == Outcome::full) co_return tables_.full();
       if (outcome == Outcome::done) break;
       co_await executor_.yield();
     }

@@ -29,6 +29,7 @@ reactor::Task<Status> SnapshotSource::take(Snapshot& snapshot, fabric::Operation
     cluster_.channel(0).post(batch);
     const Status& status = co_await batch.done();
     if (!status.ok()) co_return status;
+    snapshot.read_ns = cluster_.executor().fresh_now_ns();
     const std::uint64_t in_use = snapshot.copy.word(layout::kVectorLength_offset / 8);
     if (in_use <= words) {
       snapshot.words = words;
@@ -56,6 +57,7 @@ reactor::Task<Status> SnapshotSource::take_by_call(Snapshot& snapshot, fabric::O
   snapshot.copy = fabric::LocalBuffer(cluster_.pool(), bytes->size());
   std::memcpy(snapshot.copy.data(), bytes->data(), bytes->size());
   snapshot.words = length;
+  snapshot.read_ns = cluster_.executor().fresh_now_ns();
   snapshot.taken = true;
   snapshot.confirmed = true;
   co_return Status();
@@ -71,7 +73,10 @@ void SnapshotSource::add_confirmation(Snapshot& snapshot, BatchSet& batches) {
 bool SnapshotSource::confirm(Snapshot& snapshot) {
   const std::uint64_t length = layout::vector_bytes(snapshot.words);
   snapshot.confirmed = std::memcmp(snapshot.copy.data(), snapshot.second.data(), length) == 0;
-  if (!snapshot.confirmed) std::swap(snapshot.copy, snapshot.second);
+  if (!snapshot.confirmed) {
+    std::swap(snapshot.copy, snapshot.second);
+    snapshot.read_ns = cluster_.executor().fresh_now_ns();
+  }
   if (snapshot.copy.word(layout::kVectorLength_offset / 8) > snapshot.words) {
     // A slot was leased beyond what the copies cover: its commits must not be taken for invisible.
     snapshot.second.reset();
@@ -94,8 +99,8 @@ Visibility SnapshotSource::visibility(const Snapshot& snapshot, layout::Stamp st
                                                                   : Visibility::invisible;
 }
 
-bool SlotDirectory::decides(std::uint32_t slot, std::uint64_t snapshot_started_ns) const {
-  return retired(slot) || refreshed_ns_ > snapshot_started_ns;
+bool SlotDirectory::decides(std::uint32_t slot, std::uint64_t snapshot_read_ns) const {
+  return retired(slot) || refreshed_ns_ > snapshot_read_ns;
 }
 
 reactor::Task<Status> SlotDirectory::refresh(fabric::OperationCounters* counters) {

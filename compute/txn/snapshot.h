@@ -26,6 +26,7 @@ struct Snapshot {
   fabric::LocalBuffer second;
   std::uint64_t words = 0;       // positions in the copy
   std::uint64_t started_ns = 0;  // before the first READ was posted: the transaction's age counts from here
+  std::uint64_t read_ns = 0;     // after the READ of `copy` completed
   bool taken = false;
   bool confirmed = false;
 
@@ -72,8 +73,8 @@ class SlotDirectory {
  public:
   explicit SlotDirectory(Cluster& cluster) : cluster_(cluster) {}
 
-  // Whether what is known now decides for a snapshot that started then; refresh() first if not.
-  bool decides(std::uint32_t slot, std::uint64_t snapshot_started_ns) const;
+  // Whether what is known now decides for a snapshot whose copy was read then; refresh() first if not.
+  bool decides(std::uint32_t slot, std::uint64_t snapshot_read_ns) const;
   bool retired(std::uint32_t slot) const { return slot < next_slot_ && !not_retired_.contains(slot); }
   reactor::Task<Status> refresh(fabric::OperationCounters* counters);
   void note_refresh(const control::ListSlotsReply& reply, std::uint64_t posted_ns);

@@ -1,5 +1,7 @@
 """Clients that no server should be troubled by: garbage, half messages, huge lengths, sudden ends."""
+import os
 import random
+import resource
 import socket
 import struct
 import unittest
@@ -129,6 +131,21 @@ class HostileClients(TestCase):
             self.assertIsNone(sqlstate_of(client.query("SELECT v FROM t WHERE id = 1")))
         for client in clients:
             client.socket.close()
+
+
+    def test_clients_that_take_all_descriptors_are_outlived(self):
+        pid = self.cluster.pid("compute-0")
+        before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+        limit = len(os.listdir(f"/proc/{pid}/fd")) + 20
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (limit, before[1]))
+        try:
+            silent = [self.cluster.raw() for _ in range(60)]
+            until(lambda: len(os.listdir(f"/proc/{pid}/fd")) >= limit, "no descriptor is left")
+            for client in silent:
+                client.socket.close()
+            self.assert_serves(self.cluster)
+        finally:
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
 
 
 class HostilePeers(TestCase):

@@ -65,9 +65,11 @@ class FolderLock {
 Status make_folders(const fs::path& data) {
   std::error_code error;
   for (const fs::path& folder : {data, data / "run", data / "log"}) {
-    fs::create_directories(folder, error);
+    const bool made = fs::create_directories(folder, error);
     if (error) return environment_error("cannot create " + folder.string() + ": " + error.message());
-    // What is in them (keys, sockets, one day data) is the owner's alone.
+    // What is in them (keys, sockets, one day data) is the owner's alone. A folder that was there stays as it
+    // is.
+    if (!made) continue;
     fs::permissions(folder, fs::perms::owner_all, error);
     if (error) return environment_error("cannot own " + folder.string() + ": " + error.message());
   }

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <spdlog/spdlog.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -59,8 +60,9 @@ Result<PeerProcess> identify(int socket) {
   if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0 || credentials.pid <= 0) {
     return Status(ErrorCode::invalid_authorization, "a peer that cannot be identified");
   }
-  if (credentials.uid != ::geteuid()) {
-    return Status(ErrorCode::invalid_authorization, "a peer of another user");
+  if (credentials.uid != ::geteuid() && credentials.uid != 0) {
+    return Status(ErrorCode::invalid_authorization,
+                  "a peer of another user (uid " + std::to_string(credentials.uid) + ")");
   }
   PeerProcess process;
   if (credentials.pid == ::getpid()) {
@@ -301,7 +303,10 @@ reactor::Task<void> ShmServerFabric::admit(Descriptor socket) {
   Status status = co_await shake_hands(&socket, id, &peer);
   *over = true;
   changed_.notify_all();
-  if (peer == nullptr) co_return;
+  if (peer == nullptr) {
+    if (!status.ok()) spdlog::warn("shm fabric: a connection is refused: {}", status.message());
+    co_return;
+  }
   Peer& admitted = *peer;
   peers_.emplace(id, std::move(peer));
   if (!status.ok() || gate_.closing()) {

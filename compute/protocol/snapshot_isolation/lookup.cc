@@ -30,7 +30,9 @@ void Lookup::start(txn::WorkerState& worker, const storage::Table& table, std::s
   buffer_ = fabric::LocalBuffer(worker.cluster.pool(), buffer_bytes(table));
   bucket_ = table.bucket_of(key_hash);
   region_bytes_ = worker.cluster.region_map(bucket_.server()).region_bytes;
-  if (const auto location = worker.locations.find(key_hash)) {
+  // What was remembered may belong to another key, and so to another server.
+  const auto location = worker.locations.find(key_hash);
+  if (location && location->offset + table.record.record_bytes() <= region_bytes_) {
     record_ = GlobalAddress(bucket_.server(), location->offset);
     incarnation_ = location->incarnation;
     from_cache_ = true;
@@ -120,7 +122,7 @@ std::uint32_t Lookup::advance(txn::WorkerState& worker, const txn::Snapshot& sna
     case txn::Visibility::invisible:
       break;
     case txn::Visibility::unknown_slot:
-      if (!worker.slots.decides(candidate_.stamp.slot, snapshot.started_ns)) return candidate_.stamp.slot;
+      if (!worker.slots.decides(candidate_.stamp.slot, snapshot.read_ns)) return candidate_.stamp.slot;
       visible = worker.slots.retired(candidate_.stamp.slot);
       break;
   }

@@ -145,6 +145,8 @@ reactor::Task<Status> SnapshotRepair::claim_and_repair(std::uint32_t dead) {
   for (const std::string& former : granted.former_repairers()) {
     if (status.ok()) status = co_await fence_everywhere(former);
   }
+  // Every table that the dead one wrote to was in the catalog before: one that is not there then was dropped.
+  if (status.ok()) status = co_await worker_->catalog.refresh();
   std::uint32_t final_counter = 0;
   if (status.ok()) status = co_await roll_forward(slot, &final_counter);
   if (!status.ok()) co_return status;  // the claim stays: the next attempt claims again

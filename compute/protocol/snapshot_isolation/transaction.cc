@@ -143,11 +143,18 @@ Status SnapshotTransaction::check_going_on() const {
   if (worker_.cluster.executor().fresh_now_ns() - snapshot_.started_ns <=
       worker_.cluster.max_transaction_ns())
     return check_interrupt();
-  return Status(ErrorCode::snapshot_too_old, "the transaction ran longer than the maximal transaction time",
+  return Status(ErrorCode::transaction_timeout,
+                "the transaction ran longer than the maximal transaction time",
                 "make it shorter, or start nam-memoryd with a larger --max-transaction-seconds");
 }
 
 reactor::Task<Status> SnapshotTransaction::fetch() {
+  Status status = co_await do_fetch();
+  if (!status.ok() && failure_.ok()) failure_ = status;
+  co_return status;
+}
+
+reactor::Task<Status> SnapshotTransaction::do_fetch() {
   reactor::PooledVector<Lookup*> lookups;
   reactor::PooledVector<const storage::Table*> tables;
   reactor::PooledVector<RowId> asked;
@@ -254,6 +261,7 @@ reactor::Task<Status> SnapshotTransaction::run_lookups(reactor::PooledVector<Loo
       std::uint32_t slot = lookup->advance(worker_, snapshot_);
       while (slot != 0) {
         status = co_await worker_.slots.refresh(&counters_);
+        if (status.ok()) status = check_going_on();  // "retired" is only true of a snapshot younger than E
         if (!status.ok()) co_return status;
         slot = lookup->advance(worker_, snapshot_);
       }
@@ -277,8 +285,9 @@ std::unique_ptr<txn::TableScan> SnapshotTransaction::scan(const TableRef& table)
 
 reactor::Task<Status> SnapshotTransaction::commit() {
   if (ended_) co_return Status(ErrorCode::no_active_transaction, "the transaction has ended");
-  Status status;
-  if (!unfetched_.empty()) status = co_await fetch();
+  // A caller that passed over an error must not commit what it knows nothing of.
+  Status status = failure_;
+  if (status.ok() && !unfetched_.empty()) status = co_await fetch();
   if (status.ok() && has_writes()) {
     status = check_going_on();
     if (status.ok()) {

@@ -53,7 +53,7 @@ class SnapshotTransaction : public txn::Transaction {
   // the way. The lookups stay where they are until this returns.
   reactor::Task<Status> run_lookups(reactor::PooledVector<Lookup*> lookups,
                                     reactor::PooledVector<const storage::Table*> tables);
-  // After any READ: error snapshot_too_old once the transaction has outlived E, query_canceled when it is
+  // After any READ: error transaction_timeout once the transaction has outlived E, query_canceled when it is
   // interrupted. Never while locks are held.
   Status check_going_on() const;
   // Takes the snapshot and confirms it, for whoever READs without lookups.
@@ -63,6 +63,7 @@ class SnapshotTransaction : public txn::Transaction {
  private:
   Access& access(const storage::TableRef& table, std::span<const std::byte> key, txn::RowId& row);
   Access* find(std::uint32_t table, std::span<const std::byte> key, std::uint64_t hash, txn::RowId& row);
+  reactor::Task<Status> do_fetch();
   reactor::Task<Status> use_snapshot();
   reactor::Task<void> pause(std::uint32_t waits);
 
@@ -70,6 +71,7 @@ class SnapshotTransaction : public txn::Transaction {
   SessionState& session_;
   std::uint64_t generation_ = 0;
   bool ended_ = false;
+  Status failure_;  // the first that fetch() reported
   txn::Snapshot snapshot_;
   txn::BatchSet batches_;
   fabric::OperationCounters counters_;
