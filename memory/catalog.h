@@ -2,7 +2,7 @@
 // raises. The version also stands in front of the timestamp vector, where each snapshot sees it.
 //
 // A table is created in two steps: begin() reserves name and id, the creator prepares the table on every
-// memory server, finish() makes it visible. A creator that goes away in between leaves nothing.
+// memory server, finish() makes it visible. A creator that goes away in between leaves no name.
 #pragma once
 
 #include <cstdint>

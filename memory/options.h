@@ -31,7 +31,7 @@ namespace namdb::memory {
   X(std::uint64_t, heartbeat_timeout_ns, 0, 500 * kMillisecond_ns)                                  \
   /* Pace of the collector while there is something to collect. */                                  \
   X(std::uint64_t, collect_interval_ns, 200 * kMillisecond_ns, kMillisecond_ns)                     \
-  /* Reuse epochs are not raised more often: each makes workers forget cached addresses. */         \
+  /* Reuse epochs are not raised more often: each is acknowledged by every worker. */               \
   X(std::uint64_t, reuse_interval_ns, kSecond_ns, kMillisecond_ns)                                  \
   /* Slots that one channel may hold at a time. */                                                  \
   X(std::uint32_t, max_slots_per_peer, 8, 2)                                                        \

@@ -1,9 +1,9 @@
 // When memory that remote WRITEs and CASes may target can be used again: reuse epochs.
 //
 // Freed memory waits until the epoch is raised, and then until every live worker has acknowledged the raised
-// epoch: by then each worker has learned of it, its older transactions have ended, and no cached address is
-// left. A worker that never answers is fenced by somebody, and then does not count. Durations play no part:
-// they cannot bound a paused writer.
+// epoch: by then each worker has learned of it and its older transactions have ended. A cached address may be
+// left: what is found there must certify as the record that was cached. A worker that never answers is fenced
+// by somebody, and then does not count. Durations play no part: they cannot bound a paused writer.
 #pragma once
 
 #include <cstdint>

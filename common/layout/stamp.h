@@ -25,7 +25,7 @@ inline constexpr std::uint32_t kMaxCounter = ~std::uint32_t{0};
 inline constexpr std::uint32_t kNoSlot = 0;
 // The memory server's own slot, for the locks that its collector takes. Never in the timestamp vector.
 inline constexpr std::uint32_t kCollectorSlot = 1;
-// Rows that a table is born with have this stamp; visible to everyone.
+// Slot ids below are kept for purposes of the memory servers' own.
 inline constexpr std::uint32_t kFirstLeasedSlot = 16;
 
 struct Stamp {

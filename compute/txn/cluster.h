@@ -25,7 +25,7 @@ using ComputeId = std::array<std::byte, 16>;
 struct ClusterOptions {
   std::vector<std::string> memory_servers;  // addresses; server 0 first
   std::string name = "compute";             // for people
-  ComputeId compute_id{};                   // random, one a process start
+  ComputeId compute_id{};                   // random, one a worker and connection
   std::uint32_t worker = 0;
 };
 

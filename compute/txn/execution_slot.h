@@ -40,7 +40,7 @@ class ExecutionSlot {
   reactor::Task<Status> lease();
   std::uint32_t slot() const { return slot_; }
 
-  // False once the slot is near its end: lease another, and close() this one.
+  // True once the slot is near its end: lease another, and close() this one.
   bool exhausted() const { return next_counter_ - first_counter_ >= options_.counters_per_slot; }
   std::uint64_t journal_bytes() const { return journal_bytes_; }
 
