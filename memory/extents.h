@@ -36,7 +36,7 @@ class Extents {
   std::uint64_t free_count() const { return free_; }
   std::uint64_t free_bytes() const { return free_ * extent_bytes_; }
   // What tables leave to old versions: a region that new rows have filled still takes updates and deletes.
-  std::uint64_t reserve() const { return count() / 32; }
+  std::uint64_t reserve() const { return (count() + 31) / 32; }
   // How many extents hold `bytes`.
   std::uint64_t extents_for(std::uint64_t bytes) const {
     return bytes / extent_bytes_ + (bytes % extent_bytes_ != 0 ? 1 : 0);

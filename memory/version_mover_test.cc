@@ -128,14 +128,20 @@ TEST_CASE("offsets that are no records are skipped") {
         ErrorCode::protocol_violation);
 }
 
-TEST_CASE("a full region leaves the ring as it is") {
+TEST_CASE("new rows leave room for old versions, and a mover that finds none says so") {
   MoverTest test;
-  test.update(2);
   while (test.client->allocate(test.table.id(), 1000, true).ok()) {
   }
-  test.move();
-  CHECK(test.chain().empty());
-  CHECK_FALSE(test.ring(1).moved());
+  std::uint32_t counter = 1;
+  Status status;
+  while (status.ok() && counter < 100'000) {
+    test.update(++counter);
+    status = test.client->hint(kMoveVersionsMethod, test.table.id(), {test.record});
+  }
+  CHECK(counter > 100);
+  CHECK(status.code() == ErrorCode::out_of_memory);
+  CHECK(test.chain().front() ==
+        test.stamp(counter - 2));  // the last one's displaced version stays in the ring
 }
 
 }  // namespace
