@@ -66,6 +66,8 @@ class MemoryServerDies(TestCase):
                 with cluster.connect(autocommit=False) as connection:
                     connection.execute("SELECT v FROM t WHERE id = 1")
                     cluster.kill("memory-0")
+                    # Before it is noticed, a commit over shared memory still goes through.
+                    until(lambda: "lost the connection" in cluster.log("compute-0"), "the death is noticed")
 
                     def use():
                         connection.execute("SELECT v FROM t WHERE id = 1")
