@@ -13,6 +13,9 @@
 namespace namdb::nambench {
 namespace {
 
+// Loaders meet each other in the bucket chains, and large batches meet often: they try so much longer.
+constexpr std::uint32_t kPatience = 16;
+
 using workloads::Workload;
 
 // Of this thread.
@@ -165,7 +168,8 @@ class Load {
       Status status;
       for (std::uint32_t number = 1;; ++number) {
         status = co_await insert(*session, *batch);
-        if (status.ok() || !status.info().retry || number >= engine_.retry_options().max_attempts) break;
+        if (status.ok() || !status.info().retry || number >= kPatience * engine_.retry_options().max_attempts)
+          break;
         co_await engine_.backoff(number);
       }
       if (!status.ok() && status_.ok()) status_ = load_failure(workload_, producer_, batch->table, status);
