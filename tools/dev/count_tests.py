@@ -2,7 +2,8 @@
 """Counts what a ctest run did: count_tests.py LastTest.log
 
 Prints `PASSED FAILED PROGRAMS`. A program of Catch2 or of Python's unittest counts as many tests as it has
-cases, any other as one. A program that failed without saying which case did (a crash, a time-out) counts as one failure. Lines
+cases, any other as one; one that was skipped (it says `skipped: REASON`) counts as none, and the reason goes to the
+standard error stream. A program that failed without saying which case did (a crash, a time-out) counts as one failure. Lines
 that name the failed programs follow, one each.
 """
 import re
@@ -24,6 +25,11 @@ def main() -> int:
         all_passed = re.search(r"^All tests passed \([\d,]+ assertions? in (\d+) test cases?\)", block, flags=re.M)
         some = re.search(r"^test cases:\s+(\d+) \|(.*)$", block, flags=re.M)
         python = re.search(r"^Ran (\d+) tests? in", block, flags=re.M)
+        skipped = re.search(r"^(?:\S+: )?skipped: (.+)$", block, flags=re.M)
+        if ok and skipped:
+            programs -= 1
+            print(f"skipped: {name.split(': ')[-1]}: {skipped.group(1)}", file=sys.stderr)
+            continue
         if ok:
             cases = all_passed or python
             passed += int(cases.group(1)) if cases else 1

@@ -1,0 +1,57 @@
+#!/bin/bash
+# Second process of the virtual machine, on the host's files: makes the RDMA devices, runs the command, leaves its exit
+# status for the host, and powers off.
+#
+#   rx0 on w0, 10.2.0.1   one end of a cable (veth)
+#   rx1 on w1, 10.2.0.2   the other end; connecting to one address leaves by the other device
+#   rxl on lo, 127.0.0.1
+run=/run/verbs-vm
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp TERM=dumb
+exec </dev/hvc0 >/dev/hvc0 2>&1
+busybox stty raw -echo
+
+make_devices() {
+  hostname verbs-vm
+  echo 0 >/proc/sys/net/ipv4/conf/all/rp_filter
+  echo 0 >/proc/sys/net/ipv4/conf/default/rp_filter
+  echo 1 >/proc/sys/net/ipv4/conf/all/accept_local
+  echo 1 >/proc/sys/net/ipv4/conf/default/accept_local
+  echo 10000 >/proc/sys/net/core/netdev_max_backlog
+  ip link set lo up
+  ip link add w0 address 02:00:00:00:00:01 type veth peer name w1 address 02:00:00:00:00:02
+  local end other
+  for end in 0 1; do
+    other=$((1 - end))
+    ip addr add 10.2.0.$((end + 1))/24 dev w$end
+    ip link set w$end up
+    ip neighbour replace 10.2.0.$((other + 1)) lladdr 02:00:00:00:00:0$((other + 1)) dev w$end nud permanent
+    ip route add 10.2.0.$((other + 1)) dev w$end src 10.2.0.$((end + 1)) table 10$end
+  done
+  # Packets for an end are its own only when they come in by the cable; sent from here they leave by the other end.
+  for end in 0 1; do
+    other=$((1 - end))
+    ip route del local 10.2.0.$((end + 1)) table local
+    ip route add local 10.2.0.$((end + 1)) dev w$end table 20$end
+    ip rule add pref 1 iif w$end lookup 20$end
+    ip rule add pref 2 to 10.2.0.$((other + 1)) lookup 10$end
+  done
+  rdma link add rx0 type rxe netdev w0
+  rdma link add rx1 type rxe netdev w1
+  rdma link add rxl type rxe netdev lo
+  mkdir -p /dev/infiniband
+  chmod 0666 /dev/infiniband/*
+}
+
+make_devices >$run/devices.log 2>&1
+if [ -e $run/shell ]; then
+  echo "rx0 10.2.0.1, rx1 10.2.0.2, rxl 127.0.0.1; what is left in $run is kept. exit ends the machine."
+  busybox stty sane
+  TERM=$(cat $run/shell) bash -i
+  echo $? >$run/status
+else
+  (source $run/command.sh) </dev/null
+  echo $? >$run/status
+fi
+dmesg >$run/dmesg.log 2>/dev/null
+sync
+busybox poweroff -f
