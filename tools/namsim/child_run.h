@@ -13,6 +13,9 @@
 
 namespace namdb::sim {
 
+// One seed of so many is run twice: the fingerprints must be equal.
+inline constexpr std::uint64_t kSeedsOfTwice = 20;
+
 struct ChildVerdict {
   std::string anomaly;  // empty: all was as it must be
   std::uint64_t transactions = 0;

@@ -51,6 +51,7 @@ std::unique_ptr<MemoryProcess> Cluster::start_memory(std::uint32_t i) {
 
 void Cluster::restart_memory(std::size_t server) {
   world_.kill(*memories_[server]->node);
+  memories_[server]->words = {};  // nobody looks at them any more, and they are large
   fabric::sim::SimWorld::bury(std::move(memories_[server]));
   memories_[server] = start_memory(static_cast<std::uint32_t>(server));
 }

@@ -1,6 +1,7 @@
 #include "tools/namsim/command.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 
 namespace namdb::sim {
@@ -31,17 +32,57 @@ void add_level(CLI::App& command, LevelFlag& flag) {
       ->default_str(std::string(flag.level.name));
 }
 
+int report_usage(const Status& status) {
+  report_error(status);
+  return kUsage;
+}
+
+Status ScenarioFlags::read_files() {
+  if (workload && std::find(kWorkloads.begin(), kWorkloads.end(), *workload) == kWorkloads.end()) {
+    auto file = WorkloadFile::read(*workload);
+    if (!file.ok()) return file.status();
+    workload_file = std::move(file).value();
+  }
+  if (faults != "seed" && faults != "none") {
+    auto file = read_faults(faults);
+    if (!file.ok()) return file.status();
+    faults_of_file = std::move(file).value();
+    Scenario any = Scenario::of_seed(1);
+    const Status status = any.use_faults(faults_of_file, faults, skip_faults);
+    if (!status.ok()) return Status(ErrorCode::configuration, faults + ": " + status.message());
+  }
+  return {};
+}
+
 Scenario ScenarioFlags::scenario(std::uint64_t seed) const {
-  Scenario scenario = Scenario::of_seed(seed, workload);
+  Scenario scenario = Scenario::of_seed(seed, workload_file ? workload_file->workload : workload);
+  if (workload_file) {
+    workload_file->apply(scenario);
+    scenario.workload_from = *workload;
+  }
   scenario.resize(size);
+  if (faults == "none") return scenario;
+  Status status =
+      scenario.use_faults(faults == "seed" ? draw_faults(seed) : faults_of_file, faults, skip_faults);
+  // What the seed draws elsewhere may not go with the file's faults: these clocks have no fault then.
+  if (!status.ok()) {
+    std::fprintf(stderr, "namsim: seed %llu runs without faults: %s\n", static_cast<unsigned long long>(seed),
+                 status.message().c_str());
+    scenario = Scenario::of_seed(seed, workload_file ? workload_file->workload : workload);
+    scenario.resize(size);
+  }
   return scenario;
 }
 
 void add_scenario_flags(CLI::App& command, ScenarioFlags& flags) {
   std::string all;
   for (const std::string_view workload : kWorkloads) all += (all.empty() ? "" : ", ") + std::string(workload);
-  command.add_option("--workload", flags.workload, "What clients do, instead of what the seed draws: " + all)
-      ->check(CLI::IsMember(std::vector<std::string>(kWorkloads.begin(), kWorkloads.end())));
+  command.add_option("--workload", flags.workload,
+                     "What clients do, instead of what the seed draws: a file, or " + all);
+  command.add_option("--faults", flags.faults, "What goes wrong: a file, what the seed draws, or none")
+      ->capture_default_str();
+  command.add_option("--skip-faults", flags.skip_faults, "Positions of faults to leave out, from 0")
+      ->delimiter(',');
   for (const Size::Field& field : Size::fields()) {
     command
         .add_option(std::string("--") + field.name, flags.size.*field.value,

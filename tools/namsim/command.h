@@ -7,10 +7,12 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/base/error.h"
 #include "tools/namsim/history/check.h"
 #include "tools/namsim/scenario.h"
+#include "tools/namsim/workload_file.h"
 
 namespace CLI {
 class App;
@@ -33,13 +35,22 @@ struct LevelFlag {
 };
 void add_level(CLI::App& command, LevelFlag& flag);
 
-// --workload and the sizes of a run.
+// --workload, --faults and the sizes of a run.
 struct ScenarioFlags {
   std::optional<std::string> workload;
   Size size;
+  std::string faults = "seed";
+  std::vector<std::size_t> skip_faults;
+  // After parsing.
+  std::optional<WorkloadFile> workload_file;
+  Faults faults_of_file;
 
+  // Reads the files; error configuration names file and field. Before scenario().
+  Status read_files();
   Scenario scenario(std::uint64_t seed) const;
 };
+// Prints the error; kUsage.
+int report_usage(const Status& status);
 void add_scenario_flags(CLI::App& command, ScenarioFlags& flags);
 
 // Each adds its command to the program; what is returned runs it after parsing and gives the exit code.

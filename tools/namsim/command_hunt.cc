@@ -164,7 +164,10 @@ RunCommand add_hunt(CLI::App& program) {
   add_level(command, flags->level);
   command.add_flag("--json", flags->json, "Print one JSON document");
   command.add_flag("--quiet", flags->quiet, "No progress on standard error");
-  return [flags] { return run(*flags); };
+  return [flags] {
+    const Status status = flags->scenario.read_files();
+    return status.ok() ? run(*flags) : report_usage(status);
+  };
 }
 
 }  // namespace namdb::sim

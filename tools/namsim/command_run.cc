@@ -1,5 +1,6 @@
 // namsim run: one simulated run, by its seed. namsim shrink: the smallest run of a seed that still fails.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -42,6 +43,16 @@ int run(const Flags& flags) {
   return verdict.anomaly.empty() ? kClean : kAnomaly;
 }
 
+// The run without one more of its faults, by position in the whole list.
+Scenario without_fault(const Flags& flags, const Scenario& from, std::size_t fault) {
+  ScenarioFlags fewer = flags.scenario;
+  fewer.skip_faults = from.skipped_faults;
+  fewer.skip_faults.push_back(fault);
+  Scenario scenario = fewer.scenario(flags.seed);
+  scenario.resize(from.size);
+  return scenario;
+}
+
 int shrink(const Flags& flags) {
   Scenario smallest = flags.scenario.scenario(flags.seed);
   auto last = run_in_child(smallest, flags.level.level, flags.cpu_s);
@@ -54,6 +65,18 @@ int shrink(const Flags& flags) {
   // Smaller in one number at a time, most of it at once first, until no number can be smaller.
   for (bool smaller = true; smaller;) {
     smaller = false;
+    const std::size_t faults = smallest.faults.size() + smallest.skipped_faults.size();
+    for (std::size_t fault = 0; fault < faults; ++fault) {
+      if (std::count(smallest.skipped_faults.begin(), smallest.skipped_faults.end(), fault) != 0) continue;
+      const Scenario candidate = without_fault(flags, smallest, fault);
+      auto verdict = run_in_child(candidate, flags.level.level, flags.cpu_s);
+      if (!verdict.ok()) return report_error(verdict.status());
+      if (verdict->anomaly.empty()) continue;
+      smallest = candidate;
+      last = std::move(verdict);
+      smaller = true;
+      std::fprintf(stderr, "still fails: %s\n", smallest.flags().c_str());
+    }
     for (const Size::Field& field : Size::fields()) {
       std::uint64_t low = field.smallest;
       while (low < *(smallest.size.*field.value)) {
@@ -95,7 +118,10 @@ RunCommand add_run(CLI::App& program) {
   CLI::App& command = *program.add_subcommand("run", "Run one simulated cluster and check its history");
   const auto flags = add_flags(command);
   command.add_option("--history", flags->history, "Write the history to this file");
-  return [flags] { return run(*flags); };
+  return [flags] {
+    const Status status = flags->scenario.read_files();
+    return status.ok() ? run(*flags) : report_usage(status);
+  };
 }
 
 RunCommand add_shrink(CLI::App& program) {
@@ -105,7 +131,10 @@ RunCommand add_shrink(CLI::App& program) {
   command.add_option("--cpu-seconds", flags->cpu_s, "Processor time after which a run counts as endless")
       ->capture_default_str()
       ->check(CLI::Range(1, 3600));
-  return [flags] { return shrink(*flags); };
+  return [flags] {
+    const Status status = flags->scenario.read_files();
+    return status.ok() ? shrink(*flags) : report_usage(status);
+  };
 }
 
 }  // namespace namdb::sim

@@ -11,6 +11,7 @@
 
 #include "tools/namsim/cluster.h"
 #include "tools/namsim/emphasis.h"
+#include "tools/namsim/faults.h"
 #include "tools/namsim/history/check.h"
 #include "tools/namsim/workload.h"
 
@@ -50,12 +51,20 @@ struct Scenario {
   std::uint64_t think_ns = 0;                 // at most, between two transactions of a client
   std::uint64_t memory_pauses = 0;            // of memory servers, one after the other
   std::uint64_t memory_pause_ns = 0;
+  Faults faults;
+  // Where they come from and which of them are left out, for flags(): "none", "seed" or a file.
+  std::string faults_from = "none";
+  std::vector<std::size_t> skipped_faults;
+  std::string workload_from;  // a file, if `workload` was read from one
   // Draws what is decided while the run goes on: how many clients, when whom to kill.
   Random draw{0};
 
   // Every option by the seed; the workload and the emphasis too, unless they are given.
   static Scenario of_seed(std::uint64_t seed, std::optional<std::string> workload = {},
                           std::optional<Emphasis> emphasis = {});
+  // These faults, without those at the positions; sets the options that are among them. Error configuration
+  // when no cluster can be that way.
+  Status use_faults(Faults all, std::string from, std::vector<std::size_t> skipped = {});
   // Takes over the values that `other` has.
   void resize(const Size& other);
   // "--seed 7 --workload bank --keys 3 ...": the flags of namsim run that give this run again.

@@ -8,12 +8,22 @@ namespace namdb::sim {
 namespace {
 
 const char* const kTable = "simulated";
-// The session of touch_all.
+// The first session of touch_all.
 constexpr std::uint64_t kAuditor = 1'000'000;
 
 txn::RowId get(txn::Transaction& transaction, const storage::TableRef& table, std::uint64_t key) {
   const layout::Key bytes = std::move(layout::Key(table->schema).integer(static_cast<std::int64_t>(key)));
   return transaction.get(table, bytes.bytes());
+}
+
+bool lost_connection(const Status& status) {
+  return status.code() == ErrorCode::connection_failure || status.code() == ErrorCode::unknown_outcome ||
+         status.code() == ErrorCode::fenced;
+}
+
+// A region or a vector without room until something is retired.
+bool is_full(const Status& status) {
+  return status.code() == ErrorCode::out_of_memory || status.code() == ErrorCode::limit_exceeded;
 }
 
 }  // namespace
@@ -22,7 +32,8 @@ reactor::Task<Status> Workload::load(txn::Engine& engine) {
   txn::TableOptions table_options;
   table_options.size_hint_rows = 16;
   Status status = co_await engine.create_table(kTable, schema(), table_options);
-  if (!status.ok()) co_return status;
+  // A connection that was lost on the way may have done it.
+  if (!status.ok() && status.code() != ErrorCode::duplicate_table) co_return status;
   auto table = co_await engine.table(kTable);
   if (!table.ok()) co_return table.status();
   const auto session = engine.open_session();
@@ -45,7 +56,8 @@ Result<layout::Row> Workload::loaded_row(const storage::TableRef& table, std::ui
   return row;
 }
 
-reactor::Task<bool> Workload::run_one(txn::Engine& engine, txn::Session& session, std::uint64_t session_id) {
+reactor::Task<history::Outcome> Workload::run_one(txn::Engine& engine, txn::Session& session,
+                                                  std::uint64_t session_id) {
   const std::size_t record = history_.add({.session = session_id, .begin_ns = world_.now_ns()});
   const Status status = co_await attempt(engine, session, record);
   judge(status);
@@ -54,7 +66,23 @@ reactor::Task<bool> Workload::run_one(txn::Engine& engine, txn::Session& session
     recorded.outcome = status.ok() ? history::Outcome::committed : history::Outcome::aborted;
     recorded.end_ns = world_.now_ns();
   }
-  co_return status.ok();
+  co_return recorded.outcome;
+}
+
+void Workload::data_is_gone() {
+  gone_ = true;
+  lives_.push_back(history_.transactions().size());
+}
+
+reactor::Task<void> Workload::abandon_one(txn::Engine& engine, std::uint64_t duration_ns) {
+  auto table = co_await engine.table(kTable);
+  if (!table.ok()) co_return;
+  const auto session = engine.open_session();
+  const auto transaction = engine.begin(*session);
+  const txn::RowId row = get(*transaction, *table, options_.keys - 1);
+  const Status status = co_await transaction->fetch();
+  if (status.ok() && transaction->found(row)) transaction->update(row);
+  co_await engine.executor().sleep_for(duration_ns);
 }
 
 void Workload::judge(const Status& status) {
@@ -64,10 +92,13 @@ void Workload::judge(const Status& status) {
     complaint_ = "a version was lost: " + status.to_string();
     return;
   }
-  const bool lost_connection = status.code() == ErrorCode::connection_failure ||
-                               status.code() == ErrorCode::unknown_outcome ||
-                               status.code() == ErrorCode::fenced;
-  if (!status.info().retry && !lost_connection) complaint_ = status.to_string();
+  if (lives_.size() > 1 || gone_) {
+    // It began before the data was gone.
+    if (status.code() == ErrorCode::undefined_table || status.code() == ErrorCode::memory_server_restarted)
+      return;
+  }
+  if (!status.info().retry && !lost_connection(status) && !(options_.full_region && is_full(status)))
+    complaint_ = status.to_string();
 }
 
 Status Workload::take_reads(txn::Transaction& transaction, const Reads& reads, std::size_t record_at) {
@@ -129,8 +160,12 @@ reactor::Task<Status> Workload::touch_all(txn::Engine& engine) {
   Status status;
   for (std::uint32_t attempt = 1; attempt <= 200; ++attempt) {
     auto table = co_await engine.table(kTable);
+    if (!table.ok() && lost_connection(table.status())) {
+      co_await engine.executor().sleep_for(200 * kMillisecond_ns);
+      continue;
+    }
     if (!table.ok()) co_return table.status();
-    const std::size_t record_at = history_.add({.session = kAuditor, .begin_ns = world_.now_ns()});
+    const std::size_t record_at = history_.add({.session = kAuditor + attempt, .begin_ns = world_.now_ns()});
     const auto transaction = engine.begin(*session);
     Reads reads;
     reads.table = *table;
@@ -155,10 +190,18 @@ reactor::Task<Status> Workload::touch_all(txn::Engine& engine) {
       status = co_await transaction->commit();
     }
     history::Transaction& recorded = history_.at(record_at);
-    recorded.outcome = status.ok() ? history::Outcome::committed : history::Outcome::aborted;
-    recorded.end_ns = world_.now_ns();
-    if (status.ok() || !status.info().retry) co_return status;
-    co_await engine.backoff(attempt);
+    if (status.ok() || status.code() != ErrorCode::unknown_outcome) {
+      recorded.outcome = status.ok() ? history::Outcome::committed : history::Outcome::aborted;
+      recorded.end_ns = world_.now_ns();
+    }
+    if (status.ok()) co_return status;
+    if (lost_connection(status) || (options_.full_region && is_full(status))) {
+      co_await engine.executor().sleep_for(200 * kMillisecond_ns);
+    } else if (!status.info().retry) {
+      co_return status;
+    } else {
+      co_await engine.backoff(attempt);
+    }
   }
   co_return status;
 }

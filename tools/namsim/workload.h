@@ -25,6 +25,7 @@ struct WorkloadOptions {
   double write_probability = 0.5;        // for each key that was read
   double long_reader_probability = 0.1;  // reads all keys, one fetch each, with pauses
   std::uint64_t pause_ns = 20'000;       // of long readers, at most
+  bool full_region = false;              // transactions may fail because a memory server is full
 };
 
 class Workload {
@@ -38,9 +39,19 @@ class Workload {
 
   // Creates and fills the table.
   reactor::Task<Status> load(txn::Engine& engine);
-  // One transaction, recorded whatever comes of it; true if it committed. If its compute server dies on the
-  // way, it stays in the history with an unknown outcome.
-  reactor::Task<bool> run_one(txn::Engine& engine, txn::Session& session, std::uint64_t session_id);
+  // The memory servers are gone with all data: until the table is loaded again nothing is begun and nothing
+  // that is missing is a complaint. What is recorded afterwards has nothing to do with what was before.
+  void data_is_gone();
+  void data_is_back() { gone_ = false; }
+  bool gone() const { return gone_; }
+  // In each life of the data, the first transaction of the history.
+  const std::vector<std::size_t>& lives() const { return lives_; }
+  // Begins a transaction, reads a row, and stops there for so long, in virtual time.
+  reactor::Task<void> abandon_one(txn::Engine& engine, std::uint64_t duration_ns);
+  // One transaction, recorded whatever comes of it; its outcome. If its compute server dies on the way, it
+  // stays in the history with an unknown outcome.
+  reactor::Task<history::Outcome> run_one(txn::Engine& engine, txn::Session& session,
+                                          std::uint64_t session_id);
   // Reads every row, recorded, and updates it: nothing may be locked for ever. The last error if some key
   // stays out of reach.
   reactor::Task<Status> touch_all(txn::Engine& engine);
@@ -88,6 +99,8 @@ class Workload {
   history::History& history_;
   WorkloadOptions options_;
   std::string complaint_;
+  std::vector<std::size_t> lives_{0};
+  bool gone_ = false;
 };
 
 }  // namespace namdb::sim

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -197,6 +198,8 @@ class Network {
   // Gives the buffers of killed nodes back to the system.
   void discard_pools();
   void set_latency(SimNode& a, SimNode& b, Latency request, Latency reply);
+  void block(SimNode& a, SimNode& b, bool blocked);
+  bool blocked(const SimNode& a, const SimNode& b) const;
 
   ObjectPool<OperationEvent> operations;
   ObjectPool<BatchEvent> batches;
@@ -214,6 +217,7 @@ class Network {
   std::vector<std::unique_ptr<Connection>> connections_;
   std::map<std::string, SimServerFabric*, std::less<>> servers_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<Latency, Latency>> latencies_;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> blocked_;
 };
 
 }  // namespace namdb::fabric::sim

@@ -76,6 +76,18 @@ void Network::set_latency(SimNode& a, SimNode& b, Latency request, Latency reply
   }
 }
 
+void Network::block(SimNode& a, SimNode& b, bool blocked) {
+  if (blocked) {
+    blocked_.insert(link_of(a, b));
+  } else {
+    blocked_.erase(link_of(a, b));
+  }
+}
+
+bool Network::blocked(const SimNode& a, const SimNode& b) const {
+  return blocked_.contains(link_of(a, b));
+}
+
 void Network::discard_pools() {
   for (const auto& [node, pool] : pools) {
     if (!node->alive()) pool->discard();
@@ -91,6 +103,7 @@ void ConnectEvent::reply_later() {
 void ConnectEvent::fire() {
   if (phase == Phase::request) {
     server = network->find_server(address);
+    if (server != nullptr && network->blocked(*client, server->node())) server = nullptr;
     if (server != nullptr) {
       phase = Phase::handler;
       return server->arrive(*this);

@@ -41,7 +41,10 @@ std::uint64_t SimNode::next_turn_ns() {
   if (!alive_) return kNever;
   std::uint64_t turn = kNever;
   if (has_ready()) {
-    if (turn_at_ns_ == kNever) turn_at_ns_ = world_.now_ns_ + world_.options_.turn.draw(world_.random_);
+    if (turn_at_ns_ == kNever) {
+      turn_at_ns_ = world_.now_ns_ + world_.options_.turn.draw(world_.random_);
+      turn_at_ns_ += slow_turn_.draw(world_.random_);
+    }
     turn = turn_at_ns_;
   }
   if (const std::uint64_t deadline = next_deadline_ns(); deadline != kNever) {
@@ -154,6 +157,25 @@ void SimWorld::kill(SimNode& node) {
   if (!std::exchange(node.alive_, false)) return;
   trace(0xdead0000U + node.index_);
   network_->node_died(node);
+}
+
+void SimWorld::block(SimNode& a, SimNode& b, bool blocked) {
+  network_->block(a, b, blocked);
+  if (blocked) cut(a, b);
+}
+
+void SimWorld::slow(SimNode& node, Latency turn) {
+  node.slow_turn_ = turn;
+}
+
+void SimWorld::set_clock_rate(SimNode& node, std::int64_t ppm) {
+  const std::uint64_t shown_ns = node.now_ns();
+  node.clock_drift_ppm_ = ppm;
+  node.clock_offset_ns_ = 0;
+  const std::uint64_t ran_ns = node.now_ns();
+  NAMDB_CHECK(shown_ns >= ran_ns);  // clocks start far from 0
+  node.clock_offset_ns_ = shown_ns - ran_ns;
+  node.seen_deadline_ns_ = SimNode::kNever;
 }
 
 void SimWorld::set_latency(SimNode& a, SimNode& b, Latency request, Latency reply) {

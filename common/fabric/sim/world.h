@@ -60,6 +60,7 @@ class SimNode final : public reactor::Executor {
   std::uint64_t clock_offset_ns_ = 0;
   std::int64_t clock_drift_ppm_ = 0;
   std::uint64_t paused_until_ns_ = 0;
+  Latency slow_turn_;
   std::uint64_t turn_at_ns_ = kNever;
   std::uint64_t seen_deadline_ns_ = kNever;
   std::uint64_t timer_turn_at_ns_ = kNever;
@@ -101,6 +102,12 @@ class SimWorld {
   static void bury(std::unique_ptr<T> object) {
     bury_pointer(object.release());
   }
+  // Cuts every connection between the two nodes, and until it is called with false none is made.
+  void block(SimNode& a, SimNode& b, bool blocked);
+  // Each turn of the node starts later by this, too.
+  void slow(SimNode& node, Latency turn);
+  // The node's clock shows the same time now and runs faster or slower by this from now on.
+  void set_clock_rate(SimNode& node, std::int64_t ppm);
   // From now on connections between the two nodes have these latencies.
   void set_latency(SimNode& a, SimNode& b, Latency request, Latency reply);
   // Runs the function at the time (world clock) in no node's turn: for fault schedules.

@@ -1,0 +1,48 @@
+#include "tools/namsim/fault_options.h"
+
+#include <functional>
+#include <map>
+
+namespace namdb::sim {
+namespace {
+
+using Setter = std::function<void(ClusterOptions&, std::uint64_t)>;
+
+const std::map<std::string, Setter>& setters() {
+  static const std::map<std::string, Setter> all{
+#define NAMDB_SETTABLE(type, name, value, hostile) \
+  {#name,                                          \
+   [](ClusterOptions& options, std::uint64_t number) { options.memory.name = static_cast<type>(number); }},
+      NAMDB_MEMORY_TUNABLES(NAMDB_SETTABLE)
+#undef NAMDB_SETTABLE
+          {"region_bytes",
+           [](ClusterOptions& options, std::uint64_t number) { options.region_bytes = number & ~7ULL; }},
+      {"location_cache_bytes",
+       [](ClusterOptions& options, std::uint64_t number) { options.location_cache_bytes = number; }},
+      {"counters_per_slot",
+       [](ClusterOptions& options, std::uint64_t number) {
+         options.worker.slot.counters_per_slot = static_cast<std::uint32_t>(number);
+       }},
+      {"heartbeat_ns",
+       [](ClusterOptions& options, std::uint64_t number) { options.worker.heartbeat_ns = number; }},
+  };
+  return all;
+}
+
+}  // namespace
+
+bool settable(const std::string& option) {
+  return setters().contains(option);
+}
+
+std::string settable_names() {
+  std::string names;
+  for (const auto& [name, set] : setters()) names += (names.empty() ? "" : ", ") + name;
+  return names;
+}
+
+void set_option(ClusterOptions& options, const std::string& option, std::uint64_t value) {
+  setters().at(option)(options, value);
+}
+
+}  // namespace namdb::sim

@@ -1,0 +1,68 @@
+// Faults as data: what goes wrong in a simulated run besides what its network does anyway. A list of faults
+// comes from a file, or is drawn from the seed; each can be left out, so that a failure can be shrunk.
+//
+//   {"faults": [
+//     {"fault": "crash-compute", "after_transactions": 20},
+//     {"fault": "cut-link", "compute": 0, "memory": 1, "direction": "request", "at_ns": 500000,
+//     "duration_ns": 40000},
+//     {"fault": "pause-compute", "probability": 0.001, "times": 5, "duration_ns": 2000000},
+//     {"fault": "set", "option": "ring_slots", "value": 1}
+//   ]}
+//
+// docs/internals/simulation.md has the table of faults and fields. Durations and times are virtual.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/base/random.h"
+
+namespace namdb::sim {
+
+struct Fault {
+  enum class Kind : std::uint8_t {
+    crash_compute,  // SIGKILL; another one takes its place
+    pause_compute,  // takes no turn; what it has posted goes on
+    pause_memory,   // answers no call
+    crash_memory,   // its data is gone, so the whole cluster starts over, empty
+    cut_link,       // both ways: cut, and no connection until it is over; one way: operations hang until then
+    delay_link,     // operations take longer by delay_ns
+    slow_node,      // every turn of a node starts up to delay_ns later
+    clock_rate,     // a node's clock, from the start
+    abandon_session,  // a client stops in the middle of a transaction
+    set,              // an option of the cluster
+  };
+  enum class Direction : std::uint8_t { both, request, reply };
+
+  Kind kind = Kind::crash_compute;
+  // When, one of these; with none of them, as soon as the clients run.
+  std::optional<std::uint64_t> after_transactions;  // that clients began
+  std::optional<std::uint64_t> at_ns;               // after the clients began
+  std::optional<double> probability;                // after each event of the run: between any two operations
+  std::uint64_t times = 1;                          // with a probability: at most so often
+  // Which node, counted from 0, of those that are there (modulo their number); drawn if it is not given.
+  std::optional<std::uint64_t> compute;
+  std::optional<std::uint64_t> memory;
+  std::uint64_t duration_ns = 0;
+  std::uint64_t delay_ns = 0;
+  Direction direction = Direction::both;
+  std::int64_t ppm = 0;
+  std::string option;
+  std::uint64_t value = 0;
+
+  // As in a file, one line.
+  std::string text() const;
+};
+
+using Faults = std::vector<Fault>;
+
+// Error configuration: the file's name, the field and what is wrong with it.
+Result<Faults> parse_faults(const std::string& json, const std::string& file);
+Result<Faults> read_faults(const std::string& file);
+// Half of all seeds have none.
+Faults draw_faults(std::uint64_t seed);
+
+}  // namespace namdb::sim
