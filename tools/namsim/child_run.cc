@@ -20,6 +20,7 @@ struct Numbers {
   std::uint64_t transactions;
   std::uint64_t committed;
   std::uint64_t fingerprint;
+  FaultCounts happened;
   std::uint64_t anomaly_bytes;
 };
 
@@ -45,11 +46,8 @@ void write_all(int descriptor, const void* data, std::size_t length) {
     const rlimit cpu{static_cast<rlim_t>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + 1 + cpu_s,
                      RLIM_INFINITY};
     ::setrlimit(RLIMIT_CPU, &cpu);
-    Verdict verdict = run_scenario(scenario, level);
-    if (verdict.anomaly.empty() && scenario.seed % kSeedsOfTwice == 0 &&
-        run_scenario(scenario, level).fingerprint != verdict.fingerprint)
-      verdict.anomaly = "the same seed gives two different runs";
-    const Numbers numbers{verdict.transactions, verdict.committed, verdict.fingerprint,
+    const Verdict verdict = run_and_compare(scenario, level);
+    const Numbers numbers{verdict.transactions, verdict.committed, verdict.fingerprint, verdict.happened,
                           verdict.anomaly.size()};
     write_all(descriptor, &numbers, sizeof(numbers));
     write_all(descriptor, verdict.anomaly.data(), verdict.anomaly.size());
@@ -120,7 +118,7 @@ std::vector<ChildVerdict> ChildRun::finish() {
     std::memcpy(&numbers, said.data() + at, sizeof(numbers));
     at += sizeof(numbers);
     verdicts.push_back({said.substr(at, numbers.anomaly_bytes), numbers.transactions, numbers.committed,
-                        numbers.fingerprint});
+                        numbers.fingerprint, numbers.happened});
     at += verdicts.back().anomaly.size();
   }
   const bool failed = !verdicts.empty() && !verdicts.back().anomaly.empty();

@@ -13,14 +13,12 @@
 
 namespace namdb::sim {
 
-// One seed of so many is run twice: the fingerprints must be equal.
-inline constexpr std::uint64_t kSeedsOfTwice = 20;
-
 struct ChildVerdict {
   std::string anomaly;  // empty: all was as it must be
   std::uint64_t transactions = 0;
   std::uint64_t committed = 0;
   std::uint64_t fingerprint = 0;
+  FaultCounts happened{};
 };
 
 // One process that runs scenarios one after the other: processes cost more than runs.

@@ -38,11 +38,15 @@ int report_usage(const Status& status) {
 }
 
 Status ScenarioFlags::read_files() {
+  // Emphases narrow the registers' options.
+  if (emphasis && !workload) workload = "register";
   if (workload && std::find(kWorkloads.begin(), kWorkloads.end(), *workload) == kWorkloads.end()) {
     auto file = WorkloadFile::read(*workload);
     if (!file.ok()) return file.status();
     workload_file = std::move(file).value();
   }
+  if (emphasis == Emphasis::inserts && (workload_file ? workload_file->workload : *workload) != "register")
+    return Status(ErrorCode::configuration, "--emphasis inserts: only registers can be that");
   if (faults != "seed" && faults != "none") {
     auto file = read_faults(faults);
     if (!file.ok()) return file.status();
@@ -54,22 +58,26 @@ Status ScenarioFlags::read_files() {
   return {};
 }
 
-Scenario ScenarioFlags::scenario(std::uint64_t seed) const {
-  Scenario scenario = Scenario::of_seed(seed, workload_file ? workload_file->workload : workload);
+Scenario ScenarioFlags::without_faults(std::uint64_t seed) const {
+  Scenario scenario = Scenario::of_seed(seed, workload_file ? workload_file->workload : workload, emphasis);
   if (workload_file) {
     workload_file->apply(scenario);
     scenario.workload_from = *workload;
   }
   scenario.resize(size);
+  return scenario;
+}
+
+Scenario ScenarioFlags::scenario(std::uint64_t seed) const {
+  Scenario scenario = without_faults(seed);
   if (faults == "none") return scenario;
   Status status =
       scenario.use_faults(faults == "seed" ? draw_faults(seed) : faults_of_file, faults, skip_faults);
-  // What the seed draws elsewhere may not go with the file's faults: these clocks have no fault then.
+  // What the seed draws elsewhere may not go with these faults.
   if (!status.ok()) {
     std::fprintf(stderr, "namsim: seed %llu runs without faults: %s\n", static_cast<unsigned long long>(seed),
                  status.message().c_str());
-    scenario = Scenario::of_seed(seed, workload_file ? workload_file->workload : workload);
-    scenario.resize(size);
+    return without_faults(seed);
   }
   return scenario;
 }
@@ -79,6 +87,16 @@ void add_scenario_flags(CLI::App& command, ScenarioFlags& flags) {
   for (const std::string_view workload : kWorkloads) all += (all.empty() ? "" : ", ") + std::string(workload);
   command.add_option("--workload", flags.workload,
                      "What clients do, instead of what the seed draws: a file, or " + all);
+  std::string emphases;
+  for (const std::string_view name : kEmphases)
+    emphases += (emphases.empty() ? "" : ", ") + std::string(name);
+  const auto take = [&flags](const std::string& name) {
+    const auto* const found = std::find(kEmphases.begin(), kEmphases.end(), name);
+    if (found == kEmphases.end()) throw CLI::ValidationError("--emphasis", "no emphasis: " + name);
+    flags.emphasis = static_cast<Emphasis>(found - kEmphases.begin());
+  };
+  command.add_option_function<std::string>(
+      "--emphasis", take, "What the options are narrowed to, instead of what the seed draws: " + emphases);
   command.add_option("--faults", flags.faults, "What goes wrong: a file, what the seed draws, or none")
       ->capture_default_str();
   command.add_option("--skip-faults", flags.skip_faults, "Positions of faults to leave out, from 0")

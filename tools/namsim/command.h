@@ -35,9 +35,10 @@ struct LevelFlag {
 };
 void add_level(CLI::App& command, LevelFlag& flag);
 
-// --workload, --faults and the sizes of a run.
+// --workload, --emphasis, --faults and the sizes of a run.
 struct ScenarioFlags {
   std::optional<std::string> workload;
+  std::optional<Emphasis> emphasis;
   Size size;
   std::string faults = "seed";
   std::vector<std::size_t> skip_faults;
@@ -48,6 +49,9 @@ struct ScenarioFlags {
   // Reads the files; error configuration names file and field. Before scenario().
   Status read_files();
   Scenario scenario(std::uint64_t seed) const;
+
+ private:
+  Scenario without_faults(std::uint64_t seed) const;
 };
 // Prints the error; kUsage.
 int report_usage(const Status& status);

@@ -81,6 +81,9 @@ class Hunt {
     json["next_seed"] = next_;
     json["runs"] = runs_;
     json["transactions"] = transactions_;
+    json["faults"] = nlohmann::ordered_json::object();
+    for (std::size_t kind = 0; kind < happened_.size(); ++kind)
+      json["faults"][Fault::kind_name(static_cast<Fault::Kind>(kind))] = happened_[kind];
     json["failures"] = nlohmann::ordered_json::array();
     std::string text;
     for (const Failure& failure : failures_) {
@@ -92,6 +95,8 @@ class Hunt {
               "\n" + failure.anomaly + "\nrun it again: namsim run " + failure.scenario.flags() +
               " --level " + std::string(flags_.level.level.name) + "\n\n";
     }
+    const std::string faults = to_text(happened_);
+    text += faults.empty() ? "" : "faults: " + faults + "\n";
     text += std::to_string(runs_) + " runs, " + std::to_string(transactions_) + " transactions, " +
             std::to_string(failures_.size()) + " failures\n";
     print(flags_.json ? json.dump(2) + "\n" : text);
@@ -116,6 +121,8 @@ class Hunt {
     for (std::size_t k = 0; k < verdicts.size(); ++k) {
       ++runs_;
       transactions_ += verdicts[k].transactions;
+      for (std::size_t kind = 0; kind < happened_.size(); ++kind)
+        happened_[kind] += verdicts[k].happened[kind];
       if (verdicts[k].anomaly.empty()) continue;
       std::fprintf(stderr, "fails: namsim run %s --level %s\n", scenarios[k].flags().c_str(),
                    std::string(flags_.level.level.name).c_str());
@@ -130,6 +137,7 @@ class Hunt {
   std::uint64_t next_ = 1;
   std::uint64_t runs_ = 0;
   std::uint64_t transactions_ = 0;
+  FaultCounts happened_{};
   std::vector<ChildRun> running_;
   std::vector<Scenario> left_;
   std::vector<Failure> failures_;

@@ -16,6 +16,7 @@ FaultDriver::FaultDriver(fabric::sim::SimWorld& world, Cluster& cluster, const F
 void FaultDriver::begin() {
   begun_ns_ = world_.now_ns();
   for (const Fault& fault : faults_) {
+    if (fault.kind == Kind::clock_rate || fault.kind == Kind::set) count(fault);
     if (fault.kind == Kind::clock_rate) {
       SimNode* const node =
           fault.compute ? &cluster_.node(pick_compute(fault)) : cluster_.memory(pick_memory(fault)).node;
@@ -75,6 +76,7 @@ void FaultDriver::end_at(std::uint64_t time_ns, std::function<void()> end) {
 }
 
 void FaultDriver::happen(const Fault& fault, FaultActions& actions) {
+  count(fault);
   switch (fault.kind) {
     case Kind::crash_compute:
       return actions.crash_compute(pick_compute(fault));

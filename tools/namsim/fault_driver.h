@@ -34,12 +34,14 @@ class FaultDriver {
   void fire(FaultActions& actions);
   // Nothing happens any more; what lasts is over.
   void heal();
+  const FaultCounts& happened() const { return happened_; }
 
  private:
   struct Pending {
     const Fault* fault;
     std::uint64_t left;
   };
+  void count(const Fault& fault) { ++happened_[static_cast<std::size_t>(fault.kind)]; }
   void happen(const Fault& fault, FaultActions& actions);
   void disturb_link(const Fault& fault, std::size_t compute, std::size_t memory);
   void slow(const Fault& fault);
@@ -53,6 +55,7 @@ class FaultDriver {
   const Faults& faults_;
   Random draw_;
   std::uint64_t begun_ns_ = 0;
+  FaultCounts happened_{};
   std::vector<Pending> pending_;
   std::vector<const Fault*> due_;
   std::vector<std::function<void()>> ends_;  // each undoes something, however often it is called

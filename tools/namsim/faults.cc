@@ -15,7 +15,7 @@ namespace {
 using Kind = Fault::Kind;
 using Json = nlohmann::json;
 
-constexpr std::array<std::string_view, 10> kKinds{
+constexpr std::array<std::string_view, Fault::kKindCount> kKinds{
     "crash-compute", "pause-compute", "pause-memory", "crash-memory",    "cut-link",
     "delay-link",    "slow-node",     "clock-rate",   "abandon-session", "set"};
 constexpr std::array<std::string_view, 3> kDirections{"both", "request", "reply"};
@@ -106,9 +106,22 @@ Result<Fault> parse_fault(const Json& object, const std::string& where) {
 
 }  // namespace
 
+std::string_view Fault::kind_name(Kind kind) {
+  return kKinds[static_cast<std::size_t>(kind)];
+}
+
+std::string to_text(const FaultCounts& counts) {
+  std::string text;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] == 0) continue;
+    text += (text.empty() ? "" : ", ") + std::string(kKinds[i]) + " " + std::to_string(counts[i]);
+  }
+  return text;
+}
+
 std::string Fault::text() const {
   nlohmann::ordered_json json;
-  json["fault"] = kKinds[static_cast<std::size_t>(kind)];
+  json["fault"] = kind_name(kind);
   if (after_transactions) json["after_transactions"] = *after_transactions;
   if (at_ns) json["at_ns"] = *at_ns;
   if (probability) {

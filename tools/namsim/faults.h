@@ -12,9 +12,11 @@
 // docs/internals/simulation.md has the table of faults and fields. Durations and times are virtual.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/error.h"
@@ -35,6 +37,7 @@ struct Fault {
     abandon_session,  // a client stops in the middle of a transaction
     set,              // an option of the cluster
   };
+  static constexpr std::size_t kKindCount = 10;
   enum class Direction : std::uint8_t { both, request, reply };
 
   Kind kind = Kind::crash_compute;
@@ -55,9 +58,14 @@ struct Fault {
 
   // As in a file, one line.
   std::string text() const;
+  static std::string_view kind_name(Kind kind);
 };
 
 using Faults = std::vector<Fault>;
+// How often each kind happened, by position in Fault::Kind. Clock rates and options count once.
+using FaultCounts = std::array<std::uint64_t, Fault::kKindCount>;
+// "crash-compute 2, cut-link 1"; empty if there are none.
+std::string to_text(const FaultCounts& counts);
 
 // Error configuration: the file's name, the field and what is wrong with it.
 Result<Faults> parse_faults(const std::string& json, const std::string& file);

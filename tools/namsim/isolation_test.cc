@@ -39,13 +39,22 @@ TEST_CASE("histories stay snapshot isolated and nothing stays locked when comput
   run_seeds(2, 150);
 }
 
-TEST_CASE("whatever workload and number of kills the seed draws is snapshot isolated", "[isolation]") {
+TEST_CASE("whatever workload, kills and faults the seed draws, histories are snapshot isolated",
+          "[isolation]") {
   const std::uint64_t first = number_from_environment("NAMDB_FIRST_SEED", 1);
   const std::uint64_t count = number_from_environment("NAMDB_SEEDS", 100);
+  FaultCounts happened{};
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    const Scenario scenario = Scenario::of_seed(seed);
+    Scenario scenario = Scenario::of_seed(seed);
     INFO("namsim run " << scenario.flags());
-    REQUIRE(run_scenario(scenario, history::strict_snapshot_isolation()).anomaly == "");
+    REQUIRE(scenario.use_faults(draw_faults(seed), "seed").ok());
+    const Verdict verdict = run_and_compare(scenario, history::strict_snapshot_isolation());
+    REQUIRE(verdict.anomaly == "");
+    for (std::size_t kind = 0; kind < happened.size(); ++kind) happened[kind] += verdict.happened[kind];
+  }
+  for (std::size_t kind = 0; kind < happened.size() && count >= 100; ++kind) {
+    INFO(Fault::kind_name(static_cast<Fault::Kind>(kind)));
+    CHECK(happened[kind] > 0);
   }
 }
 

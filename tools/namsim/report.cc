@@ -71,6 +71,9 @@ Json to_json(const Scenario& scenario, const Verdict& verdict, const history::Le
   json["committed"] = verdict.committed;
   json["virtual_ns"] = verdict.virtual_ns;
   json["fingerprint"] = verdict.fingerprint;
+  json["faults"] = Json::object();
+  for (std::size_t kind = 0; kind < verdict.happened.size(); ++kind)
+    json["faults"][Fault::kind_name(static_cast<Fault::Kind>(kind))] = verdict.happened[kind];
   json["anomaly"] = verdict.anomaly.empty() ? Json() : Json(verdict.anomaly);
   return json;
 }
@@ -80,6 +83,8 @@ std::string to_text(const Scenario& scenario, const Verdict& verdict, const hist
                      " transactions, " + std::to_string(verdict.committed) + " committed by clients, " +
                      std::to_string(verdict.virtual_ns / 1000) + " µs of virtual time, fingerprint " +
                      std::to_string(verdict.fingerprint) + "\n";
+  const std::string faults = to_text(verdict.happened);
+  if (!faults.empty()) text += "faults: " + faults + "\n";
   if (verdict.anomaly.empty()) return text + "ok: " + std::string(level.name) + "\n";
   return text + "\n" + verdict.anomaly + "\n\nviolated: " + std::string(level.name) + "\n";
 }

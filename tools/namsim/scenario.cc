@@ -1,288 +1,12 @@
 #include "tools/namsim/scenario.h"
 
 #include <algorithm>
-#include <memory>
 #include <vector>
 
 #include "memory/region.h"
-#include "tools/namsim/append_workload.h"
-#include "tools/namsim/bank_workload.h"
-#include "tools/namsim/fault_driver.h"
 #include "tools/namsim/fault_options.h"
-#include "tools/namsim/register_workload.h"
 
 namespace namdb::sim {
-namespace {
-
-std::unique_ptr<Workload> make_workload(const Scenario& scenario, fabric::sim::SimWorld& world,
-                                        history::History& history) {
-  WorkloadOptions options = scenario.workload_options;
-  options.keys = *scenario.size.keys;
-  if (scenario.workload == "append") return std::make_unique<AppendWorkload>(world, history, options);
-  if (scenario.workload == "bank") return std::make_unique<BankWorkload>(world, history, options);
-  return std::make_unique<RegisterWorkload>(world, history, options);
-}
-
-// More than a run has clients.
-constexpr std::uint64_t kSessions = 10'000'000;
-
-reactor::Task<void> client(Workload* workload, compute::Worker* worker, std::uint64_t session_id,
-                           std::uint64_t transactions, std::uint64_t think_ns, std::uint64_t* committed,
-                           std::uint64_t* running) {
-  {
-    auto session = worker->open_session();
-    for (std::uint64_t i = 0; i < transactions && workload->complaint().empty(); ++i) {
-      while (!worker->ready() || workload->gone()) co_await worker->executor().sleep_for(5 * kMillisecond_ns);
-      const history::Outcome outcome = co_await workload->run_one(*worker, *session, session_id);
-      if (outcome == history::Outcome::committed) {
-        ++*committed;
-      } else {
-        co_await worker->backoff(1);
-      }
-      if (outcome == history::Outcome::unknown) {
-        // It may still take effect, after what comes next: a session ends with it.
-        session = worker->open_session();
-        session_id += kSessions;
-      }
-      if (think_ns == 0) continue;
-      const std::uint64_t pause_ns = worker->executor().random().below(think_ns);
-      co_await worker->executor().sleep_for(pause_ns);
-    }
-  }
-  --*running;
-}
-
-reactor::Task<void> touch(Workload* workload, compute::Worker* worker, std::optional<Status>* result) {
-  *result = co_await workload->touch_all(*worker);
-}
-
-reactor::Task<void> abandon(Workload* workload, compute::Worker* worker, std::uint64_t duration_ns) {
-  co_await workload->abandon_one(*worker, duration_ns);
-}
-
-class Run final : public FaultActions {
- public:
-  Run(const Scenario& scenario, Verdict& verdict)
-      : scenario_(scenario),
-        size_(scenario.size),
-        draw_(scenario.draw),
-        verdict_(verdict),
-        world_(scenario.seed, scenario.network),
-        cluster_(world_, scenario.cluster),
-        workload_(make_workload(scenario, world_, verdict.history)),
-        faults_(world_, cluster_, scenario.faults, scenario.seed) {}
-  ~Run() {
-    for (auto& [compute, gate] : abandoned_) {
-      if (!cluster_.alive(compute) && gate->count() > 0) fabric::sim::SimWorld::bury(std::move(gate));
-    }
-    if (verdict_.anomaly.empty()) return;
-    // Something may wait for ever: it cannot be stopped in order.
-    for (std::size_t i = 0; i < cluster_.computes(); ++i) {
-      if (cluster_.alive(i)) cluster_.kill_compute(i);
-    }
-    for (auto& gate : gates_) fabric::sim::SimWorld::bury(std::move(gate));
-    for (auto& abandoned : abandoned_) fabric::sim::SimWorld::bury(std::move(abandoned.second));
-  }
-
-  const std::vector<std::size_t>& lives() const { return workload_->lives(); }
-  void go() {
-    for (std::uint64_t i = 0; i < *size_.computes; ++i) cluster_.add_compute();
-    const Status loaded = world_.run(cluster_.node(0), workload_->load(cluster_.worker(0)));
-    if (!loaded.ok()) {
-      verdict_.anomaly = "load: " + loaded.to_string();
-      return;
-    }
-    pause_memory_servers();
-    faults_.begin();
-    for (std::size_t i = 0; i < cluster_.computes(); ++i) start_clients(i);
-    for (std::uint64_t i = 0; i < *size_.kills && running_ > 0 && verdict_.anomaly.empty(); ++i) kill_one(i);
-    if (verdict_.anomaly.empty() && !run_until([&] { return running_ == 0; }) && verdict_.anomaly.empty())
-      verdict_.anomaly = "the clients did not finish";
-    faults_.heal();
-    settle();
-    if (verdict_.anomaly.empty()) await_connections();
-    if (verdict_.anomaly.empty()) verdict_.anomaly = workload_->complaint();
-    if (verdict_.anomaly.empty()) touch_all();
-    if (verdict_.anomaly.empty()) verdict_.anomaly = workload_->complaint();
-    if (verdict_.anomaly.empty()) await_repair();
-    if (verdict_.anomaly.empty()) stop();
-    if (verdict_.anomaly.empty()) verdict_.anomaly = cluster_.check_at_rest(scenario_.limit_ns);
-    verdict_.fingerprint = world_.fingerprint();
-    verdict_.virtual_ns = world_.now_ns();
-  }
-
- private:
-  void start_clients(std::size_t compute) {
-    gates_.push_back(std::make_unique<reactor::Gate>());
-    const std::uint64_t clients = draw_.between(1, *size_.clients);
-    for (std::uint64_t i = 0; i < clients; ++i) {
-      ++running_;
-      const std::uint64_t most = *size_.transactions;
-      const std::uint64_t transactions = draw_.between(std::min<std::uint64_t>(10, most), most);
-      cluster_.node(compute).spawn(
-          *gates_.back(), client(workload_.get(), &cluster_.worker(compute), sessions_++, transactions,
-                                 scenario_.think_ns, &verdict_.committed, &running_));
-    }
-  }
-
-  // First the oldest, then those that replaced others; a new one takes the place.
-  void kill_one(std::uint64_t number) {
-    const std::size_t victim = number == 0 ? 0 : cluster_.computes() - 1;
-    const std::uint64_t before = verdict_.history.transactions().size() + draw_.between(1, 30);
-    run_until([&] { return verdict_.history.transactions().size() >= before || running_ == 0; });
-    world_.run_for(draw_.below(20'000));
-    if (running_ == 0 || !cluster_.alive(victim)) return;
-    crash_compute(victim);
-  }
-
-  // While faults happen in between. False when the limit passed or something is wrong.
-  template <typename Condition>
-  bool run_until(Condition condition) {
-    const std::uint64_t end_ns = world_.now_ns() + scenario_.limit_ns;
-    bool due = false;
-    while (verdict_.anomaly.empty() && !condition()) {
-      const auto over = [&] {
-        due = faults_.due(verdict_.history.transactions().size());
-        return due || condition();
-      };
-      if (!world_.run_until(over, end_ns - std::min(end_ns, world_.now_ns()))) return false;
-      if (std::exchange(due, false)) faults_.fire(*this);
-    }
-    return verdict_.anomaly.empty();
-  }
-
-  void crash_compute(std::size_t victim) override {
-    if (!cluster_.alive(victim) || !verdict_.anomaly.empty()) return;
-    // Clients of the victim never end: count only those of others.
-    running_ -= gates_[victim]->count();
-    cluster_.kill_compute(victim);
-    fabric::sim::SimWorld::bury(std::move(gates_[victim]));
-    Status started = cluster_.try_add_compute();
-    // A link that is cut, or a region without room for a journal until others are retired.
-    for (int again = 0; !started.ok() && !scenario_.faults.empty() && again < 100; ++again) {
-      world_.run_for(300 * kMillisecond_ns);
-      gates_.push_back(nullptr);
-      started = cluster_.try_add_compute();
-    }
-    if (!started.ok()) {
-      verdict_.anomaly = "a compute server cannot start: " + started.to_string();
-      return;
-    }
-    start_clients(cluster_.computes() - 1);
-  }
-
-  // All data is gone: the cluster starts over, and the clients go on with new rows.
-  void restart_cluster(std::size_t memory) override {
-    workload_->data_is_gone();
-    // Which one died first is no matter: alone, a new one is refused.
-    for (std::uint64_t i = 0; i < *size_.memory_servers; ++i)
-      cluster_.restart_memory((memory + i) % *size_.memory_servers);
-    Status loaded(ErrorCode::connection_failure, "no compute server is connected");
-    for (int attempt = 0; !loaded.ok() && attempt < 100; ++attempt) {
-      const std::size_t survivor = first_alive();
-      compute::Worker& worker = cluster_.worker(survivor);
-      world_.run_until([&] { return worker.ready(); }, 10 * kSecond_ns);
-      world_.run_for(kMillisecond_ns);
-      loaded = world_.run(cluster_.node(survivor), workload_->load(worker));
-    }
-    if (!loaded.ok()) verdict_.anomaly = "load, after all data was gone: " + loaded.to_string();
-    workload_->data_is_back();
-  }
-
-  void abandon_session(std::size_t compute, std::uint64_t duration_ns) override {
-    abandoned_.emplace_back(compute, std::make_unique<reactor::Gate>());
-    cluster_.node(compute).spawn(*abandoned_.back().second,
-                                 abandon(workload_.get(), &cluster_.worker(compute), duration_ns));
-  }
-
-  std::size_t first_alive() const {
-    std::size_t survivor = 0;
-    while (!cluster_.alive(survivor)) ++survivor;
-    return survivor;
-  }
-
-  // What hangs in a link that was disturbed arrives at last, and every compute server notices what it has lost.
-  void settle() {
-    std::uint64_t longest_ns = 0;
-    for (const Fault& fault : scenario_.faults)
-      longest_ns = std::max({longest_ns, fault.duration_ns, fault.delay_ns});
-    if (longest_ns != 0 && verdict_.anomaly.empty()) world_.run_for(2 * longest_ns + 500 * kMillisecond_ns);
-  }
-
-  // After the faults every compute server finds its way back.
-  void await_connections() {
-    const auto connected = [&] {
-      for (std::size_t i = 0; i < cluster_.computes(); ++i) {
-        if (cluster_.alive(i) && !cluster_.worker(i).ready()) return false;
-      }
-      return std::all_of(abandoned_.begin(), abandoned_.end(), [&](const auto& one) {
-        return !cluster_.alive(one.first) || one.second->count() == 0;
-      });
-    };
-    if (!scenario_.faults.empty() && !world_.run_until(connected, scenario_.limit_ns))
-      verdict_.anomaly = "a compute server does not connect again";
-  }
-
-  void pause_memory_servers() {
-    for (std::uint64_t i = 0; i < scenario_.memory_pauses; ++i) {
-      fabric::sim::SimNode* const node = cluster_.memory(i % *size_.memory_servers).node;
-      world_.at(world_.now_ns() + (2 * i + 1) * scenario_.memory_pause_ns, [this, node] {
-        if (!over_) world_.pause(*node, scenario_.memory_pause_ns);
-      });
-    }
-  }
-
-  void await_repair() {
-    std::size_t alive = 0;
-    for (std::size_t i = 0; i < cluster_.computes(); ++i) alive += cluster_.alive(i) ? 1 : 0;
-    const memory::MemoryServer& server = *cluster_.memory(0).server;
-    // The channels of the dead are gone, and with them their slots were found dead.
-    const auto repaired = [&] {
-      return server.peers().all().size() <= alive && server.slots()->dead_count() == 0;
-    };
-    if (!world_.run_until(repaired, scenario_.limit_ns))
-      verdict_.anomaly = "a dead compute server's slot is never repaired";
-  }
-
-  void stop() {
-    over_ = true;
-    for (std::size_t i = 0; i < cluster_.computes(); ++i) {
-      if (!cluster_.alive(i) || cluster_.stop_compute(i, scenario_.limit_ns)) continue;
-      verdict_.anomaly = "a compute server does not stop";
-      return;
-    }
-  }
-
-  void touch_all() {
-    const std::size_t survivor = first_alive();
-    std::optional<Status> touched;
-    gates_.push_back(std::make_unique<reactor::Gate>());
-    cluster_.node(survivor).spawn(*gates_.back(),
-                                  touch(workload_.get(), &cluster_.worker(survivor), &touched));
-    world_.run_until([&] { return touched.has_value(); }, scenario_.limit_ns);
-    if (!touched) {
-      verdict_.anomaly = "a row stays out of reach for ever";
-    } else if (!touched->ok()) {
-      verdict_.anomaly = "a row stays out of reach: " + touched->to_string();
-    }
-  }
-
-  const Scenario& scenario_;
-  const Size size_;
-  Random draw_;
-  Verdict& verdict_;
-  fabric::sim::SimWorld world_;
-  Cluster cluster_;
-  std::unique_ptr<Workload> workload_;
-  FaultDriver faults_;
-  std::uint64_t running_ = 0;
-  bool over_ = false;
-  std::uint64_t sessions_ = 0;
-  std::vector<std::unique_ptr<reactor::Gate>> gates_;  // by compute server
-  std::vector<std::pair<std::size_t, std::unique_ptr<reactor::Gate>>> abandoned_;
-};
-
-}  // namespace
 
 std::span<const Size::Field> Size::fields() {
   static constexpr std::array kFields{
@@ -341,6 +65,7 @@ Scenario Scenario::of_seed(std::uint64_t seed, std::optional<std::string> worklo
   if (scenario.workload == "register" && choice.chance(0.5))
     drawn_emphasis = static_cast<Emphasis>(choice.between(1, kEmphases.size() - 1));
   scenario.emphasis = emphasis.value_or(drawn_emphasis);
+  scenario.emphasis_given = emphasis.has_value();
   emphasise(scenario.emphasis, choice, scenario);
   return scenario;
 }
@@ -360,15 +85,25 @@ Status Scenario::use_faults(Faults all, std::string from, std::vector<std::size_
   std::vector<std::uint64_t> words(cluster.region_bytes / 8);
   const auto region = memory::Region::create(std::as_writable_bytes(std::span(words)), cluster.memory, 1);
   if (!region.ok()) return region.status();
-  if (!faults.empty()) limit_ns = std::max(limit_ns, 600 * kSecond_ns);
+  if (faults.empty()) return {};
+  limit_ns = std::max(limit_ns, 600 * kSecond_ns);
+  return make_up_for_clocks();
+}
+
+// Faults let transactions grow as old as E: then slack has to cover what two clocks differ by over E.
+Status Scenario::make_up_for_clocks() {
+  std::uint64_t fastest_ppm = network.clock_drift_ppm;
+  bool slack_given = false;
   for (const Fault& fault : faults) {
-    if (fault.kind != Fault::Kind::clock_rate) continue;
-    const double apart_ns = 2e-6 * static_cast<double>(std::abs(fault.ppm)) *
-                            static_cast<double>(cluster.memory.max_transaction_ns);
-    if (apart_ns > static_cast<double>(cluster.memory.slack_ns))
-      return Status(ErrorCode::configuration, "a clock rate of " + std::to_string(fault.ppm) +
-                                                  " ppm exceeds what slack_ns makes up for");
+    fastest_ppm = std::max(fastest_ppm, static_cast<std::uint64_t>(std::abs(fault.ppm)));
+    slack_given = slack_given || (fault.kind == Fault::Kind::set && fault.option == "slack_ns");
   }
+  const std::uint64_t apart_ns = 2 * fastest_ppm * (cluster.memory.max_transaction_ns / 1'000'000 + 1);
+  if (apart_ns < cluster.memory.slack_ns) return {};
+  if (slack_given)
+    return Status(ErrorCode::configuration, "clocks that are wrong by " + std::to_string(fastest_ppm) +
+                                                " ppm exceed what slack_ns makes up for");
+  cluster.memory.slack_ns = 2 * apart_ns;
   return {};
 }
 
@@ -382,6 +117,7 @@ void Scenario::resize(const Size& other) {
 std::string Scenario::flags() const {
   std::string text =
       "--seed " + std::to_string(seed) + " --workload " + (workload_from.empty() ? workload : workload_from);
+  if (emphasis_given) text += " --emphasis " + std::string(kEmphases[static_cast<std::size_t>(emphasis)]);
   for (const Size::Field& field : Size::fields())
     text += std::string(" --") + field.name + " " + std::to_string(*(size.*field.value));
   if (faults_from == "none") return text;
@@ -430,30 +166,6 @@ std::string Scenario::describe() const {
 #undef NAMDB_SCENARIO_TUNABLE
   for (const Fault& fault : faults) text += "\n  " + fault.text();
   return text;
-}
-
-Verdict run_scenario(const Scenario& scenario, const history::Level& level) {
-  Verdict verdict;
-  if (scenario.workload == "append") verdict.history = history::History(history::Model::lists);
-  std::vector<std::size_t> lives;
-  {
-    Run run(scenario, verdict);
-    run.go();
-    lives = run.lives();
-  }
-  verdict.transactions = verdict.history.transactions().size();
-  if (verdict.anomaly.empty()) {
-    const history::CheckOptions options{.level = level,
-                                        .all_reads = level.strength == history::Strength::snapshot};
-    // Each life of the data is a history of its own.
-    lives.push_back(verdict.history.transactions().size());
-    for (std::size_t life = 0; life + 1 < lives.size() && verdict.anomaly.empty(); ++life) {
-      history::History part(verdict.history.model());
-      for (std::size_t i = lives[life]; i < lives[life + 1]; ++i) part.add(verdict.history.transactions()[i]);
-      verdict.anomaly = history::first_anomaly(history::check(part, options), part);
-    }
-  }
-  return verdict;
 }
 
 }  // namespace namdb::sim

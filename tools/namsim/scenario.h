@@ -27,6 +27,7 @@ struct Size {
   std::optional<std::uint64_t> transactions;  // of a client, at most
   std::optional<std::uint64_t> keys;
   std::optional<std::uint64_t> kills;
+  friend bool operator==(const Size&, const Size&) = default;
 
   struct Field {
     const char* name;  // as a flag
@@ -47,6 +48,7 @@ struct Scenario {
   fabric::sim::SimOptions network;
   ClusterOptions cluster;
   Emphasis emphasis = Emphasis::none;
+  bool emphasis_given = false;                // not drawn: flags() says it
   std::uint64_t limit_ns = 600 * kSecond_ns;  // of virtual time, for the clients to end
   std::uint64_t think_ns = 0;                 // at most, between two transactions of a client
   std::uint64_t memory_pauses = 0;            // of memory servers, one after the other
@@ -71,19 +73,29 @@ struct Scenario {
   std::string flags() const;
   // The drawn options of network, memory servers and workers, for people.
   std::string describe() const;
+
+ private:
+  Status make_up_for_clocks();
 };
 
 struct Verdict {
   std::string anomaly;  // empty: all was as it must be
   std::uint64_t transactions = 0;
   std::uint64_t committed = 0;
-  std::uint64_t fingerprint = 0;  // equal for equal runs
+  // Equal for equal runs: of every event, all generators, the regions at rest and the history.
+  std::uint64_t fingerprint = 0;
   std::uint64_t virtual_ns = 0;
+  FaultCounts happened{};
+  std::uint64_t lives = 1;  // of the data: memory servers that crash begin another
   history::History history{history::Model::registers};
 };
 
 // Runs it, checks the history at the level, and that the clients finish, every row can be written afterwards,
 // no version was lost and the workload's own invariant holds.
 Verdict run_scenario(const Scenario& scenario, const history::Level& level);
+
+// The same, and of every kSeedsOfTwice seeds one is run twice: it is an anomaly if the fingerprints differ.
+inline constexpr std::uint64_t kSeedsOfTwice = 20;
+Verdict run_and_compare(const Scenario& scenario, const history::Level& level);
 
 }  // namespace namdb::sim

@@ -51,7 +51,9 @@ std::uint64_t SimNode::next_turn_ns() {
     if (deadline != seen_deadline_ns_) {
       seen_deadline_ns_ = deadline;
       const std::uint64_t due = world_time_ns(deadline);
-      timer_turn_at_ns_ = due == kNever ? kNever : due + world_.options_.turn.draw(world_.random_);
+      timer_turn_at_ns_ = due;
+      if (due != kNever)
+        timer_turn_at_ns_ += world_.options_.turn.draw(world_.random_) + slow_turn_.draw(world_.random_);
     }
     turn = std::min(turn, timer_turn_at_ns_);
   }
