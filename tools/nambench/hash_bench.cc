@@ -190,8 +190,9 @@ Status bench_occupancy(const ServerThread& server, const HashBenchOptions& optio
 Result<std::vector<HashReport>> hash_bench(const HashBenchOptions& options, Progress& progress) {
   // Some 250 bytes a key: record, bucket, and what waits to be freed.
   const std::uint64_t region_bytes = (64U << 20) + options.keys * 1024;
-  auto server = ServerThread::start(
-      {.transport = "shm", .region_bytes = (region_bytes + 4095) / 4096 * 4096, .memory_server = true});
+  auto server = ServerThread::start({.transport = "shm",
+                                     .region_bytes = (region_bytes + 4095) / 4096 * 4096,
+                                     .memory_server = memory::Options()});
   if (!server.ok()) return server.status();
   std::vector<HashReport> reports;
   for (const int percent : options.occupancies_percent) {

@@ -80,8 +80,8 @@ struct EngineFlags {
   Result<std::unique_ptr<EngineHost>> open(std::unique_ptr<ServerThread>& server) {
     host.location_cache_bytes = location_cache_mib << 20;
     if (in_process) {
-      auto started =
-          ServerThread::start({.transport = fabric, .region_bytes = region_mib << 20, .memory_server = true});
+      auto started = ServerThread::start(
+          {.transport = fabric, .region_bytes = region_mib << 20, .memory_server = memory::Options()});
       if (!started.ok()) return started.status();
       server = std::move(started).value();
       host.memory_servers = {server->address()};

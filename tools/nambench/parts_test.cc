@@ -19,8 +19,9 @@ namespace {
 
 struct Cluster {
   explicit Cluster(const std::string& transport) : progress(true) {
-    server = std::move(ServerThread::start(
-                           {.transport = transport, .region_bytes = 256U << 20, .memory_server = true}))
+    server = std::move(ServerThread::start({.transport = transport,
+                                            .region_bytes = 256U << 20,
+                                            .memory_server = memory::Options()}))
                  .value();
     EngineHostOptions options;
     options.memory_servers = {server->address()};
@@ -106,7 +107,8 @@ TEST_CASE("loading refuses tables that are there, and running a workload that is
 TEST_CASE("a load that does not fit the region ends in an error that says how to go on") {
   Progress progress(true);
   const auto server =
-      std::move(ServerThread::start({.transport = "shm", .region_bytes = 24U << 20, .memory_server = true}))
+      std::move(ServerThread::start(
+                    {.transport = "shm", .region_bytes = 24U << 20, .memory_server = memory::Options()}))
           .value();
   EngineHostOptions options;
   options.memory_servers = {server->address()};

@@ -49,7 +49,7 @@ class ServerThread::Serving {
     }
     if (options.memory_server) {
       const std::span<std::byte> bytes(region.base, region.length_bytes);
-      auto created = memory::MemoryServer::create(reactor, bytes, memory::Options());
+      auto created = memory::MemoryServer::create(reactor, bytes, *options.memory_server);
       if (!created.ok()) {
         status = created.status();
         return;

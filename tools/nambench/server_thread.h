@@ -5,19 +5,21 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "common/base/error.h"
 #include "common/fabric/fabric.h"
 #include "common/reactor/reactor_thread.h"
+#include "memory/options.h"
 
 namespace namdb::nambench {
 
 struct ServerThreadOptions {
   std::string transport = "shm";
   std::uint64_t region_bytes = 64U << 20;
-  bool memory_server = false;  // otherwise peers get the bare region
+  std::optional<memory::Options> memory_server;  // without: peers get the bare region
 };
 
 class ServerThread {

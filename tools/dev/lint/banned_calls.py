@@ -16,6 +16,7 @@ EXEMPT = (
     "memory/main.cc",
     "compute/main.cc",
     "compute/worker_thread.",
+    "compute/worker_pool.",
     "compute/pgwire/process_state.",  # shared by the workers' threads
     "compute/sql/statistics.",
     "common/fabric/conformance/threaded_fixture.",  # a test on real threads

@@ -1,0 +1,55 @@
+// A whole cluster in this process: each memory server and each worker of each compute server on a thread of
+// its own, with real transports and a real SQL port. What the simulator cannot see, which has one thread, the
+// thread sanitizer sees here.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "compute/worker_pool.h"
+#include "memory/options.h"
+#include "tools/nambench/connection.h"
+#include "tools/nambench/server_thread.h"
+
+namespace namdb::stress {
+
+// A compute server of several workers that share a small location cache, so that they meet in it.
+class ComputeServer {
+ public:
+  // Blocks until it serves. Throws std::runtime_error.
+  ComputeServer(std::vector<std::string> memory_servers, const std::string& transport, std::uint32_t workers);
+  ComputeServer(const ComputeServer&) = delete;
+  ComputeServer& operator=(const ComputeServer&) = delete;
+  // Clients that are still there are told so.
+  ~ComputeServer();
+
+  const nambench::Endpoint& endpoint() const { return endpoint_; }
+
+ private:
+  struct Process;
+  std::unique_ptr<Process> process_;
+  nambench::Endpoint endpoint_;
+  std::thread thread_;
+};
+
+class Cluster {
+ public:
+  // Two memory servers whose background work never rests: rings of one version, short ages.
+  explicit Cluster(std::string transport);
+
+  ComputeServer& add_compute(std::uint32_t workers);
+  // The one that was added first.
+  void remove_compute() { computes_.erase(computes_.begin()); }
+  // Of the compute servers that are there.
+  std::vector<nambench::Endpoint> endpoints() const;
+
+ private:
+  std::string transport_;
+  std::vector<std::unique_ptr<nambench::ServerThread>> memory_;
+  std::vector<std::unique_ptr<ComputeServer>> computes_;
+};
+
+}  // namespace namdb::stress
