@@ -1,5 +1,6 @@
 #include "common/layout/row.h"
 
+#include <cmath>
 #include <limits>
 
 namespace namdb::layout {
@@ -98,7 +99,8 @@ Status store_integer(const Column& column, std::byte* field, std::int64_t value)
 }
 
 void store_real(std::byte* field, double value) {
-  if (value == 0) value = 0;  // -0.0 and 0.0 are one key
+  if (value == 0) value = 0;                                                // -0.0 and 0.0 are one key
+  if (std::isnan(value)) value = std::numeric_limits<double>::quiet_NaN();  // and so are all NaNs
   std::memcpy(field, &value, sizeof value);
 }
 

@@ -1,0 +1,96 @@
+// Keys of secondary indexes: byte strings whose order (bytes compared as unsigned, a prefix before what
+// continues it) is the order of the values that they stand for.
+//
+// A key holds the index's columns, then those columns of the primary key that are not among them: so every
+// entry of an index is another byte string, and the primary key can be read out of it. A column is
+//   nullable columns   one byte: 1 = a value follows, 2 = NULL, nothing follows (NULL sorts last)
+//   integers, numeric, timestamp   big-endian in the type's width, sign bit flipped
+//   boolean            one byte
+//   double precision   IEEE bits big-endian; sign bit flipped, or all bits where it was set. -0 is 0, and any
+//                      NaN is one that sorts behind infinity
+//   strings            their bytes, 0 as 1 1 and 1 as 1 2, and a closing 0
+// A descending column has all of its bits flipped, so that NULL comes first there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/layout/row.h"
+#include "common/layout/schema.h"
+
+namespace namdb::layout {
+
+struct IndexColumn {
+  std::uint32_t column = 0;  // position in the table
+  bool descending = false;
+  friend bool operator==(const IndexColumn&, const IndexColumn&) = default;
+};
+
+// Which columns an index has, and in which order its keys hold them. Borrows the schema.
+class IndexShape {
+ public:
+  // Error invalid_table_definition when there is no column, one that the table does not have, or one twice.
+  static Result<IndexShape> create(const Schema& schema, std::vector<IndexColumn> columns);
+
+  const Schema& schema() const { return *schema_; }
+  // As the index was declared.
+  std::span<const IndexColumn> columns() const { return std::span(parts_).first(declared_); }
+  // The same, and the primary key's remaining columns.
+  std::span<const IndexColumn> parts() const { return parts_; }
+  // The length of the longest key.
+  std::size_t max_key_bytes() const;
+
+ private:
+  const Schema* schema_ = nullptr;
+  std::size_t declared_ = 0;
+  std::vector<IndexColumn> parts_;
+};
+
+// An entry of an index: the whole key, and how much of it the declared columns take. A unique index has at
+// most one visible row for those bytes, unless they hold a NULL.
+struct IndexKey {
+  std::string bytes;
+  std::size_t declared_bytes = 0;
+  bool has_null = false;  // in a declared column
+
+  std::string_view declared() const { return std::string_view(bytes).substr(0, declared_bytes); }
+  friend bool operator==(const IndexKey&, const IndexKey&) = default;
+};
+
+// The key of a row.
+IndexKey index_key(const IndexShape& shape, const RowView& row);
+
+// Builds the first columns of a key from values, for bounds of a search. Borrows the shape.
+class IndexPrefix {
+ public:
+  explicit IndexPrefix(const IndexShape& shape) : shape_(&shape) {}
+
+  // Append the next column; there is one. The values are those of RowView; integer columns must be able to
+  // hold theirs, and char(n) comes without its trailing blanks.
+  IndexPrefix& null();
+  IndexPrefix& integer(std::int64_t value);
+  IndexPrefix& real(double value);
+  IndexPrefix& text(std::string_view value);
+
+  std::string_view bytes() const { return bytes_; }
+  std::size_t columns() const { return position_; }
+
+ private:
+  const IndexShape* shape_;
+  std::size_t position_ = 0;
+  std::string bytes_;
+};
+
+// The least byte string that is greater than all that begin with `prefix`; nullopt when there is none.
+std::optional<std::string> index_successor(std::string_view prefix);
+
+// The primary key's bytes (schema.h) from a key of the index; nullopt when the bytes are no such key.
+std::optional<std::vector<std::byte>> primary_key_of(const IndexShape& shape, std::string_view key);
+
+}  // namespace namdb::layout
