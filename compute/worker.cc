@@ -11,6 +11,7 @@
 #include "compute/txn/hint_queue.h"
 #include "compute/txn/record_space.h"
 #include "compute/txn/slot_keeper.h"
+#include "compute/txn/table_growth.h"
 #include "compute/txn/transaction_registry.h"
 #include "compute/txn/worker_state.h"
 
@@ -186,7 +187,12 @@ reactor::Task<Status> Worker::heartbeat(std::shared_ptr<Link> link, std::size_t 
       co_await link->cluster.call(static_cast<layout::ServerId>(server), control::HEARTBEAT, request, &reply);
   if (!status.ok()) co_return status;
   link->registry.learn(server, reply.reuse_epoch(), reply.catalog_version(), reply.version_epoch());
-  if (server == 0 && reply.dead_slots() > 0) {
+  const auto id = static_cast<layout::ServerId>(server);
+  txn::note_held_locks(link->cluster, link->repair, id, reply);
+  const std::uint64_t dead_slots = reply.dead_slots();
+  status = co_await txn::pass_on_growth(link->cluster, id, std::move(reply));
+  if (!status.ok()) co_return status;
+  if (server == 0 && dead_slots > 0) {
     const std::uint64_t before = link->repair.slots_repaired();
     static_cast<void>(co_await link->repair.repair_dead_slots());  // reports what it cannot repair
     slots_repaired_ += link->repair.slots_repaired() - before;

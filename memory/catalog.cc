@@ -14,7 +14,8 @@ constexpr std::uint64_t kRowsPer20Buckets = 13 * layout::kBucketEntries;
 constexpr std::size_t kMaxName_bytes = 255;
 // A reply of GET_CATALOG holds the whole catalog.
 constexpr std::size_t kMaxCatalog_bytes = fabric::kMaxCall_bytes - 4096;
-constexpr std::size_t kFrame_bytes = 16;
+constexpr std::size_t kFrame_bytes = 32;
+constexpr std::size_t kServer_bytes = 11;  // a bucket base and a number of doublings, each a varint
 
 }  // namespace
 
@@ -24,6 +25,13 @@ Catalog::Catalog(Region& region, const Options& options) : region_(region), opti
 
 void Catalog::changed() {
   region_.store(region_.catalog_version_offset(), ++version_);
+}
+
+std::size_t Catalog::encoded_bytes(const control::TableDescriptor& table) const {
+  control::TableDescriptor fixed = table;
+  fixed.clear_bucket_base();
+  fixed.clear_doublings();
+  return fixed.ByteSizeLong() + kFrame_bytes + kServer_bytes * options_.server_count;
 }
 
 Result<control::TableDescriptor> Catalog::begin(fabric::PeerId peer, control::TableDescriptor table) {
@@ -45,11 +53,11 @@ Result<control::TableDescriptor> Catalog::begin(fabric::PeerId peer, control::Ta
   }
   table.set_generation(1);
   table.clear_bucket_base();
+  table.clear_doublings();
   table.set_id(next_id_);
   auto checked = TableShape::create(table);
   if (!checked.ok()) return checked.status();
-  const std::size_t length = table.ByteSizeLong() + kFrame_bytes + 10 * std::size_t{options_.server_count};
-  if (encoded_bytes_ + length > kMaxCatalog_bytes) {
+  if (encoded_bytes_ + encoded_bytes(table) > kMaxCatalog_bytes) {
     return Status(ErrorCode::limit_exceeded, "the catalog is full", "drop tables that are not needed");
   }
   ++next_id_;
@@ -72,7 +80,7 @@ Result<std::uint64_t> Catalog::finish(fabric::PeerId peer, const control::TableD
     return Status(ErrorCode::protocol_violation, "the table is not the one that was begun");
   }
   creations_.erase(found);
-  encoded_bytes_ += expected.ByteSizeLong() + kFrame_bytes;
+  encoded_bytes_ += encoded_bytes(expected);
   tables_[table.name()] = std::move(expected);
   changed();
   return version_;
@@ -93,10 +101,32 @@ Result<std::uint32_t> Catalog::drop(const std::string& name) {
     return Status(ErrorCode::undefined_table, "table \"" + name + "\" does not exist");
   }
   const std::uint32_t id = found->second.id();
-  encoded_bytes_ -= found->second.ByteSizeLong() + kFrame_bytes;
+  encoded_bytes_ -= encoded_bytes(found->second);
   tables_.erase(found);
   changed();
   return id;
+}
+
+Status Catalog::grow(const control::GrowTableRequest& request) {
+  const control::GrownTable& grown = request.table();
+  const auto found = std::find_if(tables_.begin(), tables_.end(),
+                                  [&](const auto& entry) { return entry.second.id() == grown.table(); });
+  if (found == tables_.end()) {
+    return Status(ErrorCode::undefined_table, "there is no table " + std::to_string(grown.table()));
+  }
+  control::TableDescriptor& table = found->second;
+  if (request.server() >= options_.server_count || grown.bucket_base() % 8 != 0 ||
+      grown.bucket_base() > layout::GlobalAddress::kOffsetMask ||
+      !TableShape::valid_buckets(table.buckets_per_server(), grown.doublings())) {
+    return Status(ErrorCode::protocol_violation, "a table's buckets cannot have grown like that");
+  }
+  while (static_cast<std::uint32_t>(table.doublings_size()) < options_.server_count) table.add_doublings(0);
+  const int server = static_cast<int>(request.server());
+  if (grown.doublings() <= table.doublings(server)) return Status();
+  table.set_bucket_base(server, grown.bucket_base());
+  table.set_doublings(server, grown.doublings());
+  changed();
+  return Status();
 }
 
 std::vector<std::uint32_t> Catalog::disconnected(fabric::PeerId peer) {

@@ -30,6 +30,9 @@ class Catalog {
   // `table` as begin() returned it, with a bucket base for each server. Returns the catalog's version.
   Result<std::uint64_t> finish(fabric::PeerId peer, const control::TableDescriptor& table);
   Status abandon(fabric::PeerId peer, std::uint32_t table);
+  // Where a table's main buckets on one server are since they were doubled; older news changes nothing.
+  // Outside input: undefined_table, or protocol_violation.
+  Status grow(const control::GrowTableRequest& request);
   // Returns the table's id.
   Result<std::uint32_t> drop(const std::string& name);
   // Undoes the peer's unfinished creations; the ids of those tables.
@@ -41,6 +44,8 @@ class Catalog {
     control::TableDescriptor table;
   };
   void changed();
+  // The most that the table's entry in a reply of GET_CATALOG takes, however it grows.
+  std::size_t encoded_bytes(const control::TableDescriptor& table) const;
 
   Region& region_;
   const Options& options_;

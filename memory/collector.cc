@@ -33,7 +33,9 @@ reactor::Task<void> Collector::free_reusable() {
     const auto freed = duties_.reuse.take(duties_.peers.acknowledged(), options_.step_units);
     if (freed.empty()) co_return;
     for (const Freed& piece : freed) {
-      if (piece.offset != 0) {
+      if (piece.outgrown) {
+        co_await duties_.tables.release_outgrown(piece.table, piece.offset);
+      } else if (piece.offset != 0) {
         duties_.tables.free_record(piece.table, piece.offset);
       } else if (!duties_.tables.release(piece.table)) {
         duties_.reuse.defer(piece);  // a task still uses the table

@@ -7,6 +7,11 @@
 
 namespace namdb::memory {
 
+bool TableShape::valid_buckets(std::uint64_t buckets_per_server, std::uint32_t doublings) {
+  constexpr std::uint64_t kMaxBuckets = layout::GlobalAddress::kOffsetMask / layout::kBucket_bytes;
+  return buckets_per_server != 0 && doublings < 48 && buckets_per_server <= kMaxBuckets >> doublings;
+}
+
 Result<TableShape> TableShape::create(const control::TableDescriptor& table) {
   std::vector<layout::Column> columns;
   for (const control::Column& column : table.columns()) {
@@ -30,8 +35,7 @@ Result<TableShape> TableShape::create(const control::TableDescriptor& table) {
     return Status(ErrorCode::limit_exceeded, "a table keeps 1 to " + std::to_string(layout::kMaxRingSlots) +
                                                  " old versions in a record");
   }
-  constexpr std::uint64_t kMaxBuckets = layout::GlobalAddress::kOffsetMask / layout::kBucket_bytes;
-  if (table.buckets_per_server() == 0 || table.buckets_per_server() > kMaxBuckets) {
+  if (!valid_buckets(table.buckets_per_server(), 0)) {
     return Status(ErrorCode::limit_exceeded,
                   "a table of " + std::to_string(table.buckets_per_server()) + " buckets on each server");
   }

@@ -15,6 +15,9 @@ struct TableShape {
   // Error invalid_table_definition, limit_exceeded or protocol_violation.
   static Result<TableShape> create(const control::TableDescriptor& table);
 
+  // True if a server may have so many main buckets of a table, doubled so often.
+  static bool valid_buckets(std::uint64_t buckets_per_server, std::uint32_t doublings);
+
   std::uint32_t id = 0;
   std::string name;
   layout::Schema schema;

@@ -39,7 +39,11 @@ namespace namdb::memory {
   X(std::uint32_t, snapshot_attempts, 256, 4)                                                       \
   /* Work between two yields: records moved, buckets initialised, units freed. */                   \
   X(std::uint32_t, step_units, 256, 1)                                                              \
-  X(std::uint32_t, max_peers, 4096, 64)
+  X(std::uint32_t, max_peers, 4096, 64)                                                             \
+  /* Main buckets are doubled when more rows hang off them than this part of their entries. */      \
+  X(std::uint32_t, growth_percent, 100, 20)                                                         \
+  /* Growth that was put off, for want of room for instance, is looked at again after this. */      \
+  X(std::uint64_t, growth_interval_ns, kSecond_ns, kMillisecond_ns)
 
 struct Options {
 #define NAMDB_MEMORY_FIELD(type, name, value, hostile) type name = value;

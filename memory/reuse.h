@@ -15,10 +15,11 @@
 
 namespace namdb::memory {
 
-// A record, or with offset 0 the whole of a discarded table.
+// A record, an array of main buckets that was outgrown, or with offset 0 the whole of a discarded table.
 struct Freed {
   std::uint32_t table = 0;
   std::uint64_t offset = 0;
+  bool outgrown = false;
 };
 
 class Reuse {

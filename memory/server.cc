@@ -34,12 +34,13 @@ MemoryServer::MemoryServer(reactor::Executor& executor, std::unique_ptr<Region> 
       slots_(options_.server_id == 0 ? std::make_unique<Slots>(*region_, options_) : nullptr),
       catalog_(options_.server_id == 0 ? std::make_unique<Catalog>(*region_, options_) : nullptr),
       tables_(executor, *region_, options_),
+      growth_(executor, *region_, options_, tables_, locks_, reuse_),
       reservations_(slots_ ? std::make_unique<Reservations>(*region_, tables_, *slots_, peers_) : nullptr),
       overflow_(*region_),
       old_versions_(executor, *region_, options_, tables_, overflow_,
                     slots_ ? static_cast<const Visibility&>(*slots_) : copies_, version_epoch_),
       mover_(executor, *region_, options_, tables_, overflow_, old_versions_),
-      tombstones_(executor, *region_, options_, tables_,
+      tombstones_(executor, *region_, options_, tables_, locks_,
                   slots_ ? static_cast<const Visibility&>(*slots_) : copies_, version_epoch_, reuse_),
       collector_(executor, options_,
                  Collector::Duties{old_versions_, tombstones_, reuse_, tables_, peers_, slots_.get(),
@@ -54,11 +55,13 @@ void MemoryServer::start(fabric::ServerFabric& fabric) {
   NAMDB_CHECK(fabric_ == nullptr);
   fabric_ = &fabric;
   executor_.spawn(gate_, collector_.run(fabric.loopback()));
+  executor_.spawn(gate_, growth_.run(fabric.loopback()));
 }
 
 reactor::Task<void> MemoryServer::stop() {
   stopping_ = true;
   collector_.stop();
+  growth_.stop();
   fenced_.notify_all();
   shut_down_.notify_all();
   co_await gate_.close();
@@ -182,7 +185,7 @@ RegionUse MemoryServer::use() const {
   use.free_bytes = region_->extents().free_bytes();
   use.journal_bytes = slots_ ? slots_->journal_bytes() : 0;
   for (const auto& [id, table] : tables_.all()) {
-    use.table_bytes += table->bucket_extents * region_->extents().extent_bytes() +
+    use.table_bytes += table->main_extents() * region_->extents().extent_bytes() +
                        table->indirect.extent_bytes() + table->records.extent_bytes();
   }
   use.overflow_bytes = overflow_.extent_bytes();
@@ -211,6 +214,9 @@ control::StatusReply MemoryServer::status() const {
     use.set_bucket_bytes(table->main_bytes() + table->indirect.used_bytes());
     use.set_record_bytes(table->records.used_bytes());
     use.set_free_record_bytes(table->records.free_bytes());
+    use.set_bucket_count(table->main.array.bucket_count);
+    use.set_doublings(table->doublings());
+    use.set_other_array_bytes(table->main_bytes() - table->main.array.bytes());
   }
   for (const auto& [id, peer] : peers_.all()) {
     control::PeerStatus& added = *reply.add_peers();

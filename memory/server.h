@@ -34,6 +34,7 @@
 #include "memory/catalog.h"
 #include "memory/cluster_identity.h"
 #include "memory/collector.h"
+#include "memory/growth.h"
 #include "memory/old_versions.h"
 #include "memory/options.h"
 #include "memory/overflow.h"
@@ -110,6 +111,7 @@ class MemoryServer final : public fabric::Service {
   Status allocate(fabric::PeerId peer, std::uint32_t table, std::uint32_t count, bool buckets,
                   control::AllocateReply& reply);
   Status return_memory(const control::ReturnMemoryRequest& request);
+  Status retire_buckets(const control::RetireBucketsRequest& request);
   Status note_deletes(std::string_view request);
   reactor::Task<Status> move_versions(std::string_view request);
   reactor::Task<Status> snapshot(std::string& reply);
@@ -146,6 +148,8 @@ class MemoryServer final : public fabric::Service {
   std::unique_ptr<Slots> slots_;      // server 0
   std::unique_ptr<Catalog> catalog_;  // server 0
   Tables tables_;
+  ServerLocks locks_;
+  Growth growth_;
   std::unique_ptr<Reservations> reservations_;  // server 0
   Overflow overflow_;
   OldVersions old_versions_;

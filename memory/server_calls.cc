@@ -135,6 +135,9 @@ reactor::Task<Status> MemoryServer::dispatch(fabric::PeerId peer, std::uint16_t 
     case control::RETURN_MEMORY:
       co_return handle<control::ReturnMemoryRequest, control::ReturnMemoryReply>(
           method, request, reply, [this](const auto& in, auto&) { return return_memory(in); });
+    case control::RETIRE_BUCKETS:
+      co_return handle<control::RetireBucketsRequest, control::RetireBucketsReply>(
+          method, request, reply, [this](const auto& in, auto&) { return retire_buckets(in); });
     case control::LEASE_SLOT: {
       control::LeaseSlotRequest in;
       if (!parse(request, in)) co_return malformed(method);
@@ -196,6 +199,13 @@ Status MemoryServer::dispatch_cluster(fabric::PeerId peer, std::uint16_t method,
             out.set_catalog_version(catalog_->version());
             return Status();
           });
+    case control::GROW_TABLE:
+      return handle<control::GrowTableRequest, control::GrowTableReply>(
+          method, request, reply, [this](const auto& in, auto& out) {
+            Status status = catalog_->grow(in);
+            out.set_catalog_version(catalog_->version());
+            return status;
+          });
     default:
       return unknown_method(method);
   }
@@ -219,6 +229,8 @@ Status MemoryServer::heartbeat(Peer& peer, const control::HeartbeatRequest& requ
   reply.set_version_epoch(version_epoch_.current());
   if (catalog_) reply.set_catalog_version(catalog_->version());
   if (slots_) reply.set_dead_slots(slots_->dead_count());
+  growth_.consider_again();
+  growth_.describe(reply);
   return Status();
 }
 
@@ -242,9 +254,16 @@ Status MemoryServer::allocate(fabric::PeerId peer, std::uint32_t table, std::uin
       buckets ? tables_.allocate_buckets(table, count, reply) : tables_.allocate_records(table, count, reply);
   if (!status.ok()) {
     collector_.wake();  // a full region is searched for deleted rows
-  } else if (reservations_) {
-    reservations_->granted(peers_.find(peer)->compute_id, table, buckets, reply);
+    return status;
   }
+  if (reservations_) reservations_->granted(peers_.find(peer)->compute_id, table, buckets, reply);
+  growth_.consider(table);
+  return status;
+}
+
+Status MemoryServer::retire_buckets(const control::RetireBucketsRequest& request) {
+  Status status = growth_.retire(request);
+  collector_.wake();
   return status;
 }
 

@@ -16,10 +16,31 @@ Status undefined(std::uint32_t id) {
 }  // namespace
 
 bool Table::is_bucket(std::uint64_t offset) const {
-  if (offset >= bucket_base && offset < bucket_base + main_bytes()) {
-    return (offset - bucket_base) % layout::kBucket_bytes == 0;
-  }
-  return indirect.used(offset);
+  const auto begins_in = [offset](const layout::BucketArray& array) {
+    return offset >= array.base_offset && offset - array.base_offset < array.bytes() &&
+           (offset - array.base_offset) % layout::kBucket_bytes == 0;
+  };
+  return begins_in(main.array) || (next && begins_in(next->array)) || indirect.used(offset);
+}
+
+std::vector<MainBuckets> Table::arrays() const {
+  std::vector<MainBuckets> arrays;
+  for (const Outgrown& old : outgrown) arrays.push_back(old.main);
+  arrays.push_back(main);
+  if (next) arrays.push_back(*next);
+  return arrays;
+}
+
+std::uint64_t Table::main_extents() const {
+  std::uint64_t extents = 0;
+  for (const MainBuckets& buckets : arrays()) extents += buckets.extents;
+  return extents;
+}
+
+std::uint64_t Table::main_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const MainBuckets& buckets : arrays()) bytes += buckets.array.bytes();
+  return bytes;
 }
 
 Status Tables::full() {
@@ -43,15 +64,14 @@ reactor::Task<Result<std::uint64_t>> Tables::prepare(control::TableDescriptor de
   if (!run) co_return full();
 
   const TablePointer table = std::make_shared<Table>(region_, std::move(*shape));
-  table->bucket_base = run->offset;
-  table->bucket_extents = run->extents;
+  table->main = {{run->offset, table->shape.buckets_per_server, table->shape.generation}, run->extents};
   tables_[id] = table;
   layout::Bucket bucket{};
   bucket.table = id;
   bucket.generation = table->shape.generation;
   std::uint64_t in_step = 0;
   for (std::uint64_t i = 0; i < table->shape.buckets_per_server && !table->discarded; ++i) {
-    const std::uint64_t offset = run->offset + i * layout::kBucket_bytes;
+    const std::uint64_t offset = table->main.array.bucket_offset(i);
     bucket.seal(region_.address(offset));
     region_.write(offset, std::as_bytes(std::span(&bucket, 1)));
     if (++in_step < options_.step_units) continue;
@@ -60,7 +80,7 @@ reactor::Task<Result<std::uint64_t>> Tables::prepare(control::TableDescriptor de
   }
   if (table->discarded) co_return undefined(id);
   table->ready = true;
-  co_return table->bucket_base;
+  co_return table->main.array.base_offset;
 }
 
 TablePointer Tables::find(std::uint32_t id) const {
@@ -80,9 +100,45 @@ bool Tables::release(std::uint32_t id) {
   const auto found = tables_.find(id);
   NAMDB_CHECK(found != tables_.end() && found->second->discarded);
   if (found->second.use_count() > 1) return false;
-  region_.extents().free(found->second->bucket_base, found->second->bucket_extents);
+  for (const MainBuckets& buckets : found->second->arrays()) {
+    region_.extents().free(buckets.array.base_offset, buckets.extents);
+  }
   tables_.erase(found);  // the units give their extents back
   return true;
+}
+
+reactor::Task<void> Tables::release_outgrown(std::uint32_t id, std::uint64_t base_offset) {
+  const TablePointer table = find(id);
+  if (!table) co_return;  // all of it is given back together
+  const auto is_meant = [base_offset](const Outgrown& outgrown) {
+    return outgrown.main.array.base_offset == base_offset;
+  };
+  const auto found = std::find_if(table->outgrown.begin(), table->outgrown.end(), is_meant);
+  if (found == table->outgrown.end()) co_return;
+  const Outgrown old = std::move(*found);
+  table->outgrown.erase(found);
+  region_.extents().free(old.main.array.base_offset, old.main.extents);
+  std::uint64_t in_step = 0;
+  for (const std::uint64_t offset : old.indirect) {
+    if (!table->indirect.used(offset)) continue;
+    region_.zero(offset, layout::kBucket_bytes);
+    table->indirect.free(offset);
+    if (++in_step < options_.step_units) continue;
+    in_step = 0;
+    co_await executor_.yield();
+  }
+}
+
+std::uint64_t Tables::find_chain(const Table& table, std::uint64_t key_hash) const {
+  const std::uint64_t servers = options_.server_count;
+  if (layout::bucket_index(key_hash, servers) != options_.server_id) return 0;
+  const std::uint64_t offset = table.main.array.bucket_offset(table.main.array.index_of(key_hash, servers));
+  if (!table.next) return offset;
+  layout::Bucket bucket;
+  region_.read(offset, std::as_writable_bytes(std::span(&bucket, 1)));
+  if (!bucket.certified(region_.address(offset))) return 0;
+  if (!bucket.forwarded()) return offset;
+  return table.next->array.bucket_offset(table.next->array.index_of(key_hash, servers));
 }
 
 Status Tables::allocate(Units& units, std::uint32_t count, control::AllocateReply& reply) {

@@ -1,4 +1,6 @@
 // The memory of each table on this server: main buckets (one run of extents), indirect buckets, records.
+// While the main buckets are doubled (growth.h) there are two arrays of them, and older ones until nobody can
+// come there.
 //
 // A table is prepared in steps that yield, usable once its buckets are certified and empty, and later
 // discarded: from then on it takes no calls, and its memory is given back when Reuse says so and no task of
@@ -6,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -22,19 +25,39 @@
 
 namespace namdb::memory {
 
+// An array of main buckets, and the extents that it lies in.
+struct MainBuckets {
+  layout::BucketArray array;
+  std::uint64_t extents = 0;
+};
+
+// An array whose chains were all forwarded, with the indirect buckets that hang off it.
+struct Outgrown {
+  MainBuckets main;
+  std::vector<std::uint64_t> indirect;
+  bool retired = false;  // handed to Reuse
+};
+
 struct Table {
   Table(Region& region, TableShape table_shape)
       : shape(std::move(table_shape)),
         indirect(region, layout::kBucket_bytes, true),
         records(region, shape.record.record_bytes(), true) {}
 
-  // True if a bucket of this table, main or indirect, begins at the offset.
+  // Arrays of main buckets that take memory, oldest first.
+  std::vector<MainBuckets> arrays() const;
+  // True if a bucket of this table, main or indirect, begins at the offset. Outgrown arrays do not count.
   bool is_bucket(std::uint64_t offset) const;
-  std::uint64_t main_bytes() const { return shape.buckets_per_server * layout::kBucket_bytes; }
+  std::uint32_t doublings() const { return main.array.generation - shape.generation; }
+  // Of all arrays of main buckets.
+  std::uint64_t main_extents() const;
+  std::uint64_t main_bytes() const;
 
   TableShape shape;
-  std::uint64_t bucket_base = 0;
-  std::uint64_t bucket_extents = 0;
+  MainBuckets main;                 // every key's chain is in this array, or forwarded to `next`
+  std::optional<MainBuckets> next;  // growth is under way: it becomes `main`
+  std::vector<std::uint64_t> forwarded_indirect;  // old indirect buckets of chains that went to `next`
+  std::deque<Outgrown> outgrown;                  // oldest first
   Units indirect;
   Units records;
   bool ready = false;
@@ -57,6 +80,11 @@ class Tables {
   bool discard(std::uint32_t id);
   // Gives back a discarded table's memory. False while some task still holds the table: ask again.
   bool release(std::uint32_t id);
+  // Gives back the outgrown array that begins at the offset, if the table still has it.
+  reactor::Task<void> release_outgrown(std::uint32_t id, std::uint64_t base_offset);
+  // Where the chain of a key with that hash begins; 0 when it is not on this server, or when a look at the
+  // bucket cannot tell, since it is being written.
+  std::uint64_t find_chain(const Table& table, std::uint64_t key_hash) const;
 
   Status allocate_records(std::uint32_t id, std::uint32_t count, control::AllocateReply& reply);
   Status allocate_buckets(std::uint32_t id, std::uint32_t count, control::AllocateReply& reply);

@@ -8,17 +8,6 @@ namespace {
 // Hints about memory that never holds a certified record are dropped after so many looks.
 constexpr std::uint32_t kMaxLooks = 64;
 
-// True if the word was `expected` and is `desired` now.
-reactor::Task<bool> swap_word(fabric::Channel& loopback, std::uint64_t offset, std::uint64_t expected,
-                              std::uint64_t desired) {
-  fabric::LocalBuffer old_value(loopback.pool(), 8);
-  fabric::Batch batch;
-  batch.compare_and_swap(offset, expected, desired, old_value.data());
-  loopback.post(batch);
-  co_await batch.done();
-  co_return batch.status().ok() && old_value.word() == expected;
-}
-
 }  // namespace
 
 Tombstones::Look Tombstones::look(const Tombstone& tombstone, layout::Stamp& stamp) {
@@ -83,16 +72,6 @@ reactor::Task<void> Tombstones::tick(fabric::Channel& loopback, const Peers& pee
   }
 }
 
-std::uint64_t Tombstones::main_bucket(const Table& table, std::span<const std::byte> body) const {
-  const layout::Schema& schema = table.shape.schema;
-  const auto key = layout::body_payload(body).subspan(schema.key_offset(), schema.key_bytes());
-  const std::uint64_t per_server = table.shape.buckets_per_server;
-  const std::uint64_t index =
-      layout::bucket_index(layout::hash_key(table.shape.id, key), per_server * options_.server_count);
-  if (index / per_server != options_.server_id) return 0;
-  return table.bucket_base + index % per_server * layout::kBucket_bytes;
-}
-
 std::uint64_t Tombstones::find_entry(const Table& table, std::uint64_t main_bucket, std::uint64_t record,
                                      layout::Bucket& bucket) const {
   // The chain's lock is held: a bucket that does not certify, or a chain without end, is corrupt.
@@ -113,19 +92,24 @@ reactor::Task<bool> Tombstones::reclaim(Tombstone tombstone, fabric::Channel& lo
   const Look first = look(tombstone, stamp);
   if (first == Look::other) co_return true;
   if (first != Look::tombstone || stamp != tombstone.stamp) co_return false;
-  if (lock_counter_ == layout::kMaxCounter) co_return true;  // its stamps must never recur
   const TablePointer table = tables_.find(tombstone.table);
   const layout::RecordLayout& shape = table->shape.record;
   std::vector<std::byte> body(shape.body_bytes());
   region_.read(tombstone.record + 8, body);
-  const std::uint64_t chain = main_bucket(*table, body);
-  if (chain == 0) co_return true;
+  const layout::Schema& schema = table->shape.schema;
+  const auto row = layout::body_payload(std::span<const std::byte>(body));
+  const std::uint64_t key_hash =
+      layout::hash_key(table->shape.id, row.subspan(schema.key_offset(), schema.key_bytes()));
+  if (layout::bucket_index(key_hash, options_.server_count) != options_.server_id) co_return true;
+  const std::uint64_t chain = tables_.find_chain(*table, key_hash);
+  if (chain == 0) co_return false;
   const std::uint64_t chain_word = region_.load(chain);
   if (layout::HeaderWord(chain_word).locked()) co_return false;
 
-  const layout::Stamp holder{layout::kCollectorSlot, ++lock_counter_};
-  const std::uint64_t locked = layout::HeaderWord(holder, false, true).value();
-  const std::uint64_t unlocked = layout::HeaderWord(holder).value();
+  const auto holder = locks_.next();
+  if (!holder) co_return true;
+  const std::uint64_t locked = layout::HeaderWord(*holder, false, true).value();
+  const std::uint64_t unlocked = layout::HeaderWord(*holder).value();
   const bool chain_locked = co_await swap_word(loopback, chain, chain_word, locked);
   if (!chain_locked) co_return false;
   const std::uint64_t deleted = layout::HeaderWord(stamp, true).value();

@@ -26,6 +26,7 @@
 #include "memory/peers.h"
 #include "memory/region.h"
 #include "memory/reuse.h"
+#include "memory/server_locks.h"
 #include "memory/tables.h"
 #include "memory/visibility.h"
 
@@ -34,11 +35,12 @@ namespace namdb::memory {
 class Tombstones {
  public:
   Tombstones(reactor::Executor& executor, Region& region, const Options& options, Tables& tables,
-             const Visibility& visibility, VersionEpoch& epoch, Reuse& reuse)
+             ServerLocks& locks, const Visibility& visibility, VersionEpoch& epoch, Reuse& reuse)
       : executor_(executor),
         region_(region),
         options_(options),
         tables_(tables),
+        locks_(locks),
         visibility_(visibility),
         epoch_(epoch),
         reuse_(reuse) {}
@@ -71,19 +73,17 @@ class Tombstones {
   // The bucket of the chain whose entry leads to the record, 0 if there is none.
   std::uint64_t find_entry(const Table& table, std::uint64_t main_bucket, std::uint64_t record,
                            layout::Bucket& bucket) const;
-  // The offset of the record's main bucket; 0 when it is not on this server.
-  std::uint64_t main_bucket(const Table& table, std::span<const std::byte> body) const;
 
   reactor::Executor& executor_;
   Region& region_;
   const Options& options_;
   Tables& tables_;
+  ServerLocks& locks_;
   const Visibility& visibility_;
   VersionEpoch& epoch_;
   Reuse& reuse_;
   std::deque<Tombstone> noted_;
   std::deque<Aging> aging_;
-  std::uint32_t lock_counter_ = 0;
   std::uint64_t reclaimed_ = 0;
 };
 

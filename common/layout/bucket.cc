@@ -21,6 +21,14 @@ void Bucket::seal(GlobalAddress address) {
   checksum = bucket_checksum(*this, address);
 }
 
+Bucket Bucket::forward(std::uint32_t table, std::uint32_t generation, std::uint64_t base_offset) {
+  Bucket bucket{};
+  bucket.table = table;
+  bucket.generation = generation;
+  bucket.next_offset = base_offset | kForward;
+  return bucket;
+}
+
 std::uint64_t hash_key(std::uint32_t table, std::span<const std::byte> key) {
   const std::uint64_t hash = checksum64(key, table);
   return hash != 0 ? hash : 1;

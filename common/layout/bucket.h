@@ -10,6 +10,11 @@
 //   184  checksum over 8..184, seeded with the bucket's address
 // Only the holder of the chain's lock WRITEs bytes 8..192. A record lies on the server of its bucket.
 // An entry is a hint: the record's body has the key and the whole incarnation, and they decide.
+//
+// A server's array of main buckets grows by doubling: the entries of chain i are copied into chains 2i and 2i
+// + 1 of a new array, whose generation is one higher, and the main bucket i is overwritten with a *forward*
+// to it, for good. A chain that was forwarded is frozen; all buckets of a chain carry the generation of its
+// array.
 #pragma once
 
 #include <array>
@@ -40,12 +45,19 @@ struct BucketEntry {
 };
 
 struct Bucket {
+  static constexpr std::uint64_t kForward = 1;  // in next_offset; bucket offsets are multiples of 8
+
   std::uint64_t lock_word;
   std::uint32_t table;
   std::uint32_t generation;
   std::uint64_t next_offset;
   std::array<BucketEntry, kBucketEntries> entries;
   std::uint64_t checksum;
+
+  // A forward: no entries, and where a next bucket stands, the base of the array of twice the size.
+  bool forwarded() const { return (next_offset & kForward) != 0; }
+  std::uint64_t forward_base() const { return next_offset & ~kForward; }
+  static Bucket forward(std::uint32_t table, std::uint32_t generation, std::uint64_t base_offset);
 
   // True if the bytes are one image of the bucket at `address`.
   bool certified(GlobalAddress address) const;
@@ -66,5 +78,26 @@ std::uint64_t hash_key(std::uint32_t table, std::span<const std::byte> key);
 inline std::uint64_t bucket_index(std::uint64_t key_hash, std::uint64_t bucket_count) {
   return static_cast<std::uint64_t>((static_cast<unsigned __int128>(key_hash) * bucket_count) >> 64);
 }
+
+// One memory server's share of a table's main buckets. Each server's grows by itself: the hash alone says
+// which server a key belongs to.
+struct BucketArray {
+  std::uint64_t base_offset = 0;
+  std::uint64_t bucket_count = 0;
+  std::uint32_t generation = 0;
+
+  std::uint64_t bytes() const { return bucket_count * kBucket_bytes; }
+  std::uint64_t bucket_offset(std::uint64_t index) const { return base_offset + index * kBucket_bytes; }
+  // Of a key of this server, where `server_count` servers share the table.
+  std::uint64_t index_of(std::uint64_t key_hash, std::uint64_t server_count) const {
+    return bucket_index(key_hash, server_count * bucket_count) -
+           bucket_index(key_hash, server_count) * bucket_count;
+  }
+  // The array that a forward in this one leads to: chain i went to chains 2i and 2i + 1.
+  BucketArray doubled(std::uint64_t new_base_offset) const {
+    return {new_base_offset, 2 * bucket_count, generation + 1};
+  }
+  friend bool operator==(const BucketArray&, const BucketArray&) = default;
+};
 
 }  // namespace namdb::layout

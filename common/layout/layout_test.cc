@@ -107,6 +107,36 @@ TEST_CASE("hashes of random keys spread evenly over the buckets", "[layout]") {
   for (const int count : counts) CHECK(std::abs(count - 1000) < 200);
 }
 
+TEST_CASE("doubling a server's buckets sends chain i to chains 2i and 2i + 1 and no key to another server",
+          "[layout]") {
+  for (const std::uint64_t servers : {1U, 2U, 3U, 7U}) {
+    for (const std::uint64_t count : {1U, 5U, 64U, 1001U}) {
+      const BucketArray before{192, count, 4};
+      const BucketArray after = before.doubled(8192);
+      CHECK(after == BucketArray{8192, 2 * count, 5});
+      for (std::uint64_t key = 0; key < 1000; ++key) {
+        const std::uint64_t hash =
+            key == 0 ? ~std::uint64_t{0} : hash_key(1, std::as_bytes(std::span(&key, 1)));
+        const std::uint64_t index = before.index_of(hash, servers);
+        REQUIRE(index < count);
+        REQUIRE(bucket_index(hash, servers * count) == bucket_index(hash, servers) * count + index);
+        REQUIRE(after.index_of(hash, servers) / 2 == index);
+      }
+    }
+  }
+}
+
+TEST_CASE("a forward has no entry and names the array that it leads to", "[layout]") {
+  Bucket bucket = Bucket::forward(9, 3, 4096);
+  bucket.seal(GlobalAddress(1, 192));
+  CHECK(bucket.certified(GlobalAddress(1, 192)));
+  CHECK(bucket.forwarded());
+  CHECK(bucket.forward_base() == 4096);
+  for (const BucketEntry& entry : bucket.entries) CHECK(entry.free());
+  bucket.next_offset = 4096;
+  CHECK_FALSE(bucket.forwarded());
+}
+
 TEST_CASE("a region map certifies only its own format version", "[layout]") {
   RegionMap map{};
   map.magic = kRegionMagic;

@@ -24,4 +24,10 @@ inline std::optional<std::uint32_t> free_entry(const layout::Bucket& bucket) {
   return std::nullopt;
 }
 
+// What a forward names: false when no array can be there.
+inline bool array_within(const layout::BucketArray& array, std::uint64_t region_bytes) {
+  return array.base_offset % 8 == 0 && array.bucket_count <= region_bytes / layout::kBucket_bytes &&
+         array.base_offset <= region_bytes - array.bytes();
+}
+
 }  // namespace namdb::storage

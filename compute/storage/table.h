@@ -1,5 +1,7 @@
-// A table as a compute server knows it: an immutable copy of a catalog entry, shared by reference. A dropped
-// table's object stays valid for those who hold it; using it ends in catalog_changed.
+// A table as a compute server knows it: a worker's copy of a catalog entry, shared by reference. It never
+// changes, but for where the main buckets are: when they were doubled, the worker's catalog cache replaces
+// `arrays` in place, so who needs the same ones over a suspension takes a copy. A dropped table's object
+// stays valid for those who hold it; using it ends in catalog_changed.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +22,17 @@ struct Table {
   layout::Schema schema;
   layout::RecordLayout record;
   std::uint64_t size_hint_rows = 0;
-  std::uint32_t generation = 0;
-  std::uint64_t buckets_per_server = 0;
-  std::vector<std::uint64_t> bucket_base;  // one offset a memory server
+  std::uint32_t generation = 0;             // of the arrays that the table was created with
+  std::vector<layout::BucketArray> arrays;  // main buckets, one a memory server
 
-  std::uint64_t bucket_count() const { return buckets_per_server * bucket_base.size(); }
-  layout::GlobalAddress bucket_address(std::uint64_t index) const {
-    const std::uint64_t server = index / buckets_per_server;
-    return {static_cast<layout::ServerId>(server),
-            bucket_base[server] + index % buckets_per_server * layout::kBucket_bytes};
+  std::uint64_t bucket_count() const {
+    std::uint64_t count = 0;
+    for (const layout::BucketArray& array : arrays) count += array.bucket_count;
+    return count;
   }
-  layout::GlobalAddress bucket_of(std::uint64_t key_hash) const {
-    return bucket_address(layout::bucket_index(key_hash, bucket_count()));
+  // Where records with that hash are, however the arrays grow.
+  layout::ServerId server_of(std::uint64_t key_hash) const {
+    return static_cast<layout::ServerId>(layout::bucket_index(key_hash, arrays.size()));
   }
 };
 

@@ -4,7 +4,9 @@ namespace namdb::txn {
 
 using storage::TableRef;
 
-Result<TableRef> table_from_descriptor(const control::TableDescriptor& descriptor, std::size_t server_count) {
+Result<std::shared_ptr<storage::Table>> table_from_descriptor(const control::TableDescriptor& descriptor,
+                                                              std::size_t server_count) {
+  constexpr std::uint64_t kMaxBuckets = layout::GlobalAddress::kOffsetMask / layout::kBucket_bytes;
   const auto unsound = [&descriptor] {
     return Status(ErrorCode::corrupt_data,
                   "the catalog's entry of table \"" + descriptor.name() + "\" makes no sense");
@@ -27,7 +29,8 @@ Result<TableRef> table_from_descriptor(const control::TableDescriptor& descripto
       layout::Schema::create(std::move(columns), {descriptor.key().begin(), descriptor.key().end()});
   if (!schema.ok() || descriptor.id() == 0 || descriptor.ring_slots() == 0 ||
       descriptor.ring_slots() > layout::kMaxRingSlots || descriptor.buckets_per_server() == 0 ||
-      static_cast<std::size_t>(descriptor.bucket_base_size()) != server_count) {
+      static_cast<std::size_t>(descriptor.bucket_base_size()) != server_count ||
+      (descriptor.doublings_size() != 0 && descriptor.doublings_size() != descriptor.bucket_base_size())) {
     return unsound();
   }
   auto table = std::make_shared<storage::Table>();
@@ -37,9 +40,17 @@ Result<TableRef> table_from_descriptor(const control::TableDescriptor& descripto
   table->record = {.payload_bytes = table->schema.row_bytes(), .ring_slots = descriptor.ring_slots()};
   table->size_hint_rows = descriptor.size_hint_rows();
   table->generation = descriptor.generation();
-  table->buckets_per_server = descriptor.buckets_per_server();
-  table->bucket_base.assign(descriptor.bucket_base().begin(), descriptor.bucket_base().end());
-  return TableRef(std::move(table));
+  for (int server = 0; server < descriptor.bucket_base_size(); ++server) {
+    const std::uint32_t doublings = descriptor.doublings_size() == 0 ? 0 : descriptor.doublings(server);
+    const std::uint64_t base = descriptor.bucket_base(server);
+    if (doublings >= 48 || descriptor.buckets_per_server() > kMaxBuckets >> doublings || base % 8 != 0 ||
+        base > layout::GlobalAddress::kOffsetMask) {
+      return unsound();
+    }
+    table->arrays.push_back(
+        {base, descriptor.buckets_per_server() << doublings, descriptor.generation() + doublings});
+  }
+  return table;
 }
 
 control::TableDescriptor descriptor_of(const std::string& name, const layout::Schema& schema) {
@@ -57,6 +68,12 @@ control::TableDescriptor descriptor_of(const std::string& name, const layout::Sc
   }
   for (const std::uint32_t column : schema.key()) descriptor.add_key(column);
   return descriptor;
+}
+
+bool CatalogCache::current(const storage::Table& table) const {
+  const auto found = by_id_.find(table.id);
+  // Another object with older arrays, of a former connection, may lead to memory that is something else now.
+  return found != by_id_.end() && (found->second.get() == &table || found->second->arrays == table.arrays);
 }
 
 TableRef CatalogCache::find(std::string_view name) const {
@@ -83,16 +100,15 @@ reactor::Task<Status> CatalogCache::refresh() {
   if (!status.ok()) co_return status;
   if (reply.unchanged() || reply.version() <= version_) co_return Status();
   std::map<std::string, TableRef, std::less<>> by_name;
-  std::map<std::uint32_t, TableRef> by_id;
+  std::map<std::uint32_t, std::shared_ptr<storage::Table>> by_id;
   for (const control::TableDescriptor& descriptor : reply.tables()) {
-    TableRef table;
+    auto made = table_from_descriptor(descriptor, cluster_.server_count());
+    if (!made.ok()) co_return made.status();
+    std::shared_ptr<storage::Table> table = std::move(made).value();
     if (const auto known = by_id_.find(descriptor.id());
         known != by_id_.end() && known->second->generation == descriptor.generation()) {
+      known->second->arrays = std::move(table->arrays);
       table = known->second;
-    } else {
-      auto made = table_from_descriptor(descriptor, cluster_.server_count());
-      if (!made.ok()) co_return made.status();
-      table = std::move(made).value();
     }
     by_name.emplace(table->name, table);
     by_id.emplace(table->id, table);

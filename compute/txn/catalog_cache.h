@@ -1,5 +1,6 @@
 // A worker's copy of the catalog (NAM-DB §6.1): refreshed by a call when a name is unknown or when a snapshot
-// shows another catalog version. Tables are immutable objects; a refresh keeps those that did not change.
+// shows another catalog version. A refresh keeps the objects of tables that are still there: all that can
+// have changed in them is where their main buckets are.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,8 @@
 namespace namdb::txn {
 
 // Outside input: error corrupt_data when it describes no sound table.
-Result<storage::TableRef> table_from_descriptor(const control::TableDescriptor& descriptor,
-                                                std::size_t server_count);
+Result<std::shared_ptr<storage::Table>> table_from_descriptor(const control::TableDescriptor& descriptor,
+                                                              std::size_t server_count);
 control::TableDescriptor descriptor_of(const std::string& name, const layout::Schema& schema);
 
 class CatalogCache {
@@ -26,7 +27,8 @@ class CatalogCache {
   std::uint64_t version() const { return version_; }
   storage::TableRef find(std::string_view name) const;
   storage::TableRef find_id(std::uint32_t id) const;
-  bool current(const storage::Table& table) const { return by_id_.contains(table.id); }
+  // False when the table was dropped, or is known under a former connection only.
+  bool current(const storage::Table& table) const;
   std::vector<storage::TableRef> all() const;
   reactor::Task<Status> refresh();
 
@@ -34,7 +36,7 @@ class CatalogCache {
   Cluster& cluster_;
   std::uint64_t version_ = 0;
   std::map<std::string, storage::TableRef, std::less<>> by_name_;
-  std::map<std::uint32_t, storage::TableRef> by_id_;
+  std::map<std::uint32_t, std::shared_ptr<storage::Table>> by_id_;
 };
 
 }  // namespace namdb::txn

@@ -41,6 +41,8 @@ nlohmann::json table_json(const control::TableUse& table) {
   return {{"name", table.name()},
           {"id", table.id()},
           {"bucket_bytes", table.bucket_bytes()},
+          {"bucket_count", table.bucket_count()},
+          {"doublings", table.doublings()},
           {"record_bytes", table.record_bytes()},
           {"free_record_bytes", table.free_record_bytes()}};
 }

@@ -60,8 +60,10 @@ void print_memory(const Output& output, const MemoryView& server) {
   output.line(text("  versions moved %" PRIu64 ", collected %" PRIu64 ", records reclaimed %" PRIu64,
                    reply.versions_moved(), reply.versions_collected(), reply.records_reclaimed()));
   for (const control::TableUse& table : reply.tables()) {
-    output.line(text("  table %-24s buckets %8.1f MiB, records %8.1f MiB, free %8.1f MiB",
-                     table.name().c_str(), mebibytes(table.bucket_bytes()), mebibytes(table.record_bytes()),
+    output.line(text("  table %-24s buckets %8.1f MiB (%" PRIu64
+                     " main, doubled %u times), records %8.1f MiB, free %8.1f MiB",
+                     table.name().c_str(), mebibytes(table.bucket_bytes()), table.bucket_count(),
+                     table.doublings(), mebibytes(table.record_bytes()),
                      mebibytes(table.free_record_bytes())));
   }
 }

@@ -73,7 +73,8 @@ void check_extents(const MemoryServer& server, Findings& findings) {
   const std::uint64_t extent_bytes = server.region().extents().extent_bytes();
   for (const auto& [id, table] : server.tables().all()) {
     const std::string name = "table " + std::to_string(id);
-    owners.claim(name + "'s main buckets", table->bucket_base, table->bucket_extents);
+    for (const memory::MainBuckets& main : table->arrays())
+      owners.claim(name + "'s main buckets", main.array.base_offset, main.extents);
     owners.claim(name + "'s indirect buckets", table->indirect);
     owners.claim(name + "'s records", table->records);
   }

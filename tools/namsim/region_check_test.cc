@@ -68,6 +68,7 @@ struct AtRest {
     options.memory.extent_bytes = 64U << 10;
     options.memory.journal_bytes = 64U << 10;
     options.memory.collect_by_acknowledgement = false;
+    options.memory.growth_percent = 1000;  // chains stay long
     return options;
   }
   AtRest() : cluster(world, options()) {
@@ -112,7 +113,7 @@ struct AtRest {
   // A main bucket that leads to another bucket and has an entry.
   std::uint64_t long_bucket() const {
     for (std::uint64_t i = 0; i < table->shape.buckets_per_server; ++i) {
-      const std::uint64_t offset = table->bucket_base + i * layout::kBucket_bytes;
+      const std::uint64_t offset = table->main.array.bucket_offset(i);
       if (bucket(offset).next_offset != 0) return offset;
     }
     FAIL("no chain has grown");
@@ -213,9 +214,9 @@ const std::vector<Damage>& damages() {
       {"a record in another chain",
        [](const AtRest& at) {
          const std::uint64_t from = at.long_bucket();
+         const std::uint64_t first = at.table->main.array.base_offset;
          const layout::BucketEntry entry = at.bucket(from).entries[0];
-         const std::uint64_t to =
-             from == at.table->bucket_base ? from + layout::kBucket_bytes : at.table->bucket_base;
+         const std::uint64_t to = from == first ? from + layout::kBucket_bytes : first;
          at.change_bucket(from, [](layout::Bucket& bucket) { bucket.entries[0] = {}; });
          at.change_bucket(to, [&](layout::Bucket& bucket) { bucket.entries[9] = entry; });
        },
@@ -312,7 +313,7 @@ TEST_CASE("an extent that is taken twice or by nothing is a finding", "[region]"
   std::vector<std::string> found = check_regions({at.server});
   REQUIRE(found.size() == 1);
   CHECK(found[0].ends_with("is taken and belongs to nothing"));
-  extents.free(at.table->bucket_base, 1);
+  extents.free(at.table->main.array.base_offset, 1);
   found = check_regions({at.server});
   REQUIRE(found.size() == 2);
   CHECK(found[0].ends_with("main buckets and counts as free"));

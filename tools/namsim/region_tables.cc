@@ -38,9 +38,23 @@ class TableCheck {
         findings_(findings) {}
 
   void run() {
-    for (std::uint64_t i = 0; i < table_.shape.buckets_per_server; ++i)
-      walk_chain(region_.map().server_id * table_.shape.buckets_per_server + i,
-                 table_.bucket_base + i * layout::kBucket_bytes);
+    for (const memory::Outgrown& old : table_.outgrown) {
+      for (std::uint64_t i = 0; i < old.main.array.bucket_count; ++i) {
+        if (!forwarded(old.main.array, i))
+          findings_.add("the bucket at " + at(old.main.array.bucket_offset(i)) + " of an outgrown array of " +
+                        name_ + " is not forwarded");
+      }
+      reached_buckets_.insert(old.indirect.begin(), old.indirect.end());
+    }
+    reached_buckets_.insert(table_.forwarded_indirect.begin(), table_.forwarded_indirect.end());
+    for (std::uint64_t i = 0; i < table_.main.array.bucket_count; ++i) {
+      if (!table_.next || !forwarded(table_.main.array, i)) {
+        walk_chain(table_.main.array, i);
+        continue;
+      }
+      walk_chain(table_.next->array, 2 * i);
+      walk_chain(table_.next->array, 2 * i + 1);
+    }
     check_pieces(table_.indirect, reached_buckets_, true);
     check_pieces(table_.records, linked_, false);
   }
@@ -55,7 +69,15 @@ class TableCheck {
     return slot->state == memory::SlotState::closed && slot->repair_epoch > 0;
   }
 
-  void walk_chain(std::uint64_t index, std::uint64_t main) {
+  bool forwarded(const layout::BucketArray& array, std::uint64_t index) const {
+    layout::Bucket bucket{};
+    region_.read(array.bucket_offset(index), std::as_writable_bytes(std::span(&bucket, 1)));
+    return bucket.certified(region_.address(array.bucket_offset(index))) &&
+           bucket.generation == array.generation && bucket.forwarded();
+  }
+
+  void walk_chain(const layout::BucketArray& array, std::uint64_t index) {
+    const std::uint64_t main = array.bucket_offset(index);
     const HeaderWord lock(region_.load(main));
     if (lock.locked() && !left_by_design(lock))
       findings_.add("the bucket chain of " + name_ + " at " + at(main) + " is still locked by commit " +
@@ -69,14 +91,14 @@ class TableCheck {
         findings_.add(subject + " of " + name_ + " does not certify");
         return;
       }
-      if (bucket.table != table_.shape.id || bucket.generation != table_.shape.generation) {
+      if (bucket.table != table_.shape.id || bucket.generation != array.generation) {
         findings_.add(subject + " is of table " + std::to_string(bucket.table) + ", generation " +
                       std::to_string(bucket.generation) + ", not of " + name_ + ", generation " +
-                      std::to_string(table_.shape.generation));
+                      std::to_string(array.generation));
         return;
       }
       for (const layout::BucketEntry& entry : bucket.entries) {
-        if (!entry.free()) check_entry(index, offset, entry);
+        if (!entry.free()) check_entry(array, index, offset, entry);
       }
       if (bucket.next_offset == 0) return;
       offset = bucket.next_offset;
@@ -91,7 +113,8 @@ class TableCheck {
     }
   }
 
-  void check_entry(std::uint64_t index, std::uint64_t bucket, const layout::BucketEntry& entry) {
+  void check_entry(const layout::BucketArray& array, std::uint64_t index, std::uint64_t bucket,
+                   const layout::BucketEntry& entry) {
     const std::uint64_t record = entry.offset();
     const std::string subject =
         "an entry of the bucket at " + at(bucket) + " of " + name_ + " leads to " + at(record);
@@ -122,7 +145,8 @@ class TableCheck {
                          .subspan(schema.key_offset(), schema.key_bytes());
     const std::uint64_t hash = layout::hash_key(table_.shape.id, key);
     if (hash != entry.key_hash) findings_.add(subject + ", a record with another key hash");
-    if (layout::bucket_index(hash, table_.shape.buckets_per_server * server_count_) != index)
+    if (layout::bucket_index(hash, server_count_) != region_.map().server_id ||
+        array.index_of(hash, server_count_) != index)
       findings_.add("the record at " + at(record) + " of " + name_ +
                     " is in the wrong bucket chain, that of " + at(bucket));
     const auto [other, added] = keys_.emplace(std::vector<std::byte>(key.begin(), key.end()), at(record));
@@ -288,6 +312,17 @@ void check_overflow_entries(const MemoryServer& server, const std::set<std::uint
                  " waits to be freed and is not used");
 }
 
+// Where the catalog believes the main buckets to be; it may not have heard yet of those that came after.
+bool was_array(const Table& table, const control::TableDescriptor& descriptor, int server) {
+  const std::uint32_t doublings = descriptor.doublings_size() == 0 ? 0 : descriptor.doublings(server);
+  for (const memory::MainBuckets& main : table.arrays()) {
+    if (main.array.base_offset == descriptor.bucket_base(server) &&
+        main.array.generation == descriptor.generation() + doublings)
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void check_tables(const std::vector<const MemoryServer*>& servers, Findings& findings) {
@@ -309,7 +344,7 @@ void check_tables(const std::vector<const MemoryServer*>& servers, Findings& fin
                      " of the catalog");
         continue;
       }
-      if (descriptor->bucket_base(static_cast<int>(i)) != table->bucket_base ||
+      if (!was_array(*table, *descriptor, static_cast<int>(i)) ||
           descriptor->buckets_per_server() != table->shape.buckets_per_server ||
           descriptor->ring_slots() != table->shape.record.ring_slots ||
           descriptor->generation() != table->shape.generation) {

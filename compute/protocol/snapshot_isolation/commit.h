@@ -22,8 +22,8 @@
 #include <memory>
 #include <vector>
 
-#include "common/layout/bucket.h"
 #include "compute/protocol/snapshot_isolation/access.h"
+#include "compute/protocol/snapshot_isolation/chain_locks.h"
 #include "compute/txn/batch_set.h"
 #include "compute/txn/execution_slot.h"
 
@@ -50,40 +50,17 @@ class SnapshotCommit {
       return {record() + 8, access->table->record.body_bytes()};
     }
   };
-  struct ChainBucket {
-    layout::GlobalAddress address;
-    layout::Bucket* image = nullptr;  // registered
-    bool changed = false;
-    bool fresh = false;  // allocated by this commit
-  };
-  // A bucket chain into which rows are inserted.
-  struct ChainLock {
-    storage::TableRef table;
-    layout::GlobalAddress main;
-    layout::HeaderWord expected;
-    std::vector<Access*> inserts;
-    std::vector<layout::GlobalAddress> records;  // space for each insert
-    fabric::LocalBuffer words;                   // the old lock word; the new one
-    std::vector<fabric::LocalBuffer> buffers;
-    std::vector<ChainBucket> buckets;
-    bool taken = false;
-  };
 
   Status plan();
   std::uint64_t journal_bound_bytes() const;
-  reactor::Task<Status> reserve_space();
   reactor::Task<Status> lock();
   Status examine_locks();
   reactor::Task<Status> wait_for_ring(RecordLock* record);
-  reactor::Task<Status> read_rest_of_chain(ChainLock* chain);
-  reactor::Task<Status> place_inserts(ChainLock* chain);
   void build_images();
   reactor::Task<Status> log();
   reactor::Task<Status> install();
   reactor::Task<Status> release(Status reason);
   void after_commit();
-  void add_bucket(ChainLock& chain, layout::GlobalAddress address);
-  void give_back_space();
   layout::HeaderWord lock_word() const { return layout::HeaderWord(stamp_, false, true); }
 
   SnapshotTransaction& transaction_;
@@ -93,7 +70,7 @@ class SnapshotCommit {
   std::shared_ptr<txn::ExecutionSlot> slot_;
   layout::Stamp stamp_;
   reactor::PooledVector<RecordLock> records_;
-  reactor::PooledVector<ChainLock> chains_;
+  ChainLocks chains_;
   layout::GlobalAddress journal_place_;
   fabric::LocalBuffer journal_;
   fabric::LocalBuffer publish_word_;

@@ -28,12 +28,12 @@ void Lookup::start(txn::WorkerState& worker, const storage::Table& table, std::s
   key_ = key;
   key_hash_ = key_hash;
   buffer_ = fabric::LocalBuffer(worker.cluster.pool(), buffer_bytes(table));
-  bucket_ = table.bucket_of(key_hash);
-  region_bytes_ = worker.cluster.region_map(bucket_.server()).region_bytes;
+  server_ = table.server_of(key_hash);
+  region_bytes_ = worker.cluster.region_map(server_).region_bytes;
   // What was remembered may belong to another key, and so to another server.
   const auto location = worker.locations.find(key_hash);
   if (location && location->offset + table.record.record_bytes() <= region_bytes_) {
-    record_ = GlobalAddress(bucket_.server(), location->offset);
+    record_ = GlobalAddress(server_, location->offset);
     incarnation_ = location->incarnation;
     from_cache_ = true;
     state_ = State::record;
@@ -56,11 +56,16 @@ void Lookup::start_at(txn::WorkerState& worker, const storage::Table& table, Glo
 void Lookup::start_chain() {
   from_cache_ = false;
   record_ = GlobalAddress();
+  state_ = State::bucket;
+  enter_array(table_->arrays[server_]);
+}
+
+void Lookup::enter_array(const layout::BucketArray& array) {
+  array_ = array;
   chain_.clear();
   collisions_.clear();
-  bucket_ = table_->bucket_of(key_hash_);
+  bucket_ = GlobalAddress(server_, array.bucket_offset(array.index_of(key_hash_, table_->arrays.size())));
   next_entry_ = 0;
-  state_ = State::bucket;
 }
 
 void Lookup::add_read(txn::BatchSet& batches) {
@@ -151,6 +156,11 @@ std::uint32_t Lookup::advance(txn::WorkerState& worker, const txn::Snapshot& sna
 }
 
 void Lookup::see_bucket(txn::WorkerState& worker) {
+  // The READ rode with the one that showed a newer catalog: the old array may be something else by now.
+  if (chain_.empty() && array_.generation < table_->arrays[server_].generation) {
+    enter_array(table_->arrays[server_]);
+    return;
+  }
   layout::Bucket& bucket = bucket_image_;
   std::memcpy(&bucket, buffer_.data(), sizeof bucket);
   if (!bucket.certified(bucket_)) {
@@ -159,10 +169,11 @@ void Lookup::see_bucket(txn::WorkerState& worker) {
     lock_address_ = chain_.empty() ? bucket_ : chain_.front();
     return;
   }
-  if (bucket.table != table_->id || bucket.generation != table_->generation) {
+  if (bucket.table != table_->id || bucket.generation != array_.generation) {
     fail(ErrorCode::catalog_changed, "the table was dropped or rebuilt while the transaction ran");
     return;
   }
+  if (bucket.forwarded()) return follow_forward(bucket);
   if (next_entry_ == 0) {
     if (chain_.empty()) chain_lock_ = HeaderWord(bucket.lock_word);
     chain_.push_back(bucket_);
@@ -195,6 +206,14 @@ void Lookup::see_bucket(txn::WorkerState& worker) {
   }
   bucket_ = GlobalAddress(bucket_.server(), bucket.next_offset);
   next_entry_ = 0;
+}
+
+void Lookup::follow_forward(const layout::Bucket& bucket) {
+  const layout::BucketArray next = array_.doubled(bucket.forward_base());
+  if (!storage::array_within(next, region_bytes_)) {
+    return fail(ErrorCode::corrupt_data, "a bucket's forward leads nowhere");
+  }
+  enter_array(next);
 }
 
 void Lookup::see_record(txn::WorkerState& worker) {

@@ -1,7 +1,7 @@
 // Finding one record's version that a snapshot sees: a state machine over fetched bytes. It says which READ
 // it needs next, and takes the decision when the bytes are there; many lookups advance together, one round
 // trip a step. By key: (location cache, else bucket chain), record, then older versions; or at a known
-// address.
+// address. A main bucket that was forwarded, since its array has grown, leads to the chain in the next array.
 //
 // The rules (NAM-DB §5.1 and docs/internals/snapshot-isolation.md):
 //  - The certified body's stamp decides visibility; the header word only says who holds the record. A body
@@ -78,15 +78,18 @@ class Lookup {
   const layout::BodyHeader& current() const { return current_; }
   bool current_is_visible() const { return current_is_visible_; }
 
-  // absent without a record: the buckets of the chain in order, the main bucket's lock word, and locations of
-  // records whose hash collides with the key's.
+  // absent without a record: the buckets of the chain in order, the array that the first one is in and its
+  // lock word, and locations of records whose hash collides with the key's.
   const std::vector<layout::GlobalAddress>& chain() const { return chain_; }
+  const layout::BucketArray& array() const { return array_; }
   layout::HeaderWord chain_lock() const { return chain_lock_; }
   const std::vector<std::uint64_t>& collisions() const { return collisions_; }
 
  private:
   void start_chain();
+  void enter_array(const layout::BucketArray& array);
   void see_bucket(txn::WorkerState& worker);
+  void follow_forward(const layout::Bucket& bucket);
   void see_record(txn::WorkerState& worker);
   void see_ring();
   void see_overflow_head();
@@ -109,6 +112,8 @@ class Lookup {
   bool current_is_visible_ = false;
   std::uint32_t restarts_ = 0;
   std::uint32_t waits_ = 0;
+  layout::ServerId server_ = 0;  // by key
+  layout::BucketArray array_;
   layout::GlobalAddress bucket_;
   layout::GlobalAddress record_;
   std::uint16_t incarnation_ = 0;

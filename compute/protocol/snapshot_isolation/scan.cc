@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "compute/storage/bucket_search.h"
 #include "compute/txn/lock_resolver.h"
 
 namespace namdb::protocol {
@@ -27,9 +28,10 @@ reactor::Task<Status> SnapshotScan::next(std::vector<layout::Row>& rows) {
     began_ = true;
     status = co_await transaction_.ensure_snapshot();
     if (status.ok()) status = co_await transaction_.check_table(*table_);
+    arrays_ = table_->arrays;
   }
   while (status.ok() && rows.empty() && !ended_) {
-    const bool buckets_left = next_bucket_ < table_->bucket_count() || !again_.empty();
+    const bool buckets_left = main_buckets_left() || !again_.empty();
     if (places_.size() < kRecordsAtOnce && buckets_left) {
       status = co_await read_buckets();
     } else if (!places_.empty()) {
@@ -42,47 +44,62 @@ reactor::Task<Status> SnapshotScan::next(std::vector<layout::Row>& rows) {
   co_return status;
 }
 
+bool SnapshotScan::main_buckets_left() const {
+  return next_server_ < arrays_.size();
+}
+
+SnapshotScan::BucketPlace SnapshotScan::next_main_bucket() {
+  const layout::BucketArray& array = arrays_[next_server_];
+  const BucketPlace place{
+      GlobalAddress(static_cast<layout::ServerId>(next_server_), array.bucket_offset(next_bucket_)), array,
+      true};
+  if (++next_bucket_ == array.bucket_count) {
+    ++next_server_;
+    next_bucket_ = 0;
+  }
+  return place;
+}
+
 reactor::Task<Status> SnapshotScan::read_buckets() {
   txn::WorkerState& worker = transaction_.worker();
-  std::vector<GlobalAddress> addresses;
-  std::swap(addresses, again_);
-  if (addresses.size() > kBucketsAtOnce) {
-    again_.assign(addresses.begin() + kBucketsAtOnce, addresses.end());
-    addresses.resize(kBucketsAtOnce);
+  std::vector<BucketPlace> places;
+  std::swap(places, again_);
+  if (places.size() > kBucketsAtOnce) {
+    again_.assign(places.begin() + kBucketsAtOnce, places.end());
+    places.resize(kBucketsAtOnce);
   }
-  const std::size_t single = addresses.size();
-  while (addresses.size() < kBucketsAtOnce && next_bucket_ < table_->bucket_count()) {
-    addresses.push_back(table_->bucket_address(next_bucket_++));
-  }
-  const fabric::LocalBuffer buffer(worker.cluster.pool(), addresses.size() * layout::kBucket_bytes);
-  for (std::size_t i = 0; i < addresses.size();) {
+  while (places.size() < kBucketsAtOnce && main_buckets_left()) places.push_back(next_main_bucket());
+  const fabric::LocalBuffer buffer(worker.cluster.pool(), places.size() * layout::kBucket_bytes);
+  for (std::size_t i = 0; i < places.size();) {
     // Main buckets lie side by side on a server: one READ for each run.
     std::size_t run = 1;
-    while (i >= single && i + run < addresses.size() &&
-           addresses[i + run] == addresses[i] + run * layout::kBucket_bytes)
+    while (places[i].main && i + run < places.size() && places[i + run].main &&
+           places[i + run].address == places[i].address + run * layout::kBucket_bytes)
       ++run;
-    batches_.read(addresses[i], buffer.data() + i * layout::kBucket_bytes, run * layout::kBucket_bytes);
+    batches_.read(places[i].address, buffer.data() + i * layout::kBucket_bytes, run * layout::kBucket_bytes);
     i += run;
   }
   Status status = co_await batches_.run(transaction_.mutable_counters());
   if (status.ok()) status = transaction_.check_going_on();
   if (!status.ok()) co_return status;
   bool torn = false;
-  for (std::size_t i = 0; i < addresses.size(); ++i) {
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const BucketPlace& place = places[i];
     Bucket bucket;
     std::memcpy(&bucket, buffer.data() + i * layout::kBucket_bytes, sizeof bucket);
-    if (!bucket.certified(addresses[i])) {
+    if (!bucket.certified(place.address)) {
       torn = true;
-      again_.push_back(addresses[i]);
+      again_.push_back(place);
       const layout::HeaderWord lock(bucket.lock_word);
-      if (i >= single && lock.locked()) worker.locks.note(addresses[i], lock, 0);
+      if (place.main && lock.locked()) worker.locks.note(place.address, lock, 0);
       continue;
     }
-    if (bucket.table != table_->id || bucket.generation != table_->generation) {
+    if (bucket.table != table_->id || bucket.generation != place.array.generation) {
       co_return Status(ErrorCode::catalog_changed,
                        "the table was dropped or rebuilt while the transaction ran");
     }
-    see_bucket(bucket, addresses[i]);
+    status = see_bucket(bucket, place);
+    if (!status.ok()) co_return status;
   }
   // Over shared memory nothing above suspends: others have their turn between two parts of a long scan.
   if (!torn) co_await worker.executor.yield();
@@ -94,12 +111,28 @@ reactor::Task<Status> SnapshotScan::read_buckets() {
   co_return Status();
 }
 
-void SnapshotScan::see_bucket(const Bucket& bucket, GlobalAddress address) {
+Status SnapshotScan::see_bucket(const Bucket& bucket, const BucketPlace& place) {
+  const layout::ServerId server = place.address.server();
+  if (bucket.forwarded()) {
+    const layout::BucketArray next = place.array.doubled(bucket.forward_base());
+    if (!place.main ||
+        !storage::array_within(next, transaction_.worker().cluster.region_map(server).region_bytes)) {
+      return Status(ErrorCode::corrupt_data, "a bucket's forward leads nowhere");
+    }
+    const std::uint64_t index = (place.address.offset() - place.array.base_offset) / layout::kBucket_bytes;
+    for (const std::uint64_t half : {2 * index, 2 * index + 1}) {
+      again_.push_back({GlobalAddress(server, next.bucket_offset(half)), next, true});
+    }
+    return Status();
+  }
   for (const layout::BucketEntry& entry : bucket.entries) {
     if (entry.free()) continue;
-    places_.push_back({GlobalAddress(address.server(), entry.offset()), entry.incarnation(), entry.key_hash});
+    places_.push_back({GlobalAddress(server, entry.offset()), entry.incarnation(), entry.key_hash});
   }
-  if (bucket.next_offset != 0) again_.push_back(GlobalAddress(address.server(), bucket.next_offset));
+  if (bucket.next_offset != 0) {
+    again_.push_back({GlobalAddress(server, bucket.next_offset), place.array, false});
+  }
+  return Status();
 }
 
 reactor::Task<Status> SnapshotScan::read_records(std::vector<layout::Row>* rows) {

@@ -16,6 +16,12 @@ class SnapshotScan : public txn::TableScan {
   reactor::Task<Status> next(std::vector<layout::Row>& rows) override;
 
  private:
+  // A bucket to read, and the array that it belongs to.
+  struct BucketPlace {
+    layout::GlobalAddress address;
+    layout::BucketArray array;
+    bool main = false;
+  };
   struct Place {
     layout::GlobalAddress record;
     std::uint16_t incarnation;
@@ -23,14 +29,19 @@ class SnapshotScan : public txn::TableScan {
   };
   reactor::Task<Status> read_buckets();
   reactor::Task<Status> read_records(std::vector<layout::Row>* rows);
-  void see_bucket(const layout::Bucket& bucket, layout::GlobalAddress address);
+  bool main_buckets_left() const;
+  BucketPlace next_main_bucket();
+  Status see_bucket(const layout::Bucket& bucket, const BucketPlace& place);
   void own_inserts(std::vector<layout::Row>& rows);
 
   SnapshotTransaction& transaction_;
   storage::TableRef table_;
   txn::BatchSet batches_;
+  std::vector<layout::BucketArray> arrays_;  // as the scan found them; chains that grow since are forwarded
+  std::size_t next_server_ = 0;
   std::uint64_t next_bucket_ = 0;
-  std::vector<layout::GlobalAddress> again_;  // buckets to read (again): torn ones, and the rest of chains
+  // Buckets to read (again): torn ones, the rest of chains, and where forwards lead.
+  std::vector<BucketPlace> again_;
   std::vector<Place> places_;
   std::uint32_t waits_ = 0;
   bool began_ = false;

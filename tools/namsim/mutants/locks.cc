@@ -141,8 +141,8 @@ std::vector<MutantCase> lock_mutants() {
   return {
       {"a lock that was not taken counts as taken", commit, Emphasis::snapshots, 1,
        make_mutant<FailedLockTaken>},
-      {"an insert goes on without the chain's lock", commit, Emphasis::inserts, 1,
-       make_mutant<ChainUnlocked>},
+      {"an insert goes on without the chain's lock", "compute/protocol/snapshot_isolation/chain_locks.cc",
+       Emphasis::inserts, 1, make_mutant<ChainUnlocked>},
       {"an abort releases a lock that it did not get", commit, Emphasis::snapshots, 2,
        make_mutant<ForeignLockReleased>},
       {"the journal entry is written before the last lock", commit, Emphasis::snapshots, 1,

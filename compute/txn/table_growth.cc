@@ -1,0 +1,32 @@
+#include "compute/txn/table_growth.h"
+
+namespace namdb::txn {
+
+reactor::Task<Status> pass_on_growth(Cluster& cluster, layout::ServerId server,
+                                     control::HeartbeatReply reply) {
+  for (const control::GrownTable& grown : reply.grown()) {
+    control::GrowTableRequest grow;
+    grow.set_server(server);
+    *grow.mutable_table() = grown;
+    Status status = co_await cluster.call(0, control::GROW_TABLE, grow, nullptr);
+    if (cluster.failed()) co_return status;
+    if (!status.ok()) continue;  // dropped, or not quite created
+    control::RetireBucketsRequest retire;
+    retire.set_table(grown.table());
+    retire.set_doublings(grown.doublings());
+    status = co_await cluster.call(server, control::RETIRE_BUCKETS, retire, nullptr);
+    if (cluster.failed()) co_return status;
+  }
+  co_return Status();
+}
+
+void note_held_locks(const Cluster& cluster, LockResolver& locks, layout::ServerId server,
+                     const control::HeartbeatReply& reply) {
+  const std::uint64_t region_bytes = cluster.region_map(server).region_bytes;
+  for (const control::HeldLock& held : reply.held_locks()) {
+    if (held.offset() % 8 != 0 || held.offset() > region_bytes - 8) continue;
+    locks.note(layout::GlobalAddress(server, held.offset()), layout::HeaderWord(held.word()), 0);
+  }
+}
+
+}  // namespace namdb::txn
