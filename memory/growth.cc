@@ -129,15 +129,16 @@ std::vector<std::uint64_t> Growth::choose_chains(const Table& table, Job& job) {
 
 reactor::Task<bool> Growth::step(std::uint32_t id, fabric::Channel& loopback) {
   const TablePointer table = tables_.find(id);
-  const auto holder = locks_.next();
   if (!table || !table->next) {
     jobs_.erase(id);
     co_return true;
   }
   Job& job = jobs_[id];
   const std::vector<std::uint64_t> chains = choose_chains(*table, job);
-  if (chains.empty() || !holder) {
-    if (!holder) job.retry_ns = ~std::uint64_t{0};
+  if (chains.empty()) co_return false;
+  const auto holder = locks_.next();
+  if (!holder) {  // for good: these chains, and so the table, stay as they are
+    job.retry_ns = ~std::uint64_t{0};
     co_return false;
   }
   const std::uint64_t locked = layout::HeaderWord(*holder, false, true).value();

@@ -12,7 +12,7 @@
 namespace namdb::sim {
 namespace {
 
-constexpr std::uint64_t kSeeds = 1000;
+constexpr std::uint64_t kSeeds = 3000;
 
 struct Outcome {
   std::string anomaly;

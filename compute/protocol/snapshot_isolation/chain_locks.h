@@ -4,12 +4,10 @@
 // buckets behind it; what stands behind the lock decides, since the image that the lookup saw may be older
 // than the word. Two things are not conflicts, because no other transaction is involved, and would hurt
 // loaders of a table that grows:
-//   - the chain was forwarded to another array (memory/growth.h): its rows are asked a place in the next
-//   array's
-//     chains for, again and again if need be. A lock that was taken of the old chain is released.
-//   - the memory server holds the lock, for a moment: it is asked for again. The server never waits for a
-//   lock
-//     while it holds one, so nobody waits in a circle.
+//  - The chain was forwarded to another array (memory/growth.h): its rows ask for the next array's chains,
+//    again and again if need be. A lock that was taken of the old chain is released.
+//  - The memory server holds the lock, for a moment: it is asked for again. The server never waits for a lock
+//    while it holds one, so nobody waits in a circle.
 #pragma once
 
 #include <cstdint>

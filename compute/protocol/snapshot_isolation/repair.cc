@@ -5,6 +5,7 @@
 #include "common/layout/record.h"
 #include "common/layout/timestamp_vector.h"
 #include "compute/txn/catalog_cache.h"
+#include "compute/txn/transaction_registry.h"
 
 namespace namdb::protocol {
 
@@ -19,6 +20,21 @@ namespace {
 constexpr std::uint64_t kSuspicious_ns = 20 * kMillisecond_ns;
 constexpr std::size_t kMaxSightings = 4096;
 constexpr std::uint64_t kReadAtOnce_bytes = fabric::kMaxOperation_bytes;
+
+// Counts among the running transactions for as long as it lives: a repair writes to records, too, so the
+// memory of a table that is dropped meanwhile must not be used again before it ends.
+class RunningRepair {
+ public:
+  explicit RunningRepair(txn::TransactionRegistry& registry)
+      : registry_(registry), generation_(registry.begin()) {}
+  RunningRepair(const RunningRepair&) = delete;
+  RunningRepair& operator=(const RunningRepair&) = delete;
+  ~RunningRepair() { registry_.end(generation_); }
+
+ private:
+  txn::TransactionRegistry& registry_;
+  std::uint64_t generation_;
+};
 
 }  // namespace
 
@@ -146,6 +162,7 @@ reactor::Task<Status> SnapshotRepair::claim_and_repair(std::uint32_t dead) {
     if (status.ok()) status = co_await fence_everywhere(former);
   }
   // Every table that the dead one wrote to was in the catalog before: one that is not there then was dropped.
+  const RunningRepair running(worker_->registry);
   if (status.ok()) status = co_await worker_->catalog.refresh();
   std::uint32_t final_counter = 0;
   if (status.ok()) status = co_await roll_forward(slot, &final_counter);

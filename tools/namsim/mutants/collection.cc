@@ -87,7 +87,7 @@ std::vector<MutantCase> collection_mutants() {
   return {
       {"old versions are acknowledged while older transactions run", "compute/txn/transaction_registry.h",
        Emphasis::old_versions, 1, make_mutant<VersionsAcknowledgedAtOnce>},
-      {"collection counts from install", "memory/old_versions.cc", Emphasis::old_versions, 21,
+      {"collection counts from install", "memory/old_versions.cc", Emphasis::old_versions, 52,
        make_mutant<CollectedFromInstall>, make_mutant<ManyHints>},
       {"a transaction outlives E", "compute/protocol/snapshot_isolation/transaction.cc", Emphasis::short_age,
        3, make_mutant<AgeIgnored>},

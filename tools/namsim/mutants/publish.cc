@@ -80,8 +80,8 @@ std::vector<MutantCase> publish_mutants() {
   const char* const slot = "compute/txn/execution_slot.cc";
   return {
       {"a commit is published before its locks are held", "compute/protocol/snapshot_isolation/commit.cc",
-       Emphasis::old_versions, 12, make_mutant<PublishedBeforeLocks>},
-      {"a commit is published before an older one of its slot is finished", slot, Emphasis::shared_slots, 49,
+       Emphasis::old_versions, 33, make_mutant<PublishedBeforeLocks>},
+      {"a commit is published before an older one of its slot is finished", slot, Emphasis::shared_slots, 250,
        make_mutant<PublishedOutOfOrder>},
       {"a slot is published backwards", slot, Emphasis::snapshots, 1, make_mutant<PublishedBackwards>},
   };

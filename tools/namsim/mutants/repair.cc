@@ -73,8 +73,8 @@ std::vector<MutantCase> repair_mutants() {
       {"a dead slot's locks are never repaired", "compute/protocol/snapshot_isolation/repair.cc",
        Emphasis::kills, 1, make_mutant<NeverRepaired>},
       {"repair begins before the owner is fenced", "compute/protocol/snapshot_isolation/repair.cc",
-       Emphasis::kills, 114, make_mutant<NotFenced>},
-      {"two repairers at one slot", "memory/slots.cc", Emphasis::kills, 171, make_mutant<ManyRepairers>},
+       Emphasis::kills, 12, make_mutant<NotFenced>},
+      {"two repairers at one slot", "memory/slots.cc", Emphasis::kills, 6, make_mutant<ManyRepairers>},
   };
 }
 

@@ -61,9 +61,9 @@ class ReuseAcknowledgedAtOnce final : public HeartbeatMutant {
 std::vector<MutantCase> reuse_mutants() {
   return {
       {"a location is used without its check of key and incarnation",
-       "compute/protocol/snapshot_isolation/lookup.cc", kChurn, 5, make_mutant<LocationBelieved>},
+       "compute/protocol/snapshot_isolation/lookup.cc", kChurn, 12, make_mutant<LocationBelieved>},
       {"deleted records are reclaimed and used again unacknowledged", "compute/txn/transaction_registry.h",
-       kChurn, 11, make_mutant<ReuseAcknowledgedAtOnce>},
+       kChurn, 4, make_mutant<ReuseAcknowledgedAtOnce>},
   };
 }
 

@@ -77,9 +77,9 @@ class CountersComeRound final : public LeaseMutant {
 
 std::vector<MutantCase> slot_mutants() {
   return {
-      {"two compute servers have the same slot", "memory/slots.cc", Emphasis::snapshots, 3,
+      {"two compute servers have the same slot", "memory/slots.cc", Emphasis::snapshots, 1,
        make_mutant<SlotSharedByTwo>},
-      {"a slot's id is used again", "memory/slots.cc", Emphasis::short_slots, 2, make_mutant<SlotIdReused>},
+      {"a slot's id is used again", "memory/slots.cc", Emphasis::short_slots, 1, make_mutant<SlotIdReused>},
       {"a slot's counters come round", "compute/txn/slot_keeper.cc", Emphasis::snapshots, 1,
        make_mutant<CountersComeRound>},
   };

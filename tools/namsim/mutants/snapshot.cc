@@ -114,7 +114,7 @@ std::vector<MutantCase> snapshot_mutants() {
       {"one READ of the vector is a snapshot", "compute/txn/snapshot.cc", Emphasis::snapshots, 7,
        make_mutant<OneRead>},
       {"the second READ of the vector is posted with the first", "compute/txn/snapshot.cc",
-       Emphasis::snapshots, 375, make_mutant<TwoReadsAtOnce>},
+       Emphasis::snapshots, 900, make_mutant<TwoReadsAtOnce>},
       {"own commits are merged into an older copy", "compute/txn/snapshot.cc", Emphasis::snapshots, 1,
        make_mutant<OwnCommitsMerged>},
   };

@@ -93,12 +93,12 @@ std::vector<MutantCase> version_mutants() {
   return {
       {"a ring slot is overwritten unmoved", "compute/protocol/snapshot_isolation/commit.cc",
        Emphasis::old_versions, 2, make_mutant<RingOverwritten>},
-      {"moved is set without a certified copy", "memory/version_mover.cc", Emphasis::old_versions, 2,
+      {"moved is set without a certified copy", "memory/version_mover.cc", Emphasis::old_versions, 1,
        make_mutant<MovedUncopied>},
       {"a torn body is believed", "compute/protocol/snapshot_isolation/lookup.cc", Emphasis::shared_slots, 1,
        make_mutant<TornBodyBelieved>},
       {"the overflow chain is entered at a remembered head", "compute/protocol/snapshot_isolation/lookup.cc",
-       Emphasis::old_versions, 3, make_mutant<OverflowHeadRemembered>},
+       Emphasis::old_versions, 2, make_mutant<OverflowHeadRemembered>},
   };
 }
 
