@@ -10,7 +10,7 @@
 
 #include "common/config/daemon_flags.h"
 #include "common/config/data_folder.h"
-#include "common/fabric/tcp/cluster_key.h"
+#include "common/fabric/cluster_key.h"
 #include "common/reactor/signals.h"
 #include "compute/flags.h"
 #include "compute/procedure/library.h"
@@ -67,7 +67,7 @@ int run(const Flags& flags) {
   }
   fabric::tcp::TcpOptions tcp;
   if (!flags.cluster_key.empty()) {
-    auto key = fabric::tcp::read_cluster_key(flags.cluster_key);
+    auto key = fabric::read_cluster_key(flags.cluster_key);
     if (!key.ok()) return refuse(key.status());
     tcp.key = *key;
   }

@@ -10,10 +10,10 @@
 
 #include "common/config/daemon_flags.h"
 #include "common/config/data_folder.h"
+#include "common/fabric/cluster_key.h"
 #include "common/fabric/registry.h"
 #include "common/fabric/shm/transport.h"
 #include "common/fabric/tcp/client.h"
-#include "common/fabric/tcp/cluster_key.h"
 #include "common/fabric/tcp/server.h"
 #include "common/fabric/tcp/transport.h"
 #include "common/reactor/reactor.h"
@@ -73,7 +73,7 @@ int run(Flags flags) {
   if (!folder.ok()) return refuse(folder.status());
   fabric::tcp::TcpOptions tcp_options;
   if (!flags.cluster_key.empty() && flags.fabric == "tcp") {
-    Result<fabric::tcp::ClusterKey> key = fabric::tcp::read_cluster_key(flags.cluster_key);
+    Result<fabric::ClusterKey> key = fabric::read_cluster_key(flags.cluster_key);
     if (!key.ok()) return refuse(key.status());
     tcp_options.key = *key;
   }

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "common/fabric/tcp/cluster_key.h"
+#include "common/fabric/cluster_key.h"
 #include "common/reactor/reactor.h"
 #include "compute/storage/location_cache.h"
 #include "compute/worker.h"
@@ -92,7 +92,7 @@ Result<std::unique_ptr<EngineHost>> EngineHost::open(const EngineHostOptions& op
   parts->reactor = std::move(reactor).value();
   fabric::tcp::TcpOptions tcp;
   if (!options.cluster_key_file.empty()) {
-    Result<fabric::tcp::ClusterKey> key = fabric::tcp::read_cluster_key(options.cluster_key_file);
+    Result<fabric::ClusterKey> key = fabric::read_cluster_key(options.cluster_key_file);
     if (!key.ok()) return key.status();
     tcp.key = key.value();
   }

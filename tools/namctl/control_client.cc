@@ -4,8 +4,8 @@
 
 #include <utility>
 
+#include "common/fabric/cluster_key.h"
 #include "common/fabric/shm/transport.h"
-#include "common/fabric/tcp/cluster_key.h"
 #include "common/fabric/tcp/transport.h"
 #include "proto/control.pb.h"
 
@@ -46,7 +46,7 @@ Result<std::unique_ptr<ControlPlane>> ControlPlane::create(const std::filesystem
   fabric::tcp::TcpOptions tcp;
   tcp.handshake_timeout_ns = kTimeout_ns;
   if (!key_file.empty()) {
-    Result<fabric::tcp::ClusterKey> key = fabric::tcp::read_cluster_key(key_file.string());
+    Result<fabric::ClusterKey> key = fabric::read_cluster_key(key_file.string());
     if (!key.ok()) return key.status();
     tcp.key = *key;
   }

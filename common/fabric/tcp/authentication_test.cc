@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "common/fabric/tcp/cluster_key.h"
+#include "common/fabric/cluster_key.h"
 #include "common/fabric/tcp/test_pair.h"
 
 namespace namdb::fabric::tcp {
@@ -68,11 +68,12 @@ TEST_CASE("proofs differ by role, key and nonces") {
   const Nonce a = make_nonce();
   const Nonce b = make_nonce();
   CHECK(a != b);
-  const Proof proof = make_proof(key_of(1), Role::client, a, b);
-  CHECK(equal(proof, make_proof(key_of(1), Role::client, a, b)));
-  CHECK(!equal(proof, make_proof(key_of(1), Role::server, a, b)));
-  CHECK(!equal(proof, make_proof(key_of(2), Role::client, a, b)));
-  CHECK(!equal(proof, make_proof(key_of(1), Role::client, b, a)));
+  const Proof proof = make_proof(key_of(1), "tcp", ProofRole::client, a, b);
+  CHECK(equal(proof, make_proof(key_of(1), "tcp", ProofRole::client, a, b)));
+  CHECK(!equal(proof, make_proof(key_of(1), "tcp", ProofRole::server, a, b)));
+  CHECK(!equal(proof, make_proof(key_of(1), "verbs", ProofRole::client, a, b)));
+  CHECK(!equal(proof, make_proof(key_of(2), "tcp", ProofRole::client, a, b)));
+  CHECK(!equal(proof, make_proof(key_of(1), "tcp", ProofRole::client, b, a)));
 }
 
 TEST_CASE("without a cluster key only loopback addresses are listened on") {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "common/fabric/tcp/client_channel.h"
-#include "common/fabric/tcp/handshake.h"
+#include "common/fabric/tcp/frames.h"
 #include "common/fabric/tcp/link.h"
 #include "common/reactor/reactor.h"
 #include "common/reactor/socket_stream.h"
@@ -35,7 +35,8 @@ reactor::Task<Result<std::unique_ptr<Channel>>> TcpClientFabric::connect(std::st
       co_await reactor::connect_descriptor(reactor_, address, options_.handshake_timeout_ns);
   if (!descriptor.ok()) co_return descriptor.status();
   auto link = std::make_unique<Link>(reactor_, *descriptor);
-  Result<std::string> answer = co_await greet_server(*link, options_.key, std::move(hello), deadline_ns);
+  Result<std::string> answer =
+      co_await greet_server(*link, kDialect, options_.key, std::move(hello), deadline_ns);
   if (!answer.ok()) {
     const Status& status = answer.status();
     // A refusal is the service's own and is passed on as it is.

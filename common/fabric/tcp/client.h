@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "common/fabric/cluster_key.h"
 #include "common/fabric/fabric.h"
-#include "common/fabric/tcp/cluster_key.h"
 
 namespace namdb::reactor {
 class Reactor;

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "common/fabric/status_bytes.h"
+
 namespace namdb::fabric::tcp {
 namespace {
 

@@ -9,36 +9,12 @@
 #include <vector>
 
 #include "common/fabric/fabric.h"
+#include "common/fabric/queue.h"
 #include "common/fabric/tcp/frames.h"
 #include "common/fabric/tcp/link.h"
 #include "common/reactor/socket.h"
 
 namespace namdb::fabric::tcp {
-
-// First in, first out, in memory that it keeps.
-template <typename T>
-class Queue {
- public:
-  bool empty() const { return head_ == tail_; }
-  T& front() { return items_[head_ & (items_.size() - 1)]; }
-  void push(T item) {
-    if (tail_ - head_ == items_.size()) grow();
-    items_[tail_++ & (items_.size() - 1)] = item;
-  }
-  void pop() { ++head_; }
-
- private:
-  void grow() {
-    std::vector<T> larger(items_.empty() ? 64 : 2 * items_.size());
-    for (std::size_t i = head_; i != tail_; ++i) larger[i - head_] = items_[i & (items_.size() - 1)];
-    tail_ -= head_;
-    head_ = 0;
-    items_ = std::move(larger);
-  }
-  std::vector<T> items_;
-  std::size_t head_ = 0;
-  std::size_t tail_ = 0;
-};
 
 class TcpChannel final : public Channel, private reactor::SocketHandler {
  public:

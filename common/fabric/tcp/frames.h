@@ -1,8 +1,5 @@
-// The bytes of the tcp transport. Little-endian, no padding between frames, no alignment.
-//
-// Handshake, before anything else: both sides send a Greeting; with a cluster key the client sends a proof,
-// and the server an Answer with its own; then the client sends a Hello, and the server an Answer with the
-// welcome. After that the client sends requests and the server sends responses:
+// The bytes of the tcp transport after the handshake (common/fabric/handshake.h). Little-endian, no padding
+// between frames, no alignment. The client sends requests and the server sends responses:
 //
 //   request    RequestHeader, then nothing (read), the data (write), expected and desired (compare_and_swap),
 //   the
@@ -15,7 +12,6 @@
 // All of it is outside input to whoever reads it.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -25,36 +21,11 @@
 
 #include "common/base/error.h"
 #include "common/fabric/fabric.h"
+#include "common/fabric/handshake.h"
 
 namespace namdb::fabric::tcp {
 
-inline constexpr std::array<char, 8> kMagic = {'n', 'a', 'm', 'd', 'b', 't', 'c', 'p'};
-inline constexpr std::uint32_t kVersion = 1;
-inline constexpr std::size_t kNonce_bytes = 32;
-inline constexpr std::size_t kProof_bytes = 32;
-// Of `hello`, `welcome` and a refusal's text.
-inline constexpr std::uint32_t kMaxHandshake_bytes = 64U << 10;
-
-struct Greeting {
-  static constexpr std::uint32_t kHasKey = 1;
-  std::array<char, 8> magic;
-  std::uint32_t version;
-  std::uint32_t flags;
-  std::array<unsigned char, kNonce_bytes> nonce;
-};
-static_assert(sizeof(Greeting) == 48 && offsetof(Greeting, version) == 8 && offsetof(Greeting, nonce) == 16);
-
-struct Hello {
-  std::uint32_t length_bytes;
-  std::uint32_t zero;
-};
-static_assert(sizeof(Hello) == 8);
-
-struct Answer {
-  std::uint32_t ok;  // 1, or 0: the bytes are an encoded Status and the connection is closed
-  std::uint32_t length_bytes;
-};
-static_assert(sizeof(Answer) == 8);
+inline constexpr Dialect kDialect = {{'n', 'a', 'm', 'd', 'b', 't', 'c', 'p'}, 1, "tcp"};
 
 enum class RequestKind : std::uint8_t { read = 1, write = 2, compare_and_swap = 3, fetch_add = 4, call = 5 };
 
@@ -101,9 +72,5 @@ RequestFrame decode_request(std::span<const std::byte> input, std::uint64_t regi
 
 // nullptr if it may follow in the stream, otherwise why the server must go.
 const char* refuse_response(const ResponseHeader& header);
-
-std::string encode_status(const Status& status);
-// Of bytes that an unknown peer may have sent: never ok.
-Status decode_status(std::string_view bytes);
 
 }  // namespace namdb::fabric::tcp

@@ -1,4 +1,5 @@
 #include "common/fabric/tcp/frames.h"
+#include "common/fabric/status_bytes.h"
 
 #include <catch2/catch.hpp>
 #include <string>

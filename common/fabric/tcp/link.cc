@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "common/fabric/tcp/frames.h"
 #include "common/reactor/socket_address.h"
 
 namespace namdb::fabric::tcp {

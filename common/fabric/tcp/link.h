@@ -8,6 +8,7 @@
 #include <string>
 
 #include "common/base/error.h"
+#include "common/fabric/handshake.h"
 #include "common/reactor/executor.h"
 #include "common/reactor/reactor.h"
 #include "common/reactor/socket.h"
@@ -15,14 +16,13 @@
 
 namespace namdb::fabric::tcp {
 
-class Link final : private reactor::SocketHandler {
+class Link final : public HandshakeStream, private reactor::SocketHandler {
  public:
   // Takes the connected descriptor.
   Link(reactor::Reactor& reactor, int descriptor);
 
-  // The next `length_bytes` bytes; connection_failure when the connection ends or the deadline passes before.
-  reactor::Task<Result<std::string>> take(std::size_t length_bytes, std::uint64_t deadline_ns);
-  void send(const void* bytes, std::size_t length_bytes);
+  reactor::Task<Result<std::string>> take(std::size_t length_bytes, std::uint64_t deadline_ns) override;
+  void send(const void* bytes, std::size_t length_bytes) override;
   // Waits until all that was sent has left, for a last message before the link is destroyed.
   reactor::Task<void> flush(std::uint64_t deadline_ns);
 

@@ -26,7 +26,7 @@ std::string bytes_of(const T& value) {
 }
 
 std::string greeting_and_hello() {
-  return bytes_of(Greeting{kMagic, kVersion, 0, {}}) + bytes_of(Hello{3, 0}) + "raw";
+  return bytes_of(Greeting{kDialect.magic, kDialect.version, 0, {}}) + bytes_of(Hello{3, 0}) + "raw";
 }
 
 // A raw peer that passed the handshake.
@@ -77,10 +77,10 @@ TEST_CASE("whatever does not shake hands properly is dropped") {
       whole.substr(0, 1),
       whole.substr(0, sizeof(Greeting)),
       whole.substr(0, whole.size() - 1),
-      bytes_of(Greeting{kMagic, kVersion + 1, 0, {}}),
-      bytes_of(Greeting{kMagic, kVersion, Greeting::kHasKey, {}}) + std::string(32, 'p'),
-      bytes_of(Greeting{kMagic, kVersion, 0, {}}) + bytes_of(Hello{0x80000000U, 0}),
-      bytes_of(Greeting{kMagic, kVersion, 0, {}}) + bytes_of(Hello{0, 1}),
+      bytes_of(Greeting{kDialect.magic, kDialect.version + 1, 0, {}}),
+      bytes_of(Greeting{kDialect.magic, kDialect.version, Greeting::kHasKey, {}}) + std::string(32, 'p'),
+      bytes_of(Greeting{kDialect.magic, kDialect.version, 0, {}}) + bytes_of(Hello{0x80000000U, 0}),
+      bytes_of(Greeting{kDialect.magic, kDialect.version, 0, {}}) + bytes_of(Hello{0, 1}),
   };
   for (const std::string& bytes : cases) pair.reactor->run_until(bad_handshake(pair, bytes));
   CHECK(pair.service->disconnects() == 0);

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/fabric/tcp/handshake.h"
+#include "common/fabric/tcp/frames.h"
 #include "common/fabric/tcp/link.h"
 #include "common/fabric/tcp/loopback_channel.h"
 #include "common/fabric/tcp/server_connection.h"
@@ -97,7 +97,7 @@ reactor::Task<void> TcpServerFabric::greet(int descriptor) {
   const std::uint64_t deadline_ns = reactor_.now_ns() + options_.handshake_timeout_ns;
   greeting_.insert(link.get());
   if (closing_) link->abort();
-  const Result<std::string> hello = co_await greet_client(*link, options_.key, deadline_ns);
+  const Result<std::string> hello = co_await greet_client(*link, kDialect, options_.key, deadline_ns);
   Status status = hello.status();
   PeerId peer = 0;
   if (status.ok() && !closing_) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/fabric/region_words.h"
+#include "common/fabric/status_bytes.h"
 #include "common/fabric/tcp/server.h"
 #include "common/reactor/reactor.h"
 

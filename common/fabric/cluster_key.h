@@ -7,11 +7,11 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "common/base/error.h"
-#include "common/fabric/tcp/frames.h"
 
-namespace namdb::fabric::tcp {
+namespace namdb::fabric {
 
 struct ClusterKey {
   std::array<unsigned char, 32> bytes;
@@ -20,14 +20,18 @@ struct ClusterKey {
 // A file of exactly 32 bytes that only its owner, this user or root, can read. Errors: configuration.
 Result<ClusterKey> read_cluster_key(const std::string& path);
 
+inline constexpr std::size_t kNonce_bytes = 32;
+inline constexpr std::size_t kProof_bytes = 32;
 using Nonce = std::array<unsigned char, kNonce_bytes>;
 using Proof = std::array<unsigned char, kProof_bytes>;
 
 Nonce make_nonce();
-enum class Role { client, server };
-// What the side in that role sends. The roles differ, so that a proof cannot be sent back to its maker.
-Proof make_proof(const ClusterKey& key, Role role, const Nonce& client, const Nonce& server);
+enum class ProofRole { client, server };
+// What the side in that role sends. The roles differ, so that a proof cannot be sent back to its maker, and
+// the transports ("tcp") differ, so that it proves nothing on another one.
+Proof make_proof(const ClusterKey& key, std::string_view transport, ProofRole role, const Nonce& client,
+                 const Nonce& server);
 // In constant time.
 bool equal(const Proof& a, const Proof& b);
 
-}  // namespace namdb::fabric::tcp
+}  // namespace namdb::fabric

@@ -1,4 +1,4 @@
-#include "common/fabric/tcp/cluster_key.h"
+#include "common/fabric/cluster_key.h"
 
 #include <fcntl.h>
 #include <openssl/crypto.h>
@@ -15,7 +15,7 @@
 #include "common/base/check.h"
 #include "common/reactor/system_error.h"
 
-namespace namdb::fabric::tcp {
+namespace namdb::fabric {
 
 Result<ClusterKey> read_cluster_key(const std::string& path) {
   const std::string what = "cluster key " + path;
@@ -45,9 +45,11 @@ Nonce make_nonce() {
   return nonce;
 }
 
-Proof make_proof(const ClusterKey& key, Role role, const Nonce& client, const Nonce& server) {
-  constexpr std::string_view kLabels[] = {"namdb tcp client", "namdb tcp server"};
-  std::string message(kLabels[role == Role::server ? 1 : 0]);
+Proof make_proof(const ClusterKey& key, std::string_view transport, ProofRole role, const Nonce& client,
+                 const Nonce& server) {
+  std::string message = "namdb ";
+  message += transport;
+  message += role == ProofRole::server ? " server" : " client";
   message.append(reinterpret_cast<const char*>(client.data()), client.size());
   message.append(reinterpret_cast<const char*>(server.data()), server.size());
   Proof proof;
@@ -63,4 +65,4 @@ bool equal(const Proof& a, const Proof& b) {
   return ::CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
-}  // namespace namdb::fabric::tcp
+}  // namespace namdb::fabric

@@ -1,0 +1,75 @@
+// What both sides of a new connection say before the first request, on every transport between machines. Both
+// send a Greeting; with a cluster key the client sends a proof, and the server an Answer with its own; then
+// the client sends a Hello, and the server an Answer with the welcome. Everything received is outside input;
+// a peer that is not what it should be gets a Status that says so. Little-endian, no padding between the
+// pieces.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/base/error.h"
+#include "common/fabric/cluster_key.h"
+#include "common/reactor/task.h"
+
+namespace namdb::fabric {
+
+// Of `hello`, `welcome` and a refusal's text.
+inline constexpr std::uint32_t kMaxHandshake_bytes = 64U << 10;
+
+// The transport that both sides must speak.
+struct Dialect {
+  std::array<char, 8> magic;
+  std::uint32_t version;
+  std::string_view name;
+};
+
+struct Greeting {
+  static constexpr std::uint32_t kHasKey = 1;
+  std::array<char, 8> magic;
+  std::uint32_t version;
+  std::uint32_t flags;
+  std::array<unsigned char, kNonce_bytes> nonce;
+};
+static_assert(sizeof(Greeting) == 48 && offsetof(Greeting, version) == 8 && offsetof(Greeting, nonce) == 16);
+
+struct Hello {
+  std::uint32_t length_bytes;
+  std::uint32_t zero;
+};
+static_assert(sizeof(Hello) == 8);
+
+struct Answer {
+  std::uint32_t ok;  // 1, or 0: the bytes are an encoded Status and the connection is closed
+  std::uint32_t length_bytes;
+};
+static_assert(sizeof(Answer) == 8);
+
+// A connection during its handshake: bytes in both directions, in order.
+class HandshakeStream {
+ public:
+  // The next `length_bytes` bytes; connection_failure when the connection ends or the deadline passes before.
+  virtual reactor::Task<Result<std::string>> take(std::size_t length_bytes, std::uint64_t deadline_ns) = 0;
+  virtual void send(const void* bytes, std::size_t length_bytes) = 0;
+
+ protected:
+  ~HandshakeStream() = default;
+};
+
+// As the client: gives the server's welcome. Errors: connection_failure, protocol_violation,
+// invalid_authorization, and what the server's service refused with.
+reactor::Task<Result<std::string>> greet_server(HandshakeStream& stream, Dialect dialect,
+                                                std::optional<ClusterKey> key, std::string hello,
+                                                std::uint64_t deadline_ns);
+
+// As the server: gives the client's hello. The client is still to be answered.
+reactor::Task<Result<std::string>> greet_client(HandshakeStream& stream, Dialect dialect,
+                                                std::optional<ClusterKey> key, std::uint64_t deadline_ns);
+void answer(HandshakeStream& stream, const std::string& bytes);
+void refuse(HandshakeStream& stream, const Status& status);
+
+}  // namespace namdb::fabric

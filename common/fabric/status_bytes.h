@@ -1,0 +1,15 @@
+// A Status as bytes between two processes: its code's name, message and hint.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "common/base/error.h"
+
+namespace namdb::fabric {
+
+std::string encode_status(const Status& status);
+// Of bytes that an unknown peer may have sent: never ok.
+Status decode_status(std::string_view bytes);
+
+}  // namespace namdb::fabric
