@@ -70,3 +70,16 @@ function(namdb_test name)
   endif()
   set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "${ARG_LABELS}")
 endfunction()
+
+# What needs RDMA runs in a virtual machine of its own (verbs-vm); it is skipped, with the reason printed, where that
+# cannot be had.
+# namdb_verbs_vm_test(NAME COMMAND-IN-THE-MACHINE...)
+function(namdb_verbs_vm_test name)
+  if(NAMDB_SANITIZE)
+    return()
+  endif()
+  add_test(NAME ${name} COMMAND ${NAMDB_PYTHON} ${CMAKE_SOURCE_DIR}/tools/dev/verbs-vm --skip-unavailable
+    --timeout 500 --logs ${CMAKE_BINARY_DIR}/verbs-vm/${name} ${ARGN})
+  # Emulation takes whole cores, and two machines beside each other take longer than one after the other.
+  set_tests_properties(${name} PROPERTIES LABELS verbs TIMEOUT 900 SKIP_RETURN_CODE 77 PROCESSORS 2 RESOURCE_LOCK verbs_vm)
+endfunction()

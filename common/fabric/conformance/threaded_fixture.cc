@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <condition_variable>
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <thread>
@@ -133,6 +134,7 @@ class ThreadedFixture final : public Fixture {
       server_ = transport.transport(server_thread_.reactor()).make_server(region_.region(), service);
     });
     server_thread_.run([&] { return listen(server_.get(), address_, &status); });
+    if (!status.ok()) std::fprintf(stderr, "cannot listen: %s\n", std::string(status.message()).c_str());
     NAMDB_CHECK(status.ok());
     if (transport.address) address_ = transport.address(*server_);
     for (int i = 0; i < clients; ++i) {

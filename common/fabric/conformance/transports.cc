@@ -2,6 +2,7 @@
 #include <spdlog/spdlog.h>
 
 #include <array>
+#include <cstdlib>
 
 #include "common/fabric/checking.h"
 #include "common/fabric/conformance/fixture.h"
@@ -11,6 +12,8 @@
 #include "common/fabric/shm/transport.h"
 #include "common/fabric/tcp/server.h"
 #include "common/fabric/tcp/transport.h"
+#include "common/fabric/verbs/server.h"
+#include "common/fabric/verbs/transport.h"
 
 namespace namdb::fabric::conformance {
 namespace {
@@ -82,9 +85,55 @@ std::unique_ptr<Fixture> make_tcp_fixture(Service& service, int clients, int run
       service, clients);
 }
 
+// Where RDMA is, the machine that runs the suite says so: an address of a device of its own, which the
+// clients reach from another one or by loopback.
+const char* verbs_address() {
+  return std::getenv("NAMDB_TEST_VERBS_ADDRESS");
+}
+
+verbs::VerbsOptions verbs_options() {
+  verbs::VerbsOptions options;
+  options.key.emplace().bytes.fill(7);
+  return options;
+}
+
+Transport plain_verbs(reactor::Reactor& reactor) {
+  return verbs::transport(reactor, verbs_options());
+}
+
+Transport checked_verbs(reactor::Reactor& reactor) {
+  return checked(plain_verbs(reactor));
+}
+
+// Send queues and receive buffers that everything has to wait for.
+Transport small_verbs(reactor::Reactor& reactor) {
+  verbs::VerbsOptions options = verbs_options();
+  options.send_queue_depth = 4;
+  options.client_receive_buffers = 8;
+  options.server_receive_buffers = 8;
+  return verbs::transport(reactor, options);
+}
+
+std::unique_ptr<Fixture> make_verbs_fixture(Service& service, int clients, int run) {
+  constexpr std::array kTransports = {plain_verbs, checked_verbs, small_verbs};
+  spdlog::set_level(spdlog::level::err);  // every peer that a test wrongs is worth a line
+  const std::string host = verbs_address();
+  return make_threaded_fixture(
+      {kTransports.at(static_cast<std::size_t>(run)), [host](const std::string&) { return host + ":0"; },
+       [host](const std::string&) { return host + ":1"; },
+       [](const ServerFabric& server) {
+         return static_cast<const verbs::VerbsServerFabric&>(server).address();
+       },
+       reactor_options(run)},
+      service, clients);
+}
+
 }  // namespace
 
 const std::vector<FixtureFactory>& fixture_factories() {
+  // Alone, since the machine is slow and the others are tested everywhere.
+  static const std::vector<FixtureFactory> verbs = {{"verbs", 3, make_verbs_fixture}};
+  if (verbs_address() != nullptr) return verbs;
   static const std::vector<FixtureFactory> factories = {
       {"sim", 25, make_sim_fixture},
       {"shm", 4, make_shm_fixture},

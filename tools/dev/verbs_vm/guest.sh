@@ -25,6 +25,8 @@ make_devices() {
     ip addr add 10.2.0.$((end + 1))/24 dev w$end
     ip link set w$end up
     ip neighbour replace 10.2.0.$((other + 1)) lladdr 02:00:00:00:00:0$((other + 1)) dev w$end nud permanent
+    # A device that talks to itself asks for its own address, too.
+    ip neighbour replace 10.2.0.$((end + 1)) lladdr 02:00:00:00:00:0$((end + 1)) dev w$end nud permanent
     ip route add 10.2.0.$((other + 1)) dev w$end src 10.2.0.$((end + 1)) table 10$end
   done
   # Packets for an end are its own only when they come in by the cable; sent from here they leave by the other end.

@@ -1,0 +1,108 @@
+#include "common/fabric/verbs/client.h"
+
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "common/fabric/handshake.h"
+#include "common/fabric/verbs/client_channel.h"
+#include "common/fabric/verbs/connection_manager.h"
+#include "common/fabric/verbs/device.h"
+#include "common/fabric/verbs/link.h"
+#include "common/reactor/reactor.h"
+
+namespace namdb::fabric::verbs {
+namespace {
+
+class VerbsClientFabric final : public ClientFabric {
+ public:
+  VerbsClientFabric(reactor::Reactor& reactor, VerbsOptions options)
+      : reactor_(reactor),
+        options_(std::move(options)),
+        pool_([this](std::byte* base, std::size_t length_bytes) {
+          chunks_.push_back({base, length_bytes});
+          // A device that refuses says so itself, and refuses the operations that name the chunk.
+          for (const auto& device : devices_) static_cast<void>(device->register_local(base, length_bytes));
+        }) {}
+
+  std::string_view name() const override { return "verbs"; }
+  LocalPool& pool() override { return pool_; }
+  reactor::Task<Result<std::unique_ptr<Channel>>> connect(std::string address, std::string hello,
+                                                          std::string* welcome) override;
+
+ private:
+  struct Chunk {
+    std::byte* base;
+    std::size_t length_bytes;
+  };
+  Result<Device*> device_of(ibv_context* context);
+
+  reactor::Reactor& reactor_;
+  VerbsOptions options_;
+  std::unique_ptr<ConnectionManager> manager_;
+  std::vector<Chunk> chunks_;
+  LocalPool pool_;
+  std::vector<std::unique_ptr<Device>> devices_;
+};
+
+Result<Device*> VerbsClientFabric::device_of(ibv_context* context) {
+  const char* name = ibv_get_device_name(context->device);
+  for (const auto& device : devices_) {
+    if (device->name() == name) return device.get();
+  }
+  Result<std::unique_ptr<Device>> device =
+      Device::open(reactor_, context->device, options_.client_receive_buffers);
+  if (!device.ok()) return device.status();
+  // At least one, so that a limit that is too small is found now and not by the first transaction.
+  if (chunks_.empty()) LocalBuffer first(pool_, 64);
+  for (const Chunk& chunk : chunks_) {
+    Status status = (*device)->register_local(chunk.base, chunk.length_bytes);
+    if (!status.ok()) return status;
+  }
+  devices_.push_back(std::move(*device));
+  return devices_.back().get();
+}
+
+reactor::Task<Result<std::unique_ptr<Channel>>> VerbsClientFabric::connect(std::string address,
+                                                                           std::string hello,
+                                                                           std::string* welcome) {
+  const std::uint64_t deadline_ns = reactor_.now_ns() + options_.handshake_timeout_ns;
+  if (manager_ == nullptr) {
+    Result<std::unique_ptr<ConnectionManager>> manager = ConnectionManager::create(reactor_);
+    if (!manager.ok()) co_return manager.status();
+    manager_ = std::move(*manager);
+  }
+  auto link = std::make_unique<Link>(reactor_, *manager_, options_);
+  const DeviceOf find_device = [this](ibv_context* context) { return device_of(context); };
+  Status status = co_await link->connect(address, find_device, deadline_ns);
+  std::string answer;
+  if (status.ok()) {
+    Result<std::string> greeted =
+        co_await greet_server(*link, kDialect, options_.key, std::move(hello), deadline_ns);
+    status = greeted.status();
+    if (greeted.ok()) answer = std::move(*greeted);
+  }
+  if (!status.ok()) {
+    // A refusal is the service's own and is passed on as it is.
+    if (status.code() != ErrorCode::connection_failure) co_return status;
+    co_return Status(status.code(), "connecting to " + address + ": " + status.message(),
+                     std::string(status.hint()));
+  }
+  RegionAccess access;
+  if (answer.size() < sizeof access) {
+    co_return Status(ErrorCode::protocol_violation, address + " sent a welcome that is too short");
+  }
+  std::memcpy(&access, answer.data(), sizeof access);
+  if (welcome != nullptr) *welcome = answer.substr(sizeof access);
+  auto channel = std::make_unique<VerbsChannel>(reactor_, pool_, std::move(link), access);
+  channel->start();
+  co_return std::unique_ptr<Channel>(std::move(channel));
+}
+
+}  // namespace
+
+std::unique_ptr<ClientFabric> make_verbs_client_fabric(reactor::Reactor& reactor, VerbsOptions options) {
+  return std::make_unique<VerbsClientFabric>(reactor, std::move(options));
+}
+
+}  // namespace namdb::fabric::verbs

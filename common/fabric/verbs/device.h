@@ -1,0 +1,107 @@
+// Device: an RDMA device as one reactor uses it. Its own context, protection domain, completion queue, and a
+// shared receive queue with the buffers that all peers' messages arrive in; and which of this process's
+// memory is registered with it. The reactor polls it; before it sleeps, the completion queue is armed.
+// Reactor's thread.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/fabric/local_pool.h"
+#include "common/fabric/verbs/descriptor_watch.h"
+#include "common/reactor/poll_source.h"
+
+namespace namdb::reactor {
+class Reactor;
+}
+
+namespace namdb::fabric::verbs {
+
+class Endpoint;
+
+class Device final : private reactor::PollSource {
+ public:
+  // Errors (configuration) say what the device lacks, or which limit is too small.
+  static Result<std::unique_ptr<Device>> open(reactor::Reactor& reactor, ibv_device* device,
+                                              std::uint32_t receive_buffers);
+  // No endpoint is left.
+  ~Device() override;
+
+  std::string name() const { return ibv_get_device_name(context_->device); }
+  ibv_context* context() const { return context_; }
+  ibv_pd* domain() const { return domain_; }
+  ibv_cq* completions() const { return completions_; }
+  ibv_srq* receives() const { return receives_; }
+  const ibv_device_attr& attributes() const { return attributes_; }
+  reactor::Reactor& reactor() const { return reactor_; }
+
+  // Local memory that operations may name. Errors (configuration): the limit of locked memory.
+  Status register_local(std::byte* base, std::size_t length_bytes);
+  // Memory that peers reach, at addresses from 0. The caller deregisters it.
+  Result<ibv_mr*> register_remote(std::byte* base, std::size_t length_bytes);
+  // The key of registered local memory; none if it is not.
+  std::optional<std::uint32_t> local_key(const std::byte* begin, std::size_t length_bytes);
+  // Buffers of messages that are sent.
+  LocalPool& messages() { return messages_; }
+
+  // For endpoints. Makes room for so many more completions.
+  Status reserve_completions(std::uint32_t count);
+  void release_completions(std::uint32_t count) { reserved_completions_ -= count; }
+  void add(Endpoint& endpoint);
+  void remove(Endpoint& endpoint);
+  // Takes all completions that are there. Not from within a completion.
+  void drain() { poll(); }
+
+ private:
+  struct Registration {
+    std::byte* base;
+    std::size_t length_bytes;
+    ibv_mr* region;
+  };
+
+  Device(reactor::Reactor& reactor, ibv_context* context);
+  Status set_up(std::uint32_t receive_buffers);
+  Status refused(const std::string& what, int error) const;
+
+  bool poll() override;
+  bool prepare_sleep() override;
+  void cancel_sleep() override {}
+  void dispatch(const ibv_wc& completion);
+  void on_wake_up();
+  void post_receives();
+
+  reactor::Reactor& reactor_;
+  ibv_context* context_;
+  ibv_device_attr attributes_{};
+  ibv_pd* domain_ = nullptr;
+  ibv_comp_channel* wake_ups_ = nullptr;
+  std::optional<DescriptorWatch> watch_;
+  ibv_cq* completions_ = nullptr;
+  std::uint32_t reserved_completions_ = 0;
+  bool armed_ = false;
+  bool polling_ = false;
+  std::uint32_t unacknowledged_ = 0;
+  ibv_srq* receives_ = nullptr;
+  std::byte* receive_memory_ = nullptr;
+  std::size_t receive_memory_bytes_ = 0;
+  ibv_mr* receive_region_ = nullptr;
+  std::vector<std::uint32_t> free_receives_;
+  std::vector<ibv_recv_wr> receive_requests_;
+  std::vector<ibv_sge> receive_places_;
+  Status registration_status_;
+  std::vector<Registration> registrations_;
+  std::size_t last_registration_ = 0;
+  LocalPool messages_;
+  std::unordered_map<std::uint32_t, Endpoint*> endpoints_;  // by queue pair number
+};
+
+}  // namespace namdb::fabric::verbs

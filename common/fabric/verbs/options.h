@@ -1,0 +1,32 @@
+// What can be set for the verbs transport. All else is asked of the device.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "common/base/clock.h"
+#include "common/fabric/cluster_key.h"
+
+namespace namdb::fabric::verbs {
+
+struct VerbsOptions {
+  // Proven to and demanded from every peer. Without one, a server listens on loopback addresses only.
+  std::optional<ClusterKey> key;
+  // From the connection's start to the welcome.
+  std::uint64_t handshake_timeout_ns = 10 * kSecond_ns;
+  // HOST of this machine whose device clients connect from; empty: as the routes say.
+  std::string source_address;
+  // Of RoCE packets, for switches that give RDMA a class of its own; negative: the system's.
+  int traffic_class = -1;
+  // A packet that is not acknowledged after 4.096 us * 2^acknowledge_timeout is sent again, so often.
+  std::uint8_t acknowledge_timeout = 14;
+  std::uint8_t retries = 7;
+  // Work requests of one queue pair that the device may hold; at most what it grants. Hostile: 4.
+  std::uint32_t send_queue_depth = 256;
+  // Buffers that all peers' messages arrive in, at most what the device grants. Hostile: 2.
+  std::uint32_t client_receive_buffers = 128;
+  std::uint32_t server_receive_buffers = 512;
+};
+
+}  // namespace namdb::fabric::verbs

@@ -1,0 +1,196 @@
+#include "common/fabric/verbs/server.h"
+
+#include <spdlog/spdlog.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "common/fabric/handshake.h"
+#include "common/fabric/verbs/server_connection.h"
+#include "common/reactor/reactor.h"
+#include "common/reactor/socket_address.h"
+#include "common/reactor/system_error.h"
+
+namespace namdb::fabric::verbs {
+namespace {
+
+// Connections whose peers have not proven anything yet.
+constexpr std::size_t kGreetingLimit = 256;
+constexpr int kBacklog = 128;
+
+}  // namespace
+
+VerbsServerFabric::VerbsServerFabric(reactor::Reactor& reactor, const ServerRegion& region, Service& service,
+                                     VerbsOptions options)
+    : reactor_(reactor),
+      region_(region),
+      service_(service),
+      options_(std::move(options)),
+      changed_(reactor),
+      loopback_(reactor, [this](Call& call) {
+        call.begin();
+        call.reply.clear();
+        reactor_.spawn(gate_, run_loopback_call(&call));
+      }) {
+  NAMDB_CHECK(reinterpret_cast<std::uintptr_t>(region.base) % 4096 == 0 && region.length_bytes % 8 == 0);
+}
+
+VerbsServerFabric::~VerbsServerFabric() {
+  NAMDB_CHECK(connections_.empty() && gate_.count() == 0);
+  loopback_.close(Status(ErrorCode::connection_failure, "the server ends"));
+  if (listener_ != nullptr) rdma_destroy_id(listener_);
+  if (memory_ != nullptr) ibv_dereg_mr(memory_);
+}
+
+reactor::Task<Status> VerbsServerFabric::listen(std::string address) {
+  NAMDB_CHECK(listener_ == nullptr && !closing_);
+  Status status = start_listening(address);
+  // Nobody may wait for ever for what is posted before.
+  if (!status.ok()) loopback_.close(status);
+  co_return status;
+}
+
+Status VerbsServerFabric::start_listening(const std::string& address) {
+  Result<std::vector<reactor::SocketAddress>> candidates = reactor::SocketAddress::resolve(address, true);
+  if (!candidates.ok()) return candidates.status();
+  const reactor::SocketAddress& own = candidates->front();
+  if (own.is_unix()) {
+    return Status(ErrorCode::configuration, address + " is no address of the verbs fabric",
+                  "it takes HOST:PORT");
+  }
+  if (!options_.key && !own.is_local()) {
+    return Status(ErrorCode::configuration,
+                  "the fabric does not listen on " + address + " without a cluster key",
+                  "give every daemon of the cluster the same key file, or listen on 127.0.0.1");
+  }
+  Result<std::unique_ptr<ConnectionManager>> manager = ConnectionManager::create(reactor_);
+  if (!manager.ok()) return manager.status();
+  manager_ = std::move(*manager);
+  Result<rdma_cm_id*> id = manager_->make_identifier(*this);
+  if (!id.ok()) return id.status();
+  listener_ = *id;
+  sockaddr_storage place{};
+  std::memcpy(&place, own.data(), own.size());
+  if (rdma_bind_addr(listener_, reinterpret_cast<sockaddr*>(&place)) != 0) {
+    return reactor::system_error(ErrorCode::configuration, "the verbs fabric cannot listen at " + address,
+                                 errno);
+  }
+  Status status = open_device(address);
+  if (!status.ok()) return status;
+  if (rdma_listen(listener_, kBacklog) != 0) {
+    return reactor::system_error(ErrorCode::configuration, "the verbs fabric cannot listen at " + address,
+                                 errno);
+  }
+  const std::size_t colon = address.rfind(':');
+  address_ = address.substr(0, colon + 1) + std::to_string(ntohs(rdma_get_src_port(listener_)));
+  return Status();
+}
+
+Status VerbsServerFabric::open_device(const std::string& address) {
+  if (listener_->verbs == nullptr) {
+    return Status(
+        ErrorCode::configuration, address + " is the address of no RDMA device",
+        "listen at the address of one device (`rdma link show`); atomics of several would not be atomic");
+  }
+  Result<std::unique_ptr<Device>> device =
+      Device::open(reactor_, listener_->verbs->device, options_.server_receive_buffers);
+  if (!device.ok()) return device.status();
+  device_ = std::move(*device);
+  Result<ibv_mr*> memory = device_->register_remote(region_.base, region_.length_bytes);
+  if (!memory.ok()) return memory.status();
+  memory_ = *memory;
+  return loopback_.open(*device_, listener_->port_num, listener_->route.addr.addr.ibaddr.sgid, memory_->rkey,
+                        options_.send_queue_depth);
+}
+
+void VerbsServerFabric::on_event(const ManagerEvent& event) {
+  if (event.type != RDMA_CM_EVENT_CONNECT_REQUEST) return;
+  if (closing_ || greeting_.size() >= kGreetingLimit) {
+    if (!closing_) {
+      spdlog::warn("verbs fabric: a connection is refused, {} others have not finished their handshakes",
+                   greeting_.size());
+    }
+    rdma_reject(event.id, nullptr, 0);
+    rdma_destroy_id(event.id);
+    return;
+  }
+  reactor_.spawn(gate_, greet(std::make_unique<Link>(reactor_, options_, event.id), event));
+}
+
+reactor::Task<Status> VerbsServerFabric::admit(Link* link, PeerId peer, std::uint64_t deadline_ns) {
+  const Result<std::string> hello = co_await greet_client(*link, kDialect, options_.key, deadline_ns);
+  if (!hello.ok() || closing_) co_return hello.status();
+  Result<std::string> welcome = service_.on_connect(peer, *hello);
+  if (!welcome.ok()) {
+    refuse(*link, welcome.status());
+    co_return welcome.status();
+  }
+  Status status = link->open_memory();
+  if (!status.ok()) {
+    service_.on_disconnect(peer);
+    co_return status;
+  }
+  const std::uint32_t flags =
+      device_->attributes().atomic_cap == IBV_ATOMIC_GLOB ? RegionAccess::kAtomicsWithCpu : 0;
+  const RegionAccess access{region_.length_bytes, memory_->rkey, flags};
+  std::string bytes(reinterpret_cast<const char*>(&access), sizeof access);
+  answer(*link, bytes + *welcome);
+  co_return status;
+}
+
+reactor::Task<void> VerbsServerFabric::greet(std::unique_ptr<Link> link, ManagerEvent request) {
+  const std::uint64_t deadline_ns = reactor_.now_ns() + options_.handshake_timeout_ns;
+  greeting_.insert(link.get());
+  Status status = link->accept(*device_, request);
+  if (closing_) link->abort();
+  const PeerId peer = next_peer_id();
+  if (status.ok()) status = co_await admit(link.get(), peer, deadline_ns);
+  if (!status.ok() || closing_) {
+    if (!closing_) spdlog::warn("verbs fabric: {} is refused: {}", link->peer(), status.message());
+    co_await link->flush(deadline_ns);
+    greeting_.erase(link.get());
+    co_return;
+  }
+  greeting_.erase(link.get());
+  auto connection = std::make_unique<ServerConnection>(*this, peer, std::move(link));
+  ServerConnection& added = *connection;
+  connections_.emplace(peer, std::move(connection));
+  added.start();
+}
+
+void VerbsServerFabric::closed(ServerConnection& connection) {
+  reactor_.spawn(gate_, reap(connection.peer()));
+}
+
+reactor::Task<void> VerbsServerFabric::reap(PeerId peer) {
+  const auto found = connections_.find(peer);
+  found->second->destroy();
+  while (found->second->running_calls() != 0) co_await changed_.wait();
+  service_.on_disconnect(peer);
+  connections_.erase(found);
+  changed_.notify_all();
+}
+
+reactor::Task<void> VerbsServerFabric::fence(PeerId peer) {
+  const auto found = connections_.find(peer);
+  if (found == connections_.end()) co_return;
+  found->second->close("it is fenced", false);
+  while (connections_.contains(peer)) co_await changed_.wait();
+}
+
+reactor::Task<void> VerbsServerFabric::close() {
+  closing_ = true;
+  for (Link* link : greeting_) link->abort();
+  for (const auto& [peer, connection] : connections_) connection->close("the server ends", false);
+  co_await gate_.close();
+  loopback_.close(Status(ErrorCode::connection_failure, "the server ends"));
+}
+
+reactor::Task<void> VerbsServerFabric::run_loopback_call(Call* call) {
+  Status status = co_await service_.on_call(0, call->method, call->request, call->reply);
+  call->complete(reactor_, std::move(status));
+}
+
+}  // namespace namdb::fabric::verbs

@@ -1,0 +1,83 @@
+// The server side of the verbs transport: registers the region with the device that its address belongs to,
+// and gives its key to peers that have passed the handshake. Their one-sided operations never reach this
+// process; their calls do. A peer that is fenced loses its queue pair, and with it all access. Needs a
+// Reactor. The region's memory and the service belong to the caller and outlive it.
+//
+// One device: atomics of two devices are not atomic with each other.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "common/fabric/fabric.h"
+#include "common/fabric/registry.h"
+#include "common/fabric/verbs/connection_manager.h"
+#include "common/fabric/verbs/device.h"
+#include "common/fabric/verbs/link.h"
+#include "common/fabric/verbs/loopback_channel.h"
+#include "common/fabric/verbs/options.h"
+#include "common/reactor/executor.h"
+
+namespace namdb::fabric::verbs {
+
+class ServerConnection;
+
+class VerbsServerFabric final : public ServerFabric, private ManagerHandler {
+ public:
+  // `region` is page-aligned.
+  VerbsServerFabric(reactor::Reactor& reactor, const ServerRegion& region, Service& service,
+                    VerbsOptions options);
+  // Needs close() before, if it listened or its loopback was used.
+  ~VerbsServerFabric() override;
+
+  std::string_view name() const override { return "verbs"; }
+  // HOST:PORT, HOST being an address of an RDMA device. Errors (configuration): an address that others can
+  // reach, without a cluster key; no such device; what the device refuses.
+  reactor::Task<Status> listen(std::string address) override;
+  reactor::Task<void> fence(PeerId peer) override;
+  Channel& loopback() override { return loopback_; }
+  reactor::Task<void> close() override;
+
+  // Where it listens; with the real port where 0 was asked for.
+  const std::string& address() const { return address_; }
+
+  // --- for its connections ---
+  reactor::Reactor& reactor() { return reactor_; }
+  Service& service() { return service_; }
+  reactor::Gate& gate() { return gate_; }
+  // The connection has closed itself: its end is awaited and reported.
+  void closed(ServerConnection& connection);
+  void call_ended() { changed_.notify_all(); }
+
+ private:
+  Status start_listening(const std::string& address);
+  Status open_device(const std::string& address);
+  void on_event(const ManagerEvent& event) override;
+  reactor::Task<void> greet(std::unique_ptr<Link> link, ManagerEvent request);
+  reactor::Task<Status> admit(Link* link, PeerId peer, std::uint64_t deadline_ns);
+  reactor::Task<void> reap(PeerId peer);
+  reactor::Task<void> run_loopback_call(Call* call);
+
+  reactor::Reactor& reactor_;
+  ServerRegion region_;
+  Service& service_;
+  VerbsOptions options_;
+  std::string address_;
+  reactor::Event changed_;
+  reactor::Gate gate_;
+  bool closing_ = false;
+  std::unique_ptr<ConnectionManager> manager_;
+  rdma_cm_id* listener_ = nullptr;
+  std::unique_ptr<Device> device_;
+  ibv_mr* memory_ = nullptr;
+  LoopbackChannel loopback_;
+  std::set<Link*> greeting_;
+  std::map<PeerId, std::unique_ptr<ServerConnection>> connections_;
+};
+
+}  // namespace namdb::fabric::verbs
