@@ -40,7 +40,7 @@ int report_usage(const Status& status) {
 Status ScenarioFlags::read_files() {
   // Emphases narrow the registers' options.
   if (emphasis && !workload) workload = "register";
-  if (workload && std::find(kWorkloads.begin(), kWorkloads.end(), *workload) == kWorkloads.end()) {
+  if (workload && !is_workload(*workload)) {
     auto file = WorkloadFile::read(*workload);
     if (!file.ok()) return file.status();
     workload_file = std::move(file).value();
@@ -83,10 +83,8 @@ Scenario ScenarioFlags::scenario(std::uint64_t seed) const {
 }
 
 void add_scenario_flags(CLI::App& command, ScenarioFlags& flags) {
-  std::string all;
-  for (const std::string_view workload : kWorkloads) all += (all.empty() ? "" : ", ") + std::string(workload);
   command.add_option("--workload", flags.workload,
-                     "What clients do, instead of what the seed draws: a file, or " + all);
+                     "What clients do, instead of what the seed draws: a file, or " + workload_names());
   std::string emphases;
   for (const std::string_view name : kEmphases)
     emphases += (emphases.empty() ? "" : ", ") + std::string(name);

@@ -8,8 +8,8 @@
 
 #include "common/base/random.h"
 #include "tools/nambench/connection.h"
-#include "tools/namsim/append_workload.h"
 #include "tools/namsim/history/format.h"
+#include "tools/namsim/workloads/append_workload.h"
 
 namespace namdb::sim {
 namespace {

@@ -54,11 +54,26 @@ Scenario Scenario::of_seed(std::uint64_t seed, std::optional<std::string> worklo
     options.fewest_keys = 2;
     options.long_reader_probability = long_reader;
     options.pause_ns = 200'000;
+  } else if (scenario.workload == "smallbank" || scenario.workload == "ring") {
+    options.long_reader_probability = long_reader / 2;
+    options.pause_ns = 200'000;
+  } else if (scenario.workload == "churn") {
+    options.long_reader_probability = long_reader / 4;
+    scenario.size.keys = choice.between(2, 40);
+    scenario.size.transactions = 60;
+    // Transactions are long enough apart for tombstones to be reclaimed in between.
+    scenario.think_ns = 200 * kMicrosecond_ns;
+    cluster.memory.collect_interval_ns = choice.between(20, 500) * kMicrosecond_ns;
+    cluster.memory.reuse_interval_ns = cluster.memory.collect_interval_ns;
+    cluster.worker.heartbeat_ns = choice.between(50, 1000) * kMicrosecond_ns;
   } else if (scenario.workload == "write-skew") {
     // Each reads two and writes one of them.
     options.fewest_keys = options.keys_per_transaction = 2;
     options.most_writes = 1;
   }
+  // Slots of three commits may use up the positions of the vector sooner than they are free again.
+  if (scenario.workload == "churn" || scenario.workload == "smallbank" || scenario.workload == "ring")
+    options.full_region = cluster.worker.slot.counters_per_slot == 3;
   scenario.resize({});
   // Emphases narrow the registers' options; the other workloads have theirs.
   Emphasis drawn_emphasis = Emphasis::none;

@@ -3,7 +3,6 @@
 // to something smaller, so that a failure can be shrunk.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,11 +12,9 @@
 #include "tools/namsim/emphasis.h"
 #include "tools/namsim/faults.h"
 #include "tools/namsim/history/check.h"
-#include "tools/namsim/workload.h"
+#include "tools/namsim/workloads/workloads.h"
 
 namespace namdb::sim {
-
-inline constexpr std::array<std::string_view, 4> kWorkloads{"register", "append", "bank", "write-skew"};
 
 // The numbers that a run can be shrunk by.
 struct Size {

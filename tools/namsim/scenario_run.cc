@@ -6,35 +6,29 @@
 #include <vector>
 
 #include "common/base/checksum.h"
-#include "tools/namsim/append_workload.h"
-#include "tools/namsim/bank_workload.h"
 #include "tools/namsim/fault_driver.h"
 #include "tools/namsim/history/format.h"
-#include "tools/namsim/register_workload.h"
 
 namespace namdb::sim {
 namespace {
 
-std::unique_ptr<Workload> make_workload(const Scenario& scenario, fabric::sim::SimWorld& world,
-                                        history::History& history) {
+WorkloadOptions options_of(const Scenario& scenario) {
   WorkloadOptions options = scenario.workload_options;
   options.keys = *scenario.size.keys;
-  if (scenario.workload == "append") return std::make_unique<AppendWorkload>(world, history, options);
-  if (scenario.workload == "bank") return std::make_unique<BankWorkload>(world, history, options);
-  return std::make_unique<RegisterWorkload>(world, history, options);
+  return options;
 }
 
 // More than a run has clients.
 constexpr std::uint64_t kSessions = 10'000'000;
 
-reactor::Task<void> client(Workload* workload, compute::Worker* worker, std::uint64_t session_id,
-                           std::uint64_t transactions, std::uint64_t think_ns, std::uint64_t* committed,
-                           std::uint64_t* running) {
+reactor::Task<void> run_client(Workload* workload, compute::Worker* worker, std::uint64_t session_id,
+                               std::uint64_t transactions, std::uint64_t think_ns, std::uint64_t* committed,
+                               std::uint64_t* running) {
   {
-    auto session = worker->open_session();
+    auto client = workload->open_client(*worker);
     for (std::uint64_t i = 0; i < transactions && workload->complaint().empty(); ++i) {
       while (!worker->ready() || workload->gone()) co_await worker->executor().sleep_for(5 * kMillisecond_ns);
-      const history::Outcome outcome = co_await workload->run_one(*worker, *session, session_id);
+      const history::Outcome outcome = co_await client->run_one(session_id);
       if (outcome == history::Outcome::committed) {
         ++*committed;
       } else {
@@ -42,7 +36,7 @@ reactor::Task<void> client(Workload* workload, compute::Worker* worker, std::uin
       }
       if (outcome == history::Outcome::unknown) {
         // It may still take effect, after what comes next: a session ends with it.
-        session = worker->open_session();
+        client = workload->open_client(*worker);
         session_id += kSessions;
       }
       if (think_ns == 0) continue;
@@ -70,7 +64,7 @@ class Run final : public FaultActions {
         verdict_(verdict),
         world_(scenario.seed, scenario.network),
         cluster_(world_, scenario.cluster),
-        workload_(make_workload(scenario, world_, verdict.history)),
+        workload_(make_workload(scenario.workload, world_, verdict.history, options_of(scenario))),
         faults_(world_, cluster_, scenario.faults, scenario.seed) {}
   ~Run() {
     for (auto& [compute, gate] : abandoned_) {
@@ -134,8 +128,8 @@ class Run final : public FaultActions {
       const std::uint64_t most = *size_.transactions;
       const std::uint64_t transactions = draw_.between(std::min<std::uint64_t>(10, most), most);
       cluster_.node(compute).spawn(
-          *gates_.back(), client(workload_.get(), &cluster_.worker(compute), sessions_++, transactions,
-                                 scenario_.think_ns, &verdict_.committed, &running_));
+          *gates_.back(), run_client(workload_.get(), &cluster_.worker(compute), sessions_++, transactions,
+                                     scenario_.think_ns, &verdict_.committed, &running_));
     }
   }
 
@@ -303,7 +297,7 @@ class Run final : public FaultActions {
 
 Verdict run_scenario(const Scenario& scenario, const history::Level& level) {
   Verdict verdict;
-  if (scenario.workload == "append") verdict.history = history::History(history::Model::lists);
+  verdict.history = history::History(model_of(scenario.workload));
   std::vector<std::size_t> lives;
   {
     Run run(scenario, verdict);

@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "tools/namsim/append_workload.h"
+#include "tools/namsim/workloads/append_workload.h"
 
 namespace namdb::sim {
 namespace {

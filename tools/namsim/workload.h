@@ -1,13 +1,13 @@
-// What the clients of a simulated run do: transactions on one table with a row a key, recorded in a history.
-// A workload draws from the world's generator and from nothing else.
+// What the clients of a simulated run do, and what must be so whatever happens to them. The workloads are in
+// workloads/; each draws from the world's generator and from nothing else.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "common/fabric/sim/world.h"
-#include "common/layout/row.h"
 #include "common/reactor/executor.h"
 #include "compute/txn/engine.h"
 #include "tools/namsim/history/history.h"
@@ -28,6 +28,15 @@ struct WorkloadOptions {
   bool full_region = false;              // transactions may fail because a memory server is full
 };
 
+// One client: a session at one compute server. Dies with it.
+class WorkloadClient {
+ public:
+  virtual ~WorkloadClient() = default;
+  // One transaction, recorded whatever comes of it; its outcome. If the compute server dies on the way, it
+  // stays in the history with an unknown outcome. `session_id` is the client's name in the history.
+  virtual reactor::Task<history::Outcome> run_one(std::uint64_t session_id) = 0;
+};
+
 class Workload {
  public:
   // All outlive the workload.
@@ -37,64 +46,49 @@ class Workload {
   Workload& operator=(const Workload&) = delete;
   virtual ~Workload() = default;
 
-  // Creates and fills the table.
-  reactor::Task<Status> load(txn::Engine& engine);
-  // The memory servers are gone with all data: until the table is loaded again nothing is begun and nothing
+  // Creates and fills the tables; again after an error or after all data is gone.
+  virtual reactor::Task<Status> load(txn::Engine& engine) = 0;
+  // The engine and the workload outlive it.
+  virtual std::unique_ptr<WorkloadClient> open_client(txn::Engine& engine) = 0;
+  // Begins a transaction, reads a row, and stops there for so long, in virtual time.
+  virtual reactor::Task<void> abandon_one(txn::Engine& engine, std::uint64_t duration_ns) = 0;
+  // At the end: touch() until it succeeds. The last error if something stays out of reach.
+  reactor::Task<Status> touch_all(txn::Engine& engine);
+
+  // The memory servers are gone with all data: until the tables are loaded again nothing is begun and nothing
   // that is missing is a complaint. What is recorded afterwards has nothing to do with what was before.
-  void data_is_gone();
-  void data_is_back() { gone_ = false; }
+  virtual void data_is_gone();
+  virtual void data_is_back() { gone_ = false; }
   bool gone() const { return gone_; }
   // In each life of the data, the first transaction of the history.
   const std::vector<std::size_t>& lives() const { return lives_; }
-  // Begins a transaction, reads a row, and stops there for so long, in virtual time.
-  reactor::Task<void> abandon_one(txn::Engine& engine, std::uint64_t duration_ns);
-  // One transaction, recorded whatever comes of it; its outcome. If its compute server dies on the way, it
-  // stays in the history with an unknown outcome.
-  reactor::Task<history::Outcome> run_one(txn::Engine& engine, txn::Session& session,
-                                          std::uint64_t session_id);
-  // Reads every row, recorded, and updates it: nothing may be locked for ever. The last error if some key
-  // stays out of reach.
-  reactor::Task<Status> touch_all(txn::Engine& engine);
   // What no transaction should have met: a version that its snapshot needs and that is not there although the
   // transaction is younger than E, an error that is none of a conflict or of a lost connection, an invariant
   // of the workload that did not hold.
   const std::string& complaint() const { return complaint_; }
 
  protected:
-  // What a transaction of run_one has so far: its row ids, and the keys in the order in which they were read.
-  struct Reads {
-    storage::TableRef table;
-    std::vector<std::uint64_t> keys;
-    std::vector<txn::RowId> rows;
-    bool all_slowly = false;  // a long reader
-  };
+  // Reads all that there is in one transaction, checks it, and updates what can be updated: nothing may be
+  // locked for ever. Nobody else runs.
+  virtual reactor::Task<Status> touch(txn::Engine& engine, std::uint64_t session_id) = 0;
 
-  virtual layout::Schema schema() const = 0;
-  // The columns behind the key (column 0), as loaded.
-  virtual Status fill(layout::RowWriter row) const = 0;
-  // What reading the row is in the history; an error if the row holds what nobody writes.
-  virtual Result<history::Operation> read(std::uint64_t key, layout::RowView row) const = 0;
-  // Buffers what the transaction writes after its reads, which are recorded, and records it.
-  virtual Status write(txn::Transaction& transaction, const Reads& reads, std::size_t record) = 0;
-  // Looks at all rows as one snapshot shows them; a complaint or nothing.
-  virtual std::string audit(const std::vector<layout::RowView>&) const { return {}; }
+  // A transaction's place in the history, and what became of it.
+  std::size_t begin_record(std::uint64_t session_id);
+  history::Outcome end_record(std::size_t record, const Status& status);
+  // What a client saw can be held against the others' changes if this is true of the number of lives when it
+  // began: all that time was within one life.
+  bool still(std::size_t life) const { return !gone_ && life == lives_.size(); }
+  // Complains about an error that no fault explains.
+  void judge(const Status& status);
+  // The first complaint counts.
+  void complain(std::string complaint);
 
-  // The row as load() writes it.
-  Result<layout::Row> loaded_row(const storage::TableRef& table, std::uint64_t key) const;
-
+  fabric::sim::SimWorld& world() { return world_; }
   Random& random() { return world_.random(); }
   const WorkloadOptions& options() const { return options_; }
   history::History& recorded() { return history_; }
-  void record(std::size_t transaction, history::Operation operation) {
-    history_.at(transaction).operations.push_back(std::move(operation));
-  }
 
  private:
-  void judge(const Status& status);
-  reactor::Task<Status> attempt(txn::Engine& engine, txn::Session& session, std::size_t record);
-  // After a fetch: records the reads, and audits them if they are all rows.
-  Status take_reads(txn::Transaction& transaction, const Reads& reads, std::size_t record);
-
   fabric::sim::SimWorld& world_;
   history::History& history_;
   WorkloadOptions options_;
@@ -102,5 +96,10 @@ class Workload {
   std::vector<std::size_t> lives_{0};
   bool gone_ = false;
 };
+
+// Of an error: the connection to a memory server was lost on the way.
+bool lost_connection(const Status& status);
+// A region or a vector without room until something is retired.
+bool is_full(const Status& status);
 
 }  // namespace namdb::sim

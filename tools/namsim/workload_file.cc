@@ -1,7 +1,5 @@
 #include "tools/namsim/workload_file.h"
 
-#include <algorithm>
-
 #include "tools/namsim/json_fields.h"
 
 namespace namdb::sim {
@@ -11,8 +9,7 @@ namespace {
 Status take(const nlohmann::json& json, const std::string& file, WorkloadFile& workload) {
   JsonFields fields(json, file);
   fields.text("workload", workload.workload);
-  if (std::find(kWorkloads.begin(), kWorkloads.end(), workload.workload) == kWorkloads.end())
-    fields.fail("workload", "must be one of register append bank write-skew");
+  if (!is_workload(workload.workload)) fields.fail("workload", "must be one of " + workload_names());
   if (fields.has("size")) {
     JsonFields sizes(json["size"], file + ": size");
     for (const Size::Field& field : Size::fields())

@@ -9,7 +9,7 @@
 #include "common/layout/record.h"
 #include "common/layout/timestamp_vector.h"
 #include "tools/namsim/mutants/mutant.h"
-#include "tools/namsim/register_workload.h"
+#include "tools/namsim/workloads/register_workload.h"
 
 namespace namdb::sim {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/namsim/workload.h"
+#include "tools/namsim/workloads/row_workload.h"
 
 namespace namdb::sim {
 
@@ -14,9 +14,9 @@ namespace namdb::sim {
 std::string list_text(const std::vector<history::Version>& list);
 Result<std::vector<history::Version>> parse_list(std::string_view text);
 
-class AppendWorkload : public Workload {
+class AppendWorkload : public RowWorkload {
  public:
-  using Workload::Workload;
+  using RowWorkload::RowWorkload;
   // Characters of a list; full lists are only read.
   static constexpr std::uint32_t kList_bytes = 240;
 

@@ -1,4 +1,4 @@
-#include "tools/namsim/register_workload.h"
+#include "tools/namsim/workloads/register_workload.h"
 
 namespace namdb::sim {
 

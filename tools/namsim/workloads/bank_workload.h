@@ -2,13 +2,13 @@
 // sum that was there at the start. The accounts are registers besides: each write writes a version, too.
 #pragma once
 
-#include "tools/namsim/workload.h"
+#include "tools/namsim/workloads/row_workload.h"
 
 namespace namdb::sim {
 
-class BankWorkload : public Workload {
+class BankWorkload : public RowWorkload {
  public:
-  using Workload::Workload;
+  using RowWorkload::RowWorkload;
   static constexpr std::int64_t kOpeningBalance = 100;
 
  protected:

@@ -2,15 +2,15 @@
 // keys, write new versions to some of them, and record what they saw.
 #pragma once
 
-#include "tools/namsim/workload.h"
+#include "tools/namsim/workloads/row_workload.h"
 
 namespace namdb::sim {
 
 layout::Schema register_schema();
 
-class RegisterWorkload : public Workload {
+class RegisterWorkload : public RowWorkload {
  public:
-  using Workload::Workload;
+  using RowWorkload::RowWorkload;
 
  protected:
   layout::Schema schema() const override;

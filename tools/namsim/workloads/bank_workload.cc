@@ -1,4 +1,4 @@
-#include "tools/namsim/bank_workload.h"
+#include "tools/namsim/workloads/bank_workload.h"
 
 namespace namdb::sim {
 

@@ -1,4 +1,4 @@
-#include "tools/namsim/append_workload.h"
+#include "tools/namsim/workloads/append_workload.h"
 
 #include <charconv>
 

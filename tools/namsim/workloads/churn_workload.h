@@ -1,0 +1,32 @@
+// Rows that come and go. Each key has a companion that is never deleted: a register, which says whether the
+// row is there and as which version, so that whoever sees both must see them agree.
+#pragma once
+
+#include "tools/namsim/workload.h"
+
+namespace namdb::sim {
+
+class ChurnWorkload final : public Workload {
+ public:
+  using Workload::Workload;
+
+  reactor::Task<Status> load(txn::Engine& engine) override;
+  std::unique_ptr<WorkloadClient> open_client(txn::Engine& engine) override;
+  reactor::Task<void> abandon_one(txn::Engine& engine, std::uint64_t duration_ns) override;
+
+ private:
+  class Client;
+  struct Tables;
+  struct Pair;
+
+  reactor::Task<Status> touch(txn::Engine& engine, std::uint64_t session_id) override;
+  reactor::Task<Status> change_some(txn::Engine& engine, txn::Session& session, std::size_t record);
+  reactor::Task<Status> read_all(txn::Engine& engine, txn::Session& session, std::size_t record);
+  // After a fetch: records what the companion says, and complains if the row is otherwise.
+  void compare(txn::Transaction& transaction, const Pair& pair, std::size_t record);
+  // The row appears, disappears or changes, and the companion says so.
+  Status change(txn::Transaction& transaction, const Tables& tables, const Pair& pair, bool present,
+                std::size_t record);
+};
+
+}  // namespace namdb::sim

@@ -1,0 +1,27 @@
+// What workloads with whole tables share: creating, filling and reading them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/layout/key.h"
+#include "compute/txn/engine.h"
+
+namespace namdb::sim {
+
+// It is no error if the table is there: a connection that was lost on the way may have created it.
+reactor::Task<Status> create_table(txn::Engine& engine, std::string name, layout::Schema schema,
+                                   std::uint64_t size_hint_rows, std::uint32_t ring_slots);
+// Inserts those rows that are not there, some at a time. `rows` outlives the task.
+reactor::Task<Status> put_rows(txn::Engine& engine, std::string table, const std::vector<layout::Row>* rows);
+// All rows that the transaction sees, appended, by a scan that pauses up to so long between its steps.
+// Everything outlives the task; the rows borrow the table's schema.
+reactor::Task<Status> scan_rows(txn::Engine& engine, txn::Transaction& transaction, storage::TableRef table,
+                                std::uint64_t pause_ns, std::vector<layout::Row>* rows);
+// Reads the first rows of the table and stops there.
+reactor::Task<void> abandon_scan(txn::Engine& engine, std::string table, std::uint64_t duration_ns);
+
+layout::Key key_of(const layout::Schema& schema, std::int64_t key);
+
+}  // namespace namdb::sim
