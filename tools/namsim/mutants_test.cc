@@ -19,18 +19,32 @@ struct Outcome {
   std::uint64_t transactions = 0;
 };
 
-Outcome run_with(const MutantCase& mutant, std::uint64_t seed,
-                 const std::function<std::unique_ptr<Mutant>()>& make) {
-  const auto interposer = make ? make() : nullptr;
-  if (!mutant.emphasis) {
-    const ChurnVerdict verdict = run_churn(seed, interposer.get());
-    return {verdict.anomaly, verdict.committed};
-  }
-  Scenario scenario = Scenario::of_seed(seed, "register", mutant.emphasis);
-  scenario.resize({.kills = mutant.emphasis == Emphasis::kills ? 2 : 0});
-  scenario.cluster.interposer = interposer.get();
+Outcome run_scenario_with(const MutantCase& mutant, Emphasis emphasis, std::uint64_t seed,
+                          Interposer* interposer) {
+  Scenario scenario = Scenario::of_seed(seed, "register", emphasis);
+  scenario.resize({.kills = emphasis == Emphasis::kills ? 2 : 0});
+  if (mutant.adjust) mutant.adjust(scenario);
+  scenario.cluster.interposer = interposer;
   const Verdict verdict = run_scenario(scenario, history::strict_snapshot_isolation());
   return {verdict.anomaly, verdict.transactions};
+}
+
+Outcome run_with(const MutantCase& mutant, std::uint64_t seed,
+                 const std::function<std::unique_ptr<Mutant>()>& make) {
+  const auto owned = make ? make() : nullptr;
+  Interposer* const interposer = owned.get();
+  if (const auto* emphasis = std::get_if<Emphasis>(&mutant.run))
+    return run_scenario_with(mutant, *emphasis, seed, interposer);
+  if (const auto* trouble = std::get_if<GrowthTrouble>(&mutant.run)) {
+    const GrowthVerdict verdict = run_growth(seed, *trouble, interposer);
+    return {verdict.anomaly, verdict.transactions};
+  }
+  if (const auto* pauses = std::get_if<Pauses>(&mutant.run)) {
+    const PausedVerdict verdict = run_paused(seed, *pauses, interposer);
+    return {verdict.anomaly, verdict.transactions};
+  }
+  const ChurnVerdict verdict = run_churn(seed, interposer);
+  return {verdict.anomaly, verdict.committed};
 }
 
 // The mutant's own seed; or, since a change of the product changes what happens under a seed, the first that

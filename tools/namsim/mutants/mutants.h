@@ -3,23 +3,33 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string_view>
+#include <variant>
 #include <vector>
 
+#include "tools/namsim/growth_run.h"
 #include "tools/namsim/mutants/mutant.h"
+#include "tools/namsim/paused_run.h"
 #include "tools/namsim/scenario.h"
 
 namespace namdb::sim {
 
+// Rows that come and go (churn_run.h).
+struct Churn {};
+
+// What a mutant is tried on: a scenario with registers that has this emphasis, or one of the other runs.
+using MutantRun = std::variant<Emphasis, Churn, GrowthTrouble, Pauses>;
+
 struct MutantCase {
   std::string_view name;
-  std::string_view protection;       // the file that keeps the rule
-  std::optional<Emphasis> emphasis;  // of a scenario with registers; none: rows come and go (churn_run.h)
-  std::uint64_t seed;                // fails with the mutant, passes without
+  std::string_view protection;  // the file that keeps the rule
+  MutantRun run;
+  std::uint64_t seed;  // fails with the mutant, passes without
   std::function<std::unique_ptr<Mutant>()> make;
   // What stands in its place where the run must pass, if not nothing: the hostile surroundings of the mutant.
   std::function<std::unique_ptr<Mutant>()> sound = nullptr;
+  // What a scenario has besides its emphasis.
+  std::function<void(Scenario&)> adjust = nullptr;
 };
 
 // The families, each a file.
@@ -32,6 +42,9 @@ std::vector<MutantCase> slot_mutants();
 std::vector<MutantCase> repair_mutants();
 std::vector<MutantCase> collection_mutants();
 std::vector<MutantCase> reuse_mutants();
+std::vector<MutantCase> conflict_mutants();
+std::vector<MutantCase> growth_mutants();
+std::vector<MutantCase> paused_mutants();
 
 std::vector<MutantCase> all_mutants();
 

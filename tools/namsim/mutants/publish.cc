@@ -74,6 +74,27 @@ class PublishedBackwards final : public Mutant {
   std::map<std::uint64_t, std::uint64_t> published_;
 };
 
+// The client is told of its commit when the publication is posted: it takes effect some time later.
+class AcknowledgedBeforePublish final : public Mutant {
+ public:
+  void before(Posting& posting) override {
+    const Look look(cluster());
+    for (fabric::Operation& operation : posting.operations) {
+      if (!look.publish(posting, operation)) continue;
+      const std::uint64_t at = operation.remote_offset / 8;
+      const HeaderWord word(layout::load_word(operation.local));
+      operation.kind = fabric::OperationKind::read;
+      operation.local = posting.word(0);
+      cluster().world().at(cluster().world().now_ns() + 20 * kMicrosecond_ns, [this, at, word] {
+        std::uint64_t& published = cluster().memory(0).words[at];
+        const Stamp before = HeaderWord(published).stamp();
+        if (before.slot == word.stamp().slot && before.counter < word.stamp().counter)
+          published = word.value();
+      });
+    }
+  }
+};
+
 }  // namespace
 
 std::vector<MutantCase> publish_mutants() {
@@ -83,6 +104,8 @@ std::vector<MutantCase> publish_mutants() {
        Emphasis::old_versions, 33, make_mutant<PublishedBeforeLocks>},
       {"a commit is published before an older one of its slot is finished", slot, Emphasis::shared_slots, 250,
        make_mutant<PublishedOutOfOrder>},
+      {"a commit is acknowledged before it is published", slot, Emphasis::snapshots, 1,
+       make_mutant<AcknowledgedBeforePublish>},
       {"a slot is published backwards", slot, Emphasis::snapshots, 1, make_mutant<PublishedBackwards>},
   };
 }

@@ -11,8 +11,6 @@
 namespace namdb::sim {
 namespace {
 
-constexpr std::nullopt_t kChurn = std::nullopt;
-
 // A compute server believes that the record at an address is what it was when it first read it: key and
 // incarnation of every later body are made so.
 class LocationBelieved final : public Mutant {
@@ -61,9 +59,9 @@ class ReuseAcknowledgedAtOnce final : public HeartbeatMutant {
 std::vector<MutantCase> reuse_mutants() {
   return {
       {"a location is used without its check of key and incarnation",
-       "compute/protocol/snapshot_isolation/lookup.cc", kChurn, 12, make_mutant<LocationBelieved>},
+       "compute/protocol/snapshot_isolation/lookup.cc", Churn{}, 12, make_mutant<LocationBelieved>},
       {"deleted records are reclaimed and used again unacknowledged", "compute/txn/transaction_registry.h",
-       kChurn, 4, make_mutant<ReuseAcknowledgedAtOnce>},
+       Churn{}, 4, make_mutant<ReuseAcknowledgedAtOnce>},
   };
 }
 

@@ -1,6 +1,8 @@
 // Slots: an id names one owner for ever, and its counters never come round.
+#include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "tools/namsim/mutants/look.h"
 #include "tools/namsim/mutants/mutants.h"
@@ -17,69 +19,168 @@ class LeaseMutant : public Mutant {
     control::CloseSlotRequest close;
     std::string altered(request);
     if (method == control::CLOSE_SLOT && close.ParseFromString(altered)) {
-      on_close(close);
+      on_close(peer, close);
       altered = close.SerializeAsString();
     }
     Status status = co_await inner->on_call(peer, method, altered, *reply);
     control::LeaseSlotReply lease;
     if (status.ok() && method == control::LEASE_SLOT && lease.ParseFromString(*reply)) {
-      on_lease(lease);
+      on_lease(peer, lease);
       *reply = lease.SerializeAsString();
     }
     co_return status;
   }
 
  protected:
-  virtual void on_lease(control::LeaseSlotReply& lease) = 0;
-  virtual void on_close(control::CloseSlotRequest& close) { static_cast<void>(close); }
+  virtual void on_lease(fabric::PeerId peer, control::LeaseSlotReply& lease) = 0;
+  virtual void on_close(fabric::PeerId peer, control::CloseSlotRequest& close) {
+    static_cast<void>(peer);
+    static_cast<void>(close);
+  }
 };
 
 // Two compute servers commit under the same stamps.
 class SlotSharedByTwo final : public LeaseMutant {
  protected:
-  void on_lease(control::LeaseSlotReply& lease) override {
+  void on_lease(fabric::PeerId peer, control::LeaseSlotReply& lease) override {
     if (leases_++ == 0) first_ = lease;
-    if (leases_ == 2) lease = first_;
+    if (leases_ != 2) return;
+    second_ = lease.slot();
+    second_peer_ = peer;
+    lease = first_;
+  }
+  void on_close(fabric::PeerId peer, control::CloseSlotRequest& close) override {
+    if (leases_ >= 2 && peer == second_peer_ && close.slot() == first_.slot()) close.set_slot(second_);
   }
 
  private:
   std::uint64_t leases_ = 0;
   control::LeaseSlotReply first_;
+  std::uint32_t second_ = 0;  // what the memory server leased instead
+  fabric::PeerId second_peer_ = 0;
 };
 
 // A closed slot's id is given out again, its counters from the start.
 class SlotIdReused final : public LeaseMutant {
  protected:
-  void on_lease(control::LeaseSlotReply& lease) override {
+  void on_lease(fabric::PeerId peer, control::LeaseSlotReply& lease) override {
     if (!closed_) return;
-    leased_[*closed_] = lease.slot();
+    leased_[{peer, *closed_}] = lease.slot();
     lease.set_slot(*closed_);
     closed_.reset();
   }
-  void on_close(control::CloseSlotRequest& close) override {
+  void on_close(fabric::PeerId peer, control::CloseSlotRequest& close) override {
     closed_ = close.slot();
-    const auto leased = leased_.find(close.slot());
+    const auto leased = leased_.find({peer, close.slot()});
     if (leased != leased_.end()) close.set_slot(leased->second);
   }
 
  private:
   std::optional<std::uint32_t> closed_;
-  std::map<std::uint32_t, std::uint32_t> leased_;  // the id that the memory server knows
+  // The id that the memory server knows.
+  std::map<std::pair<fabric::PeerId, std::uint32_t>, std::uint32_t> leased_;
+};
+
+// A closed slot leaves the vector at once, not E + slack later.
+class ClosedSlotGone final : public LeaseMutant {
+ public:
+  void after(Posting& posting) override {
+    const Look look(cluster());
+    for (const fabric::Operation& operation : posting.asked) {
+      if (!look.vector_read(posting, operation)) continue;
+      for (std::uint32_t at = layout::kVectorWords_offset; at + 8 <= operation.length_bytes; at += 8) {
+        const layout::Stamp stamp = layout::HeaderWord(layout::load_word(operation.local + at)).stamp();
+        if (closed_.contains(stamp.slot)) layout::store_word(operation.local + at, 0);
+      }
+    }
+  }
+
+ protected:
+  void on_lease(fabric::PeerId, control::LeaseSlotReply&) override {}
+  void on_close(fabric::PeerId, control::CloseSlotRequest& close) override { closed_.insert(close.slot()); }
+
+ private:
+  std::set<std::uint32_t> closed_;
 };
 
 // A slot near the end of its counters goes on: they come round.
 class CountersComeRound final : public LeaseMutant {
  protected:
-  void on_lease(control::LeaseSlotReply& lease) override { lease.set_first_counter(~std::uint32_t{0} - 5); }
+  void on_lease(fabric::PeerId, control::LeaseSlotReply& lease) override {
+    lease.set_first_counter(~std::uint32_t{0} - 5);
+  }
 };
+
+// Alters what the slot directory is told: LIST_SLOTS without ids.
+class DirectoryMutant : public Mutant {
+ public:
+  reactor::Task<Status> on_call(fabric::Service* inner, std::size_t server, fabric::PeerId peer,
+                                std::uint16_t method, std::string_view request, std::string* reply) override {
+    static_cast<void>(server);
+    Status status = co_await inner->on_call(peer, method, request, *reply);
+    control::ListSlotsReply list;
+    if (method != control::LIST_SLOTS || !request.empty() || !list.ParseFromString(*reply)) co_return status;
+    alter(list);
+    *reply = list.SerializeAsString();
+    co_return status;
+  }
+
+ protected:
+  virtual void alter(control::ListSlotsReply& list) = 0;
+};
+
+// A slot that the snapshot does not show counts as retired: its versions are visible.
+class UnknownSlotVisible final : public DirectoryMutant {
+ protected:
+  void alter(control::ListSlotsReply& list) override {
+    auto& slots = *list.mutable_slots();
+    slots.erase(std::remove_if(slots.begin(), slots.end(),
+                               [](const auto& slot) { return slot.state() == control::SLOT_LEASED; }),
+                slots.end());
+  }
+};
+
+// ... or as leased later, closed or not: its versions are invisible.
+class UnknownSlotInvisible final : public DirectoryMutant {
+ protected:
+  void alter(control::ListSlotsReply& list) override {
+    for (std::uint32_t slot = 1; slot < list.next_slot(); ++slot) {
+      control::Slot& added = *list.add_slots();
+      added.set_slot(slot);
+      added.set_state(control::SLOT_CLOSED);
+    }
+  }
+};
+
+void snapshots_by_reads(Scenario& scenario) {
+  scenario.cluster.worker.snapshot_mode = txn::SnapshotSource::Mode::reads;
+}
+
+// The double does not close all that it leased.
+void many_slots(Scenario& scenario) {
+  scenario.cluster.memory.max_slots_per_peer = 1000;
+}
+
+// Slots of three commits, as short as E is.
+void short_slots(Scenario& scenario) {
+  scenario.cluster.worker.slot.counters_per_slot = 3;
+  scenario.cluster.memory.vector_capacity = 1024;
+}
 
 }  // namespace
 
 std::vector<MutantCase> slot_mutants() {
   return {
-      {"two compute servers have the same slot", "memory/slots.cc", Emphasis::snapshots, 1,
+      {"two compute servers have the same slot", "memory/slots.cc", Emphasis::snapshots, 3,
        make_mutant<SlotSharedByTwo>},
-      {"a slot's id is used again", "memory/slots.cc", Emphasis::short_slots, 1, make_mutant<SlotIdReused>},
+      {"a slot's id is used again", "memory/slots.cc", Emphasis::short_slots, 1, make_mutant<SlotIdReused>,
+       nullptr, many_slots},
+      {"a slot that the snapshot does not show is visible", "compute/txn/snapshot.cc", Emphasis::short_slots,
+       1, make_mutant<UnknownSlotVisible>, nullptr, snapshots_by_reads},
+      {"a retired slot's versions are invisible", "compute/txn/snapshot.cc", Emphasis::short_age, 3,
+       make_mutant<UnknownSlotInvisible>, nullptr, short_slots},
+      {"a closed slot leaves the vector at once", "memory/slots.cc", Emphasis::short_slots, 1,
+       make_mutant<ClosedSlotGone>, nullptr, snapshots_by_reads},
       {"a slot's counters come round", "compute/txn/slot_keeper.cc", Emphasis::snapshots, 1,
        make_mutant<CountersComeRound>},
   };

@@ -1,8 +1,10 @@
 // Snapshots: a copy of the vector counts only when two READs of it, the second posted after the first
 // completed, are equal; nothing is merged into it.
+#include <algorithm>
 #include <cstring>
 #include <map>
 
+#include "common/layout/hot_calls.h"
 #include "tools/namsim/mutants/look.h"
 #include "tools/namsim/mutants/mutants.h"
 
@@ -107,6 +109,94 @@ class OwnCommitsMerged final : public Mutant {
   std::map<std::size_t, State> states_;
 };
 
+// Every third transaction uses the copy of the one before it, which is older than the session's own commit.
+class OldCopyUsed final : public Mutant {
+ public:
+  void after(Posting& posting) override {
+    const Look look(cluster());
+    State& state = states_[posting.compute];
+    for (const fabric::Operation& operation : posting.asked) {
+      if (!look.vector_read(posting, operation)) continue;
+      if (look.first_vector_read(posting)) ++state.snapshots;
+      if (state.snapshots % 3 == 0) {
+        answer(operation, state.copy);
+      } else {
+        state.copy = bytes_of(operation);
+      }
+    }
+  }
+
+ private:
+  struct State {
+    std::uint64_t snapshots = 0;
+    Bytes copy;
+  };
+  std::map<std::size_t, State> states_;
+};
+
+// A copy counts although the vector has become longer than what it covers.
+class LengthIgnored final : public Mutant {
+ public:
+  void after(Posting& posting) override {
+    const Look look(cluster());
+    for (const fabric::Operation& operation : posting.asked) {
+      if (!look.vector_read(posting, operation)) continue;
+      const std::uint64_t covered = (operation.length_bytes - layout::kVectorWords_offset) / 8;
+      std::byte* const length = operation.local + layout::kVectorLength_offset;
+      layout::store_word(length, std::min(covered, layout::load_word(length)));
+    }
+  }
+};
+
+// The handler of SNAPSHOT has turns of others between the parts of the vector that it copies.
+class SlowSnapshotCall : public Mutant {
+ public:
+  reactor::Task<Status> on_call(fabric::Service* inner, std::size_t server, fabric::PeerId peer,
+                                std::uint16_t method, std::string_view request, std::string* reply) override {
+    if (method != layout::kSnapshotMethod || server != 0)
+      co_return co_await inner->on_call(peer, method, request, *reply);
+    co_await collect(reply);
+    for (int attempt = 0; twice() && attempt < 1000; ++attempt) {
+      const std::string first = *reply;
+      co_await collect(reply);
+      if (*reply == first) break;
+    }
+    co_return Status();
+  }
+
+ protected:
+  virtual bool twice() const { return true; }
+
+ private:
+  reactor::Task<void> collect(std::string* reply) {
+    const MemoryProcess& memory = cluster().memory(0);
+    const std::uint64_t begin = memory.server->region().map().vector_offset / 8;
+    const std::uint64_t words =
+        layout::vector_bytes(memory.words[begin + layout::kVectorLength_offset / 8]) / 8;
+    reply->clear();
+    for (std::uint64_t i = 0; i < words; ++i) {
+      reply->append(reinterpret_cast<const char*>(&memory.words[begin + i]), 8);
+      Random& random = cluster().world().random();
+      const std::uint64_t pause_ns = random.below(random.chance(0.2) ? 40'000 : 200);
+      if (i * 8 >= layout::kVectorWords_offset) co_await memory.node->sleep_for(pause_ns);
+    }
+  }
+};
+
+// ... and collects once.
+class SnapshotCallCollectsOnce final : public SlowSnapshotCall {
+ protected:
+  bool twice() const override { return false; }
+};
+
+void snapshots_by_call(Scenario& scenario) {
+  scenario.cluster.worker.snapshot_mode = txn::SnapshotSource::Mode::call;
+}
+
+void snapshots_by_reads(Scenario& scenario) {
+  scenario.cluster.worker.snapshot_mode = txn::SnapshotSource::Mode::reads;
+}
+
 }  // namespace
 
 std::vector<MutantCase> snapshot_mutants() {
@@ -117,6 +207,13 @@ std::vector<MutantCase> snapshot_mutants() {
        Emphasis::snapshots, 900, make_mutant<TwoReadsAtOnce>},
       {"own commits are merged into an older copy", "compute/txn/snapshot.cc", Emphasis::snapshots, 1,
        make_mutant<OwnCommitsMerged>},
+      {"a copy from before the session's own commit is used",
+       "compute/protocol/snapshot_isolation/transaction.cc", Emphasis::snapshots, 1,
+       make_mutant<OldCopyUsed>},
+      {"a copy counts that does not cover the vector's length", "compute/txn/snapshot.cc",
+       Emphasis::short_slots, 1, make_mutant<LengthIgnored>, nullptr, snapshots_by_reads},
+      {"SNAPSHOT collects once", "memory/server_calls.cc", Emphasis::snapshots, 5,
+       make_mutant<SnapshotCallCollectsOnce>, make_mutant<SlowSnapshotCall>, snapshots_by_call},
   };
 }
 

@@ -1,6 +1,10 @@
 // Versions: bodies certify themselves, a ring slot is taken only when its version was moved, and an older
 // version is searched for with READs that wait for one another.
+#include <algorithm>
 #include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "common/layout/hot_calls.h"
 #include "memory/version_mover.h"
@@ -87,16 +91,100 @@ class OverflowHeadRemembered final : public Mutant {
   std::map<std::tuple<std::size_t, std::size_t, std::uint64_t>, std::uint64_t> heads_;
 };
 
+// A writer chooses its ring slot by words that it read behind an earlier lock of the record.
+class RingWordsRemembered final : public Mutant {
+ public:
+  void after(Posting& posting) override {
+    const Look look(cluster());
+    const std::uint32_t ring = look.record().ring_header_offset(0);
+    for (std::size_t i = 0; i < posting.asked.size(); ++i) {
+      if (!look.record_lock(posting, i)) continue;
+      std::byte* const words = posting.asked[i + 1].local + ring;
+      std::vector<std::byte> now(words, words + 8 * look.record().ring_slots);
+      auto& before = words_[{posting.compute, posting.server, posting.asked[i].remote_offset}];
+      if (before.size() == now.size()) std::copy(before.begin(), before.end(), words);
+      before = std::move(now);
+    }
+  }
+
+ private:
+  std::map<std::tuple<std::size_t, std::size_t, std::uint64_t>, std::vector<std::byte>> words_;
+};
+
+// A commit installs its version over the displaced one without keeping that in the ring.
+class DisplacedNotKept final : public Mutant {
+ public:
+  void before(Posting& posting) override {
+    for (std::size_t i = posting.operations.size(); i-- > 3;) {
+      if (!Look::install_end(posting.operations, i)) continue;
+      const auto at = posting.operations.begin() + static_cast<std::ptrdiff_t>(i);
+      posting.operations.erase(at - 3, at - 1);
+      i -= 2;
+    }
+  }
+};
+
+// What stands in the ring slot that a link names is taken for the version that the link means.
+class LinkIgnored final : public Mutant {
+ public:
+  void after(Posting& posting) override {
+    const Look look(cluster());
+    for (const fabric::Operation& operation : posting.asked) {
+      if (operation.kind != fabric::OperationKind::read) continue;
+      if (operation.length_bytes == look.record().current_bytes()) {
+        see(look, posting, operation.remote_offset, {operation.local + 8, look.record().body_bytes()});
+      } else if (operation.length_bytes == look.record().body_bytes()) {
+        believe(look, posting, operation);
+      }
+    }
+  }
+
+ private:
+  struct Link {
+    std::uint64_t record;
+    HeaderWord displaced;
+  };
+  static layout::GlobalAddress address_of(const Posting& posting, std::uint64_t offset) {
+    return {static_cast<layout::ServerId>(posting.server), offset};
+  }
+  void see(const Look& look, const Posting& posting, std::uint64_t record, std::span<const std::byte> body) {
+    if (!layout::certify_body(body, address_of(posting, record))) return;
+    const layout::BodyHeader header = layout::decode_body_header(body.data());
+    links_[{posting.compute, posting.server, record + look.record().ring_payload_offset(header.ring_slot)}] =
+        {record, header.displaced};
+  }
+  void believe(const Look& look, const Posting& posting, const fabric::Operation& operation) {
+    const auto link = links_.find({posting.compute, posting.server, operation.remote_offset});
+    if (link == links_.end()) return;
+    const auto address = address_of(posting, link->second.record);
+    const std::span<std::byte> body(operation.local, operation.length_bytes);
+    if (!layout::certify_body(body, address)) return;
+    layout::BodyHeader header = layout::decode_body_header(body.data());
+    header.stamp = link->second.displaced.stamp();
+    layout::seal_body(body, address, header);
+    see(look, posting, address.offset(), body);
+  }
+
+  std::map<std::tuple<std::size_t, std::size_t, std::uint64_t>, Link> links_;  // by the ring slot's offset
+};
+
 }  // namespace
 
 std::vector<MutantCase> version_mutants() {
   return {
       {"a ring slot is overwritten unmoved", "compute/protocol/snapshot_isolation/commit.cc",
        Emphasis::old_versions, 2, make_mutant<RingOverwritten>},
+      {"a ring slot is chosen by what was read before the lock",
+       "compute/protocol/snapshot_isolation/commit.cc", Emphasis::old_versions, 3,
+       make_mutant<RingWordsRemembered>},
+      {"the displaced version is not kept", "compute/protocol/snapshot_isolation/commit.cc",
+       Emphasis::old_versions, 1, make_mutant<DisplacedNotKept>},
       {"moved is set without a certified copy", "memory/version_mover.cc", Emphasis::old_versions, 1,
        make_mutant<MovedUncopied>},
       {"a torn body is believed", "compute/protocol/snapshot_isolation/lookup.cc", Emphasis::shared_slots, 1,
        make_mutant<TornBodyBelieved>},
+      {"a ring slot's version is taken for the one that the link means",
+       "compute/protocol/snapshot_isolation/lookup.cc", Emphasis::old_versions, 1, make_mutant<LinkIgnored>},
       {"the overflow chain is entered at a remembered head", "compute/protocol/snapshot_isolation/lookup.cc",
        Emphasis::old_versions, 2, make_mutant<OverflowHeadRemembered>},
   };
