@@ -44,13 +44,15 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
   app.add_option("--data", flags.data, "Folder for what this daemon keeps: DIR/{config.toml,run,log}")
       ->capture_default_str()
       ->type_name("DIR");
-  app.add_option("--memory-server", flags.memory_servers,
-                 "Address of a memory server: unix:PATH (shared memory) or HOST:PORT (tcp). Once for each,\n"
-                 "server 0 first. Default: the one that nam-memoryd's own defaults start")
+  app.add_option(
+         "--memory-server", flags.memory_servers,
+         "Address of a memory server: unix:PATH (shared memory) or HOST:PORT (tcp, verbs). Once for each,\n"
+         "server 0 first. Default: the one that nam-memoryd's own defaults start")
       ->type_name("ADDRESS");
   app.add_option("--fabric", flags.fabric,
-                 "How memory servers are reached; must fit the addresses. Default: as they say")
-      ->check(CLI::IsMember({"shm", "tcp"}));
+                 "How memory servers are reached; must fit the addresses. Default: as they say,\n"
+                 "HOST:PORT being tcp")
+      ->check(CLI::IsMember({"shm", "tcp", "verbs"}));
   app.add_option("--listen", flags.listen, "HOST:PORT for SQL clients; port 0 takes any free one")
       ->capture_default_str()
       ->type_name("ADDRESS");
@@ -63,9 +65,8 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
   app.add_option("--procedure-library", flags.procedure_libraries,
                  "Shared library of stored procedures to load. May be given several times")
       ->type_name("PATH");
-  app.add_option(
-         "--cluster-key", flags.cluster_key,
-         "File with the cluster's 32-byte secret, mode 0600 (tcp); needed where memory servers have one")
+  app.add_option("--cluster-key", flags.cluster_key,
+                 "File with the cluster's 32-byte secret, mode 0600; needed where memory servers have one")
       ->type_name("FILE");
   app.add_flag("--trust-remote", flags.trust_remote,
                "Let SQL clients from other machines in without authentication (there is none yet)");
@@ -84,6 +85,21 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
                  "How long to wait at start for memory servers that are not there yet")
       ->check(CLI::Range(0.0, 86'400.0))
       ->capture_default_str();
+  app.add_option("--rdma-traffic-class", flags.rdma_traffic_class,
+                 "With --fabric verbs: class of the packets, for switches that treat RDMA apart")
+      ->check(CLI::Range(0, 255));
+  app.add_option("--rdma-acknowledge-timeout", flags.rdma_acknowledge_timeout,
+                 "With --fabric verbs: a packet is sent again after 4.096 us * 2^N without an answer")
+      ->check(CLI::Range(1, 31))
+      ->capture_default_str();
+  app.add_option("--rdma-retries", flags.rdma_retries,
+                 "With --fabric verbs: how often, before the peer counts as gone")
+      ->check(CLI::Range(0, 7))
+      ->capture_default_str();
+  app.add_option("--rdma-source", flags.rdma_source,
+                 "With --fabric verbs: HOST, this machine's address whose device to connect from. Default: "
+                 "as routes say")
+      ->type_name("HOST");
   app.add_option("--log-level", flags.log_level, "What is logged to standard error")
       ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error"}))
       ->capture_default_str();
@@ -96,9 +112,10 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
     return wrong(exit_code, std::string(error.what()) + "\nRun with --help for the options");
   }
   if (flags.memory_servers.empty()) {
-    flags.memory_servers.push_back(flags.fabric == "tcp" ? "127.0.0.1:7400"
-                                                         : "unix:" + config::default_data_folder("memory") +
-                                                               "/run/memory.sock");
+    flags.memory_servers.push_back(flags.fabric == "tcp" || flags.fabric == "verbs"
+                                       ? "127.0.0.1:7400"
+                                       : "unix:" + config::default_data_folder("memory") +
+                                             "/run/memory.sock");
   }
   const bool shared = is_unix(flags.memory_servers.front());
   if (!std::ranges::all_of(flags.memory_servers,

@@ -11,7 +11,7 @@ namespace namdb::compute {
 struct Flags {
   std::string data;
   std::vector<std::string> memory_servers;  // never empty after parsing
-  std::string fabric;                       // shm or tcp; decided by the addresses unless given
+  std::string fabric;                       // shm, tcp or verbs; decided by the addresses unless given
   std::string listen = "127.0.0.1:5433";
   std::string unix_socket_folder;  // empty: none
   std::uint32_t workers = 1;
@@ -22,6 +22,11 @@ struct Flags {
   std::uint32_t max_attempts = 64;
   std::uint64_t location_cache_bytes = 64U << 20;
   double connect_timeout_s = 10;
+  // With verbs.
+  std::optional<int> rdma_traffic_class;
+  int rdma_acknowledge_timeout = 14;
+  int rdma_retries = 7;
+  std::string rdma_source;  // empty: as the routes say
   std::string log_level = "info";
 };
 

@@ -71,12 +71,18 @@ int run(const Flags& flags) {
     if (!key.ok()) return refuse(key.status());
     tcp.key = *key;
   }
+  fabric::verbs::VerbsOptions verbs;
+  verbs.key = tcp.key;
+  verbs.source_address = flags.rdma_source;
+  if (flags.rdma_traffic_class) verbs.traffic_class = *flags.rdma_traffic_class;
+  verbs.acknowledge_timeout = static_cast<std::uint8_t>(flags.rdma_acknowledge_timeout);
+  verbs.retries = static_cast<std::uint8_t>(flags.rdma_retries);
   pgwire::Options pgwire_options;
   pgwire_options.max_connections = flags.max_connections;
   pgwire_options.trust_remote = flags.trust_remote;
   pgwire::ProcessState process(pgwire_options, random_secret);
   storage::LocationCache locations(flags.location_cache_bytes);
-  SharedState shared{flags, procedures, process, locations, tcp};
+  SharedState shared{flags, procedures, process, locations, tcp, verbs};
 
   // Blocked in every thread, so that only the signal descriptor sees them.
   sigset_t signals;

@@ -8,6 +8,7 @@
 #include "common/fabric/registry.h"
 #include "common/fabric/shm/transport.h"
 #include "common/fabric/tcp/transport.h"
+#include "common/fabric/verbs/transport.h"
 #include "common/reactor/socket_stream.h"
 
 namespace namdb::compute {
@@ -44,6 +45,7 @@ Result<std::unique_ptr<WorkerThread>> WorkerThread::create(SharedState& shared, 
   fabric::TransportRegistry transports;
   transports.add(fabric::shm::transport(*self->reactor_));
   transports.add(fabric::tcp::transport(*self->reactor_, shared.tcp));
+  transports.add(fabric::verbs::transport(*self->reactor_, shared.verbs));
   const auto transport = transports.find(shared.flags.fabric);
   if (!transport.ok()) return transport.status();
   self->fabric_ = transport.value()->make_client();
@@ -52,8 +54,9 @@ Result<std::unique_ptr<WorkerThread>> WorkerThread::create(SharedState& shared, 
   options.memory_servers = shared.flags.memory_servers;
   options.name = "nam-computed " + shared.flags.listen;
   options.worker = index;
-  options.snapshot_mode =
-      shared.flags.fabric == "shm" ? txn::SnapshotSource::Mode::reads : txn::SnapshotSource::Mode::call;
+  options.snapshot_mode = shared.flags.fabric == "shm"     ? txn::SnapshotSource::Mode::reads
+                          : shared.flags.fabric == "verbs" ? txn::SnapshotSource::Mode::adaptive
+                                                           : txn::SnapshotSource::Mode::call;
   options.retry.max_attempts = shared.flags.max_attempts;
   self->worker_ =
       std::make_unique<Worker>(*self->reactor_, *self->fabric_, shared.locations, std::move(options),

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "common/fabric/tcp/client.h"
+#include "common/fabric/verbs/options.h"
 #include "common/reactor/reactor.h"
 #include "compute/flags.h"
 #include "compute/pgwire/server.h"
@@ -23,6 +24,7 @@ struct SharedState {
   pgwire::ProcessState& process;
   storage::LocationCache& locations;
   fabric::tcp::TcpOptions tcp;
+  fabric::verbs::VerbsOptions verbs;
 };
 
 class WorkerThread {

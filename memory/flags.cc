@@ -51,11 +51,11 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
       ->capture_default_str()
       ->type_name("DIR");
   app.add_option("--fabric", flags.fabric, "How compute servers reach this server")
-      ->check(CLI::IsMember({"shm", "tcp"}))
+      ->check(CLI::IsMember({"shm", "tcp", "verbs"}))
       ->capture_default_str();
   app.add_option("--listen", flags.listen,
-                 "unix:PATH (shm) or HOST:PORT (tcp); default unix:DIR/run/memory.sock, or port 7400 and\n"
-                 "up by server id on 127.0.0.1")
+                 "unix:PATH (shm) or HOST:PORT (tcp; verbs: an RDMA device's address); default\n"
+                 "unix:DIR/run/memory.sock, or port 7400 and up by server id on 127.0.0.1")
       ->type_name("ADDRESS");
   app.add_option("--region-bytes", flags.region_bytes,
                  "Size of the memory region: bytes, or with a unit as in 512MiB or 4GiB.\n"
@@ -88,15 +88,26 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
       ->capture_default_str();
   app.add_option("--heartbeat-timeout-seconds", heartbeat_timeout_s,
                  "Declare a compute server dead after so long a silence; 0 = never.\n"
-                 "Default: 10 for tcp; 0 for shm, where the kernel reports its end")
+                 "Default: 10 for tcp and verbs; 0 for shm, where the kernel reports its end")
       ->check(CLI::Range(0.0, 86'400.0));
   app.add_option("--durability", flags.durability,
                  "memory: what is committed lives in this server's memory only. flushed: not there yet")
       ->check(CLI::IsMember({"memory", "flushed"}))
       ->capture_default_str();
   app.add_option("--cluster-key", flags.cluster_key,
-                 "File with the cluster's 32-byte secret, mode 0600 (tcp); needed to listen beyond loopback")
+                 "File with the cluster's 32-byte secret, mode 0600; needed to listen beyond loopback")
       ->type_name("FILE");
+  app.add_option("--rdma-traffic-class", flags.rdma_traffic_class,
+                 "With --fabric verbs: class of the packets, for switches that treat RDMA apart")
+      ->check(CLI::Range(0, 255));
+  app.add_option("--rdma-acknowledge-timeout", flags.rdma_acknowledge_timeout,
+                 "With --fabric verbs: a packet is sent again after 4.096 us * 2^N without an answer")
+      ->check(CLI::Range(1, 31))
+      ->capture_default_str();
+  app.add_option("--rdma-retries", flags.rdma_retries,
+                 "With --fabric verbs: how often, before the peer counts as gone")
+      ->check(CLI::Range(0, 7))
+      ->capture_default_str();
   app.add_option("--log-level", flags.log_level, "What is logged to standard error")
       ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error"}))
       ->capture_default_str();

@@ -17,6 +17,10 @@ struct Flags {
   std::uint64_t region_bytes = 0;
   HugePages huge_pages = HugePages::automatic;
   std::string cluster_key;  // a file, or empty
+  // With verbs.
+  std::optional<int> rdma_traffic_class;
+  int rdma_acknowledge_timeout = 14;
+  int rdma_retries = 7;
   std::string log_level = "info";
   std::string durability = "memory";
   Options options;

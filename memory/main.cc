@@ -16,6 +16,8 @@
 #include "common/fabric/tcp/client.h"
 #include "common/fabric/tcp/server.h"
 #include "common/fabric/tcp/transport.h"
+#include "common/fabric/verbs/server.h"
+#include "common/fabric/verbs/transport.h"
 #include "common/reactor/reactor.h"
 #include "common/reactor/signals.h"
 #include "memory/flags.h"
@@ -43,7 +45,9 @@ reactor::Task<void> await_signal(reactor::Signals* signals, MemoryServer* server
 // With the port that the system chose where 0 was asked for.
 std::string listening_address(const fabric::ServerFabric& fabric, const std::string& asked) {
   const auto* tcp = dynamic_cast<const fabric::tcp::TcpServerFabric*>(&fabric);
-  return tcp != nullptr ? tcp->address() : asked;
+  if (tcp != nullptr) return tcp->address();
+  const auto* verbs = dynamic_cast<const fabric::verbs::VerbsServerFabric*>(&fabric);
+  return verbs != nullptr ? verbs->address() : asked;
 }
 
 reactor::Task<Status> serve(reactor::Reactor* reactor, MemoryServer* server, fabric::ServerFabric* fabric,
@@ -72,10 +76,15 @@ int run(Flags flags) {
       config::DataFolder::open(flags.data, "nam-memoryd");
   if (!folder.ok()) return refuse(folder.status());
   fabric::tcp::TcpOptions tcp_options;
-  if (!flags.cluster_key.empty() && flags.fabric == "tcp") {
+  fabric::verbs::VerbsOptions verbs_options;
+  if (flags.rdma_traffic_class) verbs_options.traffic_class = *flags.rdma_traffic_class;
+  verbs_options.acknowledge_timeout = static_cast<std::uint8_t>(flags.rdma_acknowledge_timeout);
+  verbs_options.retries = static_cast<std::uint8_t>(flags.rdma_retries);
+  if (!flags.cluster_key.empty() && flags.fabric != "shm") {
     Result<fabric::ClusterKey> key = fabric::read_cluster_key(flags.cluster_key);
     if (!key.ok()) return refuse(key.status());
     tcp_options.key = *key;
+    verbs_options.key = *key;
   }
   reactor::ReactorOptions reactor_options;
   if (::getrandom(&reactor_options.seed, sizeof reactor_options.seed, 0) !=
@@ -103,6 +112,7 @@ int run(Flags flags) {
   fabric::TransportRegistry transports;
   transports.add(fabric::shm::transport(**reactor));
   transports.add(fabric::tcp::transport(**reactor, tcp_options));
+  transports.add(fabric::verbs::transport(**reactor, verbs_options));
   const Result<const fabric::Transport*> transport = transports.find(flags.fabric);
   if (!transport.ok()) return refuse(transport.status());
   const fabric::ServerRegion area{region.bytes().data(), region.bytes().size(), region.bytes().size(),

@@ -4,7 +4,8 @@
 // may each see one of two independent commits. So a copy is a snapshot only when two READs of the whole
 // vector, the second posted after the first completed, are equal. The second may ride with the transaction's
 // first record READs, which are thrown away when it disagrees. Over a transport that makes frames anyway the
-// snapshot is taken by one call whose handler collects twice in its own memory.
+// snapshot is taken by one call whose handler collects twice in its own memory. Where a READ is cheaper than
+// a call, but a confirmation fails when others publish meanwhile, the call is used while more than 30 % fail.
 #pragma once
 
 #include <array>
@@ -44,7 +45,7 @@ enum class Visibility : std::uint8_t {
 
 class SnapshotSource {
  public:
-  enum class Mode : std::uint8_t { reads, call };
+  enum class Mode : std::uint8_t { reads, call, adaptive };
   SnapshotSource(Cluster& cluster, Mode mode) : cluster_(cluster), mode_(mode) {}
 
   // The first READ, or the whole call. Afterwards snapshot.taken, and confirmed if it was a call.
@@ -60,7 +61,12 @@ class SnapshotSource {
  private:
   reactor::Task<Status> take_by_call(Snapshot& snapshot, fabric::OperationCounters& counters);
   Cluster& cluster_;
+  // Whether the next snapshot is taken by a call.
+  bool use_call();
+
   Mode mode_;
+  double failed_share_ = 0;           // of the confirmations, lately
+  std::uint32_t calls_in_a_row_ = 0;  // adaptive: since READs were tried
   std::uint64_t known_words_ = 8;
   // Where a slot was last seen; only a hint.
   mutable std::array<std::uint32_t, 256> position_hint_{};

@@ -21,6 +21,8 @@ import psycopg
 
 BIN = Path(os.environ.get("NAMDB_BIN", Path(__file__).resolve().parents[2] / "build/release/bin"))
 FABRICS = ("shm", "tcp")
+# An address of an RDMA device of this machine; unset where there is none.
+VERBS_ADDRESS = os.environ.get("NAMDB_TEST_VERBS_ADDRESS")
 # How long anything may take on a machine that builds something else meanwhile.
 PATIENCE_S = 60
 
@@ -88,6 +90,8 @@ class Cluster:
         self.port = free_port(compute_servers)
         self.flags = ["--data", self.data, "--port", self.port, "--fabric", fabric, "--memory-servers", memory_servers,
                       "--compute-servers", compute_servers, "--region-bytes", region, "--timeout", PATIENCE_S]
+        if fabric == "verbs":
+            self.flags += ["--fabric-host", VERBS_ADDRESS]
         self.flags += [f"--memory-flag={flag}" for flag in memory_flags]
         self.flags += [f"--compute-flag={flag}" for flag in compute_flags]
         self.state = None

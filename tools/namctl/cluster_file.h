@@ -20,7 +20,7 @@
 namespace namdb::namctl {
 
 struct ClusterFile {
-  std::string fabric;  // shm or tcp
+  std::string fabric;  // shm, tcp or verbs
   std::uint32_t memory_servers = 1;
   std::uint32_t compute_servers = 1;
   std::uint16_t sql_port = 5433;              // of compute server 0; the others follow

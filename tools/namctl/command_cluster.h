@@ -13,6 +13,7 @@ struct ClusterFlags {
   std::vector<std::string> memory;   // instead of it: unix:PATH or HOST:PORT
   std::vector<std::string> compute;  // instead of it: HOST:PORT
   std::string key;                   // file, with addresses
+  std::string fabric;                // of the memory servers' addresses; empty: as they say
 };
 
 // The commands; each gives its exit code.

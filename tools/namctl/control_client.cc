@@ -7,6 +7,7 @@
 #include "common/fabric/cluster_key.h"
 #include "common/fabric/shm/transport.h"
 #include "common/fabric/tcp/transport.h"
+#include "common/fabric/verbs/transport.h"
 #include "proto/control.pb.h"
 
 namespace namdb::namctl {
@@ -34,7 +35,8 @@ reactor::Task<Status> call_once(fabric::ClientFabric* client, std::string addres
 
 ControlPlane::~ControlPlane() = default;
 
-Result<std::unique_ptr<ControlPlane>> ControlPlane::create(const std::filesystem::path& key_file) {
+Result<std::unique_ptr<ControlPlane>> ControlPlane::create(const std::filesystem::path& key_file,
+                                                           const std::string& fabric) {
   std::unique_ptr<ControlPlane> control(new ControlPlane());
   reactor::ReactorOptions options;
   options.spin_ns = 0;
@@ -50,7 +52,12 @@ Result<std::unique_ptr<ControlPlane>> ControlPlane::create(const std::filesystem
     if (!key.ok()) return key.status();
     tcp.key = *key;
   }
+  fabric::verbs::VerbsOptions verbs;
+  verbs.handshake_timeout_ns = kTimeout_ns;
+  verbs.key = tcp.key;
   control->transports_.add(fabric::shm::transport(loop));
+  // One form of address: whichever comes first takes it.
+  if (fabric == "verbs") control->transports_.add(fabric::verbs::transport(loop, verbs));
   control->transports_.add(fabric::tcp::transport(loop, tcp));
   return control;
 }

@@ -20,8 +20,10 @@ namespace namdb::namctl {
 // The transports that a tool speaks, on a reactor of its own.
 class ControlPlane {
  public:
-  // `key_file` may be empty: servers on this machine's loopback may do without. Errors: configuration.
-  static Result<std::unique_ptr<ControlPlane>> create(const std::filesystem::path& key_file);
+  // `key_file` may be empty: servers on this machine's loopback may do without. `fabric` may be empty:
+  // HOST:PORT is tcp, unless it says verbs. Errors: configuration.
+  static Result<std::unique_ptr<ControlPlane>> create(const std::filesystem::path& key_file,
+                                                      const std::string& fabric);
   ~ControlPlane();
 
   // Connects to the memory server at `address` (unix:PATH or HOST:PORT), makes the call, and disconnects.

@@ -140,7 +140,8 @@ bool any_runs(const DevCluster& cluster) {
 }
 
 Result<std::vector<std::string>> choose_memory_addresses(const fs::path& data, const ClusterFile& settings,
-                                                         std::uint16_t fabric_port) {
+                                                         const DevOptions& options) {
+  const std::uint16_t fabric_port = options.fabric_port;
   std::vector<std::string> addresses;
   if (settings.fabric == "shm") {
     for (std::uint32_t k = 0; k < settings.memory_servers; ++k) {
@@ -154,7 +155,7 @@ Result<std::vector<std::string>> choose_memory_addresses(const fs::path& data, c
   while (addresses.size() < settings.memory_servers) {
     if (port > 65'535) return environment_error("no free port for the memory servers");
     if (port_is_free(static_cast<std::uint16_t>(port))) {
-      addresses.push_back("127.0.0.1:" + std::to_string(port));
+      addresses.push_back(options.fabric_host + ":" + std::to_string(port));
     } else if (fabric_port != 0) {
       return environment_error("port " + std::to_string(port) + " is in use", "choose another --fabric-port");
     }
@@ -308,6 +309,27 @@ Status stop_incomplete_memory(const fs::path& data, DevCluster& cluster, const P
   return {};
 }
 
+// Whether a daemon that was started is ready, by its address or by what it logged from an offset on.
+using Ready = bool (*)(const std::string& address, const fs::path& log, std::uintmax_t log_begin);
+
+bool memory_is_ready(const std::string& address, const fs::path& /*log*/, std::uintmax_t /*log_begin*/) {
+  return answers(address);
+}
+
+// No socket listens there.
+bool memory_says_ready(const std::string& address, const fs::path& log, std::uintmax_t log_begin) {
+  std::ifstream file(log);
+  file.seekg(static_cast<std::streamoff>(log_begin));
+  for (std::string line; std::getline(file, line);) {
+    if (line.find("ready at " + address) != std::string::npos) return true;
+  }
+  return false;
+}
+
+bool compute_is_ready(const std::string& address, const fs::path& /*log*/, std::uintmax_t /*log_begin*/) {
+  return accepts_clients(address);
+}
+
 // The daemons that this call started, stopped again unless it succeeded.
 class Started {
  public:
@@ -323,7 +345,7 @@ class Started {
   }
   // Starts it and waits until `ready`, its end, or the deadline.
   Status start(DaemonState& daemon, const std::vector<std::string>& command, SteadyTime deadline,
-               bool (*ready)(const std::string& address)) {
+               const Ready& ready) {
     const fs::path log = log_file(data_, daemon.name);
     std::error_code ignored;
     const std::uintmax_t log_begin = fs::exists(log, ignored) ? fs::file_size(log, ignored) : 0;
@@ -334,7 +356,7 @@ class Started {
     if (Status written = write_pid_file(pid_file(data_, daemon.name), process.identity()); !written.ok()) {
       return written;
     }
-    while (!ready(daemon.address)) {
+    while (!ready(daemon.address, log, log_begin)) {
       if (process.wait(static_cast<int>(kPollInterval.count()))) {
         return environment_error(daemon.name + " ended while it started (" + process.end_in_words() +
                                  "):" + log_tail(log, log_begin));
@@ -383,8 +405,7 @@ Result<DevCluster> dev_up(const DevOptions& options, const Progress& progress) {
   if (!settled.ok()) return settled.status();
   ClusterFile settings = *settled;
   if (!present || !any_runs(*present)) {
-    Result<std::vector<std::string>> addresses =
-        choose_memory_addresses(options.data, settings, options.fabric_port);
+    Result<std::vector<std::string>> addresses = choose_memory_addresses(options.data, settings, options);
     if (!addresses.ok()) return addresses.status();
     settings.memory_addresses = *addresses;
   }
@@ -414,7 +435,10 @@ Result<DevCluster> dev_up(const DevOptions& options, const Progress& progress) {
     const std::vector<std::string> command =
         is_memory ? memory_command(*memory_program, options, settings, k)
                   : compute_command(*compute_program, options, settings, k - settings.memory_servers);
-    Status status = started.start(daemon, command, deadline, is_memory ? &answers : &accepts_clients);
+    Status status = started.start(daemon, command, deadline,
+                                  !is_memory                   ? &compute_is_ready
+                                  : settings.fabric == "verbs" ? &memory_says_ready
+                                                               : &memory_is_ready);
     if (!status.ok()) return status;
   }
   started.keep();

@@ -35,8 +35,8 @@ void add_dev_up(CLI::App& dev, Flags& flags) {
   up->add_option("--port", flags.sql_port, "SQL port of the first compute server; the others follow")
       ->check(CLI::Range(1, 65535))
       ->capture_default_str();
-  up->add_option("--fabric", flags.fabric, "shm: shared memory; tcp: loopback")
-      ->check(CLI::IsMember({"shm", "tcp"}))
+  up->add_option("--fabric", flags.fabric, "shm: shared memory; tcp: loopback; verbs: RDMA")
+      ->check(CLI::IsMember({"shm", "tcp", "verbs"}))
       ->capture_default_str();
   up->add_option("--memory-servers", flags.memory_servers, "Over which the tables are split")
       ->check(CLI::Range(1, 64))
@@ -45,8 +45,11 @@ void add_dev_up(CLI::App& dev, Flags& flags) {
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
   up->add_option("--fabric-port", flags.up.fabric_port,
-                 "With tcp: of the first memory server. Otherwise the first free ones from 7400 on")
+                 "With tcp and verbs: of the first memory server. Otherwise the first free ones from 7400 on")
       ->check(CLI::Range(1, 65535));
+  up->add_option("--fabric-host", flags.up.fabric_host,
+                 "With tcp and verbs: where memory servers listen; with verbs an RDMA device's address")
+      ->capture_default_str();
   up->add_option("--procedure-library", flags.up.procedure_libraries,
                  "Stored procedures to load. Otherwise the workloads' library of this build")
       ->check(CLI::ExistingFile)
@@ -86,6 +89,8 @@ void add_address_flags(CLI::App& command, Flags& flags) {
   command.add_option("--compute-server", flags.cluster.compute, "HOST:PORT of its SQL; instead of --data")
       ->allow_extra_args(false);
   command.add_option("--cluster-key", flags.cluster.key, "The cluster's key file, with --memory-server");
+  command.add_option("--fabric", flags.cluster.fabric, "verbs, if --memory-server is reached by RDMA")
+      ->check(CLI::IsMember({"shm", "tcp", "verbs"}));
 }
 
 void add_cluster_commands(CLI::App& app, Flags& flags) {

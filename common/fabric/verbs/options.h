@@ -11,7 +11,7 @@
 namespace namdb::fabric::verbs {
 
 struct VerbsOptions {
-  // Proven to and demanded from every peer. Without one, a server listens on loopback addresses only.
+  // Proven to and demanded from every peer. A server does not listen without.
   std::optional<ClusterKey> key;
   // From the connection's start to the welcome.
   std::uint64_t handshake_timeout_ns = 10 * kSecond_ns;

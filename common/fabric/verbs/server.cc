@@ -60,10 +60,9 @@ Status VerbsServerFabric::start_listening(const std::string& address) {
     return Status(ErrorCode::configuration, address + " is no address of the verbs fabric",
                   "it takes HOST:PORT");
   }
-  if (!options_.key && !own.is_local()) {
-    return Status(ErrorCode::configuration,
-                  "the fabric does not listen on " + address + " without a cluster key",
-                  "give every daemon of the cluster the same key file, or listen on 127.0.0.1");
+  if (!options_.key) {
+    return Status(ErrorCode::configuration, "the verbs fabric does not listen without a cluster key",
+                  "give every daemon of the cluster the same key file");
   }
   Result<std::unique_ptr<ConnectionManager>> manager = ConnectionManager::create(reactor_);
   if (!manager.ok()) return manager.status();

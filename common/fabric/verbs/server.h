@@ -36,8 +36,8 @@ class VerbsServerFabric final : public ServerFabric, private ManagerHandler {
   ~VerbsServerFabric() override;
 
   std::string_view name() const override { return "verbs"; }
-  // HOST:PORT, HOST being an address of an RDMA device. Errors (configuration): an address that others can
-  // reach, without a cluster key; no such device; what the device refuses.
+  // HOST:PORT, HOST being an address of an RDMA device; not loopback, which belongs to none. Errors
+  // (configuration): no cluster key; no such device; what the device refuses.
   reactor::Task<Status> listen(std::string address) override;
   reactor::Task<void> fence(PeerId peer) override;
   Channel& loopback() override { return loopback_; }
