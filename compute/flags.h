@@ -20,6 +20,7 @@ struct Flags {
   bool trust_remote = false;
   std::uint32_t max_connections = 1000;
   std::uint32_t max_attempts = 64;
+  std::string snapshots = "own";  // or shared, prefetched
   std::uint64_t location_cache_bytes = 64U << 20;
   double connect_timeout_s = 10;
   // With verbs.

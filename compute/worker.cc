@@ -11,6 +11,7 @@
 #include "compute/txn/hint_queue.h"
 #include "compute/txn/record_space.h"
 #include "compute/txn/slot_keeper.h"
+#include "compute/txn/snapshot_fetcher.h"
 #include "compute/txn/table_growth.h"
 #include "compute/txn/transaction_registry.h"
 #include "compute/txn/worker_state.h"
@@ -30,8 +31,11 @@ struct Worker::Link {
         hints(cluster),
         repair(cluster, std::move(log)),
         slot_keeper(cluster, options.slot),
-        state{executor, cluster, snapshots, slots,    locations,  catalog,
-              space,    hints,   repair,    registry, slot_keeper} {
+        fetcher(cluster, snapshots, registry,
+                {.ahead = options.snapshot_sharing == txn::SnapshotSharing::prefetched}),
+        state{executor, cluster, snapshots, slots,    locations,   catalog,
+              space,    hints,   repair,    registry, slot_keeper, options.snapshot_sharing,
+              fetcher} {
     repair.attach(state);
   }
 
@@ -44,6 +48,7 @@ struct Worker::Link {
   txn::TransactionRegistry registry;
   protocol::SnapshotRepair repair;
   txn::SlotKeeper slot_keeper;
+  txn::SnapshotFetcher fetcher;
   txn::WorkerState state;
   // The words of a snapshot of the vector, for the servers that do not have it; where there are any.
   std::string vector_copy;
@@ -152,6 +157,7 @@ void Worker::log_restarts(const txn::Cluster& cluster) {
 
 reactor::Task<void> Worker::disconnect(std::shared_ptr<Link> link, bool orderly) {
   if (!orderly) link->slot_keeper.fail();
+  co_await link->fetcher.close();
   co_await link->hints.close();
   co_await link->repair.close();
   co_await link->slot_keeper.close();

@@ -21,6 +21,7 @@
 #include "compute/txn/engine.h"
 #include "compute/txn/execution_slot.h"
 #include "compute/txn/snapshot.h"
+#include "compute/txn/worker_state.h"
 
 namespace namdb::compute {
 
@@ -29,6 +30,7 @@ struct WorkerOptions {
   std::string name = "compute";
   std::uint32_t worker = 0;
   txn::SnapshotSource::Mode snapshot_mode = txn::SnapshotSource::Mode::reads;
+  txn::SnapshotSharing snapshot_sharing = txn::SnapshotSharing::own;
   txn::SlotOptions slot;
   txn::RetryOptions retry;
   std::uint64_t heartbeat_ns = 200 * kMillisecond_ns;  // hostile: 1 ms

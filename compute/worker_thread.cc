@@ -10,6 +10,7 @@
 #include "common/fabric/tcp/transport.h"
 #include "common/fabric/verbs/transport.h"
 #include "common/reactor/socket_stream.h"
+#include "compute/txn/snapshot_fetcher.h"
 
 namespace namdb::compute {
 namespace {
@@ -57,6 +58,7 @@ Result<std::unique_ptr<WorkerThread>> WorkerThread::create(SharedState& shared, 
   options.snapshot_mode = shared.flags.fabric == "shm"     ? txn::SnapshotSource::Mode::reads
                           : shared.flags.fabric == "verbs" ? txn::SnapshotSource::Mode::adaptive
                                                            : txn::SnapshotSource::Mode::call;
+  options.snapshot_sharing = txn::snapshot_sharing_of(shared.flags.snapshots);
   options.retry.max_attempts = shared.flags.max_attempts;
   self->worker_ =
       std::make_unique<Worker>(*self->reactor_, *self->fabric_, shared.locations, std::move(options),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "common/layout/hot_calls.h"
 
@@ -28,6 +29,15 @@ bool SnapshotSource::use_call() {
   return true;
 }
 
+void Snapshot::use(const Snapshot& other, std::shared_ptr<const void> holder) {
+  shared = std::move(holder);
+  image = other.image;
+  words = other.words;
+  started_ns = other.started_ns;
+  read_ns = other.read_ns;
+  taken = confirmed = true;
+}
+
 reactor::Task<Status> SnapshotSource::take(Snapshot& snapshot, fabric::OperationCounters& counters) {
   snapshot.started_ns = cluster_.executor().fresh_now_ns();
   if (use_call()) co_return co_await take_by_call(snapshot, counters);
@@ -48,6 +58,7 @@ reactor::Task<Status> SnapshotSource::take(Snapshot& snapshot, fabric::Operation
     snapshot.read_ns = cluster_.executor().fresh_now_ns();
     const std::uint64_t in_use = snapshot.copy.word(layout::kVectorLength_offset / 8);
     if (in_use <= words) {
+      snapshot.image = &snapshot.copy.word();
       snapshot.words = words;
       snapshot.taken = true;
       snapshot.confirmed = false;
@@ -72,6 +83,7 @@ reactor::Task<Status> SnapshotSource::take_by_call(Snapshot& snapshot, fabric::O
   }
   snapshot.copy = fabric::LocalBuffer(cluster_.pool(), bytes->size());
   std::memcpy(snapshot.copy.data(), bytes->data(), bytes->size());
+  snapshot.image = &snapshot.copy.word();
   snapshot.words = length;
   snapshot.read_ns = cluster_.executor().fresh_now_ns();
   snapshot.taken = true;
@@ -92,6 +104,7 @@ bool SnapshotSource::confirm(Snapshot& snapshot) {
   failed_share_ += ((snapshot.confirmed ? 0.0 : 1.0) - failed_share_) * kWeightOfOne;
   if (!snapshot.confirmed) {
     std::swap(snapshot.copy, snapshot.second);
+    snapshot.image = &snapshot.copy.word();
     snapshot.read_ns = cluster_.executor().fresh_now_ns();
   }
   if (snapshot.copy.word(layout::kVectorLength_offset / 8) > snapshot.words) {

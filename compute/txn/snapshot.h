@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <vector>
 
@@ -25,16 +26,20 @@ namespace namdb::txn {
 struct Snapshot {
   fabric::LocalBuffer copy;
   fabric::LocalBuffer second;
-  std::uint64_t words = 0;       // positions in the copy
+  std::shared_ptr<const void> shared;    // what holds the words when they are not in `copy`
+  const std::uint64_t* image = nullptr;  // all of the vector's words, once taken
+  std::uint64_t words = 0;               // positions in the copy
   std::uint64_t started_ns = 0;  // before the first READ was posted: the transaction's age counts from here
   std::uint64_t read_ns = 0;     // after the READ of `copy` completed
   bool taken = false;
   bool confirmed = false;
 
-  std::uint64_t catalog_version() const { return copy.word(layout::kVectorCatalog_offset / 8); }
+  std::uint64_t catalog_version() const { return image[layout::kVectorCatalog_offset / 8]; }
   layout::HeaderWord word(std::uint64_t position) const {
-    return layout::HeaderWord(copy.word(layout::kVectorWords_offset / 8 + position));
+    return layout::HeaderWord(image[layout::kVectorWords_offset / 8 + position]);
   }
+  // Has the words of a confirmed snapshot, which `holder` keeps where they are.
+  void use(const Snapshot& other, std::shared_ptr<const void> holder);
 };
 
 enum class Visibility : std::uint8_t {

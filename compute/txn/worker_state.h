@@ -1,6 +1,8 @@
 // What the transactions of one worker share: the pieces that the worker's composition (compute/worker) owns.
 #pragma once
 
+#include <cstdint>
+
 #include "common/reactor/executor.h"
 #include "compute/storage/location_cache.h"
 #include "compute/txn/cluster.h"
@@ -13,7 +15,11 @@ class HintQueue;
 class LockResolver;
 class RecordSpace;
 class SlotKeeper;
+class SnapshotFetcher;
 class TransactionRegistry;
+
+// How transactions come by their snapshots (snapshot_fetcher.h says what each promises).
+enum class SnapshotSharing : std::uint8_t { own, shared, prefetched };
 
 struct WorkerState {
   reactor::Executor& executor;
@@ -27,6 +33,8 @@ struct WorkerState {
   LockResolver& locks;
   TransactionRegistry& registry;
   SlotKeeper& slot_keeper;
+  SnapshotSharing sharing;
+  SnapshotFetcher& fetcher;
 };
 
 }  // namespace namdb::txn

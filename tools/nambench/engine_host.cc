@@ -8,6 +8,7 @@
 #include "common/fabric/cluster_key.h"
 #include "common/reactor/reactor.h"
 #include "compute/storage/location_cache.h"
+#include "compute/txn/snapshot_fetcher.h"
 #include "compute/worker.h"
 #include "tools/nambench/transports.h"
 
@@ -106,6 +107,7 @@ Result<std::unique_ptr<EngineHost>> EngineHost::open(const EngineHostOptions& op
   worker.memory_servers = options.memory_servers;
   worker.name = "nambench";
   worker.snapshot_mode = snapshot_mode(transport.value()->name);
+  worker.snapshot_sharing = txn::snapshot_sharing_of(options.snapshots);
   parts->worker = std::make_unique<compute::Worker>(
       *parts->reactor, *parts->client, parts->locations, std::move(worker), random_id,
       [](const std::string& line) { std::fprintf(stderr, "nambench: %s\n", line.c_str()); });

@@ -101,6 +101,10 @@ void add_engine(CLI::App& command, EngineFlags& flags, bool with_in_process) {
       ->group(group);
   command.add_option("--cluster-key", flags.host.cluster_key_file, "File with the cluster's key, for tcp")
       ->group(group);
+  command
+      .add_option("--snapshots", flags.host.snapshots, "own, shared or prefetched, as nam-computed's flag")
+      ->check(CLI::IsMember({"own", "shared", "prefetched"}))
+      ->group(group);
   command.add_option("--location-cache-mib", flags.location_cache_mib, "Cache of records' locations")
       ->capture_default_str()
       ->group(group);

@@ -19,7 +19,8 @@ using procedure::Value;
 using reactor::Task;
 
 // The network is mild and nothing fails, so that nothing is repeated.
-ClusterOptions budget_cluster(std::uint32_t memory_servers, txn::SnapshotSource::Mode mode) {
+ClusterOptions budget_cluster(std::uint32_t memory_servers, txn::SnapshotSource::Mode mode,
+                              txn::SnapshotSharing sharing) {
   ClusterOptions options;
   options.memory_servers = memory_servers;
   options.region_bytes = 64U << 20;
@@ -27,6 +28,7 @@ ClusterOptions budget_cluster(std::uint32_t memory_servers, txn::SnapshotSource:
   options.memory.journal_bytes = 1U << 20;
   options.location_cache_bytes = 4U << 20;
   options.worker.snapshot_mode = mode;
+  options.worker.snapshot_sharing = sharing;
   return options;
 }
 
@@ -72,8 +74,11 @@ Task<Result<OperationCounters>> call(txn::Engine* engine,
 }
 
 struct Bench {
-  Bench(std::uint32_t memory_servers, txn::SnapshotSource::Mode mode)
-      : world(1), cluster(world, budget_cluster(memory_servers, mode)), compute(cluster.add_compute()) {
+  Bench(std::uint32_t memory_servers, txn::SnapshotSource::Mode mode,
+        txn::SnapshotSharing sharing = txn::SnapshotSharing::own)
+      : world(1),
+        cluster(world, budget_cluster(memory_servers, mode, sharing)),
+        compute(cluster.add_compute()) {
     workloads::register_all(procedures);
   }
   template <typename T>
@@ -160,6 +165,29 @@ TEST_CASE("send-payment takes 20 one-sided operations, 5 round trips on one memo
 
 TEST_CASE("a snapshot by call costs send-payment no more round trips", "[cost]") {
   Bench bench(1, txn::SnapshotSource::Mode::call);
+  load_smallbank(bench);
+  bench.cost("smallbank_send_payment", {std::int64_t{5}, std::int64_t{6}, std::int64_t{100}});
+  const OperationCounters cost =
+      bench.cost("smallbank_send_payment", {std::int64_t{1}, std::int64_t{2}, std::int64_t{100}});
+  CHECK(cost.calls == 1);
+  CHECK(cost.one_sided() <= 18);
+  CHECK(cost.round_trips <= 5);
+}
+
+TEST_CASE("a snapshot taken ahead saves send-payment a round trip", "[cost]") {
+  Bench bench(1, txn::SnapshotSource::Mode::call, txn::SnapshotSharing::prefetched);
+  load_smallbank(bench);
+  bench.world.run_for(kMillisecond_ns);  // other sessions' snapshots have what was loaded
+  bench.cost("smallbank_send_payment", {std::int64_t{5}, std::int64_t{6}, std::int64_t{100}});
+  const OperationCounters cost =
+      bench.cost("smallbank_send_payment", {std::int64_t{1}, std::int64_t{2}, std::int64_t{100}});
+  CHECK(cost.one_sided() <= 18);
+  CHECK(cost.round_trips <= 4);
+}
+
+TEST_CASE("a snapshot that transactions share costs send-payment no more round trips than its own",
+          "[cost]") {
+  Bench bench(1, txn::SnapshotSource::Mode::call, txn::SnapshotSharing::shared);
   load_smallbank(bench);
   bench.cost("smallbank_send_payment", {std::int64_t{5}, std::int64_t{6}, std::int64_t{100}});
   const OperationCounters cost =

@@ -37,6 +37,11 @@ Scenario Scenario::of_seed(std::uint64_t seed, std::optional<std::string> worklo
       draw.chance(0.5) ? txn::SnapshotSource::Mode::call : txn::SnapshotSource::Mode::reads;
   cluster.worker.heartbeat_ns = draw.chance(0.5) ? kMillisecond_ns : 20 * kMillisecond_ns;
   if (draw.chance(0.3)) cluster.worker.slot.counters_per_slot = 3;
+  // A generator of its own: what else a seed draws stays as it was.
+  if (Random sharing(seed * 15'485'863); !emphasis && sharing.chance(0.4)) {
+    cluster.worker.snapshot_sharing =
+        sharing.chance(0.5) ? txn::SnapshotSharing::shared : txn::SnapshotSharing::prefetched;
+  }
   scenario.size.keys = draw.between(2, 8);
   scenario.size.computes = draw.between(1, 3);
   scenario.size.clients = 3;
@@ -176,6 +181,7 @@ std::string Scenario::describe() const {
   add("late_landing", network.late_landing);
   add("scribble", network.scribble);
   number("clock_drift_ppm", network.clock_drift_ppm);
+  number("snapshot_sharing", static_cast<std::uint64_t>(cluster.worker.snapshot_sharing));
   number("snapshot_by_call", cluster.worker.snapshot_mode == txn::SnapshotSource::Mode::call ? 1 : 0);
   number("heartbeat_ns", cluster.worker.heartbeat_ns);
   number("counters_per_slot", cluster.worker.slot.counters_per_slot);

@@ -87,6 +87,7 @@ class Run final : public FaultActions {
       verdict_.anomaly = "load: " + loaded.to_string();
       return;
     }
+    forget_snapshots();
     pause_memory_servers();
     faults_.begin();
     for (std::size_t i = 0; i < cluster_.computes(); ++i) start_clients(i);
@@ -196,7 +197,14 @@ class Run final : public FaultActions {
       loaded = world_.run(cluster_.node(survivor), workload_->load(worker));
     }
     if (!loaded.ok()) verdict_.anomaly = "load, after all data was gone: " + loaded.to_string();
+    forget_snapshots();
     workload_->data_is_back();
+  }
+
+  // Snapshots that were taken ahead may lack what another session has just loaded; unused, they go.
+  void forget_snapshots() {
+    if (scenario_.cluster.worker.snapshot_sharing != txn::SnapshotSharing::own)
+      world_.run_for(10 * kMillisecond_ns);
   }
 
   void abandon_session(std::size_t compute, std::uint64_t duration_ns) override {
@@ -307,8 +315,10 @@ Verdict run_scenario(const Scenario& scenario, const history::Level& level) {
   verdict.lives = lives.size();
   verdict.transactions = verdict.history.transactions().size();
   if (verdict.anomaly.empty()) {
-    const history::CheckOptions options{.level = level,
-                                        .all_reads = level.strength == history::Strength::snapshot};
+    history::CheckOptions options{.level = level, .all_reads = level.strength == history::Strength::snapshot};
+    // Snapshots that are taken ahead promise nothing about what other sessions were told.
+    if (scenario.cluster.worker.snapshot_sharing == txn::SnapshotSharing::prefetched)
+      options.level.real_time = false;
     // Each life of the data is a history of its own.
     lives.push_back(verdict.history.transactions().size());
     for (std::size_t life = 0; life + 1 < lives.size() && verdict.anomaly.empty(); ++life) {

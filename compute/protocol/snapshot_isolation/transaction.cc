@@ -7,6 +7,7 @@
 #include "compute/protocol/snapshot_isolation/scan.h"
 #include "compute/txn/catalog_cache.h"
 #include "compute/txn/lock_resolver.h"
+#include "compute/txn/snapshot_fetcher.h"
 #include "compute/txn/transaction_registry.h"
 
 namespace namdb::protocol {
@@ -33,6 +34,7 @@ void SnapshotTransaction::abort() {
   if (ended_) return;
   ended_ = true;
   worker_.registry.end(generation_);
+  if (!failure_.ok() || has_writes()) session_.fresh_from_ns = worker_.executor.fresh_now_ns();
 }
 
 Access* SnapshotTransaction::find(std::uint32_t table, std::span<const std::byte> key, std::uint64_t hash,
@@ -189,6 +191,22 @@ reactor::Task<Status> SnapshotTransaction::check_table(const storage::Table& tab
   co_return Status();
 }
 
+reactor::Task<Status> SnapshotTransaction::take_snapshot() {
+  if (worker_.sharing == txn::SnapshotSharing::own)
+    co_return co_await worker_.snapshots.take(snapshot_, counters_);
+  std::uint64_t not_before_ns = worker_.executor.fresh_now_ns();
+  if (worker_.sharing == txn::SnapshotSharing::prefetched) {
+    // The copy's age is the transaction's, too.
+    const std::uint64_t age_ns =
+        std::min(txn::kMaxPrefetchedAge_ns, worker_.cluster.max_transaction_ns() / 8);
+    not_before_ns = std::max(session_.fresh_from_ns, not_before_ns - std::min(not_before_ns, age_ns));
+  }
+  auto copy = co_await worker_.fetcher.get(not_before_ns, counters_);
+  if (!copy.ok()) co_return copy.status();
+  snapshot_.use((*copy)->snapshot, *copy);
+  co_return Status();
+}
+
 reactor::Task<Status> SnapshotTransaction::use_snapshot() {
   // Monotonic for the session; words of slots that left the vector are checked no further.
   for (std::uint64_t i = 0; i < std::min<std::uint64_t>(snapshot_.words, session_.newest_words.size()); ++i) {
@@ -231,7 +249,7 @@ reactor::Task<Status> SnapshotTransaction::run_lookups(reactor::PooledVector<Loo
   while (!lookups.empty() || !snapshot_.confirmed) {
     Status status;
     if (!snapshot_.taken) {
-      status = co_await worker_.snapshots.take(snapshot_, counters_);
+      status = co_await take_snapshot();
       if (status.ok() && snapshot_.confirmed) status = co_await use_snapshot();
       if (!status.ok()) co_return status;
       if (lookups.empty() && snapshot_.confirmed) break;

@@ -20,6 +20,9 @@ namespace namdb::protocol {
 // Words of the newest snapshot that the session has used: a later one shows at least as much.
 struct SessionState : txn::Session {
   std::vector<std::uint64_t> newest_words;
+  // When the session's last commit was published or its last transaction failed: a copy of the vector that
+  // others took before that will not do.
+  std::uint64_t fresh_from_ns = 0;
 };
 
 class SnapshotTransaction : public txn::Transaction {
@@ -64,6 +67,7 @@ class SnapshotTransaction : public txn::Transaction {
   Access& access(const storage::TableRef& table, std::span<const std::byte> key, txn::RowId& row);
   Access* find(std::uint32_t table, std::span<const std::byte> key, std::uint64_t hash, txn::RowId& row);
   reactor::Task<Status> do_fetch();
+  reactor::Task<Status> take_snapshot();
   reactor::Task<Status> use_snapshot();
   reactor::Task<void> pause(std::uint32_t waits);
 
