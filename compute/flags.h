@@ -26,7 +26,7 @@ struct Flags {
   // With verbs.
   std::optional<int> rdma_traffic_class;
   int rdma_acknowledge_timeout = 14;
-  int rdma_retries = 7;
+  int rdma_retries = 6;
   std::string rdma_source;  // empty: as the routes say
   std::string log_level = "info";
 };

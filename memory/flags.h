@@ -20,7 +20,7 @@ struct Flags {
   // With verbs.
   std::optional<int> rdma_traffic_class;
   int rdma_acknowledge_timeout = 14;
-  int rdma_retries = 7;
+  int rdma_retries = 6;
   std::string log_level = "info";
   std::string durability = "memory";
   Options options;

@@ -23,6 +23,7 @@ class VerbsChannel final : public Channel, private LinkHandler, private reactor:
   bool atomics_with_cpu() const override { return atomics_with_cpu_; }
   bool failed() const override { return !failure_.ok(); }
   LocalPool& pool() override { return pool_; }
+  const EndpointCounters& endpoint_counters() { return link_->endpoint().counters(); }
 
  protected:
   void do_post(Batch& batch) override;

@@ -58,6 +58,8 @@ class Endpoint final : private reactor::TurnHook {
   void start();
 
   std::uint32_t number() const { return queue_pair_->qp_num; }
+  // For tests that go past what this class sees to.
+  ibv_qp* queue_pair() { return queue_pair_; }
   Device& device() { return device_; }
   const EndpointCounters& counters() const { return counters_; }
 

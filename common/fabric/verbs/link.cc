@@ -16,6 +16,8 @@ namespace {
 constexpr std::size_t kInboxLimit_bytes = 4 * std::size_t{kMaxHandshake_bytes};
 // How long a sender waits whose peer had no receive buffer: 0.64 ms, in the encoding of the standard.
 constexpr std::uint8_t kNotReadyTimer = 12;
+// The standard's reason for a rejection that the listener itself chose.
+constexpr int kRejectedByConsumer = 28;
 // Again and again: a peer that lives posts receive buffers.
 constexpr std::uint8_t kNotReadyRetries = 7;
 
@@ -37,7 +39,8 @@ std::string address_text(const sockaddr* address) {
 std::string explain(const ManagerEvent& event) {
   switch (event.type) {
     case RDMA_CM_EVENT_REJECTED:
-      return "nobody listens there";
+      return event.status == kRejectedByConsumer ? "it refuses the connection; its log says why"
+                                                 : "nobody listens there";
     case RDMA_CM_EVENT_ADDR_ERROR:
     case RDMA_CM_EVENT_ROUTE_ERROR:
       return "there is no way to it";

@@ -21,7 +21,8 @@ struct VerbsOptions {
   int traffic_class = -1;
   // A packet that is not acknowledged after 4.096 us * 2^acknowledge_timeout is sent again, so often.
   std::uint8_t acknowledge_timeout = 14;
-  std::uint8_t retries = 7;
+  // (Soft-RoCE takes 7 for ever.)
+  std::uint8_t retries = 6;
   // Work requests of one queue pair that the device may hold; at most what it grants. Hostile: 4.
   std::uint32_t send_queue_depth = 256;
   // Buffers that all peers' messages arrive in, at most what the device grants. Hostile: 2.
