@@ -65,20 +65,30 @@ class SlotIdReused final : public LeaseMutant {
  protected:
   void on_lease(fabric::PeerId peer, control::LeaseSlotReply& lease) override {
     if (!closed_) return;
-    leased_[{peer, *closed_}] = lease.slot();
+    leased_[{peer, *closed_}] = {lease.slot(), lease.vector_position()};
     lease.set_slot(*closed_);
     closed_.reset();
   }
   void on_close(fabric::PeerId peer, control::CloseSlotRequest& close) override {
     closed_ = close.slot();
     const auto leased = leased_.find({peer, close.slot()});
-    if (leased != leased_.end()) close.set_slot(leased->second);
+    if (leased == leased_.end()) return;
+    // The memory server closes the slot that it leased, whose word it must find.
+    const Look look(cluster());
+    std::uint64_t& word = cluster().memory(0).words[(look.vector_offset() + layout::kVectorWords_offset) / 8 +
+                                                    leased->second.position];
+    word = layout::HeaderWord({leased->second.slot, layout::HeaderWord(word).stamp().counter}).value();
+    close.set_slot(leased->second.slot);
   }
 
  private:
+  struct Leased {
+    std::uint32_t slot;
+    std::uint64_t position;
+  };
   std::optional<std::uint32_t> closed_;
-  // The id that the memory server knows.
-  std::map<std::pair<fabric::PeerId, std::uint32_t>, std::uint32_t> leased_;
+  // What the memory server leased, by the id that it goes by.
+  std::map<std::pair<fabric::PeerId, std::uint32_t>, Leased> leased_;
 };
 
 // A closed slot leaves the vector at once, not E + slack later.
