@@ -1,5 +1,6 @@
 """Real daemons over RDMA: procedures, deaths, a cable that loses packets, wrong keys, limits. Runs in the virtual machine
 of tools/dev/verbs-vm, which sets NAMDB_TEST_VERBS_ADDRESS."""
+import json
 import os
 import subprocess
 import tempfile
@@ -30,11 +31,12 @@ def heal():
 @unittest.skipUnless(VERBS_ADDRESS, "there is no RDMA device")
 class OverVerbs(TestCase):
     """One cluster of two memory servers and two compute servers; the methods run in the order of their names."""
+    maxDiff = None
 
     @classmethod
     def setUpClass(cls):
         # Emulation is slow, not dead: patience with heartbeats.
-        cls.cluster = Cluster("verbs", memory_servers=2, compute_servers=2, region="32MiB",
+        cls.cluster = Cluster("verbs", memory_servers=2, compute_servers=2, region="64MiB",
                               memory_flags=("--heartbeat-timeout-seconds=20",))
         cls.cluster.__enter__()
         cls.bank = Bank(cls.cluster, accounts=12)
@@ -55,16 +57,27 @@ class OverVerbs(TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertEqual(done.stdout.count("fabric verbs"), 2, done.stdout)
 
-    def test_2_procedures_are_called_by_psql(self):
-        done = run(program("nambench"), "load", "smallbank", "--accounts", 20, "--port", self.cluster.port, "--quiet")
+    def smallbank(self, cluster):
+        """What the server counted of each transaction type, for the same requests."""
+        done = run(program("nambench"), "load", "smallbank", "--accounts", 60, "--port", cluster.port, "--quiet")
         self.assertEqual(done.returncode, 0, done.stderr)
+        done = run(program("nambench"), "run", "smallbank", "--port", cluster.port, "--clients", 1, "--transactions", 25,
+                   "--quiet", "--json")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        report = json.loads(done.stdout)
+        return report["result_hash"], {entry["name"]: entry["server"] for entry in report["transactions"]}
+
+    def test_2_transactions_cost_what_they_cost_over_shared_memory(self):
+        with Cluster("shm", memory_servers=2, region="32MiB") as cluster:
+            Bank(cluster, accounts=0).create()  # tables of the same numbers: rows on the same servers
+            shared = self.smallbank(cluster)
+        self.assertEqual(self.smallbank(self.cluster), shared)
+
+    def test_2a_procedures_are_called_by_psql(self):
         for server in range(2):
             done = run("psql", "-h", "127.0.0.1", "-p", self.cluster.port + server, "namdb", "-v", "ON_ERROR_STOP=1",
                        "-Atc", "CALL smallbank_send_payment(1, 2, 5.00)", "-c", "CALL smallbank_balance(1)")
             self.assertEqual(done.returncode, 0, done.stderr)
-        done = run(program("nambench"), "run", "smallbank", "--port", self.cluster.port, "--clients", 2,
-                   "--transactions", 15, "--quiet")
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_3_an_idle_daemon_sleeps(self):
         pids = [self.cluster.pid(name) for name in ("memory-0", "memory-1", "compute-0", "compute-1")]
@@ -84,6 +97,18 @@ class OverVerbs(TestCase):
             heal()
         self.assertEqual(load.unexpected, [])
         self.bank.check_total(self)
+
+    def test_4a_a_cable_that_was_pulled_is_found_again(self):
+        with Load(self.bank, clients=2, servers=(0, 1)) as load:
+            until(lambda: load.committed >= 5, "some commits")
+            lose_packets(100)
+            time.sleep(4)
+            heal()
+            before = load.committed
+            until(lambda: load.committed > before + 10, "commits over the mended cable", timeout=120)
+        self.assertEqual(load.unexpected, [])
+        self.bank.check_total(self)
+        self.bank.check_no_lock(self)
 
     def test_5_a_dead_compute_server_is_repaired_by_its_peer(self):
         with Load(self.bank, clients=3, servers=(0, 1)) as load:
