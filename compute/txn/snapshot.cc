@@ -11,23 +11,7 @@ namespace {
 
 constexpr int kMaxGrowths = 32;
 
-// A READ and its confirmation cost less than a call unless so many confirmations fail.
-constexpr double kTooManyFail = 0.3;
-constexpr double kWeightOfOne = 1.0 / 16;
-// So many snapshots by call, then one by READs, to see whether they would do again.
-constexpr std::uint32_t kCallsBetweenTries = 16;
-
 }  // namespace
-
-bool SnapshotSource::use_call() {
-  if (mode_ != Mode::adaptive) return mode_ == Mode::call;
-  if (failed_share_ <= kTooManyFail || calls_in_a_row_ == kCallsBetweenTries) {
-    calls_in_a_row_ = 0;
-    return false;
-  }
-  ++calls_in_a_row_;
-  return true;
-}
 
 void Snapshot::use(const Snapshot& other, std::shared_ptr<const void> holder) {
   shared = std::move(holder);
@@ -40,7 +24,7 @@ void Snapshot::use(const Snapshot& other, std::shared_ptr<const void> holder) {
 
 reactor::Task<Status> SnapshotSource::take(Snapshot& snapshot, fabric::OperationCounters& counters) {
   snapshot.started_ns = cluster_.executor().fresh_now_ns();
-  if (use_call()) co_return co_await take_by_call(snapshot, counters);
+  if (choice_.use_call()) co_return co_await take_by_call(snapshot, counters);
   fabric::Batch batch;
   for (int attempt = 0; attempt < kMaxGrowths; ++attempt) {
     // Another coroutine may learn of more words meanwhile.
@@ -101,7 +85,7 @@ void SnapshotSource::add_confirmation(Snapshot& snapshot, BatchSet& batches) {
 bool SnapshotSource::confirm(Snapshot& snapshot) {
   const std::uint64_t length = layout::vector_bytes(snapshot.words);
   snapshot.confirmed = std::memcmp(snapshot.copy.data(), snapshot.second.data(), length) == 0;
-  failed_share_ += ((snapshot.confirmed ? 0.0 : 1.0) - failed_share_) * kWeightOfOne;
+  choice_.note(snapshot.confirmed);
   if (!snapshot.confirmed) {
     std::swap(snapshot.copy, snapshot.second);
     snapshot.image = &snapshot.copy.word();

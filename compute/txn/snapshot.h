@@ -19,6 +19,7 @@
 #include "common/layout/timestamp_vector.h"
 #include "compute/txn/batch_set.h"
 #include "compute/txn/cluster.h"
+#include "compute/txn/snapshot_choice.h"
 
 namespace namdb::txn {
 
@@ -50,8 +51,8 @@ enum class Visibility : std::uint8_t {
 
 class SnapshotSource {
  public:
-  enum class Mode : std::uint8_t { reads, call, adaptive };
-  SnapshotSource(Cluster& cluster, Mode mode) : cluster_(cluster), mode_(mode) {}
+  using Mode = SnapshotMode;
+  SnapshotSource(Cluster& cluster, Mode mode) : cluster_(cluster), choice_(mode) {}
 
   // The first READ, or the whole call. Afterwards snapshot.taken, and confirmed if it was a call.
   reactor::Task<Status> take(Snapshot& snapshot, fabric::OperationCounters& counters);
@@ -66,12 +67,7 @@ class SnapshotSource {
  private:
   reactor::Task<Status> take_by_call(Snapshot& snapshot, fabric::OperationCounters& counters);
   Cluster& cluster_;
-  // Whether the next snapshot is taken by a call.
-  bool use_call();
-
-  Mode mode_;
-  double failed_share_ = 0;           // of the confirmations, lately
-  std::uint32_t calls_in_a_row_ = 0;  // adaptive: since READs were tried
+  SnapshotChoice choice_;
   std::uint64_t known_words_ = 8;
   // Where a slot was last seen; only a hint.
   mutable std::array<std::uint32_t, 256> position_hint_{};

@@ -1,5 +1,6 @@
 // The engine on a simulated cluster, one property at a time: what a single client sees, what it costs, and
 // what is left after a compute server died.
+#include <array>
 #include <catch2/catch.hpp>
 
 #include "common/layout/key.h"
@@ -118,8 +119,9 @@ TEST_CASE("rows that were inserted, updated and deleted are seen by another comp
     fabric::sim::SimWorld world(seed);
     ClusterOptions options = small_cluster();
     options.memory_servers = 1 + static_cast<std::uint32_t>(seed % 3);
-    options.worker.snapshot_mode =
-        seed % 2 == 0 ? txn::SnapshotSource::Mode::call : txn::SnapshotSource::Mode::reads;
+    constexpr std::array kModes = {txn::SnapshotMode::call, txn::SnapshotMode::reads,
+                                   txn::SnapshotMode::adaptive};
+    options.worker.snapshot_mode = kModes.at(seed / 3 % kModes.size());
     Cluster cluster(world, options);
     const std::size_t first = cluster.add_compute();
     const std::size_t second = cluster.add_compute();

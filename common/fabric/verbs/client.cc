@@ -1,5 +1,7 @@
 #include "common/fabric/verbs/client.h"
 
+#include <spdlog/spdlog.h>
+
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -35,7 +37,7 @@ class VerbsClientFabric final : public ClientFabric {
     std::byte* base;
     std::size_t length_bytes;
   };
-  Result<Device*> device_of(ibv_context* context);
+  Result<Device*> device_of(ibv_context* context, std::uint8_t port);
 
   reactor::Reactor& reactor_;
   VerbsOptions options_;
@@ -45,7 +47,7 @@ class VerbsClientFabric final : public ClientFabric {
   std::vector<std::unique_ptr<Device>> devices_;
 };
 
-Result<Device*> VerbsClientFabric::device_of(ibv_context* context) {
+Result<Device*> VerbsClientFabric::device_of(ibv_context* context, std::uint8_t port) {
   const char* name = ibv_get_device_name(context->device);
   for (const auto& device : devices_) {
     if (device->name() == name) return device.get();
@@ -60,6 +62,7 @@ Result<Device*> VerbsClientFabric::device_of(ibv_context* context) {
     if (!status.ok()) return status;
   }
   devices_.push_back(std::move(*device));
+  spdlog::info("verbs fabric: memory servers are reached by {}", devices_.back()->describe(port));
   return devices_.back().get();
 }
 
@@ -73,7 +76,9 @@ reactor::Task<Result<std::unique_ptr<Channel>>> VerbsClientFabric::connect(std::
     manager_ = std::move(*manager);
   }
   auto link = std::make_unique<Link>(reactor_, *manager_, options_);
-  const DeviceOf find_device = [this](ibv_context* context) { return device_of(context); };
+  const DeviceOf find_device = [this](ibv_context* context, std::uint8_t port) {
+    return device_of(context, port);
+  };
   Status status = co_await link->connect(address, find_device, deadline_ns);
   std::string answer;
   if (status.ok()) {

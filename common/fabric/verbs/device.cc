@@ -76,6 +76,22 @@ Status Device::refused(const std::string& what, int error) const {
                     ": set LimitMEMLOCK=infinity in the systemd unit, or `ulimit -l unlimited`");
 }
 
+std::string Device::describe(std::uint8_t port) const {
+  std::string text = "the RDMA device " + name();
+  if (attributes_.fw_ver[0] != '\0') text += ", firmware " + std::string(attributes_.fw_ver);
+  ibv_port_attr port_attributes{};
+  if (ibv_query_port(context_, port, &port_attributes) == 0) {
+    // The encoding of the standard: 1 is 256 bytes, 5 is 4096.
+    text += ", port " + std::to_string(port) + " (" +
+            (port_attributes.link_layer == IBV_LINK_LAYER_ETHERNET ? "RoCE v2" : "InfiniBand") +
+            ", path MTU " + std::to_string(128 << port_attributes.active_mtu) + ")";
+  }
+  const bool with_cpu = attributes_.atomic_cap == IBV_ATOMIC_GLOB;
+  text +=
+      with_cpu ? ", atomics that are atomic with the CPU's" : ", atomics that are atomic among themselves";
+  return text + ", " + std::to_string(attributes_.max_qp_rd_atom) + " READs and atomics at a time";
+}
+
 Status Device::set_up(std::uint32_t receive_buffers) {
   if (const int error = ibv_query_device(context_, &attributes_); error != 0)
     return refused("to describe itself", error);

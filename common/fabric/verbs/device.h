@@ -37,6 +37,8 @@ class Device final : private reactor::PollSource {
   ~Device() override;
 
   std::string name() const { return ibv_get_device_name(context_->device); }
+  // For a line in the log: name, firmware, path MTU of the port, what its atomics are atomic with.
+  std::string describe(std::uint8_t port) const;
   ibv_context* context() const { return context_; }
   ibv_pd* domain() const { return domain_; }
   ibv_cq* completions() const { return completions_; }

@@ -141,7 +141,7 @@ reactor::Task<Status> Link::connect(std::string address, DeviceOf device_of, std
   if (!status.ok()) co_return status;
   status = co_await expect(RDMA_CM_EVENT_ADDR_RESOLVED, deadline_ns);
   if (!status.ok()) co_return status;
-  const Result<Device*> device = device_of(id_->verbs);
+  const Result<Device*> device = device_of(id_->verbs, id_->port_num);
   if (!device.ok()) co_return device.status();
   if (rdma_resolve_route(id_, milliseconds_until(deadline_ns, reactor_.now_ns())) != 0) {
     co_return reactor::system_error(ErrorCode::connection_failure, "no route", errno);

@@ -33,7 +33,7 @@ class LinkHandler {
 };
 
 // Finds, or opens, the reactor's Device for the one that an address belongs to.
-using DeviceOf = std::function<Result<Device*>(ibv_context* context)>;
+using DeviceOf = std::function<Result<Device*>(ibv_context* context, std::uint8_t port)>;
 
 class Link final : public HandshakeStream, private ManagerHandler, private EndpointHandler {
  public:

@@ -100,8 +100,11 @@ Status VerbsServerFabric::open_device(const std::string& address) {
   Result<ibv_mr*> memory = device_->register_remote(region_.base, region_.length_bytes);
   if (!memory.ok()) return memory.status();
   memory_ = *memory;
-  return loopback_.open(*device_, listener_->port_num, listener_->route.addr.addr.ibaddr.sgid, memory_->rkey,
-                        options_.send_queue_depth);
+  const std::uint8_t port = listener_->port_num;
+  Status status = loopback_.open(*device_, port, listener_->route.addr.addr.ibaddr.sgid, memory_->rkey,
+                                 options_.send_queue_depth);
+  if (status.ok()) spdlog::info("verbs fabric: the region is reached by {}", device_->describe(port));
+  return status;
 }
 
 void VerbsServerFabric::on_event(const ManagerEvent& event) {

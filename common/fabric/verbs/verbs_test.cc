@@ -174,7 +174,7 @@ class RawClient {
  private:
   static Task<Status> connect(RawClient* self, std::string address, bool greets) {
     const std::uint64_t deadline_ns = self->reactor_->now_ns() + kPatience_ns;
-    const DeviceOf device_of = [self](ibv_context* context) -> Result<Device*> {
+    const DeviceOf device_of = [self](ibv_context* context, std::uint8_t /*port*/) -> Result<Device*> {
       auto device = Device::open(*self->reactor_, context->device, 16);
       if (!device.ok()) return device.status();
       self->device_ = std::move(*device);
