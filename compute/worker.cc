@@ -9,6 +9,7 @@
 #include "compute/protocol/snapshot_isolation/transaction.h"
 #include "compute/txn/catalog_cache.h"
 #include "compute/txn/hint_queue.h"
+#include "compute/txn/orphan_tables.h"
 #include "compute/txn/record_space.h"
 #include "compute/txn/slot_keeper.h"
 #include "compute/txn/snapshot_fetcher.h"
@@ -29,6 +30,7 @@ struct Worker::Link {
         catalog(cluster),
         space(cluster),
         hints(cluster),
+        orphans(cluster),
         repair(cluster, std::move(log)),
         slot_keeper(cluster, options.slot),
         fetcher(cluster, snapshots, registry,
@@ -46,6 +48,7 @@ struct Worker::Link {
   txn::RecordSpace space;
   txn::HintQueue hints;
   txn::TransactionRegistry registry;
+  txn::OrphanTables orphans;
   protocol::SnapshotRepair repair;
   txn::SlotKeeper slot_keeper;
   txn::SnapshotFetcher fetcher;
@@ -196,6 +199,7 @@ reactor::Task<Status> Worker::heartbeat(std::shared_ptr<Link> link, std::size_t 
   const auto id = static_cast<layout::ServerId>(server);
   txn::note_held_locks(link->cluster, link->repair, id, reply);
   const std::uint64_t dead_slots = reply.dead_slots();
+  link->orphans.learn(server, reply.peers_gone());
   status = co_await txn::pass_on_growth(link->cluster, id, std::move(reply));
   if (!status.ok()) co_return status;
   if (server == 0 && dead_slots > 0) {
@@ -246,6 +250,7 @@ reactor::Task<void> Worker::supervise() {
     for (std::size_t server = 0; server < link->cluster.server_count() && status.ok(); ++server) {
       status = co_await heartbeat(link, server);
     }
+    if (status.ok()) status = co_await link->orphans.discard();
     if (!link->cluster.failed()) continue;
     log_("lost the connection to a memory server: " + status.to_string() +
          "; running transactions are failed, connecting again");

@@ -129,6 +129,12 @@ Status Catalog::grow(const control::GrowTableRequest& request) {
   return Status();
 }
 
+std::vector<std::uint32_t> Catalog::creating() const {
+  std::vector<std::uint32_t> ids;
+  for (const auto& [id, creation] : creations_) ids.push_back(id);
+  return ids;
+}
+
 std::vector<std::uint32_t> Catalog::disconnected(fabric::PeerId peer) {
   std::vector<std::uint32_t> undone;
   for (auto entry = creations_.begin(); entry != creations_.end();) {

@@ -33,6 +33,8 @@ class Catalog {
   // Where a table's main buckets on one server are since they were doubled; older news changes nothing.
   // Outside input: undefined_table, or protocol_violation.
   Status grow(const control::GrowTableRequest& request);
+  // The ids of tables that are begun and not finished.
+  std::vector<std::uint32_t> creating() const;
   // Returns the table's id.
   Result<std::uint32_t> drop(const std::string& name);
   // Undoes the peer's unfinished creations; the ids of those tables.

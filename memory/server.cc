@@ -126,6 +126,7 @@ void MemoryServer::on_disconnect(fabric::PeerId id) {
   const Peer* peer = peers_.find(id);
   if (peer == nullptr) return;
   const std::string name = peer->name;
+  if (!peer->tool) ++peers_gone_;
   peers_.remove(id);
   if (slots_) {
     const std::uint64_t before = slots_->dead_count();

@@ -147,6 +147,7 @@ class MemoryServer final : public fabric::Service {
   CopiedVisibility copies_;           // servers other than 0
   std::unique_ptr<Slots> slots_;      // server 0
   std::unique_ptr<Catalog> catalog_;  // server 0
+  std::uint64_t peers_gone_ = 0;      // workers
   Tables tables_;
   ServerLocks locks_;
   Growth growth_;

@@ -135,6 +135,14 @@ reactor::Task<Status> MemoryServer::dispatch(fabric::PeerId peer, std::uint16_t 
     case control::RETURN_MEMORY:
       co_return handle<control::ReturnMemoryRequest, control::ReturnMemoryReply>(
           method, request, reply, [this](const auto& in, auto&) { return return_memory(in); });
+    case control::LIST_TABLES:
+      co_return handle<control::ListTablesRequest, control::ListTablesReply>(
+          method, request, reply, [this](const auto&, auto& out) {
+            for (const auto& [id, table] : tables_.all()) {
+              if (!table->discarded) out.add_tables(id);
+            }
+            return Status();
+          });
     case control::RETIRE_BUCKETS:
       co_return handle<control::RetireBucketsRequest, control::RetireBucketsReply>(
           method, request, reply, [this](const auto& in, auto&) { return retire_buckets(in); });
@@ -229,6 +237,7 @@ Status MemoryServer::heartbeat(Peer& peer, const control::HeartbeatRequest& requ
   reply.set_version_epoch(version_epoch_.current());
   if (catalog_) reply.set_catalog_version(catalog_->version());
   if (slots_) reply.set_dead_slots(slots_->dead_count());
+  reply.set_peers_gone(peers_gone_);
   growth_.consider_again();
   growth_.describe(reply);
   return Status();
@@ -402,6 +411,7 @@ Status MemoryServer::get_catalog(const control::GetCatalogRequest& request,
     return Status();
   }
   for (const auto& [name, table] : catalog_->tables()) *reply.add_tables() = table;
+  for (const std::uint32_t table : catalog_->creating()) reply.add_creating(table);
   return Status();
 }
 

@@ -160,7 +160,7 @@ Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completio
   for (std::uint32_t attempt = 1;; ++attempt) {
     // The catalog may have changed since the statement was bound, or since the last attempt.
     if (portal.plan->catalog_version != engine_.catalog_version()) {
-      Status renewed = co_await renew(*portal.prepared);
+      Status renewed = co_await renew(*portal.prepared, &portal != &simple_portal_);
       if (!renewed.ok()) co_return renewed;
       if (portal.prepared->plan->parameters != portal.plan->parameters) {
         co_return Status(ErrorCode::feature_not_supported, "cached plan must not change result type");

@@ -78,7 +78,9 @@ class Session {
   Prepared* find_prepared(std::string_view name);
   // Whether the statement's plan is of the current catalog; if not, renew() it before bind().
   bool current(const Prepared& prepared) const;
-  reactor::Task<Status> renew(Prepared& prepared);
+  // If its columns are others now: error feature_not_supported, or catalog_changed if it is no `cached`
+  // statement, which its client has sent just now.
+  reactor::Task<Status> renew(Prepared& prepared, bool cached = true);
   Status bind(const BindRequest& request);
   Portal* find_portal(std::string_view name);
   // in_failed_transaction: what returns rows is not even described in a failed block.

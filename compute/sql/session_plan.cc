@@ -126,7 +126,7 @@ bool Session::current(const Prepared& prepared) const {
   return prepared.plan->catalog_version == engine_.catalog_version() || !uses_catalog(*prepared.plan);
 }
 
-Task<Status> Session::renew(Prepared& prepared) {
+Task<Status> Session::renew(Prepared& prepared, bool cached) {
   const std::shared_ptr<const Plan> before = prepared.plan;
   auto parsed = parse_sql(prepared.text);
   if (auto* error = std::get_if<SyntaxError>(&parsed)) co_return std::move(error->status);
@@ -135,8 +135,11 @@ Task<Status> Session::renew(Prepared& prepared) {
   std::vector<Type> declared = prepared.declared;
   Result<Plan> plan = co_await make_plan(statement, std::move(declared));
   if (!plan.ok()) co_return plan.status();
-  if (!same_columns(*plan, *before))
-    co_return Status(ErrorCode::feature_not_supported, "cached plan must not change result type");
+  if (!same_columns(*plan, *before)) {
+    if (cached) co_return Status(ErrorCode::feature_not_supported, "cached plan must not change result type");
+    co_return Status(ErrorCode::catalog_changed,
+                     "a table was dropped and created again while the statement ran");
+  }
   prepared.plan = std::make_shared<const Plan>(std::move(plan).value());
   co_return Status();
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -261,6 +262,20 @@ class Run final : public FaultActions {
     };
     if (!world_.run_until(repaired, scenario_.limit_ns))
       verdict_.anomaly = "a dead compute server's slot is never repaired";
+    if (verdict_.anomaly.empty() && !world_.run_until([&] { return !has_orphans(); }, scenario_.limit_ns))
+      verdict_.anomaly = "a memory server keeps a table that the catalog does not have";
+  }
+
+  // Tables that somebody created or dropped who died on the way: any compute server discards them.
+  bool has_orphans() {
+    std::set<std::uint32_t> known;
+    for (const auto& [name, table] : cluster_.memory(0).server->catalog()->tables()) known.insert(table.id());
+    for (std::uint64_t i = 0; i < *size_.memory_servers; ++i) {
+      for (const auto& [id, table] : cluster_.memory(i).server->tables().all()) {
+        if (!table->discarded && !known.contains(id)) return true;
+      }
+    }
+    return false;
   }
 
   void stop() {

@@ -57,7 +57,7 @@ void Workload::judge(const Status& status) {
 
 reactor::Task<Status> Workload::touch_all(txn::Engine& engine) {
   Status status;
-  for (std::uint32_t attempt = 1; attempt <= 200; ++attempt) {
+  for (std::uint32_t attempt = 1; attempt <= 1000; ++attempt) {
     status = co_await touch(engine, kAuditor + attempt);
     if (status.ok()) co_return status;
     if (lost_connection(status) || (options_.full_region && is_full(status))) {

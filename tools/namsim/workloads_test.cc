@@ -4,6 +4,8 @@
 
 #include "tools/namsim/mutants/mutants.h"
 #include "tools/namsim/workloads/ledger.h"
+#include "tools/namsim/workloads/tpcc_conditions.h"
+#include "workloads/tpcc_rows.h"
 
 namespace namdb::sim {
 namespace {
@@ -30,10 +32,50 @@ std::string anomaly_with(std::string_view mutant, const char* workload) {
 }  // namespace
 
 TEST_CASE("every workload that checks sums and structures sees locks that were not taken", "[mutants]") {
-  for (const char* workload : {"churn", "ring", "smallbank"}) {
+  for (const char* workload : {"churn", "ring", "smallbank", "schema"}) {
     INFO(workload);
     CHECK(anomaly_with("a lock that was not taken counts as taken", workload) != "");
   }
+}
+
+TEST_CASE("every update of TPC-C's transactions that is lost breaks a consistency condition", "[tpcc]") {
+  namespace tpcc = workloads::tpcc;
+  const tpcc::Scale scale{.warehouses = 1, .items = 3, .customers_per_district = 2, .orders_per_district = 4};
+  std::vector<layout::Schema> schemas;
+  for (const workloads::TableSpec& spec : tpcc::tables()) schemas.push_back(spec.schema());
+  TpccRows rows;
+  for (std::size_t table = 0; table < rows.size(); ++table) {
+    for (std::uint64_t unit = 0; unit < tpcc::unit_count(scale, table); ++unit)
+      tpcc::make_rows(scale, schemas[table], table, unit, Random(unit), rows[table]);
+  }
+  const auto wrong = [&](const AcknowledgedOrders& orders = {}) { return check_tpcc(rows, 4, orders, 10); };
+  REQUIRE(wrong() == "");
+  struct Column {
+    std::size_t table;
+    std::uint32_t column;
+  };
+  for (const Column& lost :
+       {Column{tpcc::kWarehouse, tpcc::kWYtd}, Column{tpcc::kDistrict, tpcc::kDYtd},
+        Column{tpcc::kDistrict, tpcc::kDNextOId}, Column{tpcc::kOrders, tpcc::kOOlCnt},
+        Column{tpcc::kCustomer, tpcc::kCBalance}, Column{tpcc::kCustomer, tpcc::kCPaymentCnt},
+        Column{tpcc::kStock, tpcc::kSYtd}, Column{tpcc::kStock, tpcc::kSOrderCnt},
+        Column{tpcc::kHistory, tpcc::kHAmount}}) {
+    INFO(lost.table << " " << lost.column);
+    layout::Row& row = rows[lost.table].front();
+    const std::int64_t value = row.view().integer(lost.column);
+    REQUIRE(row.writer().set_integer(lost.column, value + 1).ok());
+    CHECK(wrong() != "");
+    REQUIRE(row.writer().set_integer(lost.column, value).ok());
+  }
+  for (const std::size_t table : {tpcc::kHistory, tpcc::kNewOrder, tpcc::kOrders, tpcc::kOrderLine}) {
+    INFO(table);
+    const layout::Row row = rows[table].back();
+    rows[table].pop_back();
+    CHECK(wrong() != "");
+    rows[table].push_back(row);
+  }
+  CHECK(wrong({{{1, 1, 5}, {.customer = 1, .lines = 2, .acknowledged_ns = 5}}}) != "");
+  CHECK(wrong({{{1, 1, 5}, {.customer = 1, .lines = 2, .acknowledged_ns = 15}}}) == "");
 }
 
 TEST_CASE("a ledger knows what snapshots may show", "[ledger]") {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <string>
 
 #include "compute/protocol/snapshot_isolation/commit.h"
 #include "compute/protocol/snapshot_isolation/scan.h"
@@ -182,11 +184,18 @@ reactor::Task<Status> SnapshotTransaction::do_fetch() {
 }
 
 reactor::Task<Status> SnapshotTransaction::check_table(const storage::Table& table) {
-  if (std::ranges::find(checked_tables_, table.id) == checked_tables_.end()) {
+  if (std::ranges::find(checked_tables_, table.id, &CheckedTable::id) == checked_tables_.end()) {
     if (!worker_.catalog.current(table)) {
       co_return Status(ErrorCode::catalog_changed, "table \"" + table.name + "\" was dropped or changed");
     }
-    checked_tables_.push_back(table.id);
+    // A name means one table as long as the transaction runs.
+    const std::size_t name_hash = std::hash<std::string>()(table.name);
+    if (std::ranges::find(checked_tables_, name_hash, &CheckedTable::name_hash) != checked_tables_.end()) {
+      co_return Status(
+          ErrorCode::catalog_changed,
+          "table \"" + table.name + "\" was dropped and created again while the transaction ran");
+    }
+    checked_tables_.push_back({table.id, name_hash});
   }
   co_return Status();
 }

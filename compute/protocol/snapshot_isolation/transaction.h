@@ -82,7 +82,11 @@ class SnapshotTransaction : public txn::Transaction {
   reactor::PooledDeque<Access> accesses_;
   std::unordered_multimap<std::uint64_t, txn::RowId> by_hash_;  // used once there are many
   reactor::PooledVector<txn::RowId> unfetched_;
-  reactor::PooledVector<std::uint32_t> checked_tables_;
+  struct CheckedTable {
+    std::uint32_t id;
+    std::size_t name_hash;
+  };
+  reactor::PooledVector<CheckedTable> checked_tables_;
 };
 
 }  // namespace namdb::protocol

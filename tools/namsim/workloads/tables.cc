@@ -1,12 +1,13 @@
 #include "tools/namsim/workloads/tables.h"
 
-#include <algorithm>
+#include "tools/namsim/workload.h"
 
 namespace namdb::sim {
 namespace {
 
 // Rows of one transaction.
-constexpr std::size_t kBatch = 10;
+constexpr std::size_t kBatch = 8;
+constexpr std::size_t kBatch_bytes = 1500;
 
 }  // namespace
 
@@ -24,24 +25,47 @@ reactor::Task<Status> create_table(txn::Engine& engine, std::string name, layout
   co_return status;
 }
 
-reactor::Task<Status> put_rows(txn::Engine& engine, std::string table, const std::vector<layout::Row>* rows) {
-  auto found = co_await engine.table(table);
-  if (!found.ok()) co_return found.status();
+namespace {
+
+// Of the rows from `first` on as many as one transaction takes; `end` is set to the next.
+reactor::Task<Status> put_some(txn::Engine& engine, std::string name, const std::vector<layout::Row>* rows,
+                               std::size_t first, std::size_t* end) {
+  auto table = co_await engine.table(std::move(name));
+  if (!table.ok()) co_return table.status();
   const auto session = engine.open_session();
-  for (std::size_t first = 0; first < rows->size(); first += kBatch) {
-    const std::size_t end = std::min(first + kBatch, rows->size());
-    const auto transaction = engine.begin(*session);
-    std::vector<txn::RowId> there;
-    for (std::size_t i = first; i < end; ++i) there.push_back(transaction->get(*found, (*rows)[i].key()));
-    Status status = co_await transaction->fetch();
-    for (std::size_t i = first; i < end && status.ok(); ++i) {
-      if (!transaction->found(there[i - first])) transaction->insert(*found, (*rows)[i].bytes());
+  const auto transaction = engine.begin(*session);
+  std::vector<txn::RowId> there;
+  std::size_t length_bytes = 0;
+  *end = first;
+  while (*end < rows->size() && *end - first < kBatch && length_bytes < kBatch_bytes) {
+    const layout::Row& row = (*rows)[(*end)++];
+    there.push_back(transaction->get(*table, row.key()));
+    length_bytes += row.bytes().size();
+  }
+  Status status = co_await transaction->fetch();
+  for (std::size_t i = first; i < *end && status.ok(); ++i) {
+    if (!transaction->found(there[i - first])) transaction->insert(*table, (*rows)[i].bytes());
+  }
+  if (status.ok()) status = co_await transaction->fetch();
+  if (status.ok()) status = co_await transaction->commit();
+  co_return status;
+}
+
+}  // namespace
+
+reactor::Task<Status> put_rows(txn::Engine& engine, std::string table, const std::vector<layout::Row>* rows) {
+  Status status;
+  std::size_t end = 0;
+  for (std::size_t first = 0; first < rows->size(); first = end) {
+    for (std::uint32_t attempt = 1; attempt <= 100; ++attempt) {
+      status = co_await put_some(engine, table, rows, first, &end);
+      if (status.ok()) break;
+      if (!status.info().retry && !is_full(status)) co_return status;
+      co_await engine.executor().sleep_for(is_full(status) ? 200 * kMillisecond_ns : kMillisecond_ns);
     }
-    if (status.ok()) status = co_await transaction->fetch();
-    if (status.ok()) status = co_await transaction->commit();
     if (!status.ok()) co_return status;
   }
-  co_return Status();
+  co_return status;
 }
 
 reactor::Task<Status> scan_rows(txn::Engine& engine, txn::Transaction& transaction, storage::TableRef table,
@@ -56,6 +80,34 @@ reactor::Task<Status> scan_rows(txn::Engine& engine, txn::Transaction& transacti
     const std::uint64_t this_pause_ns = engine.executor().random().below(pause_ns);
     co_await engine.executor().sleep_for(this_pause_ns);
   }
+}
+
+reactor::Task<Status> touch_rows(txn::Engine& engine, std::string table) {
+  auto found = co_await engine.table(std::move(table));
+  if (!found.ok()) co_return found.status();
+  const auto session = engine.open_session();
+  std::vector<layout::Row> rows;
+  {
+    const auto transaction = engine.begin(*session);
+    Status status = co_await scan_rows(engine, *transaction, *found, 0, &rows);
+    if (!status.ok()) co_return status;
+  }
+  for (std::size_t next = 0; next < rows.size();) {
+    const auto transaction = engine.begin(*session);
+    std::vector<txn::RowId> some;
+    for (std::size_t length_bytes = 0; next < rows.size() && length_bytes < kBatch_bytes; ++next) {
+      some.push_back(transaction->get(*found, rows[next].key()));
+      length_bytes += rows[next].bytes().size();
+    }
+    Status status = co_await transaction->fetch();
+    for (const txn::RowId row : some) {
+      if (status.ok() && !transaction->found(row)) status = Status(ErrorCode::internal, "a row is gone");
+      if (status.ok()) transaction->update(row);
+    }
+    if (status.ok()) status = co_await transaction->commit();
+    if (!status.ok()) co_return status;
+  }
+  co_return Status();
 }
 
 reactor::Task<void> abandon_scan(txn::Engine& engine, std::string table, std::uint64_t duration_ns) {

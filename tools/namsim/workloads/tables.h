@@ -13,12 +13,15 @@ namespace namdb::sim {
 // It is no error if the table is there: a connection that was lost on the way may have created it.
 reactor::Task<Status> create_table(txn::Engine& engine, std::string name, layout::Schema schema,
                                    std::uint64_t size_hint_rows, std::uint32_t ring_slots);
-// Inserts those rows that are not there, some at a time. `rows` outlives the task.
+// Inserts those rows that are not there, some at a time, patient with conflicts and with servers that are
+// full. `rows` outlives the task.
 reactor::Task<Status> put_rows(txn::Engine& engine, std::string table, const std::vector<layout::Row>* rows);
 // All rows that the transaction sees, appended, by a scan that pauses up to so long between its steps.
 // Everything outlives the task; the rows borrow the table's schema.
 reactor::Task<Status> scan_rows(txn::Engine& engine, txn::Transaction& transaction, storage::TableRef table,
                                 std::uint64_t pause_ns, std::vector<layout::Row>* rows);
+// Updates every row of the table to what it is, some at a time: whatever locks of the dead are left are met.
+reactor::Task<Status> touch_rows(txn::Engine& engine, std::string table);
 // Reads the first rows of the table and stops there.
 reactor::Task<void> abandon_scan(txn::Engine& engine, std::string table, std::uint64_t duration_ns);
 

@@ -7,7 +7,9 @@
 #include "tools/namsim/workloads/churn_workload.h"
 #include "tools/namsim/workloads/register_workload.h"
 #include "tools/namsim/workloads/ring_workload.h"
+#include "tools/namsim/workloads/schema_workload.h"
 #include "tools/namsim/workloads/smallbank_workload.h"
+#include "tools/namsim/workloads/tpcc_workload.h"
 
 namespace namdb::sim {
 
@@ -32,6 +34,8 @@ std::unique_ptr<Workload> make_workload(std::string_view name, fabric::sim::SimW
   if (name == "smallbank") return std::make_unique<SmallbankWorkload>(world, history, options);
   if (name == "churn") return std::make_unique<ChurnWorkload>(world, history, options);
   if (name == "ring") return std::make_unique<RingWorkload>(world, history, options);
+  if (name == "schema") return std::make_unique<SchemaWorkload>(world, history, options);
+  if (name == "tpcc") return std::make_unique<TpccWorkload>(world, history, options);
   return std::make_unique<RegisterWorkload>(world, history, options);
 }
 

@@ -10,8 +10,8 @@
 
 namespace namdb::sim {
 
-inline constexpr std::array<std::string_view, 7> kWorkloads{"register", "append",    "bank", "write-skew",
-                                                            "churn",    "smallbank", "ring"};
+inline constexpr std::array<std::string_view, 9> kWorkloads{
+    "register", "append", "bank", "write-skew", "churn", "smallbank", "ring", "tpcc", "schema"};
 
 bool is_workload(std::string_view name);
 // "register, append, ...".
