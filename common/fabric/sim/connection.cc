@@ -70,7 +70,7 @@ OperationEvent& Connection::plan(const Operation& operation, BatchEvent& batch) 
     event.gap_ns = random.between(1, options.long_tear_gap_ns);
   event.late = event.dropped = event.detached = event.stale = false;
 
-  std::uint64_t start_ns = world_.now_ns() + request_.draw(random) * factor_;
+  std::uint64_t start_ns = world_.now_ns() + draw_request_ns();
   if (operation.fence) start_ns = std::max({start_ns, reads_end_ns_ + 1, atomics_end_ns_ + 1});
   switch (operation.kind) {
     case OperationKind::read:
@@ -138,7 +138,7 @@ void Connection::post(Batch& batch) {
         end_ns = std::max(end_ns, plan(operation, event).end_ns);
       }
     }
-    event.completion_ns = end_ns + 2 + reply_.draw(world_.random()) * factor_;
+    event.completion_ns = end_ns + 2 + draw_reply_ns();
     world_.schedule(event.completion_ns, event);
     if (cut_now) cut(connection_lost(*this, "was cut"));
     return;
@@ -161,7 +161,7 @@ void Connection::post(Call& call) {
   event.status = Status();
   event.dropped = state_ != State::open || !client_.alive();
   event.fired = false;
-  event.arrive_ns = world_.now_ns() + 1 + request_.draw(world_.random()) * factor_;
+  event.arrive_ns = world_.now_ns() + 1 + draw_request_ns();
   if (!event.dropped && event.request.size() > kMaxCall_bytes) {
     event.status = Status(ErrorCode::limit_exceeded, "the request of a call is too long");
     event.phase = CallEvent::Phase::reply;
@@ -310,7 +310,9 @@ void Connection::cut_in_flight(bool server_gone, std::uint64_t& last_effect_ns) 
     }
     event->dropped = dropped;
     event->detached = true;
-    if (dropped || operation.kind != OperationKind::write) event->batch->broken = true;
+    // What is carried out in part has not completed either.
+    const bool whole = !dropped && event->steps_allowed == event->steps;
+    if (!whole || operation.kind != OperationKind::write) event->batch->broken = true;
     if (dropped) {
       std::erase(network_.split_atomics, event);
       continue;
@@ -373,7 +375,7 @@ void Connection::detach_client() {
 
 void Connection::reply_later(CallEvent& call) {
   call.phase = CallEvent::Phase::reply;
-  world_.schedule(world_.now_ns() + 1 + reply_.draw(world_.random()) * factor_, call);
+  world_.schedule(world_.now_ns() + 1 + draw_reply_ns(), call);
 }
 
 void Connection::finish() {

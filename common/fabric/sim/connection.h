@@ -105,6 +105,10 @@ class Connection {
   void finish();
   // The server did not accept: there was never a channel.
   void refuse();
+  void set_delay(std::uint64_t request_ns, std::uint64_t reply_ns) {
+    request_delay_ns_ = request_ns;
+    reply_delay_ns_ = reply_ns;
+  }
   void set_latency(Latency request, Latency reply) {
     request_ = request;
     reply_ = reply;
@@ -152,9 +156,16 @@ class Connection {
   State state_ = State::open;
   bool client_failed_ = false;
   Status failure_;
+  std::uint64_t draw_request_ns() const {
+    return request_.draw(world_.random()) * factor_ + request_delay_ns_;
+  }
+  std::uint64_t draw_reply_ns() const { return reply_.draw(world_.random()) * factor_ + reply_delay_ns_; }
+
   Latency request_;
   Latency reply_;
   std::uint64_t factor_ = 1;
+  std::uint64_t request_delay_ns_ = 0;
+  std::uint64_t reply_delay_ns_ = 0;
   std::uint64_t sequence_ = 0;
   std::uint64_t writes_end_ns_ = 0;
   std::uint64_t atomics_end_ns_ = 0;
@@ -198,6 +209,7 @@ class Network {
   // Gives the buffers of killed nodes back to the system.
   void discard_pools();
   void set_latency(SimNode& a, SimNode& b, Latency request, Latency reply);
+  void delay(SimNode& a, SimNode& b, std::uint64_t request_ns, std::uint64_t reply_ns);
   void block(SimNode& a, SimNode& b, bool blocked);
   bool blocked(const SimNode& a, const SimNode& b) const;
 
@@ -217,6 +229,7 @@ class Network {
   std::vector<std::unique_ptr<Connection>> connections_;
   std::map<std::string, SimServerFabric*, std::less<>> servers_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<Latency, Latency>> latencies_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<std::uint64_t, std::uint64_t>> delays_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> blocked_;
 };
 

@@ -58,6 +58,32 @@ TEST_CASE("a cut drops a suffix of the WRITEs, the rest happens before the serve
   CHECK(partial > 0);
 }
 
+TEST_CASE("a batch whose WRITE was carried out in part at a cut never completes") {
+  int partial = 0;
+  int complete = 0;
+  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+    Cluster cluster(seed, 1, false);
+    // The completion would come before the notice of the cut.
+    cluster.world.options().reply = {1, 0, 0, 0};
+    cluster.channels[0] = cluster.connect(0);
+    LocalBuffer buffer(cluster.fabrics[0]->pool(), 64);
+    for (std::size_t i = 0; i < 8; ++i) buffer.word(i) = 1;
+    Batch batch;
+    batch.write(0, buffer.data(), 64);
+    cluster.channels[0]->post(batch);
+    cluster.world.run_for(cluster.world.random().below(3000));
+    REQUIRE(cluster.world.cut(*cluster.nodes[0], cluster.server_node) >= 1);
+    cluster.world.run_until_idle();
+    const auto landed = std::accumulate(cluster.region.begin(), cluster.region.begin() + 8, 0UL);
+    if (batch.status().ok()) REQUIRE(landed == 8);
+    partial += landed != 0 && landed != 8;
+    complete += batch.status().ok();
+    buffer.reset();
+  }
+  CHECK(partial > 10);
+  CHECK(complete > 10);
+}
+
 TEST_CASE("what is behind a fence happens at a cut only if the atomics before it do") {
   std::set<std::pair<bool, bool>> fates;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {

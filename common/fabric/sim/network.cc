@@ -17,6 +17,8 @@ Connection& Network::connect(SimNode& client, SimServerFabric& server, bool loop
   Connection& connection = *connections_.back();
   const auto latency = latencies_.find(link_of(client, server.node()));
   if (latency != latencies_.end()) connection.set_latency(latency->second.first, latency->second.second);
+  const auto delay = delays_.find(link_of(client, server.node()));
+  if (delay != delays_.end()) connection.set_delay(delay->second.first, delay->second.second);
   return connection;
 }
 
@@ -73,6 +75,16 @@ void Network::set_latency(SimNode& a, SimNode& b, Latency request, Latency reply
     if (key == link_of(connection->client(), connection->server()->node())) {
       connection->set_latency(request, reply);
     }
+  }
+}
+
+void Network::delay(SimNode& a, SimNode& b, std::uint64_t request_ns, std::uint64_t reply_ns) {
+  const auto key = link_of(a, b);
+  delays_[key] = {request_ns, reply_ns};
+  for (const auto& connection : connections_) {
+    if (connection->server() == nullptr) continue;
+    if (key == link_of(connection->client(), connection->server()->node()))
+      connection->set_delay(request_ns, reply_ns);
   }
 }
 

@@ -184,6 +184,10 @@ void SimWorld::set_latency(SimNode& a, SimNode& b, Latency request, Latency repl
   network_->set_latency(a, b, request, reply);
 }
 
+void SimWorld::delay(SimNode& a, SimNode& b, std::uint64_t request_ns, std::uint64_t reply_ns) {
+  network_->delay(a, b, request_ns, reply_ns);
+}
+
 void SimWorld::at(std::uint64_t time_ns, std::function<void()> function) {
   scheduled_.push_back(std::make_unique<Scheduled>(std::move(function)));
   schedule(std::max(time_ns, now_ns_), *scheduled_.back());
