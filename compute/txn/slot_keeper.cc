@@ -4,6 +4,11 @@ namespace namdb::txn {
 
 reactor::Task<Result<std::shared_ptr<ExecutionSlot>>> SlotKeeper::acquire() {
   while (slot_ == nullptr || slot_->exhausted()) {
+    // A slot that was lost with a connection is not given back: asking for another would exceed the bound.
+    if (cluster_.failed()) {
+      co_return Result<std::shared_ptr<ExecutionSlot>>(
+          Status(ErrorCode::connection_failure, "the connection to a memory server was lost"));
+    }
     // One old slot may still be on its way out, no more: memory servers bound the slots of a channel.
     if (leasing_ || retiring_ > 0) {
       co_await leased_.wait();
