@@ -10,6 +10,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/random.h"
+#include "common/layout/stamp.h"
 
 namespace namdb::memory {
 
@@ -49,6 +50,11 @@ struct Options {
 #define NAMDB_MEMORY_FIELD(type, name, value, hostile) type name = value;
   NAMDB_MEMORY_TUNABLES(NAMDB_MEMORY_FIELD)
 #undef NAMDB_MEMORY_FIELD
+
+  // Where slot ids and the counters of each slot begin. Only a test that wants them near their end sets
+  // others.
+  std::uint32_t first_slot = layout::kFirstLeasedSlot;
+  std::uint32_t first_counter = 1;
 
   std::uint16_t server_id = 0;
   std::uint16_t server_count = 1;

@@ -357,7 +357,7 @@ reactor::Task<Status> MemoryServer::lease_slot(fabric::PeerId id, control::Lease
   const Slot& slot = **leased;
   reply.set_slot(slot.id);
   reply.set_vector_position(slot.position);
-  reply.set_first_counter(1);
+  reply.set_first_counter(options_.first_counter);
   reply.set_journal_server(0);
   reply.set_journal_offset(slot.journal_offset);
   reply.set_journal_bytes(slot.journal_bytes);

@@ -6,7 +6,10 @@
 namespace namdb::memory {
 
 Slots::Slots(Region& region, const Options& options)
-    : region_(region), options_(options), position_used_(region.map().vector_capacity) {}
+    : region_(region),
+      options_(options),
+      next_(options.first_slot),
+      position_used_(region.map().vector_capacity) {}
 
 Result<ExtentRun> Slots::allocate_journal() {
   Extents& extents = region_.extents();
@@ -43,7 +46,7 @@ Result<const Slot*> Slots::lease(fabric::PeerId peer, const std::string& compute
   slot.journal_bytes = journal.extents * region_.extents().extent_bytes();
   journal_extents_ += journal.extents;
   position_used_[*position] = true;
-  region_.set_vector_word(*position, layout::Stamp{slot.id, 0});
+  region_.set_vector_word(*position, layout::Stamp{slot.id, options_.first_counter - 1});
   return &slots_.emplace(slot.id, std::move(slot)).first->second;
 }
 

@@ -88,7 +88,7 @@ class Slots final : public Visibility {
 
   Region& region_;
   const Options& options_;
-  std::uint32_t next_ = layout::kFirstLeasedSlot;
+  std::uint32_t next_;
   std::map<std::uint32_t, Slot> slots_;
   std::map<std::uint32_t, std::uint32_t> retired_;
   std::vector<bool> position_used_;
