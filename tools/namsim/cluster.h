@@ -15,6 +15,7 @@
 #include "memory/options.h"
 #include "memory/server.h"
 #include "tools/namsim/interposer.h"
+#include "tools/namsim/zeroed_memory.h"
 
 namespace namdb::sim {
 
@@ -32,7 +33,7 @@ struct ClusterOptions {
 // One memory server's process.
 struct MemoryProcess {
   fabric::sim::SimNode* node = nullptr;
-  std::vector<std::uint64_t> words;
+  ZeroedWords words;
   std::unique_ptr<memory::MemoryServer> server;
   std::unique_ptr<fabric::Service> interposed;  // null without an interposer
   std::unique_ptr<fabric::sim::SimServerFabric> fabric;

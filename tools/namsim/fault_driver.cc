@@ -118,14 +118,9 @@ void FaultDriver::disturb_link(const Fault& fault, std::size_t compute, std::siz
     return;
   }
   const std::uint64_t longer_ns = fault.kind == Kind::cut_link ? fault.duration_ns : fault.delay_ns;
-  Latency request = world_.options().request;
-  Latency reply = world_.options().reply;
-  if (fault.direction != Fault::Direction::reply) request.min_ns += longer_ns;
-  if (fault.direction != Fault::Direction::request) reply.min_ns += longer_ns;
-  world_.set_latency(*client, *server, request, reply);
-  end_at(end_ns, [this, client, server] {
-    world_.set_latency(*client, *server, world_.options().request, world_.options().reply);
-  });
+  world_.delay(*client, *server, fault.direction != Fault::Direction::reply ? longer_ns : 0,
+               fault.direction != Fault::Direction::request ? longer_ns : 0);
+  end_at(end_ns, [this, client, server] { world_.delay(*client, *server, 0, 0); });
 }
 
 }  // namespace namdb::sim

@@ -19,6 +19,14 @@ const std::map<std::string, Setter>& setters() {
            [](ClusterOptions& options, std::uint64_t number) { options.region_bytes = number & ~7ULL; }},
       {"location_cache_bytes",
        [](ClusterOptions& options, std::uint64_t number) { options.location_cache_bytes = number; }},
+      {"first_counter",
+       [](ClusterOptions& options, std::uint64_t number) {
+         options.memory.first_counter = static_cast<std::uint32_t>(number);
+       }},
+      {"first_slot",
+       [](ClusterOptions& options, std::uint64_t number) {
+         options.memory.first_slot = static_cast<std::uint32_t>(number);
+       }},
       {"counters_per_slot",
        [](ClusterOptions& options, std::uint64_t number) {
          options.worker.slot.counters_per_slot = static_cast<std::uint32_t>(number);

@@ -26,6 +26,8 @@ inline constexpr std::array kDrawnOptions{
     DrawnOption{"vector_capacity", 24},
     DrawnOption{"max_transaction_ns", 300 * kMillisecond_ns},
     DrawnOption{"counters_per_slot", 3},
+    DrawnOption{"first_counter", 0xfffe'fff8},
+    DrawnOption{"first_slot", layout::kMaxSlot - 5'000},
     DrawnOption{"region_bytes", 2U << 20},
     DrawnOption{"location_cache_bytes", 1U << 10},
 };

@@ -326,11 +326,24 @@ TEST_CASE("every option that swarms draw is set", "[faults]") {
                                 : name == "journal_bytes"        ? options.memory.journal_bytes
                                 : name == "vector_capacity"      ? options.memory.vector_capacity
                                 : name == "max_transaction_ns"   ? options.memory.max_transaction_ns
+                                : name == "first_counter"        ? options.memory.first_counter
+                                : name == "first_slot"           ? options.memory.first_slot
                                 : name == "counters_per_slot"    ? options.worker.slot.counters_per_slot
                                 : name == "region_bytes"         ? options.region_bytes
                                 : name == "location_cache_bytes" ? options.location_cache_bytes
                                                                  : 0;
     CHECK(value == option.value);
+  }
+}
+
+TEST_CASE("runs go on with slot ids and counters near their end", "[faults]") {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    Scenario scenario = Scenario::of_seed(seed, "register", Emphasis::none);
+    scenario.resize({.kills = 1});
+    const Fault counter = parse_one(R"({"fault": "set", "option": "first_counter", "value": 4294901752})");
+    const Fault slot = parse_one(R"({"fault": "set", "option": "first_slot", "value": 536865911})");
+    REQUIRE(scenario.use_faults({counter, slot}, "f.json").ok());
+    CHECK(sound_run(scenario).committed > 0);
   }
 }
 

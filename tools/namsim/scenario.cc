@@ -96,6 +96,9 @@ Scenario Scenario::of_seed(std::uint64_t seed, std::optional<std::string> worklo
     // Each reads two and writes one of them.
     options.fewest_keys = options.keys_per_transaction = 2;
     options.most_writes = 1;
+  } else if (scenario.workload == "wire") {
+    Random streams(seed * 15'487'469);
+    options.streams = StreamOptions::swarm(streams);
   }
   // Their ledgers know of no snapshot that is older than its transaction.
   const bool ledger =
@@ -127,10 +130,12 @@ Status Scenario::use_faults(Faults all, std::string from, std::vector<std::size_
     if (all[i].kind != Fault::Kind::set) continue;
     set_option(cluster, all[i].option, all[i].value);
     fit_workload(*this);
-    if (all[i].option == "region_bytes" || all[i].option == "vector_capacity")
+    // Slots that end soon may use up the vector's positions.
+    if (all[i].option == "region_bytes" || all[i].option == "vector_capacity" ||
+        all[i].option == "counters_per_slot" || all[i].option == "first_counter")
       workload_options.full_region = true;
   }
-  std::vector<std::uint64_t> words(cluster.region_bytes / 8);
+  ZeroedWords words(cluster.region_bytes / 8);
   const auto region = memory::Region::create(std::as_writable_bytes(std::span(words)), cluster.memory, 1);
   if (!region.ok()) return region.status();
   if (faults.empty()) return {};
@@ -210,6 +215,13 @@ std::string Scenario::describe() const {
   number("snapshot_by_call", cluster.worker.snapshot_mode == txn::SnapshotSource::Mode::call ? 1 : 0);
   number("heartbeat_ns", cluster.worker.heartbeat_ns);
   number("counters_per_slot", cluster.worker.slot.counters_per_slot);
+  if (workload == "wire") {
+    const StreamOptions& streams = workload_options.streams;
+    latency("stream", streams.piece);
+    number("stream_most_pieces", streams.most_pieces);
+    number("stream_most_bytes", streams.most_bytes);
+    add("stream_cut", streams.cut_probability);
+  }
 #define NAMDB_SCENARIO_TUNABLE(type, name, value, hostile) number(#name, cluster.memory.name);
   NAMDB_MEMORY_TUNABLES(NAMDB_SCENARIO_TUNABLE)
 #undef NAMDB_SCENARIO_TUNABLE

@@ -74,7 +74,9 @@ class Run final : public FaultActions {
     if (verdict_.anomaly.empty()) return;
     // Something may wait for ever: it cannot be stopped in order.
     for (std::size_t i = 0; i < cluster_.computes(); ++i) {
-      if (cluster_.alive(i)) cluster_.kill_compute(i);
+      if (!cluster_.alive(i)) continue;
+      workload_->died(cluster_.worker(i));
+      cluster_.kill_compute(i);
     }
     for (auto& gate : gates_) fabric::sim::SimWorld::bury(std::move(gate));
     for (auto& abandoned : abandoned_) fabric::sim::SimWorld::bury(std::move(abandoned.second));
@@ -113,8 +115,16 @@ class Run final : public FaultActions {
  private:
   std::uint64_t fingerprint() {
     std::uint64_t hash = world_.fingerprint();
-    for (std::uint64_t i = 0; i < *size_.memory_servers; ++i)
-      hash = checksum64(std::as_bytes(std::span(cluster_.memory(i).words)), hash);
+    for (std::uint64_t i = 0; i < *size_.memory_servers; ++i) {
+      const memory::Region& region = cluster_.memory(i).server->region();
+      const memory::Extents& extents = region.extents();
+      hash = checksum64({region.at(0), extents.first_offset()}, hash);
+      for (std::uint64_t k = 0; k < extents.count(); ++k) {
+        if (!extents.used(k)) continue;
+        const std::byte* const extent = region.at(extents.first_offset() + k * extents.extent_bytes());
+        hash = checksum64({extent, extents.extent_bytes()}, hash);
+      }
+    }
     for (const history::Transaction& transaction : verdict_.history.transactions()) {
       const std::string line = history::transaction_line(verdict_.history.model(), transaction);
       hash = checksum64(std::as_bytes(std::span(line)), hash);
@@ -165,6 +175,7 @@ class Run final : public FaultActions {
     if (!cluster_.alive(victim) || !verdict_.anomaly.empty()) return;
     // Clients of the victim never end: count only those of others.
     running_ -= gates_[victim]->count();
+    workload_->died(cluster_.worker(victim));
     cluster_.kill_compute(victim);
     fabric::sim::SimWorld::bury(std::move(gates_[victim]));
     Status started = cluster_.try_add_compute();
@@ -281,7 +292,9 @@ class Run final : public FaultActions {
   void stop() {
     over_ = true;
     for (std::size_t i = 0; i < cluster_.computes(); ++i) {
-      if (!cluster_.alive(i) || cluster_.stop_compute(i, scenario_.limit_ns)) continue;
+      if (!cluster_.alive(i)) continue;
+      world_.run(cluster_.node(i), workload_->leave(cluster_.worker(i)));
+      if (cluster_.stop_compute(i, scenario_.limit_ns)) continue;
       verdict_.anomaly = "a compute server does not stop";
       return;
     }

@@ -11,6 +11,7 @@
 #include "common/reactor/executor.h"
 #include "compute/txn/engine.h"
 #include "tools/namsim/history/history.h"
+#include "tools/namsim/simulated_stream.h"
 
 namespace namdb::sim {
 
@@ -26,6 +27,7 @@ struct WorkloadOptions {
   double long_reader_probability = 0.1;  // reads all keys, one fetch each, with pauses
   std::uint64_t pause_ns = 20'000;       // of long readers, at most
   bool full_region = false;              // transactions may fail because a memory server is full
+  StreamOptions streams;                 // between clients and the SQL port; "wire" only
 };
 
 // One client: a session at one compute server. Dies with it.
@@ -52,6 +54,9 @@ class Workload {
   virtual std::unique_ptr<WorkloadClient> open_client(txn::Engine& engine) = 0;
   // Begins a transaction, reads a row, and stops there for so long, in virtual time.
   virtual reactor::Task<void> abandon_one(txn::Engine& engine, std::uint64_t duration_ns) = 0;
+  // The compute server is about to stop in order, its clients are gone; or it died and never runs again.
+  virtual reactor::Task<void> leave(txn::Engine&) { co_return; }
+  virtual void died(txn::Engine&) {}
   // At the end: touch() until it succeeds. The last error if something stays out of reach.
   reactor::Task<Status> touch_all(txn::Engine& engine);
 

@@ -7,7 +7,6 @@
 namespace namdb::sim {
 namespace {
 
-const char* const kTable = "simulated";
 txn::RowId get(txn::Transaction& transaction, const storage::TableRef& table, std::uint64_t key) {
   const layout::Key bytes = std::move(layout::Key(table->schema).integer(static_cast<std::int64_t>(key)));
   return transaction.get(table, bytes.bytes());

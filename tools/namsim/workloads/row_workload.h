@@ -13,6 +13,7 @@ namespace namdb::sim {
 class RowWorkload : public Workload {
  public:
   using Workload::Workload;
+  static constexpr const char* kTable = "simulated";
 
   reactor::Task<Status> load(txn::Engine& engine) override;
   std::unique_ptr<WorkloadClient> open_client(txn::Engine& engine) override;

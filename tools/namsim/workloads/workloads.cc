@@ -10,6 +10,7 @@
 #include "tools/namsim/workloads/schema_workload.h"
 #include "tools/namsim/workloads/smallbank_workload.h"
 #include "tools/namsim/workloads/tpcc_workload.h"
+#include "tools/namsim/workloads/wire_workload.h"
 
 namespace namdb::sim {
 
@@ -24,7 +25,7 @@ std::string workload_names() {
 }
 
 history::Model model_of(std::string_view workload) {
-  return workload == "append" ? history::Model::lists : history::Model::registers;
+  return workload == "append" || workload == "wire" ? history::Model::lists : history::Model::registers;
 }
 
 std::unique_ptr<Workload> make_workload(std::string_view name, fabric::sim::SimWorld& world,
@@ -33,6 +34,7 @@ std::unique_ptr<Workload> make_workload(std::string_view name, fabric::sim::SimW
   if (name == "bank") return std::make_unique<BankWorkload>(world, history, options);
   if (name == "smallbank") return std::make_unique<SmallbankWorkload>(world, history, options);
   if (name == "churn") return std::make_unique<ChurnWorkload>(world, history, options);
+  if (name == "wire") return std::make_unique<WireWorkload>(world, history, options);
   if (name == "ring") return std::make_unique<RingWorkload>(world, history, options);
   if (name == "schema") return std::make_unique<SchemaWorkload>(world, history, options);
   if (name == "tpcc") return std::make_unique<TpccWorkload>(world, history, options);

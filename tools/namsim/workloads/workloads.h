@@ -10,8 +10,8 @@
 
 namespace namdb::sim {
 
-inline constexpr std::array<std::string_view, 9> kWorkloads{
-    "register", "append", "bank", "write-skew", "churn", "smallbank", "ring", "tpcc", "schema"};
+inline constexpr std::array<std::string_view, 10> kWorkloads{
+    "register", "append", "bank", "write-skew", "churn", "smallbank", "ring", "tpcc", "schema", "wire"};
 
 bool is_workload(std::string_view name);
 // "register, append, ...".
