@@ -28,9 +28,6 @@ namespace namdb::txn {
 // A hostile counter limit makes slots end after a few commits.
 struct SlotOptions {
   std::uint32_t counters_per_slot = 0xffff'0000U;  // hostile: 3
-
-  // No commit begins at or above: those that have begun by then stay below the last counter.
-  static constexpr std::uint32_t kEnd = 0xffff'0000U;
 };
 
 class ExecutionSlot {
@@ -44,9 +41,7 @@ class ExecutionSlot {
   std::uint32_t slot() const { return slot_; }
 
   // True once the slot is near its end: lease another, and close() this one.
-  bool exhausted() const {
-    return next_counter_ - first_counter_ >= options_.counters_per_slot || next_counter_ >= SlotOptions::kEnd;
-  }
+  bool exhausted() const { return next_counter_ - first_counter_ >= options_.counters_per_slot; }
   std::uint64_t journal_bytes() const { return journal_bytes_; }
 
   // A commit begins: a fresh counter, and room in the journal ring for an entry of up to that length. Both at

@@ -1,5 +1,6 @@
 #include "tools/namsim/fault_options.h"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 
@@ -22,6 +23,11 @@ const std::map<std::string, Setter>& setters() {
       {"first_counter",
        [](ClusterOptions& options, std::uint64_t number) {
          options.memory.first_counter = static_cast<std::uint32_t>(number);
+         // What has begun by then still gets counters of its own.
+         constexpr std::uint64_t kEnd = 0xffff'0000U;
+         options.worker.slot.counters_per_slot =
+             std::min(options.worker.slot.counters_per_slot,
+                      static_cast<std::uint32_t>(kEnd - std::min(kEnd - 1, number)));
        }},
       {"first_slot",
        [](ClusterOptions& options, std::uint64_t number) {

@@ -70,6 +70,11 @@ Scenario Scenario::of_seed(std::uint64_t seed, std::optional<std::string> worklo
   Random choice(seed * 104'729);
   const std::uint64_t drawn = choice.below(kWorkloads.size());
   scenario.workload = workload.value_or(std::string(kWorkloads[drawn]));
+  // These hold what one session sees against what others were told before, or go on in another session.
+  if (scenario.workload == "ring" || scenario.workload == "smallbank" || scenario.workload == "wire") {
+    if (cluster.worker.snapshot_sharing == txn::SnapshotSharing::prefetched)
+      cluster.worker.snapshot_sharing = txn::SnapshotSharing::shared;
+  }
   scenario.size.kills = choice.chance(0.5) ? 0 : choice.between(1, 3);
   const double long_reader = choice.unit() * 0.5;
   WorkloadOptions& options = scenario.workload_options;
