@@ -69,7 +69,7 @@ class InsertedIntoOldBucket final : public BucketMutant {
   void before(Posting& posting) override {
     for (std::size_t i = 0; i < posting.asked.size(); ++i) {
       if (!Look::chain_lock(posting, i)) continue;
-      const std::vector<std::uint64_t>& words = cluster().memory(posting.server).words;
+      const ZeroedWords& words = cluster().memory(posting.server).words;
       const std::uint64_t at = posting.asked[i].remote_offset / 8;
       Bucket bucket{};
       std::memcpy(static_cast<void*>(&bucket), &words[at], sizeof bucket);
