@@ -21,6 +21,9 @@ memory::Options restless_options(std::uint16_t server) {
   memory::Options options;
   options.server_id = server;
   options.server_count = kMemoryServers;
+  // Tables come and go faster than their memory comes back.
+  options.extent_bytes = 64U << 10;
+  options.journal_bytes = 1U << 20;
   options.ring_slots = 1;
   options.max_transaction_ns = 5 * kSecond_ns;
   options.slack_ns = 100 * kMillisecond_ns;

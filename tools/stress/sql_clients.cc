@@ -98,7 +98,8 @@ class Client {
   void change_schema() {
     const std::string table = "extra_" + std::to_string(random_.below(2));
     if (random_.chance(0.5)) {
-      execute("CREATE TABLE " + table + " (id bigint PRIMARY KEY, value bigint)", {"42P07"});
+      execute("CREATE TABLE " + table + " (id bigint PRIMARY KEY, value bigint) WITH (size_hint = 100)",
+              {"42P07"});
       execute("INSERT INTO " + table + " VALUES (1, 1)", {"42P01", "23505"});
     } else {
       execute("DROP TABLE IF EXISTS " + table, {"42P01"});
