@@ -71,7 +71,8 @@ Scenario Scenario::of_seed(std::uint64_t seed, std::optional<std::string> worklo
   const std::uint64_t drawn = choice.below(kWorkloads.size());
   scenario.workload = workload.value_or(std::string(kWorkloads[drawn]));
   // These hold what one session sees against what others were told before, or go on in another session.
-  if (scenario.workload == "ring" || scenario.workload == "smallbank" || scenario.workload == "wire") {
+  if (scenario.workload == "ring" || scenario.workload == "smallbank" || scenario.workload == "tpcc" ||
+      scenario.workload == "wire") {
     if (cluster.worker.snapshot_sharing == txn::SnapshotSharing::prefetched)
       cluster.worker.snapshot_sharing = txn::SnapshotSharing::shared;
   }
@@ -105,11 +106,6 @@ Scenario Scenario::of_seed(std::uint64_t seed, std::optional<std::string> worklo
     Random streams(seed * 15'487'469);
     options.streams = StreamOptions::swarm(streams);
   }
-  // Their ledgers know of no snapshot that is older than its transaction.
-  const bool ledger =
-      scenario.workload == "smallbank" || scenario.workload == "ring" || scenario.workload == "tpcc";
-  if (ledger && cluster.worker.snapshot_sharing == txn::SnapshotSharing::prefetched)
-    cluster.worker.snapshot_sharing = txn::SnapshotSharing::shared;
   scenario.resize({});
   // Emphases narrow the registers' options; the other workloads have theirs.
   Emphasis drawn_emphasis = Emphasis::none;
