@@ -90,6 +90,9 @@ class Cluster:
         self.port = free_port(compute_servers)
         self.flags = ["--data", self.data, "--port", self.port, "--fabric", fabric, "--memory-servers", memory_servers,
                       "--compute-servers", compute_servers, "--region-bytes", region, "--timeout", PATIENCE_S]
+        if fabric != "shm":
+            # Never the default ports: another cluster may start at the same moment.
+            self.flags += ["--fabric-port", free_port(memory_servers)]
         if fabric == "verbs":
             self.flags += ["--fabric-host", VERBS_ADDRESS]
         self.flags += [f"--memory-flag={flag}" for flag in memory_flags]
