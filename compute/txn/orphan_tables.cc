@@ -39,7 +39,6 @@ reactor::Task<Status> OrphanTables::discard_all() {
       if (known.contains(table)) continue;
       control::DiscardTableRequest discard;
       discard.set_table(table);
-      discard.set_catalog_version(catalog.version());
       status = co_await cluster_.call(static_cast<layout::ServerId>(server), control::DISCARD_TABLE, discard,
                                       nullptr);
       if (cluster_.failed()) co_return status;
