@@ -35,9 +35,13 @@ struct Worker::Link {
         slot_keeper(cluster, options.slot),
         fetcher(cluster, snapshots, registry,
                 {.ahead = options.snapshot_sharing == txn::SnapshotSharing::prefetched}),
-        state{executor, cluster, snapshots, slots,    locations,   catalog,
-              space,    hints,   repair,    registry, slot_keeper, options.snapshot_sharing,
-              fetcher} {
+        state{executor,    cluster,
+              snapshots,   slots,
+              locations,   catalog,
+              space,       hints,
+              repair,      registry,
+              slot_keeper, options.snapshot_sharing,
+              fetcher,     options.commit_writes} {
     repair.attach(state);
   }
 

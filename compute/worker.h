@@ -31,6 +31,7 @@ struct WorkerOptions {
   std::uint32_t worker = 0;
   txn::SnapshotSource::Mode snapshot_mode = txn::SnapshotSource::Mode::reads;
   txn::SnapshotSharing snapshot_sharing = txn::SnapshotSharing::own;
+  txn::CommitWrites commit_writes = txn::CommitWrites::changed;
   txn::SlotOptions slot;
   txn::RetryOptions retry;
   std::uint64_t heartbeat_ns = 200 * kMillisecond_ns;  // hostile: 1 ms

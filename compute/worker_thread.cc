@@ -59,6 +59,7 @@ Result<std::unique_ptr<WorkerThread>> WorkerThread::create(SharedState& shared, 
                           : shared.flags.fabric == "verbs" ? txn::SnapshotSource::Mode::adaptive
                                                            : txn::SnapshotSource::Mode::call;
   options.snapshot_sharing = txn::snapshot_sharing_of(shared.flags.snapshots);
+  options.commit_writes = shared.flags.whole_writes ? txn::CommitWrites::whole : txn::CommitWrites::changed;
   options.retry.max_attempts = shared.flags.max_attempts;
   self->worker_ =
       std::make_unique<Worker>(*self->reactor_, *self->fabric_, shared.locations, std::move(options),

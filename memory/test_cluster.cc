@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "common/layout/timestamp_vector.h"
+#include "common/layout/version_image.h"
 #include "memory/descriptor.h"
 
 namespace namdb::memory::testing {
@@ -221,8 +222,7 @@ void TestCluster::update(const control::TableDescriptor& table, std::uint64_t re
   const layout::BodyHeader current = layout::decode_body_header(body.data());
   const std::uint32_t ring_slot = (current.ring_slot + 1) % shape.ring_slots;
   REQUIRE(layout::HeaderWord(load(record + shape.ring_header_offset(ring_slot))).moved());
-  std::memcpy(bytes(record + shape.ring_payload_offset(ring_slot), body.size()).data(), body.data(),
-              body.size());
+  const std::vector<std::byte> displaced(body.begin(), body.end());
   store(record + shape.ring_header_offset(ring_slot), current.header_word().value());
   layout::seal_body(body, layout::GlobalAddress(0, record),
                     {.stamp = stamp,
@@ -231,6 +231,8 @@ void TestCluster::update(const control::TableDescriptor& table, std::uint64_t re
                      .table = table.id(),
                      .incarnation = current.incarnation,
                      .ring_slot = ring_slot});
+  layout::encode_image(displaced, body, layout::GlobalAddress(0, record),
+                       bytes(record + shape.ring_payload_offset(ring_slot), body.size()));
   store(record, layout::HeaderWord(stamp, deleted).value());
 }
 
@@ -250,7 +252,7 @@ std::vector<layout::Stamp> TestCluster::overflow_chain(const control::TableDescr
   std::uint64_t entry = load(record + shape.overflow_head_offset());
   while (entry != 0) {
     const auto body = bytes(entry + layout::kOverflowBody_offset, shape.body_bytes());
-    REQUIRE(layout::certify_body(body, layout::GlobalAddress(0, record)));
+    REQUIRE(layout::certify_image(body, layout::GlobalAddress(0, record)));
     const layout::HeaderWord word(load(entry + layout::kOverflowStamp_offset));
     REQUIRE(layout::decode_body_header(body.data()).header_word() == word);
     stamps.push_back(word.stamp());

@@ -5,6 +5,7 @@
 
 #include "common/layout/hot_calls.h"
 #include "common/layout/record.h"
+#include "common/layout/version_image.h"
 
 namespace namdb::memory {
 namespace {
@@ -57,7 +58,7 @@ VersionMover::Outcome VersionMover::move_record(const Table& table, std::uint64_
     linked[count++] = {version.ring_slot, version.stamp};
     region_.read(record + shape.ring_payload_offset(version.ring_slot), body_);
     const layout::BodyHeader older = layout::decode_body_header(body_.data());
-    if (!layout::certify_body(body_, address) || older.header_word() != word) return Outcome::unstable;
+    if (!layout::certify_image(body_, address) || older.header_word() != word) return Outcome::unstable;
     version = older;
   }
   while (count > 0) {
@@ -77,7 +78,7 @@ VersionMover::Outcome VersionMover::move_slot(const Table& table, std::uint64_t 
   const layout::HeaderWord stamp(region_.load(ring_word));
   region_.read(record + shape.ring_payload_offset(ring_slot), body_);
   // What was certified before is not what is copied now: the copy itself must certify.
-  if (!layout::certify_body(body_, region_.address(record)) ||
+  if (!layout::certify_image(body_, region_.address(record)) ||
       layout::decode_body_header(body_.data()).header_word() != stamp) {
     return Outcome::unstable;
   }

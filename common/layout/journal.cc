@@ -5,11 +5,12 @@
 #include "common/base/check.h"
 #include "common/base/checksum.h"
 #include "common/layout/record.h"
+#include "common/layout/version_image.h"
 
 namespace namdb::layout {
 namespace {
 
-// kind 8 bits | ring slot or number of writes 24 bits | body bytes 32 bits
+// kind 8 bits | ring slot or number of writes 24 bits | image bytes 32 bits
 std::uint64_t item_word(JournalItem::Kind kind, std::uint32_t number, std::uint32_t length_bytes) {
   return (std::uint64_t{static_cast<std::uint8_t>(kind)} << 56) | (std::uint64_t{number & 0xffffff} << 32) |
          length_bytes;
@@ -50,7 +51,8 @@ bool read_item(Cursor& cursor, JournalItem& item) {
       item.ring_slot = number;
       if (!cursor.word(displaced)) return false;
       item.displaced = HeaderWord(displaced);
-      return number < kMaxRingSlots && cursor.run(head & 0xffffffff, item.new_body);
+      return number < kMaxRingSlots && cursor.run(head & 0xffffffff, item.image) &&
+             item.image.size() >= kBodyPrefix_bytes;
     }
     case JournalItem::Kind::chain:
       item.kind = JournalItem::Kind::chain;
@@ -88,13 +90,22 @@ void JournalWriter::bytes(std::span<const std::byte> source) {
   used_ += source.size();
 }
 
-void JournalWriter::update(GlobalAddress record, std::uint32_t ring_slot, HeaderWord displaced,
-                           std::span<const std::byte> new_body) {
+void JournalWriter::update(GlobalAddress record, std::uint32_t ring_slot,
+                           std::span<const std::byte> displaced, std::span<const std::byte> new_body,
+                           bool whole) {
   ++items_;
-  word(item_word(JournalItem::Kind::update, ring_slot, static_cast<std::uint32_t>(new_body.size())));
+  const std::size_t head = used_;
+  word(0);  // the image's length, known at the end
   word(record.value);
-  word(displaced.value());
-  bytes(new_body);
+  word(decode_body_header(displaced.data()).header_word().value());
+  std::uint32_t length = static_cast<std::uint32_t>(new_body.size());
+  if (whole) {
+    bytes(new_body);
+  } else {
+    length = encode_image(new_body, displaced, record, buffer_.subspan(used_));
+    used_ += length;
+  }
+  store_word(buffer_.data() + head, item_word(JournalItem::Kind::update, ring_slot, length));
 }
 
 void JournalWriter::chain(GlobalAddress lock, std::uint32_t writes) {

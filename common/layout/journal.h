@@ -14,8 +14,9 @@
 //
 // An item is guarded by one lock word, which the commit holds as ⟨slot, counter, locked⟩; repair applies it
 // only while the word has exactly that value.
-//   update  {kind, ring slot, body bytes | record address | displaced stamp word | new body}
-//           install: displaced body -> ring slot, ring word; new body; header word.
+//   update  {kind, ring slot, image bytes | record address | displaced stamp word | image of the new body}
+//           install: displaced version -> ring slot, ring word; new body; header word. The image may be a
+//           change, to be applied to what stands in the record (version_image.h).
 //   chain   {kind, number of writes | lock word address} then writes {length | address | bytes}
 //           install: the WRITEs in order (new records, then buckets), then the lock word.
 #pragma once
@@ -44,11 +45,11 @@ struct JournalWrite {
 struct JournalItem {
   enum class Kind : std::uint8_t { update = 1, chain = 2 };
   Kind kind = Kind::update;
-  GlobalAddress lock;                   // update: the record; chain: the main bucket
-  std::uint32_t ring_slot = 0;          // update
-  HeaderWord displaced;                 // update: the displaced version's stamp word
-  std::span<const std::byte> new_body;  // update
-  std::vector<JournalWrite> writes;     // chain
+  GlobalAddress lock;                // update: the record; chain: the main bucket
+  std::uint32_t ring_slot = 0;       // update
+  HeaderWord displaced;              // update: the displaced version's stamp word
+  std::span<const std::byte> image;  // update: of the new body
+  std::vector<JournalWrite> writes;  // chain
 };
 
 struct JournalEntry {
@@ -61,8 +62,9 @@ class JournalWriter {
  public:
   // `buffer` has room for the whole entry; see the *_bytes functions.
   JournalWriter(std::span<std::byte> buffer, Stamp stamp);
-  void update(GlobalAddress record, std::uint32_t ring_slot, HeaderWord displaced,
-              std::span<const std::byte> new_body);
+  // `displaced` and `new_body` are the two sealed bodies. `whole`: the image is no change.
+  void update(GlobalAddress record, std::uint32_t ring_slot, std::span<const std::byte> displaced,
+              std::span<const std::byte> new_body, bool whole = false);
   void chain(GlobalAddress lock, std::uint32_t writes);
   // One of the writes that chain() announced.
   void chain_write(GlobalAddress address, std::span<const std::byte> bytes);
@@ -70,6 +72,7 @@ class JournalWriter {
   std::uint32_t finish(GlobalAddress entry);
 
   static constexpr std::uint32_t kFrame_bytes = 32;
+  // At most.
   static std::uint32_t update_bytes(std::size_t body_bytes) {
     return static_cast<std::uint32_t>(24 + body_bytes);
   }

@@ -10,12 +10,14 @@ namespace namdb::layout {
 namespace {
 
 std::vector<std::byte> example_entry(GlobalAddress place) {
-  const std::vector<std::byte> body(48, std::byte{7});
+  std::vector<std::byte> displaced(56, std::byte{6});
+  seal_body(displaced, GlobalAddress(1, 4096), {.stamp = {19, 1}});
+  const std::vector<std::byte> body(56, std::byte{7});
   const std::vector<std::byte> record(64, std::byte{8});
   const std::vector<std::byte> bucket(184, std::byte{9});
   std::vector<std::byte> buffer(4096);
   JournalWriter writer(buffer, Stamp{20, 33});
-  writer.update(GlobalAddress(1, 4096), 3, HeaderWord(Stamp{19, 1}), body);
+  writer.update(GlobalAddress(1, 4096), 3, displaced, body, true);
   writer.chain(GlobalAddress(0, 192), 2);
   writer.chain_write(GlobalAddress(0, 640), record);
   writer.chain_write(GlobalAddress(0, 200), bucket);
@@ -28,7 +30,7 @@ std::vector<std::byte> example_entry(GlobalAddress place) {
 TEST_CASE("a journal entry reads back as it was written", "[journal]") {
   const GlobalAddress place(0, 1 << 20);
   const auto bytes = example_entry(place);
-  CHECK(bytes.size() == JournalWriter::kFrame_bytes + JournalWriter::update_bytes(48) +
+  CHECK(bytes.size() == JournalWriter::kFrame_bytes + JournalWriter::update_bytes(56) +
                             JournalWriter::kChain_bytes + JournalWriter::chain_write_bytes(64) +
                             JournalWriter::chain_write_bytes(184));
   const auto entry = read_journal_entry(bytes, place);
@@ -38,7 +40,7 @@ TEST_CASE("a journal entry reads back as it was written", "[journal]") {
   CHECK(entry->items[0].kind == JournalItem::Kind::update);
   CHECK(entry->items[0].ring_slot == 3);
   CHECK(entry->items[0].displaced == HeaderWord(Stamp{19, 1}));
-  CHECK(entry->items[0].new_body.size() == 48);
+  CHECK(entry->items[0].image.size() == 56);
   REQUIRE(entry->items[1].writes.size() == 2);
   CHECK(entry->items[1].writes[1].address == GlobalAddress(0, 200));
   CHECK(entry->items[1].writes[1].bytes.size() == 184);
@@ -69,7 +71,7 @@ TEST_CASE("random bytes with a good checksum never lead outside the entry", "[jo
     store_word(buffer.data() + covered.size(), checksum64(covered, place.value));
     const auto entry = read_journal_entry(buffer, place);
     if (!entry) continue;
-    for (const JournalItem& item : entry->items) CHECK(item.new_body.size() <= buffer.size());
+    for (const JournalItem& item : entry->items) CHECK(item.image.size() <= buffer.size());
   }
 }
 

@@ -12,7 +12,7 @@ namespace namdb::layout {
 namespace {
 
 std::vector<std::byte> sealed_body(GlobalAddress address, const BodyHeader& header) {
-  std::vector<std::byte> body(kBodyOverhead_bytes + 16);
+  std::vector<std::byte> body(kBodyPrefix_bytes + 16);
   for (std::size_t i = 0; i < 16; ++i) body[kBodyPrefix_bytes + i] = static_cast<std::byte>(i);
   seal_body(body, address, header);
   return body;
@@ -40,7 +40,7 @@ TEST_CASE("the bytes of a body are as format version 1 has them", "[layout]") {
   CHECK(load_word(body.data()) == ((17ULL << 35) | (5 << 3) | 2));
   CHECK(load_word(body.data() + 8) == ((16ULL << 35) | (9 << 3)));
   CHECK(load_word(body.data() + 16) == 0x00000007'abcdef'02ULL);
-  CHECK(load_word(body.data() + 40) == 0xa1ec8df330855d78ULL);
+  CHECK(load_word(body.data() + 24) == 0x13c8d757f17cf044ULL);
 }
 
 TEST_CASE("a body certifies only whole and only at its own address", "[layout]") {

@@ -5,15 +5,14 @@
 //   8 + body_bytes         overflow head: offset of the newest overflow entry, 0 = none; only the memory
 //                          server writes it
 //   16 + body_bytes        ring headers, one word a ring slot
-//   ... + 8 * ring_slots   ring payloads, one body each
+//   ... + 8 * ring_slots   ring payloads, room for one body each; what they hold: version_image.h
 //
-// A body is self-certifying: a checksum, seeded with the record's address and never covering the header
-// word, over
+// A body is self-certifying:
 //   0   stamp word: slot, counter, deleted (a tombstone)
 //   8   displaced word: the stamp word of the version that this one displaced; 0 = birth marker
-//   16  table id (32 bits), incarnation (24 bits), ring slot of the displaced version (8 bits)
-//   24  payload: the row (row.h), a multiple of 8 bytes
-//   ..  checksum
+//   16  meta word: table id (32 bits), incarnation (24 bits), 0 (1 bit), ring slot of the displaced version
+//   (7 bits) 24  checksum over all the rest, seeded with the record's address; it never covers the header
+//   word 32  payload: the row (row.h), a multiple of 8 bytes
 // The certified body's stamp decides visibility; the header word only says who holds the record. A READ that
 // covers header word and body gets words of different times: read_body() tells whether the body certifies.
 //
@@ -22,8 +21,9 @@
 // while it is not: the word never has two writers. The next slot to take is the one after the current
 // body's. A fresh ring is all moved with no stamp.
 //
-// Who writes what: the holder of the header word writes ring payload, ring word, body, header word, in this
-// order, on one channel. A crash leaves a prefix of these WRITEs, which repair completes from the journal.
+// Who writes what: the holder of the header word writes ring payload, ring word, body (or those parts of it
+// that change), header word, in this order, on one channel. A crash leaves a prefix of these WRITEs, which
+// repair completes from the journal.
 #pragma once
 
 #include <cstddef>
@@ -32,11 +32,15 @@
 
 #include "common/layout/global_address.h"
 #include "common/layout/stamp.h"
+#include "common/layout/words.h"
 
 namespace namdb::layout {
 
-inline constexpr std::uint32_t kBodyPrefix_bytes = 24;
-inline constexpr std::uint32_t kBodyOverhead_bytes = kBodyPrefix_bytes + 8;
+inline constexpr std::uint32_t kBodyMeta_offset = 16;
+inline constexpr std::uint32_t kBodyChecksum_offset = 24;
+inline constexpr std::uint32_t kBodyPrefix_bytes = 32;  // before the payload
+// Never set in a body's meta word: the image is a change (version_image.h).
+inline constexpr std::uint64_t kChange_bit = 0x80;
 inline constexpr std::uint32_t kMaxPayload_bytes = 32 * 1024;
 inline constexpr std::uint32_t kMaxRingSlots = 64;
 inline constexpr std::uint32_t kIncarnation_mask = (1U << 24) - 1;
@@ -46,14 +50,15 @@ struct RecordLayout {
   std::uint32_t payload_bytes = 0;  // multiple of 8
   std::uint32_t ring_slots = 0;     // 1 .. kMaxRingSlots
 
-  std::uint32_t body_bytes() const { return kBodyOverhead_bytes + payload_bytes; }
+  std::uint32_t body_bytes() const { return kBodyPrefix_bytes + payload_bytes; }
   // Header word and current body: what a lookup READs.
   std::uint32_t current_bytes() const { return 8 + body_bytes(); }
   std::uint32_t overflow_head_offset() const { return current_bytes(); }
   std::uint32_t ring_header_offset(std::uint32_t ring_slot) const {
     return current_bytes() + 8 + 8 * ring_slot;
   }
-  // Header word through the last ring header: what a writer READs behind its lock, and an insert WRITEs.
+  std::uint32_t ring_headers_bytes() const { return 8 * ring_slots; }  // what a writer READs behind its lock
+  // Header word through the last ring header: what an insert WRITEs.
   std::uint32_t locked_bytes() const { return current_bytes() + 8 + 8 * ring_slots; }
   std::uint32_t ring_payload_offset(std::uint32_t ring_slot) const {
     return locked_bytes() + ring_slot * body_bytes();
@@ -80,14 +85,14 @@ struct BodyHeader {
 BodyHeader decode_body_header(const std::byte* body);
 // True if the checksum fits the bytes and the record's address: the body is one version, whole.
 bool certify_body(std::span<const std::byte> body, GlobalAddress record);
-// Writes prefix and checksum around the payload that already stands at body + kBodyPrefix_bytes.
+// Writes the prefix before the payload that already stands at body + kBodyPrefix_bytes.
 void seal_body(std::span<std::byte> body, GlobalAddress record, const BodyHeader& header);
 
 inline std::span<const std::byte> body_payload(std::span<const std::byte> body) {
-  return body.subspan(kBodyPrefix_bytes, body.size() - kBodyOverhead_bytes);
+  return body.subspan(kBodyPrefix_bytes);
 }
 inline std::span<std::byte> body_payload(std::span<std::byte> body) {
-  return body.subspan(kBodyPrefix_bytes, body.size() - kBodyOverhead_bytes);
+  return body.subspan(kBodyPrefix_bytes);
 }
 
 // Fills header word .. ring headers of a new record (locked_bytes() long) whose sealed body already stands
@@ -98,15 +103,6 @@ void frame_new_record(std::span<std::byte> record, const RecordLayout& layout);
 // anyone; `next` leads to older entries of the same record.
 inline constexpr std::uint32_t kOverflowNext_offset = 0;   // offset of the next older entry, 0 = none
 inline constexpr std::uint32_t kOverflowStamp_offset = 8;  // the body's stamp word
-inline constexpr std::uint32_t kOverflowBody_offset = 16;  // the displaced body, unchanged
-
-inline std::uint64_t load_word(const std::byte* bytes) {
-  std::uint64_t word;
-  __builtin_memcpy(&word, bytes, 8);
-  return word;
-}
-inline void store_word(std::byte* bytes, std::uint64_t word) {
-  __builtin_memcpy(bytes, &word, 8);
-}
+inline constexpr std::uint32_t kOverflowBody_offset = 16;  // the ring slot's image, unchanged
 
 }  // namespace namdb::layout

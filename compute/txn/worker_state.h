@@ -21,6 +21,10 @@ class TransactionRegistry;
 // How transactions come by their snapshots (snapshot_fetcher.h says what each promises).
 enum class SnapshotSharing : std::uint8_t { own, shared, prefetched };
 
+// What a commit writes of rows and buckets that it changes, to their places, the journal and the version
+// ring: the `changed` words, or the `whole` each time, as NAM-DB does (§5.1).
+enum class CommitWrites : std::uint8_t { changed, whole };
+
 struct WorkerState {
   reactor::Executor& executor;
   Cluster& cluster;
@@ -35,6 +39,7 @@ struct WorkerState {
   SlotKeeper& slot_keeper;
   SnapshotSharing sharing;
   SnapshotFetcher& fetcher;
+  CommitWrites commit_writes;
 };
 
 }  // namespace namdb::txn

@@ -18,6 +18,7 @@ struct EngineHostOptions {
   std::vector<std::string> memory_servers;  // unix:PATH or HOST:PORT, server 0 first; all of one transport
   std::size_t location_cache_bytes = 64U << 20;
   std::string snapshots = "own";  // as nam-computed's flag
+  bool whole_writes = false;      // as nam-computed's flag
   std::string cluster_key_file;   // tcp only; may be empty
 };
 

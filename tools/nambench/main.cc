@@ -105,6 +105,10 @@ void add_engine(CLI::App& command, EngineFlags& flags, bool with_in_process) {
       .add_option("--snapshots", flags.host.snapshots, "own, shared or prefetched, as nam-computed's flag")
       ->check(CLI::IsMember({"own", "shared", "prefetched"}))
       ->group(group);
+  command
+      .add_flag("--whole-writes", flags.host.whole_writes,
+                "Write whole what a commit changes, as nam-computed's flag")
+      ->group(group);
   command.add_option("--location-cache-mib", flags.location_cache_mib, "Cache of records' locations")
       ->capture_default_str()
       ->group(group);

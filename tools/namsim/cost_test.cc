@@ -20,7 +20,7 @@ using reactor::Task;
 
 // The network is mild and nothing fails, so that nothing is repeated.
 ClusterOptions budget_cluster(std::uint32_t memory_servers, txn::SnapshotSource::Mode mode,
-                              txn::SnapshotSharing sharing) {
+                              txn::SnapshotSharing sharing, txn::CommitWrites writes) {
   ClusterOptions options;
   options.memory_servers = memory_servers;
   options.region_bytes = 64U << 20;
@@ -29,6 +29,7 @@ ClusterOptions budget_cluster(std::uint32_t memory_servers, txn::SnapshotSource:
   options.location_cache_bytes = 4U << 20;
   options.worker.snapshot_mode = mode;
   options.worker.snapshot_sharing = sharing;
+  options.worker.commit_writes = writes;
   return options;
 }
 
@@ -75,9 +76,10 @@ Task<Result<OperationCounters>> call(txn::Engine* engine,
 
 struct Bench {
   Bench(std::uint32_t memory_servers, txn::SnapshotSource::Mode mode,
-        txn::SnapshotSharing sharing = txn::SnapshotSharing::own)
+        txn::SnapshotSharing sharing = txn::SnapshotSharing::own,
+        txn::CommitWrites writes = txn::CommitWrites::changed)
       : world(1),
-        cluster(world, budget_cluster(memory_servers, mode, sharing)),
+        cluster(world, budget_cluster(memory_servers, mode, sharing, writes)),
         compute(cluster.add_compute()) {
     workloads::register_all(procedures);
   }
@@ -213,6 +215,23 @@ TEST_CASE("new-order of ten items takes 6 round trips on one memory server and 7
     }
     CHECK(seen);
   }
+}
+
+TEST_CASE("new-order moves 30 % fewer bytes than with whole rows, in as many round trips", "[cost]") {
+  std::array<OperationCounters, 2> costs;
+  for (const auto writes : {txn::CommitWrites::changed, txn::CommitWrites::whole}) {
+    Bench bench(1, txn::SnapshotSource::Mode::reads, txn::SnapshotSharing::own, writes);
+    load_tpcc(bench,
+              {.warehouses = 1, .items = 100, .customers_per_district = 10, .orders_per_district = 10});
+    bench.cost("tpcc_new_order", ten_items(11));
+    bench.world.run_for(kSecond_ns);
+    costs[writes == txn::CommitWrites::whole ? 1 : 0] = bench.cost("tpcc_new_order", ten_items(1));
+  }
+  const auto& [changed, whole] = costs;
+  INFO(changed.bytes() << " bytes instead of " << whole.bytes());
+  CHECK(changed.rereads == whole.rereads);
+  CHECK(changed.round_trips == whole.round_trips);
+  CHECK(10 * changed.bytes() <= 7 * whole.bytes());
 }
 
 }  // namespace namdb::sim

@@ -4,6 +4,7 @@
 
 #include "common/layout/bucket.h"
 #include "common/layout/record.h"
+#include "common/layout/version_image.h"
 #include "tools/namsim/region_findings.h"
 
 namespace namdb::sim {
@@ -169,6 +170,7 @@ class TableCheck {
     if (!slots_.published(version.stamp))
       findings_.add(subject + " shows commit " + text(version.stamp) + ", which is not published");
 
+    std::vector<std::byte> image(shape_.body_bytes());
     std::vector<bool> followed(shape_.ring_slots);
     while (!version.birth() && version.ring_slot < shape_.ring_slots) {
       const HeaderWord ring(region_.load(record + shape_.ring_header_offset(version.ring_slot)));
@@ -179,9 +181,9 @@ class TableCheck {
         return;
       }
       followed[version.ring_slot] = true;
-      region_.read(record + shape_.ring_payload_offset(version.ring_slot), body);
-      const layout::BodyHeader older = layout::decode_body_header(body.data());
-      if (!layout::certify_body(body, region_.address(record)) || older.header_word() != ring) {
+      region_.read(record + shape_.ring_payload_offset(version.ring_slot), image);
+      const layout::BodyHeader older = layout::decode_body_header(image.data());
+      if (!step_back(record, image, body) || older.header_word() != ring) {
         findings_.add(slot + ": the version of commit " + text(ring.stamp()) + " does not certify");
         return;
       }
@@ -201,10 +203,17 @@ class TableCheck {
     check_overflow(record, version, body, subject);
   }
 
+  // From a version's body to that of the one before, whose image is given. False if it does not certify.
+  bool step_back(std::uint64_t record, std::span<const std::byte> image, std::vector<std::byte>& body) const {
+    return layout::certify_image(image, region_.address(record)) &&
+           layout::restore_body(image, region_.address(record), body);
+  }
+
   // The chain in the overflow region behind the oldest version of the ring.
   void check_overflow(std::uint64_t record, layout::BodyHeader version, std::vector<std::byte>& body,
                       const std::string& subject) {
     const std::uint32_t entry_bytes = memory::Overflow::entry_bytes(shape_.body_bytes());
+    std::vector<std::byte> image(shape_.body_bytes());
     std::uint64_t newer = 0;
     std::uint64_t entry = region_.load(record + shape_.overflow_head_offset());
     while (entry != 0) {
@@ -217,10 +226,10 @@ class TableCheck {
         findings_.add(where + " is reached twice");
         return;
       }
-      region_.read(entry + layout::kOverflowBody_offset, body);
-      const layout::BodyHeader older = layout::decode_body_header(body.data());
+      region_.read(entry + layout::kOverflowBody_offset, image);
+      const layout::BodyHeader older = layout::decode_body_header(image.data());
       const HeaderWord stamp(region_.load(entry + layout::kOverflowStamp_offset));
-      if (!layout::certify_body(body, region_.address(record)) || older.header_word() != stamp) {
+      if (!step_back(record, image, body) || older.header_word() != stamp) {
         findings_.add(where + " does not certify");
         return;
       }

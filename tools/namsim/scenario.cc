@@ -60,6 +60,8 @@ Scenario Scenario::of_seed(std::uint64_t seed, std::optional<std::string> worklo
     cluster.worker.snapshot_sharing =
         sharing.chance(0.5) ? txn::SnapshotSharing::shared : txn::SnapshotSharing::prefetched;
   }
+  if (Random writes(seed * 32'452'843); writes.chance(0.2))
+    cluster.worker.commit_writes = txn::CommitWrites::whole;
   scenario.size.keys = draw.between(2, 8);
   scenario.size.computes = draw.between(1, 3);
   scenario.size.clients = 3;
@@ -213,6 +215,7 @@ std::string Scenario::describe() const {
   add("scribble", network.scribble);
   number("clock_drift_ppm", network.clock_drift_ppm);
   number("snapshot_sharing", static_cast<std::uint64_t>(cluster.worker.snapshot_sharing));
+  number("whole_writes", cluster.worker.commit_writes == txn::CommitWrites::whole ? 1 : 0);
   number("snapshot_by_call", cluster.worker.snapshot_mode == txn::SnapshotSource::Mode::call ? 1 : 0);
   number("heartbeat_ns", cluster.worker.heartbeat_ns);
   number("counters_per_slot", cluster.worker.slot.counters_per_slot);

@@ -20,6 +20,9 @@
 
 namespace namdb::protocol {
 
+// A WRITE more costs about as much as this many bytes: changed words that are nearer to each other are one.
+inline constexpr std::uint32_t kWriteGap_bytes = 64;
+
 enum class WriteKind : std::uint8_t { none, insert, update, erase };
 
 struct Access {

@@ -1,8 +1,10 @@
 #include "compute/protocol/snapshot_isolation/chain_locks.h"
 
 #include <algorithm>
+#include <span>
 
 #include "common/base/checksum.h"
+#include "common/layout/changed_runs.h"
 #include "compute/storage/bucket_search.h"
 #include "compute/txn/lock_resolver.h"
 #include "compute/txn/record_space.h"
@@ -230,6 +232,7 @@ reactor::Task<Status> ChainLocks::read_rest(ChainLock* chain) {
 }
 
 reactor::Task<Status> ChainLocks::place_inserts(ChainLock* chain, layout::Stamp stamp) {
+  for (ChainBucket& bucket : chain->buckets) bucket.before = *bucket.image;
   for (std::size_t i = 0; i < chain->inserts.size(); ++i) {
     Access& access = *chain->inserts[i];
     for (const ChainBucket& bucket : chain->buckets) {
@@ -287,7 +290,7 @@ reactor::Task<Status> ChainLocks::place_inserts(ChainLock* chain, layout::Stamp 
 
 std::uint64_t ChainLocks::journal_bound_bytes() const {
   // An insert changes at most two buckets: a fresh one and the one that leads to it, or one with a free
-  // entry.
+  // entry. Pieces of a bucket are so far apart that together they take no more than the whole.
   std::uint64_t length = 0;
   for (const ChainLock& chain : chains_) {
     length += chain.inserts.size() * (JournalWriter::kChain_bytes +
@@ -297,22 +300,35 @@ std::uint64_t ChainLocks::journal_bound_bytes() const {
   return length;
 }
 
+template <typename Write>
+void ChainLocks::bucket_writes(const ChainBucket& bucket, const Write& write) const {
+  if (!bucket.changed) return;
+  const std::span<const std::byte> image = std::as_bytes(std::span(bucket.image, 1));
+  if (bucket.fresh || worker_.commit_writes == txn::CommitWrites::whole) {
+    return write(bucket.address + layout::kBucketBody_offset, image.subspan(layout::kBucketBody_offset));
+  }
+  layout::ChangedRuns runs(image, std::as_bytes(std::span(&bucket.before, 1)), layout::kBucketBody_offset,
+                           kWriteGap_bytes);
+  for (layout::ChangedRun run; runs.next(run);) {
+    write(bucket.address + run.begin, image.subspan(run.begin, run.end - run.begin));
+  }
+}
+
 void ChainLocks::log(JournalWriter& writer) const {
   for (const ChainLock& chain : chains_) {
-    const auto changed =
-        std::ranges::count_if(chain.buckets, [](const ChainBucket& bucket) { return bucket.changed; });
-    writer.chain(chain.main,
-                 static_cast<std::uint32_t>(chain.inserts.size() + static_cast<std::size_t>(changed)));
+    std::size_t writes = chain.inserts.size();
+    for (const ChainBucket& bucket : chain.buckets)
+      bucket_writes(bucket, [&](GlobalAddress, std::span<const std::byte>) { ++writes; });
+    writer.chain(chain.main, static_cast<std::uint32_t>(writes));
     for (std::size_t i = 0; i < chain.inserts.size(); ++i) {
       writer.chain_write(chain.records[i],
                          {chain.inserts[i]->image.data(), chain.table->record.locked_bytes()});
     }
     // New buckets lie at the end; they must stand before the bucket that leads to them.
     for (auto bucket = chain.buckets.rbegin(); bucket != chain.buckets.rend(); ++bucket) {
-      if (!bucket->changed) continue;
-      const auto* bytes = reinterpret_cast<const std::byte*>(bucket->image);
-      writer.chain_write(bucket->address + layout::kBucketBody_offset,
-                         {bytes + layout::kBucketBody_offset, layout::kBucketBody_bytes});
+      bucket_writes(*bucket, [&](GlobalAddress address, std::span<const std::byte> bytes) {
+        writer.chain_write(address, bytes);
+      });
     }
   }
 }
@@ -323,10 +339,9 @@ void ChainLocks::install(layout::Stamp stamp) {
       batches_.write(chain.records[i], chain.inserts[i]->image.data(), chain.table->record.locked_bytes());
     }
     for (auto bucket = chain.buckets.rbegin(); bucket != chain.buckets.rend(); ++bucket) {
-      if (!bucket->changed) continue;
-      const auto* bytes = reinterpret_cast<const std::byte*>(bucket->image);
-      batches_.write(bucket->address + layout::kBucketBody_offset, bytes + layout::kBucketBody_offset,
-                     layout::kBucketBody_bytes);
+      bucket_writes(*bucket, [&](GlobalAddress address, std::span<const std::byte> bytes) {
+        batches_.write(address, bytes.data(), bytes.size());
+      });
     }
     release(chain, stamp);
   }

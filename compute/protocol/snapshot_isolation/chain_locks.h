@@ -59,7 +59,8 @@ class ChainLocks {
     layout::GlobalAddress address;
     layout::Bucket* image = nullptr;  // registered
     bool changed = false;
-    bool fresh = false;  // allocated by this commit
+    bool fresh = false;       // allocated by this commit
+    layout::Bucket before{};  // what stands there while the lock is held
   };
   enum class State : std::uint8_t {
     to_ask,
@@ -90,6 +91,9 @@ class ChainLocks {
   Status examine(ChainLock& chain);
   Status follow(ChainLock& chain);
   void release(ChainLock& chain, layout::Stamp stamp);
+  // Calls write(address, bytes) for each piece that makes the new bucket of what stands there.
+  template <typename Write>
+  void bucket_writes(const ChainBucket& bucket, const Write& write) const;
   reactor::Task<Status> read_rest(ChainLock* chain);
   reactor::Task<Status> place_inserts(ChainLock* chain, layout::Stamp stamp);
 

@@ -1,15 +1,15 @@
 // The commit of one transaction under snapshot isolation, stage by stage, each confirmed before the next:
 //
 //   lock     a fresh counter c; CAS every header word from exactly the version that was read and is visible
-//   in
-//            the snapshot to ⟨slot, c, locked⟩, and every bucket chain's lock word likewise; behind each CAS,
-//            in the same batch, a READ of what it guards. Header and ring words of an earlier READ may be of
-//            different times, so the free ring slot and the buckets' free entries are chosen from this one.
-//   log      one self-certifying journal entry: ring slots, displaced stamps, all new images. From its
-//            completion on nothing may abort the commit.
-//   install  a record: displaced body into its ring slot (payload, then ring word), new body, and last the
-//            unlocked header word. A chain: new records, new buckets, changed buckets, and last the lock
-//            word.
+//            in the snapshot to ⟨slot, c, locked⟩, and every bucket chain's lock word likewise; behind each
+//            CAS, in the same batch, a READ of what it guards and may be of another time than the CAS: a
+//            record's ring words, a chain's buckets. The body is not read again: the CAS found the stamp of
+//            the certified body that the lookup has, and a stamp means one body.
+//   log      one self-certifying journal entry: ring slots, displaced stamps, images of all new versions.
+//            From its completion on nothing may abort the commit.
+//   install  a record: displaced version into its ring slot (image, then ring word), what changed of the
+//            body, and last the unlocked header word. A chain: new records, new buckets, changed buckets, and
+//            last the lock word.
 //   publish  the slot's word in the timestamp vector; behind install in the same batch where all of it goes
 //            to the one channel that publishes, else once install completed on all servers.
 //
@@ -41,14 +41,21 @@ class SnapshotCommit {
   struct RecordLock {
     Access* access;
     layout::HeaderWord expected;
-    fabric::LocalBuffer fetched;  // the old word (8 bytes), then locked_bytes() READ behind the CAS
+    // The old word (8 bytes), the ring words READ behind the CAS, room for the displaced version's image.
+    fabric::LocalBuffer buffer;
     bool taken = false;
     std::uint32_t ring_slot = 0;
+    std::uint32_t image_bytes = 0;
 
-    std::byte* record() const { return fetched.data() + 8; }
-    std::span<const std::byte> displaced_body() const {
-      return {record() + 8, access->table->record.body_bytes()};
+    std::byte* ring_word(std::uint32_t slot) const { return buffer.data() + 8 + 8 * slot; }
+    bool ring_moved(std::uint32_t slot) const {
+      return layout::HeaderWord(layout::load_word(ring_word(slot))).moved();
     }
+    std::span<std::byte> displaced_image() const {
+      const layout::RecordLayout& layout = access->table->record;
+      return {buffer.data() + 8 + layout.ring_headers_bytes(), layout.body_bytes()};
+    }
+    std::span<const std::byte> displaced_body() const { return access->lookup.body(); }
   };
 
   Status plan();
@@ -57,6 +64,8 @@ class SnapshotCommit {
   Status examine_locks();
   reactor::Task<Status> wait_for_ring(RecordLock* record);
   void build_images();
+  void install_body(const RecordLock& record);
+  bool whole() const { return worker_.commit_writes == txn::CommitWrites::whole; }
   reactor::Task<Status> log();
   reactor::Task<Status> install();
   reactor::Task<Status> release(Status reason);

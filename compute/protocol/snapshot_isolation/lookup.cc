@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "common/layout/version_image.h"
 #include "compute/storage/bucket_search.h"
 
 namespace namdb::protocol {
@@ -270,17 +271,27 @@ void Lookup::candidate(std::span<const std::byte> body) {
   deciding_ = true;
 }
 
+// The image is that of the version before the one in older_body_.
+void Lookup::older_candidate(std::span<const std::byte> image) {
+  if (!layout::restore_body(image, record_, older_body_)) {
+    return fail(ErrorCode::corrupt_data, "a version cannot be rebuilt from the one that displaced it");
+  }
+  candidate(older_body_);
+}
+
 void Lookup::follow_link() {
   if (candidate_.ring_slot >= table_->record.ring_slots)
     return fail(ErrorCode::corrupt_data, "a version's link is out of range");
+  // The next READ goes where the newer body stands, which the older one is rebuilt from.
+  if (body_.data() != older_body_.data()) older_body_.assign(body_.begin(), body_.end());
   state_ = State::ring;
 }
 
 void Lookup::see_ring() {
-  const std::span<const std::byte> body(buffer_.data(), table_->record.body_bytes());
+  const std::span<const std::byte> slot(buffer_.data(), table_->record.body_bytes());
   const layout::HeaderWord link = candidate_.displaced;
-  if (layout::certify_body(body, record_) && layout::decode_body_header(body.data()).stamp == link.stamp()) {
-    candidate(body);
+  if (layout::certify_image(slot, record_) && layout::decode_body_header(slot.data()).stamp == link.stamp()) {
+    older_candidate(slot);
     return;
   }
   // Overwritten since: then it was moved before.
@@ -299,11 +310,11 @@ void Lookup::see_overflow_head() {
 }
 
 void Lookup::see_overflow_entry() {
-  const std::span<const std::byte> body(buffer_.data() + layout::kOverflowBody_offset,
-                                        table_->record.body_bytes());
-  if (!layout::certify_body(body, record_)) return restart();  // collected under us
-  if (layout::decode_body_header(body.data()).stamp == candidate_.displaced.stamp()) {
-    candidate(body);
+  const std::span<const std::byte> image(buffer_.data() + layout::kOverflowBody_offset,
+                                         table_->record.body_bytes());
+  if (!layout::certify_image(image, record_)) return restart();  // collected under us
+  if (layout::decode_body_header(image.data()).stamp == candidate_.displaced.stamp()) {
+    older_candidate(image);
     return;
   }
   overflow_offset_ = layout::load_word(buffer_.data() + layout::kOverflowNext_offset);

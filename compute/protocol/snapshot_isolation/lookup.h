@@ -20,6 +20,7 @@
 #include "common/fabric/local_pool.h"
 #include "common/layout/bucket.h"
 #include "common/layout/record.h"
+#include "common/reactor/pooled_allocator.h"
 #include "compute/storage/table.h"
 #include "compute/txn/batch_set.h"
 #include "compute/txn/worker_state.h"
@@ -96,6 +97,7 @@ class Lookup {
   void see_overflow_entry();
   void mismatch(txn::WorkerState& worker);
   void candidate(std::span<const std::byte> body);
+  void older_candidate(std::span<const std::byte> image);
   void follow_link();
   void restart();
   void fail(ErrorCode code, const char* message);
@@ -122,6 +124,8 @@ class Lookup {
   layout::BodyHeader current_;
   layout::BodyHeader candidate_;
   std::span<const std::byte> body_;
+  reactor::PooledVector<std::byte>
+      older_body_;  // the version that the link is followed from, then the one found
   std::uint64_t overflow_offset_ = 0;
   fabric::LocalBuffer buffer_;
   std::vector<layout::GlobalAddress> chain_;

@@ -4,6 +4,7 @@
 
 #include "common/layout/record.h"
 #include "common/layout/timestamp_vector.h"
+#include "common/layout/version_image.h"
 #include "compute/txn/catalog_cache.h"
 #include "compute/txn/transaction_registry.h"
 
@@ -228,11 +229,12 @@ reactor::Task<Status> SnapshotRepair::apply(const JournalItem& item, Stamp stamp
 }
 
 reactor::Task<Status> SnapshotRepair::apply_update(const JournalItem& item, Stamp stamp) {
-  const layout::BodyHeader new_header = layout::decode_body_header(item.new_body.data());
+  const layout::BodyHeader new_header = layout::decode_body_header(item.image.data());
   const storage::TableRef table = worker_->catalog.find_id(new_header.table);
   if (table == nullptr) co_return Status();  // dropped since: nobody reads it any more
   const layout::RecordLayout& layout = table->record;
-  if (item.new_body.size() != layout.body_bytes() || item.ring_slot >= layout.ring_slots) {
+  if (item.image.size() > layout.body_bytes() || !layout::certify_image(item.image, item.lock) ||
+      item.ring_slot >= layout.ring_slots) {
     co_return Status(ErrorCode::corrupt_data, "a journal entry does not fit its table");
   }
   const HeaderWord locked(stamp, false, true);
@@ -250,10 +252,17 @@ reactor::Task<Status> SnapshotRepair::apply_update(const JournalItem& item, Stam
   const auto is_displaced = [&item](const std::byte* body) {
     return layout::decode_body_header(body).header_word() == item.displaced;
   };
-  const std::span<const std::byte> ring_body(ring.data(), body_bytes);
+  const std::span<std::byte> ring_image(ring.data(), body_bytes);
   const std::span<const std::byte> body(record.data() + 8, body_bytes);
+  // What stands there is displaced in part, new in part: all that is not in the image is in both.
+  const LocalBuffer new_buffer(cluster_.pool(), body_bytes);
+  const std::span<std::byte> new_body(new_buffer.data(), body_bytes);
+  std::ranges::copy(body, new_body.begin());
+  if (!layout::restore_body(item.image, item.lock, new_body)) {
+    co_return Status(ErrorCode::corrupt_data, "a journal entry does not fit what stands in its record");
+  }
   const HeaderWord ring_word(layout::load_word(record.data() + layout.ring_header_offset(item.ring_slot)));
-  const bool ring_filled = layout::certify_body(ring_body, item.lock) && is_displaced(ring_body.data()) &&
+  const bool ring_filled = layout::certify_image(ring_image, item.lock) && is_displaced(ring_image.data()) &&
                            ring_word.stamp() == item.displaced.stamp();
   if (!ring_filled) {
     if (!layout::certify_body(body, item.lock) || !is_displaced(body.data())) {
@@ -261,13 +270,13 @@ reactor::Task<Status> SnapshotRepair::apply_update(const JournalItem& item, Stam
                        "a displaced version is neither in its place nor in its ring");
     }
     layout::store_word(ring.data() + body_bytes, item.displaced.value());
-    batches.write(item.lock + layout.ring_payload_offset(item.ring_slot), body.data(), body_bytes);
+    const std::uint32_t length = layout::encode_image(body, new_body, item.lock, ring_image);
+    batches.write(item.lock + layout.ring_payload_offset(item.ring_slot), ring_image.data(), length);
     batches.write(item.lock + layout.ring_header_offset(item.ring_slot), ring.data() + body_bytes, 8);
     status = co_await batches.run(counters);
     if (!status.ok()) co_return status;
   }
-  std::copy(item.new_body.begin(), item.new_body.end(), ring.data());
-  batches.write(item.lock + 8, ring.data(), body_bytes);
+  batches.write(item.lock + 8, new_body.data(), body_bytes);
   status = co_await batches.run(counters);
   if (!status.ok()) co_return status;
   co_return co_await unlock(item.lock, locked, new_header.header_word());

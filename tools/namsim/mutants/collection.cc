@@ -27,8 +27,10 @@ class ManyHints : public HeartbeatMutant {
     const Look look(cluster());
     for (std::size_t i = 0; i < posting.asked.size(); ++i) {
       if (!look.record_lock(posting, i)) continue;
-      table_ = layout::decode_body_header(posting.asked[i + 1].local + 8).table;
-      records_[posting.server].insert(posting.asked[i].remote_offset);
+      const std::uint64_t record = posting.asked[i].remote_offset;
+      const auto& words = cluster().memory(posting.server).words;
+      table_ = layout::decode_body_header(reinterpret_cast<const std::byte*>(&words[record / 8 + 1])).table;
+      records_[posting.server].insert(record);
     }
   }
 

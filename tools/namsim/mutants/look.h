@@ -49,10 +49,10 @@ class Look {
   }
   // The CAS of a record's header word, or of a chain's lock word, with the READ of what it guards behind it.
   bool record_lock(const Posting& posting, std::size_t i) const {
-    return lock(posting, i, record_.locked_bytes());
+    return lock(posting, i, record_.ring_header_offset(0), record_.ring_headers_bytes());
   }
   static bool chain_lock(const Posting& posting, std::size_t i) {
-    return lock(posting, i, layout::kBucket_bytes);
+    return lock(posting, i, 0, layout::kBucket_bytes);
   }
   // The header WRITE that ends the installation of a record: behind the WRITE of the body.
   static bool install_end(const std::vector<fabric::Operation>& operations, std::size_t i) {
@@ -80,11 +80,12 @@ class Look {
   }
 
  private:
-  static bool lock(const Posting& posting, std::size_t i, std::uint32_t length_bytes) {
+  static bool lock(const Posting& posting, std::size_t i, std::uint32_t offset, std::uint32_t length_bytes) {
     const auto& asked = posting.asked;
     return asked[i].kind == fabric::OperationKind::compare_and_swap && i + 1 < asked.size() &&
            asked[i + 1].kind == fabric::OperationKind::read &&
-           asked[i + 1].remote_offset == asked[i].remote_offset && asked[i + 1].length_bytes == length_bytes;
+           asked[i + 1].remote_offset == asked[i].remote_offset + offset &&
+           asked[i + 1].length_bytes == length_bytes;
   }
 
   std::uint64_t vector_offset_;

@@ -23,9 +23,8 @@ class RingOverwritten final : public Mutant {
     const Look look(cluster());
     for (std::size_t i = 0; i < posting.asked.size(); ++i) {
       if (!look.record_lock(posting, i)) continue;
-      std::byte* const record = posting.asked[i + 1].local;
       for (std::uint32_t slot = 0; slot < look.record().ring_slots; ++slot) {
-        std::byte* const word = record + look.record().ring_header_offset(slot);
+        std::byte* const word = posting.asked[i + 1].local + 8 * slot;
         layout::store_word(word, HeaderWord(layout::load_word(word)).with_moved().value());
       }
     }
@@ -62,10 +61,9 @@ class TornBodyBelieved final : public Mutant {
   void after(Posting& posting) override {
     const Look look(cluster());
     for (const fabric::Operation& operation : posting.asked) {
-      const bool record = operation.kind == fabric::OperationKind::read &&
-                          (operation.length_bytes == look.record().current_bytes() ||
-                           operation.length_bytes == look.record().locked_bytes());
-      if (!record) continue;
+      if (operation.kind != fabric::OperationKind::read ||
+          operation.length_bytes != look.record().current_bytes())
+        continue;
       const layout::GlobalAddress address(static_cast<layout::ServerId>(posting.server),
                                           operation.remote_offset);
       layout::seal_body({operation.local + 8, look.record().body_bytes()}, address,
@@ -96,10 +94,9 @@ class RingWordsRemembered final : public Mutant {
  public:
   void after(Posting& posting) override {
     const Look look(cluster());
-    const std::uint32_t ring = look.record().ring_header_offset(0);
     for (std::size_t i = 0; i < posting.asked.size(); ++i) {
       if (!look.record_lock(posting, i)) continue;
-      std::byte* const words = posting.asked[i + 1].local + ring;
+      std::byte* const words = posting.asked[i + 1].local;
       std::vector<std::byte> now(words, words + 8 * look.record().ring_slots);
       auto& before = words_[{posting.compute, posting.server, posting.asked[i].remote_offset}];
       if (before.size() == now.size()) std::copy(before.begin(), before.end(), words);
