@@ -191,6 +191,8 @@ reactor::Task<void> Worker::stop() {
 
 reactor::Task<Status> Worker::heartbeat(std::shared_ptr<Link> link, std::size_t server) {
   control::HeartbeatRequest request;
+  link->registry.pass_time(executor_.now_ns());
+  request.set_oldest_snapshot_ns(link->registry.oldest_ns());
   request.set_acknowledged_epoch(link->registry.acknowledged_epoch(server));
   request.set_acknowledged_catalog(link->registry.acknowledged_catalog(server));
   request.set_acknowledged_versions(link->registry.acknowledged_versions(server));

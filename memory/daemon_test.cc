@@ -140,6 +140,9 @@ TEST_CASE("wrong usage ends with 2 and says what is wrong") {
   refused({"--durability", "sometimes"}, "sometimes");
   refused({"--region-bytes", "many"}, "many");
   refused({"--region-bytes", "4KiB"}, "16MiB");
+  refused({"--extent-size", "3MiB"}, "power of two");
+  refused({"--extent-size", "4KiB"}, "64KiB");
+  refused({"--extent-size", "2GiB"}, "1GiB");
   refused({"--server-id", "2", "--server-count", "2"}, "--server-id");
   refused({"--ring-versions", "65"}, "--ring-versions");
   refused({"--fabric", "pigeon"}, "pigeon");
@@ -160,6 +163,7 @@ TEST_CASE("an environment that refuses ends with 3 and says why") {
   };
   refused({"--data", folder.data(), "--region-bytes", "100TiB"}, "does not fit");
   refused({"--data", folder.data(), "--region-bytes", "100TiB", "--huge-pages", "always"}, "vm.nr_hugepages");
+  refused({"--data", folder.data(), "--region-bytes", "16MiB", "--extent-size", "16MiB"}, "too small");
   refused({"--data", "/proc/namdb"}, "/proc/namdb");
   refused({"--data", folder.data(), "--region-bytes", "16MiB", "--fabric", "tcp", "--listen", "0.0.0.0:0"},
           "cluster key");
@@ -174,9 +178,9 @@ TEST_CASE("help and version are complete and succeed") {
   CHECK(run(folder, {"--version"}).first == 0);
   const auto [code, text] = run(folder, {"--help"});
   CHECK(code == 0);
-  for (const char* flag : {"--config", "--data", "--fabric", "--listen", "--region-bytes", "--server-id",
-                           "--server-count", "--max-transaction-seconds", "--ring-versions", "--durability",
-                           "--cluster-key", "--log-level", "--version"}) {
+  for (const char* flag : {"--config", "--data", "--fabric", "--listen", "--region-bytes", "--extent-size",
+                           "--server-id", "--server-count", "--max-transaction-seconds", "--ring-versions",
+                           "--durability", "--cluster-key", "--log-level", "--version"}) {
     CHECK(contains(text, flag));
   }
 }

@@ -1,6 +1,7 @@
 #include "memory/flags.h"
 
 #include <CLI/CLI.hpp>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -15,6 +16,8 @@ namespace namdb::memory {
 namespace {
 
 constexpr std::uint64_t kSmallestRegion_bytes = 16U << 20;
+constexpr std::uint64_t kSmallestExtent_bytes = 64U << 10;
+constexpr std::uint64_t kLargestExtent_bytes = 1U << 30;
 constexpr std::uint32_t kFirstPort = 7400;
 
 std::optional<Flags> wrong(int& exit_code, const std::string& message) {
@@ -60,6 +63,11 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
   app.add_option("--region-bytes", flags.region_bytes,
                  "Size of the memory region: bytes, or with a unit as in 512MiB or 4GiB.\n"
                  "Default: the smaller of 25 % of the memory and 4 GiB")
+      ->transform(CLI::AsSizeValue(false))
+      ->capture_default_str();
+  app.add_option("--extent-size", flags.options.extent_bytes,
+                 "Unit in which the region is given to tables, versions and journals: a power of two from\n"
+                 "64KiB to 1GiB. Small ones waste less where there are many small tables")
       ->transform(CLI::AsSizeValue(false))
       ->capture_default_str();
   std::string huge_pages = "auto";
@@ -129,6 +137,11 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
   }
   if (flags.region_bytes < kSmallestRegion_bytes) {
     return wrong(exit_code, "--region-bytes must be at least 16MiB");
+  }
+  const std::uint64_t extent_bytes = flags.options.extent_bytes;
+  if (!std::has_single_bit(extent_bytes) || extent_bytes < kSmallestExtent_bytes ||
+      extent_bytes > kLargestExtent_bytes) {
+    return wrong(exit_code, "--extent-size must be a power of two from 64KiB to 1GiB");
   }
   flags.huge_pages = huge_pages == "never"    ? HugePages::never
                      : huge_pages == "always" ? HugePages::always

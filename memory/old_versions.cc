@@ -13,6 +13,8 @@ reactor::Task<void> OldVersions::tick(const Peers& peers) {
     waiting_.pop_front();
     if (visibility_.published(first.successor)) {
       seen.versions.push_back(first.version);
+      live_.remove(first.version.entry_bytes);
+      aged_.add(first.version.entry_bytes);
     } else {
       kept.push_back(first);
     }
@@ -66,6 +68,7 @@ void OldVersions::unlink_and_free(const OldVersion& version) {
     }
   }
   overflow_.free(version.entry, version.entry_bytes);
+  aged_.remove(version.entry_bytes);
   ++collected_;
 }
 

@@ -54,7 +54,10 @@ class OldVersions {
         epoch_(epoch) {}
 
   // `successor`: the commit whose install displaced the version. Entries of one record come oldest first.
-  void add(OldVersion version, layout::Stamp successor) { waiting_.push_back({version, successor}); }
+  void add(OldVersion version, layout::Stamp successor) {
+    waiting_.push_back({version, successor});
+    live_.add(version.entry_bytes);
+  }
   // Frees what can be freed, yielding now and then.
   reactor::Task<void> tick(const Peers& peers);
 
@@ -62,6 +65,26 @@ class OldVersions {
   // What is not freed yet.
   std::vector<OldVersion> pending() const;
   std::uint64_t collected() const { return collected_; }
+
+  struct Amount {
+    std::uint64_t versions = 0;
+    std::uint64_t bytes = 0;
+    void add(std::uint32_t entry_bytes) {
+      ++versions;
+      bytes += entry_bytes;
+    }
+    void remove(std::uint32_t entry_bytes) {
+      --versions;
+      bytes -= entry_bytes;
+    }
+  };
+  // Those whose successor was not seen published, and those that age.
+  const Amount& live() const { return live_; }
+  const Amount& aging() const { return aged_; }
+  // Since when the oldest of those ages; `now_ns` when there is none.
+  std::uint64_t aging_since_ns(std::uint64_t now_ns) const {
+    return aging_.empty() ? now_ns : aging_.front().seen_ns;
+  }
 
  private:
   struct Waiting {
@@ -84,6 +107,8 @@ class OldVersions {
   VersionEpoch& epoch_;
   std::deque<Waiting> waiting_;
   std::deque<Aging> aging_;
+  Amount live_;
+  Amount aged_;
   std::uint64_t collected_ = 0;
 };
 

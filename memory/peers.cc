@@ -28,6 +28,15 @@ Acknowledged Peers::acknowledged() const {
   return least;
 }
 
+std::uint64_t Peers::oldest_snapshot_ns(std::uint64_t now_ns) const {
+  std::uint64_t oldest = 0;
+  for (const auto& [id, peer] : peers_) {
+    if (peer.oldest_snapshot_ns == 0) continue;
+    oldest = std::max(oldest, peer.oldest_snapshot_ns + (now_ns - peer.last_heard_ns));
+  }
+  return oldest;
+}
+
 std::set<std::string> Peers::silent_since(std::uint64_t time_ns) const {
   std::set<std::string> silent;
   for (const auto& [id, peer] : peers_) {

@@ -23,6 +23,7 @@ struct Peer {
   std::uint32_t worker = 0;
   bool tool = false;
   std::uint64_t last_heard_ns = 0;
+  std::uint64_t oldest_snapshot_ns = 0;  // its age when last heard of; 0 = none
   std::uint64_t acknowledged_epoch = 0;
   std::uint64_t acknowledged_catalog = 0;
   std::uint64_t acknowledged_versions = 0;
@@ -46,6 +47,8 @@ class Peers {
   const std::map<fabric::PeerId, Peer>& all() const { return peers_; }
   std::vector<fabric::PeerId> of(std::string_view compute_id) const;
   Acknowledged acknowledged() const;
+  // The age of the oldest snapshot of any worker; 0 = none.
+  std::uint64_t oldest_snapshot_ns(std::uint64_t now_ns) const;
 
   void remember_fenced(std::string_view compute_id) { fenced_.emplace(compute_id); }
   bool fenced(std::string_view compute_id) const { return fenced_.contains(compute_id); }

@@ -6,15 +6,19 @@ namespace namdb::memory {
 namespace {
 
 constexpr std::size_t kSmallReservation = 64;
+constexpr std::uint64_t kFirstWords_bytes = 64;
 
 }  // namespace
 
-bool Reservations::untouched(const Units& units, std::uint64_t offset) const {
-  if (!units.used(offset)) return false;
-  for (std::uint64_t i = 0; i < units.unit_bytes(); i += 8) {
+bool Reservations::zero(std::uint64_t offset, std::uint64_t length_bytes) const {
+  for (std::uint64_t i = 0; i < length_bytes; i += 8) {
     if (region_.load(offset + i) != 0) return false;
   }
   return true;
+}
+
+bool Reservations::untouched(const Units& units, std::uint64_t offset) const {
+  return units.used(offset) && zero(offset, units.unit_bytes());
 }
 
 void Reservations::granted(const std::string& compute_id, std::uint32_t id, bool buckets,
@@ -45,6 +49,17 @@ void Reservations::returned(std::uint32_t id, bool buckets, const std::vector<st
 bool Reservations::reserved(std::uint32_t id, bool buckets, std::uint64_t offset) const {
   const auto found = reserved_.find({id, buckets});
   return found != reserved_.end() && found->second.owners.contains(offset);
+}
+
+std::uint64_t Reservations::unused(std::uint32_t id, bool buckets) const {
+  const auto found = reserved_.find({id, buckets});
+  const TablePointer table = tables_.find(id);
+  if (found == reserved_.end() || !table) return 0;
+  const Units& units = buckets ? table->indirect : table->records;
+  // A piece that is written to is not zero in its first words.
+  return static_cast<std::uint64_t>(std::ranges::count_if(found->second.owners, [&](const auto& piece) {
+    return units.used(piece.first) && zero(piece.first, kFirstWords_bytes);
+  }));
 }
 
 bool Reservations::gone(const std::string& compute_id) const {

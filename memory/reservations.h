@@ -31,6 +31,8 @@ class Reservations {
   void returned(std::uint32_t table, bool buckets, const std::vector<std::uint64_t>& offsets);
   // True if the piece was granted to a compute server that is not known to be gone.
   bool reserved(std::uint32_t table, bool buckets, std::uint64_t offset) const;
+  // How many pieces were granted and hold nothing yet.
+  std::uint64_t unused(std::uint32_t table, bool buckets) const;
   // Frees what compute servers that are gone for good left behind. Cheap while there are none.
   void tick();
 
@@ -41,6 +43,7 @@ class Reservations {
     std::size_t looked_at = 0;                    // how many there were after the last look
   };
   bool gone(const std::string& compute_id) const;
+  bool zero(std::uint64_t offset, std::uint64_t length_bytes) const;
   bool untouched(const Units& units, std::uint64_t offset) const;
 
   Region& region_;

@@ -35,4 +35,10 @@ std::vector<Freed> Reuse::pending() const {
   return pending;
 }
 
+std::uint64_t Reuse::pending_count() const {
+  std::uint64_t count = open_.freed.size();
+  for (const Batch& batch : closed_) count += batch.freed.size();
+  return count;
+}
+
 }  // namespace namdb::memory

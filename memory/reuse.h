@@ -33,6 +33,7 @@ class Reuse {
 
   // What waits, the whole of it.
   std::vector<Freed> pending() const;
+  std::uint64_t pending_count() const;
   std::uint64_t epoch() const { return epoch_; }
   bool empty() const { return open_.freed.empty() && closed_.empty(); }
 

@@ -42,6 +42,7 @@ MemoryServer::MemoryServer(reactor::Executor& executor, std::unique_ptr<Region> 
       mover_(executor, *region_, options_, tables_, overflow_, old_versions_),
       tombstones_(executor, *region_, options_, tables_, locks_,
                   slots_ ? static_cast<const Visibility&>(*slots_) : copies_, version_epoch_, reuse_),
+      rings_(executor, *region_, options_, tables_),
       collector_(executor, options_,
                  Collector::Duties{old_versions_, tombstones_, reuse_, tables_, peers_, slots_.get(),
                                    reservations_.get(), [this](const std::string& compute_id) {

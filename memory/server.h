@@ -42,6 +42,7 @@
 #include "memory/region.h"
 #include "memory/reservations.h"
 #include "memory/reuse.h"
+#include "memory/ring_sampler.h"
 #include "memory/slots.h"
 #include "memory/tables.h"
 #include "memory/tombstones.h"
@@ -83,6 +84,8 @@ class MemoryServer final : public fabric::Service {
   std::uint64_t epoch() const { return region_->map().epoch; }
   control::StatusReply status() const;
   RegionUse use() const;
+  // The same in detail.
+  control::MemoryReply memory() const;
   const Region& region() const { return *region_; }
 
   // --- for checkers of a region at rest ---
@@ -104,6 +107,7 @@ class MemoryServer final : public fabric::Service {
                                  std::string& reply);
   Status dispatch_cluster(fabric::PeerId peer, std::uint16_t method, std::string_view request,
                           std::string& reply);
+  reactor::Task<void> describe_status(const control::StatusRequest& request, control::StatusReply& reply);
   Status heartbeat(Peer& peer, const control::HeartbeatRequest& request, control::HeartbeatReply& reply);
   reactor::Task<Status> fence(fabric::PeerId peer, std::string compute_id);
   Status join_cluster(const Peer& peer, const control::JoinClusterRequest& request);
@@ -156,6 +160,7 @@ class MemoryServer final : public fabric::Service {
   OldVersions old_versions_;
   VersionMover mover_;
   Tombstones tombstones_;
+  RingSampler rings_;
   Collector collector_;
 };
 

@@ -83,10 +83,18 @@ reactor::Task<Status> MemoryServer::dispatch(fabric::PeerId peer, std::uint16_t 
     case layout::kSnapshotMethod:
       if (!request.empty()) co_return malformed(method);
       co_return co_await snapshot(reply);
-    case control::STATUS:
-      co_return handle<control::StatusRequest, control::StatusReply>(method, request, reply,
+    case control::STATUS: {
+      control::StatusRequest in;
+      if (!parse(request, in)) co_return malformed(method);
+      control::StatusReply out;
+      co_await describe_status(in, out);
+      out.SerializeToString(&reply);
+      co_return Status();
+    }
+    case control::MEMORY:
+      co_return handle<control::MemoryRequest, control::MemoryReply>(method, request, reply,
                                                                      [this](const auto&, auto& out) {
-                                                                       out = status();
+                                                                       out = memory();
                                                                        return Status();
                                                                      });
     case control::SHUTDOWN:
@@ -230,6 +238,7 @@ Status MemoryServer::heartbeat(Peer& peer, const control::HeartbeatRequest& requ
     return Status(ErrorCode::protocol_violation, "a heartbeat's copy of the timestamp vector is none");
   }
   peer.last_heard_ns = executor_.now_ns();
+  peer.oldest_snapshot_ns = request.oldest_snapshot_ns();
   peer.acknowledged_epoch = std::max(peer.acknowledged_epoch, request.acknowledged_epoch());
   peer.acknowledged_catalog = std::max(peer.acknowledged_catalog, request.acknowledged_catalog());
   peer.acknowledged_versions = std::max(peer.acknowledged_versions, request.acknowledged_versions());
@@ -346,12 +355,12 @@ reactor::Task<Status> MemoryServer::lease_slot(fabric::PeerId id, control::Lease
   }
   const Peer* peer = peers_.find(id);
   if (peer == nullptr) {  // gone meanwhile
-    region_->extents().free(run.offset, run.extents);
+    slots_->give_back_journal(run);
     co_return Status(ErrorCode::fenced, "this channel is not connected");
   }
   const auto leased = slots_->lease(id, peer->compute_id, run);
   if (!leased.ok()) {
-    region_->extents().free(run.offset, run.extents);
+    slots_->give_back_journal(run);
     co_return leased.status();
   }
   const Slot& slot = **leased;

@@ -15,7 +15,13 @@ Result<ExtentRun> Slots::allocate_journal() {
   Extents& extents = region_.extents();
   const auto run = extents.allocate(extents.extents_for(options_.journal_bytes));
   if (!run) return Status(ErrorCode::out_of_memory, "the region has no room for another journal");
+  journal_extents_ += run->extents;
   return *run;
+}
+
+void Slots::give_back_journal(const ExtentRun& journal) {
+  region_.extents().free(journal.offset, journal.extents);
+  journal_extents_ -= journal.extents;
 }
 
 std::optional<std::uint64_t> Slots::free_position() const {
@@ -44,7 +50,6 @@ Result<const Slot*> Slots::lease(fabric::PeerId peer, const std::string& compute
   slot.position = *position;
   slot.journal_offset = journal.offset;
   slot.journal_bytes = journal.extents * region_.extents().extent_bytes();
-  journal_extents_ += journal.extents;
   position_used_[*position] = true;
   region_.set_vector_word(*position, layout::Stamp{slot.id, options_.first_counter - 1});
   return &slots_.emplace(slot.id, std::move(slot)).first->second;
@@ -127,9 +132,7 @@ void Slots::retire(std::uint64_t now_ns, std::uint64_t age_ns) {
       continue;
     }
     // The owner closed it, or was fenced: nobody writes to the journal.
-    const std::uint64_t extents = slot.journal_bytes / region_.extents().extent_bytes();
-    region_.extents().free(slot.journal_offset, extents);
-    journal_extents_ -= extents;
+    give_back_journal({slot.journal_offset, slot.journal_bytes / region_.extents().extent_bytes(), true});
     position_used_[slot.position] = false;
     retired_[slot.id] = slot.final_counter;
     --closed_;

@@ -49,8 +49,9 @@ class Slots final : public Visibility {
  public:
   Slots(Region& region, const Options& options);
 
-  // Memory for a journal, not zeroed when `dirty`.
+  // Memory for a journal, not zeroed when `dirty`; for a lease, or to be given back.
   Result<ExtentRun> allocate_journal();
+  void give_back_journal(const ExtentRun& journal);
   // A new slot for the peer; `journal` is zero and is the slot's from now on. Error limit_exceeded when the
   // vector is full or the peer has too many; the journal is then still the caller's.
   Result<const Slot*> lease(fabric::PeerId peer, const std::string& compute_id, ExtentRun journal);

@@ -72,6 +72,12 @@ reactor::Task<void> Tombstones::tick(fabric::Channel& loopback, const Peers& pee
   }
 }
 
+std::uint64_t Tombstones::pending() const {
+  std::uint64_t count = noted_.size();
+  for (const Aging& aging : aging_) count += aging.tombstones.size();
+  return count;
+}
+
 std::uint64_t Tombstones::find_entry(const Table& table, std::uint64_t main_bucket, std::uint64_t record,
                                      layout::Bucket& bucket) const {
   // The chain's lock is held: a bucket that does not certify, or a chain without end, is corrupt.

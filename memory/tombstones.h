@@ -53,6 +53,8 @@ class Tombstones {
 
   bool empty() const { return noted_.empty() && aging_.empty(); }
   std::uint64_t reclaimed() const { return reclaimed_; }
+  // Not reclaimed yet; some of them may be no deleted records.
+  std::uint64_t pending() const;
 
  private:
   struct Tombstone {

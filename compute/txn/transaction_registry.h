@@ -15,13 +15,13 @@ class TransactionRegistry {
  public:
   // A generation: give it back to end().
   std::uint64_t begin() {
-    ++counts_.back();
+    ++generations_.back().running;
     ++active_;
-    return first_ + counts_.size() - 1;
+    return first_ + generations_.size() - 1;
   }
   void end(std::uint64_t generation) {
-    NAMDB_CHECK(generation >= first_ && counts_[generation - first_] > 0);
-    --counts_[generation - first_];
+    NAMDB_CHECK(generation >= first_ && generations_[generation - first_].running > 0);
+    --generations_[generation - first_].running;
     --active_;
     settle();
   }
@@ -40,10 +40,19 @@ class TransactionRegistry {
     learned.epoch = reuse_epoch;
     learned.catalog = catalog_version;
     learned.versions = version_epoch;
-    counts_.push_back(0);
-    learned.generation = first_ + counts_.size() - 1;
+    generations_.push_back({0, now_ns_});
+    learned.generation = first_ + generations_.size() - 1;
     settle();
   }
+  // Called with every heartbeat: transactions that begin from now on are known to be younger.
+  void pass_time(std::uint64_t now_ns) {
+    now_ns_ = now_ns;
+    if (generations_.back().running != 0) generations_.push_back({0, now_ns});
+    settle();
+  }
+  // How long the oldest running transaction has run at least, as of the last pass_time(); 0: none has run
+  // since the one before.
+  std::uint64_t oldest_ns() const { return generations_.size() > 1 ? now_ns_ - generations_[1].began_ns : 0; }
   // What may be acknowledged to that server now.
   std::uint64_t acknowledged_epoch(std::size_t server) const { return at(server).acknowledged_epoch; }
   std::uint64_t acknowledged_catalog(std::size_t server) const { return at(server).acknowledged_catalog; }
@@ -51,6 +60,10 @@ class TransactionRegistry {
   std::uint64_t active() const { return active_; }
 
  private:
+  struct Generation {
+    std::uint64_t running = 0;
+    std::uint64_t began_ns = 0;
+  };
   struct Learned {
     std::uint64_t epoch = 0;
     std::uint64_t catalog = 0;
@@ -65,8 +78,8 @@ class TransactionRegistry {
     return server < learned_.size() ? learned_[server] : kNothing;
   }
   void settle() {
-    while (counts_.size() > 1 && counts_.front() == 0) {
-      counts_.pop_front();
+    while (generations_.size() > 1 && generations_.front().running == 0) {
+      generations_.pop_front();
       ++first_;
     }
     for (Learned& learned : learned_) {
@@ -77,8 +90,9 @@ class TransactionRegistry {
     }
   }
 
-  std::deque<std::uint64_t> counts_ = {0};
-  std::uint64_t first_ = 1;
+  std::deque<Generation> generations_ = {{}};
+  std::uint64_t first_ = 1;  // the number of the first generation; the last is the one that new ones join
+  std::uint64_t now_ns_ = 0;
   std::uint64_t active_ = 0;
   std::deque<Learned> learned_;
 };

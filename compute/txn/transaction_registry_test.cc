@@ -33,6 +33,27 @@ TEST_CASE("overlapping transactions do not hold acknowledgements back for ever",
   registry.end(older);
 }
 
+TEST_CASE("the oldest running transaction has run since a heartbeat that came after its begin",
+          "[registry]") {
+  TransactionRegistry registry;
+  registry.pass_time(100);
+  CHECK(registry.oldest_ns() == 0);
+  const std::uint64_t older = registry.begin();
+  registry.pass_time(200);
+  CHECK(registry.oldest_ns() == 0);  // it may have begun just now
+  const std::uint64_t newer = registry.begin();
+  registry.pass_time(300);
+  CHECK(registry.oldest_ns() == 100);
+  registry.pass_time(400);
+  CHECK(registry.oldest_ns() == 200);
+  registry.end(older);
+  registry.pass_time(500);
+  CHECK(registry.oldest_ns() == 200);
+  registry.end(newer);
+  registry.pass_time(600);
+  CHECK(registry.oldest_ns() == 0);
+}
+
 TEST_CASE("servers are acknowledged apart", "[registry]") {
   TransactionRegistry registry;
   registry.learn(1, 7, 2, 0);

@@ -113,6 +113,52 @@ class Looking(TestCase):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertEqual(len([json.loads(line) for line in done.stdout.splitlines()]), 2)
 
+    def test_memory_accounts_for_every_byte_of_each_region(self):
+        for fabric in FABRICS:
+            with self.subTest(fabric=fabric), \
+                    Cluster(fabric, memory_servers=2, memory_flags=["--extent-size=256KiB"]) as cluster:
+                cluster.query("CREATE TABLE t (id bigint PRIMARY KEY, v text)")
+                with cluster.connect() as connection:
+                    for i in range(100):
+                        connection.execute("INSERT INTO t VALUES (%s, 'x')", [i])
+                        connection.execute("UPDATE t SET v = 'y' WHERE id = %s", [i])
+                done = namctl("memory", "--data", cluster.data, "--json")
+                self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+                servers = json.loads(done.stdout)["memory_servers"]
+                self.assertEqual([s["server_id"] for s in servers], [0, 1])
+                for server in servers:
+                    self.assertEqual(server["extent_bytes"], 256 * 1024)
+                    self.assertEqual(sum(part["bytes"] for part in server["parts"]), server["region_bytes"])
+                    self.assertEqual(server["sum"]["bytes"], server["region_bytes"])
+                    for part in server["parts"]:
+                        self.assertEqual(part["bytes"], sum(part[kind + "_bytes"] for kind in (
+                            "used", "reserved", "waiting", "free", "unusable")))
+                    self.assertIn(("t", "records"), [(p.get("table"), p["purpose"]) for p in server["parts"]])
+                done = namctl("memory", "--data", cluster.data)
+                self.assertEqual(done.returncode, 0)
+                self.assertIn("t: records with their rings", done.stdout)
+                self.assertIn("free extents", done.stdout)
+
+    def test_top_shows_the_activity_of_one_interval(self):
+        with Cluster() as cluster:
+            cluster.query("CREATE TABLE t (id bigint PRIMARY KEY, v text)")
+            cluster.query("INSERT INTO t VALUES (1, 'x')")
+            cluster.query("UPDATE t SET v = 'y' WHERE id = 1")
+            done = namctl("top", "--data", cluster.data, "--once", "--interval", "0.1", "--json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            view = json.loads(done.stdout)
+            memory = view["memory_servers"][0]
+            self.assertEqual(memory["backlog"]["sampled_ring_slots"], 8)
+            self.assertEqual(memory["ring_fill"], 1 / 8)
+            self.assertIn("versions_moved", memory["per_second"])
+            self.assertIn("commits", view["compute_servers"][0]["per_second"])
+            self.assertIn("rings 12.5 % full", namctl("top", "--data", cluster.data, "--count", "1").stdout)
+            # A reader that stays, as a snapshot that grows older.
+            with cluster.connect(autocommit=False) as reader:
+                reader.execute("SELECT * FROM t")
+                until(lambda: json.loads(namctl("top", "--data", cluster.data, "--count", "1", "--json").stdout)
+                      ["memory_servers"][0]["backlog"]["oldest_snapshot_ns"] > 0, "the reader's snapshot")
+
     def test_status_says_who_is_down(self):
         with Cluster() as cluster:
             cluster.kill("compute-0")
@@ -136,7 +182,8 @@ class Usage(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             for arguments, code in ((["--help"], 0), (["--version"], 0), ([], 2), (["dev"], 2), (["nonsense"], 2),
                                     (["dev", "up", "--nonsense"], 2), (["dev", "up", "--port", "x"], 2),
-                                    (["dev", "up", "--port", "0"], 2), (["dev", "up", "--fabric", "avian"], 2),
+                                    (["dev", "up", "--port", "0"], 2), (["top", "--once", "--count", "2"], 2),
+                                    (["memory", "--data", folder], 3), (["dev", "up", "--fabric", "avian"], 2),
                                     (["dev", "up", "--data", "/proc/nowhere"], 3),
                                     (["status", "--data", folder], 3), (["shutdown", "--data", folder], 3),
                                     (["dev", "down", "--data", folder], 0)):

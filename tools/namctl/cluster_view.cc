@@ -47,6 +47,18 @@ nlohmann::json table_json(const control::TableUse& table) {
           {"free_record_bytes", table.free_record_bytes()}};
 }
 
+nlohmann::json backlog_json(const control::Backlog& backlog) {
+  return {{"sampled_records", backlog.sampled_records()},
+          {"sampled_ring_slots", backlog.sampled_ring_slots()},
+          {"unmoved_ring_slots", backlog.unmoved_ring_slots()},
+          {"live_versions", backlog.live_versions()},
+          {"aging_versions", backlog.aging_versions()},
+          {"aging_ns", backlog.aging_ns()},
+          {"tombstones", backlog.tombstones()},
+          {"reuse_pieces", backlog.reuse_pieces()},
+          {"oldest_snapshot_ns", backlog.oldest_snapshot_ns()}};
+}
+
 }  // namespace
 
 std::uint64_t ComputeView::total(const std::string& metric) const {
@@ -65,11 +77,13 @@ bool ClusterView::all_answer() const {
   return all;
 }
 
-ClusterView view_cluster(ControlPlane& control, const ClusterAddress& address) {
+ClusterView view_cluster(ControlPlane& control, const ClusterAddress& address, std::uint32_t sample_records) {
   ClusterView view;
+  control::StatusRequest request;
+  request.set_sample_records(sample_records);
   for (const std::string& server : address.memory) {
     MemoryView memory{server, {}, {}};
-    memory.status = control.call(server, control::STATUS, control::StatusRequest(), memory.reply);
+    memory.status = control.call(server, control::STATUS, request, memory.reply);
     view.memory.push_back(std::move(memory));
   }
   for (const std::string& server : address.compute) view.compute.push_back(view_compute(server));
@@ -97,6 +111,7 @@ nlohmann::json to_json(const ClusterView& view) {
       entry["versions_moved"] = reply.versions_moved();
       entry["versions_collected"] = reply.versions_collected();
       entry["records_reclaimed"] = reply.records_reclaimed();
+      entry["backlog"] = backlog_json(reply.backlog());
       entry["catalog_version"] = reply.catalog_version();
       entry["peers"] = reply.peers_size();
       nlohmann::json tables = nlohmann::json::array();

@@ -44,8 +44,10 @@ struct ClusterView {
   bool all_answer() const;
 };
 
-// Asks every server; one that does not answer is part of the view.
-ClusterView view_cluster(ControlPlane& control, const ClusterAddress& address);
+// Asks every server; one that does not answer is part of the view. Each memory server looks at the rings of
+// `sample_records` records.
+ClusterView view_cluster(ControlPlane& control, const ClusterAddress& address,
+                         std::uint32_t sample_records = 0);
 
 nlohmann::json to_json(const ClusterView& view);
 

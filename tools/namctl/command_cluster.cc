@@ -1,14 +1,11 @@
 #include "tools/namctl/command_cluster.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cinttypes>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <thread>
-#include <vector>
 
 #include "tools/namctl/cluster_file.h"
 #include "tools/namctl/cluster_view.h"
@@ -21,28 +18,6 @@ namespace {
 
 bool by_address(const ClusterFlags& flags) {
   return !flags.memory.empty() || !flags.compute.empty();
-}
-
-Result<ClusterAddress> locate(const ClusterFlags& flags) {
-  if (by_address(flags)) return ClusterAddress{flags.key, flags.fabric, flags.memory, flags.compute};
-  const std::filesystem::path data = std::filesystem::absolute(flags.data).lexically_normal();
-  Result<DevCluster> cluster = dev_state(data);
-  if (!cluster.ok()) return cluster.status();
-  ClusterAddress address{key_file(data), cluster->settings.fabric, {}, {}};
-  for (const DaemonState& daemon : cluster->daemons) {
-    (daemon.name.starts_with("memory-") ? address.memory : address.compute).push_back(daemon.address);
-  }
-  return address;
-}
-
-std::string text(const char* format, auto... values) {
-  char line[256];
-  std::snprintf(line, sizeof line, format, values...);
-  return line;
-}
-
-double mebibytes(std::uint64_t bytes) {
-  return static_cast<double>(bytes) / (1 << 20);
 }
 
 void print_memory(const Output& output, const MemoryView& server) {
@@ -86,62 +61,19 @@ void print_compute(const Output& output, const ComputeView& server) {
   }
 }
 
-// What `top` compares with the sample before: counters of one server, and when they were read.
-struct Sample {
-  std::uint64_t incarnation = 0;  // another one began its counters at 0
-  std::chrono::steady_clock::time_point when;
-  std::vector<std::uint64_t> counters;
-};
-
-// Per second since the sample before, which `now` replaces.
-std::vector<double> rates(Sample& before, Sample now) {
-  std::vector<double> rates(now.counters.size());
-  const double seconds = std::chrono::duration<double>(now.when - before.when).count();
-  if (before.incarnation == now.incarnation && before.counters.size() == now.counters.size()) {
-    for (std::size_t i = 0; i < rates.size(); ++i) {
-      // A counter that went back belongs to a server that was started again.
-      if (now.counters[i] < before.counters[i]) continue;
-      rates[i] = static_cast<double>(now.counters[i] - before.counters[i]) / std::max(seconds, 1e-9);
-    }
-  }
-  before = std::move(now);
-  return rates;
-}
-
-void print_top(const Output& output, const ClusterView& view, std::vector<Sample>& memory,
-               std::vector<Sample>& compute) {
-  const auto when = std::chrono::steady_clock::now();
-  for (std::size_t i = 0; i < view.memory.size(); ++i) {
-    const MemoryView& server = view.memory[i];
-    const control::StatusReply& reply = server.reply;
-    if (!server.status.ok()) {
-      output.line(text("memory  %-30s DOWN: %s", server.address.c_str(), server.status.message().c_str()));
-      continue;
-    }
-    const std::vector<double> rate =
-        rates(memory[i], {reply.epoch(),
-                          when,
-                          {reply.versions_moved(), reply.versions_collected(), reply.records_reclaimed()}});
-    output.line(text(
-        "memory  %-30s free %9.1f of %9.1f MiB, versions moved %9.0f/s, collected %9.0f/s, records %7.0f/s",
-        server.address.c_str(), mebibytes(reply.free_bytes()), mebibytes(reply.region_bytes()), rate[0],
-        rate[1], rate[2]));
-  }
-  for (std::size_t i = 0; i < view.compute.size(); ++i) {
-    const ComputeView& server = view.compute[i];
-    if (!server.error.empty()) {
-      output.line(text("compute %-30s DOWN: %s", server.address.c_str(), server.error.c_str()));
-      continue;
-    }
-    const std::vector<double> rate =
-        rates(compute[i],
-              {0, when, {server.total("commits"), server.total("retries"), server.total("round_trips")}});
-    output.line(text("compute %-30s commits %10.0f/s, retries %9.0f/s, round trips %10.0f/s",
-                     server.address.c_str(), rate[0], rate[1], rate[2]));
-  }
-}
-
 }  // namespace
+
+Result<ClusterAddress> locate(const ClusterFlags& flags) {
+  if (by_address(flags)) return ClusterAddress{flags.key, flags.fabric, flags.memory, flags.compute};
+  const std::filesystem::path data = std::filesystem::absolute(flags.data).lexically_normal();
+  Result<DevCluster> cluster = dev_state(data);
+  if (!cluster.ok()) return cluster.status();
+  ClusterAddress address{key_file(data), cluster->settings.fabric, {}, {}};
+  for (const DaemonState& daemon : cluster->daemons) {
+    (daemon.name.starts_with("memory-") ? address.memory : address.compute).push_back(daemon.address);
+  }
+  return address;
+}
 
 int run_status(const ClusterFlags& flags, bool json) {
   const Output output(json);
@@ -154,23 +86,6 @@ int run_status(const ClusterFlags& flags, bool json) {
   for (const ComputeView& server : view.compute) print_compute(output, server);
   output.document(to_json(view));
   return view.all_answer() ? kExitOk : kExitOther;
-}
-
-int run_top(const ClusterFlags& flags, double interval_s, std::uint32_t count, bool json) {
-  const Output output(json);
-  Result<ClusterAddress> address = locate(flags);
-  if (!address.ok()) return report_error(output, address.status());
-  Result<std::unique_ptr<ControlPlane>> control = ControlPlane::create(address->key, address->fabric);
-  if (!control.ok()) return report_error(output, control.status());
-  std::vector<Sample> memory(address->memory.size());
-  std::vector<Sample> compute(address->compute.size());
-  for (std::uint32_t sample = 0; count == 0 || sample < count; ++sample) {
-    if (sample != 0) std::this_thread::sleep_for(std::chrono::duration<double>(interval_s));
-    const ClusterView view = view_cluster(**control, *address);
-    print_top(output, view, memory, compute);
-    output.document(to_json(view), true);
-  }
-  return kExitOk;
 }
 
 int run_shutdown(const ClusterFlags& flags, bool json) {

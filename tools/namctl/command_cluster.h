@@ -1,10 +1,12 @@
-// `namctl status`, `namctl top` and `namctl shutdown`: for a cluster of dev up by its folder, or for any
-// cluster by its servers' addresses.
+// `namctl status` and `namctl shutdown`, and how every command finds its cluster: for a cluster of dev up by
+// its folder, or for any cluster by its servers' addresses.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
+
+#include "common/base/error.h"
+#include "tools/namctl/cluster_view.h"
 
 namespace namdb::namctl {
 
@@ -16,10 +18,11 @@ struct ClusterFlags {
   std::string fabric;                // of the memory servers' addresses; empty: as they say
 };
 
+// Where the servers are. Errors: configuration, when there is no such cluster.
+Result<ClusterAddress> locate(const ClusterFlags& flags);
+
 // The commands; each gives its exit code.
 int run_status(const ClusterFlags& flags, bool json);
-// A sample each `interval_s`, `count` of them; 0: for ever.
-int run_top(const ClusterFlags& flags, double interval_s, std::uint32_t count, bool json);
 int run_shutdown(const ClusterFlags& flags, bool json);
 
 }  // namespace namdb::namctl

@@ -5,6 +5,8 @@
 
 #include "tools/namctl/command_cluster.h"
 #include "tools/namctl/command_dev.h"
+#include "tools/namctl/command_memory.h"
+#include "tools/namctl/command_top.h"
 #include "tools/namctl/output.h"
 
 namespace namdb::namctl {
@@ -23,8 +25,7 @@ struct Flags {
   std::uint32_t down_timeout_s = 20;
 
   ClusterFlags cluster;
-  double interval_s = 1;
-  std::uint32_t count = 0;
+  TopFlags top;
 };
 
 void add_dev_up(CLI::App& dev, Flags& flags) {
@@ -97,12 +98,23 @@ void add_cluster_commands(CLI::App& app, Flags& flags) {
   CLI::App* status =
       app.add_subcommand("status", "What every server says about itself; 1 if one does not answer");
   add_address_flags(*status, flags);
-  CLI::App* top = app.add_subcommand("top", "The memory servers' use and activity, again and again");
+  CLI::App* memory = app.add_subcommand(
+      "memory", "Where every byte of the memory servers' regions is; 1 if one does not answer");
+  add_address_flags(*memory, flags);
+  CLI::App* top = app.add_subcommand(
+      "top",
+      "What the servers do: commits, aborts, old versions, their mover and collector; again and again");
   add_address_flags(*top, flags);
-  top->add_option("--interval", flags.interval_s, "Seconds between two lines")
+  top->add_option("--interval", flags.top.interval_s, "Seconds between two views")
       ->check(CLI::Range(0.01, 3600.0))
       ->capture_default_str();
-  top->add_option("--count", flags.count, "Ends after so many; 0: never")->capture_default_str();
+  CLI::Option* count = top->add_option("--count", flags.top.count, "Ends after so many views; 0: never");
+  count->capture_default_str();
+  top->add_flag("--once", flags.top.once, "One view, with the rates of one interval")->excludes(count);
+  top->add_option("--sample-records", flags.top.sample_records,
+                  "Records of each memory server whose version rings are looked at each time")
+      ->check(CLI::Range(0, 65'536))
+      ->capture_default_str();
   CLI::App* shutdown =
       app.add_subcommand("shutdown", "Stops a cluster of dev up, or memory servers by address");
   add_address_flags(*shutdown, flags);
@@ -113,7 +125,11 @@ void add_cluster_commands(CLI::App& app, Flags& flags) {
   });
   top->callback([&flags] {
     flags.cluster.data = flags.data;
-    flags.exit_code = run_top(flags.cluster, flags.interval_s, flags.count, flags.json);
+    flags.exit_code = run_top(flags.cluster, flags.top, flags.json);
+  });
+  memory->callback([&flags] {
+    flags.cluster.data = flags.data;
+    flags.exit_code = run_memory(flags.cluster, flags.json);
   });
   shutdown->callback([&flags] {
     flags.cluster.data = flags.data;

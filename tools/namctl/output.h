@@ -1,8 +1,10 @@
 // What all commands of namctl share: where they print, and how they end.
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 #include <string_view>
 
 #include "common/base/error.h"
@@ -34,6 +36,18 @@ class Output {
  private:
   bool json_;
 };
+
+// As printf; up to 511 characters.
+template <typename... Values>
+std::string text(const char* format, Values... values) {
+  char line[512];
+  std::snprintf(line, sizeof line, format, values...);
+  return line;
+}
+
+inline double mebibytes(std::uint64_t bytes) {
+  return static_cast<double>(bytes) / (1 << 20);
+}
 
 // Prints the error and gives the exit code that belongs to it.
 int report_error(const Output& output, const Status& status);

@@ -88,6 +88,24 @@ void check_extents(const MemoryServer& server, Findings& findings) {
   owners.finish();
 }
 
+// What the server tells people about its memory.
+void check_accounting(const MemoryServer& server, Findings& findings) {
+  const control::MemoryReply reply = server.memory();
+  const std::string subject =
+      "the account of server " + std::to_string(server.region().map().server_id) + "'s memory ";
+  std::uint64_t sum = 0;
+  for (const control::MemoryPart& part : reply.parts()) {
+    sum += part.bytes();
+    // A difference that is not what it seems wraps around.
+    if (part.used_bytes() > part.bytes() || part.unusable_bytes() > part.bytes())
+      findings.add(subject +
+                   "has a part that is larger than itself: " + control::MemoryPurpose_Name(part.purpose()));
+  }
+  if (sum != server.region().bytes())
+    findings.add(subject + "adds up to " + std::to_string(sum) + " bytes of " +
+                 std::to_string(server.region().bytes()));
+}
+
 void check_journal(const Region& region, const memory::Slot& slot, Findings& findings) {
   std::vector<std::byte> bytes(slot.journal_bytes);
   region.read(slot.journal_offset, bytes);
@@ -162,6 +180,7 @@ std::vector<std::string> check_regions(const std::vector<const MemoryServer*>& s
   for (const MemoryServer* server : servers) {
     check_map(server->region(), findings);
     check_extents(*server, findings);
+    check_accounting(*server, findings);
     if (!server->peers().all().empty())
       findings.add("a channel to server " + std::to_string(server->region().map().server_id) +
                    " is still connected");

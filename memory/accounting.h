@@ -1,0 +1,31 @@
+// What each byte of the region is used for: the MEMORY call, `namctl memory`, and the region checker.
+//
+// The parts add up to the region at any moment, also between two steps of a task that yields: whatever takes
+// extents is in one of the lists that are looked at here before it suspends.
+#pragma once
+
+#include "memory/old_versions.h"
+#include "memory/overflow.h"
+#include "memory/region.h"
+#include "memory/reservations.h"
+#include "memory/reuse.h"
+#include "memory/slots.h"
+#include "memory/tables.h"
+#include "proto/control.pb.h"
+
+namespace namdb::memory {
+
+// Whose memory the parts are.
+struct Accounted {
+  const Region& region;
+  const Tables& tables;
+  const Overflow& overflow;
+  const OldVersions& old_versions;
+  const Reuse& reuse;
+  const Slots* slots;                // server 0
+  const Reservations* reservations;  // server 0
+};
+
+control::MemoryReply account(const Accounted& of);
+
+}  // namespace namdb::memory
