@@ -1,5 +1,6 @@
-// namsim hunt: seed after seed for so many minutes, each run in a process of its own, until one fails.
+// namsim hunt: seed after seed for so many minutes, on all cores, in processes of their own.
 #include <poll.h>
+#include <sched.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -19,12 +20,19 @@ using Clock = std::chrono::steady_clock;
 // Seeds of one process.
 constexpr std::uint64_t kBatch = 20;
 
+// Those that this process may run on.
+std::uint64_t usable_cores() {
+  cpu_set_t cores;
+  return ::sched_getaffinity(0, sizeof cores, &cores) == 0 ? static_cast<std::uint64_t>(CPU_COUNT(&cores))
+                                                           : 1;
+}
+
 struct Flags {
   double minutes = 0;
   std::uint64_t seeds = 0;  // 0: no bound
-  std::uint64_t jobs = 1;
+  std::uint64_t jobs = usable_cores();
   std::uint64_t first_seed = 1;
-  std::uint64_t failures = 1;
+  std::uint64_t failures = 10;
   std::uint64_t cpu_s = 60;
   ScenarioFlags scenario;
   LevelFlag level;
@@ -154,12 +162,14 @@ int run(const Flags& flags) {
 
 RunCommand add_hunt(CLI::App& program) {
   auto flags = std::make_shared<Flags>();
-  CLI::App& command = *program.add_subcommand("hunt", "Run seed after seed until one fails");
+  CLI::App& command = *program.add_subcommand("hunt", "Run seed after seed, on all cores, until time is up");
   command.add_option("--minutes", flags->minutes, "How long new runs are started")
       ->required()
       ->check(CLI::Range(0.0, 1e6));
   command.add_option("--seeds", flags->seeds, "Stop after so many seeds; 0: no bound")->capture_default_str();
-  command.add_option("--jobs", flags->jobs, "Runs at once")->capture_default_str()->check(CLI::Range(1, 256));
+  command.add_option("--jobs", flags->jobs, "Processes at once; default: one for each core")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 256));
   command.add_option("--first-seed", flags->first_seed, "The seeds are this and those that follow")
       ->capture_default_str();
   command.add_option("--failures", flags->failures, "Stop after so many seeds that fail")

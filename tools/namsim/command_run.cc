@@ -33,7 +33,7 @@ std::shared_ptr<Flags> add_flags(CLI::App& command) {
 int run(const Flags& flags) {
   const Scenario scenario = flags.scenario.scenario(flags.seed);
   std::fprintf(stderr, "namsim run %s\n", scenario.flags().c_str());
-  const Verdict verdict = run_scenario(scenario, flags.level.level);
+  const Verdict verdict = run_and_compare(scenario, flags.level.level);
   if (!flags.history.empty()) {
     const Status written = history::write_history_file(flags.history, verdict.history);
     if (!written.ok()) return report_error(written);

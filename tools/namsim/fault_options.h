@@ -30,6 +30,8 @@ inline constexpr std::array kDrawnOptions{
     DrawnOption{"first_slot", layout::kMaxSlot - 5'000},
     DrawnOption{"region_bytes", 2U << 20},
     DrawnOption{"location_cache_bytes", 1U << 10},
+    // Pauses and cuts may be longer: then somebody who lives is taken for dead.
+    DrawnOption{"heartbeat_timeout_ns", 100 * kMillisecond_ns},
 };
 
 }  // namespace namdb::sim

@@ -182,6 +182,7 @@ TEST_CASE("a mistake in a file of a workload is named with its file and field", 
 TEST_CASE("a fault's text reads as the same fault, and seeds draw the same each time", "[faults]") {
   FaultCounts drawn{};
   std::uint64_t without = 0;
+  std::uint64_t with_shared_snapshots = 0;
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     const Faults faults = draw_faults(seed);
     const Faults again = draw_faults(seed);
@@ -195,7 +196,10 @@ TEST_CASE("a fault's text reads as the same fault, and seeds draw the same each 
     Scenario scenario = Scenario::of_seed(seed);
     INFO("seed " << seed);
     CHECK(scenario.use_faults(faults, "seed").ok());
+    const bool shared = scenario.cluster.worker.snapshot_sharing != txn::SnapshotSharing::own;
+    with_shared_snapshots += shared && !faults.empty() ? 1 : 0;
   }
+  CHECK(with_shared_snapshots > 40);
   for (const std::uint64_t count : drawn) CHECK(count >= 10);
   CHECK((without > 150 && without < 250));
 }
@@ -331,6 +335,7 @@ TEST_CASE("every option that swarms draw is set", "[faults]") {
                                 : name == "counters_per_slot"    ? options.worker.slot.counters_per_slot
                                 : name == "region_bytes"         ? options.region_bytes
                                 : name == "location_cache_bytes" ? options.location_cache_bytes
+                                : name == "heartbeat_timeout_ns" ? options.memory.heartbeat_timeout_ns
                                                                  : 0;
     CHECK(value == option.value);
   }

@@ -60,7 +60,10 @@ class Run {
         world_(seed, network(draw_)),
         cluster_(world_, cluster_options(draw_, pauses, interposer)),
         registers_(world_, history_,
-                   {.keys = draw_.between(2, 4), .write_probability = 0.8, .long_reader_probability = 0.05}),
+                   {.keys = draw_.between(2, 4),
+                    .write_probability = 0.8,
+                    .long_reader_probability = 0.05,
+                    .may_lose_connections = true}),
         passing_(world_, {.tables = draw_.between(1, 2), .keys = draw_.between(3, 12)}) {}
   ~Run() {
     if (verdict_.anomaly.empty()) return;

@@ -56,10 +56,12 @@ Scenario Scenario::of_seed(std::uint64_t seed, std::optional<std::string> worklo
   cluster.worker.heartbeat_ns = draw.chance(0.5) ? kMillisecond_ns : 20 * kMillisecond_ns;
   if (draw.chance(0.3)) cluster.worker.slot.counters_per_slot = 3;
   // A generator of its own: what else a seed draws stays as it was.
-  if (Random sharing(seed * 15'485'863); !emphasis && sharing.chance(0.4)) {
+  if (Random sharing(seed * 86'028'121); !emphasis && sharing.chance(0.4)) {
     cluster.worker.snapshot_sharing =
         sharing.chance(0.5) ? txn::SnapshotSharing::shared : txn::SnapshotSharing::prefetched;
   }
+  if (Random source(seed * 49'979'687); !emphasis && source.chance(0.33))
+    cluster.worker.snapshot_mode = txn::SnapshotSource::Mode::adaptive;
   if (Random writes(seed * 32'452'843); writes.chance(0.2))
     cluster.worker.commit_writes = txn::CommitWrites::whole;
   scenario.size.keys = draw.between(2, 8);
@@ -216,7 +218,9 @@ std::string Scenario::describe() const {
   number("clock_drift_ppm", network.clock_drift_ppm);
   number("snapshot_sharing", static_cast<std::uint64_t>(cluster.worker.snapshot_sharing));
   number("whole_writes", cluster.worker.commit_writes == txn::CommitWrites::whole ? 1 : 0);
-  number("snapshot_by_call", cluster.worker.snapshot_mode == txn::SnapshotSource::Mode::call ? 1 : 0);
+  const auto mode = cluster.worker.snapshot_mode;
+  number("snapshot_by_call", mode == txn::SnapshotSource::Mode::call ? 1 : 0);
+  number("snapshot_adaptive", mode == txn::SnapshotSource::Mode::adaptive ? 1 : 0);
   number("heartbeat_ns", cluster.worker.heartbeat_ns);
   number("counters_per_slot", cluster.worker.slot.counters_per_slot);
   if (workload == "wire") {

@@ -16,6 +16,9 @@ namespace {
 WorkloadOptions options_of(const Scenario& scenario) {
   WorkloadOptions options = scenario.workload_options;
   options.keys = *scenario.size.keys;
+  // Undisturbed, nothing takes seconds and nobody is cut off.
+  options.may_grow_old = !scenario.faults.empty() || scenario.cluster.memory.max_transaction_ns < kSecond_ns;
+  options.may_lose_connections = !scenario.faults.empty();
   return options;
 }
 
@@ -85,7 +88,7 @@ class Run final : public FaultActions {
   const std::vector<std::size_t>& lives() const { return workload_->lives(); }
   void go() {
     for (std::uint64_t i = 0; i < *size_.computes; ++i) cluster_.add_compute();
-    const Status loaded = world_.run(cluster_.node(0), workload_->load(cluster_.worker(0)));
+    const Status loaded = load(0);
     if (!loaded.ok()) {
       verdict_.anomaly = "load: " + loaded.to_string();
       return;
@@ -113,6 +116,18 @@ class Run final : public FaultActions {
   }
 
  private:
+  // A server that is slow may be taken for dead on the way.
+  Status load(std::size_t compute) {
+    Status loaded(ErrorCode::connection_failure, "no compute server is connected");
+    for (int attempt = 0; !loaded.ok() && attempt < 100; ++attempt) {
+      compute::Worker& worker = cluster_.worker(compute);
+      world_.run_until([&] { return worker.ready(); }, 10 * kSecond_ns);
+      world_.run_for(kMillisecond_ns);
+      loaded = world_.run(cluster_.node(compute), workload_->load(worker));
+    }
+    return loaded;
+  }
+
   std::uint64_t fingerprint() {
     std::uint64_t hash = world_.fingerprint();
     for (std::uint64_t i = 0; i < *size_.memory_servers; ++i) {
@@ -200,14 +215,7 @@ class Run final : public FaultActions {
       if (i != 0) world_.run_for(draw_.below(3) * draw_.below(200 * kMillisecond_ns));
       cluster_.restart_memory((memory + i) % *size_.memory_servers);
     }
-    Status loaded(ErrorCode::connection_failure, "no compute server is connected");
-    for (int attempt = 0; !loaded.ok() && attempt < 100; ++attempt) {
-      const std::size_t survivor = first_alive();
-      compute::Worker& worker = cluster_.worker(survivor);
-      world_.run_until([&] { return worker.ready(); }, 10 * kSecond_ns);
-      world_.run_for(kMillisecond_ns);
-      loaded = world_.run(cluster_.node(survivor), workload_->load(worker));
-    }
+    const Status loaded = load(first_alive());
     if (!loaded.ok()) verdict_.anomaly = "load, after all data was gone: " + loaded.to_string();
     forget_snapshots();
     workload_->data_is_back();

@@ -41,7 +41,7 @@ void Workload::complain(std::string complaint) {
 
 void Workload::judge(const Status& status) {
   if (!complaint_.empty() || status.ok()) return;
-  if (status.code() == ErrorCode::transaction_timeout) return;
+  if (status.code() == ErrorCode::transaction_timeout && options_.may_grow_old) return;
   if (status.code() == ErrorCode::snapshot_too_old) {
     complaint_ = "a version was lost: " + status.to_string();
     return;
@@ -51,8 +51,12 @@ void Workload::judge(const Status& status) {
     if (status.code() == ErrorCode::undefined_table || status.code() == ErrorCode::memory_server_restarted)
       return;
   }
-  if (!status.info().retry && !lost_connection(status) && !(options_.full_region && is_full(status)))
-    complaint_ = status.to_string();
+  const bool explained = lost_connection(status) ? options_.may_lose_connections
+                         : is_full(status)       ? options_.full_region
+                                                 : status.info().retry;
+  // A conflict to clients, and never to be seen while the memory servers live.
+  const bool went_back = status.code() == ErrorCode::snapshot_went_back && lives_.size() == 1 && !gone_;
+  if (!explained || went_back) complaint_ = status.to_string();
 }
 
 reactor::Task<Status> Workload::touch_all(txn::Engine& engine) {

@@ -27,7 +27,10 @@ struct WorkloadOptions {
   double long_reader_probability = 0.1;  // reads all keys, one fetch each, with pauses
   std::uint64_t pause_ns = 20'000;       // of long readers, at most
   bool full_region = false;              // transactions may fail because a memory server is full
-  StreamOptions streams;                 // between clients and the SQL port; "wire" only
+  // Transactions may grow as old as E; connections may be lost under clients that live.
+  bool may_grow_old = false;
+  bool may_lose_connections = false;
+  StreamOptions streams;  // between clients and the SQL port; "wire" only
 };
 
 // One client: a session at one compute server. Dies with it.

@@ -222,7 +222,7 @@ reactor::Task<Status> SnapshotTransaction::use_snapshot() {
     const layout::HeaderWord before(session_.newest_words[i]);
     if (snapshot_.word(i).stamp().slot == before.stamp().slot &&
         snapshot_.word(i).stamp().counter < before.stamp().counter) {
-      co_return Status(ErrorCode::snapshot_unstable, "the timestamp vector went backwards");
+      co_return Status(ErrorCode::snapshot_went_back, "the timestamp vector went backwards");
     }
   }
   session_.newest_words.resize(snapshot_.words);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/layout/key.h"
+#include "tools/namsim/workloads/tables.h"
 
 namespace namdb::sim {
 namespace {
@@ -15,23 +16,17 @@ txn::RowId get(txn::Transaction& transaction, const storage::TableRef& table, st
 }  // namespace
 
 reactor::Task<Status> RowWorkload::load(txn::Engine& engine) {
-  txn::TableOptions table_options;
-  table_options.size_hint_rows = 16;
-  Status status = co_await engine.create_table(kTable, schema(), table_options);
-  // A connection that was lost on the way may have done it.
-  if (!status.ok() && status.code() != ErrorCode::duplicate_table) co_return status;
+  Status status = co_await create_table(engine, kTable, schema(), 16, 0);
+  if (!status.ok()) co_return status;
   auto table = co_await engine.table(kTable);
   if (!table.ok()) co_return table.status();
-  const auto session = engine.open_session();
-  const auto transaction = engine.begin(*session);
+  std::vector<layout::Row> rows;
   for (std::uint64_t key = options().absent_keys; key < options().keys; ++key) {
-    const Result<layout::Row> row = loaded_row(*table, key);
+    Result<layout::Row> row = loaded_row(*table, key);
     if (!row.ok()) co_return row.status();
-    transaction->insert(*table, (*row).bytes());
+    rows.push_back(std::move(row).value());
   }
-  status = co_await transaction->fetch();
-  if (status.ok()) status = co_await transaction->commit();
-  co_return status;
+  co_return co_await put_rows(engine, kTable, &rows);
 }
 
 Result<layout::Row> RowWorkload::loaded_row(const storage::TableRef& table, std::uint64_t key) const {
