@@ -1,6 +1,7 @@
 """What clients see of a real cluster whose compute servers die is strict snapshot isolated: recorded through the
 wire, and checked. And namsim's commands: exit codes, reports, seeds that give the same run again."""
 import json
+import os
 import subprocess
 import tempfile
 from pathlib import Path
@@ -12,14 +13,18 @@ def namsim(*arguments, **options):
     return run(program("namsim"), *arguments, **options)
 
 
+# How long each history is recorded; a compute server dies and comes back every four seconds of it.
+RECORD_S = int(os.environ.get("NAMDB_RECORD_SECONDS", "8"))
+
+
 class Recorded(TestCase):
-    def record(self, fabric, workload, rounds=2):
+    def record(self, fabric, workload, rounds=RECORD_S // 4):
         with tempfile.TemporaryDirectory(prefix="namdb-e2e-") as folder, \
                 Cluster(fabric, compute_servers=2) as cluster:
             history = Path(folder) / "history"
             errors = open(Path(folder) / "errors", "w+")
             recorder = subprocess.Popen(
-                [program("namsim"), "record", "--port", f"{cluster.port},{cluster.port + 1}", "--seconds", "8",
+                [program("namsim"), "record", "--port", f"{cluster.port},{cluster.port + 1}", "--seconds", str(RECORD_S),
                  "--clients", "6", "--workload", workload, "--history", str(history), "--json"],
                 stdout=subprocess.PIPE, stderr=errors, text=True)
             try:
@@ -28,7 +33,7 @@ class Recorded(TestCase):
                     until(lambda: history.exists() and history.stat().st_size > length + 20_000, "some transactions")
                     cluster.kill("compute-0")
                     cluster.up()
-                output, _ = recorder.communicate(timeout=3 * PATIENCE_S)
+                output, _ = recorder.communicate(timeout=RECORD_S + 3 * PATIENCE_S)
             finally:
                 recorder.kill()
                 recorder.wait()
