@@ -110,6 +110,11 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
                  "With --fabric verbs: HOST, this machine's address whose device to connect from. Default: "
                  "as routes say")
       ->type_name("HOST");
+  app.add_option("--rdma-calls", flags.rdma_calls,
+                 "With --fabric verbs: calls go by reliable connections (rc), or as datagrams where they fit "
+                 "into a packet (ud)")
+      ->check(CLI::IsMember({"rc", "ud"}))
+      ->capture_default_str();
   app.add_option("--log-level", flags.log_level, "What is logged to standard error")
       ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error"}))
       ->capture_default_str();

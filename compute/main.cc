@@ -77,12 +77,14 @@ int run(const Flags& flags) {
   if (flags.rdma_traffic_class) verbs.traffic_class = *flags.rdma_traffic_class;
   verbs.acknowledge_timeout = static_cast<std::uint8_t>(flags.rdma_acknowledge_timeout);
   verbs.retries = static_cast<std::uint8_t>(flags.rdma_retries);
+  if (flags.rdma_calls == "ud") verbs.calls = fabric::verbs::CallKind::datagrams;
   pgwire::Options pgwire_options;
   pgwire_options.max_connections = flags.max_connections;
   pgwire_options.trust_remote = flags.trust_remote;
   pgwire::ProcessState process(pgwire_options, random_secret);
   storage::LocationCache locations(flags.location_cache_bytes);
-  SharedState shared{flags, procedures, process, locations, tcp, verbs};
+  FabricBoard board;
+  SharedState shared{flags, procedures, process, locations, tcp, verbs, &board};
 
   // Blocked in every thread, so that only the signal descriptor sees them.
   sigset_t signals;

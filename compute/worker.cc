@@ -257,6 +257,7 @@ reactor::Task<void> Worker::supervise() {
       status = co_await heartbeat(link, server);
     }
     if (status.ok()) status = co_await link->orphans.discard();
+    if (options_.board != nullptr) options_.board->post(options_.worker, own_facts());
     if (!link->cluster.failed()) continue;
     log_("lost the connection to a memory server: " + status.to_string() +
          "; running transactions are failed, connecting again");
@@ -266,6 +267,31 @@ reactor::Task<void> Worker::supervise() {
     locations_.clear();
     co_await disconnect(link, false);
   }
+}
+
+std::vector<fabric::ConnectionFacts> Worker::own_facts() {
+  std::vector<fabric::ConnectionFacts> all;
+  for (std::size_t server = 0; server < options_.memory_servers.size(); ++server) {
+    fabric::ConnectionFacts& connection = all.emplace_back();
+    connection.worker = options_.worker;
+    connection.memory_server = static_cast<std::uint32_t>(server);
+    fabric::Facts& facts = connection.facts;
+    facts.say("fabric", std::string(fabric_.name()));
+    facts.say("address", options_.memory_servers[server]);
+    facts.count("connections", connections_);
+    if (link_ == nullptr) {
+      facts.say("error", reason_);
+    } else {
+      link_->cluster.channel(static_cast<layout::ServerId>(server)).describe(facts);
+    }
+  }
+  return all;
+}
+
+std::vector<fabric::ConnectionFacts> Worker::fabric_facts() {
+  if (options_.board == nullptr) return own_facts();
+  options_.board->post(options_.worker, own_facts());
+  return options_.board->all();
 }
 
 std::unique_ptr<txn::Session> Worker::open_session() {

@@ -16,6 +16,7 @@
 
 #include "common/fabric/fabric.h"
 #include "common/reactor/executor.h"
+#include "compute/fabric_board.h"
 #include "compute/storage/location_cache.h"
 #include "compute/txn/cluster.h"
 #include "compute/txn/engine.h"
@@ -37,6 +38,8 @@ struct WorkerOptions {
   std::uint64_t heartbeat_ns = 200 * kMillisecond_ns;  // hostile: 1 ms
   std::uint64_t first_reconnect_ns = 100 * kMillisecond_ns;
   std::uint64_t max_reconnect_ns = 2 * kSecond_ns;
+  // Where the workers of this compute server tell each other about their connections; outlives the worker.
+  FabricBoard* board = nullptr;
 };
 
 // Draws a compute id; the composition root gives one that is unique across machines.
@@ -69,6 +72,7 @@ class Worker : public txn::Engine {
   reactor::Task<Status> drop_table(std::string name) override;
   reactor::Task<void> backoff(std::uint32_t attempt) override;
   const txn::RetryOptions& retry_options() const override { return options_.retry; }
+  std::vector<fabric::ConnectionFacts> fabric_facts() override;
 
   // For tests and tools: how often repair had work to do.
   std::uint64_t slots_repaired() const;
@@ -84,6 +88,7 @@ class Worker : public txn::Engine {
   reactor::Task<void> copy_vector(std::shared_ptr<Link> link);
   Status not_connected() const;
   void log_restarts(const txn::Cluster& cluster);
+  std::vector<fabric::ConnectionFacts> own_facts();
 
   reactor::Executor& executor_;
   fabric::ClientFabric& fabric_;

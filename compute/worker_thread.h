@@ -10,6 +10,7 @@
 #include "common/fabric/tcp/client.h"
 #include "common/fabric/verbs/options.h"
 #include "common/reactor/reactor.h"
+#include "compute/fabric_board.h"
 #include "compute/flags.h"
 #include "compute/pgwire/server.h"
 #include "compute/procedure/registry.h"
@@ -25,6 +26,7 @@ struct SharedState {
   storage::LocationCache& locations;
   fabric::tcp::TcpOptions tcp;
   fabric::verbs::VerbsOptions verbs;
+  FabricBoard* board = nullptr;
 };
 
 class WorkerThread {

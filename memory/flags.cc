@@ -116,6 +116,12 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
                  "With --fabric verbs: how often, before the peer counts as gone")
       ->check(CLI::Range(0, 7))
       ->capture_default_str();
+  app.add_option(
+         "--rdma-region-keys", flags.rdma_region_keys,
+         "With --fabric verbs: what gives each peer a key of its own: windows (of memory, type 2), or\n"
+         "registrations where the device has none")
+      ->check(CLI::IsMember({"auto", "windows", "registrations"}))
+      ->capture_default_str();
   app.add_option("--log-level", flags.log_level, "What is logged to standard error")
       ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error"}))
       ->capture_default_str();

@@ -21,6 +21,7 @@ struct Flags {
   std::optional<int> rdma_traffic_class;
   int rdma_acknowledge_timeout = 14;
   int rdma_retries = 6;
+  std::string rdma_region_keys = "auto";
   std::string log_level = "info";
   std::string durability = "memory";
   Options options;

@@ -80,6 +80,10 @@ int run(Flags flags) {
   if (flags.rdma_traffic_class) verbs_options.traffic_class = *flags.rdma_traffic_class;
   verbs_options.acknowledge_timeout = static_cast<std::uint8_t>(flags.rdma_acknowledge_timeout);
   verbs_options.retries = static_cast<std::uint8_t>(flags.rdma_retries);
+  using fabric::verbs::RegionKeyKind;
+  verbs_options.region_keys = flags.rdma_region_keys == "windows"         ? RegionKeyKind::windows
+                              : flags.rdma_region_keys == "registrations" ? RegionKeyKind::registrations
+                                                                          : RegionKeyKind::automatic;
   if (!flags.cluster_key.empty() && flags.fabric != "shm") {
     Result<fabric::ClusterKey> key = fabric::read_cluster_key(flags.cluster_key);
     if (!key.ok()) return refuse(key.status());

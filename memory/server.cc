@@ -1,5 +1,6 @@
 #include "memory/server.h"
 
+#include "common/fabric/facts.h"
 #include "common/layout/timestamp_vector.h"
 
 namespace namdb::memory {
@@ -229,6 +230,22 @@ control::StatusReply MemoryServer::status() const {
   }
   reply.set_version(options_.version);
   reply.set_max_transaction_ns(options_.max_transaction_ns);
+  return reply;
+}
+
+control::FabricReply MemoryServer::fabric_facts() const {
+  control::FabricReply reply;
+  reply.set_server_id(options_.server_id);
+  if (fabric_ == nullptr) return reply;
+  reply.set_fabric(std::string(fabric_->name()));
+  fabric::Facts facts;
+  fabric_->describe(facts);
+  for (const fabric::Fact& fact : facts.all()) {
+    control::FabricFact& added = *reply.add_facts();
+    added.set_name(fact.name);
+    added.set_text(fact.text);
+    added.set_amount(fact.amount);
+  }
   return reply;
 }
 

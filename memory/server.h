@@ -83,6 +83,7 @@ class MemoryServer final : public fabric::Service {
 
   std::uint64_t epoch() const { return region_->map().epoch; }
   control::StatusReply status() const;
+  control::FabricReply fabric_facts() const;
   RegionUse use() const;
   // The same in detail.
   control::MemoryReply memory() const;

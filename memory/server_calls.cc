@@ -97,6 +97,12 @@ reactor::Task<Status> MemoryServer::dispatch(fabric::PeerId peer, std::uint16_t 
                                                                        out = memory();
                                                                        return Status();
                                                                      });
+    case control::FABRIC:
+      co_return handle<control::FabricRequest, control::FabricReply>(method, request, reply,
+                                                                     [this](const auto&, auto& out) {
+                                                                       out = fabric_facts();
+                                                                       return Status();
+                                                                     });
     case control::SHUTDOWN:
       co_return handle<control::ShutdownRequest, control::ShutdownReply>(
           method, request, reply, [&](const auto&, auto&) {

@@ -27,7 +27,7 @@ bool is_atomic(const Operation& operation) {
   return operation.kind >= OperationKind::compare_and_swap;
 }
 
-std::string describe(const Operation& operation) {
+std::string describe_operation(const Operation& operation) {
   return std::string(name_of(operation.kind)) + " of " + std::to_string(operation.length_bytes) +
          " bytes at offset " + std::to_string(operation.remote_offset);
 }
@@ -95,7 +95,7 @@ class CheckingChannel::Posted final : public CompletionObserver {
     for (const Operation& operation : operations_) {
       channel_.buffers_->remove(range_of(operation));
       if (operation.kind != OperationKind::write || *checksum++ == checksum_of(operation)) continue;
-      channel_.report("the source of a " + describe(operation) + " changed before the completion");
+      channel_.report("the source of a " + describe_operation(operation) + " changed before the completion");
     }
     channel_.outstanding_ -= operations_.size();
     channel_.free_posted_.push_back(this);
@@ -151,21 +151,22 @@ std::string CheckingChannel::find_violation(std::span<const Operation> operation
   for (std::size_t i = 0; i < operations.size(); ++i) {
     const Operation& operation = operations[i];
     if (std::string violation = violation_of(operation); !violation.empty()) {
-      return "a " + describe(operation) + ' ' + violation;
+      return "a " + describe_operation(operation) + ' ' + violation;
     }
     if (!buffers_->fits(range_of(operation))) {
-      return "a " + describe(operation) + " uses a local buffer that is in flight";
+      return "a " + describe_operation(operation) + " uses a local buffer that is in flight";
     }
     for (std::size_t j = 0; j < i; ++j) {
       const Operation& earlier = operations[j];
       const bool destination = range_of(operation).destination || range_of(earlier).destination;
       if (destination && overlap(range_of(operation), range_of(earlier))) {
-        return "a " + describe(operation) + " shares its local buffer with a " + describe(earlier) +
-               " of its batch";
+        return "a " + describe_operation(operation) + " shares its local buffer with a " +
+               describe_operation(earlier) + " of its batch";
       }
       if (options_.check_batch_order && overlap_remotely(earlier, operation) &&
           !ordered(earlier, operation)) {
-        return "a " + describe(operation) + " may overtake a " + describe(earlier) + " of its batch";
+        return "a " + describe_operation(operation) + " may overtake a " + describe_operation(earlier) +
+               " of its batch";
       }
     }
   }

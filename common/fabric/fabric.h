@@ -49,6 +49,8 @@
 
 namespace namdb::fabric {
 
+class Facts;
+
 enum class OperationKind : std::uint8_t { read, write, compare_and_swap, fetch_add };
 
 // One one-sided operation. Offsets and lengths are multiples of 8; an atomic has length 8.
@@ -197,6 +199,8 @@ class Channel {
   virtual LocalPool& pool() = 0;
 
   const OperationCounters& counters() const { return counters_; }
+  // For people: what was counted, and what the transport says about the connection (facts.h).
+  virtual void describe(Facts& facts) const;
   reactor::Executor& executor() { return executor_; }
 
  protected:
@@ -252,6 +256,8 @@ class ServerFabric {
   virtual reactor::Task<void> fence(PeerId peer) = 0;
   // The memory server's own channel to its region, in the transport's atomicity domain (contract 4).
   virtual Channel& loopback() = 0;
+  // For people (facts.h).
+  virtual void describe(Facts& facts) const;
   // Fences all peers, stops to accept. Awaited before destruction.
   virtual reactor::Task<void> close() = 0;
 };

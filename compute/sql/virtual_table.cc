@@ -22,6 +22,19 @@ Task<Result<VirtualRows>> statistics_rows(VirtualTableInput input) {
   co_return rows;
 }
 
+Task<Result<VirtualRows>> fabric_rows(VirtualTableInput input) {
+  VirtualRows rows;
+  for (const fabric::ConnectionFacts& connection : input.engine->fabric_facts()) {
+    for (const fabric::Fact& fact : connection.facts.all()) {
+      const bool is_text = !fact.text.empty();
+      rows.push_back({Datum::of_integer(connection.worker), Datum::of_integer(connection.memory_server),
+                      text_of(*input.arena, fact.name), is_text ? text_of(*input.arena, fact.text) : Datum(),
+                      is_text ? Datum() : Datum::of_integer(static_cast<std::int64_t>(fact.amount))});
+    }
+  }
+  co_return rows;
+}
+
 Task<Result<VirtualRows>> tables_rows(VirtualTableInput input) {
   Result<std::vector<storage::TableRef>> tables = co_await input.engine->tables();
   if (!tables.ok()) co_return tables.status();
@@ -61,6 +74,14 @@ const std::vector<VirtualTable>& all_tables() {
        "namdb_statistics",
        {{"name", {TypeId::text}}, {"metric", {TypeId::text}}, {"value", {TypeId::int8}}},
        statistics_rows},
+      {"public",
+       "namdb_fabric",
+       {{"worker", {TypeId::int4}},
+        {"memory_server", {TypeId::int4}},
+        {"name", {TypeId::text}},
+        {"text", {TypeId::text}},
+        {"amount", {TypeId::int8}}},
+       fabric_rows},
       {"public",
        "namdb_tables",
        {{"schema_name", {TypeId::text}},

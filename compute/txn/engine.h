@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/fabric/facts.h"
 #include "common/layout/schema.h"
 #include "common/reactor/executor.h"
 #include "common/reactor/task.h"
@@ -61,6 +62,9 @@ class Engine {
   // Before attempt `attempt` (1 = first retry) of a transaction: jittered, capped backoff.
   virtual reactor::Task<void> backoff(std::uint32_t attempt) = 0;
   virtual const RetryOptions& retry_options() const = 0;
+
+  // What the workers of this compute server say about their connections to memory servers.
+  virtual std::vector<fabric::ConnectionFacts> fabric_facts() { return {}; }
 };
 
 }  // namespace namdb::txn

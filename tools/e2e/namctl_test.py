@@ -159,6 +159,38 @@ class Looking(TestCase):
                 until(lambda: json.loads(namctl("top", "--data", cluster.data, "--count", "1", "--json").stdout)
                       ["memory_servers"][0]["backlog"]["oldest_snapshot_ns"] > 0, "the reader's snapshot")
 
+    def test_fabric_describes_every_connection(self):
+        own = {"shm": {"mapped_bytes", "wakes"}, "tcp": {"path_mtu_bytes", "retransmitted_segments"}}
+        for fabric in FABRICS:
+            with self.subTest(fabric=fabric), Cluster(fabric, memory_servers=2, compute_servers=2,
+                                                      compute_flags=("--workers=2",)) as cluster:
+                cluster.query("CREATE TABLE t (id bigint PRIMARY KEY)")
+                cluster.query("INSERT INTO t VALUES (1)")
+                done = namctl("fabric", "--data", cluster.data, "--json")
+                self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+                view = json.loads(done.stdout)
+                self.assertTrue(view["all_up"])
+                self.assertEqual([(s["server_id"], s["fabric"]) for s in view["memory_servers"]],
+                                 [(0, fabric), (1, fabric)])
+                # Two workers of two compute servers; the tool itself may be one more.
+                for server in view["memory_servers"]:
+                    self.assertIn(server["facts"]["peers"], (4, 5))
+                for server in view["compute_servers"]:
+                    self.assertEqual([(c["worker"], c["memory_server"]) for c in server["connections"]],
+                                     [(0, 0), (0, 1), (1, 0), (1, 1)])
+                    for connection in server["connections"]:
+                        self.assertEqual(connection["facts"]["fabric"], fabric)
+                        self.assertEqual(connection["facts"]["failed"], 0)
+                        self.assertLessEqual(own[fabric], set(connection["facts"]))
+                writer = view["compute_servers"][0]
+                self.assertGreater(writer["commits"], 0)
+                self.assertGreater(sum(c["facts"]["compare_and_swaps"] for c in writer["connections"]), 0)
+                self.assertIn("worker 1 to memory server 1", namctl("fabric", "--data", cluster.data).stdout)
+                cluster.kill("compute-1")
+                done = namctl("fabric", "--data", cluster.data, "--json")
+                self.assertEqual(done.returncode, 1)
+                self.assertFalse(json.loads(done.stdout)["compute_servers"][1]["up"])
+
     def test_status_says_who_is_down(self):
         with Cluster() as cluster:
             cluster.kill("compute-0")

@@ -11,9 +11,15 @@ from pathlib import Path
 import psycopg
 
 from bank import Bank, Load
-from harness import VERBS_ADDRESS, Cluster, TestCase, alive, cpu_seconds, main, namctl, program, run, until
+from harness import BIN, VERBS_ADDRESS, Cluster, TestCase, alive, cpu_seconds, main, namctl, program, run, until
 
-# Emulated cores: everything takes long.
+# Of a connection, that a workload of one client makes greater.
+COUNTED = ("reads", "writes", "compare_and_swaps", "fetch_adds", "calls", "batches", "read_bytes", "write_bytes",
+           "call_bytes", "requests", "doorbells", "signalled")
+
+# Emulated cores: everything takes long, so only some of the specs.
+SPECS = ("lost_update.spec", "read_skew.spec", "write_skew.spec")
+PROCEDURES = BIN.parent / "lib" / "libnamdb_sqltest_procedures.so"
 CABLE = ("w0", "w1")
 
 
@@ -23,9 +29,34 @@ def lose_packets(share):
         assert done.returncode == 0, done.stderr
 
 
+def pull(end):
+    done = run("ip", "link", "set", CABLE[end], "down")
+    assert done.returncode == 0, done.stderr
+
+
+def plug(end):
+    """Everything that went with the link comes back as the machine had it (tools/dev/verbs_vm/guest.sh)."""
+    name, own, other = CABLE[end], f"10.2.0.{end + 1}", f"10.2.0.{2 - end}"
+    for command in (f"ip link set {name} up",
+                    f"ip neighbour replace {other} lladdr 02:00:00:00:00:0{2 - end} dev {name} nud permanent",
+                    f"ip neighbour replace {own} lladdr 02:00:00:00:00:0{end + 1} dev {name} nud permanent",
+                    f"ip route replace {other} dev {name} src {own} table 10{end}",
+                    f"ip route del local {own} table local",
+                    f"ip route replace local {own} dev {name} table 20{end}"):
+        done = run(*command.split())
+        assert done.returncode == 0, command + done.stderr
+
+
 def heal():
     for end in CABLE:
         run("tc", "qdisc", "del", "dev", end, "root")
+
+
+def fabric(cluster):
+    """What `namctl fabric` says."""
+    done = namctl("fabric", "--data", cluster.data, "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout)
 
 
 @unittest.skipUnless(VERBS_ADDRESS, "there is no RDMA device")
@@ -57,21 +88,63 @@ class OverVerbs(TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertEqual(done.stdout.count("fabric verbs"), 2, done.stdout)
 
+    def test_1a_fabric_says_how_servers_are_reached(self):
+        view = fabric(self.cluster)
+        print("\n" + namctl("fabric", "--data", self.cluster.data).stdout)
+        for server in view["memory_servers"]:
+            facts = server["facts"]
+            self.assertEqual((facts["device"], facts["port_state"], facts["link"], facts["region_keys"], facts["errors"]),
+                             ("rx0", "active", "RoCE v2", "windows", 0))
+            # The peers', the loopback's two, the tool's perhaps.
+            self.assertGreaterEqual(facts["device_queue_pairs"], 4)
+            self.assertGreater(facts["hardware_rcvd_pkts"], 0)
+        for server in view["compute_servers"]:
+            for connection in server["connections"]:
+                facts = connection["facts"]
+                self.assertEqual((facts["path_mtu_bytes"], facts["queue_pairs"], facts["errors"], facts["failed"]),
+                                 (1024, 1, 0, 0))
+                self.assertEqual((facts["atomics"], facts["calls_by"]), ("among themselves", "connections"))
+                self.assertGreater(facts["doorbells"], 0)
+
     def smallbank(self, cluster):
-        """What the server counted of each transaction type, for the same requests."""
+        """The result's hash, what the server counted of each transaction type for the same requests, and what was
+        counted of each connection meanwhile."""
         done = run(program("nambench"), "load", "smallbank", "--accounts", 60, "--port", cluster.port, "--quiet")
         self.assertEqual(done.returncode, 0, done.stderr)
+        before = fabric(cluster)["compute_servers"][0]["connections"]
         done = run(program("nambench"), "run", "smallbank", "--port", cluster.port, "--clients", 1, "--transactions", 25,
                    "--quiet", "--json")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        after = fabric(cluster)["compute_servers"][0]["connections"]
         report = json.loads(done.stdout)
-        return report["result_hash"], {entry["name"]: entry["server"] for entry in report["transactions"]}
+        counted = [{name: now["facts"].get(name, 0) - then["facts"].get(name, 0) for name in COUNTED}
+                   for then, now in zip(before, after)]
+        return report["result_hash"], {entry["name"]: entry["server"] for entry in report["transactions"]}, counted
 
-    def test_2_transactions_cost_what_they_cost_over_shared_memory(self):
-        with Cluster("shm", memory_servers=2, region="32MiB") as cluster:
-            Bank(cluster, accounts=0).create()  # tables of the same numbers: rows on the same servers
-            shared = self.smallbank(cluster)
-        self.assertEqual(self.smallbank(self.cluster), shared)
+    def test_2_transactions_cost_what_they_cost_over_shared_memory_and_tcp(self):
+        results = {}
+        for name in ("shm", "tcp"):
+            with Cluster(name, memory_servers=2, region="32MiB") as cluster:
+                Bank(cluster, accounts=0).create()  # tables of the same numbers: rows on the same servers
+                results[name] = self.smallbank(cluster)
+        digest, costs, connections = self.smallbank(self.cluster)
+        self.assertEqual(results["shm"][:2], (digest, costs))
+        self.assertEqual(results["tcp"][0], digest)
+        for kind, cost in costs.items():
+            # Over tcp a snapshot is a call; over verbs it is two READs.
+            other = results["tcp"][1][kind]
+            for name in ("writes", "compare_and_swaps", "fetch_adds", "write_bytes", "round_trips", "commits"):
+                self.assertEqual((name, cost[name]), (name, other[name]))
+            self.assertEqual(cost["reads"] - other["reads"], 2 * other["calls"])
+            # A batch is what a stage has for one memory server, and a doorbell takes at least one.
+            self.assertLessEqual(cost["batches"], cost["round_trips"] * len(connections))
+        commits = sum(cost["commits"] for cost in costs.values())
+        for server, counted in enumerate(connections):
+            self.assertGreater(counted["doorbells"], 0)
+            self.assertLessEqual(counted["doorbells"], counted["batches"] + counted["calls"])
+            self.assertLessEqual(counted["signalled"], counted["batches"] + counted["requests"] // 64 + 1)
+            print(f"memory server {server}, {commits} commits and heartbeats between them:",
+                  ", ".join(f"{value} {name}" for name, value in counted.items()))
 
     def test_2a_procedures_are_called_by_psql(self):
         for server in range(2):
@@ -101,9 +174,13 @@ class OverVerbs(TestCase):
     def test_4a_a_cable_that_was_pulled_is_found_again(self):
         with Load(self.bank, clients=2, servers=(0, 1)) as load:
             until(lambda: load.committed >= 5, "some commits")
-            lose_packets(100)
-            time.sleep(4)
-            heal()
+            pull(0)
+            until(lambda: all("is down" in self.cluster.log(f"memory-{server}") for server in range(2)), "the ports' events")
+            # Beyond what the devices try again.
+            until(lambda: all("lost the connection" in self.cluster.log(f"compute-{server}") for server in range(2)),
+                  "the connections' end", timeout=60)
+            plug(0)
+            until(lambda: "is up" in self.cluster.log("memory-0"), "the port's event")
             before = load.committed
             until(lambda: load.committed > before + 10, "commits over the mended cable", timeout=120)
         self.assertEqual(load.unexpected, [])
@@ -137,6 +214,80 @@ class OverVerbs(TestCase):
         until(works, "a new beginning")
         self.cluster.query("INSERT INTO again VALUES (1)", server=0)
         self.assertEqual(self.cluster.query("SELECT id FROM again", server=1), [(1,)])
+
+
+@unittest.skipUnless(VERBS_ADDRESS, "there is no RDMA device")
+class ByDatagrams(TestCase):
+    """Calls by datagrams and regions registered for each peer: what is not the default."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster("verbs", region="256MiB", compute_flags=("--rdma-calls=ud",),
+                              memory_flags=("--heartbeat-timeout-seconds=20", "--rdma-region-keys=registrations"))
+        cls.cluster.flags += ["--procedure-library", PROCEDURES]
+        cls.cluster.__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        heal()
+        cls.cluster.__exit__()
+
+    def connection(self):
+        return fabric(self.cluster)["compute_servers"][0]["connections"][0]["facts"]
+
+    def test_1_isolation_is_what_it_is_elsewhere(self):
+        specs = Path(__file__).resolve().parents[1] / "sqltest" / "isolation"
+        done = run(program("sqltest"), "--isolation", f"--connection=host=127.0.0.1 port={self.cluster.port} "
+                   "dbname=namdb user=tester sslmode=disable", "--json", *(specs / name for name in SPECS), timeout=300)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr[-5000:])
+        summary = json.loads(done.stdout)
+        self.assertEqual((summary["files"], summary["failures"]), (len(SPECS), []))
+
+    def test_2_calls_that_get_lost_are_run_once(self):
+        bank = Bank(self.cluster, accounts=12)
+        bank.create()
+        before = self.connection()
+        self.assertEqual(before["calls_by"], "datagrams")
+        lose_packets(5)
+        try:
+            with Load(bank, clients=2) as load:
+                until(lambda: load.committed >= 10 and self.connection()["datagram_calls_resent"] > 0,
+                      "commits over a bad cable, and calls that were sent again", timeout=120)
+        finally:
+            heal()
+        self.assertEqual(load.unexpected, [])
+        after = self.connection()
+        self.assertGreater(after["datagrams_received"], before["datagrams_received"])
+        self.assertEqual((after["connections"], after["errors"]), (before["connections"], 0))
+        bank.check_total(self)
+
+
+@unittest.skipUnless(VERBS_ADDRESS, "there is no RDMA device")
+class WithoutRoom(TestCase):
+    """A memory server whose device gives it no more queue pairs or memory windows: the kernel's limit for groups."""
+    GROUP = Path("/sys/fs/cgroup/no-room")
+
+    def limit(self, objects):
+        (self.GROUP / "rdma.max").write_text(f"rx0 hca_object={objects}")
+
+    def test_peers_are_refused_and_the_others_served(self):
+        run("mount", "-t", "cgroup2", "none", self.GROUP.parent)
+        (self.GROUP.parent / "cgroup.subtree_control").write_text("+rdma")
+        self.GROUP.mkdir()
+        with Cluster("verbs", region="64MiB", memory_flags=("--heartbeat-timeout-seconds=20",)) as cluster:
+            (self.GROUP / "cgroup.procs").write_text(str(cluster.pid("memory-0")))
+            for objects, missing in ((0, "no queue pair"), (1, "no memory window")):
+                # What was made before is not counted here.
+                self.limit(objects)
+                done = namctl("status", "--data", cluster.data)
+                self.assertEqual(done.returncode, 1, done.stdout)
+                self.assertIn("DOWN", done.stdout)
+                until(lambda missing=missing: missing in cluster.log("memory-0"), f"a line that says {missing}")
+                cluster.query("SELECT 1")
+                self.assertEqual(cluster.query("CREATE TABLE IF NOT EXISTS t (id bigint PRIMARY KEY)"), [])
+            self.limit("max")
+            done = namctl("status", "--data", cluster.data)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 
 @unittest.skipUnless(VERBS_ADDRESS, "there is no RDMA device")

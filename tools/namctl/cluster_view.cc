@@ -1,10 +1,10 @@
 #include "tools/namctl/cluster_view.h"
 
-#include <libpq-fe.h>
-
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <utility>
+
+#include "tools/namctl/compute_connection.h"
 
 namespace namdb::namctl {
 namespace {
@@ -12,28 +12,16 @@ namespace {
 ComputeView view_compute(const std::string& address) {
   ComputeView view;
   view.address = address;
-  const std::size_t colon = address.rfind(':');
-  if (colon == std::string::npos) {
-    view.error = "not HOST:PORT";
-    return view;
+  ComputeConnection connection(address);
+  view.error = connection.error();
+  if (!view.error.empty()) return view;
+  view.version = connection.server_version();
+  const auto rows = connection.query("SELECT name, metric, value FROM namdb_statistics");
+  if (!rows.ok()) return view;
+  for (const auto& row : *rows) {
+    view.statistics[row[0].value_or("")][row[1].value_or("")] =
+        std::strtoull(row[2].value_or("0").c_str(), nullptr, 10);
   }
-  const std::string parameters = "host=" + address.substr(0, colon) + " port=" + address.substr(colon + 1) +
-                                 " dbname=namdb user=namctl connect_timeout=5 sslmode=disable";
-  PGconn* connection = PQconnectdb(parameters.c_str());
-  if (PQstatus(connection) == CONNECTION_OK) {
-    const char* version = PQparameterStatus(connection, "server_version");
-    view.version = version != nullptr ? version : "";
-    PGresult* rows = PQexec(connection, "SELECT name, metric, value FROM namdb_statistics");
-    for (int row = 0; PQresultStatus(rows) == PGRES_TUPLES_OK && row < PQntuples(rows); ++row) {
-      view.statistics[PQgetvalue(rows, row, 0)][PQgetvalue(rows, row, 1)] =
-          std::strtoull(PQgetvalue(rows, row, 2), nullptr, 10);
-    }
-    PQclear(rows);
-  } else {
-    view.error = PQerrorMessage(connection);
-    while (!view.error.empty() && view.error.back() == '\n') view.error.pop_back();
-  }
-  PQfinish(connection);
   return view;
 }
 

@@ -1,10 +1,15 @@
 // namctl: starts and stops clusters on this machine, and looks at and shuts down clusters anywhere.
 // Exit codes: 0, 2 for wrong usage, 3 when the environment refuses (a busy port, no cluster there), 1
 // otherwise.
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
 #include <CLI/CLI.hpp>
+#include <memory>
 
 #include "tools/namctl/command_cluster.h"
 #include "tools/namctl/command_dev.h"
+#include "tools/namctl/command_fabric.h"
 #include "tools/namctl/command_memory.h"
 #include "tools/namctl/command_top.h"
 #include "tools/namctl/output.h"
@@ -98,6 +103,9 @@ void add_cluster_commands(CLI::App& app, Flags& flags) {
   CLI::App* status =
       app.add_subcommand("status", "What every server says about itself; 1 if one does not answer");
   add_address_flags(*status, flags);
+  CLI::App* fabric = app.add_subcommand(
+      "fabric", "How compute servers reach memory servers: devices, paths, operations, errors");
+  add_address_flags(*fabric, flags);
   CLI::App* memory = app.add_subcommand(
       "memory", "Where every byte of the memory servers' regions is; 1 if one does not answer");
   add_address_flags(*memory, flags);
@@ -122,6 +130,10 @@ void add_cluster_commands(CLI::App& app, Flags& flags) {
   status->callback([&flags] {
     flags.cluster.data = flags.data;
     flags.exit_code = run_status(flags.cluster, flags.json);
+  });
+  fabric->callback([&flags] {
+    flags.cluster.data = flags.data;
+    flags.exit_code = run_fabric(flags.cluster, flags.json);
   });
   top->callback([&flags] {
     flags.cluster.data = flags.data;
@@ -162,5 +174,9 @@ int run(int argc, char** argv) {
 }  // namespace namdb::namctl
 
 int main(int argc, char** argv) {
+  // Standard output is the report's.
+  auto logger = std::make_shared<spdlog::logger>("namctl", std::make_shared<spdlog::sinks::stderr_sink_st>());
+  logger->set_level(spdlog::level::warn);
+  spdlog::set_default_logger(std::move(logger));
   return namdb::namctl::run(argc, argv);
 }

@@ -101,8 +101,13 @@ Transport plain_verbs(reactor::Reactor& reactor) {
   return verbs::transport(reactor, verbs_options());
 }
 
-Transport checked_verbs(reactor::Reactor& reactor) {
-  return checked(plain_verbs(reactor));
+// Calls by datagrams, on a path that loses some and doubles others.
+Transport lossy_verbs(reactor::Reactor& reactor) {
+  verbs::VerbsOptions options = verbs_options();
+  options.calls = verbs::CallKind::datagrams;
+  options.lose_every_datagram = 5;
+  options.region_keys = verbs::RegionKeyKind::registrations;
+  return checked(verbs::transport(reactor, options));
 }
 
 // Send queues and receive buffers that everything has to wait for.
@@ -115,7 +120,7 @@ Transport small_verbs(reactor::Reactor& reactor) {
 }
 
 std::unique_ptr<Fixture> make_verbs_fixture(Service& service, int clients, int run) {
-  constexpr std::array kTransports = {plain_verbs, checked_verbs, small_verbs};
+  constexpr std::array kTransports = {plain_verbs, lossy_verbs, small_verbs};
   spdlog::set_level(spdlog::level::err);  // every peer that a test wrongs is worth a line
   const std::string host = verbs_address();
   return make_threaded_fixture(

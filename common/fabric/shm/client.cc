@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "common/fabric/facts.h"
 #include "common/fabric/shm/execute.h"
 #include "common/fabric/shm/handshake.h"
 #include "common/reactor/socket_stream.h"
@@ -37,6 +38,18 @@ ShmChannel::~ShmChannel() {
 
 LocalPool& ShmChannel::pool() {
   return fabric_.pool_;
+}
+
+void ShmChannel::describe(Facts& facts) const {
+  Channel::describe(facts);
+  if (failed_) return facts.say("error", failure_.message());
+  ucred server{};
+  socklen_t length = sizeof server;
+  if (::getsockopt(socket_.descriptor(), SOL_SOCKET, SO_PEERCRED, &server, &length) == 0) {
+    facts.count("memory_server_process", static_cast<std::uint64_t>(server.pid));
+  }
+  facts.count("mapped_bytes", region_bytes_);
+  facts.count("wakes", wakes_);
 }
 
 bool ShmChannel::fits_after_growth(const Operation& operation) {
@@ -88,7 +101,9 @@ void ShmChannel::end_of_turn() {
   announced_ = false;
   const bool bytes = requests_.wake_needed();
   const bool room = replies_.wake_needed();
-  if ((bytes || room) && !failed_) reactor::WakeDescriptor::signal(server_wake_.get());
+  if ((!bytes && !room) || failed_) return;
+  ++wakes_;
+  reactor::WakeDescriptor::signal(server_wake_.get());
 }
 
 bool ShmChannel::poll() {

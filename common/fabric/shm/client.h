@@ -34,6 +34,7 @@ class ShmChannel final : public Channel, public reactor::SocketHandler, public r
   bool atomics_with_cpu() const override { return true; }
   bool failed() const override { return failed_; }
   LocalPool& pool() override;
+  void describe(Facts& facts) const override;
 
   // --- for the fabric and the reactor ---
   bool poll();
@@ -75,6 +76,7 @@ class ShmChannel final : public Channel, public reactor::SocketHandler, public r
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_slots_;
   std::uint64_t calls_sent_ = 0;
+  std::uint64_t wakes_ = 0;  // of a server that slept
 };
 
 class ShmClientFabric final : public ClientFabric, public reactor::PollSource {

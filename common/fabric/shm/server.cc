@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "common/fabric/facts.h"
 #include "common/fabric/shm/handshake.h"
 #include "common/fabric/shm/loopback.h"
 #include "common/reactor/system_error.h"
@@ -234,6 +235,15 @@ Channel& ShmServerFabric::loopback() {
   return *loopback_;
 }
 
+void ShmServerFabric::describe(Facts& facts) const {
+  facts.say("atomics", "with the CPU");
+  facts.count("mapped_bytes", region_.length_bytes);
+  facts.count("peers", peers_.size());
+  facts.count("connections", accepted_);
+  facts.count("refused", refused_);
+  facts.count("processes_killed", killed_);
+}
+
 void ShmServerFabric::grow(std::size_t length_bytes) {
   NAMDB_CHECK(length_bytes >= region_.length_bytes && length_bytes <= region_.capacity_bytes);
   region_.length_bytes = length_bytes;
@@ -304,11 +314,13 @@ reactor::Task<void> ShmServerFabric::admit(Descriptor socket) {
   *over = true;
   changed_.notify_all();
   if (peer == nullptr) {
+    ++refused_;
     if (!status.ok()) spdlog::warn("shm fabric: a connection is refused: {}", status.message());
     co_return;
   }
   Peer& admitted = *peer;
   peers_.emplace(id, std::move(peer));
+  ++accepted_;
   if (!status.ok() || gate_.closing()) {
     admitted.end();
   } else {
@@ -381,6 +393,7 @@ reactor::Task<void> ShmServerFabric::handle_call(PeerId id, FrameHeader header, 
 reactor::Task<void> ShmServerFabric::retire(PeerId id) {
   Peer& peer = *peers_.at(id);
   if (!peer.said_goodbye() && !peer.same_process()) {
+    ++killed_;
     peer.kill();
     int result = 0;
     do {

@@ -47,6 +47,7 @@ class ShmServerFabric final : public ServerFabric, public reactor::PollSource {
   reactor::Task<Status> listen(std::string address) override;
   reactor::Task<void> fence(PeerId peer) override;
   Channel& loopback() override;
+  void describe(Facts& facts) const override;
   reactor::Task<void> close() override;
 
   // The memfd has grown to this length, and is allocated: peers may use it from now on.
@@ -79,6 +80,9 @@ class ShmServerFabric final : public ServerFabric, public reactor::PollSource {
   reactor::Gate gate_;
   reactor::Event changed_;  // a peer, handler or handshake ended
   bool closed_ = false;
+  std::uint64_t accepted_ = 0;
+  std::uint64_t refused_ = 0;
+  std::uint64_t killed_ = 0;
 };
 
 }  // namespace namdb::fabric::shm

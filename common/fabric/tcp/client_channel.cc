@@ -1,9 +1,14 @@
 #include "common/fabric/tcp/client_channel.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
+#include "common/fabric/facts.h"
 #include "common/fabric/status_bytes.h"
 
 namespace namdb::fabric::tcp {
@@ -52,6 +57,18 @@ TcpChannel::TcpChannel(reactor::Reactor& reactor, LocalPool& pool, std::unique_p
 
 TcpChannel::~TcpChannel() {
   fail(Status(ErrorCode::connection_failure, "the channel is closed"));
+}
+
+void TcpChannel::describe(Facts& facts) const {
+  Channel::describe(facts);
+  if (failed()) return facts.say("error", failure_.message());
+  tcp_info info{};
+  socklen_t length = sizeof info;
+  if (::getsockopt(link_->socket().descriptor(), IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return;
+  facts.count("path_mtu_bytes", info.tcpi_pmtu);
+  facts.count("smoothed_round_trip_us", info.tcpi_rtt);
+  facts.count("retransmitted_segments", info.tcpi_total_retrans);
+  facts.count("unsent_bytes", link_->socket().unsent_bytes());
 }
 
 void TcpChannel::do_post(Batch& batch) {

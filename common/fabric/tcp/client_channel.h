@@ -27,6 +27,7 @@ class TcpChannel final : public Channel, private reactor::SocketHandler {
   bool atomics_with_cpu() const override { return true; }
   bool failed() const override { return !failure_.ok(); }
   LocalPool& pool() override { return pool_; }
+  void describe(Facts& facts) const override;
 
  protected:
   void do_post(Batch& batch) override;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/fabric/facts.h"
 #include "common/fabric/tcp/frames.h"
 #include "common/fabric/tcp/link.h"
 #include "common/fabric/tcp/loopback_channel.h"
@@ -111,6 +112,7 @@ reactor::Task<void> TcpServerFabric::greet(int descriptor) {
     }
   }
   if (!status.ok() || closing_) {
+    ++refused_;
     if (!closing_) spdlog::warn("tcp fabric: {} is refused: {}", link->peer(), status.message());
     co_await link->flush(deadline_ns);
     greeting_.erase(link.get());
@@ -120,7 +122,17 @@ reactor::Task<void> TcpServerFabric::greet(int descriptor) {
   auto connection = std::make_unique<ServerConnection>(*this, peer, std::move(link));
   ServerConnection& added = *connection;
   connections_.emplace(peer, std::move(connection));
+  ++accepted_;
   added.start();
+}
+
+void TcpServerFabric::describe(Facts& facts) const {
+  facts.say("address", listener_ == nullptr ? "" : address());
+  facts.say("atomics", "with the CPU");
+  facts.count("peers", connections_.size());
+  facts.count("handshakes", greeting_.size());
+  facts.count("connections", accepted_);
+  facts.count("refused", refused_);
 }
 
 void TcpServerFabric::closed(ServerConnection& connection) {

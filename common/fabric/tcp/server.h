@@ -43,6 +43,7 @@ class TcpServerFabric final : public ServerFabric {
   reactor::Task<Status> listen(std::string address) override;
   reactor::Task<void> fence(PeerId peer) override;
   Channel& loopback() override;
+  void describe(Facts& facts) const override;
   reactor::Task<void> close() override;
 
   // Where it listens; with the real port where 0 was asked for.
@@ -76,6 +77,8 @@ class TcpServerFabric final : public ServerFabric {
   std::unique_ptr<reactor::SocketListener> listener_;
   std::set<Link*> greeting_;
   std::map<PeerId, std::unique_ptr<ServerConnection>> connections_;
+  std::uint64_t accepted_ = 0;
+  std::uint64_t refused_ = 0;
   std::unique_ptr<LoopbackChannel> loopback_;
 };
 

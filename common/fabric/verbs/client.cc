@@ -9,6 +9,7 @@
 #include "common/fabric/handshake.h"
 #include "common/fabric/verbs/client_channel.h"
 #include "common/fabric/verbs/connection_manager.h"
+#include "common/fabric/verbs/datagrams.h"
 #include "common/fabric/verbs/device.h"
 #include "common/fabric/verbs/link.h"
 #include "common/reactor/reactor.h"
@@ -38,6 +39,8 @@ class VerbsClientFabric final : public ClientFabric {
     std::size_t length_bytes;
   };
   Result<Device*> device_of(ibv_context* context, std::uint8_t port);
+  // Null where calls do not go as datagrams.
+  DatagramPort* port_of(Device& device, std::uint8_t port);
 
   reactor::Reactor& reactor_;
   VerbsOptions options_;
@@ -45,6 +48,12 @@ class VerbsClientFabric final : public ClientFabric {
   std::vector<Chunk> chunks_;
   LocalPool pool_;
   std::vector<std::unique_ptr<Device>> devices_;
+  struct PortOfDevice {
+    Device* device;
+    std::uint8_t port;
+    std::unique_ptr<DatagramPort> datagrams;  // null: it cannot be had
+  };
+  std::vector<PortOfDevice> ports_;
 };
 
 Result<Device*> VerbsClientFabric::device_of(ibv_context* context, std::uint8_t port) {
@@ -64,6 +73,21 @@ Result<Device*> VerbsClientFabric::device_of(ibv_context* context, std::uint8_t 
   devices_.push_back(std::move(*device));
   spdlog::info("verbs fabric: memory servers are reached by {}", devices_.back()->describe(port));
   return devices_.back().get();
+}
+
+DatagramPort* VerbsClientFabric::port_of(Device& device, std::uint8_t port) {
+  if (options_.calls != CallKind::datagrams) return nullptr;
+  for (const PortOfDevice& known : ports_) {
+    if (known.device == &device && known.port == port) return known.datagrams.get();
+  }
+  auto datagrams = std::make_unique<DatagramPort>(device);
+  const Status status = datagrams->create(port, options_.send_queue_depth, options_.lose_every_datagram);
+  if (!status.ok()) {
+    spdlog::warn("verbs fabric: calls go over connections: {}", status.message());
+    datagrams.reset();
+  }
+  ports_.push_back({&device, port, std::move(datagrams)});
+  return ports_.back().datagrams.get();
 }
 
 reactor::Task<Result<std::unique_ptr<Channel>>> VerbsClientFabric::connect(std::string address,
@@ -99,8 +123,10 @@ reactor::Task<Result<std::unique_ptr<Channel>>> VerbsClientFabric::connect(std::
   }
   std::memcpy(&access, answer.data(), sizeof access);
   if (welcome != nullptr) *welcome = answer.substr(sizeof access);
+  Device& link_device = link->endpoint().device();
+  const std::uint8_t link_port = link->port();
   auto channel = std::make_unique<VerbsChannel>(reactor_, pool_, std::move(link), access);
-  channel->start();
+  channel->start(port_of(link_device, link_port));
   co_return std::unique_ptr<Channel>(std::move(channel));
 }
 

@@ -15,7 +15,9 @@ VerbsChannel::VerbsChannel(reactor::Reactor& reactor, LocalPool& pool, std::uniq
       reactor_(reactor),
       pool_(pool),
       link_(std::move(link)),
-      atomics_with_cpu_((access.flags & RegionAccess::kAtomicsWithCpu) != 0) {
+      atomics_with_cpu_((access.flags & RegionAccess::kAtomicsWithCpu) != 0),
+      token_(access.token),
+      peer_port_(access.datagrams) {
   link_->endpoint().set_remote_key(access.key);
 }
 
@@ -25,6 +27,17 @@ VerbsChannel::~VerbsChannel() {
     reactor_.cancel_flush(*this);
     finish();
   }
+}
+
+void VerbsChannel::describe(Facts& facts) const {
+  Channel::describe(facts);
+  if (failed()) facts.say("error", failure_.message());
+  facts.count("queue_pairs", finished_ ? 0 : 1);
+  link_->describe(facts);
+  facts.say("calls_by", port_ == nullptr ? "connections" : "datagrams");
+  if (port_ == nullptr) return;
+  port_->describe(facts);
+  facts.count("datagram_calls_resent", resent_);
 }
 
 void VerbsChannel::do_post(Batch& batch) {
@@ -50,37 +63,101 @@ void VerbsChannel::do_post(Call& call) {
   send_calls();
 }
 
+void VerbsChannel::start(DatagramPort* port) {
+  link_->start(*this);
+  if (port == nullptr || peer_port_.queue_pair == 0 || failed()) return;
+  const Status status = port->join(token_, link_->endpoint(), peer_port_, *this);
+  if (!status.ok()) return fail(status);
+  port_ = port;
+  const DatagramAddress own = port->address();
+  link_->endpoint().send(MessageKind::datagrams, 0, 0,
+                         std::string(reinterpret_cast<const char*>(&own), sizeof own));
+}
+
 void VerbsChannel::send_calls() {
   while (!waiting_.empty() && running_ < kClientCalls &&
          (running_ == 0 || running_bytes_ + waiting_.front()->request.size() <= kClientCall_bytes)) {
     Call& call = *waiting_.front();
     waiting_.pop();
-    if (free_calls_.empty()) {
-      free_calls_.push_back(static_cast<std::uint32_t>(calls_.size()));
-      calls_.push_back(nullptr);
+    if (free_slots_.empty()) {
+      free_slots_.push_back(static_cast<std::uint32_t>(slots_.size()));
+      slots_.emplace_back();
     }
-    const std::uint32_t id = free_calls_.back();
-    free_calls_.pop_back();
-    calls_[id] = &call;
+    const std::uint32_t slot = free_slots_.back();
+    free_slots_.pop_back();
+    slots_[slot] = {&call, slots_[slot].uses + 1, 0, 0};
     ++running_;
     running_bytes_ += call.request.size();
-    link_->endpoint().send(MessageKind::call, call.method, id, call.request);
+    transmit(slot);
   }
+}
+
+void VerbsChannel::transmit(std::uint32_t slot) {
+  Slot& sent = slots_[slot];
+  const Call& call = *sent.call;
+  const MessageHeader header{MessageKind::call, 0, call.method,
+                             static_cast<std::uint32_t>(call.request.size()), number_of(slot)};
+  if (port_ != nullptr && sent.tries < kDatagramTries && port_->fits(token_, call.request.size())) {
+    sent.resend_ns = reactor_.now_ns() + (kFirstResend_ns << sent.tries);
+    ++sent.tries;
+    port_->send(token_, header, call.request);
+    port_->want_ticks();
+  } else {
+    sent.resend_ns = ~std::uint64_t{0};
+    link_->endpoint().send(MessageKind::call, call.method, header.call, call.request);
+  }
+}
+
+bool VerbsChannel::on_tick(std::uint64_t now_ns) {
+  bool waits = false;
+  for (std::uint32_t slot = 0; slot != slots_.size() && !failed(); ++slot) {
+    if (slots_[slot].call == nullptr) continue;
+    if (slots_[slot].resend_ns <= now_ns) {
+      ++resent_;
+      transmit(slot);
+    }
+    waits = waits || slots_[slot].resend_ns != ~std::uint64_t{0};
+  }
+  return waits;
+}
+
+void VerbsChannel::on_datagrams_broken() {
+  for (std::uint32_t slot = 0; slot != slots_.size() && !failed(); ++slot) {
+    if (slots_[slot].call != nullptr && slots_[slot].resend_ns != ~std::uint64_t{0}) transmit(slot);
+  }
+}
+
+void VerbsChannel::on_datagram(const MessageHeader& header, std::string payload) {
+  const auto slot = static_cast<std::uint32_t>(header.call);
+  const bool is_answer = header.kind == MessageKind::reply || header.kind == MessageKind::failure;
+  // Whatever is not awaited came twice.
+  if (failed() || !is_answer || slot >= slots_.size() || slots_[slot].call == nullptr ||
+      number_of(slot) != header.call) {
+    return;
+  }
+  answer(slot, header.kind, std::move(payload));
 }
 
 void VerbsChannel::on_message(const MessageHeader& header, std::string payload) {
   if (failed()) return;
+  const auto slot = static_cast<std::uint32_t>(header.call);
   const bool is_answer = header.kind == MessageKind::reply || header.kind == MessageKind::failure;
-  if (!is_answer || header.call >= calls_.size() || calls_[header.call] == nullptr) {
+  const bool is_known = is_answer && slot < slots_.size() && number_of(slot) == header.call;
+  if (!is_known || slots_[slot].call == nullptr) {
+    // The answer to a call that was sent in both ways, and was answered in the other.
+    if (is_answer && port_ != nullptr) return;
     return fail(Status(ErrorCode::connection_failure, link_->peer() + " sent a reply to no call"));
   }
-  const auto id = static_cast<std::uint32_t>(header.call);
-  Call& call = *std::exchange(calls_[id], nullptr);
-  free_calls_.push_back(id);
+  answer(slot, header.kind, std::move(payload));
+}
+
+void VerbsChannel::answer(std::uint32_t slot, MessageKind kind, std::string payload) {
+  Call& call = *std::exchange(slots_[slot].call, nullptr);
+  free_slots_.push_back(slot);
   --running_;
   running_bytes_ -= call.request.size();
   Status status;
-  if (header.kind == MessageKind::failure) {
+  if (kind == MessageKind::failure) {
     status = decode_status(payload);
   } else {
     call.reply = std::move(payload);
@@ -103,14 +180,15 @@ void VerbsChannel::fail(Status status) {
 
 void VerbsChannel::finish() {
   if (std::exchange(finished_, true)) return;
+  if (port_ != nullptr) std::exchange(port_, nullptr)->leave(token_);
   link_->endpoint().destroy(failure_);
   while (!waiting_.empty()) {
     Call* call = waiting_.front();
     waiting_.pop();
     call->complete(executor(), failure_);
   }
-  for (Call*& call : calls_) {
-    if (call != nullptr) std::exchange(call, nullptr)->complete(executor(), failure_);
+  for (Slot& slot : slots_) {
+    if (slot.call != nullptr) std::exchange(slot.call, nullptr)->complete(executor(), failure_);
   }
 }
 

@@ -1,4 +1,6 @@
-// The client's end of one connection. Reactor's thread.
+// The client's end of one connection. Calls go over it or, through a port that it shares with others, as
+// datagrams: those are sent again until they are answered, and over the connection if that does not help.
+// Reactor's thread.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +10,27 @@
 
 #include "common/fabric/fabric.h"
 #include "common/fabric/queue.h"
+#include "common/fabric/verbs/datagrams.h"
 #include "common/fabric/verbs/link.h"
 #include "common/fabric/verbs/wire.h"
 
 namespace namdb::fabric::verbs {
 
-class VerbsChannel final : public Channel, private LinkHandler, private reactor::TurnHook {
+class VerbsChannel final : public Channel,
+                           private LinkHandler,
+                           private DatagramUser,
+                           private reactor::TurnHook {
  public:
   VerbsChannel(reactor::Reactor& reactor, LocalPool& pool, std::unique_ptr<Link> link,
                const RegionAccess& access);
   ~VerbsChannel() override;
-  void start() { link_->start(*this); }
+  // After construction. `port`: for datagrams, or null; outlives the channel.
+  void start(DatagramPort* port);
 
   bool atomics_with_cpu() const override { return atomics_with_cpu_; }
   bool failed() const override { return !failure_.ok(); }
   LocalPool& pool() override { return pool_; }
+  void describe(Facts& facts) const override;
   const EndpointCounters& endpoint_counters() { return link_->endpoint().counters(); }
 
  protected:
@@ -33,9 +41,21 @@ class VerbsChannel final : public Channel, private LinkHandler, private reactor:
   void on_message(const MessageHeader& header, std::string payload) override;
   void on_lost(Status status) override;
   void end_of_turn() override { finish(); }
+  void on_datagram(const MessageHeader& header, std::string payload) override;
+  bool on_tick(std::uint64_t now_ns) override;
+  void on_datagrams_broken() override;
 
+  struct Slot {
+    Call* call = nullptr;  // null when the slot is free
+    std::uint32_t uses = 0;
+    std::uint32_t tries = 0;      // as a datagram
+    std::uint64_t resend_ns = 0;  // when it is sent again; never once it went over the connection
+  };
   // Sends what the window allows.
   void send_calls();
+  void transmit(std::uint32_t slot);
+  std::uint64_t number_of(std::uint32_t slot) const { return std::uint64_t{slots_[slot].uses} << 32 | slot; }
+  void answer(std::uint32_t slot, MessageKind kind, std::string payload);
   void fail(Status status);
   // After a failure: lets go of the queue pair, then completes all that is pending.
   void finish();
@@ -49,8 +69,12 @@ class VerbsChannel final : public Channel, private LinkHandler, private reactor:
   Queue<Call*> waiting_;  // for the window
   std::size_t running_ = 0;
   std::size_t running_bytes_ = 0;  // of their requests
-  std::vector<Call*> calls_;       // by id; null when the id is free
-  std::vector<std::uint32_t> free_calls_;
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> free_slots_;
+  DatagramPort* port_ = nullptr;
+  std::uint64_t token_;
+  DatagramAddress peer_port_;
+  std::uint64_t resent_ = 0;
 };
 
 }  // namespace namdb::fabric::verbs

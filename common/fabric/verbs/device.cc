@@ -1,7 +1,6 @@
 #include "common/fabric/verbs/device.h"
 
 #include <spdlog/spdlog.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -11,8 +10,8 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "common/fabric/verbs/datagrams.h"
 #include "common/fabric/verbs/endpoint.h"
-#include "common/fabric/verbs/wire.h"
 #include "common/reactor/reactor.h"
 
 namespace namdb::fabric::verbs {
@@ -49,21 +48,23 @@ Result<std::unique_ptr<Device>> Device::open(reactor::Reactor& reactor, ibv_devi
 }
 
 Device::Device(reactor::Reactor& reactor, ibv_context* context)
-    : reactor_(reactor), context_(context), messages_([this](std::byte* base, std::size_t length_bytes) {
+    : reactor_(reactor),
+      context_(context),
+      receives_(std::make_unique<ReceiveQueue>(*this)),
+      messages_([this](std::byte* base, std::size_t length_bytes) {
         static_cast<void>(register_local(base, length_bytes));  // what names the chunk is refused
       }) {}
 
 Device::~Device() {
-  NAMDB_CHECK(endpoints_.empty());
+  NAMDB_CHECK(endpoints_.empty() && datagram_ports_.empty());
   if (completions_ != nullptr) reactor_.remove_source(*this);
   watch_.reset();
-  if (receives_ != nullptr) ibv_destroy_srq(receives_);
+  event_watch_.reset();
+  receives_.reset();
   if (unacknowledged_ != 0) ibv_ack_cq_events(completions_, unacknowledged_);
   if (completions_ != nullptr) ibv_destroy_cq(completions_);
   if (wake_ups_ != nullptr) ibv_destroy_comp_channel(wake_ups_);
   for (const Registration& registration : registrations_) ibv_dereg_mr(registration.region);
-  if (receive_region_ != nullptr) ibv_dereg_mr(receive_region_);
-  if (receive_memory_ != nullptr) ::munmap(receive_memory_, receive_memory_bytes_);
   if (domain_ != nullptr) ibv_dealloc_pd(domain_);
   ibv_close_device(context_);
 }
@@ -74,22 +75,6 @@ Status Device::refused(const std::string& what, int error) const {
   return Status(ErrorCode::configuration, message,
                 "the limit of locked memory is " + locked_memory_limit() +
                     ": set LimitMEMLOCK=infinity in the systemd unit, or `ulimit -l unlimited`");
-}
-
-std::string Device::describe(std::uint8_t port) const {
-  std::string text = "the RDMA device " + name();
-  if (attributes_.fw_ver[0] != '\0') text += ", firmware " + std::string(attributes_.fw_ver);
-  ibv_port_attr port_attributes{};
-  if (ibv_query_port(context_, port, &port_attributes) == 0) {
-    // The encoding of the standard: 1 is 256 bytes, 5 is 4096.
-    text += ", port " + std::to_string(port) + " (" +
-            (port_attributes.link_layer == IBV_LINK_LAYER_ETHERNET ? "RoCE v2" : "InfiniBand") +
-            ", path MTU " + std::to_string(128 << port_attributes.active_mtu) + ")";
-  }
-  const bool with_cpu = attributes_.atomic_cap == IBV_ATOMIC_GLOB;
-  text +=
-      with_cpu ? ", atomics that are atomic with the CPU's" : ", atomics that are atomic among themselves";
-  return text + ", " + std::to_string(attributes_.max_qp_rd_atom) + " READs and atomics at a time";
 }
 
 Status Device::set_up(std::uint32_t receive_buffers) {
@@ -106,54 +91,15 @@ Status Device::set_up(std::uint32_t receive_buffers) {
   wake_ups_ = ibv_create_comp_channel(context_);
   if (wake_ups_ == nullptr) return refused("a completion channel", errno);
   watch_.emplace(reactor_, wake_ups_->fd, [this] { on_wake_up(); });
-  const auto count = std::min(receive_buffers, static_cast<std::uint32_t>(attributes_.max_srq_wr));
-  reserved_completions_ = count;
-  const int length = std::min(static_cast<int>(std::max(kInitialCompletions, count)), attributes_.max_cqe);
+  reserved_completions_ = std::min(receive_buffers, static_cast<std::uint32_t>(attributes_.max_srq_wr));
+  const int length =
+      std::min(static_cast<int>(std::max(kInitialCompletions, reserved_completions_)), attributes_.max_cqe);
   completions_ = ibv_create_cq(context_, length, nullptr, wake_ups_, 0);
   if (completions_ == nullptr) return refused("a completion queue of " + std::to_string(length), errno);
   reactor_.add_source(*this);
 
-  receive_memory_bytes_ = std::size_t{count} * kFragment_bytes;
-  void* memory =
-      ::mmap(nullptr, receive_memory_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  NAMDB_CHECK(memory != MAP_FAILED);
-  receive_memory_ = static_cast<std::byte*>(memory);
-  receive_region_ = ibv_reg_mr(domain_, memory, receive_memory_bytes_, kLocalAccess);
-  if (receive_region_ == nullptr) {
-    return refused("to register " + std::to_string(receive_memory_bytes_ >> 10) + " KiB of memory", errno);
-  }
-  ibv_srq_init_attr receive_attributes{};
-  receive_attributes.attr.max_wr = count;
-  receive_attributes.attr.max_sge = 1;
-  receives_ = ibv_create_srq(domain_, &receive_attributes);
-  if (receives_ == nullptr) return refused("a shared receive queue of " + std::to_string(count), errno);
-  receive_requests_.resize(count);
-  receive_places_.resize(count);
-  for (std::uint32_t i = 0; i < count; ++i) free_receives_.push_back(i);
-  post_receives();
-  return Status();
-}
-
-void Device::post_receives() {
-  if (free_receives_.empty()) return;
-  for (std::size_t i = 0; i < free_receives_.size(); ++i) {
-    const std::uint32_t buffer = free_receives_[i];
-    receive_places_[i] = {
-        reinterpret_cast<std::uint64_t>(receive_memory_ + std::size_t{buffer} * kFragment_bytes),
-        kFragment_bytes, receive_region_->lkey};
-    ibv_recv_wr& request = receive_requests_[i];
-    request.wr_id = Endpoint::kReceive | buffer;
-    request.sg_list = &receive_places_[i];
-    request.num_sge = 1;
-    request.next = i + 1 == free_receives_.size() ? nullptr : &receive_requests_[i + 1];
-  }
-  ibv_recv_wr* first_refused = nullptr;
-  const int error = ibv_post_srq_recv(receives_, receive_requests_.data(), &first_refused);
-  if (error == 0) return free_receives_.clear();
-  // Tried again with the next completions.
-  const auto posted = first_refused == nullptr ? 0 : first_refused - receive_requests_.data();
-  free_receives_.erase(free_receives_.begin(), free_receives_.begin() + posted);
-  spdlog::warn("verbs fabric: {} refuses receive buffers: {}", name(), std::strerror(error));
+  event_watch_.emplace(reactor_, context_->async_fd, [this] { take_events(); });
+  return receives_->create(receive_buffers);
 }
 
 Status Device::register_local(std::byte* base, std::size_t length_bytes) {
@@ -168,8 +114,9 @@ Status Device::register_local(std::byte* base, std::size_t length_bytes) {
   return Status();
 }
 
-Result<ibv_mr*> Device::register_remote(std::byte* base, std::size_t length_bytes) {
-  ibv_mr* region = ibv_reg_mr_iova(domain_, base, length_bytes, 0, kRemoteAccess);
+Result<ibv_mr*> Device::register_remote(std::byte* base, std::size_t length_bytes, bool with_windows) {
+  const int access = kRemoteAccess | (with_windows ? static_cast<int>(IBV_ACCESS_MW_BIND) : 0);
+  ibv_mr* region = ibv_reg_mr_iova(domain_, base, length_bytes, 0, static_cast<unsigned>(access));
   if (region != nullptr) return region;
   return refused("to register a region of " + std::to_string(length_bytes >> 20) + " MiB", errno);
 }
@@ -205,7 +152,7 @@ void Device::add(Endpoint& endpoint) {
 }
 
 void Device::remove(Endpoint& endpoint) {
-  endpoints_.erase(endpoint.number());
+  if (endpoints_.erase(endpoint.number()) != 0) retired_ += endpoint.counters();
 }
 
 bool Device::poll() {
@@ -218,25 +165,36 @@ bool Device::poll() {
     NAMDB_CHECK(count >= 0);
     for (int i = 0; i < count; ++i) dispatch(completions[static_cast<std::size_t>(i)]);
     any = any || count != 0;
-    post_receives();
+    receives_->post();
   } while (count == kPolled);
   polling_ = false;
   return any;
+}
+
+DatagramPort* Device::find_port(std::uint32_t queue_pair) const {
+  for (DatagramPort* port : datagram_ports_) {
+    if (port->address().queue_pair == queue_pair) return port;
+  }
+  return nullptr;
 }
 
 void Device::dispatch(const ibv_wc& completion) {
   const auto found = endpoints_.find(completion.qp_num);
   Endpoint* endpoint =
       found == endpoints_.end() ? nullptr : found->second;  // none: late, of one that is gone
+  DatagramPort* port = endpoint == nullptr ? find_port(completion.qp_num) : nullptr;
   if ((completion.wr_id & Endpoint::kReceive) == 0) {
     if (endpoint != nullptr) endpoint->on_sent(completion);
+    if (port != nullptr) port->on_sent(completion);
     return;
   }
-  const auto buffer = static_cast<std::uint32_t>(completion.wr_id & ~Endpoint::kReceive);
-  if (endpoint != nullptr && completion.status == IBV_WC_SUCCESS) {
-    endpoint->on_fragment({receive_memory_ + std::size_t{buffer} * kFragment_bytes, completion.byte_len});
+  const std::uint64_t buffer = completion.wr_id & ~Endpoint::kReceive;
+  if (completion.status == IBV_WC_SUCCESS) {
+    const std::span<const std::byte> bytes = receives_->bytes(buffer, completion.byte_len);
+    if (endpoint != nullptr) endpoint->on_fragment(bytes);
+    if (port != nullptr) port->on_received(completion, bytes);
   }
-  free_receives_.push_back(buffer);
+  receives_->give_back(buffer);
 }
 
 bool Device::prepare_sleep() {

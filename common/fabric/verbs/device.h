@@ -1,6 +1,7 @@
 // Device: an RDMA device as one reactor uses it. Its own context, protection domain, completion queue, and a
 // shared receive queue with the buffers that all peers' messages arrive in; and which of this process's
-// memory is registered with it. The reactor polls it; before it sleeps, the completion queue is armed.
+// memory is registered with it. The reactor polls it; before it sleeps, the completion queue is armed. What
+// the device reports of itself (ports, failures) is logged, and ends the queue pairs that it concerns.
 // Reactor's thread.
 #pragma once
 
@@ -8,16 +9,19 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/fabric/facts.h"
 #include "common/fabric/local_pool.h"
 #include "common/fabric/verbs/descriptor_watch.h"
+#include "common/fabric/verbs/endpoint_counters.h"
+#include "common/fabric/verbs/receive_queue.h"
 #include "common/reactor/poll_source.h"
 
 namespace namdb::reactor {
@@ -26,6 +30,7 @@ class Reactor;
 
 namespace namdb::fabric::verbs {
 
+class DatagramPort;
 class Endpoint;
 
 class Device final : private reactor::PollSource {
@@ -38,18 +43,27 @@ class Device final : private reactor::PollSource {
 
   std::string name() const { return ibv_get_device_name(context_->device); }
   // For a line in the log: name, firmware, path MTU of the port, what its atomics are atomic with.
-  std::string describe(std::uint8_t port) const;
+  std::string describe(std::uint8_t port);
+  void describe(std::uint8_t port, Facts& facts);
+  // What the device counts of a port, with all processes that use it, as the kernel tells it.
+  void describe_hardware(std::uint8_t port, Facts& facts) const;
+  // Of all endpoints that are or were.
+  EndpointCounters totals() const;
   ibv_context* context() const { return context_; }
   ibv_pd* domain() const { return domain_; }
   ibv_cq* completions() const { return completions_; }
-  ibv_srq* receives() const { return receives_; }
+  ibv_srq* receives() const { return receives_->queue(); }
+  const ReceiveQueue& receive_queue() const { return *receives_; }
   const ibv_device_attr& attributes() const { return attributes_; }
   reactor::Reactor& reactor() const { return reactor_; }
 
   // Local memory that operations may name. Errors (configuration): the limit of locked memory.
   Status register_local(std::byte* base, std::size_t length_bytes);
-  // Memory that peers reach, at addresses from 0. The caller deregisters it.
-  Result<ibv_mr*> register_remote(std::byte* base, std::size_t length_bytes);
+  // Memory that peers reach, at addresses from 0, and windows if they are to be bound to it. The caller
+  // deregisters it.
+  Result<ibv_mr*> register_remote(std::byte* base, std::size_t length_bytes, bool with_windows);
+  // An error of the device, with the limit of locked memory where that may be the cause.
+  Status refused(const std::string& what, int error) const;
   // The key of registered local memory; none if it is not.
   std::optional<std::uint32_t> local_key(const std::byte* begin, std::size_t length_bytes);
   // Buffers of messages that are sent.
@@ -60,6 +74,8 @@ class Device final : private reactor::PollSource {
   void release_completions(std::uint32_t count) { reserved_completions_ -= count; }
   void add(Endpoint& endpoint);
   void remove(Endpoint& endpoint);
+  void add(DatagramPort& port) { datagram_ports_.push_back(&port); }
+  void remove(DatagramPort& port) { std::erase(datagram_ports_, &port); }
   // Takes all completions that are there. Not from within a completion.
   void drain() { poll(); }
 
@@ -72,14 +88,16 @@ class Device final : private reactor::PollSource {
 
   Device(reactor::Reactor& reactor, ibv_context* context);
   Status set_up(std::uint32_t receive_buffers);
-  Status refused(const std::string& what, int error) const;
-
   bool poll() override;
   bool prepare_sleep() override;
   void cancel_sleep() override {}
   void dispatch(const ibv_wc& completion);
+  DatagramPort* find_port(std::uint32_t queue_pair) const;
   void on_wake_up();
-  void post_receives();
+  void take_events();
+  void on_event(ibv_event_type type, std::uint32_t queue_pair, int port);
+  void fail_all(const std::string& reason);
+  const ibv_port_attr& port_attributes(std::uint8_t port);
 
   reactor::Reactor& reactor_;
   ibv_context* context_;
@@ -92,18 +110,18 @@ class Device final : private reactor::PollSource {
   bool armed_ = false;
   bool polling_ = false;
   std::uint32_t unacknowledged_ = 0;
-  ibv_srq* receives_ = nullptr;
-  std::byte* receive_memory_ = nullptr;
-  std::size_t receive_memory_bytes_ = 0;
-  ibv_mr* receive_region_ = nullptr;
-  std::vector<std::uint32_t> free_receives_;
-  std::vector<ibv_recv_wr> receive_requests_;
-  std::vector<ibv_sge> receive_places_;
+  std::optional<DescriptorWatch> event_watch_;
+  std::uint64_t events_ = 0;
+  std::string last_event_;
+  std::map<std::uint8_t, ibv_port_attr> ports_;  // asked once, and again after each event
+  std::unique_ptr<ReceiveQueue> receives_;
+  EndpointCounters retired_;  // of endpoints that are gone
   Status registration_status_;
   std::vector<Registration> registrations_;
   std::size_t last_registration_ = 0;
   LocalPool messages_;
   std::unordered_map<std::uint32_t, Endpoint*> endpoints_;  // by queue pair number
+  std::vector<DatagramPort*> datagram_ports_;
 };
 
 }  // namespace namdb::fabric::verbs

@@ -81,6 +81,21 @@ Status Endpoint::modify(ibv_qp_attr attributes, int mask) {
                 "a queue pair of " + device_.name() + " refuses its next state: " + std::strerror(error));
 }
 
+std::uint32_t Endpoint::path_mtu_bytes() {
+  if (path_mtu_bytes_ != 0 || queue_pair_ == nullptr || !started_) return path_mtu_bytes_;
+  ibv_qp_attr attributes{};
+  ibv_qp_init_attr initial{};
+  if (ibv_query_qp(queue_pair_, &attributes, IBV_QP_PATH_MTU, &initial) == 0) {
+    path_mtu_bytes_ = bytes_of_mtu(attributes.path_mtu);
+  }
+  return path_mtu_bytes_;
+}
+
+void Endpoint::on_device_error(const std::string& reason) {
+  ++counters_.errors;
+  break_down(Status(ErrorCode::connection_failure, reason));
+}
+
 void Endpoint::start() {
   started_ = true;
   if (!queued_.empty()) schedule();
@@ -116,15 +131,25 @@ void Endpoint::send(MessageKind kind, std::uint16_t method, std::uint64_t call, 
   schedule();
 }
 
+void Endpoint::bind(ibv_mw& window, std::uint32_t key, ibv_mr& region, std::size_t length_bytes) {
+  Queued queued;
+  queued.bind = Bind{&window, &region, key, length_bytes};
+  queued_.push(std::move(queued));
+  schedule();
+}
+
 void Endpoint::post_queued() {
   if (!started_ || stopped_ || queued_.empty()) return;
   requests_.clear();
   places_.clear();
   while (!queued_.empty() && free_slots() != 0 && !stopped_) {
     Queued& front = queued_.front();
-    const bool whole = front.batch != nullptr ? add_batch(front) : add_message(front);
+    const bool whole = front.batch != nullptr ? add_batch(front)
+                       : front.bind           ? add_bind(*front.bind)
+                                              : add_message(front);
     if (!whole) break;
     front.message = {};
+    front.bind.reset();
     queued_.pop();
   }
   if (requests_.empty() || stopped_) return;
@@ -202,6 +227,20 @@ bool Endpoint::add_batch(Queued& queued) {
   return true;
 }
 
+bool Endpoint::add_bind(const Bind& bind) {
+  ibv_send_wr& request = add_request(nullptr, 0, 0);
+  request.num_sge = 0;
+  request.opcode = IBV_WR_BIND_MW;
+  request.bind_mw.mw = bind.window;
+  request.bind_mw.rkey = bind.key;
+  request.bind_mw.bind_info.mr = bind.region;
+  request.bind_mw.bind_info.addr = 0;
+  request.bind_mw.bind_info.length = bind.length_bytes;
+  constexpr unsigned kAccess = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+  request.bind_mw.bind_info.mw_access_flags = kAccess;
+  return true;
+}
+
 bool Endpoint::add_message(Queued& queued) {
   const std::string& message = queued.message;
   while (queued.done != message.size()) {
@@ -217,6 +256,7 @@ bool Endpoint::add_message(Queued& queued) {
     }
     ibv_send_wr& request = add_request(buffer, static_cast<std::uint32_t>(length), *key);
     request.opcode = IBV_WR_SEND;
+    ++counters_.sends;
     if (length <= max_inline_bytes_) {
       request.send_flags |= IBV_SEND_INLINE;
       ++counters_.inlined;
@@ -233,9 +273,11 @@ bool Endpoint::add_message(Queued& queued) {
 void Endpoint::on_sent(const ibv_wc& completion) {
   if (completion.status != IBV_WC_SUCCESS) {
     // Those behind it are flushed. What they name stays in use until the queue pair is destroyed.
+    if (completion.status != IBV_WC_WR_FLUSH_ERR) ++counters_.errors;
     if (completion.status != IBV_WC_WR_FLUSH_ERR || !stopped_) break_down(explain(completion));
     return;
   }
+  ++counters_.completions;
   NAMDB_CHECK(completion.wr_id >= first_in_queue_ && completion.wr_id < next_sequence_);
   first_in_queue_ = completion.wr_id + 1;
   bool confirmed = false;
@@ -255,6 +297,7 @@ void Endpoint::on_sent(const ibv_wc& completion) {
 
 void Endpoint::on_fragment(std::span<const std::byte> bytes) {
   if (stopped_) return;
+  ++counters_.received;
   if (!in_message_) {
     if (bytes.size() < sizeof header_) {
       return break_down(Status(ErrorCode::connection_failure, "the peer sent a message without a header"));

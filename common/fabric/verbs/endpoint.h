@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "common/fabric/fabric.h"
 #include "common/fabric/queue.h"
 #include "common/fabric/verbs/device.h"
+#include "common/fabric/verbs/endpoint_counters.h"
 #include "common/fabric/verbs/wire.h"
 #include "common/reactor/executor.h"
 
@@ -31,14 +33,6 @@ class EndpointHandler {
 
  protected:
   ~EndpointHandler() = default;
-};
-
-// What an endpoint did, for tests and figures.
-struct EndpointCounters {
-  std::uint64_t requests = 0;   // posted to the send queue
-  std::uint64_t doorbells = 0;  // calls that posted them
-  std::uint64_t signalled = 0;  // of the requests
-  std::uint64_t inlined = 0;    // of the requests
 };
 
 class Endpoint final : private reactor::TurnHook {
@@ -69,6 +63,9 @@ class Endpoint final : private reactor::TurnHook {
   void post(Batch& batch);
   void send(MessageKind kind, std::uint16_t method, std::uint64_t call, std::string payload,
             bool confirm = false);
+  // Binds the window to so many bytes of the region from its beginning, for this queue pair: in effect for
+  // the peer before whatever is sent next.
+  void bind(ibv_mw& window, std::uint32_t key, ibv_mr& region, std::size_t length_bytes);
   std::size_t unsent_bytes() const { return unsent_bytes_; }
   std::size_t unconfirmed() const { return unconfirmed_; }
 
@@ -78,15 +75,28 @@ class Endpoint final : private reactor::TurnHook {
   // complete with the status.
   void destroy(const Status& status);
 
+  // The path's, in bytes; 0 before it is known.
+  std::uint32_t path_mtu_bytes();
+  std::uint32_t depth() const { return depth_; }
+  std::uint32_t max_inline_bytes() const { return max_inline_bytes_; }
+
   // For the device.
+  void on_device_error(const std::string& reason);
   void on_sent(const ibv_wc& completion);
   void on_fragment(std::span<const std::byte> bytes);
 
  private:
+  struct Bind {
+    ibv_mw* window;
+    ibv_mr* region;
+    std::uint32_t key;
+    std::size_t length_bytes;
+  };
   struct Queued {
-    Batch* batch = nullptr;  // or a message
-    std::size_t done = 0;    // operations, or bytes of the message, that are posted
-    std::string message;     // the header and its payload
+    Batch* batch = nullptr;    // or
+    std::optional<Bind> bind;  // or a message
+    std::size_t done = 0;      // operations, or bytes of the message, that are posted
+    std::string message;       // the header and its payload
     bool confirm = false;
   };
   // What a completion ends: whatever has this sequence or an earlier one.
@@ -103,6 +113,7 @@ class Endpoint final : private reactor::TurnHook {
   // Adds requests for what is left of the front of the queue; true if nothing is left.
   bool add_batch(Queued& queued);
   bool add_message(Queued& queued);
+  bool add_bind(const Bind& bind);
   ibv_send_wr& add_request(const std::byte* local, std::uint32_t length_bytes, std::uint32_t key);
   void signal(ibv_send_wr& request);
   void break_down(Status status);
@@ -116,6 +127,7 @@ class Endpoint final : private reactor::TurnHook {
   ibv_qp* queue_pair_ = nullptr;
   std::uint32_t depth_ = 0;
   std::uint32_t max_inline_bytes_ = 0;
+  std::uint32_t path_mtu_bytes_ = 0;
   std::uint32_t remote_key_ = 0;
   bool started_ = false;
   bool stopped_ = false;

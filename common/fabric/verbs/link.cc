@@ -222,6 +222,17 @@ Status Link::advance(ibv_qp_state state) {
   return endpoint_->modify(attributes, mask);
 }
 
+void Link::describe(Facts& facts) const {
+  if (id_ == nullptr || endpoint_ == nullptr) return;
+  char address[INET6_ADDRSTRLEN] = "";
+  facts.say("gid", ::inet_ntop(AF_INET6, &id_->route.addr.addr.ibaddr.sgid, address, sizeof address));
+  endpoint_->device().describe(id_->port_num, facts);
+  facts.count("path_mtu_bytes", endpoint_->path_mtu_bytes());
+  facts.count("send_queue_depth", endpoint_->depth());
+  facts.count("inline_bytes", endpoint_->max_inline_bytes());
+  endpoint_->counters().describe(facts);
+}
+
 Status Link::open_memory() {
   ibv_qp_attr attributes{};
   attributes.qp_access_flags =

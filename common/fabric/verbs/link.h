@@ -68,6 +68,10 @@ class Link final : public HandshakeStream, private ManagerHandler, private Endpo
 
   Endpoint& endpoint() { return *endpoint_; }
   const std::string& peer() const { return peer_; }
+  // Of the device.
+  std::uint8_t port() const { return id_->port_num; }
+  // Of a link that is or was connected.
+  void describe(Facts& facts) const;
 
  private:
   void on_event(const ManagerEvent& event) override;

@@ -10,6 +10,12 @@
 
 namespace namdb::fabric::verbs {
 
+// By what peers reach the region (region_keys.h).
+enum class RegionKeyKind : std::uint8_t { automatic, windows, registrations };
+
+// How calls go: over each peer's reliable connection, or as datagrams where they fit into a packet.
+enum class CallKind : std::uint8_t { connections, datagrams };
+
 struct VerbsOptions {
   // Proven to and demanded from every peer. A server does not listen without.
   std::optional<ClusterKey> key;
@@ -23,6 +29,12 @@ struct VerbsOptions {
   std::uint8_t acknowledge_timeout = 14;
   // (Soft-RoCE takes 7 for ever.)
   std::uint8_t retries = 6;
+  // Of a server. Automatic: windows if the device has them.
+  RegionKeyKind region_keys = RegionKeyKind::automatic;
+  // Of a client; a server does as its peers do.
+  CallKind calls = CallKind::connections;
+  // For tests: one in so many datagrams is lost, and another one doubled; 0: none. Hostile: 3.
+  std::uint32_t lose_every_datagram = 0;
   // Work requests of one queue pair that the device may hold; at most what it grants. Hostile: 4.
   std::uint32_t send_queue_depth = 256;
   // Buffers that all peers' messages arrive in, at most what the device grants. Hostile: 2.

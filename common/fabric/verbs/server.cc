@@ -1,6 +1,8 @@
 #include "common/fabric/verbs/server.h"
 
+#include <arpa/inet.h>
 #include <spdlog/spdlog.h>
+#include <sys/random.h>
 
 #include <cerrno>
 #include <cstring>
@@ -41,7 +43,6 @@ VerbsServerFabric::~VerbsServerFabric() {
   NAMDB_CHECK(connections_.empty() && gate_.count() == 0);
   loopback_.close(Status(ErrorCode::connection_failure, "the server ends"));
   if (listener_ != nullptr) rdma_destroy_id(listener_);
-  if (memory_ != nullptr) ibv_dereg_mr(memory_);
 }
 
 reactor::Task<Status> VerbsServerFabric::listen(std::string address) {
@@ -97,13 +98,20 @@ Status VerbsServerFabric::open_device(const std::string& address) {
       Device::open(reactor_, listener_->verbs->device, options_.server_receive_buffers);
   if (!device.ok()) return device.status();
   device_ = std::move(*device);
-  Result<ibv_mr*> memory = device_->register_remote(region_.base, region_.length_bytes);
-  if (!memory.ok()) return memory.status();
-  memory_ = *memory;
+  Status status = keys_.open(*device_, region_.base, region_.length_bytes, options_.region_keys);
+  if (!status.ok()) return status;
   const std::uint8_t port = listener_->port_num;
-  Status status = loopback_.open(*device_, port, listener_->route.addr.addr.ibaddr.sgid, memory_->rkey,
-                                 options_.send_queue_depth);
-  if (status.ok()) spdlog::info("verbs fabric: the region is reached by {}", device_->describe(port));
+  status = loopback_.open(*device_, port, listener_->route.addr.addr.ibaddr.sgid, keys_.own_key(),
+                          options_.send_queue_depth);
+  if (!status.ok()) return status;
+  datagrams_ = std::make_unique<DatagramPort>(*device_);
+  // Peers do without.
+  const Status made = datagrams_->create(port, options_.send_queue_depth, options_.lose_every_datagram);
+  if (!made.ok()) {
+    spdlog::warn("verbs fabric: calls go over connections: {}", made.message());
+    datagrams_.reset();
+  }
+  spdlog::info("verbs fabric: the region is reached by {}", device_->describe(port));
   return status;
 }
 
@@ -121,9 +129,18 @@ void VerbsServerFabric::on_event(const ManagerEvent& event) {
   reactor_.spawn(gate_, greet(std::make_unique<Link>(reactor_, options_, event.id), event));
 }
 
-reactor::Task<Status> VerbsServerFabric::admit(Link* link, PeerId peer, std::uint64_t deadline_ns) {
+reactor::Task<Status> VerbsServerFabric::admit(Link* link, PeerId peer, Admission* admission,
+                                               std::uint64_t deadline_ns) {
   const Result<std::string> hello = co_await greet_client(*link, kDialect, options_.key, deadline_ns);
   if (!hello.ok() || closing_) co_return hello.status();
+  Result<std::unique_ptr<PeerKey>> made = keys_.make(link->endpoint());
+  if (!made.ok()) {
+    refuse(*link, made.status());
+    co_return made.status();
+  }
+  admission->key = std::move(*made);
+  NAMDB_CHECK(::getrandom(&admission->token, sizeof admission->token, 0) ==
+              static_cast<ssize_t>(sizeof admission->token));
   Result<std::string> welcome = service_.on_connect(peer, *hello);
   if (!welcome.ok()) {
     refuse(*link, welcome.status());
@@ -136,7 +153,8 @@ reactor::Task<Status> VerbsServerFabric::admit(Link* link, PeerId peer, std::uin
   }
   const std::uint32_t flags =
       device_->attributes().atomic_cap == IBV_ATOMIC_GLOB ? RegionAccess::kAtomicsWithCpu : 0;
-  const RegionAccess access{region_.length_bytes, memory_->rkey, flags};
+  const RegionAccess access{region_.length_bytes, admission->key->key(), flags, admission->token,
+                            datagrams_ == nullptr ? DatagramAddress{} : datagrams_->address()};
   std::string bytes(reinterpret_cast<const char*>(&access), sizeof access);
   answer(*link, bytes + *welcome);
   co_return status;
@@ -148,18 +166,39 @@ reactor::Task<void> VerbsServerFabric::greet(std::unique_ptr<Link> link, Manager
   Status status = link->accept(*device_, request);
   if (closing_) link->abort();
   const PeerId peer = next_peer_id();
-  if (status.ok()) status = co_await admit(link.get(), peer, deadline_ns);
+  Admission admission;
+  if (status.ok()) status = co_await admit(link.get(), peer, &admission, deadline_ns);
   if (!status.ok() || closing_) {
+    ++refused_;
     if (!closing_) spdlog::warn("verbs fabric: {} is refused: {}", link->peer(), status.message());
     co_await link->flush(deadline_ns);
     greeting_.erase(link.get());
+    link->close();  // the key goes first, and nothing may be posted that names it
     co_return;
   }
   greeting_.erase(link.get());
-  auto connection = std::make_unique<ServerConnection>(*this, peer, std::move(link));
+  auto connection = std::make_unique<ServerConnection>(*this, peer, std::move(link), std::move(admission));
   ServerConnection& added = *connection;
   connections_.emplace(peer, std::move(connection));
+  ++accepted_;
   added.start();
+}
+
+void VerbsServerFabric::describe(Facts& facts) const {
+  facts.say("address", address_);
+  facts.say("region_keys", std::string(keys_.kind_name()));
+  facts.count("peers", connections_.size());
+  facts.count("handshakes", greeting_.size());
+  facts.count("connections", accepted_);
+  facts.count("refused", refused_);
+  if (device_ == nullptr) return;
+  char address[INET6_ADDRSTRLEN] = "";
+  facts.say("gid", ::inet_ntop(AF_INET6, &listener_->route.addr.addr.ibaddr.sgid, address, sizeof address));
+  device_->describe(listener_->port_num, facts);
+  device_->totals().describe(facts);
+  if (datagrams_ != nullptr) datagrams_->describe(facts);
+  facts.count("calls_doubled", doubled_calls_);
+  device_->describe_hardware(listener_->port_num, facts);
 }
 
 void VerbsServerFabric::closed(ServerConnection& connection) {

@@ -1,7 +1,7 @@
 // The server side of the verbs transport: registers the region with the device that its address belongs to,
 // and gives its key to peers that have passed the handshake. Their one-sided operations never reach this
-// process; their calls do. A peer that is fenced loses its queue pair, and with it all access. Needs a
-// Reactor. The region's memory and the service belong to the caller and outlive it.
+// process; their calls do. A peer that is fenced loses its key and its queue pair, and with them all access.
+// Needs a Reactor. The region's memory and the service belong to the caller and outlive it.
 //
 // One device: atomics of two devices are not atomic with each other.
 #pragma once
@@ -17,14 +17,17 @@
 #include "common/fabric/fabric.h"
 #include "common/fabric/registry.h"
 #include "common/fabric/verbs/connection_manager.h"
+#include "common/fabric/verbs/datagrams.h"
 #include "common/fabric/verbs/device.h"
 #include "common/fabric/verbs/link.h"
 #include "common/fabric/verbs/loopback_channel.h"
 #include "common/fabric/verbs/options.h"
+#include "common/fabric/verbs/region_keys.h"
 #include "common/reactor/executor.h"
 
 namespace namdb::fabric::verbs {
 
+struct Admission;
 class ServerConnection;
 
 class VerbsServerFabric final : public ServerFabric, private ManagerHandler {
@@ -41,6 +44,7 @@ class VerbsServerFabric final : public ServerFabric, private ManagerHandler {
   reactor::Task<Status> listen(std::string address) override;
   reactor::Task<void> fence(PeerId peer) override;
   Channel& loopback() override { return loopback_; }
+  void describe(Facts& facts) const override;
   reactor::Task<void> close() override;
 
   // Where it listens; with the real port where 0 was asked for.
@@ -53,13 +57,16 @@ class VerbsServerFabric final : public ServerFabric, private ManagerHandler {
   // The connection has closed itself: its end is awaited and reported.
   void closed(ServerConnection& connection);
   void call_ended() { changed_.notify_all(); }
+  void call_doubled() { ++doubled_calls_; }
+  // Null: there is none.
+  DatagramPort* datagrams() { return datagrams_.get(); }
 
  private:
   Status start_listening(const std::string& address);
   Status open_device(const std::string& address);
   void on_event(const ManagerEvent& event) override;
   reactor::Task<void> greet(std::unique_ptr<Link> link, ManagerEvent request);
-  reactor::Task<Status> admit(Link* link, PeerId peer, std::uint64_t deadline_ns);
+  reactor::Task<Status> admit(Link* link, PeerId peer, Admission* admission, std::uint64_t deadline_ns);
   reactor::Task<void> reap(PeerId peer);
   reactor::Task<void> run_loopback_call(Call* call);
 
@@ -74,10 +81,14 @@ class VerbsServerFabric final : public ServerFabric, private ManagerHandler {
   std::unique_ptr<ConnectionManager> manager_;
   rdma_cm_id* listener_ = nullptr;
   std::unique_ptr<Device> device_;
-  ibv_mr* memory_ = nullptr;
+  RegionKeys keys_;
+  std::unique_ptr<DatagramPort> datagrams_;
   LoopbackChannel loopback_;
   std::set<Link*> greeting_;
   std::map<PeerId, std::unique_ptr<ServerConnection>> connections_;
+  std::uint64_t accepted_ = 0;
+  std::uint64_t refused_ = 0;
+  std::uint64_t doubled_calls_ = 0;
 };
 
 }  // namespace namdb::fabric::verbs

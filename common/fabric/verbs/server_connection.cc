@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <cstring>
 #include <utility>
 
 #include "common/fabric/status_bytes.h"
@@ -16,8 +17,9 @@ constexpr std::size_t kKeptCalls = 64;
 
 }  // namespace
 
-ServerConnection::ServerConnection(VerbsServerFabric& server, PeerId peer, std::unique_ptr<Link> link)
-    : server_(server), peer_(peer), link_(std::move(link)) {}
+ServerConnection::ServerConnection(VerbsServerFabric& server, PeerId peer, std::unique_ptr<Link> link,
+                                   Admission admission)
+    : server_(server), peer_(peer), link_(std::move(link)), admission_(std::move(admission)) {}
 
 ServerConnection::~ServerConnection() {
   NAMDB_CHECK(running_calls_ == 0);
@@ -32,6 +34,8 @@ void ServerConnection::close(const std::string& reason, bool is_fault) {
 }
 
 void ServerConnection::destroy() {
+  if (uses_datagrams_) server_.datagrams()->leave(admission_.token);
+  admission_.key.reset();
   link_->endpoint().destroy(Status(ErrorCode::connection_failure, "the channel is closed"));
 }
 
@@ -39,9 +43,58 @@ void ServerConnection::on_lost(Status status) {
   close(status.message(), false);
 }
 
+void ServerConnection::accept_datagrams(const std::string& address) {
+  DatagramAddress peer{};
+  if (address.size() != sizeof peer || uses_datagrams_ || server_.datagrams() == nullptr) {
+    return close("it wants datagrams, and may not", true);
+  }
+  std::memcpy(&peer, address.data(), sizeof peer);
+  const Status status = server_.datagrams()->join(admission_.token, link_->endpoint(), peer, *this);
+  if (!status.ok()) return close(status.message(), false);
+  uses_datagrams_ = true;
+  answered_.resize(kClientCalls);
+}
+
 void ServerConnection::on_message(const MessageHeader& header, std::string payload) {
   if (closed_) return;
+  if (header.kind == MessageKind::datagrams) return accept_datagrams(payload);
   if (header.kind != MessageKind::call) return close("it sent a message that is no call", true);
+  if (uses_datagrams_ && !is_new(header.call, false)) return;
+  start_call(header, std::move(payload));
+}
+
+void ServerConnection::on_datagram(const MessageHeader& header, std::string payload) {
+  if (closed_ || header.kind != MessageKind::call || !is_new(header.call, true)) return;
+  start_call(header, std::move(payload));
+}
+
+bool ServerConnection::is_new(std::uint64_t number, bool by_datagram) {
+  const auto slot = static_cast<std::uint32_t>(number);
+  const auto uses = static_cast<std::uint32_t>(number >> 32);
+  if (slot >= answered_.size()) {
+    close("it numbers its calls wrongly", true);
+    return false;
+  }
+  Answered& last = answered_[slot];
+  // A connection does not live for 2^31 calls in one slot while a datagram is on its way.
+  const auto newer = static_cast<std::int32_t>(uses - last.uses);
+  if (newer > 0) {
+    last = {uses, true, MessageKind::reply, false, {}};
+    return true;
+  }
+  server_.call_doubled();
+  if (newer < 0 || last.running || !last.kept) return false;
+  if (by_datagram) {
+    server_.datagrams()->send(admission_.token,
+                              {last.kind, 0, 0, static_cast<std::uint32_t>(last.reply.size()), number},
+                              last.reply);
+  } else {
+    link_->endpoint().send(last.kind, 0, number, last.reply);
+  }
+  return false;
+}
+
+void ServerConnection::start_call(const MessageHeader& header, std::string payload) {
   if (running_calls_ == kClientCalls || running_call_bytes_ + payload.size() > kClientCall_bytes) {
     return close("it has more calls under way than it may", true);
   }
@@ -61,6 +114,23 @@ void ServerConnection::on_message(const MessageHeader& header, std::string paylo
   server_.reactor().spawn(server_.gate(), run_call(std::move(call)));
 }
 
+void ServerConnection::answer(CallContext& call, MessageKind kind) {
+  DatagramPort* port = uses_datagrams_ ? server_.datagrams() : nullptr;
+  const bool by_datagram = port != nullptr && port->fits(admission_.token, call.reply.size());
+  if (uses_datagrams_) {
+    Answered& answered = answered_[static_cast<std::uint32_t>(call.id)];
+    if (answered.uses == static_cast<std::uint32_t>(call.id >> 32)) {
+      answered.running = false;
+      answered.kind = kind;
+      answered.kept = by_datagram;
+      if (by_datagram) answered.reply = call.reply;
+    }
+  }
+  if (!by_datagram) return link_->endpoint().send(kind, 0, call.id, std::move(call.reply));
+  port->send(admission_.token, {kind, 0, 0, static_cast<std::uint32_t>(call.reply.size()), call.id},
+             call.reply);
+}
+
 reactor::Task<void> ServerConnection::run_call(std::unique_ptr<CallContext> call) {
   Status status = co_await server_.service().on_call(peer_, call->method, call->request, call->reply);
   if (!closed_) {
@@ -71,8 +141,7 @@ reactor::Task<void> ServerConnection::run_call(std::unique_ptr<CallContext> call
     if (link_->endpoint().unsent_bytes() + call->reply.size() > kServerUnsent_bytes) {
       close("it does not take its replies", true);
     } else {
-      link_->endpoint().send(status.ok() ? MessageKind::reply : MessageKind::failure, 0, call->id,
-                             std::move(call->reply));
+      answer(*call, status.ok() ? MessageKind::reply : MessageKind::failure);
     }
   }
   --running_calls_;

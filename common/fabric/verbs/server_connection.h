@@ -1,4 +1,5 @@
-// The server's end of one connection: gives calls to the service, each as a task. Reactor's thread.
+// The server's end of one connection: gives calls to the service, each as a task. Where the peer sends
+// datagrams, a call that comes again is not run again, but answered again. Reactor's thread.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +9,9 @@
 #include <vector>
 
 #include "common/fabric/fabric.h"
+#include "common/fabric/verbs/datagrams.h"
 #include "common/fabric/verbs/link.h"
+#include "common/fabric/verbs/region_keys.h"
 #include "common/fabric/verbs/wire.h"
 #include "common/reactor/task.h"
 
@@ -16,9 +19,15 @@ namespace namdb::fabric::verbs {
 
 class VerbsServerFabric;
 
-class ServerConnection final : private LinkHandler {
+// What a peer was given that has passed the handshake.
+struct Admission {
+  std::unique_ptr<PeerKey> key;
+  std::uint64_t token = 0;
+};
+
+class ServerConnection final : private LinkHandler, private DatagramUser {
  public:
-  ServerConnection(VerbsServerFabric& server, PeerId peer, std::unique_ptr<Link> link);
+  ServerConnection(VerbsServerFabric& server, PeerId peer, std::unique_ptr<Link> link, Admission admission);
   // No call runs any more.
   ~ServerConnection();
 
@@ -39,13 +48,35 @@ class ServerConnection final : private LinkHandler {
     std::string reply;
   };
 
+  // What is known of the last call in a slot.
+  struct Answered {
+    std::uint32_t uses = 0;
+    bool running = false;
+    MessageKind kind = MessageKind::reply;
+    // Whether the answer was sent as a datagram: then it is kept, for it may have been lost.
+    bool kept = false;
+    std::string reply;
+  };
+
   void on_message(const MessageHeader& header, std::string payload) override;
+  void on_datagram(const MessageHeader& header, std::string payload) override;
+  bool on_tick(std::uint64_t) override { return false; }
+  void on_datagrams_broken() override {}
+  void accept_datagrams(const std::string& address);
+  // True if it is to be run; otherwise it has come before, and is answered as it was, by datagram if it came
+  // as one.
+  bool is_new(std::uint64_t number, bool by_datagram);
+  void start_call(const MessageHeader& header, std::string payload);
+  void answer(CallContext& call, MessageKind kind);
   void on_lost(Status status) override;
   reactor::Task<void> run_call(std::unique_ptr<CallContext> call);
 
   VerbsServerFabric& server_;
   PeerId peer_;
   std::unique_ptr<Link> link_;
+  Admission admission_;
+  bool uses_datagrams_ = false;
+  std::vector<Answered> answered_;  // by slot, where datagrams are used
   bool closed_ = false;
   std::size_t running_calls_ = 0;
   std::size_t running_call_bytes_ = 0;

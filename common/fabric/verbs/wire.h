@@ -3,6 +3,11 @@
 // first SEND follows in further ones that have no header, all of them full but the last. Little-endian.
 // Outside input to whoever reads it.
 //
+// Where both sides want it, calls and replies that fit into a packet go as datagrams instead: the token of
+// the connection, and the same header and payload. Datagrams get lost, doubled and out of order, so there a
+// call's number is that of a slot (the low half) and counts how often it was used (the high half): the server
+// runs each number once, and repeats the answer for as long as the slot is not used again.
+//
 // During the handshake (common/fabric/handshake.h) the payloads of `handshake` messages are a stream of
 // bytes. Only after it does the server tell the key of its region, and let the queue pair reach it.
 #pragma once
@@ -15,11 +20,11 @@
 
 namespace namdb::fabric::verbs {
 
-inline constexpr Dialect kDialect = {{'n', 'a', 'm', 'd', 'b', 'v', 'r', 'b'}, 1, "verbs"};
+inline constexpr Dialect kDialect = {{'n', 'a', 'm', 'd', 'b', 'v', 'r', 'b'}, 2, "verbs"};
 
 inline constexpr std::uint32_t kFragment_bytes = 8192;
 
-enum class MessageKind : std::uint8_t { handshake = 1, call = 2, reply = 3, failure = 4 };
+enum class MessageKind : std::uint8_t { handshake = 1, call = 2, reply = 3, failure = 4, datagrams = 5 };
 
 struct MessageHeader {
   MessageKind kind;
@@ -34,7 +39,7 @@ static_assert(kMaxHandshake_bytes <= kMaxCall_bytes);
 
 // nullptr if it may begin a message, otherwise what is wrong with it.
 inline const char* refuse_message(const MessageHeader& header) {
-  if (header.kind < MessageKind::handshake || header.kind > MessageKind::failure)
+  if (header.kind < MessageKind::handshake || header.kind > MessageKind::datagrams)
     return "a message of an unknown kind";
   if (header.zero != 0 || (header.kind != MessageKind::call && header.method != 0))
     return "reserved bits that are set";
@@ -42,14 +47,30 @@ inline const char* refuse_message(const MessageHeader& header) {
   return nullptr;
 }
 
+// Of a port for datagrams. In the server's welcome, and the payload of the client's message `datagrams`: from
+// then on the server answers with datagrams what comes as one.
+struct DatagramAddress {
+  std::uint32_t queue_pair;  // 0: none
+  std::uint32_t key;
+};
+static_assert(sizeof(DatagramAddress) == 8);
+
+struct DatagramHeader {
+  std::uint64_t token;
+  MessageHeader message;
+};
+static_assert(sizeof(DatagramHeader) == 24);
+
 // Before the service's bytes in the server's welcome: how to reach the region, whose first byte has the
 // address 0.
 struct RegionAccess {
   static constexpr std::uint32_t kAtomicsWithCpu = 1;
   std::uint64_t region_bytes;
-  std::uint32_t key;  // the region's rkey
+  std::uint32_t key;  // the peer's rkey of the region
   std::uint32_t flags;
+  std::uint64_t token;  // of the connection, for datagrams
+  DatagramAddress datagrams;
 };
-static_assert(sizeof(RegionAccess) == 16 && offsetof(RegionAccess, key) == 8);
+static_assert(sizeof(RegionAccess) == 32 && offsetof(RegionAccess, key) == 8);
 
 }  // namespace namdb::fabric::verbs

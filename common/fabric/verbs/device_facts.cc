@@ -1,0 +1,145 @@
+// What a device says about itself: at once (attributes, ports) and by and by (events).
+#include <arpa/inet.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "common/fabric/verbs/datagrams.h"
+#include "common/fabric/verbs/device.h"
+#include "common/fabric/verbs/endpoint.h"
+
+namespace namdb::fabric::verbs {
+namespace {
+
+const char* link_name(const ibv_port_attr& port) {
+  return port.link_layer == IBV_LINK_LAYER_ETHERNET ? "RoCE v2" : "InfiniBand";
+}
+
+}  // namespace
+
+const ibv_port_attr& Device::port_attributes(std::uint8_t port) {
+  const auto [found, is_new] = ports_.try_emplace(port);
+  if (is_new) ibv_query_port(context_, port, &found->second);
+  return found->second;
+}
+
+std::string Device::describe(std::uint8_t port) {
+  std::string text = "the RDMA device " + name();
+  if (attributes_.fw_ver[0] != '\0') text += ", firmware " + std::string(attributes_.fw_ver);
+  const ibv_port_attr& attributes = port_attributes(port);
+  text += ", port " + std::to_string(port) + " (" + link_name(attributes) + ", path MTU " +
+          std::to_string(bytes_of_mtu(attributes.active_mtu)) + ")";
+  const bool with_cpu = attributes_.atomic_cap == IBV_ATOMIC_GLOB;
+  text +=
+      with_cpu ? ", atomics that are atomic with the CPU's" : ", atomics that are atomic among themselves";
+  return text + ", " + std::to_string(attributes_.max_qp_rd_atom) + " READs and atomics at a time";
+}
+
+void Device::describe(std::uint8_t port, Facts& facts) {
+  const ibv_port_attr& attributes = port_attributes(port);
+  facts.say("device", name());
+  facts.say("firmware", attributes_.fw_ver);
+  facts.say("link", link_name(attributes));
+  facts.say("port_state", ibv_port_state_str(attributes.state));
+  facts.say("atomics", attributes_.atomic_cap == IBV_ATOMIC_GLOB ? "with the CPU" : "among themselves");
+  facts.say("last_device_event", last_event_);
+  facts.count("port", port);
+  facts.count("port_mtu_bytes", bytes_of_mtu(attributes.active_mtu));
+  facts.count("reads_at_a_time", static_cast<std::uint64_t>(attributes_.max_qp_rd_atom));
+  facts.count("device_events", events_);
+  facts.count("device_queue_pairs", endpoints_.size());
+  facts.count("receive_buffers", receives_->count());
+  facts.count("receive_buffers_replaced", receives_->replaced());
+}
+
+void Device::describe_hardware(std::uint8_t port, Facts& facts) const {
+  const std::filesystem::path folder =
+      std::filesystem::path(context_->device->ibdev_path) / "ports" / std::to_string(port);
+  for (const char* kind : {"counters", "hw_counters"}) {
+    std::vector<std::filesystem::path> files;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(folder / kind, error)) {
+      files.push_back(entry.path());
+    }
+    std::sort(files.begin(), files.end());
+    for (const std::filesystem::path& file : files) {
+      std::uint64_t value = 0;
+      if (file.filename() != "lifespan" && std::ifstream(file) >> value) {
+        facts.count("hardware_" + file.filename().string(), value);
+      }
+    }
+  }
+}
+
+EndpointCounters Device::totals() const {
+  EndpointCounters sum = retired_;
+  for (const auto& [number, endpoint] : endpoints_) sum += endpoint->counters();
+  return sum;
+}
+
+void Device::take_events() {
+  ibv_async_event event{};
+  while (ibv_get_async_event(context_, &event) == 0) {
+    const ibv_event_type type = event.event_type;
+    std::uint32_t queue_pair = 0;
+    int port = 0;
+    if (type == IBV_EVENT_QP_FATAL || type == IBV_EVENT_QP_REQ_ERR || type == IBV_EVENT_QP_ACCESS_ERR) {
+      queue_pair = event.element.qp->qp_num;
+    } else if (type == IBV_EVENT_PORT_ACTIVE || type == IBV_EVENT_PORT_ERR) {
+      port = event.element.port_num;
+    }
+    // Before anything is done: a queue pair cannot be destroyed while an event of it is not acknowledged.
+    ibv_ack_async_event(&event);
+    on_event(type, queue_pair, port);
+  }
+}
+
+void Device::on_event(ibv_event_type type, std::uint32_t queue_pair, int port) {
+  ++events_;
+  ports_.clear();
+  switch (type) {
+    case IBV_EVENT_SRQ_LIMIT_REACHED:
+      poll();
+      return receives_->on_limit(endpoints_.size());
+    case IBV_EVENT_COMM_EST:
+    case IBV_EVENT_SQ_DRAINED:
+    case IBV_EVENT_QP_LAST_WQE_REACHED:
+      return;  // what goes with every connection
+    default:
+      break;
+  }
+  last_event_ = ibv_event_type_str(type);
+  switch (type) {
+    case IBV_EVENT_PORT_ERR:
+      // Connections go on when it comes back in time; otherwise their retries run out.
+      return spdlog::warn("verbs fabric: port {} of the RDMA device {} is down", port, name());
+    case IBV_EVENT_PORT_ACTIVE:
+      return spdlog::info("verbs fabric: port {} of the RDMA device {} is up", port, name());
+    case IBV_EVENT_QP_FATAL:
+    case IBV_EVENT_QP_REQ_ERR:
+    case IBV_EVENT_QP_ACCESS_ERR:
+      if (const auto found = endpoints_.find(queue_pair); found != endpoints_.end()) {
+        found->second->on_device_error("the device reports: " + last_event_);
+      }
+      return;
+    case IBV_EVENT_DEVICE_FATAL:
+    case IBV_EVENT_CQ_ERR:
+    case IBV_EVENT_SRQ_ERR:
+      spdlog::critical("verbs fabric: the RDMA device {} has failed: {}", name(), last_event_);
+      return fail_all("the RDMA device has failed: " + last_event_);
+    default:
+      spdlog::info("verbs fabric: the RDMA device {} reports: {}", name(), last_event_);
+  }
+}
+
+void Device::fail_all(const std::string& reason) {
+  std::vector<Endpoint*> all;
+  for (const auto& [number, endpoint] : endpoints_) all.push_back(endpoint);
+  for (Endpoint* endpoint : all) endpoint->on_device_error(reason);
+  for (DatagramPort* port : datagram_ports_) port->fail(reason);
+}
+
+}  // namespace namdb::fabric::verbs
