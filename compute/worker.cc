@@ -66,6 +66,8 @@ namespace {
 
 // How often the other memory servers learn which commits are published: they free old versions by that.
 constexpr std::uint64_t kVectorCopyInterval_ns = kSecond_ns;
+// How old what other workers say about their connections may be.
+constexpr std::uint64_t kFactsInterval_ns = kSecond_ns;
 constexpr double kBucketOccupancy = 0.75;  // of the main buckets' entries, at the size hint
 
 struct WorkerSession : protocol::SessionState {
@@ -257,7 +259,10 @@ reactor::Task<void> Worker::supervise() {
       status = co_await heartbeat(link, server);
     }
     if (status.ok()) status = co_await link->orphans.discard();
-    if (options_.board != nullptr) options_.board->post(options_.worker, own_facts());
+    if (options_.board != nullptr && executor_.now_ns() >= facts_due_ns_) {
+      facts_due_ns_ = executor_.now_ns() + kFactsInterval_ns;
+      options_.board->post(options_.worker, own_facts());
+    }
     if (!link->cluster.failed()) continue;
     log_("lost the connection to a memory server: " + status.to_string() +
          "; running transactions are failed, connecting again");

@@ -101,6 +101,7 @@ class Worker : public txn::Engine {
   std::vector<std::uint64_t> epochs_;  // of the memory servers, at the last connection
   std::uint64_t connections_ = 0;
   std::uint64_t slots_repaired_ = 0;
+  std::uint64_t facts_due_ns_ = 0;
   bool stopping_ = false;
   reactor::Event wake_;
   reactor::Gate gate_;

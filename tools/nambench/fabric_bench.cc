@@ -1,5 +1,7 @@
 #include "tools/nambench/fabric_bench.h"
 
+#include <sys/random.h>
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -53,15 +55,17 @@ struct Reading {
   Status status;
 };
 
-// One READ after the other.
-reactor::Task<void> read_in_turn(fabric::Channel& channel, std::span<const std::uint64_t> offsets,
+using Channels = std::span<const std::unique_ptr<fabric::Channel>>;
+
+// One READ after the other, over the channel that its place decides.
+reactor::Task<void> read_in_turn(Channels channels, std::span<const std::uint64_t> offsets,
                                  Reading& reading) {
-  const fabric::LocalBuffer buffer(channel.pool(), kRead_bytes);
+  const fabric::LocalBuffer buffer(channels.front()->pool(), kRead_bytes);
   fabric::Batch batch;
   for (const std::uint64_t offset : offsets) {
     batch.clear();
     batch.read(offset, buffer.data(), kRead_bytes);
-    channel.post(batch);
+    channels[offset / kRead_bytes % channels.size()]->post(batch);
     const Status& status = co_await batch.done();
     if (!status.ok()) {
       reading.status = status;
@@ -72,13 +76,13 @@ reactor::Task<void> read_in_turn(fabric::Channel& channel, std::span<const std::
 }
 
 // Many single READs under way at once, each followed by the next as soon as it is there.
-reactor::Task<void> read_side_by_side(reactor::Reactor& reactor, fabric::Channel& channel,
+reactor::Task<void> read_side_by_side(reactor::Reactor& reactor, Channels channels,
                                       std::span<const std::uint64_t> offsets, Reading& reading) {
   reactor::Gate gate;
   const std::size_t share = (offsets.size() + kOutstanding - 1) / kOutstanding;
   for (std::size_t i = 0; i < offsets.size(); i += share) {
     const std::span<const std::uint64_t> part = offsets.subspan(i, std::min(share, offsets.size() - i));
-    reactor.spawn(gate, read_in_turn(channel, part, reading));
+    reactor.spawn(gate, read_in_turn(channels, part, reading));
   }
   co_await gate.close();
 }
@@ -104,24 +108,43 @@ double rate(std::uint64_t operations, std::uint64_t duration_ns) {
   return static_cast<double>(operations) * 1e3 / static_cast<double>(std::max<std::uint64_t>(duration_ns, 1));
 }
 
-// A server on its thread, and a channel to it on this one.
+// With a key of this process' own. All queue pairs together have as much in flight as a device's completion
+// queue may hold.
+fabric::verbs::VerbsOptions verbs_options(std::uint32_t channels) {
+  fabric::verbs::VerbsOptions options;
+  NAMDB_CHECK(::getrandom(&options.key.emplace().bytes, sizeof options.key->bytes, 0) ==
+              static_cast<ssize_t>(sizeof options.key->bytes));
+  options.send_queue_depth = std::clamp<std::uint32_t>(16'384 / channels, 16, options.send_queue_depth);
+  return options;
+}
+
+// A server on its thread, and channels to it on this one.
 class Bench {
  public:
-  static Result<std::unique_ptr<Bench>> open(const std::string& transport,
-                                             const FabricBenchOptions& options) {
+  static Result<std::unique_ptr<Bench>> open(const std::string& transport, const FabricBenchOptions& options,
+                                             std::uint32_t channels = 1) {
     auto bench = std::make_unique<Bench>();
-    auto server = ServerThread::start({.transport = transport, .region_bytes = options.region_bytes});
+    const fabric::verbs::VerbsOptions verbs = verbs_options(channels);
+    auto server = ServerThread::start({.transport = transport,
+                                       .region_bytes = options.region_bytes,
+                                       .memory_server = std::nullopt,
+                                       .verbs_host = options.verbs_host,
+                                       .verbs = verbs});
     if (!server.ok()) return server.status();
     bench->server_ = std::move(server).value();
     fill(bench->region(), options.seed);
     auto reactor = reactor::Reactor::create();
     if (!reactor.ok()) return reactor.status();
     bench->reactor_ = std::move(reactor).value();
-    const fabric::TransportRegistry registry = transports(*bench->reactor_);
+    const fabric::TransportRegistry registry = transports(*bench->reactor_, {}, verbs);
     bench->client_ = registry.find(transport).value()->make_client();
-    Status status;
-    bench->reactor_->run_until(connect(*bench->client_, bench->server_->address(), bench->channel_, status));
-    if (!status.ok()) return status;
+    while (bench->channels_.size() != channels) {
+      Status status;
+      std::unique_ptr<fabric::Channel> channel;
+      bench->reactor_->run_until(connect(*bench->client_, bench->server_->address(), channel, status));
+      if (!status.ok()) return status;
+      bench->channels_.push_back(std::move(channel));
+    }
     return bench;
   }
 
@@ -131,14 +154,14 @@ class Bench {
     reactor_->run_until(std::move(task));
     return steady_now_ns() - begin_ns;
   }
-  fabric::Channel& channel() { return *channel_; }
+  Channels channels() const { return channels_; }
   reactor::Reactor& reactor() { return *reactor_; }
 
  private:
   std::unique_ptr<ServerThread> server_;
   std::unique_ptr<reactor::Reactor> reactor_;
   std::unique_ptr<fabric::ClientFabric> client_;
-  std::unique_ptr<fabric::Channel> channel_;
+  std::vector<std::unique_ptr<fabric::Channel>> channels_;
 };
 
 Status wrong_bytes() {
@@ -184,7 +207,7 @@ Result<FabricReport> bench_tcp(const FabricBenchOptions& options, Progress& prog
     if (!echo_ns.ok()) return echo_ns.status();
     Reading reading;
     const std::uint64_t duration_ns = bench.value()->time(
-        read_side_by_side(bench.value()->reactor(), bench.value()->channel(), offsets, reading));
+        read_side_by_side(bench.value()->reactor(), bench.value()->channels(), offsets, reading));
     if (!reading.status.ok()) return reading.status;
     if (reading.hash != report.hash) return wrong_bytes();
     if (round > 0) {
@@ -198,12 +221,46 @@ Result<FabricReport> bench_tcp(const FabricBenchOptions& options, Progress& prog
   return report;
 }
 
+Result<FabricReport> bench_verbs(const FabricBenchOptions& options, Progress& progress) {
+  std::uint32_t most = 1;
+  for (const std::uint32_t nodes : options.nodes) most = std::max(most, nodes);
+  auto bench = Bench::open("verbs", options, most);
+  if (!bench.ok()) return bench.status();
+  const std::vector<std::uint64_t> offsets =
+      random_offsets(options.verbs_operations, options.region_bytes, options.seed);
+  FabricReport report{"verbs", {"READs, 64 under way"}, {}};
+  report.hash = sum_of_words(bench.value()->region(), offsets);
+  std::vector<std::uint32_t> counts = {1};
+  for (const std::uint32_t nodes : options.nodes) {
+    counts.push_back(nodes);
+    report.rates.push_back({"as one of " + std::to_string(nodes) + " nodes"});
+  }
+  std::vector<std::vector<double>> rates(counts.size());
+  for (std::uint32_t round = 0; round <= options.repetitions; ++round) {
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      Reading reading;
+      const Channels channels = bench.value()->channels().first(counts[i]);
+      const std::uint64_t duration_ns =
+          bench.value()->time(read_side_by_side(bench.value()->reactor(), channels, offsets, reading));
+      if (!reading.status.ok()) return reading.status;
+      if (reading.hash != report.hash) return wrong_bytes();
+      if (round > 0) rates[i].push_back(rate(offsets.size(), duration_ns));
+    }
+    show(progress, "verbs: " + std::to_string(round) + " of " + std::to_string(options.repetitions));
+  }
+  report.baseline.median = median(std::move(rates[0]));
+  for (std::size_t i = 1; i < counts.size(); ++i) report.rates[i - 1].median = median(std::move(rates[i]));
+  return report;
+}
+
 }  // namespace
 
 Result<std::vector<FabricReport>> fabric_bench(const FabricBenchOptions& options, Progress& progress) {
   std::vector<FabricReport> reports;
   for (const std::string& transport : options.transports) {
-    Result<FabricReport> report = transport == "tcp" ? bench_tcp(options, progress) : bench_shm(options);
+    Result<FabricReport> report = transport == "tcp"     ? bench_tcp(options, progress)
+                                  : transport == "verbs" ? bench_verbs(options, progress)
+                                                         : bench_shm(options);
     if (!report.ok()) return report.status();
     reports.push_back(std::move(report).value());
   }

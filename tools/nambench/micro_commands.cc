@@ -95,9 +95,18 @@ std::string to_text(const std::vector<HashReport>& reports) {
 }  // namespace
 
 FabricCommand::FabricCommand(CLI::App& app) {
-  app.add_option("--transports", options_.transports, "shm, tcp or both, joined by commas")
+  app.add_option("--transports", options_.transports, "shm, tcp and verbs, joined by commas")
       ->delimiter(',')
-      ->check(CLI::IsMember({"shm", "tcp"}));
+      ->check(CLI::IsMember({"shm", "tcp", "verbs"}));
+  app.add_option("--verbs-host", options_.verbs_host,
+                 "With verbs: address of an RDMA device of this machine");
+  app.add_option("--nodes", options_.nodes, "With verbs: clusters to emulate, a queue pair for each node")
+      ->delimiter(',')
+      ->capture_default_str()
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--verbs-operations", options_.verbs_operations, "READs of one measurement")
+      ->capture_default_str()
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 30));
   app.add_option("--region-mib", region_mib_, "Region that is read from, in MiB")
       ->capture_default_str()
       ->check(CLI::Range(1, 65'536));

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "common/fabric/tcp/server.h"
+#include "common/fabric/verbs/server.h"
 #include "memory/server.h"
 #include "tools/nambench/transports.h"
 
@@ -41,7 +42,7 @@ reactor::Task<void> finish(reactor::Task<void> task, std::binary_semaphore& done
 class ServerThread::Serving {
  public:
   Serving(reactor::Reactor& reactor, const ServerThreadOptions& options, const fabric::ServerRegion& region) {
-    const fabric::TransportRegistry registry = transports(reactor);
+    const fabric::TransportRegistry registry = transports(reactor, {}, options.verbs);
     const Result<const fabric::Transport*> transport = registry.find(options.transport);
     if (!transport.ok()) {
       status = transport.status();
@@ -120,10 +121,12 @@ Status ServerThread::listen(const ServerThreadOptions& options) {
   const fabric::ServerRegion region{region_.data(), region_.size(), region_.size(), descriptor_};
   call([&] { serving_ = std::make_unique<Serving>(thread_->reactor(), options, region); });
   const bool tcp = options.transport == "tcp";
-  address_ = tcp ? "127.0.0.1:0" : "unix:" + directory_ + "/memory.sock";
+  const bool verbs = options.transport == "verbs";
+  address_ = tcp ? "127.0.0.1:0" : verbs ? options.verbs_host + ":0" : "unix:" + directory_ + "/memory.sock";
   run([this] { return serving_->listen(address_); });
   if (!serving_->status.ok()) return serving_->status;
   if (tcp) address_ = static_cast<const fabric::tcp::TcpServerFabric&>(serving_->server()).address();
+  if (verbs) address_ = static_cast<const fabric::verbs::VerbsServerFabric&>(serving_->server()).address();
   return {};
 }
 

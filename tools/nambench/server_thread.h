@@ -11,6 +11,7 @@
 
 #include "common/base/error.h"
 #include "common/fabric/fabric.h"
+#include "common/fabric/verbs/options.h"
 #include "common/reactor/reactor_thread.h"
 #include "memory/options.h"
 
@@ -20,6 +21,8 @@ struct ServerThreadOptions {
   std::string transport = "shm";
   std::uint64_t region_bytes = 64U << 20;
   std::optional<memory::Options> memory_server;  // without: peers get the bare region
+  std::string verbs_host;                        // with verbs: an RDMA device's address
+  fabric::verbs::VerbsOptions verbs;
 };
 
 class ServerThread {

@@ -2,13 +2,16 @@
 
 #include "common/fabric/shm/transport.h"
 #include "common/fabric/tcp/transport.h"
+#include "common/fabric/verbs/transport.h"
 
 namespace namdb::nambench {
 
-fabric::TransportRegistry transports(reactor::Reactor& reactor, const fabric::tcp::TcpOptions& tcp) {
+fabric::TransportRegistry transports(reactor::Reactor& reactor, const fabric::tcp::TcpOptions& tcp,
+                                     const fabric::verbs::VerbsOptions& verbs) {
   fabric::TransportRegistry registry;
   registry.add(fabric::shm::transport(reactor));
   registry.add(fabric::tcp::transport(reactor, tcp));
+  registry.add(fabric::verbs::transport(reactor, verbs));
   return registry;
 }
 

@@ -6,13 +6,15 @@
 
 #include "common/fabric/registry.h"
 #include "common/fabric/tcp/client.h"
+#include "common/fabric/verbs/options.h"
 #include "common/reactor/reactor.h"
 #include "compute/txn/snapshot.h"
 
 namespace namdb::nambench {
 
 // What they make lives on the reactor.
-fabric::TransportRegistry transports(reactor::Reactor& reactor, const fabric::tcp::TcpOptions& tcp = {});
+fabric::TransportRegistry transports(reactor::Reactor& reactor, const fabric::tcp::TcpOptions& tcp = {},
+                                     const fabric::verbs::VerbsOptions& verbs = {});
 
 // Over shared memory a snapshot is two READs; over frames it is one call.
 inline txn::SnapshotSource::Mode snapshot_mode(std::string_view transport) {
