@@ -176,6 +176,7 @@ reactor::Task<Status> Worker::start() {
   auto link = co_await connect();
   if (!link.ok()) co_return link.status();
   link_ = std::move(link).value();
+  post_facts();
   executor_.spawn(gate_, supervise());
   co_return Status();
 }
@@ -259,10 +260,7 @@ reactor::Task<void> Worker::supervise() {
       status = co_await heartbeat(link, server);
     }
     if (status.ok()) status = co_await link->orphans.discard();
-    if (options_.board != nullptr && executor_.now_ns() >= facts_due_ns_) {
-      facts_due_ns_ = executor_.now_ns() + kFactsInterval_ns;
-      options_.board->post(options_.worker, own_facts());
-    }
+    post_facts();
     if (!link->cluster.failed()) continue;
     log_("lost the connection to a memory server: " + status.to_string() +
          "; running transactions are failed, connecting again");
@@ -291,6 +289,12 @@ std::vector<fabric::ConnectionFacts> Worker::own_facts() {
     }
   }
   return all;
+}
+
+void Worker::post_facts() {
+  if (options_.board == nullptr || executor_.now_ns() < facts_due_ns_) return;
+  facts_due_ns_ = executor_.now_ns() + kFactsInterval_ns;
+  options_.board->post(options_.worker, own_facts());
 }
 
 std::vector<fabric::ConnectionFacts> Worker::fabric_facts() {

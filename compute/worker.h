@@ -89,6 +89,8 @@ class Worker : public txn::Engine {
   Status not_connected() const;
   void log_restarts(const txn::Cluster& cluster);
   std::vector<fabric::ConnectionFacts> own_facts();
+  // For the other workers, if they were not told a moment ago.
+  void post_facts();
 
   reactor::Executor& executor_;
   fabric::ClientFabric& fabric_;
