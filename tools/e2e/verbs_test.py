@@ -225,12 +225,12 @@ class OverVerbs(TestCase):
 
 @unittest.skipUnless(VERBS_ADDRESS, "there is no RDMA device")
 class ByDatagrams(TestCase):
-    """Calls by datagrams and regions registered for each peer: what is not the default."""
+    """Calls by datagrams, which is not the default."""
 
     @classmethod
     def setUpClass(cls):
         cls.cluster = Cluster("verbs", region="256MiB", compute_flags=("--rdma-calls=ud",),
-                              memory_flags=("--heartbeat-timeout-seconds=20", "--rdma-region-keys=registrations"))
+                              memory_flags=("--heartbeat-timeout-seconds=20",))
         cls.cluster.flags += ["--procedure-library", PROCEDURES]
         cls.cluster.__enter__()
 
@@ -240,7 +240,9 @@ class ByDatagrams(TestCase):
         cls.cluster.__exit__()
 
     def connection(self):
-        return fabric(self.cluster)["compute_servers"][0]["connections"][0]["facts"]
+        done = namctl("fabric", "--compute-server", f"127.0.0.1:{self.cluster.port}", "--json")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return json.loads(done.stdout)["compute_servers"][0]["connections"][0]["facts"]
 
     def test_1_isolation_is_what_it_is_elsewhere(self):
         specs = Path(__file__).resolve().parents[1] / "sqltest" / "isolation"
@@ -343,8 +345,8 @@ class WrongStarts(TestCase):
     def test_a_wrong_key_gets_nowhere(self):
         right, wrong = self.key("right"), self.key("wrong")
         address = VERBS_ADDRESS + ":7502"
-        with subprocess.Popen([str(part) for part in self.memory_command(address, "--cluster-key", right)],
-                              stderr=subprocess.PIPE, text=True) as memory:
+        command = self.memory_command(address, "--cluster-key", right, "--rdma-region-keys", "registrations")
+        with subprocess.Popen([str(part) for part in command], stderr=subprocess.PIPE, text=True) as memory:
             for line in memory.stderr:
                 if "ready at" in line:
                     break
