@@ -91,6 +91,17 @@ void add_table(control::MemoryReply& reply, const Accounted& of, const Table& ta
   add_pieces(control::MEMORY_RECORDS, table.records, waiting_records);
 }
 
+void add_index(control::MemoryReply& reply, const Index& index) {
+  control::MemoryPart common;
+  common.set_table(index.table);
+  common.set_name(index.name);
+  common.set_dropped(index.discarded);
+  const Units& pages = index.tree->pages();
+  control::MemoryPart part = part_of(common, pages);
+  set_handed_out(part, pages.used_bytes(), index.discarded ? pages.used_bytes() : 0, 0);
+  add(reply, control::MEMORY_INDEXES, part);
+}
+
 void add_overflow(control::MemoryReply& reply, const Overflow& overflow, const OldVersions& old_versions) {
   control::MemoryPart part;
   for (const auto& [entry_bytes, units] : overflow.classes()) {
@@ -119,6 +130,7 @@ control::MemoryReply account(const Accounted& of) {
     if (freed.offset != 0 && !freed.outgrown) ++waiting[freed.table];
   }
   for (const auto& [id, table] : of.tables.all()) add_table(reply, of, *table, waiting[id]);
+  for (const auto& [id, index] : of.indexes.all()) add_index(reply, *index);
   add_overflow(reply, of.overflow, of.old_versions);
   control::MemoryPart free;
   free.set_free_bytes(extents.free_bytes());

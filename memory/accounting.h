@@ -4,6 +4,7 @@
 // extents is in one of the lists that are looked at here before it suspends.
 #pragma once
 
+#include "memory/btree/indexes.h"
 #include "memory/old_versions.h"
 #include "memory/overflow.h"
 #include "memory/region.h"
@@ -19,6 +20,7 @@ namespace namdb::memory {
 struct Accounted {
   const Region& region;
   const Tables& tables;
+  const Indexes& indexes;
   const Overflow& overflow;
   const OldVersions& old_versions;
   const Reuse& reuse;

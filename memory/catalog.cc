@@ -11,10 +11,6 @@ namespace {
 constexpr std::uint64_t kDefaultSizeHint_rows = 65'536;
 // Entries of a main bucket that are filled when a table has reached its size hint: 65 %.
 constexpr std::uint64_t kRowsPer20Buckets = 13 * layout::kBucketEntries;
-constexpr std::size_t kMaxName_bytes = 255;
-// A reply of GET_CATALOG holds the whole catalog.
-constexpr std::size_t kMaxCatalog_bytes = fabric::kMaxCall_bytes - 4096;
-constexpr std::size_t kFrame_bytes = 32;
 constexpr std::size_t kServer_bytes = 11;  // a bucket base and a number of doublings, each a varint
 
 }  // namespace
@@ -34,14 +30,19 @@ std::size_t Catalog::encoded_bytes(const control::TableDescriptor& table) const 
   return fixed.ByteSizeLong() + kFrame_bytes + kServer_bytes * options_.server_count;
 }
 
+bool Catalog::name_taken(const std::string& name) const {
+  const auto begun = [&](const auto& creation) { return creation.second.table.name() == name; };
+  const auto index_begun = [&](const auto& creation) { return creation.second.index.name() == name; };
+  return tables_.contains(name) || indexes_.contains(name) ||
+         std::any_of(creations_.begin(), creations_.end(), begun) ||
+         std::any_of(index_creations_.begin(), index_creations_.end(), index_begun);
+}
+
 Result<control::TableDescriptor> Catalog::begin(fabric::PeerId peer, control::TableDescriptor table) {
   if (table.name().empty() || table.name().size() > kMaxName_bytes) {
     return Status(ErrorCode::invalid_table_definition, "a table's name has 1 to 255 bytes");
   }
-  const bool begun = std::any_of(creations_.begin(), creations_.end(), [&](const auto& creation) {
-    return creation.second.table.name() == table.name();
-  });
-  if (begun || tables_.contains(table.name())) {
+  if (name_taken(table.name())) {
     return Status(ErrorCode::duplicate_table, "relation \"" + table.name() + "\" already exists");
   }
   if (table.ring_slots() == 0) table.set_ring_slots(options_.ring_slots);
@@ -103,6 +104,7 @@ Result<std::uint32_t> Catalog::drop(const std::string& name) {
   const std::uint32_t id = found->second.id();
   encoded_bytes_ -= encoded_bytes(found->second);
   tables_.erase(found);
+  drop_indexes_of(id);
   changed();
   return id;
 }
@@ -136,7 +138,7 @@ std::vector<std::uint32_t> Catalog::creating() const {
 }
 
 std::vector<std::uint32_t> Catalog::disconnected(fabric::PeerId peer) {
-  std::vector<std::uint32_t> undone;
+  std::vector<std::uint32_t> undone = undo_index_creations(peer);
   for (auto entry = creations_.begin(); entry != creations_.end();) {
     if (entry->second.peer == peer) {
       undone.push_back(entry->first);

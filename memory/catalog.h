@@ -2,7 +2,8 @@
 // raises. The version also stands in front of the timestamp vector, where each snapshot sees it.
 //
 // A table is created in two steps: begin() reserves name and id, the creator prepares the table on every
-// memory server, finish() makes it visible. A creator that goes away in between leaves no name.
+// memory server, finish() makes it visible. A creator that goes away in between leaves no name. An index is
+// visible in two states, and its creator must stay until it is ready.
 #pragma once
 
 #include <cstdint>
@@ -37,15 +38,38 @@ class Catalog {
   std::vector<std::uint32_t> creating() const;
   // Returns the table's id.
   Result<std::uint32_t> drop(const std::string& name);
-  // Undoes the peer's unfinished creations; the ids of those tables.
+  // Undoes the peer's unfinished creations; the ids of those tables and indexes.
   std::vector<std::uint32_t> disconnected(fabric::PeerId peer);
 
+  // --- indexes (catalog_indexes.cc) ---
+  const std::map<std::string, control::IndexDescriptor>& indexes() const { return indexes_; }
+  // Fills in id and page length. Outside input.
+  Result<control::IndexDescriptor> begin_index(fabric::PeerId peer, control::IndexDescriptor index);
+  // Returns the catalog's version.
+  Result<std::uint64_t> advance_index(fabric::PeerId peer, const control::AdvanceIndexRequest& request);
+  // Returns the index's id. Its creation ends, if it was not ready.
+  Result<std::uint32_t> drop_index(const std::string& name);
+
  private:
+  static constexpr std::size_t kMaxName_bytes = 255;
+  // A reply of GET_CATALOG holds the whole catalog; each entry with a frame.
+  static constexpr std::size_t kMaxCatalog_bytes = fabric::kMaxCall_bytes - 4096;
+  static constexpr std::size_t kFrame_bytes = 32;
+
   struct Creation {
     fabric::PeerId peer;
     control::TableDescriptor table;
   };
+  struct IndexCreation {
+    fabric::PeerId peer;
+    control::IndexDescriptor index;
+  };
   void changed();
+  // By a table or an index, also one that is only begun.
+  bool name_taken(const std::string& name) const;
+  void erase_index(const std::string& name);
+  void drop_indexes_of(std::uint32_t table);
+  std::vector<std::uint32_t> undo_index_creations(fabric::PeerId peer);
   // The most that the table's entry in a reply of GET_CATALOG takes, however it grows.
   std::size_t encoded_bytes(const control::TableDescriptor& table) const;
 
@@ -56,6 +80,8 @@ class Catalog {
   std::size_t encoded_bytes_ = 0;
   std::map<std::string, control::TableDescriptor> tables_;
   std::map<std::uint32_t, Creation> creations_;
+  std::map<std::string, control::IndexDescriptor> indexes_;  // that transactions know of
+  std::map<std::uint32_t, IndexCreation> index_creations_;   // of indexes that are not ready, by id
 };
 
 }  // namespace namdb::memory

@@ -6,7 +6,7 @@ namespace namdb::memory {
 
 bool Collector::nothing_to_free() const {
   return duties_.old_versions.empty() && duties_.tombstones.empty() && duties_.reuse.empty() &&
-         duties_.tables.refusals() == seen_refusals_ &&
+         !duties_.indexes.aging() && duties_.tables.refusals() == seen_refusals_ &&
          (duties_.slots == nullptr || duties_.slots->closed_count() == 0);
 }
 
@@ -37,8 +37,14 @@ reactor::Task<void> Collector::free_reusable() {
         co_await duties_.tables.release_outgrown(piece.table, piece.offset);
       } else if (piece.offset != 0) {
         duties_.tables.free_record(piece.table, piece.offset);
-      } else if (!duties_.tables.release(piece.table)) {
-        duties_.reuse.defer(piece);  // a task still uses the table
+      } else {
+        bool released = false;
+        if (duties_.indexes.known(piece.table)) {
+          released = co_await duties_.indexes.release(piece.table);
+        } else {
+          released = duties_.tables.release(piece.table);
+        }
+        if (!released) duties_.reuse.defer(piece);  // a task still uses it
       }
     }
     co_await executor_.yield();
@@ -69,6 +75,7 @@ reactor::Task<void> Collector::run(fabric::Channel& loopback) {
     if (scan_is_due()) co_await duties_.tombstones.scan();
     co_await duties_.old_versions.tick(duties_.peers);
     co_await duties_.tombstones.tick(loopback, duties_.peers);
+    co_await duties_.indexes.tick(duties_.peers);
     co_await free_reusable();
     if (duties_.slots != nullptr) duties_.slots->retire(executor_.now_ns(), age_ns);
     if (stopping_) break;

@@ -1,6 +1,7 @@
 // The collector: frees what no transaction can need any more, and ends what is over. One task of the server:
 //   old versions in the overflow region   old_versions.h
 //   deleted records                       tombstones.h
+//   dead entries of indexes               btree/doubts.h
 //   memory given back for reuse           reuse.h
 //   closed slots (server 0)               slots.h
 //   what dead workers reserved (server 0) reservations.h
@@ -15,6 +16,7 @@
 #include "common/fabric/fabric.h"
 #include "common/reactor/executor.h"
 #include "common/reactor/task.h"
+#include "memory/btree/indexes.h"
 #include "memory/old_versions.h"
 #include "memory/options.h"
 #include "memory/peers.h"
@@ -33,6 +35,7 @@ class Collector {
     Tombstones& tombstones;
     Reuse& reuse;
     Tables& tables;
+    Indexes& indexes;
     Peers& peers;
     Slots* slots;                // server 0
     Reservations* reservations;  // server 0

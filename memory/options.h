@@ -46,9 +46,19 @@ namespace namdb::memory {
   /* Growth that was put off, for want of room for instance, is looked at again after this. */      \
   X(std::uint64_t, growth_interval_ns, kSecond_ns, kMillisecond_ns)
 
+// The same for secondary indexes. Drawn by a call of its own, so that runs without indexes keep their seeds.
+#define NAMDB_MEMORY_INDEX_TUNABLES(X)                                                          \
+  /* Pages of new indexes' trees. A power of two, at most an extent. */                         \
+  X(std::uint32_t, index_page_bytes, 4096, 512)                                                 \
+  /* A commit has so long to say what became of its entries before others are asked to look. */ \
+  X(std::uint64_t, index_grace_ns, 100 * kMillisecond_ns, 0)                                    \
+  /* An entry that somebody is looking at is given to nobody else for so long. */               \
+  X(std::uint64_t, index_lease_ns, 2 * kSecond_ns, kMillisecond_ns)
+
 struct Options {
 #define NAMDB_MEMORY_FIELD(type, name, value, hostile) type name = value;
   NAMDB_MEMORY_TUNABLES(NAMDB_MEMORY_FIELD)
+  NAMDB_MEMORY_INDEX_TUNABLES(NAMDB_MEMORY_FIELD)
 #undef NAMDB_MEMORY_FIELD
 
   // Where slot ids and the counters of each slot begin. Only a test that wants them near their end sets
@@ -73,8 +83,12 @@ inline Options swarm_options(Random& random, double probability) {
 #define NAMDB_MEMORY_SWARM(type, name, value, hostile) \
   if (random.chance(probability)) options.name = static_cast<type>(hostile);
   NAMDB_MEMORY_TUNABLES(NAMDB_MEMORY_SWARM)
-#undef NAMDB_MEMORY_SWARM
   return options;
+}
+
+inline void swarm_index_options(Options& options, Random& random, double probability) {
+  NAMDB_MEMORY_INDEX_TUNABLES(NAMDB_MEMORY_SWARM)
+#undef NAMDB_MEMORY_SWARM
 }
 
 }  // namespace namdb::memory

@@ -15,7 +15,8 @@
 
 namespace namdb::memory {
 
-// A record, an array of main buckets that was outgrown, or with offset 0 the whole of a discarded table.
+// A record, an array of main buckets that was outgrown, or with offset 0 the whole of a discarded table or
+// index, which share their ids.
 struct Freed {
   std::uint32_t table = 0;
   std::uint64_t offset = 0;

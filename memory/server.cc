@@ -35,6 +35,7 @@ MemoryServer::MemoryServer(reactor::Executor& executor, std::unique_ptr<Region> 
       slots_(options_.server_id == 0 ? std::make_unique<Slots>(*region_, options_) : nullptr),
       catalog_(options_.server_id == 0 ? std::make_unique<Catalog>(*region_, options_) : nullptr),
       tables_(executor, *region_, options_),
+      indexes_(executor, *region_, options_, tables_, version_epoch_),
       growth_(executor, *region_, options_, tables_, locks_, reuse_),
       reservations_(slots_ ? std::make_unique<Reservations>(*region_, tables_, *slots_, peers_) : nullptr),
       overflow_(*region_),
@@ -45,8 +46,8 @@ MemoryServer::MemoryServer(reactor::Executor& executor, std::unique_ptr<Region> 
                   slots_ ? static_cast<const Visibility&>(*slots_) : copies_, version_epoch_, reuse_),
       rings_(executor, *region_, options_, tables_),
       collector_(executor, options_,
-                 Collector::Duties{old_versions_, tombstones_, reuse_, tables_, peers_, slots_.get(),
-                                   reservations_.get(), [this](const std::string& compute_id) {
+                 Collector::Duties{old_versions_, tombstones_, reuse_, tables_, indexes_, peers_,
+                                   slots_.get(), reservations_.get(), [this](const std::string& compute_id) {
                                      notice("a worker is silent: its compute server is fenced");
                                      start_fence(compute_id);
                                    }}) {}
@@ -136,15 +137,18 @@ void MemoryServer::on_disconnect(fabric::PeerId id) {
     if (slots_->dead_count() != before) notice(name + " is gone and left a slot to repair");
   }
   if (catalog_) {
-    for (const std::uint32_t table : catalog_->disconnected(id)) discard(table, 0);
+    for (const std::uint32_t undone : catalog_->disconnected(id)) discard(undone, catalog_->version());
   }
+  // Wherever it was building one: its catalog entry goes with the peer, too.
+  for (const std::uint32_t index : indexes_.built_by(id)) discard(index, 0);
   fenced_.notify_all();
   collector_.wake();  // one acknowledgement less to wait for
 }
 
-void MemoryServer::discard(std::uint32_t table, std::uint64_t catalog_version) {
-  if (!tables_.discard(table)) return;
-  reuse_.defer({table, 0}, catalog_version);
+void MemoryServer::discard(std::uint32_t id, std::uint64_t catalog_version) {
+  for (const std::uint32_t index : indexes_.of_table(id)) discard(index, catalog_version);
+  if (!tables_.discard(id) && !indexes_.discard(id)) return;
+  reuse_.defer({id, 0}, catalog_version);
   collector_.wake();
 }
 
@@ -191,6 +195,7 @@ RegionUse MemoryServer::use() const {
     use.table_bytes += table->main_extents() * region_->extents().extent_bytes() +
                        table->indirect.extent_bytes() + table->records.extent_bytes();
   }
+  for (const auto& [id, index] : indexes_.all()) use.index_bytes += index->tree->pages().extent_bytes();
   use.overflow_bytes = overflow_.extent_bytes();
   return use;
 }
@@ -220,6 +225,17 @@ control::StatusReply MemoryServer::status() const {
     use.set_bucket_count(table->main.array.bucket_count);
     use.set_doublings(table->doublings());
     use.set_other_array_bytes(table->main_bytes() - table->main.array.bytes());
+  }
+  for (const auto& [id, index] : indexes_.all()) {
+    if (index->discarded) continue;
+    control::IndexUse& use = *reply.add_indexes();
+    use.set_id(id);
+    use.set_name(index->name);
+    use.set_table(index->table);
+    use.set_entries(index->tree->entries());
+    use.set_height(index->tree->height());
+    use.set_page_bytes(index->tree->pages().used_bytes());
+    use.set_doubts(indexes_.doubts().count(id));
   }
   for (const auto& [id, peer] : peers_.all()) {
     control::PeerStatus& added = *reply.add_peers();

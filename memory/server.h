@@ -16,8 +16,8 @@
 //   world.run(node, server->stop());                            // background tasks end
 //   world.run(node, fabric.close());                            // then peers
 //
-// Two-sided calls are those of proto/control.proto and common/layout/hot_calls.h. All request bytes are
-// outside input: an error, never a crash.
+// Two-sided calls are those of proto/control.proto, common/layout/hot_calls.h and index_calls.h. All request
+// bytes are outside input: an error, never a crash.
 #pragma once
 
 #include <cstddef>
@@ -31,6 +31,7 @@
 #include "common/fabric/fabric.h"
 #include "common/reactor/executor.h"
 #include "common/reactor/task.h"
+#include "memory/btree/indexes.h"
 #include "memory/catalog.h"
 #include "memory/cluster_identity.h"
 #include "memory/collector.h"
@@ -59,6 +60,7 @@ struct RegionUse {
   std::uint64_t journal_bytes = 0;
   std::uint64_t table_bytes = 0;  // buckets and records, with extents' unused rests
   std::uint64_t overflow_bytes = 0;
+  std::uint64_t index_bytes = 0;  // of pages, with extents' unused rests
 };
 
 class MemoryServer final : public fabric::Service {
@@ -91,6 +93,7 @@ class MemoryServer final : public fabric::Service {
 
   // --- for checkers of a region at rest ---
   const Tables& tables() const { return tables_; }
+  const Indexes& indexes() const { return indexes_; }
   const Overflow& overflow() const { return overflow_; }
   const OldVersions& old_versions() const { return old_versions_; }
   const Reuse& reuse() const { return reuse_; }
@@ -109,6 +112,10 @@ class MemoryServer final : public fabric::Service {
   Status dispatch_cluster(fabric::PeerId peer, std::uint16_t method, std::string_view request,
                           std::string& reply);
   reactor::Task<void> describe_status(const control::StatusRequest& request, control::StatusReply& reply);
+  Status dispatch_indexes(fabric::PeerId peer, std::uint16_t method, std::string_view request,
+                          std::string& reply);
+  Status dispatch_index_catalog(fabric::PeerId peer, std::uint16_t method, std::string_view request,
+                                std::string& reply);
   Status heartbeat(Peer& peer, const control::HeartbeatRequest& request, control::HeartbeatReply& reply);
   reactor::Task<Status> fence(fabric::PeerId peer, std::string compute_id);
   Status join_cluster(const Peer& peer, const control::JoinClusterRequest& request);
@@ -132,7 +139,8 @@ class MemoryServer final : public fabric::Service {
   void start_fence(const std::string& compute_id);
   reactor::Task<void> fence_peers(std::string compute_id);
   void notice(const std::string& line) const;
-  void discard(std::uint32_t table, std::uint64_t catalog_version);
+  // A table, with its indexes, or an index.
+  void discard(std::uint32_t id, std::uint64_t catalog_version);
 
   reactor::Executor& executor_;
   Options options_;
@@ -154,6 +162,7 @@ class MemoryServer final : public fabric::Service {
   std::unique_ptr<Catalog> catalog_;  // server 0
   std::uint64_t peers_gone_ = 0;      // workers
   Tables tables_;
+  Indexes indexes_;
   ServerLocks locks_;
   Growth growth_;
   std::unique_ptr<Reservations> reservations_;  // server 0

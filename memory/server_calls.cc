@@ -6,38 +6,18 @@
 #include "common/layout/hot_calls.h"
 #include "common/layout/timestamp_vector.h"
 #include "memory/server.h"
+#include "memory/server_handle.h"
 
 namespace namdb::memory {
 namespace {
 
+using calls::handle;
+using calls::malformed;
+using calls::parse;
+using calls::unknown_method;
+
 // Bytes of a journal that are cleared between two yields.
 constexpr std::uint64_t kZeroStep_bytes = 256U << 10;
-
-template <typename Message>
-bool parse(std::string_view bytes, Message& message) {
-  return message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
-}
-
-Status malformed(std::uint16_t method) {
-  return Status(ErrorCode::protocol_violation,
-                "the request of call " + std::to_string(method) + " cannot be read");
-}
-
-Status unknown_method(std::uint16_t method) {
-  return Status(ErrorCode::protocol_violation,
-                "there is no call " + std::to_string(method) + " on this memory server");
-}
-
-// Parses, calls `handler(request, reply)`, and serialises the reply of a success.
-template <typename Request, typename Reply, typename Handler>
-Status handle(std::uint16_t method, std::string_view bytes, std::string& out, Handler handler) {
-  Request request;
-  if (!parse(bytes, request)) return malformed(method);
-  Reply reply;
-  Status status = handler(request, reply);
-  if (status.ok()) reply.SerializeToString(&out);
-  return status;
-}
 
 control::Slot describe(const Slot& slot) {
   control::Slot message;
@@ -83,6 +63,12 @@ reactor::Task<Status> MemoryServer::dispatch(fabric::PeerId peer, std::uint16_t 
     case layout::kSnapshotMethod:
       if (!request.empty()) co_return malformed(method);
       co_return co_await snapshot(reply);
+    case layout::kIndexWriteMethod: {
+      Status status = co_await indexes_.write(request, reply);
+      // A full region is searched for deleted rows.
+      if (!status.ok() && status.code() == ErrorCode::out_of_memory) collector_.wake();
+      co_return status;
+    }
     case control::STATUS: {
       control::StatusRequest in;
       if (!parse(request, in)) co_return malformed(method);
@@ -160,6 +146,13 @@ reactor::Task<Status> MemoryServer::dispatch(fabric::PeerId peer, std::uint16_t 
     case control::RETIRE_BUCKETS:
       co_return handle<control::RetireBucketsRequest, control::RetireBucketsReply>(
           method, request, reply, [this](const auto& in, auto&) { return retire_buckets(in); });
+    case layout::kIndexSettleMethod:
+    case layout::kIndexDoubtsMethod:
+    case layout::kIndexSeekMethod:
+    case control::PREPARE_INDEX:
+    case control::BUILT_INDEX:
+    case control::DISCARD_INDEX:
+      co_return dispatch_indexes(peer, method, request, reply);
     case control::LEASE_SLOT: {
       control::LeaseSlotRequest in;
       if (!parse(request, in)) co_return malformed(method);
@@ -229,7 +222,7 @@ Status MemoryServer::dispatch_cluster(fabric::PeerId peer, std::uint16_t method,
             return status;
           });
     default:
-      return unknown_method(method);
+      return dispatch_index_catalog(peer, method, request, reply);
   }
 }
 
@@ -255,6 +248,7 @@ Status MemoryServer::heartbeat(Peer& peer, const control::HeartbeatRequest& requ
   reply.set_peers_gone(peers_gone_);
   growth_.consider_again();
   growth_.describe(reply);
+  reply.set_index_doubts(indexes_.doubts_due());
   return Status();
 }
 
@@ -421,12 +415,14 @@ Status MemoryServer::claim_repair(fabric::PeerId peer, const control::ClaimRepai
 Status MemoryServer::get_catalog(const control::GetCatalogRequest& request,
                                  control::GetCatalogReply& reply) const {
   reply.set_version(catalog_->version());
+  reply.set_acknowledged(std::min(peers_.acknowledged().catalog, catalog_->version()));
   if (request.known_version() == catalog_->version()) {
     reply.set_unchanged(true);
     return Status();
   }
   for (const auto& [name, table] : catalog_->tables()) *reply.add_tables() = table;
   for (const std::uint32_t table : catalog_->creating()) reply.add_creating(table);
+  for (const auto& [name, index] : catalog_->indexes()) *reply.add_indexes() = index;
   return Status();
 }
 

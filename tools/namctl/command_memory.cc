@@ -31,6 +31,8 @@ Purpose purpose_of(control::MemoryPurpose purpose) {
       return {"indirect_buckets", "indirect buckets"};
     case control::MEMORY_RECORDS:
       return {"records", "records with their rings"};
+    case control::MEMORY_INDEXES:
+      return {"indexes", "indexes"};
     case control::MEMORY_OVERFLOW:
       return {"overflow", "old versions moved out of rings"};
     case control::MEMORY_FREE_EXTENTS:

@@ -78,6 +78,8 @@ void check_extents(const MemoryServer& server, Findings& findings) {
     owners.claim(name + "'s indirect buckets", table->indirect);
     owners.claim(name + "'s records", table->records);
   }
+  for (const auto& [id, index] : server.indexes().all())
+    owners.claim("index " + std::to_string(id) + "'s pages", index->tree->pages());
   for (const auto& [bytes, units] : server.overflow().classes())
     owners.claim("overflow entries of " + std::to_string(bytes) + " bytes", *units);
   if (server.slots() != nullptr) {
@@ -104,6 +106,14 @@ void check_accounting(const MemoryServer& server, Findings& findings) {
   if (sum != server.region().bytes())
     findings.add(subject + "adds up to " + std::to_string(sum) + " bytes of " +
                  std::to_string(server.region().bytes()));
+}
+
+void check_indexes(const MemoryServer& server, Findings& findings) {
+  for (const auto& [id, index] : server.indexes().all()) {
+    if (index->discarded) continue;
+    const std::string wrong = index->tree->check();
+    if (!wrong.empty()) findings.add("index " + std::to_string(id) + ": " + wrong);
+  }
 }
 
 void check_journal(const Region& region, const memory::Slot& slot, Findings& findings) {
@@ -181,6 +191,7 @@ std::vector<std::string> check_regions(const std::vector<const MemoryServer*>& s
     check_map(server->region(), findings);
     check_extents(*server, findings);
     check_accounting(*server, findings);
+    check_indexes(*server, findings);
     if (!server->peers().all().empty())
       findings.add("a channel to server " + std::to_string(server->region().map().server_id) +
                    " is still connected");
