@@ -5,62 +5,13 @@
 
 #include "common/layout/hot_calls.h"
 #include "common/layout/timestamp_vector.h"
-#include "compute/protocol/snapshot_isolation/repair.h"
-#include "compute/protocol/snapshot_isolation/transaction.h"
-#include "compute/txn/catalog_cache.h"
-#include "compute/txn/hint_queue.h"
-#include "compute/txn/orphan_tables.h"
-#include "compute/txn/record_space.h"
-#include "compute/txn/slot_keeper.h"
-#include "compute/txn/snapshot_fetcher.h"
+#include "compute/protocol/snapshot_isolation/index_janitor.h"
 #include "compute/txn/table_growth.h"
-#include "compute/txn/transaction_registry.h"
-#include "compute/txn/worker_state.h"
+#include "compute/worker_link.h"
 
 namespace namdb::compute {
 
 using storage::TableRef;
-
-struct Worker::Link {
-  Link(reactor::Executor& executor, fabric::ClientFabric& fabric, storage::LocationCache& locations,
-       const WorkerOptions& options, txn::ClusterOptions cluster_options, LogLine log)
-      : cluster(executor, fabric, std::move(cluster_options)),
-        snapshots(cluster, options.snapshot_mode),
-        slots(cluster),
-        catalog(cluster),
-        space(cluster),
-        hints(cluster),
-        orphans(cluster),
-        repair(cluster, std::move(log)),
-        slot_keeper(cluster, options.slot),
-        fetcher(cluster, snapshots, registry,
-                {.ahead = options.snapshot_sharing == txn::SnapshotSharing::prefetched}),
-        state{executor,    cluster,
-              snapshots,   slots,
-              locations,   catalog,
-              space,       hints,
-              repair,      registry,
-              slot_keeper, options.snapshot_sharing,
-              fetcher,     options.commit_writes} {
-    repair.attach(state);
-  }
-
-  txn::Cluster cluster;
-  txn::SnapshotSource snapshots;
-  txn::SlotDirectory slots;
-  txn::CatalogCache catalog;
-  txn::RecordSpace space;
-  txn::HintQueue hints;
-  txn::TransactionRegistry registry;
-  txn::OrphanTables orphans;
-  protocol::SnapshotRepair repair;
-  txn::SlotKeeper slot_keeper;
-  txn::SnapshotFetcher fetcher;
-  txn::WorkerState state;
-  // The words of a snapshot of the vector, for the servers that do not have it; where there are any.
-  std::string vector_copy;
-  std::uint64_t vector_copied_ns = 0;
-};
 
 namespace {
 
@@ -69,10 +20,6 @@ constexpr std::uint64_t kVectorCopyInterval_ns = kSecond_ns;
 // How old what other workers say about their connections may be.
 constexpr std::uint64_t kFactsInterval_ns = kSecond_ns;
 constexpr double kBucketOccupancy = 0.75;  // of the main buckets' entries, at the size hint
-
-struct WorkerSession : protocol::SessionState {
-  std::uint64_t epoch = 0;  // of memory server 0
-};
 
 // What begin() gives while there is no connection: every use is an error.
 class DisconnectedTransaction : public txn::Transaction {
@@ -86,6 +33,10 @@ class DisconnectedTransaction : public txn::Transaction {
   layout::RowWriter update(txn::RowId) override { NAMDB_CHECK(!"update() needs found()"); }
   void erase(txn::RowId) override {}
   std::unique_ptr<txn::TableScan> scan(const TableRef&) override { return std::make_unique<Scan>(reason_); }
+  std::unique_ptr<txn::TableScan> scan_index(const TableRef&, const storage::IndexRef&,
+                                             txn::IndexRange) override {
+    return std::make_unique<Scan>(reason_);
+  }
   reactor::Task<Status> commit() override { co_return reason_; }
   void abort() override {}
   bool has_writes() const override { return false; }
@@ -108,13 +59,6 @@ class DisconnectedTransaction : public txn::Transaction {
 };
 
 }  // namespace
-
-// Keeps its connection's pieces alive for as long as somebody holds the transaction.
-class ConnectionTransaction : private std::shared_ptr<Worker::Link>, public protocol::SnapshotTransaction {
- public:
-  ConnectionTransaction(const std::shared_ptr<Worker::Link>& link, protocol::SessionState& session)
-      : std::shared_ptr<Worker::Link>(link), protocol::SnapshotTransaction(link->state, session) {}
-};
 
 Worker::Worker(reactor::Executor& executor, fabric::ClientFabric& fabric, storage::LocationCache& locations,
                WorkerOptions options, MakeComputeId make_compute_id, LogLine log)
@@ -168,6 +112,7 @@ reactor::Task<void> Worker::disconnect(std::shared_ptr<Link> link, bool orderly)
   if (!orderly) link->slot_keeper.fail();
   co_await link->fetcher.close();
   co_await link->hints.close();
+  co_await link->verdicts.close();
   co_await link->repair.close();
   co_await link->slot_keeper.close();
 }
@@ -207,9 +152,14 @@ reactor::Task<Status> Worker::heartbeat(std::shared_ptr<Link> link, std::size_t 
   link->registry.learn(server, reply.reuse_epoch(), reply.catalog_version(), reply.version_epoch());
   const auto id = static_cast<layout::ServerId>(server);
   txn::note_held_locks(link->cluster, link->repair, id, reply);
+  if (reply.index_doubts() && !gate_.closing() && link->settling.insert(id).second) {
+    executor_.spawn(gate_, settle_doubts(link, id));
+  }
+  std::vector<std::uint32_t> indexes(reply.indexes().begin(), reply.indexes().end());
   const std::uint64_t dead_slots = reply.dead_slots();
   link->orphans.learn(server, reply.peers_gone());
   status = co_await txn::pass_on_growth(link->cluster, id, std::move(reply));
+  if (status.ok()) status = co_await discard_unknown_indexes(link, id, std::move(indexes));
   if (!status.ok()) co_return status;
   if (server == 0 && dead_slots > 0) {
     const std::uint64_t before = link->repair.slots_repaired();
@@ -217,6 +167,18 @@ reactor::Task<Status> Worker::heartbeat(std::shared_ptr<Link> link, std::size_t 
     slots_repaired_ += link->repair.slots_repaired() - before;
   }
   co_return Status();
+}
+
+reactor::Task<void> Worker::settle_doubts(std::shared_ptr<Link> link, layout::ServerId server) {
+  bool more = true;
+  while (more && !stopping_) {
+    WorkerSession session;
+    ConnectionTransaction transaction(link, session);
+    // An error is that of a channel, or a conflict: the next heartbeat asks again.
+    const auto settled = co_await protocol::settle_doubts(&transaction, server);
+    more = settled.ok() && *settled;
+  }
+  link->settling.erase(server);
 }
 
 reactor::Task<void> Worker::copy_vector(std::shared_ptr<Link> link) {

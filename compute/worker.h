@@ -24,6 +24,10 @@
 #include "compute/txn/snapshot.h"
 #include "compute/txn/worker_state.h"
 
+namespace namdb::control {
+class IndexDescriptor;
+}
+
 namespace namdb::compute {
 
 struct WorkerOptions {
@@ -70,6 +74,8 @@ class Worker : public txn::Engine {
   reactor::Task<Status> create_table(std::string name, layout::Schema schema,
                                      txn::TableOptions options) override;
   reactor::Task<Status> drop_table(std::string name) override;
+  reactor::Task<Status> create_index(txn::IndexDefinition definition) override;
+  reactor::Task<Status> drop_index(std::string name) override;
   reactor::Task<void> backoff(std::uint32_t attempt) override;
   const txn::RetryOptions& retry_options() const override { return options_.retry; }
   std::vector<fabric::ConnectionFacts> fabric_facts() override;
@@ -84,6 +90,19 @@ class Worker : public txn::Engine {
   reactor::Task<void> supervise();
   reactor::Task<void> disconnect(std::shared_ptr<Link> link, bool orderly);
   reactor::Task<Status> heartbeat(std::shared_ptr<Link> link, std::size_t server);
+  // Looks at index entries that the memory server has doubts about.
+  reactor::Task<void> settle_doubts(std::shared_ptr<Link> link, layout::ServerId server);
+  // The steps of create_index(), worker_indexes.cc. `index` is the catalog's description.
+  reactor::Task<Status> build_index(std::shared_ptr<Link> link, storage::TableRef table,
+                                    control::IndexDescriptor* index);
+  reactor::Task<Status> prepare_index(std::shared_ptr<Link> link, control::IndexDescriptor* index);
+  reactor::Task<Status> wait_for_writers(std::shared_ptr<Link> link, std::uint64_t catalog_version);
+  reactor::Task<Status> fill_index(std::shared_ptr<Link> link, storage::TableRef table, std::uint32_t index);
+  reactor::Task<Status> discard_index(std::shared_ptr<Link> link, std::uint32_t index,
+                                      std::uint64_t catalog_version);
+  // Those of the server's indexes that are not in the catalog: their creator, or who dropped them, died.
+  reactor::Task<Status> discard_unknown_indexes(std::shared_ptr<Link> link, layout::ServerId server,
+                                                std::vector<std::uint32_t> indexes);
   // Takes a snapshot for the heartbeats, if the last is old enough.
   reactor::Task<void> copy_vector(std::shared_ptr<Link> link);
   Status not_connected() const;

@@ -248,7 +248,7 @@ Status MemoryServer::heartbeat(Peer& peer, const control::HeartbeatRequest& requ
   reply.set_peers_gone(peers_gone_);
   growth_.consider_again();
   growth_.describe(reply);
-  reply.set_index_doubts(indexes_.doubts_due());
+  indexes_.describe(reply);
   return Status();
 }
 

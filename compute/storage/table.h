@@ -13,6 +13,7 @@
 #include "common/layout/global_address.h"
 #include "common/layout/record.h"
 #include "common/layout/schema.h"
+#include "compute/storage/index.h"
 
 namespace namdb::storage {
 
@@ -24,6 +25,8 @@ struct Table {
   std::uint64_t size_hint_rows = 0;
   std::uint32_t generation = 0;             // of the arrays that the table was created with
   std::vector<layout::BucketArray> arrays;  // main buckets, one a memory server
+  // All that writers keep, ready or not, by id. Replaced in place like the arrays; borrow the schema.
+  std::vector<IndexRef> indexes;
 
   std::uint64_t bucket_count() const {
     std::uint64_t count = 0;

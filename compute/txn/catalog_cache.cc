@@ -1,5 +1,7 @@
 #include "compute/txn/catalog_cache.h"
 
+#include <algorithm>
+
 namespace namdb::txn {
 
 using storage::TableRef;
@@ -53,6 +55,34 @@ Result<std::shared_ptr<storage::Table>> table_from_descriptor(const control::Tab
   return table;
 }
 
+Result<storage::IndexRef> index_from_descriptor(const control::IndexDescriptor& descriptor,
+                                                const storage::Table& table, std::size_t server_count) {
+  const auto unsound = [&descriptor] {
+    return Status(ErrorCode::corrupt_data,
+                  "the catalog's entry of index \"" + descriptor.name() + "\" makes no sense");
+  };
+  std::vector<layout::IndexColumn> columns;
+  for (const control::IndexColumn& column : descriptor.columns()) {
+    columns.push_back({column.column(), column.descending()});
+  }
+  auto shape = layout::IndexShape::create(table.schema, std::move(columns));
+  if (!shape.ok() || descriptor.id() == 0 || descriptor.parts_size() == 0) return unsound();
+  auto index = std::make_shared<storage::Index>();
+  index->id = descriptor.id();
+  index->name = descriptor.name();
+  index->unique = descriptor.unique();
+  if (descriptor.state() == control::INDEX_READY) index->ready_version = descriptor.ready_version();
+  index->shape = std::move(*shape);
+  for (const control::IndexPart& part : descriptor.parts()) {
+    if (part.server() >= server_count || (index->parts.empty() && !part.low().empty()) ||
+        (!index->parts.empty() && part.low() <= index->parts.back().low)) {
+      return unsound();
+    }
+    index->parts.push_back({static_cast<layout::ServerId>(part.server()), part.low()});
+  }
+  return storage::IndexRef(std::move(index));
+}
+
 control::TableDescriptor descriptor_of(const std::string& name, const layout::Schema& schema) {
   control::TableDescriptor descriptor;
   descriptor.set_name(name);
@@ -86,6 +116,15 @@ TableRef CatalogCache::find_id(std::uint32_t id) const {
   return found == by_id_.end() ? nullptr : found->second;
 }
 
+TableRef CatalogCache::table_of_index(std::string_view name) const {
+  for (const auto& [id, table] : by_id_) {
+    for (const storage::IndexRef& index : table->indexes) {
+      if (index->name == name) return table;
+    }
+  }
+  return nullptr;
+}
+
 std::vector<TableRef> CatalogCache::all() const {
   std::vector<TableRef> tables;
   for (const auto& [name, table] : by_name_) tables.push_back(table);
@@ -105,6 +144,7 @@ reactor::Task<Status> CatalogCache::refresh() {
     auto made = table_from_descriptor(descriptor, cluster_.server_count());
     if (!made.ok()) co_return made.status();
     std::shared_ptr<storage::Table> table = std::move(made).value();
+    // Its indexes come below; nothing suspends in between.
     if (const auto known = by_id_.find(descriptor.id());
         known != by_id_.end() && known->second->generation == descriptor.generation()) {
       known->second->arrays = std::move(table->arrays);
@@ -112,6 +152,21 @@ reactor::Task<Status> CatalogCache::refresh() {
     }
     by_name.emplace(table->name, table);
     by_id.emplace(table->id, table);
+  }
+  std::map<std::uint32_t, std::vector<storage::IndexRef>> indexes;  // by table
+  for (const control::IndexDescriptor& descriptor : reply.indexes()) {
+    const auto table = by_id.find(descriptor.table());
+    if (table == by_id.end()) {
+      co_return Status(ErrorCode::corrupt_data, "index \"" + descriptor.name() + "\" has no table");
+    }
+    auto made = index_from_descriptor(descriptor, *table->second, cluster_.server_count());
+    if (!made.ok()) co_return made.status();
+    indexes[descriptor.table()].push_back(std::move(*made));
+  }
+  for (auto& [id, table] : by_id) {
+    auto& sorted = indexes[id];
+    std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a->id < b->id; });
+    table->indexes = std::move(sorted);
   }
   version_ = reply.version();
   by_name_ = std::move(by_name);

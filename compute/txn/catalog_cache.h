@@ -1,6 +1,6 @@
 // A worker's copy of the catalog (NAM-DB §6.1): refreshed by a call when a name is unknown or when a snapshot
 // shows another catalog version. A refresh keeps the objects of tables that are still there: all that can
-// have changed in them is where their main buckets are.
+// have changed in them is where their main buckets are, and which indexes they have.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,9 @@ namespace namdb::txn {
 // Outside input: error corrupt_data when it describes no sound table.
 Result<std::shared_ptr<storage::Table>> table_from_descriptor(const control::TableDescriptor& descriptor,
                                                               std::size_t server_count);
+// Of an index of that table. The same.
+Result<storage::IndexRef> index_from_descriptor(const control::IndexDescriptor& descriptor,
+                                                const storage::Table& table, std::size_t server_count);
 control::TableDescriptor descriptor_of(const std::string& name, const layout::Schema& schema);
 
 class CatalogCache {
@@ -30,6 +33,8 @@ class CatalogCache {
   // False when the table was dropped, or is known under a former connection only.
   bool current(const storage::Table& table) const;
   std::vector<storage::TableRef> all() const;
+  // The table that has an index of that name; null when there is none.
+  storage::TableRef table_of_index(std::string_view name) const;
   reactor::Task<Status> refresh();
 
  private:

@@ -23,6 +23,13 @@ struct TableOptions {
   std::uint32_t ring_slots = 0;  // 0: the cluster's default
 };
 
+struct IndexDefinition {
+  std::string name;
+  std::string table;
+  std::vector<layout::IndexColumn> columns;
+  bool unique = false;
+};
+
 struct RetryOptions {
   std::uint32_t max_attempts = 64;  // hostile: 1
   std::uint64_t first_backoff_ns = 10'000;
@@ -58,6 +65,12 @@ class Engine {
                                              TableOptions options) = 0;
   // undefined_table. Transactions that still use the table end in catalog_changed.
   virtual reactor::Task<Status> drop_table(std::string name) = 0;
+  // Builds the index while others use the table; returns when it is ready, for transactions that begin then.
+  // Errors duplicate_table, undefined_table, duplicate_key (unique, nothing is left behind), out_of_memory,
+  // transaction_timeout when the table takes longer to read than a transaction may run.
+  virtual reactor::Task<Status> create_index(IndexDefinition definition) = 0;
+  // undefined_object.
+  virtual reactor::Task<Status> drop_index(std::string name) = 0;
 
   // Before attempt `attempt` (1 = first retry) of a transaction: jittered, capped backoff.
   virtual reactor::Task<void> backoff(std::uint32_t attempt) = 0;

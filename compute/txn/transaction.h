@@ -12,7 +12,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "common/base/error.h"
@@ -26,13 +28,22 @@ namespace namdb::txn {
 // A row that a transaction reads or writes: valid as long as the transaction.
 using RowId = std::uint32_t;
 
-// Reads a whole table in the transaction's snapshot, the transaction's own writes included. Rows written by
-// the transaction after the scan began may or may not be seen. At most one next() at a time. Destroyed before
-// its transaction.
+// Keys of an index (layout/index_key.h): [low, high); no high: to the end.
+struct IndexRange {
+  std::string low;
+  std::optional<std::string> high;
+  bool descending = false;
+  std::uint64_t limit = 0;  // how many rows will probably be taken; 0: all
+};
+
+// Reads a whole table, or a range of an index, in the transaction's snapshot, the transaction's own writes
+// included. Rows written by the transaction after the scan began may or may not be seen. At most one next()
+// at a time. Destroyed before its transaction.
 class TableScan {
  public:
   virtual ~TableScan() = default;
-  // Replaces `rows` by the next ones; empty at the end. Order is that of the hash index.
+  // Replaces `rows` by the next ones; empty at the end. Order is that of the hash index, or of the secondary
+  // index that is scanned.
   virtual reactor::Task<Status> next(std::vector<layout::Row>& rows) = 0;
 };
 
@@ -70,6 +81,10 @@ class Transaction {
   virtual void erase(RowId row) = 0;
 
   virtual std::unique_ptr<TableScan> scan(const storage::TableRef& table) = 0;
+  // `index` is one of the table's. Ends in catalog_changed when the index was dropped, or is not ready for
+  // this transaction's snapshot.
+  virtual std::unique_ptr<TableScan> scan_index(const storage::TableRef& table,
+                                                const storage::IndexRef& index, IndexRange range) = 0;
 
   // Ends the transaction. Ok: committed, and visible to every snapshot taken from now on. Errors with
   // info().retry: aborted, nothing happened. unknown_outcome: nobody can say. Other errors: aborted.

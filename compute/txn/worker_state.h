@@ -17,6 +17,7 @@ class RecordSpace;
 class SlotKeeper;
 class SnapshotFetcher;
 class TransactionRegistry;
+class VerdictQueue;
 
 // How transactions come by their snapshots (snapshot_fetcher.h says what each promises).
 enum class SnapshotSharing : std::uint8_t { own, shared, prefetched };
@@ -39,6 +40,7 @@ struct WorkerState {
   SlotKeeper& slot_keeper;
   SnapshotSharing sharing;
   SnapshotFetcher& fetcher;
+  VerdictQueue& verdicts;
   CommitWrites commit_writes;
 };
 

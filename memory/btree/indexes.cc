@@ -86,6 +86,13 @@ std::vector<std::uint32_t> Indexes::of_table(std::uint32_t table) const {
   return ids;
 }
 
+void Indexes::describe(control::HeartbeatReply& reply) const {
+  reply.set_index_doubts(doubts_.due(executor_.now_ns()));
+  for (const auto& [id, index] : indexes_) {
+    if (!index->discarded && !index->building()) reply.add_indexes(id);
+  }
+}
+
 bool Indexes::discard(std::uint32_t id) {
   const IndexPointer index = find(id);
   if (index == nullptr) return false;

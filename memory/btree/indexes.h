@@ -74,7 +74,8 @@ class Indexes {
   reactor::Task<void> tick(const Peers& peers);
   // tick() has something to wait for.
   bool aging() const { return doubts_.aging(); }
-  bool doubts_due() const { return doubts_.due(executor_.now_ns()); }
+  // What workers should know about them.
+  void describe(control::HeartbeatReply& reply) const;
 
   // By id, discarded ones included.
   const std::map<std::uint32_t, IndexPointer>& all() const { return indexes_; }

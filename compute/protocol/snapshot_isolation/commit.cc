@@ -27,7 +27,8 @@ SnapshotCommit::SnapshotCommit(SnapshotTransaction& transaction)
       worker_(transaction.worker()),
       counters_(transaction.mutable_counters()),
       batches_(worker_.cluster),
-      chains_(worker_, batches_, counters_) {}
+      chains_(worker_, batches_, counters_),
+      indexes_(transaction) {}
 
 reactor::Task<Status> SnapshotCommit::run() {
   Status status = plan();
@@ -59,6 +60,7 @@ reactor::Task<Status> SnapshotCommit::run() {
   journal_place_ = begun->journal;
 
   status = co_await lock();
+  if (status.ok() && indexes_.plan()) status = co_await indexes_.run(stamp_);
   if (!status.ok()) co_return co_await release(std::move(status));
   build_images();
   status = co_await log();
@@ -290,6 +292,7 @@ void SnapshotCommit::after_commit() {
     if (access.write == WriteKind::erase) worker_.hints.deleted(access.table->id, access.lookup.record());
   }
   chains_.remember_locations();
+  indexes_.confirm();
 }
 
 }  // namespace namdb::protocol

@@ -5,6 +5,7 @@
 //            CAS, in the same batch, a READ of what it guards and may be of another time than the CAS: a
 //            record's ring words, a chain's buckets. The body is not read again: the CAS found the stamp of
 //            the certified body that the lookup has, and a stamp means one body.
+//   indexes  where the commit changes secondary indexes, their entries (index_writes.h)
 //   log      one self-certifying journal entry: ring slots, displaced stamps, images of all new versions.
 //            From its completion on nothing may abort the commit.
 //   install  a record: displaced version into its ring slot (image, then ring word), what changed of the
@@ -24,6 +25,7 @@
 
 #include "compute/protocol/snapshot_isolation/access.h"
 #include "compute/protocol/snapshot_isolation/chain_locks.h"
+#include "compute/protocol/snapshot_isolation/index_writes.h"
 #include "compute/txn/batch_set.h"
 #include "compute/txn/execution_slot.h"
 
@@ -80,6 +82,7 @@ class SnapshotCommit {
   layout::Stamp stamp_;
   reactor::PooledVector<RecordLock> records_;
   ChainLocks chains_;
+  IndexWrites indexes_;
   layout::GlobalAddress journal_place_;
   fabric::LocalBuffer journal_;
   fabric::LocalBuffer publish_word_;

@@ -238,6 +238,7 @@ void Lookup::see_record(txn::WorkerState& worker) {
       (key_.empty() || std::ranges::equal(payload.subspan(table_->schema.key_offset(), key_.size()), key_));
   if (!matches) return mismatch(worker);
   current_ = found;
+  header_seen_ = header;
   candidate(body);
 }
 

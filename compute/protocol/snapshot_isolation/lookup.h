@@ -78,6 +78,9 @@ class Lookup {
   // The record's current version at the time of the READ, and whether it is the one that the snapshot sees.
   const layout::BodyHeader& current() const { return current_; }
   bool current_is_visible() const { return current_is_visible_; }
+  // The header word in that READ. Unlocked and equal to current()'s, nobody held the record at some moment
+  // of the READ.
+  layout::HeaderWord header_seen() const { return header_seen_; }
 
   // absent without a record: the buckets of the chain in order, the array that the first one is in and its
   // lock word, and locations of records whose hash collides with the key's.
@@ -122,6 +125,7 @@ class Lookup {
   std::uint32_t next_entry_ = 0;
   layout::Bucket bucket_image_{};
   layout::BodyHeader current_;
+  layout::HeaderWord header_seen_;
   layout::BodyHeader candidate_;
   std::span<const std::byte> body_;
   reactor::PooledVector<std::byte>

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "compute/protocol/snapshot_isolation/commit.h"
+#include "compute/protocol/snapshot_isolation/index_scan.h"
 #include "compute/protocol/snapshot_isolation/scan.h"
 #include "compute/txn/catalog_cache.h"
 #include "compute/txn/lock_resolver.h"
@@ -308,6 +309,12 @@ reactor::Task<Status> SnapshotTransaction::run_lookups(reactor::PooledVector<Loo
 
 std::unique_ptr<txn::TableScan> SnapshotTransaction::scan(const TableRef& table) {
   return std::make_unique<SnapshotScan>(*this, table);
+}
+
+std::unique_ptr<txn::TableScan> SnapshotTransaction::scan_index(const TableRef& table,
+                                                                const storage::IndexRef& index,
+                                                                txn::IndexRange range) {
+  return std::make_unique<SnapshotIndexScan>(*this, table, index, std::move(range));
 }
 
 reactor::Task<Status> SnapshotTransaction::commit() {

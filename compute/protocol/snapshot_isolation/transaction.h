@@ -41,12 +41,14 @@ class SnapshotTransaction : public txn::Transaction {
   layout::RowWriter update(txn::RowId row) override;
   void erase(txn::RowId row) override;
   std::unique_ptr<txn::TableScan> scan(const storage::TableRef& table) override;
+  std::unique_ptr<txn::TableScan> scan_index(const storage::TableRef& table, const storage::IndexRef& index,
+                                             txn::IndexRange range) override;
   reactor::Task<Status> commit() override;
   void abort() override;
   bool has_writes() const override;
   const fabric::OperationCounters& counters() const override { return counters_; }
 
-  // --- for scan.h and commit.h ---
+  // --- for scans and commit.h ---
   txn::WorkerState& worker() { return worker_; }
   txn::Snapshot& snapshot() { return snapshot_; }
   fabric::OperationCounters& mutable_counters() { return counters_; }

@@ -110,6 +110,8 @@ class FakeTransaction : public txn::Transaction {
     if (access.write == Write::none) access.stored = false;
   }
   std::unique_ptr<txn::TableScan> scan(const TableRef& table) override;
+  std::unique_ptr<txn::TableScan> scan_index(const TableRef& table, const storage::IndexRef& index,
+                                             txn::IndexRange range) override;
 
   Task<Status> commit() override {
     Status status = co_await fetch();
@@ -207,6 +209,44 @@ std::unique_ptr<txn::TableScan> FakeTransaction::scan(const TableRef& table) {
   return std::make_unique<FakeScan>(*this, table);
 }
 
+// Everything at once, sorted by the index's keys.
+class FakeIndexScan : public txn::TableScan {
+ public:
+  FakeIndexScan(FakeTransaction& transaction, TableRef table, storage::IndexRef index, txn::IndexRange range)
+      : table_scan_(transaction, table), index_(std::move(index)), range_(std::move(range)) {}
+
+  Task<Status> next(std::vector<layout::Row>& rows) override {
+    rows.clear();
+    if (ended_) co_return Status();
+    ended_ = true;
+    std::multimap<std::string, layout::Row> sorted;
+    std::vector<layout::Row> some;
+    do {
+      Status status = co_await table_scan_.next(some);
+      if (!status.ok()) co_return status;
+      for (const layout::Row& row : some) {
+        std::string key = layout::index_key(index_->shape, row.view()).bytes;
+        if (key >= range_.low && (!range_.high || key < *range_.high)) sorted.emplace(std::move(key), row);
+      }
+    } while (!some.empty());
+    for (auto& [key, row] : sorted) rows.push_back(std::move(row));
+    if (range_.descending) std::ranges::reverse(rows);
+    co_return Status();
+  }
+
+ private:
+  FakeScan table_scan_;
+  storage::IndexRef index_;
+  txn::IndexRange range_;
+  bool ended_ = false;
+};
+
+std::unique_ptr<txn::TableScan> FakeTransaction::scan_index(const TableRef& table,
+                                                            const storage::IndexRef& index,
+                                                            txn::IndexRange range) {
+  return std::make_unique<FakeIndexScan>(*this, table, index, std::move(range));
+}
+
 const FakeEngine::Version* FakeEngine::visible(std::uint32_t table, const std::vector<std::byte>& key,
                                                std::uint64_t snapshot) const {
   const auto rows = data_.find(table);
@@ -262,6 +302,39 @@ Task<Status> FakeEngine::drop_table(std::string name) {
   tables_.erase(table);
   ++catalog_version_;
   co_return Status();
+}
+
+Task<Status> FakeEngine::create_index(txn::IndexDefinition definition) {
+  const auto found = tables_.find(definition.table);
+  if (found == tables_.end())
+    co_return Status(ErrorCode::undefined_table, "relation \"" + definition.table + "\" does not exist");
+  auto table = std::make_shared<storage::Table>(*found->second);
+  auto index = std::make_shared<storage::Index>();
+  auto shape = layout::IndexShape::create(table->schema, std::move(definition.columns));
+  if (!shape.ok()) co_return shape.status();
+  index->id = next_table_++;
+  index->name = std::move(definition.name);
+  index->unique = definition.unique;  // not checked
+  index->ready_version = ++catalog_version_;
+  index->shape = std::move(*shape);
+  index->parts.push_back({});
+  // The others' shapes borrow the former object's schema.
+  former_tables_.push_back(found->second);
+  table->indexes.push_back(std::move(index));
+  found->second = std::move(table);
+  co_return Status();
+}
+
+Task<Status> FakeEngine::drop_index(std::string name) {
+  for (auto& [table_name, known] : tables_) {
+    auto table = std::make_shared<storage::Table>(*known);
+    if (std::erase_if(table->indexes, [&](const auto& index) { return index->name == name; }) == 0) continue;
+    former_tables_.push_back(known);
+    known = std::move(table);
+    ++catalog_version_;
+    co_return Status();
+  }
+  co_return Status(ErrorCode::undefined_object, "index \"" + name + "\" does not exist");
 }
 
 Task<void> FakeEngine::backoff(std::uint32_t) {

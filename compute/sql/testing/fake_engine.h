@@ -63,6 +63,8 @@ class FakeEngine : public txn::Engine {
   reactor::Task<Status> create_table(std::string name, layout::Schema schema,
                                      txn::TableOptions options) override;
   reactor::Task<Status> drop_table(std::string name) override;
+  reactor::Task<Status> create_index(txn::IndexDefinition definition) override;
+  reactor::Task<Status> drop_index(std::string name) override;
   reactor::Task<void> backoff(std::uint32_t attempt) override;
   const txn::RetryOptions& retry_options() const override { return retry_; }
 
@@ -90,6 +92,7 @@ class FakeEngine : public txn::Engine {
   reactor::Executor& executor_;
   txn::RetryOptions retry_;
   std::map<std::string, storage::TableRef, std::less<>> tables_;
+  std::vector<storage::TableRef> former_tables_;  // that indexes borrow from
   std::map<std::uint32_t, Rows> data_;
   std::uint32_t next_table_ = 1;
   std::uint64_t clock_ = 1;

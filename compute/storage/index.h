@@ -1,0 +1,50 @@
+// A secondary index as a compute server knows it: a worker's copy of a catalog entry. Borrows the schema of
+// its table, so whoever holds an index holds the table.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/layout/global_address.h"
+#include "common/layout/index_key.h"
+
+namespace namdb::storage {
+
+// The keys from `low` up to the next part's.
+struct IndexPart {
+  layout::ServerId server = 0;
+  std::string low;
+};
+
+struct Index {
+  std::uint32_t id = 0;
+  std::string name;
+  bool unique = false;
+  // Searches may use it when their snapshot shows at least this version of the catalog; 0: it is building.
+  std::uint64_t ready_version = 0;
+  layout::IndexShape shape;
+  std::vector<IndexPart> parts;  // in the order of their keys; the first one's low is empty
+
+  bool ready() const { return ready_version != 0; }
+  // Position of the part that holds the key.
+  std::size_t part_of(std::string_view key) const {
+    const auto behind =
+        std::upper_bound(parts.begin(), parts.end(), key,
+                         [](std::string_view wanted, const IndexPart& part) { return wanted < part.low; });
+    return behind == parts.begin() ? 0 : static_cast<std::size_t>(behind - parts.begin()) - 1;
+  }
+  // The end of a part's keys; nullopt: none.
+  std::optional<std::string> high_of(std::size_t part) const {
+    if (part + 1 == parts.size()) return std::nullopt;
+    return parts[part + 1].low;
+  }
+};
+
+using IndexRef = std::shared_ptr<const Index>;
+
+}  // namespace namdb::storage

@@ -1,0 +1,30 @@
+#include "compute/txn/call_set.h"
+
+namespace namdb::txn {
+
+reactor::Task<Status> CallSet::run(std::uint16_t method, fabric::OperationCounters& counters) {
+  bool posted = false;
+  for (std::size_t i = 0; i < calls_.size(); ++i) {
+    fabric::Call& call = calls_[i];
+    call.reply.clear();
+    if (call.request.empty()) continue;
+    call.method = method;
+    ++counters.calls;
+    counters.call_bytes += call.request.size();
+    cluster_.channel(static_cast<layout::ServerId>(i)).post(call);
+    posted = true;
+  }
+  if (posted) ++counters.round_trips;
+  Status first;
+  for (fabric::Call& call : calls_) {
+    if (call.request.empty()) continue;
+    // Every call is awaited, failed or not: it belongs to the channel until then.
+    const Status& status = co_await call.done();
+    if (!status.ok() && first.ok()) first = status;
+    counters.call_bytes += call.reply.size();
+    call.request.clear();
+  }
+  co_return first;
+}
+
+}  // namespace namdb::txn

@@ -1,0 +1,30 @@
+// One call a memory server, posted together and awaited together: one round trip, however many servers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/fabric/fabric.h"
+#include "common/layout/global_address.h"
+#include "compute/txn/cluster.h"
+
+namespace namdb::txn {
+
+class CallSet {
+ public:
+  explicit CallSet(Cluster& cluster) : cluster_(cluster), calls_(cluster.server_count()) {}
+
+  // What goes to that server; nothing is posted while it is empty. Cleared by run().
+  std::string& request(layout::ServerId server) { return calls_[server].request; }
+  // After run(): a server's answer, empty if it was not asked.
+  const std::string& reply(layout::ServerId server) const { return calls_[server].reply; }
+
+  // Counts one round trip. The first error, if any; replies of other servers are there all the same.
+  reactor::Task<Status> run(std::uint16_t method, fabric::OperationCounters& counters);
+
+ private:
+  Cluster& cluster_;
+  std::vector<fabric::Call> calls_;
+};
+
+}  // namespace namdb::txn

@@ -1,0 +1,219 @@
+// Creating and dropping secondary indexes, while others use their tables.
+//
+//   begin     name and id are reserved
+//   prepare   its (empty) parts, on their memory servers
+//   building  the index is in the catalog: from now on new transactions keep its entries. Wait until all
+//   others
+//             have ended, and what dead compute servers left is repaired
+//   fill      with what a snapshot shows that is taken then
+//   ready     for transactions whose snapshots show that version of the catalog
+//
+// A builder that dies leaves nothing: the catalog and the memory servers that held parts for it drop them,
+// and what is built by then is discarded by whoever sees that the catalog does not have it.
+#include "compute/protocol/snapshot_isolation/index_fill.h"
+#include "compute/worker_link.h"
+
+namespace namdb::compute {
+
+using storage::IndexRef;
+using storage::TableRef;
+
+namespace {
+
+constexpr std::uint64_t kPoll_ns = 2 * kMillisecond_ns;
+
+Status connection_lost() {
+  return Status(ErrorCode::connection_failure, "the connection to a memory server was lost");
+}
+
+IndexRef find_index(const TableRef& table, std::uint32_t id) {
+  for (const IndexRef& index : table->indexes) {
+    if (index->id == id) return index;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+reactor::Task<Status> Worker::create_index(txn::IndexDefinition definition) {
+  const auto found = co_await table(definition.table);
+  if (!found.ok()) co_return found.status();
+  const std::shared_ptr<Link> link = link_;
+  if (link == nullptr) co_return not_connected();
+  control::BeginCreateIndexRequest begin;
+  control::IndexDescriptor& wanted = *begin.mutable_index();
+  wanted.set_name(definition.name);
+  wanted.set_table((*found)->id);
+  wanted.set_unique(definition.unique);
+  for (const layout::IndexColumn& column : definition.columns) {
+    control::IndexColumn& added = *wanted.add_columns();
+    added.set_column(column.column);
+    added.set_descending(column.descending);
+  }
+  control::BeginCreateIndexReply begun;
+  Status status = co_await link->cluster.call(0, control::BEGIN_CREATE_INDEX, begin, &begun);
+  if (!status.ok()) co_return status;
+  control::IndexDescriptor* index = begun.mutable_index();
+  status = co_await build_index(link, *found, index);
+  if (!status.ok() && !link->cluster.failed()) {
+    control::AdvanceIndexRequest abandon;
+    *abandon.mutable_index() = *index;
+    abandon.set_abandon(true);
+    control::AdvanceIndexReply abandoned;
+    Status undone = co_await link->cluster.call(0, control::ADVANCE_INDEX, abandon, &abandoned);
+    // Somebody else has dropped it, and its memory, when it is unknown.
+    if (undone.ok()) undone = co_await discard_index(link, index->id(), abandoned.catalog_version());
+    if (undone.ok()) undone = co_await link->catalog.refresh();
+    (void)undone;
+  }
+  co_return status;
+}
+
+reactor::Task<Status> Worker::prepare_index(std::shared_ptr<Link> link, control::IndexDescriptor* index) {
+  control::IndexPart& part = *index->add_parts();
+  part.set_server(index->id() % static_cast<std::uint32_t>(link->cluster.server_count()));
+  control::PrepareIndexRequest prepare;
+  *prepare.mutable_index() = *index;
+  co_return co_await link->cluster.call(static_cast<layout::ServerId>(part.server()), control::PREPARE_INDEX,
+                                        prepare, nullptr);
+}
+
+reactor::Task<Status> Worker::build_index(std::shared_ptr<Link> link, TableRef table,
+                                          control::IndexDescriptor* index) {
+  Status status = co_await prepare_index(link, index);
+  if (!status.ok()) co_return status;
+  control::AdvanceIndexRequest advance;
+  *advance.mutable_index() = *index;
+  advance.set_state(control::INDEX_BUILDING);
+  control::AdvanceIndexReply advanced;
+  status = co_await link->cluster.call(0, control::ADVANCE_INDEX, advance, &advanced);
+  if (status.ok()) status = co_await link->catalog.refresh();
+  if (status.ok()) status = co_await wait_for_writers(link, advanced.catalog_version());
+  if (status.ok()) status = co_await fill_index(link, table, index->id());
+  if (!status.ok()) co_return status;
+  for (const control::IndexPart& part : index->parts()) {
+    control::BuiltIndexRequest built;
+    built.set_index(index->id());
+    status = co_await link->cluster.call(static_cast<layout::ServerId>(part.server()), control::BUILT_INDEX,
+                                         built, nullptr);
+    if (!status.ok()) co_return status;
+  }
+  advance.set_state(control::INDEX_READY);
+  status = co_await link->cluster.call(0, control::ADVANCE_INDEX, advance, nullptr);
+  if (status.ok()) status = co_await link->catalog.refresh();
+  co_return status;
+}
+
+reactor::Task<Status> Worker::wait_for_writers(std::shared_ptr<Link> link, std::uint64_t catalog_version) {
+  // A transaction lives no longer than E. Who is silent for longer is paused, and may be fenced meanwhile.
+  const std::uint64_t deadline_ns = executor_.now_ns() + 2 * link->cluster.max_transaction_ns() + kSecond_ns;
+  control::GetCatalogRequest request;
+  request.set_known_version(catalog_version);
+  while (true) {
+    control::GetCatalogReply reply;
+    Status status = co_await link->cluster.call(0, control::GET_CATALOG, request, &reply);
+    if (!status.ok()) co_return status;
+    request.set_known_version(reply.version());
+    if (reply.acknowledged() >= catalog_version) {
+      // A commit of a compute server that died may not know of the index, and is still to be rolled forward.
+      control::ListSlotsReply slots;
+      status = co_await link->cluster.call(0, control::LIST_SLOTS, control::ListSlotsRequest(), &slots);
+      if (!status.ok()) co_return status;
+      bool repaired = true;
+      for (const control::Slot& slot : slots.slots()) {
+        if (slot.state() == control::SLOT_DEAD || slot.state() == control::SLOT_REPAIRING) repaired = false;
+      }
+      if (repaired) co_return Status();
+      status = co_await link->repair.repair_dead_slots();
+      if (link->cluster.failed()) co_return status;
+    }
+    if (stopping_) co_return Status(ErrorCode::admin_shutdown, "the compute server is shutting down");
+    if (executor_.now_ns() > deadline_ns) {
+      co_return Status(ErrorCode::transaction_timeout,
+                       "other compute servers still run transactions that do not know of the index");
+    }
+    co_await executor_.sleep_for(kPoll_ns);
+  }
+}
+
+reactor::Task<Status> Worker::fill_index(std::shared_ptr<Link> link, TableRef table, std::uint32_t id) {
+  WorkerSession session;
+  // No copy of the vector from before: it may lack commits that did not know of the index.
+  session.fresh_from_ns = executor_.fresh_now_ns();
+  ConnectionTransaction transaction(link, session);
+  const auto scan = transaction.scan(table);
+  fabric::OperationCounters counters;
+  std::vector<protocol::IndexRivals> rivals;
+  std::vector<layout::Row> rows;
+  while (true) {
+    Status status = co_await scan->next(rows);
+    if (!status.ok()) co_return status;
+    if (rows.empty()) break;
+    const IndexRef index = find_index(table, id);
+    if (index == nullptr) co_return Status(ErrorCode::undefined_object, "the index was dropped meanwhile");
+    status = co_await protocol::load_entries(&link->state, index, &rows, &rivals, &counters);
+    if (!status.ok()) co_return status;
+    while (!rivals.empty()) {
+      WorkerSession other_session;
+      ConnectionTransaction fresh(link, other_session);
+      status = co_await protocol::settle_rivals(&fresh, table, index, &rivals);
+      if (status.ok()) status = transaction.check_going_on();
+      if (!status.ok()) co_return status;
+      if (!rivals.empty()) co_await executor_.sleep_for(kPoll_ns);
+    }
+  }
+  if (link->cluster.failed()) co_return connection_lost();
+  co_return Status();
+}
+
+reactor::Task<Status> Worker::discard_index(std::shared_ptr<Link> link, std::uint32_t index,
+                                            std::uint64_t catalog_version) {
+  control::DiscardIndexRequest discard;
+  discard.set_index(index);
+  discard.set_catalog_version(catalog_version);
+  for (std::size_t server = 0; server < link->cluster.server_count(); ++server) {
+    const Status status = co_await link->cluster.call(static_cast<layout::ServerId>(server),
+                                                      control::DISCARD_INDEX, discard, nullptr);
+    // Not every server has a part.
+    if (!status.ok() && status.code() != ErrorCode::undefined_object) co_return status;
+  }
+  co_return Status();
+}
+
+reactor::Task<Status> Worker::discard_unknown_indexes(std::shared_ptr<Link> link, layout::ServerId server,
+                                                      std::vector<std::uint32_t> indexes) {
+  const auto unknown = [&](std::uint32_t id) {
+    for (const TableRef& table : link->catalog.all()) {
+      if (find_index(table, id) != nullptr) return false;
+    }
+    return true;
+  };
+  std::erase_if(indexes, [&](std::uint32_t id) { return !unknown(id); });
+  if (indexes.empty()) co_return Status();
+  // One that is built was in the catalog before it was: what a refresh from now on does not show is gone.
+  Status status = co_await link->catalog.refresh();
+  for (const std::uint32_t id : indexes) {
+    if (!status.ok() || !unknown(id)) continue;
+    control::DiscardIndexRequest discard;
+    discard.set_index(id);
+    discard.set_catalog_version(link->catalog.version());
+    status = co_await link->cluster.call(server, control::DISCARD_INDEX, discard, nullptr);
+    if (!status.ok() && status.code() == ErrorCode::undefined_object)
+      status = Status();  // others were faster
+  }
+  co_return status;
+}
+
+reactor::Task<Status> Worker::drop_index(std::string name) {
+  const std::shared_ptr<Link> link = link_;
+  if (link == nullptr) co_return not_connected();
+  control::DropIndexRequest drop;
+  drop.set_name(name);
+  control::DropIndexReply dropped;
+  Status status = co_await link->cluster.call(0, control::DROP_INDEX, drop, &dropped);
+  if (status.ok()) status = co_await discard_index(link, dropped.index(), dropped.catalog_version());
+  if (status.ok()) status = co_await link->catalog.refresh();
+  co_return status;
+}
+
+}  // namespace namdb::compute

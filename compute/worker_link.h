@@ -1,0 +1,74 @@
+// What lives as long as one connection of a worker. Included by the worker's own files.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+
+#include "compute/protocol/snapshot_isolation/repair.h"
+#include "compute/protocol/snapshot_isolation/transaction.h"
+#include "compute/txn/catalog_cache.h"
+#include "compute/txn/hint_queue.h"
+#include "compute/txn/orphan_tables.h"
+#include "compute/txn/record_space.h"
+#include "compute/txn/slot_keeper.h"
+#include "compute/txn/snapshot_fetcher.h"
+#include "compute/txn/transaction_registry.h"
+#include "compute/txn/verdict_queue.h"
+#include "compute/txn/worker_state.h"
+#include "compute/worker.h"
+
+namespace namdb::compute {
+
+struct Worker::Link {
+  Link(reactor::Executor& executor, fabric::ClientFabric& fabric, storage::LocationCache& locations,
+       const WorkerOptions& options, txn::ClusterOptions cluster_options, LogLine log)
+      : cluster(executor, fabric, std::move(cluster_options)),
+        snapshots(cluster, options.snapshot_mode),
+        slots(cluster),
+        catalog(cluster),
+        space(cluster),
+        hints(cluster),
+        orphans(cluster),
+        repair(cluster, std::move(log)),
+        slot_keeper(cluster, options.slot),
+        fetcher(cluster, snapshots, registry,
+                {.ahead = options.snapshot_sharing == txn::SnapshotSharing::prefetched}),
+        verdicts(cluster),
+        state{executor, cluster, snapshots, slots,    locations,   catalog,
+              space,    hints,   repair,    registry, slot_keeper, options.snapshot_sharing,
+              fetcher,  verdicts, options.commit_writes} {
+    repair.attach(state);
+  }
+
+  txn::Cluster cluster;
+  txn::SnapshotSource snapshots;
+  txn::SlotDirectory slots;
+  txn::CatalogCache catalog;
+  txn::RecordSpace space;
+  txn::HintQueue hints;
+  txn::TransactionRegistry registry;
+  txn::OrphanTables orphans;
+  protocol::SnapshotRepair repair;
+  txn::SlotKeeper slot_keeper;
+  txn::SnapshotFetcher fetcher;
+  txn::VerdictQueue verdicts;
+  txn::WorkerState state;
+  // The words of a snapshot of the vector, for the servers that do not have it; where there are any.
+  std::string vector_copy;
+  std::uint64_t vector_copied_ns = 0;
+  std::set<layout::ServerId> settling;  // servers whose doubts are being looked at
+};
+
+struct WorkerSession : protocol::SessionState {
+  std::uint64_t epoch = 0;  // of memory server 0
+};
+
+// Keeps its connection's pieces alive for as long as somebody holds the transaction.
+class ConnectionTransaction : private std::shared_ptr<Worker::Link>, public protocol::SnapshotTransaction {
+ public:
+  ConnectionTransaction(const std::shared_ptr<Worker::Link>& link, protocol::SessionState& session)
+      : std::shared_ptr<Worker::Link>(link), protocol::SnapshotTransaction(link->state, session) {}
+};
+
+}  // namespace namdb::compute

@@ -1,0 +1,238 @@
+#include "tools/namsim/index_workload.h"
+
+#include <algorithm>
+#include <map>
+
+#include "common/layout/index_key.h"
+#include "common/layout/key.h"
+
+namespace namdb::sim {
+
+using storage::IndexRef;
+using storage::TableRef;
+
+namespace {
+
+enum ThingColumn : std::uint32_t { kId, kColor, kLabel, kCode };
+
+constexpr std::uint64_t kColors = 4;
+constexpr std::uint64_t kCodes = 24;
+
+layout::Schema things() {
+  std::vector<layout::Column> columns(4);
+  columns[kId] = {.name = "id"};
+  columns[kColor] = {.name = "color", .type = layout::ColumnType::integer, .not_null = true};
+  columns[kLabel] = {.name = "label", .type = layout::ColumnType::varchar, .length_bytes = 12};
+  columns[kCode] = {.name = "code", .type = layout::ColumnType::integer};
+  return std::move(*layout::Schema::create(std::move(columns), {kId}));
+}
+
+void fill(layout::RowWriter writer, Random& draw) {
+  Status status = writer.set_integer(kColor, static_cast<std::int64_t>(draw.below(kColors)));
+  if (draw.chance(0.2)) {
+    writer.set_null(kLabel);
+  } else if (status.ok()) {
+    status = writer.set_text(kLabel, std::string(draw.below(9), 'l') + std::to_string(draw.below(3)));
+  }
+  if (draw.chance(0.4)) {
+    writer.set_null(kCode);
+  } else if (status.ok()) {
+    status = writer.set_integer(kCode, static_cast<std::int64_t>(draw.below(kCodes)));
+  }
+  NAMDB_CHECK(status.ok());
+}
+
+}  // namespace
+
+reactor::Task<Status> IndexWorkload::load(txn::Engine* engine) {
+  txn::TableOptions options;
+  options.size_hint_rows = keys_;
+  options.ring_slots = 1;
+  Status status = co_await engine->create_table(kTable, things(), options);
+  if (!status.ok()) co_return status;
+  txn::IndexDefinition definition{kByColor, kTable, {{kColor, false}, {kLabel, true}}, false};
+  co_return co_await engine->create_index(std::move(definition));
+}
+
+void IndexWorkload::write(txn::Transaction& transaction, const TableRef& table, txn::RowId row,
+                          std::int64_t id, Random& draw) {
+  if (!transaction.found(row)) {
+    layout::Row fresh(table->schema);
+    NAMDB_CHECK(fresh.writer().set_integer(kId, id).ok());
+    fill(fresh.writer(), draw);
+    transaction.insert(table, fresh.bytes());
+  } else if (draw.chance(0.3)) {
+    transaction.erase(row);
+  } else {
+    fill(transaction.update(row), draw);
+  }
+}
+
+reactor::Task<bool> IndexWorkload::run_one(txn::Engine* engine, txn::Session* session, Random* draw) {
+  const auto table = co_await engine->table(kTable);
+  if (!table.ok()) co_return false;
+  const auto transaction = engine->begin(*session);
+  Status status;
+  if (draw->chance(0.3)) status = co_await compare(transaction.get(), *table, draw);
+  const std::uint64_t writes = draw->below(4);
+  for (std::uint64_t i = 0; i < writes && status.ok(); ++i) {
+    const auto id = static_cast<std::int64_t>(draw->below(keys_));
+    const txn::RowId row = transaction->get(*table, layout::Key((*table)->schema).integer(id).bytes());
+    status = co_await transaction->fetch();
+    if (status.ok()) write(*transaction, *table, row, id, *draw);
+  }
+  if (status.ok() && draw->chance(0.5)) status = co_await compare(transaction.get(), *table, draw);
+  if (status.ok()) status = co_await transaction->commit();
+  if (!status.ok() && status.code() == ErrorCode::duplicate_key) ++duplicates_;
+  if (!status.ok() && (status.code() == ErrorCode::corrupt_data || status.code() == ErrorCode::internal ||
+                       status.code() == ErrorCode::protocol_violation)) {
+    fail(status.to_string());
+  }
+  co_return status.ok();
+}
+
+reactor::Task<Status> IndexWorkload::compare(txn::Transaction* transaction, TableRef table, Random* draw) {
+  const auto scan = transaction->scan(table);
+  std::vector<layout::Row> all;
+  std::vector<layout::Row> some;
+  do {
+    Status status = co_await scan->next(some);
+    if (!status.ok()) co_return status;
+    all.insert(all.end(), some.begin(), some.end());
+  } while (!some.empty());
+  // A copy: the worker's catalog may change the table's list meanwhile.
+  const std::vector<IndexRef> indexes = table->indexes;
+  for (const IndexRef& index : indexes) {
+    if (!index->ready()) continue;
+    txn::IndexRange range;
+    range.descending = draw->chance(0.5);
+    if (draw->chance(0.3)) range.limit = draw->between(1, 5);
+    if (!all.empty() && draw->chance(0.7)) {
+      const auto key_of = [&] {
+        return layout::index_key(index->shape, all[draw->below(all.size())].view());
+      };
+      range.low = draw->chance(0.5) ? key_of().bytes : std::string(key_of().declared());
+      if (draw->chance(0.5)) range.high = key_of().bytes;
+      if (draw->chance(0.3)) range.high = layout::index_successor(range.low);
+    }
+    Status status = co_await compare_index(transaction, table, index, &all, std::move(range));
+    if (!status.ok()) co_return status;
+    // Own rows are checked when they are committed.
+    if (index->unique && !transaction->has_writes()) check_unique(all);
+  }
+  co_return Status();
+}
+
+void IndexWorkload::check_unique(const std::vector<layout::Row>& all) {
+  std::map<std::int64_t, std::int64_t> ids;  // by code
+  for (const layout::Row& row : all) {
+    if (row.view().is_null(kCode)) continue;
+    const auto [other, fresh] = ids.emplace(row.view().integer(kCode), row.view().integer(kId));
+    if (fresh) continue;
+    fail("rows " + std::to_string(other->second) + " and " + std::to_string(row.view().integer(kId)) +
+         " have the same code " + std::to_string(other->first));
+  }
+}
+
+reactor::Task<Status> IndexWorkload::compare_index(txn::Transaction* transaction, TableRef table,
+                                                   IndexRef index, const std::vector<layout::Row>* all,
+                                                   txn::IndexRange range) {
+  std::vector<std::string> expected;
+  for (const layout::Row& row : *all) {
+    std::string key = layout::index_key(index->shape, row.view()).bytes;
+    if (key >= range.low && (!range.high || key < *range.high)) expected.push_back(std::move(key));
+  }
+  std::ranges::sort(expected);
+  if (range.descending) std::ranges::reverse(expected);
+  std::vector<std::string> found;
+  const auto scan = transaction->scan_index(table, index, range);
+  std::vector<layout::Row> some;
+  do {
+    Status status = co_await scan->next(some);
+    if (!status.ok()) co_return status;
+    for (const layout::Row& row : some) found.push_back(layout::index_key(index->shape, row.view()).bytes);
+  } while (!some.empty());
+  ++compared_;
+  if (found != expected) {
+    fail("index " + index->name + " shows " + std::to_string(found.size()) +
+         (range.descending ? " rows of a range, downwards" : " rows of a range") + ", a scan of the table " +
+         std::to_string(expected.size()) + ", or in another order");
+  }
+  co_return Status();
+}
+
+reactor::Task<void> IndexWorkload::change_indexes(txn::Engine* engine, Random* draw) {
+  const bool unique = draw->chance(0.5);
+  txn::IndexDefinition definition{unique ? kByCode : "things_by_label", kTable, {}, unique};
+  definition.columns = unique ? std::vector<layout::IndexColumn>{{kCode, draw->chance(0.5)}}
+                              : std::vector<layout::IndexColumn>{{kLabel, false}, {kColor, true}};
+  const std::string name = definition.name;
+  const Status created = co_await engine->create_index(std::move(definition));
+  if (created.ok()) ++built_;
+  // There may be one of another client, or rows with the same code.
+  if (!created.ok() && created.code() != ErrorCode::duplicate_table) co_return;
+  if (draw->chance(0.5)) co_return;
+  const Status dropped = co_await engine->drop_index(name);
+  (void)dropped;
+}
+
+reactor::Task<Status> IndexWorkload::touch_all(txn::Engine* engine) {
+  const auto session = engine->open_session();
+  Random draw(keys_);
+  for (std::uint64_t id = 0; id < keys_; ++id) {
+    Status status;
+    for (int attempt = 0; attempt < 1000; ++attempt) {
+      const auto table = co_await engine->table(kTable);
+      if (!table.ok()) co_return table.status();
+      const auto transaction = engine->begin(*session);
+      layout::Row row((*table)->schema);
+      NAMDB_CHECK(row.writer().set_integer(kId, static_cast<std::int64_t>(id)).ok());
+      fill(row.writer(), draw);
+      row.writer().set_null(kCode);
+      const txn::RowId found = transaction->get(*table, row.key());
+      status = co_await transaction->fetch();
+      if (status.ok()) {
+        if (transaction->found(found)) transaction->erase(found);
+        transaction->insert(*table, row.bytes());
+        status = co_await transaction->commit();
+      }
+      if (status.ok() || !status.info().retry) break;
+      co_await engine->backoff(static_cast<std::uint32_t>(attempt + 1));
+    }
+    if (!status.ok()) co_return status;
+  }
+  co_return Status();
+}
+
+reactor::Task<Status> IndexWorkload::compare_all(txn::Engine* engine) {
+  const auto session = engine->open_session();
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    const auto table = co_await engine->table(kTable);
+    if (!table.ok()) co_return table.status();
+    const auto transaction = engine->begin(*session);
+    const auto scan = transaction->scan(*table);
+    std::vector<layout::Row> all;
+    std::vector<layout::Row> some;
+    Status status;
+    do {
+      status = co_await scan->next(some);
+      all.insert(all.end(), some.begin(), some.end());
+    } while (status.ok() && !some.empty());
+    rows_ = all.size();
+    const std::vector<IndexRef> indexes = (*table)->indexes;
+    for (const IndexRef& index : indexes) {
+      for (const bool descending : {false, true}) {
+        txn::IndexRange range;
+        range.descending = descending;
+        if (status.ok()) {
+          status = co_await compare_index(transaction.get(), *table, index, &all, std::move(range));
+        }
+      }
+    }
+    if (status.ok() || !status.info().retry) co_return status;
+    co_await engine->backoff(1);
+  }
+  co_return Status(ErrorCode::internal, "the indexes could not be compared");
+}
+
+}  // namespace namdb::sim

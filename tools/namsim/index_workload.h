@@ -1,0 +1,60 @@
+// What the clients of index_run.h do: a table "things" with an index over columns that change, and
+// transactions that compare ranges of it with full scans.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "common/base/random.h"
+#include "common/reactor/task.h"
+#include "compute/txn/engine.h"
+
+namespace namdb::sim {
+
+class IndexWorkload {
+ public:
+  static constexpr const char* kTable = "things";
+  // Over (color, label DESC); there from the start.
+  static constexpr const char* kByColor = "things_by_color";
+  // Over (code), unique.
+  static constexpr const char* kByCode = "things_by_code";
+
+  explicit IndexWorkload(std::uint64_t keys) : keys_(keys) {}
+
+  reactor::Task<Status> load(txn::Engine* engine);
+  // One transaction. False when it did not commit.
+  reactor::Task<bool> run_one(txn::Engine* engine, txn::Session* session, Random* draw);
+  // Builds the unique index, or another one that it drops again.
+  reactor::Task<void> change_indexes(txn::Engine* engine, Random* draw);
+  // Writes every row: what the dead have locked is met, and repaired.
+  reactor::Task<Status> touch_all(txn::Engine* engine);
+  // Every index against a full scan; rows are counted.
+  reactor::Task<Status> compare_all(txn::Engine* engine);
+
+  const std::string& anomaly() const { return anomaly_; }
+  std::uint64_t compared() const { return compared_; }
+  std::uint64_t duplicates() const { return duplicates_; }
+  std::uint64_t built() const { return built_; }
+  std::uint64_t rows() const { return rows_; }
+
+ private:
+  void write(txn::Transaction& transaction, const storage::TableRef& table, txn::RowId row, std::int64_t id,
+             Random& draw);
+  reactor::Task<Status> compare(txn::Transaction* transaction, storage::TableRef table, Random* draw);
+  reactor::Task<Status> compare_index(txn::Transaction* transaction, storage::TableRef table,
+                                      storage::IndexRef index, const std::vector<layout::Row>* all,
+                                      txn::IndexRange range);
+  void check_unique(const std::vector<layout::Row>& all);
+  void fail(const std::string& what) {
+    if (anomaly_.empty()) anomaly_ = what;
+  }
+
+  std::uint64_t keys_;
+  std::string anomaly_;
+  std::uint64_t compared_ = 0;
+  std::uint64_t duplicates_ = 0;
+  std::uint64_t built_ = 0;
+  std::uint64_t rows_ = 0;
+};
+
+}  // namespace namdb::sim
