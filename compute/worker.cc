@@ -19,7 +19,6 @@ namespace {
 constexpr std::uint64_t kVectorCopyInterval_ns = kSecond_ns;
 // How old what other workers say about their connections may be.
 constexpr std::uint64_t kFactsInterval_ns = kSecond_ns;
-constexpr double kBucketOccupancy = 0.75;  // of the main buckets' entries, at the size hint
 
 // What begin() gives while there is no connection: every use is an error.
 class DisconnectedTransaction : public txn::Transaction {
@@ -36,6 +35,10 @@ class DisconnectedTransaction : public txn::Transaction {
   std::unique_ptr<txn::TableScan> scan_index(const TableRef&, const storage::IndexRef&,
                                              txn::IndexRange) override {
     return std::make_unique<Scan>(reason_);
+  }
+  reactor::Task<Status> find(TableRef, storage::IndexRef, txn::IndexRange,
+                             std::vector<txn::RowId>&) override {
+    co_return reason_;
   }
   reactor::Task<Status> commit() override { co_return reason_; }
   void abort() override {}
@@ -309,75 +312,6 @@ reactor::Task<Result<std::vector<TableRef>>> Worker::tables() {
   Status status = co_await link->catalog.refresh();
   if (!status.ok()) co_return Result<std::vector<TableRef>>(std::move(status));
   co_return link->catalog.all();
-}
-
-reactor::Task<Status> Worker::create_table(std::string name, layout::Schema schema,
-                                           txn::TableOptions options) {
-  const std::shared_ptr<Link> link = link_;
-  if (link == nullptr) co_return not_connected();
-  txn::Cluster& cluster = link->cluster;
-  control::BeginCreateTableRequest begin;
-  control::TableDescriptor& wanted = *begin.mutable_table();
-  wanted = txn::descriptor_of(name, schema);
-  wanted.set_size_hint_rows(options.size_hint_rows);
-  wanted.set_ring_slots(options.ring_slots != 0 ? options.ring_slots : cluster.default_ring_slots());
-  const double per_bucket =
-      layout::kBucketEntries * kBucketOccupancy * static_cast<double>(cluster.server_count());
-  wanted.set_buckets_per_server(
-      1 + static_cast<std::uint64_t>(static_cast<double>(options.size_hint_rows) / per_bucket));
-  wanted.set_generation(1);
-  control::BeginCreateTableReply begun;
-  Status status = co_await cluster.call(0, control::BEGIN_CREATE_TABLE, begin, &begun);
-  if (!status.ok()) co_return status;
-
-  control::FinishCreateTableRequest finish;
-  *finish.mutable_table() = begun.table();
-  finish.mutable_table()->clear_bucket_base();
-  for (std::size_t server = 0; server < cluster.server_count() && status.ok(); ++server) {
-    control::PrepareTableRequest prepare;
-    *prepare.mutable_table() = begun.table();
-    control::PrepareTableReply prepared;
-    status = co_await cluster.call(static_cast<layout::ServerId>(server), control::PREPARE_TABLE, prepare,
-                                   &prepared);
-    if (status.ok()) finish.mutable_table()->add_bucket_base(prepared.bucket_base());
-  }
-  if (!status.ok()) {
-    const int prepared = finish.table().bucket_base_size();
-    for (int server = 0; server < prepared; ++server) {
-      control::DiscardTableRequest discard;
-      discard.set_table(begun.table().id());
-      const Status ignored = co_await cluster.call(static_cast<layout::ServerId>(server),
-                                                   control::DISCARD_TABLE, discard, nullptr);
-      (void)ignored;
-    }
-    finish.set_abandon(true);
-    const Status ignored = co_await cluster.call(0, control::FINISH_CREATE_TABLE, finish, nullptr);
-    (void)ignored;
-    co_return status;
-  }
-  control::FinishCreateTableReply finished;
-  status = co_await cluster.call(0, control::FINISH_CREATE_TABLE, finish, &finished);
-  if (status.ok()) status = co_await link->catalog.refresh();
-  co_return status;
-}
-
-reactor::Task<Status> Worker::drop_table(std::string name) {
-  const std::shared_ptr<Link> link = link_;
-  if (link == nullptr) co_return not_connected();
-  control::DropTableRequest drop;
-  drop.set_name(name);
-  control::DropTableReply dropped;
-  Status status = co_await link->cluster.call(0, control::DROP_TABLE, drop, &dropped);
-  if (!status.ok()) co_return status;
-  for (std::size_t server = 0; server < link->cluster.server_count(); ++server) {
-    control::DiscardTableRequest discard;
-    discard.set_table(dropped.table());
-    status = co_await link->cluster.call(static_cast<layout::ServerId>(server), control::DISCARD_TABLE,
-                                         discard, nullptr);
-    if (!status.ok()) co_return status;
-  }
-  link->space.forget(dropped.table());
-  co_return co_await link->catalog.refresh();
 }
 
 reactor::Task<void> Worker::backoff(std::uint32_t attempt) {

@@ -25,7 +25,12 @@
 #include "compute/txn/worker_state.h"
 
 namespace namdb::control {
+class FinishCreateTableRequest;
 class IndexDescriptor;
+}  // namespace namdb::control
+
+namespace namdb::protocol {
+struct ScanPosition;
 }
 
 namespace namdb::compute {
@@ -92,12 +97,17 @@ class Worker : public txn::Engine {
   reactor::Task<Status> heartbeat(std::shared_ptr<Link> link, std::size_t server);
   // Looks at index entries that the memory server has doubts about.
   reactor::Task<void> settle_doubts(std::shared_ptr<Link> link, layout::ServerId server);
+  // A table that is begun, and its indexes, on all memory servers: `finish` says what is to be finished.
+  reactor::Task<Status> prepare_table(std::shared_ptr<Link> link, control::FinishCreateTableRequest* finish);
   // The steps of create_index(), worker_indexes.cc. `index` is the catalog's description.
   reactor::Task<Status> build_index(std::shared_ptr<Link> link, storage::TableRef table,
                                     control::IndexDescriptor* index);
   reactor::Task<Status> prepare_index(std::shared_ptr<Link> link, control::IndexDescriptor* index);
   reactor::Task<Status> wait_for_writers(std::shared_ptr<Link> link, std::uint64_t catalog_version);
   reactor::Task<Status> fill_index(std::shared_ptr<Link> link, storage::TableRef table, std::uint32_t index);
+  // A part of it in one snapshot, from the position, which is then moved.
+  reactor::Task<Status> fill_part(std::shared_ptr<Link> link, storage::TableRef table, std::uint32_t index,
+                                  protocol::ScanPosition* position);
   reactor::Task<Status> discard_index(std::shared_ptr<Link> link, std::uint32_t index,
                                       std::uint64_t catalog_version);
   // Those of the server's indexes that are not in the catalog: their creator, or who dropped them, died.

@@ -3,14 +3,16 @@
 //   begin     name and id are reserved
 //   prepare   its (empty) parts, on their memory servers
 //   building  the index is in the catalog: from now on new transactions keep its entries. Wait until all
-//   others
-//             have ended, and what dead compute servers left is repaired
-//   fill      with what a snapshot shows that is taken then
+//             others have ended, and what dead compute servers left is repaired
+//   fill      with what snapshots show that are taken then
 //   ready     for transactions whose snapshots show that version of the catalog
 //
 // A builder that dies leaves nothing: the catalog and the memory servers that held parts for it drop them,
 // and what is built by then is discarded by whoever sees that the catalog does not have it.
+#include <set>
+
 #include "compute/protocol/snapshot_isolation/index_fill.h"
+#include "compute/protocol/snapshot_isolation/scan.h"
 #include "compute/worker_link.h"
 
 namespace namdb::compute {
@@ -21,6 +23,10 @@ using storage::TableRef;
 namespace {
 
 constexpr std::uint64_t kPoll_ns = 2 * kMillisecond_ns;
+// A table is read in as many snapshots as it needs, each for this part of the time that a transaction has.
+constexpr std::uint64_t kFillShare = 4;
+// So often a part may fail for passing reasons before the build does.
+constexpr std::uint32_t kFillAttempts = 32;
 
 Status connection_lost() {
   return Status(ErrorCode::connection_failure, "the connection to a memory server was lost");
@@ -61,8 +67,13 @@ reactor::Task<Status> Worker::create_index(txn::IndexDefinition definition) {
     abandon.set_abandon(true);
     control::AdvanceIndexReply abandoned;
     Status undone = co_await link->cluster.call(0, control::ADVANCE_INDEX, abandon, &abandoned);
-    // Somebody else has dropped it, and its memory, when it is unknown.
-    if (undone.ok()) undone = co_await discard_index(link, index->id(), abandoned.catalog_version());
+    std::uint64_t version = abandoned.catalog_version();
+    if (!undone.ok() && undone.code() == ErrorCode::undefined_object) {
+      // Somebody else has dropped it, and may have died before the memory servers heard of that.
+      undone = co_await link->catalog.refresh();
+      version = link->catalog.version();
+    }
+    if (undone.ok()) undone = co_await discard_index(link, index->id(), version);
     if (undone.ok()) undone = co_await link->catalog.refresh();
     (void)undone;
   }
@@ -136,17 +147,40 @@ reactor::Task<Status> Worker::wait_for_writers(std::shared_ptr<Link> link, std::
   }
 }
 
+// Any snapshot that is taken from now on will do, for each row another: what is not in it, or is replaced
+// after it, is the work of commits that know of the index.
 reactor::Task<Status> Worker::fill_index(std::shared_ptr<Link> link, TableRef table, std::uint32_t id) {
+  protocol::ScanPosition position;
+  const std::size_t end = table->arrays.size();
+  std::uint32_t attempts = 0;
+  while (position.server < end) {
+    const protocol::ScanPosition before = position;
+    Status status = co_await fill_part(link, table, id, &position);
+    if (link->cluster.failed()) co_return connection_lost();
+    if (link->catalog.find_id(table->id) == nullptr)
+      co_return Status(ErrorCode::undefined_table, "the table was dropped meanwhile");
+    attempts = position == before ? attempts + 1 : 0;
+    if (status.ok()) continue;
+    const bool again = status.info().retry || status.code() == ErrorCode::transaction_timeout;
+    if (!again || attempts >= kFillAttempts) co_return status;
+    co_await executor_.sleep_for(kPoll_ns);
+  }
+  co_return Status();
+}
+
+reactor::Task<Status> Worker::fill_part(std::shared_ptr<Link> link, TableRef table, std::uint32_t id,
+                                        protocol::ScanPosition* position) {
   WorkerSession session;
   // No copy of the vector from before: it may lack commits that did not know of the index.
   session.fresh_from_ns = executor_.fresh_now_ns();
   ConnectionTransaction transaction(link, session);
-  const auto scan = transaction.scan(table);
+  protocol::SnapshotScan scan(transaction, table, *position);
+  const std::uint64_t enough_ns = executor_.now_ns() + link->cluster.max_transaction_ns() / kFillShare;
   fabric::OperationCounters counters;
   std::vector<protocol::IndexRivals> rivals;
   std::vector<layout::Row> rows;
   while (true) {
-    Status status = co_await scan->next(rows);
+    Status status = co_await scan.next(rows);
     if (!status.ok()) co_return status;
     if (rows.empty()) break;
     const IndexRef index = find_index(table, id);
@@ -161,8 +195,9 @@ reactor::Task<Status> Worker::fill_index(std::shared_ptr<Link> link, TableRef ta
       if (!status.ok()) co_return status;
       if (!rivals.empty()) co_await executor_.sleep_for(kPoll_ns);
     }
+    if (executor_.now_ns() >= enough_ns) scan.wind_up();
   }
-  if (link->cluster.failed()) co_return connection_lost();
+  *position = scan.position();
   co_return Status();
 }
 
@@ -182,21 +217,24 @@ reactor::Task<Status> Worker::discard_index(std::shared_ptr<Link> link, std::uin
 
 reactor::Task<Status> Worker::discard_unknown_indexes(std::shared_ptr<Link> link, layout::ServerId server,
                                                       std::vector<std::uint32_t> indexes) {
-  const auto unknown = [&](std::uint32_t id) {
+  std::erase_if(indexes, [&](std::uint32_t id) {
     for (const TableRef& table : link->catalog.all()) {
-      if (find_index(table, id) != nullptr) return false;
+      if (find_index(table, id) != nullptr) return true;
     }
-    return true;
-  };
-  std::erase_if(indexes, [&](std::uint32_t id) { return !unknown(id); });
+    return false;
+  });
   if (indexes.empty()) co_return Status();
-  // One that is built was in the catalog before it was: what a refresh from now on does not show is gone.
-  Status status = co_await link->catalog.refresh();
+  // One that is built was begun in the catalog before: what the catalog does not have from now on is gone.
+  control::GetCatalogReply catalog;
+  Status status =
+      co_await link->cluster.call(0, control::GET_CATALOG, control::GetCatalogRequest(), &catalog);
+  std::set<std::uint32_t> known(catalog.creating().begin(), catalog.creating().end());
+  for (const control::IndexDescriptor& index : catalog.indexes()) known.insert(index.id());
   for (const std::uint32_t id : indexes) {
-    if (!status.ok() || !unknown(id)) continue;
+    if (!status.ok() || known.contains(id)) continue;
     control::DiscardIndexRequest discard;
     discard.set_index(id);
-    discard.set_catalog_version(link->catalog.version());
+    discard.set_catalog_version(catalog.version());
     status = co_await link->cluster.call(server, control::DISCARD_INDEX, discard, nullptr);
     if (!status.ok() && status.code() == ErrorCode::undefined_object)
       status = Status();  // others were faster

@@ -35,9 +35,11 @@ struct Worker::Link {
         fetcher(cluster, snapshots, registry,
                 {.ahead = options.snapshot_sharing == txn::SnapshotSharing::prefetched}),
         verdicts(cluster),
-        state{executor, cluster, snapshots, slots,    locations,   catalog,
-              space,    hints,   repair,    registry, slot_keeper, options.snapshot_sharing,
-              fetcher,  verdicts, options.commit_writes} {
+        state{executor, cluster,     snapshots,
+              slots,    locations,   catalog,
+              space,    hints,       repair,
+              registry, slot_keeper, options.snapshot_sharing,
+              fetcher,  verdicts,    options.commit_writes} {
     repair.attach(state);
   }
 

@@ -66,7 +66,8 @@ Result<control::TableDescriptor> Catalog::begin(fabric::PeerId peer, control::Ta
   return table;
 }
 
-Result<std::uint64_t> Catalog::finish(fabric::PeerId peer, const control::TableDescriptor& table) {
+Result<std::uint64_t> Catalog::finish(fabric::PeerId peer, const control::FinishCreateTableRequest& request) {
+  const control::TableDescriptor& table = request.table();
   const auto found = creations_.find(table.id());
   if (found == creations_.end() || found->second.peer != peer) {
     return Status(ErrorCode::undefined_table,
@@ -80,9 +81,18 @@ Result<std::uint64_t> Catalog::finish(fabric::PeerId peer, const control::TableD
   if (expected.SerializeAsString() != table.SerializeAsString()) {
     return Status(ErrorCode::protocol_violation, "the table is not the one that was begun");
   }
+  auto indexes = indexes_to_finish(peer, request);
+  if (!indexes.ok()) return indexes.status();
   creations_.erase(found);
   encoded_bytes_ += encoded_bytes(expected);
   tables_[table.name()] = std::move(expected);
+  for (control::IndexDescriptor& index : *indexes) {
+    index.set_state(control::INDEX_READY);
+    index.set_ready_version(version_ + 1);
+    encoded_bytes_ += index.ByteSizeLong() + kFrame_bytes;
+    index_creations_.erase(index.id());
+    indexes_[index.name()] = std::move(index);
+  }
   changed();
   return version_;
 }
@@ -93,6 +103,7 @@ Status Catalog::abandon(fabric::PeerId peer, std::uint32_t table) {
     return Status(ErrorCode::undefined_table, "this channel is not creating table " + std::to_string(table));
   }
   creations_.erase(found);
+  drop_indexes_of(table);
   return Status();
 }
 
@@ -134,6 +145,7 @@ Status Catalog::grow(const control::GrowTableRequest& request) {
 std::vector<std::uint32_t> Catalog::creating() const {
   std::vector<std::uint32_t> ids;
   for (const auto& [id, creation] : creations_) ids.push_back(id);
+  for (const auto& [id, creation] : index_creations_) ids.push_back(id);
   return ids;
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,13 +29,14 @@ class Catalog {
 
   // Fills in id, generation, and the defaults of what is 0: ring slots, size hint, buckets a server.
   Result<control::TableDescriptor> begin(fabric::PeerId peer, control::TableDescriptor table);
-  // `table` as begin() returned it, with a bucket base for each server. Returns the catalog's version.
-  Result<std::uint64_t> finish(fabric::PeerId peer, const control::TableDescriptor& table);
+  // The table as begin() returned it, with a bucket base for each server, and the indexes that were begun for
+  // it, with their parts. Returns the catalog's version.
+  Result<std::uint64_t> finish(fabric::PeerId peer, const control::FinishCreateTableRequest& request);
   Status abandon(fabric::PeerId peer, std::uint32_t table);
   // Where a table's main buckets on one server are since they were doubled; older news changes nothing.
   // Outside input: undefined_table, or protocol_violation.
   Status grow(const control::GrowTableRequest& request);
-  // The ids of tables that are begun and not finished.
+  // The ids of tables and indexes that are begun and not finished.
   std::vector<std::uint32_t> creating() const;
   // Returns the table's id.
   Result<std::uint32_t> drop(const std::string& name);
@@ -43,7 +45,7 @@ class Catalog {
 
   // --- indexes (catalog_indexes.cc) ---
   const std::map<std::string, control::IndexDescriptor>& indexes() const { return indexes_; }
-  // Fills in id and page length. Outside input.
+  // Fills in id and page length. Outside input. The table may be one that the peer is creating.
   Result<control::IndexDescriptor> begin_index(fabric::PeerId peer, control::IndexDescriptor index);
   // Returns the catalog's version.
   Result<std::uint64_t> advance_index(fabric::PeerId peer, const control::AdvanceIndexRequest& request);
@@ -67,6 +69,12 @@ class Catalog {
   void changed();
   // By a table or an index, also one that is only begun.
   bool name_taken(const std::string& name) const;
+  // The description with the parts that `given` has; nullopt when that is not the one that was begun.
+  std::optional<control::IndexDescriptor> with_parts(const control::IndexDescriptor& begun,
+                                                     const control::IndexDescriptor& given) const;
+  // Checks that these are the table's indexes that the peer has begun, all of them, and gives them.
+  Result<std::vector<control::IndexDescriptor>> indexes_to_finish(
+      fabric::PeerId peer, const control::FinishCreateTableRequest& request) const;
   void erase_index(const std::string& name);
   void drop_indexes_of(std::uint32_t table);
   std::vector<std::uint32_t> undo_index_creations(fabric::PeerId peer);

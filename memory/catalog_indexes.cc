@@ -33,10 +33,12 @@ Result<control::IndexDescriptor> Catalog::begin_index(fabric::PeerId peer, contr
   }
   const auto table = std::find_if(tables_.begin(), tables_.end(),
                                   [&](const auto& entry) { return entry.second.id() == index.table(); });
-  if (table == tables_.end()) {
+  const auto creation = creations_.find(index.table());
+  const bool created_by_peer = creation != creations_.end() && creation->second.peer == peer;
+  if (table == tables_.end() && !created_by_peer) {
     return Status(ErrorCode::undefined_table, "there is no table " + std::to_string(index.table()));
   }
-  const auto shape = TableShape::create(table->second);
+  const auto shape = TableShape::create(created_by_peer ? creation->second.table : table->second);
   if (!shape.ok()) return shape.status();
   std::vector<layout::IndexColumn> columns;
   for (const control::IndexColumn& column : index.columns()) {
@@ -70,15 +72,12 @@ Result<std::uint64_t> Catalog::advance_index(fabric::PeerId peer,
     if (visible) erase_index(name);
     return version_;
   }
-  if (!visible && request.state() == control::INDEX_BUILDING) {
-    control::IndexDescriptor expected = index;
-    *expected.mutable_parts() = request.index().parts();
-    if (expected.SerializeAsString() != request.index().SerializeAsString() ||
-        !valid_parts(expected, options_.server_count) ||
-        encoded_bytes_ + expected.ByteSizeLong() + kFrame_bytes > kMaxCatalog_bytes) {
+  if (!visible && request.state() == control::INDEX_BUILDING && !creations_.contains(index.table())) {
+    auto given = with_parts(index, request.index());
+    if (!given || encoded_bytes_ + given->ByteSizeLong() + kFrame_bytes > kMaxCatalog_bytes) {
       return Status(ErrorCode::protocol_violation, "the index is not the one that was begun");
     }
-    index = std::move(expected);
+    index = std::move(*given);
     index.set_state(control::INDEX_BUILDING);
     encoded_bytes_ += index.ByteSizeLong() + kFrame_bytes;
     indexes_[index.name()] = index;
@@ -98,6 +97,42 @@ Result<std::uint64_t> Catalog::advance_index(fabric::PeerId peer,
   return Status(ErrorCode::protocol_violation, "an index cannot go on to that state");
 }
 
+std::optional<control::IndexDescriptor> Catalog::with_parts(const control::IndexDescriptor& begun,
+                                                            const control::IndexDescriptor& given) const {
+  control::IndexDescriptor expected = begun;
+  *expected.mutable_parts() = given.parts();
+  if (expected.SerializeAsString() != given.SerializeAsString()) return std::nullopt;
+  if (!valid_parts(expected, options_.server_count)) return std::nullopt;
+  return expected;
+}
+
+Result<std::vector<control::IndexDescriptor>> Catalog::indexes_to_finish(
+    fabric::PeerId peer, const control::FinishCreateTableRequest& request) const {
+  const auto refused = [] {
+    return Status(ErrorCode::protocol_violation, "the table's indexes are not those that were begun");
+  };
+  const auto begun = std::count_if(index_creations_.begin(), index_creations_.end(), [&](const auto& entry) {
+    return entry.second.index.table() == request.table().id();
+  });
+  if (begun != request.indexes_size()) return refused();
+  std::vector<control::IndexDescriptor> indexes;
+  std::size_t bytes = encoded_bytes_ + encoded_bytes(request.table());
+  for (const control::IndexDescriptor& given : request.indexes()) {
+    const auto creation = index_creations_.find(given.id());
+    const bool twice =
+        std::ranges::any_of(indexes, [&](const auto& other) { return other.id() == given.id(); });
+    if (creation == index_creations_.end() || creation->second.peer != peer || twice) return refused();
+    auto index = with_parts(creation->second.index, given);
+    if (!index || index->table() != request.table().id()) return refused();
+    bytes += index->ByteSizeLong() + 2 * kFrame_bytes;
+    indexes.push_back(std::move(*index));
+  }
+  if (bytes > kMaxCatalog_bytes) {
+    return Status(ErrorCode::limit_exceeded, "the catalog is full", "drop tables that are not needed");
+  }
+  return indexes;
+}
+
 void Catalog::erase_index(const std::string& name) {
   const auto found = indexes_.find(name);
   encoded_bytes_ -= found->second.ByteSizeLong() + kFrame_bytes;
@@ -109,6 +144,10 @@ Result<std::uint32_t> Catalog::drop_index(const std::string& name) {
   const auto found = indexes_.find(name);
   if (found == indexes_.end()) {
     return Status(ErrorCode::undefined_object, "index \"" + name + "\" does not exist");
+  }
+  if (found->second.constraint()) {
+    return Status(ErrorCode::feature_not_supported,
+                  "cannot drop index \"" + name + "\" because a constraint of its table requires it");
   }
   const std::uint32_t id = found->second.id();
   index_creations_.erase(id);

@@ -434,7 +434,7 @@ Status MemoryServer::finish_create(fabric::PeerId peer, const control::FinishCre
     reply.set_catalog_version(catalog_->version());
     return status;
   }
-  const auto version = catalog_->finish(peer, request.table());
+  const auto version = catalog_->finish(peer, request);
   if (!version.ok()) return version.status();
   reply.set_catalog_version(*version);
   return Status();

@@ -13,7 +13,8 @@ constexpr std::uint64_t kMaxSample = 1U << 16;
 }  // namespace
 
 control::MemoryReply MemoryServer::memory() const {
-  return account({*region_, tables_, indexes_, overflow_, old_versions_, reuse_, slots_.get(), reservations_.get()});
+  return account(
+      {*region_, tables_, indexes_, overflow_, old_versions_, reuse_, slots_.get(), reservations_.get()});
 }
 
 reactor::Task<void> MemoryServer::describe_status(const control::StatusRequest& request,

@@ -221,6 +221,10 @@ IndexPrefix& IndexPrefix::text(std::string_view value) {
   return *this;
 }
 
+IndexRange index_range(const IndexPrefix& prefix) {
+  return {std::string(prefix.bytes()), index_successor(prefix.bytes()), false, 0};
+}
+
 std::optional<std::string> index_successor(std::string_view prefix) {
   std::string successor(prefix);
   while (!successor.empty() && successor.back() == '\xff') successor.pop_back();

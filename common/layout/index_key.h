@@ -87,6 +87,17 @@ class IndexPrefix {
   std::string bytes_;
 };
 
+// Keys in [low, high); no high: to the end.
+struct IndexRange {
+  std::string low;
+  std::optional<std::string> high;
+  bool descending = false;
+  std::uint64_t limit = 0;  // how many rows are wanted; 0: all
+};
+
+// All keys that begin with the prefix.
+IndexRange index_range(const IndexPrefix& prefix);
+
 // The least byte string that is greater than all that begin with `prefix`; nullopt when there is none.
 std::optional<std::string> index_successor(std::string_view prefix);
 

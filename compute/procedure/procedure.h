@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/layout/index_key.h"
 #include "common/layout/key.h"
 #include "common/layout/row.h"
 #include "common/layout/schema.h"
@@ -35,6 +36,9 @@
 namespace namdb::procedure {
 
 using layout::ColumnType;
+using layout::IndexPrefix;
+using layout::IndexRange;
+using layout::IndexShape;
 using layout::Key;
 using layout::Row;
 using layout::RowView;
@@ -43,7 +47,7 @@ using layout::Schema;
 using reactor::Task;
 using RowId = std::uint32_t;
 
-inline constexpr std::uint32_t kAbiVersion = 1;
+inline constexpr std::uint32_t kAbiVersion = 2;
 
 // NULL, integer types (numeric: scaled by the parameter's scale; timestamp: µs since 2000), double, string.
 using Value = std::variant<std::monostate, std::int64_t, double, std::string>;
@@ -62,6 +66,16 @@ class Context {
   virtual RowView row(RowId row) const = 0;
   virtual RowWriter update(RowId row) = 0;
   virtual void erase(RowId row) = 0;
+
+  // The columns of an index of the table, by its name; null when there is none that is ready.
+  virtual const IndexShape* index(std::size_t table, std::string_view name) const = 0;
+  // Reads the rows of a range of the index, at most range.limit, in its order, backwards if range.descending:
+  //   std::vector<RowId> rows;
+  //   IndexRange range = index_range(IndexPrefix(*c.index(2, "by_name")).integer(district).text(name));
+  //   NAMDB_CO_CHECK(co_await c.find(2, "by_name", range, rows));
+  // What get() and insert() asked for is fetched with them. Error undefined_object.
+  virtual Task<Status> find(std::size_t table, std::string_view index, IndexRange range,
+                            std::vector<RowId>& rows) = 0;
 
   // Arguments are converted to the declared parameter types before the procedure runs.
   virtual std::span<const Value> arguments() const = 0;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "common/base/error.h"
@@ -38,11 +39,17 @@ class TransactionContext final : public Context {
   RowView row(RowId row) const override { return transaction_.row(row); }
   RowWriter update(RowId row) override { return transaction_.update(row); }
   void erase(RowId row) override { transaction_.erase(row); }
+  const IndexShape* index(std::size_t table, std::string_view name) const override;
+  Task<Status> find(std::size_t table, std::string_view index, IndexRange range,
+                    std::vector<RowId>& rows) override;
   std::span<const Value> arguments() const override { return arguments_; }
   void result(std::size_t column, Value value) override { results_[column] = std::move(value); }
   std::int64_t timestamp_us() const override { return timestamp_us_; }
 
  private:
+  // Null when there is none that is ready.
+  storage::IndexRef find_index(std::size_t table, std::string_view name) const;
+
   txn::Transaction& transaction_;
   std::span<const storage::TableRef> tables_;
   std::span<const Value> arguments_;

@@ -115,6 +115,7 @@ Result<Plan> bind_body(StatementBinder& binder, Node statement) {
   if (kind == "DeleteStmt") return bind_delete(binder, body);
   if (kind == "CallStmt") return bind_call(binder, body);
   if (kind == "CreateStmt") return bind_create_table(binder, body);
+  if (kind == "IndexStmt") return bind_create_index(binder, body);
   if (kind == "DropStmt") return bind_drop(binder, body);
   if (kind == "TransactionStmt") return bind_transaction(body);
   if (kind == "VariableSetStmt") return bind_set(body);

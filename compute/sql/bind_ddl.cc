@@ -1,4 +1,4 @@
-// CREATE TABLE and DROP TABLE.
+// CREATE TABLE.
 #include <algorithm>
 #include <charconv>
 #include <utility>
@@ -110,19 +110,16 @@ Status set_default(StatementBinder& binder, layout::Column& column, const Json& 
   return {};
 }
 
-Status check_schema(std::string_view schema) {
-  if (schema.empty() || schema == "public") return {};
-  if (schema == "pg_catalog" || schema == "information_schema") {
-    return Status(ErrorCode::insufficient_privilege, "permission denied for schema " + std::string(schema));
-  }
-  return Status(ErrorCode::undefined_schema, "schema \"" + std::string(schema) + "\" does not exist",
-                "the one schema is public");
-}
+struct UniqueColumns {
+  std::string name;  // empty: to be chosen
+  std::vector<std::string> columns;
+};
 
 struct Definition {
   std::vector<layout::Column> columns;
   std::vector<std::string> key;
   bool has_key = false;
+  std::vector<UniqueColumns> unique;
 };
 
 Status set_key(Definition& definition, std::vector<std::string> key, const std::string& table) {
@@ -135,9 +132,54 @@ Status set_key(Definition& definition, std::vector<std::string> key, const std::
   return {};
 }
 
+Result<std::vector<std::uint32_t>> constraint_columns(const Definition& definition,
+                                                      const std::vector<std::string>& names,
+                                                      std::string_view constraint) {
+  std::vector<std::uint32_t> positions;
+  for (const std::string& name : names) {
+    const auto column = std::ranges::find(definition.columns, name, &layout::Column::name);
+    if (column == definition.columns.end()) {
+      return Status(ErrorCode::undefined_column, "column \"" + name + "\" named in key does not exist");
+    }
+    const auto position = static_cast<std::uint32_t>(column - definition.columns.begin());
+    if (std::ranges::find(positions, position) != positions.end()) {
+      return Status(ErrorCode::duplicate_column,
+                    "column \"" + name + "\" appears twice in " + std::string(constraint));
+    }
+    positions.push_back(position);
+  }
+  return positions;
+}
+
+// One that repeats the primary key or another one is dropped, as in PostgreSQL.
+Status add_unique(const Definition& definition, const std::vector<std::uint32_t>& key,
+                  const std::string& table, txn::TableOptions& options) {
+  const auto taken = [&](const std::string& name) {
+    return std::ranges::any_of(options.unique, [&](const auto& other) { return other.name == name; }) ||
+           std::ranges::any_of(definition.unique, [&](const auto& other) { return other.name == name; });
+  };
+  for (const UniqueColumns& unique : definition.unique) {
+    NAMDB_SQL_ASSIGN(std::vector<std::uint32_t> columns,
+                     constraint_columns(definition, unique.columns, "unique constraint"));
+    const bool repeated = columns == key || std::ranges::any_of(options.unique, [&](const auto& other) {
+                            return other.columns == columns;
+                          });
+    if (repeated) continue;
+    std::string name = unique.name;
+    if (name.empty()) {
+      const std::vector<std::string_view> names(unique.columns.begin(), unique.columns.end());
+      for (std::size_t i = 0; name.empty() || taken(name); ++i)
+        name = index_name(table, names, i == 0 ? "key" : "key" + std::to_string(i));
+    } else if (std::ranges::any_of(options.unique, [&](const auto& other) { return other.name == name; })) {
+      return Status(ErrorCode::duplicate_table, "relation \"" + name + "\" already exists");
+    }
+    options.unique.push_back({std::move(name), std::move(columns)});
+  }
+  return {};
+}
+
 Status unsupported_constraint(std::string_view kind) {
-  const std::string_view name = kind == "CONSTR_UNIQUE"      ? "UNIQUE"
-                                : kind == "CONSTR_CHECK"     ? "CHECK"
+  const std::string_view name = kind == "CONSTR_CHECK"       ? "CHECK"
                                 : kind == "CONSTR_FOREIGN"   ? "a foreign key (REFERENCES)"
                                 : kind == "CONSTR_IDENTITY"  ? "GENERATED AS IDENTITY"
                                 : kind == "CONSTR_GENERATED" ? "GENERATED ALWAYS AS"
@@ -172,6 +214,9 @@ Status bind_column_definition(StatementBinder& binder, const Json& body, const s
     } else if (kind == "CONSTR_PRIMARY") {
       NAMDB_SQL_CHECK(only(constraint, "PRIMARY KEY", {"contype", "conname"}));
       NAMDB_SQL_CHECK(set_key(definition, {column.name}, table));
+    } else if (kind == "CONSTR_UNIQUE") {
+      NAMDB_SQL_CHECK(only(constraint, "UNIQUE", {"contype", "conname"}));
+      definition.unique.push_back({std::string(text(constraint, "conname")), {column.name}});
     } else if (kind == "CONSTR_DEFAULT") {
       if (std::exchange(has_default, true)) {
         return Status(ErrorCode::syntax_error, "multiple default values specified for column \"" +
@@ -263,10 +308,15 @@ Result<Plan> bind_create_table(StatementBinder& binder, const Json& body) {
     }
     if (element.kind != "Constraint") return unsupported(element);
     const std::string_view kind = text(*element.body, "contype");
-    if (kind != "CONSTR_PRIMARY") return unsupported_constraint(kind);
-    NAMDB_SQL_CHECK(only(*element.body, "PRIMARY KEY", {"contype", "conname", "keys"}));
+    const bool unique = kind == "CONSTR_UNIQUE";
+    if (kind != "CONSTR_PRIMARY" && !unique) return unsupported_constraint(kind);
+    NAMDB_SQL_CHECK(only(*element.body, unique ? "UNIQUE" : "PRIMARY KEY", {"contype", "conname", "keys"}));
     std::vector<std::string> key;
     for (const std::string_view column : names(list(*element.body, "keys"))) key.emplace_back(column);
+    if (unique) {
+      definition.unique.push_back({std::string(text(*element.body, "conname")), std::move(key)});
+      continue;
+    }
     NAMDB_SQL_CHECK(set_key(definition, std::move(key), create.name));
   }
   if (!definition.has_key) {
@@ -276,19 +326,9 @@ Result<Plan> bind_create_table(StatementBinder& binder, const Json& body) {
   Options options;
   for (const Json& item : list(body, "options")) NAMDB_SQL_CHECK(bind_option(*node(item).body, options));
   create.options = options.table;
-  std::vector<std::uint32_t> key;
-  for (const std::string& name : definition.key) {
-    const auto column = std::ranges::find(definition.columns, name, &layout::Column::name);
-    if (column == definition.columns.end()) {
-      return Status(ErrorCode::undefined_column, "column \"" + name + "\" named in key does not exist");
-    }
-    const auto position = static_cast<std::uint32_t>(column - definition.columns.begin());
-    if (std::ranges::find(key, position) != key.end()) {
-      return Status(ErrorCode::duplicate_column,
-                    "column \"" + name + "\" appears twice in primary key constraint");
-    }
-    key.push_back(position);
-  }
+  NAMDB_SQL_ASSIGN(std::vector<std::uint32_t> key,
+                   constraint_columns(definition, definition.key, "primary key constraint"));
+  NAMDB_SQL_CHECK(add_unique(definition, key, create.name, create.options));
   for (layout::Column& column : definition.columns) {
     const bool unbounded = column.is_string() && column.length_bytes == 0;
     if (unbounded && options.text_bytes != 0) column.length_bytes = options.text_bytes;
@@ -297,28 +337,6 @@ Result<Plan> bind_create_table(StatementBinder& binder, const Json& body) {
   Plan plan;
   plan.tag = "CREATE TABLE";
   plan.body = std::move(create);
-  return plan;
-}
-
-Result<Plan> bind_drop(StatementBinder&, const Json& body) {
-  NAMDB_SQL_CHECK(only(body, "DROP TABLE", {"objects", "removeType", "behavior", "missing_ok"}));
-  std::string_view kind = text(body, "removeType");
-  if (kind != "OBJECT_TABLE") {
-    if (kind.starts_with("OBJECT_")) kind.remove_prefix(7);
-    return unsupported("DROP " + std::string(kind));
-  }
-  // CASCADE has nothing to drop beside the table: there are no views and no foreign keys.
-  DropTablePlan drop;
-  drop.if_exists = flag(body, "missing_ok");
-  for (const Json& item : list(body, "objects")) {
-    const std::vector<std::string_view> parts = names(list(*node(item).body, "items"));
-    if (parts.empty() || parts.size() > 2) return unsupported("a name with a database");
-    if (parts.size() == 2) NAMDB_SQL_CHECK(check_schema(parts[0]));
-    drop.names.emplace_back(parts.back());
-  }
-  Plan plan;
-  plan.tag = "DROP TABLE";
-  plan.body = std::move(drop);
   return plan;
 }
 

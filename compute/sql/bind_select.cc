@@ -2,6 +2,7 @@
 
 #include "compute/sql/bind_statement.h"
 #include "compute/sql/check_status.h"
+#include "compute/sql/index_path.h"
 #include "compute/sql/virtual_table.h"
 
 namespace namdb::sql {
@@ -202,6 +203,10 @@ Result<Plan> bind_select(StatementBinder& binder, const Json& body) {
   NAMDB_SQL_CHECK(check_grouping(select, scope));
   NAMDB_SQL_CHECK(bind_limit(expressions, body, "limitCount", "LIMIT", select.limit));
   NAMDB_SQL_CHECK(bind_limit(expressions, body, "limitOffset", "OFFSET", select.offset));
+  const bool ordered = !select.order.empty() && select.aggregates.empty();
+  if (find_index_path(select.source,
+                      ordered ? std::span<const OrderItem>(select.order) : std::span<const OrderItem>()))
+    select.order.clear();
   plan.body = std::move(select);
   return plan;
 }

@@ -1,6 +1,10 @@
 // What the binders of the single kinds of statements share.
 #pragma once
 
+#include <span>
+#include <string>
+#include <string_view>
+
 #include "compute/sql/bind.h"
 #include "compute/sql/bind_expression.h"
 
@@ -18,6 +22,7 @@ Result<Plan> bind_update(StatementBinder& binder, const Json& body);
 Result<Plan> bind_delete(StatementBinder& binder, const Json& body);
 Result<Plan> bind_call(StatementBinder& binder, const Json& body);
 Result<Plan> bind_create_table(StatementBinder& binder, const Json& body);
+Result<Plan> bind_create_index(StatementBinder& binder, const Json& body);
 Result<Plan> bind_drop(StatementBinder& binder, const Json& body);
 Result<Plan> bind_transaction(const Json& body);
 Result<Plan> bind_set(const Json& body);
@@ -25,6 +30,11 @@ Result<Plan> bind_explain(StatementBinder& binder, const Json& body);
 
 // A RangeVar's name. undefined_schema for a schema that namdb does not have.
 Result<std::string> relation_name(const Json& range_var);
+// The one schema there is, or none.
+Status check_schema(std::string_view schema);
+// A name for an index or a constraint, as PostgreSQL makes it: "table_column_column_label", at most 63 bytes.
+std::string index_name(std::string_view table, std::span<const std::string_view> columns,
+                       std::string_view label);
 // A stored table. undefined_table.
 Result<storage::TableRef> bind_table(const StatementBinder& binder, const Json& range_var);
 // The table, its alias, the condition, and whether the key decides. `where` may be null.

@@ -2,6 +2,7 @@
 
 #include "compute/sql/bind_statement.h"
 #include "compute/sql/check_status.h"
+#include "compute/sql/index_path.h"
 
 namespace namdb::sql {
 namespace {
@@ -129,6 +130,7 @@ Result<Plan> bind_update(StatementBinder& binder, const Json& body) {
   ExpressionBinder expressions(binder.parameters, binder.input.facts);
   NAMDB_SQL_ASSIGN(update.source,
                    bind_source(binder, expressions, *find(body, "relation"), find(body, "whereClause")));
+  find_index_path(update.source, {});
   if (update.source.table == nullptr)
     return Status(ErrorCode::insufficient_privilege, "table " + update.source.name + " can only be read");
   const storage::Table& table = *update.source.table;
@@ -171,6 +173,7 @@ Result<Plan> bind_delete(StatementBinder& binder, const Json& body) {
   ExpressionBinder expressions(binder.parameters, binder.input.facts);
   NAMDB_SQL_ASSIGN(deletion.source,
                    bind_source(binder, expressions, *find(body, "relation"), find(body, "whereClause")));
+  find_index_path(deletion.source, {});
   if (deletion.source.table == nullptr)
     return Status(ErrorCode::insufficient_privilege, "table " + deletion.source.name + " can only be read");
   Plan plan;

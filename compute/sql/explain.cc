@@ -2,19 +2,14 @@
 
 #include <algorithm>
 
+#include "compute/sql/expression_text.h"
 #include "compute/sql/value_format.h"
 #include "compute/sql/virtual_table.h"
 
 namespace namdb::sql {
 namespace {
 
-std::string source_line(const Source& source) {
-  std::string name = source.name;
-  if (source.table != nullptr && source.table->name != source.name)
-    name = source.table->name + " " + source.name;
-  if (source.table == nullptr && source.virtual_table == nullptr) return "Result (no table)";
-  if (source.virtual_table != nullptr) return "Virtual Table Scan on " + name;
-  if (source.key.empty()) return "Table Scan on " + name;
+std::string key_line(const Source& source, const std::string& name) {
   std::string line = "Key Read on " + name + " using " + source.table->name + "_pkey (";
   const layout::Schema& schema = source.table->schema;
   for (std::size_t i = 0; i < schema.key().size(); ++i)
@@ -25,9 +20,36 @@ std::string source_line(const Source& source) {
   return keys == 1 ? line : line + ", " + std::to_string(keys) + " keys";
 }
 
-void add_source(std::vector<std::string>& lines, const Source& source, const std::string& indent) {
-  lines.push_back(indent + source_line(source));
-  if (source.filter != nullptr && source.key.empty()) lines.push_back(indent + "  Filter on each row");
+std::string source_line(const Source& source) {
+  std::string name = source.name;
+  if (source.table != nullptr && source.table->name != source.name)
+    name = source.table->name + " " + source.name;
+  if (source.table == nullptr && source.virtual_table == nullptr) return "Result (no table)";
+  if (source.virtual_table != nullptr) return "Virtual Table Scan on " + name;
+  if (!source.key.empty()) return key_line(source, name);
+  if (source.index_path == nullptr) return "Table Scan on " + name;
+  return std::string(source.index_path->descending ? "Index Scan Backward" : "Index Scan") + " using " +
+         source.index_path->index->name + " on " + name;
+}
+
+// As PostgreSQL shows it: several conditions in parentheses of their own.
+std::string index_condition(const Source& source) {
+  std::string text;
+  const std::vector<ExprPtr>& conditions = source.index_path->conditions;
+  for (const ExprPtr& condition : conditions)
+    text += (text.empty() ? "" : " AND ") + expression_text(*condition, source.table->schema);
+  return conditions.size() > 1 ? "(" + text + ")" : text;
+}
+
+// `arrow`: what stands before the source's line.
+void add_source(std::vector<std::string>& lines, const Source& source, const std::string& arrow) {
+  lines.push_back(arrow + source_line(source));
+  const std::string indent(arrow.size() + 2, ' ');
+  const IndexPath* path = source.index_path.get();
+  if (path != nullptr && !path->conditions.empty())
+    lines.push_back(indent + "Index Cond: " + index_condition(source));
+  const bool filtered = path == nullptr ? source.filter != nullptr : path->has_other_conditions;
+  if (filtered && source.key.empty()) lines.push_back(indent + "Filter on each row");
 }
 
 }  // namespace

@@ -24,6 +24,22 @@ struct ResultColumn {
   Type type;
 };
 
+// The way by a secondary index: a range of its keys, or for a list of values several.
+struct IndexPath {
+  storage::IndexRef index;
+  // For each of the first columns of the index's keys the values that it may have: one, or for one of the
+  // columns several. A null pointer: NULL.
+  std::vector<std::vector<ExprPtr>> equal;
+  // Bounds of the column after them; null: none.
+  ExprPtr low;
+  ExprPtr high;
+  bool low_inclusive = false;
+  bool high_inclusive = false;
+  bool descending = false;
+  std::vector<ExprPtr> conditions;    // what all of that says
+  bool has_other_conditions = false;  // the filter says more
+};
+
 // Where rows come from. No table and no virtual table: one row without columns.
 struct Source {
   storage::TableRef table;
@@ -32,7 +48,8 @@ struct Source {
   // For each key column, in key order, the values that it may have: one, or for one of the columns several. A
   // row at most for each key. Empty: a scan.
   std::vector<std::vector<ExprPtr>> key;
-  ExprPtr filter;  // all of WHERE; null: every row
+  std::unique_ptr<IndexPath> index_path;  // only if there is no key; null: none
+  ExprPtr filter;                         // all of WHERE; null: every row
 };
 
 enum class AggregateKind : std::uint8_t { count_rows, count, sum, minimum, maximum, average };
@@ -53,9 +70,9 @@ struct SelectPlan {
   Source source;
   std::vector<ExprPtr> targets;
   std::vector<Aggregate> aggregates;  // not empty: one row
-  std::vector<OrderItem> order;
-  ExprPtr limit;   // bigint; null: none
-  ExprPtr offset;  // bigint; null: none
+  std::vector<OrderItem> order;       // empty when the rows come in the wanted order
+  ExprPtr limit;                      // bigint; null: none
+  ExprPtr offset;                     // bigint; null: none
 };
 
 struct InsertPlan {
@@ -92,6 +109,20 @@ struct CreateTablePlan {
 };
 
 struct DropTablePlan {
+  std::vector<std::string> names;
+  bool if_exists = false;
+};
+
+struct CreateIndexPlan {
+  storage::TableRef table;
+  std::string name;
+  bool name_is_chosen = false;  // by us: another one will do when it is taken
+  std::vector<layout::IndexColumn> columns;
+  bool unique = false;
+  bool if_not_exists = false;
+};
+
+struct DropIndexPlan {
   std::vector<std::string> names;
   bool if_exists = false;
 };
@@ -143,9 +174,10 @@ struct ExplainPlan {
 };
 
 struct Plan {
-  using Body = std::variant<std::monostate, SelectPlan, InsertPlan, UpdatePlan, DeletePlan, CallPlan,
-                            CreateTablePlan, DropTablePlan, TransactionPlan, SetPlan, ShowPlan,
-                            DeallocatePlan, DiscardPlan, ClosePlan, UnlistenPlan, SleepPlan, ExplainPlan>;
+  using Body =
+      std::variant<std::monostate, SelectPlan, InsertPlan, UpdatePlan, DeletePlan, CallPlan, CreateTablePlan,
+                   DropTablePlan, CreateIndexPlan, DropIndexPlan, TransactionPlan, SetPlan, ShowPlan,
+                   DeallocatePlan, DiscardPlan, ClosePlan, UnlistenPlan, SleepPlan, ExplainPlan>;
   // What the plan does; monostate: an empty statement.
   Body body;
   // "SELECT", "INSERT", ...: the command tag without its counts, and the kind under which it is counted.
@@ -157,6 +189,9 @@ struct Plan {
   template <typename T>
   const T* as() const {
     return std::get_if<T>(&body);
+  }
+  bool is_schema_change() const {
+    return as<CreateTablePlan>() || as<DropTablePlan>() || as<CreateIndexPlan>() || as<DropIndexPlan>();
   }
   // Runs inside a transaction of the engine.
   bool is_transactional() const {

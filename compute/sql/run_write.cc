@@ -3,6 +3,7 @@
 
 #include "compute/sql/run.h"
 #include "compute/sql/source_keys.h"
+#include "compute/sql/source_scan.h"
 
 namespace namdb::sql {
 namespace {
@@ -24,12 +25,11 @@ reactor::Task<Status> collect_keys(Run& run, const Source& source, Keys& keys) {
     co_return evaluate_keys(source, context, keys);
   }
   keys.key_bytes = source.table->schema.key_bytes();
-  const std::unique_ptr<txn::TableScan> scan = run.transaction->scan(source.table);
+  SourceScan scan(source);
   std::vector<layout::Row> rows;
-  for (std::uint32_t batches = 1;; ++batches) {
-    if (batches % kBatchesPerYield == 0) co_await run.engine.executor().yield();
+  while (true) {
     Status status = run.interrupt.check();
-    if (status.ok()) status = co_await scan->next(rows);
+    if (status.ok()) status = co_await scan.next(run, 0, rows);
     if (!status.ok()) co_return status;
     if (rows.empty()) co_return Status();
     for (const layout::Row& row : rows) {

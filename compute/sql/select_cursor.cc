@@ -54,6 +54,14 @@ reactor::Task<Status> SelectCursor::load_by_key(Run& run) {
   co_return Status();
 }
 
+std::uint64_t SelectCursor::expected_rows() const {
+  constexpr std::uint64_t kSome = 64;
+  const bool all = left_ == ~std::uint64_t{0} || !plan_.order.empty() || !plan_.aggregates.empty();
+  if (all || plan_.source.index_path == nullptr) return 0;
+  if (plan_.source.index_path->has_other_conditions) return kSome;
+  return std::max<std::uint64_t>(1, left_ + std::min(to_skip_, ~left_));
+}
+
 reactor::Task<Status> SelectCursor::load(Run& run) {
   Status status = run.interrupt.check();
   if (!status.ok()) co_return status;
@@ -72,13 +80,10 @@ reactor::Task<Status> SelectCursor::load(Run& run) {
     co_return Status();
   }
   if (!source.key.empty()) co_return co_await load_by_key(run);
-  if (scan_ == nullptr) scan_ = run.transaction->scan(source.table);
   position_ = 0;
-  batch_.clear();
-  status = co_await scan_->next(batch_);
+  status = co_await scan_.next(run, expected_rows(), batch_);
   if (!status.ok()) co_return status;
   exhausted_ = batch_.empty();
-  if (++batches_ % kBatchesPerYield == 0) co_await run.engine.executor().yield();
   co_return Status();
 }
 

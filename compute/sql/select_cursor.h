@@ -9,6 +9,7 @@
 #include "compute/sql/aggregate.h"
 #include "compute/sql/run.h"
 #include "compute/sql/source_keys.h"
+#include "compute/sql/source_scan.h"
 #include "compute/sql/virtual_table.h"
 
 namespace namdb::sql {
@@ -19,7 +20,7 @@ inline constexpr std::size_t kMaxSortedRows = 1 << 20;
 class SelectCursor {
  public:
   // The plan outlives the cursor.
-  explicit SelectCursor(const SelectPlan& plan) : plan_(plan) {}
+  explicit SelectCursor(const SelectPlan& plan) : plan_(plan), scan_(plan.source) {}
 
   // At most `max_rows` rows go to the run's sink; 0: all. After an error the cursor is not used again.
   reactor::Task<Status> fetch(Run& run, std::uint64_t max_rows);
@@ -36,6 +37,8 @@ class SelectCursor {
   // The next portion of the source's rows, in batch_ or virtual_rows_; nothing left: exhausted_.
   reactor::Task<Status> load(Run& run);
   reactor::Task<Status> load_by_key(Run& run);
+  // How many of the source's rows will probably be taken; 0: all.
+  std::uint64_t expected_rows() const;
   bool batch_empty() const;
   // One row of the batch through filter and targets. `emitted`: it went to the sink.
   Status process(Run& run, bool& emitted);
@@ -50,7 +53,7 @@ class SelectCursor {
   bool done_ = false;
   std::uint64_t to_skip_ = 0;
   std::uint64_t left_ = ~std::uint64_t{0};  // rows that LIMIT still allows
-  std::unique_ptr<txn::TableScan> scan_;
+  SourceScan scan_;
   std::vector<layout::Row> batch_;
   // The way by key: all keys, and the rows of those that were fetched last.
   Keys keys_;
@@ -61,7 +64,6 @@ class SelectCursor {
   VirtualRows virtual_rows_;
   Arena virtual_arena_;
   std::size_t position_ = 0;
-  std::uint32_t batches_ = 0;
   std::vector<Datum> values_;
   std::vector<Accumulator> accumulators_;
   std::vector<SortedRow> sorted_;

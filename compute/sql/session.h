@@ -137,11 +137,17 @@ class Session {
   reactor::Task<Status> run_show(const ShowPlan& plan, ResultSink& sink, Completion& completion);
   Status run_discard(const DiscardPlan& plan, ResultSink& sink);
   Status run_close(const ClosePlan& plan, const Portal& running);
-  reactor::Task<Status> run_ddl(const Plan& plan, ResultSink& sink);
   reactor::Task<Status> run_explain(const ExplainPlan& plan, Portal& portal, ResultSink& sink,
                                     Completion& completion);
   reactor::Task<Status> analyze(const Plan& plan, Portal& portal, std::vector<std::string>& lines);
   void report_settings(ResultSink& sink);
+
+  // --- session_ddl.cc ---
+  reactor::Task<Status> run_ddl(const Plan& plan, ResultSink& sink);
+  reactor::Task<Status> create_table(const CreateTablePlan& plan, ResultSink& sink);
+  reactor::Task<Status> create_index(const CreateIndexPlan& plan, ResultSink& sink);
+  reactor::Task<Status> drop_relations(std::vector<std::string> names, bool if_exists, bool as_index,
+                                       ResultSink& sink);
 
   // --- session_simple.cc ---
   reactor::Task<bool> run_simple(Node statement, const std::string* text, bool alone, bool last,

@@ -1,5 +1,4 @@
-// Statements that run outside of the engine's transactions: BEGIN and COMMIT themselves, settings, schema
-// changes, EXPLAIN.
+// Statements that run outside of the engine's transactions: BEGIN and COMMIT themselves, settings, EXPLAIN.
 #include "compute/sql/explain.h"
 #include "compute/sql/session.h"
 #include "compute/sql/virtual_table.h"
@@ -42,8 +41,7 @@ Task<Status> Session::run_command(const Plan& plan, Portal& portal, ResultSink& 
   if (const auto* discard = plan.as<DiscardPlan>()) co_return run_discard(*discard, sink);
   if (const auto* explain = plan.as<ExplainPlan>())
     co_return co_await run_explain(*explain, portal, sink, completion);
-  if (plan.as<CreateTablePlan>() != nullptr || plan.as<DropTablePlan>() != nullptr)
-    co_return co_await run_ddl(plan, sink);
+  if (plan.is_schema_change()) co_return co_await run_ddl(plan, sink);
   if (const auto* deallocate = plan.as<DeallocatePlan>()) {
     if (deallocate->name.empty()) {
       close_all_prepared();
@@ -249,54 +247,6 @@ Status Session::run_close(const ClosePlan& plan, const Portal& running) {
   close(unnamed_portal_);
   for (auto& [name, portal] : portals_) close(portal);
   return {};
-}
-
-Task<Status> Session::run_ddl(const Plan& plan, ResultSink& sink) {
-  if (state_ == State::block) {
-    co_return Status(ErrorCode::active_transaction,
-                     std::string(plan.tag) + " cannot run inside a transaction block",
-                     "schema changes take effect at once and cannot be rolled back");
-  }
-  if (read_only()) {
-    co_return Status(ErrorCode::read_only_transaction,
-                     "cannot execute " + std::string(plan.tag) + " in a read-only transaction");
-  }
-  if (state_ == State::implicit) {
-    Status status = co_await commit_transaction("block");
-    if (!status.ok()) co_return status;
-  }
-  if (const auto* create = plan.as<CreateTablePlan>()) {
-    std::string name = create->name;
-    layout::Schema schema = create->schema;
-    txn::TableOptions options = create->options;
-    Status status = co_await engine_.create_table(std::move(name), std::move(schema), options);
-    if (!status.ok() && status.code() == ErrorCode::duplicate_table && create->if_not_exists) {
-      notify(sink, "NOTICE", "42P07", "relation \"" + create->name + "\" already exists, skipping");
-      co_return Status();
-    }
-    co_return status;
-  }
-  const auto* drop = plan.as<DropTablePlan>();
-  if (!drop->if_exists) {
-    // All or nothing, as far as one server can see.
-    for (const std::string& wanted : drop->names) {
-      std::string name = wanted;
-      Result<storage::TableRef> table = co_await engine_.table(std::move(name));
-      if (table.ok()) continue;
-      if (table.status().code() != ErrorCode::undefined_table) co_return table.status();
-      co_return Status(ErrorCode::undefined_table, "table \"" + wanted + "\" does not exist");
-    }
-  }
-  for (const std::string& wanted : drop->names) {
-    std::string name = wanted;
-    Status status = co_await engine_.drop_table(std::move(name));
-    if (!status.ok() && status.code() == ErrorCode::undefined_table && drop->if_exists) {
-      notify(sink, "NOTICE", "00000", "table \"" + wanted + "\" does not exist, skipping");
-    } else if (!status.ok()) {
-      co_return status;
-    }
-  }
-  co_return Status();
 }
 
 // Runs the statement for its cost. Outside of a block the cost of its commit is part of it.

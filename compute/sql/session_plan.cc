@@ -15,7 +15,8 @@ namespace {
 
 bool uses_catalog(const Plan& plan) {
   if (const auto* select = plan.as<SelectPlan>()) return select->source.table != nullptr;
-  return plan.is_transactional() || plan.as<ExplainPlan>() != nullptr;
+  return plan.is_transactional() || plan.as<ExplainPlan>() != nullptr ||
+         plan.as<CreateIndexPlan>() != nullptr;
 }
 
 std::string_view statistics_name(const Plan& plan) {

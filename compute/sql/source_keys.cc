@@ -5,63 +5,10 @@
 
 #include "common/layout/key.h"
 #include "compute/sql/characters.h"
+#include "compute/sql/conditions.h"
 
 namespace namdb::sql {
 namespace {
-
-// The conditions that AND connects.
-void conjuncts(const Expr& filter, std::vector<const Expr*>& out) {
-  if (filter.kind != ExprKind::logical_and) {
-    out.push_back(&filter);
-    return;
-  }
-  for (const ExprPtr& part : filter.args) conjuncts(*part, out);
-}
-
-// `integer_column = 1.5` compares as numeric; the column is below a cast that loses nothing.
-const Expr& without_cast(const Expr& expr) {
-  if (expr.kind != ExprKind::cast || expr.explicit_cast) return expr;
-  const Expr& inner = *expr.args[0];
-  const bool exact_string =
-      inner.type.is_string() && expr.type.id != TypeId::bpchar && inner.type.id != TypeId::bpchar;
-  const bool exact_number =
-      inner.type.is_integer() && (expr.type.is_integer() || expr.type.id == TypeId::numeric);
-  return exact_string || exact_number ? inner : expr;
-}
-
-// Whether equality of the column with such a value is equality of what is stored: then the value, converted,
-// is the key. Comparisons that convert the column (integer = 1.5::float8) are not.
-bool decides_key(const Expr& column, const Expr& value) {
-  // An integer column compared as numeric: the key exists only if the number is whole.
-  const bool numeric_for_integer = column.type.is_integer() && value.type.id == TypeId::numeric;
-  return (column.type.type_class() == value.type.type_class() || numeric_for_integer) &&
-         is_row_independent(value);
-}
-
-bool is_column(const Expr& expr, std::uint32_t column) {
-  return expr.kind == ExprKind::column && expr.index == column;
-}
-
-// The values that the condition leaves to the column; none when it says nothing of the kind.
-std::vector<const Expr*> values_of(const Expr& condition, std::uint32_t column) {
-  if (condition.kind == ExprKind::compare && condition.op == '=') {
-    for (std::size_t side = 0; side < 2; ++side) {
-      const Expr& left = without_cast(*condition.args[side]);
-      const Expr& right = *condition.args[1 - side];
-      if (is_column(left, column) && decides_key(left, right)) return {&right};
-    }
-  } else if (condition.kind == ExprKind::in_list) {
-    const Expr& left = without_cast(*condition.args[0]);
-    if (!is_column(left, column)) return {};
-    std::vector<const Expr*> values;
-    for (std::size_t i = 1; i < condition.args.size(); ++i) {
-      if (!decides_key(left, *condition.args[i])) return {};
-      values.push_back(condition.args[i].get());
-    }
-    return values;
-  }
-  return {};
-}
 
 // The scaled integer of a numeric column that equals the number exactly.
 bool exact_scaled(const Decimal& number, unsigned scale, std::int64_t& out) {
@@ -91,15 +38,14 @@ bool add_to_key(layout::Key& key, const layout::Column& column, const Type& type
 
 void find_key(Source& source) {
   if (source.filter == nullptr) return;
-  std::vector<const Expr*> conditions;
-  conjuncts(*source.filter, conditions);
+  const std::vector<const Expr*> conditions = conjuncts(*source.filter);
   const std::vector<std::uint32_t>& columns = source.table->schema.key();
   std::vector<std::vector<ExprPtr>> key;
   std::size_t lists = 0;
   for (const std::uint32_t column : columns) {
     std::vector<const Expr*> best;
     for (const Expr* condition : conditions) {
-      std::vector<const Expr*> values = values_of(*condition, column);
+      std::vector<const Expr*> values = equal_values(*condition, column);
       if (!values.empty() && (best.empty() || values.size() < best.size())) best = std::move(values);
     }
     if (best.empty()) return;

@@ -68,6 +68,26 @@ Task<Result<VirtualRows>> columns_rows(VirtualTableInput input) {
   co_return rows;
 }
 
+Task<Result<VirtualRows>> indexes_rows(VirtualTableInput input) {
+  Result<std::vector<storage::TableRef>> tables = co_await input.engine->tables();
+  if (!tables.ok()) co_return tables.status();
+  VirtualRows rows;
+  for (const storage::TableRef& table : *tables) {
+    for (const storage::IndexRef& index : table->indexes) {
+      std::string columns;
+      for (const layout::IndexColumn& column : index->shape.columns()) {
+        columns += (columns.empty() ? "" : ", ") + table->schema.columns()[column.column].name +
+                   (column.descending ? " DESC" : "");
+      }
+      rows.push_back({Datum::of_text("public"), text_of(*input.arena, table->name),
+                      text_of(*input.arena, index->name), Datum::of_integer(index->id),
+                      Datum::of_boolean(index->unique), Datum::of_boolean(index->constraint),
+                      Datum::of_boolean(index->ready()), text_of(*input.arena, columns)});
+    }
+  }
+  co_return rows;
+}
+
 const std::vector<VirtualTable>& all_tables() {
   static const std::vector<VirtualTable> tables = {
       {"public",
@@ -101,6 +121,17 @@ const std::vector<VirtualTable>& all_tables() {
         {"column_default", {TypeId::text}},
         {"key_position", {TypeId::int4}}},
        columns_rows},
+      {"public",
+       "namdb_indexes",
+       {{"schema_name", {TypeId::text}},
+        {"table_name", {TypeId::text}},
+        {"index_name", {TypeId::text}},
+        {"index_id", {TypeId::int8}},
+        {"is_unique", {TypeId::boolean}},
+        {"is_constraint", {TypeId::boolean}},
+        {"is_ready", {TypeId::boolean}},
+        {"columns", {TypeId::text}}},
+       indexes_rows},
   };
   return tables;
 }

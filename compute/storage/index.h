@@ -25,6 +25,7 @@ struct Index {
   std::uint32_t id = 0;
   std::string name;
   bool unique = false;
+  bool constraint = false;  // goes only with its table
   // Searches may use it when their snapshot shows at least this version of the catalog; 0: it is building.
   std::uint64_t ready_version = 0;
   layout::IndexShape shape;

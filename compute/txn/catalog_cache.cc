@@ -71,6 +71,7 @@ Result<storage::IndexRef> index_from_descriptor(const control::IndexDescriptor& 
   index->id = descriptor.id();
   index->name = descriptor.name();
   index->unique = descriptor.unique();
+  index->constraint = descriptor.constraint();
   if (descriptor.state() == control::INDEX_READY) index->ready_version = descriptor.ready_version();
   index->shape = std::move(*shape);
   for (const control::IndexPart& part : descriptor.parts()) {

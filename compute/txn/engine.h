@@ -18,9 +18,16 @@
 
 namespace namdb::txn {
 
+// UNIQUE (columns): an index that comes and goes with its table.
+struct UniqueConstraint {
+  std::string name;
+  std::vector<std::uint32_t> columns;  // positions in the table
+};
+
 struct TableOptions {
   std::uint64_t size_hint_rows = 65'536;
   std::uint32_t ring_slots = 0;  // 0: the cluster's default
+  std::vector<UniqueConstraint> unique;
 };
 
 struct IndexDefinition {
@@ -60,16 +67,16 @@ class Engine {
   // A number that changes whenever a cached catalog entry may have changed: cached plans compare it.
   virtual std::uint64_t catalog_version() const = 0;
   virtual reactor::Task<Result<std::vector<storage::TableRef>>> tables() = 0;
-  // Errors duplicate_table, out_of_memory. Visible to every session when it returns.
+  // Errors duplicate_table (also a constraint's name), out_of_memory. Visible to every session when it
+  // returns; nobody ever sees it without its constraints.
   virtual reactor::Task<Status> create_table(std::string name, layout::Schema schema,
                                              TableOptions options) = 0;
   // undefined_table. Transactions that still use the table end in catalog_changed.
   virtual reactor::Task<Status> drop_table(std::string name) = 0;
   // Builds the index while others use the table; returns when it is ready, for transactions that begin then.
-  // Errors duplicate_table, undefined_table, duplicate_key (unique, nothing is left behind), out_of_memory,
-  // transaction_timeout when the table takes longer to read than a transaction may run.
+  // Errors duplicate_table, undefined_table, duplicate_key (unique), out_of_memory; nothing is left behind.
   virtual reactor::Task<Status> create_index(IndexDefinition definition) = 0;
-  // undefined_object.
+  // undefined_object; feature_not_supported when it is a constraint's.
   virtual reactor::Task<Status> drop_index(std::string name) = 0;
 
   // Before attempt `attempt` (1 = first retry) of a transaction: jittered, capped backoff.

@@ -12,13 +12,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "common/base/error.h"
 #include "common/fabric/counters.h"
+#include "common/layout/index_key.h"
 #include "common/layout/row.h"
 #include "common/reactor/task.h"
 #include "compute/storage/table.h"
@@ -28,13 +28,8 @@ namespace namdb::txn {
 // A row that a transaction reads or writes: valid as long as the transaction.
 using RowId = std::uint32_t;
 
-// Keys of an index (layout/index_key.h): [low, high); no high: to the end.
-struct IndexRange {
-  std::string low;
-  std::optional<std::string> high;
-  bool descending = false;
-  std::uint64_t limit = 0;  // how many rows will probably be taken; 0: all
-};
+// Of a scan the limit is only how many rows will probably be taken.
+using IndexRange = layout::IndexRange;
 
 // Reads a whole table, or a range of an index, in the transaction's snapshot, the transaction's own writes
 // included. Rows written by the transaction after the scan began may or may not be seen. At most one next()
@@ -81,10 +76,15 @@ class Transaction {
   virtual void erase(RowId row) = 0;
 
   virtual std::unique_ptr<TableScan> scan(const storage::TableRef& table) = 0;
-  // `index` is one of the table's. Ends in catalog_changed when the index was dropped, or is not ready for
-  // this transaction's snapshot.
+  // `index` is or was one of the table's. When it was dropped, or is not ready for this transaction's
+  // snapshot, the same rows come from the whole table; catalog_changed when there are too many, or when it is
+  // dropped in the middle.
   virtual std::unique_ptr<TableScan> scan_index(const storage::TableRef& table,
                                                 const storage::IndexRef& index, IndexRange range) = 0;
+  // The rows of the range, at most range.limit, in the order of the index: as by get() and fetch(), also of
+  // what was asked for before. Replaces `rows`. Errors are those of scan_index().
+  virtual reactor::Task<Status> find(storage::TableRef table, storage::IndexRef index, IndexRange range,
+                                     std::vector<RowId>& rows) = 0;
 
   // Ends the transaction. Ok: committed, and visible to every snapshot taken from now on. Errors with
   // info().retry: aborted, nothing happened. unknown_outcome: nobody can say. Other errors: aborted.

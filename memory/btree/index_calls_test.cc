@@ -117,6 +117,15 @@ struct Subject {
               use.index_bytes ==
           cluster.server->region().bytes());
     for (const auto& [id, found] : cluster.server->indexes().all()) CHECK(found->tree->check().empty());
+    std::uint64_t told_bytes = 0;
+    std::uint64_t index_bytes = 0;
+    const control::MemoryReply account = cluster.server->memory();
+    for (const control::MemoryPart& part : account.parts()) {
+      told_bytes += part.bytes();
+      if (part.purpose() == control::MEMORY_INDEXES) index_bytes += part.bytes();
+    }
+    CHECK(told_bytes == cluster.server->region().bytes());
+    CHECK(index_bytes == use.index_bytes);
   }
 
   TestCluster cluster;
@@ -151,6 +160,61 @@ TEST_CASE("an index is in the catalog while it is built and when it is ready", "
   CHECK(subject.catalog()[0].state() == control::INDEX_READY);
   CHECK(subject.catalog()[0].ready_version() == subject.cluster.server->catalog()->version());
   CHECK(subject.cluster.server->status().indexes_size() == 1);
+  subject.check_accounts();
+}
+
+TEST_CASE("a table and the indexes that were begun for it appear together", "[index]") {
+  Subject subject;
+  TestClient& client = *subject.client;
+  control::BeginCreateTableRequest begin;
+  *begin.mutable_table() = testing::accounts("u");
+  const auto begun = client.call<control::BeginCreateTableReply>(control::BEGIN_CREATE_TABLE, begin);
+  REQUIRE(begun.ok());
+  control::PrepareTableRequest prepare;
+  *prepare.mutable_table() = begun->table();
+  const auto prepared = client.call<control::PrepareTableReply>(control::PREPARE_TABLE, prepare);
+  REQUIRE(prepared.ok());
+  control::FinishCreateTableRequest finish;
+  *finish.mutable_table() = begun->table();
+  finish.mutable_table()->add_bucket_base(prepared->bucket_base());
+  subject.wanted.set_table(begun->table().id());
+  subject.wanted.set_constraint(true);
+  const auto other = subject.cluster.client("c2");
+  REQUIRE(other->connect(testing::hello('b')).ok());
+  CHECK(subject.begin(*other).code() == ErrorCode::undefined_table);
+  REQUIRE(subject.begin(client).ok());
+  // Not by itself, ...
+  REQUIRE(subject.prepare(client).ok());
+  CHECK(subject.advance(client, control::INDEX_BUILDING).code() == ErrorCode::protocol_violation);
+  REQUIRE(subject.built(client).ok());
+  // ... and the table neither without it nor with another one.
+  const auto refused = [&](const control::FinishCreateTableRequest& request) {
+    const auto reply = client.call<control::FinishCreateTableReply>(control::FINISH_CREATE_TABLE, request);
+    return !reply.ok() && reply.status().code() == ErrorCode::protocol_violation;
+  };
+  CHECK(refused(finish));
+  control::FinishCreateTableRequest wrong = finish;
+  *wrong.add_indexes() = subject.index;
+  wrong.mutable_indexes(0)->clear_parts();
+  CHECK(refused(wrong));
+  *wrong.mutable_indexes(0) = subject.index;
+  *wrong.add_indexes() = subject.index;
+  CHECK(refused(wrong));
+  *finish.add_indexes() = subject.index;
+  const auto catalog =
+      client.call<control::GetCatalogReply>(control::GET_CATALOG, control::GetCatalogRequest());
+  CHECK(catalog->indexes().empty());
+  CHECK(catalog->tables_size() == 1);
+  CHECK(catalog->creating_size() == 2);
+  REQUIRE(client.call<control::FinishCreateTableReply>(control::FINISH_CREATE_TABLE, finish).ok());
+  REQUIRE(subject.catalog().size() == 1);
+  CHECK(subject.catalog()[0].state() == control::INDEX_READY);
+  CHECK(subject.catalog()[0].ready_version() == subject.cluster.server->catalog()->version());
+  control::DropIndexRequest drop;
+  drop.set_name("i");
+  CHECK(client.call<control::DropIndexReply>(control::DROP_INDEX, drop).status().code() ==
+        ErrorCode::feature_not_supported);
+  REQUIRE(subject.change(Kind::add, "key").ok());
   subject.check_accounts();
 }
 

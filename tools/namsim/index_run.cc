@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "tools/namsim/index_workload.h"
@@ -153,6 +154,9 @@ class Run {
   // No entry is in doubt, and every index has one for each row: none is left over, none is missing.
   std::string leftovers() {
     std::map<std::uint32_t, std::uint64_t> entries;  // by index
+    const memory::Catalog& catalog = *cluster_.memory(0).server->catalog();
+    std::set<std::uint32_t> known;
+    for (const auto& [name, index] : catalog.indexes()) known.insert(index.id());
     for (std::uint32_t i = 0; i < cluster_.options().memory_servers; ++i) {
       const memory::Indexes& indexes = cluster_.memory(i).server->indexes();
       for (const auto& [id, index] : indexes.all()) {
@@ -162,10 +166,19 @@ class Run {
                  std::to_string(i) + " stay in doubt" + (index->building() ? ", it is building" : "") +
                  (indexes.doubts().aging() ? ", some wait to go" : "");
         }
-        if (!index->discarded && !index->building()) entries[id] += index->tree->entries();
+        if (index->discarded) continue;
+        if (!known.contains(id)) return "server " + std::to_string(i) + " keeps index " + index->name;
+        if (!index->building()) entries[id] += index->tree->entries();
       }
     }
-    for (const auto& [name, index] : cluster_.memory(0).server->catalog()->indexes()) {
+    if (catalog.tables().contains(IndexWorkload::kAside) !=
+        catalog.indexes().contains(IndexWorkload::kAsideCode))
+      return "a table and the index of its constraint are not there together";
+    for (const auto& [name, index] : catalog.indexes()) {
+      if (name == IndexWorkload::kAsideCode) {
+        if (!entries.contains(index.id())) return "no server has index " + name;
+        continue;
+      }
       if (entries[index.id()] == workload_.rows()) continue;
       return "index " + name + " has " + std::to_string(entries[index.id()]) + " entries for " +
              std::to_string(workload_.rows()) + " rows";

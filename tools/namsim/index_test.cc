@@ -36,7 +36,99 @@ void run_seeds(IndexTrouble trouble, std::uint64_t default_count) {
   CHECK(sum.built > count / 10);
 }
 
+constexpr std::int64_t kManyRows = 10'000;
+
+layout::Schema numbers() {
+  std::vector<layout::Column> columns(2);
+  columns[0] = {.name = "id"};
+  columns[1] = {.name = "number"};
+  return std::move(*layout::Schema::create(std::move(columns), {0}));
+}
+
+reactor::Task<Status> load_numbers(txn::Engine* engine) {
+  txn::TableOptions options;
+  options.size_hint_rows = kManyRows;
+  Status status = co_await engine->create_table("numbers", numbers(), options);
+  const auto session = engine->open_session();
+  for (std::int64_t first = 0; first < kManyRows && status.ok(); first += 10) {
+    const auto table = co_await engine->table("numbers");
+    if (!table.ok()) co_return table.status();
+    const auto transaction = engine->begin(*session);
+    for (std::int64_t id = first; id < first + 10 && status.ok(); ++id) {
+      layout::Row row((*table)->schema);
+      status = row.writer().set_integer(0, id);
+      if (status.ok()) status = row.writer().set_integer(1, id % 100);
+      transaction->insert(*table, row.bytes());
+    }
+    if (status.ok()) status = co_await transaction->fetch();
+    if (status.ok()) status = co_await transaction->commit();
+  }
+  co_return status;
+}
+
+reactor::Task<Status> scan_numbers(txn::Engine* engine) {
+  const auto table = co_await engine->table("numbers");
+  if (!table.ok()) co_return table.status();
+  const auto session = engine->open_session();
+  const auto transaction = engine->begin(*session);
+  const auto scan = transaction->scan(*table);
+  std::vector<layout::Row> rows;
+  Status status;
+  do {
+    status = co_await scan->next(rows);
+  } while (status.ok() && !rows.empty());
+  co_return status;
+}
+
+// A cluster with a table of many rows, whose transactions may live for so long.
+struct Numbers {
+  explicit Numbers(std::uint64_t max_transaction_ns) : world(5), cluster(world, options(max_transaction_ns)) {
+    cluster.add_compute();
+    const Status loaded = run(load_numbers(&cluster.worker(0)));
+    INFO(loaded.to_string());
+    REQUIRE(loaded.ok());
+  }
+  static ClusterOptions options(std::uint64_t max_transaction_ns) {
+    ClusterOptions options;
+    options.memory_servers = 2;
+    options.region_bytes = 64U << 20;
+    options.memory.extent_bytes = 256U << 10;
+    options.memory.journal_bytes = 1U << 20;
+    options.memory.max_transaction_ns = max_transaction_ns;
+    return options;
+  }
+  Status run(reactor::Task<Status> task) { return world.run(cluster.node(0), std::move(task)); }
+
+  fabric::sim::SimWorld world;
+  Cluster cluster;
+};
+
 }  // namespace
+
+TEST_CASE("a table that takes longer to read than a transaction may live gets its index", "[indexes]") {
+  std::uint64_t scan_ns = 0;
+  {
+    Numbers test(10 * kSecond_ns);
+    const std::uint64_t before_ns = test.world.now_ns();
+    REQUIRE(test.run(scan_numbers(&test.cluster.worker(0))).ok());
+    scan_ns = test.world.now_ns() - before_ns;
+  }
+  Numbers test(scan_ns / 4);
+  CHECK(test.run(scan_numbers(&test.cluster.worker(0))).code() == ErrorCode::transaction_timeout);
+  txn::IndexDefinition definition{"by_number", "numbers", {{1, false}}, false};
+  const Status built = test.run(test.cluster.worker(0).create_index(std::move(definition)));
+  INFO(built.to_string());
+  REQUIRE(built.ok());
+  std::uint64_t entries = 0;
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    for (const auto& [id, index] : test.cluster.memory(i).server->indexes().all())
+      entries += index->tree->entries();
+  }
+  CHECK(entries == kManyRows);
+  definition = {"only_number", "numbers", {{1, false}}, true};
+  CHECK(test.run(test.cluster.worker(0).create_index(std::move(definition))).code() ==
+        ErrorCode::duplicate_key);
+}
 
 TEST_CASE("an index shows what a full scan shows, at every snapshot", "[indexes]") {
   run_seeds(IndexTrouble::none, 60);

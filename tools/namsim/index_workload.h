@@ -18,6 +18,9 @@ class IndexWorkload {
   static constexpr const char* kByColor = "things_by_color";
   // Over (code), unique.
   static constexpr const char* kByCode = "things_by_code";
+  // A table that comes and goes with the index of its UNIQUE constraint.
+  static constexpr const char* kAside = "aside";
+  static constexpr const char* kAsideCode = "aside_code_key";
 
   explicit IndexWorkload(std::uint64_t keys) : keys_(keys) {}
 
@@ -26,6 +29,7 @@ class IndexWorkload {
   reactor::Task<bool> run_one(txn::Engine* engine, txn::Session* session, Random* draw);
   // Builds the unique index, or another one that it drops again.
   reactor::Task<void> change_indexes(txn::Engine* engine, Random* draw);
+  reactor::Task<void> change_aside(txn::Engine* engine, Random* draw);
   // Writes every row: what the dead have locked is met, and repaired.
   reactor::Task<Status> touch_all(txn::Engine* engine);
   // Every index against a full scan; rows are counted.
@@ -40,9 +44,15 @@ class IndexWorkload {
  private:
   void write(txn::Transaction& transaction, const storage::TableRef& table, txn::RowId row, std::int64_t id,
              Random& draw);
-  reactor::Task<Status> compare(txn::Transaction* transaction, storage::TableRef table, Random* draw);
+  // `former`: the indexes that there were when the transaction began.
+  reactor::Task<Status> compare(txn::Transaction* transaction, storage::TableRef table,
+                                const std::vector<storage::IndexRef>* former, Random* draw);
   reactor::Task<Status> compare_index(txn::Transaction* transaction, storage::TableRef table,
                                       storage::IndexRef index, const std::vector<layout::Row>* all,
+                                      txn::IndexRange range);
+  // The same range, as rows of the transaction's read set.
+  reactor::Task<Status> compare_found(txn::Transaction* transaction, storage::TableRef table,
+                                      storage::IndexRef index, std::vector<std::string> expected,
                                       txn::IndexRange range);
   void check_unique(const std::vector<layout::Row>& all);
   void fail(const std::string& what) {

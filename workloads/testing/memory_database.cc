@@ -94,6 +94,11 @@ class MemoryContext : public Context {
     entries_[row].image.reset();
   }
 
+  const layout::IndexShape* index(std::size_t, std::string_view) const override { return nullptr; }
+  Task<Status> find(std::size_t, std::string_view, layout::IndexRange, std::vector<RowId>&) override {
+    co_return Status(ErrorCode::undefined_object, "there are no indexes");
+  }
+
   std::span<const Value> arguments() const override { return arguments_; }
   void result(std::size_t column, Value value) override { results_.at(column) = std::move(value); }
   std::int64_t timestamp_us() const override { return 1'000'000; }

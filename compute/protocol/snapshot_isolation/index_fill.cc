@@ -40,15 +40,14 @@ reactor::Task<Status> load_entries(txn::WorkerState* worker, storage::IndexRef i
       co_return Status(ErrorCode::protocol_violation, "memory server sent a reply that cannot be read");
     }
     const layout::IndexChangeResult& result = results[server][taken[server]++];
-    if (result.more_candidates) {
-      co_return Status(ErrorCode::serialization_failure,
-                       "too many rows came and went under one key of index \"" + index->name + "\"");
-    }
     for (const std::string_view candidate : result.candidates) {
       auto rival = layout::primary_key_of(index->shape, candidate);
       if (!rival) co_return Status(ErrorCode::corrupt_data, "an entry of an index is none");
       const auto own = (*rows)[i].key();
-      rivals->push_back({std::string(keys[i].declared()), {own.begin(), own.end()}, std::move(*rival)});
+      rivals->push_back({std::string(keys[i].declared()),
+                         {own.begin(), own.end()},
+                         std::move(*rival),
+                         result.more_candidates});
     }
   }
   co_return Status();
@@ -68,6 +67,7 @@ reactor::Task<Status> settle_rivals(SnapshotTransaction* transaction, storage::T
            layout::index_key(index->shape, row.row()).declared() == pair.declared;
   };
   std::vector<IndexRivals> undecided;
+  bool more = false;
   for (std::size_t i = 0; i < rivals->size(); ++i) {
     const LatestRow& first = rows[2 * i];
     const LatestRow& second = rows[2 * i + 1];
@@ -82,7 +82,13 @@ reactor::Task<Status> settle_rivals(SnapshotTransaction* transaction, storage::T
     if ((first_open && (second_open || has_values(second, pair))) ||
         (second_open && has_values(first, pair))) {
       undecided.push_back(std::move(pair));
+    } else {
+      more = more || pair.more;
     }
+  }
+  if (more && undecided.empty()) {
+    co_return Status(ErrorCode::serialization_failure,
+                     "too many rows came and went under one key of index \"" + index->name + "\"");
   }
   *rivals = std::move(undecided);
   co_return Status();

@@ -1,8 +1,8 @@
 // Adding the rows of a table to an index that is being built, while others write.
 //
 // Every transaction that may commit knows of the index already and keeps it for what it changes. So the
-// builder adds what one snapshot shows, and nothing is missing afterwards: a version that came later has its
-// entry from its own commit.
+// builder adds what snapshots show that are taken then, and nothing is missing afterwards: a version that
+// came later has its entry from its own commit.
 #pragma once
 
 #include <vector>
@@ -17,6 +17,7 @@ struct IndexRivals {
   std::string declared;  // the values, as they stand in the key
   std::vector<std::byte> first;
   std::vector<std::byte> second;
+  bool more = false;  // than these two have such entries, and not all of them are known
 };
 
 // Adds the rows' entries. The pairs that may break a unique index are appended to `rivals`.
@@ -25,7 +26,8 @@ reactor::Task<Status> load_entries(txn::WorkerState* worker, storage::IndexRef i
                                    fabric::OperationCounters* counters);
 
 // Looks at the newest versions of the rivals' rows, and leaves in `rivals` those that nobody can decide yet.
-// Error duplicate_key when both rows of a pair have the values. `transaction` is fresh.
+// Errors duplicate_key when both rows of a pair have the values, serialization_failure when there are too
+// many to know them all. `transaction` is fresh.
 reactor::Task<Status> settle_rivals(SnapshotTransaction* transaction, storage::TableRef table,
                                     storage::IndexRef index, std::vector<IndexRivals>* rivals);
 

@@ -2,13 +2,24 @@
 
 #include <algorithm>
 
+#include "common/layout/index_page.h"
 #include "compute/txn/catalog_cache.h"
 
 namespace namdb::protocol {
 namespace {
 
-constexpr std::uint32_t kFirstEntries = 64;
 constexpr std::uint32_t kMostEntries = 1024;
+// Of a range that is sorted in memory.
+constexpr std::size_t kMaxSortedRows = 1 << 20;
+
+Status not_an_entry(const storage::Index& index) {
+  return Status(ErrorCode::corrupt_data, "an entry of index \"" + index.name + "\" is none");
+}
+
+// No stored key is as long, and keys compare with the longer one as with this.
+void clip(std::string& bound) {
+  if (bound.size() > layout::kMaxIndexPage_bytes) bound.resize(layout::kMaxIndexPage_bytes);
+}
 
 }  // namespace
 
@@ -19,22 +30,31 @@ SnapshotIndexScan::SnapshotIndexScan(SnapshotTransaction& transaction, storage::
       index_(std::move(index)),
       range_(std::move(range)),
       batch_(static_cast<std::uint32_t>(
-          std::min<std::uint64_t>(range_.limit != 0 ? range_.limit : kFirstEntries, kMostEntries))) {}
+          std::min<std::uint64_t>(range_.limit != 0 ? range_.limit : kMostEntries, kMostEntries))) {
+  clip(range_.low);
+  if (range_.high) clip(*range_.high);
+}
 
-reactor::Task<Status> SnapshotIndexScan::begin() {
-  Status status = co_await transaction_.ensure_snapshot();
-  if (status.ok()) status = co_await transaction_.check_table(*table_);
-  if (!status.ok()) co_return status;
-  // The catalog's entry of now: the plan may be older.
+bool SnapshotIndexScan::usable() {
   const storage::TableRef table = transaction_.worker().catalog.find_id(table_->id);
   const auto current = std::ranges::find_if(
       table->indexes, [&](const storage::IndexRef& index) { return index->id == index_->id; });
   if (current == table->indexes.end() || !(*current)->ready() ||
       transaction_.snapshot().catalog_version() < (*current)->ready_version) {
-    co_return Status(ErrorCode::catalog_changed,
-                     "index \"" + index_->name + "\" was dropped, or is newer than the transaction");
+    return false;
   }
   index_ = *current;
+  return true;
+}
+
+reactor::Task<Status> SnapshotIndexScan::begin() {
+  Status status = co_await transaction_.ensure_snapshot();
+  if (status.ok()) status = co_await transaction_.check_table(*table_);
+  if (!status.ok()) co_return status;
+  if (!usable()) {
+    entries_left_ = false;
+    co_return co_await read_table();
+  }
   if (range_.descending) {
     // The part that holds the greatest keys below the end.
     part_ = range_.high ? index_->part_of(*range_.high) : index_->parts.size() - 1;
@@ -42,8 +62,33 @@ reactor::Task<Status> SnapshotIndexScan::begin() {
   } else {
     part_ = index_->part_of(range_.low);
   }
-  entries_left_ = !range_.high || range_.low < *range_.high;
   collect_own_rows();
+  entries_left_ = !range_.high || range_.low < *range_.high;
+  if (entries_left_) status = co_await seek();
+  if (status.ok() || status.code() != ErrorCode::catalog_changed) co_return status;
+  // It was dropped just now.
+  own_rows_.clear();
+  entries_left_ = false;
+  co_return co_await read_table();
+}
+
+reactor::Task<Status> SnapshotIndexScan::read_table() {
+  const std::unique_ptr<txn::TableScan> scan = transaction_.scan(table_);
+  std::vector<layout::Row> rows;
+  do {
+    Status status = co_await scan->next(rows);
+    if (!status.ok()) co_return status;
+    for (layout::Row& row : rows) {
+      std::string key = layout::index_key(index_->shape, row.view()).bytes;
+      if (covers(key)) own_rows_.push_back({std::move(key), std::move(row)});
+    }
+    if (own_rows_.size() > kMaxSortedRows) {
+      co_return Status(ErrorCode::catalog_changed,
+                       "index \"" + index_->name + "\" was dropped, or is newer than the transaction");
+    }
+  } while (!rows.empty());
+  std::ranges::sort(own_rows_,
+                    [this](const KeyedRow& a, const KeyedRow& b) { return comes_before(a.key, b.key); });
   co_return Status();
 }
 
@@ -52,46 +97,99 @@ void SnapshotIndexScan::collect_own_rows() {
     if (access.table->id != table_->id || access.write == WriteKind::none || !access.found()) continue;
     const layout::RowView row(table_->schema, access.image_row());
     std::string key = layout::index_key(index_->shape, row).bytes;
-    if (key < range_.low || (range_.high && key >= *range_.high)) continue;
+    if (!covers(key)) continue;
     own_rows_.push_back({std::move(key), layout::Row(table_->schema, row.bytes())});
   }
   std::ranges::sort(own_rows_,
-                    [this](const OwnRow& a, const OwnRow& b) { return comes_before(a.key, b.key); });
+                    [this](const KeyedRow& a, const KeyedRow& b) { return comes_before(a.key, b.key); });
 }
 
 reactor::Task<Status> SnapshotIndexScan::next(std::vector<layout::Row>& rows) {
   rows.clear();
+  const Output output(&rows);
+  co_return co_await next(output);
+}
+
+reactor::Task<Status> SnapshotIndexScan::next(std::vector<txn::RowId>& rows) {
+  rows.clear();
+  const Output output(&rows);
+  Status status = co_await next(output);
+  // Those of rows that came from the table.
+  if (status.ok()) status = co_await transaction_.fetch();
+  co_return status;
+}
+
+reactor::Task<Status> SnapshotIndexScan::next(Output output) {
   Status status;
   if (!began_) {
     began_ = true;
     status = co_await begin();
   }
-  while (status.ok() && rows.empty() && !ended_) {
-    if (entries_left_) status = co_await seek();
-    if (status.ok() && !entries_.empty()) status = co_await read_records(&rows);
-    if (status.ok() && !entries_left_) {
+  while (status.ok() && output.empty() && !ended_) {
+    if (!entries_.empty() || entries_left_) {
+      status = co_await read_and_seek(output);
+    } else {
       ended_ = true;
-      merge_own_rows({}, rows);
+      merge_own_rows({}, output);
     }
   }
   co_return status;
 }
 
+reactor::Task<Status> SnapshotIndexScan::read_entries(Output output) {
+  std::vector<std::string> entries;
+  std::swap(entries, entries_);
+  if (output.rows != nullptr) co_return co_await read_records(std::move(entries), output.rows);
+  co_return co_await fetch_records(std::move(entries), output.ids);
+}
+
+reactor::Task<Status> SnapshotIndexScan::read_and_seek(Output output) {
+  if (!entries_left_) co_return co_await read_entries(output);
+  // Whoever wants a few rows is probably served by the entries that are there.
+  if (range_.limit != 0) {
+    Status status = co_await read_entries(output);
+    if (status.ok() && output.empty()) status = co_await seek();
+    co_return status;
+  }
+  fabric::Call call;
+  post_seek(call);
+  Status status = co_await read_entries(output);
+  // In any case: the call belongs to its channel until then.
+  Status sought = co_await finish_seek(call);
+  co_return status.ok() ? std::move(sought) : std::move(status);
+}
+
 reactor::Task<Status> SnapshotIndexScan::seek() {
+  fabric::Call call;
+  post_seek(call);
+  ++transaction_.mutable_counters().round_trips;
+  co_return co_await finish_seek(call);
+}
+
+void SnapshotIndexScan::post_seek(fabric::Call& call) {
   const std::optional<std::string> part_high = index_->high_of(part_);
   layout::IndexSeek wanted{.index = index_->id, .descending = range_.descending, .limit = batch_};
   wanted.low = std::max<std::string_view>(range_.low, index_->parts[part_].low);
   if (range_.high) wanted.high = *range_.high;
   if (part_high && (!wanted.high || *part_high < *wanted.high)) wanted.high = *part_high;
   batch_ = std::min(batch_ * 4, kMostEntries);
-  const auto reply =
-      co_await transaction_.worker().cluster.call_bytes(index_->parts[part_].server, layout::kIndexSeekMethod,
-                                                        encode(wanted), &transaction_.mutable_counters());
-  if (!reply.ok()) {
-    if (reply.status().code() != ErrorCode::undefined_object) co_return reply.status();
+  call.method = layout::kIndexSeekMethod;
+  call.request = encode(wanted);
+  fabric::OperationCounters& counters = transaction_.mutable_counters();
+  ++counters.calls;
+  counters.call_bytes += call.request.size();
+  transaction_.worker().cluster.channel(index_->parts[part_].server).post(call);
+}
+
+reactor::Task<Status> SnapshotIndexScan::finish_seek(fabric::Call& call) {
+  const std::optional<std::string> part_high = index_->high_of(part_);
+  const Status& done = co_await call.done();
+  transaction_.mutable_counters().call_bytes += call.reply.size();
+  if (!done.ok()) {
+    if (done.code() != ErrorCode::undefined_object) co_return done;
     co_return Status(ErrorCode::catalog_changed, "index \"" + index_->name + "\" was dropped");
   }
-  const auto found = layout::decode_index_seek_result(*reply);
+  const auto found = layout::decode_index_seek_result(call.reply);
   if (!found) co_return Status(ErrorCode::protocol_violation, "a list of entries that cannot be read");
   entries_.assign(found->keys.begin(), found->keys.end());
   if (found->more && !entries_.empty()) {
@@ -110,17 +208,19 @@ reactor::Task<Status> SnapshotIndexScan::seek() {
   co_return transaction_.check_going_on();
 }
 
-reactor::Task<Status> SnapshotIndexScan::read_records(std::vector<layout::Row>* rows) {
+reactor::Task<Status> SnapshotIndexScan::read_records(std::vector<std::string> entries,
+                                                      std::vector<layout::Row>* rows) {
   struct Candidate {
     std::vector<std::byte> key;
     bool own = false;
     Lookup lookup;
   };
+  if (entries.empty()) co_return Status();
   std::deque<Candidate> candidates;
   reactor::PooledVector<Lookup*> lookups;
-  for (const std::string& entry : entries_) {
+  for (const std::string& entry : entries) {
     auto key = layout::primary_key_of(index_->shape, entry);
-    if (!key) co_return Status(ErrorCode::corrupt_data, "an entry of index \"" + index_->name + "\" is none");
+    if (!key) co_return not_an_entry(*index_);
     Candidate& candidate = candidates.emplace_back();
     candidate.key = std::move(*key);
     const Access* own = transaction_.find_access(*table_, candidate.key);
@@ -133,24 +233,62 @@ reactor::Task<Status> SnapshotIndexScan::read_records(std::vector<layout::Row>* 
   reactor::PooledVector<const storage::Table*> no_tables;
   Status status = co_await transaction_.run_lookups(std::move(lookups), std::move(no_tables));
   if (!status.ok()) co_return status;
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
-    merge_own_rows(entries_[i], *rows);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    merge_own_rows(entries[i], Output(rows));
     const Candidate& candidate = candidates[i];
     if (candidate.own || candidate.lookup.state() != Lookup::State::present) continue;
     const layout::RowView row(table_->schema, candidate.lookup.payload());
-    if (layout::index_key(index_->shape, row).bytes != entries_[i]) continue;
+    if (layout::index_key(index_->shape, row).bytes != entries[i]) continue;
     rows->emplace_back(table_->schema, row.bytes());
   }
-  entries_.clear();
   co_return Status();
 }
 
-void SnapshotIndexScan::merge_own_rows(std::optional<std::string_view> before,
-                                       std::vector<layout::Row>& rows) {
+reactor::Task<Status> SnapshotIndexScan::fetch_records(std::vector<std::string> entries,
+                                                       std::vector<txn::RowId>* ids) {
+  std::vector<txn::RowId> found;
+  for (const std::string& entry : entries) {
+    const auto key = layout::primary_key_of(index_->shape, entry);
+    if (!key) co_return not_an_entry(*index_);
+    found.push_back(transaction_.get(table_, *key));
+  }
+  Status status = co_await transaction_.fetch();
+  if (!status.ok()) co_return status;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    merge_own_rows(entries[i], Output(ids));
+    if (transaction_.accesses()[found[i]].write != WriteKind::none || !transaction_.found(found[i])) continue;
+    if (layout::index_key(index_->shape, transaction_.row(found[i])).bytes == entries[i])
+      ids->push_back(found[i]);
+  }
+  co_return Status();
+}
+
+void SnapshotIndexScan::merge_own_rows(std::optional<std::string_view> before, Output output) {
   while (!own_rows_.empty() && (!before || comes_before(own_rows_.front().key, *before))) {
-    rows.push_back(std::move(own_rows_.front().row));
+    layout::Row& row = own_rows_.front().row;
+    if (output.rows != nullptr) {
+      output.rows->push_back(std::move(row));
+    } else {
+      output.ids->push_back(transaction_.get(table_, row.key()));
+    }
     own_rows_.pop_front();
   }
+}
+
+reactor::Task<Status> SnapshotTransaction::find(storage::TableRef table, storage::IndexRef index,
+                                                txn::IndexRange range, std::vector<txn::RowId>& rows) {
+  rows.clear();
+  const std::uint64_t limit = range.limit == 0 ? ~std::uint64_t{0} : range.limit;
+  SnapshotIndexScan scan(*this, std::move(table), std::move(index), std::move(range));
+  std::vector<txn::RowId> some;
+  while (rows.size() < limit) {
+    Status status = co_await scan.next(some);
+    if (!status.ok()) co_return status;
+    if (some.empty()) break;
+    some.resize(std::min<std::uint64_t>(some.size(), limit - rows.size()));
+    rows.insert(rows.end(), some.begin(), some.end());
+  }
+  co_return Status();
 }
 
 }  // namespace namdb::protocol

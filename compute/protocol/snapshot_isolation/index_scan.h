@@ -3,10 +3,15 @@
 // Entries are hints: each one's record is looked up, many at once, and counts only if the version that the
 // snapshot shows has the very key of the entry. Every such version has its entry: it was added before the
 // version was published, and goes only when no snapshot needs it. Entries are asked for after the snapshot
-// was confirmed. Rows that the transaction itself writes come from its write set alone.
+// was confirmed, and the next ones while the records of the former are read. Rows that the transaction itself
+// writes come from its write set alone.
+//
+// A transaction whose snapshot is older than the index, or for which the index is gone, gets the same rows in
+// the same order from the whole table.
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,19 +25,45 @@ class SnapshotIndexScan : public txn::TableScan {
   SnapshotIndexScan(SnapshotTransaction& transaction, storage::TableRef table, storage::IndexRef index,
                     txn::IndexRange range);
   reactor::Task<Status> next(std::vector<layout::Row>& rows) override;
+  // The same, with rows of the transaction's read set, which are fetched. One scan gives either.
+  reactor::Task<Status> next(std::vector<txn::RowId>& rows);
 
  private:
-  struct OwnRow {
+  // What goes to whoever asked: one of them is null.
+  struct Output {
+    explicit Output(std::vector<layout::Row>* into) : rows(into) {}
+    explicit Output(std::vector<txn::RowId>* into) : ids(into) {}
+
+    std::vector<layout::Row>* rows = nullptr;
+    std::vector<txn::RowId>* ids = nullptr;
+    bool empty() const { return rows != nullptr ? rows->empty() : ids->empty(); }
+  };
+  struct KeyedRow {
     std::string key;
     layout::Row row;
   };
+  reactor::Task<Status> next(Output output);
   reactor::Task<Status> begin();
+  // Whether the snapshot may trust the index; takes the catalog's entry of now.
+  bool usable();
   void collect_own_rows();
-  // Asks for the next entries; fewer than wanted at the end of a part.
+  // All rows of the range, from the table.
+  reactor::Task<Status> read_table();
+  // The next entries are asked for by post_seek() and taken by finish_seek(); fewer than wanted at the end of
+  // a part.
+  void post_seek(fabric::Call& call);
+  reactor::Task<Status> finish_seek(fabric::Call& call);
   reactor::Task<Status> seek();
-  reactor::Task<Status> read_records(std::vector<layout::Row>* rows);
+  reactor::Task<Status> read_records(std::vector<std::string> entries, std::vector<layout::Row>* rows);
+  reactor::Task<Status> fetch_records(std::vector<std::string> entries, std::vector<txn::RowId>* ids);
+  reactor::Task<Status> read_entries(Output output);
+  // Both at once: the records of the entries that are there, and the next entries.
+  reactor::Task<Status> read_and_seek(Output output);
   // Own rows that come before the key; all that are left when there is none.
-  void merge_own_rows(std::optional<std::string_view> before, std::vector<layout::Row>& rows);
+  void merge_own_rows(std::optional<std::string_view> before, Output output);
+  bool covers(std::string_view key) const {
+    return key >= range_.low && (!range_.high || key < *range_.high);
+  }
   bool comes_before(std::string_view left, std::string_view right) const {
     return range_.descending ? left > right : left < right;
   }
@@ -47,7 +78,7 @@ class SnapshotIndexScan : public txn::TableScan {
   bool entries_left_ = true;
   bool ended_ = false;
   std::vector<std::string> entries_;
-  std::deque<OwnRow> own_rows_;  // in the order of the scan
+  std::deque<KeyedRow> own_rows_;  // in the order of the scan
 };
 
 }  // namespace namdb::protocol

@@ -18,8 +18,11 @@ constexpr std::size_t kRecordsAtOnce = 256;
 
 }  // namespace
 
-SnapshotScan::SnapshotScan(SnapshotTransaction& transaction, storage::TableRef table)
-    : transaction_(transaction), table_(std::move(table)), batches_(transaction.worker().cluster) {}
+SnapshotScan::SnapshotScan(SnapshotTransaction& transaction, storage::TableRef table, ScanPosition from)
+    : transaction_(transaction),
+      table_(std::move(table)),
+      batches_(transaction.worker().cluster),
+      from_(from) {}
 
 reactor::Task<Status> SnapshotScan::next(std::vector<layout::Row>& rows) {
   rows.clear();
@@ -28,7 +31,7 @@ reactor::Task<Status> SnapshotScan::next(std::vector<layout::Row>& rows) {
     began_ = true;
     status = co_await transaction_.ensure_snapshot();
     if (status.ok()) status = co_await transaction_.check_table(*table_);
-    arrays_ = table_->arrays;
+    if (status.ok()) start();
   }
   while (status.ok() && rows.empty() && !ended_) {
     const bool buckets_left = main_buckets_left() || !again_.empty();
@@ -44,8 +47,21 @@ reactor::Task<Status> SnapshotScan::next(std::vector<layout::Row>& rows) {
   co_return status;
 }
 
+void SnapshotScan::start() {
+  arrays_ = table_->arrays;
+  next_server_ = from_.server;
+  if (from_.bucket == 0 || next_server_ >= arrays_.size()) return;
+  // The buckets of a range of hashes keep their order when they are doubled.
+  next_bucket_ = from_.bucket * (arrays_[next_server_].bucket_count / from_.bucket_count);
+}
+
+ScanPosition SnapshotScan::position() const {
+  if (complete()) return {arrays_.size(), 0, 0};
+  return {next_server_, next_bucket_, arrays_.empty() ? 0 : arrays_[next_server_].bucket_count};
+}
+
 bool SnapshotScan::main_buckets_left() const {
-  return next_server_ < arrays_.size();
+  return next_server_ < arrays_.size() && !winding_up_;
 }
 
 SnapshotScan::BucketPlace SnapshotScan::next_main_bucket() {

@@ -10,10 +10,23 @@
 
 namespace namdb::protocol {
 
+// How far a scan is: all main buckets before this one are done. It holds when the buckets are doubled.
+struct ScanPosition {
+  std::size_t server = 0;
+  std::uint64_t bucket = 0;
+  std::uint64_t bucket_count = 0;  // of that server, when `bucket` was noted
+  friend bool operator==(const ScanPosition&, const ScanPosition&) = default;
+};
+
 class SnapshotScan : public txn::TableScan {
  public:
-  SnapshotScan(SnapshotTransaction& transaction, storage::TableRef table);
+  SnapshotScan(SnapshotTransaction& transaction, storage::TableRef table, ScanPosition from = {});
   reactor::Task<Status> next(std::vector<layout::Row>& rows) override;
+  // For readers that need no single snapshot: the scan ends after what it has begun, ...
+  void wind_up() { winding_up_ = true; }
+  // ... and after its end another one goes on from here.
+  ScanPosition position() const;
+  bool complete() const { return began_ && next_server_ >= arrays_.size(); }
 
  private:
   // A bucket to read, and the array that it belongs to.
@@ -27,6 +40,7 @@ class SnapshotScan : public txn::TableScan {
     std::uint16_t incarnation;
     std::uint64_t key_hash;
   };
+  void start();
   reactor::Task<Status> read_buckets();
   reactor::Task<Status> read_records(std::vector<layout::Row>* rows);
   bool main_buckets_left() const;
@@ -40,6 +54,8 @@ class SnapshotScan : public txn::TableScan {
   std::vector<layout::BucketArray> arrays_;  // as the scan found them; chains that grow since are forwarded
   std::size_t next_server_ = 0;
   std::uint64_t next_bucket_ = 0;
+  ScanPosition from_;
+  bool winding_up_ = false;
   // Buckets to read (again): torn ones, the rest of chains, and where forwards lead.
   std::vector<BucketPlace> again_;
   std::vector<Place> places_;

@@ -43,6 +43,8 @@ class SnapshotTransaction : public txn::Transaction {
   std::unique_ptr<txn::TableScan> scan(const storage::TableRef& table) override;
   std::unique_ptr<txn::TableScan> scan_index(const storage::TableRef& table, const storage::IndexRef& index,
                                              txn::IndexRange range) override;
+  reactor::Task<Status> find(storage::TableRef table, storage::IndexRef index, txn::IndexRange range,
+                             std::vector<txn::RowId>& rows) override;
   reactor::Task<Status> commit() override;
   void abort() override;
   bool has_writes() const override;

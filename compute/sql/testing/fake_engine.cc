@@ -1,6 +1,7 @@
 #include "compute/sql/testing/fake_engine.h"
 
 #include <algorithm>
+#include <set>
 
 namespace namdb::sql::testing {
 
@@ -113,6 +114,20 @@ class FakeTransaction : public txn::Transaction {
   std::unique_ptr<txn::TableScan> scan_index(const TableRef& table, const storage::IndexRef& index,
                                              txn::IndexRange range) override;
 
+  Task<Status> find(TableRef table, storage::IndexRef index, txn::IndexRange range,
+                    std::vector<RowId>& rows) override {
+    rows.clear();
+    const std::uint64_t limit = range.limit == 0 ? ~std::uint64_t{0} : range.limit;
+    const auto scan = scan_index(table, index, std::move(range));
+    std::vector<layout::Row> found;
+    Status status = co_await scan->next(found);
+    if (!status.ok()) co_return status;
+    for (const layout::Row& row : found) {
+      if (rows.size() < limit) rows.push_back(get(table, row.key()));
+    }
+    co_return co_await fetch();
+  }
+
   Task<Status> commit() override {
     Status status = co_await fetch();
     if (status.ok() && has_writes()) status = apply();
@@ -140,6 +155,10 @@ class FakeTransaction : public txn::Transaction {
         return Status(ErrorCode::serialization_failure,
                       "could not serialize access due to concurrent update");
     }
+    for (const Access& access : accesses_) {
+      if (access.write == Write::none || access.write == Write::erase) continue;
+      if (Status status = check_unique(access); !status.ok()) return status;
+    }
     ++engine_.clock_;
     for (Access& access : accesses_) {
       if (access.write == Write::none) continue;
@@ -149,6 +168,32 @@ class FakeTransaction : public txn::Transaction {
           {engine_.clock_, access.write == Write::erase, access.row});
     }
     ++counters_.round_trips;
+    return {};
+  }
+
+  // The row against all others as the commit leaves them.
+  Status check_unique(const Access& access) {
+    const auto table = engine_.tables_.find(access.table->name);
+    if (table == engine_.tables_.end()) return {};
+    for (const storage::IndexRef& index : table->second->indexes) {
+      const layout::RowView row(access.table->schema, access.row);
+      const layout::IndexKey key = layout::index_key(index->shape, row);
+      if (!index->unique || key.has_null) continue;
+      auto rows = engine_.latest(access.table->id);
+      for (const Access& other : accesses_) {
+        if (other.table->id != access.table->id || other.write == Write::none) continue;
+        rows.erase(other.key);
+        if (other.write != Write::erase) rows[other.key] = other.row;
+      }
+      rows.erase(access.key);
+      for (const auto& [primary, bytes] : rows) {
+        const layout::IndexKey other =
+            layout::index_key(index->shape, layout::RowView(access.table->schema, bytes));
+        if (other.declared() != key.declared()) continue;
+        return Status(ErrorCode::duplicate_key,
+                      "duplicate key value violates unique constraint \"" + index->name + "\"");
+      }
+    }
     return {};
   }
 
@@ -259,6 +304,23 @@ const FakeEngine::Version* FakeEngine::visible(std::uint32_t table, const std::v
   return nullptr;
 }
 
+std::map<std::vector<std::byte>, std::vector<std::byte>> FakeEngine::latest(std::uint32_t table) const {
+  std::map<std::vector<std::byte>, std::vector<std::byte>> rows;
+  const auto found = data_.find(table);
+  if (found == data_.end()) return rows;
+  for (const auto& [key, versions] : found->second) {
+    if (!versions.empty() && !versions.back().deleted) rows[key] = versions.back().row;
+  }
+  return rows;
+}
+
+bool FakeEngine::taken(std::string_view name) const {
+  return std::ranges::any_of(tables_, [&](const auto& entry) {
+    return entry.first == name ||
+           std::ranges::any_of(entry.second->indexes, [&](const auto& index) { return index->name == name; });
+  });
+}
+
 std::unique_ptr<txn::Transaction> FakeEngine::begin(txn::Session&) {
   return std::make_unique<FakeTransaction>(*this);
 }
@@ -282,15 +344,20 @@ Task<Result<std::vector<TableRef>>> FakeEngine::tables() {
 }
 
 Task<Status> FakeEngine::create_table(std::string name, layout::Schema schema, txn::TableOptions options) {
-  if (tables_.contains(name))
-    co_return Status(ErrorCode::duplicate_table, "relation \"" + name + "\" already exists");
+  if (taken(name)) co_return Status(ErrorCode::duplicate_table, "relation \"" + name + "\" already exists");
   auto table = std::make_shared<storage::Table>();
   table->id = next_table_++;
   table->name = name;
   table->schema = std::move(schema);
   table->size_hint_rows = options.size_hint_rows;
-  tables_.emplace(std::move(name), std::move(table));
+  tables_.emplace(name, std::move(table));
   ++catalog_version_;
+  for (const txn::UniqueConstraint& constraint : options.unique) {
+    txn::IndexDefinition definition{constraint.name, name, {}, true};
+    for (const std::uint32_t column : constraint.columns) definition.columns.push_back({column, false});
+    Status status = add_index(definition, true);
+    if (!status.ok()) co_return status;
+  }
   co_return Status();
 }
 
@@ -305,16 +372,32 @@ Task<Status> FakeEngine::drop_table(std::string name) {
 }
 
 Task<Status> FakeEngine::create_index(txn::IndexDefinition definition) {
+  co_return add_index(definition, false);
+}
+
+Status FakeEngine::add_index(const txn::IndexDefinition& definition, bool constraint) {
   const auto found = tables_.find(definition.table);
   if (found == tables_.end())
-    co_return Status(ErrorCode::undefined_table, "relation \"" + definition.table + "\" does not exist");
+    return Status(ErrorCode::undefined_table, "relation \"" + definition.table + "\" does not exist");
+  if (taken(definition.name))
+    return Status(ErrorCode::duplicate_table, "relation \"" + definition.name + "\" already exists");
   auto table = std::make_shared<storage::Table>(*found->second);
   auto index = std::make_shared<storage::Index>();
-  auto shape = layout::IndexShape::create(table->schema, std::move(definition.columns));
-  if (!shape.ok()) co_return shape.status();
+  auto shape = layout::IndexShape::create(table->schema, definition.columns);
+  if (!shape.ok()) return shape.status();
+  if (definition.unique) {
+    std::set<std::string> seen;
+    for (const auto& [primary, bytes] : latest(table->id)) {
+      const layout::IndexKey key = layout::index_key(*shape, layout::RowView(table->schema, bytes));
+      if (!key.has_null && !seen.insert(std::string(key.declared())).second) {
+        return Status(ErrorCode::duplicate_key, "could not create unique index \"" + definition.name + "\"");
+      }
+    }
+  }
   index->id = next_table_++;
-  index->name = std::move(definition.name);
-  index->unique = definition.unique;  // not checked
+  index->name = definition.name;
+  index->unique = definition.unique;
+  index->constraint = constraint;
   index->ready_version = ++catalog_version_;
   index->shape = std::move(*shape);
   index->parts.push_back({});
@@ -322,7 +405,7 @@ Task<Status> FakeEngine::create_index(txn::IndexDefinition definition) {
   former_tables_.push_back(found->second);
   table->indexes.push_back(std::move(index));
   found->second = std::move(table);
-  co_return Status();
+  return {};
 }
 
 Task<Status> FakeEngine::drop_index(std::string name) {

@@ -86,6 +86,11 @@ class FakeEngine : public txn::Engine {
     --failure.count;
     return Status(failure.code, "injected");
   }
+  // The rows of all commits.
+  std::map<std::vector<std::byte>, std::vector<std::byte>> latest(std::uint32_t table) const;
+  // By a table or an index.
+  bool taken(std::string_view name) const;
+  Status add_index(const txn::IndexDefinition& definition, bool constraint);
   const Version* visible(std::uint32_t table, const std::vector<std::byte>& key,
                          std::uint64_t snapshot) const;
 

@@ -1,0 +1,166 @@
+"""Secondary indexes on real daemons: built while others write, killed in the middle of a build, in a full region."""
+import random
+import threading
+import time
+import unittest
+
+import psycopg
+
+from harness import FABRICS, Cluster, TestCase, main, until
+
+ROWS = 20_000
+FULL = ("53200", "53100")
+
+
+def create(cluster, rows=ROWS, payload=10):
+    cluster.query(f"CREATE TABLE item (id int PRIMARY KEY, shelf int, label varchar({payload})) "
+                  f"WITH (size_hint = {rows})")
+    with cluster.connect() as connection:
+        for first in range(0, rows, 500):
+            values = ", ".join(f"({key}, {key % 97}, 'x')" for key in range(first, min(first + 500, rows)))
+            connection.execute("INSERT INTO item VALUES " + values)
+
+
+class Writer(threading.Thread):
+    """Moves items from shelf to shelf, takes some away and brings others, until it is stopped."""
+
+    def __init__(self, cluster, server, seed):
+        super().__init__()
+        self.cluster, self.server, self.generator = cluster, server, random.Random(seed)
+        self.stopping, self.committed, self.unexpected = threading.Event(), 0, []
+
+    def run(self):
+        with self.cluster.connect(self.server) as connection:
+            while not self.stopping.is_set():
+                key = self.generator.randrange(2 * ROWS)
+                statement = self.generator.choice((
+                    f"UPDATE item SET shelf = {self.generator.randrange(97)} WHERE id = {key}",
+                    f"DELETE FROM item WHERE id = {key}",
+                    f"INSERT INTO item VALUES ({key}, {self.generator.randrange(97)}, 'y')"))
+                try:
+                    connection.execute(statement)
+                    self.committed += 1
+                except psycopg.Error as error:
+                    if error.sqlstate not in ("23505", "40001"):
+                        self.unexpected.append(str(error))
+                        return
+
+    def __enter__(self):
+        self.start()
+        until(lambda: self.committed > 10 or self.unexpected, "some commits")
+        return self
+
+    def __exit__(self, *_):
+        self.stopping.set()
+        self.join()
+
+
+class Indexes(TestCase):
+    def check_index(self, connection):
+        """Each shelf by the index and by reading the table, in one snapshot."""
+        with connection.transaction():
+            plan = connection.execute("EXPLAIN SELECT id FROM item WHERE shelf = 5").fetchall()
+            self.assertIn("Index Scan using item_shelf on item", plan[0][0])
+            shelves = {}
+            for key, shelf in connection.execute("SELECT id, shelf FROM item WHERE shelf + 0 >= 0"):
+                shelves.setdefault(shelf, []).append(key)
+            for shelf in range(97):
+                rows = connection.execute("SELECT id FROM item WHERE shelf = %s ORDER BY id DESC", (shelf,)).fetchall()
+                self.assertEqual([key for key, in rows], sorted(shelves.get(shelf, []), reverse=True), f"shelf {shelf}")
+
+    def test_built_while_others_write(self):
+        for fabric, memory_servers in [(fabric, 1) for fabric in FABRICS] + [("shm", 2)]:
+            with self.subTest(fabric=fabric, memory_servers=memory_servers), \
+                    Cluster(fabric, memory_servers=memory_servers, compute_servers=2) as cluster:
+                create(cluster)
+                with Writer(cluster, 0, 1) as near, Writer(cluster, 1, 2) as far:
+                    cluster.query("CREATE INDEX item_shelf ON item (shelf)")
+                    seen = near.committed, far.committed
+                    until(lambda: near.committed > seen[0] + 50 and far.committed > seen[1] + 50 or near.unexpected
+                          or far.unexpected, "commits with the index")
+                    with cluster.connect() as connection:
+                        self.check_index(connection)
+                    cluster.query("DROP INDEX item_shelf")
+                    cluster.query("CREATE INDEX item_shelf ON item (shelf)", server=1)
+                self.assertEqual(near.unexpected + far.unexpected, [])
+                with cluster.connect(1) as connection:
+                    self.check_index(connection)
+
+    def test_a_builder_that_is_killed_leaves_nothing(self):
+        generator = random.Random(5)
+        for fabric in FABRICS:
+            with self.subTest(fabric=fabric), Cluster(fabric, compute_servers=2) as cluster:
+                create(cluster)
+                for _ in range(4):
+                    with Writer(cluster, 1, 3) as writer:
+                        builder = cluster.connect(0)
+                        thread = threading.Thread(target=self.build, args=(builder,))
+                        thread.start()
+                        time.sleep(generator.uniform(0, 0.2))  # anywhere in the build
+                        cluster.kill("compute-0")
+                        thread.join()
+                        cluster.up()
+
+                        def free():
+                            try:
+                                cluster.query("DROP INDEX IF EXISTS item_shelf", server=1)
+                                cluster.query("CREATE INDEX item_shelf ON item (shelf)", server=1)
+                                return True
+                            except psycopg.Error as error:
+                                self.assertEqual(error.sqlstate, "42P07", str(error))
+                                return False
+
+                        until(free, "the name of the half-built index")
+                    self.assertEqual(writer.unexpected, [])
+                    with cluster.connect(1) as connection:
+                        self.check_index(connection)
+                    cluster.query("DROP INDEX item_shelf", server=1)
+
+    @staticmethod
+    def build(connection):
+        try:
+            connection.execute("CREATE INDEX item_shelf ON item (shelf)")
+        except psycopg.Error:
+            pass  # its server was killed
+
+    def test_duplicates_leave_no_index(self):
+        with Cluster() as cluster:
+            create(cluster, 1000)
+            self.assert_sqlstate("23505", cluster.query, "CREATE UNIQUE INDEX item_shelf ON item (shelf)")
+            self.assertEqual(cluster.query("SELECT * FROM namdb_indexes"), [])
+            cluster.query("INSERT INTO item VALUES (5000, 1, 'x')")
+            cluster.query("CREATE UNIQUE INDEX item_shelf ON item (shelf, id)")
+
+    def test_a_full_region_refuses_the_index_and_keeps_the_rows(self):
+        for fabric in FABRICS:
+            with self.subTest(fabric=fabric), Cluster(fabric, region="64MiB") as cluster:
+                cluster.query("CREATE TABLE item (id int PRIMARY KEY, shelf int, label varchar(900)) "
+                              "WITH (size_hint = 20000)")
+                rows = 0
+                with cluster.connect() as connection, self.assertRaises(psycopg.Error) as full:
+                    while True:
+                        values = ", ".join(f"({key}, {key % 97}, repeat)".replace("repeat", "'" + "x" * 600 + "'")
+                                           for key in range(rows, rows + 50))
+                        connection.execute("INSERT INTO item VALUES " + values)
+                        rows += 50
+                self.assertIn(full.exception.sqlstate, FULL, str(full.exception))
+                # An entry of this one takes more than 600 bytes.
+                error = self.assert_sqlstate(FULL, cluster.query, "CREATE INDEX item_label ON item (label)")
+                self.assertIsNotNone(error)
+                self.assertEqual(cluster.query("SELECT * FROM namdb_indexes"), [])
+                self.assertEqual(cluster.query("SELECT count(*) FROM item"), [(rows,)])
+
+                def fits():
+                    try:
+                        cluster.query("CREATE TABLE other (id int PRIMARY KEY, v int UNIQUE) WITH (size_hint = 100)")
+                        return True
+                    except psycopg.Error as failure:
+                        self.assertIn(failure.sqlstate, FULL, str(failure))
+                        return False
+
+                cluster.query("DROP TABLE item")
+                until(fits, "room after a drop")
+
+
+if __name__ == "__main__":
+    main()
