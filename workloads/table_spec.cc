@@ -67,6 +67,21 @@ Column timestamp_column(std::string name) {
   return column_of(std::move(name), ColumnType::timestamp);
 }
 
+namespace {
+
+std::string column_names(const TableSpec& table, const std::vector<std::uint32_t>& columns) {
+  std::string names;
+  for (const std::uint32_t column : columns)
+    names += (names.empty() ? "" : ", ") + table.columns[column].name;
+  return names;
+}
+
+}  // namespace
+
+std::string create_index_sql(const TableSpec& table, const IndexSpec& index) {
+  return "CREATE INDEX " + index.name + " ON " + table.name + " (" + column_names(table, index.columns) + ")";
+}
+
 std::string create_table_sql(const TableSpec& table, std::uint64_t size_hint_rows, SqlDialect dialect) {
   std::string sql = dialect == SqlDialect::postgresql ? "CREATE UNLOGGED TABLE " : "CREATE TABLE ";
   sql += table.name + " (";
@@ -75,12 +90,7 @@ std::string create_table_sql(const TableSpec& table, std::uint64_t size_hint_row
     if (column.not_null) sql += " NOT NULL";
     sql += ", ";
   }
-  sql += "PRIMARY KEY (";
-  for (std::size_t i = 0; i < table.key.size(); ++i) {
-    if (i > 0) sql += ", ";
-    sql += table.columns[table.key[i]].name;
-  }
-  sql += "))";
+  sql += "PRIMARY KEY (" + column_names(table, table.key) + "))";
   if (dialect == SqlDialect::namdb) {
     sql += " WITH (size_hint=" + std::to_string(size_hint_rows) +
            ", ring_versions=" + std::to_string(table.ring_versions) + ")";

@@ -11,6 +11,11 @@
 
 namespace namdb::workloads {
 
+struct IndexSpec {
+  std::string name;
+  std::vector<std::uint32_t> columns;  // positions in the table, ascending order
+};
+
 struct TableSpec {
   std::string name;
   std::vector<layout::Column> columns;
@@ -18,6 +23,7 @@ struct TableSpec {
   // Old versions kept in place, in every record: few for big rows and for rows that are never rewritten, many
   // for the few rows that everybody rewrites. A record takes about (1 + ring_versions) rows of memory.
   std::uint32_t ring_versions = 1;
+  std::vector<IndexSpec> indexes = {};
 
   // A workload's own description is right: a schema that does not fit is a programming error.
   layout::Schema schema() const;
@@ -39,5 +45,7 @@ enum class SqlDialect {
 
 // One CREATE TABLE statement without a semicolon; `size_hint_rows` is what the table is expected to hold.
 std::string create_table_sql(const TableSpec& table, std::uint64_t size_hint_rows, SqlDialect dialect);
+// One CREATE INDEX statement without a semicolon, the same for both.
+std::string create_index_sql(const TableSpec& table, const IndexSpec& index);
 
 }  // namespace namdb::workloads

@@ -14,8 +14,6 @@ using layout::Row;
 
 // 2026-01-01 in microseconds since 2000-01-01: one seed loads the same bytes on every day.
 constexpr std::int64_t kLoaded_us = std::int64_t{9'497} * 24 * 3'600 * 1'000'000;
-// NURand's constant for last names at load time.
-constexpr std::uint64_t kLastNameConstant = 123;
 
 // Fills a row; what is made here fits its columns.
 class Filler {
@@ -65,10 +63,6 @@ Place place_of(std::uint64_t unit, std::uint64_t per_district) {
   return {static_cast<std::int64_t>(district / kDistrictsPerWarehouse) + 1,
           static_cast<std::int64_t>(district % kDistrictsPerWarehouse) + 1,
           static_cast<std::int64_t>(unit % per_district) + 1};
-}
-
-std::uint64_t undelivered_per_district(const Scale& scale) {
-  return scale.orders_per_district * 3 / 10;
 }
 
 // Orders of a district belong to its customers in random order, each one once where there are as many.
@@ -127,6 +121,10 @@ void fill_stock(Filler& fill, const Scale& scale, std::uint64_t unit) {
 }
 
 }  // namespace
+
+std::uint64_t undelivered_per_district(const Scale& scale) {
+  return scale.orders_per_district * 3 / 10;
+}
 
 std::uint64_t unit_count(const Scale& scale, std::size_t table) {
   const std::uint64_t districts = std::uint64_t{scale.warehouses} * kDistrictsPerWarehouse;

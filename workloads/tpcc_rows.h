@@ -10,9 +10,14 @@
 
 namespace namdb::workloads::tpcc {
 
+// NURand's constant for customers' last names (clause 4.3.2.3).
+inline constexpr std::uint64_t kLastNameConstant = 123;
+
 // How many units a table is made of: a unit is a row, but for order lines an order, and for new-order an
 // undelivered order.
 std::uint64_t unit_count(const Scale& scale, std::size_t table);
+// Orders of each district that are not delivered at first.
+std::uint64_t undelivered_per_district(const Scale& scale);
 // Rows that the table holds at first, about.
 std::uint64_t expected_rows(const Scale& scale, std::size_t table);
 

@@ -1,7 +1,8 @@
-// TPC-C's nine tables, with the columns of the specification (revision 5.11, clause 1.3), and the sizes of a
-// population. Two differences: HISTORY has no primary key in the specification and every table of namdb has
-// one, so a history row also carries the customer's payment count (after that payment), which makes
-// (customer, count) unique; and ORDER is called orders, since its name is a keyword.
+// TPC-C's nine tables and the indexes that its transactions need, with the columns of the specification
+// (revision 5.11, clause 1.3), and the sizes of a population. Two differences: HISTORY has no primary key in
+// the specification and every table of namdb has one, so a history row also carries the customer's payment
+// count (after that payment), which makes (customer, count) unique; and ORDER is called orders, since its
+// name is a keyword.
 #pragma once
 
 #include <cstdint>
@@ -108,6 +109,11 @@ enum StockColumn : std::uint32_t {
   kSRemoteCnt,
   kSData,
 };
+
+// customer by last and first name, orders by customer, new_order by its own key, since tables are hashed.
+inline constexpr const char* kCustomerByName = "customer_by_name";
+inline constexpr const char* kOrdersByCustomer = "orders_by_customer";
+inline constexpr const char* kNewOrderByNumber = "new_order_by_number";
 
 inline constexpr std::uint32_t kDistrictsPerWarehouse = 10;
 inline constexpr std::uint32_t kMinOrderLines = 5;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "workloads/generators/text.h"
+#include "workloads/tpcc_conditions.h"
 #include "workloads/tpcc_order_items.h"
 #include "workloads/tpcc_rows.h"
 
@@ -16,7 +17,33 @@ using namespace tpcc;
 constexpr std::uint64_t kCustomerConstant = 259;
 constexpr std::uint64_t kItemConstant = 7911;
 
-enum TypeIndex : std::size_t { kNewOrderType, kPaymentType };
+enum TypeIndex : std::size_t {
+  kNewOrderType,
+  kPaymentType,
+  kPaymentByNameType,
+  kOrderStatusType,
+  kOrderStatusByNameType,
+  kDeliveryType,
+  kStockLevelType,
+};
+// NURand's constant for last names: its distance from the one at load time is within clause 2.1.6.1's window.
+constexpr std::uint64_t kLastNameRunConstant = kLastNameConstant + 86;
+
+class TpccRowCheck : public RowCheck {
+ public:
+  explicit TpccRowCheck(const Scale& scale) : conditions_(scale) {}
+  void add(std::size_t table, const layout::RowView& row) override { conditions_.add(table, row); }
+  std::vector<Finding> findings() override {
+    std::vector<Finding> findings;
+    for (const std::string& detail : conditions_.check()) {
+      findings.push_back({"consistency condition " + std::to_string(findings.size() + 1), detail});
+    }
+    return findings;
+  }
+
+ private:
+  Conditions conditions_;
+};
 
 class Tpcc : public Workload {
  public:
@@ -32,7 +59,15 @@ class Tpcc : public Workload {
   }
 
   Status choose_mix(const Mix& mix) {
-    return set_mix({{"new_order", "tpcc_new_order", 45}, {"payment", "tpcc_payment", 43}}, mix);
+    const double by_name = options_.by_last_name;
+    return set_mix({{"new_order", "tpcc_new_order", 45},
+                    {"payment", "tpcc_payment", 43 * (1 - by_name)},
+                    {"payment_by_name", "tpcc_payment_by_name", 43 * by_name},
+                    {"order_status", "tpcc_order_status", 4 * (1 - by_name)},
+                    {"order_status_by_name", "tpcc_order_status_by_name", 4 * by_name},
+                    {"delivery", "tpcc_delivery", 4},
+                    {"stock_level", "tpcc_stock_level", 4}},
+                   mix);
   }
 
   std::string_view name() const override { return "tpcc"; }
@@ -49,6 +84,9 @@ class Tpcc : public Workload {
   }
 
   std::unique_ptr<CallSource> open_client(std::uint64_t client, std::uint64_t clients) const override;
+  std::unique_ptr<RowCheck> open_row_check() const override {
+    return std::make_unique<TpccRowCheck>(options_.scale);
+  }
   void next(Random& random, std::uint32_t home, Call& call) const;
 
  private:
@@ -77,8 +115,14 @@ class Tpcc : public Workload {
     return static_cast<std::int64_t>(
         non_uniform(random, 1023, kCustomerConstant, 1, options_.scale.customers_per_district));
   }
+  // A name that a customer of each district has (clause 4.3.2.3).
+  std::string customer_name(Random& random) const {
+    const std::uint64_t names = std::min<std::uint64_t>(options_.scale.customers_per_district, 1000);
+    return last_name(
+        static_cast<std::uint32_t>(non_uniform(random, 255, kLastNameRunConstant, 0, names - 1)));
+  }
   void new_order(Random& random, std::uint32_t home, Call& call) const;
-  void payment(Random& random, std::uint32_t home, Call& call) const;
+  void payment(Random& random, std::uint32_t home, bool by_name, Call& call) const;
 
   TpccOptions options_;
 };
@@ -104,10 +148,25 @@ std::unique_ptr<CallSource> Tpcc::open_client(std::uint64_t client, std::uint64_
 void Tpcc::next(Random& random, std::uint32_t home, Call& call) const {
   call.type = draw_type(random);
   call.arguments.clear();
-  if (call.type == kNewOrderType) {
-    new_order(random, home, call);
-  } else {
-    payment(random, home, call);
+  const auto district = [&] { return static_cast<std::int64_t>(random.between(1, kDistrictsPerWarehouse)); };
+  switch (call.type) {
+    case kNewOrderType:
+      return new_order(random, home, call);
+    case kPaymentType:
+    case kPaymentByNameType:
+      return payment(random, home, call.type == kPaymentByNameType, call);
+    case kOrderStatusType:
+      call.arguments = {std::int64_t{home}, district(), customer(random)};
+      return;
+    case kOrderStatusByNameType:
+      call.arguments = {std::int64_t{home}, district(), customer_name(random)};
+      return;
+    case kDeliveryType:
+      call.arguments = {std::int64_t{home}, static_cast<std::int64_t>(random.between(1, 10))};
+      return;
+    default:
+      // A terminal's own district (clause 2.8.1.1).
+      call.arguments = {std::int64_t{home}, district(), static_cast<std::int64_t>(random.between(10, 20))};
   }
 }
 
@@ -134,7 +193,7 @@ void Tpcc::new_order(Random& random, std::uint32_t home, Call& call) const {
   call.arguments.emplace_back(items.to_text());
 }
 
-void Tpcc::payment(Random& random, std::uint32_t home, Call& call) const {
+void Tpcc::payment(Random& random, std::uint32_t home, bool by_name, Call& call) const {
   const auto district = static_cast<std::int64_t>(random.between(1, kDistrictsPerWarehouse));
   std::int64_t customer_warehouse = home;
   std::int64_t customer_district = district;
@@ -146,7 +205,11 @@ void Tpcc::payment(Random& random, std::uint32_t home, Call& call) const {
   call.arguments.emplace_back(district);
   call.arguments.emplace_back(customer_warehouse);
   call.arguments.emplace_back(customer_district);
-  call.arguments.emplace_back(customer(random));
+  if (by_name) {
+    call.arguments.emplace_back(customer_name(random));
+  } else {
+    call.arguments.emplace_back(customer(random));
+  }
   call.arguments.emplace_back(static_cast<std::int64_t>(random.between(1'00, 5'000'00)));
 }
 
@@ -164,7 +227,8 @@ Result<std::unique_ptr<Workload>> make_tpcc(const TpccOptions& options) {
       scale.orders_per_district > 1'000'000) {
     return invalid("tpcc's columns cannot number so many warehouses, items, customers or orders");
   }
-  for (const double share : {options.remote_item, options.remote_payment, options.invalid_item}) {
+  for (const double share :
+       {options.remote_item, options.remote_payment, options.invalid_item, options.by_last_name}) {
     if (!(share >= 0 && share <= 1)) return invalid("a share is between 0 and 1");
   }
   auto tpcc = std::make_unique<Tpcc>(options);

@@ -63,6 +63,20 @@ struct Check {
   bool change = false;
 };
 
+// Looks at every row of a database at one moment. Not thread-safe.
+class RowCheck {
+ public:
+  struct Finding {
+    std::string name;    // of what must hold
+    std::string detail;  // what does not, in a sentence; empty where all is well
+  };
+  virtual ~RowCheck() = default;
+  // A row of the table at that position; rows in any order.
+  virtual void add(std::size_t table, const layout::RowView& row) = 0;
+  // Once, behind the last row.
+  virtual std::vector<Finding> findings() = 0;
+};
+
 // "name=weight,..."; types that are not named get weight 0.
 using Mix = std::vector<std::pair<std::string, double>>;
 Result<Mix> parse_mix(std::string_view text);
@@ -83,6 +97,8 @@ class Workload {
   virtual std::unique_ptr<CallSource> open_client(std::uint64_t client, std::uint64_t clients) const = 0;
 
   std::span<const Check> checks() const { return checks_; }
+  // What must hold among all rows, in every snapshot; null where the sums say it all.
+  virtual std::unique_ptr<RowCheck> open_row_check() const { return nullptr; }
   // By how much a committed call changes the sum of the `change` check. `results` is the row that it
   // returned.
   virtual std::int64_t call_change(const Call& call, std::span<const procedure::Value> results) const;

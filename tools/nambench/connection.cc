@@ -103,4 +103,47 @@ Result<std::int64_t> Connection::sum(const std::string& table, const layout::Col
   return Status(ErrorCode::internal, "no number in the answer to: " + sql);
 }
 
+Status Connection::scan(std::span<const workloads::TableLoad> tables, const std::function<void()>& restart,
+                        const TakeRow& take) {
+  constexpr int kMaxAttempts = 5;
+  Status status;
+  for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+    restart();
+    status = execute("BEGIN ISOLATION LEVEL REPEATABLE READ");
+    for (std::size_t i = 0; i < tables.size() && status.ok(); ++i) status = scan_table(i, tables[i], take);
+    if (const Status ended = execute("ROLLBACK"); status.ok()) status = ended;
+    if (status.ok() || status.code() != ErrorCode::serialization_failure) break;
+  }
+  return status;
+}
+
+// Row by row as they come, not all in memory.
+Status Connection::scan_table(std::size_t position, const workloads::TableLoad& table, const TakeRow& take) {
+  std::string columns;
+  for (const layout::Column& column : table.spec.columns)
+    columns += (columns.empty() ? "" : ", ") + column.name;
+  const std::string sql = "SELECT " + columns + " FROM " + table.spec.name;
+  if (PQsendQuery(get(), sql.c_str()) != 1 || PQsetSingleRowMode(get()) != 1) return status_of(nullptr);
+  Status status;
+  layout::Row row(table.schema);
+  while (const ResultHandle result{PQgetResult(get())}) {
+    if (PQresultStatus(result.get()) != PGRES_SINGLE_TUPLE) {
+      if (status.ok()) status = status_of(result.get());
+      continue;
+    }
+    for (std::uint32_t column = 0; column < table.spec.columns.size() && status.ok(); ++column) {
+      const int field = static_cast<int>(column);
+      if (PQgetisnull(result.get(), 0, field) != 0) {
+        row.writer().set_null(column);
+      } else {
+        status = set_from_text(row.writer(), column, table.spec.columns[column],
+                               {PQgetvalue(result.get(), 0, field),
+                                static_cast<std::size_t>(PQgetlength(result.get(), 0, field))});
+      }
+    }
+    if (status.ok()) take(position, row.view());
+  }
+  return status;
+}
+
 }  // namespace namdb::nambench

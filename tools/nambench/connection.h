@@ -44,8 +44,11 @@ class Connection : public DatabaseView {
 
   Result<std::int64_t> count(const std::string& table) override;
   Result<std::int64_t> sum(const std::string& table, const layout::Column& column) override;
+  Status scan(std::span<const workloads::TableLoad> tables, const std::function<void()>& restart,
+              const TakeRow& take) override;
 
  private:
+  Status scan_table(std::size_t position, const workloads::TableLoad& table, const TakeRow& take);
   struct Finish {
     void operator()(PGconn* connection) const { PQfinish(connection); }
   };

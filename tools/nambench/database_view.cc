@@ -1,5 +1,8 @@
 #include "tools/nambench/database_view.h"
 
+#include <memory>
+#include <utility>
+
 namespace namdb::nambench {
 
 Result<std::vector<std::int64_t>> check_values(const workloads::Workload& workload, DatabaseView& database) {
@@ -16,6 +19,19 @@ Result<std::vector<std::int64_t>> check_values(const workloads::Workload& worklo
     values.push_back(value);
   }
   return values;
+}
+
+Result<std::vector<CheckResult>> check_rows(const workloads::Workload& workload, DatabaseView& database) {
+  std::vector<CheckResult> results;
+  std::unique_ptr<workloads::RowCheck> check = workload.open_row_check();
+  if (check == nullptr) return results;
+  Status status = database.scan(
+      workload.tables(), [&] { check = workload.open_row_check(); },
+      [&](std::size_t table, const layout::RowView& row) { check->add(table, row); });
+  if (!status.ok()) return status;
+  for (workloads::RowCheck::Finding& finding : check->findings())
+    results.push_back({std::move(finding.name), finding.detail.empty(), std::move(finding.detail)});
+  return results;
 }
 
 std::vector<CheckResult> judge_checks(const workloads::Workload& workload,

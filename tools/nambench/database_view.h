@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,11 @@ class DatabaseView {
   virtual Result<std::int64_t> count(const std::string& table) = 0;
   // In units of the column's scale.
   virtual Result<std::int64_t> sum(const std::string& table, const layout::Column& column) = 0;
+  // Takes every row of the tables, of one snapshot, by the table's position among them. Again from `restart`
+  // where a conflict ended the reading.
+  using TakeRow = std::function<void(std::size_t, const layout::RowView&)>;
+  virtual Status scan(std::span<const workloads::TableLoad> tables, const std::function<void()>& restart,
+                      const TakeRow& take) = 0;
 };
 
 // The values of a workload's checks at one moment: terms times coefficients.
@@ -27,6 +34,8 @@ struct CheckResult {
   bool ok = false;
   std::string detail;  // when not ok
 };
+// Looks at every row, where the workload has something to say of them; else no results.
+Result<std::vector<CheckResult>> check_rows(const workloads::Workload& workload, DatabaseView& database);
 // `before` and `after`: check_values() around the run; `change`: what the committed calls in between said.
 std::vector<CheckResult> judge_checks(const workloads::Workload& workload,
                                       const std::vector<std::int64_t>& before,

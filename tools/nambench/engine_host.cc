@@ -61,6 +61,36 @@ reactor::Task<void> scan_with_retries(txn::Engine& engine, std::string table, st
   }
 }
 
+reactor::Task<Status> scan_tables(txn::Engine& engine, std::span<const workloads::TableLoad> tables,
+                                  const DatabaseView::TakeRow& take) {
+  const std::unique_ptr<txn::Session> session = engine.open_session();
+  const std::unique_ptr<txn::Transaction> transaction = engine.begin(*session);
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    const Result<storage::TableRef> table = co_await engine.table(tables[i].spec.name);
+    if (!table.ok()) co_return table.status();
+    const std::unique_ptr<txn::TableScan> scan = transaction->scan(table.value());
+    std::vector<layout::Row> rows;
+    do {
+      Status status = co_await scan->next(rows);
+      if (!status.ok()) co_return status;
+      for (const layout::Row& row : rows) take(i, row.view());
+    } while (!rows.empty());
+  }
+  co_return Status();
+}
+
+reactor::Task<void> scan_tables_with_retries(txn::Engine& engine,
+                                             std::span<const workloads::TableLoad> tables,
+                                             const std::function<void()>& restart,
+                                             const DatabaseView::TakeRow& take, Status& status) {
+  for (std::uint32_t attempt = 1;; ++attempt) {
+    restart();
+    status = co_await scan_tables(engine, tables, take);
+    if (status.ok() || !status.info().retry || attempt >= engine.retry_options().max_attempts) co_return;
+    co_await engine.backoff(attempt);
+  }
+}
+
 }  // namespace
 
 struct EngineHost::Parts {
@@ -133,6 +163,13 @@ Result<std::int64_t> EngineView::sum(const std::string& table, const layout::Col
   host_.run(scan_with_retries(host_.engine(), table, column.name, value, status));
   if (!status.ok()) return status;
   return value;
+}
+
+Status EngineView::scan(std::span<const workloads::TableLoad> tables, const std::function<void()>& restart,
+                        const TakeRow& take) {
+  Status status;
+  host_.run(scan_tables_with_retries(host_.engine(), tables, restart, take, status));
+  return status;
 }
 
 }  // namespace namdb::nambench

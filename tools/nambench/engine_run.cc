@@ -123,6 +123,7 @@ class Load {
     reactor::Gate gate;
     for (std::uint32_t i = 0; i < options_.coroutines; ++i) engine_.executor().spawn(gate, loader());
     co_await gate.close();
+    if (status_.ok()) status_ = co_await create_indexes();
   }
 
   const Status& status() const { return status_; }
@@ -156,6 +157,20 @@ class Load {
       Result<storage::TableRef> created = co_await engine_.table(load.spec.name);
       if (!created.ok()) co_return created.status();
       refs_[table] = std::move(created).value();
+    }
+    co_return Status();
+  }
+
+  // Behind the rows: building is faster than keeping.
+  reactor::Task<Status> create_indexes() {
+    for (const std::size_t table : tables_) {
+      const workloads::TableSpec& spec = workload_.tables()[table].spec;
+      for (const workloads::IndexSpec& index : spec.indexes) {
+        txn::IndexDefinition definition{.name = index.name, .table = spec.name, .columns = {}};
+        for (const std::uint32_t column : index.columns) definition.columns.push_back({.column = column});
+        Status status = co_await engine_.create_index(std::move(definition));
+        if (!status.ok()) co_return status;
+      }
     }
     co_return Status();
   }
@@ -236,6 +251,11 @@ Result<RunReport> engine_run(const Workload& workload, EngineHost& host, const E
     Result<std::vector<std::int64_t>> values = check_values(workload, view);
     if (!values.ok()) return values.status();
     report.checks = judge_checks(workload, values_before, *values, recorder.change());
+  }
+  if (options.check_rows) {
+    Result<std::vector<CheckResult>> found = check_rows(workload, view);
+    if (!found.ok()) return found.status();
+    for (CheckResult& result : *found) report.checks.push_back(std::move(result));
   }
   return report;
 }

@@ -20,6 +20,7 @@ struct EngineRunOptions {
   std::uint64_t coroutines = 16;  // transactions under way at once
   RunLength length;
   bool check = true;
+  bool check_rows = false;
 };
 Result<RunReport> engine_run(const workloads::Workload& workload, EngineHost& host,
                              const EngineRunOptions& options, Progress& progress);

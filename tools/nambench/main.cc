@@ -230,6 +230,8 @@ class RunCommand : public Command {
                    "Run so many transactions of each client instead, all measured")
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40));
     app.add_flag("!--no-check", options_.check, "Do not compare the workload's sums before and after");
+    app.add_flag("--check", options_.check_rows,
+                 "Also look at every row afterwards, in one snapshot: TPC-C's consistency conditions");
     add_common(app, common_);
     add_wire(app, wire_);
     add_engine(app, engine_, true);
@@ -280,7 +282,8 @@ class RunCommand : public Command {
       const Result<LoadReport> loaded = engine_load(**workload, *host.value(), {}, progress);
       if (!loaded.ok()) return loaded.status();
     }
-    return engine_run(**workload, *host.value(), {coroutines_, options_.length, options_.check}, progress);
+    return engine_run(**workload, *host.value(),
+                      {coroutines_, options_.length, options_.check, options_.check_rows}, progress);
   }
 
   WorkloadOptions workload_;
@@ -308,6 +311,12 @@ class SchemaCommand : public Command {
       json.push_back(sql);
       text += sql + ";\n";
     }
+    for (const workloads::TableLoad& table : workload.value()->tables()) {
+      for (const workloads::IndexSpec& index : table.spec.indexes) {
+        json.push_back(create_index_sql(table.spec, index));
+        text += create_index_sql(table.spec, index) + ";\n";
+      }
+    }
     print(common_.json ? json.dump(2) + "\n" : text);
     return 0;
   }
@@ -323,7 +332,8 @@ int main_program(int argc, char** argv) {
   app.footer("Exit codes: 0 done, 1 failed, 2 wrong usage, 3 nothing to connect to. See docs/benchmarks.md.");
   LoadCommand load(*app.add_subcommand("load", "Create a workload's tables and fill them"));
   RunCommand run(*app.add_subcommand("run", "Run a workload on loaded tables and report"));
-  SchemaCommand schema(*app.add_subcommand("schema", "Print a workload's CREATE TABLE statements"));
+  SchemaCommand schema(
+      *app.add_subcommand("schema", "Print a workload's CREATE TABLE and CREATE INDEX statements"));
   FabricCommand fabric(*app.add_subcommand("fabric", "Measure the transports against what they stand on"));
   HashCommand hash(*app.add_subcommand("hash", "Count what lookups in the hash index cost"));
   try {

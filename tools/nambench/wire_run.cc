@@ -147,6 +147,11 @@ Result<RunReport> wire_run(const workloads::Workload& workload, const WireRunOpt
     if (!values.ok()) return values.status();
     report.checks = judge_checks(workload, values_before, *values, recorder.change());
   }
+  if (options.check_rows) {
+    Result<std::vector<CheckResult>> found = check_rows(workload, **view);
+    if (!found.ok()) return found.status();
+    for (CheckResult& result : *found) report.checks.push_back(std::move(result));
+  }
   report.notes = std::move(notes);
   return report;
 }

@@ -18,7 +18,8 @@ struct WireRunOptions {
   std::uint64_t clients = 8;
   std::uint64_t pipeline = 1;
   RunLength length;
-  bool check = true;  // compare the workload's sums before and after
+  bool check = true;        // compare the workload's sums before and after
+  bool check_rows = false;  // look at every row afterwards
 };
 
 // Errors: what ended the run before its time. Failing transactions do not: they are in the report.

@@ -154,4 +154,58 @@ std::string timestamp_text(std::int64_t value_us) {
   return {buffer, static_cast<std::size_t>(length)};
 }
 
+std::optional<std::int64_t> parse_timestamp(std::string_view text) {
+  using namespace std::chrono;
+  int year = 0;
+  unsigned month = 0;
+  unsigned day = 0;
+  int hours = 0;
+  int minutes = 0;
+  int seconds = 0;
+  int used = 0;
+  const std::string copy(text);
+  if (std::sscanf(copy.c_str(), "%4d-%2u-%2u %2d:%2d:%2d%n", &year, &month, &day, &hours, &minutes, &seconds,
+                  &used) != 6) {
+    return std::nullopt;
+  }
+  const year_month_day date{std::chrono::year(year), std::chrono::month(month), std::chrono::day(day)};
+  if (!date.ok()) return std::nullopt;
+  std::string fraction = copy.substr(static_cast<std::size_t>(used));
+  if (fraction.empty()) fraction = ".0";
+  fraction.resize(std::max<std::size_t>(fraction.size(), 7), '0');
+  const auto fraction_us = fraction.front() == '.' ? parse_numeric(fraction.substr(1), 0) : std::nullopt;
+  if (!fraction_us || fraction.size() != 7) return std::nullopt;
+  const auto since = sys_days(date) - sys_days(2000y / January / 1);
+  return duration_cast<microseconds>(since + std::chrono::hours(hours) + std::chrono::minutes(minutes) +
+                                     std::chrono::seconds(seconds))
+             .count() +
+         *fraction_us;
+}
+
+Status set_from_text(layout::RowWriter row, std::uint32_t position, const layout::Column& column,
+                     std::string_view text) {
+  const auto bad = [&] {
+    return Status(ErrorCode::corrupt_data, "no value of " + column.name + ": " + std::string(text));
+  };
+  switch (column.type) {
+    case ColumnType::text:
+    case ColumnType::varchar:
+    case ColumnType::character:
+      return row.set_text(position, text);
+    case ColumnType::timestamp: {
+      const auto value = parse_timestamp(text);
+      return value ? row.set_integer(position, *value) : bad();
+    }
+    case ColumnType::smallint:
+    case ColumnType::integer:
+    case ColumnType::bigint:
+    case ColumnType::numeric: {
+      const auto value = parse_numeric(text, column.type == ColumnType::numeric ? column.scale : 0);
+      return value ? row.set_integer(position, *value) : bad();
+    }
+    default:
+      return bad();
+  }
+}
+
 }  // namespace namdb::nambench

@@ -49,5 +49,11 @@ std::string numeric_text(std::int64_t value, unsigned scale);
 std::optional<std::int64_t> parse_numeric(std::string_view text, unsigned scale);
 // "2026-01-31 12:00:00.000001" of microseconds since 2000-01-01.
 std::string timestamp_text(std::int64_t value_us);
+// The inverse, with or without a fraction. nullopt when the text is no point in time.
+std::optional<std::int64_t> parse_timestamp(std::string_view text);
+
+// Sets a column to what PostgreSQL's text format says. corrupt_data when it is no value of the column.
+Status set_from_text(layout::RowWriter row, std::uint32_t position, const layout::Column& column,
+                     std::string_view text);
 
 }  // namespace namdb::nambench

@@ -33,6 +33,7 @@ Status check_flags(const WorkloadOptions& options) {
       {"tpcc", "--items", options.items.has_value()},
       {"tpcc", "--customers", options.customers_per_district.has_value()},
       {"tpcc", "--initial-orders", options.orders_per_district.has_value()},
+      {"tpcc", "--remote", options.remote.has_value()},
       {"ycsb", "--records", options.records.has_value()},
       {"ycsb", "--fields", options.fields.has_value()},
       {"ycsb", "--field-bytes", options.field_bytes.has_value()},
@@ -85,7 +86,8 @@ void add_population_options(CLI::App& command, WorkloadOptions& options) {
   command.add_option("--customers", options.customers_per_district, "Customers a district (3000)")
       ->group("tpcc");
   command
-      .add_option("--initial-orders", options.orders_per_district, "Orders a district to start with (3000)")
+      .add_option("--initial-orders", options.orders_per_district,
+                  "Orders a district to start with (as many as customers)")
       ->group("tpcc");
   command.add_option("--records", options.records, "Records")->group("ycsb");
   command.add_option("--fields", options.fields, "Text fields of a record (10)")->group("ycsb");
@@ -104,6 +106,12 @@ void add_run_options(CLI::App& command, WorkloadOptions& options) {
   command.add_flag("--uniform", options.uniform, "Draw keys uniformly");
   command.add_option("--mix", options.mix,
                      "name=weight,... of the transactions, such as send_payment=1 (default: the workload's)");
+  command
+      .add_option(
+          "--remote", options.remote,
+          "Probability, 0 to 1, that goods and paying customers are another warehouse's (0.01 and 0.15)")
+      ->check(CLI::Range(0.0, 1.0))
+      ->group("tpcc");
   command.add_option("--operations", options.operations, "Operations a transaction, 1 to 64 (10)")
       ->group("ycsb");
   command.add_option("--reads", options.reads, "Share of reads among them, 0 to 1 (0.5)")->group("ycsb");
@@ -132,6 +140,7 @@ Status detect_population(WorkloadOptions& options, DatabaseView& database) {
           std::uint64_t{*options.warehouses} * workloads::tpcc::kDistrictsPerWarehouse;
       options.customers_per_district = static_cast<std::uint32_t>(count("customer") / districts);
     }
+    if (!options.orders_per_district) options.orders_per_district = options.customers_per_district;
   }
   if (status.ok()) return status;
   return Status(status.code(), "cannot find out how large " + options.workload + " is: " + status.message(),
@@ -158,7 +167,10 @@ Result<std::unique_ptr<Workload>> make_workload(const WorkloadOptions& options) 
     tpcc.scale.items = options.items.value_or(tpcc.scale.items);
     tpcc.scale.customers_per_district =
         options.customers_per_district.value_or(tpcc.scale.customers_per_district);
-    tpcc.scale.orders_per_district = options.orders_per_district.value_or(tpcc.scale.orders_per_district);
+    // One each, as the specification has it.
+    tpcc.scale.orders_per_district = options.orders_per_district.value_or(tpcc.scale.customers_per_district);
+    tpcc.remote_item = options.remote.value_or(tpcc.remote_item);
+    tpcc.remote_payment = options.remote.value_or(tpcc.remote_payment);
     tpcc.mix = *mix;
     tpcc.seed = options.seed;
     return workloads::make_tpcc(tpcc);

@@ -38,6 +38,7 @@ struct WorkloadOptions {
   std::string mix;
   std::optional<std::uint32_t> operations;
   std::optional<double> reads;
+  std::optional<double> remote;  // tpcc: both shares
 };
 
 // Adds the positional WORKLOAD and the flags of a population to a command.

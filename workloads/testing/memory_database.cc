@@ -94,9 +94,31 @@ class MemoryContext : public Context {
     entries_[row].image.reset();
   }
 
-  const layout::IndexShape* index(std::size_t, std::string_view) const override { return nullptr; }
-  Task<Status> find(std::size_t, std::string_view, layout::IndexRange, std::vector<RowId>&) override {
-    co_return Status(ErrorCode::undefined_object, "there are no indexes");
+  const layout::IndexShape* index(std::size_t table, std::string_view name) const override {
+    const auto found = tables_[table]->indexes.find(name);
+    return found == tables_[table]->indexes.end() ? nullptr : &found->second;
+  }
+  // Among committed rows: no procedure looks for what it wrote itself.
+  Task<Status> find(std::size_t table, std::string_view name, layout::IndexRange range,
+                    std::vector<RowId>& rows) override {
+    const layout::IndexShape* const shape = index(table, name);
+    if (shape == nullptr) co_return Status(ErrorCode::undefined_object, "there is no such index");
+    std::map<std::string, std::string> keys;  // primary keys by index key
+    for (const auto& [key, row] : tables_[table]->rows) {
+      const std::string bytes = layout::index_key(*shape, row.view()).bytes;
+      if (bytes >= range.low && (!range.high || bytes < *range.high)) keys.emplace(bytes, key);
+    }
+    rows.clear();
+    const auto take = [&](const std::string& key) {
+      if (range.limit == 0 || rows.size() < range.limit)
+        rows.push_back(get(table, std::as_bytes(std::span(key))));
+    };
+    if (range.descending) {
+      for (auto it = keys.rbegin(); it != keys.rend(); ++it) take(it->second);
+    } else {
+      for (const auto& [bytes, key] : keys) take(key);
+    }
+    co_return co_await fetch();
   }
 
   std::span<const Value> arguments() const override { return arguments_; }
@@ -140,6 +162,12 @@ void MemoryDatabase::load(const Workload& workload) {
     const TableLoad& load = workload.tables()[index];
     Table& table = tables_[load.spec.name];
     table.schema = load.schema;
+    for (const IndexSpec& index_spec : load.spec.indexes) {
+      std::vector<layout::IndexColumn> columns;
+      for (const std::uint32_t column : index_spec.columns) columns.push_back({.column = column});
+      table.indexes.emplace(index_spec.name,
+                            std::move(*layout::IndexShape::create(table.schema, std::move(columns))));
+    }
     std::vector<layout::Row> rows;
     for (std::uint64_t unit = 0; unit < load.units; ++unit) workload.make_rows(index, unit, rows);
     for (const layout::Row& row : rows) {
@@ -147,6 +175,19 @@ void MemoryDatabase::load(const Workload& workload) {
       NAMDB_CHECK(table.rows.emplace(key_of(row.key()), layout::Row(table.schema, row.bytes())).second);
     }
   }
+}
+
+std::vector<RowCheck::Finding> MemoryDatabase::row_findings(const Workload& workload) const {
+  const std::unique_ptr<RowCheck> check = workload.open_row_check();
+  for (std::size_t index = 0; index < workload.tables().size(); ++index) {
+    for (const auto& [key, row] : tables_.at(workload.tables()[index].spec.name).rows)
+      check->add(index, row.view());
+  }
+  return check->findings();
+}
+
+layout::Row* MemoryDatabase::find(const std::string& table, const std::vector<std::int64_t>& key) {
+  return const_cast<layout::Row*>(std::as_const(*this).find(table, key));
 }
 
 MemoryDatabase::Outcome MemoryDatabase::run(const std::string& procedure, std::vector<Value> arguments) {

@@ -28,15 +28,19 @@ class MemoryDatabase : public procedure::Registry {
   std::int64_t term_value(const Workload& workload, const Check::Term& term) const;
   // The sum of the check's terms times their coefficients.
   std::int64_t value(const Workload& workload, const Check& check) const;
+  // What the workload's row check says of all rows.
+  std::vector<RowCheck::Finding> row_findings(const Workload& workload) const;
   std::size_t row_count(const std::string& table) const { return tables_.at(table).rows.size(); }
   // The row with that key of integers; null when there is none.
   const layout::Row* find(const std::string& table, const std::vector<std::int64_t>& key) const;
+  layout::Row* find(const std::string& table, const std::vector<std::int64_t>& key);
 
  private:
   friend class MemoryContext;
   struct Table {
     layout::Schema schema;
     std::map<std::string, layout::Row> rows;  // by key bytes
+    std::map<std::string, layout::IndexShape, std::less<>> indexes;
   };
   std::map<std::string, Table> tables_;
   std::map<std::string, procedure::Definition> procedures_;
