@@ -67,7 +67,8 @@ class Context {
   virtual RowWriter update(RowId row) = 0;
   virtual void erase(RowId row) = 0;
 
-  // The columns of an index of the table, by its name; null when there is none that is ready.
+  // The columns of an index of the table, by its name; null when there is none that is ready. Valid until the
+  // procedure ends.
   virtual const IndexShape* index(std::size_t table, std::string_view name) const = 0;
   // Reads the rows of a range of the index, at most range.limit, in its order, backwards if range.descending:
   //   std::vector<RowId> rows;

@@ -21,7 +21,9 @@ storage::IndexRef TransactionContext::find_index(std::size_t table, std::string_
 
 const IndexShape* TransactionContext::index(std::size_t table, std::string_view name) const {
   const storage::IndexRef found = find_index(table, name);
-  return found == nullptr ? nullptr : &found->shape;
+  if (found == nullptr) return nullptr;
+  if (shown_.empty() || shown_.back() != found) shown_.push_back(found);
+  return &found->shape;
 }
 
 Task<Status> TransactionContext::find(std::size_t table, std::string_view index, IndexRange range,

@@ -55,6 +55,8 @@ class TransactionContext final : public Context {
   std::span<const Value> arguments_;
   std::span<Value> results_;
   std::int64_t timestamp_us_;
+  // Those whose columns the procedure was shown: the catalog may have others by now.
+  mutable std::vector<storage::IndexRef> shown_;
 };
 
 // The tables that the definition names, in its order. undefined_table.

@@ -62,7 +62,7 @@ reactor::Task<void> scan_with_retries(txn::Engine& engine, std::string table, st
 }
 
 reactor::Task<Status> scan_tables(txn::Engine& engine, std::span<const workloads::TableLoad> tables,
-                                  const DatabaseView::TakeRow& take) {
+                                  const DatabaseView::TakeRow* take) {
   const std::unique_ptr<txn::Session> session = engine.open_session();
   const std::unique_ptr<txn::Transaction> transaction = engine.begin(*session);
   for (std::size_t i = 0; i < tables.size(); ++i) {
@@ -73,7 +73,7 @@ reactor::Task<Status> scan_tables(txn::Engine& engine, std::span<const workloads
     do {
       Status status = co_await scan->next(rows);
       if (!status.ok()) co_return status;
-      for (const layout::Row& row : rows) take(i, row.view());
+      for (const layout::Row& row : rows) (*take)(i, row.view());
     } while (!rows.empty());
   }
   co_return Status();
@@ -81,12 +81,12 @@ reactor::Task<Status> scan_tables(txn::Engine& engine, std::span<const workloads
 
 reactor::Task<void> scan_tables_with_retries(txn::Engine& engine,
                                              std::span<const workloads::TableLoad> tables,
-                                             const std::function<void()>& restart,
-                                             const DatabaseView::TakeRow& take, Status& status) {
+                                             const std::function<void()>* restart,
+                                             const DatabaseView::TakeRow* take, Status* status) {
   for (std::uint32_t attempt = 1;; ++attempt) {
-    restart();
-    status = co_await scan_tables(engine, tables, take);
-    if (status.ok() || !status.info().retry || attempt >= engine.retry_options().max_attempts) co_return;
+    (*restart)();
+    *status = co_await scan_tables(engine, tables, take);
+    if (status->ok() || !status->info().retry || attempt >= engine.retry_options().max_attempts) co_return;
     co_await engine.backoff(attempt);
   }
 }
@@ -168,7 +168,7 @@ Result<std::int64_t> EngineView::sum(const std::string& table, const layout::Col
 Status EngineView::scan(std::span<const workloads::TableLoad> tables, const std::function<void()>& restart,
                         const TakeRow& take) {
   Status status;
-  host_.run(scan_tables_with_retries(host_.engine(), tables, restart, take, status));
+  host_.run(scan_tables_with_retries(host_.engine(), tables, &restart, &take, &status));
   return status;
 }
 

@@ -1,24 +1,23 @@
-// The consistency conditions of TPC-C (specification clause 3.3.2), for the transactions that exist:
-// new-order and payment, no delivery. Held against all rows of one snapshot.
+// What must hold in every snapshot of a simulated TPC-C: the specification's consistency conditions
+// (workloads/tpcc_conditions.h), that stock gave what the order lines say, and that orders which were
+// acknowledged are there.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <map>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "common/layout/row.h"
-#include "workloads/tpcc_schema.h"
+#include "workloads/tpcc_conditions.h"
 
 namespace namdb::sim {
 
 // By position of the table (workloads::tpcc::TableIndex).
 using TpccRows = std::array<std::vector<layout::Row>, 9>;
 
-// Warehouse, district and order.
-using OrderName = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
+using OrderName = workloads::tpcc::Conditions::Name;
 struct AcknowledgedOrder {
   std::int64_t customer = 0;
   std::int64_t lines = 0;
@@ -26,10 +25,10 @@ struct AcknowledgedOrder {
 };
 using AcknowledgedOrders = std::map<OrderName, AcknowledgedOrder>;
 
-// The first condition that does not hold, in a sentence; empty if all do. `initial_orders` of each district
-// took nothing out of stock. What was acknowledged before `begin_ns` must be there.
-std::string check_tpcc(const TpccRows& rows, std::int64_t initial_orders, const AcknowledgedOrders& orders,
-                       std::uint64_t begin_ns);
+// The first that does not hold, in a sentence; empty if all is well. `scale` is that of the load. What was
+// acknowledged before `begin_ns` must be there.
+std::string check_tpcc(const TpccRows& rows, const workloads::tpcc::Scale& scale,
+                       const AcknowledgedOrders& orders, std::uint64_t begin_ns);
 
 // The sum of a column.
 std::int64_t sum_of(const std::vector<layout::Row>& rows, std::uint32_t column);

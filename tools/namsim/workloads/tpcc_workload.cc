@@ -1,6 +1,7 @@
 #include "tools/namsim/workloads/tpcc_workload.h"
 
 #include "tools/namsim/workloads/tables.h"
+#include "workloads/generators/text.h"
 #include "workloads/procedures.h"
 #include "workloads/tpcc_order_items.h"
 #include "workloads/tpcc_rows.h"
@@ -18,9 +19,25 @@ constexpr Ledger::Account kReceived = 1;
 // Small enough for the smallest journals that swarms draw.
 constexpr std::uint64_t kMost_lines = 4;
 
+std::string name_of(std::int64_t customer) {
+  return workloads::last_name(static_cast<std::uint32_t>(customer - 1));
+}
+
+// Of a table that is there; an index may be there, too.
+reactor::Task<Status> create_indexes(txn::Engine& engine, const workloads::TableSpec& table) {
+  for (const workloads::IndexSpec& index : table.indexes) {
+    txn::IndexDefinition definition{.name = index.name, .table = table.name, .columns = {}};
+    for (const std::uint32_t column : index.columns) definition.columns.push_back({.column = column});
+    Status status = co_await engine.create_index(std::move(definition));
+    if (!status.ok() && status.code() != ErrorCode::duplicate_table) co_return status;
+  }
+  co_return Status();
+}
+
 }  // namespace
 
 struct TpccWorkload::Call {
+  const char* procedure = nullptr;
   bool new_order = false;
   std::vector<Value> arguments;
   Ledger::Changes changes;
@@ -60,8 +77,7 @@ class TpccWorkload::Client final : public WorkloadClient {
     alternatives.push_back(call.changes);
     const Ledger::Entry entry = workload_.ledger_.begin(workload_.world().now_ns(), std::move(alternatives));
     std::vector<Value> results;
-    const char* const name = call.new_order ? "tpcc_new_order" : "tpcc_payment";
-    const Status status = co_await calls_.call(name, call.arguments, &results);
+    const Status status = co_await calls_.call(call.procedure, call.arguments, &results);
     const std::uint64_t now_ns = workload_.world().now_ns();
     if (status.ok()) {
       workload_.ledger_.committed(entry, now_ns, call.changes);
@@ -122,6 +138,7 @@ reactor::Task<Status> TpccWorkload::load(txn::Engine& engine) {
     for (std::uint64_t unit = 0; unit < tpcc::unit_count(scale_, table); ++unit)
       tpcc::make_rows(scale_, schema, table, unit, Random(unit), rows);
     status = co_await put_rows(engine, specs[table].name, &rows);
+    if (status.ok()) status = co_await create_indexes(engine, specs[table]);
     if (!status.ok()) co_return status;
   }
   co_return Status();
@@ -139,7 +156,22 @@ TpccWorkload::Call TpccWorkload::draw_call() {
   const std::int64_t district = one_of(districts_);
   const std::int64_t customer = one_of(scale_.customers_per_district);
   Call call;
-  call.new_order = random().chance(0.55);
+  const double kind = random().unit();
+  call.new_order = kind < 0.45;
+  if (kind >= 0.85) {
+    if (kind < 0.9) {
+      call.procedure = "tpcc_delivery";
+      call.arguments = {warehouse, one_of(10)};
+    } else if (kind < 0.95) {
+      call.procedure = "tpcc_stock_level";
+      call.arguments = {warehouse, district, std::int64_t{50}};
+    } else {
+      call.procedure = "tpcc_order_status_by_name";
+      call.arguments = {warehouse, district, name_of(customer)};
+    }
+    return call;
+  }
+  call.procedure = call.new_order ? "tpcc_new_order" : "tpcc_payment";
   if (!call.new_order) {
     const auto amount = static_cast<std::int64_t>(random().between(1'00, 5'000'00));
     call.arguments = {warehouse,
@@ -148,6 +180,10 @@ TpccWorkload::Call TpccWorkload::draw_call() {
                       one_of(random().chance(0.2) ? tpcc::kDistrictsPerWarehouse : districts_),
                       customer,
                       amount};
+    if (random().chance(0.5)) {
+      call.procedure = "tpcc_payment_by_name";
+      call.arguments[4] = name_of(customer);
+    }
     call.changes = {{kReceived, amount}};
     return call;
   }
@@ -180,7 +216,7 @@ reactor::Task<Status> TpccWorkload::audit(txn::Engine& engine, txn::Transaction&
     if (!status.ok()) co_return status;
   }
   if (!still(life)) co_return Status();
-  std::string wrong = check_tpcc(rows, scale_.orders_per_district, acknowledged_, begin_ns);
+  std::string wrong = check_tpcc(rows, scale_, acknowledged_, begin_ns);
   if (!wrong.empty()) complain("in a snapshot " + wrong);
   const std::uint64_t now_ns = world().now_ns();
   wrong =
