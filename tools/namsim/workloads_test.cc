@@ -48,7 +48,9 @@ TEST_CASE("every update of TPC-C's transactions that is lost breaks a consistenc
     for (std::uint64_t unit = 0; unit < tpcc::unit_count(scale, table); ++unit)
       tpcc::make_rows(scale, schemas[table], table, unit, Random(unit), rows[table]);
   }
-  const auto wrong = [&](const AcknowledgedOrders& orders = {}) { return check_tpcc(rows, 4, orders, 10); };
+  const auto wrong = [&](const AcknowledgedOrders& orders = {}) {
+    return check_tpcc(rows, scale, orders, 10);
+  };
   REQUIRE(wrong() == "");
   struct Column {
     std::size_t table;

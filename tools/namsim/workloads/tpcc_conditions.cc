@@ -34,6 +34,22 @@ std::string check_stock(const TpccRows& rows, const Scale& scale) {
   return {};
 }
 
+// A payment is a row of history, whoever counts.
+std::string check_payments(const TpccRows& rows) {
+  std::map<Conditions::Name, std::int64_t> payments;
+  for (const layout::Row& row : rows[kHistory])
+    ++payments[{row.view().integer(kHCWId), row.view().integer(kHCDId), row.view().integer(kHCId)}];
+  for (const layout::Row& row : rows[kCustomer]) {
+    const RowView customer = row.view();
+    const std::int64_t count =
+        payments[{customer.integer(kCWId), customer.integer(kCDId), customer.integer(kCId)}];
+    if (customer.integer(kCPaymentCnt) == count) continue;
+    return "customer " + std::to_string(customer.integer(kCId)) + " counts " +
+           std::to_string(customer.integer(kCPaymentCnt)) + " payments, its history " + std::to_string(count);
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string check_tpcc(const TpccRows& rows, const Scale& scale, const AcknowledgedOrders& acknowledged,
@@ -54,7 +70,8 @@ std::string check_tpcc(const TpccRows& rows, const Scale& scale, const Acknowled
     if (found->second.customer != order.customer || found->second.says_lines != order.lines)
       return Conditions::order_text(name) + " is not the one that was acknowledged";
   }
-  return check_stock(rows, scale);
+  const std::string wrong = check_payments(rows);
+  return wrong.empty() ? check_stock(rows, scale) : wrong;
 }
 
 std::int64_t sum_of(const std::vector<layout::Row>& rows, std::uint32_t column) {
