@@ -39,8 +39,13 @@ Result<const Slot*> Slots::lease(fabric::PeerId peer, const std::string& compute
         ErrorCode::limit_exceeded,
         "a channel can hold at most " + std::to_string(options_.max_slots_per_peer) + " execution slots");
   }
+  if (next_ > layout::kMaxSlot) {
+    return Status(
+        ErrorCode::limit_exceeded, "all ids of execution slots have been used",
+        "none is ever used again: nothing can be written until the memory servers start anew, empty");
+  }
   const auto position = free_position();
-  if (!position || next_ > layout::kMaxSlot) {
+  if (!position) {
     return Status(ErrorCode::limit_exceeded, "no position in the timestamp vector is free");
   }
   Slot slot;

@@ -27,7 +27,7 @@ inline constexpr std::array kDrawnOptions{
     DrawnOption{"max_transaction_ns", 300 * kMillisecond_ns},
     DrawnOption{"counters_per_slot", 3},
     DrawnOption{"first_counter", 0xfffe'fff8},
-    DrawnOption{"first_slot", layout::kMaxSlot - 5'000},
+    DrawnOption{"first_slot", layout::kMaxSlot - 40},
     DrawnOption{"region_bytes", 2U << 20},
     DrawnOption{"location_cache_bytes", 1U << 10},
     // Pauses and cuts may be longer: then somebody who lives is taken for dead.

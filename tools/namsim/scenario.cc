@@ -137,7 +137,8 @@ Status Scenario::use_faults(Faults all, std::string from, std::vector<std::size_
     fit_workload(*this);
     // Slots that end soon may use up the vector's positions.
     if (all[i].option == "region_bytes" || all[i].option == "vector_capacity" ||
-        all[i].option == "counters_per_slot" || all[i].option == "first_counter")
+        all[i].option == "counters_per_slot" || all[i].option == "first_counter" ||
+        all[i].option == "first_slot")
       workload_options.full_region = true;
   }
   ZeroedWords words(cluster.region_bytes / 8);
