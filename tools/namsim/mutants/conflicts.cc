@@ -236,16 +236,16 @@ std::vector<MutantCase> conflict_mutants() {
   const char* const commit = "compute/protocol/snapshot_isolation/commit.cc";
   return {
       {"two inserts of one key: the rival's entry is not looked for behind the lock",
-       "compute/protocol/snapshot_isolation/chain_locks.cc", Emphasis::inserts, 3,
+       "compute/protocol/snapshot_isolation/chain_locks.cc", Emphasis::inserts, 4, "have one key",
        make_mutant<RivalNotCompared>, nullptr,
        // The double knows buckets that are written whole.
        [](Scenario& scenario) { scenario.cluster.worker.commit_writes = txn::CommitWrites::whole; }},
-      {"a commit displaces a version that its snapshot does not see", commit, Emphasis::snapshots, 2,
-       make_mutant<FirstCommitterIgnored>},
-      {"a record that was not where it was remembered is written without its lock", commit, Churn{}, 8,
-       make_mutant<StaleRetryUnlocked>},
+      {"a commit displaces a version that its snapshot does not see", commit, Emphasis::snapshots, 1,
+       "lost update", make_mutant<FirstCommitterIgnored>},
+      {"a record that was not where it was remembered is written without its lock", commit, Churn{}, 1,
+       "has a header of commit", make_mutant<StaleRetryUnlocked>},
       {"the header word decides visibility", "compute/protocol/snapshot_isolation/lookup.cc",
-       Emphasis::snapshots, 1, make_mutant<HeaderDecides>},
+       Emphasis::snapshots, 1, "a row is gone", make_mutant<HeaderDecides>},
   };
 }
 

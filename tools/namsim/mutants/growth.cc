@@ -125,15 +125,15 @@ class OutgrownAcknowledgedAtOnce final : public HeartbeatMutant {
 std::vector<MutantCase> growth_mutants() {
   const char* const lookup = "compute/protocol/snapshot_isolation/lookup.cc";
   return {
-      {"a lookup stops at a bucket that was forwarded", lookup, GrowthTrouble::none, 4,
+      {"a lookup stops at a bucket that was forwarded", lookup, GrowthTrouble::none, 5, "is not found",
        make_mutant<ForwardIgnored>},
       {"an insert goes to the old bucket after the move",
-       "compute/protocol/snapshot_isolation/chain_locks.cc", GrowthTrouble::none, 1,
+       "compute/protocol/snapshot_isolation/chain_locks.cc", GrowthTrouble::none, 1, "is not found",
        make_mutant<InsertedIntoOldBucket>},
       {"buckets are looked for where they were before the table grew", "compute/txn/catalog_cache.cc",
-       GrowthTrouble::none, 1, make_mutant<OldDirectory>},
+       GrowthTrouble::none, 1, "the table was dropped or rebuilt", make_mutant<OldDirectory>},
       {"an outgrown array of buckets is used again unacknowledged", "memory/growth.cc", GrowthTrouble::none,
-       9, make_mutant<OutgrownAcknowledgedAtOnce>},
+       1, "transaction_timeout", make_mutant<OutgrownAcknowledgedAtOnce>},
   };
 }
 

@@ -19,9 +19,9 @@ std::uint64_t word_at(const std::byte* bytes) {
 class FailedLockTaken final : public Mutant {
  public:
   void after(Posting& posting) override {
-    const Look look(cluster());
     for (std::size_t i = 0; i < posting.asked.size(); ++i) {
-      if (look.record_lock(posting, i)) layout::store_word(posting.asked[i].local, posting.asked[i].expected);
+      if (Look::any_record_lock(posting, i))
+        layout::store_word(posting.asked[i].local, posting.asked[i].expected);
     }
   }
 };
@@ -139,18 +139,18 @@ class BufferUsedAgain final : public Mutant {
 std::vector<MutantCase> lock_mutants() {
   const char* const commit = "compute/protocol/snapshot_isolation/commit.cc";
   return {
-      {"a lock that was not taken counts as taken", commit, Emphasis::snapshots, 1,
+      {"a lock that was not taken counts as taken", commit, Emphasis::snapshots, 3, "lost update",
        make_mutant<FailedLockTaken>},
       {"an insert goes on without the chain's lock", "compute/protocol/snapshot_isolation/chain_locks.cc",
-       Emphasis::inserts, 2, make_mutant<ChainUnlocked>},
-      {"an abort releases a lock that it did not get", commit, Emphasis::snapshots, 2,
+       Emphasis::inserts, 1, "is not linked", make_mutant<ChainUnlocked>},
+      {"an abort releases a lock that it did not get", commit, Emphasis::snapshots, 2, "lost update",
        make_mutant<ForeignLockReleased>},
-      {"the journal entry is written before the last lock", commit, Emphasis::snapshots, 1,
+      {"the journal entry is written before the last lock", commit, Emphasis::snapshots, 3, "lost update",
        make_mutant<LockBehindJournal>},
-      {"the header is released before the body is written", commit, Emphasis::kills, 3,
-       make_mutant<HeaderFirst>},
+      {"the header is released before the body is written", commit, Emphasis::kills, 19,
+       "a row stays out of reach", make_mutant<HeaderFirst>},
       {"a buffer is used again while a WRITE from it is under way", "common/fabric/fabric.h",
-       Emphasis::snapshots, 1, make_mutant<BufferUsedAgain>},
+       Emphasis::snapshots, 1, "the clients did not finish", make_mutant<BufferUsedAgain>},
   };
 }
 

@@ -51,6 +51,14 @@ class Look {
   bool record_lock(const Posting& posting, std::size_t i) const {
     return lock(posting, i, record_.ring_header_offset(0), record_.ring_headers_bytes());
   }
+  // The CAS of the header word of a record of any table.
+  static bool any_record_lock(const Posting& posting, std::size_t i) {
+    const auto& asked = posting.asked;
+    return asked[i].kind == fabric::OperationKind::compare_and_swap && i + 1 < asked.size() &&
+           asked[i + 1].kind == fabric::OperationKind::read &&
+           asked[i + 1].remote_offset > asked[i].remote_offset &&
+           asked[i + 1].length_bytes <= 8 * layout::kMaxRingSlots;
+  }
   static bool chain_lock(const Posting& posting, std::size_t i) {
     return lock(posting, i, 0, layout::kBucket_bytes);
   }

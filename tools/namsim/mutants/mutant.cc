@@ -30,6 +30,7 @@ class MutantChannel final : public fabric::Channel {
     Posted& posted = *fresh;
     posted_.push_back(std::move(fresh));
     batch.begin();
+    mutant_.count(posted.posting.asked.size());
     mutant_.before(posted.posting);
     posted.altered.assign(posted.posting.operations);
     posted.altered.observe(&posted);
@@ -37,7 +38,10 @@ class MutantChannel final : public fabric::Channel {
     // Not in the completion itself, which still runs on the object.
     std::erase_if(posted_, [](const std::unique_ptr<Posted>& old) { return old->finished; });
   }
-  void do_post(Call& call) override { inner_->post(call); }
+  void do_post(Call& call) override {
+    mutant_.count(1);
+    inner_->post(call);
+  }
 
  private:
   struct Posted final : fabric::CompletionObserver {
@@ -50,7 +54,11 @@ class MutantChannel final : public fabric::Channel {
     }
     void on_completion(Completion& completion, Status& status) override {
       static_cast<void>(completion);
-      if (status.ok()) channel.mutant_.after(posting);
+      if (status.ok()) {
+        channel.mutant_.after(posting);
+      } else {
+        channel.mutant_.failed(posting, status);
+      }
       outer.complete(channel.executor(), status);
       finished = true;
     }
@@ -137,6 +145,11 @@ void Mutant::before(Posting& posting) {
 
 void Mutant::after(Posting& posting) {
   static_cast<void>(posting);
+}
+
+void Mutant::failed(Posting& posting, Status& status) {
+  static_cast<void>(posting);
+  static_cast<void>(status);
 }
 
 reactor::Task<Status> Mutant::on_call(fabric::Service* inner, std::size_t server, fabric::PeerId peer,

@@ -5,6 +5,7 @@
 // A mutant overrides what it needs:
 //   before    operations on their way to a memory server may be changed, added or left out
 //   after     the batch has completed: what product code is about to see may be changed
+//   failed    the batch has failed: what product code is about to be told may be changed
 //   on_call   a call to a memory server may be answered otherwise
 // One object serves one run: all compute servers and all memory servers of it, on one thread.
 #pragma once
@@ -46,16 +47,22 @@ class Mutant : public Interposer {
 
   virtual void before(Posting& posting);
   virtual void after(Posting& posting);
+  virtual void failed(Posting& posting, Status& status);
   virtual reactor::Task<Status> on_call(fabric::Service* inner, std::size_t server, fabric::PeerId peer,
                                         std::uint16_t method, std::string_view request, std::string* reply);
   virtual Result<std::string> on_connect(fabric::Service& inner, std::size_t server, fabric::PeerId peer,
                                          std::string_view hello);
+
+  // What all compute servers of the run have posted: one-sided operations and calls.
+  std::uint64_t operations() const { return operations_; }
+  void count(std::uint64_t operations) { operations_ += operations; }
 
  protected:
   Cluster& cluster() { return *cluster_; }
 
  private:
   Cluster* cluster_ = nullptr;
+  std::uint64_t operations_ = 0;
 };
 
 }  // namespace namdb::sim

@@ -1,4 +1,4 @@
-// Every mutant: which rule it removes, where the rule is kept, and a run that fails with it.
+// Every mutant: which rule it removes, where the rule is kept, a run that fails with it, and how.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,8 @@ struct MutantCase {
   std::string_view name;
   std::string_view protection;  // the file that keeps the rule
   MutantRun run;
-  std::uint64_t seed;  // fails with the mutant, passes without
+  std::uint64_t seed;        // fails with the mutant, passes without
+  std::string_view finding;  // what the failure says, among other things
   std::function<std::unique_ptr<Mutant>()> make;
   // What stands in its place where the run must pass, if not nothing: the hostile surroundings of the mutant.
   std::function<std::unique_ptr<Mutant>()> sound = nullptr;
@@ -35,6 +36,7 @@ struct MutantCase {
 // The families, each a file.
 std::vector<MutantCase> snapshot_mutants();
 std::vector<MutantCase> version_mutants();
+std::vector<MutantCase> search_mutants();
 std::vector<MutantCase> lock_mutants();
 std::vector<MutantCase> journal_mutants();
 std::vector<MutantCase> publish_mutants();

@@ -79,9 +79,9 @@ class SilenceAcknowledges final : public SilenceMutant {
 std::vector<MutantCase> paused_mutants() {
   return {
       {"repair begins before an owner that is only paused is fenced", "memory/server.cc",
-       Pauses::taken_for_dead, 1, make_mutant<TakenForDeadUnfenced>},
+       Pauses::taken_for_dead, 2, "its final counter", make_mutant<TakenForDeadUnfenced>},
       {"a dropped table's memory is used again while a paused owner of a lock can write", "memory/reuse.cc",
-       Pauses::tables_dropped, 6, make_mutant<SilenceAcknowledges>},
+       Pauses::tables_dropped, 6, "transaction_timeout", make_mutant<SilenceAcknowledges>},
   };
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "common/base/check.h"
 #include "tools/namsim/mutants/look.h"
 #include "tools/namsim/mutants/mutants.h"
 
@@ -95,18 +96,44 @@ class AcknowledgedBeforePublish final : public Mutant {
   }
 };
 
+// A commit whose journal entry, installation or publication broke off with the connection is told as done.
+class UnknownOutcomeCommitted final : public Mutant {
+ public:
+  void failed(Posting& posting, Status& status) override {
+    const Look look(cluster());
+    for (std::size_t i = 0; i < posting.asked.size(); ++i) {
+      const fabric::Operation& operation = posting.asked[i];
+      if (Look::journal(operation) || Look::install_end(posting.asked, i) || look.publish(posting, operation))
+        status = Status();
+    }
+  }
+};
+
+void broken_links(Scenario& scenario) {
+  scenario.resize({.memory_servers = 1});
+  const Status used = scenario.use_faults(
+      {{.kind = Fault::Kind::cut_link, .probability = 0.002, .times = 5, .duration_ns = kMillisecond_ns}},
+      "none");
+  NAMDB_CHECK(used.ok());
+}
+
 }  // namespace
 
 std::vector<MutantCase> publish_mutants() {
   const char* const slot = "compute/txn/execution_slot.cc";
   return {
       {"a commit is published before its locks are held", "compute/protocol/snapshot_isolation/commit.cc",
-       Emphasis::old_versions, 33, make_mutant<PublishedBeforeLocks>},
-      {"a commit is published before an older one of its slot is finished", slot, Emphasis::shared_slots, 250,
-       make_mutant<PublishedOutOfOrder>},
-      {"a commit is acknowledged before it is published", slot, Emphasis::snapshots, 1,
+       Emphasis::old_versions, 4, "missed a write that what it saw depends on",
+       make_mutant<PublishedBeforeLocks>},
+      {"a commit is published before an older one of its slot is finished", slot, Emphasis::shared_slots, 29,
+       "missed a write that what it saw depends on", make_mutant<PublishedOutOfOrder>},
+      {"a commit is acknowledged before it is published", slot, Emphasis::snapshots, 1, "a row is gone",
        make_mutant<AcknowledgedBeforePublish>},
-      {"a slot is published backwards", slot, Emphasis::snapshots, 1, make_mutant<PublishedBackwards>},
+      {"an unknown outcome is told as a commit", "compute/protocol/snapshot_isolation/commit.cc",
+       Emphasis::kills, 6, "missed a write that what it saw depends on", make_mutant<UnknownOutcomeCommitted>,
+       nullptr, broken_links},
+      {"a slot is published backwards", slot, Emphasis::snapshots, 1, "a row stays out of reach",
+       make_mutant<PublishedBackwards>},
   };
 }
 

@@ -1,11 +1,18 @@
 // Repair: every dead slot is repaired, by one repairer, after its owner is fenced everywhere.
 #include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <tuple>
 
 #include "tools/namsim/mutants/look.h"
 #include "tools/namsim/mutants/mutants.h"
 
 namespace namdb::sim {
 namespace {
+
+using layout::HeaderWord;
+using layout::Stamp;
 
 // Nobody learns that a slot is dead.
 class NeverRepaired final : public Mutant {
@@ -103,17 +110,134 @@ class UndoneBeforeClosed final : public LateRepair {
   }
 };
 
+// Knows the slots that somebody has claimed for repair.
+class RepairWatcher : public Mutant {
+ public:
+  reactor::Task<Status> on_call(fabric::Service* inner, std::size_t server, fabric::PeerId peer,
+                                std::uint16_t method, std::string_view request, std::string* reply) override {
+    static_cast<void>(server);
+    std::string altered(request);
+    if (method == control::FINISH_REPAIR) on_finish(altered);
+    Status status = co_await inner->on_call(peer, method, altered, *reply);
+    control::ClaimRepairReply answer;
+    if (method == control::CLAIM_REPAIR && status.ok() && answer.ParseFromString(*reply) && answer.granted())
+      claimed_[answer.slot().slot()] = answer.slot();
+    co_return status;
+  }
+
+ protected:
+  virtual void on_finish(std::string& request) { static_cast<void>(request); }
+  const std::map<std::uint32_t, control::Slot>& claimed() const { return claimed_; }
+  Stamp published(const control::Slot& slot) {
+    const Look look(cluster());
+    const std::uint64_t word =
+        look.vector_offset() + layout::kVectorWords_offset + 8 * slot.vector_position();
+    return HeaderWord(cluster().memory(0).words[word / 8]).stamp();
+  }
+
+ private:
+  std::map<std::uint32_t, control::Slot> claimed_;
+};
+
+// A record or a chain is repaired by the journal whatever its lock word has become: the repairer is shown the
+// dead commit's lock.
+class RepairedUnlocked final : public RepairWatcher {
+ public:
+  void before(Posting& posting) override {
+    if (posting.asked.size() != 1) return;
+    fabric::Operation& cas = posting.operations.front();
+    if (cas.kind != fabric::OperationKind::compare_and_swap) return;
+    if (shown_.erase({posting.compute, posting.server, cas.remote_offset}) == 0) return;
+    const HeaderWord word(cluster().memory(posting.server).words[cas.remote_offset / 8]);
+    if (!word.locked()) cas.expected = word.value();
+  }
+  void after(Posting& posting) override {
+    const layout::RecordLayout record = Look(cluster()).record();
+    const auto& asked = posting.asked;
+    const bool update = asked.size() == 2 && asked[0].length_bytes == record.locked_bytes() &&
+                        asked[1].length_bytes == record.body_bytes();
+    const bool chain = asked.size() == 1 && asked[0].length_bytes == 8;
+    if (asked[0].kind != fabric::OperationKind::read || (!update && !chain)) return;
+    const layout::GlobalAddress lock(static_cast<layout::ServerId>(posting.server), asked[0].remote_offset);
+    const auto kind = update ? layout::JournalItem::Kind::update : layout::JournalItem::Kind::chain;
+    for (const auto& [id, slot] : claimed()) {
+      const auto stamp = unpublished(slot, lock, kind);
+      if (!stamp) continue;
+      layout::store_word(asked[0].local, HeaderWord(*stamp, false, true).value());
+      shown_.insert({posting.compute, posting.server, lock.offset()});
+      return;
+    }
+  }
+
+ private:
+  // The first commit of the slot that is not published and writes there.
+  std::optional<Stamp> unpublished(const control::Slot& slot, layout::GlobalAddress lock,
+                                   layout::JournalItem::Kind kind) {
+    const auto server = static_cast<layout::ServerId>(slot.journal_server());
+    const Stamp done = published(slot);
+    const auto bytes = std::as_bytes(std::span(cluster().memory(server).words))
+                           .subspan(slot.journal_offset(), slot.journal_bytes());
+    std::optional<Stamp> first;
+    for (std::uint64_t at = 0; at < bytes.size(); at += layout::kJournalAlign_bytes) {
+      const auto entry = layout::read_journal_entry(bytes.subspan(at), {server, slot.journal_offset() + at});
+      if (!entry || entry->stamp.slot != slot.slot() || done.slot != slot.slot()) continue;
+      if (entry->stamp.counter <= done.counter || (first && *first < entry->stamp)) continue;
+      for (const layout::JournalItem& item : entry->items) {
+        if (item.kind == kind && item.lock == lock) first = entry->stamp;
+      }
+    }
+    return first;
+  }
+
+  std::set<std::tuple<std::size_t, std::size_t, std::uint64_t>> shown_;
+};
+
+// The slot is closed where it was published before the repair, which does not publish it.
+class ClosedUnpublished final : public RepairWatcher {
+ public:
+  void before(Posting& posting) override {
+    const Look look(cluster());
+    for (fabric::Operation& operation : posting.operations) {
+      if (!look.publish(posting, operation)) continue;
+      if (!claimed().contains(HeaderWord(layout::load_word(operation.local)).stamp().slot)) continue;
+      operation.kind = fabric::OperationKind::read;
+      operation.local = posting.word(0);
+    }
+  }
+
+ protected:
+  void on_finish(std::string& request) override {
+    control::FinishRepairRequest finish;
+    if (!finish.ParseFromString(request) || !claimed().contains(finish.slot())) return;
+    finish.set_final_counter(published(claimed().at(finish.slot())).counter);
+    request = finish.SerializeAsString();
+  }
+};
+
+// Commits of rows that are not there, with a dead owner now and then.
+void inserts_and_kills(Scenario& scenario) {
+  emphasise(Emphasis::kills, scenario.draw, scenario);
+  scenario.resize({.memory_servers = 2, .computes = 4, .keys = 30});
+  scenario.workload_options.absent_keys = 28;
+}
+
 }  // namespace
 
 std::vector<MutantCase> repair_mutants() {
   return {
       {"a dead slot's locks are never repaired", "compute/protocol/snapshot_isolation/repair.cc",
-       Emphasis::kills, 1, make_mutant<NeverRepaired>},
+       Emphasis::kills, 1, "a row stays out of reach", make_mutant<NeverRepaired>},
       {"repair begins before the owner is fenced", "compute/protocol/snapshot_isolation/repair.cc",
-       Emphasis::kills, 12, make_mutant<NotFenced>},
+       Emphasis::kills, 204, "a row stays out of reach", make_mutant<NotFenced>},
       {"a lock is undone before its slot is closed", "compute/protocol/snapshot_isolation/repair.cc",
-       Emphasis::kills, 66, make_mutant<UndoneBeforeClosed>, make_mutant<LateRepair>},
-      {"two repairers at one slot", "memory/slots.cc", Emphasis::kills, 6, make_mutant<ManyRepairers>},
+       Emphasis::kills, 197, "a row stays out of reach", make_mutant<UndoneBeforeClosed>,
+       make_mutant<LateRepair>},
+      {"repair goes on where the dead commit's lock is gone", "compute/protocol/snapshot_isolation/repair.cc",
+       Emphasis::inserts, 1, "is not linked", make_mutant<RepairedUnlocked>, nullptr, inserts_and_kills},
+      {"a slot is closed before repair has published it", "compute/protocol/snapshot_isolation/repair.cc",
+       Emphasis::kills, 1, "a row stays out of reach", make_mutant<ClosedUnpublished>},
+      {"two repairers at one slot", "memory/slots.cc", Emphasis::kills, 26, "a row stays out of reach",
+       make_mutant<ManyRepairers>},
   };
 }
 

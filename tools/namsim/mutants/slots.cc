@@ -162,6 +162,45 @@ class UnknownSlotInvisible final : public DirectoryMutant {
   }
 };
 
+// The directory is looked at before the snapshot: each answer is the one before it.
+class StaleDirectory final : public Mutant {
+ public:
+  reactor::Task<Status> on_call(fabric::Service* inner, std::size_t server, fabric::PeerId peer,
+                                std::uint16_t method, std::string_view request, std::string* reply) override {
+    static_cast<void>(server);
+    Status status = co_await inner->on_call(peer, method, request, *reply);
+    if (method != control::LIST_SLOTS || !request.empty() || !status.ok()) co_return status;
+    std::string& before = before_.try_emplace(peer, *reply).first->second;
+    std::swap(before, *reply);
+    co_return status;
+  }
+
+ private:
+  std::map<fabric::PeerId, std::string> before_;
+};
+
+// A lease leaves the vector as long as it was; that it is longer is known some time later.
+class LengthRaisedLater final : public Mutant {
+ public:
+  reactor::Task<Status> on_call(fabric::Service* inner, std::size_t server, fabric::PeerId peer,
+                                std::uint16_t method, std::string_view request, std::string* reply) override {
+    static_cast<void>(server);
+    if (method != control::LEASE_SLOT) co_return co_await inner->on_call(peer, method, request, *reply);
+    const Look look(cluster());
+    const std::uint64_t at = (look.vector_offset() + layout::kVectorLength_offset) / 8;
+    const std::uint64_t before = cluster().memory(0).words[at];
+    Status status = co_await inner->on_call(peer, method, request, *reply);
+    const std::uint64_t longer = cluster().memory(0).words[at];
+    if (longer == before) co_return status;
+    cluster().memory(0).words[at] = before;
+    cluster().world().at(cluster().world().now_ns() + 30 * kMicrosecond_ns, [this, at, longer] {
+      std::uint64_t& length = cluster().memory(0).words[at];
+      length = std::max(length, longer);
+    });
+    co_return status;
+  }
+};
+
 void snapshots_by_reads(Scenario& scenario) {
   scenario.cluster.worker.snapshot_mode = txn::SnapshotSource::Mode::reads;
 }
@@ -181,18 +220,24 @@ void short_slots(Scenario& scenario) {
 
 std::vector<MutantCase> slot_mutants() {
   return {
-      {"two compute servers have the same slot", "memory/slots.cc", Emphasis::snapshots, 3,
-       make_mutant<SlotSharedByTwo>},
-      {"a slot's id is used again", "memory/slots.cc", Emphasis::short_slots, 1, make_mutant<SlotIdReused>,
-       nullptr, many_slots},
+      {"two compute servers have the same slot", "memory/slots.cc", Emphasis::snapshots, 2,
+       "is reached from no record", make_mutant<SlotSharedByTwo>},
+      {"a slot's id is used again", "memory/slots.cc", Emphasis::short_slots, 1,
+       "stands in the journal of slot", make_mutant<SlotIdReused>, nullptr, many_slots},
       {"a slot that the snapshot does not show is visible", "compute/txn/snapshot.cc", Emphasis::short_slots,
-       1, make_mutant<UnknownSlotVisible>, nullptr, snapshots_by_reads},
+       1, "missed a write that what it saw depends on", make_mutant<UnknownSlotVisible>, nullptr,
+       snapshots_by_reads},
       {"a retired slot's versions are invisible", "compute/txn/snapshot.cc", Emphasis::short_age, 3,
-       make_mutant<UnknownSlotInvisible>, nullptr, short_slots},
-      {"a closed slot leaves the vector at once", "memory/slots.cc", Emphasis::short_slots, 1,
-       make_mutant<ClosedSlotGone>, nullptr, snapshots_by_reads},
+       "a row stays out of reach", make_mutant<UnknownSlotInvisible>, nullptr, short_slots},
+      {"an unknown slot is judged by a directory from before the snapshot", "compute/txn/snapshot.cc",
+       Emphasis::short_age, 3, "missed a write that what it saw depends on", make_mutant<StaleDirectory>,
+       nullptr, short_slots},
+      {"a slot is published before the vector's length covers it", "memory/slots.cc", Emphasis::short_slots,
+       1, "missed a write that what it saw depends on", make_mutant<LengthRaisedLater>},
+      {"a closed slot leaves the vector at once", "memory/slots.cc", Emphasis::short_slots, 2,
+       "a row is gone", make_mutant<ClosedSlotGone>, nullptr, snapshots_by_reads},
       {"a slot's counters come round", "compute/txn/slot_keeper.cc", Emphasis::snapshots, 1,
-       make_mutant<CountersComeRound>},
+       "a compute server does not stop", make_mutant<CountersComeRound>},
   };
 }
 

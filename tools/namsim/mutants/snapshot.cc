@@ -189,6 +189,31 @@ class SnapshotCallCollectsOnce final : public SlowSnapshotCall {
   bool twice() const override { return false; }
 };
 
+// Every third answer to SNAPSHOT is the one before it.
+class OldAnswerToSnapshot final : public Mutant {
+ public:
+  reactor::Task<Status> on_call(fabric::Service* inner, std::size_t server, fabric::PeerId peer,
+                                std::uint16_t method, std::string_view request, std::string* reply) override {
+    static_cast<void>(server);
+    Status status = co_await inner->on_call(peer, method, request, *reply);
+    if (method != layout::kSnapshotMethod || !status.ok()) co_return status;
+    State& state = states_[peer];
+    if (++state.snapshots % 3 == 0) {
+      *reply = state.answer;
+    } else {
+      state.answer = *reply;
+    }
+    co_return status;
+  }
+
+ private:
+  struct State {
+    std::uint64_t snapshots = 0;
+    std::string answer;
+  };
+  std::map<fabric::PeerId, State> states_;
+};
+
 void snapshots_by_call(Scenario& scenario) {
   scenario.cluster.worker.snapshot_mode = txn::SnapshotSource::Mode::call;
 }
@@ -197,23 +222,42 @@ void snapshots_by_reads(Scenario& scenario) {
   scenario.cluster.worker.snapshot_mode = txn::SnapshotSource::Mode::reads;
 }
 
+void shared_snapshots(Scenario& scenario) {
+  snapshots_by_call(scenario);
+  scenario.cluster.worker.snapshot_sharing = txn::SnapshotSharing::shared;
+}
+
+void prefetched_snapshots(Scenario& scenario) {
+  snapshots_by_call(scenario);
+  scenario.cluster.worker.snapshot_sharing = txn::SnapshotSharing::prefetched;
+}
+
 }  // namespace
 
 std::vector<MutantCase> snapshot_mutants() {
   return {
-      {"one READ of the vector is a snapshot", "compute/txn/snapshot.cc", Emphasis::snapshots, 7,
-       make_mutant<OneRead>},
+      {"one READ of the vector is a snapshot", "compute/txn/snapshot.cc", Emphasis::snapshots, 3,
+       "missed a write that what it saw depends on", make_mutant<OneRead>},
       {"the second READ of the vector is posted with the first", "compute/txn/snapshot.cc",
-       Emphasis::snapshots, 900, make_mutant<TwoReadsAtOnce>},
+       Emphasis::snapshots, 900, "missed a write that what it saw depends on", make_mutant<TwoReadsAtOnce>},
       {"own commits are merged into an older copy", "compute/txn/snapshot.cc", Emphasis::snapshots, 1,
-       make_mutant<OwnCommitsMerged>},
+       "missed a write that what it saw depends on", make_mutant<OwnCommitsMerged>},
       {"a copy from before the session's own commit is used",
        "compute/protocol/snapshot_isolation/transaction.cc", Emphasis::snapshots, 1,
-       make_mutant<OldCopyUsed>},
+       "a session did not see what it wrote", make_mutant<OldCopyUsed>},
+      {"a shared copy is older than the transaction that asks for it", "compute/txn/snapshot_fetcher.cc",
+       Emphasis::snapshots, 1, "a session did not see what it wrote", make_mutant<OldAnswerToSnapshot>,
+       nullptr, shared_snapshots},
+      {"a copy that was taken ahead lacks the session's own commit",
+       "compute/protocol/snapshot_isolation/transaction.cc", Emphasis::snapshots, 1,
+       "a session did not see what it wrote", make_mutant<OldAnswerToSnapshot>, nullptr,
+       prefetched_snapshots},
       {"a copy counts that does not cover the vector's length", "compute/txn/snapshot.cc",
-       Emphasis::short_slots, 1, make_mutant<LengthIgnored>, nullptr, snapshots_by_reads},
-      {"SNAPSHOT collects once", "memory/server_calls.cc", Emphasis::snapshots, 5,
-       make_mutant<SnapshotCallCollectsOnce>, make_mutant<SlowSnapshotCall>, snapshots_by_call},
+       Emphasis::short_slots, 1, "a row stays out of reach", make_mutant<LengthIgnored>, nullptr,
+       snapshots_by_reads},
+      {"SNAPSHOT collects once", "memory/server_calls.cc", Emphasis::snapshots, 9,
+       "missed a write that what it saw depends on", make_mutant<SnapshotCallCollectsOnce>,
+       make_mutant<SlowSnapshotCall>, snapshots_by_call},
   };
 }
 

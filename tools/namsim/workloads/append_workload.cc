@@ -29,11 +29,16 @@ Result<std::vector<Version>> parse_list(std::string_view text) {
   return list;
 }
 
-layout::Schema AppendWorkload::schema() const {
+layout::Schema list_schema() {
   std::vector<layout::Column> columns(2);
   columns[0] = {.name = "id"};
-  columns[1] = {.name = "elements", .type = layout::ColumnType::varchar, .length_bytes = kList_bytes};
+  columns[1] = {
+      .name = "elements", .type = layout::ColumnType::varchar, .length_bytes = AppendWorkload::kList_bytes};
   return std::move(*layout::Schema::create(std::move(columns), {0}));
+}
+
+layout::Schema AppendWorkload::schema() const {
+  return list_schema();
 }
 
 Status AppendWorkload::fill(layout::RowWriter row) const {

@@ -14,6 +14,8 @@ namespace namdb::sim {
 std::string list_text(const std::vector<history::Version>& list);
 Result<std::vector<history::Version>> parse_list(std::string_view text);
 
+layout::Schema list_schema();
+
 class AppendWorkload : public RowWorkload {
  public:
   using RowWorkload::RowWorkload;

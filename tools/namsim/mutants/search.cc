@@ -1,0 +1,199 @@
+// The search for an older version: by links, from the ring into the overflow chain, again from the start when
+// it is in neither, and absent only where the links end. What a link leads to is rebuilt from its neighbour.
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "common/layout/version_image.h"
+#include "tools/namsim/mutants/look.h"
+#include "tools/namsim/mutants/mutants.h"
+#include "tools/namsim/workloads/append_workload.h"
+
+namespace namdb::sim {
+namespace {
+
+using fabric::Operation;
+using layout::HeaderWord;
+using Place = std::tuple<std::size_t, std::size_t, std::uint64_t>;  // compute, server, offset
+
+layout::GlobalAddress address_of(const Posting& posting, std::uint64_t offset) {
+  return {static_cast<layout::ServerId>(posting.server), offset};
+}
+
+// Sound: overflow chains are entered where they began when the record itself was read, so that a version that
+// was moved since is found neither in the ring nor in the chain. The search starts again then.
+class HeadReadTooEarly : public Mutant {
+ public:
+  void after(Posting& posting) override {
+    const Look look(cluster());
+    const layout::RecordLayout& layout = look.record();
+    for (const Operation& operation : posting.asked) {
+      if (operation.kind != fabric::OperationKind::read) continue;
+      const Place place{posting.compute, posting.server, operation.remote_offset};
+      if (operation.length_bytes == layout.current_bytes()) {
+        see_record(layout, posting, operation);
+      } else if (const auto head = heads_.find(place); operation.length_bytes == 8 && head != heads_.end()) {
+        layout::store_word(operation.local, shown_head(head->second.offset));
+        follow(posting, head->second.record, layout::load_word(operation.local));
+      } else if (const auto entry = entries_.find(place); entry != entries_.end()) {
+        see_entry(layout, posting, operation, entry->second);
+      }
+    }
+  }
+
+ protected:
+  virtual std::uint64_t shown_head(std::uint64_t offset) const { return offset; }
+  // The record is read anew, since its search ended nowhere.
+  virtual void on_restart(const layout::RecordLayout& layout, const Posting& posting,
+                          const Operation& operation) {
+    static_cast<void>(layout);
+    static_cast<void>(posting);
+    static_cast<void>(operation);
+  }
+
+ private:
+  struct Head {
+    std::uint64_t record;
+    std::uint64_t offset;
+  };
+
+  void see_record(const layout::RecordLayout& layout, const Posting& posting, const Operation& operation) {
+    const std::uint64_t record = operation.remote_offset;
+    const auto address = address_of(posting, record);
+    const std::span<const std::byte> body(operation.local + 8, layout.body_bytes());
+    if (!layout::certify_body(body, address)) return;
+    if (lost_.erase({posting.compute, posting.server, record}) != 0) on_restart(layout, posting, operation);
+    const std::uint64_t head = record + layout.overflow_head_offset();
+    heads_[{posting.compute, posting.server, head}] = {record,
+                                                       cluster().memory(posting.server).words[head / 8]};
+    links_[{posting.compute, posting.server, record}] = layout::decode_body_header(body.data()).displaced;
+  }
+  void follow(const Posting& posting, std::uint64_t record, std::uint64_t entry) {
+    if (entry == 0) {
+      lost_.insert({posting.compute, posting.server, record});
+    } else {
+      entries_[{posting.compute, posting.server, entry}] = record;
+    }
+  }
+  void see_entry(const layout::RecordLayout& layout, const Posting& posting, const Operation& operation,
+                 std::uint64_t record) {
+    const auto address = address_of(posting, record);
+    const std::span<const std::byte> image(operation.local + layout::kOverflowBody_offset,
+                                           layout.body_bytes());
+    entries_.erase({posting.compute, posting.server, operation.remote_offset});
+    if (!layout::certify_image(image, address)) return follow(posting, record, 0);
+    const layout::BodyHeader found = layout::decode_body_header(image.data());
+    HeaderWord& link = links_[{posting.compute, posting.server, record}];
+    if (found.stamp == link.stamp()) {
+      link = found.displaced;
+    } else {
+      follow(posting, record, layout::load_word(operation.local + layout::kOverflowNext_offset));
+    }
+  }
+
+  std::map<Place, Head> heads_;             // by the head word's offset
+  std::map<Place, std::uint64_t> entries_;  // the records of overflow entries
+  std::map<Place, HeaderWord> links_;       // by record: what is looked for
+  std::set<Place> lost_;                    // records
+};
+
+// ... or does not, and the version counts as one that never was.
+class SearchNotRestarted : public HeadReadTooEarly {
+ protected:
+  void on_restart(const layout::RecordLayout& layout, const Posting& posting,
+                  const Operation& operation) override {
+    const auto address = address_of(posting, operation.remote_offset);
+    const std::span<std::byte> body(operation.local + 8, layout.body_bytes());
+    layout::BodyHeader header = layout::decode_body_header(body.data());
+    header.displaced = HeaderWord();
+    layout::seal_body(body, address, header);
+  }
+};
+
+// A version that is not in its ring slot any more never was: no birth marker is needed.
+class AbsentWithoutBirth final : public SearchNotRestarted {
+ protected:
+  std::uint64_t shown_head(std::uint64_t offset) const override {
+    static_cast<void>(offset);
+    return 0;
+  }
+};
+
+// The change that stands in the ring slot that a link names is applied to the version that bears the link,
+// whichever two versions it lies between, and the result is believed.
+class ChangeMisapplied final : public Mutant {
+ public:
+  void after(Posting& posting) override {
+    const layout::RecordLayout layout(list_schema().row_bytes(), cluster().options().memory.ring_slots);
+    for (const Operation& operation : posting.asked) {
+      if (operation.kind != fabric::OperationKind::read) continue;
+      if (operation.length_bytes == layout.current_bytes()) {
+        const auto* const body = operation.local + 8;
+        see(layout, posting, operation.remote_offset, {body, body + layout.body_bytes()});
+      } else if (operation.length_bytes == layout.body_bytes()) {
+        apply(layout, posting, operation);
+      }
+    }
+  }
+
+ private:
+  struct Link {
+    std::uint64_t record;
+    std::vector<std::byte> body;  // that bears the link
+  };
+  void see(const layout::RecordLayout& layout, const Posting& posting, std::uint64_t record,
+           std::vector<std::byte> body) {
+    if (!layout::certify_body(body, address_of(posting, record))) return;
+    const std::uint32_t slot = layout::decode_body_header(body.data()).ring_slot;
+    links_[{posting.compute, posting.server, record + layout.ring_payload_offset(slot)}] = {record,
+                                                                                            std::move(body)};
+  }
+  void apply(const layout::RecordLayout& layout, const Posting& posting, const Operation& operation) {
+    const auto found = links_.find({posting.compute, posting.server, operation.remote_offset});
+    if (found == links_.end()) return;
+    const auto address = address_of(posting, found->second.record);
+    const std::span<std::byte> image(operation.local, operation.length_bytes);
+    if (!layout::certify_image(image, address)) return;
+    std::vector<std::byte> body = found->second.body;
+    const layout::Stamp wanted = layout::decode_body_header(body.data()).displaced.stamp();
+    if (!layout::restore_body(image, address, body) ||
+        layout::decode_body_header(body.data()).stamp != wanted) {
+      layout::BodyHeader header = layout::decode_body_header(body.data());
+      header.stamp = wanted;
+      layout::seal_body(body, address, header);
+      std::ranges::copy(body, image.begin());
+    }
+    see(layout, posting, address.offset(), std::move(body));
+  }
+
+  std::map<Place, Link> links_;  // by the ring slot's offset
+};
+
+void one_client(Scenario& scenario) {
+  scenario.resize({.clients = 1});
+}
+
+void wide_rows(Scenario& scenario) {
+  scenario.workload = "append";
+  scenario.cluster.worker.commit_writes = txn::CommitWrites::changed;
+}
+
+}  // namespace
+
+std::vector<MutantCase> search_mutants() {
+  const char* const lookup = "compute/protocol/snapshot_isolation/lookup.cc";
+  return {
+      {"a version that is in neither place is absent", lookup, Emphasis::old_versions, 3, "a row is gone",
+       make_mutant<SearchNotRestarted>, make_mutant<HeadReadTooEarly>, one_client},
+      {"a version counts as absent without a birth marker", lookup, Emphasis::old_versions, 2,
+       "a row is gone", make_mutant<AbsentWithoutBirth>, nullptr, one_client},
+      {"a change is applied to a body that is not its neighbour", "common/layout/version_image.cc",
+       Emphasis::old_versions, 1, "the clients did not finish", make_mutant<ChangeMisapplied>, nullptr,
+       wide_rows},
+  };
+}
+
+}  // namespace namdb::sim
