@@ -68,7 +68,14 @@ Cluster::~Cluster() {
 }
 
 std::size_t Cluster::add_compute() {
-  const Status status = try_add_compute();
+  // One that is slow to start may be taken for dead on the way.
+  constexpr int kMaxAttempts = 20;
+  Status status = try_add_compute();
+  for (int attempt = 1; !status.ok() && attempt < kMaxAttempts; ++attempt) {
+    computes_.pop_back();  // the killed one
+    world_.run_for(10 * kMillisecond_ns);
+    status = try_add_compute();
+  }
   if (!status.ok()) std::fprintf(stderr, "compute: %s\n", status.to_string().c_str());
   NAMDB_CHECK(status.ok());
   return computes_.size() - 1;

@@ -119,9 +119,12 @@ Scenario Scenario::of_seed(std::uint64_t seed, std::optional<std::string> worklo
   scenario.emphasis_given = emphasis.has_value();
   emphasise(scenario.emphasis, choice, scenario);
   fit_workload(scenario);
-  // Slots of few commits need many positions: a closed slot's comes back after E + slack, which no run takes.
-  if (cluster.worker.slot.counters_per_slot == 3)
+  // Slots of few commits need many positions, and journals: a closed slot's come back after E + slack, which
+  // no run takes.
+  if (cluster.worker.slot.counters_per_slot == 3) {
     cluster.memory.vector_capacity = std::max(cluster.memory.vector_capacity, 1024U);
+    scenario.workload_options.full_region = true;
+  }
   return scenario;
 }
 

@@ -130,8 +130,8 @@ std::vector<MutantCase> publish_mutants() {
       {"a commit is acknowledged before it is published", slot, Emphasis::snapshots, 1, "a row is gone",
        make_mutant<AcknowledgedBeforePublish>},
       {"an unknown outcome is told as a commit", "compute/protocol/snapshot_isolation/commit.cc",
-       Emphasis::kills, 11, "missed a write that what it saw depends on", make_mutant<UnknownOutcomeCommitted>,
-       nullptr, broken_links},
+       Emphasis::kills, 11, "missed a write that what it saw depends on",
+       make_mutant<UnknownOutcomeCommitted>, nullptr, broken_links},
       {"a slot is published backwards", slot, Emphasis::snapshots, 1, "a row stays out of reach",
        make_mutant<PublishedBackwards>},
   };
