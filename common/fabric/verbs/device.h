@@ -79,6 +79,9 @@ class Device final : private reactor::PollSource {
   // Takes all completions that are there. Not from within a completion.
   void drain() { poll(); }
 
+  // What the device reports, of a queue pair, a port, or itself. Public for tests.
+  void on_event(ibv_event_type type, std::uint32_t queue_pair, int port);
+
  private:
   struct Registration {
     std::byte* base;
@@ -95,7 +98,6 @@ class Device final : private reactor::PollSource {
   DatagramPort* find_port(std::uint32_t queue_pair) const;
   void on_wake_up();
   void take_events();
-  void on_event(ibv_event_type type, std::uint32_t queue_pair, int port);
   void fail_all(const std::string& reason);
   const ibv_port_attr& port_attributes(std::uint8_t port);
 

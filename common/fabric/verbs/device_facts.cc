@@ -103,7 +103,7 @@ void Device::on_event(ibv_event_type type, std::uint32_t queue_pair, int port) {
   switch (type) {
     case IBV_EVENT_SRQ_LIMIT_REACHED:
       poll();
-      return receives_->on_limit(endpoints_.size());
+      return receives_->on_limit(endpoints_.size() + datagram_ports_.size());
     case IBV_EVENT_COMM_EST:
     case IBV_EVENT_SQ_DRAINED:
     case IBV_EVENT_QP_LAST_WQE_REACHED:

@@ -72,6 +72,24 @@ TEST_CASE("more operations than the send queue holds wait for their slots") {
   REQUIRE(after.signalled >= 500 / 2);
 }
 
+TEST_CASE("what a device reports of its failure ends the connections concerned at once") {
+  Server server;
+  RawClient peer(server.address(), true);
+  const std::uint32_t number = peer.link().endpoint().number();
+  SECTION("of the device") {
+    peer.device().on_event(IBV_EVENT_DEVICE_FATAL, 0, 0);
+  }
+  SECTION("of its completion queue") {
+    peer.device().on_event(IBV_EVENT_CQ_ERR, 0, 0);
+  }
+  SECTION("of a queue pair") {
+    peer.device().on_event(IBV_EVENT_QP_FATAL, number, 0);
+  }
+  REQUIRE(!peer.await_end().ok());
+  REQUIRE(peer.link().endpoint().counters().errors == 1);
+  require_service(server);
+}
+
 TEST_CASE("calls by datagrams are run once each, though many are lost and many come twice") {
   VerbsOptions options = options_with_key(7);
   options.calls = CallKind::datagrams;
