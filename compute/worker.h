@@ -108,8 +108,7 @@ class Worker : public txn::Engine {
   // A part of it in one snapshot, from the position, which is then moved.
   reactor::Task<Status> fill_part(std::shared_ptr<Link> link, storage::TableRef table, std::uint32_t index,
                                   protocol::ScanPosition* position);
-  reactor::Task<Status> discard_index(std::shared_ptr<Link> link, std::uint32_t index,
-                                      std::uint64_t catalog_version);
+  reactor::Task<Status> discard_index(std::shared_ptr<Link> link, std::uint32_t index);
   // Those of the server's indexes that are not in the catalog: their creator, or who dropped them, died.
   reactor::Task<Status> discard_unknown_indexes(std::shared_ptr<Link> link, layout::ServerId server,
                                                 std::vector<std::uint32_t> indexes);

@@ -65,15 +65,11 @@ reactor::Task<Status> Worker::create_index(txn::IndexDefinition definition) {
     control::AdvanceIndexRequest abandon;
     *abandon.mutable_index() = *index;
     abandon.set_abandon(true);
-    control::AdvanceIndexReply abandoned;
-    Status undone = co_await link->cluster.call(0, control::ADVANCE_INDEX, abandon, &abandoned);
-    std::uint64_t version = abandoned.catalog_version();
-    if (!undone.ok() && undone.code() == ErrorCode::undefined_object) {
-      // Somebody else has dropped it, and may have died before the memory servers heard of that.
-      undone = co_await link->catalog.refresh();
-      version = link->catalog.version();
+    Status undone = co_await link->cluster.call(0, control::ADVANCE_INDEX, abandon, nullptr);
+    // Who else may have dropped it may have died before the memory servers heard of that.
+    if (undone.ok() || undone.code() == ErrorCode::undefined_object) {
+      undone = co_await discard_index(link, index->id());
     }
-    if (undone.ok()) undone = co_await discard_index(link, index->id(), version);
     if (undone.ok()) undone = co_await link->catalog.refresh();
     (void)undone;
   }
@@ -201,11 +197,9 @@ reactor::Task<Status> Worker::fill_part(std::shared_ptr<Link> link, TableRef tab
   co_return Status();
 }
 
-reactor::Task<Status> Worker::discard_index(std::shared_ptr<Link> link, std::uint32_t index,
-                                            std::uint64_t catalog_version) {
+reactor::Task<Status> Worker::discard_index(std::shared_ptr<Link> link, std::uint32_t index) {
   control::DiscardIndexRequest discard;
   discard.set_index(index);
-  discard.set_catalog_version(catalog_version);
   for (std::size_t server = 0; server < link->cluster.server_count(); ++server) {
     const Status status = co_await link->cluster.call(static_cast<layout::ServerId>(server),
                                                       control::DISCARD_INDEX, discard, nullptr);
@@ -234,7 +228,6 @@ reactor::Task<Status> Worker::discard_unknown_indexes(std::shared_ptr<Link> link
     if (!status.ok() || known.contains(id)) continue;
     control::DiscardIndexRequest discard;
     discard.set_index(id);
-    discard.set_catalog_version(catalog.version());
     status = co_await link->cluster.call(server, control::DISCARD_INDEX, discard, nullptr);
     if (!status.ok() && status.code() == ErrorCode::undefined_object)
       status = Status();  // others were faster
@@ -249,7 +242,7 @@ reactor::Task<Status> Worker::drop_index(std::string name) {
   drop.set_name(name);
   control::DropIndexReply dropped;
   Status status = co_await link->cluster.call(0, control::DROP_INDEX, drop, &dropped);
-  if (status.ok()) status = co_await discard_index(link, dropped.index(), dropped.catalog_version());
+  if (status.ok()) status = co_await discard_index(link, dropped.index());
   if (status.ok()) status = co_await link->catalog.refresh();
   co_return status;
 }

@@ -143,7 +143,6 @@ TEST_CASE("old versions are live, then wait, then are free; deleted records and 
   REQUIRE(dropped.ok());
   control::DiscardTableRequest discard;
   discard.set_table(table.id());
-  discard.set_catalog_version(dropped->catalog_version());
   REQUIRE(test.client->call<control::DiscardTableReply>(control::DISCARD_TABLE, discard).ok());
   const control::MemoryPart main = part_of(test.memory(), control::MEMORY_MAIN_BUCKETS);
   CHECK(main.dropped());

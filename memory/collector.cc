@@ -30,7 +30,7 @@ void Collector::fence_silent() {
 reactor::Task<void> Collector::free_reusable() {
   duties_.reuse.tick(executor_.now_ns(), options_.reuse_interval_ns);
   while (true) {
-    const auto freed = duties_.reuse.take(duties_.peers.acknowledged(), options_.step_units);
+    const auto freed = duties_.reuse.take(duties_.peers.acknowledged().epoch, options_.step_units);
     if (freed.empty()) co_return;
     for (const Freed& piece : freed) {
       if (piece.outgrown) {

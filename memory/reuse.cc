@@ -4,9 +4,8 @@
 
 namespace namdb::memory {
 
-void Reuse::defer(Freed freed, std::uint64_t catalog_version) {
+void Reuse::defer(Freed freed) {
   open_.freed.push_back(freed);
-  open_.catalog_version = std::max(open_.catalog_version, catalog_version);
 }
 
 void Reuse::tick(std::uint64_t now_ns, std::uint64_t interval_ns) {
@@ -16,11 +15,11 @@ void Reuse::tick(std::uint64_t now_ns, std::uint64_t interval_ns) {
   closed_.push_back(std::exchange(open_, {}));
 }
 
-std::vector<Freed> Reuse::take(const Acknowledged& acknowledged, std::size_t limit) {
+std::vector<Freed> Reuse::take(std::uint64_t acknowledged_epoch, std::size_t limit) {
   std::vector<Freed> ready;
   while (!closed_.empty() && ready.size() < limit) {
     Batch& batch = closed_.front();
-    if (batch.epoch > acknowledged.epoch || batch.catalog_version > acknowledged.catalog) break;
+    if (batch.epoch > acknowledged_epoch) break;
     const std::size_t count = std::min(limit - ready.size(), batch.freed.size());
     ready.insert(ready.end(), batch.freed.begin(), batch.freed.begin() + static_cast<std::ptrdiff_t>(count));
     batch.freed.erase(batch.freed.begin(), batch.freed.begin() + static_cast<std::ptrdiff_t>(count));

@@ -4,14 +4,16 @@
 // epoch: by then each worker has learned of it and its older transactions have ended. A cached address may be
 // left: what is found there must certify as the record that was cached. A worker that never answers is fenced
 // by somebody, and then does not count. Durations play no part: they cannot bound a paused writer.
+//
+// That covers tables and indexes that a worker's copy of the catalog still has: they left the catalog before
+// they were freed, so the snapshots of transactions that begin after the worker learned of the raised epoch
+// show a newer version of the catalog, which is fetched before anything is written.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <utility>
 #include <vector>
-
-#include "memory/peers.h"
 
 namespace namdb::memory {
 
@@ -25,12 +27,11 @@ struct Freed {
 
 class Reuse {
  public:
-  // Keeps the memory; also until `catalog_version` is acknowledged.
-  void defer(Freed freed, std::uint64_t catalog_version = 0);
+  void defer(Freed freed);
   // Raises the epoch if memory waits for that and the last raise is `interval_ns` ago.
   void tick(std::uint64_t now_ns, std::uint64_t interval_ns);
   // What may be used again now, oldest first; at most `limit` pieces.
-  std::vector<Freed> take(const Acknowledged& acknowledged, std::size_t limit);
+  std::vector<Freed> take(std::uint64_t acknowledged_epoch, std::size_t limit);
 
   // What waits, the whole of it.
   std::vector<Freed> pending() const;
@@ -41,7 +42,6 @@ class Reuse {
  private:
   struct Batch {
     std::uint64_t epoch = 0;
-    std::uint64_t catalog_version = 0;
     std::deque<Freed> freed;
   };
   std::uint64_t epoch_ = 1;

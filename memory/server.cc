@@ -137,18 +137,18 @@ void MemoryServer::on_disconnect(fabric::PeerId id) {
     if (slots_->dead_count() != before) notice(name + " is gone and left a slot to repair");
   }
   if (catalog_) {
-    for (const std::uint32_t undone : catalog_->disconnected(id)) discard(undone, catalog_->version());
+    for (const std::uint32_t undone : catalog_->disconnected(id)) discard(undone);
   }
   // Wherever it was building one: its catalog entry goes with the peer, too.
-  for (const std::uint32_t index : indexes_.built_by(id)) discard(index, 0);
+  for (const std::uint32_t index : indexes_.built_by(id)) discard(index);
   fenced_.notify_all();
   collector_.wake();  // one acknowledgement less to wait for
 }
 
-void MemoryServer::discard(std::uint32_t id, std::uint64_t catalog_version) {
-  for (const std::uint32_t index : indexes_.of_table(id)) discard(index, catalog_version);
+void MemoryServer::discard(std::uint32_t id) {
+  for (const std::uint32_t index : indexes_.of_table(id)) discard(index);
   if (!tables_.discard(id) && !indexes_.discard(id)) return;
-  reuse_.defer({id, 0}, catalog_version);
+  reuse_.defer({id, 0});
   collector_.wake();
 }
 

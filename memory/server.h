@@ -140,7 +140,7 @@ class MemoryServer final : public fabric::Service {
   reactor::Task<void> fence_peers(std::string compute_id);
   void notice(const std::string& line) const;
   // A table, with its indexes, or an index.
-  void discard(std::uint32_t id, std::uint64_t catalog_version);
+  void discard(std::uint32_t id);
 
   reactor::Executor& executor_;
   Options options_;

@@ -211,7 +211,6 @@ Status MemoryServer::dispatch_cluster(fabric::PeerId peer, std::uint16_t method,
             const auto table = catalog_->drop(in.name());
             if (!table.ok()) return table.status();
             out.set_table(*table);
-            out.set_catalog_version(catalog_->version());
             return Status();
           });
     case control::GROW_TABLE:
@@ -262,7 +261,7 @@ Status MemoryServer::discard_table(const control::DiscardTableRequest& request) 
     return Status(ErrorCode::undefined_table,
                   "this memory server has no table " + std::to_string(request.table()));
   }
-  discard(request.table(), request.catalog_version());
+  discard(request.table());
   return Status();
 }
 
@@ -430,7 +429,7 @@ Status MemoryServer::finish_create(fabric::PeerId peer, const control::FinishCre
                                    control::FinishCreateTableReply& reply) {
   if (request.abandon()) {
     Status status = catalog_->abandon(peer, request.table().id());
-    if (status.ok()) discard(request.table().id(), 0);
+    if (status.ok()) discard(request.table().id());
     reply.set_catalog_version(catalog_->version());
     return status;
   }

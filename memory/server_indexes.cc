@@ -33,7 +33,7 @@ Status MemoryServer::dispatch_indexes(fabric::PeerId peer, std::uint16_t method,
               return Status(ErrorCode::undefined_object,
                             "this memory server has no index " + std::to_string(in.index()));
             }
-            discard(in.index(), in.catalog_version());
+            discard(in.index());
             return Status();
           });
     default:
@@ -64,7 +64,6 @@ Status MemoryServer::dispatch_index_catalog(fabric::PeerId peer, std::uint16_t m
             const auto index = catalog_->drop_index(in.name());
             if (!index.ok()) return index.status();
             out.set_index(*index);
-            out.set_catalog_version(catalog_->version());
             return Status();
           });
     default:

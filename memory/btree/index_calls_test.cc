@@ -414,7 +414,6 @@ TEST_CASE("an index that is dropped, alone or with its table, gives all its memo
       REQUIRE(dropped.ok());
       control::DiscardIndexRequest discard;
       discard.set_index(dropped->index());
-      discard.set_catalog_version(dropped->catalog_version());
       REQUIRE(subject.client->call<control::DiscardIndexReply>(control::DISCARD_INDEX, discard).ok());
       CHECK(subject.client->call<control::DropIndexReply>(control::DROP_INDEX, drop).status().code() ==
             ErrorCode::undefined_object);
