@@ -189,4 +189,16 @@ void CheckingChannel::do_post(Batch& batch) {
   inner_->post(batch);
 }
 
+CheckingClientFabric::CheckingClientFabric(std::unique_ptr<ClientFabric> inner, CheckingOptions options)
+    : inner_(std::move(inner)), buffers_(std::make_shared<BuffersInFlight>()), options_(std::move(options)) {}
+
+reactor::Task<Result<std::unique_ptr<Channel>>> CheckingClientFabric::connect(std::string address,
+                                                                              std::string hello,
+                                                                              std::string* welcome) {
+  auto channel = co_await inner_->connect(std::move(address), std::move(hello), welcome);
+  if (!channel.ok()) co_return channel.status();
+  co_return std::unique_ptr<Channel>(
+      std::make_unique<CheckingChannel>(std::move(channel).value(), buffers_, options_));
+}
+
 }  // namespace namdb::fabric

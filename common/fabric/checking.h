@@ -10,7 +10,8 @@
 //    region: a WRITE or atomic behind a READ, or a WRITE behind an atomic, without a fence;
 //  * more operations outstanding than the send queue holds.
 //
-// A violation goes to the handler; by default it ends the process. If the handler returns, the batch
+// The simulator's compute servers run on channels like this. A violation goes to the handler; by default it
+// ends the process. If the handler returns, the batch
 // completes with an error and nothing of it happens.
 #pragma once
 
@@ -19,6 +20,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/fabric/fabric.h"
@@ -86,6 +88,21 @@ class CheckingChannel final : public Channel {
   std::vector<std::unique_ptr<Posted>> posted_;
   std::vector<Posted*> free_posted_;
   std::unique_ptr<Channel> inner_;  // goes first: its destructor completes what is pending
+};
+
+// A fabric whose channels are all looked at, with one set of buffers.
+class CheckingClientFabric final : public ClientFabric {
+ public:
+  CheckingClientFabric(std::unique_ptr<ClientFabric> inner, CheckingOptions options);
+  std::string_view name() const override { return inner_->name(); }
+  LocalPool& pool() override { return inner_->pool(); }
+  reactor::Task<Result<std::unique_ptr<Channel>>> connect(std::string address, std::string hello,
+                                                          std::string* welcome) override;
+
+ private:
+  std::unique_ptr<ClientFabric> inner_;
+  std::shared_ptr<BuffersInFlight> buffers_;
+  CheckingOptions options_;
 };
 
 }  // namespace namdb::fabric

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/check.h"
+#include "common/fabric/checking.h"
 #include "tools/namsim/region_check.h"
 
 namespace namdb::sim {
@@ -87,8 +88,12 @@ Status Cluster::try_add_compute() {
   process->node = &world_.add_node(name);
   process->locations = std::make_unique<storage::LocationCache>(options_.location_cache_bytes);
   process->fabric = std::make_unique<fabric::sim::SimClientFabric>(*process->node);
+  // Doubles do what no channel should see.
   if (options_.interposer != nullptr)
     process->fabric = options_.interposer->client(computes_.size(), std::move(process->fabric));
+  else
+    process->fabric =
+        std::make_unique<fabric::CheckingClientFabric>(std::move(process->fabric), fabric::CheckingOptions{});
   compute::WorkerOptions worker = options_.worker;
   worker.name = name;
   for (std::uint32_t i = 0; i < options_.memory_servers; ++i)

@@ -83,6 +83,7 @@ OperationEvent& Connection::plan(const Operation& operation, BatchEvent& batch) 
     case OperationKind::compare_and_swap:
     case OperationKind::fetch_add:
       start_ns = std::max(start_ns, atomics_end_ns_ + 1);
+      event.late = options.late_landing > 0 && random.chance(options.late_landing);
       if (!options.atomics_with_cpu && random.chance(options.split_atomics)) event.steps = 2;
       break;
   }
@@ -96,11 +97,6 @@ OperationEvent& Connection::plan(const Operation& operation, BatchEvent& batch) 
   switch (operation.kind) {
     case OperationKind::read:
       reads_end_ns_ = std::max(reads_end_ns_, event.end_ns);
-      if (event.late) event.words.resize(words);
-      if (options.scribble > 0 && random.chance(options.scribble)) {
-        std::memset(operation.local, static_cast<int>(0x80 | (event.sequence & 0x7f)),
-                    operation.length_bytes);
-      }
       break;
     case OperationKind::write:
       writes_end_ns_ = event.end_ns;
@@ -109,6 +105,12 @@ OperationEvent& Connection::plan(const Operation& operation, BatchEvent& batch) 
     case OperationKind::fetch_add:
       atomics_end_ns_ = event.end_ns;
       break;
+  }
+  if (operation.kind != OperationKind::write) {  // what comes back into the local buffer
+    if (event.late) event.words.resize(words);
+    if (options.scribble > 0 && random.chance(options.scribble)) {
+      std::memset(operation.local, static_cast<int>(0x80 | (event.sequence & 0x7f)), operation.length_bytes);
+    }
   }
   add_member(in_flight_, event);
   world_.schedule(start_ns, event);
@@ -180,8 +182,8 @@ void OperationEvent::fire() {
   if (dropped) return release();
   SimWorld& world = link.world_;
   world.trace(operation.remote_offset * 8 + static_cast<std::uint64_t>(operation.kind));
-  if (step == steps) {  // a READ's words land
-    std::memcpy(operation.local, words.data(), operation.length_bytes);
+  if (step == steps) {  // what a READ or an atomic brings back lands late
+    if (!detached) std::memcpy(operation.local, words.data(), operation.length_bytes);
     remove_member(link.in_flight_, *this);
     return release();
   }
@@ -227,13 +229,17 @@ void OperationEvent::fire() {
           other->stale = true;
         }
       }
-      if (!detached) std::memcpy(operation.local, &old_value, 8);
+      if (late) {
+        words[0] = old_value;
+      } else if (!detached) {
+        std::memcpy(operation.local, &old_value, 8);
+      }
       break;
     }
   }
   if (++step < steps_allowed) {
     world.schedule(world.now_ns() + gap_ns, *this);
-  } else if (operation.kind == OperationKind::read && late) {
+  } else if (late && !detached) {
     world.schedule(batch->completion_ns - 1, *this);
   } else {
     remove_member(link.in_flight_, *this);
@@ -289,6 +295,10 @@ void Connection::cut_in_flight(bool server_gone, std::uint64_t& last_effect_ns) 
   bool atomics_dropped = server_gone;
   for (OperationEvent* event : in_flight_) {
     const Operation& operation = event->operation;
+    if (event->step == event->steps) {  // has happened, but what it brings back will not land
+      event->dropped = event->detached = event->batch->broken = true;
+      continue;
+    }
     const bool behind_dropped = operation.fence && atomics_dropped;
     bool dropped = false;
     if (operation.kind == OperationKind::read) {

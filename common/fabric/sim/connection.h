@@ -7,8 +7,8 @@
 //    every earlier WRITE and atomic; start(atomic) after the end of every earlier atomic; with `fence` also
 //    after the end of every earlier READ and atomic. Otherwise operations of a connection, and of one batch,
 //    happen in any order. In particular an atomic may overtake an earlier WRITE.
-//  * A WRITE's source is read when the words land; a READ's destination may hold garbage, or some of the
-//    words, until the completion.
+//  * A WRITE's source is read when the words land; the destination of a READ or an atomic may hold garbage,
+//    or some of the words, until the completion.
 //  * A cut decides the fate of what is in flight: a suffix of the WRITEs, and a suffix of the atomics, is
 //    dropped (what is behind a fence only happens if the atomics before it do); the rest still happens,
 //    later, until the server reports the peer as disconnected. The client learns of the cut at a time of its
@@ -48,8 +48,8 @@ struct OperationEvent final : Event {
   std::uint64_t tear_seed;  // which word moves in which step
   std::uint32_t steps;
   std::uint32_t steps_allowed;  // less than steps for the WRITE that a cut stopped in the middle
-  std::uint32_t step;           // the next one; == steps: only the landing of a READ is left
-  bool late;                    // READ: words go through `words` and land with the completion
+  std::uint32_t step;           // the next one; == steps: only the landing is left
+  bool late;                    // what comes back goes through `words` and lands with the completion
   bool dropped;
   bool detached;            // after a cut: `words` is the source, nothing local is touched
   bool stale;               // a split atomic, and another atomic changed its word in between
