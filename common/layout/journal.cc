@@ -5,7 +5,6 @@
 #include "common/base/check.h"
 #include "common/base/checksum.h"
 #include "common/layout/record.h"
-#include "common/layout/version_image.h"
 
 namespace namdb::layout {
 namespace {
@@ -92,19 +91,14 @@ void JournalWriter::bytes(std::span<const std::byte> source) {
 
 void JournalWriter::update(GlobalAddress record, std::uint32_t ring_slot,
                            std::span<const std::byte> displaced, std::span<const std::byte> new_body,
-                           bool whole) {
+                           ImageForm form) {
   ++items_;
   const std::size_t head = used_;
   word(0);  // the image's length, known at the end
   word(record.value);
   word(decode_body_header(displaced.data()).header_word().value());
-  std::uint32_t length = static_cast<std::uint32_t>(new_body.size());
-  if (whole) {
-    bytes(new_body);
-  } else {
-    length = encode_image(new_body, displaced, record, buffer_.subspan(used_));
-    used_ += length;
-  }
+  const std::uint32_t length = encode_image(new_body, displaced, record, buffer_.subspan(used_), form);
+  used_ += length;
   store_word(buffer_.data() + head, item_word(JournalItem::Kind::update, ring_slot, length));
 }
 

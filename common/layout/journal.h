@@ -30,6 +30,7 @@
 
 #include "common/layout/global_address.h"
 #include "common/layout/stamp.h"
+#include "common/layout/version_image.h"
 
 namespace namdb::layout {
 
@@ -62,9 +63,9 @@ class JournalWriter {
  public:
   // `buffer` has room for the whole entry; see the *_bytes functions.
   JournalWriter(std::span<std::byte> buffer, Stamp stamp);
-  // `displaced` and `new_body` are the two sealed bodies. `whole`: the image is no change.
+  // `displaced` and `new_body` are the two sealed bodies.
   void update(GlobalAddress record, std::uint32_t ring_slot, std::span<const std::byte> displaced,
-              std::span<const std::byte> new_body, bool whole = false);
+              std::span<const std::byte> new_body, ImageForm form = ImageForm::shorter);
   void chain(GlobalAddress lock, std::uint32_t writes);
   // One of the writes that chain() announced.
   void chain_write(GlobalAddress address, std::span<const std::byte> bytes);

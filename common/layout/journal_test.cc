@@ -17,7 +17,7 @@ std::vector<std::byte> example_entry(GlobalAddress place) {
   const std::vector<std::byte> bucket(184, std::byte{9});
   std::vector<std::byte> buffer(4096);
   JournalWriter writer(buffer, Stamp{20, 33});
-  writer.update(GlobalAddress(1, 4096), 3, displaced, body, true);
+  writer.update(GlobalAddress(1, 4096), 3, displaced, body, ImageForm::whole);
   writer.chain(GlobalAddress(0, 192), 2);
   writer.chain_write(GlobalAddress(0, 640), record);
   writer.chain_write(GlobalAddress(0, 200), bucket);

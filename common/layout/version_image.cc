@@ -45,9 +45,9 @@ class Runs {
 }  // namespace
 
 std::uint32_t encode_image(std::span<const std::byte> body, std::span<const std::byte> neighbour,
-                           GlobalAddress record, std::span<std::byte> image) {
+                           GlobalAddress record, std::span<std::byte> image, ImageForm form) {
   NAMDB_CHECK(image.size() >= body.size());
-  std::uint32_t used = kImageRuns_offset;
+  auto used = form == ImageForm::whole ? static_cast<std::uint32_t>(body.size()) : kImageRuns_offset;
   ChangedRuns runs(body, neighbour, kBodyPrefix_bytes, kImageRunGap_bytes);
   for (ChangedRun run; used < body.size() && runs.next(run);) {
     const std::uint32_t length = run.end - run.begin;

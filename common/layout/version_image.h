@@ -30,10 +30,16 @@ inline constexpr std::uint32_t kImageRuns_offset = kBodyPrefix_bytes + 16;
 // Runs of changed words with no more unchanged bytes between them than this are one: a run's head is a word.
 inline constexpr std::uint32_t kImageRunGap_bytes = 8;
 
-// Writes the shorter image of the sealed `body`, given the sealed body `neighbour` of the same record, to
-// `image`, which has room for body.size() bytes. Returns its length, a multiple of 8.
+enum class ImageForm : std::uint8_t {
+  shorter,  // the whole body or a change, whichever is shorter
+  whole,
+};
+
+// Writes an image of the sealed `body`, given the sealed body `neighbour` of the same record, to `image`,
+// which has room for body.size() bytes. Returns its length, a multiple of 8.
 std::uint32_t encode_image(std::span<const std::byte> body, std::span<const std::byte> neighbour,
-                           GlobalAddress record, std::span<std::byte> image);
+                           GlobalAddress record, std::span<std::byte> image,
+                           ImageForm form = ImageForm::shorter);
 
 // True if a whole image stands at the start of `slot`, which is as long as a body of the record.
 bool certify_image(std::span<const std::byte> slot, GlobalAddress record);

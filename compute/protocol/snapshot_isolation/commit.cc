@@ -167,13 +167,8 @@ void SnapshotCommit::build_images() {
     layout::store_word(access.image.data() + access.table->record.overflow_head_offset(),
                        displaced.header_word().value());
     const std::span<std::byte> kept = record.displaced_image();
-    if (whole()) {
-      std::ranges::copy(record.displaced_body(), kept.begin());
-      record.image_bytes = static_cast<std::uint32_t>(kept.size());
-    } else {
-      record.image_bytes =
-          layout::encode_image(record.displaced_body(), access.image_body(), access.lookup.record(), kept);
-    }
+    record.image_bytes = layout::encode_image(record.displaced_body(), access.image_body(),
+                                              access.lookup.record(), kept, form());
   }
 }
 
@@ -192,7 +187,7 @@ reactor::Task<Status> SnapshotCommit::log() {
   JournalWriter writer({journal_.data(), bound}, stamp_);
   for (const RecordLock& record : records_) {
     writer.update(record.access->lookup.record(), record.ring_slot, record.displaced_body(),
-                  record.access->image_body(), whole());
+                  record.access->image_body(), form());
   }
   chains_.log(writer);
   const std::uint64_t length = writer.finish(journal_place_);
@@ -237,21 +232,15 @@ reactor::Task<Status> SnapshotCommit::install() {
   co_return co_await slot_->finish(stamp_.counter);
 }
 
-// The WRITEs of the body: the prefix, which changes always, and what else differs from what stands there.
+// The WRITEs of the body: what differs from what stands there.
 void SnapshotCommit::install_body(const RecordLock& record) {
   const GlobalAddress body = record.access->lookup.record() + 8;
   const std::span<std::byte> image = record.access->image_body();
-  if (whole()) return batches_.write(body, image.data(), image.size());
-  layout::ChangedRun pending{0, layout::kBodyPrefix_bytes};
-  layout::ChangedRuns runs(image, record.displaced_body(), layout::kBodyPrefix_bytes, kWriteGap_bytes);
+  if (form() == layout::ImageForm::whole) return batches_.write(body, image.data(), image.size());
+  layout::ChangedRuns runs(image, record.displaced_body(), 0, kWriteGap_bytes);
   for (layout::ChangedRun run; runs.next(run);) {
-    if (run.begin - pending.end > kWriteGap_bytes) {
-      batches_.write(body + pending.begin, image.data() + pending.begin, pending.end - pending.begin);
-      pending.begin = run.begin;
-    }
-    pending.end = run.end;
+    batches_.write(body + run.begin, image.data() + run.begin, run.end - run.begin);
   }
-  batches_.write(body + pending.begin, image.data() + pending.begin, pending.end - pending.begin);
 }
 
 reactor::Task<Status> SnapshotCommit::release(Status reason) {

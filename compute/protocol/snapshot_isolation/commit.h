@@ -67,7 +67,10 @@ class SnapshotCommit {
   reactor::Task<Status> wait_for_ring(RecordLock* record);
   void build_images();
   void install_body(const RecordLock& record);
-  bool whole() const { return worker_.commit_writes == txn::CommitWrites::whole; }
+  layout::ImageForm form() const {
+    return worker_.commit_writes == txn::CommitWrites::whole ? layout::ImageForm::whole
+                                                             : layout::ImageForm::shorter;
+  }
   reactor::Task<Status> log();
   reactor::Task<Status> install();
   reactor::Task<Status> release(Status reason);
