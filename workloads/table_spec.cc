@@ -79,7 +79,12 @@ std::string column_names(const TableSpec& table, const std::vector<std::uint32_t
 }  // namespace
 
 std::string create_index_sql(const TableSpec& table, const IndexSpec& index) {
-  return "CREATE INDEX " + index.name + " ON " + table.name + " (" + column_names(table, index.columns) + ")";
+  std::string columns;
+  for (const layout::IndexColumn& column : index.columns) {
+    columns += (columns.empty() ? "" : ", ") + table.columns[column.column].name;
+    if (column.descending) columns += " DESC";
+  }
+  return "CREATE INDEX " + index.name + " ON " + table.name + " (" + columns + ")";
 }
 
 std::string create_table_sql(const TableSpec& table, std::uint64_t size_hint_rows, SqlDialect dialect) {

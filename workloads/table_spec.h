@@ -7,13 +7,14 @@
 #include <string_view>
 #include <vector>
 
+#include "common/layout/index_key.h"
 #include "common/layout/schema.h"
 
 namespace namdb::workloads {
 
 struct IndexSpec {
   std::string name;
-  std::vector<std::uint32_t> columns;  // positions in the table, ascending order
+  std::vector<layout::IndexColumn> columns;
 };
 
 struct TableSpec {

@@ -3,7 +3,11 @@
 #include <sys/random.h>
 
 #include <cstdio>
+#include <functional>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "common/fabric/cluster_key.h"
 #include "common/reactor/reactor.h"
@@ -28,65 +32,39 @@ reactor::Task<void> stop(compute::Worker& worker) {
   co_await worker.stop();
 }
 
-reactor::Task<Status> scan_sum(txn::Engine& engine, std::string table_name, std::string column,
-                               std::int64_t& sum) {
-  const Result<storage::TableRef> table = co_await engine.table(table_name);
-  if (!table.ok()) co_return table.status();
-  std::uint32_t position = 0;
-  if (!column.empty()) {
-    const auto found = table.value()->schema.find(column);
-    if (!found) co_return Status(ErrorCode::undefined_column, "no column " + column + " in " + table_name);
-    position = *found;
-  }
+// All rows of the tables, as one snapshot shows them.
+struct TableScans {
+  std::vector<std::string> tables;
+  std::function<void()> restart;                      // before the first row, of each attempt
+  std::function<Status(const layout::Schema&)> open;  // before the rows of each table
+  DatabaseView::TakeRow take;
+};
+
+reactor::Task<Status> scan_tables(txn::Engine& engine, TableScans& scans) {
   const std::unique_ptr<txn::Session> session = engine.open_session();
   const std::unique_ptr<txn::Transaction> transaction = engine.begin(*session);
-  const std::unique_ptr<txn::TableScan> scan = transaction->scan(table.value());
-  std::vector<layout::Row> rows;
-  sum = 0;
-  do {
-    Status status = co_await scan->next(rows);
-    if (!status.ok()) co_return status;
-    for (const layout::Row& row : rows) sum += column.empty() ? 1 : row.view().integer(position);
-  } while (!rows.empty());
-  co_return Status();
-}
-
-// Scans may meet what any transaction may meet.
-reactor::Task<void> scan_with_retries(txn::Engine& engine, std::string table, std::string column,
-                                      std::int64_t& sum, Status& status) {
-  for (std::uint32_t attempt = 1;; ++attempt) {
-    status = co_await scan_sum(engine, table, column, sum);
-    if (status.ok() || !status.info().retry || attempt >= engine.retry_options().max_attempts) co_return;
-    co_await engine.backoff(attempt);
-  }
-}
-
-reactor::Task<Status> scan_tables(txn::Engine& engine, std::span<const workloads::TableLoad> tables,
-                                  const DatabaseView::TakeRow* take) {
-  const std::unique_ptr<txn::Session> session = engine.open_session();
-  const std::unique_ptr<txn::Transaction> transaction = engine.begin(*session);
-  for (std::size_t i = 0; i < tables.size(); ++i) {
-    const Result<storage::TableRef> table = co_await engine.table(tables[i].spec.name);
+  for (std::size_t i = 0; i < scans.tables.size(); ++i) {
+    const Result<storage::TableRef> table = co_await engine.table(scans.tables[i]);
     if (!table.ok()) co_return table.status();
+    Status status = scans.open(table.value()->schema);
+    if (!status.ok()) co_return status;
     const std::unique_ptr<txn::TableScan> scan = transaction->scan(table.value());
     std::vector<layout::Row> rows;
     do {
-      Status status = co_await scan->next(rows);
+      status = co_await scan->next(rows);
       if (!status.ok()) co_return status;
-      for (const layout::Row& row : rows) (*take)(i, row.view());
+      for (const layout::Row& row : rows) scans.take(i, row.view());
     } while (!rows.empty());
   }
   co_return Status();
 }
 
-reactor::Task<void> scan_tables_with_retries(txn::Engine& engine,
-                                             std::span<const workloads::TableLoad> tables,
-                                             const std::function<void()>* restart,
-                                             const DatabaseView::TakeRow* take, Status* status) {
+// Scans may meet what any transaction may meet.
+reactor::Task<void> scan_with_retries(txn::Engine& engine, TableScans& scans, Status& status) {
   for (std::uint32_t attempt = 1;; ++attempt) {
-    (*restart)();
-    *status = co_await scan_tables(engine, tables, take);
-    if (status->ok() || !status->info().retry || attempt >= engine.retry_options().max_attempts) co_return;
+    scans.restart();
+    status = co_await scan_tables(engine, scans);
+    if (status.ok() || !status.info().retry || attempt >= engine.retry_options().max_attempts) co_return;
     co_await engine.backoff(attempt);
   }
 }
@@ -159,16 +137,30 @@ Result<std::int64_t> EngineView::count(const std::string& table) {
 
 Result<std::int64_t> EngineView::sum(const std::string& table, const layout::Column& column) {
   std::int64_t value = 0;
+  std::optional<std::uint32_t> position;
+  TableScans scans{.tables = {table}, .restart = [&] { value = 0; }, .open = {}, .take = {}};
+  scans.open = [&](const layout::Schema& schema) {
+    if (column.name.empty()) return Status();
+    position = schema.find(column.name);
+    if (position) return Status();
+    return Status(ErrorCode::undefined_column, "no column " + column.name + " in " + table);
+  };
+  scans.take = [&](std::size_t, const layout::RowView& row) {
+    value += position ? row.integer(*position) : 1;
+  };
   Status status;
-  host_.run(scan_with_retries(host_.engine(), table, column.name, value, status));
+  host_.run(scan_with_retries(host_.engine(), scans, status));
   if (!status.ok()) return status;
   return value;
 }
 
 Status EngineView::scan(std::span<const workloads::TableLoad> tables, const std::function<void()>& restart,
                         const TakeRow& take) {
+  TableScans scans{.tables = {}, .restart = restart, .open = {}, .take = take};
+  scans.open = [](const layout::Schema&) { return Status(); };
+  for (const workloads::TableLoad& table : tables) scans.tables.push_back(table.spec.name);
   Status status;
-  host_.run(scan_tables_with_retries(host_.engine(), tables, &restart, &take, &status));
+  host_.run(scan_with_retries(host_.engine(), scans, status));
   return status;
 }
 

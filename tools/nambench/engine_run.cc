@@ -166,8 +166,7 @@ class Load {
     for (const std::size_t table : tables_) {
       const workloads::TableSpec& spec = workload_.tables()[table].spec;
       for (const workloads::IndexSpec& index : spec.indexes) {
-        txn::IndexDefinition definition{.name = index.name, .table = spec.name, .columns = {}};
-        for (const std::uint32_t column : index.columns) definition.columns.push_back({.column = column});
+        txn::IndexDefinition definition{.name = index.name, .table = spec.name, .columns = index.columns};
         Status status = co_await engine_.create_index(std::move(definition));
         if (!status.ok()) co_return status;
       }

@@ -163,10 +163,8 @@ void MemoryDatabase::load(const Workload& workload) {
     Table& table = tables_[load.spec.name];
     table.schema = load.schema;
     for (const IndexSpec& index_spec : load.spec.indexes) {
-      std::vector<layout::IndexColumn> columns;
-      for (const std::uint32_t column : index_spec.columns) columns.push_back({.column = column});
       table.indexes.emplace(index_spec.name,
-                            std::move(*layout::IndexShape::create(table.schema, std::move(columns))));
+                            std::move(*layout::IndexShape::create(table.schema, index_spec.columns)));
     }
     std::vector<layout::Row> rows;
     for (std::uint64_t unit = 0; unit < load.units; ++unit) workload.make_rows(index, unit, rows);

@@ -26,8 +26,7 @@ std::string name_of(std::int64_t customer) {
 // Of a table that is there; an index may be there, too.
 reactor::Task<Status> create_indexes(txn::Engine& engine, const workloads::TableSpec& table) {
   for (const workloads::IndexSpec& index : table.indexes) {
-    txn::IndexDefinition definition{.name = index.name, .table = table.name, .columns = {}};
-    for (const std::uint32_t column : index.columns) definition.columns.push_back({.column = column});
+    txn::IndexDefinition definition{.name = index.name, .table = table.name, .columns = index.columns};
     Status status = co_await engine.create_index(std::move(definition));
     if (!status.ok() && status.code() != ErrorCode::duplicate_table) co_return status;
   }
