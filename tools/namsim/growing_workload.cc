@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "common/layout/key.h"
+#include "tools/namsim/workloads/tables.h"
 
 namespace namdb::sim {
 
@@ -15,12 +16,6 @@ namespace {
 constexpr std::uint32_t kMask = 1;  // which keys are there
 constexpr std::uint32_t kSum = 2;   // of their values
 constexpr std::uint32_t kVersion = 3;
-
-layout::Schema bigints(std::initializer_list<const char*> names) {
-  std::vector<layout::Column> columns;
-  for (const char* name : names) columns.push_back({.name = name});
-  return std::move(*layout::Schema::create(std::move(columns), {0}));
-}
 
 layout::Schema rows_schema() {
   return bigints({"id", "value"});

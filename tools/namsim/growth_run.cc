@@ -1,19 +1,15 @@
 #include "tools/namsim/growth_run.h"
 
-#include <map>
-#include <memory>
-#include <optional>
-#include <vector>
-
 #include "tools/namsim/growing_workload.h"
 #include "tools/namsim/history/check.h"
+#include "tools/namsim/seeded_run.h"
 
 namespace namdb::sim {
 namespace {
 
 constexpr std::uint64_t kLimit_ns = 600 * kSecond_ns;
 
-ClusterOptions hostile_cluster(Random& draw, Interposer* interposer) {
+ClusterOptions hostile_cluster(Random& draw) {
   ClusterOptions options = growing_cluster();
   options.memory_servers = static_cast<std::uint32_t>(draw.between(1, 3));
   options.memory = memory::swarm_options(draw, 0.3);
@@ -30,7 +26,6 @@ ClusterOptions hostile_cluster(Random& draw, Interposer* interposer) {
   options.worker.heartbeat_ns = draw.between(50, 2000) * kMicrosecond_ns;
   // Rows are looked for in their buckets again and again.
   options.location_cache_bytes = draw.chance(0.5) ? 0 : 4096;
-  options.interposer = interposer;
   return options;
 }
 
@@ -52,46 +47,27 @@ std::uint64_t table_bytes(Cluster& cluster) {
 }
 
 reactor::Task<void> client(GrowingWorkload* workload, compute::Worker* worker, std::uint64_t session_id,
-                           std::uint64_t transactions, const bool* dropped, std::uint64_t* committed,
-                           std::uint64_t* running) {
-  {
-    const auto session = worker->open_session();
-    for (std::uint64_t i = 0; i < transactions && workload->anomaly().empty() && !*dropped; ++i) {
-      const bool ok = co_await workload->run_one(*worker, *session, session_id);
-      if (ok) {
-        ++*committed;
-      } else {
-        co_await worker->backoff(1);
-      }
+                           std::uint64_t transactions, const bool* dropped, std::uint64_t* committed) {
+  const auto session = worker->open_session();
+  for (std::uint64_t i = 0; i < transactions && workload->anomaly().empty() && !*dropped; ++i) {
+    const bool ok = co_await workload->run_one(*worker, *session, session_id);
+    if (ok) {
+      ++*committed;
+    } else {
+      co_await worker->backoff(1);
     }
   }
-  --*running;
 }
 
-reactor::Task<void> store(reactor::Task<Status> task, std::shared_ptr<std::optional<Status>> result) {
-  *result = co_await std::move(task);
-}
-
-class Run {
+class Run final : SeededRun {
  public:
   Run(std::uint64_t seed, GrowthTrouble trouble, Interposer* interposer, GrowthVerdict& verdict)
-      : trouble_(trouble),
+      : SeededRun(seed, seed * 15'485'863, {network, hostile_cluster, interposer, kLimit_ns},
+                  verdict.anomaly),
+        trouble_(trouble),
         verdict_(verdict),
-        draw_(seed * 15'485'863),
-        world_(seed, network(draw_)),
-        cluster_(world_, hostile_cluster(draw_, interposer)),
         workload_(world_, history_,
                   {.groups = draw_.between(2, 12), .keys_per_group = draw_.between(8, 40)}) {}
-  ~Run() {
-    if (verdict_.anomaly.empty()) return;
-    // Something may wait for ever: it cannot be stopped in order.
-    for (std::size_t i = 0; i < cluster_.computes(); ++i) {
-      if (cluster_.alive(i)) cluster_.kill_compute(i);
-    }
-    for (auto& gate : gates_) fabric::sim::SimWorld::bury(std::move(gate));
-  }
-  Run(const Run&) = delete;
-  Run& operator=(const Run&) = delete;
 
   void go() {
     const std::size_t computes = draw_.between(1, 3);
@@ -100,62 +76,22 @@ class Run {
     const Status loaded = await(0, workload_.load(cluster_.worker(0)));
     if (!loaded.ok()) return fail("load: " + loaded.to_string());
     for (std::size_t i = 0; i < computes; ++i) start_clients(i);
-    if (trouble_ == GrowthTrouble::kills) kill_some(computes);
-    if (trouble_ == GrowthTrouble::pauses) pause_some(computes);
+    const Progress ended = [this] { return history_.transactions().size(); };
+    if (trouble_ == GrowthTrouble::kills)
+      kill_some(computes, ended, [this](std::size_t i) { start_clients(i); });
+    if (trouble_ == GrowthTrouble::pauses) pause_some(computes, ended);
     if (trouble_ == GrowthTrouble::drop) drop(before_bytes);
-    if (!world_.run_until([&] { return running_ == 0; }, kLimit_ns)) fail("the clients did not finish");
+    await_clients();
     if (trouble_ != GrowthTrouble::drop) finish();
     verdict_.transactions = history_.transactions().size();
     verdict_.fingerprint = world_.fingerprint();
   }
 
  private:
-  void fail(const std::string& what) {
-    if (verdict_.anomaly.empty()) verdict_.anomaly = what;
-  }
-
-  // Without a bound that ends the program: something may be locked for ever.
-  Status await(std::size_t compute, reactor::Task<Status> task) {
-    const auto result = std::make_shared<std::optional<Status>>();
-    gates_.push_back(std::make_unique<reactor::Gate>());
-    cluster_.node(compute).spawn(*gates_.back(), store(std::move(task), result));
-    world_.run_until([&] { return result->has_value(); }, kLimit_ns);
-    return result->value_or(Status(ErrorCode::internal, "it does not end"));
-  }
-
   void start_clients(std::size_t compute) {
-    gates_.push_back(std::make_unique<reactor::Gate>());
-    const std::uint64_t clients = draw_.between(1, 3);
-    client_gates_[compute] = gates_.size() - 1;
-    for (std::uint64_t i = 0; i < clients; ++i) {
-      ++running_;
-      cluster_.node(compute).spawn(
-          *gates_.back(), client(&workload_, &cluster_.worker(compute), sessions_++, draw_.between(10, 40),
-                                 &dropped_, &verdict_.committed, &running_));
-    }
-  }
-
-  void kill_some(std::size_t computes) {
-    for (int kill = 0; kill < 2; ++kill) {
-      const std::size_t victim = kill == 0 ? 0 : computes;
-      const std::uint64_t before = history_.transactions().size() + draw_.between(1, 30);
-      world_.run_until([&] { return history_.transactions().size() >= before || running_ == 0; }, kLimit_ns);
-      world_.run_for(draw_.below(50'000));
-      if (running_ == 0) return;
-      std::unique_ptr<reactor::Gate>& gate = gates_[client_gates_[victim]];
-      running_ -= gate->count();
-      cluster_.kill_compute(victim);
-      fabric::sim::SimWorld::bury(std::move(gate));
-      start_clients(cluster_.add_compute());
-    }
-  }
-
-  void pause_some(std::size_t computes) {
-    for (int pause = 0; pause < 6 && running_ > 0; ++pause) {
-      const std::uint64_t before = history_.transactions().size() + draw_.between(1, 20);
-      world_.run_until([&] { return history_.transactions().size() >= before || running_ == 0; }, kLimit_ns);
-      world_.run_for(draw_.below(50'000));
-      world_.pause(cluster_.node(draw_.below(computes)), draw_.between(1, 20) * kMillisecond_ns);
+    for (std::uint64_t i = draw_.between(1, 3); i > 0; --i) {
+      start_client(compute, client(&workload_, &cluster_.worker(compute), sessions_++, draw_.between(10, 40),
+                                   &dropped_, &verdict_.committed));
     }
   }
 
@@ -175,46 +111,35 @@ class Run {
       const Status status = await(0, cluster_.worker(0).drop_table(table));
       if (!status.ok()) fail("drop: " + status.to_string());
     }
-    if (!world_.run_until([&] { return running_ == 0; }, kLimit_ns)) fail("the clients did not finish");
+    await_clients();
     if (!anomaly.empty()) fail(anomaly);
     const auto given_back = [&] { return table_bytes(cluster_) == before_bytes; };
     if (!world_.run_until(given_back, 60 * kSecond_ns)) fail("memory of a dropped table does not come back");
   }
 
   void finish() {
-    std::size_t survivor = 0;
-    while (!cluster_.alive(survivor)) ++survivor;
+    const std::size_t last = survivor();
     if (!workload_.anomaly().empty()) fail(workload_.anomaly());
-    if (verdict_.anomaly.empty()) {
-      const Status touched = await(survivor, workload_.touch_all(cluster_.worker(survivor)));
+    if (sound()) {
+      const Status touched = await(last, workload_.touch_all(cluster_.worker(last)));
       if (!touched.ok()) fail("after the run: " + touched.to_string());
     }
-    if (verdict_.anomaly.empty()) {
+    if (sound()) {
       fail(history::first_anomaly(history::check(history_, {.all_reads = true}), history_));
     }
     // Growth comes to an end, and old arrays are given back.
     const auto settled = [&] { return look_at_growth(cluster_).other_array_bytes == 0; };
-    if (verdict_.anomaly.empty() && !world_.run_until(settled, 60 * kSecond_ns)) fail("growth does not end");
+    if (sound() && !world_.run_until(settled, 60 * kSecond_ns)) fail("growth does not end");
     verdict_.doublings = look_at_growth(cluster_).doublings;
-    for (std::size_t i = 0; i < cluster_.computes() && verdict_.anomaly.empty(); ++i) {
-      if (!cluster_.alive(i) || cluster_.stop_compute(i, kLimit_ns)) continue;
-      fail("a compute server does not stop");
-    }
-    if (verdict_.anomaly.empty()) fail(cluster_.check_at_rest(kLimit_ns));
+    stop_and_check_regions();
   }
 
   GrowthTrouble trouble_;
   GrowthVerdict& verdict_;
-  Random draw_;
-  fabric::sim::SimWorld world_;
-  Cluster cluster_;
   history::History history_{history::Model::registers};
   GrowingWorkload workload_;
   bool dropped_ = false;
-  std::uint64_t running_ = 0;
   std::uint64_t sessions_ = 0;
-  std::map<std::size_t, std::size_t> client_gates_;  // by compute server
-  std::vector<std::unique_ptr<reactor::Gate>> gates_;
 };
 
 }  // namespace

@@ -1,22 +1,17 @@
 // Tables that outgrow their buckets while transactions run (memory/growth.h): many seeds, each a whole
 // cluster. NAMDB_SEEDS and NAMDB_FIRST_SEED run more than the fixed ones.
 #include <catch2/catch.hpp>
-#include <cstdlib>
 
 #include "common/layout/key.h"
 #include "tools/namsim/growth_run.h"
+#include "tools/namsim/seeds.h"
+#include "tools/namsim/workloads/tables.h"
 
 namespace namdb::sim {
 namespace {
 
-std::uint64_t number_from_environment(const char* name, std::uint64_t fallback) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? fallback : std::strtoull(text, nullptr, 10);
-}
-
 void run_seeds(GrowthTrouble trouble, std::uint64_t default_count) {
-  const std::uint64_t first = number_from_environment("NAMDB_FIRST_SEED", 1);
-  const std::uint64_t count = number_from_environment("NAMDB_SEEDS", default_count);
+  const auto [first, count] = Seeds(default_count);
   std::uint64_t committed = 0;
   std::uint64_t doublings = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
@@ -31,18 +26,12 @@ void run_seeds(GrowthTrouble trouble, std::uint64_t default_count) {
   if (trouble != GrowthTrouble::drop) CHECK(doublings > count * 3);
 }
 
-layout::Schema two_columns() {
-  std::vector<layout::Column> columns(2);
-  columns[0] = {.name = "id"};
-  columns[1] = {.name = "value"};
-  return std::move(*layout::Schema::create(std::move(columns), {0}));
-}
-
 reactor::Task<Status> create(compute::Worker* worker, std::string name, std::uint64_t size_hint_rows) {
   txn::TableOptions options;
   options.size_hint_rows = size_hint_rows;
   options.ring_slots = 1;
-  co_return co_await worker->create_table(std::move(name), two_columns(), options);
+  const layout::Schema schema = bigints({"id", "value"});
+  co_return co_await worker->create_table(std::move(name), schema, options);
 }
 
 // Inserts the rows in transactions of 50, none of which is tried twice.
@@ -138,8 +127,7 @@ TEST_CASE("a table that outgrew its size hint by far costs about one bucket READ
 }
 
 TEST_CASE("growth aborts no transaction", "[growth]") {
-  const std::uint64_t first = number_from_environment("NAMDB_FIRST_SEED", 1);
-  const std::uint64_t count = number_from_environment("NAMDB_SEEDS", 30);
+  const auto [first, count] = Seeds(30);
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     Random draw(seed * 32'452'843);
     fabric::sim::SimWorld world(seed, fabric::sim::SimOptions::swarm(draw));

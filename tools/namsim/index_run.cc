@@ -1,19 +1,17 @@
 #include "tools/namsim/index_run.h"
 
 #include <map>
-#include <memory>
-#include <optional>
 #include <set>
-#include <vector>
 
 #include "tools/namsim/index_workload.h"
+#include "tools/namsim/seeded_run.h"
 
 namespace namdb::sim {
 namespace {
 
 constexpr std::uint64_t kLimit_ns = 600 * kSecond_ns;
 
-ClusterOptions hostile_cluster(Random& draw, Interposer* interposer) {
+ClusterOptions hostile_cluster(Random& draw) {
   ClusterOptions options;
   options.memory_servers = static_cast<std::uint32_t>(draw.between(1, 3));
   options.memory = memory::swarm_options(draw, 0.2);
@@ -30,58 +28,38 @@ ClusterOptions hostile_cluster(Random& draw, Interposer* interposer) {
       draw.chance(0.5) ? txn::SnapshotSource::Mode::call : txn::SnapshotSource::Mode::reads;
   options.worker.heartbeat_ns = draw.between(50, 2000) * kMicrosecond_ns;
   options.location_cache_bytes = draw.chance(0.5) ? 0 : 4096;
-  options.interposer = interposer;
   return options;
 }
 
 struct Counts {
   std::uint64_t committed = 0;
   std::uint64_t ended = 0;  // transactions
-  std::uint64_t running = 0;
 };
 
 reactor::Task<void> client(IndexWorkload* workload, compute::Worker* worker, std::uint64_t seed,
                            std::uint64_t transactions, Counts* counts) {
-  {
-    Random draw(seed);
-    const auto session = worker->open_session();
-    for (std::uint64_t i = 0; i < transactions && workload->anomaly().empty(); ++i) {
-      if (draw.chance(0.04)) co_await workload->change_indexes(worker, &draw);
-      const bool ok = co_await workload->run_one(worker, session.get(), &draw);
-      ++counts->ended;
-      if (ok) {
-        ++counts->committed;
-      } else {
-        co_await worker->backoff(1);
-      }
+  Random draw(seed);
+  const auto session = worker->open_session();
+  for (std::uint64_t i = 0; i < transactions && workload->anomaly().empty(); ++i) {
+    if (draw.chance(0.04)) co_await workload->change_indexes(worker, &draw);
+    const bool ok = co_await workload->run_one(worker, session.get(), &draw);
+    ++counts->ended;
+    if (ok) {
+      ++counts->committed;
+    } else {
+      co_await worker->backoff(1);
     }
   }
-  --counts->running;
 }
 
-reactor::Task<void> store(reactor::Task<Status> task, std::shared_ptr<std::optional<Status>> result) {
-  *result = co_await std::move(task);
-}
-
-class Run {
+class Run final : SeededRun {
  public:
   Run(std::uint64_t seed, IndexTrouble trouble, Interposer* interposer, IndexVerdict& verdict)
-      : trouble_(trouble),
+      : SeededRun(seed, seed * 15'485'863,
+                  {fabric::sim::SimOptions::swarm, hostile_cluster, interposer, kLimit_ns}, verdict.anomaly),
+        trouble_(trouble),
         verdict_(verdict),
-        draw_(seed * 15'485'863),
-        world_(seed, fabric::sim::SimOptions::swarm(draw_)),
-        cluster_(world_, hostile_cluster(draw_, interposer)),
         workload_(draw_.between(10, 60)) {}
-  ~Run() {
-    if (verdict_.anomaly.empty()) return;
-    // Something may wait for ever: it cannot be stopped in order.
-    for (std::size_t i = 0; i < cluster_.computes(); ++i) {
-      if (cluster_.alive(i)) cluster_.kill_compute(i);
-    }
-    for (auto& gate : gates_) fabric::sim::SimWorld::bury(std::move(gate));
-  }
-  Run(const Run&) = delete;
-  Run& operator=(const Run&) = delete;
 
   void go() {
     const std::size_t computes = draw_.between(1, 3);
@@ -89,10 +67,11 @@ class Run {
     const Status loaded = await(0, workload_.load(&cluster_.worker(0)));
     if (!loaded.ok()) return fail("load: " + loaded.to_string());
     for (std::size_t i = 0; i < computes; ++i) start_clients(i);
-    if (trouble_ == IndexTrouble::kills) kill_some(computes);
-    if (trouble_ == IndexTrouble::pauses) pause_some(computes);
-    if (!world_.run_until([&] { return counts_.running == 0; }, kLimit_ns))
-      fail("the clients did not finish");
+    const Progress ended = [this] { return counts_.ended; };
+    if (trouble_ == IndexTrouble::kills)
+      kill_some(computes, ended, [this](std::size_t i) { start_clients(i); });
+    if (trouble_ == IndexTrouble::pauses) pause_some(computes, ended);
+    await_clients();
     finish();
     verdict_.committed = counts_.committed;
     verdict_.compared = workload_.compared();
@@ -102,52 +81,10 @@ class Run {
   }
 
  private:
-  void fail(const std::string& what) {
-    if (verdict_.anomaly.empty()) verdict_.anomaly = what;
-  }
-
-  // Without a bound that ends the program: something may be locked for ever.
-  Status await(std::size_t compute, reactor::Task<Status> task) {
-    const auto result = std::make_shared<std::optional<Status>>();
-    gates_.push_back(std::make_unique<reactor::Gate>());
-    cluster_.node(compute).spawn(*gates_.back(), store(std::move(task), result));
-    world_.run_until([&] { return result->has_value(); }, kLimit_ns);
-    return result->value_or(Status(ErrorCode::internal, "it does not end"));
-  }
-
   void start_clients(std::size_t compute) {
-    gates_.push_back(std::make_unique<reactor::Gate>());
-    client_gates_[compute] = gates_.size() - 1;
     for (std::uint64_t i = draw_.between(1, 3); i > 0; --i) {
-      ++counts_.running;
-      cluster_.node(compute).spawn(*gates_.back(), client(&workload_, &cluster_.worker(compute), draw_.next(),
-                                                          draw_.between(10, 40), &counts_));
-    }
-  }
-
-  void run_some() {
-    const std::uint64_t before = counts_.ended + draw_.between(1, 30);
-    world_.run_until([&] { return counts_.ended >= before || counts_.running == 0; }, kLimit_ns);
-    world_.run_for(draw_.below(50'000));
-  }
-
-  void kill_some(std::size_t computes) {
-    for (int kill = 0; kill < 2; ++kill) {
-      const std::size_t victim = kill == 0 ? 0 : computes;
-      run_some();
-      if (counts_.running == 0) return;
-      std::unique_ptr<reactor::Gate>& gate = gates_[client_gates_[victim]];
-      counts_.running -= gate->count();
-      cluster_.kill_compute(victim);
-      fabric::sim::SimWorld::bury(std::move(gate));
-      start_clients(cluster_.add_compute());
-    }
-  }
-
-  void pause_some(std::size_t computes) {
-    for (int pause = 0; pause < 6 && counts_.running > 0; ++pause) {
-      run_some();
-      world_.pause(cluster_.node(draw_.below(computes)), draw_.between(1, 20) * kMillisecond_ns);
+      start_client(compute, client(&workload_, &cluster_.worker(compute), draw_.next(), draw_.between(10, 40),
+                                   &counts_));
     }
   }
 
@@ -187,38 +124,28 @@ class Run {
   }
 
   void finish() {
-    std::size_t survivor = 0;
-    while (!cluster_.alive(survivor)) ++survivor;
+    const std::size_t last = survivor();
     if (!workload_.anomaly().empty()) fail(workload_.anomaly());
-    if (verdict_.anomaly.empty()) {
-      const Status touched = await(survivor, workload_.touch_all(&cluster_.worker(survivor)));
+    if (sound()) {
+      const Status touched = await(last, workload_.touch_all(&cluster_.worker(last)));
       if (!touched.ok()) fail("after the run: " + touched.to_string());
-      const Status compared = await(survivor, workload_.compare_all(&cluster_.worker(survivor)));
+      const Status compared = await(last, workload_.compare_all(&cluster_.worker(last)));
       if (!compared.ok()) fail("after the run: " + compared.to_string());
       if (!workload_.anomaly().empty()) fail("after the run: " + workload_.anomaly());
     }
-    if (verdict_.anomaly.empty() && !world_.run_until([&] { return leftovers().empty(); }, 60 * kSecond_ns)) {
+    if (sound() && !world_.run_until([&] { return leftovers().empty(); }, 60 * kSecond_ns)) {
       fail("after the run: " + leftovers());
     }
     for (std::uint32_t i = 0; i < cluster_.options().memory_servers; ++i) {
       verdict_.removed += cluster_.memory(i).server->indexes().removed();
     }
-    for (std::size_t i = 0; i < cluster_.computes() && verdict_.anomaly.empty(); ++i) {
-      if (!cluster_.alive(i) || cluster_.stop_compute(i, kLimit_ns)) continue;
-      fail("a compute server does not stop");
-    }
-    if (verdict_.anomaly.empty()) fail(cluster_.check_at_rest(kLimit_ns));
+    stop_and_check_regions();
   }
 
   IndexTrouble trouble_;
   IndexVerdict& verdict_;
-  Random draw_;
-  fabric::sim::SimWorld world_;
-  Cluster cluster_;
   IndexWorkload workload_;
   Counts counts_;
-  std::map<std::size_t, std::size_t> client_gates_;  // by compute server
-  std::vector<std::unique_ptr<reactor::Gate>> gates_;
 };
 
 }  // namespace

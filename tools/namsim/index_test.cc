@@ -1,21 +1,16 @@
 // Secondary indexes against full scans (index_run.h): many seeds, each a whole cluster. NAMDB_SEEDS and
 // NAMDB_FIRST_SEED run more than the fixed ones.
 #include <catch2/catch.hpp>
-#include <cstdlib>
 
 #include "tools/namsim/index_run.h"
+#include "tools/namsim/seeds.h"
+#include "tools/namsim/workloads/tables.h"
 
 namespace namdb::sim {
 namespace {
 
-std::uint64_t number_from_environment(const char* name, std::uint64_t fallback) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? fallback : std::strtoull(text, nullptr, 10);
-}
-
 void run_seeds(IndexTrouble trouble, std::uint64_t default_count) {
-  const std::uint64_t first = number_from_environment("NAMDB_FIRST_SEED", 1);
-  const std::uint64_t count = number_from_environment("NAMDB_SEEDS", default_count);
+  const auto [first, count] = Seeds(default_count);
   IndexVerdict sum;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     const IndexVerdict verdict = run_indexes(seed, trouble);
@@ -38,17 +33,11 @@ void run_seeds(IndexTrouble trouble, std::uint64_t default_count) {
 
 constexpr std::int64_t kManyRows = 10'000;
 
-layout::Schema numbers() {
-  std::vector<layout::Column> columns(2);
-  columns[0] = {.name = "id"};
-  columns[1] = {.name = "number"};
-  return std::move(*layout::Schema::create(std::move(columns), {0}));
-}
-
 reactor::Task<Status> load_numbers(txn::Engine* engine) {
   txn::TableOptions options;
   options.size_hint_rows = kManyRows;
-  Status status = co_await engine->create_table("numbers", numbers(), options);
+  const layout::Schema schema = bigints({"id", "number"});
+  Status status = co_await engine->create_table("numbers", schema, options);
   const auto session = engine->open_session();
   for (std::int64_t first = 0; first < kManyRows && status.ok(); first += 10) {
     const auto table = co_await engine->table("numbers");
@@ -128,6 +117,24 @@ TEST_CASE("a table that takes longer to read than a transaction may live gets it
   definition = {"only_number", "numbers", {{1, false}}, true};
   CHECK(test.run(test.cluster.worker(0).create_index(std::move(definition))).code() ==
         ErrorCode::duplicate_key);
+}
+
+TEST_CASE("dropped indexes give their memory back on every memory server", "[indexes]") {
+  Numbers test(10 * kSecond_ns);
+  for (const char* name : {"by_number", "by_number_again"}) {  // on one server each
+    txn::IndexDefinition definition{name, "numbers", {{1, false}}, false};
+    REQUIRE(test.run(test.cluster.worker(0).create_index(std::move(definition))).ok());
+  }
+  for (std::uint32_t i = 0; i < 2; ++i) CHECK(test.cluster.memory(i).server->indexes().all().size() == 1);
+  for (const char* name : {"by_number", "by_number_again"})
+    REQUIRE(test.run(test.cluster.worker(0).drop_index(name)).ok());
+  const auto given_back = [&](std::uint32_t i) {
+    const memory::MemoryServer& server = *test.cluster.memory(i).server;
+    return server.indexes().all().empty() && server.reuse().empty();
+  };
+  test.world.run_until([&] { return given_back(0) && given_back(1); }, 60 * kSecond_ns);
+  CHECK(given_back(0));
+  CHECK(given_back(1));
 }
 
 TEST_CASE("an index shows what a full scan shows, at every snapshot", "[indexes]") {

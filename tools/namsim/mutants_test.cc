@@ -7,8 +7,8 @@
 #include <set>
 #include <string>
 
-#include "tools/namsim/churn_run.h"
 #include "tools/namsim/mutants/mutants.h"
+#include "tools/namsim/seeds.h"
 
 namespace namdb::sim {
 namespace {
@@ -19,11 +19,6 @@ struct Outcome {
   std::string anomaly;
   std::uint64_t operations = 0;  // one-sided ones and calls that compute servers posted
 };
-
-std::uint64_t number_of(const char* variable, std::uint64_t otherwise) {
-  const char* const text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 // Those whose name contains NAMDB_MUTANT, if that is set.
 std::vector<MutantCase> asked_mutants() {
@@ -39,10 +34,10 @@ std::string anomaly_of(const MutantCase& mutant, std::uint64_t seed, Interposer*
     return run_growth(seed, *trouble, interposer).anomaly;
   if (const auto* pauses = std::get_if<Pauses>(&mutant.run))
     return run_paused(seed, *pauses, interposer).anomaly;
-  const auto* const emphasis = std::get_if<Emphasis>(&mutant.run);
-  if (emphasis == nullptr) return run_churn(seed, interposer).anomaly;
-  Scenario scenario = Scenario::of_seed(seed, "register", *emphasis);
-  scenario.resize({.kills = *emphasis == Emphasis::kills ? 2 : 0});
+  const bool churn = std::holds_alternative<Churn>(mutant.run);
+  const Emphasis emphasis = churn ? Emphasis::none : std::get<Emphasis>(mutant.run);
+  Scenario scenario = Scenario::of_seed(seed, churn ? "churn" : "register", emphasis);
+  scenario.resize({.kills = emphasis == Emphasis::kills ? 2 : 0});
   if (mutant.adjust) mutant.adjust(scenario);
   scenario.cluster.interposer = interposer;
   return run_scenario(scenario, history::strict_snapshot_isolation()).anomaly;
@@ -98,7 +93,7 @@ TEST_CASE("a run without one of the protocol's protections fails as expected, on
 // Hidden: prints the first seed of each that has its finding, and how many operations all seeds up to that
 // took, for the table in docs/internals/simulation.md.
 TEST_CASE("first seeds of the mutants", "[.first-seeds]") {
-  const std::uint64_t seeds = number_of("NAMDB_SEEDS", 500);
+  const std::uint64_t seeds = number_from_environment("NAMDB_SEEDS", 500);
   for (const MutantCase& mutant : asked_mutants()) {
     Outcome outcome;
     std::uint64_t operations = 0;
@@ -116,7 +111,7 @@ TEST_CASE("first seeds of the mutants", "[.first-seeds]") {
 
 // Hidden: prints what else the seeds say with each mutant, how often, and which is the first that says so.
 TEST_CASE("findings of the mutants", "[.findings]") {
-  const std::uint64_t seeds = number_of("NAMDB_SEEDS", 100);
+  const std::uint64_t seeds = number_from_environment("NAMDB_SEEDS", 100);
   struct Kind {
     std::uint64_t first = 0;
     std::uint64_t count = 0;

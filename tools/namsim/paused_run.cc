@@ -1,12 +1,8 @@
 #include "tools/namsim/paused_run.h"
 
-#include <memory>
-#include <optional>
-#include <vector>
-
-#include "tools/namsim/cluster.h"
 #include "tools/namsim/history/check.h"
 #include "tools/namsim/passing_workload.h"
+#include "tools/namsim/seeded_run.h"
 #include "tools/namsim/workloads/register_workload.h"
 
 namespace namdb::sim {
@@ -28,7 +24,7 @@ fabric::sim::SimOptions network(Random& draw) {
   return network;
 }
 
-ClusterOptions cluster_options(Random& draw, Pauses pauses, Interposer* interposer) {
+ClusterOptions cluster_options(Random& draw, Pauses pauses) {
   ClusterOptions options;
   options.memory_servers = static_cast<std::uint32_t>(draw.between(1, 2));
   options.memory = memory::swarm_options(draw, 0.3);
@@ -43,38 +39,24 @@ ClusterOptions cluster_options(Random& draw, Pauses pauses, Interposer* interpos
   options.worker.heartbeat_ns = kHeartbeat_ns;
   options.worker.first_reconnect_ns = 20 * kMicrosecond_ns;
   options.worker.max_reconnect_ns = kMillisecond_ns;
-  options.interposer = interposer;
   return options;
 }
 
-reactor::Task<void> store(reactor::Task<Status> task, std::shared_ptr<std::optional<Status>> result) {
-  *result = co_await std::move(task);
-}
-
-class Run {
+class Run final : SeededRun {
  public:
   Run(std::uint64_t seed, Pauses pauses, Interposer* interposer, PausedVerdict& verdict)
-      : pauses_(pauses),
+      : SeededRun(seed, seed * 32'452'867,
+                  {network, [pauses](Random& draw) { return cluster_options(draw, pauses); }, interposer,
+                   kLimit_ns},
+                  verdict.anomaly),
+        pauses_(pauses),
         verdict_(verdict),
-        draw_(seed * 32'452'867),
-        world_(seed, network(draw_)),
-        cluster_(world_, cluster_options(draw_, pauses, interposer)),
         registers_(world_, history_,
                    {.keys = draw_.between(2, 4),
                     .write_probability = 0.8,
                     .long_reader_probability = 0.05,
                     .may_lose_connections = true}),
         passing_(world_, {.tables = draw_.between(1, 2), .keys = draw_.between(3, 12)}) {}
-  ~Run() {
-    if (verdict_.anomaly.empty()) return;
-    // Something may wait for ever: it cannot be stopped in order.
-    for (std::size_t i = 0; i < cluster_.computes(); ++i) {
-      if (cluster_.alive(i)) cluster_.kill_compute(i);
-    }
-    for (auto& gate : gates_) fabric::sim::SimWorld::bury(std::move(gate));
-  }
-  Run(const Run&) = delete;
-  Run& operator=(const Run&) = delete;
 
   void go() {
     const std::size_t computes = draw_.between(2, 4);
@@ -83,82 +65,57 @@ class Run {
     compute::Worker& keeper = cluster_.worker(computes - 1);  // is never paused
     check(await(computes - 1, drops ? passing_.load(keeper) : registers_.load(keeper)), "load");
     for (std::size_t i = 0; i < computes; ++i) start_clients(i);
-    for (int i = 0; i < 6 && running_ > 0 && complaint().empty() && verdict_.anomaly.empty(); ++i) {
+    for (int i = 0; i < 6 && running_ > 0 && complaint().empty() && sound(); ++i) {
       pause_one(computes - 1);
       if (drops) check(await(computes - 1, passing_.replace_one(keeper)), "a table cannot be replaced");
     }
-    if (!world_.run_until([&] { return running_ == 0; }, kLimit_ns)) fail("the clients did not finish");
+    await_clients();
     fail(complaint());
-    if (verdict_.anomaly.empty())
+    if (sound())
       check(await(computes - 1, drops ? passing_.touch_all(keeper) : registers_.touch_all(keeper)),
             "a row stays out of reach");
     fail(complaint());
     if (!drops) await_repair(computes);
-    for (std::size_t i = 0; i < computes && verdict_.anomaly.empty(); ++i) {
-      if (!cluster_.stop_compute(i, kLimit_ns)) fail("a compute server does not stop");
-    }
-    if (verdict_.anomaly.empty()) fail(cluster_.check_at_rest(kLimit_ns));
+    stop_and_check_regions();
     verdict_.transactions = drops ? passing_.transactions() : history_.transactions().size();
-    if (verdict_.anomaly.empty()) {
+    if (sound()) {
       const history::CheckOptions options{.level = history::strict_snapshot_isolation(), .all_reads = true};
       fail(history::first_anomaly(history::check(history_, options), history_));
     }
   }
 
  private:
-  void fail(const std::string& what) {
-    if (verdict_.anomaly.empty()) verdict_.anomaly = what;
-  }
-  void check(const Status& status, const std::string& what) {
-    if (!status.ok()) fail(what + ": " + status.to_string());
-  }
   std::string complaint() const {
     return registers_.complaint().empty() ? passing_.anomaly() : registers_.complaint();
   }
 
-  Status await(std::size_t compute, reactor::Task<Status> task) {
-    const auto result = std::make_shared<std::optional<Status>>();
-    gates_.push_back(std::make_unique<reactor::Gate>());
-    cluster_.node(compute).spawn(*gates_.back(), store(std::move(task), result));
-    world_.run_until([&] { return result->has_value(); }, kLimit_ns);
-    return result->value_or(Status(ErrorCode::internal, "it does not end"));
-  }
-
   reactor::Task<void> client(compute::Worker* worker, std::uint64_t session_id, std::uint64_t transactions) {
-    {
-      const auto session = worker->open_session();
-      auto registers_client = registers_.open_client(*worker);
-      for (std::uint64_t i = 0; i < transactions && complaint().empty(); ++i) {
-        while (!worker->ready()) co_await worker->executor().sleep_for(kHeartbeat_ns);
-        history::Outcome outcome = history::Outcome::aborted;
-        if (pauses_ == Pauses::taken_for_dead) {
-          outcome = co_await registers_client->run_one(session_id);
-        } else if (co_await passing_.run_one(*worker, *session)) {
-          outcome = history::Outcome::committed;
-        }
-        if (outcome == history::Outcome::committed) {
-          ++verdict_.committed;
-          continue;
-        }
-        if (outcome == history::Outcome::unknown) {
-          // It may still take effect, after what comes next: a session ends with it.
-          registers_client = registers_.open_client(*worker);
-          session_id = sessions_++;
-        }
-        co_await worker->backoff(3);
+    const auto session = worker->open_session();
+    auto registers_client = registers_.open_client(*worker);
+    for (std::uint64_t i = 0; i < transactions && complaint().empty(); ++i) {
+      while (!worker->ready()) co_await worker->executor().sleep_for(kHeartbeat_ns);
+      history::Outcome outcome = history::Outcome::aborted;
+      if (pauses_ == Pauses::taken_for_dead) {
+        outcome = co_await registers_client->run_one(session_id);
+      } else if (co_await passing_.run_one(*worker, *session)) {
+        outcome = history::Outcome::committed;
       }
+      if (outcome == history::Outcome::committed) {
+        ++verdict_.committed;
+        continue;
+      }
+      if (outcome == history::Outcome::unknown) {
+        // It may still take effect, after what comes next: a session ends with it.
+        registers_client = registers_.open_client(*worker);
+        session_id = sessions_++;
+      }
+      co_await worker->backoff(3);
     }
-    --running_;
   }
 
   void start_clients(std::size_t compute) {
-    gates_.push_back(std::make_unique<reactor::Gate>());
-    const std::uint64_t clients = draw_.between(1, 3);
-    for (std::uint64_t i = 0; i < clients; ++i) {
-      ++running_;
-      cluster_.node(compute).spawn(*gates_.back(),
-                                   client(&cluster_.worker(compute), sessions_++, draw_.between(40, 120)));
-    }
+    for (std::uint64_t i = draw_.between(1, 3); i > 0; --i)
+      start_client(compute, client(&cluster_.worker(compute), sessions_++, draw_.between(40, 120)));
   }
 
   void pause_one(std::size_t keeper) {
@@ -174,21 +131,16 @@ class Run {
     const auto repaired = [&] {
       return server.peers().all().size() <= computes && server.slots()->dead_count() == 0;
     };
-    if (verdict_.anomaly.empty() && !world_.run_until(repaired, kLimit_ns))
+    if (sound() && !world_.run_until(repaired, kLimit_ns))
       fail("a dead compute server's slot is never repaired");
   }
 
   Pauses pauses_;
   PausedVerdict& verdict_;
-  Random draw_;
-  fabric::sim::SimWorld world_;
-  Cluster cluster_;
   history::History history_{history::Model::registers};
   RegisterWorkload registers_;
   PassingWorkload passing_;
-  std::uint64_t running_ = 0;
   std::uint64_t sessions_ = 0;
-  std::vector<std::unique_ptr<reactor::Gate>> gates_;
 };
 
 }  // namespace

@@ -1,21 +1,15 @@
 // Compute servers that take no turn for a while: many seeds. NAMDB_SEEDS and NAMDB_FIRST_SEED run more than
 // the fixed ones.
 #include <catch2/catch.hpp>
-#include <cstdlib>
 
 #include "tools/namsim/paused_run.h"
+#include "tools/namsim/seeds.h"
 
 namespace namdb::sim {
 namespace {
 
-std::uint64_t number_from_environment(const char* name, std::uint64_t fallback) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? fallback : std::strtoull(text, nullptr, 10);
-}
-
 void run_seeds(Pauses pauses) {
-  const std::uint64_t first = number_from_environment("NAMDB_FIRST_SEED", 1);
-  const std::uint64_t count = number_from_environment("NAMDB_SEEDS", 100);
+  const auto [first, count] = Seeds(100);
   std::uint64_t committed = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     const PausedVerdict verdict = run_paused(seed, pauses);

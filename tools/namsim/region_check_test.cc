@@ -9,8 +9,8 @@
 #include "common/layout/key.h"
 #include "common/layout/record.h"
 #include "common/layout/timestamp_vector.h"
-#include "tools/namsim/churn_run.h"
 #include "tools/namsim/cluster.h"
+#include "tools/namsim/workloads/tables.h"
 
 namespace namdb::sim {
 namespace {
@@ -25,7 +25,8 @@ reactor::Task<Status> fill(compute::Worker* worker) {
   txn::TableOptions options;
   options.size_hint_rows = 20;  // few buckets: chains grow
   options.ring_slots = 4;
-  Status status = co_await worker->create_table("rows", churn_schema(), options);
+  const layout::Schema schema = bigints({"id", "value"});
+  Status status = co_await worker->create_table("rows", schema, options);
   if (!status.ok()) co_return status;
   auto table = co_await worker->table("rows");
   if (!table.ok()) co_return table.status();

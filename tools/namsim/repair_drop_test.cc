@@ -4,6 +4,7 @@
 #include "common/layout/key.h"
 #include "proto/control.pb.h"
 #include "tools/namsim/cluster.h"
+#include "tools/namsim/workloads/tables.h"
 
 namespace namdb::sim {
 namespace {
@@ -67,16 +68,10 @@ class HeldRepair final : public Interposer, private fabric::Service {
   bool held_ = true;
 };
 
-layout::Schema two_columns() {
-  std::vector<layout::Column> columns(2);
-  columns[0] = {.name = "id"};
-  columns[1] = {.name = "value"};
-  return std::move(*layout::Schema::create(std::move(columns), {0}));
-}
-
 Task<Status> create_with_a_row(compute::Worker* worker) {
   const txn::TableOptions defaults;
-  Status status = co_await worker->create_table("dropped", two_columns(), defaults);
+  const layout::Schema schema = bigints({"id", "value"});
+  Status status = co_await worker->create_table("dropped", schema, defaults);
   if (!status.ok()) co_return status;
   auto table = co_await worker->table("dropped");
   if (!table.ok()) co_return table.status();

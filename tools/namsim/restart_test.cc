@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "tools/namsim/cluster.h"
+#include "tools/namsim/workloads/tables.h"
 
 namespace namdb::sim {
 namespace {
@@ -13,18 +14,10 @@ using reactor::Task;
 
 constexpr std::uint64_t kPatience_ns = 20 * kSecond_ns;  // several times max_reconnect_ns
 
-layout::Schema counter_schema() {
-  std::vector<layout::Column> columns(2);
-  columns[0] = {.name = "id"};
-  columns[1] = {.name = "value"};
-  auto schema = layout::Schema::create(std::move(columns), {0});
-  REQUIRE(schema.ok());
-  return std::move(schema).value();
-}
-
 Task<Status> create(compute::Worker* worker) {
   const txn::TableOptions defaults;
-  co_return co_await worker->create_table("counter", counter_schema(), defaults);
+  const layout::Schema schema = bigints({"id", "value"});
+  co_return co_await worker->create_table("counter", schema, defaults);
 }
 
 // Enough rows for every memory server to get some.

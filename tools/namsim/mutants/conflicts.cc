@@ -6,9 +6,9 @@
 #include <set>
 #include <tuple>
 
-#include "tools/namsim/churn_run.h"
 #include "tools/namsim/mutants/look.h"
 #include "tools/namsim/mutants/mutants.h"
+#include "tools/namsim/workloads/churn_workload.h"
 
 namespace namdb::sim {
 namespace {
@@ -194,7 +194,7 @@ class StaleRetryUnlocked final : public Mutant {
   void see_record(const Look& look, const Posting& posting, const Operation& operation) {
     const std::span<const std::byte> body(operation.local + 8, look.record().body_bytes());
     if (!layout::certify_body(body, address_of(posting, operation.remote_offset))) return;
-    const layout::Schema schema = churn_schema();
+    const layout::Schema schema = ChurnWorkload::schema();
     const auto key = layout::body_payload(body).subspan(schema.key_offset(), schema.key_bytes());
     const std::uint32_t table = layout::decode_body_header(body.data()).table;
     const auto known = places_.try_emplace(

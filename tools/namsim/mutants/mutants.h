@@ -14,7 +14,7 @@
 
 namespace namdb::sim {
 
-// Rows that come and go (churn_run.h).
+// A scenario with rows that come and go.
 struct Churn {};
 
 // What a mutant is tried on: a scenario with registers that has this emphasis, or one of the other runs.

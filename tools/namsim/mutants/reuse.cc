@@ -3,10 +3,10 @@
 #include <map>
 #include <tuple>
 
-#include "tools/namsim/churn_run.h"
 #include "tools/namsim/mutants/heartbeat.h"
 #include "tools/namsim/mutants/look.h"
 #include "tools/namsim/mutants/mutants.h"
+#include "tools/namsim/workloads/churn_workload.h"
 
 namespace namdb::sim {
 namespace {
@@ -17,7 +17,7 @@ class LocationBelieved final : public Mutant {
  public:
   void after(Posting& posting) override {
     const Look look(cluster());
-    const layout::Schema schema = churn_schema();
+    const layout::Schema schema = ChurnWorkload::schema();
     for (const fabric::Operation& operation : posting.asked) {
       if (operation.kind != fabric::OperationKind::read) continue;
       if (operation.length_bytes != look.record().current_bytes()) continue;

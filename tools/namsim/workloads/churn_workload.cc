@@ -19,19 +19,8 @@ constexpr std::uint32_t kPresent = 2;  // of a companion
 // Keys of one transaction of touch().
 constexpr std::uint64_t kTouched = 8;
 
-layout::Schema rows_schema() {
-  std::vector<layout::Column> columns(2);
-  columns[0] = {.name = "id"};
-  columns[1] = {.name = "version"};
-  return std::move(*layout::Schema::create(std::move(columns), {0}));
-}
-
 layout::Schema companions_schema() {
-  std::vector<layout::Column> columns(3);
-  columns[0] = {.name = "id"};
-  columns[1] = {.name = "version"};
-  columns[2] = {.name = "present"};
-  return std::move(*layout::Schema::create(std::move(columns), {0}));
+  return bigints({"id", "version", "present"});
 }
 
 std::string as_text(std::optional<Version> version) {
@@ -39,6 +28,10 @@ std::string as_text(std::optional<Version> version) {
 }
 
 }  // namespace
+
+layout::Schema ChurnWorkload::schema() {
+  return bigints({"id", "version"});
+}
 
 struct ChurnWorkload::Tables {
   storage::TableRef rows;
@@ -90,7 +83,7 @@ std::unique_ptr<WorkloadClient> ChurnWorkload::open_client(txn::Engine& engine) 
 
 reactor::Task<Status> ChurnWorkload::load(txn::Engine& engine) {
   // Few buckets: chains grow.
-  Status status = co_await create_table(engine, kRows, rows_schema(), 4, 0);
+  Status status = co_await create_table(engine, kRows, schema(), 4, 0);
   if (status.ok()) status = co_await create_table(engine, kCompanions, companions_schema(), 4, 0);
   if (!status.ok()) co_return status;
   const layout::Schema schema = companions_schema();

@@ -10,6 +10,8 @@ class ChurnWorkload final : public Workload {
  public:
   using Workload::Workload;
 
+  // Of the rows, not of their companions.
+  static layout::Schema schema();
   reactor::Task<Status> load(txn::Engine& engine) override;
   std::unique_ptr<WorkloadClient> open_client(txn::Engine& engine) override;
   reactor::Task<void> abandon_one(txn::Engine& engine, std::uint64_t duration_ns) override;

@@ -1,15 +1,13 @@
 #include "tools/namsim/workloads/register_workload.h"
 
+#include "tools/namsim/workloads/tables.h"
 namespace namdb::sim {
 
 using history::Operation;
 using history::Version;
 
 layout::Schema register_schema() {
-  std::vector<layout::Column> columns(2);
-  columns[0] = {.name = "id"};
-  columns[1] = {.name = "version"};
-  return std::move(*layout::Schema::create(std::move(columns), {0}));
+  return bigints({"id", "version"});
 }
 
 layout::Schema RegisterWorkload::schema() const {

@@ -13,10 +13,7 @@ constexpr std::uint32_t kNext = 1;
 constexpr Ledger::Account kLength = 0;
 
 layout::Schema ring_schema() {
-  std::vector<layout::Column> columns(2);
-  columns[0] = {.name = "id"};
-  columns[1] = {.name = "next"};
-  return std::move(*layout::Schema::create(std::move(columns), {0}));
+  return bigints({"id", "next"});
 }
 
 Status fill(layout::Row& row, std::int64_t id, std::int64_t next) {

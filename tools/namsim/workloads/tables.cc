@@ -11,6 +11,12 @@ constexpr std::size_t kBatch_bytes = 1500;
 
 }  // namespace
 
+layout::Schema bigints(std::initializer_list<const char*> names) {
+  std::vector<layout::Column> columns;
+  for (const char* name : names) columns.push_back({.name = name});
+  return std::move(*layout::Schema::create(std::move(columns), {0}));
+}
+
 layout::Key key_of(const layout::Schema& schema, std::int64_t key) {
   return std::move(layout::Key(schema).integer(key));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ reactor::Task<Status> touch_rows(txn::Engine& engine, std::string table);
 // Reads the first rows of the table and stops there.
 reactor::Task<void> abandon_scan(txn::Engine& engine, std::string table, std::uint64_t duration_ns);
 
+// Columns of type bigint, of which the first is the key.
+layout::Schema bigints(std::initializer_list<const char*> names);
 layout::Key key_of(const layout::Schema& schema, std::int64_t key);
 
 }  // namespace namdb::sim

@@ -1,0 +1,22 @@
+// The seeds of a test: the fixed ones, or others by NAMDB_FIRST_SEED and NAMDB_SEEDS.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+
+namespace namdb::sim {
+
+inline std::uint64_t number_from_environment(const char* variable, std::uint64_t otherwise) {
+  const char* const text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+struct Seeds {
+  explicit Seeds(std::uint64_t default_count)
+      : first(number_from_environment("NAMDB_FIRST_SEED", 1)),
+        count(number_from_environment("NAMDB_SEEDS", default_count)) {}
+  std::uint64_t first;
+  std::uint64_t count;
+};
+
+}  // namespace namdb::sim
