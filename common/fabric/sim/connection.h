@@ -109,10 +109,6 @@ class Connection {
     request_delay_ns_ = request_ns;
     reply_delay_ns_ = reply_ns;
   }
-  void set_latency(Latency request, Latency reply) {
-    request_ = request;
-    reply_ = reply;
-  }
   // The client learned of the end: later posts complete with an error.
   bool client_failed() const { return client_failed_; }
 
@@ -208,7 +204,6 @@ class Network {
   void server_closed(SimServerFabric& server);
   // Gives the buffers of killed nodes back to the system.
   void discard_pools();
-  void set_latency(SimNode& a, SimNode& b, Latency request, Latency reply);
   void delay(SimNode& a, SimNode& b, std::uint64_t request_ns, std::uint64_t reply_ns);
   void block(SimNode& a, SimNode& b, bool blocked);
   bool blocked(const SimNode& a, const SimNode& b) const;
@@ -228,7 +223,6 @@ class Network {
   PeerId next_peer_ = 1;
   std::vector<std::unique_ptr<Connection>> connections_;
   std::map<std::string, SimServerFabric*, std::less<>> servers_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<Latency, Latency>> latencies_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<std::uint64_t, std::uint64_t>> delays_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> blocked_;
 };

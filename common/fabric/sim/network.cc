@@ -15,8 +15,6 @@ std::pair<std::uint32_t, std::uint32_t> link_of(const SimNode& a, const SimNode&
 Connection& Network::connect(SimNode& client, SimServerFabric& server, bool loopback) {
   connections_.push_back(std::make_unique<Connection>(*this, client, server, next_peer_++, loopback));
   Connection& connection = *connections_.back();
-  const auto latency = latencies_.find(link_of(client, server.node()));
-  if (latency != latencies_.end()) connection.set_latency(latency->second.first, latency->second.second);
   const auto delay = delays_.find(link_of(client, server.node()));
   if (delay != delays_.end()) connection.set_delay(delay->second.first, delay->second.second);
   return connection;
@@ -65,17 +63,6 @@ void Network::server_closed(SimServerFabric& server) {
     if (connection->server() == &server) connection->server_died();
   }
   remove_server(server);
-}
-
-void Network::set_latency(SimNode& a, SimNode& b, Latency request, Latency reply) {
-  const auto key = link_of(a, b);
-  latencies_[key] = {request, reply};
-  for (const auto& connection : connections_) {
-    if (connection->server() == nullptr) continue;
-    if (key == link_of(connection->client(), connection->server()->node())) {
-      connection->set_latency(request, reply);
-    }
-  }
 }
 
 void Network::delay(SimNode& a, SimNode& b, std::uint64_t request_ns, std::uint64_t reply_ns) {

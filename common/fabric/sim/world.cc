@@ -180,10 +180,6 @@ void SimWorld::set_clock_rate(SimNode& node, std::int64_t ppm) {
   node.seen_deadline_ns_ = SimNode::kNever;
 }
 
-void SimWorld::set_latency(SimNode& a, SimNode& b, Latency request, Latency reply) {
-  network_->set_latency(a, b, request, reply);
-}
-
 void SimWorld::delay(SimNode& a, SimNode& b, std::uint64_t request_ns, std::uint64_t reply_ns) {
   network_->delay(a, b, request_ns, reply_ns);
 }

@@ -236,14 +236,14 @@ std::vector<MutantCase> conflict_mutants() {
   const char* const commit = "compute/protocol/snapshot_isolation/commit.cc";
   return {
       {"two inserts of one key: the rival's entry is not looked for behind the lock",
-       "compute/protocol/snapshot_isolation/chain_locks.cc", Emphasis::inserts, 2, "have one key",
+       "compute/protocol/snapshot_isolation/chain_locks.cc", Emphasis::inserts, 3, "have one key",
        make_mutant<RivalNotCompared>, nullptr,
        // The double knows buckets that are written whole.
        [](Scenario& scenario) { scenario.cluster.worker.commit_writes = txn::CommitWrites::whole; }},
-      {"a commit displaces a version that its snapshot does not see", commit, Emphasis::snapshots, 3,
+      {"a commit displaces a version that its snapshot does not see", commit, Emphasis::snapshots, 2,
        "lost update", make_mutant<FirstCommitterIgnored>},
       {"a record that was not where it was remembered is written without its lock", commit, Churn{}, 1,
-       "has a header of commit", make_mutant<StaleRetryUnlocked>},
+       "its companion says", make_mutant<StaleRetryUnlocked>},
       {"the header word decides visibility", "compute/protocol/snapshot_isolation/lookup.cc",
        Emphasis::snapshots, 1, "a row is gone", make_mutant<HeaderDecides>},
   };

@@ -59,10 +59,10 @@ class ReuseAcknowledgedAtOnce final : public HeartbeatMutant {
 std::vector<MutantCase> reuse_mutants() {
   return {
       {"a location is used without its check of key and incarnation",
-       "compute/protocol/snapshot_isolation/lookup.cc", Churn{}, 13, "its companion says",
+       "compute/protocol/snapshot_isolation/lookup.cc", Churn{}, 1, "its companion says",
        make_mutant<LocationBelieved>},
       {"deleted records are reclaimed and used again unacknowledged", "compute/txn/transaction_registry.h",
-       Churn{}, 4, "its companion says", make_mutant<ReuseAcknowledgedAtOnce>},
+       Churn{}, 28, "its companion says", make_mutant<ReuseAcknowledgedAtOnce>},
   };
 }
 
