@@ -75,11 +75,16 @@ endfunction()
 # cannot be had.
 # namdb_verbs_vm_test(NAME COMMAND-IN-THE-MACHINE...)
 function(namdb_verbs_vm_test name)
-  if(NAMDB_SANITIZE)
+  if(NAMDB_SANITIZE STREQUAL "thread")
     return()
   endif()
+  # Sanitizers make everything longer, and larger.
+  set(size --timeout 500)
+  if(NAMDB_SANITIZE)
+    set(size --timeout 850 --memory 3072)
+  endif()
   add_test(NAME ${name} COMMAND ${NAMDB_PYTHON} ${CMAKE_SOURCE_DIR}/tools/dev/verbs-vm --skip-unavailable
-    --timeout 500 --logs ${CMAKE_BINARY_DIR}/verbs-vm/${name} ${ARGN})
+    ${size} --logs ${CMAKE_BINARY_DIR}/verbs-vm/${name} ${ARGN})
   # Emulation takes whole cores, and two machines beside each other take longer than one after the other.
   set_tests_properties(${name} PROPERTIES LABELS verbs TIMEOUT 900 SKIP_RETURN_CODE 77 PROCESSORS 2 RESOURCE_LOCK verbs_vm)
 endfunction()

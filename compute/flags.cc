@@ -110,6 +110,13 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
                  "With --fabric verbs: HOST, this machine's address whose device to connect from. Default: "
                  "as routes say")
       ->type_name("HOST");
+  app.add_option(
+         "--queue-pairs", flags.queue_pairs,
+         "With --fabric verbs: each worker reaches each memory server by a queue pair of its own\n"
+         "(per-worker), or all by the same one, which a thread of its own serves (shared): for cards and\n"
+         "memory servers with too many")
+      ->check(CLI::IsMember({"per-worker", "shared"}))
+      ->capture_default_str();
   app.add_option("--rdma-calls", flags.rdma_calls,
                  "With --fabric verbs: calls go by reliable connections (rc), or as datagrams where they fit "
                  "into a packet (ud)")
@@ -141,6 +148,12 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
   if ((flags.fabric == "shm") != shared) {
     return wrong(exit_code, "--memory-server " + flags.memory_servers.front() +
                                 " is no address of --fabric " + flags.fabric);
+  }
+  if (flags.queue_pairs == "shared" && flags.fabric != "verbs") {
+    return wrong(exit_code, "--queue-pairs shared: --fabric " + flags.fabric + " has no queue pairs");
+  }
+  if (flags.queue_pairs == "shared" && flags.rdma_calls == "ud") {
+    return wrong(exit_code, "--queue-pairs shared goes with --rdma-calls rc only");
   }
   if (is_unix(flags.listen))
     return wrong(exit_code, "--listen takes HOST:PORT; for a unix socket use --unix-socket-dir");

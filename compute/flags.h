@@ -28,6 +28,7 @@ struct Flags {
   std::optional<int> rdma_traffic_class;
   int rdma_acknowledge_timeout = 14;
   int rdma_retries = 6;
+  std::string queue_pairs = "per-worker";  // or shared
   std::string rdma_calls = "rc";
   std::string rdma_source;  // empty: as the routes say
   std::string log_level = "info";

@@ -11,6 +11,7 @@
 #include "common/config/daemon_flags.h"
 #include "common/config/data_folder.h"
 #include "common/fabric/cluster_key.h"
+#include "common/fabric/verbs/communicator.h"
 #include "common/reactor/signals.h"
 #include "compute/flags.h"
 #include "compute/procedure/library.h"
@@ -93,6 +94,11 @@ int run(const Flags& flags) {
   sigaddset(&signals, SIGINT);
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 
+  if (flags.queue_pairs == "shared") {
+    auto communicator = fabric::verbs::Communicator::start(verbs);
+    if (!communicator.ok()) return refuse(communicator.status());
+    shared.verbs.communicator = std::move(*communicator);
+  }
   const auto pool = WorkerPool::start(shared);
   if (!pool.ok()) return refuse(pool.status());
   SqlPort port(flags, (*pool)->workers());

@@ -152,6 +152,13 @@ class OverVerbs(TestCase):
                        "-Atc", "CALL smallbank_send_payment(1, 2, 5.00)", "-c", "CALL smallbank_balance(1)")
             self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_2b_larger_clusters_are_emulated_by_more_queue_pairs(self):
+        done = run(program("nambench"), "fabric", "--transports", "verbs", "--verbs-host", VERBS_ADDRESS, "--region-mib", 1,
+                   "--nodes", "6,24", "--verbs-operations", 500, "--repetitions", 1, "--json", "--quiet")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        (report,) = json.loads(done.stdout)["transports"]
+        self.assertEqual([rate["name"] for rate in report["rates"]], ["as one of 6 nodes", "as one of 24 nodes"])
+
     def test_3_an_idle_daemon_sleeps(self):
         pids = [self.cluster.pid(name) for name in ("memory-0", "memory-1", "compute-0", "compute-1")]
         before = [cpu_seconds(pid) for pid in pids]
@@ -265,31 +272,95 @@ class ByDatagrams(TestCase):
 
 
 @unittest.skipUnless(VERBS_ADDRESS, "there is no RDMA device")
+class SharedQueuePairs(TestCase):
+    """Workers that reach each memory server by one queue pair."""
+    WORKERS = 3
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster("verbs", memory_servers=2, compute_servers=2, region="64MiB",
+                              compute_flags=("--queue-pairs=shared", f"--workers={cls.WORKERS}"),
+                              memory_flags=("--heartbeat-timeout-seconds=20",))
+        cls.cluster.__enter__()
+        cls.bank = Bank(cls.cluster, accounts=12)
+        cls.bank.create()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.cluster.__exit__()
+
+    def test_1_a_memory_server_has_one_for_each_compute_server(self):
+        view = fabric(self.cluster)
+        for server in view["memory_servers"]:
+            # Those by which it reaches itself, and the tool's that asks.
+            self.assertEqual((server["facts"]["device_queue_pairs"], server["facts"]["peers"]), (2 + 2 + 1, 2 * self.WORKERS + 1))
+        for server in view["compute_servers"]:
+            self.assertEqual(len(server["connections"]), 2 * self.WORKERS)
+            for connection in server["connections"]:
+                self.assertEqual(connection["facts"]["queue_pair_members"], self.WORKERS)
+
+    def test_2_all_workers_serve_and_a_dead_compute_server_is_repaired_by_its_peer(self):
+        with Load(self.bank, clients=4, servers=(0, 1)) as load:
+            until(lambda: load.committed >= 20, "some commits")
+            self.cluster.kill("compute-0")
+            before = load.committed
+            until(lambda: load.committed > before + 10, "commits by the peer")
+        self.assertEqual(load.unexpected, [])
+        self.bank.check_no_lock(self, server=1)
+        self.bank.check_total(self, server=1)
+
+    def test_3_workers_find_a_new_memory_server_together(self):
+        self.cluster.kill("memory-1")
+        until(lambda: self.cluster.log("compute-1").count("lost the connection") >= self.WORKERS, "the death is noticed")
+        self.cluster.up()
+
+        def works():
+            try:
+                return self.cluster.query("CREATE TABLE IF NOT EXISTS again (id bigint PRIMARY KEY)", server=1) == []
+            except psycopg.Error:
+                return False
+
+        until(works, "a new beginning")
+        self.cluster.query("INSERT INTO again VALUES (1)", server=1)
+        self.assertEqual(self.cluster.query("SELECT id FROM again", server=1), [(1,)])
+
+
+@unittest.skipUnless(VERBS_ADDRESS, "there is no RDMA device")
 class WithoutRoom(TestCase):
-    """A memory server whose device gives it no more queue pairs or memory windows: the kernel's limit for groups."""
+    """A memory server whose device gives it no more queue pairs, memory windows or registrations: the kernel's limit
+    for groups."""
     GROUP = Path("/sys/fs/cgroup/no-room")
 
     def limit(self, objects):
         (self.GROUP / "rdma.max").write_text(f"rx0 hca_object={objects}")
 
-    def test_peers_are_refused_and_the_others_served(self):
+    def setUp(self):
         run("mount", "-t", "cgroup2", "none", self.GROUP.parent)
         (self.GROUP.parent / "cgroup.subtree_control").write_text("+rdma")
-        self.GROUP.mkdir()
-        with Cluster("verbs", region="64MiB", memory_flags=("--heartbeat-timeout-seconds=20",)) as cluster:
+        self.GROUP.mkdir(exist_ok=True)
+
+    def check(self, keys, *missing):
+        with Cluster("verbs", region="64MiB", memory_flags=("--heartbeat-timeout-seconds=20",
+                                                            f"--rdma-region-keys={keys}")) as cluster:
             (self.GROUP / "cgroup.procs").write_text(str(cluster.pid("memory-0")))
-            for objects, missing in ((0, "no queue pair"), (1, "no memory window")):
+            for objects, words in enumerate(missing):
                 # What was made before is not counted here.
                 self.limit(objects)
                 done = namctl("status", "--data", cluster.data)
                 self.assertEqual(done.returncode, 1, done.stdout)
                 self.assertIn("DOWN", done.stdout)
-                until(lambda missing=missing: missing in cluster.log("memory-0"), f"a line that says {missing}")
+                until(lambda words=words: words in cluster.log("memory-0"), f"a line that says {words}")
                 cluster.query("SELECT 1")
                 self.assertEqual(cluster.query("CREATE TABLE IF NOT EXISTS t (id bigint PRIMARY KEY)"), [])
             self.limit("max")
             done = namctl("status", "--data", cluster.data)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_peers_are_refused_and_the_others_served(self):
+        self.check("windows", "no queue pair", "no memory window")
+
+    def test_peers_are_refused_that_each_need_a_registration(self):
+        self.check("registrations", "no queue pair", "refuses to register a region")
 
 
 @unittest.skipUnless(VERBS_ADDRESS, "there is no RDMA device")
@@ -324,6 +395,14 @@ class WrongStarts(TestCase):
         done = run(*self.memory_command(VERBS_ADDRESS + ":7500"))
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn("cluster key", done.stderr)
+
+    def test_shared_queue_pairs_are_refused_where_there_are_none(self):
+        for flags, words in ((("--fabric", "tcp"), "no queue pairs"),
+                             (("--fabric", "verbs", "--rdma-calls", "ud"), "--rdma-calls rc only")):
+            done = run(program("nam-computed"), "--data", self.data / "c", "--memory-server", VERBS_ADDRESS + ":7503",
+                       "--queue-pairs", "shared", *flags)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(words, done.stderr)
 
     def test_a_limit_of_locked_memory_that_is_too_small_names_the_cure(self):
         user = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all",

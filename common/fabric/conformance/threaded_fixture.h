@@ -14,7 +14,7 @@ namespace namdb::fabric::conformance {
 
 struct ThreadedTransport {
   // What is made lives on the reactor.
-  Transport (*transport)(reactor::Reactor& reactor);
+  std::function<Transport(reactor::Reactor& reactor)> transport;
   // What to listen at, and where nobody listens; both in a directory that is new and this test's own.
   std::function<std::string(const std::string& directory)> listen_address;
   std::function<std::string(const std::string& directory)> nowhere;

@@ -12,6 +12,7 @@
 #include "common/fabric/shm/transport.h"
 #include "common/fabric/tcp/server.h"
 #include "common/fabric/tcp/transport.h"
+#include "common/fabric/verbs/communicator.h"
 #include "common/fabric/verbs/server.h"
 #include "common/fabric/verbs/transport.h"
 
@@ -119,18 +120,35 @@ Transport small_verbs(reactor::Reactor& reactor) {
   return verbs::transport(reactor, options);
 }
 
-std::unique_ptr<Fixture> make_verbs_fixture(Service& service, int clients, int run) {
-  constexpr std::array kTransports = {plain_verbs, lossy_verbs, small_verbs};
+std::unique_ptr<Fixture> on_device(std::function<Transport(reactor::Reactor&)> transport, Service& service,
+                                   int clients, int run) {
   spdlog::set_level(spdlog::level::err);  // every peer that a test wrongs is worth a line
   const std::string host = verbs_address();
-  return make_threaded_fixture(
-      {kTransports.at(static_cast<std::size_t>(run)), [host](const std::string&) { return host + ":0"; },
-       [host](const std::string&) { return host + ":1"; },
-       [](const ServerFabric& server) {
-         return static_cast<const verbs::VerbsServerFabric&>(server).address();
-       },
-       reactor_options(run)},
-      service, clients);
+  return make_threaded_fixture({std::move(transport), [host](const std::string&) { return host + ":0"; },
+                                [host](const std::string&) { return host + ":1"; },
+                                [](const ServerFabric& server) {
+                                  return static_cast<const verbs::VerbsServerFabric&>(server).address();
+                                },
+                                reactor_options(run)},
+                               service, clients);
+}
+
+std::unique_ptr<Fixture> make_verbs_fixture(Service& service, int clients, int run) {
+  constexpr std::array kTransports = {plain_verbs, lossy_verbs, small_verbs};
+  return on_device(kTransports.at(static_cast<std::size_t>(run)), service, clients, run);
+}
+
+// The clients as workers of one compute server, which share a queue pair.
+std::unique_ptr<Fixture> make_shared_verbs_fixture(Service& service, int clients, int run) {
+  verbs::VerbsOptions options = verbs_options();
+  if (run == 1) options.send_queue_depth = 4;
+  auto communicator = verbs::Communicator::start(options);
+  NAMDB_CHECK(communicator.ok());
+  options.communicator = std::move(*communicator);
+  const auto transport = [options, run](reactor::Reactor& reactor) {
+    return run == 1 ? checked(verbs::transport(reactor, options)) : verbs::transport(reactor, options);
+  };
+  return on_device(transport, service, clients, 2 * run);
 }
 
 }  // namespace
@@ -138,7 +156,11 @@ std::unique_ptr<Fixture> make_verbs_fixture(Service& service, int clients, int r
 const std::vector<FixtureFactory>& fixture_factories() {
   // Alone, since the machine is slow and the others are tested everywhere.
   static const std::vector<FixtureFactory> verbs = {{"verbs", 3, make_verbs_fixture}};
-  if (verbs_address() != nullptr) return verbs;
+  static const std::vector<FixtureFactory> shared_verbs = {
+      {"verbs with shared queue pairs", 2, make_shared_verbs_fixture}};
+  if (verbs_address() != nullptr) {
+    return std::getenv("NAMDB_TEST_VERBS_SHARED") == nullptr ? verbs : shared_verbs;
+  }
   static const std::vector<FixtureFactory> factories = {
       {"sim", 25, make_sim_fixture},
       {"shm", 4, make_shm_fixture},

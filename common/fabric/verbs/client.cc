@@ -15,46 +15,30 @@
 #include "common/reactor/reactor.h"
 
 namespace namdb::fabric::verbs {
-namespace {
 
-class VerbsClientFabric final : public ClientFabric {
- public:
-  VerbsClientFabric(reactor::Reactor& reactor, VerbsOptions options)
-      : reactor_(reactor),
-        options_(std::move(options)),
-        pool_([this](std::byte* base, std::size_t length_bytes) {
-          chunks_.push_back({base, length_bytes});
-          // A device that refuses says so itself, and refuses the operations that name the chunk.
-          for (const auto& device : devices_) static_cast<void>(device->register_local(base, length_bytes));
-        }) {}
+VerbsClientFabric::VerbsClientFabric(reactor::Reactor& reactor, VerbsOptions options)
+    : reactor_(reactor),
+      options_(std::move(options)),
+      pool_([this](std::byte* base, std::size_t length_bytes) { add_memory(base, length_bytes); }) {}
 
-  std::string_view name() const override { return "verbs"; }
-  LocalPool& pool() override { return pool_; }
-  reactor::Task<Result<std::unique_ptr<Channel>>> connect(std::string address, std::string hello,
-                                                          std::string* welcome) override;
+VerbsClientFabric::~VerbsClientFabric() = default;
 
- private:
-  struct Chunk {
-    std::byte* base;
-    std::size_t length_bytes;
-  };
-  Result<Device*> device_of(ibv_context* context, std::uint8_t port);
-  // Null where calls do not go as datagrams.
-  DatagramPort* port_of(Device& device, std::uint8_t port);
+void VerbsClientFabric::add_memory(std::byte* base, std::size_t length_bytes) {
+  chunks_.push_back({base, length_bytes});
+  // A device that refuses says so itself, and refuses the operations that name the chunk.
+  for (const auto& device : devices_) static_cast<void>(device->register_local(base, length_bytes));
+}
 
-  reactor::Reactor& reactor_;
-  VerbsOptions options_;
-  std::unique_ptr<ConnectionManager> manager_;
-  std::vector<Chunk> chunks_;
-  LocalPool pool_;
-  std::vector<std::unique_ptr<Device>> devices_;
-  struct PortOfDevice {
-    Device* device;
-    std::uint8_t port;
-    std::unique_ptr<DatagramPort> datagrams;  // null: it cannot be had
-  };
-  std::vector<PortOfDevice> ports_;
-};
+void VerbsClientFabric::remove_memory(std::byte* base) {
+  std::erase_if(chunks_, [base](const Chunk& chunk) { return chunk.base == base; });
+  for (const auto& device : devices_) device->unregister_local(base);
+}
+
+EndpointCounters VerbsClientFabric::totals() const {
+  EndpointCounters sum;
+  for (const auto& device : devices_) sum += device->totals();
+  return sum;
+}
 
 Result<Device*> VerbsClientFabric::device_of(ibv_context* context, std::uint8_t port) {
   const char* name = ibv_get_device_name(context->device);
@@ -129,8 +113,6 @@ reactor::Task<Result<std::unique_ptr<Channel>>> VerbsClientFabric::connect(std::
   channel->start(port_of(link_device, link_port));
   co_return std::unique_ptr<Channel>(std::move(channel));
 }
-
-}  // namespace
 
 std::unique_ptr<ClientFabric> make_verbs_client_fabric(reactor::Reactor& reactor, VerbsOptions options) {
   return std::make_unique<VerbsClientFabric>(reactor, std::move(options));

@@ -16,6 +16,7 @@ VerbsChannel::VerbsChannel(reactor::Reactor& reactor, LocalPool& pool, std::uniq
       pool_(pool),
       link_(std::move(link)),
       atomics_with_cpu_((access.flags & RegionAccess::kAtomicsWithCpu) != 0),
+      region_bytes_(access.region_bytes),
       token_(access.token),
       peer_port_(access.datagrams) {
   link_->endpoint().set_remote_key(access.key);
@@ -31,9 +32,13 @@ VerbsChannel::~VerbsChannel() {
 
 void VerbsChannel::describe(Facts& facts) const {
   Channel::describe(facts);
+  describe_connection(facts, true);
+}
+
+void VerbsChannel::describe_connection(Facts& facts, bool counted) const {
   if (failed()) facts.say("error", failure_.message());
   facts.count("queue_pairs", finished_ ? 0 : 1);
-  link_->describe(facts);
+  link_->describe(facts, counted);
   facts.say("calls_by", port_ == nullptr ? "connections" : "datagrams");
   if (port_ == nullptr) return;
   port_->describe(facts);
@@ -45,21 +50,25 @@ void VerbsChannel::do_post(Batch& batch) {
   if (failed()) return batch.complete(executor(), failure_);
   if (batch.empty()) return batch.complete(executor(), Status());
   Endpoint& endpoint = link_->endpoint();
-  if (const char* reason = refuse_operations(batch.operations(), endpoint.device())) {
-    fail(Status(ErrorCode::internal, std::string("a batch has ") + reason));
+  if (Status refused = refuse_operations(batch.operations(), endpoint.device()); !refused.ok()) {
+    fail(std::move(refused));
     return batch.complete(executor(), failure_);
   }
   endpoint.post(batch);
 }
 
 void VerbsChannel::do_post(Call& call) {
+  post_as(0, MessageKind::call, call);
+}
+
+void VerbsChannel::post_as(MemberId member, MessageKind kind, Call& call) {
   call.begin();
   if (failed()) return call.complete(executor(), failure_);
   if (call.request.size() > kMaxCall_bytes) {
     return call.complete(executor(), Status(ErrorCode::limit_exceeded, "the request of a call is too long"));
   }
   call.reply.clear();
-  waiting_.push(&call);
+  waiting_.push({&call, kind, member});
   send_calls();
 }
 
@@ -76,8 +85,8 @@ void VerbsChannel::start(DatagramPort* port) {
 
 void VerbsChannel::send_calls() {
   while (!waiting_.empty() && running_ < kClientCalls &&
-         (running_ == 0 || running_bytes_ + waiting_.front()->request.size() <= kClientCall_bytes)) {
-    Call& call = *waiting_.front();
+         (running_ == 0 || running_bytes_ + waiting_.front().call->request.size() <= kClientCall_bytes)) {
+    const Posted posted = waiting_.front();
     waiting_.pop();
     if (free_slots_.empty()) {
       free_slots_.push_back(static_cast<std::uint32_t>(slots_.size()));
@@ -85,9 +94,9 @@ void VerbsChannel::send_calls() {
     }
     const std::uint32_t slot = free_slots_.back();
     free_slots_.pop_back();
-    slots_[slot] = {&call, slots_[slot].uses + 1, 0, 0};
+    slots_[slot] = {posted.call, posted.kind, posted.member, slots_[slot].uses + 1, 0, 0};
     ++running_;
-    running_bytes_ += call.request.size();
+    running_bytes_ += posted.call->request.size();
     transmit(slot);
   }
 }
@@ -95,7 +104,7 @@ void VerbsChannel::send_calls() {
 void VerbsChannel::transmit(std::uint32_t slot) {
   Slot& sent = slots_[slot];
   const Call& call = *sent.call;
-  const MessageHeader header{MessageKind::call, 0, call.method,
+  const MessageHeader header{sent.kind, sent.member, call.method,
                              static_cast<std::uint32_t>(call.request.size()), number_of(slot)};
   if (port_ != nullptr && sent.tries < kDatagramTries && port_->fits(token_, call.request.size())) {
     sent.resend_ns = reactor_.now_ns() + (kFirstResend_ns << sent.tries);
@@ -104,7 +113,7 @@ void VerbsChannel::transmit(std::uint32_t slot) {
     port_->want_ticks();
   } else {
     sent.resend_ns = ~std::uint64_t{0};
-    link_->endpoint().send(MessageKind::call, call.method, header.call, call.request);
+    link_->endpoint().send(sent.kind, call.method, header.call, call.request, false, sent.member);
   }
 }
 
@@ -140,6 +149,9 @@ void VerbsChannel::on_datagram(const MessageHeader& header, std::string payload)
 
 void VerbsChannel::on_message(const MessageHeader& header, std::string payload) {
   if (failed()) return;
+  if (header.kind == MessageKind::evict && members_handler_ != nullptr) {
+    return members_handler_->on_evicted(header.member);
+  }
   const auto slot = static_cast<std::uint32_t>(header.call);
   const bool is_answer = header.kind == MessageKind::reply || header.kind == MessageKind::failure;
   const bool is_known = is_answer && slot < slots_.size() && number_of(slot) == header.call;
@@ -176,6 +188,7 @@ void VerbsChannel::fail(Status status) {
   failure_ = std::move(status);
   link_->close();
   reactor_.flush_soon(*this);
+  if (members_handler_ != nullptr) members_handler_->on_channel_failed(failure_);
 }
 
 void VerbsChannel::finish() {
@@ -183,7 +196,7 @@ void VerbsChannel::finish() {
   if (port_ != nullptr) std::exchange(port_, nullptr)->leave(token_);
   link_->endpoint().destroy(failure_);
   while (!waiting_.empty()) {
-    Call* call = waiting_.front();
+    Call* call = waiting_.front().call;
     waiting_.pop();
     call->complete(executor(), failure_);
   }

@@ -1,6 +1,6 @@
-// The client's end of one connection. Calls go over it or, through a port that it shares with others, as
-// datagrams: those are sent again until they are answered, and over the connection if that does not help.
-// Reactor's thread.
+// The client's end of one connection, which workers may share (communicator.h). Calls go over it or, through
+// a port that it shares with others, as datagrams: those are sent again until they are answered, and over the
+// connection if that does not help. Reactor's thread.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,18 @@
 #include "common/fabric/verbs/wire.h"
 
 namespace namdb::fabric::verbs {
+
+// Whoever shares the connection among members.
+class MembersHandler {
+ public:
+  // The server wants the member to leave.
+  virtual void on_evicted(MemberId member) = 0;
+  // The connection is of no use any more. Not the place to destroy it.
+  virtual void on_channel_failed(const Status& status) = 0;
+
+ protected:
+  ~MembersHandler() = default;
+};
 
 class VerbsChannel final : public Channel,
                            private LinkHandler,
@@ -31,6 +43,17 @@ class VerbsChannel final : public Channel,
   bool failed() const override { return !failure_.ok(); }
   LocalPool& pool() override { return pool_; }
   void describe(Facts& facts) const override;
+  // The same without what was posted. `counted`: what its queue pair did, too.
+  void describe_connection(Facts& facts, bool counted) const;
+  std::size_t region_bytes() const { return region_bytes_; }
+  Device& device() { return link_->endpoint().device(); }
+
+  // --- for who shares it; the handler outlives the channel's use ---
+  void share(MembersHandler& handler) { members_handler_ = &handler; }
+  // As post(), for a member: a call, join or leave.
+  void post_as(MemberId member, MessageKind kind, Call& call);
+  // Ends it, as a loss of the connection would.
+  void break_off(Status status) { fail(std::move(status)); }
   const EndpointCounters& endpoint_counters() { return link_->endpoint().counters(); }
 
  protected:
@@ -45,8 +68,15 @@ class VerbsChannel final : public Channel,
   bool on_tick(std::uint64_t now_ns) override;
   void on_datagrams_broken() override;
 
+  struct Posted {
+    Call* call = nullptr;
+    MessageKind kind = MessageKind::call;
+    MemberId member = 0;
+  };
   struct Slot {
     Call* call = nullptr;  // null when the slot is free
+    MessageKind kind = MessageKind::call;
+    MemberId member = 0;
     std::uint32_t uses = 0;
     std::uint32_t tries = 0;      // as a datagram
     std::uint64_t resend_ns = 0;  // when it is sent again; never once it went over the connection
@@ -64,9 +94,11 @@ class VerbsChannel final : public Channel,
   LocalPool& pool_;
   std::unique_ptr<Link> link_;
   bool atomics_with_cpu_;
+  std::size_t region_bytes_;
+  MembersHandler* members_handler_ = nullptr;
   Status failure_;
   bool finished_ = false;
-  Queue<Call*> waiting_;  // for the window
+  Queue<Posted> waiting_;  // for the window
   std::size_t running_ = 0;
   std::size_t running_bytes_ = 0;  // of their requests
   std::vector<Slot> slots_;

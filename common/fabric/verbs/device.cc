@@ -86,6 +86,9 @@ Status Device::set_up(std::uint32_t receive_buffers) {
   if (attributes_.max_srq == 0) {
     return Status(ErrorCode::configuration, "the RDMA device " + name() + " has no shared receive queues");
   }
+  ibv_device_attr_ex extended{};
+  on_demand_paging_ = ibv_query_device_ex(context_, nullptr, &extended) == 0 &&
+                      (extended.odp_caps.general_caps & IBV_ODP_SUPPORT) != 0;
   domain_ = ibv_alloc_pd(context_);
   if (domain_ == nullptr) return refused("a protection domain", errno);
   wake_ups_ = ibv_create_comp_channel(context_);
@@ -103,15 +106,32 @@ Status Device::set_up(std::uint32_t receive_buffers) {
 }
 
 Status Device::register_local(std::byte* base, std::size_t length_bytes) {
-  ibv_mr* region = ibv_reg_mr(domain_, base, length_bytes, kLocalAccess);
-  if (region == nullptr) {
-    registration_status_ =
-        refused("to register " + std::to_string(length_bytes >> 20) + " MiB of buffers", errno);
-    spdlog::error("verbs fabric: {} ({})", registration_status_.message(), registration_status_.hint());
-    return registration_status_;
+  Status status = try_register({base, length_bytes, nullptr});
+  if (!status.ok()) unregistered_.push_back({base, length_bytes, nullptr});
+  return status;
+}
+
+Status Device::try_register(const Registration& memory) {
+  ibv_mr* region = ibv_reg_mr(domain_, memory.base, memory.length_bytes, kLocalAccess);
+  if (region != nullptr) {
+    registrations_.push_back({memory.base, memory.length_bytes, region});
+    registration_status_ = Status();
+    return Status();
   }
-  registrations_.push_back({base, length_bytes, region});
-  return Status();
+  registration_status_ =
+      refused("to register " + std::to_string(memory.length_bytes >> 20) + " MiB of buffers", errno);
+  spdlog::error("verbs fabric: {}{}", registration_status_.message(),
+                registration_status_.hint().empty() ? "" : " (" + registration_status_.hint() + ")");
+  return registration_status_;
+}
+
+void Device::unregister_local(const std::byte* base) {
+  const auto begins = [base](const Registration& registration) { return registration.base == base; };
+  std::erase_if(unregistered_, begins);
+  const auto found = std::find_if(registrations_.begin(), registrations_.end(), begins);
+  if (found == registrations_.end()) return;
+  NAMDB_CHECK(ibv_dereg_mr(found->region) == 0);
+  registrations_.erase(found);
 }
 
 Result<ibv_mr*> Device::register_remote(std::byte* base, std::size_t length_bytes, bool with_windows) {
@@ -128,8 +148,13 @@ std::optional<std::uint32_t> Device::local_key(const std::byte* begin, std::size
   };
   if (last_registration_ < registrations_.size() && holds(registrations_[last_registration_])) [[likely]]
     return registrations_[last_registration_].region->lkey;
-  const auto found = std::find_if(registrations_.begin(), registrations_.end(), holds);
-  if (found == registrations_.end()) return std::nullopt;
+  auto found = std::find_if(registrations_.begin(), registrations_.end(), holds);
+  if (found == registrations_.end()) {
+    const auto again = std::find_if(unregistered_.begin(), unregistered_.end(), holds);
+    if (again == unregistered_.end() || !try_register(*again).ok()) return std::nullopt;
+    unregistered_.erase(again);
+    found = registrations_.end() - 1;
+  }
   last_registration_ = static_cast<std::size_t>(found - registrations_.begin());
   return found->region->lkey;
 }

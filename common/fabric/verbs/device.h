@@ -57,8 +57,11 @@ class Device final : private reactor::PollSource {
   const ibv_device_attr& attributes() const { return attributes_; }
   reactor::Reactor& reactor() const { return reactor_; }
 
-  // Local memory that operations may name. Errors (configuration): the limit of locked memory.
+  // Local memory that operations may name. Errors (configuration): the limit of locked memory, or no room in
+  // the device; then it is tried again when an operation names the memory.
   Status register_local(std::byte* base, std::size_t length_bytes);
+  // Of the memory that begins there; nothing that names it is under way.
+  void unregister_local(const std::byte* base);
   // Memory that peers reach, at addresses from 0, and windows if they are to be bound to it. The caller
   // deregisters it.
   Result<ibv_mr*> register_remote(std::byte* base, std::size_t length_bytes, bool with_windows);
@@ -66,6 +69,8 @@ class Device final : private reactor::PollSource {
   Status refused(const std::string& what, int error) const;
   // The key of registered local memory; none if it is not.
   std::optional<std::uint32_t> local_key(const std::byte* begin, std::size_t length_bytes);
+  // Why memory is not registered, if the device was the cause.
+  const Status& registration_status() const { return registration_status_; }
   // Buffers of messages that are sent.
   LocalPool& messages() { return messages_; }
 
@@ -88,6 +93,7 @@ class Device final : private reactor::PollSource {
     std::size_t length_bytes;
     ibv_mr* region;
   };
+  Status try_register(const Registration& memory);
 
   Device(reactor::Reactor& reactor, ibv_context* context);
   Status set_up(std::uint32_t receive_buffers);
@@ -104,6 +110,7 @@ class Device final : private reactor::PollSource {
   reactor::Reactor& reactor_;
   ibv_context* context_;
   ibv_device_attr attributes_{};
+  bool on_demand_paging_ = false;
   ibv_pd* domain_ = nullptr;
   ibv_comp_channel* wake_ups_ = nullptr;
   std::optional<DescriptorWatch> watch_;
@@ -120,6 +127,7 @@ class Device final : private reactor::PollSource {
   EndpointCounters retired_;  // of endpoints that are gone
   Status registration_status_;
   std::vector<Registration> registrations_;
+  std::vector<Registration> unregistered_;  // what the device had no room for
   std::size_t last_registration_ = 0;
   LocalPool messages_;
   std::unordered_map<std::uint32_t, Endpoint*> endpoints_;  // by queue pair number

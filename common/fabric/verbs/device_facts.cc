@@ -49,6 +49,7 @@ void Device::describe(std::uint8_t port, Facts& facts) {
   facts.count("port", port);
   facts.count("port_mtu_bytes", bytes_of_mtu(attributes.active_mtu));
   facts.count("reads_at_a_time", static_cast<std::uint64_t>(attributes_.max_qp_rd_atom));
+  facts.count("on_demand_paging", on_demand_paging_ ? 1 : 0);
   facts.count("device_events", events_);
   facts.count("device_queue_pairs", endpoints_.size());
   facts.count("receive_buffers", receives_->count());

@@ -119,8 +119,8 @@ void Endpoint::post(Batch& batch) {
 }
 
 void Endpoint::send(MessageKind kind, std::uint16_t method, std::uint64_t call, std::string payload,
-                    bool confirm) {
-  const MessageHeader header{kind, 0, method, static_cast<std::uint32_t>(payload.size()), call};
+                    bool confirm, MemberId member) {
+  const MessageHeader header{kind, member, method, static_cast<std::uint32_t>(payload.size()), call};
   payload.insert(0, reinterpret_cast<const char*>(&header), sizeof header);
   unsent_bytes_ += payload.size();
   unconfirmed_ += confirm ? 1 : 0;

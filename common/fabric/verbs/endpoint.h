@@ -62,7 +62,7 @@ class Endpoint final : private reactor::TurnHook {
   // Begun, not empty, and its operations valid. Completes when all of it has taken effect.
   void post(Batch& batch);
   void send(MessageKind kind, std::uint16_t method, std::uint64_t call, std::string payload,
-            bool confirm = false);
+            bool confirm = false, MemberId member = 0);
   // Binds the window to so many bytes of the region from its beginning, for this queue pair: in effect for
   // the peer before whatever is sent next.
   void bind(ibv_mw& window, std::uint32_t key, ibv_mr& region, std::size_t length_bytes);

@@ -222,7 +222,7 @@ Status Link::advance(ibv_qp_state state) {
   return endpoint_->modify(attributes, mask);
 }
 
-void Link::describe(Facts& facts) const {
+void Link::describe(Facts& facts, bool counted) const {
   if (id_ == nullptr || endpoint_ == nullptr) return;
   char address[INET6_ADDRSTRLEN] = "";
   facts.say("gid", ::inet_ntop(AF_INET6, &id_->route.addr.addr.ibaddr.sgid, address, sizeof address));
@@ -230,7 +230,7 @@ void Link::describe(Facts& facts) const {
   facts.count("path_mtu_bytes", endpoint_->path_mtu_bytes());
   facts.count("send_queue_depth", endpoint_->depth());
   facts.count("inline_bytes", endpoint_->max_inline_bytes());
-  endpoint_->counters().describe(facts);
+  if (counted) endpoint_->counters().describe(facts);
 }
 
 Status Link::open_memory() {
@@ -253,6 +253,8 @@ reactor::Task<Result<std::string>> Link::take(std::size_t length_bytes, std::uin
 }
 
 void Link::send(const void* bytes, std::size_t length_bytes) {
+  // The peer would not wait for a message of no bytes: it would come when the handshake is over.
+  if (length_bytes == 0) return;
   endpoint_->send(MessageKind::handshake, 0, 0, std::string(static_cast<const char*>(bytes), length_bytes),
                   true);
 }

@@ -70,8 +70,8 @@ class Link final : public HandshakeStream, private ManagerHandler, private Endpo
   const std::string& peer() const { return peer_; }
   // Of the device.
   std::uint8_t port() const { return id_->port_num; }
-  // Of a link that is or was connected.
-  void describe(Facts& facts) const;
+  // Of a link that is or was connected. `counted`: what its queue pair did, too.
+  void describe(Facts& facts, bool counted = true) const;
 
  private:
   void on_event(const ManagerEvent& event) override;

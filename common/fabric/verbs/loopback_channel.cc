@@ -41,6 +41,8 @@ LoopbackChannel::~LoopbackChannel() {
 
 Status LoopbackChannel::open(Device& device, std::uint8_t port, const ibv_gid& gid, std::uint32_t region_key,
                              std::uint32_t send_queue_depth) {
+  // What it needs in all likelihood, while whoever starts it sees that there is no room.
+  if (chunks_.empty()) LocalBuffer first(pool_, 64);
   for (const Chunk& chunk : chunks_) {
     if (Status status = device.register_local(chunk.base, chunk.length_bytes); !status.ok()) return status;
   }
@@ -115,8 +117,10 @@ void LoopbackChannel::do_post(Batch& batch) {
 }
 
 void LoopbackChannel::submit(Batch& batch) {
-  // The memory server's own error, and the end of it.
-  NAMDB_CHECK(refuse_operations(batch.operations(), *device_) == nullptr);
+  Status refused = refuse_operations(batch.operations(), *device_);
+  // Its own error is the end of the memory server, a device without room is not.
+  NAMDB_CHECK(refused.ok() || refused.code() == ErrorCode::limit_exceeded);
+  if (!refused.ok()) return batch.complete(executor(), std::move(refused));
   requester_->post(batch);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -15,6 +16,8 @@ enum class RegionKeyKind : std::uint8_t { automatic, windows, registrations };
 
 // How calls go: over each peer's reliable connection, or as datagrams where they fit into a packet.
 enum class CallKind : std::uint8_t { connections, datagrams };
+
+class Communicator;
 
 struct VerbsOptions {
   // Proven to and demanded from every peer. A server does not listen without.
@@ -33,7 +36,10 @@ struct VerbsOptions {
   RegionKeyKind region_keys = RegionKeyKind::automatic;
   // Of a client; a server does as its peers do.
   CallKind calls = CallKind::connections;
-  // For tests: one in so many datagrams is lost, and another one doubled; 0: none. Hostile: 3.
+  // Of a client: whose queue pairs it shares with others (communicator.h). Null: it has its own.
+  std::shared_ptr<Communicator> communicator;
+  // For tests: one in so many datagrams is lost, and another one doubled; 0: none, 1: all.
+  // Hostile: 3.
   std::uint32_t lose_every_datagram = 0;
   // Work requests of one queue pair that the device may hold; at most what it grants. Hostile: 4.
   std::uint32_t send_queue_depth = 256;

@@ -21,6 +21,8 @@ namespace {
 // Connections whose peers have not proven anything yet.
 constexpr std::size_t kGreetingLimit = 256;
 constexpr int kBacklog = 128;
+// How long a fenced peer that shares its queue pair has to let go of it.
+constexpr std::uint64_t kEviction_ns = kSecond_ns;
 
 }  // namespace
 
@@ -187,7 +189,9 @@ reactor::Task<void> VerbsServerFabric::greet(std::unique_ptr<Link> link, Manager
 void VerbsServerFabric::describe(Facts& facts) const {
   facts.say("address", address_);
   facts.say("region_keys", std::string(keys_.kind_name()));
-  facts.count("peers", connections_.size());
+  std::size_t peers = 0;
+  for (const auto& [first, connection] : connections_) peers += connection->peers().size();
+  facts.count("peers", peers);
   facts.count("handshakes", greeting_.size());
   facts.count("connections", accepted_);
   facts.count("refused", refused_);
@@ -209,16 +213,34 @@ reactor::Task<void> VerbsServerFabric::reap(PeerId peer) {
   const auto found = connections_.find(peer);
   found->second->destroy();
   while (found->second->running_calls() != 0) co_await changed_.wait();
-  service_.on_disconnect(peer);
+  for (const PeerId carried : found->second->peers()) service_.on_disconnect(carried);
   connections_.erase(found);
   changed_.notify_all();
 }
 
 reactor::Task<void> VerbsServerFabric::fence(PeerId peer) {
-  const auto found = connections_.find(peer);
-  if (found == connections_.end()) co_return;
-  found->second->close("it is fenced", false);
-  while (connections_.contains(peer)) co_await changed_.wait();
+  ServerConnection* connection = carrier(peer);
+  if (connection == nullptr) co_return;
+  if (connection->peers().size() > 1) {
+    // The others keep the queue pair if this one says in time that it posts nothing more, and all that it
+    // posted has been executed; otherwise they lose it too.
+    connection->evict(peer);
+    const std::uint64_t deadline_ns = reactor_.now_ns() + kEviction_ns;
+    bool in_time = true;
+    while (in_time && connection != nullptr && !connection->is_leaving(peer)) {
+      in_time = co_await changed_.wait_until(deadline_ns);
+      connection = carrier(peer);
+    }
+  }
+  if (connection != nullptr && !connection->is_leaving(peer)) connection->close("it is fenced", false);
+  while (carrier(peer) != nullptr) co_await changed_.wait();
+}
+
+ServerConnection* VerbsServerFabric::carrier(PeerId peer) const {
+  for (const auto& [first, connection] : connections_) {
+    if (connection->carries(peer)) return connection.get();
+  }
+  return nullptr;
 }
 
 reactor::Task<void> VerbsServerFabric::close() {

@@ -56,7 +56,8 @@ class VerbsServerFabric final : public ServerFabric, private ManagerHandler {
   reactor::Gate& gate() { return gate_; }
   // The connection has closed itself: its end is awaited and reported.
   void closed(ServerConnection& connection);
-  void call_ended() { changed_.notify_all(); }
+  // Told when a call ends that somebody waits for, or a member leaves.
+  reactor::Event& changed() { return changed_; }
   void call_doubled() { ++doubled_calls_; }
   // Null: there is none.
   DatagramPort* datagrams() { return datagrams_.get(); }
@@ -68,6 +69,8 @@ class VerbsServerFabric final : public ServerFabric, private ManagerHandler {
   reactor::Task<void> greet(std::unique_ptr<Link> link, ManagerEvent request);
   reactor::Task<Status> admit(Link* link, PeerId peer, Admission* admission, std::uint64_t deadline_ns);
   reactor::Task<void> reap(PeerId peer);
+  // The connection that carries the peer, or null.
+  ServerConnection* carrier(PeerId peer) const;
   reactor::Task<void> run_loopback_call(Call* call);
 
   reactor::Reactor& reactor_;
@@ -85,7 +88,7 @@ class VerbsServerFabric final : public ServerFabric, private ManagerHandler {
   std::unique_ptr<DatagramPort> datagrams_;
   LoopbackChannel loopback_;
   std::set<Link*> greeting_;
-  std::map<PeerId, std::unique_ptr<ServerConnection>> connections_;
+  std::map<PeerId, std::unique_ptr<ServerConnection>> connections_;  // by the peers that made them
   std::uint64_t accepted_ = 0;
   std::uint64_t refused_ = 0;
   std::uint64_t doubled_calls_ = 0;

@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -19,7 +20,9 @@ constexpr std::size_t kKeptCalls = 64;
 
 ServerConnection::ServerConnection(VerbsServerFabric& server, PeerId peer, std::unique_ptr<Link> link,
                                    Admission admission)
-    : server_(server), peer_(peer), link_(std::move(link)), admission_(std::move(admission)) {}
+    : server_(server), peer_(peer), link_(std::move(link)), admission_(std::move(admission)) {
+  members_[0] = {peer, 0, false};
+}
 
 ServerConnection::~ServerConnection() {
   NAMDB_CHECK(running_calls_ == 0);
@@ -37,6 +40,48 @@ void ServerConnection::destroy() {
   if (uses_datagrams_) server_.datagrams()->leave(admission_.token);
   admission_.key.reset();
   link_->endpoint().destroy(Status(ErrorCode::connection_failure, "the channel is closed"));
+}
+
+std::vector<PeerId> ServerConnection::peers() const {
+  std::vector<PeerId> all;
+  for (const auto& [id, member] : members_) all.push_back(member.peer);
+  return all;
+}
+
+bool ServerConnection::carries(PeerId peer) const {
+  return std::any_of(members_.begin(), members_.end(),
+                     [peer](const auto& member) { return member.second.peer == peer; });
+}
+
+bool ServerConnection::is_leaving(PeerId peer) const {
+  return std::any_of(members_.begin(), members_.end(), [peer](const auto& member) {
+    return member.second.peer == peer && member.second.leaving;
+  });
+}
+
+void ServerConnection::evict(PeerId peer) {
+  for (const auto& [id, member] : members_) {
+    if (member.peer != peer || member.leaving || closed_) continue;
+    link_->endpoint().send(MessageKind::evict, 0, 0, {}, false, id);
+  }
+}
+
+Status ServerConnection::join(MemberId id, std::string_view hello, std::string& welcome) {
+  const PeerId peer = next_peer_id();
+  Result<std::string> welcomed = server_.service().on_connect(peer, hello);
+  if (!welcomed.ok()) return welcomed.status();
+  members_[id] = {peer, 0, false};
+  welcome = std::move(*welcomed);
+  return Status();
+}
+
+reactor::Task<void> ServerConnection::leave(MemberId id) {
+  // What it posted before the message that brought this has taken effect: it is one queue pair.
+  Member& member = members_.at(id);
+  while (member.running_calls != 0) co_await server_.changed().wait();
+  server_.service().on_disconnect(member.peer);
+  members_.erase(id);
+  server_.changed().notify_all();
 }
 
 void ServerConnection::on_lost(Status status) {
@@ -58,7 +103,10 @@ void ServerConnection::accept_datagrams(const std::string& address) {
 void ServerConnection::on_message(const MessageHeader& header, std::string payload) {
   if (closed_) return;
   if (header.kind == MessageKind::datagrams) return accept_datagrams(payload);
-  if (header.kind != MessageKind::call) return close("it sent a message that is no call", true);
+  if (header.kind != MessageKind::call && header.kind != MessageKind::join &&
+      header.kind != MessageKind::leave) {
+    return close("it sent a message that is no call", true);
+  }
   if (uses_datagrams_ && !is_new(header.call, false)) return;
   start_call(header, std::move(payload));
 }
@@ -79,9 +127,10 @@ bool ServerConnection::is_new(std::uint64_t number, bool by_datagram) {
   // A connection does not live for 2^31 calls in one slot while a datagram is on its way.
   const auto newer = static_cast<std::int32_t>(uses - last.uses);
   if (newer > 0) {
-    last = {uses, true, MessageKind::reply, false, {}};
+    last = {uses, true, !by_datagram, MessageKind::reply, false, {}};
     return true;
   }
+  if (newer == 0 && !by_datagram) last.by_connection = true;
   server_.call_doubled();
   if (newer < 0 || last.running || !last.kept) return false;
   if (by_datagram) {
@@ -98,6 +147,17 @@ void ServerConnection::start_call(const MessageHeader& header, std::string paylo
   if (running_calls_ == kClientCalls || running_call_bytes_ + payload.size() > kClientCall_bytes) {
     return close("it has more calls under way than it may", true);
   }
+  const auto found = members_.find(header.member);
+  const bool is_member = found != members_.end() && !found->second.leaving;
+  // An id is used again only when the one who left was told so.
+  if (header.kind == MessageKind::join ? found != members_.end() : !is_member) {
+    return close("it names a member wrongly", true);
+  }
+  if (header.kind == MessageKind::call) ++found->second.running_calls;
+  if (header.kind == MessageKind::leave) {
+    found->second.leaving = true;
+    server_.changed().notify_all();
+  }
   std::unique_ptr<CallContext> call;
   if (free_calls_.empty()) {
     call = std::make_unique<CallContext>();
@@ -106,6 +166,8 @@ void ServerConnection::start_call(const MessageHeader& header, std::string paylo
     free_calls_.pop_back();
   }
   call->id = header.call;
+  call->kind = header.kind;
+  call->member = header.member;
   call->method = header.method;
   call->request = std::move(payload);
   call->reply.clear();
@@ -116,9 +178,10 @@ void ServerConnection::start_call(const MessageHeader& header, std::string paylo
 
 void ServerConnection::answer(CallContext& call, MessageKind kind) {
   DatagramPort* port = uses_datagrams_ ? server_.datagrams() : nullptr;
-  const bool by_datagram = port != nullptr && port->fits(admission_.token, call.reply.size());
+  bool by_datagram = port != nullptr && port->fits(admission_.token, call.reply.size());
   if (uses_datagrams_) {
     Answered& answered = answered_[static_cast<std::uint32_t>(call.id)];
+    by_datagram = by_datagram && !answered.by_connection;
     if (answered.uses == static_cast<std::uint32_t>(call.id >> 32)) {
       answered.running = false;
       answered.kind = kind;
@@ -131,8 +194,26 @@ void ServerConnection::answer(CallContext& call, MessageKind kind) {
              call.reply);
 }
 
+reactor::Task<Status> ServerConnection::run(CallContext* call) {
+  if (call->kind == MessageKind::join) {
+    // Another one may have joined as this one since; and who has lost the connection cannot join.
+    if (closed_ || members_.contains(call->member)) {
+      co_return Status(ErrorCode::connection_failure, "the member cannot join");
+    }
+    co_return join(call->member, call->request, call->reply);
+  }
+  if (call->kind == MessageKind::leave) {
+    co_await leave(call->member);
+    co_return Status();
+  }
+  Member& member = members_.at(call->member);
+  Status status = co_await server_.service().on_call(member.peer, call->method, call->request, call->reply);
+  if (--member.running_calls == 0 && member.leaving) server_.changed().notify_all();
+  co_return status;
+}
+
 reactor::Task<void> ServerConnection::run_call(std::unique_ptr<CallContext> call) {
-  Status status = co_await server_.service().on_call(peer_, call->method, call->request, call->reply);
+  Status status = co_await run(call.get());
   if (!closed_) {
     if (status.ok() && call->reply.size() > kMaxCall_bytes) {
       status = Status(ErrorCode::limit_exceeded, "the reply of a call is too long");
@@ -147,7 +228,7 @@ reactor::Task<void> ServerConnection::run_call(std::unique_ptr<CallContext> call
   --running_calls_;
   running_call_bytes_ -= call->request.size();
   if (free_calls_.size() < kKeptCalls) free_calls_.push_back(std::move(call));
-  if (closed_) server_.call_ended();
+  if (closed_) server_.changed().notify_all();
 }
 
 }  // namespace namdb::fabric::verbs

@@ -1,11 +1,14 @@
 // The server's end of one connection: gives calls to the service, each as a task. Where the peer sends
-// datagrams, a call that comes again is not run again, but answered again. Reactor's thread.
+// datagrams, a call that comes again is not run again, but answered again. A connection may carry several
+// peers (wire.h): all end with it, and each may leave before. Reactor's thread.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/fabric/fabric.h"
@@ -27,6 +30,7 @@ struct Admission {
 
 class ServerConnection final : private LinkHandler, private DatagramUser {
  public:
+  // `peer` is member 0.
   ServerConnection(VerbsServerFabric& server, PeerId peer, std::unique_ptr<Link> link, Admission admission);
   // No call runs any more.
   ~ServerConnection();
@@ -37,12 +41,28 @@ class ServerConnection final : private LinkHandler, private DatagramUser {
   // After close(): nothing of the peer reaches the region any more when this returns.
   void destroy();
 
+  // Of the member that made it; names the connection, also when that one has left.
   PeerId peer() const { return peer_; }
   std::size_t running_calls() const { return running_calls_; }
+  // All that have not left: whoever takes the connection away reports them as disconnected.
+  std::vector<PeerId> peers() const;
+  // Whether it is one of them, and whether it has said that it leaves: then nothing of it is on its way any
+  // more.
+  bool carries(PeerId peer) const;
+  bool is_leaving(PeerId peer) const;
+  // Asks the peer to leave.
+  void evict(PeerId peer);
 
  private:
+  struct Member {
+    PeerId peer = 0;
+    std::size_t running_calls = 0;
+    bool leaving = false;
+  };
   struct CallContext {
     std::uint64_t id;
+    MessageKind kind;
+    MemberId member;
     std::uint16_t method;
     std::string request;
     std::string reply;
@@ -52,6 +72,8 @@ class ServerConnection final : private LinkHandler, private DatagramUser {
   struct Answered {
     std::uint32_t uses = 0;
     bool running = false;
+    // Whether it came by the connection: the client has given up on datagrams for it, and asks only once.
+    bool by_connection = false;
     MessageKind kind = MessageKind::reply;
     // Whether the answer was sent as a datagram: then it is kept, for it may have been lost.
     bool kept = false;
@@ -67,12 +89,16 @@ class ServerConnection final : private LinkHandler, private DatagramUser {
   // as one.
   bool is_new(std::uint64_t number, bool by_datagram);
   void start_call(const MessageHeader& header, std::string payload);
+  reactor::Task<Status> run(CallContext* call);
+  Status join(MemberId id, std::string_view hello, std::string& welcome);
+  reactor::Task<void> leave(MemberId id);
   void answer(CallContext& call, MessageKind kind);
   void on_lost(Status status) override;
   reactor::Task<void> run_call(std::unique_ptr<CallContext> call);
 
   VerbsServerFabric& server_;
   PeerId peer_;
+  std::map<MemberId, Member> members_;
   std::unique_ptr<Link> link_;
   Admission admission_;
   bool uses_datagrams_ = false;

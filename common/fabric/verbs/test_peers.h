@@ -175,12 +175,13 @@ inline std::unique_ptr<reactor::Reactor> make_reactor() {
 // A client below the transport's own: one link that does what it is told.
 class RawClient {
  public:
-  explicit RawClient(const std::string& address, bool greets) : reactor_(make_reactor()) {
+  explicit RawClient(const std::string& address, bool greets, std::string hello = "hello")
+      : reactor_(make_reactor()) {
     auto manager = ConnectionManager::create(*reactor_);
     REQUIRE(manager.ok());
     manager_ = std::move(*manager);
     link_ = std::make_unique<Link>(*reactor_, *manager_, options_with_key(7));
-    const Status status = reactor_->run_until(connect(this, address, greets));
+    const Status status = reactor_->run_until(connect(this, address, greets, std::move(hello)));
     INFO(in_words(status));
     REQUIRE(status.ok());
   }
@@ -196,7 +197,7 @@ class RawClient {
   }
 
  private:
-  static Task<Status> connect(RawClient* self, std::string address, bool greets) {
+  static Task<Status> connect(RawClient* self, std::string address, bool greets, std::string hello) {
     const std::uint64_t deadline_ns = self->reactor_->now_ns() + kPatience_ns;
     const DeviceOf device_of = [self](ibv_context* context, std::uint8_t /*port*/) -> Result<Device*> {
       auto device = Device::open(*self->reactor_, context->device, 16);
@@ -207,7 +208,7 @@ class RawClient {
     Status status = co_await self->link_->connect(address, device_of, deadline_ns);
     if (!status.ok() || !greets) co_return status;
     const Result<std::string> welcome =
-        co_await greet_server(*self->link_, kDialect, options_with_key(7).key, "hello", deadline_ns);
+        co_await greet_server(*self->link_, kDialect, options_with_key(7).key, std::move(hello), deadline_ns);
     if (!welcome.ok()) co_return welcome.status();
     std::memcpy(&self->access_, welcome->data(), sizeof self->access_);
     co_return Status();

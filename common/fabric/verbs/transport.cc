@@ -4,6 +4,7 @@
 
 #include "common/fabric/verbs/client.h"
 #include "common/fabric/verbs/server.h"
+#include "common/fabric/verbs/shared_client.h"
 
 namespace namdb::fabric::verbs {
 namespace {
@@ -20,7 +21,10 @@ bool is_host_and_port(std::string_view address) {
 
 Transport transport(reactor::Reactor& reactor, const VerbsOptions& options) {
   return {"verbs", "HOST:PORT", is_host_and_port,
-          [&reactor, options] { return make_verbs_client_fabric(reactor, options); },
+          [&reactor, options] {
+            return options.communicator == nullptr ? make_verbs_client_fabric(reactor, options)
+                                                   : make_shared_client_fabric(reactor, options.communicator);
+          },
           [&reactor, options](const ServerRegion& region, Service& service) {
             return std::make_unique<VerbsServerFabric>(reactor, region, service, options);
           }};

@@ -113,6 +113,21 @@ TEST_CASE("calls by datagrams are run once each, though many are lost and many c
   REQUIRE((server.facts()["datagrams_received"] >= kCalls) == fits);
 }
 
+TEST_CASE("calls are answered where no datagram arrives at all") {
+  VerbsOptions options = options_with_key(7);
+  options.calls = CallKind::datagrams;
+  options.lose_every_datagram = 1;
+  Server server(options);
+  constexpr std::size_t kCalls = 20;
+  std::size_t answered = 0;
+  const Status status = with_channel(server.address(), options, [&](Channel* channel) {
+    return call_often(channel, kCalls, 16, &answered);
+  });
+  REQUIRE(status.ok());
+  REQUIRE(answered == kCalls);
+  for (const auto& [request, count] : server.counts()) REQUIRE(count == 1);
+}
+
 TEST_CASE("another cluster key, or none, is refused on both sides") {
   Server server;
   for (const VerbsOptions& options : {options_with_key(8), VerbsOptions()}) {
@@ -120,6 +135,13 @@ TEST_CASE("another cluster key, or none, is refused on both sides") {
     REQUIRE(status.code() == ErrorCode::invalid_authorization);
   }
   require_service(server);
+}
+
+TEST_CASE("a handshake has no message without bytes, which would come when nobody expects it any more") {
+  Server server;
+  RawClient peer(server.address(), true, "");
+  // A greeting, a proof, and the header of a hello.
+  REQUIRE(peer.link().endpoint().counters().sends == 3);
 }
 
 TEST_CASE("a peer that sends what no peer may send is disconnected, the others go on") {

@@ -8,6 +8,11 @@
 // call's number is that of a slot (the low half) and counts how often it was used (the high half): the server
 // runs each number once, and repeats the answer for as long as the slot is not used again.
 //
+// One connection may carry several peers, of workers that share a queue pair: its members. The first one is
+// member 0, who made the handshake; the others join with their hello and are answered with the welcome. A
+// member leaves when all that it posted before has taken effect; the server may ask it to (evict), and ends
+// the connection if it does not.
+//
 // During the handshake (common/fabric/handshake.h) the payloads of `handshake` messages are a stream of
 // bytes. Only after it does the server tell the key of its region, and let the queue pair reach it.
 #pragma once
@@ -20,15 +25,28 @@
 
 namespace namdb::fabric::verbs {
 
-inline constexpr Dialect kDialect = {{'n', 'a', 'm', 'd', 'b', 'v', 'r', 'b'}, 2, "verbs"};
+inline constexpr Dialect kDialect = {{'n', 'a', 'm', 'd', 'b', 'v', 'r', 'b'}, 3, "verbs"};
 
 inline constexpr std::uint32_t kFragment_bytes = 8192;
 
-enum class MessageKind : std::uint8_t { handshake = 1, call = 2, reply = 3, failure = 4, datagrams = 5 };
+// Join, leave and call are answered with a reply or a failure.
+enum class MessageKind : std::uint8_t {
+  handshake = 1,
+  call = 2,
+  reply = 3,
+  failure = 4,
+  datagrams = 5,
+  join = 6,
+  leave = 7,
+  evict = 8,
+};
+
+using MemberId = std::uint8_t;
+inline constexpr std::size_t kMaxMembers = 256;
 
 struct MessageHeader {
   MessageKind kind;
-  std::uint8_t zero;
+  MemberId member;       // call, join, leave and evict; otherwise 0
   std::uint16_t method;  // call only, otherwise 0
   std::uint32_t length_bytes;
   std::uint64_t call;  // chosen by the client, repeated in the reply
@@ -39,9 +57,10 @@ static_assert(kMaxHandshake_bytes <= kMaxCall_bytes);
 
 // nullptr if it may begin a message, otherwise what is wrong with it.
 inline const char* refuse_message(const MessageHeader& header) {
-  if (header.kind < MessageKind::handshake || header.kind > MessageKind::datagrams)
+  if (header.kind < MessageKind::handshake || header.kind > MessageKind::evict)
     return "a message of an unknown kind";
-  if (header.zero != 0 || (header.kind != MessageKind::call && header.method != 0))
+  const bool of_member = header.kind == MessageKind::call || header.kind >= MessageKind::join;
+  if ((header.member != 0 && !of_member) || (header.kind != MessageKind::call && header.method != 0))
     return "reserved bits that are set";
   if (header.length_bytes > kMaxCall_bytes) return "a message beyond the largest call";
   return nullptr;
