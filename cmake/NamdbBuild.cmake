@@ -79,7 +79,7 @@ function(namdb_verbs_vm_test name)
     return()
   endif()
   # Sanitizers make everything longer, and larger.
-  set(size --timeout 500)
+  set(size --timeout 800)
   if(NAMDB_SANITIZE)
     set(size --timeout 850 --memory 3072)
   endif()
