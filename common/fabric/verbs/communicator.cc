@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "common/base/check.h"
-#include "common/fabric/verbs/shared_client.h"
 #include "common/fabric/verbs/shared_connection.h"
 
 namespace namdb::fabric::verbs {

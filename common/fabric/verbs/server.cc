@@ -212,8 +212,14 @@ void VerbsServerFabric::closed(ServerConnection& connection) {
 reactor::Task<void> VerbsServerFabric::reap(PeerId peer) {
   const auto found = connections_.find(peer);
   found->second->destroy();
-  while (found->second->running_calls() != 0) co_await changed_.wait();
-  for (const PeerId carried : found->second->peers()) service_.on_disconnect(carried);
+  // Each as soon as its own calls have ended: another one's may be waiting for just that.
+  while (true) {
+    const std::vector<PeerId> idle = found->second->take_idle_peers();
+    for (const PeerId ended : idle) service_.on_disconnect(ended);
+    if (!idle.empty()) changed_.notify_all();
+    if (found->second->peers().empty() && found->second->running_calls() == 0) break;
+    co_await changed_.wait();
+  }
   connections_.erase(found);
   changed_.notify_all();
 }

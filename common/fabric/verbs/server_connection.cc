@@ -48,6 +48,16 @@ std::vector<PeerId> ServerConnection::peers() const {
   return all;
 }
 
+std::vector<PeerId> ServerConnection::take_idle_peers() {
+  std::vector<PeerId> idle;
+  std::erase_if(members_, [&idle](const auto& member) {
+    if (member.second.running_calls != 0 || member.second.leaving) return false;
+    idle.push_back(member.second.peer);
+    return true;
+  });
+  return idle;
+}
+
 bool ServerConnection::carries(PeerId peer) const {
   return std::any_of(members_.begin(), members_.end(),
                      [peer](const auto& member) { return member.second.peer == peer; });

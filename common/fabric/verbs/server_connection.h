@@ -44,8 +44,10 @@ class ServerConnection final : private LinkHandler, private DatagramUser {
   // Of the member that made it; names the connection, also when that one has left.
   PeerId peer() const { return peer_; }
   std::size_t running_calls() const { return running_calls_; }
-  // All that have not left: whoever takes the connection away reports them as disconnected.
+  // All that have not left.
   std::vector<PeerId> peers() const;
+  // After destroy(): those whose calls have ended are taken out, to be reported as disconnected.
+  std::vector<PeerId> take_idle_peers();
   // Whether it is one of them, and whether it has said that it leaves: then nothing of it is on its way any
   // more.
   bool carries(PeerId peer) const;

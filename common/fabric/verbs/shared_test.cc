@@ -34,6 +34,8 @@ class Workers {
     reactor_->run_until(echo(channels_[worker].get(), &ok));
     return ok;
   }
+  // A call that the server answers only at its end.
+  void wait_for_ever(std::size_t worker) { reactor_->run_until(post_never(this, worker)); }
   // What all post in one turn; the doorbells that it took.
   std::uint64_t doorbells_of_a_turn() { return reactor_->run_until(count_doorbells(this)); }
 
@@ -54,6 +56,11 @@ class Workers {
     channel.post(batch);
     const Status& status = co_await batch.done();
     co_return status.ok();
+  }
+  static Task<void> post_never(Workers* self, std::size_t worker) {
+    self->waiting_.method = kNever;
+    self->channels_[worker]->post(self->waiting_);
+    co_await self->reactor_->yield();
   }
   static Task<std::uint64_t> count_doorbells(Workers* self) {
     const std::uint64_t before = co_await doorbells(self);
@@ -83,6 +90,7 @@ class Workers {
 
   std::unique_ptr<reactor::Reactor> reactor_;
   std::shared_ptr<Communicator> communicator_;
+  Call waiting_;
   std::vector<std::unique_ptr<ClientFabric>> fabrics_;
   std::vector<std::unique_ptr<Channel>> channels_;
 };
@@ -148,6 +156,18 @@ TEST_CASE("a process that does not let go of a fenced worker's queue pair loses 
   REQUIRE(!workers.write(1, 0, 1));
   REQUIRE(server.word(0) == 0);
   require_service(server);
+}
+
+TEST_CASE("a call that still runs does not hold up the end of another worker on its queue pair") {
+  Server server;
+  Workers workers(server.address(), 2);
+  workers.wait_for_ever(0);
+  REQUIRE(workers.answers(0));  // so the call before it has arrived
+  std::binary_semaphore paused(0);
+  workers.communicator().mailbox().post([&paused] { paused.acquire(); });
+  server.fence_last_peer();
+  REQUIRE(server.disconnected() == 1);
+  paused.release();
 }
 
 TEST_CASE("what all workers post in a turn leaves with one doorbell") {
