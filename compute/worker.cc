@@ -6,6 +6,7 @@
 #include "common/layout/hot_calls.h"
 #include "common/layout/timestamp_vector.h"
 #include "compute/protocol/snapshot_isolation/index_janitor.h"
+#include "compute/txn/departed.h"
 #include "compute/txn/table_growth.h"
 #include "compute/worker_link.h"
 
@@ -118,6 +119,7 @@ reactor::Task<void> Worker::disconnect(std::shared_ptr<Link> link, bool orderly)
   co_await link->verdicts.close();
   co_await link->repair.close();
   co_await link->slot_keeper.close();
+  if (orderly) co_await txn::leave(link->cluster, link->space);
 }
 
 reactor::Task<Status> Worker::start() {
@@ -161,6 +163,8 @@ reactor::Task<Status> Worker::heartbeat(std::shared_ptr<Link> link, std::size_t 
   std::vector<std::uint32_t> indexes(reply.indexes().begin(), reply.indexes().end());
   const std::uint64_t dead_slots = reply.dead_slots();
   link->orphans.learn(server, reply.peers_gone());
+  status = co_await txn::settle_departed(link->cluster, id, reply);
+  if (!status.ok()) co_return status;
   status = co_await txn::pass_on_growth(link->cluster, id, std::move(reply));
   if (status.ok()) status = co_await discard_unknown_indexes(link, id, std::move(indexes));
   if (!status.ok()) co_return status;
@@ -225,6 +229,7 @@ reactor::Task<void> Worker::supervise() {
       status = co_await heartbeat(link, server);
     }
     if (status.ok()) status = co_await link->orphans.discard();
+    if (status.ok()) co_await link->space.return_idle();
     post_facts();
     if (!link->cluster.failed()) continue;
     log_("lost the connection to a memory server: " + status.to_string() +

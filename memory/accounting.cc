@@ -81,8 +81,7 @@ void add_table(control::MemoryReply& reply, const Accounted& of, const Table& ta
       set_handed_out(part, units.used_bytes(), units.used_bytes(), 0);
     } else {
       const bool buckets = purpose == control::MEMORY_INDIRECT_BUCKETS;
-      const std::uint64_t reserved =
-          of.reservations == nullptr ? 0 : of.reservations->unused(table.shape.id, buckets);
+      const std::uint64_t reserved = of.reservations.unused(table.shape.id, buckets);
       set_handed_out(part, units.used_bytes(), waiting * units.unit_bytes(), reserved * units.unit_bytes());
     }
     add(reply, purpose, part);

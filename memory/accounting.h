@@ -24,8 +24,8 @@ struct Accounted {
   const Overflow& overflow;
   const OldVersions& old_versions;
   const Reuse& reuse;
-  const Slots* slots;                // server 0
-  const Reservations* reservations;  // server 0
+  const Slots* slots;  // server 0
+  const Reservations& reservations;
 };
 
 control::MemoryReply account(const Accounted& of);

@@ -6,7 +6,7 @@ namespace namdb::memory {
 
 bool Collector::nothing_to_free() const {
   return duties_.old_versions.empty() && duties_.tombstones.empty() && duties_.reuse.empty() &&
-         !duties_.indexes.aging() && duties_.tables.refusals() == seen_refusals_ &&
+         !duties_.indexes.aging() && !scan_is_wanted() &&
          (duties_.slots == nullptr || duties_.slots->closed_count() == 0);
 }
 
@@ -51,12 +51,25 @@ reactor::Task<void> Collector::free_reusable() {
   }
 }
 
+bool Collector::scan_is_wanted() const {
+  return unnoted_ || duties_.tables.refusals() != seen_refusals_;
+}
+
+void Collector::settle(const std::set<std::string>& ended) {
+  if (ended.empty()) return;
+  duties_.reservations.release(ended);
+  unnoted_ = true;
+  wake();
+}
+
 bool Collector::scan_is_due() {
-  // A full region is searched for tombstones that nobody spoke of, now and then.
-  if (duties_.tables.refusals() == seen_refusals_) return false;
+  // Tombstones that nobody spoke of are searched for when the region is full, and when compute servers were
+  // killed, now and then.
+  if (!scan_is_wanted()) return false;
   const std::uint64_t now = executor_.now_ns();
   if (scanned_ && now - scanned_ns_ < options_.max_transaction_ns + options_.slack_ns) return false;
   seen_refusals_ = duties_.tables.refusals();
+  unnoted_ = false;
   scanned_ = true;
   scanned_ns_ = now;
   return true;
@@ -66,7 +79,7 @@ reactor::Task<void> Collector::run(fabric::Channel& loopback) {
   const std::uint64_t age_ns = options_.max_transaction_ns + options_.slack_ns;
   while (!stopping_) {
     // Only a peer that goes, or a slot that is closed, gives this something to do; both wake.
-    if (duties_.reservations != nullptr) duties_.reservations->tick();
+    if (duties_.slots != nullptr) settle(duties_.departures.settle(*duties_.slots));
     if (idle()) {
       co_await wake_.wait();
       continue;

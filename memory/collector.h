@@ -4,19 +4,21 @@
 //   dead entries of indexes               btree/doubts.h
 //   memory given back for reuse           reuse.h
 //   closed slots (server 0)               slots.h
-//   what dead workers reserved (server 0) reservations.h
+//   what departed workers left            departures.h, reservations.h; tombstones that they did not note
 //   workers that fell silent              fenced, where a heartbeat timeout is set
 // It runs while there is something of this to do, a few times a second, and sleeps otherwise.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 
 #include "common/fabric/fabric.h"
 #include "common/reactor/executor.h"
 #include "common/reactor/task.h"
 #include "memory/btree/indexes.h"
+#include "memory/departures.h"
 #include "memory/old_versions.h"
 #include "memory/options.h"
 #include "memory/peers.h"
@@ -37,8 +39,9 @@ class Collector {
     Tables& tables;
     Indexes& indexes;
     Peers& peers;
-    Slots* slots;                // server 0
-    Reservations* reservations;  // server 0
+    Departures& departures;
+    Reservations& reservations;
+    Slots* slots;  // server 0
     // Fences a compute server whose worker fell silent.
     std::function<void(const std::string& compute_id)> fence;
   };
@@ -49,6 +52,8 @@ class Collector {
   reactor::Task<void> run(fabric::Channel& loopback);
   // There may be something to do.
   void wake() { wake_.notify_all(); }
+  // These compute servers have ended, and not in order.
+  void settle(const std::set<std::string>& ended);
   void stop() {
     stopping_ = true;
     wake();
@@ -56,6 +61,7 @@ class Collector {
 
  private:
   bool nothing_to_free() const;
+  bool scan_is_wanted() const;
   bool idle() const;
   std::uint64_t pause_ns() const;
   void fence_silent();
@@ -70,6 +76,7 @@ class Collector {
   std::uint64_t seen_refusals_ = 0;
   std::uint64_t scanned_ns_ = 0;
   bool scanned_ = false;
+  bool unnoted_ = false;  // there may be deleted records that nobody noted
 };
 
 }  // namespace namdb::memory

@@ -247,6 +247,48 @@ TEST_CASE("a tombstone that is revived, or held, is not reclaimed") {
   }
 }
 
+TEST_CASE("locks that are in the collector's way are named to the workers until they are gone") {
+  CollectorTest test;
+  const layout::HeaderWord stranger(Stamp{77, 5}, false, true);
+  const auto held = [&] {
+    const auto reply =
+        test.client->call<control::HeartbeatReply>(control::HEARTBEAT, control::HeartbeatRequest());
+    REQUIRE(reply.ok());
+    return *reply;
+  };
+  test.update(2, true);
+  test.move();
+  test.publish(2);
+  test.cluster.run_for(kAge_ns + kTick_ns);  // the version before is collected
+  const std::uint64_t tombstone = test.cluster.load(test.record);
+  test.cluster.store(test.record, stranger.value());
+  test.note_delete();
+  test.cluster.run_for(kTick_ns);
+  REQUIRE(held().held_locks_size() == 1);
+  CHECK(held().held_locks(0).offset() == test.record);
+  CHECK(held().held_locks(0).word() == stranger.value());
+  CHECK(held().held_locks(0).body_bytes() == TestCluster::layout_of(test.table).body_bytes());
+  test.cluster.store(test.record, tombstone);
+  CHECK(held().held_locks_size() == 0);
+
+  const std::int64_t key = 7;
+  const std::uint64_t hash = layout::hash_key(test.table.id(), std::as_bytes(std::span(&key, 1)));
+  const std::uint64_t chain =
+      test.table.bucket_base(0) +
+      layout::bucket_index(hash, test.table.buckets_per_server()) * layout::kBucket_bytes;
+  const std::uint64_t unlocked = test.cluster.load(chain);
+  test.cluster.store(chain, stranger.value());
+  test.cluster.run_for(kAge_ns + 2 * kTick_ns);
+  REQUIRE(held().held_locks_size() == 1);
+  CHECK(held().held_locks(0).offset() == chain);
+  CHECK(held().held_locks(0).body_bytes() == 0);
+  CHECK(test.status().records_reclaimed() == 0);
+  test.cluster.store(chain, unlocked);
+  test.cluster.run_for(kAge_ns + 2 * kTick_ns);
+  CHECK(held().held_locks_size() == 0);
+  CHECK(test.status().records_reclaimed() == 1);
+}
+
 TEST_CASE("a full region finds tombstones that nobody spoke of, and deletes make room") {
   CollectorTest test(testing::small_options(), 1U << 20);
   const std::uint32_t record_bytes = TestCluster::layout_of(test.table).record_bytes();

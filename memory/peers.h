@@ -23,6 +23,7 @@ struct Peer {
   std::uint32_t worker = 0;
   bool tool = false;
   std::uint64_t last_heard_ns = 0;
+  bool leaving = false;                  // it has ended in order
   std::uint64_t oldest_snapshot_ns = 0;  // its age when last heard of; 0 = none
   std::uint64_t acknowledged_epoch = 0;
   std::uint64_t acknowledged_catalog = 0;

@@ -108,4 +108,13 @@ void Region::set_vector_word(std::uint64_t position, layout::Stamp stamp) const 
   if (position >= vector_length()) store(map_.vector_offset + layout::kVectorLength_offset, position + 1);
 }
 
+void Region::shorten_vector(std::uint64_t length) const {
+  const std::uint64_t before = vector_length();
+  if (length >= before) return;
+  store(map_.vector_offset + layout::kVectorLength_offset, length);
+  for (std::uint64_t position = length; position < before; ++position) {
+    store(map_.vector_offset + layout::kVectorWords_offset + 8 * position, 0);
+  }
+}
+
 }  // namespace namdb::memory

@@ -52,6 +52,9 @@ class Region {
   layout::HeaderWord vector_word(std::uint64_t position) const;
   // Raises the length when the position lies behind it.
   void set_vector_word(std::uint64_t position, layout::Stamp stamp) const;
+  // Lowers the length to that. The words behind it were those of retired slots, whose versions all are
+  // visible: a copy may have them or not.
+  void shorten_vector(std::uint64_t length) const;
 
  private:
   Region(std::span<std::byte> bytes, const layout::RegionMap& map, std::uint64_t extents);

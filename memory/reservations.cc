@@ -26,7 +26,6 @@ void Reservations::granted(const std::string& compute_id, std::uint32_t id, bool
   const TablePointer table = tables_.find(id);
   if (!table) return;
   const Units& units = buckets ? table->indirect : table->records;
-  compute_ids_.insert(compute_id);
   Reserved& reserved = reserved_[{id, buckets}];
   // Twice as many as after the last look: most will have been used. So each is looked at about once.
   if (reserved.owners.size() > 2 * reserved.looked_at + kSmallReservation) {
@@ -62,19 +61,19 @@ std::uint64_t Reservations::unused(std::uint32_t id, bool buckets) const {
   }));
 }
 
-bool Reservations::gone(const std::string& compute_id) const {
-  if (!peers_.of(compute_id).empty()) return false;
-  return std::none_of(slots_.active().begin(), slots_.active().end(), [&](const auto& entry) {
-    return entry.second.compute_id == compute_id && entry.second.state != SlotState::closed;
-  });
+bool Reservations::holds(const std::string& compute_id) const {
+  for (const auto& [key, reserved] : reserved_) {
+    const TablePointer table = tables_.find(key.first);
+    if (!table) continue;
+    const Units& units = key.second ? table->indirect : table->records;
+    for (const auto& [offset, owner] : reserved.owners) {
+      if (owner == compute_id && untouched(units, offset)) return true;
+    }
+  }
+  return false;
 }
 
-void Reservations::tick() {
-  std::set<std::string> ended;
-  for (const std::string& compute_id : compute_ids_) {
-    if (gone(compute_id)) ended.insert(compute_id);
-  }
-  if (ended.empty()) return;
+void Reservations::release(const std::set<std::string>& ended) {
   for (auto entry = reserved_.begin(); entry != reserved_.end();) {
     auto& [key, reserved] = *entry;
     const TablePointer table = tables_.find(key.first);
@@ -87,7 +86,6 @@ void Reservations::tick() {
     });
     entry = reserved.owners.empty() ? reserved_.erase(entry) : std::next(entry);
   }
-  for (const std::string& compute_id : ended) compute_ids_.erase(compute_id);
 }
 
 }  // namespace namdb::memory

@@ -37,7 +37,8 @@ MemoryServer::MemoryServer(reactor::Executor& executor, std::unique_ptr<Region> 
       tables_(executor, *region_, options_),
       indexes_(executor, *region_, options_, tables_, version_epoch_),
       growth_(executor, *region_, options_, tables_, locks_, reuse_),
-      reservations_(slots_ ? std::make_unique<Reservations>(*region_, tables_, *slots_, peers_) : nullptr),
+      departures_(peers_),
+      reservations_(*region_, tables_),
       overflow_(*region_),
       old_versions_(executor, *region_, options_, tables_, overflow_,
                     slots_ ? static_cast<const Visibility&>(*slots_) : copies_, version_epoch_),
@@ -46,8 +47,8 @@ MemoryServer::MemoryServer(reactor::Executor& executor, std::unique_ptr<Region> 
                   slots_ ? static_cast<const Visibility&>(*slots_) : copies_, version_epoch_, reuse_),
       rings_(executor, *region_, options_, tables_),
       collector_(executor, options_,
-                 Collector::Duties{old_versions_, tombstones_, reuse_, tables_, indexes_, peers_,
-                                   slots_.get(), reservations_.get(), [this](const std::string& compute_id) {
+                 Collector::Duties{old_versions_, tombstones_, reuse_, tables_, indexes_, peers_, departures_,
+                                   reservations_, slots_.get(), [this](const std::string& compute_id) {
                                      notice("a worker is silent: its compute server is fenced");
                                      start_fence(compute_id);
                                    }}) {}
@@ -130,6 +131,9 @@ void MemoryServer::on_disconnect(fabric::PeerId id) {
   if (peer == nullptr) return;
   const std::string name = peer->name;
   if (!peer->tool) ++peers_gone_;
+  if (!peer->tool && !(peer->leaving && !reservations_.holds(peer->compute_id))) {
+    departures_.add(peer->compute_id);
+  }
   peers_.remove(id);
   if (slots_) {
     const std::uint64_t before = slots_->dead_count();

@@ -35,6 +35,7 @@
 #include "memory/catalog.h"
 #include "memory/cluster_identity.h"
 #include "memory/collector.h"
+#include "memory/departures.h"
 #include "memory/growth.h"
 #include "memory/old_versions.h"
 #include "memory/options.h"
@@ -98,10 +99,10 @@ class MemoryServer final : public fabric::Service {
   const OldVersions& old_versions() const { return old_versions_; }
   const Reuse& reuse() const { return reuse_; }
   const Peers& peers() const { return peers_; }
+  const Reservations& reservations() const { return reservations_; }
   // Server 0; null on the others.
   const Slots* slots() const { return slots_.get(); }
   const Catalog* catalog() const { return catalog_.get(); }
-  const Reservations* reservations() const { return reservations_.get(); }
 
  private:
   MemoryServer(reactor::Executor& executor, std::unique_ptr<Region> region, Options options);
@@ -123,6 +124,8 @@ class MemoryServer final : public fabric::Service {
   Status allocate(fabric::PeerId peer, std::uint32_t table, std::uint32_t count, bool buckets,
                   control::AllocateReply& reply);
   Status return_memory(const control::ReturnMemoryRequest& request);
+  Status ended_computes(const control::EndedComputesRequest& request,
+                        control::EndedComputesReply& reply) const;
   Status retire_buckets(const control::RetireBucketsRequest& request);
   Status note_deletes(std::string_view request);
   reactor::Task<Status> move_versions(std::string_view request);
@@ -165,7 +168,8 @@ class MemoryServer final : public fabric::Service {
   Indexes indexes_;
   ServerLocks locks_;
   Growth growth_;
-  std::unique_ptr<Reservations> reservations_;  // server 0
+  Departures departures_;
+  Reservations reservations_;
   Overflow overflow_;
   OldVersions old_versions_;
   VersionMover mover_;

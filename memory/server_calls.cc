@@ -18,6 +18,8 @@ using calls::unknown_method;
 
 // Bytes of a journal that are cleared between two yields.
 constexpr std::uint64_t kZeroStep_bytes = 256U << 10;
+// Locks that one heartbeat's reply names.
+constexpr int kMaxHeldLocks = 32;
 
 control::Slot describe(const Slot& slot) {
   control::Slot message;
@@ -143,6 +145,13 @@ reactor::Task<Status> MemoryServer::dispatch(fabric::PeerId peer, std::uint16_t 
             }
             return Status();
           });
+    case control::SETTLE_DEPARTED:
+      if (slots_) co_return unknown_method(method);  // server 0 knows better
+      co_return handle<control::SettleDepartedRequest, control::SettleDepartedReply>(
+          method, request, reply, [this](const auto& in, auto&) {
+            collector_.settle(departures_.settle(in));
+            return Status();
+          });
     case control::RETIRE_BUCKETS:
       co_return handle<control::RetireBucketsRequest, control::RetireBucketsReply>(
           method, request, reply, [this](const auto& in, auto&) { return retire_buckets(in); });
@@ -220,6 +229,9 @@ Status MemoryServer::dispatch_cluster(fabric::PeerId peer, std::uint16_t method,
             out.set_catalog_version(catalog_->version());
             return status;
           });
+    case control::ENDED_COMPUTES:
+      return handle<control::EndedComputesRequest, control::EndedComputesReply>(
+          method, request, reply, [this](const auto& in, auto& out) { return ended_computes(in, out); });
     default:
       return dispatch_index_catalog(peer, method, request, reply);
   }
@@ -237,6 +249,7 @@ Status MemoryServer::heartbeat(Peer& peer, const control::HeartbeatRequest& requ
   }
   peer.last_heard_ns = executor_.now_ns();
   peer.oldest_snapshot_ns = request.oldest_snapshot_ns();
+  peer.leaving = request.leaving();
   peer.acknowledged_epoch = std::max(peer.acknowledged_epoch, request.acknowledged_epoch());
   peer.acknowledged_catalog = std::max(peer.acknowledged_catalog, request.acknowledged_catalog());
   peer.acknowledged_versions = std::max(peer.acknowledged_versions, request.acknowledged_versions());
@@ -245,9 +258,11 @@ Status MemoryServer::heartbeat(Peer& peer, const control::HeartbeatRequest& requ
   if (catalog_) reply.set_catalog_version(catalog_->version());
   if (slots_) reply.set_dead_slots(slots_->dead_count());
   reply.set_peers_gone(peers_gone_);
+  if (!slots_) departures_.describe(reply);
   growth_.consider_again();
   growth_.describe(reply);
   indexes_.describe(reply);
+  tombstones_.describe(reply, kMaxHeldLocks);
   return Status();
 }
 
@@ -263,59 +278,6 @@ Status MemoryServer::discard_table(const control::DiscardTableRequest& request) 
   }
   discard(request.table());
   return Status();
-}
-
-Status MemoryServer::allocate(fabric::PeerId peer, std::uint32_t table, std::uint32_t count, bool buckets,
-                              control::AllocateReply& reply) {
-  Status status =
-      buckets ? tables_.allocate_buckets(table, count, reply) : tables_.allocate_records(table, count, reply);
-  if (!status.ok()) {
-    collector_.wake();  // a full region is searched for deleted rows
-    return status;
-  }
-  if (reservations_) reservations_->granted(peers_.find(peer)->compute_id, table, buckets, reply);
-  growth_.consider(table);
-  return status;
-}
-
-Status MemoryServer::retire_buckets(const control::RetireBucketsRequest& request) {
-  Status status = growth_.retire(request);
-  collector_.wake();
-  return status;
-}
-
-Status MemoryServer::return_memory(const control::ReturnMemoryRequest& request) {
-  auto offsets = tables_.returned(request);
-  if (!offsets.ok()) return offsets.status();
-  if (reservations_) reservations_->returned(request.table(), request.buckets(), *offsets);
-  // The worker that held the memory gives it back itself: none of its operations is on its way there, and no
-  // other worker ever knew of it.
-  if (request.buckets()) {
-    tables_.free_buckets(request.table(), *offsets);
-  } else {
-    for (const std::uint64_t offset : *offsets) tables_.free_record(request.table(), offset);
-  }
-  return Status();
-}
-
-Status MemoryServer::note_deletes(std::string_view request) {
-  auto list = RecordList::parse(request);
-  if (!list.ok()) return list.status();
-  const TablePointer table = tables_.find(list->table);
-  if (!table) return Status(ErrorCode::undefined_table, "no such table on this memory server");
-  for (const std::uint64_t record : list->offsets) {
-    if (table->records.used(record)) tombstones_.note(list->table, record);
-  }
-  collector_.wake();
-  return Status();
-}
-
-reactor::Task<Status> MemoryServer::move_versions(std::string_view request) {
-  auto list = RecordList::parse(request);
-  if (!list.ok()) co_return list.status();
-  Status status = co_await mover_.move(list->table, std::move(list->offsets));
-  collector_.wake();
-  co_return status;
 }
 
 reactor::Task<Status> MemoryServer::snapshot(std::string& reply) {

@@ -14,7 +14,7 @@ constexpr std::uint64_t kMaxSample = 1U << 16;
 
 control::MemoryReply MemoryServer::memory() const {
   return account(
-      {*region_, tables_, indexes_, overflow_, old_versions_, reuse_, slots_.get(), reservations_.get()});
+      {*region_, tables_, indexes_, overflow_, old_versions_, reuse_, slots_.get(), reservations_});
 }
 
 reactor::Task<void> MemoryServer::describe_status(const control::StatusRequest& request,

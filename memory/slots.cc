@@ -57,6 +57,7 @@ Result<const Slot*> Slots::lease(fabric::PeerId peer, const std::string& compute
   slot.journal_bytes = journal.extents * region_.extents().extent_bytes();
   position_used_[*position] = true;
   region_.set_vector_word(*position, layout::Stamp{slot.id, options_.first_counter - 1});
+  shorten_vector();
   return &slots_.emplace(slot.id, std::move(slot)).first->second;
 }
 
@@ -143,6 +144,18 @@ void Slots::retire(std::uint64_t now_ns, std::uint64_t age_ns) {
     --closed_;
     entry = slots_.erase(entry);
   }
+  shorten_vector();
+}
+
+void Slots::shorten_vector() {
+  // The latest slot stays: a copy that lacks an earlier one, and has that, shows that the earlier one is
+  // retired (visibility.h).
+  const auto leaves = [this](std::uint64_t position) {
+    return !position_used_[position] && region_.vector_word(position).stamp().slot + 1 != next_;
+  };
+  std::uint64_t length = region_.vector_length();
+  while (length > 0 && leaves(length - 1)) --length;
+  region_.shorten_vector(length);
 }
 
 const Slot* Slots::find(std::uint32_t id) const {

@@ -6,7 +6,9 @@
 //
 // Ids ascend and are never used again. A slot's word stands in the vector, and the vector's length covers it,
 // before the lease is answered, and a journal is zeroed before: no entry of an earlier owner certifies. A
-// closed slot's final counter is known for ever. A claim carries an epoch; the claim of a channel that is
+// closed slot's final counter is known for ever. The lowest free position is leased again, and positions at
+// the vector's end that nobody has leave it, but for the latest slot's: a snapshot costs what the live slots
+// cost, however many there were. A claim carries an epoch; the claim of a channel that is
 // gone is void, and its successor learns whom to fence first: all who ever held a claim to this slot, for
 // any of them may still have a channel to another memory server. The claimant itself may claim again, after a
 // failure.
@@ -84,6 +86,8 @@ class Slots final : public Visibility {
   bool published(layout::Stamp stamp) const override;
 
  private:
+  // Takes positions without a slot off the vector's end.
+  void shorten_vector();
   Status end(Slot& slot, std::uint32_t final_counter, std::uint64_t now_ns);
   std::optional<std::uint64_t> free_position() const;
 

@@ -207,6 +207,32 @@ TEST_CASE("a repairer that failed may claim again, nobody else may, and its earl
   CHECK(first->call<control::FinishRepairReply>(control::FINISH_REPAIR, finish).ok());
 }
 
+TEST_CASE("positions at the vector's end leave it when their slots are retired, but for the latest slot's") {
+  TestCluster cluster;
+  const auto client = cluster.client("c");
+  REQUIRE(client->connect(hello('a')).ok());
+  const std::uint64_t vector = cluster.server->region().map().vector_offset;
+  const auto length = [&] { return cluster.load(vector + layout::kVectorLength_offset); };
+  const auto word = [&](std::uint64_t position) {
+    return cluster.load(vector + layout::kVectorWords_offset + 8 * position);
+  };
+  std::vector<control::LeaseSlotReply> slots;
+  for (int i = 0; i < 5; ++i) slots.push_back(*client->lease());
+  CHECK(length() == 5);
+  for (const int i : {1, 3, 4}) REQUIRE(close(*client, slots[i].slot(), 0).ok());
+  cluster.run_for(50 * kMillisecond_ns);
+  CHECK(length() == 5);
+  cluster.run_for(150 * kMillisecond_ns);
+  CHECK(length() == 5);  // the last is that of the latest slot
+  const auto next = *client->lease();
+  CHECK(next.vector_position() == 1);
+  CHECK(length() == 3);
+  CHECK(word(3) == 0);
+  CHECK(word(4) == 0);
+  REQUIRE(client->lease().ok());
+  CHECK(length() == 4);
+}
+
 TEST_CASE("what a dead compute server reserved and never used comes back after its slots are repaired") {
   TestCluster cluster;
   const auto owner = cluster.client("o");

@@ -1,5 +1,7 @@
 #include "memory/tombstones.h"
 
+#include <vector>
+
 #include "common/layout/record.h"
 
 namespace namdb::memory {
@@ -38,6 +40,8 @@ reactor::Task<void> Tombstones::tick(fabric::Channel& loopback, const Peers& pee
         seen.tombstones.push_back(tombstone);
         break;
       case Look::later:
+        if (layout::HeaderWord(region_.load(tombstone.record)).locked())
+          held_.insert({tombstone.table, tombstone.record, false});
         noted_.push_back(tombstone);
         break;
       case Look::unstable:
@@ -69,6 +73,26 @@ reactor::Task<void> Tombstones::tick(fabric::Channel& loopback, const Peers& pee
       if (!done) noted_.push_back(tombstone);
     }
     aging_.pop_front();
+  }
+  std::erase_if(held_, [this](const Held& held) { return !still(held); });
+}
+
+bool Tombstones::still(const Held& held) const {
+  const TablePointer table = tables_.find(held.table);
+  if (!table) return false;  // dropped since
+  if (!(held.chain ? table->is_bucket(held.offset) : table->records.used(held.offset))) return false;
+  const layout::HeaderWord word(region_.load(held.offset));
+  return word.locked() && word.stamp().slot != layout::kCollectorSlot;
+}
+
+void Tombstones::describe(control::HeartbeatReply& reply, int limit) const {
+  for (const Held& held : held_) {
+    if (reply.held_locks_size() >= limit) return;
+    if (!still(held)) continue;
+    control::HeldLock& named = *reply.add_held_locks();
+    named.set_offset(held.offset);
+    named.set_word(region_.load(held.offset));
+    if (!held.chain) named.set_body_bytes(tables_.find(held.table)->shape.record.body_bytes());
   }
 }
 
@@ -110,7 +134,10 @@ reactor::Task<bool> Tombstones::reclaim(Tombstone tombstone, fabric::Channel& lo
   const std::uint64_t chain = tables_.find_chain(*table, key_hash);
   if (chain == 0) co_return false;
   const std::uint64_t chain_word = region_.load(chain);
-  if (layout::HeaderWord(chain_word).locked()) co_return false;
+  if (layout::HeaderWord(chain_word).locked()) {
+    held_.insert({tombstone.table, chain, true});
+    co_return false;
+  }
 
   const auto holder = locks_.next();
   if (!holder) co_return true;
@@ -164,7 +191,9 @@ reactor::Task<void> Tombstones::scan() {
         record = table->records.next_used(record);
         if (record == 0) break;
         const layout::HeaderWord word(region_.load(record));
-        if (word.deleted() && !word.locked()) note(id, record);
+        // What is locked may be one, too, and its lock that of a dead commit.
+        const bool held = word.locked() && word.stamp().slot != layout::kCollectorSlot;
+        if ((word.deleted() && !word.locked()) || held) note(id, record);
       }
       if (record == 0) break;
       co_await executor_.yield();

@@ -9,12 +9,15 @@
 //   3. take the record's entry out of its bucket
 //   4. unlock the chain. The record stays locked for ever: no stale value can be CASed into it
 //   5. hand the record to Reuse
-// Nothing is left to repair when the server dies in between: the region dies with it.
+// Nothing is left to repair when the server dies in between: the region dies with it. A lock that is in the
+// way may be that of a dead commit without a journal entry, which is undone by who meets it: so it is named
+// to the workers.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <deque>
-#include <vector>
+#include <set>
 
 #include "common/fabric/fabric.h"
 #include "common/layout/bucket.h"
@@ -29,6 +32,7 @@
 #include "memory/server_locks.h"
 #include "memory/tables.h"
 #include "memory/visibility.h"
+#include "proto/control.pb.h"
 
 namespace namdb::memory {
 
@@ -53,6 +57,9 @@ class Tombstones {
 
   bool empty() const { return noted_.empty() && aging_.empty(); }
   std::uint64_t reclaimed() const { return reclaimed_; }
+  // Locks that were met and are still held, into a heartbeat's reply: their owners may be dead, and nobody
+  // else may ever come there. Up to `limit` in all of the reply.
+  void describe(control::HeartbeatReply& reply, int limit) const;
   // Not reclaimed yet; some of them may be no deleted records.
   std::uint64_t pending() const;
 
@@ -68,8 +75,16 @@ class Tombstones {
     std::uint64_t epoch;
     std::deque<Tombstone> tombstones;
   };
+  struct Held {
+    std::uint32_t table;
+    std::uint64_t offset;  // of a bucket chain's lock word, or of a record
+    bool chain;
+    friend auto operator<=>(const Held&, const Held&) = default;
+  };
   enum class Look { tombstone, later, unstable, other };
   Look look(const Tombstone& tombstone, layout::Stamp& stamp);
+  // The lock is held, whoever has it now.
+  bool still(const Held& held) const;
   // False: not now, try again.
   reactor::Task<bool> reclaim(Tombstone tombstone, fabric::Channel& loopback);
   // The bucket of the chain whose entry leads to the record, 0 if there is none.
@@ -86,6 +101,7 @@ class Tombstones {
   Reuse& reuse_;
   std::deque<Tombstone> noted_;
   std::deque<Aging> aging_;
+  std::set<Held> held_;  // locks that were met
   std::uint64_t reclaimed_ = 0;
 };
 

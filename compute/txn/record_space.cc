@@ -11,14 +11,32 @@ using layout::ServerId;
 
 namespace {
 
-constexpr std::uint32_t kMaxReservation = 1024;
+// What one call asks for: the first one, and later ones at most.
+constexpr std::uint64_t kFirstPieces = 16;
+constexpr std::uint64_t kFirstReservation_bytes = 32U << 10;
+constexpr std::uint64_t kMaxReservation_bytes = 1U << 20;
+// Ranges of one RETURN_MEMORY.
+constexpr int kMaxRanges = 4096;
+
+std::uint64_t pieces(std::uint64_t bytes, std::uint64_t unit_bytes) {
+  return std::max<std::uint64_t>(bytes / unit_bytes, 1);
+}
 
 }  // namespace
 
+RecordSpace::Reservation& RecordSpace::reservation(const storage::Table& table, ServerId server, Kind kind) {
+  Reservation& reservation = reservations_[{table.id, {server, kind}}];
+  if (reservation.unit_bytes == 0) {
+    reservation.unit_bytes = kind == Kind::record ? table.record.record_bytes() : layout::kBucket_bytes;
+    reservation.next_count = std::min(kFirstPieces, pieces(kFirstReservation_bytes, reservation.unit_bytes));
+  }
+  reservation.used_ns = cluster_.executor().now_ns();
+  return reservation;
+}
+
 reactor::Task<Status> RecordSpace::refill(const storage::Table& table, ServerId server, Kind kind,
-                                          std::uint32_t at_least, fabric::OperationCounters& counters) {
-  const ReservationKey key{table.id, {server, kind}};
-  const std::uint32_t count = std::max(at_least, reservations_[key].next_count);
+                                          fabric::OperationCounters& counters) {
+  const auto count = static_cast<std::uint32_t>(reservation(table, server, kind).next_count);
   control::AllocateReply reply;
   Status status;
   if (kind == Kind::record) {
@@ -33,31 +51,30 @@ reactor::Task<Status> RecordSpace::refill(const storage::Table& table, ServerId 
     status = co_await cluster_.call(server, control::ALLOCATE_BUCKETS, request, &reply, &counters);
   }
   if (!status.ok()) co_return status;
-  const std::uint64_t unit = kind == Kind::record ? table.record.record_bytes() : layout::kBucket_bytes;
   const std::uint64_t region_bytes = cluster_.region_map(server).region_bytes;
-  Reservation& reservation = reservations_[key];
+  Reservation& granted = reservation(table, server, kind);
+  const std::uint64_t unit = granted.unit_bytes;
   for (const control::Range& range : reply.ranges()) {
     if (range.offset() % 8 != 0 || range.length_bytes() > region_bytes ||
         range.offset() > region_bytes - range.length_bytes()) {
       co_return Status(ErrorCode::protocol_violation, "memory server granted memory outside its region");
     }
     for (std::uint64_t used = 0; used + unit <= range.length_bytes(); used += unit) {
-      reservation.offsets.push_back(range.offset() + used);
+      granted.offsets.push_back(range.offset() + used);
     }
   }
-  reservation.next_count = std::min(reservation.next_count * 2, kMaxReservation);
+  granted.next_count = std::min(granted.next_count * 2, pieces(kMaxReservation_bytes, unit));
   co_return Status();
 }
 
 reactor::Task<Result<GlobalAddress>> RecordSpace::take(const storage::Table& table, ServerId server,
                                                        Kind kind, fabric::OperationCounters& counters) {
-  const ReservationKey key{table.id, {server, kind}};
   // Another coroutine may take what this one's refill brought.
-  while (reservations_[key].offsets.empty()) {
-    Status status = co_await refill(table, server, kind, 1, counters);
+  while (reservation(table, server, kind).offsets.empty()) {
+    Status status = co_await refill(table, server, kind, counters);
     if (!status.ok()) co_return Result<GlobalAddress>(std::move(status));
   }
-  std::vector<std::uint64_t>& offsets = reservations_[key].offsets;
+  std::vector<std::uint64_t>& offsets = reservation(table, server, kind).offsets;
   const GlobalAddress address(server, offsets.back());
   offsets.pop_back();
   co_return Result<GlobalAddress>(address);
@@ -74,20 +91,52 @@ reactor::Task<Result<GlobalAddress>> RecordSpace::take_bucket(const storage::Tab
 }
 
 void RecordSpace::give_back_record(const storage::Table& table, GlobalAddress record) {
-  reservations_[{table.id, {record.server(), Kind::record}}].offsets.push_back(record.offset());
+  reservation(table, record.server(), Kind::record).offsets.push_back(record.offset());
 }
 
 void RecordSpace::give_back_bucket(const storage::Table& table, GlobalAddress bucket) {
-  reservations_[{table.id, {bucket.server(), Kind::bucket}}].offsets.push_back(bucket.offset());
+  reservation(table, bucket.server(), Kind::bucket).offsets.push_back(bucket.offset());
 }
 
-reactor::Task<Status> RecordSpace::reserve_records(const storage::Table& table, ServerId server,
-                                                   std::uint32_t count, fabric::OperationCounters& counters) {
-  while (reservations_[{table.id, {server, Kind::record}}].offsets.size() < count) {
-    Status status = co_await refill(table, server, Kind::record, count, counters);
-    if (!status.ok()) co_return status;
+reactor::Task<void> RecordSpace::return_idle() {
+  const std::uint64_t now_ns = cluster_.executor().now_ns();
+  return return_unused(now_ns < kIdle_ns ? 0 : now_ns - kIdle_ns);
+}
+
+reactor::Task<void> RecordSpace::return_all() {
+  return return_unused(~std::uint64_t{0});
+}
+
+reactor::Task<void> RecordSpace::return_unused(std::uint64_t used_before_ns) {
+  // Taken out first: while a call is under way nobody gets what it gives back.
+  std::map<ReservationKey, Reservation> unused;
+  for (auto entry = reservations_.begin(); entry != reservations_.end();) {
+    const auto next = std::next(entry);
+    if (entry->second.used_ns < used_before_ns) unused.insert(reservations_.extract(entry));
+    entry = next;
   }
-  co_return Status();
+  for (auto& [key, reservation] : unused) {
+    std::sort(reservation.offsets.begin(), reservation.offsets.end());
+    std::size_t next = 0;
+    while (next < reservation.offsets.size() && !cluster_.failed()) {
+      control::ReturnMemoryRequest request;
+      request.set_table(key.first);
+      request.set_buckets(key.second.second == Kind::bucket);
+      control::Range* range = nullptr;
+      for (; next < reservation.offsets.size() && request.ranges_size() < kMaxRanges; ++next) {
+        const std::uint64_t offset = reservation.offsets[next];
+        if (range == nullptr || range->offset() + range->length_bytes() != offset) {
+          range = request.add_ranges();
+          range->set_offset(offset);
+        }
+        range->set_length_bytes(range->length_bytes() + reservation.unit_bytes);
+      }
+      // An error means that the table or the server is gone, and the memory with it.
+      const Status status =
+          co_await cluster_.call(key.second.first, control::RETURN_MEMORY, request, nullptr);
+      static_cast<void>(status);
+    }
+  }
 }
 
 void RecordSpace::forget(std::uint32_t table) {

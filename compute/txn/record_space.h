@@ -1,5 +1,6 @@
 // Space for records and indirect buckets that a worker has reserved at the memory servers, by table and
-// server, so that an insert needs no call of its own. Reservations grow with use.
+// server, so that an insert needs no call of its own. Reservations grow with use, up to a bound in bytes, and
+// go back when nobody has used them for a while, and when the worker ends.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/layout/global_address.h"
 #include "compute/storage/table.h"
@@ -16,6 +18,9 @@ namespace namdb::txn {
 
 class RecordSpace {
  public:
+  // How long a reservation may lie unused.
+  static constexpr std::uint64_t kIdle_ns = 10 * kSecond_ns;
+
   explicit RecordSpace(Cluster& cluster) : cluster_(cluster) {}
 
   // Space for one record, or one bucket, of the table on that server; its bytes are undefined. Suspends only
@@ -29,23 +34,30 @@ class RecordSpace {
   // Taken, but nothing was ever written there: an abort before install.
   void give_back_record(const storage::Table& table, layout::GlobalAddress record);
   void give_back_bucket(const storage::Table& table, layout::GlobalAddress bucket);
-  // Makes sure that at least `count` records are at hand, so that later inserts need no call.
-  reactor::Task<Status> reserve_records(const storage::Table& table, layout::ServerId server,
-                                        std::uint32_t count, fabric::OperationCounters& counters);
+  // Gives back to the memory servers what was not taken from for kIdle_ns.
+  reactor::Task<void> return_idle();
+  // Gives back everything: no transaction runs any more.
+  reactor::Task<void> return_all();
   // The table is gone.
   void forget(std::uint32_t table);
 
  private:
   struct Reservation {
     std::vector<std::uint64_t> offsets;
-    std::uint32_t next_count = 16;
+    std::uint64_t unit_bytes = 0;  // of a piece
+    std::uint64_t next_count = 0;  // pieces to ask for
+    std::uint64_t used_ns = 0;     // when somebody took from it or gave back
   };
   enum class Kind : std::uint8_t { record, bucket };
   using ReservationKey = std::pair<std::uint32_t, std::pair<layout::ServerId, Kind>>;
+  // Made if there is none; used now.
+  Reservation& reservation(const storage::Table& table, layout::ServerId server, Kind kind);
   reactor::Task<Result<layout::GlobalAddress>> take(const storage::Table& table, layout::ServerId server,
                                                     Kind kind, fabric::OperationCounters& counters);
   reactor::Task<Status> refill(const storage::Table& table, layout::ServerId server, Kind kind,
-                               std::uint32_t at_least, fabric::OperationCounters& counters);
+                               fabric::OperationCounters& counters);
+  reactor::Task<void> return_unused(std::uint64_t used_before_ns);
+
   Cluster& cluster_;
   std::map<ReservationKey, Reservation> reservations_;
 };

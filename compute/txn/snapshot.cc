@@ -10,6 +10,7 @@ namespace namdb::txn {
 namespace {
 
 constexpr int kMaxGrowths = 32;
+constexpr std::uint64_t kSpareWords = 16;
 
 }  // namespace
 
@@ -20,6 +21,10 @@ void Snapshot::use(const Snapshot& other, std::shared_ptr<const void> holder) {
   started_ns = other.started_ns;
   read_ns = other.read_ns;
   taken = confirmed = true;
+}
+
+std::uint64_t SnapshotSource::spacious(std::uint64_t words) const {
+  return std::min((words + kSpareWords - 1) / 8 * 8, cluster_.region_map(0).vector_capacity);
 }
 
 reactor::Task<Status> SnapshotSource::take(Snapshot& snapshot, fabric::OperationCounters& counters) {
@@ -46,11 +51,12 @@ reactor::Task<Status> SnapshotSource::take(Snapshot& snapshot, fabric::Operation
       snapshot.words = words;
       snapshot.taken = true;
       snapshot.confirmed = false;
+      // Slots have left the vector. Some words more than are in use, for those that come.
+      if (in_use + kSpareWords < known_words_) known_words_ = spacious(in_use);
       co_return Status();
     }
     if (in_use > cluster_.region_map(0).vector_capacity) break;
-    known_words_ =
-        std::max(known_words_, std::min((in_use + 15) / 8 * 8, cluster_.region_map(0).vector_capacity));
+    known_words_ = std::max(known_words_, spacious(in_use));
     ++counters.rereads;
   }
   co_return Status(ErrorCode::corrupt_data, "the timestamp vector's length word makes no sense");

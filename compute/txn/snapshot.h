@@ -65,6 +65,8 @@ class SnapshotSource {
   Visibility visibility(const Snapshot& snapshot, layout::Stamp stamp) const;
 
  private:
+  // How many words to read where so many are in use.
+  std::uint64_t spacious(std::uint64_t words) const;
   reactor::Task<Status> take_by_call(Snapshot& snapshot, fabric::OperationCounters& counters);
   Cluster& cluster_;
   SnapshotChoice choice_;

@@ -1,5 +1,7 @@
 #include "compute/txn/table_growth.h"
 
+#include "common/layout/record.h"
+
 namespace namdb::txn {
 
 reactor::Task<Status> pass_on_growth(Cluster& cluster, layout::ServerId server,
@@ -24,8 +26,13 @@ void note_held_locks(const Cluster& cluster, LockResolver& locks, layout::Server
                      const control::HeartbeatReply& reply) {
   const std::uint64_t region_bytes = cluster.region_map(server).region_bytes;
   for (const control::HeldLock& held : reply.held_locks()) {
-    if (held.offset() % 8 != 0 || held.offset() > region_bytes - 8) continue;
-    locks.note(layout::GlobalAddress(server, held.offset()), layout::HeaderWord(held.word()), 0);
+    const std::uint32_t body_bytes = held.body_bytes();
+    if (held.offset() % 8 != 0 || body_bytes % 8 != 0 ||
+        body_bytes > layout::kMaxPayload_bytes + layout::kBodyPrefix_bytes ||
+        held.offset() > region_bytes - 8 - body_bytes) {
+      continue;
+    }
+    locks.note(layout::GlobalAddress(server, held.offset()), layout::HeaderWord(held.word()), body_bytes);
   }
 }
 

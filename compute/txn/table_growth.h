@@ -13,7 +13,7 @@ namespace namdb::txn {
 reactor::Task<Status> pass_on_growth(Cluster& cluster, layout::ServerId server,
                                      control::HeartbeatReply reply);
 
-// Locks for which growth waits: of dead compute servers, perhaps.
+// Locks for which growth or the collector waits: of dead compute servers, perhaps.
 void note_held_locks(const Cluster& cluster, LockResolver& locks, layout::ServerId server,
                      const control::HeartbeatReply& reply);
 

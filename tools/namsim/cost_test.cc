@@ -165,6 +165,32 @@ TEST_CASE("send-payment takes 20 one-sided operations, 5 round trips on one memo
   }
 }
 
+TEST_CASE("a snapshot costs what the live slots cost, however many there were", "[cost]") {
+  Bench bench(1, txn::SnapshotSource::Mode::reads);
+  load_smallbank(bench);
+  const auto pay = [&](std::size_t compute, std::int64_t customer) {
+    auto counters =
+        bench.world.run(bench.cluster.node(compute),
+                        call(&bench.cluster.worker(compute), bench.procedures.find("smallbank_send_payment"),
+                             {customer, customer + 1, std::int64_t{100}}));
+    INFO(counters.status().to_string());
+    REQUIRE(counters.ok());
+    return *counters;
+  };
+  const std::uint64_t alone_bytes = pay(0, 0).read_bytes;
+  std::vector<std::size_t> others;
+  for (std::int64_t i = 0; i < 40; ++i) {
+    others.push_back(bench.cluster.add_compute());
+    pay(others.back(), i % 20);
+  }
+  CHECK(pay(0, 0).read_bytes >= alone_bytes + 2 * 40 * 8);
+  for (const std::size_t other : others) REQUIRE(bench.cluster.stop_compute(other, 10 * kSecond_ns));
+  bench.world.run_for(70 * kSecond_ns);  // longer than E and slack
+  pay(bench.cluster.add_compute(), 2);
+  pay(0, 0);  // its next snapshot is shorter
+  CHECK(pay(0, 0).read_bytes <= alone_bytes + 2 * 8 * 8);
+}
+
 TEST_CASE("a snapshot by call costs send-payment no more round trips", "[cost]") {
   Bench bench(1, txn::SnapshotSource::Mode::call);
   load_smallbank(bench);

@@ -272,9 +272,7 @@ class TableCheck {
           findings_.add(subject + " waits to be used again and is not locked by the collector");
       } else if (!zero(piece, units.unit_bytes())) {
         findings_.add(subject + " was written, is not linked and waits for nothing");
-      } else if (server_.reservations() != nullptr &&
-                 !server_.reservations()->reserved(table_.shape.id, buckets, piece)) {
-        // Other servers keep what a compute server that died had reserved.
+      } else if (!server_.reservations().reserved(table_.shape.id, buckets, piece)) {
         findings_.add(subject + " is handed out and nobody's");
       }
     }

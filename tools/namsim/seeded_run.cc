@@ -70,17 +70,21 @@ void SeededRun::go_on(const Progress& ended) {
   world_.run_for(draw_.below(50'000));
 }
 
+std::size_t SeededRun::replace(std::size_t victim) {
+  auto clients = client_gates_.extract(victim);
+  running_ -= clients.mapped()->count();
+  cluster_.kill_compute(victim);
+  fabric::sim::SimWorld::bury(std::move(clients.mapped()));
+  return cluster_.add_compute();
+}
+
 void SeededRun::kill_some(std::size_t computes, const Progress& ended,
                           const std::function<void(std::size_t)>& start_clients) {
   for (int kill = 0; kill < 2; ++kill) {
     const std::size_t victim = kill == 0 ? 0 : computes;
     go_on(ended);
     if (running_ == 0) return;
-    auto clients = client_gates_.extract(victim);
-    running_ -= clients.mapped()->count();
-    cluster_.kill_compute(victim);
-    fabric::sim::SimWorld::bury(std::move(clients.mapped()));
-    start_clients(cluster_.add_compute());
+    start_clients(replace(victim));
   }
 }
 
@@ -97,11 +101,15 @@ std::size_t SeededRun::survivor() const {
   return survivor;
 }
 
-void SeededRun::stop_and_check_regions() {
+void SeededRun::stop_computes() {
   for (std::size_t i = 0; i < cluster_.computes() && sound(); ++i) {
     if (!cluster_.alive(i) || cluster_.stop_compute(i, limit_ns_)) continue;
     fail("a compute server does not stop");
   }
+}
+
+void SeededRun::stop_and_check_regions() {
+  stop_computes();
   if (sound()) fail(cluster_.check_at_rest(limit_ns_));
 }
 

@@ -41,12 +41,16 @@ class SeededRun {
   void await_clients();
   // How many transactions have ended.
   using Progress = std::function<std::uint64_t()>;
+  // A compute server dies with its clients; it has, or had, some. The index of another that starts.
+  std::size_t replace(std::size_t victim);
   // Twice, after some progress: a compute server dies with its clients, and another starts.
   void kill_some(std::size_t computes, const Progress& ended,
                  const std::function<void(std::size_t)>& start_clients);
   // The same with compute servers that take no turn for up to 20 ms.
   void pause_some(std::size_t computes, const Progress& ended);
   std::size_t survivor() const;
+  // Those compute servers that live stop in order.
+  void stop_computes();
   void stop_and_check_regions();
 
   Random draw_;

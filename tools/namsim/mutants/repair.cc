@@ -233,7 +233,7 @@ std::vector<MutantCase> repair_mutants() {
        Emphasis::kills, 8, "a row stays out of reach", make_mutant<UndoneBeforeClosed>,
        make_mutant<LateRepair>},
       {"repair goes on where the dead commit's lock is gone", "compute/protocol/snapshot_isolation/repair.cc",
-       Emphasis::inserts, 4, "is not linked", make_mutant<RepairedUnlocked>, nullptr, inserts_and_kills},
+       Emphasis::inserts, 48, "is not linked", make_mutant<RepairedUnlocked>, nullptr, inserts_and_kills},
       {"a slot is closed before repair has published it", "compute/protocol/snapshot_isolation/repair.cc",
        Emphasis::kills, 7, "a row stays out of reach", make_mutant<ClosedUnpublished>},
       {"two repairers at one slot", "memory/slots.cc", Emphasis::kills, 200, "a row stays out of reach",

@@ -1,0 +1,68 @@
+// The calls of MemoryServer about the memory of records and buckets: reserved, given back, and what waits to
+// be freed.
+#include "memory/server.h"
+
+namespace namdb::memory {
+
+Status MemoryServer::allocate(fabric::PeerId peer, std::uint32_t table, std::uint32_t count, bool buckets,
+                              control::AllocateReply& reply) {
+  Status status =
+      buckets ? tables_.allocate_buckets(table, count, reply) : tables_.allocate_records(table, count, reply);
+  if (!status.ok()) {
+    collector_.wake();  // a full region is searched for deleted rows
+    return status;
+  }
+  reservations_.granted(peers_.find(peer)->compute_id, table, buckets, reply);
+  growth_.consider(table);
+  return status;
+}
+
+Status MemoryServer::retire_buckets(const control::RetireBucketsRequest& request) {
+  Status status = growth_.retire(request);
+  collector_.wake();
+  return status;
+}
+
+Status MemoryServer::return_memory(const control::ReturnMemoryRequest& request) {
+  auto offsets = tables_.returned(request);
+  if (!offsets.ok()) return offsets.status();
+  reservations_.returned(request.table(), request.buckets(), *offsets);
+  // The worker that held the memory gives it back itself: none of its operations is on its way there, and no
+  // other worker ever knew of it.
+  if (request.buckets()) {
+    tables_.free_buckets(request.table(), *offsets);
+  } else {
+    for (const std::uint64_t offset : *offsets) tables_.free_record(request.table(), offset);
+  }
+  return Status();
+}
+
+Status MemoryServer::note_deletes(std::string_view request) {
+  auto list = RecordList::parse(request);
+  if (!list.ok()) return list.status();
+  const TablePointer table = tables_.find(list->table);
+  if (!table) return Status(ErrorCode::undefined_table, "no such table on this memory server");
+  for (const std::uint64_t record : list->offsets) {
+    if (table->records.used(record)) tombstones_.note(list->table, record);
+  }
+  collector_.wake();
+  return Status();
+}
+
+reactor::Task<Status> MemoryServer::move_versions(std::string_view request) {
+  auto list = RecordList::parse(request);
+  if (!list.ok()) co_return list.status();
+  Status status = co_await mover_.move(list->table, std::move(list->offsets));
+  collector_.wake();
+  co_return status;
+}
+
+Status MemoryServer::ended_computes(const control::EndedComputesRequest& request,
+                                    control::EndedComputesReply& reply) const {
+  for (const std::string& compute_id : request.compute_ids()) {
+    if (ended(compute_id, peers_, *slots_)) reply.add_compute_ids(compute_id);
+  }
+  return Status();
+}
+
+}  // namespace namdb::memory
