@@ -146,8 +146,8 @@ TEST_CASE("a worker that is fenced leaves the queue pair to the others") {
 
 TEST_CASE("a process that does not let go of a fenced worker's queue pair loses it") {
   Server server;
+  std::binary_semaphore paused(0);  // outlives the thread that it pauses
   Workers workers(server.address(), 2);
-  std::binary_semaphore paused(0);
   workers.communicator().mailbox().post([&paused] { paused.acquire(); });
   server.fence_last_peer();
   REQUIRE(server.disconnected() == 2);
@@ -160,10 +160,10 @@ TEST_CASE("a process that does not let go of a fenced worker's queue pair loses 
 
 TEST_CASE("a call that still runs does not hold up the end of another worker on its queue pair") {
   Server server;
+  std::binary_semaphore paused(0);  // outlives the thread that it pauses
   Workers workers(server.address(), 2);
   workers.wait_for_ever(0);
   REQUIRE(workers.answers(0));  // so the call before it has arrived
-  std::binary_semaphore paused(0);
   workers.communicator().mailbox().post([&paused] { paused.acquire(); });
   server.fence_last_peer();
   REQUIRE(server.disconnected() == 1);
