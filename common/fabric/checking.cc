@@ -47,10 +47,10 @@ bool overlap_remotely(const Operation& a, const Operation& b) {
 
 // The contract orders `later` behind `earlier`, as far as it matters for the bytes that both touch.
 bool ordered(const Operation& earlier, const Operation& later) {
-  if (later.fence || later.kind == OperationKind::read) return true;
-  if (earlier.kind == OperationKind::read) return false;
-  if (is_atomic(earlier)) return is_atomic(later);
-  return later.kind == OperationKind::write;
+  if (later.kind == OperationKind::read) return true;
+  if (earlier.kind == OperationKind::write) return later.kind == OperationKind::write;
+  if (later.fence) return true;
+  return is_atomic(earlier) && is_atomic(later);
 }
 
 std::uint64_t checksum_of(const Operation& operation) {

@@ -59,11 +59,12 @@ TEST_CASE("whatever workload, kills and faults the seed draws, histories are sna
 // What failed once, with what it showed: a run of these seeds must not fail again.
 TEST_CASE("seeds that have failed", "[isolation]") {
   const std::vector<std::pair<std::uint64_t, std::string>> seeds{
-      // One link was lost while a slot was on its way out: another slot was asked for, beyond what a channel
-      // may
-      // hold, and the client got that as its error.
+      // One link was lost while a slot was on its way out: another slot was asked for, beyond what a
+      // channel may hold, and the client got that as its error.
       {12'195, "register"},
       {18'212, "write-skew"},
+      // A lock of a bucket that was forwarded was asked for again in the batch that released it.
+      {20'003'722, "churn"},
   };
   for (const auto& [seed, workload] : seeds) {
     Scenario scenario = Scenario::of_seed(seed, workload);

@@ -147,14 +147,20 @@ Status ChainLocks::examine(ChainLock& chain) {
 
 Status ChainLocks::follow(ChainLock& chain) {
   const layout::ServerId server = chain.main.server();
-  const layout::BucketArray next = chain.array.doubled(chain.buckets.front().image->forward_base());
-  if (!storage::array_within(next, worker_.cluster.region_map(server).region_bytes)) {
-    return Status(ErrorCode::corrupt_data, "a bucket's forward leads nowhere");
-  }
   chain.state = State::left;
   for (std::size_t i = 0; i < chain.inserts.size(); ++i) {
-    const std::uint64_t index = next.index_of(chain.inserts[i]->key_hash, chain.table->arrays.size());
-    ChainLock& target = chain_at(chain.table, next, GlobalAddress(server, next.bucket_offset(index)));
+    layout::BucketArray array = chain.array;
+    GlobalAddress main = chain.main;
+    // Lookups that saw the table at different times lead from one chain that was left to another: a lock is
+    // not asked for again with the release of it.
+    for (const ChainLock* left = &chain; left != nullptr; left = left_chain(main)) {
+      array = array.doubled(left->buckets.front().image->forward_base());
+      if (!storage::array_within(array, worker_.cluster.region_map(server).region_bytes))
+        return Status(ErrorCode::corrupt_data, "a bucket's forward leads nowhere");
+      const std::uint64_t index = array.index_of(chain.inserts[i]->key_hash, chain.table->arrays.size());
+      main = GlobalAddress(server, array.bucket_offset(index));
+    }
+    ChainLock& target = chain_at(chain.table, array, main);
     // A word that nobody locked yet; what is there instead is asked for next.
     if (target.inserts.empty()) target.guessed = true;
     target.inserts.push_back(chain.inserts[i]);
@@ -163,6 +169,12 @@ Status ChainLocks::follow(ChainLock& chain) {
   chain.inserts.clear();
   chain.records.clear();
   return {};
+}
+
+const ChainLocks::ChainLock* ChainLocks::left_chain(GlobalAddress main) const {
+  const auto left = std::ranges::find_if(
+      chains_, [main](const ChainLock& chain) { return chain.main == main && chain.state == State::left; });
+  return left == chains_.end() ? nullptr : &*left;
 }
 
 reactor::Task<Status> ChainLocks::pursue(layout::Stamp stamp) {

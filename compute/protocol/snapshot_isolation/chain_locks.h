@@ -87,6 +87,8 @@ class ChainLocks {
 
   ChainLock& chain_at(const storage::TableRef& table, const layout::BucketArray& array,
                       layout::GlobalAddress main);
+  // The chain of that bucket that was left; null if there is none.
+  const ChainLock* left_chain(layout::GlobalAddress main) const;
   void add_bucket(ChainLock& chain, layout::GlobalAddress address);
   Status examine(ChainLock& chain);
   Status follow(ChainLock& chain);
