@@ -157,7 +157,7 @@ reactor::Task<Status> Worker::fill_index(std::shared_ptr<Link> link, TableRef ta
       co_return Status(ErrorCode::undefined_table, "the table was dropped meanwhile");
     attempts = position == before ? attempts + 1 : 0;
     if (status.ok()) continue;
-    const bool again = status.info().retry || status.code() == ErrorCode::transaction_timeout;
+    const bool again = status.info().retry || status.code() == ErrorCode::snapshot_too_old;
     if (!again || attempts >= kFillAttempts) co_return status;
     co_await executor_.sleep_for(kPoll_ns);
   }

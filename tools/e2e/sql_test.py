@@ -1,6 +1,8 @@
 """The shortest way through everything: psql and psycopg, SQL and procedures, one and two memory servers."""
 import unittest
 
+import psycopg
+
 from harness import FABRICS, Cluster, TestCase, main, run
 
 
@@ -50,6 +52,26 @@ class ThroughEverything(TestCase):
 
 
 class Isolation(TestCase):
+    def test_who_is_older_than_the_maximal_time_is_told_so(self):
+        for fabric in FABRICS:
+            with (self.subTest(fabric=fabric), Cluster(fabric, memory_flags=["--max-transaction-seconds=1"]) as cluster,
+                  cluster.connect() as old, cluster.connect() as young):
+                old.execute("CREATE TABLE t (id bigint PRIMARY KEY, v bigint)")
+                old.execute("INSERT INTO t VALUES (1, 0), (2, 0)")
+                for first, sqlstate in (("SELECT v FROM t WHERE id = 1", "72000"),
+                                        ("UPDATE t SET v = -1 WHERE id = 1", "25P04")):
+                    old.execute("BEGIN")
+                    old.execute(first)
+                    old.execute("SELECT pg_sleep(1.1)")
+                    for v in range(20):
+                        young.execute("UPDATE t SET v = %s", (v,))
+                    with self.assertRaises(psycopg.Error) as caught:
+                        old.execute("SELECT v FROM t WHERE id = 2")
+                    self.assertEqual(caught.exception.sqlstate, sqlstate, str(caught.exception))
+                    self.assertIn("--max-transaction-seconds", str(caught.exception))
+                    old.execute("ROLLBACK")
+                    self.assertEqual(old.execute("SELECT v FROM t").fetchall(), [(19,), (19,)])
+
     def test_a_snapshot_does_not_see_later_commits_and_the_first_committer_wins(self):
         with Cluster(compute_servers=2) as cluster, cluster.connect(0) as a, cluster.connect(1) as b:
             a.execute("CREATE TABLE t (id bigint PRIMARY KEY, v bigint)")

@@ -13,6 +13,10 @@ bool lost_connection(const Status& status) {
          status.code() == ErrorCode::fenced;
 }
 
+bool grew_old(const Status& status) {
+  return status.code() == ErrorCode::transaction_timeout || status.code() == ErrorCode::snapshot_too_old;
+}
+
 bool is_full(const Status& status) {
   return status.code() == ErrorCode::out_of_memory || status.code() == ErrorCode::limit_exceeded;
 }
@@ -41,8 +45,8 @@ void Workload::complain(std::string complaint) {
 
 void Workload::judge(const Status& status) {
   if (!complaint_.empty() || status.ok()) return;
-  if (status.code() == ErrorCode::transaction_timeout && options_.may_grow_old) return;
-  if (status.code() == ErrorCode::snapshot_too_old) {
+  if (grew_old(status) && options_.may_grow_old) return;
+  if (status.code() == ErrorCode::version_collected) {
     complaint_ = "a version was lost: " + status.to_string();
     return;
   }
@@ -65,8 +69,7 @@ reactor::Task<Status> Workload::touch_all(txn::Engine& engine) {
     status = co_await touch(engine, kAuditor + attempt);
     if (status.ok()) co_return status;
     // Where E is short, a slow network may take longer than that, now and then.
-    const bool late = status.code() == ErrorCode::transaction_timeout;
-    if (late || lost_connection(status) || (options_.full_region && is_full(status))) {
+    if (grew_old(status) || lost_connection(status) || (options_.full_region && is_full(status))) {
       co_await engine.executor().sleep_for(200 * kMillisecond_ns);
     } else if (!status.info().retry) {
       co_return status;

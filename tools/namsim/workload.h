@@ -107,6 +107,8 @@ class Workload {
 
 // Of an error: the connection to a memory server was lost on the way.
 bool lost_connection(const Status& status);
+// The transaction lasted longer than E.
+bool grew_old(const Status& status);
 // A region or a vector without room until something is retired.
 bool is_full(const Status& status);
 

@@ -262,7 +262,7 @@ void Lookup::mismatch(txn::WorkerState& worker) {
     state_ = State::bucket;  // the same bucket again, from the next entry on
     return;
   }
-  if (++restarts_ > kMaxRestarts) return fail(ErrorCode::snapshot_too_old, "the record moved too often");
+  if (++restarts_ > kMaxRestarts) return fail(ErrorCode::version_collected, "the record moved too often");
   start_chain();
 }
 
@@ -324,7 +324,7 @@ void Lookup::see_overflow_entry() {
 
 void Lookup::restart() {
   if (++restarts_ > kMaxRestarts)
-    return fail(ErrorCode::snapshot_too_old, "the version that the snapshot needs was collected");
+    return fail(ErrorCode::version_collected, "the version that the snapshot needs was collected");
   state_ = State::record;
 }
 

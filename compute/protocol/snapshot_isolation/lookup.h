@@ -9,7 +9,7 @@
 //  - A header locked by ⟨s, c⟩ that the snapshot shows as published is waited for.
 //  - Older versions are found by following the displaced links through ring and overflow, each READ posted
 //    after the one before completed, since the version mover runs against it. "Absent" needs the birth
-//    marker. A link found in neither place means start again, and after a bound snapshot_too_old.
+//    marker. A link found in neither place means start again, and after a bound version_collected.
 //  - A location from the cache or a bucket must match key and incarnation, else it is a miss.
 #pragma once
 

@@ -148,9 +148,12 @@ Status SnapshotTransaction::check_going_on() const {
   if (worker_.cluster.executor().fresh_now_ns() - snapshot_.started_ns <=
       worker_.cluster.max_transaction_ns())
     return check_interrupt();
-  return Status(ErrorCode::transaction_timeout,
-                "the transaction ran longer than the maximal transaction time",
-                "make it shorter, or start nam-memoryd with a larger --max-transaction-seconds");
+  const char* const hint = "make it shorter, or start nam-memoryd with a larger --max-transaction-seconds";
+  if (has_writes())
+    return Status(ErrorCode::transaction_timeout,
+                  "the transaction ran longer than the maximal transaction time", hint);
+  return Status(ErrorCode::snapshot_too_old,
+                "snapshot too old: the transaction ran longer than the maximal transaction time", hint);
 }
 
 reactor::Task<Status> SnapshotTransaction::fetch() {

@@ -60,8 +60,8 @@ class SnapshotTransaction : public txn::Transaction {
   // the way. The lookups stay where they are until this returns.
   reactor::Task<Status> run_lookups(reactor::PooledVector<Lookup*> lookups,
                                     reactor::PooledVector<const storage::Table*> tables);
-  // After any READ: error transaction_timeout once the transaction has outlived E, query_canceled when it is
-  // interrupted. Never while locks are held.
+  // After any READ: once the transaction has outlived E, error snapshot_too_old, or transaction_timeout if it
+  // has changes; query_canceled when it is interrupted. Never while locks are held.
   Status check_going_on() const;
   // Takes the snapshot and confirms it, for whoever READs without lookups.
   reactor::Task<Status> ensure_snapshot();

@@ -133,7 +133,7 @@ void WireWorkload::judge_sqlstate(const std::string& sqlstate, const std::string
   };
   if (message.find("was collected") != std::string::npos) return complain("a version was lost: " + message);
   if (is({ErrorCode::serialization_failure, ErrorCode::procedure_abort})) return;
-  if (options().may_grow_old && is({ErrorCode::transaction_timeout})) return;
+  if (options().may_grow_old && is({ErrorCode::transaction_timeout, ErrorCode::snapshot_too_old})) return;
   if (options().may_lose_connections &&
       is({ErrorCode::connection_failure, ErrorCode::unknown_outcome, ErrorCode::fenced}))
     return;
