@@ -1,5 +1,4 @@
-// What TPC-C's procedures have in common: rows by key, several columns at once, customers by name,
-// parameters.
+// What TPC-C's procedures have in common: customers by name, parameters.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "workloads/arguments.h"
+#include "workloads/rows_access.h"
 #include "workloads/tpcc_schema.h"
 
 namespace namdb::workloads::tpcc {
@@ -24,43 +23,8 @@ using procedure::RowView;
 using procedure::RowWriter;
 using procedure::Task;
 
-// The key of up to four integer columns; numbers that no key column can hold name no row.
-inline RowId get_row(Context& context, std::size_t table, std::span<const std::int64_t> values,
-                     Status& status) {
-  Key key(context.schema(table));
-  for (const std::int64_t value : values) {
-    if (status.ok()) status = key.add_integer(value);
-  }
-  return status.ok() ? context.get(table, key.bytes()) : RowId{};
-}
-
-// Sets several integer columns; the first that does not fit is the error.
-class Fields {
- public:
-  explicit Fields(RowWriter writer) : writer_(writer) {}
-  Fields& integer(std::uint32_t column, std::int64_t value) {
-    if (status_.ok()) status_ = writer_.set_integer(column, value);
-    return *this;
-  }
-  Fields& text(std::uint32_t column, std::string_view value) {
-    if (status_.ok()) status_ = writer_.set_text(column, value);
-    return *this;
-  }
-  Status status() const { return status_; }
-
- private:
-  RowWriter writer_;
-  Status status_;
-};
-
-inline procedure::Parameter integer_parameter(std::string name) {
-  return {.name = std::move(name), .type = ColumnType::integer};
-}
 inline procedure::Parameter numeric_parameter(std::string name, std::uint8_t precision, std::uint8_t scale) {
   return {.name = std::move(name), .type = ColumnType::numeric, .precision = precision, .scale = scale};
-}
-inline procedure::Parameter text_parameter(std::string name) {
-  return {.name = std::move(name), .type = ColumnType::text};
 }
 inline procedure::Parameter timestamp_parameter(std::string name) {
   return {.name = std::move(name), .type = ColumnType::timestamp};

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "workloads/smallbank_workload.h"
+#include "workloads/tatp_workload.h"
 #include "workloads/tpcc_workload.h"
 #include "workloads/ycsb_workload.h"
 
@@ -15,6 +16,7 @@ namespace {
 std::vector<std::unique_ptr<Workload>> all_workloads(std::uint64_t seed) {
   std::vector<std::unique_ptr<Workload>> all;
   all.push_back(std::move(make_smallbank({.accounts = 100, .seed = seed})).value());
+  all.push_back(std::move(make_tatp({.subscribers = 50, .seed = seed})).value());
   TpccOptions tpcc;
   tpcc.scale = {.warehouses = 1, .items = 20, .customers_per_district = 5, .orders_per_district = 5};
   tpcc.seed = seed;

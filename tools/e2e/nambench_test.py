@@ -6,6 +6,7 @@ from harness import FABRICS, Cluster, TestCase, main, program, run
 
 SIZES = {
     "smallbank": ["--accounts", 200],
+    "tatp": ["--subscribers", 200],
     "tpcc": ["--warehouses", 2, "--items", 200, "--customers", 20, "--initial-orders", 20],
     "ycsb": ["--records", 200],
 }

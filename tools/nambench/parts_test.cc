@@ -9,6 +9,7 @@
 #include "tools/nambench/server_thread.h"
 #include "tools/nambench/uring_echo.h"
 #include "workloads/smallbank_workload.h"
+#include "workloads/tatp_workload.h"
 #include "workloads/tpcc_workload.h"
 #include "workloads/ycsb_workload.h"
 
@@ -58,6 +59,7 @@ struct Cluster {
 std::vector<std::unique_ptr<workloads::Workload>> small_workloads() {
   std::vector<std::unique_ptr<workloads::Workload>> all;
   all.push_back(std::move(workloads::make_smallbank({.accounts = 50, .skew = {}})).value());
+  all.push_back(std::move(workloads::make_tatp({.subscribers = 50})).value());
   workloads::TpccOptions tpcc;
   tpcc.scale = {.warehouses = 2, .items = 100, .customers_per_district = 10, .orders_per_district = 10};
   tpcc.invalid_item = 0.1;

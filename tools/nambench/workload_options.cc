@@ -5,6 +5,7 @@
 
 #include "tools/nambench/database_view.h"
 #include "workloads/smallbank_workload.h"
+#include "workloads/tatp_workload.h"
 #include "workloads/tpcc_workload.h"
 #include "workloads/ycsb_workload.h"
 
@@ -15,6 +16,7 @@ using workloads::Workload;
 
 constexpr std::uint64_t kAccountsPerScale = 100'000;
 constexpr std::uint64_t kRecordsPerScale = 100'000;
+constexpr std::uint64_t kSubscribersPerScale = 100'000;
 
 Status invalid(std::string message) {
   return Status(ErrorCode::invalid_parameter_value, std::move(message));
@@ -29,6 +31,7 @@ Status check_flags(const WorkloadOptions& options) {
   };
   const Flag flags[] = {
       {"smallbank", "--accounts", options.accounts.has_value()},
+      {"tatp", "--subscribers", options.subscribers.has_value()},
       {"tpcc", "--warehouses", options.warehouses.has_value()},
       {"tpcc", "--items", options.items.has_value()},
       {"tpcc", "--customers", options.customers_per_district.has_value()},
@@ -69,18 +72,20 @@ workloads::Skew skew_of(const WorkloadOptions& options, workloads::Skew usual) {
 }  // namespace
 
 void add_population_options(CLI::App& command, WorkloadOptions& options) {
-  command.add_option("WORKLOAD", options.workload, "smallbank, tpcc or ycsb")
+  command.add_option("WORKLOAD", options.workload, "smallbank, tatp, tpcc or ycsb")
       ->required()
-      ->check(CLI::IsMember({"smallbank", "tpcc", "ycsb"}));
+      ->check(CLI::IsMember({"smallbank", "tatp", "tpcc", "ycsb"}));
   command.add_option("--seed", options.seed, "Decides all rows and all arguments")->capture_default_str();
   command
-      .add_option(
-          "--scale", options.scale,
-          "Size in units of 100000 accounts, one warehouse or 100000 records; the flags below are finer")
+      .add_option("--scale", options.scale,
+                  "Size in units of 100000 accounts, subscribers or records, or of one warehouse; the flags "
+                  "below are "
+                  "finer")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{100'000}));
   command.add_option("--accounts", options.accounts, "Customers, each with a savings and a checking account")
       ->group("smallbank")
       ->check(CLI::Range(std::uint64_t{2}, std::uint64_t{1} << 40));
+  command.add_option("--subscribers", options.subscribers, "Subscribers")->group("tatp");
   command.add_option("--warehouses", options.warehouses, "Warehouses, about 400 MB each")->group("tpcc");
   command.add_option("--items", options.items, "Items, and stock rows a warehouse (100000)")->group("tpcc");
   command.add_option("--customers", options.customers_per_district, "Customers a district (3000)")
@@ -131,6 +136,7 @@ Status detect_population(WorkloadOptions& options, DatabaseView& database) {
     return static_cast<std::uint64_t>(*rows);
   };
   if (options.workload == "smallbank" && !options.accounts) options.accounts = count("accounts");
+  if (options.workload == "tatp" && !options.subscribers) options.subscribers = count("subscriber");
   if (options.workload == "ycsb" && !options.records) options.records = count("usertable");
   if (options.workload == "tpcc") {
     if (!options.warehouses) options.warehouses = static_cast<std::uint32_t>(count("warehouse"));
@@ -160,6 +166,14 @@ Result<std::unique_ptr<Workload>> make_workload(const WorkloadOptions& options) 
     bank.mix = *mix;
     bank.seed = options.seed;
     return workloads::make_smallbank(bank);
+  }
+  if (options.workload == "tatp") {
+    workloads::TatpOptions tatp;
+    tatp.subscribers = options.subscribers.value_or(scale * kSubscribersPerScale);
+    if (options.zipf || options.hot_keys || options.uniform) tatp.skew = skew_of(options, {});
+    tatp.mix = *mix;
+    tatp.seed = options.seed;
+    return workloads::make_tatp(tatp);
   }
   if (options.workload == "tpcc") {
     workloads::TpccOptions tpcc;

@@ -23,6 +23,7 @@ struct WorkloadOptions {
   // The size: what is not given is 1 scale's worth when loading, and what the database holds when running.
   std::optional<std::uint64_t> scale;
   std::optional<std::uint64_t> accounts;
+  std::optional<std::uint64_t> subscribers;
   std::optional<std::uint32_t> warehouses;
   std::optional<std::uint32_t> items;
   std::optional<std::uint32_t> customers_per_district;
