@@ -87,6 +87,11 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
   app.add_flag("--whole-writes", flags.whole_writes,
                "Write rows and buckets that a commit changes whole, to their places, the journal and the\n"
                "version ring, as the NAM-DB paper does; otherwise only what changed is written");
+  app.add_option("--index-reads", flags.index_reads,
+                 "leaves: entries of indexes are READ from leaves where the pages above them are cached.\n"
+                 "calls: memory servers are asked for them, always")
+      ->check(CLI::IsMember({"leaves", "calls"}))
+      ->capture_default_str();
   app.add_option("--location-cache-bytes", flags.location_cache_bytes,
                  "Memory for the cache of records' addresses, 8 bytes a record; units as in 64MiB")
       ->transform(CLI::AsSizeValue(false))

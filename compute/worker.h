@@ -42,6 +42,8 @@ struct WorkerOptions {
   txn::SnapshotSource::Mode snapshot_mode = txn::SnapshotSource::Mode::reads;
   txn::SnapshotSharing snapshot_sharing = txn::SnapshotSharing::own;
   txn::CommitWrites commit_writes = txn::CommitWrites::changed;
+  txn::IndexReads index_reads = txn::IndexReads::leaves;
+  std::size_t index_cache_bytes = 16U << 20;  // pages above leaves, for each connection to the cluster
   txn::SlotOptions slot;
   txn::RetryOptions retry;
   std::uint64_t heartbeat_ns = 200 * kMillisecond_ns;  // hostile: 1 ms

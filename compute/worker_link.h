@@ -35,11 +35,24 @@ struct Worker::Link {
         fetcher(cluster, snapshots, registry,
                 {.ahead = options.snapshot_sharing == txn::SnapshotSharing::prefetched}),
         verdicts(cluster),
-        state{executor, cluster,     snapshots,
-              slots,    locations,   catalog,
-              space,    hints,       repair,
-              registry, slot_keeper, options.snapshot_sharing,
-              fetcher,  verdicts,    options.commit_writes} {
+        index_pages(options.index_cache_bytes),
+        state{executor,
+              cluster,
+              snapshots,
+              slots,
+              locations,
+              catalog,
+              space,
+              hints,
+              repair,
+              registry,
+              slot_keeper,
+              options.snapshot_sharing,
+              fetcher,
+              verdicts,
+              options.commit_writes,
+              options.index_reads,
+              index_pages} {
     repair.attach(state);
   }
 
@@ -55,6 +68,7 @@ struct Worker::Link {
   txn::SlotKeeper slot_keeper;
   txn::SnapshotFetcher fetcher;
   txn::VerdictQueue verdicts;
+  storage::IndexCache index_pages;
   txn::WorkerState state;
   // The words of a snapshot of the vector, for the servers that do not have it; where there are any.
   std::string vector_copy;

@@ -29,6 +29,7 @@ struct Index {
   // Searches may use it when their snapshot shows at least this version of the catalog; 0: it is building.
   std::uint64_t ready_version = 0;
   layout::IndexShape shape;
+  std::uint32_t page_bytes = 0;
   std::vector<IndexPart> parts;  // in the order of their keys; the first one's low is empty
 
   bool ready() const { return ready_version != 0; }

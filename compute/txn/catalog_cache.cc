@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/layout/index_page.h"
+
 namespace namdb::txn {
 
 using storage::TableRef;
@@ -66,7 +68,11 @@ Result<storage::IndexRef> index_from_descriptor(const control::IndexDescriptor& 
     columns.push_back({column.column(), column.descending()});
   }
   auto shape = layout::IndexShape::create(table.schema, std::move(columns));
-  if (!shape.ok() || descriptor.id() == 0 || descriptor.parts_size() == 0) return unsound();
+  if (!shape.ok() || descriptor.id() == 0 || descriptor.parts_size() == 0 ||
+      descriptor.page_bytes() < layout::kMinIndexPage_bytes ||
+      descriptor.page_bytes() > layout::kMaxIndexPage_bytes || descriptor.page_bytes() % 8 != 0) {
+    return unsound();
+  }
   auto index = std::make_shared<storage::Index>();
   index->id = descriptor.id();
   index->name = descriptor.name();
@@ -74,6 +80,7 @@ Result<storage::IndexRef> index_from_descriptor(const control::IndexDescriptor& 
   index->constraint = descriptor.constraint();
   if (descriptor.state() == control::INDEX_READY) index->ready_version = descriptor.ready_version();
   index->shape = std::move(*shape);
+  index->page_bytes = descriptor.page_bytes();
   for (const control::IndexPart& part : descriptor.parts()) {
     if (part.server() >= server_count || (index->parts.empty() && !part.low().empty()) ||
         (!index->parts.empty() && part.low() <= index->parts.back().low)) {

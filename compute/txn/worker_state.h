@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "common/reactor/executor.h"
+#include "compute/storage/index_cache.h"
 #include "compute/storage/location_cache.h"
 #include "compute/txn/cluster.h"
 #include "compute/txn/snapshot.h"
@@ -26,6 +28,14 @@ enum class SnapshotSharing : std::uint8_t { own, shared, prefetched };
 // ring: the `changed` words, or the `whole` each time, as NAM-DB does (§5.1).
 enum class CommitWrites : std::uint8_t { changed, whole };
 
+// How entries of indexes are looked for: with `calls`, or in `leaves` that are READ where the pages above
+// them are cached, and with calls elsewhere (the hybrid of DrTM+H §5.1).
+enum class IndexReads : std::uint8_t { calls, leaves };
+// By the names of the options; unknown ones are leaves.
+inline IndexReads index_reads_of(std::string_view name) {
+  return name == "calls" ? IndexReads::calls : IndexReads::leaves;
+}
+
 struct WorkerState {
   reactor::Executor& executor;
   Cluster& cluster;
@@ -42,6 +52,8 @@ struct WorkerState {
   SnapshotFetcher& fetcher;
   VerdictQueue& verdicts;
   CommitWrites commit_writes;
+  IndexReads index_reads;
+  storage::IndexCache& index_pages;
 };
 
 }  // namespace namdb::txn

@@ -27,6 +27,8 @@ ClusterOptions hostile_cluster(Random& draw) {
   options.worker.snapshot_mode =
       draw.chance(0.5) ? txn::SnapshotSource::Mode::call : txn::SnapshotSource::Mode::reads;
   options.worker.heartbeat_ns = draw.between(50, 2000) * kMicrosecond_ns;
+  options.worker.index_reads = draw.chance(0.3) ? txn::IndexReads::calls : txn::IndexReads::leaves;
+  options.worker.index_cache_bytes = draw.chance(0.3) ? 512 : 1U << 20;
   options.location_cache_bytes = draw.chance(0.5) ? 0 : 4096;
   return options;
 }

@@ -2,23 +2,16 @@
 
 #include <algorithm>
 
-#include "common/layout/index_page.h"
 #include "compute/txn/catalog_cache.h"
 
 namespace namdb::protocol {
 namespace {
 
-constexpr std::uint32_t kMostEntries = 1024;
 // Of a range that is sorted in memory.
 constexpr std::size_t kMaxSortedRows = 1 << 20;
 
 Status not_an_entry(const storage::Index& index) {
   return Status(ErrorCode::corrupt_data, "an entry of index \"" + index.name + "\" is none");
-}
-
-// No stored key is as long, and keys compare with the longer one as with this.
-void clip(std::string& bound) {
-  if (bound.size() > layout::kMaxIndexPage_bytes) bound.resize(layout::kMaxIndexPage_bytes);
 }
 
 }  // namespace
@@ -29,11 +22,7 @@ SnapshotIndexScan::SnapshotIndexScan(SnapshotTransaction& transaction, storage::
       table_(std::move(table)),
       index_(std::move(index)),
       range_(std::move(range)),
-      batch_(static_cast<std::uint32_t>(
-          std::min<std::uint64_t>(range_.limit != 0 ? range_.limit : kMostEntries, kMostEntries))) {
-  clip(range_.low);
-  if (range_.high) clip(*range_.high);
-}
+      cursor_(transaction.worker(), transaction.mutable_counters(), range_) {}
 
 bool SnapshotIndexScan::usable() {
   const storage::TableRef table = transaction_.worker().catalog.find_id(table_->id);
@@ -52,23 +41,16 @@ reactor::Task<Status> SnapshotIndexScan::begin() {
   if (status.ok()) status = co_await transaction_.check_table(*table_);
   if (!status.ok()) co_return status;
   if (!usable()) {
-    entries_left_ = false;
+    uses_table_ = true;
     co_return co_await read_table();
   }
-  if (range_.descending) {
-    // The part that holds the greatest keys below the end.
-    part_ = range_.high ? index_->part_of(*range_.high) : index_->parts.size() - 1;
-    if (range_.high && part_ > 0 && index_->parts[part_].low == *range_.high) --part_;
-  } else {
-    part_ = index_->part_of(range_.low);
-  }
   collect_own_rows();
-  entries_left_ = !range_.high || range_.low < *range_.high;
-  if (entries_left_) status = co_await seek();
+  cursor_.begin(index_);
+  if (cursor_.entries_left()) status = co_await seek();
   if (status.ok() || status.code() != ErrorCode::catalog_changed) co_return status;
   // It was dropped just now.
   own_rows_.clear();
-  entries_left_ = false;
+  uses_table_ = true;
   co_return co_await read_table();
 }
 
@@ -126,7 +108,7 @@ reactor::Task<Status> SnapshotIndexScan::next(Output output) {
     status = co_await begin();
   }
   while (status.ok() && output.empty() && !ended_) {
-    if (!entries_.empty() || entries_left_) {
+    if (!entries_.empty() || entries_left()) {
       status = co_await read_and_seek(output);
     } else {
       ended_ = true;
@@ -144,68 +126,29 @@ reactor::Task<Status> SnapshotIndexScan::read_entries(Output output) {
 }
 
 reactor::Task<Status> SnapshotIndexScan::read_and_seek(Output output) {
-  if (!entries_left_) co_return co_await read_entries(output);
+  if (!entries_left()) co_return co_await read_entries(output);
   // Whoever wants a few rows is probably served by the entries that are there.
   if (range_.limit != 0) {
     Status status = co_await read_entries(output);
     if (status.ok() && output.empty()) status = co_await seek();
     co_return status;
   }
-  fabric::Call call;
-  post_seek(call);
+  cursor_.post();
   Status status = co_await read_entries(output);
-  // In any case: the call belongs to its channel until then.
-  Status sought = co_await finish_seek(call);
+  // In any case: buffers belong to the channel until then.
+  Status sought = co_await finish_seek();
   co_return status.ok() ? std::move(sought) : std::move(status);
 }
 
 reactor::Task<Status> SnapshotIndexScan::seek() {
-  fabric::Call call;
-  post_seek(call);
-  ++transaction_.mutable_counters().round_trips;
-  co_return co_await finish_seek(call);
+  cursor_.post();
+  if (cursor_.waits()) ++transaction_.mutable_counters().round_trips;
+  co_return co_await finish_seek();
 }
 
-void SnapshotIndexScan::post_seek(fabric::Call& call) {
-  const std::optional<std::string> part_high = index_->high_of(part_);
-  layout::IndexSeek wanted{.index = index_->id, .descending = range_.descending, .limit = batch_};
-  wanted.low = std::max<std::string_view>(range_.low, index_->parts[part_].low);
-  if (range_.high) wanted.high = *range_.high;
-  if (part_high && (!wanted.high || *part_high < *wanted.high)) wanted.high = *part_high;
-  batch_ = std::min(batch_ * 4, kMostEntries);
-  call.method = layout::kIndexSeekMethod;
-  call.request = encode(wanted);
-  fabric::OperationCounters& counters = transaction_.mutable_counters();
-  ++counters.calls;
-  counters.call_bytes += call.request.size();
-  transaction_.worker().cluster.channel(index_->parts[part_].server).post(call);
-}
-
-reactor::Task<Status> SnapshotIndexScan::finish_seek(fabric::Call& call) {
-  const std::optional<std::string> part_high = index_->high_of(part_);
-  const Status& done = co_await call.done();
-  transaction_.mutable_counters().call_bytes += call.reply.size();
-  if (!done.ok()) {
-    if (done.code() != ErrorCode::undefined_object) co_return done;
-    co_return Status(ErrorCode::catalog_changed, "index \"" + index_->name + "\" was dropped");
-  }
-  const auto found = layout::decode_index_seek_result(call.reply);
-  if (!found) co_return Status(ErrorCode::protocol_violation, "a list of entries that cannot be read");
-  entries_.assign(found->keys.begin(), found->keys.end());
-  if (found->more && !entries_.empty()) {
-    if (range_.descending) {
-      range_.high = entries_.back();
-    } else {
-      range_.low = entries_.back() + '\0';
-    }
-  } else if (range_.descending) {
-    entries_left_ = part_ > 0 && index_->parts[part_].low > range_.low;
-    if (entries_left_) range_.high = index_->parts[part_--].low;
-  } else {
-    entries_left_ = part_high && (!range_.high || *part_high < *range_.high);
-    if (entries_left_) range_.low = index_->parts[++part_].low;
-  }
-  co_return transaction_.check_going_on();
+reactor::Task<Status> SnapshotIndexScan::finish_seek() {
+  Status status = co_await cursor_.finish(&entries_);
+  co_return status.ok() ? transaction_.check_going_on() : std::move(status);
 }
 
 reactor::Task<Status> SnapshotIndexScan::read_records(std::vector<std::string> entries,

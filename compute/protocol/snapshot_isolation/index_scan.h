@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "common/layout/index_calls.h"
+#include "compute/protocol/snapshot_isolation/index_cursor.h"
 #include "compute/protocol/snapshot_isolation/transaction.h"
 
 namespace namdb::protocol {
@@ -49,11 +49,9 @@ class SnapshotIndexScan : public txn::TableScan {
   void collect_own_rows();
   // All rows of the range, from the table.
   reactor::Task<Status> read_table();
-  // The next entries are asked for by post_seek() and taken by finish_seek(); fewer than wanted at the end of
-  // a part.
-  void post_seek(fabric::Call& call);
-  reactor::Task<Status> finish_seek(fabric::Call& call);
+  bool entries_left() const { return !uses_table_ && cursor_.entries_left(); }
   reactor::Task<Status> seek();
+  reactor::Task<Status> finish_seek();
   reactor::Task<Status> read_records(std::vector<std::string> entries, std::vector<layout::Row>* rows);
   reactor::Task<Status> fetch_records(std::vector<std::string> entries, std::vector<txn::RowId>* ids);
   reactor::Task<Status> read_entries(Output output);
@@ -71,11 +69,10 @@ class SnapshotIndexScan : public txn::TableScan {
   SnapshotTransaction& transaction_;
   storage::TableRef table_;
   storage::IndexRef index_;
-  txn::IndexRange range_;  // what is left of it
-  std::size_t part_ = 0;
-  std::uint32_t batch_ = 0;  // entries to ask for
+  txn::IndexRange range_;
+  IndexCursor cursor_;
   bool began_ = false;
-  bool entries_left_ = true;
+  bool uses_table_ = false;  // rows come from the table: own_rows_ holds all
   bool ended_ = false;
   std::vector<std::string> entries_;
   std::deque<KeyedRow> own_rows_;  // in the order of the scan

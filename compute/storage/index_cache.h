@@ -1,0 +1,56 @@
+// A worker's copies of the pages of secondary indexes that lead to leaves: which leaf held a key once.
+// Nothing is promised of them: whoever READs a leaf looks at its fences, and learns again where it is led
+// astray.
+//
+// Not thread-safe; belongs to its worker. Dropped with the connection: addresses are of one epoch.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/layout/index_page.h"
+
+namespace namdb::storage {
+
+class IndexCache {
+ public:
+  // What was cached is dropped, all of it, when it would take more than that.
+  explicit IndexCache(std::size_t limit_bytes) : limit_bytes_(limit_bytes) {}
+
+  // Offsets of the leaves that hold the keys of [low, high), in the order of the keys, or backwards from the
+  // end if `descending`; at most `most`, and none behind the first gap in what is known.
+  std::vector<std::uint64_t> leaves(std::uint32_t index, std::string_view low,
+                                    std::optional<std::string_view> high, bool descending,
+                                    std::size_t most) const;
+  // A page of level 1 that certified as one of that index. Replaces what overlaps it.
+  void learn(const layout::IndexPageView& page);
+  // The whole of a part of the index is one leaf.
+  void learn_leaf(std::uint32_t index, std::string_view low, std::optional<std::string_view> high,
+                  std::uint64_t leaf_offset);
+
+  std::size_t used_bytes() const { return used_bytes_; }
+
+ private:
+  struct Child {
+    std::string low;
+    std::uint64_t leaf_offset = 0;
+  };
+  struct Page {
+    std::optional<std::string> high;
+    std::vector<Child> children;  // not empty
+    std::size_t bytes = 0;
+  };
+  using Pages = std::map<std::string, Page, std::less<>>;  // by low fence
+
+  void insert(std::uint32_t index, std::string low, Page page);
+
+  std::size_t limit_bytes_;
+  std::size_t used_bytes_ = 0;
+  std::map<std::uint32_t, Pages> indexes_;
+};
+
+}  // namespace namdb::storage
