@@ -43,6 +43,7 @@ reactor::Task<void> Collector::free_reusable() {
           released = co_await duties_.indexes.release(piece.table);
         } else {
           released = duties_.tables.release(piece.table);
+          if (released) duties_.reservations.forget(piece.table);
         }
         if (!released) duties_.reuse.defer(piece);  // a task still uses it
       }

@@ -61,6 +61,11 @@ std::uint64_t Reservations::unused(std::uint32_t id, bool buckets) const {
   }));
 }
 
+void Reservations::forget(std::uint32_t table) {
+  reserved_.erase({table, false});
+  reserved_.erase({table, true});
+}
+
 bool Reservations::holds(const std::string& compute_id) const {
   for (const auto& [key, reserved] : reserved_) {
     const TablePointer table = tables_.find(key.first);

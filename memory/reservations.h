@@ -33,6 +33,10 @@ class Reservations {
   std::uint64_t unused(std::uint32_t table, bool buckets) const;
   // True if the compute server was granted a piece that holds nothing yet.
   bool holds(const std::string& compute_id) const;
+  // The table is gone, and its memory free.
+  void forget(std::uint32_t table);
+  // Nothing is remembered, of no table.
+  bool empty() const { return reserved_.empty(); }
   // Frees what these compute servers left behind; all of them have ended.
   void release(const std::set<std::string>& ended);
 

@@ -247,6 +247,9 @@ class Run final : SeededRun {
       }
       if (held != 0) return part.ShortDebugString();
     }
+    if (!rows && !cluster_.memory(server).server->reservations().empty()) {
+      return "reservations of tables that are gone";
+    }
     if (rows && index_bytes(server) != empty_index_bytes_[server]) {
       return "the index uses " + std::to_string(index_bytes(server)) + " bytes";
     }
