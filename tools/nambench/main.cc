@@ -339,6 +339,8 @@ int main_program(int argc, char** argv) {
       *app.add_subcommand("schema", "Print a workload's CREATE TABLE and CREATE INDEX statements"));
   FabricCommand fabric(*app.add_subcommand("fabric", "Measure the transports against what they stand on"));
   HashCommand hash(*app.add_subcommand("hash", "Count what lookups in the hash index cost"));
+  OracleCommand oracle(
+      *app.add_subcommand("oracle", "Measure the timestamp vector against a global counter"));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -349,6 +351,7 @@ int main_program(int argc, char** argv) {
   if (command == "run") return run.run();
   if (command == "fabric") return fabric.run();
   if (command == "hash") return hash.run();
+  if (command == "oracle") return oracle.run();
   return schema.run();
 }
 

@@ -92,6 +92,31 @@ std::string to_text(const std::vector<HashReport>& reports) {
   return table.to_text() + "hash of what was found " + hash_text(hash) + "\n";
 }
 
+Json to_json(const std::vector<OracleReport>& reports) {
+  Json json = Json::array();
+  for (const OracleReport& report : reports) {
+    json.push_back({{"transport", report.transport},
+                    {"oracle", report.oracle},
+                    {"clients", report.clients},
+                    {"per_second", report.median_per_second},
+                    {"operations", report.operations},
+                    {"round_trips", report.round_trips},
+                    {"bytes", report.bytes}});
+  }
+  return {{"unit", "timestamp transactions"}, {"results", json}};
+}
+
+std::string to_text(const std::vector<OracleReport>& reports) {
+  TextTable table({"timestamp transactions", "transport", "clients", "thousand/s", "operations each",
+                   "round trips each", "bytes each"});
+  for (const OracleReport& report : reports) {
+    table.add({report.oracle, report.transport, std::to_string(report.clients),
+               decimal(report.median_per_second / 1e3, 1), decimal(report.operations, 2),
+               decimal(report.round_trips, 2), decimal(report.bytes, 1)});
+  }
+  return table.to_text();
+}
+
 }  // namespace
 
 FabricCommand::FabricCommand(CLI::App& app) {
@@ -158,6 +183,40 @@ int HashCommand::run() {
   const Result<std::vector<HashReport>> reports = [&] {
     Progress progress(common_.quiet);
     return hash_bench(options_, progress);
+  }();
+  if (!reports.ok()) return fail(reports.status());
+  print(common_.json ? to_json(reports.value()).dump(2) + "\n" : to_text(reports.value()));
+  return 0;
+}
+
+OracleCommand::OracleCommand(CLI::App& app) {
+  app.add_option("--transports", options_.transports, "shm, tcp or both, joined by commas")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"shm", "tcp"}));
+  app.add_option("--oracles", options_.oracles, "Which, joined by commas; all unless given")
+      ->delimiter(',')
+      ->check(CLI::IsMember(oracle_names()));
+  app.add_option("--clients", options_.clients,
+                 "Execution threads (coroutines) at once, one measurement each")
+      ->delimiter(',')
+      ->capture_default_str()
+      ->check(CLI::Range(1, 2048));
+  app.add_option("--threads", options_.threads, "Threads that they are spread over, each with a connection")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 256));
+  app.add_option("--transactions", options_.transactions, "Of all clients together, in one measurement")
+      ->capture_default_str()
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40));
+  app.add_option("--repetitions", options_.repetitions, "Measurements of each kind")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  add_common(app, common_);
+}
+
+int OracleCommand::run() {
+  const Result<std::vector<OracleReport>> reports = [&] {
+    Progress progress(common_.quiet);
+    return oracle_bench(options_, progress);
   }();
   if (!reports.ok()) return fail(reports.status());
   print(common_.json ? to_json(reports.value()).dump(2) + "\n" : to_text(reports.value()));

@@ -4,6 +4,7 @@
 #include "tools/nambench/command.h"
 #include "tools/nambench/fabric_bench.h"
 #include "tools/nambench/hash_bench.h"
+#include "tools/nambench/oracle_bench.h"
 
 namespace namdb::nambench {
 
@@ -24,6 +25,15 @@ class HashCommand : public Command {
 
  private:
   HashBenchOptions options_;
+};
+
+class OracleCommand : public Command {
+ public:
+  explicit OracleCommand(CLI::App& app);
+  int run() override;
+
+ private:
+  OracleBenchOptions options_;
 };
 
 }  // namespace namdb::nambench

@@ -6,6 +6,7 @@
 #include "tools/nambench/engine_run.h"
 #include "tools/nambench/fabric_bench.h"
 #include "tools/nambench/hash_bench.h"
+#include "tools/nambench/oracle_bench.h"
 #include "tools/nambench/server_thread.h"
 #include "tools/nambench/uring_echo.h"
 #include "workloads/smallbank_workload.h"
@@ -197,5 +198,36 @@ TEST_CASE("lookups in a sparse hash index take about one READ of a bucket, and n
     CHECK(report.reads < 1.05);
     REQUIRE(report.cached.size() == 1);
     CHECK(report.cached.front().reads < 0.3);
+  }
+}
+
+TEST_CASE("every oracle gives timestamps, and each costs what the protocol says") {
+  OracleBenchOptions options;
+  options.clients = {1, 6};
+  options.transactions = 300;
+  options.repetitions = 1;
+  Progress progress(true);
+  for (const std::uint64_t threads : {1, 2}) {
+    options.threads = threads;
+    options.clients.front() = threads;
+    const auto reports = oracle_bench(options, progress);
+    INFO((reports.ok() ? "" : reports.status().to_string()));
+    REQUIRE(reports.ok());
+    REQUIRE(reports->size() == 2 * oracle_names().size() * 2);
+    for (const OracleReport& report : *reports) {
+      INFO(report.transport << ", " << report.oracle << ", " << report.clients << " clients");
+      CHECK(report.median_per_second > 0);
+      const bool alone = report.clients == 1;
+      if (report.oracle == "counter") {
+        // READ, FETCH-ADD, WRITE; nobody waits for the last. Where the list is full the READ comes again.
+        CHECK(report.operations >= 3);
+        CHECK(report.round_trips >= 2);
+      } else if (alone && report.oracle.find("fetcher") == std::string::npos) {
+        // Two READs or a call, and the WRITE that publishes. The vector: two words, and that of the slot.
+        CHECK(report.operations == (report.transport == "shm" ? 3 : 2));
+        CHECK(report.round_trips == (report.transport == "shm" ? 3 : 2));
+        if (report.transport == "shm") CHECK(report.bytes == 2 * (2 + 8) * 8 + 8);
+      }
+    }
   }
 }
