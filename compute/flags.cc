@@ -89,8 +89,9 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
                "version ring, as the NAM-DB paper does; otherwise only what changed is written");
   app.add_option("--index-reads", flags.index_reads,
                  "leaves: entries of indexes are READ from leaves where the pages above them are cached.\n"
-                 "calls: memory servers are asked for them, always")
-      ->check(CLI::IsMember({"leaves", "calls"}))
+                 "calls: memory servers are asked for them, always. auto: calls over tcp, where that costs\n"
+                 "less, leaves elsewhere")
+      ->check(CLI::IsMember({"auto", "leaves", "calls"}))
       ->capture_default_str();
   app.add_option("--location-cache-bytes", flags.location_cache_bytes,
                  "Memory for the cache of records' addresses, 8 bytes a record; units as in 64MiB")

@@ -22,7 +22,7 @@ struct Flags {
   std::uint32_t max_attempts = 64;
   std::string snapshots = "own";  // or shared, prefetched
   bool whole_writes = false;
-  std::string index_reads = "leaves";  // or calls
+  std::string index_reads = "auto";  // or leaves, calls
   std::uint64_t location_cache_bytes = 64U << 20;
   double connect_timeout_s = 10;
   // With verbs.

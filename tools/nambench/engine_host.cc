@@ -116,7 +116,7 @@ Result<std::unique_ptr<EngineHost>> EngineHost::open(const EngineHostOptions& op
   worker.name = "nambench";
   worker.snapshot_mode = snapshot_mode(transport.value()->name);
   worker.snapshot_sharing = txn::snapshot_sharing_of(options.snapshots);
-  worker.index_reads = txn::index_reads_of(options.index_reads);
+  worker.index_reads = txn::index_reads_of(options.index_reads, transport.value()->name);
   worker.commit_writes = options.whole_writes ? txn::CommitWrites::whole : txn::CommitWrites::changed;
   parts->worker = std::make_unique<compute::Worker>(
       *parts->reactor, *parts->client, parts->locations, std::move(worker), random_id,

@@ -17,10 +17,10 @@ namespace namdb::nambench {
 struct EngineHostOptions {
   std::vector<std::string> memory_servers;  // unix:PATH or HOST:PORT, server 0 first; all of one transport
   std::size_t location_cache_bytes = 64U << 20;
-  std::string snapshots = "own";       // as nam-computed's flag
-  bool whole_writes = false;           // as nam-computed's flag
-  std::string index_reads = "leaves";  // as nam-computed's flag
-  std::string cluster_key_file;        // tcp only; may be empty
+  std::string snapshots = "own";     // as nam-computed's flag
+  bool whole_writes = false;         // as nam-computed's flag
+  std::string index_reads = "auto";  // as nam-computed's flag
+  std::string cluster_key_file;      // tcp only; may be empty
 };
 
 class EngineHost {

@@ -109,8 +109,9 @@ void add_engine(CLI::App& command, EngineFlags& flags, bool with_in_process) {
       .add_flag("--whole-writes", flags.host.whole_writes,
                 "Write whole what a commit changes, as nam-computed's flag")
       ->group(group);
-  command.add_option("--index-reads", flags.host.index_reads, "leaves or calls, as nam-computed's flag")
-      ->check(CLI::IsMember({"leaves", "calls"}))
+  command
+      .add_option("--index-reads", flags.host.index_reads, "auto, leaves or calls, as nam-computed's flag")
+      ->check(CLI::IsMember({"auto", "leaves", "calls"}))
       ->group(group);
   command.add_option("--location-cache-mib", flags.location_cache_mib, "Cache of records' locations")
       ->capture_default_str()

@@ -133,7 +133,7 @@ std::vector<MutantCase> growth_mutants() {
       {"buckets are looked for where they were before the table grew", "compute/txn/catalog_cache.cc",
        GrowthTrouble::none, 1, "the table was dropped or rebuilt", make_mutant<OldDirectory>},
       {"an outgrown array of buckets is used again unacknowledged", "memory/growth.cc", GrowthTrouble::none,
-       1, "transaction_timeout", make_mutant<OutgrownAcknowledgedAtOnce>},
+       1, "snapshot too old", make_mutant<OutgrownAcknowledgedAtOnce>},
   };
 }
 

@@ -49,7 +49,7 @@ std::vector<MutantCase> journal_mutants() {
        "compute/protocol/snapshot_isolation/commit.cc", Emphasis::kills, 2, "a row stays out of reach",
        make_mutant<NoJournal>},
       {"a journal entry overwrites one that is still needed", "compute/txn/execution_slot.cc",
-       Emphasis::kills, 922, "the clients did not finish", make_mutant<OneJournalPlace>},
+       Emphasis::kills, 1200, "the clients did not finish", make_mutant<OneJournalPlace>},
   };
 }
 

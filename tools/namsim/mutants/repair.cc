@@ -235,8 +235,8 @@ std::vector<MutantCase> repair_mutants() {
       {"repair goes on where the dead commit's lock is gone", "compute/protocol/snapshot_isolation/repair.cc",
        Emphasis::inserts, 48, "is not linked", make_mutant<RepairedUnlocked>, nullptr, inserts_and_kills},
       {"a slot is closed before repair has published it", "compute/protocol/snapshot_isolation/repair.cc",
-       Emphasis::kills, 7, "a row stays out of reach", make_mutant<ClosedUnpublished>},
-      {"two repairers at one slot", "memory/slots.cc", Emphasis::kills, 200, "a row stays out of reach",
+       Emphasis::kills, 5, "a row stays out of reach", make_mutant<ClosedUnpublished>},
+      {"two repairers at one slot", "memory/slots.cc", Emphasis::kills, 89, "a row stays out of reach",
        make_mutant<ManyRepairers>},
   };
 }
