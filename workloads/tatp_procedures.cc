@@ -12,6 +12,7 @@ namespace {
 
 using namespace tatp;
 using procedure::abort_with;
+using procedure::ColumnType;
 using procedure::Context;
 using procedure::Row;
 using procedure::RowId;
@@ -35,9 +36,13 @@ Task<Status> get_subscriber_data(Context& context) {
   NAMDB_CO_CHECK(co_await context.fetch());
   if (!context.found(subscriber)) co_return nothing_there("subscriber");
   const RowView row = context.row(subscriber);
-  context.result(0, text_of(row, kSubscriberNumber));
-  for (std::uint32_t column = kSubscriberBit1; column <= kSubscriberVlrLocation; ++column)
-    context.result(column - kSubscriberNumber, row.integer(column));
+  for (std::uint32_t column = kSubscriberId; column <= kSubscriberVlrLocation; ++column) {
+    if (column == kSubscriberNumber) {
+      context.result(column, text_of(row, column));
+    } else {
+      context.result(column, row.integer(column));
+    }
+  }
   co_return Status();
 }
 
@@ -122,11 +127,16 @@ Task<Status> insert_call_forwarding(Context& context) {
   const std::int64_t type = context.integer(1);
   const std::int64_t start = context.integer(2);
   Status status;
-  const RowId facility = get_row(context, 1, std::array{id, type}, status);
+  // All facilities of the subscriber, as specified.
+  std::vector<RowId> facilities;
+  for (std::int64_t i = 1; i <= std::int64_t{kTypes}; ++i)
+    facilities.push_back(get_row(context, 1, std::array{id, i}, status));
   const RowId known = get_row(context, 2, std::array{id, type, start}, status);
   NAMDB_CO_CHECK(status);
   NAMDB_CO_CHECK(co_await context.fetch());
-  if (!context.found(facility)) co_return nothing_there("facility");
+  if (type < 1 || type > std::int64_t{kTypes} ||
+      !context.found(facilities[static_cast<std::size_t>(type - 1)]))
+    co_return nothing_there("facility");
   if (context.found(known)) co_return abort_with("there is such a forwarding already");
   Row row(context.schema(2));
   NAMDB_CO_CHECK(Fields(row.writer())
@@ -156,10 +166,10 @@ Task<Status> delete_call_forwarding(Context& context) {
 }
 
 std::vector<procedure::Parameter> subscriber_results() {
-  std::vector<procedure::Parameter> results = {text_parameter("sub_nbr")};
-  const std::vector<layout::Column>& columns = tables()[kSubscribers].columns;
-  for (std::uint32_t column = kSubscriberBit1; column <= kSubscriberVlrLocation; ++column)
-    results.push_back({.name = columns[column].name, .type = columns[column].type});
+  std::vector<procedure::Parameter> results;
+  for (const layout::Column& column : tables()[kSubscribers].columns)
+    results.push_back(
+        {.name = column.name, .type = column.name == "sub_nbr" ? ColumnType::text : column.type});
   return results;
 }
 

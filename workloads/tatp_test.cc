@@ -65,11 +65,12 @@ TEST_CASE("get_subscriber_data returns the whole row") {
   Network network;
   const auto outcome = network.call("get_subscriber_data", {number(7)});
   REQUIRE(outcome.status.ok());
-  REQUIRE(outcome.results.size() == kSubscriberVlrLocation - kSubscriberNumber + 1);
-  CHECK(std::get<std::string>(outcome.results[0]) == "000000000000007");
+  REQUIRE(outcome.results.size() == kSubscriberVlrLocation + 1);
+  CHECK(std::get<std::int64_t>(outcome.results[kSubscriberId]) == 7);
+  CHECK(std::get<std::string>(outcome.results[kSubscriberNumber]) == "000000000000007");
   const layout::RowView row = network.database.find("subscriber", {7})->view();
   for (std::uint32_t column = kSubscriberBit1; column <= kSubscriberVlrLocation; ++column)
-    CHECK(std::get<std::int64_t>(outcome.results[column - kSubscriberNumber]) == row.integer(column));
+    CHECK(std::get<std::int64_t>(outcome.results[column]) == row.integer(column));
   network.check_refused("get_subscriber_data", {number(kSubscriberCount + 1)});
   network.check_refused("get_subscriber_data", {procedure::Value()});
 }

@@ -29,6 +29,12 @@ std::int64_t integer_between(Random& random, std::uint64_t low, std::uint64_t hi
   return static_cast<std::int64_t>(random.between(low, high));
 }
 
+std::string random_letters(Random& random, std::size_t length) {
+  std::string letters(length, 'A');
+  for (char& letter : letters) letter = static_cast<char>('A' + random.below(26));
+  return letters;
+}
+
 // Some of the numbers, at least `least` of them, each number of them as likely as any other.
 template <std::size_t N>
 std::vector<std::int64_t> some_of(Random& random, std::array<std::int64_t, N> all, std::uint64_t least) {
@@ -114,7 +120,7 @@ class Tatp : public Workload {
           fields.integer(kAccessId, id).integer(kAccessType, type);
           fields.integer(kAccessData1, integer_between(random, 0, 255));
           fields.integer(kAccessData2, integer_between(random, 0, 255));
-          fields.text(kAccessData3, random_text(random, 3, 3)).text(kAccessData4, random_text(random, 5, 5));
+          fields.text(kAccessData3, random_letters(random, 3)).text(kAccessData4, random_letters(random, 5));
         });
         continue;
       }
@@ -125,7 +131,7 @@ class Tatp : public Workload {
           fields.integer(kFacilityId, id).integer(kFacilityType, type).integer(kFacilityIsActive, active);
           fields.integer(kFacilityErrorControl, integer_between(data, 0, 255));
           fields.integer(kFacilityDataA, integer_between(data, 0, 255));
-          fields.text(kFacilityDataB, random_text(data, 5, 5));
+          fields.text(kFacilityDataB, random_letters(data, 5));
         });
         continue;
       }

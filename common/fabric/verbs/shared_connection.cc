@@ -118,7 +118,7 @@ void Member::take(Parcel* parcel) {
     } else if (item.batch != nullptr) {
       post(*item.batch);
     } else {
-      communicator_.spawn(relay(this, item.call));
+      post(*item.call);
     }
   }
   parcel->items.clear();
@@ -134,17 +134,25 @@ void Member::post(Batch& batch) {
   relayed->post(*this, batch, connection_->channel());
 }
 
-reactor::Task<void> Member::relay(Member* member, Call* call) {
-  RelayedCall relayed{{}, call, member};
-  relayed.call.method = call->method;
-  relayed.call.request = call->request;
-  member->running_calls_.push_back(&relayed);
-  member->connection_->channel().post_as(static_cast<MemberId>(member->id_), MessageKind::call, relayed.call);
-  const Status& status = co_await relayed.call.done();
-  if (relayed.member == nullptr) co_return;
-  std::erase(member->running_calls_, &relayed);
-  call->reply = std::move(relayed.call.reply);
-  member->finish(nullptr, call, status);
+// At once, and not when the coroutine first runs: the member may fail or be closed before that.
+void Member::post(Call& call) {
+  auto relayed = std::make_unique<RelayedCall>();
+  relayed->original = &call;
+  relayed->member = this;
+  relayed->call.method = call.method;
+  relayed->call.request = call.request;
+  running_calls_.push_back(relayed.get());
+  connection_->channel().post_as(static_cast<MemberId>(id_), MessageKind::call, relayed->call);
+  communicator_.spawn(relay(std::move(relayed)));
+}
+
+reactor::Task<void> Member::relay(std::unique_ptr<RelayedCall> relayed) {
+  const Status& status = co_await relayed->call.done();
+  Member* const member = relayed->member;
+  if (member == nullptr) co_return;
+  std::erase(member->running_calls_, relayed.get());
+  relayed->original->reply = std::move(relayed->call.reply);
+  member->finish(nullptr, relayed->original, status);
 }
 
 void Member::finish(Batch* batch, Call* call, const Status& status) {

@@ -70,7 +70,8 @@ class Member final : private reactor::TurnHook {
   void end_of_turn() override;
   void schedule();
   void post(Batch& batch);
-  static reactor::Task<void> relay(Member* member, Call* call);
+  void post(Call& call);
+  static reactor::Task<void> relay(std::unique_ptr<RelayedCall> relayed);
   static reactor::Task<void> leave(std::shared_ptr<SharedConnection> connection, std::size_t id);
   Status refuse(std::span<const Operation> operations);
   void finish(Batch* batch, Call* call, const Status& status);

@@ -36,6 +36,11 @@ class Workers {
   }
   // A call that the server answers only at its end.
   void wait_for_ever(std::size_t worker) { reactor_->run_until(post_never(this, worker)); }
+  // How a call ends that the server answers only at its end, when a batch that is posted in the same turn may
+  // not be.
+  Status call_beside_a_refused_batch(std::size_t worker) {
+    return reactor_->run_until(post_refused(this, worker));
+  }
   // What all post in one turn; the doorbells that it took.
   std::uint64_t doorbells_of_a_turn() { return reactor_->run_until(count_doorbells(this)); }
 
@@ -61,6 +66,17 @@ class Workers {
     self->waiting_.method = kNever;
     self->channels_[worker]->post(self->waiting_);
     co_await self->reactor_->yield();
+  }
+  static Task<Status> post_refused(Workers* self, std::size_t worker) {
+    Channel& channel = *self->channels_[worker];
+    self->waiting_.method = kNever;
+    channel.post(self->waiting_);
+    LocalBuffer buffer(channel.pool(), 64);
+    Batch batch;
+    batch.read(std::uint64_t{1} << 40, buffer.data(), 8);
+    channel.post(batch);
+    co_await batch.done();
+    co_return co_await self->waiting_.done();
   }
   static Task<std::uint64_t> count_doorbells(Workers* self) {
     const std::uint64_t before = co_await doorbells(self);
@@ -130,6 +146,14 @@ TEST_CASE("what a worker may not post costs the others nothing") {
   REQUIRE(workers.write(1, 0, 2));
   REQUIRE(workers.answers(1));
   REQUIRE(server.word(0) == 2);
+}
+
+TEST_CASE("a call fails with the batch beside it that may not be posted, and its channel can go") {
+  Server server;
+  Workers workers(server.address(), 2);
+  CHECK(!workers.call_beside_a_refused_batch(0).ok());
+  workers.drop(0);
+  REQUIRE(workers.answers(1));
 }
 
 TEST_CASE("a worker that is fenced leaves the queue pair to the others") {

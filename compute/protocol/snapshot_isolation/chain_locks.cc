@@ -147,20 +147,27 @@ Status ChainLocks::examine(ChainLock& chain) {
 
 Status ChainLocks::follow(ChainLock& chain) {
   const layout::ServerId server = chain.main.server();
+  const std::uint64_t region_bytes = worker_.cluster.region_map(server).region_bytes;
+  struct Target {
+    layout::BucketArray array;
+    GlobalAddress main;
+  };
+  std::vector<Target> targets;
   chain.state = State::left;
-  for (std::size_t i = 0; i < chain.inserts.size(); ++i) {
-    layout::BucketArray array = chain.array;
-    GlobalAddress main = chain.main;
+  for (const Access* insert : chain.inserts) {
+    Target& target = targets.emplace_back(Target{chain.array, chain.main});
     // Lookups that saw the table at different times lead from one chain that was left to another: a lock is
-    // not asked for again with the release of it.
-    for (const ChainLock* left = &chain; left != nullptr; left = left_chain(main)) {
-      array = array.doubled(left->buckets.front().image->forward_base());
-      if (!storage::array_within(array, worker_.cluster.region_map(server).region_bytes))
+    // not asked for again with the release of it. Each array is larger than the one before.
+    for (const ChainLock* left = &chain; left != nullptr; left = left_chain(target.main)) {
+      target.array = target.array.doubled(left->buckets.front().image->forward_base());
+      if (!storage::array_within(target.array, region_bytes))
         return Status(ErrorCode::corrupt_data, "a bucket's forward leads nowhere");
-      const std::uint64_t index = array.index_of(chain.inserts[i]->key_hash, chain.table->arrays.size());
-      main = GlobalAddress(server, array.bucket_offset(index));
+      const std::uint64_t index = target.array.index_of(insert->key_hash, chain.table->arrays.size());
+      target.main = GlobalAddress(server, target.array.bucket_offset(index));
     }
-    ChainLock& target = chain_at(chain.table, array, main);
+  }
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    ChainLock& target = chain_at(chain.table, targets[i].array, targets[i].main);
     // A word that nobody locked yet; what is there instead is asked for next.
     if (target.inserts.empty()) target.guessed = true;
     target.inserts.push_back(chain.inserts[i]);

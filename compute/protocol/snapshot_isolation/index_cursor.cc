@@ -54,6 +54,11 @@ std::vector<std::uint64_t> IndexCursor::known_leaves(std::size_t most) const {
   return worker_.index_pages.leaves(index_->id, low(), high(), range_.descending, most);
 }
 
+bool IndexCursor::valid_page(std::uint64_t offset) const {
+  const std::uint64_t region_bytes = worker_.cluster.region_map(server()).region_bytes;
+  return offset % 8 == 0 && index_->page_bytes <= region_bytes && offset <= region_bytes - index_->page_bytes;
+}
+
 void IndexCursor::post() {
   posted_ = Posted::nothing;
   if (!spare_.empty()) return;
@@ -62,6 +67,7 @@ void IndexCursor::post() {
   leaves_.clear();
   batch_.clear();
   for (const std::uint64_t offset : known_leaves(std::min(most, kMostLeaves))) {
+    if (!valid_page(offset)) break;
     Leaf& leaf = leaves_.emplace_back();
     leaf.offset = offset;
     leaf.page = fabric::LocalBuffer(worker_.cluster.pool(), index_->page_bytes);
@@ -107,7 +113,8 @@ reactor::Task<Status> IndexCursor::finish_call() {
     co_return Status(ErrorCode::catalog_changed, "index \"" + index_->name + "\" was dropped");
   }
   const auto found = layout::decode_index_seek_result(call_.reply);
-  if (!found) co_return Status(ErrorCode::protocol_violation, "a list of entries that cannot be read");
+  if (!found || !valid_page(found->leaf_offset) || !valid_page(found->parent_offset))
+    co_return Status(ErrorCode::protocol_violation, "a list of entries that cannot be read");
   if (worker_.index_reads == txn::IndexReads::leaves) {
     Status learned = co_await learn(found->leaf_offset, found->parent_offset);
     if (!learned.ok()) co_return learned;

@@ -49,6 +49,8 @@ class IndexCursor {
     fabric::LocalBuffer page;
   };
 
+  // A page may stand there: what memory servers say is outside input.
+  bool valid_page(std::uint64_t offset) const;
   layout::ServerId server() const { return index_->parts[part_].server; }
   std::string_view low() const { return std::max<std::string_view>(range_.low, index_->parts[part_].low); }
   // The end of what is left in the part; nullopt: none.

@@ -133,6 +133,7 @@ reactor::Task<Status> SnapshotIndexScan::read_and_seek(Output output) {
     if (status.ok() && output.empty()) status = co_await seek();
     co_return status;
   }
+  if (entries_.empty()) co_return co_await seek();
   cursor_.post();
   Status status = co_await read_entries(output);
   // In any case: buffers belong to the channel until then.
