@@ -81,7 +81,17 @@ class Worker {
     return status_;
   }
   // Of the last begin().
-  fabric::OperationCounters cost() const { return clients_->counters() - before_; }
+  fabric::OperationCounters cost() {
+    // On the thread: what fetches snapshots ahead may still count.
+    fabric::OperationCounters cost;
+    std::binary_semaphore counted(0);
+    mailbox().post([&] {
+      cost = clients_->counters() - before_;
+      counted.release();
+    });
+    counted.acquire();
+    return cost;
+  }
   std::uint64_t round_trips() const { return round_trips_; }
 
  private:
