@@ -101,20 +101,10 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
                  "How long to wait at start for memory servers that are not there yet")
       ->check(CLI::Range(0.0, 86'400.0))
       ->capture_default_str();
-  app.add_option("--rdma-traffic-class", flags.rdma_traffic_class,
-                 "With --fabric verbs: class of the packets, for switches that treat RDMA apart")
-      ->check(CLI::Range(0, 255));
-  app.add_option("--rdma-acknowledge-timeout", flags.rdma_acknowledge_timeout,
-                 "With --fabric verbs: a packet is sent again after 4.096 us * 2^N without an answer")
-      ->check(CLI::Range(1, 31))
-      ->capture_default_str();
-  app.add_option("--rdma-retries", flags.rdma_retries,
-                 "With --fabric verbs: how often, before the peer counts as gone")
-      ->check(CLI::Range(0, 7))
-      ->capture_default_str();
+  config::add_rdma_flags(app, flags.rdma);
   app.add_option("--rdma-source", flags.rdma_source,
-                 "With --fabric verbs: HOST, this machine's address whose device to connect from. Default: "
-                 "as routes say")
+                 "With --fabric verbs: HOST, this machine's address whose device to connect from. Default:\n"
+                 "that of --rdma-device, or as routes say")
       ->type_name("HOST");
   app.add_option(
          "--queue-pairs", flags.queue_pairs,
@@ -155,6 +145,8 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
     return wrong(exit_code, "--memory-server " + flags.memory_servers.front() +
                                 " is no address of --fabric " + flags.fabric);
   }
+  if (std::string message = config::wrong_rdma_flags(flags.rdma, flags.fabric); !message.empty())
+    return wrong(exit_code, message);
   if (flags.queue_pairs == "shared" && flags.fabric != "verbs") {
     return wrong(exit_code, "--queue-pairs shared: --fabric " + flags.fabric + " has no queue pairs");
   }

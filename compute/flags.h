@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "common/config/rdma_flags.h"
+
 namespace namdb::compute {
 
 struct Flags {
@@ -26,9 +28,7 @@ struct Flags {
   std::uint64_t location_cache_bytes = 64U << 20;
   double connect_timeout_s = 10;
   // With verbs.
-  std::optional<int> rdma_traffic_class;
-  int rdma_acknowledge_timeout = 14;
-  int rdma_retries = 6;
+  config::RdmaFlags rdma;
   std::string queue_pairs = "per-worker";  // or shared
   std::string rdma_calls = "rc";
   std::string rdma_source;  // empty: as the routes say

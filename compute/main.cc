@@ -75,9 +75,10 @@ int run(const Flags& flags) {
   fabric::verbs::VerbsOptions verbs;
   verbs.key = tcp.key;
   verbs.source_address = flags.rdma_source;
-  if (flags.rdma_traffic_class) verbs.traffic_class = *flags.rdma_traffic_class;
-  verbs.acknowledge_timeout = static_cast<std::uint8_t>(flags.rdma_acknowledge_timeout);
-  verbs.retries = static_cast<std::uint8_t>(flags.rdma_retries);
+  verbs.device = {flags.rdma.device, flags.rdma.port, flags.rdma.gid_index};
+  verbs.traffic_class = flags.rdma.traffic_class;
+  verbs.acknowledge_timeout = flags.rdma.acknowledge_timeout;
+  verbs.retries = flags.rdma.retries;
   if (flags.rdma_calls == "ud") verbs.calls = fabric::verbs::CallKind::datagrams;
   pgwire::Options pgwire_options;
   pgwire_options.max_connections = flags.max_connections;

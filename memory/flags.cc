@@ -58,7 +58,8 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
       ->capture_default_str();
   app.add_option("--listen", flags.listen,
                  "unix:PATH (shm) or HOST:PORT (tcp; verbs: an RDMA device's address); default\n"
-                 "unix:DIR/run/memory.sock, or port 7400 and up by server id on 127.0.0.1")
+                 "unix:DIR/run/memory.sock, or port 7400 and up by server id on 127.0.0.1 or the address\n"
+                 "of --rdma-device")
       ->type_name("ADDRESS");
   app.add_option("--region-bytes", flags.region_bytes,
                  "Size of the memory region: bytes, or with a unit as in 512MiB or 4GiB.\n"
@@ -105,17 +106,7 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
   app.add_option("--cluster-key", flags.cluster_key,
                  "File with the cluster's 32-byte secret, mode 0600; needed to listen beyond loopback")
       ->type_name("FILE");
-  app.add_option("--rdma-traffic-class", flags.rdma_traffic_class,
-                 "With --fabric verbs: class of the packets, for switches that treat RDMA apart")
-      ->check(CLI::Range(0, 255));
-  app.add_option("--rdma-acknowledge-timeout", flags.rdma_acknowledge_timeout,
-                 "With --fabric verbs: a packet is sent again after 4.096 us * 2^N without an answer")
-      ->check(CLI::Range(1, 31))
-      ->capture_default_str();
-  app.add_option("--rdma-retries", flags.rdma_retries,
-                 "With --fabric verbs: how often, before the peer counts as gone")
-      ->check(CLI::Range(0, 7))
-      ->capture_default_str();
+  config::add_rdma_flags(app, flags.rdma);
   app.add_option(
          "--rdma-region-keys", flags.rdma_region_keys,
          "With --fabric verbs: what gives each peer a key of its own: windows (of memory, type 2), or\n"
@@ -152,10 +143,13 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
   flags.huge_pages = huge_pages == "never"    ? HugePages::never
                      : huge_pages == "always" ? HugePages::always
                                               : HugePages::automatic;
+  if (std::string message = config::wrong_rdma_flags(flags.rdma, flags.fabric); !message.empty())
+    return wrong(exit_code, message);
   const bool shared = flags.fabric == "shm";
   if (flags.listen.empty()) {
+    const std::string host = flags.rdma.device.empty() ? "127.0.0.1:" : "0.0.0.0:";  // that is, the device's
     flags.listen = shared ? "unix:" + flags.data + "/run/memory.sock"
-                          : "127.0.0.1:" + std::to_string(kFirstPort + flags.options.server_id);
+                          : host + std::to_string(kFirstPort + flags.options.server_id);
   }
   if (shared != flags.listen.starts_with("unix:")) {
     return wrong(exit_code, "--listen " + flags.listen + " is no address of --fabric " + flags.fabric);

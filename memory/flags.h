@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "common/config/rdma_flags.h"
 #include "memory/options.h"
 #include "memory/region_memory.h"
 
@@ -18,9 +19,7 @@ struct Flags {
   HugePages huge_pages = HugePages::automatic;
   std::string cluster_key;  // a file, or empty
   // With verbs.
-  std::optional<int> rdma_traffic_class;
-  int rdma_acknowledge_timeout = 14;
-  int rdma_retries = 6;
+  config::RdmaFlags rdma;
   std::string rdma_region_keys = "auto";
   std::string log_level = "info";
   std::string durability = "memory";

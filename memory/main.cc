@@ -77,9 +77,10 @@ int run(Flags flags) {
   if (!folder.ok()) return refuse(folder.status());
   fabric::tcp::TcpOptions tcp_options;
   fabric::verbs::VerbsOptions verbs_options;
-  if (flags.rdma_traffic_class) verbs_options.traffic_class = *flags.rdma_traffic_class;
-  verbs_options.acknowledge_timeout = static_cast<std::uint8_t>(flags.rdma_acknowledge_timeout);
-  verbs_options.retries = static_cast<std::uint8_t>(flags.rdma_retries);
+  verbs_options.device = {flags.rdma.device, flags.rdma.port, flags.rdma.gid_index};
+  verbs_options.traffic_class = flags.rdma.traffic_class;
+  verbs_options.acknowledge_timeout = flags.rdma.acknowledge_timeout;
+  verbs_options.retries = flags.rdma.retries;
   using fabric::verbs::RegionKeyKind;
   verbs_options.region_keys = flags.rdma_region_keys == "windows"         ? RegionKeyKind::windows
                               : flags.rdma_region_keys == "registrations" ? RegionKeyKind::registrations

@@ -34,6 +34,14 @@ class WrongStarts(TestCase):
             self.refused(2, "fabric", name, "--data", self.data, "--fabric", "avian")
         self.memoryd(2, "region", "--region-bytes", "many")
 
+    def test_rdma_devices_are_refused_where_there_are_none(self):
+        for name in ("nam-memoryd", "nam-computed"):
+            folder = ("--data", self.data)
+            self.refused(2, "no RDMA devices", name, *folder, "--fabric", "tcp", "--rdma-device", "mlx5_0")
+            self.refused(2, "needs --rdma-device", name, *folder, "--fabric", "verbs", "--rdma-port", 1)
+            self.refused(2, "needs --rdma-device", name, *folder, "--fabric", "verbs", "--rdma-gid-index", 3)
+            self.refused(2, "--rdma-port", name, *folder, "--fabric", "verbs", "--rdma-device", "mlx5_0", "--rdma-port", 0)
+
     def test_help_and_version_succeed(self):
         for name in ("nam-memoryd", "nam-computed"):
             for flag in ("--help", "--version"):

@@ -59,8 +59,39 @@ def fabric(cluster):
     return json.loads(done.stdout)
 
 
+class Mended:
+    """What deaths leave, for tests with `cluster`, of two memory and two compute servers, and `bank`."""
+
+    def answers(self, server, statement):
+        try:
+            self.cluster.query(statement, server=server)
+        except psycopg.Error:
+            return False
+        return True
+
+    def check_a_dead_compute_server_is_repaired_by_its_peer(self, clients):
+        with Load(self.bank, clients=clients, servers=(0, 1)) as load:
+            until(lambda: load.committed >= 5 * clients, "some commits")
+            self.cluster.kill("compute-0")
+            before = load.committed
+            until(lambda: load.committed > before + 10, "commits by the peer")
+        self.assertEqual(load.unexpected, [])
+        self.bank.check_no_lock(self, server=1)
+        self.bank.check_total(self, server=1)
+
+    def check_a_dead_memory_server_is_noticed_and_a_new_one_found(self, connections):
+        self.cluster.kill("memory-1")
+        until(lambda: self.cluster.log("compute-1").count("lost the connection") >= connections, "the death is noticed")
+        self.assertFalse(self.answers(1, "SELECT count(*) FROM bank"))
+        self.assertTrue(alive(self.cluster.pid("compute-1")))
+        self.cluster.up()
+        until(lambda: self.answers(1, "CREATE TABLE IF NOT EXISTS again (id bigint PRIMARY KEY)"), "a new beginning")
+        self.cluster.query("INSERT INTO again VALUES (1)", server=0)
+        self.assertEqual(self.cluster.query("SELECT id FROM again", server=1), [(1,)])
+
+
 @unittest.skipUnless(VERBS_ADDRESS, "there is no RDMA device")
-class OverVerbs(TestCase):
+class OverVerbs(Mended, TestCase):
     """One cluster of two memory servers and two compute servers; the methods run in the order of their names."""
     maxDiff = None
 
@@ -193,53 +224,28 @@ class OverVerbs(TestCase):
         self.assertEqual(load.unexpected, [])
         # Each finds its way back for itself.
         for server in range(2):
-            until(lambda server=server: self.serves(server), f"compute server {server} is back", timeout=60)
+            until(lambda server=server: self.answers(server, "SELECT id FROM bank WHERE id = 0"),
+                  f"compute server {server} is back", timeout=60)
         self.bank.check_total(self)
         self.bank.check_no_lock(self)
 
-    def serves(self, server):
-        try:
-            return self.cluster.query("SELECT id FROM bank WHERE id = 0", server=server) == [(0,)]
-        except psycopg.Error:
-            return False
-
     def test_5_a_dead_compute_server_is_repaired_by_its_peer(self):
-        with Load(self.bank, clients=3, servers=(0, 1)) as load:
-            until(lambda: load.committed >= 10, "some commits")
-            self.cluster.kill("compute-0")
-            before = load.committed
-            until(lambda: load.committed > before + 10, "commits by the peer")
-        self.assertEqual(load.unexpected, [])
-        self.bank.check_no_lock(self, server=1)
-        self.bank.check_total(self, server=1)
+        self.check_a_dead_compute_server_is_repaired_by_its_peer(clients=3)
 
     def test_6_a_dead_memory_server_is_noticed_and_a_new_one_found(self):
-        self.cluster.kill("memory-1")
-        until(lambda: "lost the connection" in self.cluster.log("compute-1"), "the death is noticed")
-        with self.assertRaises(psycopg.Error):
-            self.cluster.query("SELECT count(*) FROM bank", server=1)
-        self.assertTrue(alive(self.cluster.pid("compute-1")))
-        self.cluster.up()
-
-        def works():
-            try:
-                return self.cluster.query("CREATE TABLE IF NOT EXISTS again (id bigint PRIMARY KEY)", server=1) == []
-            except psycopg.Error:
-                return False
-
-        until(works, "a new beginning")
-        self.cluster.query("INSERT INTO again VALUES (1)", server=0)
-        self.assertEqual(self.cluster.query("SELECT id FROM again", server=1), [(1,)])
+        self.check_a_dead_memory_server_is_noticed_and_a_new_one_found(connections=1)
 
 
 @unittest.skipUnless(VERBS_ADDRESS, "there is no RDMA device")
 class ByDatagrams(TestCase):
-    """Calls by datagrams, which is not the default."""
+    """Calls by datagrams and devices by name, which are not the default."""
 
     @classmethod
     def setUpClass(cls):
-        cls.cluster = Cluster("verbs", region="256MiB", compute_flags=("--rdma-calls=ud",),
-                              memory_flags=("--heartbeat-timeout-seconds=20",))
+        cls.cluster = Cluster("verbs", region="256MiB",
+                              compute_flags=("--rdma-calls=ud", "--rdma-device=rx1", "--rdma-port=1",
+                                             "--rdma-gid-index=1", "--rdma-traffic-class=104"),
+                              memory_flags=("--heartbeat-timeout-seconds=20", "--rdma-device=rx0"))
         cls.cluster.flags += ["--procedure-library", PROCEDURES]
         cls.cluster.__enter__()
 
@@ -265,7 +271,8 @@ class ByDatagrams(TestCase):
         bank = Bank(self.cluster, accounts=12)
         bank.create()
         before = self.connection()
-        self.assertEqual(before["calls_by"], "datagrams")
+        self.assertEqual((before["calls_by"], before["device"], before["gid_index"], before["traffic_class"]),
+                         ("datagrams", "rx1", 1, 104))
         lose_packets(5)
         try:
             with Load(bank, clients=2) as load:
@@ -281,7 +288,7 @@ class ByDatagrams(TestCase):
 
 
 @unittest.skipUnless(VERBS_ADDRESS, "there is no RDMA device")
-class SharedQueuePairs(TestCase):
+class SharedQueuePairs(Mended, TestCase):
     """Workers that reach each memory server by one queue pair."""
     WORKERS = 3
 
@@ -314,29 +321,10 @@ class SharedQueuePairs(TestCase):
         until(all_are_members, "all workers are members of the queue pairs")
 
     def test_2_all_workers_serve_and_a_dead_compute_server_is_repaired_by_its_peer(self):
-        with Load(self.bank, clients=4, servers=(0, 1)) as load:
-            until(lambda: load.committed >= 20, "some commits")
-            self.cluster.kill("compute-0")
-            before = load.committed
-            until(lambda: load.committed > before + 10, "commits by the peer")
-        self.assertEqual(load.unexpected, [])
-        self.bank.check_no_lock(self, server=1)
-        self.bank.check_total(self, server=1)
+        self.check_a_dead_compute_server_is_repaired_by_its_peer(clients=4)
 
     def test_3_workers_find_a_new_memory_server_together(self):
-        self.cluster.kill("memory-1")
-        until(lambda: self.cluster.log("compute-1").count("lost the connection") >= self.WORKERS, "the death is noticed")
-        self.cluster.up()
-
-        def works():
-            try:
-                return self.cluster.query("CREATE TABLE IF NOT EXISTS again (id bigint PRIMARY KEY)", server=1) == []
-            except psycopg.Error:
-                return False
-
-        until(works, "a new beginning")
-        self.cluster.query("INSERT INTO again VALUES (1)", server=1)
-        self.assertEqual(self.cluster.query("SELECT id FROM again", server=1), [(1,)])
+        self.check_a_dead_memory_server_is_noticed_and_a_new_one_found(connections=self.WORKERS)
 
 
 @unittest.skipUnless(VERBS_ADDRESS, "there is no RDMA device")
@@ -404,6 +392,39 @@ class WrongStarts(TestCase):
             done = run(*self.memory_command(address, "--cluster-key", self.key("key")))
             self.assertEqual(done.returncode, 3, done.stderr)
             self.assertIn("RDMA device", done.stderr)
+
+    def test_devices_ports_and_gids_that_are_not_there_are_refused(self):
+        key = ("--cluster-key", self.key("key"))
+        for choice, words in ((("mlx5_9",), "there is no RDMA device mlx5_9 (this machine has rx0, rx1, rxl)"),
+                              (("rx0", "--rdma-port", 2), "there is no port 2 of the RDMA device rx0"),
+                              (("rx0", "--rdma-gid-index", 9), "has no GID with index 9"),
+                              (("rx0", "--rdma-gid-index", 0), "no IPv4 address"),
+                              (("rx1",), "of the RDMA device rx0, GID 1 (::ffff:10.2.0.1), not with the RDMA device rx1")):
+            done = run(*self.memory_command(VERBS_ADDRESS + ":7504", *key, "--rdma-device", *choice))
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertIn(words, done.stderr)
+            # Before it asks anybody; a compute server has no address of its own but that of the device.
+            done = run(program("nam-computed"), "--data", self.data / "c", "--fabric", "verbs", "--memory-server",
+                       VERBS_ADDRESS + ":7504", "--rdma-source", VERBS_ADDRESS, *key, "--rdma-device", *choice)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertIn(words, done.stderr)
+
+    def test_a_device_alone_says_where_to_listen(self):
+        self.assert_listens(("--rdma-device", "rx0"), VERBS_ADDRESS + ":7400")
+        (self.data / "verbs.toml").write_text('rdma-device = "rx1"\nrdma-port = 1\nrdma-gid-index = 1\n')
+        self.assert_listens(("--config", self.data / "verbs.toml"), "10.2.0.2:7400")
+
+    def assert_listens(self, flags, address):
+        command = [program("nam-memoryd"), "--data", self.data / "m", "--fabric", "verbs", "--region-bytes", "16MiB",
+                   "--cluster-key", self.key("key"), *flags]
+        with subprocess.Popen([str(part) for part in command], stderr=subprocess.PIPE, text=True) as memory:
+            said = []
+            for line in memory.stderr:
+                said.append(line)
+                if "ready at" in line:
+                    break
+            memory.terminate()
+        self.assertIn(f"ready at {address} (verbs)", "".join(said))
 
     def test_a_key_is_needed(self):
         done = run(*self.memory_command(VERBS_ADDRESS + ":7500"))

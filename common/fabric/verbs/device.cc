@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -85,6 +86,11 @@ Status Device::set_up(std::uint32_t receive_buffers) {
   }
   if (attributes_.max_srq == 0) {
     return Status(ErrorCode::configuration, "the RDMA device " + name() + " has no shared receive queues");
+  }
+  const auto page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  if (attributes_.page_size_cap != 0 && (attributes_.page_size_cap & (2 * page_bytes - 1)) == 0) {
+    return Status(ErrorCode::configuration,
+                  "the RDMA device " + name() + " knows no pages as small as this machine's");
   }
   ibv_device_attr_ex extended{};
   on_demand_paging_ = ibv_query_device_ex(context_, nullptr, &extended) == 0 &&

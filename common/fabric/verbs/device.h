@@ -44,7 +44,9 @@ class Device final : private reactor::PollSource {
   std::string name() const { return ibv_get_device_name(context_->device); }
   // For a line in the log: name, firmware, path MTU of the port, what its atomics are atomic with.
   std::string describe(std::uint8_t port);
-  void describe(std::uint8_t port, Facts& facts);
+  void describe(std::uint8_t port, const ibv_gid& gid, Facts& facts);
+  // By which it finds memory that lies on pages of that size: the largest that it knows.
+  std::uint64_t page_bytes(std::uint64_t memory_page_bytes) const;
   // What the device counts of a port, with all processes that use it, as the kernel tells it.
   void describe_hardware(std::uint8_t port, Facts& facts) const;
   // Of all endpoints that are or were.

@@ -1,14 +1,16 @@
 // What a device says about itself: at once (attributes, ports) and by and by (events).
-#include <arpa/inet.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <bit>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 #include <vector>
 
 #include "common/fabric/verbs/datagrams.h"
 #include "common/fabric/verbs/device.h"
+#include "common/fabric/verbs/device_choice.h"
 #include "common/fabric/verbs/endpoint.h"
 
 namespace namdb::fabric::verbs {
@@ -38,18 +40,34 @@ std::string Device::describe(std::uint8_t port) {
   return text + ", " + std::to_string(attributes_.max_qp_rd_atom) + " READs and atomics at a time";
 }
 
-void Device::describe(std::uint8_t port, Facts& facts) {
+std::uint64_t Device::page_bytes(std::uint64_t memory_page_bytes) const {
+  const std::uint64_t known = attributes_.page_size_cap & (2 * memory_page_bytes - 1);
+  return known == 0 ? memory_page_bytes : std::bit_floor(known);
+}
+
+void Device::describe(std::uint8_t port, const ibv_gid& gid, Facts& facts) {
   const ibv_port_attr& attributes = port_attributes(port);
   facts.say("device", name());
   facts.say("firmware", attributes_.fw_ver);
   facts.say("link", link_name(attributes));
+  facts.say("gid", gid_text(gid));
   facts.say("port_state", ibv_port_state_str(attributes.state));
   facts.say("atomics", attributes_.atomic_cap == IBV_ATOMIC_GLOB ? "with the CPU" : "among themselves");
   facts.say("last_device_event", last_event_);
   facts.count("port", port);
+  if (const auto index = gid_index_of(context_, port, gid); index) facts.count("gid_index", *index);
   facts.count("port_mtu_bytes", bytes_of_mtu(attributes.active_mtu));
-  facts.count("reads_at_a_time", static_cast<std::uint64_t>(attributes_.max_qp_rd_atom));
-  facts.count("on_demand_paging", on_demand_paging_ ? 1 : 0);
+  facts.count("smallest_page_bytes", attributes_.page_size_cap & -attributes_.page_size_cap);
+  // At most, of one queue pair or of the device.
+  for (const auto& [name, limit] : {std::pair{"limit_send_queue", attributes_.max_qp_wr},
+                                    {"limit_reads_at_a_time", attributes_.max_qp_rd_atom},
+                                    {"limit_receive_buffers", attributes_.max_srq_wr},
+                                    {"limit_queue_pairs", attributes_.max_qp},
+                                    {"limit_registrations", attributes_.max_mr},
+                                    {"limit_windows", attributes_.max_mw}}) {
+    facts.count(name, static_cast<std::uint64_t>(limit));
+  }
+  facts.say("on_demand_paging", on_demand_paging_ ? "granted, not used" : "not granted");
   facts.count("device_events", events_);
   facts.count("device_queue_pairs", endpoints_.size());
   facts.count("receive_buffers", receives_->count());

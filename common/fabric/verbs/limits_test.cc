@@ -44,15 +44,6 @@ class Group {
   inline static const std::filesystem::path kOwn = kRoot / "namdb-verbs-test";
 };
 
-std::string device_of(const Channel& channel) {
-  Facts facts;
-  channel.describe(facts);
-  for (const Fact& fact : facts.all()) {
-    if (fact.name == "device") return fact.text;
-  }
-  return {};
-}
-
 Task<Status> read(Channel* channel, LocalBuffer* buffer) {
   Batch batch;
   batch.read(0, buffer->data(), 64);
@@ -69,7 +60,7 @@ struct Outcome {
 
 Task<void> run_out_of_room(ClientFabric* fabric, std::string address, Group* group, Outcome* outcome) {
   std::unique_ptr<Channel> channel = std::move(*co_await fabric->connect(address, "hello", nullptr));
-  const std::string device = device_of(*channel);
+  const std::string device = fact_of(*channel, "device").text;
   LocalBuffer small(fabric->pool(), 64);
   group->limit(device, "0");
   LocalBuffer large(fabric->pool(), kLarge_bytes);

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "common/reactor/socket_address.h"
+#include "common/fabric/verbs/device_choice.h"
 #include "common/reactor/system_error.h"
 
 namespace namdb::fabric::verbs {
@@ -89,29 +89,26 @@ void Link::close() {
 }
 
 Status Link::resolve_address(const std::string& address, std::uint64_t deadline_ns) {
-  Result<std::vector<reactor::SocketAddress>> targets = reactor::SocketAddress::resolve(address, false);
-  if (!targets.ok()) return targets.status();
-  if (targets->front().is_unix()) {
-    return Status(ErrorCode::configuration, address + " is no address of the verbs fabric",
-                  "it takes HOST:PORT");
-  }
+  const Result<reactor::SocketAddress> to = resolve(address, false);
+  if (!to.ok()) return to.status();
   sockaddr_storage target{};
-  std::memcpy(&target, targets->front().data(), targets->front().size());
+  std::memcpy(&target, to->data(), to->size());
+  const Result<std::string> host = host_of(options_.device, to->family());
+  if (!host.ok()) return host.status();
+  const std::string& own = options_.source_address.empty() ? *host : options_.source_address;
   sockaddr_storage source{};
-  if (!options_.source_address.empty()) {
-    Result<std::vector<reactor::SocketAddress>> sources =
-        reactor::SocketAddress::resolve(options_.source_address + ":0", true);
-    if (!sources.ok()) return sources.status();
-    std::memcpy(&source, sources->front().data(), sources->front().size());
+  if (!own.empty()) {
+    const Result<reactor::SocketAddress> from = resolve(own + ":0", true);
+    if (!from.ok()) return from.status();
+    std::memcpy(&source, from->data(), from->size());
   }
   Result<rdma_cm_id*> id = manager_->make_identifier(*this);
   if (!id.ok()) return id.status();
   id_ = *id;
-  if (options_.traffic_class >= 0) {
-    auto traffic_class = static_cast<std::uint8_t>(options_.traffic_class);
-    rdma_set_option(id_, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &traffic_class, sizeof traffic_class);
+  if (std::optional<std::uint8_t> traffic_class = options_.traffic_class; traffic_class) {
+    rdma_set_option(id_, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &*traffic_class, sizeof *traffic_class);
   }
-  if (rdma_resolve_addr(id_, options_.source_address.empty() ? nullptr : reinterpret_cast<sockaddr*>(&source),
+  if (rdma_resolve_addr(id_, own.empty() ? nullptr : reinterpret_cast<sockaddr*>(&source),
                         reinterpret_cast<sockaddr*>(&target),
                         milliseconds_until(deadline_ns, reactor_.now_ns())) == 0) {
     return Status();
@@ -140,6 +137,7 @@ reactor::Task<Status> Link::connect(std::string address, DeviceOf device_of, std
   Status status = resolve_address(address, deadline_ns);
   if (!status.ok()) co_return status;
   status = co_await expect(RDMA_CM_EVENT_ADDR_RESOLVED, deadline_ns);
+  if (status.ok()) status = check(options_.device, *id_, "the way to " + address);
   if (!status.ok()) co_return status;
   const Result<Device*> device = device_of(id_->verbs, id_->port_num);
   if (!device.ok()) co_return device.status();
@@ -213,6 +211,21 @@ Status Link::advance(ibv_qp_state state) {
     return reactor::system_error(ErrorCode::connection_failure,
                                  "rdma_cm does not know the queue pair's next state", errno);
   }
+  // What rdma_cm chose, which looks at addresses and the system's settings only.
+  if (options_.device.gid_index && (mask & IBV_QP_AV) != 0 && attributes.ah_attr.is_global != 0 &&
+      attributes.ah_attr.grh.sgid_index != *options_.device.gid_index) {
+    return Status(ErrorCode::configuration,
+                  "rdma_cm connects by GID " + std::to_string(attributes.ah_attr.grh.sgid_index) + ", not " +
+                      std::to_string(*options_.device.gid_index),
+                  "`cma_roce_mode -d DEVICE -p PORT -m 2` makes RoCE v2 the kernel's choice");
+  }
+  if ((mask & IBV_QP_AV) != 0) {
+    // A peer's request asks for the peer's class.
+    ibv_global_route& route = attributes.ah_attr.grh;
+    route.traffic_class = options_.traffic_class.value_or(route.traffic_class);
+    traffic_class_ = route.traffic_class;
+  }
+  if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) != 0) reads_at_a_time_ = attributes.max_rd_atomic;
   // No memory for anyone yet: see open_memory().
   attributes.qp_access_flags = IBV_ACCESS_LOCAL_WRITE;
   attributes.min_rnr_timer = kNotReadyTimer;
@@ -224,9 +237,9 @@ Status Link::advance(ibv_qp_state state) {
 
 void Link::describe(Facts& facts, bool counted) const {
   if (id_ == nullptr || endpoint_ == nullptr) return;
-  char address[INET6_ADDRSTRLEN] = "";
-  facts.say("gid", ::inet_ntop(AF_INET6, &id_->route.addr.addr.ibaddr.sgid, address, sizeof address));
-  endpoint_->device().describe(id_->port_num, facts);
+  endpoint_->device().describe(id_->port_num, id_->route.addr.addr.ibaddr.sgid, facts);
+  facts.count("reads_at_a_time", reads_at_a_time_);
+  facts.count("traffic_class", traffic_class_);
   facts.count("path_mtu_bytes", endpoint_->path_mtu_bytes());
   facts.count("send_queue_depth", endpoint_->depth());
   facts.count("inline_bytes", endpoint_->max_inline_bytes());

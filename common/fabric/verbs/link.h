@@ -96,6 +96,8 @@ class Link final : public HandshakeStream, private ManagerHandler, private Endpo
   LinkHandler* handler_ = nullptr;
   reactor::Event changed_;
   std::vector<ManagerEvent> events_;
+  std::uint8_t reads_at_a_time_ = 0;  // as both ends agreed
+  std::uint8_t traffic_class_ = 0;
   bool connected_ = false;
   bool closed_ = false;
   bool ended_ = false;

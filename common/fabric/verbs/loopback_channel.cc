@@ -6,26 +6,10 @@
 #include <cstring>
 #include <utility>
 
+#include "common/fabric/verbs/device_choice.h"
 #include "common/fabric/verbs/operations.h"
 
 namespace namdb::fabric::verbs {
-namespace {
-
-// Where the port's table has the address; packets between machines carry it routed (RoCE v2), if Ethernet.
-Result<std::uint8_t> find_gid(Device& device, std::uint8_t port, const ibv_port_attr& attributes,
-                              const ibv_gid& gid) {
-  for (int index = 0; index < attributes.gid_tbl_len; ++index) {
-    ibv_gid_entry entry{};
-    if (ibv_query_gid_ex(device.context(), port, static_cast<std::uint32_t>(index), &entry, 0) != 0) continue;
-    if (std::memcmp(&entry.gid, &gid, sizeof gid) != 0 || entry.gid_type == IBV_GID_TYPE_ROCE_V1) continue;
-    return static_cast<std::uint8_t>(index);
-  }
-  return Status(ErrorCode::configuration, "the RDMA device " + device.name() +
-                                              " has no RoCE v2 address for port " + std::to_string(port));
-}
-
-}  // namespace
-
 LoopbackChannel::LoopbackChannel(reactor::Reactor& reactor, std::function<void(Call&)> call)
     : Channel(reactor),
       reactor_(reactor),
@@ -84,11 +68,14 @@ Status LoopbackChannel::connect(Endpoint& from, Endpoint& to, std::uint8_t port,
   attributes.min_rnr_timer = 12;
   attributes.ah_attr.port_num = port;
   if (port_attributes.link_layer == IBV_LINK_LAYER_ETHERNET) {
-    const Result<std::uint8_t> index = find_gid(*device_, port, port_attributes, gid);
-    if (!index.ok()) return index.status();
+    const std::optional<std::uint32_t> index = gid_index_of(device_->context(), port, gid);
+    if (!index) {
+      return Status(ErrorCode::configuration, "the RDMA device " + device_->name() +
+                                                  " has no RoCE v2 address for port " + std::to_string(port));
+    }
     attributes.ah_attr.is_global = 1;
     attributes.ah_attr.grh.dgid = gid;
-    attributes.ah_attr.grh.sgid_index = *index;
+    attributes.ah_attr.grh.sgid_index = static_cast<std::uint8_t>(*index);
     attributes.ah_attr.grh.hop_limit = 64;
   } else {
     attributes.ah_attr.dlid = port_attributes.lid;

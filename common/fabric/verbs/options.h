@@ -17,6 +17,14 @@ enum class RegionKeyKind : std::uint8_t { automatic, windows, registrations };
 // How calls go: over each peer's reliable connection, or as datagrams where they fit into a packet.
 enum class CallKind : std::uint8_t { connections, datagrams };
 
+// Which device, and of it which port and GID, connections are made with. Empty: those that the addresses lead
+// to.
+struct DeviceChoice {
+  std::string device;
+  std::optional<std::uint8_t> port;  // from 1
+  std::optional<std::uint32_t> gid_index;
+};
+
 class Communicator;
 
 struct VerbsOptions {
@@ -24,10 +32,13 @@ struct VerbsOptions {
   std::optional<ClusterKey> key;
   // From the connection's start to the welcome.
   std::uint64_t handshake_timeout_ns = 10 * kSecond_ns;
-  // HOST of this machine whose device clients connect from; empty: as the routes say.
+  // Port and GID only with a device.
+  DeviceChoice device;
+  // HOST of this machine whose device clients connect from; empty: that of the chosen device, or as the
+  // routes say.
   std::string source_address;
-  // Of RoCE packets, for switches that give RDMA a class of its own; negative: the system's.
-  int traffic_class = -1;
+  // Of RoCE packets, for switches that give RDMA a class of its own; none: the system's.
+  std::optional<std::uint8_t> traffic_class;
   // A packet that is not acknowledged after 4.096 us * 2^acknowledge_timeout is sent again, so often.
   std::uint8_t acknowledge_timeout = 14;
   // (Soft-RoCE takes 7 for ever.)

@@ -1,8 +1,10 @@
 #include "common/fabric/verbs/server.h"
 
-#include <arpa/inet.h>
+#include <linux/magic.h>
 #include <spdlog/spdlog.h>
 #include <sys/random.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -10,9 +12,9 @@
 #include <vector>
 
 #include "common/fabric/handshake.h"
+#include "common/fabric/verbs/device_choice.h"
 #include "common/fabric/verbs/server_connection.h"
 #include "common/reactor/reactor.h"
-#include "common/reactor/socket_address.h"
 #include "common/reactor/system_error.h"
 
 namespace namdb::fabric::verbs {
@@ -23,6 +25,18 @@ constexpr std::size_t kGreetingLimit = 256;
 constexpr int kBacklog = 128;
 // How long a fenced peer that shares its queue pair has to let go of it.
 constexpr std::uint64_t kEviction_ns = kSecond_ns;
+
+bool is_any_host(const std::string& address) {
+  const std::string host = address.substr(0, address.rfind(':'));
+  return host == "0.0.0.0" || host == "[::]";
+}
+
+std::uint64_t memory_page_bytes(int descriptor) {
+  struct statfs file{};
+  if (descriptor >= 0 && ::fstatfs(descriptor, &file) == 0 && file.f_type == HUGETLBFS_MAGIC)
+    return static_cast<std::uint64_t>(file.f_bsize);
+  return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
 
 }  // namespace
 
@@ -55,17 +69,20 @@ reactor::Task<Status> VerbsServerFabric::listen(std::string address) {
   co_return status;
 }
 
-Status VerbsServerFabric::start_listening(const std::string& address) {
-  Result<std::vector<reactor::SocketAddress>> candidates = reactor::SocketAddress::resolve(address, true);
-  if (!candidates.ok()) return candidates.status();
-  const reactor::SocketAddress& own = candidates->front();
-  if (own.is_unix()) {
-    return Status(ErrorCode::configuration, address + " is no address of the verbs fabric",
-                  "it takes HOST:PORT");
-  }
+Status VerbsServerFabric::start_listening(const std::string& asked) {
+  Result<reactor::SocketAddress> own = resolve(asked, true);
+  if (!own.ok()) return own.status();
   if (!options_.key) {
     return Status(ErrorCode::configuration, "the verbs fabric does not listen without a cluster key",
                   "give every daemon of the cluster the same key file");
+  }
+  const Result<std::string> host = host_of(options_.device, own->family());
+  if (!host.ok()) return host.status();
+  std::string address = asked;
+  if (!host->empty() && is_any_host(asked)) {
+    address = *host + asked.substr(asked.rfind(':'));
+    own = resolve(address, true);
+    if (!own.ok()) return own.status();
   }
   Result<std::unique_ptr<ConnectionManager>> manager = ConnectionManager::create(reactor_);
   if (!manager.ok()) return manager.status();
@@ -74,7 +91,7 @@ Status VerbsServerFabric::start_listening(const std::string& address) {
   if (!id.ok()) return id.status();
   listener_ = *id;
   sockaddr_storage place{};
-  std::memcpy(&place, own.data(), own.size());
+  std::memcpy(&place, own->data(), own->size());
   if (rdma_bind_addr(listener_, reinterpret_cast<sockaddr*>(&place)) != 0) {
     return reactor::system_error(ErrorCode::configuration, "the verbs fabric cannot listen at " + address,
                                  errno);
@@ -96,6 +113,7 @@ Status VerbsServerFabric::open_device(const std::string& address) {
         ErrorCode::configuration, address + " is the address of no RDMA device",
         "listen at the address of one device (`rdma link show`); atomics of several would not be atomic");
   }
+  if (Status chosen = check(options_.device, *listener_, address); !chosen.ok()) return chosen;
   Result<std::unique_ptr<Device>> device =
       Device::open(reactor_, listener_->verbs->device, options_.server_receive_buffers);
   if (!device.ok()) return device.status();
@@ -196,9 +214,8 @@ void VerbsServerFabric::describe(Facts& facts) const {
   facts.count("connections", accepted_);
   facts.count("refused", refused_);
   if (device_ == nullptr) return;
-  char address[INET6_ADDRSTRLEN] = "";
-  facts.say("gid", ::inet_ntop(AF_INET6, &listener_->route.addr.addr.ibaddr.sgid, address, sizeof address));
-  device_->describe(listener_->port_num, facts);
+  device_->describe(listener_->port_num, listener_->route.addr.addr.ibaddr.sgid, facts);
+  facts.count("region_page_bytes", device_->page_bytes(memory_page_bytes(region_.descriptor)));
   device_->totals().describe(facts);
   if (datagrams_ != nullptr) datagrams_->describe(facts);
   facts.count("calls_doubled", doubled_calls_);

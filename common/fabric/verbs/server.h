@@ -39,8 +39,9 @@ class VerbsServerFabric final : public ServerFabric, private ManagerHandler {
   ~VerbsServerFabric() override;
 
   std::string_view name() const override { return "verbs"; }
-  // HOST:PORT, HOST being an address of an RDMA device; not loopback, which belongs to none. Errors
-  // (configuration): no cluster key; no such device; what the device refuses.
+  // HOST:PORT, HOST being an address of an RDMA device; not loopback, which belongs to none. Any address
+  // (0.0.0.0 or [::]) is that of the device that the options name. Errors (configuration): no cluster key; no
+  // such device; what the device refuses.
   reactor::Task<Status> listen(std::string address) override;
   reactor::Task<void> fence(PeerId peer) override;
   Channel& loopback() override { return loopback_; }
@@ -63,7 +64,7 @@ class VerbsServerFabric final : public ServerFabric, private ManagerHandler {
   DatagramPort* datagrams() { return datagrams_.get(); }
 
  private:
-  Status start_listening(const std::string& address);
+  Status start_listening(const std::string& asked);
   Status open_device(const std::string& address);
   void on_event(const ManagerEvent& event) override;
   reactor::Task<void> greet(std::unique_ptr<Link> link, ManagerEvent request);

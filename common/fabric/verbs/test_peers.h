@@ -80,13 +80,18 @@ Task<void> fulfil(std::function<Task<T>()> make, std::promise<T>* promise) {
   promise->set_value(co_await task);
 }
 
+// An address of a device.
+inline std::string test_host() {
+  const char* host = std::getenv("NAMDB_TEST_VERBS_ADDRESS");
+  if (host == nullptr)
+    throw std::runtime_error("NAMDB_TEST_VERBS_ADDRESS is not set: run tools/dev/verbs-vm");
+  return host;
+}
+
 // A server with a thread of its own; the tests' own thread runs the clients.
 class Server {
  public:
   explicit Server(const VerbsOptions& options = options_with_key(7)) {
-    const char* host = std::getenv("NAMDB_TEST_VERBS_ADDRESS");
-    if (host == nullptr)
-      throw std::runtime_error("NAMDB_TEST_VERBS_ADDRESS is not set: run tools/dev/verbs-vm");
     spdlog::set_level(spdlog::level::off);
     auto thread = reactor::ReactorThread::start();
     REQUIRE(thread.ok());
@@ -94,7 +99,7 @@ class Server {
     memory_ = ::mmap(nullptr, kRegion_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     REQUIRE(memory_ != MAP_FAILED);
     const ServerRegion region{static_cast<std::byte*>(memory_), kRegion_bytes, kRegion_bytes, -1};
-    const std::string address = std::string(host) + ":0";
+    const std::string address = test_host() + ":0";
     const Status status = run<Status>([this, region, options, address]() -> Task<Status> {
       service_ = std::make_unique<TestService>(thread_->reactor());
       fabric_ = std::make_unique<VerbsServerFabric>(thread_->reactor(), region, *service_, options);
@@ -247,6 +252,17 @@ inline Status with_channel(const std::string& address, const VerbsOptions& optio
   const std::unique_ptr<reactor::Reactor> reactor = make_reactor();
   const std::unique_ptr<ClientFabric> fabric = make_verbs_client_fabric(*reactor, options);
   return reactor->run_until(use(fabric.get(), address, std::move(job)));
+}
+
+// What the channel, or the server, says about itself under that name.
+template <typename End>
+Fact fact_of(const End& end, const std::string& name) {
+  Facts facts;
+  end.describe(facts);
+  for (const Fact& fact : facts.all()) {
+    if (fact.name == name) return fact;
+  }
+  return {};
 }
 
 inline EndpointCounters counters_of(Channel* channel) {
