@@ -117,6 +117,18 @@ std::string to_text(const std::vector<OracleReport>& reports) {
   return table.to_text();
 }
 
+// Runs a benchmark and prints its reports.
+template <typename Bench, typename Options>
+int run_bench(Bench bench, const Options& options, const Common& common) {
+  const auto reports = [&] {
+    Progress progress(common.quiet);
+    return bench(options, progress);
+  }();
+  if (!reports.ok()) return fail(reports.status());
+  print(common.json ? to_json(reports.value()).dump(2) + "\n" : to_text(reports.value()));
+  return 0;
+}
+
 }  // namespace
 
 FabricCommand::FabricCommand(CLI::App& app) {
@@ -150,13 +162,7 @@ FabricCommand::FabricCommand(CLI::App& app) {
 
 int FabricCommand::run() {
   options_.region_bytes = region_mib_ << 20;
-  const Result<std::vector<FabricReport>> reports = [&] {
-    Progress progress(common_.quiet);
-    return fabric_bench(options_, progress);
-  }();
-  if (!reports.ok()) return fail(reports.status());
-  print(common_.json ? to_json(reports.value()).dump(2) + "\n" : to_text(reports.value()));
-  return 0;
+  return run_bench(fabric_bench, options_, common_);
 }
 
 HashCommand::HashCommand(CLI::App& app) {
@@ -180,13 +186,7 @@ HashCommand::HashCommand(CLI::App& app) {
 }
 
 int HashCommand::run() {
-  const Result<std::vector<HashReport>> reports = [&] {
-    Progress progress(common_.quiet);
-    return hash_bench(options_, progress);
-  }();
-  if (!reports.ok()) return fail(reports.status());
-  print(common_.json ? to_json(reports.value()).dump(2) + "\n" : to_text(reports.value()));
-  return 0;
+  return run_bench(hash_bench, options_, common_);
 }
 
 OracleCommand::OracleCommand(CLI::App& app) {
@@ -214,13 +214,7 @@ OracleCommand::OracleCommand(CLI::App& app) {
 }
 
 int OracleCommand::run() {
-  const Result<std::vector<OracleReport>> reports = [&] {
-    Progress progress(common_.quiet);
-    return oracle_bench(options_, progress);
-  }();
-  if (!reports.ok()) return fail(reports.status());
-  print(common_.json ? to_json(reports.value()).dump(2) + "\n" : to_text(reports.value()));
-  return 0;
+  return run_bench(oracle_bench, options_, common_);
 }
 
 }  // namespace namdb::nambench

@@ -42,12 +42,7 @@ class Worker {
     auto thread = reactor::ReactorThread::start();
     if (!thread.ok()) return thread.status();
     auto worker = std::unique_ptr<Worker>(new Worker(std::move(thread).value(), clients));
-    std::binary_semaphore made(0);
-    worker->mailbox().post([&] {
-      worker->clients_ = make(shape, worker->thread_->reactor(), address, clients);
-      made.release();
-    });
-    made.acquire();
+    worker->on_thread([&] { worker->clients_ = make(shape, worker->thread_->reactor(), address, clients); });
     if (Status status = worker->run([&] { return worker->clients_->open(); }); !status.ok()) return status;
     return worker;
   }
@@ -57,12 +52,7 @@ class Worker {
     // An error has been seen before.
     const Status status = run([this] { return clients_->close(); });
     static_cast<void>(status);
-    std::binary_semaphore gone(0);
-    mailbox().post([&] {
-      clients_.reset();
-      gone.release();
-    });
-    gone.acquire();
+    on_thread([this] { clients_.reset(); });
   }
 
   // All clients, so many transactions each; wait() says how it went.
@@ -84,12 +74,7 @@ class Worker {
   fabric::OperationCounters cost() {
     // On the thread: what fetches snapshots ahead may still count.
     fabric::OperationCounters cost;
-    std::binary_semaphore counted(0);
-    mailbox().post([&] {
-      cost = clients_->counters() - before_;
-      counted.release();
-    });
-    counted.acquire();
+    on_thread([&] { cost = clients_->counters() - before_; });
     return cost;
   }
   std::uint64_t round_trips() const { return round_trips_; }
@@ -109,6 +94,15 @@ class Worker {
     return vector_clients(reactor, address, options);
   }
 
+  // Runs the function there and waits for it.
+  void on_thread(const std::function<void()>& function) {
+    std::binary_semaphore done(0);
+    mailbox().post([&] {
+      function();
+      done.release();
+    });
+    done.acquire();
+  }
   Status run(const std::function<reactor::Task<Status>()>& task) {
     Status status;
     std::binary_semaphore done(0);

@@ -8,7 +8,6 @@
 #include <span>
 #include <thread>
 
-#include "common/fabric/region_words.h"
 #include "tools/nambench/oracle_clients.h"
 
 namespace namdb::nambench {
