@@ -101,6 +101,11 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
                  "How long to wait at start for memory servers that are not there yet")
       ->check(CLI::Range(0.0, 86'400.0))
       ->capture_default_str();
+  app.add_option("--beside", flags.beside,
+                 "Number of the memory server that this one stands beside, for clients that send their\n"
+                 "calls where the data is: SHOW namdb.beside_memory_server tells them")
+      ->type_name("K")
+      ->take_last();
   config::add_rdma_flags(app, flags.rdma);
   app.add_option("--rdma-source", flags.rdma_source,
                  "With --fabric verbs: HOST, this machine's address whose device to connect from. Default:\n"
@@ -152,6 +157,11 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
   }
   if (flags.queue_pairs == "shared" && flags.rdma_calls == "ud") {
     return wrong(exit_code, "--queue-pairs shared goes with --rdma-calls rc only");
+  }
+  if (flags.beside && *flags.beside >= flags.memory_servers.size()) {
+    return wrong(exit_code, "--beside " + std::to_string(*flags.beside) + ": there are " +
+                                std::to_string(flags.memory_servers.size()) +
+                                " memory servers, and the first is 0");
   }
   if (is_unix(flags.listen))
     return wrong(exit_code, "--listen takes HOST:PORT; for a unix socket use --unix-socket-dir");

@@ -273,6 +273,10 @@ std::vector<fabric::ConnectionFacts> Worker::fabric_facts() {
   return options_.board->all();
 }
 
+txn::Placement Worker::placement() const {
+  return {static_cast<std::uint32_t>(options_.memory_servers.size()), options_.beside};
+}
+
 std::unique_ptr<txn::Session> Worker::open_session() {
   return std::make_unique<WorkerSession>();
 }

@@ -44,6 +44,7 @@ struct WorkerOptions {
   txn::CommitWrites commit_writes = txn::CommitWrites::changed;
   txn::IndexReads index_reads = txn::IndexReads::leaves;
   std::size_t index_cache_bytes = 16U << 20;  // pages above leaves, for each connection to the cluster
+  std::optional<layout::ServerId> beside;     // the memory server that this compute server stands beside
   txn::SlotOptions slot;
   txn::RetryOptions retry;
   std::uint64_t heartbeat_ns = 200 * kMillisecond_ns;  // hostile: 1 ms
@@ -85,6 +86,7 @@ class Worker : public txn::Engine {
   reactor::Task<Status> drop_index(std::string name) override;
   reactor::Task<void> backoff(std::uint32_t attempt) override;
   const txn::RetryOptions& retry_options() const override { return options_.retry; }
+  txn::Placement placement() const override;
   std::vector<fabric::ConnectionFacts> fabric_facts() override;
 
   // For tests and tools: how often repair had work to do.

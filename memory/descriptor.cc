@@ -28,8 +28,8 @@ Result<TableShape> TableShape::create(const control::TableDescriptor& table) {
     added.scale = static_cast<std::uint8_t>(column.scale());
     added.not_null = column.not_null();
   }
-  auto schema = layout::Schema::create(std::move(columns),
-                                       std::vector<std::uint32_t>(table.key().begin(), table.key().end()));
+  auto schema = layout::Schema::create(std::move(columns), {table.key().begin(), table.key().end()},
+                                       {table.partition().begin(), table.partition().end()});
   if (!schema.ok()) return schema.status();
   if (table.ring_slots() == 0 || table.ring_slots() > layout::kMaxRingSlots) {
     return Status(ErrorCode::limit_exceeded, "a table keeps 1 to " + std::to_string(layout::kMaxRingSlots) +

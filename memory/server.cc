@@ -229,6 +229,10 @@ control::StatusReply MemoryServer::status() const {
     use.set_bucket_count(table->main.array.bucket_count);
     use.set_doublings(table->doublings());
     use.set_other_array_bytes(table->main_bytes() - table->main.array.bytes());
+    const layout::Schema& schema = table->shape.schema;
+    for (const std::uint32_t column : schema.partition()) {
+      use.add_partition_columns(schema.columns()[column].name);
+    }
   }
   for (const auto& [id, index] : indexes_.all()) {
     if (index->discarded) continue;

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "common/layout/placement.h"
 #include "common/layout/record.h"
 
 namespace namdb::memory {
@@ -128,8 +129,8 @@ reactor::Task<bool> Tombstones::reclaim(Tombstone tombstone, fabric::Channel& lo
   region_.read(tombstone.record + 8, body);
   const layout::Schema& schema = table->shape.schema;
   const auto row = layout::body_payload(std::span<const std::byte>(body));
-  const std::uint64_t key_hash =
-      layout::hash_key(table->shape.id, row.subspan(schema.key_offset(), schema.key_bytes()));
+  const std::uint64_t key_hash = layout::row_hash(
+      table->shape.id, schema, row.subspan(schema.key_offset(), schema.key_bytes()), options_.server_count);
   if (layout::bucket_index(key_hash, options_.server_count) != options_.server_id) co_return true;
   const std::uint64_t chain = tables_.find_chain(*table, key_hash);
   if (chain == 0) co_return false;

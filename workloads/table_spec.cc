@@ -37,7 +37,7 @@ Column column_of(std::string name, ColumnType type, std::uint32_t length_bytes =
 }  // namespace
 
 layout::Schema TableSpec::schema() const {
-  Result<layout::Schema> result = layout::Schema::create(columns, key);
+  Result<layout::Schema> result = layout::Schema::create(columns, key, partition);
   NAMDB_CHECK(result.ok());
   return std::move(result).value();
 }
@@ -97,6 +97,7 @@ std::string create_table_sql(const TableSpec& table, std::uint64_t size_hint_row
   }
   sql += "PRIMARY KEY (" + column_names(table, table.key) + "))";
   if (dialect == SqlDialect::namdb) {
+    if (!table.partition.empty()) sql += " PARTITION BY HASH (" + column_names(table, table.partition) + ")";
     sql += " WITH (size_hint=" + std::to_string(size_hint_rows) +
            ", ring_versions=" + std::to_string(table.ring_versions) + ")";
   }

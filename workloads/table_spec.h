@@ -25,6 +25,8 @@ struct TableSpec {
   // for the few rows that everybody rewrites. A record takes about (1 + ring_versions) rows of memory.
   std::uint32_t ring_versions = 1;
   std::vector<IndexSpec> indexes = {};
+  // Columns of the key whose values alone decide on a row's memory server; empty: all of the key does.
+  std::vector<std::uint32_t> partition = {};
 
   // A workload's own description is right: a schema that does not fit is a programming error.
   layout::Schema schema() const;
@@ -40,7 +42,7 @@ layout::Column varchar_column(std::string name, std::uint32_t length);
 layout::Column timestamp_column(std::string name);
 
 enum class SqlDialect {
-  namdb,       // with size_hint and ring_versions
+  namdb,       // with size_hint, ring_versions and partition columns
   postgresql,  // an unlogged table, what the comparison script creates
 };
 

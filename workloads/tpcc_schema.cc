@@ -97,4 +97,16 @@ std::span<const TableSpec> tables() {
   return kTables;
 }
 
+std::span<const TableSpec> tables_by_warehouse() {
+  static const std::vector<TableSpec> kTables = [] {
+    std::vector<TableSpec> placed(tables().begin(), tables().end());
+    // The warehouse is each key's first column.
+    for (std::size_t table = 0; table < placed.size(); ++table) {
+      if (table != kItem) placed[table].partition = {placed[table].key.front()};
+    }
+    return placed;
+  }();
+  return kTables;
+}
+
 }  // namespace namdb::workloads::tpcc

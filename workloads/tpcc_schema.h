@@ -24,6 +24,8 @@ enum TableIndex : std::size_t {
   kStock,
 };
 std::span<const TableSpec> tables();
+// The same, all but item partitioned by their rows' warehouse: a warehouse's rows lie on one memory server.
+std::span<const TableSpec> tables_by_warehouse();
 
 enum WarehouseColumn : std::uint32_t {
   kWId,

@@ -71,7 +71,7 @@ static_assert(offsetof(Bucket, next_offset) == 16);
 static_assert(offsetof(Bucket, entries) == 24);
 static_assert(offsetof(Bucket, checksum) == 184);
 
-// Never 0.
+// Never 0. Of a row whose whole key decides on its memory server; placement.h has that of all rows.
 std::uint64_t hash_key(std::uint32_t table, std::span<const std::byte> key);
 
 // Which main bucket a hash falls into, of `bucket_count`.

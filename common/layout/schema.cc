@@ -1,5 +1,7 @@
 #include "common/layout/schema.h"
 
+#include <algorithm>
+
 #include "common/layout/record.h"
 
 namespace namdb::layout {
@@ -55,7 +57,8 @@ std::uint32_t Column::field_bytes() const {
   }
 }
 
-Result<Schema> Schema::create(std::vector<Column> columns, std::vector<std::uint32_t> key) {
+Result<Schema> Schema::create(std::vector<Column> columns, std::vector<std::uint32_t> key,
+                              std::vector<std::uint32_t> partition) {
   if (columns.empty())
     return Status(ErrorCode::invalid_table_definition, "a table needs at least one column");
   if (columns.size() > kMaxColumns) {
@@ -100,7 +103,17 @@ Result<Schema> Schema::create(std::vector<Column> columns, std::vector<std::uint
                       std::to_string(kMaxPayload_bytes) + " fit",
                   "declare shorter strings");
   }
+  for (std::size_t i = 0; i < partition.size(); ++i) {
+    const std::uint32_t column = partition[i];
+    const bool twice = std::find(partition.begin(), partition.begin() + static_cast<std::ptrdiff_t>(i),
+                                 column) != partition.begin() + static_cast<std::ptrdiff_t>(i);
+    if (column >= columns.size() || schema.key_position_[column] < 0 || twice) {
+      return Status(ErrorCode::invalid_table_definition,
+                    "a table is partitioned by columns of its primary key, each named once");
+    }
+  }
   schema.columns_ = std::move(columns);
+  schema.partition_ = std::move(partition);
   schema.key_ = std::move(key);
   return schema;
 }

@@ -61,11 +61,15 @@ class Schema {
  public:
   Schema() = default;
   // `key` holds column positions in key order, at least one, without repetition. Key columns become NOT NULL.
+  // `partition` names some of them, without repetition: their values alone decide on a row's memory server
+  // (placement.h). Empty: all of the key does.
   // Error invalid_table_definition or limit_exceeded when the row would not fit a record.
-  static Result<Schema> create(std::vector<Column> columns, std::vector<std::uint32_t> key);
+  static Result<Schema> create(std::vector<Column> columns, std::vector<std::uint32_t> key,
+                               std::vector<std::uint32_t> partition = {});
 
   const std::vector<Column>& columns() const { return columns_; }
   const std::vector<std::uint32_t>& key() const { return key_; }
+  const std::vector<std::uint32_t>& partition() const { return partition_; }
   std::optional<std::uint32_t> find(std::string_view name) const;
   bool is_key_column(std::uint32_t column) const { return key_position_[column] >= 0; }
   // Where in the key bytes the column comes: 0, 1, ...; -1 when it is no part of the key.
@@ -81,6 +85,7 @@ class Schema {
  private:
   std::vector<Column> columns_;
   std::vector<std::uint32_t> key_;
+  std::vector<std::uint32_t> partition_;
   std::vector<int> key_position_;
   std::vector<std::uint32_t> offsets_;
   std::uint32_t key_offset_ = 0;

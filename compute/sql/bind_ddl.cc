@@ -231,6 +231,49 @@ Status bind_column_definition(StatementBinder& binder, const Json& body, const s
   return {};
 }
 
+// PARTITION BY HASH: the columns whose values decide on a row's memory server.
+Result<std::vector<std::uint32_t>> bind_partition(const Json& spec,
+                                                  const std::vector<layout::Column>& columns,
+                                                  const std::vector<std::uint32_t>& key,
+                                                  const std::string& table) {
+  const std::string_view strategy = text(spec, "strategy");
+  if (strategy == "list") return unsupported("PARTITION BY LIST");
+  if (strategy == "range") return unsupported("PARTITION BY RANGE");
+  if (strategy != "hash") {
+    return Status(ErrorCode::invalid_parameter_value,
+                  "unrecognized partitioning strategy \"" + std::string(strategy) + "\"");
+  }
+  std::vector<std::uint32_t> partition;
+  for (const Json& item : list(spec, "partParams")) {
+    const Json& element = *node(item).body;
+    if (find(element, "expr") != nullptr) return unsupported("PARTITION BY an expression");
+    NAMDB_SQL_CHECK(only(element, "PARTITION BY", {"name"}));
+    const std::string_view name = text(element, "name");
+    const auto column = std::ranges::find(columns, name, &layout::Column::name);
+    if (column == columns.end()) {
+      return Status(ErrorCode::undefined_column,
+                    "column \"" + std::string(name) + "\" named in partition key does not exist");
+    }
+    const auto position = static_cast<std::uint32_t>(column - columns.begin());
+    if (std::ranges::find(partition, position) != partition.end()) {
+      return Status(ErrorCode::duplicate_column,
+                    "column \"" + column->name + "\" appears twice in partition key");
+    }
+    if (std::ranges::find(key, position) == key.end()) {
+      return Status(ErrorCode::feature_not_supported,
+                    "unique constraint on partitioned table must include all partitioning columns",
+                    "PRIMARY KEY constraint on table \"" + table + "\" lacks column \"" + column->name +
+                        "\" which is part of the partition key.");
+    }
+    if (column->type == layout::ColumnType::numeric || column->type == layout::ColumnType::double_precision) {
+      return unsupported("PARTITION BY HASH of a column of type " +
+                         std::string(layout::column_type_name(column->type)));
+    }
+    partition.push_back(position);
+  }
+  return partition;
+}
+
 struct Options {
   txn::TableOptions table;
   std::uint32_t text_bytes = 0;
@@ -286,8 +329,9 @@ Status bind_option(const Json& element, Options& options) {
 }  // namespace
 
 Result<Plan> bind_create_table(StatementBinder& binder, const Json& body) {
-  NAMDB_SQL_CHECK(
-      only(body, "CREATE TABLE", {"relation", "tableElts", "options", "oncommit", "if_not_exists"}));
+  if (find(body, "partbound") != nullptr) return unsupported("PARTITION OF");
+  NAMDB_SQL_CHECK(only(body, "CREATE TABLE",
+                       {"relation", "tableElts", "partspec", "options", "oncommit", "if_not_exists"}));
   CreateTablePlan create;
   const Json& relation = *find(body, "relation");
   NAMDB_SQL_CHECK(check_schema(text(relation, "schemaname")));
@@ -329,11 +373,16 @@ Result<Plan> bind_create_table(StatementBinder& binder, const Json& body) {
   NAMDB_SQL_ASSIGN(std::vector<std::uint32_t> key,
                    constraint_columns(definition, definition.key, "primary key constraint"));
   NAMDB_SQL_CHECK(add_unique(definition, key, create.name, create.options));
+  std::vector<std::uint32_t> partition;
+  if (const Json* spec = find(body, "partspec"); spec != nullptr) {
+    NAMDB_SQL_ASSIGN(partition, bind_partition(*spec, definition.columns, key, create.name));
+  }
   for (layout::Column& column : definition.columns) {
     const bool unbounded = column.is_string() && column.length_bytes == 0;
     if (unbounded && options.text_bytes != 0) column.length_bytes = options.text_bytes;
   }
-  NAMDB_SQL_ASSIGN(create.schema, layout::Schema::create(std::move(definition.columns), std::move(key)));
+  NAMDB_SQL_ASSIGN(create.schema, layout::Schema::create(std::move(definition.columns), std::move(key),
+                                                         std::move(partition)));
   Plan plan;
   plan.tag = "CREATE TABLE";
   plan.body = std::move(create);

@@ -22,6 +22,7 @@ struct SessionFacts {
   std::string database;
   std::int32_t process_id = 0;
   std::int64_t now_us = 0;  // start of the transaction, µs since 2000-01-01
+  std::uint32_t memory_servers = 1;
 };
 
 struct EvalContext {

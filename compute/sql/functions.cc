@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "common/layout/placement.h"
 #include "compute/sql/characters.h"
 #include "compute/sql/server_version.h"
 
@@ -48,6 +49,13 @@ Status floor_or_ceil(const Decimal& value, bool up, Datum& out) {
   if (result.ok() && rest->value != 0 && (rest->value > 0) == up) result = add(*result, {up ? 1 : -1, 0});
   if (!result.ok()) return result.status();
   out = Datum::of_decimal(*result);
+  return {};
+}
+
+template <auto kMember>
+Status partition_server(const EvalContext& context, Arguments arguments, Datum& out) {
+  const std::uint64_t hash = layout::partition_hash(arguments[0].*kMember);
+  out = Datum::of_integer(layout::partition_server(hash, context.facts->memory_servers));
   return {};
 }
 
@@ -370,6 +378,10 @@ const std::vector<Function>& table() {
          out = Datum::of_integer(c.facts->process_id);
          return Status();
        }},
+      {"namdb_partition_server", {int8}, int4, true, false, partition_server<&Datum::integer>},
+      {"namdb_partition_server", {boolean}, int4, true, false, partition_server<&Datum::integer>},
+      {"namdb_partition_server", {timestamp}, int4, true, false, partition_server<&Datum::integer>},
+      {"namdb_partition_server", {text}, int4, true, false, partition_server<&Datum::text>},
       {"pg_is_in_recovery",
        {},
        boolean,

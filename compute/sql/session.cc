@@ -44,10 +44,13 @@ Session::Session(Environment& environment, std::string user, std::string databas
                  std::atomic<bool>& canceled)
     : environment_(environment),
       engine_(environment.engine),
-      facts_{std::move(user), std::move(database), process_id, 0},
+      facts_{std::move(user), std::move(database), process_id, 0,
+             environment.engine.placement().memory_servers},
       interrupt_(environment.engine.executor(), canceled),
       txn_session_(environment.engine.open_session()) {
   settings_.initialize("session_authorization", facts_.user);
+  const auto beside = engine_.placement().beside;
+  settings_.initialize("namdb.beside_memory_server", beside ? std::to_string(*beside) : "");
 }
 
 Session::~Session() {

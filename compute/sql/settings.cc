@@ -55,6 +55,8 @@ constexpr std::array kDefinitions = {
     Definition{"is_superuser", "off", Kind::fixed, true},
     Definition{"lock_timeout", "0", Kind::duration, false, "Nothing waits for locks."},
     Definition{"max_identifier_length", "63", Kind::fixed},
+    Definition{"namdb.beside_memory_server", "", Kind::fixed, false,
+               "Memory server that this compute server stands beside: nam-computed --beside."},
     Definition{"plan_cache_mode", "auto", Kind::text},
     Definition{"row_security", "on", Kind::boolean},
     Definition{"search_path", "\"$user\", public", Kind::text, false, "The one schema is public."},

@@ -40,10 +40,15 @@ Task<Result<VirtualRows>> tables_rows(VirtualTableInput input) {
   if (!tables.ok()) co_return tables.status();
   VirtualRows rows;
   for (const storage::TableRef& table : *tables) {
+    std::string partition;
+    for (const std::uint32_t column : table->schema.partition()) {
+      partition += (partition.empty() ? "" : ", ") + table->schema.columns()[column].name;
+    }
     rows.push_back({Datum::of_text("public"), text_of(*input.arena, table->name),
                     Datum::of_integer(table->id),
                     Datum::of_integer(static_cast<std::int64_t>(table->size_hint_rows)),
-                    Datum::of_integer(table->schema.row_bytes())});
+                    Datum::of_integer(table->schema.row_bytes()),
+                    partition.empty() ? Datum() : text_of(*input.arena, partition)});
   }
   co_return rows;
 }
@@ -108,7 +113,8 @@ const std::vector<VirtualTable>& all_tables() {
         {"table_name", {TypeId::text}},
         {"table_id", {TypeId::int8}},
         {"size_hint", {TypeId::int8}},
-        {"row_bytes", {TypeId::int8}}},
+        {"row_bytes", {TypeId::int8}},
+        {"partition_columns", {TypeId::text}}},
        tables_rows},
       {"public",
        "namdb_columns",

@@ -6,11 +6,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "common/layout/bucket.h"
 #include "common/layout/global_address.h"
+#include "common/layout/placement.h"
 #include "common/layout/record.h"
 #include "common/layout/schema.h"
 #include "compute/storage/index.h"
@@ -32,6 +34,10 @@ struct Table {
     std::uint64_t count = 0;
     for (const layout::BucketArray& array : arrays) count += array.bucket_count;
     return count;
+  }
+  // What buckets know a row by.
+  std::uint64_t hash_of(std::span<const std::byte> key) const {
+    return layout::row_hash(id, schema, key, arrays.size());
   }
   // Where records with that hash are, however the arrays grow.
   layout::ServerId server_of(std::uint64_t key_hash) const {

@@ -29,8 +29,8 @@ Result<std::shared_ptr<storage::Table>> table_from_descriptor(const control::Tab
     if (source.has_default_text()) column.default_text = source.default_text();
     columns.push_back(std::move(column));
   }
-  auto schema =
-      layout::Schema::create(std::move(columns), {descriptor.key().begin(), descriptor.key().end()});
+  auto schema = layout::Schema::create(std::move(columns), {descriptor.key().begin(), descriptor.key().end()},
+                                       {descriptor.partition().begin(), descriptor.partition().end()});
   if (!schema.ok() || descriptor.id() == 0 || descriptor.ring_slots() == 0 ||
       descriptor.ring_slots() > layout::kMaxRingSlots || descriptor.buckets_per_server() == 0 ||
       static_cast<std::size_t>(descriptor.bucket_base_size()) != server_count ||
@@ -105,6 +105,7 @@ control::TableDescriptor descriptor_of(const std::string& name, const layout::Sc
     if (column.default_text) target.set_default_text(*column.default_text);
   }
   for (const std::uint32_t column : schema.key()) descriptor.add_key(column);
+  for (const std::uint32_t column : schema.partition()) descriptor.add_partition(column);
   return descriptor;
 }
 

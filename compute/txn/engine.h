@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "common/base/error.h"
 #include "common/fabric/facts.h"
+#include "common/layout/global_address.h"
 #include "common/layout/schema.h"
 #include "common/reactor/executor.h"
 #include "common/reactor/task.h"
@@ -35,6 +37,14 @@ struct IndexDefinition {
   std::string table;
   std::vector<layout::IndexColumn> columns;
   bool unique = false;
+};
+
+// Where tables lie.
+struct Placement {
+  std::uint32_t memory_servers = 1;
+  // The memory server that this compute server stands beside, if its operator said so. Nothing here depends
+  // on it: clients ask, and send their calls where the data is.
+  std::optional<layout::ServerId> beside;
 };
 
 struct RetryOptions {
@@ -83,6 +93,7 @@ class Engine {
   virtual reactor::Task<void> backoff(std::uint32_t attempt) = 0;
   virtual const RetryOptions& retry_options() const = 0;
 
+  virtual Placement placement() const { return {}; }
   // What the workers of this compute server say about their connections to memory servers.
   virtual std::vector<fabric::ConnectionFacts> fabric_facts() { return {}; }
 };

@@ -26,7 +26,10 @@ ComputeView view_compute(const std::string& address) {
 }
 
 nlohmann::json table_json(const control::TableUse& table) {
+  nlohmann::json partition = nlohmann::json::array();
+  for (const std::string& column : table.partition_columns()) partition.push_back(column);
   return {{"name", table.name()},
+          {"partition_columns", partition},
           {"id", table.id()},
           {"bucket_bytes", table.bucket_bytes()},
           {"bucket_count", table.bucket_count()},

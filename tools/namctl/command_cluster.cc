@@ -20,6 +20,14 @@ bool by_address(const ClusterFlags& flags) {
   return !flags.memory.empty() || !flags.compute.empty();
 }
 
+std::string partition_text(const control::TableUse& table) {
+  std::string text;
+  for (const std::string& column : table.partition_columns()) {
+    text += (text.empty() ? ", placed by " : ", ") + column;
+  }
+  return text;
+}
+
 void print_memory(const Output& output, const MemoryView& server) {
   if (!server.status.ok()) {
     output.line("memory server " + server.address + ": DOWN, " + server.status.message());
@@ -36,10 +44,10 @@ void print_memory(const Output& output, const MemoryView& server) {
                    reply.versions_moved(), reply.versions_collected(), reply.records_reclaimed()));
   for (const control::TableUse& table : reply.tables()) {
     output.line(text("  table %-24s buckets %8.1f MiB (%" PRIu64
-                     " main, doubled %u times), records %8.1f MiB, free %8.1f MiB",
+                     " main, doubled %u times), records %8.1f MiB, free %8.1f MiB%s",
                      table.name().c_str(), mebibytes(table.bucket_bytes()), table.bucket_count(),
-                     table.doublings(), mebibytes(table.record_bytes()),
-                     mebibytes(table.free_record_bytes())));
+                     table.doublings(), mebibytes(table.record_bytes()), mebibytes(table.free_record_bytes()),
+                     partition_text(table).c_str()));
   }
 }
 

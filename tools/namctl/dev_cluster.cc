@@ -241,6 +241,10 @@ std::vector<std::string> compute_command(const std::string& program, const DevOp
   for (const std::string& library : libraries) {
     command.insert(command.end(), {"--procedure-library", fs::absolute(library).string()});
   }
+  // Pairs, as on a rack where each machine runs one of both.
+  if (const std::size_t servers = settings.memory_addresses.size(); servers > 1) {
+    command.insert(command.end(), {"--beside", std::to_string(server % servers)});
+  }
   command.insert(command.end(), options.compute_flags.begin(), options.compute_flags.end());
   return command;
 }

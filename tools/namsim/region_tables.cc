@@ -3,6 +3,7 @@
 #include <set>
 
 #include "common/layout/bucket.h"
+#include "common/layout/placement.h"
 #include "common/layout/record.h"
 #include "common/layout/version_image.h"
 #include "tools/namsim/region_findings.h"
@@ -144,7 +145,7 @@ class TableCheck {
     const layout::Schema& schema = table_.shape.schema;
     const auto key = layout::body_payload(std::span<const std::byte>(body))
                          .subspan(schema.key_offset(), schema.key_bytes());
-    const std::uint64_t hash = layout::hash_key(table_.shape.id, key);
+    const std::uint64_t hash = layout::row_hash(table_.shape.id, schema, key, server_count_);
     if (hash != entry.key_hash) findings_.add(subject + ", a record with another key hash");
     if (layout::bucket_index(hash, server_count_) != region_.map().server_id ||
         array.index_of(hash, server_count_) != index)

@@ -170,7 +170,7 @@ reactor::Task<Status> SnapshotIndexScan::read_records(std::vector<std::string> e
     const Access* own = transaction_.find_access(*table_, candidate.key);
     candidate.own = own != nullptr && own->write != WriteKind::none;
     if (candidate.own) continue;
-    const std::uint64_t hash = layout::hash_key(table_->id, candidate.key);
+    const std::uint64_t hash = table_->hash_of(candidate.key);
     candidate.lookup.start(transaction_.worker(), *table_, candidate.key, hash);
     lookups.push_back(&candidate.lookup);
   }

@@ -40,7 +40,7 @@ reactor::Task<Status> look_at_latest(SnapshotTransaction* transaction, std::dequ
     reactor::PooledVector<const storage::Table*> tables;
     for (LatestRow* row : wanted) {
       row->lookup = Lookup();
-      row->lookup.start(worker, *row->table, row->key, layout::hash_key(row->table->id, row->key));
+      row->lookup.start(worker, *row->table, row->key, row->table->hash_of(row->key));
       lookups.push_back(&row->lookup);
       tables.push_back(row->table.get());
     }

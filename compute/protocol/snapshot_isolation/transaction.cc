@@ -67,12 +67,12 @@ Access* SnapshotTransaction::find(std::uint32_t table, std::span<const std::byte
 
 const Access* SnapshotTransaction::find_access(const storage::Table& table, std::span<const std::byte> key) {
   RowId row = 0;
-  return accesses_.empty() ? nullptr : find(table.id, key, layout::hash_key(table.id, key), row);
+  return accesses_.empty() ? nullptr : find(table.id, key, table.hash_of(key), row);
 }
 
 Access& SnapshotTransaction::access(const TableRef& table, std::span<const std::byte> key, RowId& row) {
   NAMDB_CHECK(key.size() == table->schema.key_bytes());
-  const std::uint64_t hash = layout::hash_key(table->id, key);
+  const std::uint64_t hash = table->hash_of(key);
   if (Access* known = find(table->id, key, hash, row)) return *known;
   worker_.locations.prefetch(hash);
   row = static_cast<RowId>(accesses_.size());

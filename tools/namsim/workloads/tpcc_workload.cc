@@ -103,6 +103,7 @@ TpccWorkload::TpccWorkload(fabric::sim::SimWorld& world, history::History& histo
   workloads::register_tpcc(procedures_);
   scale_.warehouses = world.random().chance(0.3) ? 2 : 1;
   scale_.items = static_cast<std::uint32_t>(options.keys);
+  by_warehouse_ = options.keys % 2 == 1;
   scale_.customers_per_district = 2;
   scale_.orders_per_district = 1;
   districts_ = world.random().between(1, 3);
@@ -127,7 +128,7 @@ void TpccWorkload::data_is_back() {
 }
 
 reactor::Task<Status> TpccWorkload::load(txn::Engine& engine) {
-  const std::span<const workloads::TableSpec> specs = tpcc::tables();
+  const auto specs = by_warehouse_ ? tpcc::tables_by_warehouse() : tpcc::tables();
   for (std::size_t table = 0; table < specs.size(); ++table) {
     Status status = co_await create_table(engine, specs[table].name, specs[table].schema(),
                                           tpcc::expected_rows(scale_, table), specs[table].ring_versions);

@@ -32,6 +32,7 @@ class TpccWorkload final : public Workload {
 
   procedure::ProcedureRegistry procedures_;
   workloads::tpcc::Scale scale_;
+  bool by_warehouse_;        // whether tables are partitioned; decided by the number of keys
   std::uint64_t districts_;  // that orders are for; payments go to all
   Ledger ledger_;
   AcknowledgedOrders acknowledged_;

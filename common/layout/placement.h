@@ -1,0 +1,40 @@
+// On which memory server a row lies, and the hash by which its table's buckets know it.
+//
+// The hash says both: its highest part says the memory server (bucket_index() of the number of servers), the
+// whole of it the bucket there. In a table that is partitioned by some columns of its key, the hash of their
+// values chooses the server, and that of the whole key a place among those of that server. It depends on
+// nothing but the values, so rows with the same values lie on the same server, of whatever tables.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "common/layout/bucket.h"
+#include "common/layout/global_address.h"
+#include "common/layout/schema.h"
+
+namespace namdb::layout {
+
+// Of one partition column's value: integers of all sizes, booleans as 0 and 1, timestamps and scaled
+// numerics; and strings, char(n) without its trailing blanks.
+//
+// Partitions are often few, and numbered one after the other: multiples of the golden ratio, unlike random
+// numbers, lie evenly in every range of them.
+constexpr std::uint64_t partition_hash(std::int64_t value) {
+  return static_cast<std::uint64_t>(value) * 0x9e37'79b9'7f4a'7c15ULL;
+}
+std::uint64_t partition_hash(std::string_view value);
+// Of the partition columns in a key; the schema has some.
+std::uint64_t partition_hash(const Schema& schema, std::span<const std::byte> key);
+
+inline ServerId partition_server(std::uint64_t partition_hash, std::uint64_t server_count) {
+  return static_cast<ServerId>(bucket_index(partition_hash, server_count));
+}
+
+// Of the row with that key. Never 0.
+std::uint64_t row_hash(std::uint32_t table, const Schema& schema, std::span<const std::byte> key,
+                       std::uint64_t server_count);
+
+}  // namespace namdb::layout
