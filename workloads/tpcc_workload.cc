@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/layout/placement.h"
 #include "workloads/generators/text.h"
 #include "workloads/tpcc_conditions.h"
 #include "workloads/tpcc_order_items.h"
@@ -48,7 +49,7 @@ class TpccRowCheck : public RowCheck {
 class Tpcc : public Workload {
  public:
   explicit Tpcc(const TpccOptions& options) : Workload(options.seed), options_(options) {
-    const std::span<const TableSpec> specs = tpcc::tables();
+    const std::span<const TableSpec> specs = options.by_warehouse ? tables_by_warehouse() : tpcc::tables();
     for (std::size_t table = 0; table < specs.size(); ++table) {
       // Room for orders that a run adds; a table that outgrows its hint keeps working.
       const bool grows = table == kHistory || table == kNewOrder || table == kOrders || table == kOrderLine;
@@ -84,10 +85,17 @@ class Tpcc : public Workload {
   }
 
   std::unique_ptr<CallSource> open_client(std::uint64_t client, std::uint64_t clients) const override;
+  std::optional<std::int64_t> partition_of(std::uint64_t client) const override { return home_of(client); }
   std::unique_ptr<RowCheck> open_row_check() const override {
     return std::make_unique<TpccRowCheck>(options_.scale);
   }
   void next(Random& random, std::uint32_t home, Call& call) const;
+  bool all_have_distant_warehouses() const {
+    for (std::uint32_t warehouse = 2; warehouse <= options_.scale.warehouses; ++warehouse) {
+      if (server_of(warehouse) != server_of(1)) return true;
+    }
+    return false;
+  }
 
  private:
   void add_checks() {
@@ -110,6 +118,20 @@ class Tpcc : public Workload {
   std::uint32_t other_warehouse(Random& random, std::uint32_t home) const {
     const std::uint32_t count = options_.scale.warehouses;
     return (home - 1 + 1 + static_cast<std::uint32_t>(random.below(count - 1))) % count + 1;
+  }
+  // A terminal belongs to one warehouse (clause 2.4.1.1).
+  std::uint32_t home_of(std::uint64_t client) const {
+    return static_cast<std::uint32_t>(client % options_.scale.warehouses + 1);
+  }
+  std::uint64_t server_of(std::uint32_t warehouse) const {
+    return layout::partition_server(layout::partition_hash(std::int64_t{warehouse}), options_.memory_servers);
+  }
+  // One that lies on another memory server.
+  std::uint32_t distant_warehouse(Random& random, std::uint32_t home) const {
+    while (true) {
+      const std::uint32_t warehouse = other_warehouse(random, home);
+      if (server_of(warehouse) != server_of(home)) return warehouse;
+    }
   }
   std::int64_t customer(Random& random) const {
     return static_cast<std::int64_t>(
@@ -140,9 +162,7 @@ class TpccCalls : public CallSource {
 };
 
 std::unique_ptr<CallSource> Tpcc::open_client(std::uint64_t client, std::uint64_t) const {
-  // A terminal belongs to one warehouse (clause 2.4.1.1).
-  const auto home = static_cast<std::uint32_t>(client % options_.scale.warehouses + 1);
-  return std::make_unique<TpccCalls>(*this, random_for(1000, client), home);
+  return std::make_unique<TpccCalls>(*this, random_for(1000, client), home_of(client));
 }
 
 void Tpcc::next(Random& random, std::uint32_t home, Call& call) const {
@@ -175,12 +195,16 @@ void Tpcc::new_order(Random& random, std::uint32_t home, Call& call) const {
   const std::int64_t customer_id = customer(random);
   const std::uint64_t count = random.between(kMinOrderLines, kMaxOrderLines);
   const bool invalid = random.chance(options_.invalid_item);
+  std::optional<std::uint32_t> supplier;  // of all goods
+  if (options_.distribution) {
+    supplier = random.chance(*options_.distribution) ? distant_warehouse(random, home) : home;
+  }
   OrderItems items;
   for (std::uint64_t i = 0; i < count; ++i) {
     OrderItem line;
     line.item = static_cast<std::int32_t>(non_uniform(random, 8191, kItemConstant, 1, options_.scale.items));
-    line.supply_warehouse = static_cast<std::int32_t>(home);
-    if (options_.scale.warehouses > 1 && random.chance(options_.remote_item)) {
+    line.supply_warehouse = static_cast<std::int32_t>(supplier.value_or(home));
+    if (!supplier && options_.scale.warehouses > 1 && random.chance(options_.remote_item)) {
       line.supply_warehouse = static_cast<std::int32_t>(other_warehouse(random, home));
     }
     line.quantity = static_cast<std::int32_t>(random.between(1, 10));
@@ -231,7 +255,15 @@ Result<std::unique_ptr<Workload>> make_tpcc(const TpccOptions& options) {
        {options.remote_item, options.remote_payment, options.invalid_item, options.by_last_name}) {
     if (!(share >= 0 && share <= 1)) return invalid("a share is between 0 and 1");
   }
+  if (options.distribution && !(*options.distribution >= 0 && *options.distribution <= 1)) {
+    return invalid("a share is between 0 and 1");
+  }
   auto tpcc = std::make_unique<Tpcc>(options);
+  if (options.distribution && !tpcc->all_have_distant_warehouses()) {
+    return invalid("every warehouse needs another one on another memory server; there are " +
+                   std::to_string(scale.warehouses) + " warehouses and " +
+                   std::to_string(options.memory_servers) + " memory servers");
+  }
   if (Status status = tpcc->choose_mix(options.mix); !status.ok()) return status;
   return std::unique_ptr<Workload>(std::move(tpcc));
 }

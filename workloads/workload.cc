@@ -26,6 +26,10 @@ Result<Mix> parse_mix(std::string_view text) {
   return mix;
 }
 
+std::optional<std::int64_t> Workload::partition_of(std::uint64_t) const {
+  return std::nullopt;
+}
+
 std::int64_t Workload::call_change(const Call&, std::span<const procedure::Value>) const {
   return 0;
 }

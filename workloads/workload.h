@@ -96,6 +96,10 @@ class Workload {
   // The calls of client number `client` out of `clients`.
   virtual std::unique_ptr<CallSource> open_client(std::uint64_t client, std::uint64_t clients) const = 0;
 
+  // The value of the partition columns that the calls of that client are about; none: of no one in
+  // particular.
+  virtual std::optional<std::int64_t> partition_of(std::uint64_t client) const;
+
   std::span<const Check> checks() const { return checks_; }
   // What must hold among all rows, in every snapshot; null where the sums say it all.
   virtual std::unique_ptr<RowCheck> open_row_check() const { return nullptr; }

@@ -59,6 +59,36 @@ class Runs(Nambench):
                         hashes.add((loaded["hash"], report["request_hash"], report["result_hash"]))
                     self.assertEqual(len(hashes), 1, hashes)
 
+    def test_clients_are_routed_to_the_compute_server_beside_their_warehouse(self):
+        with Cluster("tcp", memory_servers=2, compute_servers=2) as cluster:
+            self.load(cluster, "tpcc", "--by-warehouse")
+            ports = f"{cluster.port},{cluster.port + 1}"
+            report = self.nambench("run", "tpcc", "--port", ports, "--clients", 4, "--transactions", 20, "--route",
+                                   "--mix", "new_order=1", "--initial-orders", 20)
+            self.assert_checked(report, 80)
+            self.assertIn("4 of 4 clients are connected to a compute server beside their data", report["notes"])
+            # Warehouses 1 and 2 are on different memory servers, and each has two of the clients.
+            for server in (0, 1):
+                self.assertEqual(cluster.query("SHOW namdb.beside_memory_server", server=server), [(str(server),)])
+                [(calls,)] = cluster.query("SELECT sum(value) FROM namdb_statistics WHERE name = 'tpcc_new_order' "
+                                           "AND metric = 'transactions'", server=server)
+                self.assertEqual(calls, 40)
+
+    def test_degrees_of_distribution_side_by_side(self):
+        report = self.nambench("run", "tpcc", *SIZES["tpcc"], "--engine", "--in-process", "--memory-servers", 2,
+                               "--fabric", "tcp", "--region-mib", 256, "--by-warehouse", "--remote-percent", "0,100",
+                               "--rounds", 2, "--transactions", 20, "--mix", "new_order=1", "--check")
+        self.assertTrue(report["checks_ok"])
+        self.assertEqual([degree["remote_percent"] for degree in report["degrees"]], [0, 100])
+        for degree in report["degrees"]:
+            self.assertEqual(len(degree["runs"]), 2)
+            self.assertGreater(degree["round_trips"], 0)
+        with Cluster("tcp", memory_servers=2) as cluster:
+            self.load(cluster, "tpcc")
+            report = self.nambench("run", "tpcc", "--port", cluster.port, "--clients", 2, "--transactions", 10,
+                                   "--rounds", 1, "--remote-percent", "100", "--initial-orders", 20)
+            self.assertIn("not partitioned by warehouse", report["degrees"][0]["runs"][0]["notes"][-1])
+
     def test_a_timed_run_with_skew_over_two_compute_servers(self):
         with Cluster(compute_servers=2) as cluster:
             self.load(cluster, "ycsb")

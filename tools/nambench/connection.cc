@@ -103,6 +103,28 @@ Result<std::int64_t> Connection::sum(const std::string& table, const layout::Col
   return Status(ErrorCode::internal, "no number in the answer to: " + sql);
 }
 
+Result<std::int64_t> Connection::query_number(const std::string& sql) {
+  const auto rows = query(sql);
+  if (!rows.ok()) return rows.status();
+  if (rows->size() == 1 && rows->front().size() == 1) {
+    if (const auto value = parse_numeric(rows->front().front(), 0)) return *value;
+  }
+  return Status(ErrorCode::internal, "no number in the answer to: " + sql);
+}
+
+Result<bool> Connection::partitioned(const std::string& table) {
+  const auto count = query_number("SELECT count(*) FROM namdb_tables WHERE table_name = '" + table +
+                                  "' AND partition_columns IS NOT NULL");
+  if (!count.ok()) return count.status();
+  return *count > 0;
+}
+
+Result<std::uint32_t> Connection::memory_servers() {
+  const auto last = query_number("SELECT max(memory_server) FROM namdb_fabric");
+  if (!last.ok()) return last.status();
+  return static_cast<std::uint32_t>(*last + 1);
+}
+
 Status Connection::scan(std::span<const workloads::TableLoad> tables, const std::function<void()>& restart,
                         const TakeRow& take) {
   constexpr int kMaxAttempts = 5;

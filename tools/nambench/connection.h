@@ -40,10 +40,14 @@ class Connection : public DatabaseView {
   // Blocking; any number of rows. Code: the one with the server's SQLSTATE, or `internal`.
   Status execute(const std::string& sql);
   Result<std::vector<std::vector<std::string>>> query(const std::string& sql);
+  // One number, of one row.
+  Result<std::int64_t> query_number(const std::string& sql);
   Status prepare(const std::string& name, const std::string& sql, const std::vector<unsigned>& types);
 
   Result<std::int64_t> count(const std::string& table) override;
   Result<std::int64_t> sum(const std::string& table, const layout::Column& column) override;
+  Result<bool> partitioned(const std::string& table) override;
+  Result<std::uint32_t> memory_servers() override;
   Status scan(std::span<const workloads::TableLoad> tables, const std::function<void()>& restart,
               const TakeRow& take) override;
 

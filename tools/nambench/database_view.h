@@ -19,6 +19,9 @@ class DatabaseView {
   virtual Result<std::int64_t> count(const std::string& table) = 0;
   // In units of the column's scale.
   virtual Result<std::int64_t> sum(const std::string& table, const layout::Column& column) = 0;
+  // Whether columns of the key choose the memory server of the table's rows.
+  virtual Result<bool> partitioned(const std::string& table) = 0;
+  virtual Result<std::uint32_t> memory_servers() = 0;
   // Takes every row of the tables, of one snapshot, by the table's position among them. Again from `restart`
   // where a conflict ended the reading.
   using TakeRow = std::function<void(std::size_t, const layout::RowView&)>;

@@ -69,6 +69,13 @@ reactor::Task<void> scan_with_retries(txn::Engine& engine, TableScans& scans, St
   }
 }
 
+reactor::Task<void> look_at_partition(txn::Engine& engine, std::string name, bool& partitioned,
+                                      Status& status) {
+  const Result<storage::TableRef> table = co_await engine.table(std::move(name));
+  if (!table.ok()) status = table.status();
+  partitioned = table.ok() && !table.value()->schema.partition().empty();
+}
+
 }  // namespace
 
 struct EngineHost::Parts {
@@ -153,6 +160,18 @@ Result<std::int64_t> EngineView::sum(const std::string& table, const layout::Col
   host_.run(scan_with_retries(host_.engine(), scans, status));
   if (!status.ok()) return status;
   return value;
+}
+
+Result<bool> EngineView::partitioned(const std::string& table) {
+  bool partitioned = false;
+  Status status;
+  host_.run(look_at_partition(host_.engine(), table, partitioned, status));
+  if (!status.ok()) return status;
+  return partitioned;
+}
+
+Result<std::uint32_t> EngineView::memory_servers() {
+  return host_.engine().placement().memory_servers;
 }
 
 Status EngineView::scan(std::span<const workloads::TableLoad> tables, const std::function<void()>& restart,

@@ -48,6 +48,8 @@ class EngineView : public DatabaseView {
   explicit EngineView(EngineHost& host) : host_(host) {}
   Result<std::int64_t> count(const std::string& table) override;
   Result<std::int64_t> sum(const std::string& table, const layout::Column& column) override;
+  Result<bool> partitioned(const std::string& table) override;
+  Result<std::uint32_t> memory_servers() override;
   Status scan(std::span<const workloads::TableLoad> tables, const std::function<void()>& restart,
               const TakeRow& take) override;
 

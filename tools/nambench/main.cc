@@ -12,123 +12,20 @@
 #include <vector>
 
 #include "tools/nambench/command.h"
+#include "tools/nambench/engine_flags.h"
 #include "tools/nambench/engine_host.h"
 #include "tools/nambench/engine_run.h"
 #include "tools/nambench/micro_commands.h"
 #include "tools/nambench/progress.h"
+#include "tools/nambench/run_command.h"
 #include "tools/nambench/server_thread.h"
 #include "tools/nambench/text_table.h"
 #include "tools/nambench/wire_load.h"
-#include "tools/nambench/wire_run.h"
 #include "tools/nambench/workload_options.h"
 #include "workloads/workload.h"
 
 namespace namdb::nambench {
 namespace {
-
-struct Wire {
-  Endpoint endpoint;
-  std::vector<std::uint16_t> ports;
-
-  std::vector<Endpoint> endpoints() const {
-    std::vector<Endpoint> all;
-    for (const std::uint16_t port : ports) {
-      all.push_back(endpoint);
-      all.back().port = port;
-    }
-    if (all.empty()) all.push_back(endpoint);
-    return all;
-  }
-};
-
-void add_wire(CLI::App& command, Wire& wire) {
-  const std::string group = "Connection";
-  command.add_option("--host", wire.endpoint.host, "Host, or the folder of a unix socket")
-      ->capture_default_str()
-      ->group(group);
-  command
-      .add_option("--port", wire.ports,
-                  "SQL port (5433); several, joined by commas, for several compute servers of one host")
-      ->delimiter(',')
-      ->group(group);
-  command.add_option("--user", wire.endpoint.user, "User")->capture_default_str()->group(group);
-  command.add_option("--database", wire.endpoint.database, "Database")->capture_default_str()->group(group);
-}
-
-// The flags of engine mode.
-struct EngineFlags {
-  bool engine = false;
-  bool in_process = false;
-  std::string fabric = "shm";
-  std::uint64_t region_mib = 1024;
-  std::uint64_t location_cache_mib = 64;
-  EngineHostOptions host;
-
-  Status check() const {
-    const auto invalid = [](const char* message) {
-      return Status(ErrorCode::invalid_parameter_value, message);
-    };
-    if (!engine && (in_process || !host.memory_servers.empty())) {
-      return invalid("--memory-server and --in-process go with --engine");
-    }
-    if (engine && in_process == !host.memory_servers.empty()) {
-      return invalid("--engine needs either --memory-server, or --in-process");
-    }
-    return {};
-  }
-  // A memory server in this process, if that is wanted; then the worker.
-  Result<std::unique_ptr<EngineHost>> open(std::unique_ptr<ServerThread>& server) {
-    host.location_cache_bytes = location_cache_mib << 20;
-    if (in_process) {
-      auto started = ServerThread::start(
-          {.transport = fabric, .region_bytes = region_mib << 20, .memory_server = memory::Options()});
-      if (!started.ok()) return started.status();
-      server = std::move(started).value();
-      host.memory_servers = {server->address()};
-    }
-    return EngineHost::open(host);
-  }
-};
-
-void add_engine(CLI::App& command, EngineFlags& flags, bool with_in_process) {
-  const std::string group = "Engine";
-  command
-      .add_flag(
-          "--engine", flags.engine,
-          "Be a compute server: run the procedures here, on the engine, without SQL and wire in the way")
-      ->group(group);
-  command.add_option("--memory-server", flags.host.memory_servers, "unix:PATH or HOST:PORT; server 0 first")
-      ->group(group);
-  command.add_option("--cluster-key", flags.host.cluster_key_file, "File with the cluster's key, for tcp")
-      ->group(group);
-  command
-      .add_option("--snapshots", flags.host.snapshots, "own, shared or prefetched, as nam-computed's flag")
-      ->check(CLI::IsMember({"own", "shared", "prefetched"}))
-      ->group(group);
-  command
-      .add_flag("--whole-writes", flags.host.whole_writes,
-                "Write whole what a commit changes, as nam-computed's flag")
-      ->group(group);
-  command
-      .add_option("--index-reads", flags.host.index_reads, "auto, leaves or calls, as nam-computed's flag")
-      ->check(CLI::IsMember({"auto", "leaves", "calls"}))
-      ->group(group);
-  command.add_option("--location-cache-mib", flags.location_cache_mib, "Cache of records' locations")
-      ->capture_default_str()
-      ->group(group);
-  if (!with_in_process) return;
-  command
-      .add_flag("--in-process", flags.in_process,
-                "No cluster: start a memory server on a thread of this process, and load it first")
-      ->group(group);
-  command.add_option("--fabric", flags.fabric, "Transport to the memory server in this process")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"shm", "tcp"}))
-      ->group(group);
-  command.add_option("--region-mib", flags.region_mib, "Region of the memory server in this process")
-      ->capture_default_str()
-      ->group(group);
-}
 
 nlohmann::ordered_json to_json(const LoadReport& report) {
   nlohmann::ordered_json json;
@@ -152,10 +49,6 @@ std::string to_text(const LoadReport& report) {
          std::to_string(report.rows) + " rows in " + decimal(report.seconds, 1) + " s, " +
          decimal(static_cast<double>(report.rows) / report.seconds, 0) + " rows/s; hash of all rows " +
          hash_text(report.hash) + '\n';
-}
-
-void print(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
 class LoadCommand : public Command {
@@ -197,8 +90,8 @@ class LoadCommand : public Command {
 
  private:
   Result<LoadReport> load_engine(const workloads::Workload& workload, Progress& progress) {
-    std::unique_ptr<ServerThread> server;
-    auto host = engine_.open(server);
+    std::vector<std::unique_ptr<ServerThread>> servers;
+    auto host = engine_.open(servers);
     if (!host.ok()) return host.status();
     EngineLoadOptions options;
     options.rows_per_insert = options_.rows_per_insert;
@@ -211,90 +104,6 @@ class LoadCommand : public Command {
   WireLoadOptions options_;
   Wire wire_;
   EngineFlags engine_;
-};
-
-class RunCommand : public Command {
- public:
-  explicit RunCommand(CLI::App& app) {
-    add_population_options(app, workload_);
-    add_run_options(app, workload_);
-    app.add_option("--clients", options_.clients, "Clients, each with a connection")
-        ->capture_default_str()
-        ->check(CLI::Range(1, 10'000));
-    app.add_option("--pipeline", options_.pipeline, "Calls under way on each connection")
-        ->capture_default_str()
-        ->check(CLI::Range(1, 10'000));
-    app.add_option("--seconds,--duration", options_.length.seconds, "Seconds to measure")
-        ->capture_default_str()
-        ->check(CLI::Range(0.01, 1e6));
-    app.add_option("--warmup", options_.length.warmup_seconds, "Seconds before, not measured")
-        ->capture_default_str()
-        ->check(CLI::Range(0.0, 1e6));
-    app.add_option("--transactions", options_.length.transactions_per_client,
-                   "Run so many transactions of each client instead, all measured")
-        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40));
-    app.add_flag("!--no-check", options_.check, "Do not compare the workload's sums before and after");
-    app.add_flag("--check", options_.check_rows,
-                 "Also look at every row afterwards, in one snapshot: TPC-C's consistency conditions");
-    add_common(app, common_);
-    add_wire(app, wire_);
-    add_engine(app, engine_, true);
-    app.add_option("--coroutines", coroutines_, "Transactions under way at once")
-        ->capture_default_str()
-        ->check(CLI::Range(1, 10'000))
-        ->group("Engine");
-  }
-
-  int run() override {
-    options_.endpoints = wire_.endpoints();
-    if (Status status = engine_.check(); !status.ok()) return fail(status);
-    // Flags that do not fit the workload are found before anything is connected.
-    if (Result<std::unique_ptr<workloads::Workload>> dry = make_workload(workload_); !dry.ok()) {
-      return fail(dry.status());
-    }
-    Result<RunReport> report = [&] {
-      Progress progress(common_.quiet);
-      return engine_.engine ? run_engine(progress) : run_wire(progress);
-    }();
-    if (!report.ok()) return fail(report.status());
-    report->seed = workload_.seed;
-    print(common_.json ? to_json(*report).dump(2) + "\n" : to_text(*report));
-    return report->checks_ok() ? 0 : kFailed;
-  }
-
- private:
-  Result<RunReport> run_wire(Progress& progress) {
-    Result<std::unique_ptr<Connection>> view = Connection::open(options_.endpoints.front());
-    if (!view.ok()) return view.status();
-    if (Status status = detect_population(workload_, **view); !status.ok()) return status;
-    Result<std::unique_ptr<workloads::Workload>> workload = make_workload(workload_);
-    if (!workload.ok()) return workload.status();
-    return wire_run(**workload, options_, progress);
-  }
-
-  Result<RunReport> run_engine(Progress& progress) {
-    std::unique_ptr<ServerThread> server;
-    auto host = engine_.open(server);
-    if (!host.ok()) return host.status();
-    EngineView view(*host.value());
-    if (!engine_.in_process) {
-      if (Status status = detect_population(workload_, view); !status.ok()) return status;
-    }
-    Result<std::unique_ptr<workloads::Workload>> workload = make_workload(workload_);
-    if (!workload.ok()) return workload.status();
-    if (engine_.in_process) {
-      const Result<LoadReport> loaded = engine_load(**workload, *host.value(), {}, progress);
-      if (!loaded.ok()) return loaded.status();
-    }
-    return engine_run(**workload, *host.value(),
-                      {coroutines_, options_.length, options_.check, options_.check_rows}, progress);
-  }
-
-  WorkloadOptions workload_;
-  WireRunOptions options_;
-  Wire wire_;
-  EngineFlags engine_;
-  std::uint64_t coroutines_ = 16;
 };
 
 class SchemaCommand : public Command {

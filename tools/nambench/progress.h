@@ -16,7 +16,6 @@ class Progress {
   explicit Progress(bool quiet);
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
-  // Ends the line that rewrites itself.
   ~Progress();
 
   // True when it is time for another line; cheap enough to ask often.
@@ -25,8 +24,10 @@ class Progress {
   // A line of its own, at once.
   void note(std::string_view line);
 
- private:
+  // Ends the line that rewrites itself: other output may follow.
   void end_line();
+
+ private:
   bool quiet_;
   bool terminal_;
   bool open_line_ = false;

@@ -7,7 +7,10 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "tools/nambench/statistics.h"
@@ -96,16 +99,70 @@ class ClientLoop {
   Status status_;
 };
 
+// Which compute server each client connects to.
+class Router {
+ public:
+  explicit Router(const WireRunOptions& options) : endpoints_(options.endpoints) {}
+
+  // Asks every compute server which memory server it stands beside.
+  Status open() {
+    for (std::size_t i = 0; i < endpoints_.size(); ++i) {
+      auto connection = Connection::open(endpoints_[i]);
+      if (!connection.ok()) return connection.status();
+      const auto rows = (*connection)->query("SHOW namdb.beside_memory_server");
+      if (!rows.ok()) return rows.status();
+      const std::string& beside = rows->front().front();
+      if (!beside.empty()) beside_[std::stoll(beside)].push_back(i);
+      if (i == 0) view_ = std::move(*connection);
+    }
+    if (beside_.empty()) {
+      return Status(ErrorCode::invalid_parameter_value,
+                    "--route: no compute server says which memory server it stands beside",
+                    "start nam-computed with --beside K");
+    }
+    return {};
+  }
+
+  // One that is beside the partition's memory server, in turns; any where there is none.
+  Result<Endpoint> choose(std::uint64_t client, std::optional<std::int64_t> partition) {
+    if (partition) {
+      const auto server =
+          view_->query_number("SELECT namdb_partition_server(" + std::to_string(*partition) + ")");
+      if (!server.ok()) return server.status();
+      if (const auto near = beside_.find(*server); near != beside_.end()) {
+        ++routed_;
+        return endpoints_[near->second[turns_[*server]++ % near->second.size()]];
+      }
+    }
+    return endpoints_[client % endpoints_.size()];
+  }
+  std::uint64_t routed() const { return routed_; }
+
+ private:
+  const std::vector<Endpoint>& endpoints_;
+  std::unique_ptr<Connection> view_;
+  std::map<std::int64_t, std::vector<std::size_t>> beside_;  // by memory server
+  std::map<std::int64_t, std::size_t> turns_;
+  std::uint64_t routed_ = 0;
+};
+
 }  // namespace
 
 Result<RunReport> wire_run(const workloads::Workload& workload, const WireRunOptions& options,
                            Progress& progress) {
   RunRecorder recorder(workload, options.length);
   const Definitions& definitions = workload_definitions();
+  std::vector<std::string> notes;
   ClientLoop loop;
+  Router router(options);
+  if (options.route) {
+    if (Status status = router.open(); !status.ok()) return status;
+  }
   for (std::uint64_t i = 0; i < options.clients; ++i) {
-    Result<std::unique_ptr<Connection>> connection =
-        Connection::open(options.endpoints[i % options.endpoints.size()]);
+    Result<Endpoint> endpoint = options.endpoints[i % options.endpoints.size()];
+    if (options.route) endpoint = router.choose(i, workload.partition_of(i));
+    if (!endpoint.ok()) return endpoint.status();
+    Result<std::unique_ptr<Connection>> connection = Connection::open(*endpoint);
     if (!connection.ok()) return connection.status();
     auto client =
         std::make_unique<WireClient>(std::move(connection).value(), workload.open_client(i, options.clients),
@@ -121,7 +178,10 @@ Result<RunReport> wire_run(const workloads::Workload& workload, const WireRunOpt
     if (!values.ok()) return values.status();
     values_before = std::move(values).value();
   }
-  std::vector<std::string> notes;
+  if (options.route) {
+    notes.push_back(std::to_string(router.routed()) + " of " + std::to_string(options.clients) +
+                    " clients are connected to a compute server beside their data");
+  }
   Result<Statistics> statistics_before = read_statistics(options.endpoints);
   if (!statistics_before.ok()) {
     notes.push_back("no statistics of the server: " + statistics_before.status().message());

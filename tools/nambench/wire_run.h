@@ -17,6 +17,8 @@ struct WireRunOptions {
   std::vector<Endpoint> endpoints;  // at least one; clients are spread over them
   std::uint64_t clients = 8;
   std::uint64_t pipeline = 1;
+  // Each client goes to a compute server beside the memory server that its calls are about.
+  bool route = false;
   RunLength length;
   bool check = true;        // compare the workload's sums before and after
   bool check_rows = false;  // look at every row afterwards

@@ -37,6 +37,8 @@ Status check_flags(const WorkloadOptions& options) {
       {"tpcc", "--customers", options.customers_per_district.has_value()},
       {"tpcc", "--initial-orders", options.orders_per_district.has_value()},
       {"tpcc", "--remote", options.remote.has_value()},
+      {"tpcc", "--by-warehouse", options.by_warehouse},
+      {"tpcc", "--remote-percent", !options.remote_percent.empty()},
       {"ycsb", "--records", options.records.has_value()},
       {"ycsb", "--fields", options.fields.has_value()},
       {"ycsb", "--field-bytes", options.field_bytes.has_value()},
@@ -52,6 +54,9 @@ Status check_flags(const WorkloadOptions& options) {
   if (options.workload == "tpcc" && (options.zipf || options.hot_keys || options.uniform)) {
     return invalid(
         "tpcc draws its keys as its specification says; --zipf, --hot-keys and --uniform are not for it");
+  }
+  if (options.remote && !options.remote_percent.empty()) {
+    return invalid("choose one of --remote and --remote-percent");
   }
   if (options.workload == "ycsb" && !options.mix.empty()) {
     return invalid("ycsb has one transaction; --reads and --operations say what is in it");
@@ -94,6 +99,11 @@ void add_population_options(CLI::App& command, WorkloadOptions& options) {
       .add_option("--initial-orders", options.orders_per_district,
                   "Orders a district to start with (as many as customers)")
       ->group("tpcc");
+  command
+      .add_flag(
+          "--by-warehouse", options.by_warehouse,
+          "Create the tables PARTITION BY HASH (warehouse): a warehouse's rows lie on one memory server")
+      ->group("tpcc");
   command.add_option("--records", options.records, "Records")->group("ycsb");
   command.add_option("--fields", options.fields, "Text fields of a record (10)")->group("ycsb");
   command.add_option("--field-bytes", options.field_bytes, "Length of each field (100)")->group("ycsb");
@@ -116,6 +126,14 @@ void add_run_options(CLI::App& command, WorkloadOptions& options) {
           "--remote", options.remote,
           "Probability, 0 to 1, that goods and paying customers are another warehouse's (0.01 and 0.15)")
       ->check(CLI::Range(0.0, 1.0))
+      ->group("tpcc");
+  command
+      .add_option("--remote-percent", options.remote_percent,
+                  "Likelihood, 0 to 100, that a new order takes all its goods from a warehouse of another "
+                  "memory server, all others from their own; several, joined by commas, are run in turns and "
+                  "compared")
+      ->delimiter(',')
+      ->check(CLI::Range(0.0, 100.0))
       ->group("tpcc");
   command.add_option("--operations", options.operations, "Operations a transaction, 1 to 64 (10)")
       ->group("ycsb");
@@ -185,6 +203,9 @@ Result<std::unique_ptr<Workload>> make_workload(const WorkloadOptions& options) 
     tpcc.scale.orders_per_district = options.orders_per_district.value_or(tpcc.scale.customers_per_district);
     tpcc.remote_item = options.remote.value_or(tpcc.remote_item);
     tpcc.remote_payment = options.remote.value_or(tpcc.remote_payment);
+    tpcc.by_warehouse = options.by_warehouse;
+    tpcc.distribution = options.distribution;
+    tpcc.memory_servers = options.memory_servers;
     tpcc.mix = *mix;
     tpcc.seed = options.seed;
     return workloads::make_tpcc(tpcc);

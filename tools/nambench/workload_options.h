@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/base/error.h"
 #include "workloads/workload.h"
@@ -40,6 +41,12 @@ struct WorkloadOptions {
   std::optional<std::uint32_t> operations;
   std::optional<double> reads;
   std::optional<double> remote;  // tpcc: both shares
+  bool by_warehouse = false;     // tpcc: how tables are created
+  // tpcc: degrees of distribution to run one after the other, each 0 to 100.
+  std::vector<double> remote_percent;
+  // tpcc: the one of this run, 0 to 1, and over how many memory servers.
+  std::optional<double> distribution;
+  std::uint32_t memory_servers = 1;
 };
 
 // Adds the positional WORKLOAD and the flags of a population to a command.

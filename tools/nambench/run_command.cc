@@ -1,0 +1,137 @@
+#include "tools/nambench/run_command.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/nambench/distribution_report.h"
+#include "tools/nambench/engine_run.h"
+#include "tools/nambench/server_thread.h"
+#include "workloads/workload.h"
+
+namespace namdb::nambench {
+
+RunCommand::RunCommand(CLI::App& app) {
+  add_population_options(app, workload_);
+  add_run_options(app, workload_);
+  app.add_option("--clients", options_.clients, "Clients, each with a connection")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10'000));
+  app.add_option("--pipeline", options_.pipeline, "Calls under way on each connection")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10'000));
+  app.add_flag("--route", options_.route,
+               "Connect each client to the compute server beside the memory server that its calls are about "
+               "(nam-computed --beside)");
+  app.add_option("--seconds,--duration", options_.length.seconds, "Seconds to measure")
+      ->capture_default_str()
+      ->check(CLI::Range(0.01, 1e6));
+  app.add_option("--warmup", options_.length.warmup_seconds, "Seconds before, not measured")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1e6));
+  app.add_option("--transactions", options_.length.transactions_per_client,
+                 "Run so many transactions of each client instead, all measured")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40));
+  app.add_option("--rounds", rounds_, "With several --remote-percent: measurements of each, in turns")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000))
+      ->group("tpcc");
+  app.add_flag("!--no-check", options_.check, "Do not compare the workload's sums before and after");
+  app.add_flag("--check", options_.check_rows,
+               "Also look at every row afterwards, in one snapshot: TPC-C's consistency conditions");
+  add_common(app, common_);
+  add_wire(app, wire_);
+  add_engine(app, engine_, true);
+  app.add_option("--coroutines", coroutines_, "Transactions under way at once")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10'000))
+      ->group("Engine");
+}
+
+int RunCommand::run() {
+  options_.endpoints = wire_.endpoints();
+  if (Status status = engine_.check(); !status.ok()) return fail(status);
+  // Flags that do not fit the workload are found before anything is connected.
+  if (Result<std::unique_ptr<workloads::Workload>> dry = make_workload(workload_); !dry.ok()) {
+    return fail(dry.status());
+  }
+  Progress progress(common_.quiet);
+  return engine_.engine ? run_engine(progress) : run_wire(progress);
+}
+
+int RunCommand::run_wire(Progress& progress) {
+  Result<std::unique_ptr<Connection>> view = Connection::open(options_.endpoints.front());
+  if (!view.ok()) return fail(view.status());
+  if (Status status = detect_population(workload_, **view); !status.ok()) return fail(status);
+  return run_on(**view, progress,
+                [&](const workloads::Workload& workload) { return wire_run(workload, options_, progress); });
+}
+
+int RunCommand::run_engine(Progress& progress) {
+  std::vector<std::unique_ptr<ServerThread>> servers;
+  auto host = engine_.open(servers);
+  if (!host.ok()) return fail(host.status());
+  EngineView view(*host.value());
+  if (engine_.in_process) {
+    const Result<std::unique_ptr<workloads::Workload>> workload = make_workload(workload_);
+    if (!workload.ok()) return fail(workload.status());
+    const Result<LoadReport> loaded = engine_load(*workload.value(), *host.value(), {}, progress);
+    if (!loaded.ok()) return fail(loaded.status());
+  } else if (Status status = detect_population(workload_, view); !status.ok()) {
+    return fail(status);
+  }
+  return run_on(view, progress, [&](const workloads::Workload& workload) {
+    return engine_run(workload, *host.value(),
+                      {coroutines_, options_.length, options_.check, options_.check_rows}, progress);
+  });
+}
+
+int RunCommand::run_on(DatabaseView& view, Progress& progress, const RunOne& run_one) {
+  if (!workload_.remote_percent.empty()) return run_degrees(view, progress, run_one);
+  const Result<std::unique_ptr<workloads::Workload>> workload = make_workload(workload_);
+  if (!workload.ok()) return fail(workload.status());
+  Result<RunReport> report = run_one(*workload.value());
+  progress.end_line();
+  if (!report.ok()) return fail(report.status());
+  report->seed = workload_.seed;
+  print(common_.json ? to_json(*report).dump(2) + "\n" : to_text(*report));
+  return report->checks_ok() ? 0 : kFailed;
+}
+
+int RunCommand::run_degrees(DatabaseView& view, Progress& progress, const RunOne& run_one) {
+  const Result<std::uint32_t> servers = view.memory_servers();
+  if (!servers.ok()) return fail(servers.status());
+  const Result<bool> partitioned = view.partitioned("stock");
+  if (!partitioned.ok()) return fail(partitioned.status());
+  std::vector<DistributionRuns> degrees;
+  std::vector<std::unique_ptr<workloads::Workload>> workloads;
+  for (const double percent : workload_.remote_percent) {
+    WorkloadOptions options = workload_;
+    options.distribution = percent / 100;
+    options.memory_servers = *servers;
+    Result<std::unique_ptr<workloads::Workload>> workload = make_workload(options);
+    if (!workload.ok()) return fail(workload.status());
+    workloads.push_back(std::move(workload).value());
+    degrees.push_back({percent, {}});
+  }
+  for (std::uint32_t round = 0; round < rounds_; ++round) {
+    for (std::size_t i = 0; i < degrees.size(); ++i) {
+      Result<RunReport> report = run_one(*workloads[i]);
+      if (!report.ok()) return fail(report.status());
+      report->seed = workload_.seed;
+      if (!*partitioned) {
+        report->notes.emplace_back(
+            "the tables are not partitioned by warehouse (load --by-warehouse): every transaction is "
+            "distributed");
+      }
+      degrees[i].runs.push_back(std::move(*report));
+    }
+  }
+  progress.end_line();
+  print(common_.json ? to_json(degrees).dump(2) + "\n" : to_text(degrees));
+  return checks_ok(degrees) ? 0 : kFailed;
+}
+
+}  // namespace namdb::nambench

@@ -1,0 +1,37 @@
+// nambench run.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "tools/nambench/command.h"
+#include "tools/nambench/engine_flags.h"
+#include "tools/nambench/progress.h"
+#include "tools/nambench/wire_run.h"
+#include "tools/nambench/workload_options.h"
+
+namespace namdb::nambench {
+
+class RunCommand : public Command {
+ public:
+  explicit RunCommand(CLI::App& app);
+  int run() override;
+
+ private:
+  // Once it is known where the workload runs and how large it is.
+  using RunOne = std::function<Result<RunReport>(const workloads::Workload&)>;
+  int run_wire(Progress& progress);
+  int run_engine(Progress& progress);
+  int run_on(DatabaseView& view, Progress& progress, const RunOne& run_one);
+  int run_degrees(DatabaseView& view, Progress& progress, const RunOne& run_one);
+
+  WorkloadOptions workload_;
+  WireRunOptions options_;
+  Wire wire_;
+  EngineFlags engine_;
+  std::uint64_t coroutines_ = 16;
+  std::uint32_t rounds_ = 3;
+};
+
+}  // namespace namdb::nambench
