@@ -18,6 +18,9 @@ namespace {
 
 // How often the other memory servers learn which commits are published: they free old versions by that.
 constexpr std::uint64_t kVectorCopyInterval_ns = kSecond_ns;
+// Heartbeats come so much faster while a memory server waits for an acknowledgement to free old versions and
+// entries of indexes: until then readers pass them.
+constexpr std::uint64_t kHurry = 8;
 // How old what other workers say about their connections may be.
 constexpr std::uint64_t kFactsInterval_ns = kSecond_ns;
 
@@ -155,6 +158,7 @@ reactor::Task<Status> Worker::heartbeat(std::shared_ptr<Link> link, std::size_t 
       co_await link->cluster.call(static_cast<layout::ServerId>(server), control::HEARTBEAT, request, &reply);
   if (!status.ok()) co_return status;
   link->registry.learn(server, reply.reuse_epoch(), reply.catalog_version(), reply.version_epoch());
+  if (reply.version_epoch() != request.acknowledged_versions()) link->versions_wait = true;
   const auto id = static_cast<layout::ServerId>(server);
   txn::note_held_locks(link->cluster, link->repair, id, reply);
   if (reply.index_doubts() && !gate_.closing() && link->settling.insert(id).second) {
@@ -220,9 +224,11 @@ reactor::Task<void> Worker::supervise() {
       log_("connected to the memory servers again");
       continue;
     }
-    co_await wake_.wait_until(executor_.now_ns() + options_.heartbeat_ns);
+    const std::uint64_t pause_ns = options_.heartbeat_ns / (link_->versions_wait ? kHurry : 1);
+    co_await wake_.wait_until(executor_.now_ns() + pause_ns);
     if (stopping_) break;
     const std::shared_ptr<Link> link = link_;
+    link->versions_wait = false;
     Status status;
     if (link->cluster.server_count() > 1) co_await copy_vector(link);
     for (std::size_t server = 0; server < link->cluster.server_count() && status.ok(); ++server) {

@@ -74,6 +74,7 @@ struct Worker::Link {
   std::string vector_copy;
   std::uint64_t vector_copied_ns = 0;
   std::set<layout::ServerId> settling;  // servers whose doubts are being looked at
+  bool versions_wait = false;           // a memory server waits for this worker before it frees old versions
 };
 
 struct WorkerSession : protocol::SessionState {

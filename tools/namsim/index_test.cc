@@ -69,6 +69,22 @@ reactor::Task<Status> scan_numbers(txn::Engine* engine) {
   co_return status;
 }
 
+reactor::Task<Status> erase_numbers(txn::Engine* engine, std::int64_t count) {
+  const auto table = co_await engine->table("numbers");
+  if (!table.ok()) co_return table.status();
+  const auto session = engine->open_session();
+  const auto transaction = engine->begin(*session);
+  std::vector<txn::RowId> rows;
+  for (std::int64_t id = 0; id < count; ++id)
+    rows.push_back(transaction->get(*table, key_of((*table)->schema, id).bytes()));
+  Status status = co_await transaction->fetch();
+  for (const txn::RowId row : rows) {
+    if (status.ok()) transaction->erase(row);
+  }
+  if (status.ok()) status = co_await transaction->commit();
+  co_return status;
+}
+
 // A cluster with a table of many rows, whose transactions may live for so long.
 struct Numbers {
   explicit Numbers(std::uint64_t max_transaction_ns) : world(5), cluster(world, options(max_transaction_ns)) {
@@ -117,6 +133,30 @@ TEST_CASE("a table that takes longer to read than a transaction may live gets it
   definition = {"only_number", "numbers", {{1, false}}, true};
   CHECK(test.run(test.cluster.worker(0).create_index(std::move(definition))).code() ==
         ErrorCode::duplicate_key);
+}
+
+TEST_CASE("nobody looks at the entries that a commit leaves behind, and they are gone soon", "[indexes]") {
+  Numbers test(60 * kSecond_ns);
+  txn::IndexDefinition definition{"by_number", "numbers", {{1, false}}, false};
+  REQUIRE(test.run(test.cluster.worker(0).create_index(std::move(definition))).ok());
+  test.world.run_for(5 * kSecond_ns);
+  const auto entries = [&] {
+    std::uint64_t count = 0;
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      for (const auto& [id, index] : test.cluster.memory(i).server->indexes().all())
+        count += index->tree->entries();
+    }
+    return count;
+  };
+  REQUIRE(entries() == kManyRows);
+  REQUIRE(test.run(erase_numbers(&test.cluster.worker(0), 20)).ok());
+  // The commit says what it left behind: no doubt is left for others.
+  test.world.run_for(20 * kMillisecond_ns);
+  constexpr std::uint64_t kAnyTime_ns = ~std::uint64_t{0} - 1;
+  for (std::uint32_t i = 0; i < 2; ++i)
+    CHECK_FALSE(test.cluster.memory(i).server->indexes().doubts().due(kAnyTime_ns));
+  test.world.run_for(2 * test.cluster.options().worker.heartbeat_ns);
+  CHECK(entries() == kManyRows - 20);
 }
 
 TEST_CASE("dropped indexes give their memory back on every memory server", "[indexes]") {

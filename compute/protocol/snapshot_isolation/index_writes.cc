@@ -143,10 +143,11 @@ reactor::Task<Status> IndexWrites::check_rivals(layout::Stamp stamp) {
 }
 
 void IndexWrites::confirm() {
+  using Verdict = layout::IndexVerdict;
   for (const Change& change : changes_) {
-    if (change.kind != IndexChange::Kind::add || change.sequence == 0) continue;
-    worker_.verdicts.add(change.server, {layout::IndexVerdict::Kind::live, change.index->id, change.sequence,
-                                         change.key.bytes});
+    if (change.sequence == 0) continue;
+    const auto kind = change.kind == IndexChange::Kind::add ? Verdict::Kind::live : Verdict::Kind::dead;
+    worker_.verdicts.add(change.server, {kind, change.index->id, change.sequence, change.key.bytes});
   }
 }
 

@@ -34,7 +34,8 @@ class IndexWrites {
   // All locks are held, and what they displace is what was read. Errors before anything is logged:
   // duplicate_key, serialization_failure, catalog_changed, out_of_memory, limit_exceeded, lost connections.
   reactor::Task<Status> run(layout::Stamp stamp);
-  // The commit is published: its entries are in doubt no more.
+  // The commit is published: the entries that it added are in doubt no more, those that it left behind are
+  // dead.
   void confirm();
 
  private:

@@ -136,11 +136,11 @@ void short_transactions_with_old_copies(Scenario& scenario) {
 std::vector<MutantCase> collection_mutants() {
   return {
       {"old versions are acknowledged while older transactions run", "compute/txn/transaction_registry.h",
-       Emphasis::old_versions, 1, "a version was lost", make_mutant<VersionsAcknowledgedAtOnce>},
+       Emphasis::old_versions, 2, "a version was lost", make_mutant<VersionsAcknowledgedAtOnce>},
       {"a shared copy does not count among the running transactions", "compute/txn/snapshot_fetcher.h",
-       Emphasis::old_versions, 6, "a version was lost", copies_do_not_count, copies_count,
+       Emphasis::old_versions, 21, "a version was lost", copies_do_not_count, copies_count,
        short_transactions_with_old_copies},
-      {"collection counts from install", "memory/old_versions.cc", Emphasis::old_versions, 51,
+      {"collection counts from install", "memory/old_versions.cc", Emphasis::old_versions, 326,
        "a version was lost", make_mutant<CollectedFromInstall>, make_mutant<ManyHints>},
       {"a transaction outlives E", "compute/protocol/snapshot_isolation/transaction.cc", Emphasis::short_age,
        3, "a version was lost", make_mutant<AgeIgnored>},

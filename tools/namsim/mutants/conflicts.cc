@@ -236,11 +236,11 @@ std::vector<MutantCase> conflict_mutants() {
   const char* const commit = "compute/protocol/snapshot_isolation/commit.cc";
   return {
       {"two inserts of one key: the rival's entry is not looked for behind the lock",
-       "compute/protocol/snapshot_isolation/chain_locks.cc", Emphasis::inserts, 3, "have one key",
+       "compute/protocol/snapshot_isolation/chain_locks.cc", Emphasis::inserts, 1, "have one key",
        make_mutant<RivalNotCompared>, nullptr,
        // The double knows buckets that are written whole.
        [](Scenario& scenario) { scenario.cluster.worker.commit_writes = txn::CommitWrites::whole; }},
-      {"a commit displaces a version that its snapshot does not see", commit, Emphasis::snapshots, 2,
+      {"a commit displaces a version that its snapshot does not see", commit, Emphasis::snapshots, 4,
        "lost update", make_mutant<FirstCommitterIgnored>},
       {"a record that was not where it was remembered is written without its lock", commit, Churn{}, 1,
        "its companion says", make_mutant<StaleRetryUnlocked>},

@@ -226,17 +226,17 @@ void inserts_and_kills(Scenario& scenario) {
 std::vector<MutantCase> repair_mutants() {
   return {
       {"a dead slot's locks are never repaired", "compute/protocol/snapshot_isolation/repair.cc",
-       Emphasis::kills, 7, "a row stays out of reach", make_mutant<NeverRepaired>},
+       Emphasis::kills, 2, "a row stays out of reach", make_mutant<NeverRepaired>},
       {"repair begins before the owner is fenced", "compute/protocol/snapshot_isolation/repair.cc",
-       Emphasis::kills, 191, "a row stays out of reach", make_mutant<NotFenced>},
+       Emphasis::kills, 858, "a row stays out of reach", make_mutant<NotFenced>},
       {"a lock is undone before its slot is closed", "compute/protocol/snapshot_isolation/repair.cc",
-       Emphasis::kills, 8, "a row stays out of reach", make_mutant<UndoneBeforeClosed>,
+       Emphasis::kills, 31, "a row stays out of reach", make_mutant<UndoneBeforeClosed>,
        make_mutant<LateRepair>},
       {"repair goes on where the dead commit's lock is gone", "compute/protocol/snapshot_isolation/repair.cc",
-       Emphasis::inserts, 48, "is not linked", make_mutant<RepairedUnlocked>, nullptr, inserts_and_kills},
+       Emphasis::inserts, 12, "is not linked", make_mutant<RepairedUnlocked>, nullptr, inserts_and_kills},
       {"a slot is closed before repair has published it", "compute/protocol/snapshot_isolation/repair.cc",
        Emphasis::kills, 5, "a row stays out of reach", make_mutant<ClosedUnpublished>},
-      {"two repairers at one slot", "memory/slots.cc", Emphasis::kills, 89, "a row stays out of reach",
+      {"two repairers at one slot", "memory/slots.cc", Emphasis::kills, 46, "a row stays out of reach",
        make_mutant<ManyRepairers>},
   };
 }

@@ -186,12 +186,12 @@ void wide_rows(Scenario& scenario) {
 std::vector<MutantCase> search_mutants() {
   const char* const lookup = "compute/protocol/snapshot_isolation/lookup.cc";
   return {
-      {"a version that is in neither place is absent", lookup, Emphasis::old_versions, 3, "a row is gone",
+      {"a version that is in neither place is absent", lookup, Emphasis::old_versions, 9, "a row is gone",
        make_mutant<SearchNotRestarted>, make_mutant<HeadReadTooEarly>, one_client},
       {"a version counts as absent without a birth marker", lookup, Emphasis::old_versions, 1,
        "a row is gone", make_mutant<AbsentWithoutBirth>, nullptr, one_client},
       {"a change is applied to a body that is not its neighbour", "common/layout/version_image.cc",
-       Emphasis::old_versions, 2, "the clients did not finish", make_mutant<ChangeMisapplied>, nullptr,
+       Emphasis::old_versions, 3, "the clients did not finish", make_mutant<ChangeMisapplied>, nullptr,
        wide_rows},
   };
 }
