@@ -5,7 +5,7 @@
 
 #include "common/layout/hot_calls.h"
 #include "common/layout/timestamp_vector.h"
-#include "compute/protocol/snapshot_isolation/index_janitor.h"
+#include "compute/protocol/stages/index_janitor.h"
 #include "compute/txn/departed.h"
 #include "compute/txn/table_growth.h"
 #include "compute/worker_link.h"
@@ -88,7 +88,12 @@ reactor::Task<Result<std::shared_ptr<Worker::Link>>> Worker::connect() {
   txn::ClusterOptions options{options_.memory_servers, options_.name, make_compute_id_(), options_.worker};
   auto link = std::make_shared<Link>(executor_, fabric_, locations_, options_, std::move(options), log_);
   Status status = co_await link->cluster.connect();
-  if (status.ok()) status = co_await link->catalog.refresh();
+  if (status.ok()) {
+    link->make_rules = protocol::find_rules(link->cluster.protocol().name);
+    NAMDB_CHECK(link->make_rules != nullptr);
+    serializable_ = link->cluster.protocol().serializable;
+    status = co_await link->catalog.refresh();
+  }
   if (status.ok()) {
     // A slot that cannot be repaired locks what it locked and no more: that is no reason not to start.
     const Status repaired = co_await link->repair.repair_dead_slots();
@@ -117,6 +122,7 @@ void Worker::log_restarts(const txn::Cluster& cluster) {
 
 reactor::Task<void> Worker::disconnect(std::shared_ptr<Link> link, bool orderly) {
   if (!orderly) link->slot_keeper.fail();
+  co_await link->lock_releaser.close();
   co_await link->fetcher.close();
   co_await link->hints.close();
   co_await link->verdicts.close();
@@ -229,6 +235,7 @@ reactor::Task<void> Worker::supervise() {
     if (stopping_) break;
     const std::shared_ptr<Link> link = link_;
     link->versions_wait = false;
+    link->lock_releaser.expire_idle();
     Status status;
     if (link->cluster.server_count() > 1) co_await copy_vector(link);
     for (std::size_t server = 0; server < link->cluster.server_count() && status.ok(); ++server) {

@@ -73,6 +73,7 @@ class Worker : public txn::Engine {
   bool ready() const { return link_ != nullptr; }
 
   reactor::Executor& executor() override { return executor_; }
+  bool serializable() const override { return serializable_; }
   std::unique_ptr<txn::Session> open_session() override;
   std::unique_ptr<txn::Transaction> begin(txn::Session& session) override;
   reactor::Task<Result<storage::TableRef>> table(std::string name) override;
@@ -134,6 +135,7 @@ class Worker : public txn::Engine {
   std::string reason_;                 // why there is no connection
   std::vector<std::uint64_t> epochs_;  // of the memory servers, at the last connection
   std::uint64_t connections_ = 0;
+  bool serializable_ = false;  // by the protocol of the last connection
   std::uint64_t slots_repaired_ = 0;
   std::uint64_t facts_due_ns_ = 0;
   bool stopping_ = false;

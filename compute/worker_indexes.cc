@@ -11,8 +11,8 @@
 // and what is built by then is discarded by whoever sees that the catalog does not have it.
 #include <set>
 
-#include "compute/protocol/snapshot_isolation/index_fill.h"
-#include "compute/protocol/snapshot_isolation/scan.h"
+#include "compute/protocol/stages/index_fill.h"
+#include "compute/protocol/stages/table_scan.h"
 #include "compute/worker_link.h"
 
 namespace namdb::compute {
@@ -170,7 +170,7 @@ reactor::Task<Status> Worker::fill_part(std::shared_ptr<Link> link, TableRef tab
   // No copy of the vector from before: it may lack commits that did not know of the index.
   session.fresh_from_ns = executor_.fresh_now_ns();
   ConnectionTransaction transaction(link, session);
-  protocol::SnapshotScan scan(transaction, table, *position);
+  protocol::WholeTableScan scan(transaction, table, *position);
   const std::uint64_t enough_ns = executor_.now_ns() + link->cluster.max_transaction_ns() / kFillShare;
   fabric::OperationCounters counters;
   std::vector<protocol::IndexRivals> rivals;

@@ -5,11 +5,15 @@
 #include <set>
 #include <string>
 
-#include "compute/protocol/snapshot_isolation/repair.h"
-#include "compute/protocol/snapshot_isolation/transaction.h"
+#include "compute/protocol/registry.h"
+#include "compute/protocol/stages/repair.h"
+#include "compute/protocol/stages/transaction.h"
 #include "compute/txn/catalog_cache.h"
+#include "compute/txn/header_guesses.h"
 #include "compute/txn/hint_queue.h"
+#include "compute/txn/lock_releaser.h"
 #include "compute/txn/orphan_tables.h"
+#include "compute/txn/priority_clock.h"
 #include "compute/txn/record_space.h"
 #include "compute/txn/slot_keeper.h"
 #include "compute/txn/snapshot_fetcher.h"
@@ -36,6 +40,8 @@ struct Worker::Link {
                 {.ahead = options.snapshot_sharing == txn::SnapshotSharing::prefetched}),
         verdicts(cluster),
         index_pages(options.index_cache_bytes),
+        lock_releaser(cluster, registry),
+        priorities(executor),
         state{executor,
               cluster,
               snapshots,
@@ -52,7 +58,10 @@ struct Worker::Link {
               verdicts,
               options.commit_writes,
               options.index_reads,
-              index_pages} {
+              index_pages,
+              lock_releaser,
+              priorities,
+              header_guesses} {
     repair.attach(state);
   }
 
@@ -64,12 +73,16 @@ struct Worker::Link {
   txn::HintQueue hints;
   txn::TransactionRegistry registry;
   txn::OrphanTables orphans;
-  protocol::SnapshotRepair repair;
+  protocol::Repair repair;
   txn::SlotKeeper slot_keeper;
   txn::SnapshotFetcher fetcher;
   txn::VerdictQueue verdicts;
   storage::IndexCache index_pages;
+  txn::LockReleaser lock_releaser;
+  txn::PriorityClock priorities;
+  txn::HeaderGuesses header_guesses;
   txn::WorkerState state;
+  protocol::MakeRules make_rules = nullptr;  // of the database's protocol; once connected
   // The words of a snapshot of the vector, for the servers that do not have it; where there are any.
   std::string vector_copy;
   std::uint64_t vector_copied_ns = 0;
@@ -82,10 +95,11 @@ struct WorkerSession : protocol::SessionState {
 };
 
 // Keeps its connection's pieces alive for as long as somebody holds the transaction.
-class ConnectionTransaction : private std::shared_ptr<Worker::Link>, public protocol::SnapshotTransaction {
+class ConnectionTransaction : private std::shared_ptr<Worker::Link>, public protocol::StagedTransaction {
  public:
   ConnectionTransaction(const std::shared_ptr<Worker::Link>& link, protocol::SessionState& session)
-      : std::shared_ptr<Worker::Link>(link), protocol::SnapshotTransaction(link->state, session) {}
+      : std::shared_ptr<Worker::Link>(link),
+        protocol::StagedTransaction(link->state, session, link->make_rules) {}
 };
 
 }  // namespace namdb::compute

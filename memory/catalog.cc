@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/layout/bucket.h"
+#include "common/layout/protocol.h"
 #include "memory/descriptor.h"
 
 namespace namdb::memory {
@@ -45,6 +46,7 @@ Result<control::TableDescriptor> Catalog::begin(fabric::PeerId peer, control::Ta
   if (name_taken(table.name())) {
     return Status(ErrorCode::duplicate_table, "relation \"" + table.name() + "\" already exists");
   }
+  table.set_single_version(layout::find_protocol(options_.protocol)->single_version);
   if (table.ring_slots() == 0) table.set_ring_slots(options_.ring_slots);
   if (table.size_hint_rows() == 0) table.set_size_hint_rows(kDefaultSizeHint_rows);
   if (table.buckets_per_server() == 0) {

@@ -10,6 +10,7 @@
 
 #include "common/config/daemon_flags.h"
 #include "common/config/toml_config.h"
+#include "common/layout/protocol.h"
 #include "common/layout/record.h"
 
 namespace namdb::memory {
@@ -91,6 +92,23 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
                  "Old versions kept inside a record of a new table")
       ->check(CLI::Range(1U, layout::kMaxRingSlots))
       ->capture_default_str();
+  std::string protocols;
+  std::vector<std::string> protocol_names;
+  for (const layout::ProtocolTraits& protocol : layout::protocol_traits()) {
+    protocols += "\n  " + std::string(protocol.name) + ": " + std::string(protocol.description);
+    protocol_names.emplace_back(protocol.name);
+  }
+  app.add_option("--protocol", flags.options.protocol,
+                 "The database's concurrency control, the same on all its memory servers:" + protocols)
+      ->check(CLI::IsMember(protocol_names))
+      ->capture_default_str();
+  std::string stages = flags.options.stages.text();
+  app.add_option(
+         "--stages", stages,
+         "Stages of transactions that run by calls to memory servers instead of one-sided operations,\n"
+         "the same on all memory servers: one-sided (none), two-sided (all), or some of read, lock,\n"
+         "validate, log, install, release, separated by commas")
+      ->capture_default_str();
   app.add_option("--slots", flags.options.vector_capacity,
                  "Execution slots (workers) that can be alive at once")
       ->check(CLI::Range(1, 1 << 20))
@@ -129,6 +147,9 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
   if (flags.durability == "flushed") {
     return wrong(exit_code, "--durability flushed does not exist yet; only memory does");
   }
+  const auto code = layout::StageCode::parse(stages);
+  if (!code) return wrong(exit_code, "--stages " + stages + ": not a stage, or not separated by commas");
+  flags.options.stages = *code;
   if (flags.options.server_id >= flags.options.server_count) {
     return wrong(exit_code, "--server-id must be smaller than --server-count");
   }

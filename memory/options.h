@@ -10,6 +10,8 @@
 
 #include "common/base/clock.h"
 #include "common/base/random.h"
+#include "common/layout/protocol.h"
+#include "common/layout/stages.h"
 #include "common/layout/stamp.h"
 
 namespace namdb::memory {
@@ -66,6 +68,10 @@ struct Options {
   std::uint32_t first_slot = layout::kFirstLeasedSlot;
   std::uint32_t first_counter = 1;
 
+  // The database's concurrency control (common/layout/protocol.h), the same on all its servers.
+  std::string protocol = std::string(layout::kDefaultProtocol);
+  // Which stages of transactions compute servers run two-sided; the same on all servers.
+  layout::StageCode stages;
   std::uint16_t server_id = 0;
   std::uint16_t server_count = 1;
   // Old versions are freed before E when every live worker says that no transaction can need them.

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "common/fabric/region_words.h"
+#include "common/layout/protocol.h"
 #include "common/layout/record.h"
 #include "common/layout/timestamp_vector.h"
 
@@ -30,6 +31,9 @@ Result<std::unique_ptr<Region>> Region::create(std::span<std::byte> bytes, const
   }
   if (options.ring_slots == 0 || options.ring_slots > layout::kMaxRingSlots) {
     return bad("the number of ring versions must be from 1 to " + std::to_string(layout::kMaxRingSlots));
+  }
+  if (layout::find_protocol(options.protocol) == nullptr) {
+    return bad("there is no protocol \"" + options.protocol + "\"");
   }
   if (options.vector_capacity == 0 || options.journal_bytes == 0 || options.step_units == 0) {
     return bad("vector capacity, journal size and step must not be 0");

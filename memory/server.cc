@@ -123,6 +123,8 @@ Result<std::string> MemoryServer::on_connect(fabric::PeerId id, std::string_view
   welcome.set_max_transaction_ns(options_.max_transaction_ns);
   welcome.set_ring_slots(options_.ring_slots);
   welcome.set_memory_only(true);
+  welcome.set_protocol(options_.protocol);
+  welcome.set_stages(options_.stages.text());
   return welcome.SerializeAsString();
 }
 
@@ -254,6 +256,8 @@ control::StatusReply MemoryServer::status() const {
   }
   reply.set_version(options_.version);
   reply.set_max_transaction_ns(options_.max_transaction_ns);
+  reply.set_protocol(options_.protocol);
+  reply.set_stages(options_.stages.text());
   return reply;
 }
 

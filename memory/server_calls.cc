@@ -4,9 +4,11 @@
 #include <vector>
 
 #include "common/layout/hot_calls.h"
+#include "common/layout/stage_calls.h"
 #include "common/layout/timestamp_vector.h"
 #include "memory/server.h"
 #include "memory/server_handle.h"
+#include "memory/stage.h"
 
 namespace namdb::memory {
 namespace {
@@ -71,6 +73,8 @@ reactor::Task<Status> MemoryServer::dispatch(fabric::PeerId peer, std::uint16_t 
       if (!status.ok() && status.code() == ErrorCode::out_of_memory) collector_.wake();
       co_return status;
     }
+    case layout::kStageMethod:
+      co_return co_await run_stage(*region_, fabric_->loopback(), request, reply);
     case control::STATUS: {
       control::StatusRequest in;
       if (!parse(request, in)) co_return malformed(method);

@@ -71,10 +71,12 @@ bool read_item(Cursor& cursor, JournalItem& item) {
 
 }  // namespace
 
-JournalWriter::JournalWriter(std::span<std::byte> buffer, Stamp stamp) : buffer_(buffer) {
+JournalWriter::JournalWriter(std::span<std::byte> buffer, Stamp stamp, Stamp lock)
+    : buffer_(buffer), lock_counter_(lock == stamp ? 0 : lock.counter) {
+  NAMDB_CHECK(lock == stamp || (lock.slot == stamp.slot && lock.counter != 0));
   word(0);  // magic and length, known at the end
   word(HeaderWord(stamp).value());
-  word(0);  // number of items
+  word(0);  // lock counter and number of items, known at the end
 }
 
 void JournalWriter::word(std::uint64_t value) {
@@ -117,7 +119,7 @@ void JournalWriter::chain_write(GlobalAddress address, std::span<const std::byte
 std::uint32_t JournalWriter::finish(GlobalAddress entry) {
   NAMDB_CHECK(used_ + 8 <= buffer_.size());
   store_word(buffer_.data(), (std::uint64_t{kJournalMagic} << 32) | static_cast<std::uint32_t>(used_ + 8));
-  store_word(buffer_.data() + 16, items_);
+  store_word(buffer_.data() + 16, (std::uint64_t{lock_counter_} << 32) | items_);
   word(checksum64(buffer_.first(used_), entry.value));
   return static_cast<std::uint32_t>(used_);
 }
@@ -135,7 +137,9 @@ std::optional<JournalEntry> read_journal_entry(std::span<const std::byte> bytes,
 
   JournalEntry entry;
   entry.stamp = HeaderWord(load_word(bytes.data() + 8)).stamp();
-  const std::uint64_t items = load_word(bytes.data() + 16);
+  const std::uint64_t items = load_word(bytes.data() + 16) & 0xffffffff;
+  const auto lock_counter = static_cast<std::uint32_t>(load_word(bytes.data() + 16) >> 32);
+  entry.lock = {entry.stamp.slot, lock_counter == 0 ? entry.stamp.counter : lock_counter};
   Cursor cursor(covered.subspan(24));
   for (std::uint64_t i = 0; i < items; ++i) {
     JournalItem item;

@@ -8,12 +8,14 @@
 //
 //   0   magic (high 32 bits), length of the entry in bytes (low 32)
 //   8   the commit's stamp word
-//   16  number of items (low 32)
+//   16  the counter in the lock words of its records where that is another one, else 0 (high 32), number of
+//       items (low 32)
 //   24  items, each a multiple of 8 bytes
 //   ..  checksum over all before it, seeded with the entry's address
 //
 // An item is guarded by one lock word, which the commit holds as ⟨slot, counter, locked⟩; repair applies it
-// only while the word has exactly that value.
+// only while the word has exactly that value. Protocols that lock records before they commit hold those under
+// another counter than the one that their versions bear.
 //   update  {kind, ring slot, image bytes | record address | displaced stamp word | image of the new body}
 //           install: displaced version -> ring slot, ring word; new body; header word. The image may be a
 //           change, to be applied to what stands in the record (version_image.h).
@@ -55,14 +57,16 @@ struct JournalItem {
 
 struct JournalEntry {
   Stamp stamp;
+  Stamp lock;  // in the lock words of records; in those of chains it is `stamp`
   std::vector<JournalItem> items;
 };
 
 // Appends one entry to a registered buffer. Usage: construct, add items in commit order, finish.
 class JournalWriter {
  public:
-  // `buffer` has room for the whole entry; see the *_bytes functions.
-  JournalWriter(std::span<std::byte> buffer, Stamp stamp);
+  // `buffer` has room for the whole entry; see the *_bytes functions. `lock` is of the same slot.
+  JournalWriter(std::span<std::byte> buffer, Stamp stamp, Stamp lock);
+  JournalWriter(std::span<std::byte> buffer, Stamp stamp) : JournalWriter(buffer, stamp, stamp) {}
   // `displaced` and `new_body` are the two sealed bodies.
   void update(GlobalAddress record, std::uint32_t ring_slot, std::span<const std::byte> displaced,
               std::span<const std::byte> new_body, ImageForm form = ImageForm::shorter);
@@ -86,6 +90,7 @@ class JournalWriter {
   std::span<std::byte> buffer_;
   std::size_t used_ = 0;
   std::uint32_t items_ = 0;
+  std::uint32_t lock_counter_ = 0;
 };
 
 // The entry at the start of `bytes`, if a complete one stands there; its spans point into `bytes`. Never

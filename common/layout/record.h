@@ -48,7 +48,7 @@ inline constexpr std::uint32_t kIncarnation_mask = (1U << 24) - 1;
 // Where the parts of a record lie; decided by the table's payload length and ring size.
 struct RecordLayout {
   std::uint32_t payload_bytes = 0;  // multiple of 8
-  std::uint32_t ring_slots = 0;     // 1 .. kMaxRingSlots
+  std::uint32_t ring_slots = 0;     // at most kMaxRingSlots; 0: displaced versions are not kept
 
   std::uint32_t body_bytes() const { return kBodyPrefix_bytes + payload_bytes; }
   // Header word and current body: what a lookup READs.

@@ -46,6 +46,7 @@ Session::Session(Environment& environment, std::string user, std::string databas
       engine_(environment.engine),
       facts_{std::move(user), std::move(database), process_id, 0,
              environment.engine.placement().memory_servers},
+      settings_(environment.engine.serializable()),
       interrupt_(environment.engine.executor(), canceled),
       txn_session_(environment.engine.open_session()) {
   settings_.initialize("session_authorization", facts_.user);
@@ -176,6 +177,7 @@ Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completio
     if (status.ok()) status = co_await run_plan(run, *portal.plan, portal, 0);
     portal.cursor.reset();
     if (status.ok() && forbid_writes && transaction->has_writes()) status = read_only_error("CALL");
+    if (!status.ok()) status = co_await txn::confirm_error(transaction.get(), std::move(status));
     if (status.ok()) status = co_await transaction->commit();
     bool again = !status.ok() && status.info().retry && attempt < max_attempts;
     if (again) {

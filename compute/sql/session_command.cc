@@ -9,11 +9,6 @@ using reactor::Task;
 
 namespace {
 
-Status serializable_refused() {
-  return Status(ErrorCode::feature_not_supported, "isolation level SERIALIZABLE is not supported",
-                "the database's protocol gives snapshot isolation: use REPEATABLE READ");
-}
-
 // Counts rows and drops them; tells the client's messages to nobody.
 class CountingSink final : public ResultSink {
  public:
@@ -73,7 +68,9 @@ void Session::notify(ResultSink& sink, std::string_view severity, std::string_vi
 }
 
 Status Session::check_characteristics(const TransactionPlan& plan, ResultSink& sink) {
-  if (plan.isolation && *plan.isolation == "serializable") return serializable_refused();
+  if (plan.isolation) {
+    if (Status status = settings_.check_isolation(*plan.isolation); !status.ok()) return status;
+  }
   if (plan.for_session) {
     if (plan.isolation) {
       Status status = settings_.set("default_transaction_isolation", *plan.isolation, false);
@@ -113,7 +110,9 @@ Task<Status> Session::run_transaction_command(const TransactionPlan& plan, Resul
         notify(sink, "WARNING", "25001", "there is already a transaction in progress");
         co_return check_characteristics(plan, sink);
       }
-      if (plan.isolation && *plan.isolation == "serializable") co_return serializable_refused();
+      if (plan.isolation) {
+        if (Status status = settings_.check_isolation(*plan.isolation); !status.ok()) co_return status;
+      }
       if (state_ == State::idle) {
         block_read_only_ = read_only();
         start_clock();
@@ -129,7 +128,9 @@ Task<Status> Session::run_transaction_command(const TransactionPlan& plan, Resul
     }
     case TransactionCommand::set_characteristics:
       if (!plan.for_session && state_ != State::block) {
-        if (plan.isolation && *plan.isolation == "serializable") co_return serializable_refused();
+        if (plan.isolation) {
+          if (Status status = settings_.check_isolation(*plan.isolation); !status.ok()) co_return status;
+        }
         notify(sink, "WARNING", "25P01", "SET TRANSACTION can only be used in transaction blocks");
         co_return Status();
       }

@@ -39,13 +39,15 @@ constexpr std::string_view kDateStyleWords = " iso mdy dmy ymd us noneuropean no
 constexpr std::string_view kIntervalStyles = " postgres postgres_verbose sql_standard iso_8601 ";
 constexpr std::string_view kCommitModes = " on off local remote_write remote_apply true false yes no 1 0 ";
 
+constexpr std::string_view kSerializable = "serializable";
+
 constexpr std::array kDefinitions = {
     Definition{"application_name", "", Kind::text, true, "Name of the client's program."},
     Definition{"client_encoding", "UTF8", Kind::encoding, true, "The one encoding is UTF8."},
     Definition{"client_min_messages", "notice", Kind::choice, false, "", kMessageLevels},
     Definition{"DateStyle", "ISO, MDY", Kind::date_style, true, "Dates are shown as ISO 8601."},
     Definition{"default_transaction_isolation", "repeatable read", Kind::isolation, false,
-               "Every level runs as snapshot isolation; serializable is refused."},
+               "Every level runs as what the database's protocol gives; more is refused."},
     Definition{"default_transaction_read_only", "off", Kind::boolean, true},
     Definition{"extra_float_digits", "1", Kind::integer, false, "double precision is shown exactly."},
     Definition{"idle_in_transaction_session_timeout", "0", Kind::duration},
@@ -53,7 +55,7 @@ constexpr std::array kDefinitions = {
     Definition{"integer_datetimes", "on", Kind::fixed, true},
     Definition{"IntervalStyle", "postgres", Kind::choice, true, "", kIntervalStyles},
     Definition{"is_superuser", "off", Kind::fixed, true},
-    Definition{"lock_timeout", "0", Kind::duration, false, "Nothing waits for locks."},
+    Definition{"lock_timeout", "0", Kind::duration, false, "Has no effect."},
     Definition{"max_identifier_length", "63", Kind::fixed},
     Definition{"namdb.beside_memory_server", "", Kind::fixed, false,
                "Memory server that this compute server stands beside: nam-computed --beside."},
@@ -202,11 +204,8 @@ Status normalize(const Definition& definition, std::string_view value, std::stri
     }
     case Kind::isolation: {
       out = lower(value);
-      if (out == "serializable") {
-        return Status(ErrorCode::feature_not_supported, "isolation level SERIALIZABLE is not supported",
-                      "the database's protocol gives snapshot isolation: use REPEATABLE READ");
-      }
-      if (out != "repeatable read" && out != "read committed" && out != "read uncommitted")
+      if (out != "serializable" && out != "repeatable read" && out != "read committed" &&
+          out != "read uncommitted")
         return invalid_value(definition, value);
       return {};
     }
@@ -245,9 +244,19 @@ Status normalize(const Definition& definition, std::string_view value, std::stri
 
 }  // namespace
 
-Settings::Settings() {
-  for (const Definition& definition : kDefinitions) values_.emplace(definition.name, definition.fallback);
+Settings::Settings(bool serializable) : serializable_(serializable) {
+  for (const Definition& definition : kDefinitions) {
+    const bool strongest = serializable && definition.kind == Kind::isolation;
+    values_.emplace(definition.name, strongest ? kSerializable : definition.fallback);
+  }
   defaults_ = values_;
+}
+
+Status Settings::check_isolation(std::string_view level) const {
+  if (serializable_ || level != kSerializable) return {};
+  return Status(ErrorCode::feature_not_supported, "isolation level SERIALIZABLE is not supported",
+                "the database's protocol gives snapshot isolation: use REPEATABLE READ, or start the memory "
+                "servers with another --protocol");
 }
 
 Status Settings::set(std::string_view name, std::string_view value, bool local) {
@@ -257,6 +266,9 @@ Status Settings::set(std::string_view name, std::string_view value, bool local) 
   if (definition != nullptr) {
     key = definition->name;
     if (Status status = normalize(*definition, value, normal); !status.ok()) return status;
+    if (definition->kind == Kind::isolation) {
+      if (Status status = check_isolation(normal); !status.ok()) return status;
+    }
   } else if (name.find('.') == std::string_view::npos) {
     return Status(ErrorCode::undefined_object,
                   "unrecognized configuration parameter \"" + std::string(name) + "\"");

@@ -15,7 +15,9 @@ namespace namdb::sql {
 
 class Settings {
  public:
-  Settings();
+  // `serializable`: what the database's transactions are; else they have snapshot isolation, and what asks
+  // for more is refused.
+  explicit Settings(bool serializable = false);
 
   // Names are not case-sensitive. undefined_object, invalid_parameter_value, feature_not_supported.
   // `local`: until the end of the transaction.
@@ -49,6 +51,9 @@ class Settings {
   void begin_block() { in_block_ = true; }
   void end_block(bool committed);
 
+  // Error feature_not_supported: the database cannot give that isolation level.
+  Status check_isolation(std::string_view level) const;
+
   // What each statement asks for, without looking anything up.
   std::uint64_t statement_timeout_ns() const { return statement_timeout_ns_; }
   bool default_read_only() const { return default_read_only_; }
@@ -57,6 +62,7 @@ class Settings {
   void apply();
   void remember();
 
+  bool serializable_ = false;
   bool in_block_ = false;
   std::map<std::string, std::string, std::less<>> values_;
   std::map<std::string, std::string, std::less<>> defaults_;

@@ -1,5 +1,6 @@
-// One batch a memory server, posted together and awaited together: one round trip, however many servers.
-// Reused by its owner from stage to stage; buffers named in the batches live until wait() has returned.
+// The operations of a stage: one batch a memory server, posted together and awaited together: one round trip,
+// however many servers. Reused by its owner from stage to stage; buffers named in the batches live until
+// wait() has returned.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +34,11 @@ class BatchSet {
   // Posts everything, waits for all of it, clears the batches, and counts operations and one round trip. The
   // first error, if any; then the outcome of every operation is unknown.
   reactor::Task<Status> run(fabric::OperationCounters& counters);
+  // The same, as one call a memory server where the database runs that stage two-sided.
+  reactor::Task<Status> run(fabric::OperationCounters& counters, layout::Stage stage);
 
  private:
+  reactor::Task<Status> run_by_calls(fabric::OperationCounters& counters);
   Cluster& cluster_;
   reactor::PooledVector<fabric::Batch> batches_;
 };

@@ -41,7 +41,8 @@ Result<std::shared_ptr<storage::Table>> table_from_descriptor(const control::Tab
   table->id = descriptor.id();
   table->name = descriptor.name();
   table->schema = std::move(schema).value();
-  table->record = {.payload_bytes = table->schema.row_bytes(), .ring_slots = descriptor.ring_slots()};
+  table->record = {.payload_bytes = table->schema.row_bytes(),
+                   .ring_slots = descriptor.single_version() ? 0 : descriptor.ring_slots()};
   table->size_hint_rows = descriptor.size_hint_rows();
   table->generation = descriptor.generation();
   for (int server = 0; server < descriptor.bucket_base_size(); ++server) {

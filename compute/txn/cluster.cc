@@ -47,6 +47,18 @@ reactor::Task<Status> Cluster::connect() {
                                           std::to_string(i) + " of " +
                                           std::to_string(options_.memory_servers.size()));
     }
+    const layout::ProtocolTraits* const protocol = layout::find_protocol(welcome.protocol());
+    if (protocol == nullptr || (i > 0 && protocol != protocol_)) {
+      co_return disagreement(address, "runs protocol \"" + welcome.protocol() + "\"" +
+                                          (i > 0 ? ", server 0 " + std::string(protocol_->name) : ""));
+    }
+    const auto stages = layout::StageCode::parse(welcome.stages());
+    if (!stages || (i > 0 && *stages != stages_)) {
+      co_return disagreement(
+          address, "runs stages " + welcome.stages() + (i > 0 ? ", server 0 " + stages_.text() : ""));
+    }
+    protocol_ = protocol;
+    stages_ = *stages;
     if (i == 0) {
       max_transaction_ns_ = welcome.max_transaction_ns();
       ring_slots_ = welcome.ring_slots();

@@ -14,7 +14,9 @@
 #include "common/base/error.h"
 #include "common/fabric/fabric.h"
 #include "common/layout/global_address.h"
+#include "common/layout/protocol.h"
 #include "common/layout/region_map.h"
+#include "common/layout/stages.h"
 #include "common/reactor/task.h"
 #include "proto/control.pb.h"
 
@@ -42,6 +44,9 @@ class Cluster {
   const layout::RegionMap& region_map(layout::ServerId server) const { return links_[server].map; }
   std::uint64_t max_transaction_ns() const { return max_transaction_ns_; }
   std::uint32_t default_ring_slots() const { return ring_slots_; }
+  // The database's. Once connected.
+  const layout::ProtocolTraits& protocol() const { return *protocol_; }
+  layout::StageCode stages() const { return stages_; }
   // True once any channel failed.
   bool failed() const;
   reactor::Executor& executor() { return executor_; }
@@ -70,6 +75,8 @@ class Cluster {
   std::vector<Link> links_;
   std::uint64_t max_transaction_ns_ = 0;
   std::uint32_t ring_slots_ = 0;
+  const layout::ProtocolTraits* protocol_ = nullptr;
+  layout::StageCode stages_;
 };
 
 }  // namespace namdb::txn

@@ -65,6 +65,9 @@ class Engine {
   virtual ~Engine() = default;
 
   virtual reactor::Executor& executor() = 0;
+  // Whether its transactions are serializable; otherwise they have snapshot isolation. As of the last
+  // connection to the memory servers.
+  virtual bool serializable() const { return false; }
   virtual std::unique_ptr<Session> open_session() = 0;
   // Neither suspends nor posts anything; the snapshot is taken by the first fetch or scan. The transaction
   // is destroyed before its session.

@@ -140,6 +140,17 @@ reactor::Task<Status> ExecutionSlot::finish(std::uint32_t counter) {
   co_return Status();
 }
 
+bool ExecutionSlot::finish_unawaited(std::uint32_t counter) {
+  finished_.insert(counter);
+  advance();
+  return !publishing_ && prefix_ > posted_;
+}
+
+reactor::Task<void> ExecutionSlot::publish() {
+  // An error fails the slot, and whoever needs it learns of it there.
+  if (!publishing_ && prefix_ > posted_ && !failed_) static_cast<void>(co_await publish_prefix());
+}
+
 void ExecutionSlot::finish_aborted(std::uint32_t counter) {
   finished_.insert(counter);
   aborted_.insert(counter);
@@ -164,7 +175,13 @@ void ExecutionSlot::fail() {
 }
 
 reactor::Task<void> ExecutionSlot::wait_idle() {
-  while (!idle() && !failed_ && !cluster_.failed()) co_await published_.wait();
+  while (!idle() && !failed_ && !cluster_.failed()) {
+    if (!publishing_ && prefix_ > posted_) {
+      co_await publish();
+    } else {
+      co_await published_.wait();
+    }
+  }
 }
 
 reactor::Task<Status> ExecutionSlot::close() {

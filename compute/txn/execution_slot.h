@@ -65,13 +65,25 @@ class ExecutionSlot {
   // the published prefix covers the counter.
   reactor::Task<Status> finish(std::uint32_t counter);
 
+  // The same, but nobody waits: true if somebody must call publish() now, or the journal fills up.
+  bool finish_unawaited(std::uint32_t counter);
+  // Publishes what is finished and not published.
+  reactor::Task<void> publish();
+
   // The counter's locks are confirmed released; nothing was installed under it. Does not suspend.
   void finish_aborted(std::uint32_t counter);
   // A channel failed: wakes all waiters with an error; the slot is lost and repair will close it.
   void fail();
 
-  // Every taken counter is published.
-  bool idle() const { return completed_ + 1 == next_counter_; }
+  // Somebody holds locks under this slot, outside of a commit: it must not be closed.
+  void add_holder() { ++holders_; }
+  void drop_holder() {
+    --holders_;
+    published_.notify_all();
+  }
+
+  // Every taken counter is published, and nobody holds locks.
+  bool idle() const { return completed_ + 1 == next_counter_ && holders_ == 0; }
   // Waits until idle() or a channel failed.
   reactor::Task<void> wait_idle();
   // Gives the slot back; needs idle().
@@ -102,6 +114,7 @@ class ExecutionSlot {
   std::uint32_t prefix_ = 0;          // every counter up to here is finished
   std::set<std::uint32_t> finished_;  // finished, above the prefix
   std::set<std::uint32_t> aborted_;   // aborted, not passed yet
+  std::uint32_t holders_ = 0;
   bool publishing_ = false;
   bool failed_ = false;
   reactor::Event published_;

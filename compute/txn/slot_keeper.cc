@@ -31,6 +31,15 @@ reactor::Task<Result<std::shared_ptr<ExecutionSlot>>> SlotKeeper::acquire() {
   co_return Result<std::shared_ptr<ExecutionSlot>>(slot_);
 }
 
+void SlotKeeper::finish_later(const std::shared_ptr<ExecutionSlot>& slot, std::uint32_t counter) {
+  // When this is closing, retire() publishes.
+  if (slot->finish_unawaited(counter) && !gate_.closing()) cluster_.executor().spawn(gate_, publish(slot));
+}
+
+reactor::Task<void> SlotKeeper::publish(std::shared_ptr<ExecutionSlot> slot) {
+  co_await slot->publish();
+}
+
 void SlotKeeper::fail() {
   if (slot_ != nullptr) slot_->fail();
 }

@@ -17,12 +17,15 @@ class SlotKeeper {
 
   // A slot with counters left. Suspends only for a new lease. A commit holds its reference to the end.
   reactor::Task<Result<std::shared_ptr<ExecutionSlot>>> acquire();
+  // The counter's commit is complete everywhere; it is published soon, and nobody waits for that.
+  void finish_later(const std::shared_ptr<ExecutionSlot>& slot, std::uint32_t counter);
   // A channel failed: wakes everyone who waits on a slot.
   void fail();
   // Gives all slots back in order; before destruction, after the last transaction ended.
   reactor::Task<void> close();
 
  private:
+  reactor::Task<void> publish(std::shared_ptr<ExecutionSlot> slot);
   reactor::Task<void> retire(std::shared_ptr<ExecutionSlot> slot);
   Cluster& cluster_;
   SlotOptions options_;

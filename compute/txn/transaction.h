@@ -86,6 +86,11 @@ class Transaction {
   virtual reactor::Task<Status> find(storage::TableRef table, storage::IndexRef index, IndexRange range,
                                      std::vector<RowId>& rows) = 0;
 
+  // Whether all rows that were read until now were true at one moment: under a protocol that reads from a
+  // snapshot they always were, under others it is certain only after commit(). Whoever draws conclusions from
+  // rows before that, for instance an error for his client, asks. Error serialization_failure.
+  virtual reactor::Task<Status> confirm_reads() { co_return Status(); }
+
   // Ends the transaction. Ok: committed, and visible to every snapshot taken from now on. Errors with
   // info().retry: aborted, nothing happened. unknown_outcome: nobody can say. Other errors: aborted.
   virtual reactor::Task<Status> commit() = 0;
@@ -102,5 +107,13 @@ class Transaction {
  private:
   const Interrupt* interrupt_ = nullptr;
 };
+
+// What becomes of an error that somebody drew from a transaction's rows, before its commit: if they were not
+// all true at one moment, it is a conflict, and the transaction is to be tried again.
+inline reactor::Task<Status> confirm_error(Transaction* transaction, Status error) {
+  if (error.ok() || error.info().retry) co_return error;
+  Status confirmed = co_await transaction->confirm_reads();
+  co_return !confirmed.ok() && confirmed.info().retry ? confirmed : error;
+}
 
 }  // namespace namdb::txn

@@ -37,6 +37,7 @@ class TransactionRegistry {
     // One step at a time: were the aim moved while older transactions still run, overlapping ones could keep
     // it out of reach for ever. A later heartbeat brings the newest again.
     if (first_ < learned.generation) return;
+    if (learned.epoch != reuse_epoch) ++reuse_epochs_;
     learned.epoch = reuse_epoch;
     learned.catalog = catalog_version;
     learned.versions = version_epoch;
@@ -58,6 +59,8 @@ class TransactionRegistry {
   std::uint64_t acknowledged_catalog(std::size_t server) const { return at(server).acknowledged_catalog; }
   std::uint64_t acknowledged_versions(std::size_t server) const { return at(server).acknowledged_versions; }
   std::uint64_t active() const { return active_; }
+  // How many reuse epochs were learned, of all memory servers together.
+  std::uint64_t learned() const { return reuse_epochs_; }
 
  private:
   struct Generation {
@@ -94,6 +97,7 @@ class TransactionRegistry {
   std::uint64_t first_ = 1;  // the number of the first generation; the last is the one that new ones join
   std::uint64_t now_ns_ = 0;
   std::uint64_t active_ = 0;
+  std::uint64_t reuse_epochs_ = 0;
   std::deque<Learned> learned_;
 };
 

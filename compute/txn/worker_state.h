@@ -13,8 +13,11 @@
 namespace namdb::txn {
 
 class CatalogCache;
+class HeaderGuesses;
 class HintQueue;
+class LockReleaser;
 class LockResolver;
+class PriorityClock;
 class RecordSpace;
 class SlotKeeper;
 class SnapshotFetcher;
@@ -56,6 +59,9 @@ struct WorkerState {
   CommitWrites commit_writes;
   IndexReads index_reads;
   storage::IndexCache& index_pages;
+  LockReleaser& lock_releaser;
+  PriorityClock& priorities;
+  HeaderGuesses& header_guesses;
 };
 
 }  // namespace namdb::txn

@@ -32,6 +32,7 @@ reactor::Task<Status> EngineProcedure::attempt(txn::Session& session, std::span<
   const std::unique_ptr<txn::Transaction> transaction = engine_.begin(session);
   procedure::TransactionContext context(*transaction, tables, arguments, results, wall_clock_us());
   Status status = co_await definition_.run(context);
+  if (!status.ok()) status = co_await txn::confirm_error(transaction.get(), std::move(status));
   if (status.ok()) {
     status = co_await transaction->commit();
   } else {

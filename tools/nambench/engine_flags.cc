@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
+#include "common/layout/protocol.h"
+#include "common/layout/stages.h"
 #include "tools/nambench/server_thread.h"
 
 namespace namdb::nambench {
@@ -41,6 +43,8 @@ Status EngineFlags::check() const {
   if (engine && in_process == !host.memory_servers.empty()) {
     return invalid("--engine needs either --memory-server, or --in-process");
   }
+  if (!layout::StageCode::parse(stages))
+    return invalid("--stages: no such stage, or not separated by commas");
   if (memory_servers > 1 && !in_process) return invalid("--memory-servers goes with --in-process");
   return {};
 }
@@ -53,6 +57,8 @@ Result<std::unique_ptr<EngineHost>> EngineFlags::open(std::vector<std::unique_pt
       memory::Options memory;
       memory.server_id = static_cast<std::uint16_t>(server);
       memory.server_count = static_cast<std::uint16_t>(memory_servers);
+      memory.protocol = protocol;
+      memory.stages = *layout::StageCode::parse(stages);
       auto started = ServerThread::start(
           {.transport = fabric, .region_bytes = region_mib << 20, .memory_server = memory});
       if (!started.ok()) return started.status();
@@ -103,6 +109,17 @@ void add_engine(CLI::App& command, EngineFlags& flags, bool with_in_process) {
                   "Memory servers in this process, each on a thread of its own")
       ->capture_default_str()
       ->check(CLI::Range(1, 16))
+      ->group(group);
+  std::vector<std::string> protocols;
+  for (const layout::ProtocolTraits& traits : layout::protocol_traits()) protocols.emplace_back(traits.name);
+  command
+      .add_option("--protocol", flags.protocol,
+                  "Concurrency control of memory servers in this process, as nam-memoryd's flag")
+      ->check(CLI::IsMember(protocols))
+      ->capture_default_str()
+      ->group(group);
+  command.add_option("--stages", flags.stages, "Their stages that are two-sided, as nam-memoryd's flag")
+      ->capture_default_str()
       ->group(group);
   command.add_option("--region-mib", flags.region_mib, "Region of each memory server in this process")
       ->capture_default_str()

@@ -32,6 +32,8 @@ struct EngineFlags {
   std::string fabric = "shm";
   std::uint64_t region_mib = 1024;
   std::uint32_t memory_servers = 1;  // in this process
+  std::string protocol = "si";       // of memory servers in this process, as nam-memoryd's flags
+  std::string stages = "one-sided";
   std::uint64_t location_cache_mib = 64;
   EngineHostOptions host;
 

@@ -92,6 +92,8 @@ nlohmann::json to_json(const ClusterView& view) {
       entry["server_id"] = reply.server_id();
       entry["epoch"] = reply.epoch();
       entry["fabric"] = reply.fabric();
+      entry["protocol"] = reply.protocol();
+      entry["stages"] = reply.stages();
       entry["version"] = reply.version();
       entry["uptime_ns"] = reply.uptime_ns();
       entry["region_bytes"] = reply.region_bytes();

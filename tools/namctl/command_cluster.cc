@@ -28,15 +28,20 @@ std::string partition_text(const control::TableUse& table) {
   return text;
 }
 
+std::string stages_text(const std::string& stages) {
+  return stages == "one-sided" || stages == "two-sided" ? stages : "two-sided " + stages;
+}
+
 void print_memory(const Output& output, const MemoryView& server) {
   if (!server.status.ok()) {
     output.line("memory server " + server.address + ": DOWN, " + server.status.message());
     return;
   }
   const control::StatusReply& reply = server.reply;
-  output.line(text("memory server %u at %s: up %.0f s, fabric %s, %d channels", reply.server_id(),
-                   server.address.c_str(), static_cast<double>(reply.uptime_ns()) / 1e9,
-                   reply.fabric().c_str(), reply.peers_size()));
+  output.line(text("memory server %u at %s: up %.0f s, fabric %s, %d channels, protocol %s, %s",
+                   reply.server_id(), server.address.c_str(), static_cast<double>(reply.uptime_ns()) / 1e9,
+                   reply.fabric().c_str(), reply.peers_size(), reply.protocol().c_str(),
+                   stages_text(reply.stages()).c_str()));
   output.line(text("  region %.1f MiB (%s pages), free %.1f MiB, overflow %.1f MiB",
                    mebibytes(reply.region_bytes()), reply.huge_pages() ? "2 MiB" : "ordinary",
                    mebibytes(reply.free_bytes()), mebibytes(reply.overflow_bytes())));

@@ -25,11 +25,16 @@ void add_level(CLI::App& command, LevelFlag& flag) {
     const auto level = history::level_from_name(name);
     if (!level) throw CLI::ValidationError("--level", "no isolation level: " + name);
     flag.level = *level;
+    flag.given = true;
   };
   command
       .add_option_function<std::string>("--level", take,
                                         "Isolation level to hold the history against: " + all)
       ->default_str(std::string(flag.level.name));
+}
+
+void LevelFlag::follow(std::string_view protocol) {
+  if (!given) level = promised_level(protocol);
 }
 
 int report_usage(const Status& status) {
@@ -65,6 +70,8 @@ Scenario ScenarioFlags::without_faults(std::uint64_t seed) const {
     scenario.workload_from = *workload;
   }
   scenario.resize(size);
+  scenario.cluster.memory.protocol = protocol;
+  scenario.cluster.memory.stages = stages;
   return scenario;
 }
 
@@ -85,6 +92,20 @@ Scenario ScenarioFlags::scenario(std::uint64_t seed) const {
 void add_scenario_flags(CLI::App& command, ScenarioFlags& flags) {
   command.add_option("--workload", flags.workload,
                      "What clients do, instead of what the seed draws: a file, or " + workload_names());
+  std::vector<std::string> protocols;
+  for (const layout::ProtocolTraits& traits : layout::protocol_traits()) protocols.emplace_back(traits.name);
+  command.add_option("--protocol", flags.protocol, "The database's concurrency control")
+      ->check(CLI::IsMember(protocols))
+      ->capture_default_str();
+  const auto take_stages = [&flags](const std::string& text) {
+    const auto code = layout::StageCode::parse(text);
+    if (!code) throw CLI::ValidationError("--stages", "not a stage: " + text);
+    flags.stages = *code;
+  };
+  command
+      .add_option_function<std::string>("--stages", take_stages,
+                                        "Which stages are two-sided, as of nam-memoryd --stages")
+      ->default_str(flags.stages.text());
   std::string emphases;
   for (const std::string_view name : kEmphases)
     emphases += (emphases.empty() ? "" : ", ") + std::string(name);

@@ -32,6 +32,9 @@ void print(const std::string& text);
 
 struct LevelFlag {
   history::Level level = history::strict_snapshot_isolation();
+  bool given = false;
+  // Unless a level was given, what the database's protocol promises.
+  void follow(std::string_view protocol);
 };
 void add_level(CLI::App& command, LevelFlag& flag);
 
@@ -39,6 +42,8 @@ void add_level(CLI::App& command, LevelFlag& flag);
 struct ScenarioFlags {
   std::optional<std::string> workload;
   std::optional<Emphasis> emphasis;
+  std::string protocol = std::string(layout::kDefaultProtocol);
+  layout::StageCode stages;
   Size size;
   std::string faults = "seed";
   std::vector<std::size_t> skip_faults;

@@ -183,6 +183,7 @@ RunCommand add_hunt(CLI::App& program) {
   command.add_flag("--json", flags->json, "Print one JSON document");
   command.add_flag("--quiet", flags->quiet, "No progress on standard error");
   return [flags] {
+    flags->level.follow(flags->scenario.protocol);
     const Status status = flags->scenario.read_files();
     return status.ok() ? run(*flags) : report_usage(status);
   };

@@ -119,6 +119,7 @@ RunCommand add_run(CLI::App& program) {
   const auto flags = add_flags(command);
   command.add_option("--history", flags->history, "Write the history to this file");
   return [flags] {
+    flags->level.follow(flags->scenario.protocol);
     const Status status = flags->scenario.read_files();
     return status.ok() ? run(*flags) : report_usage(status);
   };
@@ -132,6 +133,7 @@ RunCommand add_shrink(CLI::App& program) {
       ->capture_default_str()
       ->check(CLI::Range(1, 3600));
   return [flags] {
+    flags->level.follow(flags->scenario.protocol);
     const Status status = flags->scenario.read_files();
     return status.ok() ? shrink(*flags) : report_usage(status);
   };

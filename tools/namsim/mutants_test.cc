@@ -40,7 +40,7 @@ std::string anomaly_of(const MutantCase& mutant, std::uint64_t seed, Interposer*
   scenario.resize({.kills = emphasis == Emphasis::kills ? 2 : 0});
   if (mutant.adjust) mutant.adjust(scenario);
   scenario.cluster.interposer = interposer;
-  return run_scenario(scenario, history::strict_snapshot_isolation()).anomaly;
+  return run_scenario(scenario, promised_level(scenario.cluster.memory.protocol)).anomaly;
 }
 
 Outcome run_with(const MutantCase& mutant, std::uint64_t seed,

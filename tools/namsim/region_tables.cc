@@ -192,7 +192,7 @@ class TableCheck {
         findings_.add(slot + " holds commit " + text(older.stamp) + ", which is not published");
       version = older;
     }
-    if (!version.birth() && version.ring_slot >= shape_.ring_slots)
+    if (!version.birth() && shape_.ring_slots != 0 && version.ring_slot >= shape_.ring_slots)
       findings_.add(subject + " has a version whose link leads to ring slot " +
                     std::to_string(version.ring_slot) + " of " + std::to_string(shape_.ring_slots));
     for (std::uint32_t i = 0; i < shape_.ring_slots; ++i) {
@@ -354,7 +354,7 @@ void check_tables(const std::vector<const MemoryServer*>& servers, Findings& fin
       }
       if (!was_array(*table, *descriptor, static_cast<int>(i)) ||
           descriptor->buckets_per_server() != table->shape.buckets_per_server ||
-          descriptor->ring_slots() != table->shape.record.ring_slots ||
+          (descriptor->single_version() ? 0 : descriptor->ring_slots()) != table->shape.record.ring_slots ||
           descriptor->generation() != table->shape.generation) {
         findings.add("server " + std::to_string(i) + " has another idea of table " + std::to_string(id) +
                      " than the catalog");

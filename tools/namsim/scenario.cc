@@ -190,6 +190,8 @@ void Scenario::resize(const Size& other) {
 std::string Scenario::flags() const {
   std::string text =
       "--seed " + std::to_string(seed) + " --workload " + (workload_from.empty() ? workload : workload_from);
+  if (cluster.memory.protocol != layout::kDefaultProtocol) text += " --protocol " + cluster.memory.protocol;
+  if (!cluster.memory.stages.one_sided()) text += " --stages " + cluster.memory.stages.text();
   if (emphasis_given) text += " --emphasis " + std::string(kEmphases[static_cast<std::size_t>(emphasis)]);
   for (const Size::Field& field : Size::fields())
     text += std::string(" --") + field.name + " " + std::to_string(*(size.*field.value));

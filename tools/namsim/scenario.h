@@ -87,6 +87,9 @@ struct Verdict {
   history::History history{history::Model::registers};
 };
 
+// What the protocol of that name promises.
+history::Level promised_level(std::string_view protocol);
+
 // Runs it, checks the history at the level, and that the clients finish, every row can be written afterwards,
 // no version was lost and the workload's own invariant holds.
 Verdict run_scenario(const Scenario& scenario, const history::Level& level);

@@ -350,6 +350,12 @@ class Run final : public FaultActions {
 
 }  // namespace
 
+history::Level promised_level(std::string_view protocol) {
+  const layout::ProtocolTraits* const traits = layout::find_protocol(protocol);
+  return traits != nullptr && traits->serializable ? *history::level_from_name("strict-serializable")
+                                                   : history::strict_snapshot_isolation();
+}
+
 Verdict run_scenario(const Scenario& scenario, const history::Level& level) {
   Verdict verdict;
   verdict.history = history::History(model_of(scenario.workload));

@@ -233,10 +233,10 @@ class HeaderDecides final : public Mutant {
 }  // namespace
 
 std::vector<MutantCase> conflict_mutants() {
-  const char* const commit = "compute/protocol/snapshot_isolation/commit.cc";
+  const char* const commit = "compute/protocol/stages/commit.cc";
   return {
       {"two inserts of one key: the rival's entry is not looked for behind the lock",
-       "compute/protocol/snapshot_isolation/chain_locks.cc", Emphasis::inserts, 1, "have one key",
+       "compute/protocol/stages/chain_locks.cc", Emphasis::inserts, 1, "have one key",
        make_mutant<RivalNotCompared>, nullptr,
        // The double knows buckets that are written whole.
        [](Scenario& scenario) { scenario.cluster.worker.commit_writes = txn::CommitWrites::whole; }},
@@ -244,8 +244,8 @@ std::vector<MutantCase> conflict_mutants() {
        "lost update", make_mutant<FirstCommitterIgnored>},
       {"a record that was not where it was remembered is written without its lock", commit, Churn{}, 1,
        "its companion says", make_mutant<StaleRetryUnlocked>},
-      {"the header word decides visibility", "compute/protocol/snapshot_isolation/lookup.cc",
-       Emphasis::snapshots, 1, "a row is gone", make_mutant<HeaderDecides>},
+      {"the header word decides visibility", "compute/protocol/stages/lookup.cc", Emphasis::snapshots, 1,
+       "a row is gone", make_mutant<HeaderDecides>},
   };
 }
 

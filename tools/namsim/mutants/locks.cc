@@ -137,11 +137,11 @@ class BufferUsedAgain final : public Mutant {
 }  // namespace
 
 std::vector<MutantCase> lock_mutants() {
-  const char* const commit = "compute/protocol/snapshot_isolation/commit.cc";
+  const char* const commit = "compute/protocol/stages/commit.cc";
   return {
       {"a lock that was not taken counts as taken", commit, Emphasis::snapshots, 1, "lost update",
        make_mutant<FailedLockTaken>},
-      {"an insert goes on without the chain's lock", "compute/protocol/snapshot_isolation/chain_locks.cc",
+      {"an insert goes on without the chain's lock", "compute/protocol/stages/chain_locks.cc",
        Emphasis::inserts, 1, "is not linked", make_mutant<ChainUnlocked>},
       {"an abort releases a lock that it did not get", commit, Emphasis::snapshots, 1, "lost update",
        make_mutant<ForeignLockReleased>},

@@ -47,6 +47,7 @@ std::vector<MutantCase> reuse_mutants();
 std::vector<MutantCase> conflict_mutants();
 std::vector<MutantCase> growth_mutants();
 std::vector<MutantCase> paused_mutants();
+std::vector<MutantCase> serializable_mutants();
 
 std::vector<MutantCase> all_mutants();
 

@@ -184,7 +184,7 @@ void wide_rows(Scenario& scenario) {
 }  // namespace
 
 std::vector<MutantCase> search_mutants() {
-  const char* const lookup = "compute/protocol/snapshot_isolation/lookup.cc";
+  const char* const lookup = "compute/protocol/stages/lookup.cc";
   return {
       {"a version that is in neither place is absent", lookup, Emphasis::old_versions, 9, "a row is gone",
        make_mutant<SearchNotRestarted>, make_mutant<HeadReadTooEarly>, one_client},

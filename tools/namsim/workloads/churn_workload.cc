@@ -103,6 +103,14 @@ reactor::Task<void> ChurnWorkload::abandon_one(txn::Engine& engine, std::uint64_
   return abandon_scan(engine, kRows, duration_ns);
 }
 
+bool ChurnWorkload::agrees(txn::Transaction& transaction, const Pair& pair) {
+  if (!transaction.found(pair.companion)) return false;
+  const layout::RowView companion = transaction.row(pair.companion);
+  const bool present = transaction.found(pair.row);
+  return present == (companion.integer(kPresent) != 0) &&
+         (!present || transaction.row(pair.row).integer(kVersion) == companion.integer(kVersion));
+}
+
 void ChurnWorkload::compare(txn::Transaction& transaction, const Pair& pair, std::size_t record) {
   if (!transaction.found(pair.companion)) {
     complain("companion " + std::to_string(pair.key) + " is gone");
@@ -162,6 +170,9 @@ reactor::Task<Status> ChurnWorkload::change_some(txn::Engine& engine, txn::Sessi
     pair.companion = transaction->get(tables.companions, key_of(tables.companions->schema, key).bytes());
   }
   status = co_await transaction->fetch();
+  const bool agree =
+      status.ok() && std::ranges::all_of(pairs, [&](const Pair& pair) { return agrees(*transaction, pair); });
+  if (status.ok() && !agree) status = co_await transaction->confirm_reads();
   if (!status.ok()) co_return status;
   for (const Pair& pair : pairs) {
     compare(*transaction, pair, record);
@@ -186,6 +197,7 @@ reactor::Task<Status> ChurnWorkload::read_all(txn::Engine& engine, txn::Session&
   status = co_await scan_rows(engine, *transaction, tables.rows, options().pause_ns, &rows);
   if (status.ok())
     status = co_await scan_rows(engine, *transaction, tables.companions, options().pause_ns, &companions);
+  if (status.ok()) status = co_await transaction->confirm_reads();
   if (!status.ok()) co_return status;
   std::vector<std::optional<Version>> is(options().keys);
   for (const layout::Row& row : rows) {

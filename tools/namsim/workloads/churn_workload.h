@@ -25,6 +25,7 @@ class ChurnWorkload final : public Workload {
   reactor::Task<Status> change_some(txn::Engine& engine, txn::Session& session, std::size_t record);
   reactor::Task<Status> read_all(txn::Engine& engine, txn::Session& session, std::size_t record);
   // After a fetch: records what the companion says, and complains if the row is otherwise.
+  static bool agrees(txn::Transaction& transaction, const Pair& pair);
   void compare(txn::Transaction& transaction, const Pair& pair, std::size_t record);
   // The row appears, disappears or changes, and the companion says so.
   Status change(txn::Transaction& transaction, const Tables& tables, const Pair& pair, bool present,

@@ -54,6 +54,7 @@ reactor::Task<Status> ProcedureClient::call(std::string procedure, std::vector<V
   results->assign(definition->results.size(), Value());
   procedure::TransactionContext context(*transaction, *tables, arguments, *results, 0);
   Status status = co_await definition->run(context);
+  status = co_await txn::confirm_error(transaction.get(), std::move(status));
   if (status.ok()) status = co_await transaction->commit();
   co_return status;
 }

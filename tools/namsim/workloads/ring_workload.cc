@@ -34,8 +34,10 @@ class RingWorkload::Walk {
   reactor::Task<Status> to(std::int64_t id) {
     at_ = id;
     row_ = transaction_.get(table_, key_of(table_->schema, id).bytes());
-    const Status status = co_await transaction_.fetch();
-    if (status.ok() && !transaction_.found(row_))
+    Status status = co_await transaction_.fetch();
+    const bool gone = status.ok() && !transaction_.found(row_);
+    if (gone) status = co_await transaction_.confirm_reads();
+    if (gone && status.ok())
       workload_.complain("node " + std::to_string(id) + " is named by another one and is not there");
     co_return status;
   }
@@ -212,6 +214,8 @@ reactor::Task<Status> RingWorkload::audit(txn::Engine& engine, txn::Transaction&
   }
   if (status.ok() && !scan_first) status = co_await scan_rows(engine, transaction, table, pause_ns, &rows);
   if (!status.ok() || !still(life)) co_return status;
+  status = co_await transaction.confirm_reads();
+  if (!status.ok()) co_return status;
   if (walk.next() != 0) complain("the ring comes back to node " + std::to_string(walk.next()));
   std::set<std::int64_t> scanned;
   for (const layout::Row& row : rows) scanned.insert(row.view().integer(0));

@@ -119,6 +119,8 @@ reactor::Task<Status> RowWorkload::attempt(txn::Engine& engine, txn::Session& se
     }
   }
   Status status = co_await transaction->fetch();
+  // What is said of all rows together is said of one moment.
+  if (status.ok() && reads.keys.size() == options().keys) status = co_await transaction->confirm_reads();
   if (status.ok()) status = take_reads(*transaction, reads, record_at);
   if (status.ok()) status = write(*transaction, reads, record_at);
   if (!status.ok()) co_return status;

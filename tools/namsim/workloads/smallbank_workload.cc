@@ -235,6 +235,7 @@ reactor::Task<Status> SmallbankWorkload::audit(txn::Engine& engine, txn::Transac
   if (!status.ok() || !complaint().empty()) co_return status;
   std::vector<std::int64_t> in_checking;
   status = co_await read_table(engine, transaction, *checking_table, pause_ns, &in_checking);
+  if (status.ok()) status = co_await transaction.confirm_reads();
   if (!status.ok() || !complaint().empty()) co_return status;
   if (!still(life)) co_return status;
   std::int64_t sum = 0;

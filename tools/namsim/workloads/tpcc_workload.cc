@@ -215,7 +215,8 @@ reactor::Task<Status> TpccWorkload::audit(txn::Engine& engine, txn::Transaction&
     Status status = co_await scan_rows(engine, transaction, tables[table], pause_ns, &rows[table]);
     if (!status.ok()) co_return status;
   }
-  if (!still(life)) co_return Status();
+  Status status = co_await transaction.confirm_reads();
+  if (!status.ok() || !still(life)) co_return status;
   std::string wrong = check_tpcc(rows, scale_, acknowledged_, begin_ns);
   if (!wrong.empty()) complain("in a snapshot " + wrong);
   const std::uint64_t now_ns = world().now_ns();

@@ -1,0 +1,50 @@
+// A stage of a transaction as one two-sided call (RCC §4, DrTM+H §3): the operations that it would post
+// one-sided to a memory server, done there in the same order, many records in one message. Which stages run
+// so is one setting of the database (stages.h): lock, install, release and repair of one word share one
+// atomicity domain either way, because the memory server does them through its loopback channel.
+//
+// STAGE (method 28):
+//   request  operations, each {kind (8 bits) | length in bytes (24 bits, at the low end)}, {offset}, and then
+//              read                nothing
+//              write               the bytes
+//              compare_and_swap    {expected}, {desired}
+//   reply    in order, of each read the bytes, of each compare_and_swap the word that was there
+// All fields are 64-bit words; offsets and lengths are multiples of 8. Requests are outside input: what
+// reaches beyond the region, or would make too long a reply, is refused as a whole.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace namdb::layout {
+
+inline constexpr std::uint16_t kStageMethod = 28;
+
+struct StageOperation {
+  enum class Kind : std::uint8_t { read = 1, write = 2, compare_and_swap = 3 };
+  Kind kind = Kind::read;
+  std::uint32_t length_bytes = 0;  // of what is read or written; a compare_and_swap has 8
+  std::uint64_t offset = 0;
+  std::string_view bytes;  // write
+  std::uint64_t expected = 0;
+  std::uint64_t desired = 0;
+
+  std::uint32_t reply_bytes() const { return kind == Kind::write ? 0 : length_bytes; }
+  std::size_t request_bytes() const {
+    return 16 + (kind == Kind::write ? length_bytes : kind == Kind::read ? 0 : 16);
+  }
+};
+
+void append(std::string& request, const StageOperation& operation);
+
+// The operations of a request, whose bytes they borrow; nullopt if it is none, if one leaves [0,
+// region_bytes), or if the reply would be longer than that.
+std::optional<std::vector<StageOperation>> decode_stage(std::string_view request, std::uint64_t region_bytes,
+                                                        std::uint64_t max_reply_bytes);
+
+}  // namespace namdb::layout

@@ -1,0 +1,39 @@
+// The stages of a transaction that can run one-sided or two-sided, and which of them a database runs how: its
+// stage code, as RCC's hybrid protocols have one (§5). One setting for all servers, chosen when the database
+// is created.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace namdb::layout {
+
+enum class Stage : std::uint8_t { read, lock, validate, log, install, release };
+
+inline constexpr std::array<std::string_view, 6> kStageNames{"read", "lock",    "validate",
+                                                             "log",  "install", "release"};
+
+class StageCode {
+ public:
+  constexpr StageCode() = default;  // all one-sided
+
+  bool two_sided(Stage stage) const { return (bits_ >> static_cast<unsigned>(stage) & 1) != 0; }
+  StageCode with(Stage stage) const { return StageCode(bits_ | 1U << static_cast<unsigned>(stage)); }
+  bool one_sided() const { return bits_ == 0; }
+
+  // "one-sided", "two-sided", or the names of the two-sided stages, separated by commas. nullopt: a stage
+  // that there is not.
+  static std::optional<StageCode> parse(std::string_view text);
+  std::string text() const;
+  friend bool operator==(StageCode, StageCode) = default;
+
+ private:
+  explicit constexpr StageCode(std::uint32_t bits) : bits_(bits) {}
+  static constexpr std::uint32_t kAll = (1U << kStageNames.size()) - 1;
+  std::uint32_t bits_ = 0;
+};
+
+}  // namespace namdb::layout

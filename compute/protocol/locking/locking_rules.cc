@@ -1,0 +1,214 @@
+#include "compute/protocol/locking/locking_rules.h"
+
+#include <algorithm>
+
+#include "compute/protocol/stages/chain_locks.h"
+#include "compute/txn/header_guesses.h"
+#include "compute/txn/lock_resolver.h"
+#include "compute/txn/slot_keeper.h"
+#include "compute/txn/transaction_registry.h"
+
+namespace namdb::protocol {
+
+using layout::GlobalAddress;
+using layout::HeaderWord;
+using txn::RowId;
+
+namespace {
+
+// Rounds of asking for a lock whose record was changed between its READ and the CAS.
+constexpr std::uint32_t kMaxRounds = 64;
+
+}  // namespace
+
+LockingRules::LockingRules(StagedTransaction& transaction)
+    : OptimisticRules(transaction, true), learned_(transaction.worker().registry.learned()) {}
+
+LockingRules::~LockingRules() {
+  transaction().worker().lock_releaser.forget(*this);
+  if (slot_ != nullptr) slot_->drop_holder();
+}
+
+reactor::Task<Status> LockingRules::begin_locking() {
+  if (slot_ != nullptr) co_return Status();
+  auto slot = co_await transaction().worker().slot_keeper.acquire();
+  if (!slot.ok()) co_return slot.status();
+  slot_ = std::move(*slot);
+  slot_->add_holder();
+  transaction().worker().lock_releaser.watch(*this);
+  own_ = {slot_->slot(), draw_priority()};
+  co_return Status();
+}
+
+LockingRules::Held* LockingRules::held_at(GlobalAddress record) {
+  const auto found = std::ranges::find(held_, record, &Held::record);
+  return found == held_.end() ? nullptr : &*found;
+}
+
+void LockingRules::ask_for(GlobalAddress record, HeaderWord unlocked, txn::BatchSet& batches) {
+  Held& lock = asked_.emplace_back();
+  lock.record = record;
+  lock.unlocked = unlocked;
+  lock.word = fabric::LocalBuffer(transaction().worker().cluster.pool(), 8);
+  batches.compare_and_swap(record, unlocked.value(), own_lock().value(), lock.word.data());
+}
+
+void LockingRules::lock_along(GlobalAddress record, txn::BatchSet& batches) {
+  const auto guess = transaction().worker().header_guesses.find(record, learned_);
+  if (guess && held_at(record) == nullptr) ask_for(record, *guess, batches);
+}
+
+void LockingRules::take() {
+  for (Held& lock : asked_) {
+    if (layout::load_word(lock.word.data()) == lock.unlocked.value()) held_.push_back(std::move(lock));
+  }
+  asked_.clear();
+}
+
+void LockingRules::look_at_locks() {
+  take();
+}
+
+reactor::Task<Status> LockingRules::fetched(std::span<const RowId> rows) {
+  reactor::PooledVector<RowId> wanted;
+  for (const RowId row : rows) {
+    if (transaction().accesses()[row].lookup.has_record()) wanted.push_back(row);
+  }
+  for (std::uint32_t round = 0;; ++round) {
+    std::erase_if(wanted, [this](RowId row) { return own(transaction().accesses()[row]); });
+    if (wanted.empty()) co_return Status();
+    if (round == kMaxRounds) co_return write_conflict(*transaction().accesses()[wanted.front()].table);
+    Status status = co_await ask(&wanted);
+    if (status.ok()) status = co_await read_again(&wanted);
+    if (!status.ok()) co_return status;
+  }
+}
+
+bool LockingRules::own(Access& access) {
+  if (access.locked) return true;
+  Held* const lock = held_at(access.lookup.record());
+  if (lock == nullptr) return false;
+  lock->access = &access;
+  access.locked = true;
+  transaction().worker().header_guesses.note(lock->record, lock->unlocked, learned_);
+  return true;
+}
+
+// Those that it does not get are left in `rows`.
+reactor::Task<Status> LockingRules::ask(reactor::PooledVector<RowId>* rows) {
+  txn::WorkerState& worker = transaction().worker();
+  txn::BatchSet batches(worker.cluster);
+  for (const RowId row : *rows) {
+    const Access& access = transaction().accesses()[row];
+    ask_for(access.lookup.record(), access.lookup.current().header_word(), batches);
+  }
+  const Status status = co_await batches.run(transaction().mutable_counters(), layout::Stage::lock);
+  if (!status.ok()) {
+    slot_->fail();
+    co_return lost_connection();
+  }
+  Status conflict;
+  for (std::size_t i = 0; i < asked_.size(); ++i) {
+    const HeaderWord found(layout::load_word(asked_[i].word.data()));
+    if (!found.locked()) continue;
+    const storage::Table& table = *transaction().accesses()[(*rows)[i]].table;
+    worker.locks.note(asked_[i].record, found, table.record.body_bytes());
+    if (meet_lock(found) == Judgement::conflict) conflict = write_conflict(table);
+  }
+  take();
+  std::erase_if(*rows, [this](RowId row) { return own(transaction().accesses()[row]); });
+  co_return conflict;
+}
+
+reactor::Task<Status> LockingRules::read_again(const reactor::PooledVector<RowId>* rows) {
+  reactor::PooledVector<Lookup*> lookups;
+  reactor::PooledVector<const storage::Table*> tables;
+  for (const RowId row : *rows) {
+    Access& access = transaction().accesses()[row];
+    access.lookup = Lookup();
+    access.lookup.start(transaction().worker(), *access.table, access.key, access.key_hash);
+    access.lookup.lock_along();
+    lookups.push_back(&access.lookup);
+    tables.push_back(access.table.get());
+    ++transaction().mutable_counters().rereads;
+  }
+  co_return co_await transaction().run_lookups(std::move(lookups), std::move(tables));
+}
+
+reactor::Task<Result<std::shared_ptr<txn::ExecutionSlot>>> LockingRules::slot() {
+  Status status = co_await begin_locking();
+  if (!status.ok()) co_return status;
+  co_return slot_;
+}
+
+layout::Stamp LockingRules::lock_stamp(layout::Stamp /*stamp*/) {
+  return own_;
+}
+
+void LockingRules::unlock(txn::BatchSet& batches) {
+  for (const Held& lock : held_) {
+    if (lock.written()) continue;
+    layout::store_word(lock.word.data(), lock.unlocked.value());
+    batches.write(lock.record, lock.word.data(), 8);
+  }
+}
+
+void LockingRules::unlocked() {
+  held_.clear();
+}
+
+void LockingRules::installed() {
+  txn::HeaderGuesses& guesses = transaction().worker().header_guesses;
+  for (const Held& lock : held_) {
+    if (lock.written())
+      guesses.note(lock.record, HeaderWord(layout::load_word(lock.access->image.data())), learned_);
+  }
+}
+
+bool LockingRules::give_up(std::uint64_t generation, const Status& /*outcome*/, bool /*wrote*/) {
+  txn::WorkerState& worker = transaction().worker();
+  worker.lock_releaser.forget(*this);
+  // What a failed channel held is repaired with its slot.
+  if (held_.empty() || worker.cluster.failed()) return false;
+  reactor::PooledVector<txn::HeldLock> locks;
+  for (const Held& lock : held_) locks.push_back({lock.record, lock.unlocked});
+  held_.clear();
+  worker.lock_releaser.release(std::move(slot_), std::move(locks), generation);
+  return true;
+}
+
+Judgement NoWaitRules::meet_lock(HeaderWord lock) {
+  // The memory server holds one for a moment, and waits for nobody.
+  return lock.stamp().slot == layout::kCollectorSlot ? Judgement::held : Judgement::conflict;
+}
+
+std::uint32_t WaitDieRules::draw_priority() {
+  SessionState& session = transaction().session();
+  txn::WorkerState& worker = transaction().worker();
+  const std::uint64_t now_ns = worker.executor.now_ns();
+  const bool again =
+      session.priority != 0 && now_ns - session.priority_taken_ns < worker.cluster.max_transaction_ns();
+  if (!again) {
+    session.priority = LockingRules::draw_priority();
+    session.priority_taken_ns = now_ns;
+  }
+  return session.priority;
+}
+
+Judgement WaitDieRules::meet_lock(HeaderWord lock) {
+  const layout::Stamp other = lock.stamp();
+  if (other.slot == layout::kCollectorSlot) return Judgement::held;
+  transaction().worker().priorities.meet(other.counter);
+  if (own_stamp().none()) return Judgement::held;  // holds nothing that anybody waits for
+  const bool older = own_stamp().counter == other.counter
+                         ? own_stamp().slot < other.slot
+                         : txn::PriorityClock::later(other.counter, own_stamp().counter);
+  return older ? Judgement::held : Judgement::conflict;
+}
+
+bool WaitDieRules::give_up(std::uint64_t generation, const Status& outcome, bool wrote) {
+  if (outcome.ok() || !outcome.info().retry) transaction().session().priority = 0;
+  return LockingRules::give_up(generation, outcome, wrote);
+}
+
+}  // namespace namdb::protocol

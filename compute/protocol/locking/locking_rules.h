@@ -1,0 +1,101 @@
+// Two-phase locking without deadlocks: NOWAIT and WAITDIE, as RCC runs them (its §4.2 and §4.3). Rows that
+// are read by key are locked when they are read, and unlocked when the transaction is over.
+//
+//   metadata   the record's header word, as in optimistic concurrency control, locked as ⟨slot, priority,
+//              locked⟩: the priority is not the counter of the commit, which is drawn at its end. Under
+//              WAITDIE it is the transaction's age, kept when it tries again (compute/txn/priority_clock.h);
+//              slot and priority are unique and ordered. Records keep no old versions.
+//   written by the holder of the lock: body, then the header word
+//   why it is serializable   a row that was read by key is held until the commit is installed. What was read
+//              otherwise (keys that were not there, whole tables, index ranges and their rows) is not held,
+//              but validated while everything else is, as in optimistic concurrency control: all that was
+//              read was true at once, at that moment.
+//   why nobody waits in a circle   NOWAIT never waits for a record. Under WAITDIE only the older waits for
+//   the
+//              younger. Bucket chains are locked at commit and nobody waits for a record while he holds one.
+//
+// A lock is taken by a CAS that is posted together with the READ of the record and before it (RCC §4.2),
+// where this worker knows what the header word was when it last saw it (compute/txn/header_guesses.h). Where
+// it does not, or is wrong, by a CAS from the version that was READ; when that was changed in between, both
+// come again. Locks are exclusive, for reads as well.
+#pragma once
+
+#include <memory>
+
+#include "compute/protocol/optimistic/optimistic_rules.h"
+#include "compute/txn/lock_releaser.h"
+#include "compute/txn/priority_clock.h"
+
+namespace namdb::protocol {
+
+class LockingRules : public OptimisticRules, private txn::LockHolder {
+ public:
+  explicit LockingRules(StagedTransaction& transaction);
+  ~LockingRules() override;
+
+  reactor::Task<Status> will_fetch() override { return begin_locking(); }
+  void lock_along(layout::GlobalAddress record, txn::BatchSet& batches) override;
+  void look_at_locks() override;
+  reactor::Task<Status> fetched(std::span<const txn::RowId> rows) override;
+  reactor::Task<Result<std::shared_ptr<txn::ExecutionSlot>>> slot() override;
+  layout::Stamp lock_stamp(layout::Stamp stamp) override;
+  void unlock(txn::BatchSet& batches) override;
+  void unlocked() override;
+  void installed() override;
+  bool give_up(std::uint64_t generation, const Status& outcome, bool wrote) override;
+  std::uint64_t started_ns() const override { return OptimisticRules::started_ns(); }
+
+ protected:
+  layout::HeaderWord own_lock() const override { return layout::HeaderWord(own_, false, true); }
+  bool holds_rows() const override { return !held_.empty(); }
+  virtual std::uint32_t draw_priority() { return transaction().worker().priorities.next(); }
+  layout::Stamp own_stamp() const { return own_; }
+
+ private:
+  struct Held {
+    layout::GlobalAddress record;
+    layout::HeaderWord unlocked;
+    fabric::LocalBuffer word;        // what CAS found, then what unlocks
+    const Access* access = nullptr;  // null until fetched() has found whose it is
+    bool written() const {
+      return access != nullptr && access->write != WriteKind::none && access->writes_in_place();
+    }
+  };
+  void expire() override { transaction().expire(); }
+  reactor::Task<Status> begin_locking();
+  // Whether the row is locked; notes it in the row.
+  bool own(Access& access);
+  Held* held_at(layout::GlobalAddress record);
+  void ask_for(layout::GlobalAddress record, layout::HeaderWord unlocked, txn::BatchSet& batches);
+  // What became of those that were asked for.
+  void take();
+  // Takes of the rows those that were as they were read; the others are left in `rows`.
+  reactor::Task<Status> ask(reactor::PooledVector<txn::RowId>* rows);
+  reactor::Task<Status> read_again(const reactor::PooledVector<txn::RowId>* rows);
+
+  std::shared_ptr<txn::ExecutionSlot> slot_;
+  layout::Stamp own_;
+  reactor::PooledDeque<Held> asked_;
+  reactor::PooledDeque<Held> held_;
+  std::uint64_t learned_;  // reuse epochs, when the transaction began
+};
+
+class NoWaitRules : public LockingRules {
+ public:
+  using LockingRules::LockingRules;
+
+ protected:
+  Judgement meet_lock(layout::HeaderWord lock) override;
+};
+
+class WaitDieRules : public LockingRules {
+ public:
+  using LockingRules::LockingRules;
+  bool give_up(std::uint64_t generation, const Status& outcome, bool wrote) override;
+
+ protected:
+  std::uint32_t draw_priority() override;
+  Judgement meet_lock(layout::HeaderWord lock) override;
+};
+
+}  // namespace namdb::protocol

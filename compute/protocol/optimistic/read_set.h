@@ -1,0 +1,71 @@
+// What a transaction has read and must find unchanged: header words of records, lock words and checksums of
+// buckets, ranges of secondary indexes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "common/layout/global_address.h"
+#include "common/layout/stamp.h"
+#include "common/reactor/pooled_allocator.h"
+#include "common/reactor/task.h"
+#include "compute/protocol/stages/rules.h"
+
+namespace namdb::protocol {
+
+class StagedTransaction;
+
+class ReadSet {
+ public:
+  void add_record(layout::GlobalAddress record, layout::HeaderWord header, std::uint32_t body_bytes) {
+    records_.push_back({record, header, body_bytes});
+  }
+  // `lock`: of the chain, if this is its main bucket.
+  void add_bucket(layout::GlobalAddress bucket, std::uint64_t checksum,
+                  std::optional<layout::HeaderWord> lock) {
+    buckets_.push_back({bucket, checksum, lock});
+  }
+  void add_range(SeenRange range) { ranges_.push_back(std::move(range)); }
+
+  // Forgets what was added since.
+  struct Mark {
+    std::size_t records;
+    std::size_t buckets;
+  };
+  Mark mark() const { return {records_.size(), buckets_.size()}; }
+  void forget(Mark since) {
+    records_.resize(since.records);
+    buckets_.resize(since.buckets);
+  }
+
+  // Read in one READ, and so at one moment.
+  bool single() const { return ranges_.empty() && buckets_.empty() && records_.size() <= 1; }
+
+  // Ok: at a moment after this was called all was as it was read, and nobody held it but this transaction.
+  // Error serialization_failure. `own_lock`: what this transaction's locks on records look like; `chains`:
+  // those that it holds, or null.
+  reactor::Task<Status> validate(StagedTransaction* transaction, layout::HeaderWord own_lock,
+                                 const ChainLocks* chains);
+
+ private:
+  struct SeenHeader {
+    layout::GlobalAddress record;
+    layout::HeaderWord header;
+    std::uint32_t body_bytes;
+  };
+  struct SeenBucket {
+    layout::GlobalAddress bucket;
+    std::uint64_t checksum;
+    std::optional<layout::HeaderWord> lock;
+  };
+  // One round trip: READs of `count` records and buckets from the position on, where buckets follow records.
+  class Look;
+  reactor::Task<Status> validate_range(StagedTransaction* transaction, const SeenRange* range);
+
+  reactor::PooledVector<SeenHeader> records_;
+  reactor::PooledVector<SeenBucket> buckets_;
+  std::vector<SeenRange> ranges_;
+};
+
+}  // namespace namdb::protocol

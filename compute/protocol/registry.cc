@@ -1,0 +1,37 @@
+#include "compute/protocol/registry.h"
+
+#include <algorithm>
+#include <array>
+
+#include "compute/protocol/locking/locking_rules.h"
+#include "compute/protocol/optimistic/optimistic_rules.h"
+#include "compute/protocol/snapshot_isolation/snapshot_rules.h"
+
+namespace namdb::protocol {
+namespace {
+
+template <typename R>
+std::unique_ptr<Rules> make(StagedTransaction& transaction) {
+  return std::make_unique<R>(transaction);
+}
+
+struct Entry {
+  std::string_view name;
+  MakeRules make;
+};
+
+constexpr std::array kProtocols = {
+    Entry{"si", &make<SnapshotRules>},
+    Entry{"occ", &make<OptimisticRules>},
+    Entry{"nowait", &make<NoWaitRules>},
+    Entry{"waitdie", &make<WaitDieRules>},
+};
+
+}  // namespace
+
+MakeRules find_rules(std::string_view name) {
+  const auto* const found = std::ranges::find(kProtocols, name, &Entry::name);
+  return found == kProtocols.end() ? nullptr : found->make;
+}
+
+}  // namespace namdb::protocol

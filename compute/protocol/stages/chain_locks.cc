@@ -1,0 +1,400 @@
+#include "compute/protocol/stages/chain_locks.h"
+
+#include <algorithm>
+#include <span>
+
+#include "common/base/checksum.h"
+#include "common/layout/changed_runs.h"
+#include "compute/storage/bucket_search.h"
+#include "compute/txn/lock_resolver.h"
+#include "compute/txn/record_space.h"
+
+namespace namdb::protocol {
+
+using layout::Bucket;
+using layout::GlobalAddress;
+using layout::HeaderWord;
+using layout::JournalWriter;
+
+namespace {
+
+constexpr std::size_t kMaxChainBuckets = 4096;
+// Rounds of asking for chains again. The memory server holds a lock for microseconds.
+constexpr std::uint32_t kMaxRounds = 64;
+constexpr std::uint32_t kRoundsWithoutSleep = 16;
+
+}  // namespace
+
+Status write_conflict(const storage::Table& table) {
+  return Status(ErrorCode::serialization_failure,
+                "could not serialize access due to concurrent update of table \"" + table.name + "\"");
+}
+
+Status lost_connection() {
+  return Status(ErrorCode::connection_failure, "the connection to a memory server was lost");
+}
+
+Status ChainLocks::add(Access& access) {
+  const Lookup& lookup = access.lookup;
+  ChainLock& chain = chain_at(access.table, lookup.array(), lookup.chain().front());
+  if (chain.inserts.empty()) {
+    chain.expected = lookup.chain_lock();
+    for (std::size_t i = 1; i < lookup.chain().size(); ++i) add_bucket(chain, lookup.chain()[i]);
+  }
+  // Lookups of one chain at different times may disagree: the lock is asked with the first word, and what
+  // stands behind it decides.
+  chain.inserts.push_back(&access);
+  if (!chain.expected.locked()) return {};
+  if (chain.expected.stamp().slot == layout::kCollectorSlot) {
+    chain.expected = HeaderWord(chain.expected.stamp());
+    chain.guessed = true;
+    return {};
+  }
+  worker_.locks.note(chain.main, chain.expected, 0);
+  return write_conflict(*access.table);
+}
+
+ChainLocks::ChainLock& ChainLocks::chain_at(const storage::TableRef& table, const layout::BucketArray& array,
+                                            GlobalAddress main) {
+  const auto known = std::ranges::find_if(
+      chains_, [main](const ChainLock& chain) { return chain.main == main && chain.state != State::left; });
+  if (known != chains_.end()) return *known;
+  ChainLock& chain = chains_.emplace_back();
+  chain.table = table;
+  chain.array = array;
+  chain.main = main;
+  chain.words = fabric::LocalBuffer(worker_.cluster.pool(), 16);
+  add_bucket(chain, main);
+  return chain;
+}
+
+void ChainLocks::add_bucket(ChainLock& chain, GlobalAddress address) {
+  fabric::LocalBuffer buffer(worker_.cluster.pool(), layout::kBucket_bytes);
+  chain.buckets.push_back({.address = address, .image = reinterpret_cast<Bucket*>(buffer.data())});
+  chain.buffers.push_back(std::move(buffer));
+}
+
+reactor::Task<Status> ChainLocks::reserve_space() {
+  for (ChainLock& chain : chains_) {
+    for (std::size_t i = 0; i < chain.inserts.size(); ++i) {
+      const layout::ServerId server = chain.main.server();
+      auto record = co_await worker_.space.take_record(*chain.table, server, counters_);
+      if (!record.ok()) co_return record.status();
+      chain.records.push_back(*record);
+    }
+  }
+  co_return Status();
+}
+
+void ChainLocks::give_back_space() {
+  for (ChainLock& chain : chains_) {
+    for (const GlobalAddress record : chain.records) worker_.space.give_back_record(*chain.table, record);
+    for (const ChainBucket& bucket : chain.buckets) {
+      if (bucket.fresh) worker_.space.give_back_bucket(*chain.table, bucket.address);
+    }
+  }
+}
+
+void ChainLocks::ask(layout::Stamp stamp) {
+  for (ChainLock& chain : chains_) {
+    if (chain.state != State::to_ask) continue;
+    chain.state = State::asked;
+    batches_.compare_and_swap(chain.main, chain.expected.value(), HeaderWord(stamp, false, true).value(),
+                              chain.words.data());
+    for (const ChainBucket& bucket : chain.buckets) {
+      batches_.read(bucket.address, reinterpret_cast<std::byte*>(bucket.image), layout::kBucket_bytes);
+    }
+  }
+}
+
+Status ChainLocks::examine() {
+  Status status;
+  for (ChainLock& chain : chains_) {
+    if (chain.state != State::asked) continue;
+    Status examined = examine(chain);
+    if (status.ok()) status = std::move(examined);
+  }
+  return status;
+}
+
+Status ChainLocks::examine(ChainLock& chain) {
+  const HeaderWord old(layout::load_word(chain.words.data()));
+  chain.held = old == chain.expected;
+  // An old chain that was forwarded is of no use, whoever holds it.
+  const Bucket& main = *chain.buckets.front().image;
+  if (main.certified(chain.main) && main.table == chain.table->id &&
+      main.generation == chain.array.generation && main.forwarded()) {
+    chain.state = State::forwarded;
+    return {};
+  }
+  if (chain.held) {
+    chain.state = State::taken;
+    return {};
+  }
+  if (old.locked() && old.stamp().slot == layout::kCollectorSlot) {
+    chain.expected = HeaderWord(old.stamp());
+  } else if (!old.locked() && chain.guessed) {
+    chain.expected = old;
+  } else {
+    if (old.locked()) worker_.locks.note(chain.main, old, 0);
+    chain.state = State::refused;
+    return write_conflict(*chain.table);
+  }
+  chain.guessed = true;
+  chain.state = State::to_ask;
+  return {};
+}
+
+Status ChainLocks::follow(ChainLock& chain) {
+  const layout::ServerId server = chain.main.server();
+  const std::uint64_t region_bytes = worker_.cluster.region_map(server).region_bytes;
+  struct Target {
+    layout::BucketArray array;
+    GlobalAddress main;
+  };
+  std::vector<Target> targets;
+  chain.state = State::left;
+  for (const Access* insert : chain.inserts) {
+    Target& target = targets.emplace_back(Target{chain.array, chain.main});
+    // Lookups that saw the table at different times lead from one chain that was left to another: a lock is
+    // not asked for again with the release of it. Each array is larger than the one before.
+    for (const ChainLock* left = &chain; left != nullptr; left = left_chain(target.main)) {
+      target.array = target.array.doubled(left->buckets.front().image->forward_base());
+      if (!storage::array_within(target.array, region_bytes))
+        return Status(ErrorCode::corrupt_data, "a bucket's forward leads nowhere");
+      const std::uint64_t index = target.array.index_of(insert->key_hash, chain.table->arrays.size());
+      target.main = GlobalAddress(server, target.array.bucket_offset(index));
+    }
+  }
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    ChainLock& target = chain_at(chain.table, targets[i].array, targets[i].main);
+    // A word that nobody locked yet; what is there instead is asked for next.
+    if (target.inserts.empty()) target.guessed = true;
+    target.inserts.push_back(chain.inserts[i]);
+    target.records.push_back(chain.records[i]);
+  }
+  chain.inserts.clear();
+  chain.records.clear();
+  return {};
+}
+
+const ChainLocks::ChainLock* ChainLocks::left_chain(GlobalAddress main) const {
+  const auto left = std::ranges::find_if(
+      chains_, [main](const ChainLock& chain) { return chain.main == main && chain.state == State::left; });
+  return left == chains_.end() ? nullptr : &*left;
+}
+
+reactor::Task<Status> ChainLocks::pursue(layout::Stamp stamp) {
+  const auto unfinished = [](const ChainLock& chain) {
+    return chain.state == State::forwarded || chain.state == State::to_ask;
+  };
+  for (std::uint32_t round = 0; std::ranges::any_of(chains_, unfinished); ++round) {
+    if (round == kMaxRounds) co_return write_conflict(*std::ranges::find_if(chains_, unfinished)->table);
+    const bool waits =
+        std::ranges::any_of(chains_, [](const ChainLock& chain) { return chain.state == State::to_ask; });
+    if (waits && round < kRoundsWithoutSleep) {
+      co_await worker_.executor.yield();
+    } else if (waits) {
+      const std::uint64_t pause_ns = (round - kRoundsWithoutSleep) * 20'000;
+      co_await worker_.executor.sleep_for(pause_ns);
+    }
+    for (std::size_t i = 0; i < chains_.size(); ++i) {
+      if (chains_[i].state != State::forwarded) continue;
+      const Status status = follow(chains_[i]);
+      if (!status.ok()) co_return status;
+    }
+    for (ChainLock& chain : chains_) {
+      if (chain.state == State::left) release(chain, stamp);
+    }
+    ask(stamp);
+    ++counters_.rereads;
+    Status status = co_await batches_.run(counters_, layout::Stage::lock);
+    if (!status.ok()) co_return lost_connection();
+    status = examine();
+    if (!status.ok()) co_return status;
+  }
+  std::erase_if(chains_, [](const ChainLock& chain) { return chain.state == State::left; });
+  co_return Status();
+}
+
+reactor::Task<Status> ChainLocks::place(layout::Stamp stamp) {
+  for (ChainLock& chain : chains_) {
+    Status status = co_await read_rest(&chain);
+    if (status.ok()) status = co_await place_inserts(&chain, stamp);
+    if (!status.ok()) co_return status;
+  }
+  co_return Status();
+}
+
+// The chain may have grown since the lookups saw it.
+reactor::Task<Status> ChainLocks::read_rest(ChainLock* chain) {
+  for (std::size_t i = 0; i < chain->buckets.size(); ++i) {
+    const Bucket& bucket = *chain->buckets[i].image;
+    if (!bucket.certified(chain->buckets[i].address)) {
+      co_return Status(ErrorCode::corrupt_data, "a locked bucket chain holds a half-written bucket");
+    }
+    if (bucket.table != chain->table->id || bucket.generation != chain->array.generation) {
+      co_return Status(ErrorCode::catalog_changed,
+                       "the table was dropped or rebuilt while the transaction ran");
+    }
+    if (i + 1 < chain->buckets.size() || bucket.next_offset == 0) continue;
+    if (chain->buckets.size() > kMaxChainBuckets)
+      co_return Status(ErrorCode::corrupt_data, "a bucket chain has no end");
+    const GlobalAddress next(chain->main.server(), bucket.next_offset);
+    add_bucket(*chain, next);
+    batches_.read(next, chain->buffers.back().data(), layout::kBucket_bytes);
+    ++counters_.rereads;
+    const Status status = co_await batches_.run(counters_, layout::Stage::lock);
+    if (!status.ok()) co_return lost_connection();
+  }
+  co_return Status();
+}
+
+reactor::Task<Status> ChainLocks::place_inserts(ChainLock* chain, layout::Stamp stamp) {
+  for (ChainBucket& bucket : chain->buckets) bucket.before = *bucket.image;
+  for (std::size_t i = 0; i < chain->inserts.size(); ++i) {
+    Access& access = *chain->inserts[i];
+    for (const ChainBucket& bucket : chain->buckets) {
+      for (std::uint32_t found = storage::find_entry(*bucket.image, access.key_hash);
+           found < layout::kBucketEntries;
+           found = storage::find_entry(*bucket.image, access.key_hash, found + 1)) {
+        // Another key that the lookup has compared, or a rival that came since.
+        const auto& collisions = access.lookup.collisions();
+        const std::uint64_t location = bucket.image->entries[found].location;
+        if (std::ranges::find(collisions, location) == collisions.end())
+          co_return write_conflict(*chain->table);
+      }
+    }
+    ChainBucket* home = nullptr;
+    std::uint32_t entry = 0;
+    for (ChainBucket& bucket : chain->buckets) {
+      if (const auto place = storage::free_entry(*bucket.image)) {
+        home = &bucket;
+        entry = *place;
+        break;
+      }
+    }
+    if (home == nullptr) {
+      auto fresh = co_await worker_.space.take_bucket(*chain->table, chain->main.server(), counters_);
+      if (!fresh.ok()) co_return fresh.status();
+      chain->buckets.back().image->next_offset = fresh->offset();
+      chain->buckets.back().changed = true;
+      add_bucket(*chain, *fresh);
+      home = &chain->buckets.back();
+      home->fresh = home->changed = true;
+      *home->image = Bucket{};
+      home->image->table = chain->table->id;
+      home->image->generation = chain->array.generation;
+    }
+    // Differs from what stood at the same place before, but for a chance of 2^-16 that key and stamp cover.
+    const auto incarnation =
+        static_cast<std::uint32_t>(checksum64(std::as_bytes(std::span(&stamp, 1)), chain->records[i].value));
+    const GlobalAddress address = chain->records[i];
+    home->image->entries[entry] =
+        layout::BucketEntry::make(access.key_hash, address.offset(), incarnation & layout::kIncarnation_mask);
+    home->changed = true;
+    layout::seal_body(access.image_body(), address,
+                      {.stamp = stamp,
+                       .table = chain->table->id,
+                       .incarnation = incarnation & layout::kIncarnation_mask,
+                       // A ring is filled from its first slot on.
+                       .ring_slot = std::max(chain->table->record.ring_slots, 1U) - 1});
+    layout::frame_new_record({access.image.data(), chain->table->record.locked_bytes()},
+                             chain->table->record);
+  }
+  for (ChainBucket& bucket : chain->buckets) {
+    if (bucket.changed) bucket.image->seal(bucket.address);
+  }
+  co_return Status();
+}
+
+std::optional<HeaderWord> ChainLocks::taken_from(GlobalAddress main) const {
+  for (const ChainLock& chain : chains_) {
+    if (chain.main == main && chain.held) return chain.expected;
+  }
+  return std::nullopt;
+}
+
+std::uint64_t ChainLocks::journal_bound_bytes() const {
+  // An insert changes at most two buckets: a fresh one and the one that leads to it, or one with a free
+  // entry. Pieces of a bucket are so far apart that together they take no more than the whole.
+  std::uint64_t length = 0;
+  for (const ChainLock& chain : chains_) {
+    length += chain.inserts.size() * (JournalWriter::kChain_bytes +
+                                      JournalWriter::chain_write_bytes(chain.table->record.locked_bytes()) +
+                                      2 * JournalWriter::chain_write_bytes(layout::kBucketBody_bytes));
+  }
+  return length;
+}
+
+template <typename Write>
+void ChainLocks::bucket_writes(const ChainBucket& bucket, const Write& write) const {
+  if (!bucket.changed) return;
+  const std::span<const std::byte> image = std::as_bytes(std::span(bucket.image, 1));
+  if (bucket.fresh || worker_.commit_writes == txn::CommitWrites::whole) {
+    return write(bucket.address + layout::kBucketBody_offset, image.subspan(layout::kBucketBody_offset));
+  }
+  layout::ChangedRuns runs(image, std::as_bytes(std::span(&bucket.before, 1)), layout::kBucketBody_offset,
+                           kWriteGap_bytes);
+  for (layout::ChangedRun run; runs.next(run);) {
+    write(bucket.address + run.begin, image.subspan(run.begin, run.end - run.begin));
+  }
+}
+
+void ChainLocks::log(JournalWriter& writer) const {
+  for (const ChainLock& chain : chains_) {
+    std::size_t writes = chain.inserts.size();
+    for (const ChainBucket& bucket : chain.buckets)
+      bucket_writes(bucket, [&](GlobalAddress, std::span<const std::byte>) { ++writes; });
+    writer.chain(chain.main, static_cast<std::uint32_t>(writes));
+    for (std::size_t i = 0; i < chain.inserts.size(); ++i) {
+      writer.chain_write(chain.records[i],
+                         {chain.inserts[i]->image.data(), chain.table->record.locked_bytes()});
+    }
+    // New buckets lie at the end; they must stand before the bucket that leads to them.
+    for (auto bucket = chain.buckets.rbegin(); bucket != chain.buckets.rend(); ++bucket) {
+      bucket_writes(*bucket, [&](GlobalAddress address, std::span<const std::byte> bytes) {
+        writer.chain_write(address, bytes);
+      });
+    }
+  }
+}
+
+void ChainLocks::install(layout::Stamp stamp) {
+  for (ChainLock& chain : chains_) {
+    for (std::size_t i = 0; i < chain.inserts.size(); ++i) {
+      batches_.write(chain.records[i], chain.inserts[i]->image.data(), chain.table->record.locked_bytes());
+    }
+    for (auto bucket = chain.buckets.rbegin(); bucket != chain.buckets.rend(); ++bucket) {
+      bucket_writes(*bucket, [&](GlobalAddress address, std::span<const std::byte> bytes) {
+        batches_.write(address, bytes.data(), bytes.size());
+      });
+    }
+    release(chain, stamp);
+  }
+}
+
+void ChainLocks::release(layout::Stamp stamp) {
+  for (ChainLock& chain : chains_) release(chain, stamp);
+}
+
+void ChainLocks::release(ChainLock& chain, layout::Stamp stamp) {
+  if (!chain.held) return;
+  chain.held = false;
+  // Not the value from before: that one would let a CAS succeed whose owner read the chain long ago.
+  layout::store_word(chain.words.data() + 8, HeaderWord(stamp).value());
+  batches_.write(chain.main, chain.words.data() + 8, 8);
+}
+
+void ChainLocks::remember_locations() const {
+  for (const ChainLock& chain : chains_) {
+    for (std::size_t i = 0; i < chain.inserts.size(); ++i) {
+      const Access& access = *chain.inserts[i];
+      const layout::BodyHeader header = layout::decode_body_header(access.image_body().data());
+      worker_.locations.insert(
+          layout::BucketEntry::make(access.key_hash, chain.records[i].offset(), header.incarnation));
+    }
+  }
+}
+
+}  // namespace namdb::protocol

@@ -1,0 +1,112 @@
+// The bucket chains into which a commit inserts rows: their locks, and the places of the new rows in them.
+//
+// A chain's lock word is asked for by CAS from the value that the lookup saw, with READs of the chain's
+// buckets behind it; what stands behind the lock decides, since the image that the lookup saw may be older
+// than the word. Two things are not conflicts, because no other transaction is involved, and would hurt
+// loaders of a table that grows:
+//  - The chain was forwarded to another array (memory/growth.h): its rows ask for the next array's chains,
+//    again and again if need be. A lock that was taken of the old chain is released.
+//  - The memory server holds the lock, for a moment: it is asked for again. The server never waits for a lock
+//    while it holds one, so nobody waits in a circle.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "common/layout/bucket.h"
+#include "common/layout/journal.h"
+#include "compute/protocol/stages/access.h"
+#include "compute/txn/batch_set.h"
+#include "compute/txn/worker_state.h"
+
+namespace namdb::protocol {
+
+// Aborts that others' commits cause.
+Status write_conflict(const storage::Table& table);
+// Before anything was logged.
+Status lost_connection();
+
+class ChainLocks {
+ public:
+  ChainLocks(txn::WorkerState& worker, txn::BatchSet& batches, fabric::OperationCounters& counters)
+      : worker_(worker), batches_(batches), counters_(counters) {}
+
+  // A row whose lookup found no record. Error: a conflict that is known without asking.
+  Status add(Access& access);
+  // Space for each row's record.
+  reactor::Task<Status> reserve_space();
+  void give_back_space();
+  // Of the journal entry's chain items, however many chains it turns out to be.
+  std::uint64_t journal_bound_bytes() const;
+
+  // In this order. ask() adds CASes and READs to the batches; examine() looks at them once they completed,
+  // and knows which locks are held even when it returns an error; pursue() asks again where that is no
+  // conflict; place() reads what the chains have more, and gives each row its entry. `stamp` is the commit's.
+  void ask(layout::Stamp stamp);
+  Status examine();
+  reactor::Task<Status> pursue(layout::Stamp stamp);
+  reactor::Task<Status> place(layout::Stamp stamp);
+
+  // The lock word of the chain of that main bucket before it was locked; nullopt: it is not held.
+  std::optional<layout::HeaderWord> taken_from(layout::GlobalAddress main) const;
+
+  void log(layout::JournalWriter& writer) const;
+  void install(layout::Stamp stamp);
+  // Adds the WRITEs that release what is held.
+  void release(layout::Stamp stamp);
+  void remember_locations() const;
+
+ private:
+  struct ChainBucket {
+    layout::GlobalAddress address;
+    layout::Bucket* image = nullptr;  // registered
+    bool changed = false;
+    bool fresh = false;       // allocated by this commit
+    layout::Bucket before{};  // what stands there while the lock is held
+  };
+  enum class State : std::uint8_t {
+    to_ask,
+    asked,
+    taken,
+    refused,
+    forwarded,  // its rows must go on
+    left        // they have gone on
+  };
+  struct ChainLock {
+    storage::TableRef table;
+    layout::BucketArray array;  // of which `main` is a bucket
+    layout::GlobalAddress main;
+    layout::HeaderWord expected;
+    bool guessed = false;  // `expected` is no lookup's: if it is wrong, the next guess is what was there
+    State state = State::to_ask;
+    bool held = false;
+    std::vector<Access*> inserts;
+    std::vector<layout::GlobalAddress> records;  // space for each insert
+    fabric::LocalBuffer words;                   // the old lock word; the new one
+    std::vector<fabric::LocalBuffer> buffers;
+    std::vector<ChainBucket> buckets;
+  };
+
+  ChainLock& chain_at(const storage::TableRef& table, const layout::BucketArray& array,
+                      layout::GlobalAddress main);
+  // The chain of that bucket that was left; null if there is none.
+  const ChainLock* left_chain(layout::GlobalAddress main) const;
+  void add_bucket(ChainLock& chain, layout::GlobalAddress address);
+  Status examine(ChainLock& chain);
+  Status follow(ChainLock& chain);
+  void release(ChainLock& chain, layout::Stamp stamp);
+  // Calls write(address, bytes) for each piece that makes the new bucket of what stands there.
+  template <typename Write>
+  void bucket_writes(const ChainBucket& bucket, const Write& write) const;
+  reactor::Task<Status> read_rest(ChainLock* chain);
+  reactor::Task<Status> place_inserts(ChainLock* chain, layout::Stamp stamp);
+
+  txn::WorkerState& worker_;
+  txn::BatchSet& batches_;
+  fabric::OperationCounters& counters_;
+  std::deque<ChainLock> chains_;  // adding one moves no other
+};
+
+}  // namespace namdb::protocol

@@ -1,0 +1,154 @@
+#include "compute/protocol/stages/index_writes.h"
+
+#include "common/layout/index_page.h"
+#include "compute/protocol/stages/chain_locks.h"
+#include "compute/protocol/stages/transaction.h"
+#include "compute/txn/call_set.h"
+#include "compute/txn/verdict_queue.h"
+
+namespace namdb::protocol {
+
+using layout::IndexChange;
+
+namespace {
+
+constexpr std::size_t kRequest_bytes = fabric::kMaxCall_bytes / 4;
+
+Status duplicate(const storage::Index& index) {
+  return Status(ErrorCode::duplicate_key,
+                "duplicate key value violates unique constraint \"" + index.name + "\"");
+}
+
+}  // namespace
+
+IndexWrites::IndexWrites(StagedTransaction& transaction)
+    : transaction_(transaction), worker_(transaction.worker()) {}
+
+void IndexWrites::plan(const Access& access, const storage::IndexRef& index) {
+  const layout::Schema& schema = access.table->schema;
+  std::optional<layout::IndexKey> before;
+  std::optional<layout::IndexKey> after;
+  if (access.stored()) {
+    before = layout::index_key(index->shape, layout::RowView(schema, access.lookup.payload()));
+  }
+  if (access.found()) after = layout::index_key(index->shape, layout::RowView(schema, access.image_row()));
+  if (before == after) return;
+  const auto add = [&](IndexChange::Kind kind, layout::IndexKey key) {
+    const layout::ServerId server = index->parts[index->part_of(key.bytes)].server;
+    changes_.push_back({access.table, index, kind, std::move(key), server, 0});
+  };
+  if (before) add(IndexChange::Kind::mark, std::move(*before));
+  if (after) add(IndexChange::Kind::add, std::move(*after));
+}
+
+bool IndexWrites::plan() {
+  for (const Access& access : transaction_.accesses()) {
+    if (access.write == WriteKind::none) continue;
+    // Those of the catalog as it is now: whoever builds one waits for transactions that may not know of it.
+    for (const storage::IndexRef& index : access.table->indexes) plan(access, index);
+  }
+  return !changes_.empty();
+}
+
+reactor::Task<Status> IndexWrites::run(layout::Stamp stamp) {
+  txn::CallSet calls(worker_.cluster);
+  const std::size_t servers = worker_.cluster.server_count();
+  for (std::size_t first = 0; first < changes_.size();) {
+    std::size_t last = first;
+    std::size_t bytes = 0;
+    for (; last < changes_.size() && bytes < kRequest_bytes; ++last) {
+      const Change& change = changes_[last];
+      const auto declared = static_cast<std::uint16_t>(change.checked() ? change.key.declared_bytes : 0);
+      if (change.key.bytes.size() > layout::kMaxIndexPage_bytes) {
+        co_return Status(ErrorCode::limit_exceeded,
+                         "a key of index \"" + change.index->name + "\" is too long");
+      }
+      append(calls.request(change.server),
+             IndexChange{change.kind, change.index->id, declared, change.key.bytes});
+      bytes += change.key.bytes.size();
+    }
+    Status status = co_await calls.run(layout::kIndexWriteMethod, transaction_.mutable_counters());
+    if (worker_.cluster.failed()) co_return lost_connection();
+    if (!status.ok() && status.code() == ErrorCode::undefined_object) {
+      co_return Status(ErrorCode::catalog_changed, "an index was dropped while the transaction ran");
+    }
+    if (!status.ok()) co_return status;
+    std::vector<std::string_view> replies(servers);
+    for (std::size_t i = 0; i < servers; ++i) replies[i] = calls.reply(static_cast<layout::ServerId>(i));
+    status = take_results(first, last, replies);
+    if (!status.ok()) co_return status;
+    first = last;
+  }
+  if (rivals_.empty()) co_return Status();
+  co_return co_await check_rivals(stamp);
+}
+
+Status IndexWrites::take_results(std::size_t first, std::size_t last,
+                                 const std::vector<std::string_view>& replies) {
+  std::vector<std::vector<layout::IndexChangeResult>> results;
+  for (const std::string_view reply : replies) {
+    auto decoded = layout::decode_index_results(reply);
+    results.push_back(decoded ? std::move(*decoded) : std::vector<layout::IndexChangeResult>());
+  }
+  std::vector<std::size_t> taken(replies.size());
+  for (std::size_t i = first; i < last; ++i) {
+    const layout::ServerId server = changes_[i].server;
+    if (taken[server] == results[server].size()) {
+      return Status(ErrorCode::protocol_violation, "memory server sent a reply that cannot be read");
+    }
+    Status status = take_result(changes_[i], results[server][taken[server]++]);
+    if (!status.ok()) return status;
+  }
+  return Status();
+}
+
+Status IndexWrites::take_result(Change& change, const layout::IndexChangeResult& result) {
+  change.sequence = result.sequence;
+  if (!change.checked()) return Status();
+  if (result.more_candidates) {
+    return Status(ErrorCode::serialization_failure,
+                  "too many rows came and went under one key of index \"" + change.index->name + "\"");
+  }
+  const storage::Index& index = *change.index;
+  for (const std::string_view candidate : result.candidates) {
+    auto key = layout::primary_key_of(index.shape, candidate);
+    if (!key) return Status(ErrorCode::corrupt_data, "an entry of index \"" + index.name + "\" is none");
+    // What this transaction makes of a row counts, not what the others see.
+    const Access* own = transaction_.find_access(*change.table, *key);
+    if (own != nullptr && own->write != WriteKind::none) {
+      if (!own->found()) continue;
+      const layout::RowView row(change.table->schema, own->image_row());
+      if (layout::index_key(index.shape, row).declared() == change.key.declared()) return duplicate(index);
+      continue;
+    }
+    if (rows_ == nullptr) rows_ = std::make_unique<std::deque<LatestRow>>();
+    rivals_.push_back({&change, &rows_->emplace_back(change.table, std::move(*key))});
+  }
+  return Status();
+}
+
+reactor::Task<Status> IndexWrites::check_rivals(layout::Stamp stamp) {
+  Status status = co_await look_at_latest(&transaction_, rows_.get(), layout::HeaderWord(stamp, false, true));
+  if (!status.ok()) co_return status;
+  for (const Rival& rival : rivals_) {
+    if (rival.row->state == LatestRow::State::absent) continue;
+    // It is being written, or is newer than the snapshot.
+    if (rival.row->state == LatestRow::State::undecided) co_return write_conflict(*rival.change->table);
+    const storage::Index& index = *rival.change->index;
+    if (layout::index_key(index.shape, rival.row->row()).declared() == rival.change->key.declared()) {
+      co_return duplicate(index);
+    }
+  }
+  co_return Status();
+}
+
+void IndexWrites::confirm() {
+  using Verdict = layout::IndexVerdict;
+  for (const Change& change : changes_) {
+    if (change.sequence == 0) continue;
+    const auto kind = change.kind == IndexChange::Kind::add ? Verdict::Kind::live : Verdict::Kind::dead;
+    worker_.verdicts.add(change.server, {kind, change.index->id, change.sequence, change.key.bytes});
+  }
+}
+
+}  // namespace namdb::protocol

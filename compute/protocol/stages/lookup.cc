@@ -1,0 +1,341 @@
+#include "compute/protocol/stages/lookup.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "common/layout/version_image.h"
+#include "compute/protocol/stages/chain_locks.h"
+#include "compute/protocol/stages/rules.h"
+#include "compute/storage/bucket_search.h"
+
+namespace namdb::protocol {
+
+using layout::GlobalAddress;
+using layout::HeaderWord;
+
+namespace {
+
+constexpr std::uint32_t kMaxRestarts = 64;
+constexpr std::size_t kMaxChain = 4096;
+
+std::size_t buffer_bytes(const storage::Table& table) {
+  return std::max<std::size_t>(layout::kBucket_bytes,
+                               table.record.body_bytes() + layout::kOverflowBody_offset);
+}
+
+}  // namespace
+
+void Lookup::start(txn::WorkerState& worker, const storage::Table& table, std::span<const std::byte> key,
+                   std::uint64_t key_hash) {
+  table_ = &table;
+  key_ = key;
+  key_hash_ = key_hash;
+  buffer_ = fabric::LocalBuffer(worker.cluster.pool(), buffer_bytes(table));
+  server_ = table.server_of(key_hash);
+  region_bytes_ = worker.cluster.region_map(server_).region_bytes;
+  // What was remembered may belong to another key, and so to another server.
+  const auto location = worker.locations.find(key_hash);
+  if (location && location->offset + table.record.record_bytes() <= region_bytes_) {
+    record_ = GlobalAddress(server_, location->offset);
+    incarnation_ = location->incarnation;
+    from_cache_ = true;
+    state_ = State::record;
+    return;
+  }
+  start_chain();
+}
+
+void Lookup::start_at(txn::WorkerState& worker, const storage::Table& table, GlobalAddress record,
+                      std::uint16_t incarnation) {
+  table_ = &table;
+  key_ = {};
+  buffer_ = fabric::LocalBuffer(worker.cluster.pool(), buffer_bytes(table));
+  region_bytes_ = worker.cluster.region_map(record.server()).region_bytes;
+  record_ = record;
+  incarnation_ = incarnation;
+  state_ = State::record;
+}
+
+void Lookup::start_chain() {
+  from_cache_ = false;
+  record_ = GlobalAddress();
+  state_ = State::bucket;
+  enter_array(table_->arrays[server_]);
+}
+
+void Lookup::enter_array(const layout::BucketArray& array) {
+  array_ = array;
+  chain_.clear();
+  chain_checksums_.clear();
+  collisions_.clear();
+  bucket_ = GlobalAddress(server_, array.bucket_offset(array.index_of(key_hash_, table_->arrays.size())));
+  next_entry_ = 0;
+}
+
+void Lookup::add_read(txn::BatchSet& batches, Rules& rules) {
+  const layout::RecordLayout& layout = table_->record;
+  switch (state_) {
+    case State::bucket:
+      batches.read(bucket_, buffer_.data(), layout::kBucket_bytes);
+      break;
+    case State::record:
+      if (locks_along_) rules.lock_along(record_, batches);
+      batches.read(record_, buffer_.data(), layout.current_bytes());
+      break;
+    case State::ring:
+      batches.read(record_ + layout.ring_payload_offset(candidate_.ring_slot), buffer_.data(),
+                   layout.body_bytes());
+      break;
+    case State::overflow_head:
+      batches.read(record_ + layout.overflow_head_offset(), buffer_.data(), 8);
+      break;
+    case State::overflow_entry:
+      batches.read(GlobalAddress(record_.server(), overflow_offset_), buffer_.data(),
+                   layout::kOverflowBody_offset + layout.body_bytes());
+      break;
+    default:
+      NAMDB_CHECK(!"a finished lookup needs no READ");
+  }
+}
+
+std::uint32_t Lookup::advance(txn::WorkerState& worker, Rules& rules) {
+  waiting_ = false;
+  if (!deciding_) {
+    switch (state_) {
+      case State::bucket:
+        see_bucket(worker, rules);
+        break;
+      case State::record:
+        see_record(worker);
+        break;
+      case State::ring:
+        see_ring();
+        break;
+      case State::overflow_head:
+        see_overflow_head();
+        break;
+      case State::overflow_entry:
+        see_overflow_entry();
+        break;
+      default:
+        break;
+    }
+  }
+  if (!deciding_) return 0;
+
+  // A certified body stands at body_: does the transaction see it?
+  const bool is_current = state_ == State::record;
+  const Judgement judgement = rules.judge({header_seen_, candidate_, is_current});
+  if (judgement == Judgement::unknown_slot) return candidate_.stamp.slot;
+  deciding_ = false;
+  const bool visible = judgement == Judgement::visible;
+  if (is_current) {
+    current_is_visible_ = visible;
+    lock_seen_ = header_seen_;
+    lock_address_ = record_;
+  }
+  if (judgement == Judgement::held || judgement == Judgement::torn) {
+    waiting_ = true;
+    return 0;
+  }
+  if (judgement == Judgement::conflict) {
+    error_ = write_conflict(*table_);
+    state_ = State::failed;
+    return 0;
+  }
+  if (visible) {
+    state_ = candidate_.deleted ? State::absent : State::present;
+  } else if (candidate_.birth()) {
+    state_ = State::absent;
+  } else {
+    follow_link();
+  }
+  return 0;
+}
+
+void Lookup::see_bucket(txn::WorkerState& worker, Rules& rules) {
+  // The READ rode with the one that showed a newer catalog: the old array may be something else by now.
+  if (chain_.empty() && array_.generation < table_->arrays[server_].generation) {
+    enter_array(table_->arrays[server_]);
+    return;
+  }
+  layout::Bucket& bucket = bucket_image_;
+  std::memcpy(&bucket, buffer_.data(), sizeof bucket);
+  if (!bucket.certified(bucket_)) {
+    waiting_ = true;
+    lock_seen_ = chain_.empty() ? HeaderWord(bucket.lock_word) : chain_lock_;
+    lock_address_ = chain_.empty() ? bucket_ : chain_.front();
+    return;
+  }
+  if (bucket.table != table_->id || bucket.generation != array_.generation) {
+    fail(ErrorCode::catalog_changed, "the table was dropped or rebuilt while the transaction ran");
+    return;
+  }
+  if (bucket.forwarded()) return follow_forward(bucket);
+  if (next_entry_ == 0) {
+    if (chain_.empty()) chain_lock_ = HeaderWord(bucket.lock_word);
+    chain_.push_back(bucket_);
+    chain_checksums_.push_back(bucket.checksum);
+    for (const layout::BucketEntry& entry : bucket.entries) {
+      if (entry.free()) continue;
+      if (entry.key_hash == key_hash_) {
+        worker.locations.insert(entry);
+      } else {
+        worker.locations.offer(entry);
+      }
+    }
+  }
+  const std::uint32_t found = storage::find_entry(bucket, key_hash_, next_entry_);
+  if (found < layout::kBucketEntries) {
+    record_ = GlobalAddress(bucket_.server(), bucket.entries[found].offset());
+    incarnation_ = bucket.entries[found].incarnation();
+    next_entry_ = found + 1;
+    state_ = State::record;
+    return;
+  }
+  if (bucket.next_offset == 0) {
+    record_ = GlobalAddress();
+    if (!rules.believes_absence(chain_lock_)) {
+      lock_seen_ = chain_lock_;
+      lock_address_ = chain_.front();
+      start_chain();
+      waiting_ = true;
+      return;
+    }
+    state_ = State::absent;
+    return;
+  }
+  if (chain_.size() >= kMaxChain || bucket.next_offset % 8 != 0 ||
+      bucket.next_offset + layout::kBucket_bytes > region_bytes_) {
+    fail(ErrorCode::corrupt_data, "a bucket chain has no end");
+    return;
+  }
+  bucket_ = GlobalAddress(bucket_.server(), bucket.next_offset);
+  next_entry_ = 0;
+}
+
+void Lookup::follow_forward(const layout::Bucket& bucket) {
+  const layout::BucketArray next = array_.doubled(bucket.forward_base());
+  if (!storage::array_within(next, region_bytes_)) {
+    return fail(ErrorCode::corrupt_data, "a bucket's forward leads nowhere");
+  }
+  enter_array(next);
+}
+
+void Lookup::see_record(txn::WorkerState& worker) {
+  const std::span<const std::byte> body(buffer_.data() + 8, table_->record.body_bytes());
+  const HeaderWord header(layout::load_word(buffer_.data()));
+  if (!layout::certify_body(body, record_)) {
+    // Being written; or other memory by now, to which a stale location led: so a location from the cache is
+    // given up for the chain after a while.
+    if (from_cache_ && ++waits_ % 8 == 0) return mismatch(worker);
+    waiting_ = true;
+    lock_seen_ = header;
+    lock_address_ = record_;
+    return;
+  }
+  const layout::BodyHeader found = layout::decode_body_header(body.data());
+  const std::span<const std::byte> payload = layout::body_payload(body);
+  // The cache knows the low bits only.
+  const std::uint32_t incarnation_mask = from_cache_ ? 0xff : 0xffff;
+  const bool matches =
+      found.table == table_->id && (found.incarnation & incarnation_mask) == incarnation_ &&
+      (key_.empty() || std::ranges::equal(payload.subspan(table_->schema.key_offset(), key_.size()), key_));
+  if (!matches) return mismatch(worker);
+  current_ = found;
+  header_seen_ = header;
+  candidate(body);
+}
+
+void Lookup::mismatch(txn::WorkerState& worker) {
+  if (key_.empty()) {  // a scan's entry of a record that was reclaimed since: no snapshot sees it
+    record_ = GlobalAddress();
+    state_ = State::absent;
+    return;
+  }
+  if (from_cache_) {
+    worker.locations.erase(key_hash_);
+    start_chain();
+    return;
+  }
+  // Either another key with the same hash, or the record was reclaimed since the bucket was read. The next
+  // entries decide the first; for the second the chain is read again.
+  const layout::BodyHeader found = layout::decode_body_header(buffer_.data() + 8);
+  if (found.table == table_->id && static_cast<std::uint16_t>(found.incarnation) == incarnation_) {
+    collisions_.push_back(layout::BucketEntry::make(key_hash_, record_.offset(), incarnation_).location);
+    record_ = GlobalAddress();
+    state_ = State::bucket;  // the same bucket again, from the next entry on
+    return;
+  }
+  if (++restarts_ > kMaxRestarts) return fail(ErrorCode::version_collected, "the record moved too often");
+  start_chain();
+}
+
+void Lookup::candidate(std::span<const std::byte> body) {
+  body_ = body;
+  candidate_ = layout::decode_body_header(body.data());
+  deciding_ = true;
+}
+
+// The image is that of the version before the one in older_body_.
+void Lookup::older_candidate(std::span<const std::byte> image) {
+  if (!layout::restore_body(image, record_, older_body_)) {
+    return fail(ErrorCode::corrupt_data, "a version cannot be rebuilt from the one that displaced it");
+  }
+  candidate(older_body_);
+}
+
+void Lookup::follow_link() {
+  if (candidate_.ring_slot >= table_->record.ring_slots)
+    return fail(ErrorCode::corrupt_data, "a version's link is out of range");
+  // The next READ goes where the newer body stands, which the older one is rebuilt from.
+  if (body_.data() != older_body_.data()) older_body_.assign(body_.begin(), body_.end());
+  state_ = State::ring;
+}
+
+void Lookup::see_ring() {
+  const std::span<const std::byte> slot(buffer_.data(), table_->record.body_bytes());
+  const layout::HeaderWord link = candidate_.displaced;
+  if (layout::certify_image(slot, record_) && layout::decode_body_header(slot.data()).stamp == link.stamp()) {
+    older_candidate(slot);
+    return;
+  }
+  // Overwritten since: then it was moved before.
+  state_ = State::overflow_head;
+}
+
+bool Lookup::overflow_offset_valid(std::uint64_t offset) const {
+  return offset % 8 == 0 &&
+         offset + layout::kOverflowBody_offset + table_->record.body_bytes() <= region_bytes_;
+}
+
+void Lookup::see_overflow_head() {
+  overflow_offset_ = layout::load_word(buffer_.data());
+  if (overflow_offset_ == 0 || !overflow_offset_valid(overflow_offset_)) return restart();
+  state_ = State::overflow_entry;
+}
+
+void Lookup::see_overflow_entry() {
+  const std::span<const std::byte> image(buffer_.data() + layout::kOverflowBody_offset,
+                                         table_->record.body_bytes());
+  if (!layout::certify_image(image, record_)) return restart();  // collected under us
+  if (layout::decode_body_header(image.data()).stamp == candidate_.displaced.stamp()) {
+    older_candidate(image);
+    return;
+  }
+  overflow_offset_ = layout::load_word(buffer_.data() + layout::kOverflowNext_offset);
+  if (overflow_offset_ == 0 || !overflow_offset_valid(overflow_offset_)) return restart();
+}
+
+void Lookup::restart() {
+  if (++restarts_ > kMaxRestarts)
+    return fail(ErrorCode::version_collected, "the version that the snapshot needs was collected");
+  state_ = State::record;
+}
+
+void Lookup::fail(ErrorCode code, const char* message) {
+  error_ = Status(code, message);
+  state_ = State::failed;
+}
+
+}  // namespace namdb::protocol

@@ -1,0 +1,139 @@
+// What a concurrency-control protocol decides in one transaction. The stages around it are the same for all
+// protocols: finding records, buffering writes, locking by CAS, the journal, install, secondary indexes,
+// repair (the other files of this folder). A protocol is one implementation of this interface and one line in
+// compute/protocol/registry.cc.
+//
+// Called by the transaction's coroutine only; nothing here is called while another call of it is suspended.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "common/base/error.h"
+#include "common/layout/bucket.h"
+#include "common/layout/record.h"
+#include "common/reactor/frame_pool.h"
+#include "common/reactor/task.h"
+#include "compute/storage/index.h"
+#include "compute/txn/batch_set.h"
+#include "compute/txn/execution_slot.h"
+#include "compute/txn/transaction.h"
+
+namespace namdb::protocol {
+
+class ChainLocks;
+class Lookup;
+struct Access;
+
+// A record's header word and certified body, of one READ: words of different times.
+struct SeenRecord {
+  layout::HeaderWord header;
+  const layout::BodyHeader& body;
+  bool current = false;  // the body is the record's own, not one from its version ring
+};
+
+enum class Judgement : std::uint8_t {
+  visible,
+  invisible,     // an older version may be visible
+  held,          // somebody holds the record: read it again, and have the lock looked into
+  torn,          // header and body are of different versions: read again
+  conflict,      // somebody holds the record: this transaction gives way
+  unknown_slot,  // ask again when the slot directory knows the body's slot
+};
+
+// What of a secondary index a transaction has seen: these are all the entries in [low, high).
+struct SeenRange {
+  storage::IndexRef index;
+  std::string low;
+  std::optional<std::string> high;
+  std::vector<std::string> entries;
+};
+
+class Rules {
+ public:
+  // What a protocol does not do costs nothing: its calls are not made.
+  struct Duties {
+    bool locks_rows = false;       // will_fetch(), look_at_locks(), fetched(), unlock()
+    bool validates_reads = false;  // validate(), confirm_reads()
+  };
+  explicit Rules(Duties duties) : duties_(duties) {}
+  Rules(const Rules&) = delete;
+  Rules& operator=(const Rules&) = delete;
+  virtual ~Rules() = default;
+
+  static void* operator new(std::size_t bytes) { return reactor::allocate_frame(bytes); }
+  static void operator delete(void* place, std::size_t bytes) { reactor::free_frame(place, bytes); }
+
+  bool locks_rows() const { return duties_.locks_rows; }
+  bool validates_reads() const { return duties_.validates_reads; }
+
+  // --- read ---
+  // Rows may be judged.
+  virtual bool ready() const = 0;
+  // While not ready: what must come before the first READ of rows, then what goes along with it, then, once
+  // that round trip completed, whether what it brought counts. False: it is thrown away, and all of this
+  // comes again.
+  virtual reactor::Task<Status> prepare() = 0;
+  virtual void ride(txn::BatchSet& batches) = 0;
+  virtual reactor::Task<Result<bool>> settle() = 0;
+  // From when the transaction's age counts; 0 before prepare().
+  virtual std::uint64_t started_ns() const = 0;
+  // Of the catalog that the transaction began with. Once ready.
+  virtual std::uint64_t catalog_version() const = 0;
+  virtual Judgement judge(const SeenRecord& seen) = 0;
+  // Whether a key that is not in a chain is not there, where the chain's lock word was that. False: the chain
+  // is read again.
+  virtual bool believes_absence(layout::HeaderWord /*chain_lock*/) { return true; }
+  // From now on locks of others keep no row from being read; who reads must look at the header words itself.
+  virtual void look_through_locks(bool /*on*/) {}
+
+  // What was read and counts for the transaction, beside the rows of its read set.
+  virtual void saw_record(const Lookup& /*lookup*/) {}
+  virtual void saw_bucket(const storage::Table& /*table*/, layout::GlobalAddress /*address*/,
+                          const layout::Bucket& /*bucket*/, bool /*main*/) {}
+  virtual void saw_range(SeenRange /*range*/) {}
+
+  // --- lock ---
+  // Rows are about to be asked for by key.
+  virtual reactor::Task<Status> will_fetch() { co_return Status(); }
+  // Where the record of such a row is thought to be, and READ in this batch: may add the CAS that locks it
+  // before that READ. look_at_locks() once the batch completed.
+  virtual void lock_along(layout::GlobalAddress /*record*/, txn::BatchSet& /*batches*/) {}
+  virtual void look_at_locks() {}
+  // Rows that were asked for by key have just been read: whoever wants them locked (Access::locked) does it.
+  virtual reactor::Task<Status> fetched(std::span<const txn::RowId> /*rows*/) { co_return Status(); }
+  // Conflicts of a write to an existing record that are known without asking.
+  virtual Status may_write(const Access& access) const = 0;
+  // The slot to commit under, and the stamp in the lock words of records, for a commit that bears `stamp`.
+  virtual reactor::Task<Result<std::shared_ptr<txn::ExecutionSlot>>> slot() = 0;
+  virtual layout::Stamp lock_stamp(layout::Stamp stamp) { return stamp; }
+
+  // --- validate ---
+  // All locks of the commit are held, those of `chains` among them, and its index entries stand.
+  virtual reactor::Task<Status> validate(const ChainLocks& /*chains*/) { co_return Status(); }
+  // Before a commit: whether all that was read was true at one moment since this was called. The commit of a
+  // transaction without writes is that and no more. Error serialization_failure.
+  virtual reactor::Task<Status> confirm_reads() { co_return Status(); }
+
+  // --- install, publish, release ---
+  // Adds the WRITEs that release what fetched() locked and the commit does not write; posted together with
+  // its install. unlocked() once they completed.
+  virtual void unlock(txn::BatchSet& /*batches*/) {}
+  virtual void unlocked() {}
+  // The commit is installed: before unlocked().
+  virtual void installed() {}
+  // Whether a commit is over only when it is published: others see it by that. If not, it is over when it is
+  // installed.
+  virtual bool waits_for_publish() const = 0;
+
+  // --- end ---
+  // The transaction is over: `outcome` is its commit's, or the error that it met. True: locks are still held,
+  // are released in the background, and the generation is ended after that. False: the caller ends it.
+  virtual bool give_up(std::uint64_t generation, const Status& outcome, bool wrote) = 0;
+
+ private:
+  Duties duties_;
+};
+
+}  // namespace namdb::protocol

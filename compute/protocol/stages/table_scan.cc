@@ -1,0 +1,202 @@
+#include "compute/protocol/stages/table_scan.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "compute/storage/bucket_search.h"
+#include "compute/txn/lock_resolver.h"
+
+namespace namdb::protocol {
+
+using layout::Bucket;
+using layout::GlobalAddress;
+
+namespace {
+
+constexpr std::uint64_t kBucketsAtOnce = 128;
+constexpr std::size_t kRecordsAtOnce = 256;
+
+}  // namespace
+
+WholeTableScan::WholeTableScan(StagedTransaction& transaction, storage::TableRef table, ScanPosition from)
+    : transaction_(transaction),
+      table_(std::move(table)),
+      batches_(transaction.worker().cluster),
+      from_(from) {}
+
+reactor::Task<Status> WholeTableScan::next(std::vector<layout::Row>& rows) {
+  rows.clear();
+  Status status;
+  if (!began_) {
+    began_ = true;
+    status = co_await transaction_.begin_reading();
+    if (status.ok()) status = co_await transaction_.check_table(*table_);
+    if (status.ok()) start();
+  }
+  while (status.ok() && rows.empty() && !ended_) {
+    const bool buckets_left = main_buckets_left() || !again_.empty();
+    if (places_.size() < kRecordsAtOnce && buckets_left) {
+      status = co_await read_buckets();
+    } else if (!places_.empty()) {
+      status = co_await read_records(&rows);
+    } else {
+      ended_ = true;
+      own_inserts(rows);
+    }
+  }
+  co_return status;
+}
+
+void WholeTableScan::start() {
+  arrays_ = table_->arrays;
+  next_server_ = from_.server;
+  if (from_.bucket == 0 || next_server_ >= arrays_.size()) return;
+  // The buckets of a range of hashes keep their order when they are doubled.
+  next_bucket_ = from_.bucket * (arrays_[next_server_].bucket_count / from_.bucket_count);
+}
+
+ScanPosition WholeTableScan::position() const {
+  if (complete()) return {arrays_.size(), 0, 0};
+  return {next_server_, next_bucket_, arrays_.empty() ? 0 : arrays_[next_server_].bucket_count};
+}
+
+bool WholeTableScan::main_buckets_left() const {
+  return next_server_ < arrays_.size() && !winding_up_;
+}
+
+WholeTableScan::BucketPlace WholeTableScan::next_main_bucket() {
+  const layout::BucketArray& array = arrays_[next_server_];
+  const BucketPlace place{
+      GlobalAddress(static_cast<layout::ServerId>(next_server_), array.bucket_offset(next_bucket_)), array,
+      true};
+  if (++next_bucket_ == array.bucket_count) {
+    ++next_server_;
+    next_bucket_ = 0;
+  }
+  return place;
+}
+
+reactor::Task<Status> WholeTableScan::read_buckets() {
+  txn::WorkerState& worker = transaction_.worker();
+  std::vector<BucketPlace> places;
+  std::swap(places, again_);
+  if (places.size() > kBucketsAtOnce) {
+    again_.assign(places.begin() + kBucketsAtOnce, places.end());
+    places.resize(kBucketsAtOnce);
+  }
+  while (places.size() < kBucketsAtOnce && main_buckets_left()) places.push_back(next_main_bucket());
+  const fabric::LocalBuffer buffer(worker.cluster.pool(), places.size() * layout::kBucket_bytes);
+  for (std::size_t i = 0; i < places.size();) {
+    // Main buckets lie side by side on a server: one READ for each run.
+    std::size_t run = 1;
+    while (places[i].main && i + run < places.size() && places[i + run].main &&
+           places[i + run].address == places[i].address + run * layout::kBucket_bytes)
+      ++run;
+    batches_.read(places[i].address, buffer.data() + i * layout::kBucket_bytes, run * layout::kBucket_bytes);
+    i += run;
+  }
+  Status status = co_await batches_.run(transaction_.mutable_counters());
+  if (status.ok()) status = transaction_.check_going_on();
+  if (!status.ok()) co_return status;
+  bool torn = false;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const BucketPlace& place = places[i];
+    Bucket bucket;
+    std::memcpy(&bucket, buffer.data() + i * layout::kBucket_bytes, sizeof bucket);
+    if (!bucket.certified(place.address)) {
+      torn = true;
+      again_.push_back(place);
+      const layout::HeaderWord lock(bucket.lock_word);
+      if (place.main && lock.locked()) worker.locks.note(place.address, lock, 0);
+      continue;
+    }
+    if (bucket.table != table_->id || bucket.generation != place.array.generation) {
+      co_return Status(ErrorCode::catalog_changed,
+                       "the table was dropped or rebuilt while the transaction ran");
+    }
+    if (unsettled(bucket, place)) {
+      torn = true;
+      again_.push_back(place);
+      worker.locks.note(place.address, layout::HeaderWord(bucket.lock_word), 0);
+      continue;
+    }
+    transaction_.rules().saw_bucket(*table_, place.address, bucket, place.main);
+    status = see_bucket(bucket, place);
+    if (!status.ok()) co_return status;
+  }
+  // Over shared memory nothing above suspends: others have their turn between two parts of a long scan.
+  if (!torn) co_await worker.executor.yield();
+  if (torn) {
+    ++transaction_.mutable_counters().rereads;
+    const std::uint64_t pause_ns = std::min<std::uint64_t>(++waits_ * 10'000, kMillisecond_ns);
+    co_await worker.executor.sleep_for(pause_ns);
+  }
+  co_return Status();
+}
+
+bool WholeTableScan::unsettled(const Bucket& bucket, const BucketPlace& place) const {
+  return place.main && !bucket.forwarded() &&
+         !transaction_.rules().believes_absence(layout::HeaderWord(bucket.lock_word));
+}
+
+Status WholeTableScan::see_bucket(const Bucket& bucket, const BucketPlace& place) {
+  const layout::ServerId server = place.address.server();
+  if (bucket.forwarded()) {
+    const layout::BucketArray next = place.array.doubled(bucket.forward_base());
+    if (!place.main ||
+        !storage::array_within(next, transaction_.worker().cluster.region_map(server).region_bytes)) {
+      return Status(ErrorCode::corrupt_data, "a bucket's forward leads nowhere");
+    }
+    const std::uint64_t index = (place.address.offset() - place.array.base_offset) / layout::kBucket_bytes;
+    for (const std::uint64_t half : {2 * index, 2 * index + 1}) {
+      again_.push_back({GlobalAddress(server, next.bucket_offset(half)), next, true});
+    }
+    return Status();
+  }
+  for (const layout::BucketEntry& entry : bucket.entries) {
+    if (entry.free()) continue;
+    places_.push_back({GlobalAddress(server, entry.offset()), entry.incarnation(), entry.key_hash});
+  }
+  if (bucket.next_offset != 0) {
+    again_.push_back({GlobalAddress(server, bucket.next_offset), place.array, false});
+  }
+  return Status();
+}
+
+reactor::Task<Status> WholeTableScan::read_records(std::vector<layout::Row>* rows) {
+  const std::size_t count = std::min(places_.size(), kRecordsAtOnce);
+  std::vector<Lookup> lookups(count);
+  reactor::PooledVector<Lookup*> pointers;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Place& place = places_[places_.size() - count + i];
+    lookups[i].start_at(transaction_.worker(), *table_, place.record, place.incarnation);
+    pointers.push_back(&lookups[i]);
+  }
+  places_.resize(places_.size() - count);
+  reactor::PooledVector<const storage::Table*> no_tables;
+  Status status = co_await transaction_.run_lookups(std::move(pointers), std::move(no_tables));
+  if (!status.ok()) co_return status;
+  for (const Lookup& lookup : lookups) {
+    transaction_.rules().saw_record(lookup);
+    if (lookup.state() != Lookup::State::present) continue;
+    const layout::RowView row(table_->schema, lookup.payload());
+    if (const Access* own = transaction_.find_access(*table_, row.key());
+        own != nullptr && own->write != WriteKind::none) {
+      if (own->found()) rows->emplace_back(table_->schema, own->image_row());
+      continue;
+    }
+    rows->emplace_back(table_->schema, row.bytes());
+  }
+  co_return Status();
+}
+
+// Rows of the transaction's own that the snapshot does not have.
+void WholeTableScan::own_inserts(std::vector<layout::Row>& rows) {
+  for (const Access& access : transaction_.accesses()) {
+    if (access.table->id == table_->id && access.write == WriteKind::insert) {
+      rows.emplace_back(table_->schema, access.image_row());
+    }
+  }
+}
+
+}  // namespace namdb::protocol

@@ -1,0 +1,69 @@
+// Reading a whole table in a transaction: bucket ranges in large READs, then the records that they
+// lead to, in parallel. Needs no order and takes no lock; records inserted later are invisible anyway.
+#pragma once
+
+#include <unordered_set>
+#include <vector>
+
+#include "common/layout/bucket.h"
+#include "compute/protocol/stages/transaction.h"
+
+namespace namdb::protocol {
+
+// How far a scan is: all main buckets before this one are done. It holds when the buckets are doubled.
+struct ScanPosition {
+  std::size_t server = 0;
+  std::uint64_t bucket = 0;
+  std::uint64_t bucket_count = 0;  // of that server, when `bucket` was noted
+  friend bool operator==(const ScanPosition&, const ScanPosition&) = default;
+};
+
+class WholeTableScan : public txn::TableScan {
+ public:
+  WholeTableScan(StagedTransaction& transaction, storage::TableRef table, ScanPosition from = {});
+  reactor::Task<Status> next(std::vector<layout::Row>& rows) override;
+  // For readers that need no single snapshot: the scan ends after what it has begun, ...
+  void wind_up() { winding_up_ = true; }
+  // ... and after its end another one goes on from here.
+  ScanPosition position() const;
+  bool complete() const { return began_ && next_server_ >= arrays_.size(); }
+
+ private:
+  // A bucket to read, and the array that it belongs to.
+  struct BucketPlace {
+    layout::GlobalAddress address;
+    layout::BucketArray array;
+    bool main = false;
+  };
+  struct Place {
+    layout::GlobalAddress record;
+    std::uint16_t incarnation;
+    std::uint64_t key_hash;
+  };
+  void start();
+  reactor::Task<Status> read_buckets();
+  reactor::Task<Status> read_records(std::vector<layout::Row>* rows);
+  bool main_buckets_left() const;
+  BucketPlace next_main_bucket();
+  // The chain is being changed, and the rules cannot believe what it does not have.
+  bool unsettled(const layout::Bucket& bucket, const BucketPlace& place) const;
+  Status see_bucket(const layout::Bucket& bucket, const BucketPlace& place);
+  void own_inserts(std::vector<layout::Row>& rows);
+
+  StagedTransaction& transaction_;
+  storage::TableRef table_;
+  txn::BatchSet batches_;
+  std::vector<layout::BucketArray> arrays_;  // as the scan found them; chains that grow since are forwarded
+  std::size_t next_server_ = 0;
+  std::uint64_t next_bucket_ = 0;
+  ScanPosition from_;
+  bool winding_up_ = false;
+  // Buckets to read (again): torn ones, the rest of chains, and where forwards lead.
+  std::vector<BucketPlace> again_;
+  std::vector<Place> places_;
+  std::uint32_t waits_ = 0;
+  bool began_ = false;
+  bool ended_ = false;
+};
+
+}  // namespace namdb::protocol

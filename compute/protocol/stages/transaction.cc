@@ -1,0 +1,334 @@
+#include "compute/protocol/stages/transaction.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <string>
+
+#include "compute/protocol/stages/commit.h"
+#include "compute/protocol/stages/index_scan.h"
+#include "compute/protocol/stages/table_scan.h"
+#include "compute/txn/catalog_cache.h"
+#include "compute/txn/lock_resolver.h"
+#include "compute/txn/transaction_registry.h"
+
+namespace namdb::protocol {
+
+using storage::TableRef;
+using txn::RowId;
+
+namespace {
+
+constexpr std::size_t kLinearSearch = 48;
+constexpr std::uint32_t kYields = 16;  // turns to wait for something half written before sleeping
+
+}  // namespace
+
+StagedTransaction::StagedTransaction(txn::WorkerState& worker, SessionState& session, MakeRules make_rules)
+    : worker_(worker),
+      session_(session),
+      generation_(worker.registry.begin()),
+      batches_(worker.cluster),
+      rules_(make_rules(*this)) {}
+
+StagedTransaction::~StagedTransaction() {
+  abort();
+}
+
+void StagedTransaction::abort() {
+  if (ended_) return;
+  ended_ = true;
+  if (!rules_->give_up(generation_, failure_.ok() ? outcome_ : failure_, has_writes()))
+    worker_.registry.end(generation_);
+}
+
+Access* StagedTransaction::find(std::uint32_t table, std::span<const std::byte> key, std::uint64_t hash,
+                                RowId& row) {
+  const auto same = [&](const Access& access) {
+    return access.key_hash == hash && access.table->id == table && std::ranges::equal(access.key, key);
+  };
+  if (accesses_.size() <= kLinearSearch) {
+    for (std::size_t i = 0; i < accesses_.size(); ++i) {
+      if (!same(accesses_[i])) continue;
+      row = static_cast<RowId>(i);
+      return &accesses_[i];
+    }
+    return nullptr;
+  }
+  if (by_hash_.empty()) {
+    for (std::size_t i = 0; i < accesses_.size(); ++i)
+      by_hash_.emplace(accesses_[i].key_hash, static_cast<RowId>(i));
+  }
+  for (auto [it, end] = by_hash_.equal_range(hash); it != end; ++it) {
+    if (!same(accesses_[it->second])) continue;
+    row = it->second;
+    return &accesses_[row];
+  }
+  return nullptr;
+}
+
+const Access* StagedTransaction::find_access(const storage::Table& table, std::span<const std::byte> key) {
+  RowId row = 0;
+  return accesses_.empty() ? nullptr : find(table.id, key, table.hash_of(key), row);
+}
+
+Access& StagedTransaction::access(const TableRef& table, std::span<const std::byte> key, RowId& row) {
+  NAMDB_CHECK(key.size() == table->schema.key_bytes());
+  const std::uint64_t hash = table->hash_of(key);
+  if (Access* known = find(table->id, key, hash, row)) return *known;
+  worker_.locations.prefetch(hash);
+  row = static_cast<RowId>(accesses_.size());
+  Access& fresh = accesses_.emplace_back(table, key, hash);
+  if (!by_hash_.empty()) by_hash_.emplace(hash, row);
+  unfetched_.push_back(row);
+  return fresh;
+}
+
+RowId StagedTransaction::get(const TableRef& table, std::span<const std::byte> key) {
+  RowId row = 0;
+  access(table, key, row);
+  return row;
+}
+
+RowId StagedTransaction::insert(const TableRef& table, std::span<const std::byte> row_bytes) {
+  NAMDB_CHECK(row_bytes.size() == table->schema.row_bytes());
+  RowId row = 0;
+  Access& access =
+      this->access(table, row_bytes.subspan(table->schema.key_offset(), table->schema.key_bytes()), row);
+  if (access.found()) {
+    access.duplicate = true;
+    unfetched_.push_back(row);  // fetch() reports it
+    return row;
+  }
+  const bool replaces = access.write == WriteKind::erase;
+  if (!replaces && !access.fetched()) access.insert_asked = true;
+  access.image = fabric::LocalBuffer(worker_.cluster.pool(), table->record.locked_bytes());
+  access.write = replaces ? WriteKind::update : WriteKind::insert;
+  std::ranges::copy(row_bytes, access.image_row().begin());
+  return row;
+}
+
+bool StagedTransaction::found(RowId row) const {
+  return accesses_[row].found();
+}
+
+layout::RowView StagedTransaction::row(RowId row) const {
+  const Access& access = accesses_[row];
+  NAMDB_CHECK(access.found());
+  return {access.table->schema,
+          access.write == WriteKind::none ? access.lookup.payload() : access.image_row()};
+}
+
+layout::RowWriter StagedTransaction::update(RowId row) {
+  Access& access = accesses_[row];
+  NAMDB_CHECK(access.found());
+  if (access.write == WriteKind::none) {
+    access.image = fabric::LocalBuffer(worker_.cluster.pool(), access.table->record.locked_bytes());
+    std::ranges::copy(access.lookup.payload(), access.image_row().begin());
+    access.write = WriteKind::update;
+  }
+  return {access.table->schema, access.image_row()};
+}
+
+void StagedTransaction::erase(RowId row) {
+  Access& access = accesses_[row];
+  NAMDB_CHECK(access.found());
+  if (access.write == WriteKind::insert) {
+    access.write = WriteKind::none;
+    access.insert_asked = false;
+    return;
+  }
+  update(row);  // the tombstone keeps the key
+  access.write = WriteKind::erase;
+}
+
+bool StagedTransaction::has_writes() const {
+  return std::ranges::any_of(accesses_, [](const Access& access) { return access.write != WriteKind::none; });
+}
+
+Status StagedTransaction::too_old() const {
+  const char* const hint = "make it shorter, or start nam-memoryd with a larger --max-transaction-seconds";
+  if (has_writes() || worker_.cluster.protocol().single_version)
+    return Status(ErrorCode::transaction_timeout,
+                  "the transaction ran longer than the maximal transaction time", hint);
+  return Status(ErrorCode::snapshot_too_old,
+                "snapshot too old: the transaction ran longer than the maximal transaction time", hint);
+}
+
+Status StagedTransaction::check_going_on() const {
+  const std::uint64_t age_ns = worker_.cluster.executor().fresh_now_ns() - rules_->started_ns();
+  return age_ns <= worker_.cluster.max_transaction_ns() ? check_interrupt() : too_old();
+}
+
+void StagedTransaction::expire() {
+  if (busy_ || ended_) return;
+  failure_ = too_old();
+  abort();
+}
+
+reactor::Task<Status> StagedTransaction::fetch() {
+  if (ended_ && !failure_.ok()) co_return failure_;
+  busy_ = true;
+  Status status = co_await do_fetch();
+  busy_ = false;
+  if (!status.ok() && failure_.ok()) failure_ = status;
+  co_return status;
+}
+
+reactor::Task<Status> StagedTransaction::do_fetch() {
+  reactor::PooledVector<Lookup*> lookups;
+  reactor::PooledVector<const storage::Table*> tables;
+  reactor::PooledVector<RowId> asked;
+  std::swap(asked, unfetched_);
+  Status status;
+  if (rules_->locks_rows()) status = co_await rules_->will_fetch();
+  if (!status.ok()) co_return status;
+  for (const RowId row : asked) {
+    Access& access = accesses_[row];
+    if (!access.fetched() && access.lookup.state() == Lookup::State::idle) {
+      access.lookup.start(worker_, *access.table, access.key, access.key_hash);
+      access.lookup.lock_along();
+      lookups.push_back(&access.lookup);
+      tables.push_back(access.table.get());
+    }
+  }
+  status = co_await run_lookups(std::move(lookups), std::move(tables));
+  if (status.ok() && rules_->locks_rows()) status = co_await rules_->fetched(asked);
+  if (!status.ok()) co_return status;
+  for (const RowId row : asked) {
+    const Access& access = accesses_[row];
+    if (access.duplicate || (access.insert_asked && access.stored())) {
+      // Only if the key was taken when whatever led to it was true.
+      if (rules_->validates_reads()) status = co_await rules_->confirm_reads();
+      if (!status.ok()) co_return status;
+      co_return Status(ErrorCode::duplicate_key,
+                       "duplicate key value violates unique constraint \"" + access.table->name + "_pkey\"");
+    }
+  }
+  co_return Status();
+}
+
+reactor::Task<Status> StagedTransaction::check_table(const storage::Table& table) {
+  if (std::ranges::find(checked_tables_, table.id, &CheckedTable::id) == checked_tables_.end()) {
+    if (!worker_.catalog.current(table)) {
+      co_return Status(ErrorCode::catalog_changed, "table \"" + table.name + "\" was dropped or changed");
+    }
+    // A name means one table as long as the transaction runs.
+    const std::size_t name_hash = std::hash<std::string>()(table.name);
+    if (std::ranges::find(checked_tables_, name_hash, &CheckedTable::name_hash) != checked_tables_.end()) {
+      co_return Status(
+          ErrorCode::catalog_changed,
+          "table \"" + table.name + "\" was dropped and created again while the transaction ran");
+    }
+    checked_tables_.push_back({table.id, name_hash});
+  }
+  co_return Status();
+}
+
+reactor::Task<Status> StagedTransaction::begin_reading() {
+  reactor::PooledVector<Lookup*> no_lookups;
+  reactor::PooledVector<const storage::Table*> no_tables;
+  co_return co_await run_lookups(std::move(no_lookups), std::move(no_tables));
+}
+
+reactor::Task<void> StagedTransaction::pause(std::uint32_t waits) {
+  if (waits <= kYields) {
+    co_await worker_.executor.yield();
+  } else {
+    const std::uint64_t sleep_ns = std::min<std::uint64_t>((waits - kYields) * 20'000, kMillisecond_ns);
+    co_await worker_.executor.sleep_for(sleep_ns);
+  }
+}
+
+reactor::Task<Status> StagedTransaction::run_lookups(reactor::PooledVector<Lookup*> lookups,
+                                                     reactor::PooledVector<const storage::Table*> tables) {
+  if (ended_) co_return Status(ErrorCode::in_failed_transaction, "the transaction has ended");
+  std::uint32_t waits = 0;
+  std::size_t checked = 0;
+  while (!lookups.empty() || !rules_->ready()) {
+    Status status;
+    if (!rules_->ready()) {
+      status = co_await rules_->prepare();
+      if (!status.ok()) co_return status;
+      if (lookups.empty() && rules_->ready()) break;
+    }
+    for (Lookup* lookup : lookups) lookup->add_read(batches_, *rules_);
+    if (!rules_->ready()) rules_->ride(batches_);
+    status = co_await batches_.run(counters_, layout::Stage::read);
+    if (status.ok() && rules_->locks_rows()) rules_->look_at_locks();
+    if (status.ok()) status = check_going_on();
+    if (!status.ok()) co_return status;
+    if (!rules_->ready()) {
+      const Result<bool> counts = co_await rules_->settle();
+      if (!counts.ok()) co_return counts.status();
+      if (!*counts) continue;
+    }
+    for (; checked < tables.size(); ++checked) {
+      status = co_await check_table(*tables[checked]);
+      if (!status.ok()) co_return status;
+    }
+    bool waiting = false;
+    for (Lookup* lookup : lookups) {
+      std::uint32_t slot = lookup->advance(worker_, *rules_);
+      while (slot != 0) {
+        status = co_await worker_.slots.refresh(&counters_);
+        if (status.ok()) status = check_going_on();  // "retired" is only true of a snapshot younger than E
+        if (!status.ok()) co_return status;
+        slot = lookup->advance(worker_, *rules_);
+      }
+      const bool failed = lookup->state() == Lookup::State::failed;
+      if (!failed && !lookup->waiting()) continue;
+      if (lookup->lock_seen().locked()) {
+        worker_.locks.note(lookup->lock_address(), lookup->lock_seen(), lookup->lock_body_bytes());
+      }
+      if (failed) co_return lookup->error();
+      waiting = true;
+      ++counters_.rereads;
+    }
+    std::erase_if(lookups, [](const Lookup* lookup) { return lookup->done(); });
+    if (waiting) co_await pause(++waits);
+  }
+  co_return Status();
+}
+
+std::unique_ptr<txn::TableScan> StagedTransaction::scan(const TableRef& table) {
+  return std::make_unique<WholeTableScan>(*this, table);
+}
+
+std::unique_ptr<txn::TableScan> StagedTransaction::scan_index(const TableRef& table,
+                                                              const storage::IndexRef& index,
+                                                              txn::IndexRange range) {
+  return std::make_unique<IndexScan>(*this, table, index, std::move(range));
+}
+
+reactor::Task<Status> StagedTransaction::confirm_reads() {
+  if (!failure_.ok()) co_return failure_;
+  if (ended_) co_return Status(ErrorCode::in_failed_transaction, "the transaction has ended");
+  busy_ = true;
+  Status status = co_await rules_->confirm_reads();
+  busy_ = false;
+  co_return status;
+}
+
+reactor::Task<Status> StagedTransaction::commit() {
+  if (ended_ && !failure_.ok()) co_return failure_;
+  if (ended_) co_return Status(ErrorCode::no_active_transaction, "the transaction has ended");
+  busy_ = true;
+  // A caller that passed over an error must not commit what it knows nothing of.
+  Status status = failure_;
+  if (status.ok() && !unfetched_.empty()) status = co_await fetch();
+  if (status.ok() && has_writes()) {
+    status = check_going_on();
+    if (status.ok()) {
+      Commit commit(*this);
+      status = co_await commit.run();
+    }
+  } else if (status.ok() && rules_->validates_reads()) {
+    status = co_await rules_->confirm_reads();
+  }
+  outcome_ = status;
+  abort();  // of what remains: nothing is held any more
+  co_return status;
+}
+
+}  // namespace namdb::protocol

@@ -1,0 +1,96 @@
+// A transaction as a sequence of stages: reads of many keys at once, buffered writes, and a commit that locks
+// by CAS from exactly the version that was read (commit.h). What its protocol decides is rules.h.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "common/reactor/pooled_allocator.h"
+#include "compute/protocol/stages/access.h"
+#include "compute/protocol/stages/rules.h"
+#include "compute/protocol/stages/session_state.h"
+#include "compute/txn/batch_set.h"
+#include "compute/txn/engine.h"
+#include "compute/txn/transaction.h"
+#include "compute/txn/worker_state.h"
+
+namespace namdb::protocol {
+
+class StagedTransaction;
+using MakeRules = std::unique_ptr<Rules> (*)(StagedTransaction& transaction);
+
+class StagedTransaction : public txn::Transaction {
+ public:
+  StagedTransaction(txn::WorkerState& worker, SessionState& session, MakeRules make_rules);
+  ~StagedTransaction() override;
+
+  static void* operator new(std::size_t bytes) { return reactor::allocate_frame(bytes); }
+  static void operator delete(void* place, std::size_t bytes) { reactor::free_frame(place, bytes); }
+
+  txn::RowId get(const storage::TableRef& table, std::span<const std::byte> key) override;
+  txn::RowId insert(const storage::TableRef& table, std::span<const std::byte> row) override;
+  reactor::Task<Status> fetch() override;
+  bool found(txn::RowId row) const override;
+  layout::RowView row(txn::RowId row) const override;
+  layout::RowWriter update(txn::RowId row) override;
+  void erase(txn::RowId row) override;
+  std::unique_ptr<txn::TableScan> scan(const storage::TableRef& table) override;
+  std::unique_ptr<txn::TableScan> scan_index(const storage::TableRef& table, const storage::IndexRef& index,
+                                             txn::IndexRange range) override;
+  reactor::Task<Status> find(storage::TableRef table, storage::IndexRef index, txn::IndexRange range,
+                             std::vector<txn::RowId>& rows) override;
+  reactor::Task<Status> confirm_reads() override;
+  reactor::Task<Status> commit() override;
+  void abort() override;
+  bool has_writes() const override;
+  const fabric::OperationCounters& counters() const override { return counters_; }
+
+  // --- for the rules, scans and commit.h ---
+  txn::WorkerState& worker() { return worker_; }
+  SessionState& session() { return session_; }
+  Rules& rules() { return *rules_; }
+  fabric::OperationCounters& mutable_counters() { return counters_; }
+  reactor::PooledDeque<Access>& accesses() { return accesses_; }
+  const Access* find_access(const storage::Table& table, std::span<const std::byte> key);
+  // Runs the lookups to their ends, in as few round trips as they allow; what the rules need before rows can
+  // be judged goes along. The lookups stay where they are until this returns.
+  reactor::Task<Status> run_lookups(reactor::PooledVector<Lookup*> lookups,
+                                    reactor::PooledVector<const storage::Table*> tables);
+  // After any READ: once the transaction has outlived E, error snapshot_too_old, or transaction_timeout if it
+  // has changes; query_canceled when it is interrupted. Never in a commit.
+  Status check_going_on() const;
+  // The transaction is older than E and may be idle: then it gives up, with transaction_timeout.
+  void expire();
+  // Until rows can be judged, for whoever READs without lookups.
+  reactor::Task<Status> begin_reading();
+  reactor::Task<Status> check_table(const storage::Table& table);
+
+ private:
+  Access& access(const storage::TableRef& table, std::span<const std::byte> key, txn::RowId& row);
+  Access* find(std::uint32_t table, std::span<const std::byte> key, std::uint64_t hash, txn::RowId& row);
+  Status too_old() const;
+  reactor::Task<Status> do_fetch();
+  reactor::Task<void> pause(std::uint32_t waits);
+
+  txn::WorkerState& worker_;
+  SessionState& session_;
+  std::uint64_t generation_ = 0;
+  bool ended_ = false;
+  bool busy_ = false;  // fetch() or commit() is under way
+  Status failure_;     // the first that fetch() reported
+  Status outcome_;     // of the commit
+  txn::BatchSet batches_;
+  fabric::OperationCounters counters_;
+  reactor::PooledDeque<Access> accesses_;
+  std::unordered_multimap<std::uint64_t, txn::RowId> by_hash_;  // used once there are many
+  reactor::PooledVector<txn::RowId> unfetched_;
+  struct CheckedTable {
+    std::uint32_t id;
+    std::size_t name_hash;
+  };
+  reactor::PooledVector<CheckedTable> checked_tables_;
+  std::unique_ptr<Rules> rules_;
+};
+
+}  // namespace namdb::protocol

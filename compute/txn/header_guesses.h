@@ -1,0 +1,46 @@
+// The header words that records had when a worker last saw them unlocked: for protocols that lock a record by
+// a CAS that goes along with its READ, and so must guess what is there. A wrong guess costs a round trip.
+//
+// Only a CAS at an address that still is that record's may be posted: memory that was freed may hold anything
+// since. It is used again only once this worker has acknowledged a reuse epoch that was raised after it was
+// freed, and that only when all transactions have ended that began before the epoch was learned. So a guess
+// is good for the transactions that began with as many epochs learned (TransactionRegistry::learned()) as the
+// one that noted it. Not thread-safe; a worker's own.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "common/layout/global_address.h"
+#include "common/layout/stamp.h"
+
+namespace namdb::txn {
+
+class HeaderGuesses {
+ public:
+  // 24 bytes each; a power of two.
+  explicit HeaderGuesses(std::size_t places = 1U << 14) : entries_(places) {}
+
+  void note(layout::GlobalAddress record, layout::HeaderWord unlocked, std::uint64_t learned) {
+    entries_[place(record)] = {record.value, unlocked.value(), learned};
+  }
+  std::optional<layout::HeaderWord> find(layout::GlobalAddress record, std::uint64_t learned) const {
+    const Entry& entry = entries_[place(record)];
+    if (entry.record != record.value || entry.learned != learned || entry.word == 0) return std::nullopt;
+    return layout::HeaderWord(entry.word);
+  }
+
+ private:
+  struct Entry {
+    std::uint64_t record = 0;
+    std::uint64_t word = 0;  // 0: nothing is known
+    std::uint64_t learned = 0;
+  };
+  std::size_t place(layout::GlobalAddress record) const {
+    return (record.value * 0x9e3779b97f4a7c15ULL >> 32) & (entries_.size() - 1);
+  }
+  std::vector<Entry> entries_;
+};
+
+}  // namespace namdb::txn

@@ -1,0 +1,42 @@
+#include "compute/txn/lock_releaser.h"
+
+#include "common/layout/words.h"
+#include "compute/txn/batch_set.h"
+
+namespace namdb::txn {
+
+void LockReleaser::release(std::shared_ptr<ExecutionSlot> slot, reactor::PooledVector<HeldLock> locks,
+                           std::uint64_t generation) {
+  cluster_.executor().spawn(gate_, run(std::move(slot), std::move(locks), generation));
+}
+
+reactor::Task<void> LockReleaser::run(std::shared_ptr<ExecutionSlot> slot,
+                                      reactor::PooledVector<HeldLock> locks, std::uint64_t generation) {
+  BatchSet batches(cluster_);
+  fabric::OperationCounters counters;
+  const fabric::LocalBuffer words(cluster_.pool(), 8 * locks.size());
+  for (std::size_t i = 0; i < locks.size(); ++i) {
+    layout::store_word(words.data() + 8 * i, locks[i].unlocked.value());
+    batches.write(locks[i].address, words.data() + 8 * i, 8);
+  }
+  const Status status = co_await batches.run(counters, layout::Stage::release);
+  // Its locks are still there: it must not be given back as if they were not.
+  if (!status.ok()) slot->fail();
+  slot->drop_holder();
+  registry_.end(generation);
+}
+
+void LockReleaser::expire_idle() {
+  const std::uint64_t now_ns = cluster_.executor().fresh_now_ns();
+  const std::set<LockHolder*> holders = holders_;  // an expired one forgets itself
+  for (LockHolder* const holder : holders) {
+    const std::uint64_t started_ns = holder->started_ns();
+    if (started_ns != 0 && now_ns - started_ns > cluster_.max_transaction_ns()) holder->expire();
+  }
+}
+
+reactor::Task<void> LockReleaser::close() {
+  co_await gate_.close();
+}
+
+}  // namespace namdb::txn

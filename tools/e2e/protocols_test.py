@@ -1,0 +1,120 @@
+"""Every concurrency-control protocol, with stages one-sided and two-sided, under real clients and kill -9."""
+import json
+
+import psycopg
+
+from bank import Bank, Load
+from harness import Cluster, TestCase, main, namctl, until
+
+# Of each serializable protocol some clusters that differ in all else.
+CLUSTERS = (
+    ("occ", "shm", "one-sided", 1),
+    ("occ", "tcp", "two-sided", 2),
+    ("nowait", "tcp", "one-sided", 2),
+    ("nowait", "shm", "lock,log,release", 2),
+    ("waitdie", "shm", "two-sided", 2),
+    ("waitdie", "tcp", "read,validate,install", 1),
+    ("si", "shm", "two-sided", 2),
+)
+
+
+def cluster_of(protocol, fabric, stages, memory_servers, **options):
+    return Cluster(fabric, memory_servers=memory_servers,
+                   memory_flags=(f"--protocol={protocol}", f"--stages={stages}"), **options)
+
+
+class EveryProtocol(TestCase):
+    def test_money_only_moves_and_nothing_stays_locked_when_a_compute_server_is_killed(self):
+        for shape in CLUSTERS:
+            with self.subTest(shape=shape), cluster_of(*shape, compute_servers=2) as cluster:
+                bank = Bank(cluster, accounts=40)
+                bank.create()
+                with Load(bank, clients=4, servers=(0, 1)) as load:
+                    until(lambda: load.committed >= 30, "some commits")
+                    cluster.kill("compute-0")
+                    cluster.up()
+                    before = load.committed
+                    until(lambda: load.committed > before + 20, "commits after the restart")
+                self.assertEqual(load.unexpected, [])
+                bank.check_no_lock(self, server=1)
+                bank.check_total(self, server=1)
+
+    def test_status_tells_protocol_and_stages(self):
+        with cluster_of("occ", "shm", "lock,log", 1) as cluster:
+            done = namctl("status", "--data", cluster.data, "--json")
+            server = json.loads(done.stdout)["memory_servers"][0]
+            self.assertEqual((server["protocol"], server["stages"]), ("occ", "lock,log"))
+            self.assertIn("protocol occ, two-sided lock,log", namctl("status", "--data", cluster.data).stdout)
+
+
+class Serializable(TestCase):
+    def attempts(self, cluster, first, second):
+        """Two transactions, of which `second` begins within `first`: the SQLSTATEs with which they end."""
+        ends = []
+        with cluster.connect() as one, cluster.connect() as other:
+            connections = (one, other)
+            steps = [iter(first), iter(second)]
+            failed = [None, None]
+            for connection in connections:
+                connection.execute("BEGIN ISOLATION LEVEL SERIALIZABLE")
+            for statements in zip(*steps):
+                for k, statement in enumerate(statements):
+                    if failed[k] is None:
+                        try:
+                            connections[k].execute(statement).fetchall() if statement.startswith("SELECT") \
+                                else connections[k].execute(statement)
+                        except psycopg.Error as error:
+                            failed[k] = error.sqlstate
+                            connections[k].execute("ROLLBACK")
+            for k, connection in enumerate(connections):
+                try:
+                    if failed[k] is None:
+                        connection.execute("COMMIT")
+                    ends.append(failed[k])
+                except psycopg.Error as error:
+                    ends.append(error.sqlstate)
+        return ends
+
+    def test_neither_write_skew_nor_phantoms(self):
+        for protocol in ("occ", "nowait", "waitdie"):
+            with self.subTest(protocol=protocol), cluster_of(protocol, "shm", "one-sided", 1) as cluster:
+                with cluster.connect() as connection:
+                    self.assertEqual(connection.execute("SHOW transaction_isolation").fetchone(), ("serializable",))
+                    connection.execute("CREATE TABLE doctors (id int PRIMARY KEY, on_call int NOT NULL, ward int)")
+                    connection.execute("CREATE INDEX doctors_ward ON doctors (ward)")
+                    connection.execute("INSERT INTO doctors VALUES (1, 1, 1), (2, 1, 1)")
+                skew = [["SELECT on_call FROM doctors WHERE id = 1", "SELECT on_call FROM doctors WHERE id = 2",
+                         f"UPDATE doctors SET on_call = 0 WHERE id = {own}"] for own in (1, 2)]
+                ends = self.attempts(cluster, *skew)
+                self.assertIn("40001", ends)
+                self.assertEqual(sorted(cluster.query("SELECT sum(on_call) FROM doctors")), [(1,)] if None in ends
+                                 else [(2,)])
+                # Each adds a doctor to a ward that he has seen empty: by key, by the whole table, by the index.
+                for ward, (read, where) in enumerate((("count(*)", "id = {0}"), ("count(*)", "on_call = {0}"),
+                                                      ("count(*)", "ward = {0}")), start=10):
+                    text = f"SELECT {read} FROM doctors WHERE " + where.format(ward * 100)
+                    adds = [[text, f"INSERT INTO doctors VALUES ({ward * 100 + (own if where[0] != 'i' else 0)}, "
+                                   f"{ward * 100}, {ward * 100})"] for own in (1, 2)]
+                    ends = self.attempts(cluster, *adds)
+                    self.assertEqual(ends.count(None), 1, (where, ends))
+                    self.assertEqual([end for end in ends if end is not None], ["40001"])
+
+    def test_reading_alone_is_not_in_the_way_of_others(self):
+        with cluster_of("occ", "shm", "one-sided", 1) as cluster:
+            bank = Bank(cluster, accounts=10)
+            bank.create()
+            with Load(bank, clients=2) as load:
+                for _ in range(20):
+                    bank.check_total(self)
+            self.assertEqual(load.unexpected, [])
+            self.assertGreater(load.committed, 0)
+
+    def test_snapshot_isolation_refuses_what_it_cannot_give(self):
+        with Cluster() as cluster, cluster.connect() as connection:
+            with self.assertRaises(psycopg.Error) as refused:
+                connection.execute("BEGIN ISOLATION LEVEL SERIALIZABLE")
+            self.assertEqual(refused.exception.sqlstate, "0A000")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+// The serializable protocols: what was read is validated, a lock that was not taken is not held, and the
+// journal says under which stamp records are locked.
+#include <cstring>
+#include <map>
+#include <tuple>
+
+#include "common/base/checksum.h"
+#include "tools/namsim/mutants/look.h"
+#include "tools/namsim/mutants/mutants.h"
+
+namespace namdb::sim {
+namespace {
+
+layout::RecordLayout record_layout() {
+  return {.payload_bytes = register_schema().row_bytes(), .ring_slots = 0};
+}
+
+// A header word that is looked at again is what this compute server has last seen with the record.
+class ReadsBelieved final : public Mutant {
+ public:
+  void after(Posting& posting) override {
+    for (const fabric::Operation& operation : posting.operations) {
+      if (operation.kind != fabric::OperationKind::read) continue;
+      const std::tuple place(posting.compute, posting.server, operation.remote_offset);
+      if (operation.length_bytes == record_layout().current_bytes())
+        seen_[place] = layout::load_word(operation.local);
+      const auto seen = seen_.find(place);
+      if (operation.length_bytes == 8 && seen != seen_.end())
+        layout::store_word(operation.local, seen->second);
+    }
+  }
+
+ private:
+  std::map<std::tuple<std::size_t, std::size_t, std::uint64_t>, std::uint64_t> seen_;
+};
+
+// Whoever asks for a lock together with the record is told that he has it.
+class LockAlongBelieved final : public Mutant {
+ public:
+  void after(Posting& posting) override {
+    for (std::size_t i = 0; i + 1 < posting.operations.size(); ++i) {
+      const fabric::Operation& cas = posting.operations[i];
+      const fabric::Operation& read = posting.operations[i + 1];
+      if (cas.kind != fabric::OperationKind::compare_and_swap || read.remote_offset != cas.remote_offset ||
+          read.length_bytes != record_layout().current_bytes()) {
+        continue;
+      }
+      layout::store_word(cas.local, cas.expected);
+      layout::store_word(read.local, cas.operand);
+    }
+  }
+};
+
+// A journal entry names no other lock than the commit's stamp.
+class LockNotInJournal final : public Mutant {
+ public:
+  void before(Posting& posting) override {
+    for (fabric::Operation& operation : posting.operations) {
+      if (!Look::journal(operation)) continue;
+      const std::uint32_t length = operation.length_bytes;
+      posting.buffers.emplace_back(*posting.pool, length);
+      std::byte* const copy = posting.buffers.back().data();
+      std::memcpy(copy, operation.local, length);
+      layout::store_word(copy + 16, layout::load_word(copy + 16) & 0xffffffff);
+      const layout::GlobalAddress address(static_cast<layout::ServerId>(posting.server),
+                                          operation.remote_offset);
+      layout::store_word(copy + length - 8, checksum64({copy, length - 8}, address.value));
+      operation.local = copy;
+    }
+  }
+};
+
+std::function<void(Scenario&)> under(const char* protocol) {
+  return [protocol](Scenario& scenario) { scenario.cluster.memory.protocol = protocol; };
+}
+
+}  // namespace
+
+std::vector<MutantCase> serializable_mutants() {
+  return {
+      {"what a transaction has read is not looked at again", "compute/protocol/optimistic/read_set.cc",
+       Emphasis::snapshots, 10, "write skew", make_mutant<ReadsBelieved>, nullptr, under("occ")},
+      {"a lock that went along with a READ and was not taken counts as taken",
+       "compute/protocol/locking/locking_rules.cc", Emphasis::snapshots, 2, "lost update",
+       make_mutant<LockAlongBelieved>, nullptr, under("nowait")},
+      {"repair does not learn under which stamp records are locked", "common/layout/journal.cc",
+       Emphasis::kills, 137, "missed a write that what it saw depends on", make_mutant<LockNotInJournal>,
+       nullptr, under("nowait")},
+  };
+}
+
+}  // namespace namdb::sim

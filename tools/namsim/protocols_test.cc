@@ -1,0 +1,152 @@
+// Every serializable protocol under contention, hostile options, faults and dying compute servers: many
+// seeds, each a whole cluster, each history checked for cycles of any kind. NAMDB_SEEDS and NAMDB_FIRST_SEED
+// run more than the fixed ones.
+#include <catch2/catch.hpp>
+
+#include "tools/namsim/scenario.h"
+#include "tools/namsim/seeds.h"
+
+namespace namdb::sim {
+namespace {
+
+using reactor::Task;
+
+// Any of the combinations.
+layout::StageCode draw_stages(std::uint64_t seed) {
+  Random draw(seed);
+  layout::StageCode code;
+  if (draw.chance(0.3)) return code;
+  for (std::size_t stage = 0; stage < layout::kStageNames.size(); ++stage) {
+    if (draw.chance(0.5)) code = code.with(static_cast<layout::Stage>(stage));
+  }
+  return code;
+}
+
+void run_seeds(std::string_view protocol, const char* workload, std::uint64_t default_count, bool faults) {
+  const auto [first, count] = Seeds(default_count);
+  std::uint64_t committed = 0;
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    Scenario scenario = Scenario::of_seed(seed, workload);
+    scenario.cluster.memory.protocol = protocol;
+    scenario.cluster.memory.stages = draw_stages(seed);
+    if (faults) REQUIRE(scenario.use_faults(draw_faults(seed), "seed").ok());
+    INFO("namsim run " << scenario.flags());
+    const Verdict verdict = run_and_compare(scenario, promised_level(protocol));
+    REQUIRE(verdict.anomaly == "");
+    committed += verdict.committed;
+  }
+  CHECK(committed > count * 5);
+}
+
+const std::vector<std::string> kAll = {"si", "occ", "nowait", "waitdie"};
+const std::vector<std::string> kSerializable = {"occ", "nowait", "waitdie"};
+
+}  // namespace
+
+TEST_CASE("histories are as isolated as the protocol promises, whatever stages are two-sided",
+          "[protocols]") {
+  const std::string protocol = GENERATE(from_range(kAll));
+  CAPTURE(protocol);
+  run_seeds(protocol, "register", 30, false);
+}
+
+TEST_CASE("histories of serializable protocols have no write skew", "[protocols]") {
+  const std::string protocol = GENERATE(from_range(kSerializable));
+  const char* const workload = GENERATE("write-skew", "append", "bank");
+  CAPTURE(protocol, workload);
+  run_seeds(protocol, workload, 25, false);
+}
+
+TEST_CASE("nothing is lost, halved or stays locked when compute servers die under any protocol",
+          "[protocols]") {
+  const std::string protocol = GENERATE(from_range(kAll));
+  CAPTURE(protocol);
+  run_seeds(protocol, "register", 30, true);
+}
+
+TEST_CASE("rows that come and go agree with their companions under any protocol", "[protocols]") {
+  const std::string protocol = GENERATE(from_range(kAll));
+  CAPTURE(protocol);
+  run_seeds(protocol, "churn", 20, true);
+}
+
+TEST_CASE("money and orders add up, rings stay whole and schemas whole under serializable protocols",
+          "[protocols]") {
+  const std::string protocol = GENERATE(from_range(kSerializable));
+  const char* const workload = GENERATE("smallbank", "tpcc", "ring", "schema", "wire");
+  CAPTURE(protocol, workload);
+  run_seeds(protocol, workload, 8, true);
+}
+
+namespace {
+
+Task<Status> load_one(txn::Engine* engine) {
+  std::vector<layout::Column> columns(2);
+  columns[0].name = "id";
+  columns[1].name = "value";
+  columns[0].type = columns[1].type = layout::ColumnType::bigint;
+  txn::TableOptions options;
+  const layout::Schema schema = *layout::Schema::create(std::move(columns), {0});
+  Status status = co_await engine->create_table("one", schema, options);
+  if (!status.ok()) co_return status;
+  auto table = co_await engine->table("one");
+  const auto session = engine->open_session();
+  const auto transaction = engine->begin(*session);
+  const layout::Row row((*table)->schema);
+  transaction->insert(*table, row.bytes());
+  status = co_await transaction->fetch();
+  if (status.ok()) status = co_await transaction->commit();
+  co_return status;
+}
+
+Task<Status> read_one(txn::Engine* engine, txn::Transaction* transaction) {
+  auto table = co_await engine->table("one");
+  const layout::Row row((*table)->schema);
+  transaction->get(*table, row.view().key());
+  co_return co_await transaction->fetch();
+}
+
+Task<Status> commit(txn::Transaction* transaction) {
+  co_return co_await transaction->commit();
+}
+
+}  // namespace
+
+TEST_CASE("an idle transaction holds its locks no longer than E", "[protocols]") {
+  const std::string protocol = GENERATE("nowait", "waitdie");
+  CAPTURE(protocol);
+  fabric::sim::SimWorld world(1);
+  ClusterOptions options;
+  options.memory.protocol = protocol;
+  options.memory.max_transaction_ns = 2 * kSecond_ns;
+  Cluster cluster(world, options);
+  const std::size_t compute = cluster.add_compute();
+  txn::Engine* const engine = &cluster.worker(compute);
+  const auto run = [&](Task<Status> task) { return world.run(cluster.node(compute), std::move(task)); };
+  REQUIRE(run(load_one(engine)).ok());
+  const auto idle_session = engine->open_session();
+  const auto idle = engine->begin(*idle_session);
+  REQUIRE(run(read_one(engine, idle.get())).ok());
+  const auto session = engine->open_session();
+  {
+    const auto early = engine->begin(*session);
+    CHECK(run(read_one(engine, early.get())).code() == ErrorCode::serialization_failure);
+  }
+  world.run_for(3 * kSecond_ns);
+  const auto late = engine->begin(*session);
+  CHECK(run(read_one(engine, late.get())).ok());
+  CHECK(run(commit(late.get())).ok());
+  CHECK(run(commit(idle.get())).code() == ErrorCode::transaction_timeout);
+}
+
+TEST_CASE("snapshot isolation lets write skew happen, and the checker sees it", "[protocols]") {
+  std::uint64_t skewed = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Scenario scenario = Scenario::of_seed(seed, "write-skew");
+    const Verdict verdict = run_scenario(scenario, promised_level("occ"));
+    skewed += verdict.anomaly.empty() ? 0 : 1;
+  }
+  CHECK(skewed > 0);
+}
+
+}  // namespace namdb::sim
