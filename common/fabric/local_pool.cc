@@ -7,6 +7,7 @@
 
 #include "common/base/address_sanitizer.h"
 #include "common/base/check.h"
+#include "common/fabric/huge_memory.h"
 
 namespace namdb::fabric {
 namespace {
@@ -26,15 +27,12 @@ LocalPool::LocalPool(RegisterChunk register_chunk) : register_chunk_(std::move(r
 LocalPool::~LocalPool() {
   for (const Chunk& chunk : chunks_) {
     unpoison(chunk.base, chunk.length_bytes);
-    ::munmap(chunk.base, chunk.length_bytes);
+    unmap_memory(chunk.base, chunk.length_bytes);
   }
 }
 
 void LocalPool::add_chunk(std::size_t length_bytes) {
-  void* base = ::mmap(nullptr, length_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  NAMDB_CHECK(base != MAP_FAILED);
-  ::madvise(base, length_bytes, MADV_HUGEPAGE);
-  next_ = static_cast<std::byte*>(base);
+  next_ = map_memory(length_bytes);
   end_ = next_ + length_bytes;
   chunks_.push_back({next_, length_bytes});
   poison(next_, length_bytes);

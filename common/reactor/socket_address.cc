@@ -84,6 +84,13 @@ Result<std::vector<SocketAddress>> SocketAddress::resolve(std::string_view text,
   return addresses;
 }
 
+SocketAddress SocketAddress::of(const sockaddr& address) {
+  SocketAddress result;
+  result.length_ = address.sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
+  std::memcpy(&result.storage_, &address, result.length_);
+  return result;
+}
+
 Result<SocketAddress> SocketAddress::local_of(int descriptor) {
   SocketAddress address;
   address.length_ = sizeof address.storage_;

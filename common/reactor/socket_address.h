@@ -17,6 +17,8 @@ class SocketAddress {
   // All addresses that the text stands for, to be tried in order. Names are resolved here and now, which may
   // block: at start-up and when connecting, not on hot paths. Errors: configuration.
   static Result<std::vector<SocketAddress>> resolve(std::string_view text, bool to_listen);
+  // An IPv4 or IPv6 address.
+  static SocketAddress of(const sockaddr& address);
   // The address that the socket is bound to, or connected with. Errors: connection_failure.
   static Result<SocketAddress> local_of(int descriptor);
   static Result<SocketAddress> peer_of(int descriptor);

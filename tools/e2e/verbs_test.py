@@ -161,14 +161,17 @@ class OverVerbs(Mended, TestCase):
         digest, costs, connections = self.smallbank(self.cluster)
         self.assertEqual(results["shm"][:2], (digest, costs))
         self.assertEqual(results["tcp"][0], digest)
+        snapshot_bytes = set()
         for kind, cost in costs.items():
             # Over tcp a snapshot is a call; over verbs it is two READs.
             other = results["tcp"][1][kind]
             for name in ("writes", "compare_and_swaps", "fetch_adds", "write_bytes", "round_trips", "commits"):
                 self.assertEqual((name, cost[name]), (name, other[name]))
             self.assertEqual(cost["reads"] - other["reads"], 2 * other["calls"])
+            snapshot_bytes.add((cost["read_bytes"] - other["read_bytes"]) / (2 * other["calls"]))
             # A batch is what a stage has for one memory server, and a doorbell takes at least one.
             self.assertLessEqual(cost["batches"], cost["round_trips"] * len(connections))
+        self.assertEqual(len(snapshot_bytes), 1, snapshot_bytes)
         commits = sum(cost["commits"] for cost in costs.values())
         for server, counted in enumerate(connections):
             self.assertGreater(counted["doorbells"], 0)

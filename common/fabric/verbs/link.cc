@@ -1,7 +1,5 @@
 #include "common/fabric/verbs/link.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -20,21 +18,6 @@ constexpr std::uint8_t kNotReadyTimer = 12;
 constexpr int kRejectedByConsumer = 28;
 // Again and again: a peer that lives posts receive buffers.
 constexpr std::uint8_t kNotReadyRetries = 7;
-
-std::string address_text(const sockaddr* address) {
-  char host[64] = "unknown";
-  std::uint16_t port = 0;
-  if (address->sa_family == AF_INET) {
-    const auto* v4 = reinterpret_cast<const sockaddr_in*>(address);
-    ::inet_ntop(AF_INET, &v4->sin_addr, host, sizeof host);
-    port = ntohs(v4->sin_port);
-    return std::string(host) + ':' + std::to_string(port);
-  }
-  const auto* v6 = reinterpret_cast<const sockaddr_in6*>(address);
-  ::inet_ntop(AF_INET6, &v6->sin6_addr, host, sizeof host);
-  port = ntohs(v6->sin6_port);
-  return '[' + std::string(host) + "]:" + std::to_string(port);
-}
 
 std::string explain(const ManagerEvent& event) {
   switch (event.type) {
@@ -71,7 +54,7 @@ Link::Link(reactor::Reactor& reactor, VerbsOptions options, rdma_cm_id* id)
       manager_(nullptr),
       options_(std::move(options)),
       id_(id),
-      peer_(address_text(rdma_get_peer_addr(id))),
+      peer_(reactor::SocketAddress::of(*rdma_get_peer_addr(id)).to_string()),
       changed_(reactor) {
   ConnectionManager::set_handler(id, *this);
 }

@@ -1,7 +1,6 @@
 #include "common/fabric/verbs/receive_queue.h"
 
 #include <spdlog/spdlog.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -9,6 +8,7 @@
 #include <string>
 
 #include "common/base/check.h"
+#include "common/fabric/huge_memory.h"
 #include "common/fabric/verbs/device.h"
 #include "common/fabric/verbs/endpoint.h"
 
@@ -18,7 +18,7 @@ ReceiveQueue::~ReceiveQueue() {
   if (queue_ != nullptr) ibv_destroy_srq(queue_);
   for (const Chunk& chunk : chunks_) {
     if (chunk.region != nullptr) ibv_dereg_mr(chunk.region);
-    ::munmap(chunk.memory, chunk.length_bytes);
+    unmap_memory(chunk.memory, chunk.length_bytes);
   }
 }
 
@@ -40,13 +40,12 @@ Status ReceiveQueue::create(std::uint32_t count) {
 
 Status ReceiveQueue::add_buffers(std::uint32_t count) {
   const std::size_t length_bytes = std::size_t{count} * kFragment_bytes;
-  void* memory = ::mmap(nullptr, length_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  NAMDB_CHECK(memory != MAP_FAILED);
+  std::byte* memory = map_memory(length_bytes);
   constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE;
   ibv_mr* region = ibv_reg_mr(device_.domain(), memory, length_bytes, kAccess);
   const int error = errno;
   const std::uint64_t chunk = chunks_.size();
-  chunks_.push_back({static_cast<std::byte*>(memory), length_bytes, region});
+  chunks_.push_back({memory, length_bytes, region});
   if (region == nullptr) return device_.refused("to register receive buffers", error);
   for (std::uint64_t i = 0; i < count; ++i) free_.push_back(chunk << 32 | i);
   return Status();

@@ -10,6 +10,30 @@ export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/t
 exec </dev/hvc0 >/dev/hvc0 2>&1
 busybox stty raw -echo
 
+# One process for all of it: starting one takes a while here.
+addresses_and_routes() {
+  echo "link set lo up"
+  echo "link add w0 address 02:00:00:00:00:01 type veth peer name w1 address 02:00:00:00:00:02"
+  local end other
+  for end in 0 1; do
+    other=$((1 - end))
+    echo "addr add 10.2.0.$((end + 1))/24 dev w$end"
+    echo "link set w$end up"
+    echo "neighbour replace 10.2.0.$((other + 1)) lladdr 02:00:00:00:00:0$((other + 1)) dev w$end nud permanent"
+    # A device that talks to itself asks for its own address, too.
+    echo "neighbour replace 10.2.0.$((end + 1)) lladdr 02:00:00:00:00:0$((end + 1)) dev w$end nud permanent"
+    echo "route add 10.2.0.$((other + 1)) dev w$end src 10.2.0.$((end + 1)) table 10$end"
+  done
+  # Packets for an end are its own only when they come in by the cable; sent from here they leave by the other end.
+  for end in 0 1; do
+    other=$((1 - end))
+    echo "route del local 10.2.0.$((end + 1)) table local"
+    echo "route add local 10.2.0.$((end + 1)) dev w$end table 20$end"
+    echo "rule add pref 1 iif w$end lookup 20$end"
+    echo "rule add pref 2 to 10.2.0.$((other + 1)) lookup 10$end"
+  done
+}
+
 make_devices() {
   hostname verbs-vm
   echo 0 >/proc/sys/net/ipv4/conf/all/rp_filter
@@ -17,29 +41,8 @@ make_devices() {
   echo 1 >/proc/sys/net/ipv4/conf/all/accept_local
   echo 1 >/proc/sys/net/ipv4/conf/default/accept_local
   echo 10000 >/proc/sys/net/core/netdev_max_backlog
-  ip link set lo up
-  ip link add w0 address 02:00:00:00:00:01 type veth peer name w1 address 02:00:00:00:00:02
-  local end other
-  for end in 0 1; do
-    other=$((1 - end))
-    ip addr add 10.2.0.$((end + 1))/24 dev w$end
-    ip link set w$end up
-    ip neighbour replace 10.2.0.$((other + 1)) lladdr 02:00:00:00:00:0$((other + 1)) dev w$end nud permanent
-    # A device that talks to itself asks for its own address, too.
-    ip neighbour replace 10.2.0.$((end + 1)) lladdr 02:00:00:00:00:0$((end + 1)) dev w$end nud permanent
-    ip route add 10.2.0.$((other + 1)) dev w$end src 10.2.0.$((end + 1)) table 10$end
-  done
-  # Packets for an end are its own only when they come in by the cable; sent from here they leave by the other end.
-  for end in 0 1; do
-    other=$((1 - end))
-    ip route del local 10.2.0.$((end + 1)) table local
-    ip route add local 10.2.0.$((end + 1)) dev w$end table 20$end
-    ip rule add pref 1 iif w$end lookup 20$end
-    ip rule add pref 2 to 10.2.0.$((other + 1)) lookup 10$end
-  done
-  rdma link add rx0 type rxe netdev w0
-  rdma link add rx1 type rxe netdev w1
-  rdma link add rxl type rxe netdev lo
+  addresses_and_routes | ip -batch -
+  printf 'link add %s type rxe netdev %s\n' rx0 w0 rx1 w1 rxl lo | rdma -b -
   mkdir -p /dev/infiniband
   chmod 0666 /dev/infiniband/*
 }
