@@ -7,8 +7,8 @@ import stat
 from .packages import Unavailable
 
 # With all that they depend on. rxe asks for crc32 by the name of the algorithm, which no dependency tells.
-MODULES = ("virtio_pci", "virtio_console", "9pnet_virtio", "9p", "overlay", "veth", "crc32_generic", "crc32_pclmul",
-           "rdma_rxe", "ib_uverbs", "rdma_ucm", "sch_netem")
+MODULES = ("virtio_pci", "virtio_console", "9pnet_virtio", "9p", "overlay", "veth", "macvlan", "crc32_generic",
+           "crc32_pclmul", "rdma_rxe", "ib_uverbs", "rdma_ucm", "sch_netem")
 XZ = b"\xfd7zXZ\0"
 
 

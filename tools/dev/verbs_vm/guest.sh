@@ -2,9 +2,13 @@
 # Second process of the virtual machine, on the host's files: makes the RDMA devices, runs the command, leaves its exit
 # status for the host, and powers off.
 #
-#   rx0 on w0, 10.2.0.1   one end of a cable (veth)
+#   rx0 on w0, 10.2.0.1   one end of a cable
 #   rx1 on w1, 10.2.0.2   the other end; connecting to one address leaves by the other device
 #   rxl on lo, 127.0.0.1
+#
+# The cable is the veth pair v0, v1 below w0 and w1: with v0 down both ends lose the link, and keep what a network interface
+# loses that is down itself: addresses, routes, neighbours. Soft-RoCE depends on it: a management packet for which there is
+# no route stops the device's management queue pair for ever, and no connection is made again.
 run=/run/verbs-vm
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp TERM=dumb
 exec </dev/hvc0 >/dev/hvc0 2>&1
@@ -13,10 +17,12 @@ busybox stty raw -echo
 # One process for all of it: starting one takes a while here.
 addresses_and_routes() {
   echo "link set lo up"
-  echo "link add w0 address 02:00:00:00:00:01 type veth peer name w1 address 02:00:00:00:00:02"
+  echo "link add v0 type veth peer name v1"
   local end other
   for end in 0 1; do
     other=$((1 - end))
+    echo "link set v$end up"
+    echo "link add w$end link v$end address 02:00:00:00:00:0$((end + 1)) type macvlan mode private"
     echo "addr add 10.2.0.$((end + 1))/24 dev w$end"
     echo "link set w$end up"
     echo "neighbour replace 10.2.0.$((other + 1)) lladdr 02:00:00:00:00:0$((other + 1)) dev w$end nud permanent"
