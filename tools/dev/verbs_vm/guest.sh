@@ -58,8 +58,10 @@ make_devices() {
 make_devices >$run/devices.log 2>&1
 if [ -e $run/shell ]; then
   echo "rx0 10.2.0.1, rx1 10.2.0.2, rxl 127.0.0.1; what is left in $run is kept. exit ends the machine."
-  busybox stty sane
-  TERM=$(cat $run/shell) bash -i
+  read -r TERM columns rows <$run/shell
+  busybox stty sane cols "$columns" rows "$rows"
+  # With a terminal of its own: ctrl-C ends what runs there.
+  setsid --ctty --wait bash -i
   echo $? >$run/status
 else
   (source $run/command.sh) </dev/null

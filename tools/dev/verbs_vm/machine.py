@@ -85,7 +85,8 @@ class Machine:
         (self.run_folder / "command.sh").write_text(
             f"export VERBS_VM_LOGS=/run/verbs-vm\n{sanitizers}{variables}cd {shlex.quote(os.getcwd())} || exit 3\nexec {words}\n")
         if self.options.keep:
-            (self.run_folder / "shell").write_text(os.environ.get("TERM", "dumb"))
+            size = shutil.get_terminal_size()
+            (self.run_folder / "shell").write_text(f"{os.environ.get('TERM', 'dumb')} {size.columns} {size.lines}\n")
 
     def qemu(self, ready):
         root = ready / "root"
