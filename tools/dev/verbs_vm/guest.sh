@@ -58,8 +58,9 @@ make_devices() {
 make_devices >$run/devices.log 2>&1
 if [ -e $run/shell ]; then
   echo "rx0 10.2.0.1, rx1 10.2.0.2, rxl 127.0.0.1; what is left in $run is kept. exit ends the machine."
-  read -r TERM columns rows <$run/shell
+  read -r TERM columns rows folder <$run/shell
   busybox stty sane cols "$columns" rows "$rows"
+  cd "$folder"
   # With a terminal of its own: ctrl-C ends what runs there.
   setsid --ctty --wait bash -i
   echo $? >$run/status

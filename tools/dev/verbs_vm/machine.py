@@ -86,7 +86,8 @@ class Machine:
             f"export VERBS_VM_LOGS=/run/verbs-vm\n{sanitizers}{variables}cd {shlex.quote(os.getcwd())} || exit 3\nexec {words}\n")
         if self.options.keep:
             size = shutil.get_terminal_size()
-            (self.run_folder / "shell").write_text(f"{os.environ.get('TERM', 'dumb')} {size.columns} {size.lines}\n")
+            terminal = os.environ.get("TERM", "dumb")
+            (self.run_folder / "shell").write_text(f"{terminal} {size.columns} {size.lines} {os.getcwd()}\n")
 
     def qemu(self, ready):
         root = ready / "root"

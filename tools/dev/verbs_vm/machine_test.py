@@ -111,9 +111,9 @@ class VirtualMachine(unittest.TestCase):
         os.write(terminal, b"\x03")
         os.write(terminal, b"echo was $?\r")
         until(lambda: says(b"was 130"), "ctrl-C ends what runs in the shell")
-        os.write(terminal, b"echo mine >/run/verbs-vm/mine; exit 6\r")
+        os.write(terminal, b"pwd >/run/verbs-vm/place; exit 6\r")
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 6, said)
-        self.assertEqual((self.logs / "mine").read_text(), "mine\n")
+        self.assertEqual((self.logs / "place").read_text(), f"{os.getcwd()}\n")
         self.assert_nothing_is_left()
 
     def test_without_debians_tools_there_is_none_and_the_reason_is_printed(self):
