@@ -119,6 +119,7 @@ control::MemoryReply account(const Accounted& of) {
   reply.set_server_id(of.region.map().server_id);
   reply.set_epoch(of.region.map().epoch);
   reply.set_region_bytes(of.region.bytes());
+  reply.set_limit_bytes(of.region.limit_bytes());
   reply.set_extent_bytes(extents.extent_bytes());
   reply.set_free_extents(extents.free_count());
 

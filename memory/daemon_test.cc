@@ -269,15 +269,47 @@ TEST_CASE("a tool shuts the daemon down over each transport") {
 }
 
 TEST_CASE("the region's memory is zero, whole, and nobody can change its length") {
-  const auto memory = RegionMemory::create(5U << 20, HugePages::never);
+  const auto memory = RegionMemory::create(5U << 20, 0, HugePages::never);
   REQUIRE(memory.ok());
   const RegionMemory& region = *memory.value();
   CHECK(region.bytes().size() == 6U << 20);
   CHECK(region.bytes().front() == std::byte{0});
   CHECK(region.bytes().back() == std::byte{0});
   CHECK(::ftruncate(region.descriptor(), 0) != 0);
+  CHECK(region.limit_bytes() == 6U << 20);
   CHECK(RegionMemory::default_bytes() <= 4ULL << 30);
   CHECK(RegionMemory::default_bytes() > 0);
+}
+
+// Bytes of the memfd that have pages.
+std::uint64_t allocated_bytes(int descriptor) {
+  struct stat file{};
+  REQUIRE(::fstat(descriptor, &file) == 0);
+  return static_cast<std::uint64_t>(file.st_blocks) * 512;
+}
+
+TEST_CASE("memory of a region that may grow is allocated as it grows, where it is") {
+  const auto memory = RegionMemory::create(4U << 20, 9U << 20, HugePages::never);
+  REQUIRE(memory.ok());
+  RegionMemory& region = *memory.value();
+  std::byte* const base = region.bytes().data();
+  CHECK(region.limit_bytes() == 10U << 20);
+  CHECK(allocated_bytes(region.descriptor()) == 4U << 20);
+  Result<std::uint64_t> length = region.grow((4U << 20) + 1);
+  REQUIRE(length.ok());
+  CHECK(*length == 6U << 20);
+  CHECK(allocated_bytes(region.descriptor()) == 6U << 20);
+  CHECK(region.bytes().data() == base);
+  CHECK(region.bytes().back() == std::byte{0});
+  length = region.grow(1ULL << 40);
+  REQUIRE(length.ok());
+  CHECK(*length == 10U << 20);
+  CHECK(allocated_bytes(region.descriptor()) == 10U << 20);
+  // More than any machine has: refused, and what was there stays.
+  const auto large = RegionMemory::create(2U << 20, 1ULL << 46, HugePages::never);
+  REQUIRE(large.ok());
+  CHECK((*large)->grow(1ULL << 46).status().code() == ErrorCode::out_of_memory);
+  CHECK((*large)->bytes().size() == 2U << 20);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -22,6 +23,12 @@ class Extents {
   // `count` extents from `first_offset` on, all free and all zero.
   Extents(std::uint64_t first_offset, std::uint64_t extent_bytes, std::uint64_t count)
       : first_offset_(first_offset), extent_bytes_(extent_bytes), state_(count, State::clean), free_(count) {}
+
+  // Asked to add() so many or more when an allocation finds too few; false: it cannot.
+  using Source = std::function<bool(std::uint64_t extents)>;
+  void set_source(Source source) { source_ = std::move(source); }
+  // Free and zero, behind the last.
+  void add(std::uint64_t extents);
 
   // A contiguous run; nullopt when there is none, or when fewer than `keep_free` would be left.
   std::optional<ExtentRun> allocate(std::uint64_t extents, std::uint64_t keep_free = 0);
@@ -45,10 +52,14 @@ class Extents {
  private:
   enum class State : std::uint8_t { clean, dirty, used };
   ExtentRun take(std::uint64_t first, std::uint64_t extents);
+  std::optional<ExtentRun> find(std::uint64_t extents, std::uint64_t keep_free);
+  // How many more must be there, at the end, for such an allocation.
+  std::uint64_t lacking(std::uint64_t extents, std::uint64_t keep_free) const;
 
   std::uint64_t first_offset_;
   std::uint64_t extent_bytes_;
   std::vector<State> state_;
+  Source source_;
   std::uint64_t free_;
   std::uint64_t low_ = 0;                   // no free extent below
   std::uint64_t high_ = ~std::uint64_t{0};  // no free extent at or above; clipped to count()

@@ -1,5 +1,6 @@
 #include "memory/extents.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
 #include <vector>
@@ -114,6 +115,68 @@ TEST_CASE("units from used extents are zero") {
   CHECK(small.region->extents().free_count() == small.region->extents().reserve());
   units.release_all();
   while (const auto unit = units.allocate()) REQUIRE(small.region->load(*unit) == 0);
+}
+
+TEST_CASE("what an allocation lacks is asked for, and no more than once") {
+  Extents extents(4096, 4096, 4);
+  std::vector<std::uint64_t> asked;
+  std::uint64_t left = 8;
+  extents.set_source([&](std::uint64_t lacking) {
+    asked.push_back(lacking);
+    if (lacking > left) return false;
+    left -= lacking;
+    extents.add(lacking);
+    return true;
+  });
+  const auto two = extents.allocate(2);
+  REQUIRE(two);
+  CHECK(asked.empty());
+  // Two are free at the end: a run of five begins there.
+  const auto five = extents.allocate(5);
+  REQUIRE(five);
+  CHECK(five->offset == 3 * 4096);
+  CHECK_FALSE(five->dirty);
+  extents.free(two->offset, 2);
+  // Of two that are free one has to stay so.
+  REQUIRE(extents.allocate(1, 1));
+  REQUIRE(extents.allocate(1, 1));
+  CHECK(extents.free_count() == 1);
+  CHECK(asked == std::vector<std::uint64_t>{3, 1});
+  CHECK_FALSE(extents.allocate(5));
+  CHECK(extents.count() == 8);
+  CHECK(extents.allocate(1));
+}
+
+TEST_CASE("a region grows in steps up to its limit, and says where every byte is") {
+  constexpr std::uint64_t kLimit_bytes = 256U << 10;
+  std::vector<std::uint64_t> memory(kLimit_bytes / 8);
+  Options options;
+  options.extent_bytes = 4096;
+  options.vector_capacity = 4;
+  const auto bytes = std::as_writable_bytes(std::span(memory)).first((64U << 10) + 1000);
+  const auto region = std::move(*Region::create(bytes, options, 1, kLimit_bytes));
+  std::vector<std::uint64_t> lengths;
+  bool refused = false;
+  region->set_lengthen([&](std::uint64_t length_bytes) -> Result<std::uint64_t> {
+    if (refused) return Status(ErrorCode::out_of_memory, "");
+    lengths.push_back(length_bytes);
+    return length_bytes;
+  });
+  CHECK(region->map().limit_bytes == kLimit_bytes);
+  const std::uint64_t obtainable = region->obtainable_extents();
+  std::uint64_t used = 0;
+  while (region->extents().free_count() != 0) used += region->extents().allocate(1)->extents;
+  refused = true;
+  CHECK_FALSE(region->extents().allocate(1));
+  refused = false;
+  while (region->extents().allocate(1)) ++used;
+  CHECK(used == obtainable);
+  CHECK(region->obtainable_extents() == 0);
+  CHECK(lengths.size() > 10);
+  CHECK(std::is_sorted(lengths.begin(), lengths.end()));
+  CHECK(lengths.back() == kLimit_bytes);
+  CHECK(region->bytes() == kLimit_bytes);
+  CHECK(region->fixed_bytes() == kLimit_bytes - used * 4096);
 }
 
 TEST_CASE("a region that cannot hold its frame is refused") {

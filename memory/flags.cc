@@ -67,6 +67,10 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
                  "Default: the smaller of 25 % of the memory and 4 GiB")
       ->transform(CLI::AsSizeValue(false))
       ->capture_default_str();
+  app.add_option("--region-limit", flags.region_limit_bytes,
+                 "What the region may grow to when it is full, while it is used. Default: it does not grow.\n"
+                 "Not with --fabric verbs, where peers hold keys of all that was registered at the start")
+      ->transform(CLI::AsSizeValue(false));
   app.add_option("--extent-size", flags.options.extent_bytes,
                  "Unit in which the region is given to tables, versions and journals: a power of two from\n"
                  "64KiB to 1GiB. Small ones waste less where there are many small tables")
@@ -155,6 +159,16 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
   }
   if (flags.region_bytes < kSmallestRegion_bytes) {
     return wrong(exit_code, "--region-bytes must be at least 16MiB");
+  }
+  if (flags.region_limit_bytes == 0) flags.region_limit_bytes = flags.region_bytes;
+  if (flags.region_limit_bytes < flags.region_bytes) {
+    return wrong(exit_code, "--region-limit must not be smaller than --region-bytes");
+  }
+  if (flags.region_limit_bytes > flags.region_bytes && flags.fabric == "verbs") {
+    return wrong(
+        exit_code,
+        "--region-limit is not for --fabric verbs: peers hold keys of all that was registered at the "
+        "start, and more cannot be added to them; give --region-bytes all that the region needs");
   }
   const std::uint64_t extent_bytes = flags.options.extent_bytes;
   if (!std::has_single_bit(extent_bytes) || extent_bytes < kSmallestExtent_bytes ||

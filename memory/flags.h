@@ -16,6 +16,7 @@ struct Flags {
   std::string fabric = "shm";
   std::string listen;  // never empty after parsing
   std::uint64_t region_bytes = 0;
+  std::uint64_t region_limit_bytes = 0;  // at least region_bytes after parsing
   HugePages huge_pages = HugePages::automatic;
   std::string cluster_key;  // a file, or empty
   // With verbs.

@@ -83,7 +83,7 @@ bool Growth::begin(std::uint32_t id, Table& table) {
   Extents& extents = region_.extents();
   const std::uint64_t needed = extents.extents_for(2 * table.main.array.bytes());
   // Rows come first: growth takes no more than half of what is free.
-  if (extents.free_count() < extents.reserve() + 2 * needed) return false;
+  if (region_.obtainable_extents() < extents.reserve() + 2 * needed) return false;
   const auto run = extents.allocate(needed, extents.reserve());
   if (!run) return false;
   table.next = MainBuckets{table.main.array.doubled(run->offset), run->extents};

@@ -71,6 +71,17 @@ reactor::Task<Status> serve(reactor::Reactor* reactor, MemoryServer* server, fab
   co_return status;
 }
 
+RegionGrowth growth_of(RegionMemory& region) {
+  return {region.limit_bytes(), [&region](std::uint64_t length_bytes) {
+            Result<std::uint64_t> longer = region.grow(length_bytes);
+            if (longer.ok()) {
+              spdlog::info("the region has grown to {} MiB, limit {} MiB", *longer >> 20,
+                           region.limit_bytes() >> 20);
+            }
+            return longer;
+          }};
+}
+
 int run(Flags flags) {
   const Result<std::unique_ptr<config::DataFolder>> folder =
       config::DataFolder::open(flags.data, "nam-memoryd");
@@ -100,18 +111,18 @@ int run(Flags flags) {
   if (!reactor.ok()) return refuse(reactor.status());
 
   const Result<std::unique_ptr<RegionMemory>> memory =
-      RegionMemory::create(flags.region_bytes, flags.huge_pages);
+      RegionMemory::create(flags.region_bytes, flags.region_limit_bytes, flags.huge_pages);
   if (!memory.ok()) return refuse(memory.status());
-  const RegionMemory& region = **memory;
+  RegionMemory& region = **memory;
   if (!region.warning().empty()) spdlog::warn("{}", region.warning());
-  spdlog::info("region of {} MiB on {} pages", region.bytes().size() >> 20,
-               region.huge_pages() ? "2 MiB" : "ordinary");
+  spdlog::info("region of {} MiB on {} pages, limit {} MiB", region.bytes().size() >> 20,
+               region.huge_pages() ? "2 MiB" : "ordinary", region.limit_bytes() >> 20);
   spdlog::info("durability is memory: what is committed is lost when this process ends");
 
   flags.options.huge_pages = region.huge_pages();
   flags.options.notice = [](const std::string& line) { spdlog::warn("{}", line); };
   Result<std::unique_ptr<MemoryServer>> server =
-      MemoryServer::create(**reactor, region.bytes(), flags.options);
+      MemoryServer::create(**reactor, region.bytes(), flags.options, growth_of(region));
   if (!server.ok()) return refuse(server.status());
 
   fabric::TransportRegistry transports;
@@ -120,7 +131,7 @@ int run(Flags flags) {
   transports.add(fabric::verbs::transport(**reactor, verbs_options));
   const Result<const fabric::Transport*> transport = transports.find(flags.fabric);
   if (!transport.ok()) return refuse(transport.status());
-  const fabric::ServerRegion area{region.bytes().data(), region.bytes().size(), region.bytes().size(),
+  const fabric::ServerRegion area{region.bytes().data(), region.bytes().size(), region.limit_bytes(),
                                   region.descriptor()};
   const std::unique_ptr<fabric::ServerFabric> fabric = transport.value()->make_server(area, **server);
   const Status status =

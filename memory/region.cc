@@ -1,6 +1,8 @@
 #include "memory/region.h"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 #include "common/fabric/region_words.h"
 #include "common/layout/protocol.h"
@@ -21,7 +23,7 @@ Status bad(std::string message) {
 }  // namespace
 
 Result<std::unique_ptr<Region>> Region::create(std::span<std::byte> bytes, const Options& options,
-                                               std::uint64_t epoch) {
+                                               std::uint64_t epoch, std::uint64_t limit_bytes) {
   const std::uint64_t extent = options.extent_bytes;
   if (extent < layout::kRegionMap_bytes || (extent & (extent - 1)) != 0 || extent > (1ULL << 30)) {
     return bad("the extent size must be a power of two from 4 KiB to 1 GiB");
@@ -43,7 +45,7 @@ Result<std::unique_ptr<Region>> Region::create(std::span<std::byte> bytes, const
   map.format_version = layout::kRegionFormatVersion;
   map.server_id = options.server_id;
   map.epoch = epoch;
-  map.region_bytes = bytes.size();
+  map.limit_bytes = std::max<std::uint64_t>(limit_bytes, bytes.size());
   map.extent_bytes = extent;
   std::uint64_t used = layout::kRegionMap_bytes;
   if (options.server_id == 0) {
@@ -56,7 +58,7 @@ Result<std::unique_ptr<Region>> Region::create(std::span<std::byte> bytes, const
     return bad("a region of " + std::to_string(bytes.size()) + " bytes is too small: it needs at least " +
                std::to_string(map.first_extent_offset + extent));
   }
-  if (bytes.size() > layout::GlobalAddress::kOffsetMask) return bad("the region is too large");
+  if (map.limit_bytes > layout::GlobalAddress::kOffsetMask) return bad("the region is too large");
   map.seal();
   const std::uint64_t extents = (bytes.size() - map.first_extent_offset) / extent;
   auto region = std::unique_ptr<Region>(new Region(bytes, map, extents));
@@ -65,7 +67,36 @@ Result<std::unique_ptr<Region>> Region::create(std::span<std::byte> bytes, const
 }
 
 Region::Region(std::span<std::byte> bytes, const layout::RegionMap& map, std::uint64_t extents)
-    : bytes_(bytes), map_(map), extents_(map.first_extent_offset, map.extent_bytes, extents) {}
+    : base_(bytes.data()),
+      length_bytes_(bytes.size()),
+      map_(map),
+      extents_(map.first_extent_offset, map.extent_bytes, extents) {}
+
+void Region::set_lengthen(Lengthen lengthen) {
+  lengthen_ = std::move(lengthen);
+  extents_.set_source([this](std::uint64_t extents) { return grow(extents); });
+}
+
+std::uint64_t Region::obtainable_extents() const {
+  if (!lengthen_) return extents_.free_count();
+  const std::uint64_t most = (limit_bytes() - map_.first_extent_offset) / map_.extent_bytes;
+  return extents_.free_count() + most - extents_.count();
+}
+
+bool Region::grow(std::uint64_t extents) {
+  const std::uint64_t extents_end_bytes = map_.first_extent_offset + extents_.count() * map_.extent_bytes;
+  if (extents > (limit_bytes() - extents_end_bytes) / map_.extent_bytes) return false;
+  const std::uint64_t needed_bytes = extents_end_bytes + extents * map_.extent_bytes;
+  const std::uint64_t step_bytes = std::min(length_bytes_ / 16, kGrowthStep_bytes);
+  const std::uint64_t wanted_bytes = round_up(length_bytes_ + step_bytes, map_.extent_bytes);
+  const Result<std::uint64_t> length_bytes =
+      lengthen_(std::max(needed_bytes, std::min(wanted_bytes, limit_bytes())));
+  if (!length_bytes.ok()) return false;
+  NAMDB_CHECK(*length_bytes >= needed_bytes && *length_bytes <= limit_bytes() && *length_bytes % 8 == 0);
+  length_bytes_ = *length_bytes;
+  extents_.add((length_bytes_ - extents_end_bytes) / map_.extent_bytes);
+  return true;
+}
 
 std::uint64_t Region::load(std::uint64_t offset) const {
   return fabric::region_word(at(offset)).load(std::memory_order_acquire);

@@ -4,11 +4,15 @@
 //   4096                  timestamp vector (server 0 only)
 //   first_extent_offset   extents, aligned to their own size; what is left at the end is not used
 //
+// A region may grow up to a limit, when an allocation finds too few free extents: a sixteenth of its length
+// or kGrowthStep_bytes at a time, or what the allocation needs if that is more. It never shrinks.
+//
 // All words that others may touch are read and written with 8-byte atomics (region_words.h).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -23,18 +27,29 @@ namespace namdb::memory {
 
 class Region {
  public:
-  // `bytes` are zero and stay valid. Error configuration when they are too few or an option cannot be.
+  static constexpr std::uint64_t kGrowthStep_bytes = 16U << 20;
+  // Makes the region at least so long, at most limit_bytes(), and says how long it is now: the bytes follow
+  // the others, are zero, and whoever gets an address there can use it.
+  using Lengthen = std::function<Result<std::uint64_t>(std::uint64_t length_bytes)>;
+
+  // `bytes` are zero and stay valid; with a limit that is larger they are the start of so many. Error
+  // configuration when they are too few or an option cannot be.
   static Result<std::unique_ptr<Region>> create(std::span<std::byte> bytes, const Options& options,
-                                                std::uint64_t epoch);
+                                                std::uint64_t epoch, std::uint64_t limit_bytes = 0);
 
   const layout::RegionMap& map() const { return map_; }
-  std::uint64_t bytes() const { return bytes_.size(); }
+  std::uint64_t bytes() const { return length_bytes_; }
+  std::uint64_t limit_bytes() const { return map_.limit_bytes; }
+  // From now on it grows. Not called while an allocation runs.
+  void set_lengthen(Lengthen lengthen);
+  // Extents that are free or that it may still grow by.
+  std::uint64_t obtainable_extents() const;
   Extents& extents() { return extents_; }
   const Extents& extents() const { return extents_; }
   // Map, vector, and what is left at the end: never given out.
   std::uint64_t fixed_bytes() const { return bytes() - extents_.count() * extents_.extent_bytes(); }
 
-  std::byte* at(std::uint64_t offset) const { return bytes_.data() + offset; }
+  std::byte* at(std::uint64_t offset) const { return base_ + offset; }
   layout::GlobalAddress address(std::uint64_t offset) const {
     return {static_cast<layout::ServerId>(map_.server_id), offset};
   }
@@ -58,8 +73,13 @@ class Region {
 
  private:
   Region(std::span<std::byte> bytes, const layout::RegionMap& map, std::uint64_t extents);
-  std::span<std::byte> bytes_;
+  // The source of the extents.
+  bool grow(std::uint64_t extents);
+
+  std::byte* base_;
+  std::uint64_t length_bytes_;
   layout::RegionMap map_;
+  Lengthen lengthen_;
   Extents extents_;
 };
 

@@ -75,6 +75,10 @@ Status cannot(const std::string& what) {
   return Status(ErrorCode::configuration, "the region's memory: " + what + ": " + std::strerror(errno));
 }
 
+std::uint64_t round_up(std::uint64_t bytes) {
+  return (bytes + RegionMemory::kUnit_bytes - 1) / RegionMemory::kUnit_bytes * RegionMemory::kUnit_bytes;
+}
+
 std::string mebibytes(std::uint64_t bytes) {
   return std::to_string(bytes >> 20) + " MiB";
 }
@@ -86,21 +90,25 @@ std::uint64_t RegionMemory::default_bytes() {
   return bytes / kUnit_bytes * kUnit_bytes;
 }
 
-Result<std::unique_ptr<RegionMemory>> RegionMemory::create(std::uint64_t length_bytes, HugePages huge_pages) {
-  if (length_bytes > 1ULL << 47) {
-    return Status(ErrorCode::configuration, "a region of " + std::to_string(length_bytes) +
-                                                " bytes is larger than an address can name");
+Result<std::unique_ptr<RegionMemory>> RegionMemory::create(std::uint64_t length_bytes,
+                                                           std::uint64_t limit_bytes, HugePages huge_pages) {
+  limit_bytes = std::max(length_bytes, limit_bytes);
+  if (limit_bytes > 1ULL << 47) {
+    return Status(ErrorCode::configuration,
+                  "a region of " + std::to_string(limit_bytes) + " bytes is larger than an address can name");
   }
-  const std::uint64_t units = (length_bytes + kUnit_bytes - 1) / kUnit_bytes;
-  const std::uint64_t rounded = units * kUnit_bytes;
+  const std::uint64_t rounded = round_up(length_bytes);
+  const std::uint64_t limit = round_up(limit_bytes);
+  const std::uint64_t units = limit / kUnit_bytes;
   auto memory = std::unique_ptr<RegionMemory>(new RegionMemory());
   const std::uint64_t reserved = read_number(std::string(kHugePagesFolder) + "free_hugepages");
   if (huge_pages != HugePages::never) {
-    if (reserved != kUnlimited && reserved >= units && memory->allocate(rounded, true).ok()) return memory;
+    if (reserved != kUnlimited && reserved >= units && memory->allocate(rounded, limit, true).ok())
+      return memory;
     const std::string cure = "sysctl vm.nr_hugepages=" + std::to_string(units);
     if (huge_pages == HugePages::always) {
       return Status(ErrorCode::configuration,
-                    "a region of " + mebibytes(rounded) + " needs " + std::to_string(units) +
+                    "a region of " + mebibytes(limit) + " needs " + std::to_string(units) +
                         " huge pages, of which " + (reserved == kUnlimited ? "0" : std::to_string(reserved)) +
                         " are free",
                     cure);
@@ -115,12 +123,12 @@ Result<std::unique_ptr<RegionMemory>> RegionMemory::create(std::uint64_t length_
                       " of memory are free",
                   "choose a smaller --region-bytes");
   }
-  Status status = memory->allocate(rounded, false);
+  Status status = memory->allocate(rounded, limit, false);
   if (!status.ok()) return status;
   return memory;
 }
 
-Status RegionMemory::allocate(std::uint64_t length_bytes, bool huge) {
+Status RegionMemory::allocate(std::uint64_t length_bytes, std::uint64_t limit_bytes, bool huge) {
   const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING | (huge ? MFD_HUGETLB | MFD_HUGE_2MB : 0U);
   descriptor_ = ::memfd_create("namdb-region", flags);
   if (descriptor_ < 0) return cannot("memfd_create");
@@ -129,30 +137,53 @@ Status RegionMemory::allocate(std::uint64_t length_bytes, bool huge) {
     release();
     return status;
   };
-  if (::ftruncate(descriptor_, static_cast<off_t>(length_bytes)) != 0) return fail("ftruncate");
+  if (::ftruncate(descriptor_, static_cast<off_t>(limit_bytes)) != 0) return fail("ftruncate");
   // A peer that shortened it would make the server fault.
   if (::fcntl(descriptor_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) return fail("seal");
-  // MAP_POPULATE would hide an error; what follows does not.
-  void* base = ::mmap(nullptr, length_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+  // MAP_POPULATE would hide an error; what follows does not. Huge pages are reserved for the whole mapping.
+  void* base = ::mmap(nullptr, limit_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
   if (base == MAP_FAILED) return fail("mmap");
   base_ = static_cast<std::byte*>(base);
-  length_bytes_ = length_bytes;
+  limit_bytes_ = limit_bytes;
   // Children have no business here; dumps of gigabytes help nobody. Refusals of these do no harm.
-  ::madvise(base_, length_bytes, MADV_DONTFORK);
-  ::madvise(base_, length_bytes, MADV_DONTDUMP);
-  if (!huge) ::madvise(base_, length_bytes, MADV_HUGEPAGE);
-  if (::madvise(base_, length_bytes, MADV_POPULATE_WRITE) != 0) {
-    if (errno != EINVAL) return fail("there is not enough");
-    if (::fallocate(descriptor_, 0, 0, static_cast<off_t>(length_bytes)) != 0) return fail("fallocate");
-  }
+  ::madvise(base_, limit_bytes, MADV_DONTFORK);
+  ::madvise(base_, limit_bytes, MADV_DONTDUMP);
+  if (!huge) ::madvise(base_, limit_bytes, MADV_HUGEPAGE);
+  if (!populate(length_bytes)) return fail("there is not enough");
   huge_pages_ = huge;
   return Status();
 }
 
+bool RegionMemory::populate(std::uint64_t length_bytes) {
+  const std::uint64_t more_bytes = length_bytes - length_bytes_;
+  if (::madvise(base_ + length_bytes_, more_bytes, MADV_POPULATE_WRITE) != 0) {
+    if (errno != EINVAL) return false;
+    if (::fallocate(descriptor_, 0, static_cast<off_t>(length_bytes_), static_cast<off_t>(more_bytes)) != 0)
+      return false;
+  }
+  length_bytes_ = length_bytes;
+  return true;
+}
+
+Result<std::uint64_t> RegionMemory::grow(std::uint64_t length_bytes) {
+  const std::uint64_t rounded = std::min(round_up(length_bytes), limit_bytes_);
+  if (rounded <= length_bytes_) return length_bytes_;
+  const auto no_memory = [&](const std::string& why) {
+    return Status(ErrorCode::out_of_memory,
+                  "there is no memory for a region of " + mebibytes(rounded) + ": " + why);
+  };
+  // A page that a control group does not grant ends the process; so it is not asked for.
+  const std::uint64_t free_bytes = memory_limits().free_bytes;
+  if (!huge_pages_ && rounded - length_bytes_ > free_bytes)
+    return no_memory(mebibytes(free_bytes) + " are free");
+  if (!populate(rounded)) return no_memory(std::strerror(errno));
+  return length_bytes_;
+}
+
 void RegionMemory::release() {
-  if (base_ != nullptr) ::munmap(base_, length_bytes_);
+  if (base_ != nullptr) ::munmap(base_, limit_bytes_);
   base_ = nullptr;
-  length_bytes_ = 0;
+  length_bytes_ = limit_bytes_ = 0;
   if (descriptor_ >= 0) ::close(descriptor_);
   descriptor_ = -1;
 }

@@ -1,4 +1,5 @@
-// The region's memory: a memfd that is mapped shared, allocated to the last byte before anybody uses it.
+// The region's memory: a memfd that is mapped shared, allocated to the last byte before anybody uses it. With
+// a limit the rest up to that is address space, which is allocated piece by piece as the region grows.
 //
 // 2 MiB huge pages when the machine has enough of them reserved, otherwise ordinary pages; warning() then
 // says what to set. A region that does not fit into the machine's (or the container's) free memory is
@@ -22,8 +23,10 @@ class RegionMemory {
  public:
   static constexpr std::uint64_t kUnit_bytes = 2U << 20;
 
-  // `length_bytes` is rounded up to whole units. Error configuration when it does not fit.
-  static Result<std::unique_ptr<RegionMemory>> create(std::uint64_t length_bytes, HugePages huge_pages);
+  // The lengths are rounded up to whole units; a limit below the length is the length. Error configuration
+  // when it does not fit. Huge pages are used when there are enough for the limit.
+  static Result<std::unique_ptr<RegionMemory>> create(std::uint64_t length_bytes, std::uint64_t limit_bytes,
+                                                      HugePages huge_pages);
   // The smaller of a quarter of the memory (of the machine or the container) and 4 GiB.
   static std::uint64_t default_bytes();
 
@@ -31,7 +34,12 @@ class RegionMemory {
   RegionMemory& operator=(const RegionMemory&) = delete;
   ~RegionMemory();
 
+  // Allocates up to that, at most up to the limit, rounded up to a unit; gives the length then. Error
+  // out_of_memory: the machine (or the container) has not so much free memory.
+  Result<std::uint64_t> grow(std::uint64_t length_bytes);
+
   std::span<std::byte> bytes() const { return {base_, length_bytes_}; }
+  std::uint64_t limit_bytes() const { return limit_bytes_; }
   int descriptor() const { return descriptor_; }
   bool huge_pages() const { return huge_pages_; }
   // One line for the operator, or empty.
@@ -40,11 +48,14 @@ class RegionMemory {
  private:
   RegionMemory() = default;
   // Creates, maps and allocates with one kind of pages.
-  Status allocate(std::uint64_t length_bytes, bool huge);
+  Status allocate(std::uint64_t length_bytes, std::uint64_t limit_bytes, bool huge);
+  // True if all pages from length_bytes_ up to that are there, and stay; otherwise errno says why not.
+  bool populate(std::uint64_t length_bytes);
   void release();
 
   std::byte* base_ = nullptr;
   std::uint64_t length_bytes_ = 0;
+  std::uint64_t limit_bytes_ = 0;  // mapped
   int descriptor_ = -1;
   bool huge_pages_ = false;
   std::string warning_;

@@ -18,16 +18,20 @@ std::uint64_t random_epoch(Random& random) {
 }  // namespace
 
 Result<std::unique_ptr<MemoryServer>> MemoryServer::create(reactor::Executor& executor,
-                                                           std::span<std::byte> region, Options options) {
-  auto framed = Region::create(region, options, random_epoch(executor.random()));
+                                                           std::span<std::byte> region, Options options,
+                                                           RegionGrowth growth) {
+  auto framed = Region::create(region, options, random_epoch(executor.random()), growth.limit_bytes);
   if (!framed.ok()) return framed.status();
-  return std::unique_ptr<MemoryServer>(new MemoryServer(executor, std::move(*framed), std::move(options)));
+  return std::unique_ptr<MemoryServer>(
+      new MemoryServer(executor, std::move(*framed), std::move(options), std::move(growth)));
 }
 
-MemoryServer::MemoryServer(reactor::Executor& executor, std::unique_ptr<Region> region, Options options)
+MemoryServer::MemoryServer(reactor::Executor& executor, std::unique_ptr<Region> region, Options options,
+                           RegionGrowth region_growth)
     : executor_(executor),
       options_(std::move(options)),
       region_(std::move(region)),
+      region_growth_(std::move(region_growth)),
       started_ns_(executor.now_ns()),
       fenced_(executor),
       shut_down_(executor),
@@ -51,7 +55,10 @@ MemoryServer::MemoryServer(reactor::Executor& executor, std::unique_ptr<Region> 
                                    reservations_, slots_.get(), [this](const std::string& compute_id) {
                                      notice("a worker is silent: its compute server is fenced");
                                      start_fence(compute_id);
-                                   }}) {}
+                                   }}) {
+  if (region_->limit_bytes() == region_->bytes()) return;
+  region_->set_lengthen([this](std::uint64_t length_bytes) { return lengthen_region(length_bytes); });
+}
 
 MemoryServer::~MemoryServer() = default;
 
@@ -212,6 +219,7 @@ control::StatusReply MemoryServer::status() const {
   reply.set_epoch(epoch());
   if (fabric_ != nullptr) reply.set_fabric(std::string(fabric_->name()));
   reply.set_region_bytes(region_->bytes());
+  reply.set_limit_bytes(region_->limit_bytes());
   reply.set_free_bytes(region_->extents().free_bytes());
   reply.set_huge_pages(options_.huge_pages);
   reply.set_uptime_ns(executor_.now_ns() - started_ns_);

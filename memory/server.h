@@ -64,11 +64,19 @@ struct RegionUse {
   std::uint64_t index_bytes = 0;  // of pages, with extents' unused rests
 };
 
+// Where more of the region's memory comes from.
+struct RegionGrowth {
+  std::uint64_t limit_bytes = 0;  // 0: the region stays as long as it is
+  // See Region::Lengthen. The fabric hears of it from the memory server.
+  Region::Lengthen lengthen = nullptr;
+};
+
 class MemoryServer final : public fabric::Service {
  public:
   // `region` is zero and outlives the server. Error configuration when it is too small or an option is bad.
   static Result<std::unique_ptr<MemoryServer>> create(reactor::Executor& executor,
-                                                      std::span<std::byte> region, Options options);
+                                                      std::span<std::byte> region, Options options,
+                                                      RegionGrowth growth = {});
   ~MemoryServer() override;
 
   // Before listen(). `fabric` stays until stop() has returned.
@@ -105,7 +113,8 @@ class MemoryServer final : public fabric::Service {
   const Catalog* catalog() const { return catalog_.get(); }
 
  private:
-  MemoryServer(reactor::Executor& executor, std::unique_ptr<Region> region, Options options);
+  MemoryServer(reactor::Executor& executor, std::unique_ptr<Region> region, Options options,
+               RegionGrowth region_growth);
 
   // Handlers: requests in, replies out. `peer` is connected when they start.
   reactor::Task<Status> dispatch(fabric::PeerId peer, std::uint16_t method, std::string_view request,
@@ -124,6 +133,7 @@ class MemoryServer final : public fabric::Service {
   Status allocate(fabric::PeerId peer, std::uint32_t table, std::uint32_t count, bool buckets,
                   control::AllocateReply& reply);
   Status return_memory(const control::ReturnMemoryRequest& request);
+  Result<std::uint64_t> lengthen_region(std::uint64_t length_bytes);
   Status ended_computes(const control::EndedComputesRequest& request,
                         control::EndedComputesReply& reply) const;
   Status retire_buckets(const control::RetireBucketsRequest& request);
@@ -148,6 +158,8 @@ class MemoryServer final : public fabric::Service {
   reactor::Executor& executor_;
   Options options_;
   std::unique_ptr<Region> region_;
+  RegionGrowth region_growth_;
+  std::uint64_t region_refused_ns_ = 0;  // when there was no memory for it to grow; 0 = there was
   std::uint64_t started_ns_;
   fabric::ServerFabric* fabric_ = nullptr;
   bool stopping_ = false;

@@ -2,7 +2,15 @@
 // be freed.
 #include "memory/server.h"
 
+#include <algorithm>
+
 namespace namdb::memory {
+namespace {
+
+// After the system had no memory for the region, it is asked again.
+constexpr std::uint64_t kRefusal_ns = kSecond_ns;
+
+}  // namespace
 
 Status MemoryServer::allocate(fabric::PeerId peer, std::uint32_t table, std::uint32_t count, bool buckets,
                               control::AllocateReply& reply) {
@@ -15,6 +23,24 @@ Status MemoryServer::allocate(fabric::PeerId peer, std::uint32_t table, std::uin
   reservations_.granted(peers_.find(peer)->compute_id, table, buckets, reply);
   growth_.consider(table);
   return status;
+}
+
+Result<std::uint64_t> MemoryServer::lengthen_region(std::uint64_t length_bytes) {
+  const std::uint64_t now_ns = executor_.now_ns();
+  if (fabric_ == nullptr || (region_refused_ns_ != 0 && now_ns < region_refused_ns_ + kRefusal_ns)) {
+    return Status(ErrorCode::out_of_memory, "the region does not grow now");
+  }
+  const Result<std::uint64_t> longer = region_growth_.lengthen(length_bytes);
+  if (!longer.ok()) {
+    if (region_refused_ns_ == 0) notice("the region does not grow: " + longer.status().to_string());
+    region_refused_ns_ = std::max<std::uint64_t>(now_ns, 1);
+    return longer;
+  }
+  region_refused_ns_ = 0;
+  // Before anybody is given an address there.
+  fabric_->grow(*longer);
+  if (*longer == region_->limit_bytes()) notice("the region has grown to its limit");
+  return longer;
 }
 
 Status MemoryServer::retire_buckets(const control::RetireBucketsRequest& request) {

@@ -10,7 +10,8 @@ using layout::StageOperation;
 
 reactor::Task<Status> run_stage(const Region& region, fabric::Channel& loopback, std::string_view request,
                                 std::string& reply) {
-  const auto operations = layout::decode_stage(request, region.bytes(), fabric::kMaxCall_bytes);
+  const auto operations =
+      layout::decode_stage(request, {region.bytes(), region.limit_bytes()}, fabric::kMaxCall_bytes);
   if (!operations) co_return Status(ErrorCode::protocol_violation, "a stage that cannot be read");
   std::size_t local_bytes = 0;
   for (const StageOperation& operation : *operations) local_bytes += operation.length_bytes;

@@ -45,9 +45,10 @@ std::uint64_t Table::main_bytes() const {
 
 Status Tables::full() {
   ++refusals_;
-  return Status(ErrorCode::out_of_memory,
-                "the memory region of server " + std::to_string(region_.map().server_id) + " is full",
-                "delete rows, drop tables, or start nam-memoryd with a larger --region-bytes");
+  return Status(
+      ErrorCode::out_of_memory,
+      "the memory region of server " + std::to_string(region_.map().server_id) + " is full",
+      "delete rows, drop tables, or start nam-memoryd with a larger --region-bytes or --region-limit");
 }
 
 reactor::Task<Result<std::uint64_t>> Tables::prepare(control::TableDescriptor descriptor) {

@@ -10,14 +10,15 @@ Units::Units(Region& region, std::uint64_t unit_bytes, bool zeroed)
     : region_(region),
       unit_bytes_(unit_bytes),
       zeroed_(zeroed),
-      keep_free_(zeroed ? region.extents().reserve() : 0),
       run_extents_(region.extents().extents_for(unit_bytes)),
       units_per_run_(run_extents_ * region.extents().extent_bytes() / unit_bytes) {
   NAMDB_CHECK(unit_bytes >= 8 && unit_bytes % 8 == 0);
 }
 
 bool Units::add_run() {
-  const auto run = region_.extents().allocate(run_extents_, keep_free_);
+  // What is zeroed belongs to tables, which leave some to old versions.
+  const std::uint64_t keep_free = zeroed_ ? region_.extents().reserve() : 0;
+  const auto run = region_.extents().allocate(run_extents_, keep_free);
   if (!run) return false;
   if (zeroed_ && run->dirty) region_.zero(run->offset, run_extents_ * region_.extents().extent_bytes());
   Run& added = runs_[run->offset];

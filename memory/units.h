@@ -59,7 +59,6 @@ class Units {
   Region& region_;
   std::uint64_t unit_bytes_;
   bool zeroed_;
-  std::uint64_t keep_free_;  // extents: what is zeroed belongs to tables, which leave some to old versions
   std::uint64_t run_extents_;
   std::uint64_t units_per_run_;
   Runs runs_;

@@ -26,6 +26,11 @@
 //     received; what is dropped is a suffix of the channel's WRITEs.
 //  8. An operation that is misaligned or reaches beyond the region harms nobody: its batch completes with an
 //     error and the channel has failed. A call that is too long completes with limit_exceeded.
+//  9. A region may grow, in place, up to a limit that it has from the start (ServerFabric::grow). Clients
+//  need
+//     not be told: an operation that is posted by whoever learned, however indirectly, of what grow() added
+//     finds it. READs of what may still be added find zeros, as in memory that was never used; other
+//     operations there are those of 8.
 //
 // Two seams: Channel::post (a virtual call per batch) on the client, Service on the server. Everything here
 // belongs to the thread of the executor it was made with.
@@ -256,6 +261,10 @@ class ServerFabric {
   virtual reactor::Task<void> fence(PeerId peer) = 0;
   // The memory server's own channel to its region, in the transport's atomicity domain (contract 4).
   virtual Channel& loopback() = 0;
+  // The region is so long from now on (contract 9): a multiple of 8, no less than before, no more than the
+  // capacity that the transport was made with; the bytes are there, and zero. Only where that is more than
+  // the first length.
+  virtual void grow(std::size_t length_bytes) = 0;
   // For people (facts.h).
   virtual void describe(Facts& facts) const;
   // Fences all peers, stops to accept. Awaited before destruction.

@@ -2,6 +2,7 @@
 // is one atomic access, which is all that the contract promises, and what the thread sanitizer can check.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -31,6 +32,15 @@ inline void copy_to_region(std::byte* region, const std::byte* source, std::size
     std::memcpy(&word, source + i, 8);
     region_word(region + i).store(word, std::memory_order_release);
   }
+}
+
+// Where a region that may grow ends after `region_bytes`: what lies beyond is zero.
+inline void copy_from_growing_region(std::byte* destination, std::byte* region, std::uint64_t region_bytes,
+                                     std::uint64_t offset, std::size_t length_bytes) {
+  const std::size_t inside_bytes =
+      offset < region_bytes ? std::min<std::uint64_t>(length_bytes, region_bytes - offset) : 0;
+  if (inside_bytes != 0) copy_from_region(destination, region + offset, inside_bytes);
+  std::memset(destination + inside_bytes, 0, length_bytes - inside_bytes);
 }
 
 }  // namespace namdb::fabric

@@ -8,15 +8,15 @@
 namespace namdb::layout {
 
 inline constexpr std::uint64_t kRegionMagic = 0x4745524244'4d414eULL;  // "NAMDBREG"-like, little-endian
-inline constexpr std::uint32_t kRegionFormatVersion = 1;
+inline constexpr std::uint32_t kRegionFormatVersion = 2;
 inline constexpr std::uint64_t kRegionMap_bytes = 4096;
 
 struct RegionMap {
   std::uint64_t magic;
   std::uint32_t format_version;
   std::uint32_t server_id;
-  std::uint64_t epoch;  // random, never 0; another one means that the server restarted empty
-  std::uint64_t region_bytes;
+  std::uint64_t epoch;        // random, never 0; another one means that the server restarted empty
+  std::uint64_t limit_bytes;  // no address is ever beyond; the region may be shorter and grow
   std::uint64_t extent_bytes;
   std::uint64_t vector_offset;    // TimestampVector (timestamp_vector.h); on server 0, else 0
   std::uint64_t vector_capacity;  // words

@@ -31,7 +31,7 @@ void append(std::string& request, const StageOperation& operation) {
   }
 }
 
-std::optional<std::vector<StageOperation>> decode_stage(std::string_view request, std::uint64_t region_bytes,
+std::optional<std::vector<StageOperation>> decode_stage(std::string_view request, const RegionLength& region,
                                                         std::uint64_t max_reply_bytes) {
   std::vector<StageOperation> operations;
   std::uint64_t reply_bytes = 0;
@@ -42,8 +42,10 @@ std::optional<std::vector<StageOperation>> decode_stage(std::string_view request
     if ((head & ~(std::uint64_t{0xff} << 56) & ~kLength_mask) != 0) return std::nullopt;
     operation.kind = static_cast<StageOperation::Kind>(head >> 56);
     operation.length_bytes = static_cast<std::uint32_t>(head & kLength_mask);
+    const std::uint64_t end =
+        operation.kind == StageOperation::Kind::read ? region.limit_bytes : region.region_bytes;
     if (operation.length_bytes == 0 || operation.length_bytes % 8 != 0 || operation.offset % 8 != 0 ||
-        operation.length_bytes > region_bytes || operation.offset > region_bytes - operation.length_bytes) {
+        operation.length_bytes > end || operation.offset > end - operation.length_bytes) {
       return std::nullopt;
     }
     switch (operation.kind) {

@@ -42,9 +42,15 @@ struct StageOperation {
 
 void append(std::string& request, const StageOperation& operation);
 
-// The operations of a request, whose bytes they borrow; nullopt if it is none, if one leaves [0,
-// region_bytes), or if the reply would be longer than that.
-std::optional<std::vector<StageOperation>> decode_stage(std::string_view request, std::uint64_t region_bytes,
+// How long the region is, and how long it may grow: what it may get can be read already (fabric.h, 9).
+struct RegionLength {
+  std::uint64_t region_bytes = 0;
+  std::uint64_t limit_bytes = 0;
+};
+
+// The operations of a request, whose bytes they borrow; nullopt if it is none, if one leaves the region, or
+// if the reply would be longer than that.
+std::optional<std::vector<StageOperation>> decode_stage(std::string_view request, const RegionLength& region,
                                                         std::uint64_t max_reply_bytes);
 
 }  // namespace namdb::layout

@@ -5,7 +5,7 @@
 namespace namdb::layout {
 namespace {
 
-constexpr std::uint64_t kRegion_bytes = 4096;
+constexpr RegionLength kRegion{4096, 8192};
 constexpr std::uint64_t kReply_bytes = 1024;
 
 std::string three() {
@@ -27,7 +27,7 @@ std::string three() {
 
 TEST_CASE("operations of a stage come out as they went in", "[layout]") {
   const std::string request = three();
-  const auto operations = decode_stage(request, kRegion_bytes, kReply_bytes);
+  const auto operations = decode_stage(request, kRegion, kReply_bytes);
   REQUIRE(operations.has_value());
   REQUIRE(operations->size() == 3);
   CHECK((*operations)[0].expected == 5);
@@ -44,17 +44,22 @@ TEST_CASE("operations of a stage come out as they went in", "[layout]") {
 TEST_CASE("what is no list of operations within the region is refused", "[layout]") {
   const std::string request = three();
   for (std::size_t length = 0; length < request.size(); ++length) {
-    const auto cut = decode_stage(std::string_view(request).substr(0, length), kRegion_bytes, kReply_bytes);
+    const auto cut = decode_stage(std::string_view(request).substr(0, length), kRegion, kReply_bytes);
     // Whole operations at the front are a request of their own.
     CHECK(cut.has_value() == (length == 32 || length == 48));
   }
-  CHECK_FALSE(decode_stage(request, 4088, kReply_bytes));
-  CHECK_FALSE(decode_stage(request, kRegion_bytes, 48));
+  CHECK_FALSE(decode_stage(request, {4088, 4088}, kReply_bytes));
+  CHECK_FALSE(decode_stage(request, kRegion, 48));
   const auto refused = [](StageOperation operation) {
     std::string bytes;
     append(bytes, operation);
-    return !decode_stage(bytes, kRegion_bytes, kReply_bytes).has_value();
+    return !decode_stage(bytes, kRegion, kReply_bytes).has_value();
   };
+  // What the region may grow to is read, and nothing else.
+  CHECK_FALSE(refused({.kind = StageOperation::Kind::read, .length_bytes = 16, .offset = 4088, .bytes = {}}));
+  CHECK(refused({.kind = StageOperation::Kind::read, .length_bytes = 16, .offset = 8184, .bytes = {}}));
+  CHECK(refused(
+      {.kind = StageOperation::Kind::compare_and_swap, .length_bytes = 8, .offset = 4096, .bytes = {}}));
   CHECK(refused({.kind = StageOperation::Kind::read, .length_bytes = 0, .offset = 0, .bytes = {}}));
   CHECK(refused({.kind = StageOperation::Kind::read, .length_bytes = 12, .offset = 0, .bytes = {}}));
   CHECK(refused({.kind = StageOperation::Kind::read, .length_bytes = 8, .offset = 4, .bytes = {}}));

@@ -51,7 +51,7 @@ reactor::Task<Status> RecordSpace::refill(const storage::Table& table, ServerId 
     status = co_await cluster_.call(server, control::ALLOCATE_BUCKETS, request, &reply, &counters);
   }
   if (!status.ok()) co_return status;
-  const std::uint64_t region_bytes = cluster_.region_map(server).region_bytes;
+  const std::uint64_t region_bytes = cluster_.region_map(server).limit_bytes;
   Reservation& granted = reservation(table, server, kind);
   const std::uint64_t unit = granted.unit_bytes;
   for (const control::Range& range : reply.ranges()) {

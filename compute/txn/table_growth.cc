@@ -24,7 +24,7 @@ reactor::Task<Status> pass_on_growth(Cluster& cluster, layout::ServerId server,
 
 void note_held_locks(const Cluster& cluster, LockResolver& locks, layout::ServerId server,
                      const control::HeartbeatReply& reply) {
-  const std::uint64_t region_bytes = cluster.region_map(server).region_bytes;
+  const std::uint64_t region_bytes = cluster.region_map(server).limit_bytes;
   for (const control::HeldLock& held : reply.held_locks()) {
     const std::uint32_t body_bytes = held.body_bytes();
     if (held.offset() % 8 != 0 || body_bytes % 8 != 0 ||

@@ -33,6 +33,10 @@ class WrongStarts(TestCase):
             self.refused(2, "--nonsense", name, "--nonsense")
             self.refused(2, "fabric", name, "--data", self.data, "--fabric", "avian")
         self.memoryd(2, "region", "--region-bytes", "many")
+        self.memoryd(2, "region-limit", "--region-bytes", "64MiB", "--region-limit", "32MiB")
+        self.memoryd(3, "larger than", "--region-bytes", "16MiB", "--region-limit", "1000TiB")
+        self.refused(2, "--region-limit is not for --fabric verbs", "nam-memoryd", "--data", self.data, "--fabric",
+                     "verbs", "--region-bytes", "64MiB", "--region-limit", "128MiB")
 
     def test_rdma_devices_are_refused_where_there_are_none(self):
         for name in ("nam-memoryd", "nam-computed"):
@@ -75,6 +79,19 @@ class WrongStarts(TestCase):
         key.chmod(0o644)
         self.refused(3, "key", "nam-memoryd", "--data", self.data / "m", "--fabric", "tcp", "--listen",
                      f"127.0.0.1:{free_port()}", "--cluster-key", key)
+
+    def test_a_memory_server_that_is_not_there_is_named_within_the_timeout(self):
+        with socket.socket() as silent:
+            silent.bind(("127.0.0.1", 0))
+            silent.listen()  # and never answers
+            nobody, mute = f"127.0.0.1:{free_port()}", f"127.0.0.1:{silent.getsockname()[1]}"
+            for address, seconds in ((nobody, 10), (mute, 1), (f"unix:{self.data}/nobody.sock", 10)):
+                started = time.monotonic()
+                self.refused(3, address, "nam-computed", "--data", self.data / "c", "--fabric",
+                             "shm" if address.startswith("unix") else "tcp", "--memory-server", address, "--listen",
+                             f"127.0.0.1:{free_port()}", "--connect-timeout-seconds", seconds)
+                self.assertLess(time.monotonic() - started, seconds + 10)
+                self.refused(1, address, "namctl", "status", "--memory-server", address)
 
     def test_a_procedure_library_that_is_none_is_refused(self):
         library = self.data / "library.so"

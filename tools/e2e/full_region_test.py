@@ -1,9 +1,10 @@
 """A region that is full: writers are told, readers go on, and what is deleted or dropped makes room."""
+import json
 import unittest
 
 import psycopg
 
-from harness import Cluster, TestCase, main, until
+from harness import FABRICS, Cluster, TestCase, main, namctl, until
 
 FULL = ("53200", "53100")
 MAX_TRANSACTION_S = 1
@@ -63,6 +64,64 @@ class FullRegion(TestCase):
 
             until(fits_again, "room after a drop")
             until(lambda: self.inserts(cluster, 1), "room for rows after a drop")
+
+
+class GrowingRegion(TestCase):
+    FIRST_BYTES = 32 << 20
+    LIMIT_BYTES = 80 << 20
+    ROWS = 500  # of about 1 KB with their index entries, in a statement
+
+    def region_bytes(self, cluster):
+        """Of memory server 0, whose parts add up to it."""
+        done = namctl("memory", "--data", cluster.data, "--json")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        for server in json.loads(done.stdout)["memory_servers"]:
+            self.assertEqual(server["region_limit_bytes"], self.LIMIT_BYTES)
+            self.assertEqual(sum(part["bytes"] for part in server["parts"]), server["region_bytes"])
+        return json.loads(done.stdout)["memory_servers"][0]["region_bytes"]
+
+    def insert(self, connection, first):
+        rows = ", ".join(f"({key}, '{'x' * 600}')" for key in range(first, first + self.ROWS))
+        connection.execute(f"INSERT INTO t VALUES {rows}")
+
+    def test_a_region_grows_under_compute_servers_that_were_there_before(self):
+        for fabric in FABRICS:
+            with self.subTest(fabric=fabric), Cluster(
+                    fabric, compute_servers=2, region="32MiB",
+                    memory_flags=[f"--region-limit={self.LIMIT_BYTES}",
+                                  f"--max-transaction-seconds={MAX_TRANSACTION_S}"]) as cluster:
+                with cluster.connect(0) as writer, cluster.connect(1) as reader:
+                    writer.execute("CREATE TABLE t (id bigint PRIMARY KEY, v varchar(1000))")
+                    writer.execute("CREATE INDEX by_v ON t (v)")
+                    self.assertEqual(self.region_bytes(cluster), self.FIRST_BYTES)
+                    reader.execute("SELECT v FROM t WHERE id = 0")
+                    key = 0
+                    while self.region_bytes(cluster) < self.FIRST_BYTES + (16 << 20):
+                        self.insert(writer, key)
+                        # The newest lie where there was nothing when this one connected.
+                        last = key + self.ROWS - 1
+                        reader.execute("UPDATE t SET v = 'y' WHERE id = %s", (last,))
+                        self.assertEqual(reader.execute("SELECT v FROM t WHERE id = %s", (last,)).fetchone(), ("y",))
+                        self.assertEqual(writer.execute("SELECT v FROM t WHERE id = %s", (last,)).fetchone(), ("y",))
+                        key += self.ROWS
+                    for connection in (writer, reader):
+                        found = connection.execute("SELECT count(*) FROM t").fetchone()
+                        self.assertEqual(found, (key,))
+                    self.assertEqual(reader.execute("SELECT count(*) FROM t WHERE v = 'y'").fetchone(),
+                                     (key // self.ROWS,))
+                    with self.assertRaises(psycopg.Error) as full:
+                        while True:
+                            self.insert(writer, key)
+                            key += self.ROWS
+                    self.assertIn(full.exception.sqlstate, FULL)
+                    self.assertEqual(self.region_bytes(cluster), self.LIMIT_BYTES)
+                    self.assertIn("grown to its limit", cluster.log("memory-0"))
+                    self.assertEqual(reader.execute("SELECT count(*) FROM t").fetchone(), (key,))
+                    print(f"{fabric}: {key} rows in a region that grew from 32 MiB to {self.LIMIT_BYTES >> 20} MiB")
+                # Whoever comes later, too.
+                cluster.kill("compute-1")
+                cluster.up()
+                self.assertEqual(cluster.query("SELECT count(*) FROM t", server=1), [(key,)])
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tools/namctl/compute_connection.h"
+#include "tools/namctl/output.h"
 
 namespace namdb::namctl {
 namespace {
@@ -97,6 +98,7 @@ nlohmann::json to_json(const ClusterView& view) {
       entry["version"] = reply.version();
       entry["uptime_ns"] = reply.uptime_ns();
       entry["region_bytes"] = reply.region_bytes();
+      entry["region_limit_bytes"] = reply.limit_bytes();
       entry["free_bytes"] = reply.free_bytes();
       entry["overflow_bytes"] = reply.overflow_bytes();
       entry["huge_pages"] = reply.huge_pages();
@@ -125,6 +127,11 @@ nlohmann::json to_json(const ClusterView& view) {
     compute.push_back(entry);
   }
   return {{"all_up", view.all_answer()}, {"memory_servers", memory}, {"compute_servers", compute}};
+}
+
+std::string limit_text(const control::StatusReply& reply) {
+  return reply.limit_bytes() <= reply.region_bytes() ? std::string()
+                                                     : text(" (limit %.1f)", mebibytes(reply.limit_bytes()));
 }
 
 }  // namespace namdb::namctl

@@ -51,4 +51,7 @@ ClusterView view_cluster(ControlPlane& control, const ClusterAddress& address,
 
 nlohmann::json to_json(const ClusterView& view);
 
+// " (limit ...)" behind the size of a region that may still grow, or nothing.
+std::string limit_text(const control::StatusReply& reply);
+
 }  // namespace namdb::namctl

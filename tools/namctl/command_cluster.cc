@@ -42,9 +42,10 @@ void print_memory(const Output& output, const MemoryView& server) {
                    reply.server_id(), server.address.c_str(), static_cast<double>(reply.uptime_ns()) / 1e9,
                    reply.fabric().c_str(), reply.peers_size(), reply.protocol().c_str(),
                    stages_text(reply.stages()).c_str()));
-  output.line(text("  region %.1f MiB (%s pages), free %.1f MiB, overflow %.1f MiB",
-                   mebibytes(reply.region_bytes()), reply.huge_pages() ? "2 MiB" : "ordinary",
-                   mebibytes(reply.free_bytes()), mebibytes(reply.overflow_bytes())));
+  output.line(text("  region %.1f MiB%s (%s pages), free %.1f MiB, overflow %.1f MiB",
+                   mebibytes(reply.region_bytes()), limit_text(reply).c_str(),
+                   reply.huge_pages() ? "2 MiB" : "ordinary", mebibytes(reply.free_bytes()),
+                   mebibytes(reply.overflow_bytes())));
   output.line(text("  versions moved %" PRIu64 ", collected %" PRIu64 ", records reclaimed %" PRIu64,
                    reply.versions_moved(), reply.versions_collected(), reply.records_reclaimed()));
   for (const control::TableUse& table : reply.tables()) {

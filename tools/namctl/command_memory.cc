@@ -72,9 +72,9 @@ control::MemoryPart sum_of(const control::MemoryReply& reply) {
 }
 
 void print(const Output& output, const std::string& address, const control::MemoryReply& reply) {
-  output.line(text("memory server %u at %s: a region of %s bytes, in extents of %s", reply.server_id(),
-                   address.c_str(), digits(reply.region_bytes()).c_str(),
-                   digits(reply.extent_bytes()).c_str()));
+  output.line(text("memory server %u at %s: a region of %s bytes, limit %s, in extents of %s",
+                   reply.server_id(), address.c_str(), digits(reply.region_bytes()).c_str(),
+                   digits(reply.limit_bytes()).c_str(), digits(reply.extent_bytes()).c_str()));
   output.line(text("  %-48s %17s %17s %15s %15s %17s %13s", "", "bytes", "used", "reserved", "waiting",
                    "free", "unusable"));
   for (const control::MemoryPart& part : reply.parts()) {
@@ -115,6 +115,7 @@ nlohmann::json to_json(const std::string& address, const control::MemoryReply& r
           {"server_id", reply.server_id()},
           {"epoch", reply.epoch()},
           {"region_bytes", reply.region_bytes()},
+          {"region_limit_bytes", reply.limit_bytes()},
           {"extent_bytes", reply.extent_bytes()},
           {"free_extents", reply.free_extents()},
           {"parts", parts},

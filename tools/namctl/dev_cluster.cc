@@ -211,6 +211,7 @@ std::vector<std::string> memory_command(const std::string& program, const DevOpt
                                       !options.region_bytes.empty()
                                           ? options.region_bytes
                                           : std::to_string(default_region_bytes(settings.memory_servers))};
+  if (!options.region_limit.empty()) command.insert(command.end(), {"--region-limit", options.region_limit});
   command.insert(command.end(), options.memory_flags.begin(), options.memory_flags.end());
   return command;
 }

@@ -34,6 +34,7 @@ struct DevOptions {
   std::vector<std::string> memory_flags;         // given to every nam-memoryd as they are
   std::vector<std::string> compute_flags;        // given to every nam-computed
   std::string region_bytes;                      // of each memory server; empty: a share of this machine
+  std::string region_limit;                      // empty: regions do not grow
   std::uint32_t timeout_s = 60;
 };
 

@@ -62,6 +62,8 @@ void add_dev_up(CLI::App& dev, Flags& flags) {
       ->allow_extra_args(false);
   up->add_option("--region-bytes", flags.up.region_bytes,
                  "Region of each memory server, e.g. 512MiB. Otherwise a share of this machine's memory");
+  up->add_option("--region-limit", flags.up.region_limit,
+                 "What each region may grow to, e.g. 8GiB. Otherwise it does not grow");
   up->add_option("--memory-flag", flags.up.memory_flags,
                  "Given to each nam-memoryd as it is, e.g. --memory-flag=--ring-versions=4")
       ->allow_extra_args(false);

@@ -37,10 +37,10 @@ void add_memory(std::vector<std::string>& lines, const MemoryView& server, const
   const control::Backlog& backlog = reply.backlog();
   const std::optional<double> fill = ring_fill(backlog);
   lines.push_back(
-      text("memory  %s  free %.1f of %.1f MiB, overflow %.1f MiB, rings %s full, oldest snapshot %.1f s",
+      text("memory  %s  free %.1f of %.1f MiB%s, overflow %.1f MiB, rings %s full, oldest snapshot %.1f s",
            server.address.c_str(), mebibytes(reply.free_bytes()), mebibytes(reply.region_bytes()),
-           mebibytes(reply.overflow_bytes()), fill ? text("%.1f %%", 100 * *fill).c_str() : "-",
-           seconds(backlog.oldest_snapshot_ns())));
+           limit_text(reply).c_str(), mebibytes(reply.overflow_bytes()),
+           fill ? text("%.1f %%", 100 * *fill).c_str() : "-", seconds(backlog.oldest_snapshot_ns())));
   lines.push_back(
       text("        mover %s; collector: versions %s, %llu wait (%.1f s), records %s, %llu wait, "
            "%llu pieces wait for reuse",

@@ -4,6 +4,7 @@
 
 #include "common/base/check.h"
 #include "common/fabric/checking.h"
+#include "common/layout/timestamp_vector.h"
 #include "tools/namsim/region_check.h"
 
 namespace namdb::sim {
@@ -13,6 +14,13 @@ struct Stopping {
   reactor::Gate gate;
   bool done = false;
 };
+
+std::uint64_t first_region_bytes(const ClusterOptions& options) {
+  if (!options.growing_regions) return options.region_bytes;
+  const std::uint64_t vector_bytes = layout::vector_bytes(options.memory.vector_capacity);
+  const std::uint64_t first_bytes = layout::kRegionMap_bytes + vector_bytes + 3 * options.memory.extent_bytes;
+  return std::min(options.region_bytes, first_bytes) & ~7ULL;
+}
 
 reactor::Task<void> stop(compute::Worker* worker, bool* done) {
   co_await worker->stop();
@@ -30,12 +38,17 @@ Cluster::Cluster(fabric::sim::SimWorld& world, ClusterOptions options)
 std::unique_ptr<MemoryProcess> Cluster::start_memory(std::uint32_t i) {
   auto process = std::make_unique<MemoryProcess>();
   process->node = &world_.add_node(options_.memory_name + std::to_string(i));
-  process->words.resize(options_.region_bytes / 8);
-  const std::span<std::byte> region = std::as_writable_bytes(std::span(process->words));
+  const std::uint64_t limit_bytes = options_.region_bytes;
+  process->words.resize(limit_bytes / 8);
+  const std::span<std::byte> region =
+      std::as_writable_bytes(std::span(process->words)).first(first_region_bytes(options_));
   memory::Options memory = options_.memory;
   memory.server_id = static_cast<std::uint16_t>(i);
   memory.server_count = static_cast<std::uint16_t>(options_.memory_servers);
-  auto server = memory::MemoryServer::create(*process->node, region, std::move(memory));
+  // All of it is there from the start.
+  auto server = memory::MemoryServer::create(
+      *process->node, region, std::move(memory),
+      {limit_bytes, [](std::uint64_t length_bytes) { return Result<std::uint64_t>(length_bytes); }});
   NAMDB_CHECK(server.ok());
   process->server = std::move(server).value();
   fabric::Service* service = process->server.get();
@@ -43,7 +56,8 @@ std::unique_ptr<MemoryProcess> Cluster::start_memory(std::uint32_t i) {
     process->interposed = options_.interposer->service(i, *service);
     service = process->interposed.get();
   }
-  process->fabric = std::make_unique<fabric::sim::SimServerFabric>(*process->node, region, *service);
+  process->fabric =
+      std::make_unique<fabric::sim::SimServerFabric>(*process->node, region, *service, limit_bytes);
   process->server->start(*process->fabric);
   const Status status = world_.run(*process->node, process->fabric->listen(memory_address(i)));
   NAMDB_CHECK(status.ok());

@@ -22,6 +22,7 @@ namespace namdb::sim {
 struct ClusterOptions {
   std::uint32_t memory_servers = 1;
   std::uint64_t region_bytes = 16U << 20;
+  bool growing_regions = false;   // they begin with a few extents and grow to region_bytes
   memory::Options memory;         // server_id and server_count are set by the cluster
   compute::WorkerOptions worker;  // memory_servers and name are set by the cluster
   std::size_t location_cache_bytes = 64U << 10;

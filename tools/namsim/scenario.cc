@@ -75,6 +75,7 @@ Scenario Scenario::of_seed(std::uint64_t seed, std::optional<std::string> worklo
   if (Random writes(seed * 32'452'843); writes.chance(0.2))
     cluster.worker.commit_writes = txn::CommitWrites::whole;
   if (Random reads(seed * 67'867'967); reads.chance(0.3)) cluster.worker.index_reads = txn::IndexReads::calls;
+  if (Random growth(seed * 141'650'939); growth.chance(0.3)) cluster.growing_regions = true;
   scenario.size.keys = draw.between(2, 8);
   scenario.size.computes = draw.between(1, 3);
   scenario.size.clients = 3;
@@ -236,6 +237,7 @@ std::string Scenario::describe() const {
   number("snapshot_sharing", static_cast<std::uint64_t>(cluster.worker.snapshot_sharing));
   number("whole_writes", cluster.worker.commit_writes == txn::CommitWrites::whole ? 1 : 0);
   number("index_calls", cluster.worker.index_reads == txn::IndexReads::calls ? 1 : 0);
+  number("growing_regions", cluster.growing_regions ? 1 : 0);
   const auto mode = cluster.worker.snapshot_mode;
   number("snapshot_by_call", mode == txn::SnapshotSource::Mode::call ? 1 : 0);
   number("snapshot_adaptive", mode == txn::SnapshotSource::Mode::adaptive ? 1 : 0);

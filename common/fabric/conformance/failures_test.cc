@@ -90,7 +90,7 @@ TEST_CASE("connecting to where nobody listens is a connection failure, nonsense 
 
 TEST_CASE("operations outside of the region are errors that fail their channel and nothing else") {
   on_every_transport(2, [](Suite& suite) {
-    const std::uint64_t end = Fixture::kRegion_bytes;
+    const std::uint64_t end = suite.fixture().capacity_bytes();
     struct Wrong {
       std::uint64_t offset;
       std::uint32_t length_bytes;

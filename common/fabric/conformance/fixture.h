@@ -26,10 +26,13 @@ struct Work {
 class Fixture {
  public:
   static constexpr std::size_t kRegion_bytes = 4U << 20;
+  static constexpr std::size_t kCapacity_bytes = 6U << 20;
 
   virtual ~Fixture() = default;
   // Zeroed, kRegion_bytes. The test's own thread touches it with region_word() only.
   virtual std::span<std::byte> region() = 0;
+  // kCapacity_bytes, which are there, or kRegion_bytes where regions do not grow.
+  virtual std::size_t capacity_bytes() = 0;
   // The server listens at address(); nothing at nowhere().
   virtual std::string address() = 0;
   virtual std::string nowhere() = 0;

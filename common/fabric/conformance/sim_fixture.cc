@@ -18,9 +18,9 @@ class SimFixture final : public Fixture {
  public:
   SimFixture(Service& service, int clients, int run)
       : world_(static_cast<std::uint64_t>(run), options_of(run)),
-        region_(kRegion_bytes / 8),
+        region_(kCapacity_bytes / 8),
         server_node_(world_.add_node("server")),
-        server_(server_node_, region(), service) {
+        server_(server_node_, region(), service, kCapacity_bytes) {
     const Status status = world_.run(server_node_, server_.listen(address()));
     NAMDB_CHECK(status.ok());
     for (int i = 0; i < clients; ++i) {
@@ -42,7 +42,10 @@ class SimFixture final : public Fixture {
     world_.run_until_idle();
   }
 
-  std::span<std::byte> region() override { return std::as_writable_bytes(std::span(region_)); }
+  std::span<std::byte> region() override {
+    return std::as_writable_bytes(std::span(region_)).first(kRegion_bytes);
+  }
+  std::size_t capacity_bytes() override { return kCapacity_bytes; }
   std::string address() override { return "sim:server"; }
   std::string nowhere() override { return "sim:nowhere"; }
   ServerFabric& server() override { return server_; }

@@ -107,16 +107,19 @@ class TestDirectory {
 class TestRegion {
  public:
   TestRegion() : descriptor_(::memfd_create("namdb-test", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
-    NAMDB_CHECK(descriptor_ >= 0 && ::ftruncate(descriptor_, Fixture::kRegion_bytes) == 0);
-    void* base = ::mmap(nullptr, Fixture::kRegion_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+    NAMDB_CHECK(descriptor_ >= 0 && ::ftruncate(descriptor_, Fixture::kCapacity_bytes) == 0);
+    void* base =
+        ::mmap(nullptr, Fixture::kCapacity_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
     NAMDB_CHECK(base != MAP_FAILED);
     base_ = static_cast<std::byte*>(base);
   }
   ~TestRegion() {
-    ::munmap(base_, Fixture::kRegion_bytes);
+    ::munmap(base_, Fixture::kCapacity_bytes);
     ::close(descriptor_);
   }
-  ServerRegion region() const { return {base_, Fixture::kRegion_bytes, Fixture::kRegion_bytes, descriptor_}; }
+  ServerRegion region(std::size_t capacity_bytes) const {
+    return {base_, Fixture::kRegion_bytes, capacity_bytes, descriptor_};
+  }
 
  private:
   int descriptor_;
@@ -128,11 +131,11 @@ class ThreadedFixture final : public Fixture {
   ThreadedFixture(const ThreadedTransport& transport, Service& service, int clients)
       : address_(transport.listen_address(directory_.path())),
         nowhere_(transport.nowhere(directory_.path())),
+        area_(region_.region(transport.capacity_bytes)),
         server_thread_(transport.reactor_options) {
     Status status;
-    server_thread_.call([&] {
-      server_ = transport.transport(server_thread_.reactor()).make_server(region_.region(), service);
-    });
+    server_thread_.call(
+        [&] { server_ = transport.transport(server_thread_.reactor()).make_server(area_, service); });
     server_thread_.run([&] { return listen(server_.get(), address_, &status); });
     if (!status.ok()) std::fprintf(stderr, "cannot listen: %s\n", std::string(status.message()).c_str());
     NAMDB_CHECK(status.ok());
@@ -151,7 +154,8 @@ class ThreadedFixture final : public Fixture {
     server_thread_.call([&] { server_.reset(); });
   }
 
-  std::span<std::byte> region() override { return {region_.region().base, kRegion_bytes}; }
+  std::span<std::byte> region() override { return {area_.base, kRegion_bytes}; }
+  std::size_t capacity_bytes() override { return area_.capacity_bytes; }
   std::string address() override { return address_; }
   std::string nowhere() override { return nowhere_; }
   ServerFabric& server() override { return *server_; }
@@ -175,6 +179,7 @@ class ThreadedFixture final : public Fixture {
   TestRegion region_;
   std::string address_;
   std::string nowhere_;
+  ServerRegion area_;
   ReactorThread server_thread_;
   std::vector<std::unique_ptr<ReactorThread>> client_threads_;
   std::unique_ptr<ServerFabric> server_;

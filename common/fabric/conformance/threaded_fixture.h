@@ -22,6 +22,7 @@ struct ThreadedTransport {
   std::function<std::string(const ServerFabric& server)> address;
   // Of the server's and every client's reactor.
   reactor::ReactorOptions reactor_options = {};
+  std::size_t capacity_bytes = Fixture::kCapacity_bytes;
 };
 
 std::unique_ptr<Fixture> make_threaded_fixture(const ThreadedTransport& transport, Service& service,

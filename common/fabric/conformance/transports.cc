@@ -129,7 +129,7 @@ std::unique_ptr<Fixture> on_device(std::function<Transport(reactor::Reactor&)> t
                                 [](const ServerFabric& server) {
                                   return static_cast<const verbs::VerbsServerFabric&>(server).address();
                                 },
-                                reactor_options(run)},
+                                reactor_options(run), Fixture::kRegion_bytes},
                                service, clients);
 }
 

@@ -62,13 +62,20 @@ void ShmChannel::do_post(Batch& batch) {
   batch.begin();
   if (failed_) return batch.complete(executor(), failure_);
   const std::span<const Operation> operations = batch.operations();
+  bool all_fit = true;
   for (const Operation& operation : operations) {
     if (!operation_fits(operation, region_bytes_) && !fits_after_growth(operation)) [[unlikely]] {
+      all_fit = false;
+      if (reads_growth(operation, region_->capacity_bytes())) continue;
       fail(Status(ErrorCode::internal, "a one-sided operation is misaligned or outside of the region"));
       return batch.complete(executor(), failure_);
     }
   }
-  execute(region_base_, operations);
+  if (all_fit) [[likely]] {
+    execute(region_base_, operations);
+  } else {
+    execute_to_end(region_base_, region_bytes_, operations);
+  }
   batch.complete(executor(), Status());
 }
 

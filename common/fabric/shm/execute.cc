@@ -62,4 +62,15 @@ void execute(std::byte* region, std::span<const Operation> operations) {
   if (stored) std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
+void execute_to_end(std::byte* region, std::uint64_t region_bytes, std::span<const Operation> operations) {
+  for (const Operation& operation : operations) {
+    if (operation_fits(operation, region_bytes)) {
+      execute(region, {&operation, 1});
+    } else {
+      copy_from_growing_region(operation.local, region, region_bytes, operation.remote_offset,
+                               operation.length_bytes);
+    }
+  }
+}
+
 }  // namespace namdb::fabric::shm

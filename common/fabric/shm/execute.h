@@ -27,7 +27,14 @@ inline bool operation_fits(const Operation& operation, std::uint64_t region_byte
          (operation.kind <= OperationKind::write || length_bytes == 8);
 }
 
+// The same for a READ of what the region has or may still get.
+inline bool reads_growth(const Operation& operation, std::uint64_t capacity_bytes) {
+  return operation.kind == OperationKind::read && operation_fits(operation, capacity_bytes);
+}
+
 // Carries the operations out, in order, and fences. All of them fit.
 void execute(std::byte* region, std::span<const Operation> operations);
+// The same when some only read growth.
+void execute_to_end(std::byte* region, std::uint64_t region_bytes, std::span<const Operation> operations);
 
 }  // namespace namdb::fabric::shm

@@ -9,14 +9,16 @@ LoopbackChannel::LoopbackChannel(ShmServerFabric& server) : Channel(server.react
 
 void LoopbackChannel::do_post(Batch& batch) {
   batch.begin();
+  const ServerRegion& region = server_.region_;
   for (const Operation& operation : batch.operations()) {
-    failed_ = failed_ || !operation_fits(operation, server_.region_.length_bytes);
+    failed_ = failed_ || (!operation_fits(operation, region.length_bytes) &&
+                          !reads_growth(operation, region.capacity_bytes));
   }
   if (failed_) {
     return batch.complete(executor(), Status(ErrorCode::internal,
                                              "a one-sided operation is misaligned or outside of the region"));
   }
-  execute(server_.region_.base, batch.operations());
+  execute_to_end(region.base, region.length_bytes, batch.operations());
   batch.complete(executor(), Status());
 }
 

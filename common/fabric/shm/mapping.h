@@ -27,6 +27,7 @@ class RegionMapping {
   ~RegionMapping();
 
   std::byte* base() const { return base_; }
+  std::uint64_t capacity_bytes() const { return capacity_bytes_; }
   // Maps at least so much, if the memory is there and within the capacity; gives what is mapped. Any thread.
   std::uint64_t grow(std::uint64_t length_bytes);
 

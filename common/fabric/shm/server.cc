@@ -320,6 +320,7 @@ reactor::Task<void> ShmServerFabric::admit(Descriptor socket) {
   }
   Peer& admitted = *peer;
   peers_.emplace(id, std::move(peer));
+  admitted.announce_growth(region_.length_bytes);  // it may have grown while hands were shaken
   ++accepted_;
   if (!status.ok() || gate_.closing()) {
     admitted.end();

@@ -47,11 +47,9 @@ class ShmServerFabric final : public ServerFabric, public reactor::PollSource {
   reactor::Task<Status> listen(std::string address) override;
   reactor::Task<void> fence(PeerId peer) override;
   Channel& loopback() override;
+  void grow(std::size_t length_bytes) override;
   void describe(Facts& facts) const override;
   reactor::Task<void> close() override;
-
-  // The memfd has grown to this length, and is allocated: peers may use it from now on.
-  void grow(std::size_t length_bytes);
 
   bool poll() override;
   bool prepare_sleep() override;

@@ -44,7 +44,10 @@ Connection::Connection(Network& network, SimNode& client, SimServerFabric& serve
 Status Connection::validate(const Operation& operation) const {
   const bool atomic = operation.kind != OperationKind::read && operation.kind != OperationKind::write;
   const std::uint64_t length_bytes = operation.length_bytes;
-  const std::uint64_t region_bytes = server_ == nullptr ? 0 : server_->region().size();
+  const bool reads = operation.kind == OperationKind::read;
+  const std::uint64_t region_bytes = server_ == nullptr ? 0
+                                     : reads            ? server_->capacity_bytes()  // zeros behind the end
+                                                        : server_->region().size();
   if (operation.remote_offset % 8 != 0 || length_bytes % 8 != 0 || length_bytes == 0 ||
       length_bytes > kMaxOperation_bytes || (atomic && length_bytes != 8)) {
     return {ErrorCode::internal, "misaligned one-sided operation"};

@@ -1,12 +1,16 @@
 #include "common/fabric/sim/server.h"
 
+#include <algorithm>
+
 #include "common/fabric/sim/client.h"
 
 namespace namdb::fabric::sim {
 
-SimServerFabric::SimServerFabric(SimNode& node, std::span<std::byte> region, Service& service)
+SimServerFabric::SimServerFabric(SimNode& node, std::span<std::byte> region, Service& service,
+                                 std::size_t capacity_bytes)
     : node_(node),
       region_(region),
+      capacity_bytes_(std::max(region.size(), capacity_bytes)),
       service_(service),
       tasks_(std::make_unique<Tasks>(node)),
       loopback_fabric_(node),
@@ -34,9 +38,9 @@ reactor::Task<Status> SimServerFabric::listen(std::string address) {
   co_return Status();
 }
 
-void SimServerFabric::grow(std::span<std::byte> region) {
-  NAMDB_CHECK(region.data() == region_.data() && region.size() >= region_.size());
-  region_ = region;
+void SimServerFabric::grow(std::size_t length_bytes) {
+  NAMDB_CHECK(length_bytes >= region_.size() && length_bytes <= capacity_bytes_ && length_bytes % 8 == 0);
+  region_ = {region_.data(), length_bytes};
 }
 
 Channel& SimServerFabric::loopback() {

@@ -19,8 +19,10 @@ namespace namdb::fabric::sim {
 
 class SimServerFabric final : public ServerFabric {
  public:
-  // `region` is 8-byte aligned, its size a multiple of 8.
-  SimServerFabric(SimNode& node, std::span<std::byte> region, Service& service);
+  // `region` is 8-byte aligned, its size a multiple of 8. With `capacity_bytes` it may grow, and the zeros
+  // that it grows by follow it already.
+  SimServerFabric(SimNode& node, std::span<std::byte> region, Service& service,
+                  std::size_t capacity_bytes = 0);
   // Needs close() before, unless the node was killed.
   ~SimServerFabric() override;
 
@@ -29,14 +31,13 @@ class SimServerFabric final : public ServerFabric {
   reactor::Task<Status> listen(std::string address) override;
   reactor::Task<void> fence(PeerId peer) override;
   Channel& loopback() override;
+  void grow(std::size_t length_bytes) override;
   reactor::Task<void> close() override;
-
-  // The region has grown: the same base, a larger size.
-  void grow(std::span<std::byte> region);
 
   // --- for the network ---
   SimNode& node() { return node_; }
   std::span<std::byte> region() const { return region_; }
+  std::size_t capacity_bytes() const { return capacity_bytes_; }
   bool accepts() const { return listening_ && node_.alive(); }
   void arrive(ConnectEvent& connect);
   void arrive(CallEvent& call);
@@ -59,6 +60,7 @@ class SimServerFabric final : public ServerFabric {
 
   SimNode& node_;
   std::span<std::byte> region_;
+  std::size_t capacity_bytes_;
   Service& service_;
   bool listening_ = false;
   bool closed_ = false;

@@ -81,10 +81,10 @@ TEST_CASE("without a cluster key only loopback addresses are listened on") {
   REQUIRE(reactor.ok());
   TestService service(**reactor);
   std::vector<std::uint64_t> region(8);
-  TcpServerFabric open(**reactor, std::as_writable_bytes(std::span(region)), service, {});
+  TcpServerFabric open(**reactor, region_of(region), service, {});
   const Status status = (*reactor)->run_until(open.listen("0.0.0.0:0"));
   CHECK(status.code() == ErrorCode::configuration);
-  TcpServerFabric keyed(**reactor, std::as_writable_bytes(std::span(region)), service, with_key(1));
+  TcpServerFabric keyed(**reactor, region_of(region), service, with_key(1));
   const Status listening = (*reactor)->run_until(keyed.listen("0.0.0.0:0"));
   CHECK(listening.ok());
   (*reactor)->run_until(keyed.close());

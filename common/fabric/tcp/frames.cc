@@ -23,7 +23,8 @@ const char* refuse_operation(const RequestHeader& header, std::uint64_t region_b
 
 }  // namespace
 
-RequestFrame decode_request(std::span<const std::byte> input, std::uint64_t region_bytes) {
+RequestFrame decode_request(std::span<const std::byte> input, std::uint64_t region_bytes,
+                            std::uint64_t capacity_bytes) {
   using State = RequestFrame::State;
   if (input.size() < kHeader_bytes) return {State::incomplete, {}, kHeader_bytes, nullptr};
   const auto header = load<RequestHeader>(input.data());
@@ -32,7 +33,7 @@ RequestFrame decode_request(std::span<const std::byte> input, std::uint64_t regi
   const char* reason = nullptr;
   switch (header.kind) {
     case RequestKind::read:
-      reason = refuse_operation(header, region_bytes);
+      reason = refuse_operation(header, capacity_bytes);
       break;
     case RequestKind::write:
       reason = refuse_operation(header, region_bytes);

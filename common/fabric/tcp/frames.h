@@ -68,7 +68,8 @@ struct RequestFrame {
       frame_bytes;     // whole: its length; incomplete: what is known to be needed, more than input.size()
   const char* reason;  // invalid: why the peer must go
 };
-RequestFrame decode_request(std::span<const std::byte> input, std::uint64_t region_bytes);
+RequestFrame decode_request(std::span<const std::byte> input, std::uint64_t region_bytes,
+                            std::uint64_t capacity_bytes);
 
 // nullptr if it may follow in the stream, otherwise why the server must go.
 const char* refuse_response(const ResponseHeader& header);

@@ -19,7 +19,7 @@ std::vector<std::byte> frame(RequestHeader header, std::size_t data_bytes) {
 }
 
 RequestFrame::State state_of(RequestHeader header, std::size_t data_bytes) {
-  return decode_request(frame(header, data_bytes), kRegion_bytes).state;
+  return decode_request(frame(header, data_bytes), kRegion_bytes, kRegion_bytes).state;
 }
 
 TEST_CASE("a request is whole exactly when all of its bytes are there") {
@@ -38,12 +38,12 @@ TEST_CASE("a request is whole exactly when all of its bytes are there") {
   for (const auto& test : cases) {
     const std::vector<std::byte> bytes = frame(test.header, test.data_bytes);
     for (std::size_t length = 0; length < bytes.size(); ++length) {
-      const RequestFrame decoded = decode_request({bytes.data(), length}, kRegion_bytes);
+      const RequestFrame decoded = decode_request({bytes.data(), length}, kRegion_bytes, kRegion_bytes);
       CHECK(decoded.state == State::incomplete);
       CHECK(decoded.frame_bytes > length);
       CHECK(decoded.frame_bytes <= bytes.size());
     }
-    const RequestFrame decoded = decode_request(bytes, kRegion_bytes);
+    const RequestFrame decoded = decode_request(bytes, kRegion_bytes, kRegion_bytes);
     CHECK(decoded.state == State::whole);
     CHECK(decoded.frame_bytes == bytes.size());
   }
@@ -77,7 +77,7 @@ TEST_CASE("random bytes never decode to an operation outside the region") {
   for (int i = 0; i < 200'000; ++i) {
     std::vector<std::byte> bytes(random.below(64));
     for (std::byte& byte : bytes) byte = static_cast<std::byte>(random.below(random.chance(0.5) ? 9 : 256));
-    const RequestFrame decoded = decode_request(bytes, kRegion_bytes);
+    const RequestFrame decoded = decode_request(bytes, kRegion_bytes, kRegion_bytes);
     if (decoded.state == RequestFrame::State::whole) {
       CHECK(decoded.frame_bytes <= bytes.size());
       if (decoded.header.kind != RequestKind::call) {

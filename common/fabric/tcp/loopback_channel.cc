@@ -10,14 +10,15 @@
 namespace namdb::fabric::tcp {
 namespace {
 
-void execute(const Operation& operation, std::span<std::byte> region) {
+void execute(const Operation& operation, std::span<std::byte> region, std::size_t capacity_bytes) {
   NAMDB_CHECK(operation.remote_offset % 8 == 0 && operation.length_bytes % 8 == 0);
-  NAMDB_CHECK(operation.remote_offset <= region.size() &&
-              operation.length_bytes <= region.size() - operation.remote_offset);
+  const std::size_t end = operation.kind == OperationKind::read ? capacity_bytes : region.size();
+  NAMDB_CHECK(operation.remote_offset <= end && operation.length_bytes <= end - operation.remote_offset);
   std::byte* place = region.data() + operation.remote_offset;
   switch (operation.kind) {
     case OperationKind::read:
-      copy_from_region(operation.local, place, operation.length_bytes);
+      copy_from_growing_region(operation.local, region.data(), region.size(), operation.remote_offset,
+                               operation.length_bytes);
       break;
     case OperationKind::write: {
       // The last word by an exchange: a locked instruction between a WRITE and any later READ or completion.
@@ -48,7 +49,8 @@ LoopbackChannel::LoopbackChannel(TcpServerFabric& server) : Channel(server.react
 
 void LoopbackChannel::do_post(Batch& batch) {
   batch.begin();
-  for (const Operation& operation : batch.operations()) execute(operation, server_.region());
+  for (const Operation& operation : batch.operations())
+    execute(operation, server_.region(), server_.capacity_bytes());
   batch.complete(executor(), Status());
 }
 

@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -23,15 +24,16 @@ constexpr std::size_t kGreetingLimit = 1024;
 
 }  // namespace
 
-TcpServerFabric::TcpServerFabric(reactor::Reactor& reactor, std::span<std::byte> region, Service& service,
+TcpServerFabric::TcpServerFabric(reactor::Reactor& reactor, const ServerRegion& region, Service& service,
                                  TcpOptions options)
     : reactor_(reactor),
-      region_(region),
+      region_(region.base, region.length_bytes),
+      capacity_bytes_(std::max(region.length_bytes, region.capacity_bytes)),
       service_(service),
       options_(std::move(options)),
       changed_(reactor),
       loopback_(std::make_unique<LoopbackChannel>(*this)) {
-  NAMDB_CHECK(reinterpret_cast<std::uintptr_t>(region.data()) % 8 == 0 && region.size() % 8 == 0);
+  NAMDB_CHECK(reinterpret_cast<std::uintptr_t>(region.base) % 8 == 0 && region.length_bytes % 8 == 0);
 }
 
 TcpServerFabric::~TcpServerFabric() {
@@ -46,9 +48,9 @@ const std::string& TcpServerFabric::address() const {
   return listener_->address();
 }
 
-void TcpServerFabric::grow(std::span<std::byte> region) {
-  NAMDB_CHECK(region.data() == region_.data() && region.size() >= region_.size() && region.size() % 8 == 0);
-  region_ = region;
+void TcpServerFabric::grow(std::size_t length_bytes) {
+  NAMDB_CHECK(length_bytes >= region_.size() && length_bytes <= capacity_bytes_ && length_bytes % 8 == 0);
+  region_ = {region_.data(), length_bytes};
 }
 
 reactor::Task<Status> TcpServerFabric::listen(std::string address) {

@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "common/fabric/fabric.h"
+#include "common/fabric/registry.h"
 #include "common/fabric/tcp/client.h"
 #include "common/reactor/executor.h"
 
@@ -31,8 +32,8 @@ class ServerConnection;
 
 class TcpServerFabric final : public ServerFabric {
  public:
-  // `region` is 8-byte aligned, its size a multiple of 8.
-  TcpServerFabric(reactor::Reactor& reactor, std::span<std::byte> region, Service& service,
+  // `region` is 8-byte aligned, its lengths multiples of 8.
+  TcpServerFabric(reactor::Reactor& reactor, const ServerRegion& region, Service& service,
                   TcpOptions options);
   // Needs close() before, if it listened or its loopback took calls.
   ~TcpServerFabric() override;
@@ -43,17 +44,17 @@ class TcpServerFabric final : public ServerFabric {
   reactor::Task<Status> listen(std::string address) override;
   reactor::Task<void> fence(PeerId peer) override;
   Channel& loopback() override;
+  void grow(std::size_t length_bytes) override;
   void describe(Facts& facts) const override;
   reactor::Task<void> close() override;
 
   // Where it listens; with the real port where 0 was asked for.
   const std::string& address() const;
-  // The region has grown: the same base, a larger size.
-  void grow(std::span<std::byte> region);
 
   // --- for its connections ---
   reactor::Reactor& reactor() { return reactor_; }
   std::span<std::byte> region() const { return region_; }
+  std::size_t capacity_bytes() const { return capacity_bytes_; }
   Service& service() { return service_; }
   reactor::Gate& gate() { return gate_; }
   // The connection is closed and executes nothing more: reports it when its calls have ended, and destroys
@@ -69,6 +70,7 @@ class TcpServerFabric final : public ServerFabric {
 
   reactor::Reactor& reactor_;
   std::span<std::byte> region_;
+  std::size_t capacity_bytes_;
   Service& service_;
   TcpOptions options_;
   bool closing_ = false;

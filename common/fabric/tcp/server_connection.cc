@@ -79,7 +79,7 @@ void ServerConnection::on_receive(std::span<const std::byte> bytes) {
     // Completes the frame that waits for its end, and no more than that: the others are parsed where they
     // are.
     while (!blocked_ && !bytes.empty()) {
-      const RequestFrame frame = decode_request(unread_, server_.region().size());
+      const RequestFrame frame = decode_request(unread_, server_.region().size(), server_.capacity_bytes());
       if (frame.state != RequestFrame::State::incomplete) break;
       const std::size_t taken = std::min(bytes.size(), frame.frame_bytes - unread_.size());
       unread_.insert(unread_.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(taken));
@@ -121,7 +121,8 @@ std::size_t ServerConnection::execute(std::span<const std::byte> bytes) {
   std::uint32_t operations = 0;
   std::size_t executed = 0;
   while (executed != bytes.size()) {
-    const RequestFrame frame = decode_request(bytes.subspan(executed), region.size());
+    const RequestFrame frame =
+        decode_request(bytes.subspan(executed), region.size(), server_.capacity_bytes());
     if (frame.state == RequestFrame::State::incomplete) break;
     if (frame.state == RequestFrame::State::invalid) {
       close(std::string("it sent ") + frame.reason, true);
@@ -138,7 +139,7 @@ std::size_t ServerConnection::execute(std::span<const std::byte> bytes) {
       start_call(frame.header, data);
     } else {
       if (operations++ == 0) output.extend(sizeof(ResponseHeader));
-      execute_operation(frame.header, region.data() + frame.header.offset, data, output);
+      execute_operation(frame.header, region, data, output);
     }
     executed += frame.frame_bytes;
   }
@@ -153,13 +154,20 @@ std::size_t ServerConnection::execute(std::span<const std::byte> bytes) {
   return executed;
 }
 
-inline void ServerConnection::execute_operation(const RequestHeader& header, std::byte* place,
+inline void ServerConnection::execute_operation(const RequestHeader& header, std::span<std::byte> region,
                                                 const std::byte* data, reactor::OutputBuffer& output) {
+  std::byte* const place = region.data() + header.offset;
   switch (header.kind) {
     case RequestKind::read:
       // A locked instruction between a WRITE and a later READ, as on every transport that runs on a CPU.
       if (std::exchange(wrote_, false)) barrier_.fetch_add(1);
-      copy_from_region(output.extend(header.length_bytes), place, header.length_bytes);
+      if (header.length_bytes <= region.size() && header.offset <= region.size() - header.length_bytes)
+          [[likely]] {
+        copy_from_region(output.extend(header.length_bytes), place, header.length_bytes);
+      } else {
+        copy_from_growing_region(output.extend(header.length_bytes), region.data(), region.size(),
+                                 header.offset, header.length_bytes);
+      }
       break;
     case RequestKind::write:
       copy_to_region(place, data, header.length_bytes);

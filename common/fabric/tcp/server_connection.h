@@ -47,8 +47,8 @@ class ServerConnection final : private reactor::SocketHandler {
 
   // Executes whole frames; how many bytes they have. What is left is incomplete, or must wait (blocked_).
   std::size_t execute(std::span<const std::byte> bytes);
-  // `place` is in the region, `data` follows the header.
-  void execute_operation(const RequestHeader& header, std::byte* place, const std::byte* data,
+  // On a place in the region, or that it may grow to; `data` follows the header.
+  void execute_operation(const RequestHeader& header, std::span<std::byte> region, const std::byte* data,
                          reactor::OutputBuffer& output);
   void start_call(const RequestHeader& header, const std::byte* data);
   reactor::Task<void> run_call(std::unique_ptr<CallContext> call);

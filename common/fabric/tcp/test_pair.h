@@ -68,6 +68,10 @@ class TestService final : public Service {
   int disconnects_ = 0;
 };
 
+inline ServerRegion region_of(std::vector<std::uint64_t>& words) {
+  return {reinterpret_cast<std::byte*>(words.data()), 8 * words.size(), 8 * words.size(), -1};
+}
+
 // A server and a client fabric on one reactor.
 class Pair {
  public:
@@ -81,8 +85,7 @@ class Pair {
     reactor = std::move(*created);
     region.resize(kRegion_bytes / 8);
     service = std::make_unique<TestService>(*reactor);
-    server = std::make_unique<TcpServerFabric>(*reactor, std::as_writable_bytes(std::span(region)), *service,
-                                               server_options);
+    server = std::make_unique<TcpServerFabric>(*reactor, region_of(region), *service, server_options);
     client = make_tcp_client_fabric(*reactor, client_options);
     const Status listening = reactor->run_until(server->listen("127.0.0.1:0"));
     REQUIRE(listening.ok());

@@ -21,8 +21,7 @@ Transport transport(reactor::Reactor& reactor, const TcpOptions& options) {
   return {"tcp", "HOST:PORT", is_host_and_port,
           [&reactor, options] { return make_tcp_client_fabric(reactor, options); },
           [&reactor, options](const ServerRegion& region, Service& service) {
-            const std::span<std::byte> bytes(region.base, region.length_bytes);
-            return std::make_unique<TcpServerFabric>(reactor, bytes, service, options);
+            return std::make_unique<TcpServerFabric>(reactor, region, service, options);
           }};
 }
 

@@ -72,6 +72,12 @@ reactor::Task<Status> VerbsServerFabric::listen(std::string address) {
 Status VerbsServerFabric::start_listening(const std::string& asked) {
   Result<reactor::SocketAddress> own = resolve(asked, true);
   if (!own.ok()) return own.status();
+  if (region_.capacity_bytes > region_.length_bytes) {
+    return Status(ErrorCode::configuration,
+                  "a region that is reached over verbs cannot grow: each peer has one key, of all that the "
+                  "device has registered and pinned",
+                  "give --region-bytes what --region-limit says");
+  }
   if (!options_.key) {
     return Status(ErrorCode::configuration, "the verbs fabric does not listen without a cluster key",
                   "give every daemon of the cluster the same key file");
@@ -202,6 +208,10 @@ reactor::Task<void> VerbsServerFabric::greet(std::unique_ptr<Link> link, Manager
   connections_.emplace(peer, std::move(connection));
   ++accepted_;
   added.start();
+}
+
+void VerbsServerFabric::grow(std::size_t length_bytes) {
+  NAMDB_CHECK(length_bytes == region_.length_bytes);
 }
 
 void VerbsServerFabric::describe(Facts& facts) const {

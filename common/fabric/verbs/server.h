@@ -45,6 +45,8 @@ class VerbsServerFabric final : public ServerFabric, private ManagerHandler {
   reactor::Task<Status> listen(std::string address) override;
   reactor::Task<void> fence(PeerId peer) override;
   Channel& loopback() override { return loopback_; }
+  // Never: peers hold keys of what was registered.
+  void grow(std::size_t length_bytes) override;
   void describe(Facts& facts) const override;
   reactor::Task<void> close() override;
 

@@ -147,7 +147,7 @@ Status ChainLocks::examine(ChainLock& chain) {
 
 Status ChainLocks::follow(ChainLock& chain) {
   const layout::ServerId server = chain.main.server();
-  const std::uint64_t region_bytes = worker_.cluster.region_map(server).region_bytes;
+  const std::uint64_t region_bytes = worker_.cluster.region_map(server).limit_bytes;
   struct Target {
     layout::BucketArray array;
     GlobalAddress main;

@@ -58,7 +58,7 @@ std::vector<std::uint64_t> IndexCursor::known_leaves(std::size_t most) const {
 }
 
 bool IndexCursor::valid_page(std::uint64_t offset) const {
-  const std::uint64_t region_bytes = worker_.cluster.region_map(server()).region_bytes;
+  const std::uint64_t region_bytes = worker_.cluster.region_map(server()).limit_bytes;
   return offset % 8 == 0 && index_->page_bytes <= region_bytes && offset <= region_bytes - index_->page_bytes;
 }
 

@@ -32,7 +32,7 @@ void Lookup::start(txn::WorkerState& worker, const storage::Table& table, std::s
   key_hash_ = key_hash;
   buffer_ = fabric::LocalBuffer(worker.cluster.pool(), buffer_bytes(table));
   server_ = table.server_of(key_hash);
-  region_bytes_ = worker.cluster.region_map(server_).region_bytes;
+  region_bytes_ = worker.cluster.region_map(server_).limit_bytes;
   // What was remembered may belong to another key, and so to another server.
   const auto location = worker.locations.find(key_hash);
   if (location && location->offset + table.record.record_bytes() <= region_bytes_) {
@@ -50,7 +50,7 @@ void Lookup::start_at(txn::WorkerState& worker, const storage::Table& table, Glo
   table_ = &table;
   key_ = {};
   buffer_ = fabric::LocalBuffer(worker.cluster.pool(), buffer_bytes(table));
-  region_bytes_ = worker.cluster.region_map(record.server()).region_bytes;
+  region_bytes_ = worker.cluster.region_map(record.server()).limit_bytes;
   record_ = record;
   incarnation_ = incarnation;
   state_ = State::record;

@@ -144,7 +144,7 @@ Status WholeTableScan::see_bucket(const Bucket& bucket, const BucketPlace& place
   if (bucket.forwarded()) {
     const layout::BucketArray next = place.array.doubled(bucket.forward_base());
     if (!place.main ||
-        !storage::array_within(next, transaction_.worker().cluster.region_map(server).region_bytes)) {
+        !storage::array_within(next, transaction_.worker().cluster.region_map(server).limit_bytes)) {
       return Status(ErrorCode::corrupt_data, "a bucket's forward leads nowhere");
     }
     const std::uint64_t index = (place.address.offset() - place.array.base_offset) / layout::kBucket_bytes;
