@@ -4,15 +4,16 @@
 
 #include "common/base/check.h"
 #include "common/base/checksum.h"
+#include "common/layout/bucket.h"
 #include "common/layout/record.h"
 
 namespace namdb::layout {
 namespace {
 
-// kind 8 bits | ring slot or number of writes 24 bits | image bytes 32 bits
-std::uint64_t item_word(JournalItem::Kind kind, std::uint32_t number, std::uint32_t length_bytes) {
+// kind 8 bits | ring slot or number of writes 24 bits | image bytes or number of new records 32 bits
+std::uint64_t item_word(JournalItem::Kind kind, std::uint32_t number, std::uint32_t low) {
   return (std::uint64_t{static_cast<std::uint8_t>(kind)} << 56) | (std::uint64_t{number & 0xffffff} << 32) |
-         length_bytes;
+         low;
 }
 
 // Takes words and byte runs off a span; stays put and fails when too little is left.
@@ -55,6 +56,8 @@ bool read_item(Cursor& cursor, JournalItem& item) {
     }
     case JournalItem::Kind::chain:
       item.kind = JournalItem::Kind::chain;
+      item.new_records = static_cast<std::uint32_t>(head);
+      if (item.new_records > number) return false;
       for (std::uint32_t i = 0; i < number; ++i) {
         std::uint64_t length = 0;
         std::uint64_t address = 0;
@@ -70,6 +73,18 @@ bool read_item(Cursor& cursor, JournalItem& item) {
 }
 
 }  // namespace
+
+std::optional<JournalItem::Name> JournalItem::name_of(const JournalWrite& new_record) const {
+  if (new_record.bytes.size() < 8 + kBodyPrefix_bytes) return std::nullopt;
+  const std::uint32_t incarnation = decode_body_header(new_record.bytes.data() + 8).incarnation;
+  const std::uint64_t word = BucketEntry::make(0, new_record.address.offset(), incarnation).location;
+  for (std::size_t i = new_records; i < writes.size(); ++i) {
+    for (std::size_t at = 0; at < writes[i].bytes.size(); at += 8) {
+      if (load_word(writes[i].bytes.data() + at) == word) return Name{writes[i].address + at, word};
+    }
+  }
+  return std::nullopt;
+}
 
 JournalWriter::JournalWriter(std::span<std::byte> buffer, Stamp stamp, Stamp lock)
     : buffer_(buffer), lock_counter_(lock == stamp ? 0 : lock.counter) {
@@ -104,9 +119,9 @@ void JournalWriter::update(GlobalAddress record, std::uint32_t ring_slot,
   store_word(buffer_.data() + head, item_word(JournalItem::Kind::update, ring_slot, length));
 }
 
-void JournalWriter::chain(GlobalAddress lock, std::uint32_t writes) {
+void JournalWriter::chain(GlobalAddress lock, std::uint32_t new_records, std::uint32_t writes) {
   ++items_;
-  word(item_word(JournalItem::Kind::chain, writes, 0));
+  word(item_word(JournalItem::Kind::chain, writes, new_records));
   word(lock.value);
 }
 

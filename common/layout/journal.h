@@ -19,8 +19,11 @@
 //   update  {kind, ring slot, image bytes | record address | displaced stamp word | image of the new body}
 //           install: displaced version -> ring slot, ring word; new body; header word. The image may be a
 //           change, to be applied to what stands in the record (version_image.h).
-//   chain   {kind, number of writes | lock word address} then writes {length | address | bytes}
-//           install: the WRITEs in order (new records, then buckets), then the lock word.
+//   chain   {kind, number of writes, how many of them are new records | lock word address} then writes
+//           {length | address | bytes}
+//           install: the WRITEs in order (new records, then buckets), then the lock word. Once a bucket names
+//           a new record others may lock and change that: repair leaves it as it is then
+//           (JournalItem::name_of).
 #pragma once
 
 #include <cstddef>
@@ -53,6 +56,14 @@ struct JournalItem {
   HeaderWord displaced;              // update: the displaced version's stamp word
   std::span<const std::byte> image;  // update: of the new body
   std::vector<JournalWrite> writes;  // chain
+  std::uint32_t new_records = 0;     // chain: so many writes at the front
+
+  // The word by which a bucket names the new record, and where that is WRITTEN; nothing if none does.
+  struct Name {
+    GlobalAddress address;
+    std::uint64_t word;
+  };
+  std::optional<Name> name_of(const JournalWrite& new_record) const;
 };
 
 struct JournalEntry {
@@ -70,7 +81,7 @@ class JournalWriter {
   // `displaced` and `new_body` are the two sealed bodies.
   void update(GlobalAddress record, std::uint32_t ring_slot, std::span<const std::byte> displaced,
               std::span<const std::byte> new_body, ImageForm form = ImageForm::shorter);
-  void chain(GlobalAddress lock, std::uint32_t writes);
+  void chain(GlobalAddress lock, std::uint32_t new_records, std::uint32_t writes);
   // One of the writes that chain() announced.
   void chain_write(GlobalAddress address, std::span<const std::byte> bytes);
   // Seals for the place where the entry will be WRITTEN; returns the entry's length, a multiple of 8.

@@ -4,6 +4,7 @@
 
 #include "common/base/checksum.h"
 #include "common/base/random.h"
+#include "common/layout/bucket.h"
 #include "common/layout/record.h"
 
 namespace namdb::layout {
@@ -18,7 +19,7 @@ std::vector<std::byte> example_entry(GlobalAddress place) {
   std::vector<std::byte> buffer(4096);
   JournalWriter writer(buffer, Stamp{20, 33});
   writer.update(GlobalAddress(1, 4096), 3, displaced, body, ImageForm::whole);
-  writer.chain(GlobalAddress(0, 192), 2);
+  writer.chain(GlobalAddress(0, 192), 1, 2);
   writer.chain_write(GlobalAddress(0, 640), record);
   writer.chain_write(GlobalAddress(0, 200), bucket);
   buffer.resize(writer.finish(place));
@@ -44,6 +45,31 @@ TEST_CASE("a journal entry reads back as it was written", "[journal]") {
   REQUIRE(entry->items[1].writes.size() == 2);
   CHECK(entry->items[1].writes[1].address == GlobalAddress(0, 200));
   CHECK(entry->items[1].writes[1].bytes.size() == 184);
+}
+
+TEST_CASE("a new record is named by the entry of a bucket that a chain's item writes", "[journal]") {
+  const GlobalAddress place(0, 1 << 20);
+  const GlobalAddress record(0, 640);
+  std::vector<std::byte> image(64);
+  seal_body(std::span(image).subspan(8), record, {.stamp = {20, 33}, .incarnation = 0x10005});
+  std::vector<std::byte> piece(24);
+  store_word(piece.data() + 8, BucketEntry::make(77, record.offset(), 4).location);
+  store_word(piece.data() + 16, BucketEntry::make(77, record.offset(), 5).location);
+  std::vector<std::byte> buffer(4096);
+  JournalWriter writer(buffer, Stamp{20, 33});
+  writer.chain(GlobalAddress(0, 192), 1, 2);
+  writer.chain_write(record, image);
+  writer.chain_write(GlobalAddress(0, 224), piece);
+  buffer.resize(writer.finish(place));
+  const auto entry = read_journal_entry(buffer, place);
+  REQUIRE(entry);
+  const JournalItem& item = entry->items[0];
+  CHECK(item.new_records == 1);
+  const auto name = item.name_of(item.writes[0]);
+  REQUIRE(name);
+  CHECK(name->address == GlobalAddress(0, 240));
+  CHECK(name->word == BucketEntry::make(77, record.offset(), 5).location);
+  CHECK_FALSE(item.name_of({record + 64, item.writes[0].bytes}));
 }
 
 TEST_CASE("an entry that lacks a word, is cut, or stands elsewhere is no entry", "[journal]") {

@@ -115,7 +115,7 @@ TEST_CASE("a slot that cannot be repaired is reported once, stops no compute ser
   const std::span<std::byte> journal = std::as_writable_bytes(std::span(cluster.memory(0).words))
                                            .subspan(corrupt.journal_offset(), corrupt.journal_bytes());
   layout::JournalWriter writer(journal, {corrupt.slot(), 1});
-  writer.chain(layout::GlobalAddress(7, 4096), 0);
+  writer.chain(layout::GlobalAddress(7, 4096), 0, 0);
   writer.finish(layout::GlobalAddress(0, corrupt.journal_offset()));
   world.run_for(kSecond_ns);
 

@@ -346,7 +346,8 @@ void ChainLocks::log(JournalWriter& writer) const {
     std::size_t writes = chain.inserts.size();
     for (const ChainBucket& bucket : chain.buckets)
       bucket_writes(bucket, [&](GlobalAddress, std::span<const std::byte>) { ++writes; });
-    writer.chain(chain.main, static_cast<std::uint32_t>(writes));
+    writer.chain(chain.main, static_cast<std::uint32_t>(chain.inserts.size()),
+                 static_cast<std::uint32_t>(writes));
     for (std::size_t i = 0; i < chain.inserts.size(); ++i) {
       writer.chain_write(chain.records[i],
                          {chain.inserts[i]->image.data(), chain.table->record.locked_bytes()});

@@ -294,10 +294,12 @@ reactor::Task<Status> Repair::apply_chain(const JournalItem& item, Stamp stamp) 
   batches.read(item.lock, word.data(), 8);
   Status status = co_await batches.run(counters);
   if (!status.ok() || layout::load_word(word.data()) != locked.value()) co_return status;
-  for (const layout::JournalWrite& write : item.writes) {
-    if (write.address.server() != item.lock.server()) {
-      co_return Status(ErrorCode::corrupt_data, "a journal entry's chain is spread over memory servers");
-    }
+  std::vector<bool> named;
+  status = co_await find_named(&item, &named);
+  if (!status.ok()) co_return status;
+  for (std::size_t i = 0; i < item.writes.size(); ++i) {
+    const layout::JournalWrite& write = item.writes[i];
+    if (i < named.size() && named[i]) continue;
     const LocalBuffer bytes(cluster_.pool(), write.bytes.size());
     std::copy(write.bytes.begin(), write.bytes.end(), bytes.data());
     batches.write(write.address, bytes.data(), write.bytes.size());
@@ -305,6 +307,30 @@ reactor::Task<Status> Repair::apply_chain(const JournalItem& item, Stamp stamp) 
     if (!status.ok()) co_return status;
   }
   co_return co_await unlock(item.lock, locked, HeaderWord(stamp));
+}
+
+// Which of the new records have been named by a bucket in memory: those stand there, since the WRITE of the
+// bucket came behind theirs. Where a version is visible once nobody holds its record, others may have locked
+// and changed them since.
+reactor::Task<Status> Repair::find_named(const JournalItem* item, std::vector<bool>* named) {
+  for (const layout::JournalWrite& write : item->writes) {
+    if (write.address.server() != item->lock.server())
+      co_return Status(ErrorCode::corrupt_data, "a journal entry's chain is spread over memory servers");
+  }
+  named->assign(item->new_records, false);
+  const LocalBuffer words(cluster_.pool(), 8 * std::max<std::size_t>(item->new_records, 1));
+  std::vector<std::optional<JournalItem::Name>> names;
+  fabric::OperationCounters counters;
+  txn::BatchSet batches(cluster_);
+  for (std::size_t i = 0; i < item->new_records; ++i) {
+    names.push_back(item->name_of(item->writes[i]));
+    if (names[i]) batches.read(names[i]->address, words.data() + 8 * i, 8);
+  }
+  if (batches.empty()) co_return Status();
+  Status status = co_await batches.run(counters);
+  for (std::size_t i = 0; status.ok() && i < names.size(); ++i)
+    (*named)[i] = names[i] && layout::load_word(words.data() + 8 * i) == names[i]->word;
+  co_return status;
 }
 
 reactor::Task<void> Repair::close() {

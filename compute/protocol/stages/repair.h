@@ -67,6 +67,7 @@ class Repair : public txn::LockResolver {
   reactor::Task<Status> apply(const layout::JournalItem& item, const layout::JournalEntry& entry);
   reactor::Task<Status> apply_update(const layout::JournalItem& item, layout::Stamp lock);
   reactor::Task<Status> apply_chain(const layout::JournalItem& item, layout::Stamp stamp);
+  reactor::Task<Status> find_named(const layout::JournalItem* item, std::vector<bool>* named);
   reactor::Task<Status> unlock(layout::GlobalAddress address, layout::HeaderWord from, layout::HeaderWord to);
 
   txn::Cluster& cluster_;
