@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "common/layout/hot_calls.h"
+#include "common/layout/region_map.h"
 #include "memory/test_cluster.h"
 
 namespace namdb::memory {
@@ -22,7 +23,7 @@ struct CollectorTest {
     slot = *client->lease();
     table = *client->create(testing::accounts("accounts"));
     free_bytes = cluster.server->use().free_bytes;
-    record = client->allocate(table.id(), 1)->front();
+    record = client->allocate(table.id(), 1, false, TestCluster::layout_of(table).ring_slots)->front();
     cluster.insert(table, record, 7, stamp(1));
   }
   Stamp stamp(std::uint32_t counter) const { return {slot.slot(), counter}; }
@@ -120,7 +121,8 @@ TEST_CASE("server 1 frees versions by the copies of the vector that heartbeats b
   const auto prepared = client->call<control::PrepareTableReply>(control::PREPARE_TABLE, prepare);
   REQUIRE(prepared.ok());
   CHECK(client->lease().status().code() == ErrorCode::protocol_violation);
-  const std::uint64_t record = client->allocate(table.id(), 1)->front();
+  const std::uint64_t record =
+      client->allocate(table.id(), 1, false, TestCluster::layout_of(table).ring_slots)->front();
   const layout::RecordLayout shape = TestCluster::layout_of(table);
 
   // A record of this server with one displaced version.
@@ -199,6 +201,30 @@ TEST_CASE("a deleted record leaves its bucket after E + slack, and its memory af
   CHECK_FALSE(test.cluster.body_certified(test.table, test.record));
   test.cluster.insert(test.table, test.record, 8, test.stamp(3));
   test.cluster.world.run_until_idle();
+}
+
+TEST_CASE("where rows have timestamps, a reclaimed one's are under the floor before it is gone") {
+  Options options = testing::small_options();
+  options.protocol = "sundial";
+  CollectorTest test(options);
+  const layout::RecordLayout shape = TestCluster::layout_of(test.table);
+  const std::uint64_t timestamp = GENERATE(41, 57);
+  const auto body = test.cluster.bytes(test.record + 8, shape.body_bytes());
+  layout::seal_body(body, layout::GlobalAddress(0, test.record),
+                    {.stamp = test.stamp(2),
+                     .deleted = true,
+                     .displaced = layout::HeaderWord(timestamp),
+                     .table = test.table.id(),
+                     .incarnation = 1});
+  test.cluster.store(test.record, layout::HeaderWord(test.stamp(2), true).value());
+  test.cluster.store(test.record + shape.lease_offset(), 50);
+  test.publish(2);
+  test.note_delete();
+  test.cluster.run_for(kAge_ns / 2);
+  CHECK(test.cluster.load(layout::kTimestampFloor_offset) == 0);
+  test.cluster.run_for(kAge_ns);
+  CHECK(test.cluster.lookup(test.table, 7) == 0);
+  CHECK(test.cluster.load(layout::kTimestampFloor_offset) == std::max<std::uint64_t>(timestamp, 50));
 }
 
 TEST_CASE("a tombstone that is revived, or held, is not reclaimed") {

@@ -126,8 +126,10 @@ Result<std::vector<std::uint64_t>> TestClient::allocate(std::uint32_t table, std
     least_bytes = std::min(least_bytes, range.length_bytes());
   }
   // All pieces are equal: find their length from the table's shape.
+  control::TableDescriptor table_like = accounts("", 4, std::max(ring_slots, 1U));
+  table_like.set_single_version(ring_slots == 0);
   const std::uint64_t unit =
-      buckets ? layout::kBucket_bytes : TestCluster::layout_of(accounts("", 4, ring_slots)).record_bytes();
+      buckets ? layout::kBucket_bytes : TestCluster::layout_of(table_like).record_bytes();
   REQUIRE(least_bytes % unit == 0);
   std::vector<std::uint64_t> offsets;
   for (const control::Range& range : reply->ranges()) {

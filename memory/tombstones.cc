@@ -1,9 +1,12 @@
 #include "memory/tombstones.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "common/layout/placement.h"
+#include "common/layout/protocol.h"
 #include "common/layout/record.h"
+#include "common/layout/region_map.h"
 
 namespace namdb::memory {
 namespace {
@@ -26,7 +29,8 @@ Tombstones::Look Tombstones::look(const Tombstone& tombstone, layout::Stamp& sta
   stamp = header.stamp;
   if (word.locked() || !visibility_.published(stamp)) return Look::later;
   // Its old versions in the overflow region lead back to it until they are freed.
-  if (region_.load(tombstone.record + shape.overflow_head_offset()) != 0) return Look::later;
+  if (shape.ring_slots != 0 && region_.load(tombstone.record + shape.overflow_head_offset()) != 0)
+    return Look::later;
   return Look::tombstone;
 }
 
@@ -157,6 +161,11 @@ reactor::Task<bool> Tombstones::reclaim(Tombstone tombstone, fabric::Channel& lo
     const std::uint64_t offset = find_entry(*table, chain, tombstone.record, bucket);
     if (layout::certify_body(body, region_.address(tombstone.record)) && header.stamp == stamp &&
         header.deleted && offset != 0) {
+      if (layout::find_protocol(options_.protocol)->timestamps) {
+        // Nobody will know when the row was deleted and who counts on that: others commit later.
+        const std::uint64_t lease = region_.load(tombstone.record + shape.lease_offset());
+        co_await raise_floor(loopback, std::max(header.timestamp(), lease));
+      }
       header.incarnation = (header.incarnation + 1) & layout::kIncarnation_mask;
       layout::seal_body(body, region_.address(tombstone.record), header);
       region_.write(tombstone.record + 8, body);
@@ -178,6 +187,15 @@ reactor::Task<bool> Tombstones::reclaim(Tombstone tombstone, fabric::Channel& lo
   reuse_.defer({tombstone.table, tombstone.record});
   ++reclaimed_;
   co_return true;
+}
+
+reactor::Task<void> Tombstones::raise_floor(fabric::Channel& loopback, std::uint64_t timestamp) {
+  bool raised = false;
+  while (!raised && !loopback.failed()) {
+    const std::uint64_t floor = region_.load(layout::kTimestampFloor_offset);
+    if (floor >= timestamp) co_return;
+    raised = co_await swap_word(loopback, layout::kTimestampFloor_offset, floor, timestamp);
+  }
 }
 
 reactor::Task<void> Tombstones::scan() {

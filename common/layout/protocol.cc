@@ -21,6 +21,12 @@ constexpr std::array kProtocols = {
                    .description = "two-phase locking: the older one waits, the younger one aborts (RCC)",
                    .serializable = true,
                    .single_version = true},
+    ProtocolTraits{.name = "sundial",
+                   .description = "logical leases, renewed at commit; the timestamp is found then (SUNDIAL)",
+                   .serializable = true,
+                   .single_version = true,
+                   .timestamps = true,
+                   .strict = false},
 };
 
 }  // namespace

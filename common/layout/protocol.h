@@ -16,6 +16,11 @@ struct ProtocolTraits {
   bool serializable = false;
   // Records keep no displaced versions: RecordLayout::ring_slots is 0.
   bool single_version = false;
+  // Versions and rows have timestamps (record.h), and each memory server a floor of them (region_map.h).
+  bool timestamps = false;
+  // The serial order is that of time: who begins goes after all that has committed. Otherwise that is so
+  // within a session only, though every row that is read was the newest at some moment of the transaction.
+  bool strict = true;
 };
 
 inline constexpr std::string_view kDefaultProtocol = "si";

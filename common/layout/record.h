@@ -3,13 +3,15 @@
 //   0                      header word: the lock; unlocked it equals the stamp word of the current body
 //   8                      current body
 //   8 + body_bytes         overflow head: offset of the newest overflow entry, 0 = none; only the memory
-//                          server writes it
+//                          server writes it. Where protocols have timestamps (protocol.h): the lease, the
+//                          newest timestamp at which a reader counts on the current version; raised by CAS
 //   16 + body_bytes        ring headers, one word a ring slot
 //   ... + 8 * ring_slots   ring payloads, room for one body each; what they hold: version_image.h
 //
 // A body is self-certifying:
 //   0   stamp word: slot, counter, deleted (a tombstone)
-//   8   displaced word: the stamp word of the version that this one displaced; 0 = birth marker
+//   8   displaced word: the stamp word of the version that this one displaced; 0 = birth marker. Where
+//       protocols have timestamps: the version's own timestamp
 //   16  meta word: table id (32 bits), incarnation (24 bits), 0 (1 bit), ring slot of the displaced version
 //   (7 bits) 24  checksum over all the rest, seeded with the record's address; it never covers the header
 //   word 32  payload: the row (row.h), a multiple of 8 bytes
@@ -54,6 +56,8 @@ struct RecordLayout {
   // Header word and current body: what a lookup READs.
   std::uint32_t current_bytes() const { return 8 + body_bytes(); }
   std::uint32_t overflow_head_offset() const { return current_bytes(); }
+  // The same word.
+  std::uint32_t lease_offset() const { return current_bytes(); }
   std::uint32_t ring_header_offset(std::uint32_t ring_slot) const {
     return current_bytes() + 8 + 8 * ring_slot;
   }
@@ -77,6 +81,8 @@ struct BodyHeader {
   std::uint32_t ring_slot = 0;    // where the displaced version was put
 
   bool birth() const { return displaced.value() == 0; }
+  // Where protocols have timestamps: the version's.
+  std::uint64_t timestamp() const { return displaced.value(); }
   // The unlocked header word that goes with this body.
   HeaderWord header_word() const { return HeaderWord(stamp, deleted); }
 };

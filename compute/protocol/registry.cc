@@ -6,6 +6,7 @@
 #include "compute/protocol/locking/locking_rules.h"
 #include "compute/protocol/optimistic/optimistic_rules.h"
 #include "compute/protocol/snapshot_isolation/snapshot_rules.h"
+#include "compute/protocol/sundial/sundial_rules.h"
 
 namespace namdb::protocol {
 namespace {
@@ -21,10 +22,9 @@ struct Entry {
 };
 
 constexpr std::array kProtocols = {
-    Entry{"si", &make<SnapshotRules>},
-    Entry{"occ", &make<OptimisticRules>},
-    Entry{"nowait", &make<NoWaitRules>},
-    Entry{"waitdie", &make<WaitDieRules>},
+    Entry{"si", &make<SnapshotRules>},     Entry{"occ", &make<OptimisticRules>},
+    Entry{"nowait", &make<NoWaitRules>},   Entry{"waitdie", &make<WaitDieRules>},
+    Entry{"sundial", &make<SundialRules>},
 };
 
 }  // namespace

@@ -38,8 +38,8 @@ void run_seeds(std::string_view protocol, const char* workload, std::uint64_t de
   CHECK(committed > count * 5);
 }
 
-const std::vector<std::string> kAll = {"si", "occ", "nowait", "waitdie"};
-const std::vector<std::string> kSerializable = {"occ", "nowait", "waitdie"};
+const std::vector<std::string> kAll = {"si", "occ", "nowait", "waitdie", "sundial"};
+const std::vector<std::string> kSerializable = {"occ", "nowait", "waitdie", "sundial"};
 
 }  // namespace
 

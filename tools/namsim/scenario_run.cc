@@ -352,6 +352,7 @@ class Run final : public FaultActions {
 
 history::Level promised_level(std::string_view protocol) {
   const layout::ProtocolTraits* const traits = layout::find_protocol(protocol);
+  if (traits != nullptr && !traits->strict) return *history::level_from_name("serializable");
   return traits != nullptr && traits->serializable ? *history::level_from_name("strict-serializable")
                                                    : history::strict_snapshot_isolation();
 }

@@ -22,7 +22,8 @@ constexpr std::uint32_t kMaxRounds = 64;
 }  // namespace
 
 LockingRules::LockingRules(StagedTransaction& transaction)
-    : OptimisticRules(transaction, true), learned_(transaction.worker().registry.learned()) {}
+    : OptimisticRules(transaction, {.locks_rows = true, .validates_reads = true}),
+      learned_(transaction.worker().registry.learned()) {}
 
 LockingRules::~LockingRules() {
   transaction().worker().lock_releaser.forget(*this);

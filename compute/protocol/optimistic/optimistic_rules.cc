@@ -10,8 +10,8 @@ namespace namdb::protocol {
 using layout::GlobalAddress;
 using layout::HeaderWord;
 
-OptimisticRules::OptimisticRules(StagedTransaction& transaction, bool locks_rows)
-    : Rules({.locks_rows = locks_rows, .validates_reads = true}), transaction_(transaction) {}
+OptimisticRules::OptimisticRules(StagedTransaction& transaction, Duties duties)
+    : Rules(duties), transaction_(transaction) {}
 
 reactor::Task<Status> OptimisticRules::prepare() {
   if (started_ns_ == 0) started_ns_ = transaction_.worker().executor.fresh_now_ns();
@@ -81,9 +81,9 @@ void OptimisticRules::add_accesses(bool commits) {
   }
 }
 
-reactor::Task<Status> OptimisticRules::validate(const ChainLocks& chains) {
+reactor::Task<Status> OptimisticRules::validate(const Locked& locked) {
   add_accesses(true);
-  co_return co_await read_set_.validate(&transaction_, own_lock(), &chains);
+  co_return co_await read_set_.validate(&transaction_, own_lock(), &locked.chains);
 }
 
 reactor::Task<Status> OptimisticRules::confirm_reads() {

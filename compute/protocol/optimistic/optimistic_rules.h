@@ -28,7 +28,7 @@ namespace namdb::protocol {
 
 class OptimisticRules : public Rules {
  public:
-  explicit OptimisticRules(StagedTransaction& transaction, bool locks_rows = false);
+  explicit OptimisticRules(StagedTransaction& transaction, Duties duties = {.validates_reads = true});
 
   bool ready() const override { return ready_; }
   reactor::Task<Status> prepare() override;
@@ -48,13 +48,14 @@ class OptimisticRules : public Rules {
   Status may_write(const Access& /*access*/) const override { return {}; }
   reactor::Task<Result<std::shared_ptr<txn::ExecutionSlot>>> slot() override;
   layout::Stamp lock_stamp(layout::Stamp stamp) override;
-  reactor::Task<Status> validate(const ChainLocks& chains) override;
+  reactor::Task<Status> validate(const Locked& locked) override;
   bool waits_for_publish() const override { return false; }
   reactor::Task<Status> confirm_reads() override;
   bool give_up(std::uint64_t generation, const Status& outcome, bool wrote) override;
 
  protected:
   StagedTransaction& transaction() { return transaction_; }
+  ReadSet& read_set() { return read_set_; }
   // The lock word that this transaction has, or will have, in records; 0 while it has none.
   virtual layout::HeaderWord own_lock() const { return commit_lock_; }
   // Rows of the read set are locked.

@@ -39,6 +39,7 @@ class ReadSet {
     buckets_.resize(since.buckets);
   }
 
+  bool empty() const { return records_.empty() && buckets_.empty() && ranges_.empty(); }
   // Read in one READ, and so at one moment.
   bool single() const { return ranges_.empty() && buckets_.empty() && records_.size() <= 1; }
 

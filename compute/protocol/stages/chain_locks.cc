@@ -23,6 +23,12 @@ constexpr std::size_t kMaxChainBuckets = 4096;
 constexpr std::uint32_t kMaxRounds = 64;
 constexpr std::uint32_t kRoundsWithoutSleep = 16;
 
+// Differs from what stood at the same place before, but for a chance of 2^-16 that key and stamp cover.
+std::uint32_t incarnation_of(layout::Stamp stamp, GlobalAddress record) {
+  return static_cast<std::uint32_t>(checksum64(std::as_bytes(std::span(&stamp, 1)), record.value)) &
+         layout::kIncarnation_mask;
+}
+
 }  // namespace
 
 Status write_conflict(const storage::Table& table) {
@@ -286,26 +292,33 @@ reactor::Task<Status> ChainLocks::place_inserts(ChainLock* chain, layout::Stamp 
       home->image->table = chain->table->id;
       home->image->generation = chain->array.generation;
     }
-    // Differs from what stood at the same place before, but for a chance of 2^-16 that key and stamp cover.
-    const auto incarnation =
-        static_cast<std::uint32_t>(checksum64(std::as_bytes(std::span(&stamp, 1)), chain->records[i].value));
     const GlobalAddress address = chain->records[i];
     home->image->entries[entry] =
-        layout::BucketEntry::make(access.key_hash, address.offset(), incarnation & layout::kIncarnation_mask);
+        layout::BucketEntry::make(access.key_hash, address.offset(), incarnation_of(stamp, address));
     home->changed = true;
-    layout::seal_body(access.image_body(), address,
-                      {.stamp = stamp,
-                       .table = chain->table->id,
-                       .incarnation = incarnation & layout::kIncarnation_mask,
-                       // A ring is filled from its first slot on.
-                       .ring_slot = std::max(chain->table->record.ring_slots, 1U) - 1});
-    layout::frame_new_record({access.image.data(), chain->table->record.locked_bytes()},
-                             chain->table->record);
   }
   for (ChainBucket& bucket : chain->buckets) {
     if (bucket.changed) bucket.image->seal(bucket.address);
   }
   co_return Status();
+}
+
+void ChainLocks::build_records(layout::Stamp stamp, std::uint64_t timestamp) {
+  for (const ChainLock& chain : chains_) {
+    const layout::RecordLayout& layout = chain.table->record;
+    for (std::size_t i = 0; i < chain.inserts.size(); ++i) {
+      Access& access = *chain.inserts[i];
+      const GlobalAddress address = chain.records[i];
+      layout::seal_body(access.image_body(), address,
+                        {.stamp = stamp,
+                         .displaced = HeaderWord(timestamp),
+                         .table = chain.table->id,
+                         .incarnation = incarnation_of(stamp, address),
+                         // A ring is filled from its first slot on.
+                         .ring_slot = std::max(layout.ring_slots, 1U) - 1});
+      layout::frame_new_record({access.image.data(), layout.locked_bytes()}, layout);
+    }
+  }
 }
 
 std::optional<HeaderWord> ChainLocks::taken_from(GlobalAddress main) const {

@@ -51,6 +51,10 @@ class ChainLocks {
 
   // The lock word of the chain of that main bucket before it was locked; nullopt: it is not held.
   std::optional<layout::HeaderWord> taken_from(layout::GlobalAddress main) const;
+  bool empty() const { return chains_.empty(); }
+
+  // After place(). `timestamp`: of the new versions, 0 where they have none.
+  void build_records(layout::Stamp stamp, std::uint64_t timestamp);
 
   void log(layout::JournalWriter& writer) const;
   void install(layout::Stamp stamp);

@@ -61,9 +61,14 @@ reactor::Task<Status> Commit::run() {
   journal_place_ = begun->journal;
 
   status = co_await lock();
-  if (status.ok() && indexes_.plan()) status = co_await indexes_.run(stamp_);
-  if (status.ok() && transaction_.rules().validates_reads())
-    status = co_await transaction_.rules().validate(chains_);
+  const bool changes_indexes = status.ok() && indexes_.plan();
+  if (changes_indexes) status = co_await indexes_.run(stamp_);
+  if (status.ok() && transaction_.rules().validates_reads()) {
+    const Rules::Locked locked{.chains = chains_,
+                               .changes_indexes = changes_indexes,
+                               .leaves_entries = changes_indexes && indexes_.leaves_entries()};
+    status = co_await transaction_.rules().validate(locked);
+  }
   if (!status.ok()) co_return co_await release(std::move(status));
   build_images();
   status = co_await log();
@@ -98,6 +103,7 @@ Status Commit::plan() {
 }
 
 reactor::Task<Status> Commit::lock() {
+  const bool timestamps = transaction_.rules().has_timestamps();
   for (RecordLock& record : records_) {
     const layout::RecordLayout& layout = record.access->table->record;
     const GlobalAddress address = record.access->lookup.record();
@@ -107,10 +113,12 @@ reactor::Task<Status> Commit::lock() {
       record.asked = true;
       batches_.compare_and_swap(address, record.expected.value(), lock_word().value(), record.buffer.data());
     }
+    if (timestamps) transaction_.rules().behind_lock(*record.access, batches_);
     if (layout.ring_slots == 0) continue;
     batches_.read(address + layout.ring_header_offset(0), record.ring_word(0), layout.ring_headers_bytes());
   }
   chains_.ask(stamp_);
+  if (timestamps) transaction_.rules().behind_locks(batches_);
   if (!batches_.empty()) {
     const Status asked = co_await batches_.run(counters_, layout::Stage::lock);
     if (!asked.ok()) co_return lost_connection();
@@ -165,12 +173,15 @@ reactor::Task<Status> Commit::wait_for_ring(RecordLock* record) {
 }
 
 void Commit::build_images() {
+  const bool timestamps = transaction_.rules().has_timestamps();
+  const std::uint64_t timestamp = transaction_.rules().commit_timestamp();
+  chains_.build_records(stamp_, timestamp);
   for (RecordLock& record : records_) {
     Access& access = *record.access;
     const layout::BodyHeader& displaced = access.lookup.current();
     const layout::BodyHeader header{.stamp = stamp_,
                                     .deleted = access.write == WriteKind::erase,
-                                    .displaced = displaced.header_word(),
+                                    .displaced = timestamps ? HeaderWord(timestamp) : displaced.header_word(),
                                     .table = displaced.table,
                                     .incarnation = displaced.incarnation,
                                     .ring_slot = record.ring_slot};

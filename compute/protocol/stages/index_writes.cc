@@ -50,6 +50,11 @@ bool IndexWrites::plan() {
   return !changes_.empty();
 }
 
+bool IndexWrites::leaves_entries() const {
+  return std::ranges::any_of(changes_,
+                             [](const Change& change) { return change.kind == IndexChange::Kind::mark; });
+}
+
 reactor::Task<Status> IndexWrites::run(layout::Stamp stamp) {
   txn::CallSet calls(worker_.cluster);
   const std::size_t servers = worker_.cluster.server_count();
@@ -131,6 +136,7 @@ reactor::Task<Status> IndexWrites::check_rivals(layout::Stamp stamp) {
   Status status = co_await look_at_latest(&transaction_, rows_.get(), layout::HeaderWord(stamp, false, true));
   if (!status.ok()) co_return status;
   for (const Rival& rival : rivals_) {
+    transaction_.rules().saw_latest(rival.row->lookup);
     if (rival.row->state == LatestRow::State::absent) continue;
     // It is being written, or is newer than the snapshot.
     if (rival.row->state == LatestRow::State::undecided) co_return write_conflict(*rival.change->table);

@@ -31,6 +31,8 @@ class IndexWrites {
 
   // From the write set. False when the commit changes no index.
   bool plan();
+  // Some of what it displaces had entries that the new versions have not.
+  bool leaves_entries() const;
   // All locks are held, and what they displace is what was read. Errors before anything is logged:
   // duplicate_key, serialization_failure, catalog_changed, out_of_memory, limit_exceeded, lost connections.
   reactor::Task<Status> run(layout::Stamp stamp);

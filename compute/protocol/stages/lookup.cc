@@ -18,10 +18,18 @@ namespace {
 constexpr std::uint32_t kMaxRestarts = 64;
 constexpr std::size_t kMaxChain = 4096;
 
-std::size_t buffer_bytes(const storage::Table& table) {
+// Behind what is READ, the lease.
+std::size_t lease_at(const storage::Table& table) {
   return std::max<std::size_t>(layout::kBucket_bytes,
                                table.record.body_bytes() + layout::kOverflowBody_offset);
 }
+
+std::size_t buffer_bytes(const storage::Table& table) {
+  return lease_at(table) + 8;
+}
+
+// No lease: a CAS from it to itself is a READ that later READs of its channel come behind.
+constexpr std::uint64_t kNoLease = 0xb5ad'4ece'da1c'e2a9;
 
 }  // namespace
 
@@ -56,6 +64,10 @@ void Lookup::start_at(txn::WorkerState& worker, const storage::Table& table, Glo
   state_ = State::record;
 }
 
+std::uint64_t Lookup::lease() const {
+  return layout::load_word(buffer_.data() + lease_at(*table_));
+}
+
 void Lookup::start_chain() {
   from_cache_ = false;
   record_ = GlobalAddress();
@@ -80,6 +92,9 @@ void Lookup::add_read(txn::BatchSet& batches, Rules& rules) {
       break;
     case State::record:
       if (locks_along_) rules.lock_along(record_, batches);
+      if (leases_along_)
+        batches.compare_and_swap(record_ + layout.lease_offset(), kNoLease, kNoLease,
+                                 buffer_.data() + lease_at(*table_));
       batches.read(record_, buffer_.data(), layout.current_bytes());
       break;
     case State::ring:

@@ -57,6 +57,8 @@ class Lookup {
   State state() const { return state_; }
   // Its record, wherever it is read, may be locked along with that (Rules::lock_along).
   void lock_along() { locks_along_ = true; }
+  // Its record's lease is to be known, of a moment before the record was READ: lease().
+  void lease_along() { leases_along_ = true; }
   // Adds the READ that the next advance() looks at. May be called again without advance() in between, when
   // the fetched bytes were thrown away.
   void add_read(txn::BatchSet& batches, Rules& rules);
@@ -87,6 +89,10 @@ class Lookup {
   // The header word in that READ. Unlocked and equal to current()'s, nobody held the record at some moment
   // of the READ.
   layout::HeaderWord header_seen() const { return header_seen_; }
+
+  // With a record, after lease_along(): the record's timestamp at which somebody counts on what the READ
+  // showed. Whoever locks it after that commits later than this.
+  std::uint64_t lease() const;
 
   // absent without a record: the buckets of the chain in order, the array that the first one is in and its
   // lock word, and locations of records whose hash collides with the key's.
@@ -122,6 +128,7 @@ class Lookup {
   bool waiting_ = false;
   bool from_cache_ = false;
   bool locks_along_ = false;
+  bool leases_along_ = false;
   bool deciding_ = false;  // candidate_ waits for the slot directory
   bool current_is_visible_ = false;
   std::uint32_t restarts_ = 0;

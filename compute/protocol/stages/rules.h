@@ -56,6 +56,7 @@ class Rules {
   struct Duties {
     bool locks_rows = false;       // will_fetch(), look_at_locks(), fetched(), unlock()
     bool validates_reads = false;  // validate(), confirm_reads()
+    bool has_timestamps = false;   // behind_lock(), behind_locks(), commit_timestamp(); leases of rows by key
   };
   explicit Rules(Duties duties) : duties_(duties) {}
   Rules(const Rules&) = delete;
@@ -67,6 +68,7 @@ class Rules {
 
   bool locks_rows() const { return duties_.locks_rows; }
   bool validates_reads() const { return duties_.validates_reads; }
+  bool has_timestamps() const { return duties_.has_timestamps; }
 
   // --- read ---
   // Rows may be judged.
@@ -92,6 +94,8 @@ class Rules {
   virtual void saw_record(const Lookup& /*lookup*/) {}
   virtual void saw_bucket(const storage::Table& /*table*/, layout::GlobalAddress /*address*/,
                           const layout::Bucket& /*bucket*/, bool /*main*/) {}
+  // A rival under a unique index: what its newest version says decided.
+  virtual void saw_latest(const Lookup& /*lookup*/) {}
   virtual void saw_range(SeenRange /*range*/) {}
 
   // --- lock ---
@@ -109,9 +113,21 @@ class Rules {
   virtual reactor::Task<Result<std::shared_ptr<txn::ExecutionSlot>>> slot() = 0;
   virtual layout::Stamp lock_stamp(layout::Stamp stamp) { return stamp; }
 
+  // The commit locks that row in this batch: may add READs of its record behind that, which stay until
+  // validate(); then, behind all locks of records, READs of more.
+  virtual void behind_lock(const Access& /*access*/, txn::BatchSet& /*batches*/) {}
+  virtual void behind_locks(txn::BatchSet& /*batches*/) {}
+
   // --- validate ---
-  // All locks of the commit are held, those of `chains` among them, and its index entries stand.
-  virtual reactor::Task<Status> validate(const ChainLocks& /*chains*/) { co_return Status(); }
+  struct Locked {
+    const ChainLocks& chains;
+    bool changes_indexes;  // entries are added or left behind
+    bool leaves_entries;   // nobody will find displaced versions by theirs
+  };
+  // All locks of the commit are held, and its index entries stand.
+  virtual reactor::Task<Status> validate(const Locked& /*locked*/) { co_return Status(); }
+  // Of all versions that the commit writes; known once it is validated.
+  virtual std::uint64_t commit_timestamp() const { return 0; }
   // Before a commit: whether all that was read was true at one moment since this was called. The commit of a
   // transaction without writes is that and no more. Error serialization_failure.
   virtual reactor::Task<Status> confirm_reads() { co_return Status(); }

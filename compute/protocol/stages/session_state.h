@@ -15,6 +15,8 @@ struct SessionState : txn::Session {
   // When the session's last commit was published or its last transaction failed: a copy of the vector that
   // others took before that will not do.
   std::uint64_t fresh_from_ns = 0;
+  // Where transactions have timestamps: that of the last one.
+  std::uint64_t timestamp = 0;
   // Wait-die. The priority of a transaction that gave way, for the one that tries again; 0: none.
   std::uint32_t priority = 0;
   std::uint64_t priority_taken_ns = 0;

@@ -187,7 +187,11 @@ reactor::Task<Status> StagedTransaction::do_fetch() {
     Access& access = accesses_[row];
     if (!access.fetched() && access.lookup.state() == Lookup::State::idle) {
       access.lookup.start(worker_, *access.table, access.key, access.key_hash);
-      access.lookup.lock_along();
+      if (rules_->has_timestamps()) {
+        access.lookup.lease_along();
+      } else {
+        access.lookup.lock_along();
+      }
       lookups.push_back(&access.lookup);
       tables.push_back(access.table.get());
     }

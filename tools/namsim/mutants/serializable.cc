@@ -2,9 +2,11 @@
 // journal says under which stamp records are locked.
 #include <cstring>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "common/base/checksum.h"
+#include "common/layout/region_map.h"
 #include "tools/namsim/mutants/look.h"
 #include "tools/namsim/mutants/mutants.h"
 
@@ -70,8 +72,47 @@ class LockNotInJournal final : public Mutant {
   }
 };
 
+// Timestamps: whoever writes a row sees no lease of its readers.
+class LeasesNotSeen final : public Mutant {
+ public:
+  void after(Posting& posting) override {
+    for (const fabric::Operation& operation : posting.operations) {
+      if (operation.kind != fabric::OperationKind::read) continue;
+      const std::pair record(posting.server, operation.remote_offset);
+      if (operation.length_bytes == record_layout().current_bytes()) records_.insert(record);
+      const std::pair leased(posting.server, operation.remote_offset - record_layout().lease_offset());
+      if (operation.length_bytes == 8 && records_.contains(leased)) layout::store_word(operation.local, 0);
+    }
+  }
+
+ private:
+  std::set<std::pair<std::size_t, std::uint64_t>> records_;
+};
+
+// Timestamps: nobody sees what others have raised the floor to.
+class FloorsNotSeen final : public Mutant {
+ public:
+  void after(Posting& posting) override {
+    for (const fabric::Operation& operation : posting.operations) {
+      if (operation.kind == fabric::OperationKind::read &&
+          operation.remote_offset == layout::kTimestampFloor_offset)
+        layout::store_word(operation.local, 0);
+    }
+  }
+};
+
 std::function<void(Scenario&)> under(const char* protocol) {
   return [protocol](Scenario& scenario) { scenario.cluster.memory.protocol = protocol; };
+}
+
+// Most rows are not there at first.
+std::function<void(Scenario&)> new_rows_under(const char* protocol) {
+  return [protocol](Scenario& scenario) {
+    scenario.cluster.memory.protocol = protocol;
+    scenario.resize({.clients = 6, .keys = 20});
+    scenario.workload_options.absent_keys = 18;
+    scenario.workload_options.keys_per_transaction = 4;
+  };
 }
 
 }  // namespace
@@ -86,6 +127,13 @@ std::vector<MutantCase> serializable_mutants() {
       {"repair does not learn under which stamp records are locked", "common/layout/journal.cc",
        Emphasis::kills, 137, "missed a write that what it saw depends on", make_mutant<LockNotInJournal>,
        nullptr, under("nowait")},
+      {"a lease is raised without a look at the row", "compute/protocol/sundial/sundial_rules.cc",
+       Emphasis::snapshots, 5, "write skew", make_mutant<ReadsBelieved>, nullptr, under("sundial")},
+      {"a writer does not look at the leases of what it displaces",
+       "compute/protocol/sundial/sundial_rules.cc", Emphasis::snapshots, 7, "write skew",
+       make_mutant<LeasesNotSeen>, nullptr, under("sundial")},
+      {"a writer does not look at the floor of timestamps", "compute/protocol/sundial/sundial_rules.cc",
+       Emphasis::snapshots, 10, "write skew", make_mutant<FloorsNotSeen>, nullptr, new_rows_under("sundial")},
   };
 }
 

@@ -213,9 +213,8 @@ reactor::Task<Status> RingWorkload::audit(txn::Engine& engine, txn::Transaction&
     if (pause_ns != 0) co_await engine.executor().sleep_for(pause_ns / options().keys);
   }
   if (status.ok() && !scan_first) status = co_await scan_rows(engine, transaction, table, pause_ns, &rows);
+  if (status.ok()) status = co_await transaction.confirm_reads();
   if (!status.ok() || !still(life)) co_return status;
-  status = co_await transaction.confirm_reads();
-  if (!status.ok()) co_return status;
   if (walk.next() != 0) complain("the ring comes back to node " + std::to_string(walk.next()));
   std::set<std::int64_t> scanned;
   for (const layout::Row& row : rows) scanned.insert(row.view().integer(0));
