@@ -101,6 +101,11 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
                  "How long to wait at start for memory servers that are not there yet")
       ->check(CLI::Range(0.0, 86'400.0))
       ->capture_default_str();
+  app.add_option(
+         "--memory-timeout-seconds", flags.memory_timeout_s,
+         "Take a memory server for gone that does not answer for so long, and fail what waits for it;\n"
+         "0 = never. Default: 10 for tcp and verbs; 0 for shm, where the kernel reports its end")
+      ->check(CLI::Range(0.0, 86'400.0));
   app.add_option("--beside", flags.beside,
                  "Number of the memory server that this one stands beside, for clients that send their\n"
                  "calls where the data is: SHOW namdb.beside_memory_server tells them")
@@ -150,6 +155,7 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
     return wrong(exit_code, "--memory-server " + flags.memory_servers.front() +
                                 " is no address of --fabric " + flags.fabric);
   }
+  if (flags.memory_timeout_s < 0) flags.memory_timeout_s = shared ? 0 : 10;
   if (std::string message = config::wrong_rdma_flags(flags.rdma, flags.fabric); !message.empty())
     return wrong(exit_code, message);
   if (flags.queue_pairs == "shared" && flags.fabric != "verbs") {

@@ -27,6 +27,7 @@ struct Flags {
   std::string index_reads = "auto";  // or leaves, calls
   std::uint64_t location_cache_bytes = 64U << 20;
   double connect_timeout_s = 10;
+  double memory_timeout_s = -1;         // as the fabric says; never negative after parsing
   std::optional<std::uint16_t> beside;  // position in memory_servers
   // With verbs.
   config::RdmaFlags rdma;

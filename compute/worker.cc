@@ -136,7 +136,9 @@ reactor::Task<Status> Worker::start() {
   if (!link.ok()) co_return link.status();
   link_ = std::move(link).value();
   post_facts();
+  supervised_ = true;
   executor_.spawn(gate_, supervise());
+  if (options_.memory_timeout_ns != 0) executor_.spawn(gate_, watch());
   co_return Status();
 }
 
@@ -211,6 +213,34 @@ reactor::Task<void> Worker::copy_vector(std::shared_ptr<Link> link) {
   }
 }
 
+reactor::Task<void> Worker::ping(std::shared_ptr<Link> link, layout::ServerId server) {
+  // Any answer will do.
+  static_cast<void>(co_await link->cluster.call_bytes(server, layout::kPingMethod, ""));
+  link->pings.erase(server);
+}
+
+reactor::Task<void> Worker::watch() {
+  // In parts, so that a pause of this process counts as one of them and not as the other's silence.
+  constexpr int kParts = 8;
+  while (supervised_) {
+    co_await wake_.wait_until(executor_.now_ns() + options_.memory_timeout_ns / kParts);
+    const std::shared_ptr<Link> link = link_;
+    if (link == nullptr) continue;
+    for (std::size_t i = 0; i < link->cluster.server_count(); ++i) {
+      const auto server = static_cast<layout::ServerId>(i);
+      const auto [pinged, is_new] = link->pings.try_emplace(server, 0);
+      if (is_new) {
+        executor_.spawn(gate_, ping(link, server));
+      } else if (++pinged->second == kParts) {
+        link->cluster.channel(server).give_up(Status(
+            ErrorCode::connection_failure, "memory server " + std::to_string(i) + " has not answered for " +
+                                               std::to_string(options_.memory_timeout_ns / kMillisecond_ns) +
+                                               " ms"));
+      }
+    }
+  }
+}
+
 reactor::Task<void> Worker::supervise() {
   std::uint64_t reconnect_ns = options_.first_reconnect_ns;
   while (!stopping_) {
@@ -253,6 +283,8 @@ reactor::Task<void> Worker::supervise() {
     locations_.clear();
     co_await disconnect(link, false);
   }
+  supervised_ = false;
+  wake_.notify_all();
 }
 
 std::vector<fabric::ConnectionFacts> Worker::own_facts() {

@@ -50,6 +50,8 @@ struct WorkerOptions {
   std::uint64_t heartbeat_ns = 200 * kMillisecond_ns;  // hostile: 1 ms
   std::uint64_t first_reconnect_ns = 100 * kMillisecond_ns;
   std::uint64_t max_reconnect_ns = 2 * kSecond_ns;
+  // A memory server that does not answer for so long is taken for gone; 0 = never.
+  std::uint64_t memory_timeout_ns = 0;
   // Where the workers of this compute server tell each other about their connections; outlives the worker.
   FabricBoard* board = nullptr;
 };
@@ -98,6 +100,9 @@ class Worker : public txn::Engine {
   friend class ConnectionTransaction;
   reactor::Task<Result<std::shared_ptr<Link>>> connect();
   reactor::Task<void> supervise();
+  // Gives up connections to memory servers that do not answer, until supervise() ends.
+  reactor::Task<void> watch();
+  reactor::Task<void> ping(std::shared_ptr<Link> link, layout::ServerId server);
   reactor::Task<void> disconnect(std::shared_ptr<Link> link, bool orderly);
   reactor::Task<Status> heartbeat(std::shared_ptr<Link> link, std::size_t server);
   // Looks at index entries that the memory server has doubts about.
@@ -139,6 +144,7 @@ class Worker : public txn::Engine {
   std::uint64_t slots_repaired_ = 0;
   std::uint64_t facts_due_ns_ = 0;
   bool stopping_ = false;
+  bool supervised_ = false;  // supervise() runs
   reactor::Event wake_;
   reactor::Gate gate_;
 };

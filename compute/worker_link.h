@@ -1,6 +1,7 @@
 // What lives as long as one connection of a worker. Included by the worker's own files.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -86,8 +87,9 @@ struct Worker::Link {
   // The words of a snapshot of the vector, for the servers that do not have it; where there are any.
   std::string vector_copy;
   std::uint64_t vector_copied_ns = 0;
-  std::set<layout::ServerId> settling;  // servers whose doubts are being looked at
-  bool versions_wait = false;           // a memory server waits for this worker before it frees old versions
+  std::set<layout::ServerId> settling;    // servers whose doubts are being looked at
+  std::map<layout::ServerId, int> pings;  // on their way: eighths of the timeout that have passed since
+  bool versions_wait = false;  // a memory server waits for this worker before it frees old versions
 };
 
 struct WorkerSession : protocol::SessionState {

@@ -64,6 +64,8 @@ Result<std::unique_ptr<WorkerThread>> WorkerThread::create(SharedState& shared, 
   options.beside = shared.flags.beside;
   options.retry.max_attempts = shared.flags.max_attempts;
   options.board = shared.board;
+  options.memory_timeout_ns =
+      static_cast<std::uint64_t>(shared.flags.memory_timeout_s * static_cast<double>(kSecond_ns));
   self->worker_ =
       std::make_unique<Worker>(*self->reactor_, *self->fabric_, shared.locations, std::move(options),
                                random_compute_id, [](const std::string& line) { spdlog::warn("{}", line); });

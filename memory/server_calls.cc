@@ -64,6 +64,8 @@ reactor::Task<Status> MemoryServer::dispatch(fabric::PeerId peer, std::uint16_t 
       co_return co_await move_versions(request);
     case layout::kNoteDeletesMethod:
       co_return note_deletes(request);
+    case layout::kPingMethod:
+      co_return Status();
     case layout::kSnapshotMethod:
       if (!request.empty()) co_return malformed(method);
       co_return co_await snapshot(reply);

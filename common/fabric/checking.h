@@ -65,6 +65,7 @@ class CheckingChannel final : public Channel {
 
   bool atomics_with_cpu() const override { return inner_->atomics_with_cpu(); }
   bool failed() const override { return inner_->failed(); }
+  void give_up(Status reason) override { inner_->give_up(std::move(reason)); }
   LocalPool& pool() override { return inner_->pool(); }
 
   std::size_t outstanding() const { return outstanding_; }

@@ -44,6 +44,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "common/base/error.h"
 #include "common/fabric/counters.h"
@@ -200,6 +201,9 @@ class Channel {
   // True if CAS and FETCH-ADD are atomic against the memory server's own 8-byte atomics.
   virtual bool atomics_with_cpu() const = 0;
   virtual bool failed() const = 0;
+  // The other end is taken for gone: the channel fails, and what is pending completes with an error soon, as
+  // when the connection is lost (3, 7). Not for a loopback channel.
+  virtual void give_up(Status reason);
   // Where local buffers for this channel come from.
   virtual LocalPool& pool() = 0;
 

@@ -40,6 +40,9 @@ class FaultChannel final : public Channel, private CompletionObserver {
 
   bool atomics_with_cpu() const override { return atomics_with_cpu_; }
   bool failed() const override { return cut_ || inner_->failed(); }
+  void give_up(Status reason) override {
+    if (inner_ != nullptr) inner_->give_up(std::move(reason));
+  }
   LocalPool& pool() override { return pool_; }
   // The plan's fault has happened.
   bool fired() const { return fired_; }

@@ -15,6 +15,7 @@
 //   request  as MOVE_VERSIONS
 //   reply    empty, at once
 //   The memory server reclaims each once its tombstone has been visible long enough.
+// PING (method 29): empty, answered with nothing, at once.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,7 @@ namespace namdb::layout {
 inline constexpr std::uint16_t kMoveVersionsMethod = 16;
 inline constexpr std::uint16_t kSnapshotMethod = 17;
 inline constexpr std::uint16_t kNoteDeletesMethod = 18;
+inline constexpr std::uint16_t kPingMethod = 29;
 // Offsets in one request of MOVE_VERSIONS or NOTE_DELETES.
 inline constexpr std::uint32_t kMaxMoveVersions = 512;
 

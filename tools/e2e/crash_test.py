@@ -1,5 +1,7 @@
 """kill -9 of either daemon under load: nothing halved, nothing locked for ever, and a way back."""
+import os
 import random
+import signal
 import subprocess
 import time
 import unittest
@@ -92,6 +94,31 @@ class MemoryServerDies(TestCase):
                 self.assertEqual(cluster.query("SELECT v FROM t"), [])
                 cluster.query("INSERT INTO t VALUES (1, 'new')")
                 self.assertEqual(cluster.query("SELECT v FROM t WHERE id = 1"), [("new",)])
+
+    def test_while_it_does_not_answer_statements_end_with_an_error_when_the_timeout_is_over(self):
+        with Cluster("tcp", memory_servers=2, compute_flags=["--memory-timeout-seconds=1"]) as cluster:
+            cluster.query("CREATE TABLE t (id bigint PRIMARY KEY, v text)")
+            cluster.query("INSERT INTO t VALUES " + ", ".join(f"({key}, 'x')" for key in range(50)))
+            with cluster.connect() as reader, cluster.connect() as writer:
+                os.kill(cluster.pid("memory-1"), signal.SIGSTOP)
+                try:
+                    error = self.assert_sqlstate("08006", reader.execute, "SELECT count(*) FROM t")
+                    self.assertIn("memory server 1 has not answered for 1000 ms", str(error))
+                    # Nobody waits for it a second time.
+                    self.assert_sqlstate("08006", writer.execute, "UPDATE t SET v = 'y'")
+                finally:
+                    os.kill(cluster.pid("memory-1"), signal.SIGCONT)
+
+                def answers():
+                    try:
+                        return reader.execute("SELECT count(*) FROM t").fetchone() == (50,)
+                    except psycopg.Error as error:
+                        self.assertEqual(error.sqlstate, "08006", str(error))
+                        return False
+
+                until(answers, "the connection again")
+                writer.execute("UPDATE t SET v = 'z'")
+                self.assertEqual(reader.execute("SELECT count(*) FROM t WHERE v = 'z'").fetchone(), (50,))
 
     def test_of_several_all_have_to_be_restarted(self):
         for fabric in FABRICS:

@@ -161,6 +161,102 @@ class Indexes(TestCase):
                 cluster.query("DROP TABLE item")
                 until(fits, "room after a drop")
 
+    def check_labels(self, connection, present):
+        """Every index holds just the rows that are there, in its order."""
+        with connection.transaction():
+            ids = [key for key, in connection.execute("SELECT id FROM item WHERE shelf + 0 >= 0")]
+            self.assertEqual(sorted(ids), sorted(present))
+            for index, order in (("by_label", "label"), ("by_shelf", "shelf, label"), ("by_both", "label, shelf")):
+                plan = connection.execute(f"EXPLAIN SELECT id, label, shelf FROM item ORDER BY {order}").fetchall()
+                self.assertIn("Index Scan", plan[0][0])
+                rows = connection.execute(f"SELECT id, label, shelf FROM item ORDER BY {order}").fetchall()
+                self.assertEqual(sorted(key for key, _, _ in rows), sorted(present), index)
+                keys = [(shelf, label) if order.startswith("shelf") else label for _, label, shelf in rows]
+                self.assertEqual(keys, sorted(keys), index)
+
+    def test_a_region_that_gets_full_in_the_middle_of_splits_costs_the_statement_and_no_more(self):
+        generator = random.Random(11)
+
+        def label():
+            return "".join(generator.choices("abcdefghijklmnopqrstuvwxyz", k=600))
+
+        for fabric, limit in [(fabric, limit) for fabric in FABRICS for limit in (None, "40MiB")]:
+            flags = ["--ring-versions=1", "--extent-size=64KiB", "--max-transaction-seconds=1"]
+            with self.subTest(fabric=fabric, limit=limit), \
+                    Cluster(fabric, region="24MiB", compute_servers=2,
+                            memory_flags=flags + ([f"--region-limit={limit}"] if limit else [])) as cluster:
+                memory = cluster.pid("memory-0")
+                # Three entries of 600 bytes for a record of about 1,300: most of what is asked for is for pages.
+                cluster.query("CREATE TABLE item (id int PRIMARY KEY, shelf int, label varchar(600)) "
+                              "WITH (size_hint = 1000)")
+                cluster.query("CREATE INDEX by_label ON item (label)")
+                cluster.query("CREATE INDEX by_shelf ON item (shelf, label)")
+                cluster.query("CREATE INDEX by_both ON item (label, shelf)")
+                present, key, refused = [], 0, 0
+                with cluster.connect(0) as near, cluster.connect(1) as far:
+                    while refused < 10:
+                        connection = generator.choice((near, far))
+                        keys = range(key, key + 20)
+                        key += 20
+                        values = ", ".join(f"({i}, {generator.randrange(97)}, '{label()}')" for i in keys)
+                        try:
+                            connection.execute("INSERT INTO item VALUES " + values)
+                            present += keys
+                        except psycopg.Error as error:
+                            self.assertIn(error.sqlstate, FULL, str(error))
+                            refused += 1
+                    print(f"{fabric}, limit {limit}: {len(present)} rows with three indexes")
+                    for connection in (near, far):
+                        self.check_labels(connection, present)
+                    # Deletes work in a full region, and what they free is used again.
+                    for i in present[::2]:
+                        far.execute("DELETE FROM item WHERE id = %s", (i,))
+                    present = present[1::2]
+
+                    def fits():
+                        try:
+                            near.execute(f"INSERT INTO item VALUES (1000000, 5, '{label()}')")
+                            return True
+                        except psycopg.Error as error:
+                            self.assertIn(error.sqlstate, FULL, str(error))
+                            return False
+
+                    until(fits, "room after deletes")
+                    present.append(1_000_000)
+                    for connection in (near, far):
+                        self.check_labels(connection, present)
+                self.assertEqual(cluster.pid("memory-0"), memory)
+
+    def test_an_index_of_a_table_that_is_dropped_meanwhile_is_not_there(self):
+        generator = random.Random(7)
+        for fabric in FABRICS:
+            with self.subTest(fabric=fabric), Cluster(fabric, compute_servers=2) as cluster:
+                for round_number in range(6):
+                    create(cluster, 4000)
+                    outcome = []
+                    builder = threading.Thread(target=lambda out=outcome: out.append(self.try_query(
+                        cluster, "CREATE INDEX item_shelf ON item (shelf)")))
+                    builder.start()
+                    time.sleep(generator.uniform(0, 0.1))  # anywhere in the build, or behind it
+                    until(lambda: self.try_query(cluster, "DROP TABLE item", 1) in (None, "42P01"), "the drop")
+                    builder.join()
+                    # It was there before the drop, or never; not even its name is left.
+                    self.assertIn(outcome[0], (None, "42P01", "42704"), f"round {round_number}")
+                    self.assertEqual(cluster.query("SELECT * FROM namdb_indexes"), [])
+                    self.assert_sqlstate("42P01", cluster.query, "CREATE INDEX item_shelf ON item (shelf)")
+                    cluster.query("CREATE TABLE other (id int PRIMARY KEY, shelf int)")
+                    until(lambda: self.try_query(cluster, "CREATE INDEX item_shelf ON other (shelf)") is None, "the name")
+                    cluster.query("DROP TABLE other")
+
+    @staticmethod
+    def try_query(cluster, statement, server=0):
+        """The SQLSTATE of what went wrong, or None."""
+        try:
+            cluster.query(statement, server=server)
+        except psycopg.Error as error:
+            return error.sqlstate
+        return None
+
 
 if __name__ == "__main__":
     main()

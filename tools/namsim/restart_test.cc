@@ -38,8 +38,10 @@ Task<Status> fill(compute::Worker* worker) {
 }
 
 struct Restarts {
-  explicit Restarts(std::uint64_t seed, std::uint32_t memory_servers) : world(seed) {
+  explicit Restarts(std::uint64_t seed, std::uint32_t memory_servers, std::uint64_t memory_timeout_ns = 0)
+      : world(seed) {
     options.memory_servers = memory_servers;
+    options.worker.memory_timeout_ns = memory_timeout_ns;
     options.memory.extent_bytes = 64U << 10;
     options.memory.journal_bytes = 128U << 10;
     options.log = [this](const std::string& line) { log.push_back(line); };
@@ -135,6 +137,34 @@ TEST_CASE("memory servers of two clusters are not mixed", "[engine]") {
   // Neither cluster has taken harm.
   CHECK(ours.try_add_compute().ok());
   CHECK(theirs.try_add_compute().ok());
+}
+
+TEST_CASE("a memory server that does not answer is given up after the timeout, and found again when it does",
+          "[engine]") {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    Restarts test(seed, 2, kSecond_ns);
+    REQUIRE(test.run(create).ok());
+    // Silent for less than that is no reason.
+    const std::size_t silent = seed % 2;
+    test.world.pause(*test.cluster->memory(silent).node, kSecond_ns / 2);
+    test.world.run_for(2 * kSecond_ns);
+    REQUIRE(test.logged("has not answered") == 0);
+
+    test.world.pause(*test.cluster->memory(silent).node, 30 * kSecond_ns);
+    const std::uint64_t before_ns = test.world.now_ns();
+    const Status status = test.run(fill);
+    INFO("seed " << seed << ": " << status.to_string());
+    REQUIRE(status.code() == ErrorCode::connection_failure);
+    REQUIRE(test.world.now_ns() - before_ns < 3 * kSecond_ns);
+    const std::string reason = "memory server " + std::to_string(silent) + " has not answered for 1000 ms";
+    REQUIRE(test.world.run_until([&] { return test.logged(reason) == 2; }, 3 * kSecond_ns));
+    test.world.run_for(60 * kSecond_ns);
+    REQUIRE(test.run(fill, 1).ok());
+    for (const std::size_t compute : {0, 1}) REQUIRE(test.cluster->stop_compute(compute, kPatience_ns));
+    const std::string wrong = test.cluster->check_at_rest(kPatience_ns);
+    INFO(wrong);
+    REQUIRE(wrong.empty());
+  }
 }
 
 }  // namespace namdb::sim

@@ -33,6 +33,25 @@ Task<void> fence_after(reactor::Executor* executor, ServerFabric* server, SuiteS
   *reported = service->disconnected().size();
 }
 
+// The call and the batch complete, and then whatever is posted fails.
+Task<void> post_and_give_up(Channel* channel, bool* failed) {
+  LocalBuffer buffer(channel->pool(), 64);
+  Batch batch;
+  batch.fetch_add(0, 1, buffer.data());
+  Call call;
+  call.method = kEcho;
+  channel->post(batch);
+  channel->post(call);
+  channel->give_up(Status(ErrorCode::connection_failure, "given up"));
+  co_await batch.done();
+  co_await call.done();
+  while (!channel->failed()) co_await channel->executor().yield();
+  batch.clear();
+  batch.read(0, buffer.data(), 8);
+  channel->post(batch);
+  *failed = (co_await batch.done()).code() == ErrorCode::connection_failure;
+}
+
 Task<void> connect_to(ClientFabric* fabric, std::string address, Status* status) {
   auto connected = co_await fabric->connect(std::move(address), "hello", nullptr);
   *status = connected.status();
@@ -121,6 +140,24 @@ TEST_CASE("operations outside of the region are errors that fail their channel a
       suite.disconnect(0);
       REQUIRE(suite.connect(0).ok());
     }
+    REQUIRE(suite.post(1, [](Batch& batch, LocalBuffer& buffer) { batch.read(0, buffer.data(), 8); }).ok());
+  });
+}
+
+TEST_CASE("a channel that is given up fails like one that is lost, and the server hears of it") {
+  on_every_transport(2, [](Suite& suite) {
+    const PeerId peer = suite.service().connected().at(0);
+    bool failed = false;
+    suite.at(0, [&] { return post_and_give_up(suite.channel(0).get(), &failed); });
+    REQUIRE(failed);
+    REQUIRE(suite.channel(0)->failed());
+    std::string bytes = "x";
+    REQUIRE(!suite.call(0, kEcho, bytes).ok());
+    suite.disconnect(0);
+    suite.await_disconnected(1);
+    REQUIRE(suite.service().disconnected() == std::vector<PeerId>{peer});
+    REQUIRE(suite.connect(0).ok());
+    REQUIRE(suite.post(0, [](Batch& batch, LocalBuffer& buffer) { batch.read(0, buffer.data(), 8); }).ok());
     REQUIRE(suite.post(1, [](Batch& batch, LocalBuffer& buffer) { batch.read(0, buffer.data(), 8); }).ok());
   });
 }

@@ -33,6 +33,7 @@ class ShmChannel final : public Channel, public reactor::SocketHandler, public r
 
   bool atomics_with_cpu() const override { return true; }
   bool failed() const override { return failed_; }
+  void give_up(Status reason) override { fail(std::move(reason)); }
   LocalPool& pool() override;
   void describe(Facts& facts) const override;
 

@@ -8,6 +8,10 @@ SimChannel::~SimChannel() {
   connection_.detach_client();
 }
 
+void SimChannel::give_up(Status reason) {
+  connection_.cut(std::move(reason));
+}
+
 bool SimChannel::failed() const {
   return connection_.client_failed();
 }

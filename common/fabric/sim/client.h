@@ -23,6 +23,7 @@ class SimChannel final : public Channel {
 
   bool atomics_with_cpu() const override { return atomics_with_cpu_; }
   bool failed() const override;
+  void give_up(Status reason) override;
   LocalPool& pool() override { return pool_; }
   // The simulated connection behind it, for tests that cut it.
   Connection& connection() { return connection_; }

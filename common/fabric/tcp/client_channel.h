@@ -26,6 +26,7 @@ class TcpChannel final : public Channel, private reactor::SocketHandler {
   // The memory server executes everything with its CPU.
   bool atomics_with_cpu() const override { return true; }
   bool failed() const override { return !failure_.ok(); }
+  void give_up(Status reason) override { fail(std::move(reason)); }
   LocalPool& pool() override { return pool_; }
   void describe(Facts& facts) const override;
 

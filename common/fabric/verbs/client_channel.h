@@ -41,6 +41,7 @@ class VerbsChannel final : public Channel,
 
   bool atomics_with_cpu() const override { return atomics_with_cpu_; }
   bool failed() const override { return !failure_.ok(); }
+  void give_up(Status reason) override { fail(std::move(reason)); }
   LocalPool& pool() override { return pool_; }
   void describe(Facts& facts) const override;
   // The same without what was posted. `counted`: what its queue pair did, too.

@@ -54,6 +54,11 @@ void SharedChannel::describe(Facts& facts) const {
   if (member_ != nullptr) communicator_.mailbox().post([member = member_] { member->send_facts(); });
 }
 
+void SharedChannel::give_up(Status reason) {
+  if (member_ == nullptr || failed()) return;
+  communicator_.mailbox().post([member = member_, reason = std::move(reason)] { member->fail(reason); });
+}
+
 void SharedChannel::hand_over(Parcel::Item item) {
   outgoing_->items.push_back(std::move(item));
   if (!std::exchange(scheduled_, true)) reactor_.flush_soon(*this);

@@ -22,6 +22,7 @@ class SharedChannel final : public Channel, private reactor::TurnHook {
 
   bool atomics_with_cpu() const override { return atomics_with_cpu_; }
   bool failed() const override { return !failure_.ok(); }
+  void give_up(Status reason) override;
   LocalPool& pool() override { return pool_; }
   // The connection's part is what the communicator said the last time; it is asked again.
   void describe(Facts& facts) const override;

@@ -22,6 +22,7 @@ class MutantChannel final : public fabric::Channel {
 
   bool atomics_with_cpu() const override { return inner_->atomics_with_cpu(); }
   bool failed() const override { return inner_->failed(); }
+  void give_up(Status reason) override { inner_->give_up(std::move(reason)); }
   fabric::LocalPool& pool() override { return inner_->pool(); }
 
  protected:
