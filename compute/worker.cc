@@ -162,10 +162,12 @@ reactor::Task<Status> Worker::heartbeat(std::shared_ptr<Link> link, std::size_t 
   request.set_acknowledged_versions(link->registry.acknowledged_versions(server));
   if (server != 0 && !link->vector_copy.empty()) request.set_vector_copy(link->vector_copy);
   control::HeartbeatReply reply;
+  const std::uint64_t sent_ns = executor_.fresh_now_ns();
   Status status =
       co_await link->cluster.call(static_cast<layout::ServerId>(server), control::HEARTBEAT, request, &reply);
   if (!status.ok()) co_return status;
   link->registry.learn(server, reply.reuse_epoch(), reply.catalog_version(), reply.version_epoch());
+  if (server == 0) link->cluster.timestamps().follow(reply.clock_ns(), sent_ns);
   if (reply.version_epoch() != request.acknowledged_versions()) link->versions_wait = true;
   const auto id = static_cast<layout::ServerId>(server);
   txn::note_held_locks(link->cluster, link->repair, id, reply);

@@ -46,7 +46,9 @@ Result<control::TableDescriptor> Catalog::begin(fabric::PeerId peer, control::Ta
   if (name_taken(table.name())) {
     return Status(ErrorCode::duplicate_table, "relation \"" + table.name() + "\" already exists");
   }
-  table.set_single_version(layout::find_protocol(options_.protocol)->single_version);
+  const layout::ProtocolTraits& protocol = *layout::find_protocol(options_.protocol);
+  table.set_single_version(protocol.single_version);
+  table.set_timestamps(protocol.timestamps);
   if (table.ring_slots() == 0) table.set_ring_slots(options_.ring_slots);
   if (table.size_hint_rows() == 0) table.set_size_hint_rows(kDefaultSizeHint_rows);
   if (table.buckets_per_server() == 0) {

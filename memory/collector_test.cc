@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "common/layout/hot_calls.h"
-#include "common/layout/region_map.h"
+#include "common/layout/timestamp_floors.h"
 #include "memory/test_cluster.h"
 
 namespace namdb::memory {
@@ -221,10 +221,10 @@ TEST_CASE("where rows have timestamps, a reclaimed one's are under the floor bef
   test.publish(2);
   test.note_delete();
   test.cluster.run_for(kAge_ns / 2);
-  CHECK(test.cluster.load(layout::kTimestampFloor_offset) == 0);
+  CHECK(test.cluster.load(layout::kForgottenTimestamp_offset) == 0);
   test.cluster.run_for(kAge_ns);
   CHECK(test.cluster.lookup(test.table, 7) == 0);
-  CHECK(test.cluster.load(layout::kTimestampFloor_offset) == std::max<std::uint64_t>(timestamp, 50));
+  CHECK(test.cluster.load(layout::kForgottenTimestamp_offset) == std::max<std::uint64_t>(timestamp, 50));
 }
 
 TEST_CASE("a tombstone that is revived, or held, is not reclaimed") {

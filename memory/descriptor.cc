@@ -42,7 +42,7 @@ Result<TableShape> TableShape::create(const control::TableDescriptor& table) {
   TableShape shape;
   shape.id = table.id();
   shape.name = table.name();
-  shape.record = {schema->row_bytes(), table.single_version() ? 0 : table.ring_slots()};
+  shape.record = {schema->row_bytes(), table.single_version() ? 0 : table.ring_slots(), table.timestamps()};
   shape.schema = std::move(*schema);
   shape.buckets_per_server = table.buckets_per_server();
   shape.generation = table.generation();

@@ -129,6 +129,7 @@ Result<std::string> MemoryServer::on_connect(fabric::PeerId id, std::string_view
   welcome.set_region_map(&region_->map(), sizeof(layout::RegionMap));
   welcome.set_max_transaction_ns(options_.max_transaction_ns);
   welcome.set_ring_slots(options_.ring_slots);
+  welcome.set_clock_ns(executor_.fresh_now_ns());
   welcome.set_memory_only(true);
   welcome.set_protocol(options_.protocol);
   welcome.set_stages(options_.stages.text());

@@ -259,6 +259,7 @@ Status MemoryServer::heartbeat(Peer& peer, const control::HeartbeatRequest& requ
   peer.acknowledged_epoch = std::max(peer.acknowledged_epoch, request.acknowledged_epoch());
   peer.acknowledged_catalog = std::max(peer.acknowledged_catalog, request.acknowledged_catalog());
   peer.acknowledged_versions = std::max(peer.acknowledged_versions, request.acknowledged_versions());
+  reply.set_clock_ns(executor_.fresh_now_ns());
   reply.set_reuse_epoch(reuse_.epoch());
   reply.set_version_epoch(version_epoch_.current());
   if (catalog_) reply.set_catalog_version(catalog_->version());

@@ -4,9 +4,8 @@
 #include <vector>
 
 #include "common/layout/placement.h"
-#include "common/layout/protocol.h"
 #include "common/layout/record.h"
-#include "common/layout/region_map.h"
+#include "common/layout/timestamp_floors.h"
 
 namespace namdb::memory {
 namespace {
@@ -29,7 +28,7 @@ Tombstones::Look Tombstones::look(const Tombstone& tombstone, layout::Stamp& sta
   stamp = header.stamp;
   if (word.locked() || !visibility_.published(stamp)) return Look::later;
   // Its old versions in the overflow region lead back to it until they are freed.
-  if (shape.ring_slots != 0 && region_.load(tombstone.record + shape.overflow_head_offset()) != 0)
+  if (shape.moves_versions() && region_.load(tombstone.record + shape.overflow_head_offset()) != 0)
     return Look::later;
   return Look::tombstone;
 }
@@ -161,10 +160,10 @@ reactor::Task<bool> Tombstones::reclaim(Tombstone tombstone, fabric::Channel& lo
     const std::uint64_t offset = find_entry(*table, chain, tombstone.record, bucket);
     if (layout::certify_body(body, region_.address(tombstone.record)) && header.stamp == stamp &&
         header.deleted && offset != 0) {
-      if (layout::find_protocol(options_.protocol)->timestamps) {
+      if (shape.timestamps) {
         // Nobody will know when the row was deleted and who counts on that: others commit later.
         const std::uint64_t lease = region_.load(tombstone.record + shape.lease_offset());
-        co_await raise_floor(loopback, std::max(header.timestamp(), lease));
+        co_await raise_forgotten(loopback, std::max(header.timestamp(), lease));
       }
       header.incarnation = (header.incarnation + 1) & layout::kIncarnation_mask;
       layout::seal_body(body, region_.address(tombstone.record), header);
@@ -189,12 +188,12 @@ reactor::Task<bool> Tombstones::reclaim(Tombstone tombstone, fabric::Channel& lo
   co_return true;
 }
 
-reactor::Task<void> Tombstones::raise_floor(fabric::Channel& loopback, std::uint64_t timestamp) {
+reactor::Task<void> Tombstones::raise_forgotten(fabric::Channel& loopback, std::uint64_t timestamp) {
   bool raised = false;
   while (!raised && !loopback.failed()) {
-    const std::uint64_t floor = region_.load(layout::kTimestampFloor_offset);
-    if (floor >= timestamp) co_return;
-    raised = co_await swap_word(loopback, layout::kTimestampFloor_offset, floor, timestamp);
+    const std::uint64_t known = region_.load(layout::kForgottenTimestamp_offset);
+    if (known >= timestamp) co_return;
+    raised = co_await swap_word(loopback, layout::kForgottenTimestamp_offset, known, timestamp);
   }
 }
 

@@ -5,7 +5,7 @@
 // lock word of its bucket chain:
 //   1. lock the chain, then the record, both by CAS through the loopback channel, as ⟨kCollectorSlot, fresh
 //      counter⟩; give up when either has changed or is held
-//      where versions have timestamps, raise this server's floor of them to the row's
+//      where versions have timestamps, raise the forgotten timestamp to the row's
 //   2. change the record's incarnation: a cached address does not match any more
 //   3. take the record's entry out of its bucket
 //   4. unlock the chain. The record stays locked for ever: no stale value can be CASed into it
@@ -88,8 +88,8 @@ class Tombstones {
   bool still(const Held& held) const;
   // False: not now, try again.
   reactor::Task<bool> reclaim(Tombstone tombstone, fabric::Channel& loopback);
-  // The floor of timestamps of this server is at least that.
-  reactor::Task<void> raise_floor(fabric::Channel& loopback, std::uint64_t timestamp);
+  // The forgotten timestamp of this server is at least that.
+  reactor::Task<void> raise_forgotten(fabric::Channel& loopback, std::uint64_t timestamp);
   // The bucket of the chain whose entry leads to the record, 0 if there is none.
   std::uint64_t find_entry(const Table& table, std::uint64_t main_bucket, std::uint64_t record,
                            layout::Bucket& bucket) const;

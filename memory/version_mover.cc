@@ -38,6 +38,7 @@ reactor::Task<Status> VersionMover::move(std::uint32_t id, std::vector<std::uint
 VersionMover::Outcome VersionMover::move_record(const Table& table, std::uint64_t record) {
   const layout::RecordLayout& shape = table.shape.record;
   const layout::GlobalAddress address = region_.address(record);
+  if (!shape.moves_versions()) return Outcome::done;
   body_.resize(shape.body_bytes());
   region_.read(record + 8, body_);
   if (!layout::certify_body(body_, address)) return Outcome::unstable;

@@ -19,8 +19,11 @@ struct ProtocolTraits {
   // Versions and rows have timestamps (record.h), and each memory server a floor of them (region_map.h).
   bool timestamps = false;
   // The serial order is that of time: who begins goes after all that has committed. Otherwise that is so
-  // within a session only, though every row that is read was the newest at some moment of the transaction.
+  // within a session only, though every row that is read was the newest at some moment of the transaction,
+  // but for `by_clocks`.
   bool strict = true;
+  // Where not: compute servers' clocks decide what is seen, so that rows may be older than the transaction.
+  bool by_clocks = false;
 };
 
 inline constexpr std::string_view kDefaultProtocol = "si";

@@ -13,8 +13,9 @@
 //   8   displaced word: the stamp word of the version that this one displaced; 0 = birth marker. Where
 //       protocols have timestamps: the version's own timestamp
 //   16  meta word: table id (32 bits), incarnation (24 bits), 0 (1 bit), ring slot of the displaced version
-//   (7 bits) 24  checksum over all the rest, seeded with the record's address; it never covers the header
-//   word 32  payload: the row (row.h), a multiple of 8 bytes
+//   (7 bits; where versions have timestamps, kNoRingSlot: this is the first) 24  checksum over all the rest,
+//   seeded with the record's address; it never covers the header word 32  payload: the row (row.h), a
+//   multiple of 8 bytes
 // The certified body's stamp decides visibility; the header word only says who holds the record. A READ that
 // covers header word and body gets words of different times: read_body() tells whether the body certifies.
 //
@@ -45,12 +46,17 @@ inline constexpr std::uint32_t kBodyPrefix_bytes = 32;  // before the payload
 inline constexpr std::uint64_t kChange_bit = 0x80;
 inline constexpr std::uint32_t kMaxPayload_bytes = 32 * 1024;
 inline constexpr std::uint32_t kMaxRingSlots = 64;
+inline constexpr std::uint32_t kNoRingSlot = 0x7f;
 inline constexpr std::uint32_t kIncarnation_mask = (1U << 24) - 1;
 
 // Where the parts of a record lie; decided by the table's payload length and ring size.
 struct RecordLayout {
   std::uint32_t payload_bytes = 0;  // multiple of 8
   std::uint32_t ring_slots = 0;     // at most kMaxRingSlots; 0: displaced versions are not kept
+  // Versions have timestamps, and the record a lease. A ring's oldest version is overwritten, not moved.
+  bool timestamps = false;
+
+  bool moves_versions() const { return ring_slots != 0 && !timestamps; }
 
   std::uint32_t body_bytes() const { return kBodyPrefix_bytes + payload_bytes; }
   // Header word and current body: what a lookup READs.

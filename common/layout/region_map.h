@@ -1,5 +1,5 @@
 // The first page of a memory server's region: what a compute server needs to know before it reads anything
-// else. The map is written once by the memory server before it accepts its first peer.
+// else. Written once by the memory server before it accepts its first peer. Behind it: timestamp_floors.h.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,6 @@ namespace namdb::layout {
 inline constexpr std::uint64_t kRegionMagic = 0x4745524244'4d414eULL;  // "NAMDBREG"-like, little-endian
 inline constexpr std::uint32_t kRegionFormatVersion = 2;
 inline constexpr std::uint64_t kRegionMap_bytes = 4096;
-// In the same page, where protocols have timestamps: no commit that writes on this memory server has this
-// timestamp or an older one from now on, if it has not all its locks yet. Raised by CAS only.
-inline constexpr std::uint64_t kTimestampFloor_offset = 1024;
 
 struct RegionMap {
   std::uint64_t magic;

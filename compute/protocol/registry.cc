@@ -4,6 +4,7 @@
 #include <array>
 
 #include "compute/protocol/locking/locking_rules.h"
+#include "compute/protocol/multiversion/multiversion_rules.h"
 #include "compute/protocol/optimistic/optimistic_rules.h"
 #include "compute/protocol/snapshot_isolation/snapshot_rules.h"
 #include "compute/protocol/sundial/sundial_rules.h"
@@ -22,9 +23,9 @@ struct Entry {
 };
 
 constexpr std::array kProtocols = {
-    Entry{"si", &make<SnapshotRules>},     Entry{"occ", &make<OptimisticRules>},
-    Entry{"nowait", &make<NoWaitRules>},   Entry{"waitdie", &make<WaitDieRules>},
-    Entry{"sundial", &make<SundialRules>},
+    Entry{"si", &make<SnapshotRules>},       Entry{"occ", &make<OptimisticRules>},
+    Entry{"nowait", &make<NoWaitRules>},     Entry{"waitdie", &make<WaitDieRules>},
+    Entry{"mvcc", &make<MultiversionRules>}, Entry{"sundial", &make<SundialRules>},
 };
 
 }  // namespace

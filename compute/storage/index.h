@@ -23,6 +23,7 @@ struct IndexPart {
 
 struct Index {
   std::uint32_t id = 0;
+  std::uint32_t table = 0;
   std::string name;
   bool unique = false;
   bool constraint = false;  // goes only with its table

@@ -42,7 +42,8 @@ Result<std::shared_ptr<storage::Table>> table_from_descriptor(const control::Tab
   table->name = descriptor.name();
   table->schema = std::move(schema).value();
   table->record = {.payload_bytes = table->schema.row_bytes(),
-                   .ring_slots = descriptor.single_version() ? 0 : descriptor.ring_slots()};
+                   .ring_slots = descriptor.single_version() ? 0 : descriptor.ring_slots(),
+                   .timestamps = descriptor.timestamps()};
   table->size_hint_rows = descriptor.size_hint_rows();
   table->generation = descriptor.generation();
   for (int server = 0; server < descriptor.bucket_base_size(); ++server) {
@@ -76,6 +77,7 @@ Result<storage::IndexRef> index_from_descriptor(const control::IndexDescriptor& 
   }
   auto index = std::make_shared<storage::Index>();
   index->id = descriptor.id();
+  index->table = table.id;
   index->name = descriptor.name();
   index->unique = descriptor.unique();
   index->constraint = descriptor.constraint();

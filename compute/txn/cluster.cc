@@ -16,7 +16,7 @@ Status disagreement(const std::string& address, const std::string& what) {
 }  // namespace
 
 Cluster::Cluster(reactor::Executor& executor, fabric::ClientFabric& fabric, ClusterOptions options)
-    : executor_(executor), fabric_(fabric), options_(std::move(options)) {}
+    : executor_(executor), fabric_(fabric), options_(std::move(options)), timestamps_(executor) {}
 
 reactor::Task<Status> Cluster::connect() {
   NAMDB_CHECK(links_.empty());
@@ -30,6 +30,7 @@ reactor::Task<Status> Cluster::connect() {
     hello.set_worker(options_.worker);
     if (i > 0) hello.set_cluster_epoch(epochs[0]);
     std::string welcome_bytes;
+    const std::uint64_t sent_ns = executor_.fresh_now_ns();
     auto channel = co_await fabric_.connect(address, hello.SerializeAsString(), &welcome_bytes);
     if (!channel.ok()) co_return channel.status();
     control::Welcome welcome;
@@ -62,6 +63,7 @@ reactor::Task<Status> Cluster::connect() {
     if (i == 0) {
       max_transaction_ns_ = welcome.max_transaction_ns();
       ring_slots_ = welcome.ring_slots();
+      timestamps_.follow(welcome.clock_ns(), sent_ns);
     }
     epochs.push_back(link.map.epoch);
     link.channel = std::move(channel).value();

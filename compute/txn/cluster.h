@@ -18,6 +18,7 @@
 #include "common/layout/region_map.h"
 #include "common/layout/stages.h"
 #include "common/reactor/task.h"
+#include "compute/txn/timestamp_clock.h"
 #include "proto/control.pb.h"
 
 namespace namdb::txn {
@@ -47,6 +48,7 @@ class Cluster {
   // The database's. Once connected.
   const layout::ProtocolTraits& protocol() const { return *protocol_; }
   layout::StageCode stages() const { return stages_; }
+  TimestampClock& timestamps() { return timestamps_; }
   // True once any channel failed.
   bool failed() const;
   reactor::Executor& executor() { return executor_; }
@@ -77,6 +79,7 @@ class Cluster {
   std::uint32_t ring_slots_ = 0;
   const layout::ProtocolTraits* protocol_ = nullptr;
   layout::StageCode stages_;
+  TimestampClock timestamps_;
 };
 
 }  // namespace namdb::txn

@@ -14,6 +14,8 @@ CLUSTERS = (
     ("nowait", "shm", "lock,log,release", 2),
     ("waitdie", "shm", "two-sided", 2),
     ("waitdie", "tcp", "read,validate,install", 1),
+    ("mvcc", "shm", "one-sided", 2),
+    ("mvcc", "tcp", "two-sided", 1),
     ("sundial", "shm", "one-sided", 2),
     ("sundial", "tcp", "two-sided", 1),
     ("si", "shm", "two-sided", 2),
@@ -78,7 +80,7 @@ class Serializable(TestCase):
         return ends
 
     def test_neither_write_skew_nor_phantoms(self):
-        for protocol in ("occ", "nowait", "waitdie", "sundial"):
+        for protocol in ("occ", "nowait", "waitdie", "mvcc", "sundial"):
             with self.subTest(protocol=protocol), cluster_of(protocol, "shm", "one-sided", 1) as cluster:
                 with cluster.connect() as connection:
                     self.assertEqual(connection.execute("SHOW transaction_isolation").fetchone(), ("serializable",))

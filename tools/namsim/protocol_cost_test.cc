@@ -89,7 +89,7 @@ TEST_CASE("two rows read and two written cost each protocol what its table says"
     std::uint64_t round_trips;
   };
   const Budget budget = GENERATE(Budget{"si", 20, 5}, Budget{"occ", 15, 5}, Budget{"nowait", 17, 3},
-                                 Budget{"waitdie", 17, 3}, Budget{"sundial", 24, 5});
+                                 Budget{"waitdie", 17, 3}, Budget{"sundial", 24, 5}, Budget{"mvcc", 28, 5});
   const OperationCounters counters = cost(budget.protocol, 4, 2);
   CAPTURE(budget.protocol);
   CHECK(counters.one_sided() == budget.operations);

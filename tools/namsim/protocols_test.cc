@@ -38,8 +38,8 @@ void run_seeds(std::string_view protocol, const char* workload, std::uint64_t de
   CHECK(committed > count * 5);
 }
 
-const std::vector<std::string> kAll = {"si", "occ", "nowait", "waitdie", "sundial"};
-const std::vector<std::string> kSerializable = {"occ", "nowait", "waitdie", "sundial"};
+const std::vector<std::string> kAll = {"si", "occ", "nowait", "waitdie", "sundial", "mvcc"};
+const std::vector<std::string> kSerializable = {"occ", "nowait", "waitdie", "sundial", "mvcc"};
 
 }  // namespace
 
@@ -105,6 +105,88 @@ TEST_CASE("a repair does not put back a new row that others have changed since",
 
 namespace {
 
+// Table "two" with the rows 0 and 1, value 0.
+class TwoRows {
+ public:
+  explicit TwoRows(std::string_view protocol) : world_(1), cluster_(world_, options(protocol)) {
+    compute_ = cluster_.add_compute();
+    engine_ = &cluster_.worker(compute_);
+    session_ = engine_->open_session();
+    REQUIRE(run(load(this)).ok());
+  }
+  template <typename T>
+  T run(Task<T> task) {
+    return world_.run(cluster_.node(compute_), std::move(task));
+  }
+  std::unique_ptr<txn::Transaction> begin() { return engine_->begin(*session_); }
+  // The value of a row.
+  std::int64_t read(txn::Transaction& transaction, std::int64_t id) {
+    txn::RowId row = 0;
+    REQUIRE(run(find(this, &transaction, id, &row)).ok());
+    return transaction.row(row).integer(1);
+  }
+  Status try_read(txn::Transaction& transaction, std::int64_t id) {
+    txn::RowId row = 0;
+    return run(find(this, &transaction, id, &row));
+  }
+  void write(txn::Transaction& transaction, std::int64_t id, std::int64_t value) {
+    txn::RowId row = 0;
+    REQUIRE(run(find(this, &transaction, id, &row)).ok());
+    REQUIRE(transaction.update(row).set_integer(1, value).ok());
+  }
+  Status commit(txn::Transaction& transaction) { return run(end(&transaction)); }
+  // In a transaction of its own.
+  void change(std::int64_t id, std::int64_t value) {
+    const auto session = engine_->open_session();
+    const auto transaction = engine_->begin(*session);
+    write(*transaction, id, value);
+    REQUIRE(commit(*transaction).ok());
+  }
+
+ private:
+  static ClusterOptions options(std::string_view protocol) {
+    ClusterOptions options;
+    options.memory.protocol = protocol;
+    return options;
+  }
+  static layout::Row row_of(const layout::Schema& schema, std::int64_t id) {
+    layout::Row row(schema);
+    REQUIRE(row.writer().set_integer(0, id).ok());
+    REQUIRE(row.writer().set_integer(1, 0).ok());
+    return row;
+  }
+  static Task<Status> load(TwoRows* self) {
+    std::vector<layout::Column> columns(2);
+    columns[0].name = "id";
+    columns[1].name = "value";
+    columns[0].type = columns[1].type = layout::ColumnType::bigint;
+    txn::TableOptions options;
+    const layout::Schema schema = *layout::Schema::create(std::move(columns), {0});
+    Status status = co_await self->engine_->create_table("two", schema, options);
+    if (!status.ok()) co_return status;
+    auto table = co_await self->engine_->table("two");
+    self->table_ = *table;
+    const auto transaction = self->begin();
+    for (std::int64_t id = 0; id < 2; ++id)
+      transaction->insert(self->table_, row_of(self->table_->schema, id).bytes());
+    status = co_await transaction->fetch();
+    if (status.ok()) status = co_await transaction->commit();
+    co_return status;
+  }
+  static Task<Status> find(TwoRows* self, txn::Transaction* transaction, std::int64_t id, txn::RowId* row) {
+    *row = transaction->get(self->table_, row_of(self->table_->schema, id).view().key());
+    co_return co_await transaction->fetch();
+  }
+  static Task<Status> end(txn::Transaction* transaction) { co_return co_await transaction->commit(); }
+
+  fabric::sim::SimWorld world_;
+  Cluster cluster_;
+  std::size_t compute_ = 0;
+  txn::Engine* engine_ = nullptr;
+  std::unique_ptr<txn::Session> session_;
+  storage::TableRef table_;
+};
+
 Task<Status> load_one(txn::Engine* engine) {
   std::vector<layout::Column> columns(2);
   columns[0].name = "id";
@@ -162,6 +244,46 @@ TEST_CASE("an idle transaction holds its locks no longer than E", "[protocols]")
   CHECK(run(read_one(engine, late.get())).ok());
   CHECK(run(commit(late.get())).ok());
   CHECK(run(commit(idle.get())).code() == ErrorCode::transaction_timeout);
+}
+
+TEST_CASE("under MVCC who reads sees rows as of its beginning while others overwrite them, and commits",
+          "[protocols]") {
+  TwoRows rows("mvcc");
+  const auto reader = rows.begin();
+  CHECK(rows.read(*reader, 0) == 0);
+  rows.change(0, 7);
+  rows.change(1, 8);
+  rows.change(1, 9);
+  CHECK(rows.read(*reader, 1) == 0);
+  CHECK(rows.commit(*reader).ok());
+  const auto late = rows.begin();
+  CHECK(rows.read(*late, 0) == 7);
+  CHECK(rows.read(*late, 1) == 9);
+  CHECK(rows.commit(*late).ok());
+}
+
+TEST_CASE("under MVCC who needs a version that was overwritten is told to try again", "[protocols]") {
+  TwoRows rows("mvcc");
+  const auto reader = rows.begin();
+  CHECK(rows.read(*reader, 0) == 0);
+  for (std::int64_t value = 1; value <= 20; ++value) rows.change(1, value);
+  CHECK(rows.try_read(*reader, 1).code() == ErrorCode::serialization_failure);
+}
+
+TEST_CASE("under SUNDIAL a row that was overwritten since it was read is no conflict while its lease lasts",
+          "[protocols]") {
+  const std::string protocol = GENERATE("sundial", "occ");
+  TwoRows rows(protocol);
+  rows.change(1, 3);  // newer than the lease of row 0, which this reader raises
+  const auto first = rows.begin();
+  rows.read(*first, 0);
+  rows.read(*first, 1);
+  REQUIRE(rows.commit(*first).ok());
+  const auto reader = rows.begin();
+  CHECK(rows.read(*reader, 0) == 0);
+  CHECK(rows.read(*reader, 1) == 3);
+  rows.change(0, 5);
+  CHECK(rows.commit(*reader).ok() == (protocol == "sundial"));
 }
 
 TEST_CASE("snapshot isolation lets write skew happen, and the checker sees it", "[protocols]") {

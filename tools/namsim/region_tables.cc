@@ -171,6 +171,7 @@ class TableCheck {
     if (!slots_.published(version.stamp))
       findings_.add(subject + " shows commit " + text(version.stamp) + ", which is not published");
 
+    if (shape_.timestamps) return check_timestamps(record, version, body, subject);
     std::vector<std::byte> image(shape_.body_bytes());
     std::vector<bool> followed(shape_.ring_slots);
     while (!version.birth() && version.ring_slot < shape_.ring_slots) {
@@ -201,13 +202,35 @@ class TableCheck {
       findings_.add(subject + ", ring slot " + std::to_string(i) + " keeps commit " + text(ring.stamp()) +
                     ", to which no link leads, and is not moved: no writer can ever take it");
     }
-    if (shape_.ring_slots != 0) check_overflow(record, version, body, subject);
+    if (shape_.moves_versions()) check_overflow(record, version, body, subject);
   }
 
   // From a version's body to that of the one before, whose image is given. False if it does not certify.
   bool step_back(std::uint64_t record, std::span<const std::byte> image, std::vector<std::byte>& body) const {
     return layout::certify_image(image, region_.address(record)) &&
            layout::restore_body(image, region_.address(record), body);
+  }
+
+  // Where a ring's oldest version is overwritten: those that are left are each older than the one before.
+  void check_timestamps(std::uint64_t record, layout::BodyHeader version, std::vector<std::byte>& body,
+                        const std::string& subject) {
+    std::vector<std::byte> image(shape_.body_bytes());
+    for (std::uint32_t steps = 1; steps < shape_.ring_slots && version.ring_slot != layout::kNoRingSlot;
+         ++steps) {
+      const std::string slot = subject + ", ring slot " + std::to_string(version.ring_slot);
+      if (version.ring_slot >= shape_.ring_slots) {
+        findings_.add(slot + " of " + std::to_string(shape_.ring_slots));
+        return;
+      }
+      region_.read(record + shape_.ring_payload_offset(version.ring_slot), image);
+      const layout::BodyHeader older = layout::decode_body_header(image.data());
+      if (!step_back(record, image, body) || older.timestamp() >= version.timestamp()) {
+        findings_.add(slot + ": the version before that of commit " + text(version.stamp) +
+                      " does not certify, or is not older");
+        return;
+      }
+      version = older;
+    }
   }
 
   // The chain in the overflow region behind the oldest version of the ring.

@@ -19,6 +19,8 @@ WorkloadOptions options_of(const Scenario& scenario) {
   // Undisturbed, nothing takes seconds and nobody is cut off.
   options.may_grow_old = !scenario.faults.empty() || scenario.cluster.memory.max_transaction_ns < kSecond_ns;
   options.may_lose_connections = !scenario.faults.empty();
+  const auto* const protocol = layout::find_protocol(scenario.cluster.memory.protocol);
+  options.may_read_old_rows = protocol != nullptr && protocol->by_clocks;
   return options;
 }
 

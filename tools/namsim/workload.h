@@ -30,6 +30,8 @@ struct WorkloadOptions {
   // Transactions may grow as old as E; connections may be lost under clients that live.
   bool may_grow_old = false;
   bool may_lose_connections = false;
+  // A transaction may miss what others had committed when it began.
+  bool may_read_old_rows = false;
   StreamOptions streams;  // between clients and the SQL port; "wire" only
 };
 
@@ -86,6 +88,10 @@ class Workload {
   // What a client saw can be held against the others' changes if this is true of the number of lives when it
   // began: all that time was within one life.
   bool still(std::size_t life) const { return !gone_ && life == lives_.size(); }
+  // Since when a transaction that began then may miss what was committed.
+  std::uint64_t may_miss_from_ns(std::uint64_t begin_ns) const {
+    return options_.may_read_old_rows ? 0 : begin_ns;
+  }
   // Complains about an error that no fault explains.
   void judge(const Status& status);
   // The first complaint counts.

@@ -86,7 +86,7 @@ reactor::Task<Status> OptimisticRules::validate(const Locked& locked) {
   co_return co_await read_set_.validate(&transaction_, own_lock(), &locked.chains);
 }
 
-reactor::Task<Status> OptimisticRules::confirm_reads() {
+reactor::Task<Status> OptimisticRules::confirm_reads(bool /*commits*/) {
   const ReadSet::Mark mark = read_set_.mark();
   add_accesses(false);
   Status status;

@@ -50,12 +50,14 @@ class OptimisticRules : public Rules {
   layout::Stamp lock_stamp(layout::Stamp stamp) override;
   reactor::Task<Status> validate(const Locked& locked) override;
   bool waits_for_publish() const override { return false; }
-  reactor::Task<Status> confirm_reads() override;
+  reactor::Task<Status> confirm_reads(bool commits) override;
   bool give_up(std::uint64_t generation, const Status& outcome, bool wrote) override;
 
  protected:
-  StagedTransaction& transaction() { return transaction_; }
+  StagedTransaction& transaction() const { return transaction_; }
+  bool looks_through() const { return looks_through_; }
   ReadSet& read_set() { return read_set_; }
+  const ReadSet& read_set() const { return read_set_; }
   // The lock word that this transaction has, or will have, in records; 0 while it has none.
   virtual layout::HeaderWord own_lock() const { return commit_lock_; }
   // Rows of the read set are locked.

@@ -18,12 +18,12 @@ namespace {
 constexpr std::size_t kHeadersAtOnce = 1024;
 constexpr std::size_t kBucketsAtOnce = 256;
 
-Status changed() {
+}  // namespace
+
+Status changed_reads() {
   return Status(ErrorCode::serialization_failure,
                 "could not serialize access: what the transaction has read was changed by another one");
 }
-
-}  // namespace
 
 // One round trip of validation. Buffers stay where they are until it completed.
 class ReadSet::Look {
@@ -54,13 +54,13 @@ class ReadSet::Look {
   Status examine() {
     for (std::size_t i = 0; i < header_count_; ++i) {
       const HeaderWord now(layout::load_word(words_.data() + 8 * i));
-      if (!same(headers_[i], now)) return changed();
+      if (!same(headers_[i], now)) return changed_reads();
     }
     for (std::size_t i = 0; i < bucket_count_; ++i) {
       const std::byte* const image = images_.data() + i * layout::kBucket_bytes;
       if (!same(buckets_[i], HeaderWord(layout::load_word(image)),
                 layout::load_word(image + offsetof(layout::Bucket, checksum)))) {
-        return changed();
+        return changed_reads();
       }
     }
     return {};
@@ -149,7 +149,7 @@ reactor::Task<Status> ReadSet::validate_range(StagedTransaction* transaction, co
     Status status = co_await cursor.finish(&entries);
     if (!status.ok()) co_return status;
     for (const std::string& entry : entries) {
-      if (!std::ranges::binary_search(known, std::string_view(entry))) co_return changed();
+      if (!std::ranges::binary_search(known, std::string_view(entry))) co_return changed_reads();
     }
   }
   co_return Status();

@@ -16,6 +16,9 @@ namespace namdb::protocol {
 
 class StagedTransaction;
 
+// What a transaction has read was changed by another one.
+Status changed_reads();
+
 class ReadSet {
  public:
   void add_record(layout::GlobalAddress record, layout::HeaderWord header, std::uint32_t body_bytes) {

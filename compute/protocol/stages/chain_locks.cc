@@ -309,13 +309,14 @@ void ChainLocks::build_records(layout::Stamp stamp, std::uint64_t timestamp) {
     for (std::size_t i = 0; i < chain.inserts.size(); ++i) {
       Access& access = *chain.inserts[i];
       const GlobalAddress address = chain.records[i];
-      layout::seal_body(access.image_body(), address,
-                        {.stamp = stamp,
-                         .displaced = HeaderWord(timestamp),
-                         .table = chain.table->id,
-                         .incarnation = incarnation_of(stamp, address),
-                         // A ring is filled from its first slot on.
-                         .ring_slot = std::max(layout.ring_slots, 1U) - 1});
+      layout::seal_body(
+          access.image_body(), address,
+          {.stamp = stamp,
+           .displaced = HeaderWord(timestamp),
+           .table = chain.table->id,
+           .incarnation = incarnation_of(stamp, address),
+           // A ring is filled from its first slot on.
+           .ring_slot = layout.timestamps ? layout::kNoRingSlot : std::max(layout.ring_slots, 1U) - 1});
       layout::frame_new_record({access.image.data(), layout.locked_bytes()}, layout);
     }
   }

@@ -114,7 +114,7 @@ reactor::Task<Status> Commit::lock() {
       batches_.compare_and_swap(address, record.expected.value(), lock_word().value(), record.buffer.data());
     }
     if (timestamps) transaction_.rules().behind_lock(*record.access, batches_);
-    if (layout.ring_slots == 0) continue;
+    if (!layout.moves_versions()) continue;
     batches_.read(address + layout.ring_header_offset(0), record.ring_word(0), layout.ring_headers_bytes());
   }
   chains_.ask(stamp_);
@@ -130,7 +130,7 @@ reactor::Task<Status> Commit::lock() {
     const layout::RecordLayout& layout = record.access->table->record;
     if (layout.ring_slots == 0) continue;
     record.ring_slot = (record.access->lookup.current().ring_slot + 1) % layout.ring_slots;
-    if (record.ring_moved(record.ring_slot)) continue;
+    if (layout.timestamps || record.ring_moved(record.ring_slot)) continue;
     status = co_await wait_for_ring(&record);
     if (!status.ok()) co_return status;
   }
@@ -311,7 +311,7 @@ void Commit::after_commit() {
     for (std::uint32_t i = 0; i < layout.ring_slots; ++i) {
       if (!record.ring_moved(i)) ++unmoved;
     }
-    if (layout.ring_slots != 0 && 2 * unmoved > layout.ring_slots) {
+    if (layout.moves_versions() && 2 * unmoved > layout.ring_slots) {
       const bool urgent = 4 * unmoved > 3 * layout.ring_slots;
       worker_.hints.ring_fills(access.table->id, access.lookup.record(), urgent);
     }

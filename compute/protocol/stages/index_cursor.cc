@@ -172,7 +172,8 @@ reactor::Task<Status> IndexCursor::finish_reads() {
 }
 
 void IndexCursor::tell(const txn::IndexRange& before) {
-  SeenRange seen{.index = index_, .low = before.low, .high = before.high, .entries = {}};
+  SeenRange seen{
+      .table = index_->table, .index = index_, .low = before.low, .high = before.high, .entries = {}};
   if (range_left_ && range_.descending) seen.low = range_.high.value_or(before.low);
   if (range_left_ && !range_.descending) seen.high = range_.low;
   seen.entries.assign(spare_.begin(), spare_.end());

@@ -160,7 +160,7 @@ std::uint32_t Lookup::advance(txn::WorkerState& worker, Rules& rules) {
   }
   if (visible) {
     state_ = candidate_.deleted ? State::absent : State::present;
-  } else if (candidate_.birth()) {
+  } else if (is_birth(candidate_)) {
     state_ = State::absent;
   } else {
     follow_link();
@@ -300,6 +300,10 @@ void Lookup::older_candidate(std::span<const std::byte> image) {
   candidate(older_body_);
 }
 
+bool Lookup::is_birth(const layout::BodyHeader& version) const {
+  return table_->record.timestamps ? version.ring_slot == layout::kNoRingSlot : version.birth();
+}
+
 void Lookup::follow_link() {
   if (candidate_.ring_slot >= table_->record.ring_slots)
     return fail(ErrorCode::corrupt_data, "a version's link is out of range");
@@ -310,6 +314,14 @@ void Lookup::follow_link() {
 
 void Lookup::see_ring() {
   const std::span<const std::byte> slot(buffer_.data(), table_->record.body_bytes());
+  if (table_->record.timestamps) {
+    // A slot that was taken again since holds a newer version.
+    const bool older = layout::certify_image(slot, record_) &&
+                       layout::decode_body_header(slot.data()).timestamp() < candidate_.timestamp();
+    if (older) return older_candidate(slot);
+    return fail(ErrorCode::serialization_failure,
+                "could not serialize access: the version that the transaction needs was overwritten");
+  }
   const layout::HeaderWord link = candidate_.displaced;
   if (layout::certify_image(slot, record_) && layout::decode_body_header(slot.data()).stamp == link.stamp()) {
     older_candidate(slot);

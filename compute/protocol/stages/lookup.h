@@ -80,6 +80,7 @@ class Lookup {
   std::span<const std::byte> body() const { return body_; }
   std::span<const std::byte> payload() const { return layout::body_payload(body_); }
 
+  const storage::Table& table() const { return *table_; }
   // A record with this key exists, visible or not (present or absent).
   bool has_record() const { return !record_.null(); }
   layout::GlobalAddress record() const { return record_; }
@@ -115,6 +116,7 @@ class Lookup {
   void mismatch(txn::WorkerState& worker);
   void candidate(std::span<const std::byte> body);
   void older_candidate(std::span<const std::byte> image);
+  bool is_birth(const layout::BodyHeader& version) const;
   void follow_link();
   void restart();
   void fail(ErrorCode code, const char* message);

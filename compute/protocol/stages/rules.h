@@ -44,6 +44,7 @@ enum class Judgement : std::uint8_t {
 
 // What of a secondary index a transaction has seen: these are all the entries in [low, high).
 struct SeenRange {
+  std::uint32_t table = 0;
   storage::IndexRef index;
   std::string low;
   std::optional<std::string> high;
@@ -129,8 +130,8 @@ class Rules {
   // Of all versions that the commit writes; known once it is validated.
   virtual std::uint64_t commit_timestamp() const { return 0; }
   // Before a commit: whether all that was read was true at one moment since this was called. The commit of a
-  // transaction without writes is that and no more. Error serialization_failure.
-  virtual reactor::Task<Status> confirm_reads() { co_return Status(); }
+  // transaction without writes is that and no more, with `commits`. Error serialization_failure.
+  virtual reactor::Task<Status> confirm_reads(bool /*commits*/) { co_return Status(); }
 
   // --- install, publish, release ---
   // Adds the WRITEs that release what fetched() locked and the commit does not write; posted together with

@@ -203,7 +203,7 @@ reactor::Task<Status> StagedTransaction::do_fetch() {
     const Access& access = accesses_[row];
     if (access.duplicate || (access.insert_asked && access.stored())) {
       // Only if the key was taken when whatever led to it was true.
-      if (rules_->validates_reads()) status = co_await rules_->confirm_reads();
+      if (rules_->validates_reads()) status = co_await rules_->confirm_reads(false);
       if (!status.ok()) co_return status;
       co_return Status(ErrorCode::duplicate_key,
                        "duplicate key value violates unique constraint \"" + access.table->name + "_pkey\"");
@@ -309,7 +309,7 @@ reactor::Task<Status> StagedTransaction::confirm_reads() {
   if (!failure_.ok()) co_return failure_;
   if (ended_) co_return Status(ErrorCode::in_failed_transaction, "the transaction has ended");
   busy_ = true;
-  Status status = co_await rules_->confirm_reads();
+  Status status = co_await rules_->confirm_reads(false);
   busy_ = false;
   co_return status;
 }
@@ -328,7 +328,7 @@ reactor::Task<Status> StagedTransaction::commit() {
       status = co_await commit.run();
     }
   } else if (status.ok() && rules_->validates_reads()) {
-    status = co_await rules_->confirm_reads();
+    status = co_await rules_->confirm_reads(true);
   }
   outcome_ = status;
   abort();  // of what remains: nothing is held any more

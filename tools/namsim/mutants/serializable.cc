@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "common/base/checksum.h"
-#include "common/layout/region_map.h"
+#include "common/layout/timestamp_floors.h"
 #include "tools/namsim/mutants/look.h"
 #include "tools/namsim/mutants/mutants.h"
 
@@ -95,8 +95,8 @@ class FloorsNotSeen final : public Mutant {
   void after(Posting& posting) override {
     for (const fabric::Operation& operation : posting.operations) {
       if (operation.kind == fabric::OperationKind::read &&
-          operation.remote_offset == layout::kTimestampFloor_offset)
-        layout::store_word(operation.local, 0);
+          operation.remote_offset == layout::kForgottenTimestamp_offset)
+        std::memset(operation.local, 0, operation.length_bytes);
     }
   }
 };
@@ -127,13 +127,20 @@ std::vector<MutantCase> serializable_mutants() {
       {"repair does not learn under which stamp records are locked", "common/layout/journal.cc",
        Emphasis::kills, 137, "missed a write that what it saw depends on", make_mutant<LockNotInJournal>,
        nullptr, under("nowait")},
-      {"a lease is raised without a look at the row", "compute/protocol/sundial/sundial_rules.cc",
+      {"a lease is raised without a look at the row", "compute/protocol/timestamps/timestamp_rules.cc",
        Emphasis::snapshots, 5, "write skew", make_mutant<ReadsBelieved>, nullptr, under("sundial")},
       {"a writer does not look at the leases of what it displaces",
-       "compute/protocol/sundial/sundial_rules.cc", Emphasis::snapshots, 7, "write skew",
+       "compute/protocol/timestamps/timestamp_rules.cc", Emphasis::snapshots, 7, "write skew",
        make_mutant<LeasesNotSeen>, nullptr, under("sundial")},
-      {"a writer does not look at the floor of timestamps", "compute/protocol/sundial/sundial_rules.cc",
-       Emphasis::snapshots, 10, "write skew", make_mutant<FloorsNotSeen>, nullptr, new_rows_under("sundial")},
+      {"under MVCC, a lease is raised without a look at the row",
+       "compute/protocol/timestamps/timestamp_rules.cc", Emphasis::snapshots, 1, "write skew",
+       make_mutant<ReadsBelieved>, nullptr, under("mvcc")},
+      {"under MVCC, a writer does not look at the leases of what it displaces",
+       "compute/protocol/timestamps/timestamp_rules.cc", Emphasis::snapshots, 1, "write skew",
+       make_mutant<LeasesNotSeen>, nullptr, under("mvcc")},
+      {"a writer does not look at the floor of timestamps", "compute/protocol/timestamps/timestamp_rules.cc",
+       Emphasis::snapshots, 1, "no serial order explains", make_mutant<FloorsNotSeen>, nullptr,
+       new_rows_under("sundial")},
   };
 }
 
