@@ -4,6 +4,7 @@
 #include "common/layout/key.h"
 #include "proto/control.pb.h"
 #include "tools/namsim/cluster.h"
+#include "tools/namsim/scenario.h"
 #include "tools/namsim/workloads/tables.h"
 
 namespace namdb::sim {
@@ -142,6 +143,16 @@ TEST_CASE("a dropped table's memory is not used again before a repair that may w
   world.run_for(kSecond_ns);
   CHECK(server.use().table_bytes == 0);
   CHECK(cluster.worker(0).slots_repaired() + cluster.worker(1).slots_repaired() <= 1);
+}
+
+// Nobody repairs a row of a table that is gone; an older snapshot may still wait for it.
+TEST_CASE("who waits for a row that a dead commit left half written in a dropped table is told of the drop",
+          "[engine]") {
+  Scenario scenario = Scenario::of_seed(806787, "schema");
+  scenario.resize(
+      {.memory_servers = 2, .computes = 3, .clients = 3, .transactions = 12, .keys = 2, .kills = 2});
+  REQUIRE(scenario.use_faults(draw_faults(scenario.seed), "seed").ok());
+  CHECK(run_scenario(scenario, promised_level("si")).anomaly == "");
 }
 
 }  // namespace namdb::sim

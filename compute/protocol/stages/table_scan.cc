@@ -130,6 +130,7 @@ reactor::Task<Status> WholeTableScan::read_buckets() {
     ++transaction_.mutable_counters().rereads;
     const std::uint64_t pause_ns = std::min<std::uint64_t>(++waits_ * 10'000, kMillisecond_ns);
     co_await worker.executor.sleep_for(pause_ns);
+    co_return co_await transaction_.check_still_there(table_->id, waits_);
   }
   co_return Status();
 }

@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::size_t kLinearSearch = 48;
 constexpr std::uint32_t kYields = 16;  // turns to wait for something half written before sleeping
+constexpr std::uint32_t kWaitsPerLook = 256;
 
 }  // namespace
 
@@ -229,6 +230,13 @@ reactor::Task<Status> StagedTransaction::check_table(const storage::Table& table
   co_return Status();
 }
 
+reactor::Task<Status> StagedTransaction::check_still_there(std::uint32_t table, std::uint32_t waits) {
+  if (waits % kWaitsPerLook != 0) co_return Status();
+  const Status status = co_await worker_.catalog.refresh();
+  if (!status.ok() || worker_.catalog.find_id(table) != nullptr) co_return status;
+  co_return Status(ErrorCode::catalog_changed, "a table was dropped while the transaction ran");
+}
+
 reactor::Task<Status> StagedTransaction::begin_reading() {
   reactor::PooledVector<Lookup*> no_lookups;
   reactor::PooledVector<const storage::Table*> no_tables;
@@ -290,7 +298,11 @@ reactor::Task<Status> StagedTransaction::run_lookups(reactor::PooledVector<Looku
       ++counters_.rereads;
     }
     std::erase_if(lookups, [](const Lookup* lookup) { return lookup->done(); });
-    if (waiting) co_await pause(++waits);
+    if (!waiting) continue;
+    co_await pause(++waits);
+    for (std::size_t i = 0; status.ok() && i < lookups.size(); ++i)
+      status = co_await check_still_there(lookups[i]->table().id, waits);
+    if (!status.ok()) co_return status;
   }
   co_return Status();
 }

@@ -65,6 +65,9 @@ class StagedTransaction : public txn::Transaction {
   // Until rows can be judged, for whoever READs without lookups.
   reactor::Task<Status> begin_reading();
   reactor::Task<Status> check_table(const storage::Table& table);
+  // Of a table whose rows are waited for, now and then: once it is dropped nobody repairs what a dead commit
+  // left half written there. Error catalog_changed.
+  reactor::Task<Status> check_still_there(std::uint32_t table, std::uint32_t waits);
 
  private:
   Access& access(const storage::TableRef& table, std::span<const std::byte> key, txn::RowId& row);
