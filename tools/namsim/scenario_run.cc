@@ -228,9 +228,11 @@ class Run final : public FaultActions {
     workload_->data_is_back();
   }
 
-  // Snapshots that were taken ahead may lack what another session has just loaded; unused, they go.
+  // Snapshots that were taken ahead, and clocks that are behind, may lack what another session has just
+  // loaded; unused, they go.
   void forget_snapshots() {
-    if (scenario_.cluster.worker.snapshot_sharing != txn::SnapshotSharing::own)
+    const bool ahead = scenario_.cluster.worker.snapshot_sharing != txn::SnapshotSharing::own;
+    if (ahead || layout::find_protocol(scenario_.cluster.memory.protocol)->by_clocks)
       world_.run_for(10 * kMillisecond_ns);
   }
 

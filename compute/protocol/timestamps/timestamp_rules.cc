@@ -161,7 +161,9 @@ reactor::Task<Status> TimestampRules::confirm_reads(bool commits) {
     // All that was read was true at once: nobody needs to count on it yet.
     scanned_.insert(scanned_.end(), rows.begin(), rows.end());
     rows.clear();
-    status = co_await look_at_all(&rows, nullptr);
+    if (finds_nothing()) status = co_await go_after_forgotten();
+    if (status.ok()) status = place();
+    if (status.ok()) status = co_await look_at_all(&rows, nullptr);
   }
   read_set().forget(mark);
   scanned_.resize(scanned);
@@ -170,12 +172,16 @@ reactor::Task<Status> TimestampRules::confirm_reads(bool commits) {
   co_return status;
 }
 
+reactor::Task<Status> TimestampRules::go_after_forgotten() {
+  const Status status = co_await read_floors();
+  const std::size_t servers = transaction().worker().cluster.server_count();
+  for (std::size_t server = 0; status.ok() && server < servers; ++server) after(floor(server, 0) + 1);
+  co_return status;
+}
+
 reactor::Task<Status> TimestampRules::commit_reads(const SeenRows* rows) {
   Status status;
-  if (unleased_ != 0 || finds_nothing()) status = co_await read_floors();
-  const std::size_t servers = transaction().worker().cluster.server_count();
-  for (std::size_t server = 0; finds_nothing() && status.ok() && server < servers; ++server)
-    after(floor(server, 0) + 1);
+  if (unleased_ != 0 || finds_nothing()) status = co_await go_after_forgotten();
   if (status.ok()) status = place();
   SeenRows doubtful;
   if (status.ok()) status = co_await raise(rows, false, &doubtful);

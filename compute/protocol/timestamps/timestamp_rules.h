@@ -91,6 +91,7 @@ class TimestampRules : public OptimisticRules {
   void add_floor_reads(txn::BatchSet& batches);
   std::uint64_t floor(std::size_t server, std::size_t word) const;
   reactor::Task<Status> read_floors();
+  reactor::Task<Status> go_after_forgotten();
   reactor::Task<Status> commit_reads(const SeenRows* rows);
   // Leases of those rows, and floors, to the timestamp; `doubtful`: rows that are locked or changed.
   reactor::Task<Status> raise(const SeenRows* rows, bool forgets, SeenRows* doubtful);
