@@ -2,7 +2,9 @@
 
 #include <openssl/rand.h>
 #include <spdlog/spdlog.h>
+#include <algorithm>
 
+#include <algorithm>
 #include <chrono>
 
 #include "common/fabric/registry.h"
@@ -64,8 +66,9 @@ Result<std::unique_ptr<WorkerThread>> WorkerThread::create(SharedState& shared, 
   options.beside = shared.flags.beside;
   options.retry.max_attempts = shared.flags.max_attempts;
   options.board = shared.board;
-  options.memory_timeout_ns =
-      static_cast<std::uint64_t>(shared.flags.memory_timeout_s * static_cast<double>(kSecond_ns));
+  // Flags that were not parsed leave it open: then it is never.
+  options.memory_timeout_ns = static_cast<std::uint64_t>(std::max(shared.flags.memory_timeout_s, 0.0) *
+                                                         static_cast<double>(kSecond_ns));
   self->worker_ =
       std::make_unique<Worker>(*self->reactor_, *self->fabric_, shared.locations, std::move(options),
                                random_compute_id, [](const std::string& line) { spdlog::warn("{}", line); });
