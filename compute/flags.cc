@@ -7,6 +7,7 @@
 
 #include "common/config/daemon_flags.h"
 #include "common/config/toml_config.h"
+#include "compute/txn/optimisations.h"
 
 namespace namdb::compute {
 namespace {
@@ -93,6 +94,14 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
                  "less, leaves elsewhere")
       ->check(CLI::IsMember({"auto", "leaves", "calls"}))
       ->capture_default_str();
+  app.add_option("--without", flags.without,
+                 "To measure what they are worth: optimisations to leave out, separated by commas, of\n" +
+                     txn::Optimisations::names())
+      ->check([](const std::string& list) {
+        return txn::Optimisations::without(list) ? std::string()
+                                                 : "no list of " + txn::Optimisations::names();
+      })
+      ->type_name("LIST");
   app.add_option("--location-cache-bytes", flags.location_cache_bytes,
                  "Memory for the cache of records' addresses, 8 bytes a record; units as in 64MiB")
       ->transform(CLI::AsSizeValue(false))

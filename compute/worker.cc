@@ -75,6 +75,7 @@ Worker::Worker(reactor::Executor& executor, fabric::ClientFabric& fabric, storag
       options_(std::move(options)),
       make_compute_id_(std::move(make_compute_id)),
       log_(std::move(log)),
+      backoff_(options_.retry),
       wake_(executor) {}
 
 Worker::~Worker() = default;
@@ -85,8 +86,10 @@ Status Worker::not_connected() const {
 }
 
 reactor::Task<Result<std::shared_ptr<Worker::Link>>> Worker::connect() {
-  txn::ClusterOptions options{options_.memory_servers, options_.name, make_compute_id_(), options_.worker};
-  auto link = std::make_shared<Link>(executor_, fabric_, locations_, options_, std::move(options), log_);
+  txn::ClusterOptions options{options_.memory_servers, options_.name,          make_compute_id_(),
+                              options_.worker,         options_.optimisations, options_.stage_times};
+  auto link =
+      std::make_shared<Link>(executor_, fabric_, locations_, options_, std::move(options), backoff_, log_);
   Status status = co_await link->cluster.connect();
   if (status.ok()) {
     link->make_rules = protocol::find_rules(link->cluster.protocol().name);
@@ -122,6 +125,7 @@ void Worker::log_restarts(const txn::Cluster& cluster) {
 
 reactor::Task<void> Worker::disconnect(std::shared_ptr<Link> link, bool orderly) {
   if (!orderly) link->slot_keeper.fail();
+  co_await link->passive_installs.close();
   co_await link->lock_releaser.close();
   co_await link->fetcher.close();
   co_await link->hints.close();
@@ -330,6 +334,7 @@ std::unique_ptr<txn::Session> Worker::open_session() {
 
 std::unique_ptr<txn::Transaction> Worker::begin(txn::Session& session) {
   if (link_ == nullptr) return std::make_unique<DisconnectedTransaction>(not_connected());
+  backoff_.begins();
   auto& state = static_cast<WorkerSession&>(session);
   const std::uint64_t epoch = link_->cluster.region_map(0).epoch;
   if (state.epoch != epoch) {
@@ -371,10 +376,8 @@ reactor::Task<Result<std::vector<TableRef>>> Worker::tables() {
 }
 
 reactor::Task<void> Worker::backoff(std::uint32_t attempt) {
-  const std::uint32_t doublings = std::min<std::uint32_t>(attempt - 1, 20);
-  const std::uint64_t bound =
-      std::min(options_.retry.first_backoff_ns << doublings, options_.retry.max_backoff_ns);
-  const std::uint64_t pause_ns = executor_.random().between(bound / 2, bound);
+  backoff_.met_conflict();
+  const std::uint64_t pause_ns = backoff_.pause_ns(attempt, executor_.random());
   co_await executor_.sleep_for(pause_ns);
 }
 

@@ -18,6 +18,7 @@
 #include "common/reactor/executor.h"
 #include "compute/fabric_board.h"
 #include "compute/storage/location_cache.h"
+#include "compute/txn/backoff.h"
 #include "compute/txn/cluster.h"
 #include "compute/txn/engine.h"
 #include "compute/txn/execution_slot.h"
@@ -43,6 +44,7 @@ struct WorkerOptions {
   txn::SnapshotSharing snapshot_sharing = txn::SnapshotSharing::own;
   txn::CommitWrites commit_writes = txn::CommitWrites::changed;
   txn::IndexReads index_reads = txn::IndexReads::leaves;
+  txn::Optimisations optimisations;
   std::size_t index_cache_bytes = 16U << 20;  // pages above leaves, for each connection to the cluster
   std::optional<layout::ServerId> beside;     // the memory server that this compute server stands beside
   txn::SlotOptions slot;
@@ -52,6 +54,8 @@ struct WorkerOptions {
   std::uint64_t max_reconnect_ns = 2 * kSecond_ns;
   // A memory server that does not answer for so long is taken for gone; 0 = never.
   std::uint64_t memory_timeout_ns = 0;
+  // Where transactions' time goes is counted there; outlives the worker. By default nowhere.
+  txn::StageTimes* stage_times = nullptr;
   // Where the workers of this compute server tell each other about their connections; outlives the worker.
   FabricBoard* board = nullptr;
 };
@@ -136,6 +140,7 @@ class Worker : public txn::Engine {
   WorkerOptions options_;
   MakeComputeId make_compute_id_;
   LogLine log_;
+  txn::Backoff backoff_;
   std::shared_ptr<Link> link_;
   std::string reason_;                 // why there is no connection
   std::vector<std::uint64_t> epochs_;  // of the memory servers, at the last connection

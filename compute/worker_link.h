@@ -14,6 +14,7 @@
 #include "compute/txn/hint_queue.h"
 #include "compute/txn/lock_releaser.h"
 #include "compute/txn/orphan_tables.h"
+#include "compute/txn/passive_installs.h"
 #include "compute/txn/priority_clock.h"
 #include "compute/txn/record_space.h"
 #include "compute/txn/slot_keeper.h"
@@ -27,8 +28,10 @@ namespace namdb::compute {
 
 struct Worker::Link {
   Link(reactor::Executor& executor, fabric::ClientFabric& fabric, storage::LocationCache& locations,
-       const WorkerOptions& options, txn::ClusterOptions cluster_options, LogLine log)
-      : cluster(executor, fabric, std::move(cluster_options)),
+       const WorkerOptions& options, txn::ClusterOptions cluster_options, txn::Backoff& worker_backoff,
+       LogLine log)
+      : backoff(worker_backoff),
+        cluster(executor, fabric, std::move(cluster_options)),
         snapshots(cluster, options.snapshot_mode),
         slots(cluster),
         catalog(cluster),
@@ -41,6 +44,7 @@ struct Worker::Link {
                 {.ahead = options.snapshot_sharing == txn::SnapshotSharing::prefetched}),
         verdicts(cluster),
         index_pages(options.index_cache_bytes),
+        passive_installs(cluster, registry, slot_keeper, hints),
         lock_releaser(cluster, registry),
         priorities(executor),
         state{executor,
@@ -60,12 +64,14 @@ struct Worker::Link {
               options.commit_writes,
               options.index_reads,
               index_pages,
+              passive_installs,
               lock_releaser,
               priorities,
               header_guesses} {
     repair.attach(state);
   }
 
+  txn::Backoff& backoff;
   txn::Cluster cluster;
   txn::SnapshotSource snapshots;
   txn::SlotDirectory slots;
@@ -79,6 +85,7 @@ struct Worker::Link {
   txn::SnapshotFetcher fetcher;
   txn::VerdictQueue verdicts;
   storage::IndexCache index_pages;
+  txn::PassiveInstalls passive_installs;
   txn::LockReleaser lock_releaser;
   txn::PriorityClock priorities;
   txn::HeaderGuesses header_guesses;
@@ -101,7 +108,14 @@ class ConnectionTransaction : private std::shared_ptr<Worker::Link>, public prot
  public:
   ConnectionTransaction(const std::shared_ptr<Worker::Link>& link, protocol::SessionState& session)
       : std::shared_ptr<Worker::Link>(link),
-        protocol::StagedTransaction(link->state, session, link->make_rules) {}
+        protocol::StagedTransaction(link->state, session, link->make_rules),
+        began_ns_(link->state.executor.now_ns()) {}
+  ~ConnectionTransaction() override { (*this)->backoff.ended((*this)->state.executor.now_ns() - began_ns_); }
+
+ private:
+  using Link = std::shared_ptr<Worker::Link>;
+  using Link::operator->;
+  std::uint64_t began_ns_;
 };
 
 }  // namespace namdb::compute

@@ -63,6 +63,7 @@ Result<std::unique_ptr<WorkerThread>> WorkerThread::create(SharedState& shared, 
   options.snapshot_sharing = txn::snapshot_sharing_of(shared.flags.snapshots);
   options.commit_writes = shared.flags.whole_writes ? txn::CommitWrites::whole : txn::CommitWrites::changed;
   options.index_reads = txn::index_reads_of(shared.flags.index_reads, shared.flags.fabric);
+  options.optimisations = txn::Optimisations::without(shared.flags.without).value_or(txn::Optimisations());
   options.beside = shared.flags.beside;
   options.retry.max_attempts = shared.flags.max_attempts;
   options.board = shared.board;

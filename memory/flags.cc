@@ -10,6 +10,7 @@
 
 #include "common/config/daemon_flags.h"
 #include "common/config/toml_config.h"
+#include "common/layout/presets.h"
 #include "common/layout/protocol.h"
 #include "common/layout/record.h"
 
@@ -110,9 +111,20 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
   app.add_option(
          "--stages", stages,
          "Stages of transactions that run by calls to memory servers instead of one-sided operations,\n"
-         "the same on all memory servers: one-sided (none), two-sided (all), or some of read, lock,\n"
-         "validate, log, install, release, separated by commas")
+         "the same on all memory servers: one-sided (none), two-sided (all), or some of find, read, lock,\n"
+         "validate, renew, log, install, release, separated by commas")
       ->capture_default_str();
+  std::string presets;
+  std::vector<std::string> preset_names;
+  for (const layout::Preset& preset : layout::presets()) {
+    presets += "\n  " + std::string(preset.name) + ": " + std::string(preset.description);
+    preset_names.emplace_back(preset.name);
+  }
+  app.add_option("--preset", flags.options.preset,
+                 "Protocol and stages of a system that is to be compared, instead of both; compute servers\n"
+                 "leave out what it has not. The same on all memory servers:" +
+                     presets)
+      ->check(CLI::IsMember(preset_names));
   app.add_option("--slots", flags.options.vector_capacity,
                  "Execution slots (workers) that can be alive at once")
       ->check(CLI::Range(1, 1 << 20))
@@ -151,8 +163,19 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
   if (flags.durability == "flushed") {
     return wrong(exit_code, "--durability flushed does not exist yet; only memory does");
   }
-  const auto code = layout::StageCode::parse(stages);
-  if (!code) return wrong(exit_code, "--stages " + stages + ": not a stage, or not separated by commas");
+  if (const layout::Preset* const preset = layout::find_preset(flags.options.preset)) {
+    if (app.count("--protocol") + app.count("--stages") != 0) {
+      return wrong(exit_code,
+                   "--preset says which protocol and stages, so it goes without --protocol and --stages");
+    }
+    flags.options.protocol = preset->protocol;
+    stages = preset->stages;
+  }
+  const auto code = layout::parse_stages(*layout::find_protocol(flags.options.protocol), stages);
+  if (!code.ok()) {
+    const std::string& hint = code.status().hint();
+    return wrong(exit_code, "--stages: " + code.status().message() + (hint.empty() ? "" : "; " + hint));
+  }
   flags.options.stages = *code;
   if (flags.options.server_id >= flags.options.server_count) {
     return wrong(exit_code, "--server-id must be smaller than --server-count");

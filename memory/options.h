@@ -72,6 +72,8 @@ struct Options {
   std::string protocol = std::string(layout::kDefaultProtocol);
   // Which stages of transactions compute servers run two-sided; the same on all servers.
   layout::StageCode stages;
+  // Of which preset (common/layout/presets.h) both are; empty: none. The same on all servers.
+  std::string preset;
   std::uint16_t server_id = 0;
   std::uint16_t server_count = 1;
   // Old versions are freed before E when every live worker says that no transaction can need them.

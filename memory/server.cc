@@ -133,6 +133,7 @@ Result<std::string> MemoryServer::on_connect(fabric::PeerId id, std::string_view
   welcome.set_memory_only(true);
   welcome.set_protocol(options_.protocol);
   welcome.set_stages(options_.stages.text());
+  welcome.set_preset(options_.preset);
   return welcome.SerializeAsString();
 }
 
@@ -267,6 +268,7 @@ control::StatusReply MemoryServer::status() const {
   reply.set_max_transaction_ns(options_.max_transaction_ns);
   reply.set_protocol(options_.protocol);
   reply.set_stages(options_.stages.text());
+  reply.set_preset(options_.preset);
   return reply;
 }
 

@@ -3,9 +3,11 @@
 #include <span>
 #include <vector>
 
+#include "common/layout/find_calls.h"
 #include "common/layout/hot_calls.h"
 #include "common/layout/stage_calls.h"
 #include "common/layout/timestamp_vector.h"
+#include "memory/find.h"
 #include "memory/server.h"
 #include "memory/server_handle.h"
 #include "memory/stage.h"
@@ -77,6 +79,8 @@ reactor::Task<Status> MemoryServer::dispatch(fabric::PeerId peer, std::uint16_t 
     }
     case layout::kStageMethod:
       co_return co_await run_stage(*region_, fabric_->loopback(), request, reply);
+    case layout::kFindMethod:
+      co_return co_await find_records(*region_, fabric_->loopback(), options_.server_id, request, reply);
     case control::STATUS: {
       control::StatusRequest in;
       if (!parse(request, in)) co_return malformed(method);

@@ -28,7 +28,11 @@ reactor::Task<Status> run_stage(const Region& region, fabric::Channel& loopback,
         batch.write(operation.offset, place, operation.length_bytes);
         break;
       case StageOperation::Kind::compare_and_swap:
-        batch.compare_and_swap(operation.offset, operation.expected, operation.desired, place);
+        if (operation.offset < region.bytes()) {
+          batch.compare_and_swap(operation.offset, operation.expected, operation.desired, place);
+        } else {
+          batch.read(operation.offset, place, operation.length_bytes);  // not there yet: it finds zero
+        }
         break;
     }
     place += operation.length_bytes;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 
 namespace namdb::layout {
 namespace {
@@ -35,6 +36,8 @@ constexpr std::array kProtocols = {
                    .strict = false},
 };
 
+const ProtocolTraits* extra = nullptr;
+
 }  // namespace
 
 std::span<const ProtocolTraits> protocol_traits() {
@@ -42,8 +45,32 @@ std::span<const ProtocolTraits> protocol_traits() {
 }
 
 const ProtocolTraits* find_protocol(std::string_view name) {
+  if (extra != nullptr && extra->name == name) return extra;
   const auto* const found = std::ranges::find(kProtocols, name, &ProtocolTraits::name);
   return found == kProtocols.end() ? nullptr : found;
+}
+
+ExtraProtocol::ExtraProtocol(const ProtocolTraits& traits) {
+  extra = &traits;
+}
+
+ExtraProtocol::~ExtraProtocol() {
+  extra = nullptr;
+}
+
+Result<StageCode> parse_stages(const ProtocolTraits& protocol, std::string_view text) {
+  const auto code = StageCode::parse(text);
+  std::string known;
+  for (std::size_t i = 0; i < kStageNames.size(); ++i) {
+    const auto stage = static_cast<Stage>(i);
+    if (protocol.has(stage)) known += (known.empty() ? "" : ", ") + std::string(kStageNames[i]);
+    if (!code || *code == StageCode::two_sided() || protocol.has(stage) || !code->two_sided(stage)) continue;
+    return Status(ErrorCode::invalid_parameter_value,
+                  "protocol " + std::string(protocol.name) + " has no stage " + std::string(kStageNames[i]));
+  }
+  if (code) return *code;
+  return Status(ErrorCode::invalid_parameter_value, "no stages: \"" + std::string(text) + "\"",
+                "give one-sided, two-sided, or some of " + known + ", separated by commas");
 }
 
 }  // namespace namdb::layout

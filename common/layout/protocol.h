@@ -7,6 +7,9 @@
 #include <span>
 #include <string_view>
 
+#include "common/base/error.h"
+#include "common/layout/stages.h"
+
 namespace namdb::layout {
 
 struct ProtocolTraits {
@@ -16,7 +19,7 @@ struct ProtocolTraits {
   bool serializable = false;
   // Records keep no displaced versions: RecordLayout::ring_slots is 0.
   bool single_version = false;
-  // Versions and rows have timestamps (record.h), and each memory server a floor of them (region_map.h).
+  // Versions and rows have timestamps (record.h), and each memory server floors of them (timestamp_floors.h).
   bool timestamps = false;
   // The serial order is that of time: who begins goes after all that has committed. Otherwise that is so
   // within a session only, though every row that is read was the newest at some moment of the transaction,
@@ -24,6 +27,10 @@ struct ProtocolTraits {
   bool strict = true;
   // Where not: compute servers' clocks decide what is seen, so that rows may be older than the transaction.
   bool by_clocks = false;
+
+  bool has(Stage stage) const {
+    return stage == Stage::validate ? serializable : stage == Stage::renew ? timestamps : true;
+  }
 };
 
 inline constexpr std::string_view kDefaultProtocol = "si";
@@ -31,5 +38,19 @@ inline constexpr std::string_view kDefaultProtocol = "si";
 std::span<const ProtocolTraits> protocol_traits();
 // Null: there is none of that name.
 const ProtocolTraits* find_protocol(std::string_view name);
+
+// For tests: find_protocol() finds this one, too, as long as it lives. One at a time; made before anybody
+// asks, and outlived by `traits`.
+class ExtraProtocol {
+ public:
+  explicit ExtraProtocol(const ProtocolTraits& traits);
+  ExtraProtocol(const ExtraProtocol&) = delete;
+  ExtraProtocol& operator=(const ExtraProtocol&) = delete;
+  ~ExtraProtocol();
+};
+
+// The stage code of that text (stages.h), for a database of that protocol. Error invalid_parameter_value: it
+// is none, or names a stage that the protocol has not.
+Result<StageCode> parse_stages(const ProtocolTraits& protocol, std::string_view text);
 
 }  // namespace namdb::layout

@@ -13,9 +13,10 @@
 //   8   displaced word: the stamp word of the version that this one displaced; 0 = birth marker. Where
 //       protocols have timestamps: the version's own timestamp
 //   16  meta word: table id (32 bits), incarnation (24 bits), 0 (1 bit), ring slot of the displaced version
-//   (7 bits; where versions have timestamps, kNoRingSlot: this is the first) 24  checksum over all the rest,
-//   seeded with the record's address; it never covers the header word 32  payload: the row (row.h), a
-//   multiple of 8 bytes
+//   (7
+//       bits; where versions have timestamps, kNoRingSlot: this is the first)
+//   24  checksum over all the rest, seeded with the record's address; it never covers the header word
+//   32  payload: the row (row.h), a multiple of 8 bytes
 // The certified body's stamp decides visibility; the header word only says who holds the record. A READ that
 // covers header word and body gets words of different times: read_body() tells whether the body certifies.
 //
@@ -48,6 +49,8 @@ inline constexpr std::uint32_t kMaxPayload_bytes = 32 * 1024;
 inline constexpr std::uint32_t kMaxRingSlots = 64;
 inline constexpr std::uint32_t kNoRingSlot = 0x7f;
 inline constexpr std::uint32_t kIncarnation_mask = (1U << 24) - 1;
+// No lease: a CAS from it to itself is a READ that later READs of its channel come behind.
+inline constexpr std::uint64_t kNoLease = 0xb5ad'4ece'da1c'e2a9;
 
 // Where the parts of a record lie; decided by the table's payload length and ring size.
 struct RecordLayout {
@@ -64,6 +67,7 @@ struct RecordLayout {
   std::uint32_t overflow_head_offset() const { return current_bytes(); }
   // The same word.
   std::uint32_t lease_offset() const { return current_bytes(); }
+  std::uint32_t waiter_offset() const { return current_bytes(); }
   std::uint32_t ring_header_offset(std::uint32_t ring_slot) const {
     return current_bytes() + 8 + 8 * ring_slot;
   }

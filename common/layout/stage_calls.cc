@@ -1,22 +1,11 @@
 #include "common/layout/stage_calls.h"
 
-#include <cstring>
+#include "common/layout/word_stream.h"
 
 namespace namdb::layout {
 namespace {
 
 constexpr std::uint64_t kLength_mask = (1U << 24) - 1;
-
-void append_word(std::string& out, std::uint64_t word) {
-  out.append(reinterpret_cast<const char*>(&word), sizeof word);
-}
-
-bool take_word(std::string_view& in, std::uint64_t& word) {
-  if (in.size() < sizeof word) return false;
-  std::memcpy(&word, in.data(), sizeof word);
-  in.remove_prefix(sizeof word);
-  return true;
-}
 
 }  // namespace
 
@@ -43,7 +32,7 @@ std::optional<std::vector<StageOperation>> decode_stage(std::string_view request
     operation.kind = static_cast<StageOperation::Kind>(head >> 56);
     operation.length_bytes = static_cast<std::uint32_t>(head & kLength_mask);
     const std::uint64_t end =
-        operation.kind == StageOperation::Kind::read ? region.limit_bytes : region.region_bytes;
+        operation.kind == StageOperation::Kind::write ? region.region_bytes : region.limit_bytes;
     if (operation.length_bytes == 0 || operation.length_bytes % 8 != 0 || operation.offset % 8 != 0 ||
         operation.length_bytes > end || operation.offset > end - operation.length_bytes) {
       return std::nullopt;
@@ -58,7 +47,8 @@ std::optional<std::vector<StageOperation>> decode_stage(std::string_view request
         break;
       case StageOperation::Kind::compare_and_swap:
         if (operation.length_bytes != 8 || !take_word(request, operation.expected) ||
-            !take_word(request, operation.desired)) {
+            !take_word(request, operation.desired) ||
+            (operation.expected == 0 && operation.offset >= region.region_bytes)) {
           return std::nullopt;
         }
         break;

@@ -42,7 +42,9 @@ struct StageOperation {
 
 void append(std::string& request, const StageOperation& operation);
 
-// How long the region is, and how long it may grow: what it may get can be read already (fabric.h, 9).
+// How long the region is, and how long it may grow: what it may get can be read already (fabric.h, 9), and a
+// compare_and_swap there finds zero, if that is not what it expects. (Leases are read so, at addresses that
+// may be of a time when the region was longer.)
 struct RegionLength {
   std::uint64_t region_bytes = 0;
   std::uint64_t limit_bytes = 0;

@@ -55,7 +55,21 @@ TEST_CASE("what is no list of operations within the region is refused", "[layout
     append(bytes, operation);
     return !decode_stage(bytes, kRegion, kReply_bytes).has_value();
   };
-  // What the region may grow to is read, and nothing else.
+  // What the region may grow to is read, also by who compares it with what it cannot be, and nothing else.
+  CHECK_FALSE(refused({.kind = StageOperation::Kind::compare_and_swap,
+                       .length_bytes = 8,
+                       .offset = 4096,
+                       .bytes = {},
+                       .expected = 5,
+                       .desired = 5}));
+  CHECK(refused({.kind = StageOperation::Kind::compare_and_swap,
+                 .length_bytes = 8,
+                 .offset = 8192,
+                 .bytes = {},
+                 .expected = 5,
+                 .desired = 5}));
+  CHECK(
+      refused({.kind = StageOperation::Kind::write, .length_bytes = 8, .offset = 4096, .bytes = "01234567"}));
   CHECK_FALSE(refused({.kind = StageOperation::Kind::read, .length_bytes = 16, .offset = 4088, .bytes = {}}));
   CHECK(refused({.kind = StageOperation::Kind::read, .length_bytes = 16, .offset = 8184, .bytes = {}}));
   CHECK(refused(

@@ -6,7 +6,7 @@ namespace namdb::layout {
 
 std::optional<StageCode> StageCode::parse(std::string_view text) {
   if (text == "one-sided") return StageCode();
-  if (text == "two-sided") return StageCode(kAll);
+  if (text == "two-sided") return StageCode::two_sided();
   StageCode code;
   while (true) {
     const std::size_t comma = text.find(',');

@@ -1,6 +1,6 @@
 // The stages of a transaction that can run one-sided or two-sided, and which of them a database runs how: its
 // stage code, as RCC's hybrid protocols have one (§5). One setting for all servers, chosen when the database
-// is created.
+// is created. Which stages a protocol has is in protocol.h.
 #pragma once
 
 #include <array>
@@ -11,10 +11,19 @@
 
 namespace namdb::layout {
 
-enum class Stage : std::uint8_t { read, lock, validate, log, install, release };
+enum class Stage : std::uint8_t {
+  find,      // a key whose record's address is not cached
+  read,      // records at known addresses, older versions, snapshots
+  lock,      // records and bucket chains
+  validate,  // what was read, once more
+  renew,     // leases and floors of timestamps
+  log,       // the journal entry
+  install,   // new versions, unlocked
+  release,   // locks of who aborts
+};
 
-inline constexpr std::array<std::string_view, 6> kStageNames{"read", "lock",    "validate",
-                                                             "log",  "install", "release"};
+inline constexpr std::array<std::string_view, 8> kStageNames{"find",  "read", "lock",    "validate",
+                                                             "renew", "log",  "install", "release"};
 
 class StageCode {
  public:
@@ -22,7 +31,10 @@ class StageCode {
 
   bool two_sided(Stage stage) const { return (bits_ >> static_cast<unsigned>(stage) & 1) != 0; }
   StageCode with(Stage stage) const { return StageCode(bits_ | 1U << static_cast<unsigned>(stage)); }
+  StageCode without(Stage stage) const { return StageCode(bits_ & ~(1U << static_cast<unsigned>(stage))); }
   bool one_sided() const { return bits_ == 0; }
+  // All of them.
+  static constexpr StageCode two_sided() { return StageCode(kAll); }
 
   // "one-sided", "two-sided", or the names of the two-sided stages, separated by commas. nullopt: a stage
   // that there is not.

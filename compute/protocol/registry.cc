@@ -4,6 +4,7 @@
 #include <array>
 
 #include "compute/protocol/locking/locking_rules.h"
+#include "compute/protocol/locking/waitdie_rules.h"
 #include "compute/protocol/multiversion/multiversion_rules.h"
 #include "compute/protocol/optimistic/optimistic_rules.h"
 #include "compute/protocol/snapshot_isolation/snapshot_rules.h"
@@ -28,11 +29,22 @@ constexpr std::array kProtocols = {
     Entry{"mvcc", &make<MultiversionRules>}, Entry{"sundial", &make<SundialRules>},
 };
 
+Entry extra{};
+
 }  // namespace
 
 MakeRules find_rules(std::string_view name) {
+  if (extra.make != nullptr && extra.name == name) return extra.make;
   const auto* const found = std::ranges::find(kProtocols, name, &Entry::name);
   return found == kProtocols.end() ? nullptr : found->make;
+}
+
+ExtraRules::ExtraRules(std::string_view name, MakeRules make) {
+  extra = {name, make};
+}
+
+ExtraRules::~ExtraRules() {
+  extra = {};
 }
 
 }  // namespace namdb::protocol

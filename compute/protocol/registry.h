@@ -11,4 +11,13 @@ namespace namdb::protocol {
 // there is none.
 MakeRules find_rules(std::string_view name);
 
+// For tests: what layout::ExtraProtocol is to the traits. The name outlives it.
+class ExtraRules {
+ public:
+  ExtraRules(std::string_view name, MakeRules make);
+  ExtraRules(const ExtraRules&) = delete;
+  ExtraRules& operator=(const ExtraRules&) = delete;
+  ~ExtraRules();
+};
+
 }  // namespace namdb::protocol

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "common/layout/stage_calls.h"
 #include "compute/txn/call_set.h"
+#include "compute/txn/stage_times.h"
 
 namespace namdb::txn {
 namespace {
@@ -50,14 +52,87 @@ bool BatchSet::only(layout::ServerId server) const {
 }
 
 reactor::Task<Status> BatchSet::run(fabric::OperationCounters& counters, layout::Stage stage) {
+  return cluster_.stage_times() == nullptr ? run_in_background(counters, stage) : run_timed(counters, stage);
+}
+
+reactor::Task<Status> BatchSet::run_timed(fabric::OperationCounters& counters, layout::Stage stage) {
+  const StageTimer timer(cluster_.stage_times(), cluster_.executor(), counters);
+  // What is READ along with keys that memory servers look for is waited for together with them.
+  const bool finds = finds_ != nullptr && !finds_->empty();
+  Status status = co_await run_in_background(counters, stage);
+  timer.end(finds ? layout::Stage::find : stage);
+  co_return status;
+}
+
+reactor::Task<Status> BatchSet::run_in_background(fabric::OperationCounters& counters, layout::Stage stage) {
   const bool two_sided =
       cluster_.stages().two_sided(stage) && std::ranges::none_of(batches_, [](const fabric::Batch& batch) {
         return std::ranges::any_of(batch.operations(), [](const fabric::Operation& each) {
           return each.length_bytes > kMostOfCall_bytes;
         });
       });
-  if (two_sided) co_return co_await run_by_calls(counters);
-  co_return co_await run(counters);
+  if (finds_ != nullptr && !finds_->empty()) return run_with_finds(counters, stage);
+  return two_sided ? run_by_calls(counters) : run(counters);
+}
+
+reactor::Task<Status> BatchSet::run_with_finds(fabric::OperationCounters& counters, layout::Stage stage) {
+  std::unique_ptr<FindSet> finds = std::move(finds_);
+  finds->post(counters);
+  if (empty()) ++counters.round_trips;
+  Status status = co_await run_in_background(counters, stage);
+  const Status found = co_await finds->finish(counters);
+  finds_ = std::move(finds);
+  co_return status.ok() ? found : status;
+}
+
+bool BatchSet::only_writes() const {
+  return std::ranges::all_of(batches_, [](const fabric::Batch& batch) {
+    return std::ranges::all_of(batch.operations(), [](const fabric::Operation& each) {
+      return each.kind == fabric::OperationKind::write;
+    });
+  });
+}
+
+std::size_t BatchSet::written_bytes() const {
+  std::size_t bytes = 0;
+  for (const fabric::Batch& batch : batches_) {
+    for (const fabric::Operation& operation : batch.operations()) bytes += operation.length_bytes;
+  }
+  return bytes;
+}
+
+void BatchSet::copy_sources() {
+  sources_ = fabric::LocalBuffer(cluster_.pool(), written_bytes());
+  std::byte* place = sources_.data();
+  for (fabric::Batch& batch : batches_) {
+    reactor::PooledVector<fabric::Operation> operations(batch.operations().begin(), batch.operations().end());
+    for (fabric::Operation& operation : operations) {
+      NAMDB_CHECK(operation.kind == fabric::OperationKind::write);
+      std::memcpy(place, operation.local, operation.length_bytes);
+      operation.local = std::exchange(place, place + operation.length_bytes);
+    }
+    batch.assign(operations);
+  }
+}
+
+void BatchSet::post(fabric::OperationCounters& counters) {
+  const bool together = cluster_.optimisations().doorbell_batching;
+  for (std::size_t i = 0; i < batches_.size(); ++i) {
+    if (batches_[i].empty()) continue;
+    counters.count(batches_[i].operations());
+    fabric::Channel& channel = cluster_.channel(static_cast<layout::ServerId>(i));
+    if (together) [[likely]] {
+      channel.post(batches_[i]);
+      continue;
+    }
+    for (const fabric::Operation& operation : batches_[i].operations()) {
+      fabric::Batch& single = singles_.emplace_back();
+      single.assign({&operation, 1});
+      channel.post(single);
+    }
+    batches_[i].clear();
+  }
+  posted_ = true;
 }
 
 reactor::Task<Status> BatchSet::run_by_calls(fabric::OperationCounters& counters) {
@@ -100,14 +175,14 @@ reactor::Task<Status> BatchSet::run_by_calls(fabric::OperationCounters& counters
 }
 
 reactor::Task<Status> BatchSet::run(fabric::OperationCounters& counters) {
-  bool posted = false;
-  for (std::size_t i = 0; i < batches_.size(); ++i) {
-    if (batches_[i].empty()) continue;
-    counters.count(batches_[i].operations());
-    cluster_.channel(static_cast<layout::ServerId>(i)).post(batches_[i]);
-    posted = true;
+  if (!posted_) {
+    if (!cluster_.optimisations().outstanding_requests) [[unlikely]]
+      co_return co_await run_one_by_one(counters);
+    if (empty()) co_return Status();
+    post(counters);
+    ++counters.round_trips;
   }
-  if (posted) ++counters.round_trips;
+  posted_ = false;
   Status first;
   for (fabric::Batch& batch : batches_) {
     if (batch.empty()) continue;
@@ -116,7 +191,29 @@ reactor::Task<Status> BatchSet::run(fabric::OperationCounters& counters) {
     if (!status.ok() && first.ok()) first = status;
     batch.clear();
   }
+  for (fabric::Batch& batch : singles_) {
+    const Status& status = co_await batch.done();
+    if (!status.ok() && first.ok()) first = status;
+  }
+  singles_.clear();
   co_return first;
+}
+
+reactor::Task<Status> BatchSet::run_one_by_one(fabric::OperationCounters& counters) {
+  Status status;
+  fabric::Batch single;
+  for (std::size_t i = 0; i < batches_.size(); ++i) {
+    for (const fabric::Operation& operation : batches_[i].operations()) {
+      if (!status.ok()) break;
+      single.assign({&operation, 1});
+      counters.count(single.operations());
+      ++counters.round_trips;
+      cluster_.channel(static_cast<layout::ServerId>(i)).post(single);
+      status = co_await single.done();
+    }
+    batches_[i].clear();
+  }
+  co_return status;
 }
 
 }  // namespace namdb::txn

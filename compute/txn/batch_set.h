@@ -4,11 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "common/fabric/fabric.h"
+#include "common/fabric/local_pool.h"
 #include "common/layout/global_address.h"
 #include "common/reactor/pooled_allocator.h"
 #include "compute/txn/cluster.h"
+#include "compute/txn/find_set.h"
 
 namespace namdb::txn {
 
@@ -27,6 +30,12 @@ class BatchSet {
                         std::byte* old) {
     at(word.server()).compare_and_swap(word.offset(), expected, desired, old);
   }
+  // Has the memory server look for a record: goes along with the next run(). `found` gets the answer, which
+  // is good until the next find().
+  void find(layout::ServerId server, const layout::FindRequest& lookup, layout::FoundPieces* found) {
+    if (finds_ == nullptr) finds_ = std::make_unique<FindSet>(cluster_);
+    finds_->add(server, lookup, found);
+  }
   bool empty() const;
   // True if nothing but this server's batch holds operations.
   bool only(layout::ServerId server) const;
@@ -36,11 +45,28 @@ class BatchSet {
   reactor::Task<Status> run(fabric::OperationCounters& counters);
   // The same, as one call a memory server where the database runs that stage two-sided.
   reactor::Task<Status> run(fabric::OperationCounters& counters, layout::Stage stage);
+  // The same where no transaction waits for it: its time is not counted (stage_times.h).
+  reactor::Task<Status> run_in_background(fabric::OperationCounters& counters, layout::Stage stage);
+
+  // Posts everything now, and counts it; run() then only waits.
+  void post(fabric::OperationCounters& counters);
+  // Nothing but WRITEs.
+  bool only_writes() const;
+  std::size_t written_bytes() const;
+  // What is to be written is written from a copy of these bytes, which this owns; nothing may be READ.
+  void copy_sources();
 
  private:
+  reactor::Task<Status> run_timed(fabric::OperationCounters& counters, layout::Stage stage);
   reactor::Task<Status> run_by_calls(fabric::OperationCounters& counters);
+  reactor::Task<Status> run_with_finds(fabric::OperationCounters& counters, layout::Stage stage);
+  reactor::Task<Status> run_one_by_one(fabric::OperationCounters& counters);
   Cluster& cluster_;
   reactor::PooledVector<fabric::Batch> batches_;
+  reactor::PooledDeque<fabric::Batch> singles_;  // without doorbell batching: an operation each
+  std::unique_ptr<FindSet> finds_;
+  fabric::LocalBuffer sources_;
+  bool posted_ = false;
 };
 
 }  // namespace namdb::txn

@@ -1,9 +1,14 @@
 #include "compute/txn/call_set.h"
 
+#include <algorithm>
+
 namespace namdb::txn {
 
-reactor::Task<Status> CallSet::run(std::uint16_t method, fabric::OperationCounters& counters) {
-  bool posted = false;
+bool CallSet::empty() const {
+  return std::ranges::all_of(calls_, [](const fabric::Call& call) { return call.request.empty(); });
+}
+
+void CallSet::post(std::uint16_t method, fabric::OperationCounters& counters) {
   for (std::size_t i = 0; i < calls_.size(); ++i) {
     fabric::Call& call = calls_[i];
     call.reply.clear();
@@ -12,9 +17,17 @@ reactor::Task<Status> CallSet::run(std::uint16_t method, fabric::OperationCounte
     ++counters.calls;
     counters.call_bytes += call.request.size();
     cluster_.channel(static_cast<layout::ServerId>(i)).post(call);
-    posted = true;
   }
-  if (posted) ++counters.round_trips;
+}
+
+reactor::Task<Status> CallSet::run(std::uint16_t method, fabric::OperationCounters& counters) {
+  if (empty()) co_return Status();
+  post(method, counters);
+  ++counters.round_trips;
+  co_return co_await finish(counters);
+}
+
+reactor::Task<Status> CallSet::finish(fabric::OperationCounters& counters) {
   Status first;
   for (fabric::Call& call : calls_) {
     if (call.request.empty()) continue;

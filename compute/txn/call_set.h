@@ -21,6 +21,11 @@ class CallSet {
 
   // Counts one round trip. The first error, if any; replies of other servers are there all the same.
   reactor::Task<Status> run(std::uint16_t method, fabric::OperationCounters& counters);
+  // The same in two parts: for who posts other things in between, and counts the round trip.
+  void post(std::uint16_t method, fabric::OperationCounters& counters);
+  reactor::Task<Status> finish(fabric::OperationCounters& counters);
+  bool empty() const;
+  std::size_t size() const { return calls_.size(); }
 
  private:
   Cluster& cluster_;

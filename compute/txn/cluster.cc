@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "common/layout/presets.h"
+
 namespace namdb::txn {
 namespace {
 
@@ -58,8 +60,16 @@ reactor::Task<Status> Cluster::connect() {
       co_return disagreement(
           address, "runs stages " + welcome.stages() + (i > 0 ? ", server 0 " + stages_.text() : ""));
     }
+    const layout::Preset* const preset = layout::find_preset(welcome.preset());
+    if ((preset == nullptr && !welcome.preset().empty()) || (i > 0 && welcome.preset() != preset_)) {
+      co_return disagreement(address, "has preset \"" + welcome.preset() + "\"" +
+                                          (i > 0 ? ", server 0 \"" + preset_ + "\"" : ""));
+    }
     protocol_ = protocol;
     stages_ = *stages;
+    preset_ = welcome.preset();
+    optimisations_ = options_.optimisations;
+    if (preset != nullptr) optimisations_ = *options_.optimisations.leave_out(preset->without);
     if (i == 0) {
       max_transaction_ns_ = welcome.max_transaction_ns();
       ring_slots_ = welcome.ring_slots();

@@ -18,10 +18,13 @@
 #include "common/layout/region_map.h"
 #include "common/layout/stages.h"
 #include "common/reactor/task.h"
+#include "compute/txn/optimisations.h"
 #include "compute/txn/timestamp_clock.h"
 #include "proto/control.pb.h"
 
 namespace namdb::txn {
+
+struct StageTimes;
 
 using ComputeId = std::array<std::byte, 16>;
 
@@ -30,6 +33,8 @@ struct ClusterOptions {
   std::string name = "compute";             // for people
   ComputeId compute_id{};                   // random, one a worker and connection
   std::uint32_t worker = 0;
+  Optimisations optimisations;
+  StageTimes* stage_times = nullptr;  // outlives the cluster; null: nobody wants to know
 };
 
 class Cluster {
@@ -48,7 +53,10 @@ class Cluster {
   // The database's. Once connected.
   const layout::ProtocolTraits& protocol() const { return *protocol_; }
   layout::StageCode stages() const { return stages_; }
+  // Those of this compute server that the database's preset has, too.
+  const Optimisations& optimisations() const { return optimisations_; }
   TimestampClock& timestamps() { return timestamps_; }
+  StageTimes* stage_times() const { return options_.stage_times; }
   // True once any channel failed.
   bool failed() const;
   reactor::Executor& executor() { return executor_; }
@@ -78,6 +86,8 @@ class Cluster {
   std::uint64_t max_transaction_ns_ = 0;
   std::uint32_t ring_slots_ = 0;
   const layout::ProtocolTraits* protocol_ = nullptr;
+  std::string preset_;
+  Optimisations optimisations_;
   layout::StageCode stages_;
   TimestampClock timestamps_;
 };

@@ -16,10 +16,15 @@ reactor::Task<void> LockReleaser::run(std::shared_ptr<ExecutionSlot> slot,
   fabric::OperationCounters counters;
   const fabric::LocalBuffer words(cluster_.pool(), 8 * locks.size());
   for (std::size_t i = 0; i < locks.size(); ++i) {
-    layout::store_word(words.data() + 8 * i, locks[i].unlocked.value());
-    batches.write(locks[i].address, words.data() + 8 * i, 8);
+    std::byte* const word = words.data() + 8 * i;
+    if (locks[i].waiter.value() != 0) {
+      batches.compare_and_swap(locks[i].address, locks[i].waiter.value(), locks[i].unlocked.value(), word);
+      continue;
+    }
+    layout::store_word(word, locks[i].unlocked.value());
+    batches.write(locks[i].address, word, 8);
   }
-  const Status status = co_await batches.run(counters, layout::Stage::release);
+  const Status status = co_await batches.run_in_background(counters, layout::Stage::release);
   // Its locks are still there: it must not be given back as if they were not.
   if (!status.ok()) slot->fail();
   slot->drop_holder();
@@ -28,8 +33,8 @@ reactor::Task<void> LockReleaser::run(std::shared_ptr<ExecutionSlot> slot,
 
 void LockReleaser::expire_idle() {
   const std::uint64_t now_ns = cluster_.executor().fresh_now_ns();
-  const std::set<LockHolder*> holders = holders_;  // an expired one forgets itself
-  for (LockHolder* const holder : holders) {
+  const std::map<std::uint64_t, LockHolder*> holders = holders_;  // an expired one forgets itself
+  for (const auto& [number, holder] : holders) {
     const std::uint64_t started_ns = holder->started_ns();
     if (started_ns != 0 && now_ns - started_ns > cluster_.max_transaction_ns()) holder->expire();
   }

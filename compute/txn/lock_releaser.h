@@ -8,8 +8,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
-#include <set>
 #include <vector>
 
 #include "common/layout/global_address.h"
@@ -22,10 +22,12 @@
 
 namespace namdb::txn {
 
-// A word that is held, and what it is to be when it is not.
+// A word that is held, and what it is to be when it is not. It is WRITTEN; or, where others may have changed
+// it since, CASed from `waiter`, and left alone then.
 struct HeldLock {
   layout::GlobalAddress address;
   layout::HeaderWord unlocked;
+  layout::HeaderWord waiter;
 };
 
 // Somebody who holds locks between two calls of its client.
@@ -35,6 +37,10 @@ class LockHolder {
   virtual std::uint64_t started_ns() const = 0;
   // Gives up, if it is idle.
   virtual void expire() = 0;
+
+ private:
+  friend class LockReleaser;
+  std::uint64_t watched_as_ = 0;
 };
 
 class LockReleaser {
@@ -45,8 +51,11 @@ class LockReleaser {
   void release(std::shared_ptr<ExecutionSlot> slot, reactor::PooledVector<HeldLock> locks,
                std::uint64_t generation);
   // Between these two a holder may be told to expire.
-  void watch(LockHolder& holder) { holders_.insert(&holder); }
-  void forget(LockHolder& holder) { holders_.erase(&holder); }
+  void watch(LockHolder& holder) {
+    holder.watched_as_ = ++watched_;
+    holders_.emplace(watched_, &holder);
+  }
+  void forget(LockHolder& holder) { holders_.erase(holder.watched_as_); }
   // Tells those that have begun longer ago than the maximal transaction time.
   void expire_idle();
   // Waits for what is under way; before destruction, and before the slots are given back.
@@ -57,7 +66,8 @@ class LockReleaser {
                           std::uint64_t generation);
   Cluster& cluster_;
   TransactionRegistry& registry_;
-  std::set<LockHolder*> holders_;
+  std::map<std::uint64_t, LockHolder*> holders_;  // in the order in which they came
+  std::uint64_t watched_ = 0;
   reactor::Gate gate_;
 };
 

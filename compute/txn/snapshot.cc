@@ -137,7 +137,9 @@ void SlotDirectory::note_refresh(const control::ListSlotsReply& reply, std::uint
   refreshed_ns_ = posted_ns;
   next_slot_ = reply.next_slot();
   not_retired_.clear();
+  leased_.clear();
   for (const control::Slot& slot : reply.slots()) {
+    if (slot.state() == control::SLOT_LEASED) leased_.insert(slot.slot());
     if (slot.state() != control::SLOT_RETIRED) not_retired_.insert(slot.slot());
   }
 }

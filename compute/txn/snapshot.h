@@ -85,12 +85,16 @@ class SlotDirectory {
   // Whether what is known now decides for a snapshot whose copy was read then; refresh() first if not.
   bool decides(std::uint32_t slot, std::uint64_t snapshot_read_ns) const;
   bool retired(std::uint32_t slot) const { return slot < next_slot_ && !not_retired_.contains(slot); }
+  // Whether its compute server holds it, as of the last refresh(); a slot that was leased since is none yet.
+  bool leased(std::uint32_t slot) const { return leased_.contains(slot); }
+  std::uint64_t refreshed_ns() const { return refreshed_ns_; }
   reactor::Task<Status> refresh(fabric::OperationCounters* counters);
   void note_refresh(const control::ListSlotsReply& reply, std::uint64_t posted_ns);
 
  private:
   Cluster& cluster_;
   std::set<std::uint32_t> not_retired_;
+  std::set<std::uint32_t> leased_;
   std::uint32_t next_slot_ = 0;
   std::uint64_t refreshed_ns_ = 0;
 };

@@ -17,6 +17,7 @@ class HeaderGuesses;
 class HintQueue;
 class LockReleaser;
 class LockResolver;
+class PassiveInstalls;
 class PriorityClock;
 class RecordSpace;
 class SlotKeeper;
@@ -59,6 +60,7 @@ struct WorkerState {
   CommitWrites commit_writes;
   IndexReads index_reads;
   storage::IndexCache& index_pages;
+  PassiveInstalls& passive_installs;
   LockReleaser& lock_releaser;
   PriorityClock& priorities;
   HeaderGuesses& header_guesses;

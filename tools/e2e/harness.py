@@ -87,12 +87,12 @@ class Cluster:
     def __init__(self, fabric="shm", memory_servers=1, compute_servers=1, region="256MiB", memory_flags=(),
                  compute_flags=()):
         self.data = Path(tempfile.mkdtemp(prefix="namdb-e2e-"))
-        self.port = free_port(compute_servers)
+        self.port = free_port(compute_servers + memory_servers)
         self.flags = ["--data", self.data, "--port", self.port, "--fabric", fabric, "--memory-servers", memory_servers,
                       "--compute-servers", compute_servers, "--region-bytes", region, "--timeout", PATIENCE_S]
         if fabric != "shm":
             # Never the default ports: another cluster may start at the same moment.
-            self.flags += ["--fabric-port", free_port(memory_servers)]
+            self.flags += ["--fabric-port", self.port + compute_servers]
         if fabric == "verbs":
             self.flags += ["--fabric-host", VERBS_ADDRESS]
         self.flags += [f"--memory-flag={flag}" for flag in memory_flags]

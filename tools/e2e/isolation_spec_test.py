@@ -1,6 +1,6 @@
 """The isolation specs (tools/sqltest/isolation) against real daemons: on one compute server over shm, and with the
-sessions spread over two, and the tables over two memory servers, over tcp; the answers are the same. How a spec
-fails. And rows that a client takes piece by piece while others commit, which a spec cannot say.
+sessions spread over two, and the tables over two memory servers, over tcp; the answers are the same. Under serializable
+protocols they are those of some serial order. How a spec fails. And rows that a client takes piece by piece while others commit, which a spec cannot say.
 """
 import json
 import struct
@@ -38,6 +38,28 @@ class Specs(TestCase):
                 self.assert_as_expected(cluster, files)
 
 
+    def test_every_permutation_is_answered_serializably_under_serializable_protocols(self):
+        files = sorted(SPECS.glob("*.spec"))
+        # Each over one transport; sessions and tables on one server, or spread over two.
+        for protocol, comparison, fabric, servers in (("occ", "strict", "tcp", 2), ("nowait", "strict", "shm", 1),
+                                                      ("waitdie", "strict", "tcp", 2),
+                                                      ("mvcc", "serializable", "tcp", 2),
+                                                      ("sundial", "serializable", "shm", 1)):
+            cluster = Cluster(fabric, memory_servers=servers, compute_servers=servers, region="1GiB",
+                              memory_flags=(f"--protocol={protocol}",))
+            cluster.flags += ["--procedure-library", PROCEDURES]
+            with self.subTest(protocol=protocol), cluster:
+                done = sqltest(cluster, "--json", "--compare", comparison, *files)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr[-5000:])
+                summary = json.loads(done.stdout)
+                self.assertEqual((summary["files"], summary["failures"]), (len(files), []))
+                self.assertGreater(summary["permutations"], 100)
+                # Schema changes, which take effect at once.
+                self.assertEqual(summary["skipped"], 2)
+                # Not by conflicts alone.
+                self.assertGreater(summary["transactions"], 2 * summary["conflicts"])
+
+
 class Failures(TestCase):
     @classmethod
     def setUpClass(cls):
@@ -67,6 +89,12 @@ class Failures(TestCase):
         accepted = sqltest(self.cluster, path, "--accept")
         self.assertEqual(accepted.returncode, 0, accepted.stderr)
         self.assertEqual(path.read_text(), text)
+
+    def test_answers_of_no_serial_order_are_1(self):
+        done = sqltest(self.cluster, SPECS / "write_skew.spec", "--compare", "strict", "--json")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("no serial order has these answers", done.stderr)
+        self.assertGreater(json.loads(done.stdout)["failed"], 0)
 
     def test_all_orders_have_their_answers_beside_the_spec(self):
         path = self.spec((SPECS / "lost_update.spec").read_text(), "orders.spec")

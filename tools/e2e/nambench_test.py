@@ -1,6 +1,10 @@
 """nambench against real daemons: loads and runs every workload through the wire and on the engine, with tiny inputs;
 that sums come out right and results repeat, and what it says when it is used wrongly."""
 import json
+import re
+import tempfile
+from pathlib import Path
+from xml.etree import ElementTree
 
 from harness import FABRICS, Cluster, TestCase, main, program, run
 
@@ -115,6 +119,14 @@ class Runs(Nambench):
         report = self.nambench("run", "tpcc", "--engine", "--in-process", "--transactions", 20, *SIZES["tpcc"])
         self.assert_checked(report, 16 * 20)
 
+    def test_where_the_time_of_transactions_goes(self):
+        report = self.nambench("run", "smallbank", "--engine", "--in-process", "--region-mib", 64, "--transactions", 20,
+                               *SIZES["smallbank"], "--stage-times", "--computation-us", 3)
+        self.assert_checked(report, 16 * 20)
+        shares = {share["name"]: share["us"] for share in report["time_shares"]}
+        self.assertGreater(shares["computation"], 0)
+        self.assertGreater(shares["read"], 0)
+
     def test_the_parts(self):
         arguments = ("fabric", "--region-mib", 1, "--shm-operations", 1000, "--tcp-operations", 1000,
                      "--repetitions", 2)
@@ -132,6 +144,63 @@ class Runs(Nambench):
             self.assertGreaterEqual(result["round_trips"], 1)
 
 
+# So small that a run takes moments.
+TINY = ["--accounts", 50, "--records", 50, "--warehouses", 1, "--items", 20, "--customers", 5, "--initial-orders", 5,
+        "--seconds", 0.02, "--warmup", 0]
+
+
+class Comparisons(Nambench):
+    def test_a_search_recommends_stages_and_says_where_the_time_goes(self):
+        report = self.nambench("hybrid", "--workload", "ycsb", "--hot-probability", 0.5, "--protocol", "si", "--fabric",
+                               "shm", "--coroutines", 2, "--probe-seconds", 0.01, "--finalists", 1, "--repetitions", 2,
+                               *TINY)
+        self.assertEqual(report["codes"] & (report["codes"] - 1), 0)
+        self.assertEqual(len(report["finalists"]), 3)
+        self.assertIn(report["recommended"], [each["stages"] for each in report["finalists"]])
+        self.assertIn("one-sided", [each["stages"] for each in report["finalists"]])
+        self.assertGreaterEqual(report["ratio_to_best_pure"], 1)
+        rates = [each["transactions_per_second"]["median"] for each in report["finalists"]]
+        self.assertEqual(rates, sorted(rates, reverse=True))
+        for each in report["breakdowns"]:
+            round_trips = sum(share["round_trips"] for share in each["time_shares"])
+            self.assertGreater(round_trips, 1)
+
+    def test_factors_are_added_one_by_one(self):
+        report = self.nambench("factors", "--workload", "smallbank", "--protocol", "occ", "--fabric", "shm", "--coroutines",
+                               3, "--repetitions", 1, *TINY)
+        steps = report["steps"]
+        self.assertEqual([step["coroutines"] for step in (steps[0], steps[-1])], [1, 3])
+        self.assertEqual(steps[-1]["without"], "")
+        # Operations that are posted one by one are waited for one by one.
+        self.assertGreater(steps[0]["round_trips"]["median"], 1.5 * steps[-1]["round_trips"]["median"])
+        self.assertGreater(steps[0]["doorbells"], 1.5 * steps[-1]["doorbells"])
+
+    def test_a_comparison_writes_a_report_with_pictures(self):
+        with tempfile.TemporaryDirectory() as folder:
+            report = Path(folder) / "new" / "report"
+            json_of = self.nambench("compare", "--report", report, "--protocols", "nowait", "--fabrics", "shm",
+                                    "--hot-percents", "0,90", "--computation-us", "0,5", "--coroutines", "1,2",
+                                    "--stages", "one-sided,read+lock", "--repetitions", 1, *TINY)
+            self.assertEqual(json.loads((report / "report.json").read_text()), json_of)
+            text = (report / "report.md").read_text()
+            pictures = re.findall(r"\]\((.*?)\)", text)
+            self.assertEqual(sorted(pictures), sorted(each.name for each in report.glob("*.svg")))
+            # Two stage codes; rate and aborts of contention, rate and latency of coroutines, rate of computation; and
+            # where the time of each workload goes.
+            self.assertEqual(len(pictures), 2 * (2 + 3 * 2 + 1) + 3)
+            for picture in pictures:
+                root = ElementTree.parse(report / picture).getroot()
+                texts = [each.text for each in root.iter("{http://www.w3.org/2000/svg}text")]
+                self.assertTrue({"nowait", "nowait, one-sided"} & set(texts), texts)
+            for words in ("SmallBank", "YCSB, 90 % hot", "TPC-C new-order", "most attempts", "Where a transaction's time goes", "send_payment"):
+                self.assertIn(words, text)
+            # Every subject once, though several tables show it.
+            subjects = [tuple(each[key] for key in ("protocol", "stages", "workload", "hot_percent", "coroutines",
+                                                    "computation_us")) for each in json_of["trials"]]
+            self.assertEqual(len(subjects), len(set(subjects)))
+            self.assertEqual(len(subjects), 2 * (4 + 3 + 1))
+
+
 class WrongUse(Nambench):
     def test_usage_errors_name_the_flag(self):
         for arguments, word in (
@@ -139,7 +208,12 @@ class WrongUse(Nambench):
                 (["run", "smallbank", "--zipf", 1.5], "--zipf"), (["run", "smallbank", "--mix", "x=1"], "send_payment"),
                 (["run", "smallbank", "--zipf", 0.5, "--uniform"], "--uniform"), (["run", "ycsb", "--frob"], "--frob"),
                 (["load", "tpcc", "--warehouses", 0], "warehouse"), (["run", "ycsb", "--engine"], "--memory-server"),
-                (["load", "smallbank", "--memory-server", "unix:/x"], "--engine")):
+                (["load", "smallbank", "--memory-server", "unix:/x"], "--engine"),
+                (["run", "ycsb", "--computation-us", 3], "--engine"), (["compare"], "--report"),
+                (["compare", "--report", "/tmp", "--stages", "frob"], "read+lock"),
+                (["compare", "--report", "/tmp", "--protocols", "frob"], "--protocols"),
+                (["hybrid", "--workload", "tatp"], "tpcc"),
+                (["hybrid", "--hot-probability", 0.5], "ycsb")):
             with self.subTest(arguments=arguments):
                 self.assertIn(word, self.nambench(*arguments, expect=2))
 

@@ -4,7 +4,7 @@ import json
 import psycopg
 
 from bank import Bank, Load
-from harness import Cluster, TestCase, main, namctl, until
+from harness import Cluster, TestCase, main, namctl, program, run, until
 
 # Of each serializable protocol some clusters that differ in all else.
 CLUSTERS = (
@@ -49,6 +49,22 @@ class EveryProtocol(TestCase):
             server = json.loads(done.stdout)["memory_servers"][0]
             self.assertEqual((server["protocol"], server["stages"]), ("occ", "lock,log"))
             self.assertIn("protocol occ, two-sided lock,log", namctl("status", "--data", cluster.data).stdout)
+
+
+    def test_a_preset_is_remembered_and_stands_for_protocol_and_stages(self):
+        with Cluster(memory_servers=2, memory_flags=("--preset=farm",)) as cluster:
+            done = namctl("status", "--data", cluster.data, "--json")
+            for server in json.loads(done.stdout)["memory_servers"]:
+                self.assertEqual((server["preset"], server["protocol"], server["stages"]),
+                                 ("farm", "occ", "lock,install,release"))
+            self.assertIn("two-sided lock,install,release (preset farm)",
+                          namctl("status", "--data", cluster.data).stdout)
+            bank = Bank(cluster, accounts=10)
+            bank.create()
+            bank.check_total(self)
+        refused = run(program("nam-memoryd"), "--preset", "fasst", "--protocol", "occ")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("--preset says which protocol and stages, so it goes without --protocol and --stages", refused.stderr)
 
 
 class Serializable(TestCase):

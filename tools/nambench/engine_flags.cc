@@ -3,8 +3,10 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
+#include "common/layout/presets.h"
 #include "common/layout/protocol.h"
 #include "common/layout/stages.h"
+#include "compute/txn/optimisations.h"
 #include "tools/nambench/server_thread.h"
 
 namespace namdb::nambench {
@@ -43,8 +45,9 @@ Status EngineFlags::check() const {
   if (engine && in_process == !host.memory_servers.empty()) {
     return invalid("--engine needs either --memory-server, or --in-process");
   }
-  if (!layout::StageCode::parse(stages))
-    return invalid("--stages: no such stage, or not separated by commas");
+  const auto code = layout::parse_stages(*layout::find_protocol(protocol), stages);
+  if (!code.ok())
+    return Status(code.status().code(), "--stages: " + code.status().message(), code.status().hint());
   if (memory_servers > 1 && !in_process) return invalid("--memory-servers goes with --in-process");
   return {};
 }
@@ -59,6 +62,11 @@ Result<std::unique_ptr<EngineHost>> EngineFlags::open(std::vector<std::unique_pt
       memory.server_count = static_cast<std::uint16_t>(memory_servers);
       memory.protocol = protocol;
       memory.stages = *layout::StageCode::parse(stages);
+      if (const layout::Preset* const chosen = layout::find_preset(preset)) {
+        memory.preset = preset;
+        memory.protocol = chosen->protocol;
+        memory.stages = chosen->stage_code();
+      }
       auto started = ServerThread::start(
           {.transport = fabric, .region_bytes = region_mib << 20, .memory_server = memory});
       if (!started.ok()) return started.status();
@@ -67,6 +75,16 @@ Result<std::unique_ptr<EngineHost>> EngineFlags::open(std::vector<std::unique_pt
     }
   }
   return EngineHost::open(host);
+}
+
+CLI::Option* add_without(CLI::App& command, std::string& list) {
+  return command
+      .add_option("--without", list,
+                  "Optimisations to leave out, as nam-computed's flag: of " + txn::Optimisations::names())
+      ->check([](const std::string& text) {
+        return txn::Optimisations::without(text) ? std::string()
+                                                 : "no list of " + txn::Optimisations::names();
+      });
 }
 
 void add_engine(CLI::App& command, EngineFlags& flags, bool with_in_process) {
@@ -92,6 +110,7 @@ void add_engine(CLI::App& command, EngineFlags& flags, bool with_in_process) {
       .add_option("--index-reads", flags.host.index_reads, "auto, leaves or calls, as nam-computed's flag")
       ->check(CLI::IsMember({"auto", "leaves", "calls"}))
       ->group(group);
+  add_without(command, flags.host.without)->group(group);
   command.add_option("--location-cache-mib", flags.location_cache_mib, "Cache of records' locations")
       ->capture_default_str()
       ->group(group);
@@ -120,6 +139,12 @@ void add_engine(CLI::App& command, EngineFlags& flags, bool with_in_process) {
       ->group(group);
   command.add_option("--stages", flags.stages, "Their stages that are two-sided, as nam-memoryd's flag")
       ->capture_default_str()
+      ->group(group);
+  std::vector<std::string> presets;
+  for (const layout::Preset& preset : layout::presets()) presets.emplace_back(preset.name);
+  command.add_option("--preset", flags.preset, "Their protocol and stages at once, as nam-memoryd's flag")
+      ->check(CLI::IsMember(presets))
+      ->excludes("--protocol", "--stages")
       ->group(group);
   command.add_option("--region-mib", flags.region_mib, "Region of each memory server in this process")
       ->capture_default_str()

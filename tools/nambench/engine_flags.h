@@ -12,7 +12,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace namdb::nambench {
 
@@ -34,6 +35,7 @@ struct EngineFlags {
   std::uint32_t memory_servers = 1;  // in this process
   std::string protocol = "si";       // of memory servers in this process, as nam-memoryd's flags
   std::string stages = "one-sided";
+  std::string preset;  // instead of both
   std::uint64_t location_cache_mib = 64;
   EngineHostOptions host;
 
@@ -43,5 +45,7 @@ struct EngineFlags {
   Result<std::unique_ptr<EngineHost>> open(std::vector<std::unique_ptr<ServerThread>>& servers);
 };
 void add_engine(CLI::App& command, EngineFlags& flags, bool with_in_process);
+// --without, into `list`.
+CLI::Option* add_without(CLI::App& command, std::string& list);
 
 }  // namespace namdb::nambench

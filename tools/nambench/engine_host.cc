@@ -83,6 +83,7 @@ struct EngineHost::Parts {
   std::unique_ptr<reactor::Reactor> reactor;
   std::unique_ptr<fabric::ClientFabric> client;
   storage::LocationCache locations;
+  std::optional<txn::StageTimes> stage_times;
   std::unique_ptr<compute::Worker> worker;
   bool started = false;
 };
@@ -95,6 +96,10 @@ EngineHost::~EngineHost() {
 
 txn::Engine& EngineHost::engine() {
   return *parts_->worker;
+}
+
+txn::StageTimes* EngineHost::stage_times() {
+  return parts_->stage_times ? &*parts_->stage_times : nullptr;
 }
 
 void EngineHost::run(reactor::Task<void> task) {
@@ -124,7 +129,9 @@ Result<std::unique_ptr<EngineHost>> EngineHost::open(const EngineHostOptions& op
   worker.snapshot_mode = snapshot_mode(transport.value()->name);
   worker.snapshot_sharing = txn::snapshot_sharing_of(options.snapshots);
   worker.index_reads = txn::index_reads_of(options.index_reads, transport.value()->name);
+  worker.optimisations = txn::Optimisations::without(options.without).value_or(txn::Optimisations());
   worker.commit_writes = options.whole_writes ? txn::CommitWrites::whole : txn::CommitWrites::changed;
+  if (options.stage_times) worker.stage_times = &parts->stage_times.emplace();
   parts->worker = std::make_unique<compute::Worker>(
       *parts->reactor, *parts->client, parts->locations, std::move(worker), random_id,
       [](const std::string& line) { std::fprintf(stderr, "nambench: %s\n", line.c_str()); });

@@ -10,6 +10,7 @@
 #include "common/base/error.h"
 #include "common/reactor/task.h"
 #include "compute/txn/engine.h"
+#include "compute/txn/stage_times.h"
 #include "tools/nambench/database_view.h"
 
 namespace namdb::nambench {
@@ -20,7 +21,9 @@ struct EngineHostOptions {
   std::string snapshots = "own";     // as nam-computed's flag
   bool whole_writes = false;         // as nam-computed's flag
   std::string index_reads = "auto";  // as nam-computed's flag
+  std::string without;               // as nam-computed's flag
   std::string cluster_key_file;      // tcp only; may be empty
+  bool stage_times = false;          // count where the time of transactions goes
 };
 
 class EngineHost {
@@ -33,6 +36,8 @@ class EngineHost {
   ~EngineHost();
 
   txn::Engine& engine();
+  // Of all transactions so far, for whoever wants to set it to zero; null without stage_times.
+  txn::StageTimes* stage_times();
   // Runs the reactor until the task has ended.
   void run(reactor::Task<void> task);
 

@@ -8,6 +8,7 @@
 
 #include "tools/nambench/engine_call.h"
 #include "tools/nambench/text_table.h"
+#include "tools/nambench/time_shares.h"
 #include "tools/nambench/workload_definitions.h"
 
 namespace namdb::nambench {
@@ -29,12 +30,18 @@ double processor_seconds() {
 // others, and the worker's heartbeat, their turn after every transaction.
 class Run {
  public:
-  Run(const Workload& workload, txn::Engine& engine, const EngineRunOptions& options, RunRecorder& recorder,
+  Run(const Workload& workload, EngineHost& host, const EngineRunOptions& options, RunRecorder& recorder,
       Progress& progress)
-      : workload_(workload), engine_(engine), options_(options), recorder_(recorder), progress_(progress) {
+      : workload_(workload),
+        engine_(host.engine()),
+        options_(options),
+        recorder_(recorder),
+        progress_(progress) {
     const Definitions& definitions = workload_definitions();
+    const EngineCallOptions call{.computation_ns = options.computation_ns,
+                                 .timed = host.stage_times() != nullptr};
     for (const workloads::TransactionType& type : workload.transactions()) {
-      procedures_.emplace_back(engine, definitions.at(type.procedure));
+      procedures_.emplace_back(engine_, definitions.at(type.procedure), call);
     }
     hashes_.resize(options.coroutines);
   }
@@ -233,10 +240,13 @@ Result<RunReport> engine_run(const Workload& workload, EngineHost& host, const E
     values_before = std::move(values).value();
   }
   RunRecorder recorder(workload, options.length);
-  Run run(workload, host.engine(), options, recorder, progress);
+  Run run(workload, host, options, recorder, progress);
+  if (host.stage_times() != nullptr) *host.stage_times() = {};
   const double processor_before_s = processor_seconds();
   host.run(run.main());
   const double processor_s = processor_seconds() - processor_before_s;
+  txn::StageTimes stage_times;
+  if (host.stage_times() != nullptr) stage_times = *host.stage_times();
   if (!run.status().ok()) return run.status();
   RunReport report = recorder.report(steady_now_ns(), run.hashes());
   report.mode = "engine";
@@ -244,6 +254,7 @@ Result<RunReport> engine_run(const Workload& workload, EngineHost& host, const E
   report.processor_us =
       processor_s * 1e6 / static_cast<double>(std::max<std::uint64_t>(recorder.finished(), 1));
   run.add_metrics(report);
+  if (host.stage_times() != nullptr) report.time_shares = time_shares(stage_times, report.types);
   if (options.check && recorder.unknown_outcomes()) {
     report.notes.push_back("sums were not checked: some calls have an unknown outcome");
   } else if (options.check) {

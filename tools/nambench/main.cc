@@ -12,6 +12,9 @@
 #include <vector>
 
 #include "tools/nambench/command.h"
+#include "tools/nambench/comparison/compare_command.h"
+#include "tools/nambench/comparison/factors_command.h"
+#include "tools/nambench/comparison/hybrid_command.h"
 #include "tools/nambench/engine_flags.h"
 #include "tools/nambench/engine_host.h"
 #include "tools/nambench/engine_run.h"
@@ -147,6 +150,11 @@ int main_program(int argc, char** argv) {
   RunCommand run(*app.add_subcommand("run", "Run a workload on loaded tables and report"));
   SchemaCommand schema(
       *app.add_subcommand("schema", "Print a workload's CREATE TABLE and CREATE INDEX statements"));
+  CompareCommand compare(*app.add_subcommand(
+      "compare", "Compare the protocols on several workloads, in a report with pictures"));
+  FactorsCommand factors(*app.add_subcommand("factors", "Find out what each optimisation is worth"));
+  HybridCommand hybrid(
+      *app.add_subcommand("hybrid", "Find the stages of a protocol that are better two-sided"));
   FabricCommand fabric(*app.add_subcommand("fabric", "Measure the transports against what they stand on"));
   HashCommand hash(*app.add_subcommand("hash", "Count what lookups in the hash index cost"));
   OracleCommand oracle(
@@ -159,6 +167,9 @@ int main_program(int argc, char** argv) {
   const std::string command = app.get_subcommands().front()->get_name();
   if (command == "load") return load.run();
   if (command == "run") return run.run();
+  if (command == "compare") return compare.run();
+  if (command == "factors") return factors.run();
+  if (command == "hybrid") return hybrid.run();
   if (command == "fabric") return fabric.run();
   if (command == "hash") return hash.run();
   if (command == "oracle") return oracle.run();

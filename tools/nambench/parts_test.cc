@@ -1,6 +1,7 @@
 // Every benchmark that needs no cluster, with a tiny input: that it runs, finds what is there, and comes to
 // the same result again. What it measures is not looked at.
 #include <catch2/catch.hpp>
+#include <map>
 
 #include "tools/nambench/engine_host.h"
 #include "tools/nambench/engine_run.h"
@@ -148,6 +149,53 @@ TEST_CASE("send_payment without conflicts takes 5 round trips and at most 20 one
   const std::int64_t transactions = server.at("transactions");
   CHECK(one_sided <= 20 * transactions + transactions / 100);
   CHECK(server.at("round_trips") - server.at("rereads") <= 5 * transactions + transactions / 100);
+}
+
+TEST_CASE("where the time of transactions went adds up, and conflicts and attempts are counted") {
+  Progress progress(true);
+  memory::Options memory;
+  memory.protocol = "occ";
+  const auto server =
+      std::move(ServerThread::start({.transport = "tcp", .region_bytes = 64U << 20, .memory_server = memory}))
+          .value();
+  EngineHostOptions host_options;
+  host_options.memory_servers = {server->address()};
+  host_options.stage_times = true;
+  const auto host = std::move(EngineHost::open(host_options)).value();
+  const auto workload =
+      std::move(workloads::make_smallbank({.accounts = 4, .skew = {}, .mix = {{"send_payment", 1.0}}}))
+          .value();
+  REQUIRE(engine_load(*workload, *host, {}, progress).ok());
+  EngineRunOptions options;
+  options.coroutines = 8;
+  options.length.transactions_per_client = 50;
+  options.computation_ns = 20'000;
+  const Result<RunReport> report = engine_run(*workload, *host, options, progress);
+  REQUIRE(report.ok());
+  const ServerMetrics& counts = report->types[0].server;
+  const std::int64_t conflicts = counts.at("conflicts");
+  CHECK(conflicts > 0);
+  CHECK(counts.at("retries") <= conflicts);
+  CHECK(counts.at("most_attempts") > 1);
+  CHECK(counts.at("most_attempts") <= conflicts + 1);
+
+  double all_us = 0;
+  double round_trips = 0;
+  std::map<std::string, double> us;
+  for (const TimeShare& share : report->time_shares) {
+    CHECK(share.us >= 0);
+    all_us += share.us;
+    round_trips += share.round_trips;
+    us[share.name] = share.us;
+  }
+  const double transactions = 8 * 50;
+  CHECK(all_us == Approx(static_cast<double>(counts.at("time_ns")) / 1e3 / transactions));
+  // No wait is without a name, and what was read to check the sums is nobody's.
+  CHECK(round_trips == Approx(static_cast<double>(counts.at("round_trips")) / transactions));
+  CHECK(us.at("computation") > 0);
+  CHECK(us.at("read") > 0);
+  CHECK(us.at("log") > 0);
+  CHECK(us.at("backoff") > 0);
 }
 
 TEST_CASE("the fabric reads what a plain loop reads") {

@@ -48,11 +48,25 @@ RunCommand::RunCommand(CLI::App& app) {
       ->capture_default_str()
       ->check(CLI::Range(1, 10'000))
       ->group("Engine");
+  app.add_option("--computation-us", computation_us_,
+                 "Computation of each transaction between its last read and its commit, in microseconds")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1e6))
+      ->group("Engine");
+  app.add_flag("--stage-times", engine_.host.stage_times,
+               "Also count where the time of the transactions goes, by stage")
+      ->group("Engine");
 }
 
 int RunCommand::run() {
   options_.endpoints = wire_.endpoints();
   if (Status status = engine_.check(); !status.ok()) return fail(status);
+  if (!engine_.engine && (computation_us_ > 0 || engine_.host.stage_times)) {
+    return fail(
+        Status(ErrorCode::invalid_parameter_value,
+               "--computation-us and --stage-times go with --engine: through the wire the transactions "
+               "run in the compute servers"));
+  }
   // Flags that do not fit the workload are found before anything is connected.
   if (Result<std::unique_ptr<workloads::Workload>> dry = make_workload(workload_); !dry.ok()) {
     return fail(dry.status());
@@ -84,7 +98,12 @@ int RunCommand::run_engine(Progress& progress) {
   }
   return run_on(view, progress, [&](const workloads::Workload& workload) {
     return engine_run(workload, *host.value(),
-                      {coroutines_, options_.length, options_.check, options_.check_rows}, progress);
+                      {.coroutines = coroutines_,
+                       .length = options_.length,
+                       .computation_ns = static_cast<std::uint64_t>(computation_us_ * 1e3),
+                       .check = options_.check,
+                       .check_rows = options_.check_rows},
+                      progress);
   });
 }
 

@@ -31,6 +31,7 @@ class RunCommand : public Command {
   Wire wire_;
   EngineFlags engine_;
   std::uint64_t coroutines_ = 16;
+  double computation_us_ = 0;
   std::uint32_t rounds_ = 3;
 };
 

@@ -32,12 +32,6 @@ Json latency_json(const Histogram& latency) {
   return json;
 }
 
-Histogram all_latencies(const RunReport& report) {
-  Histogram all;
-  for (const TypeReport& type : report.types) all.merge(type.latency);
-  return all;
-}
-
 void add_latency_row(TextTable& table, const std::string& name, std::uint64_t committed,
                      std::uint64_t aborted, std::uint64_t failed, double seconds, const Histogram& latency) {
   std::vector<std::string> row = {name, decimal(static_cast<double>(committed) / seconds, 0),
@@ -77,6 +71,17 @@ std::string cost_text(const RunReport& report) {
   return any ? table.to_text() : std::string();
 }
 
+std::string time_text(const RunReport& report) {
+  TextTable table({"the mean transaction", "us", "%", "round trips"});
+  double all_us = 0;
+  for (const TimeShare& share : report.time_shares) all_us += share.us;
+  for (const TimeShare& share : report.time_shares) {
+    table.add({share.name, decimal(share.us, 2), decimal(all_us > 0 ? 100 * share.us / all_us : 0, 1),
+               decimal(share.round_trips, 2)});
+  }
+  return table.to_text();
+}
+
 // Attempts that the server aborted, and mostly ran again.
 std::string attempts_text(const RunReport& report) {
   constexpr std::string_view kPrefix = "aborts_";
@@ -106,6 +111,11 @@ std::uint64_t RunReport::failed() const {
   return std::accumulate(types.begin(), types.end(), std::uint64_t{0},
                          [](std::uint64_t sum, const TypeReport& type) { return sum + type.failed; });
 }
+Histogram RunReport::latency() const {
+  Histogram all;
+  for (const TypeReport& type : types) all.merge(type.latency);
+  return all;
+}
 bool RunReport::checks_ok() const {
   for (const CheckResult& check : checks) {
     if (!check.ok) return false;
@@ -134,7 +144,7 @@ Json to_json(const RunReport& report) {
   json["committed"] = report.committed();
   json["aborted"] = report.aborted();
   json["failed"] = report.failed();
-  json["latency_us"] = latency_json(all_latencies(report));
+  json["latency_us"] = latency_json(report.latency());
   Json types = Json::array();
   for (const TypeReport& type : report.types) {
     Json entry;
@@ -150,6 +160,13 @@ Json to_json(const RunReport& report) {
     types.push_back(entry);
   }
   json["transactions"] = types;
+  if (!report.time_shares.empty()) {
+    Json shares = Json::array();
+    for (const TimeShare& share : report.time_shares) {
+      shares.push_back({{"name", share.name}, {"us", share.us}, {"round_trips", share.round_trips}});
+    }
+    json["time_shares"] = shares;
+  }
   Json reasons = Json::object();
   for (const auto& [reason, count] : report.reasons) reasons[reason] = count;
   json["reasons"] = reasons;
@@ -178,7 +195,7 @@ std::string to_text(const RunReport& report) {
   }
   if (report.types.size() > 1) {
     add_latency_row(table, "all", report.committed(), report.aborted(), report.failed(), report.seconds,
-                    all_latencies(report));
+                    report.latency());
   }
   text += table.to_text();
   if (report.processor_us > 0) {
@@ -186,6 +203,7 @@ std::string to_text(const RunReport& report) {
             " us for a transaction: " + decimal(1e6 / report.processor_us, 0) +
             " per second of processor time\n";
   }
+  if (!report.time_shares.empty()) text += '\n' + time_text(report);
   if (const std::string cost = cost_text(report); !cost.empty()) text += '\n' + cost;
   if (const std::string attempts = attempts_text(report); !attempts.empty()) text += '\n' + attempts;
   if (!report.reasons.empty()) {

@@ -26,6 +26,16 @@ struct TypeReport {
   ServerMetrics server;
 };
 
+// A part of what the mean transaction took from its call to its end, all attempts included; the last of them
+// is the rest.
+inline constexpr const char* kRestOfTime = "other";
+struct TimeShare {
+  std::string name;
+  double us = 0;
+  double round_trips = 0;
+  double times = 0;  // how often it was waited for
+};
+
 struct RunReport {
   std::string workload;
   std::string population;
@@ -39,6 +49,7 @@ struct RunReport {
   // machine that does something else as well it says more than a rate.
   double processor_us = 0;
   std::vector<TypeReport> types;
+  std::vector<TimeShare> time_shares;            // engine mode, if asked for; they add up
   std::map<std::string, std::uint64_t> reasons;  // errors and aborts: SQLSTATE and what it says
   std::vector<CheckResult> checks;
   std::vector<std::string> notes;
@@ -50,6 +61,7 @@ struct RunReport {
   std::uint64_t committed() const;
   std::uint64_t aborted() const;
   std::uint64_t failed() const;
+  Histogram latency() const;  // of all types
   bool checks_ok() const;
 };
 

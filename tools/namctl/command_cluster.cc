@@ -28,8 +28,11 @@ std::string partition_text(const control::TableUse& table) {
   return text;
 }
 
-std::string stages_text(const std::string& stages) {
-  return stages == "one-sided" || stages == "two-sided" ? stages : "two-sided " + stages;
+std::string stages_text(const control::StatusReply& reply) {
+  const std::string& stages = reply.stages();
+  std::string text = stages == "one-sided" || stages == "two-sided" ? stages : "two-sided " + stages;
+  if (!reply.preset().empty()) text += " (preset " + reply.preset() + ")";
+  return text;
 }
 
 void print_memory(const Output& output, const MemoryView& server) {
@@ -41,7 +44,7 @@ void print_memory(const Output& output, const MemoryView& server) {
   output.line(text("memory server %u at %s: up %.0f s, fabric %s, %d channels, protocol %s, %s",
                    reply.server_id(), server.address.c_str(), static_cast<double>(reply.uptime_ns()) / 1e9,
                    reply.fabric().c_str(), reply.peers_size(), reply.protocol().c_str(),
-                   stages_text(reply.stages()).c_str()));
+                   stages_text(reply).c_str()));
   output.line(text("  region %.1f MiB%s (%s pages), free %.1f MiB, overflow %.1f MiB",
                    mebibytes(reply.region_bytes()), limit_text(reply).c_str(),
                    reply.huge_pages() ? "2 MiB" : "ordinary", mebibytes(reply.free_bytes()),

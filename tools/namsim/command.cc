@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "common/layout/presets.h"
+
 namespace namdb::sim {
 
 int report_error(const Status& status) {
@@ -72,6 +74,7 @@ Scenario ScenarioFlags::without_faults(std::uint64_t seed) const {
   scenario.resize(size);
   scenario.cluster.memory.protocol = protocol;
   scenario.cluster.memory.stages = stages;
+  scenario.cluster.memory.preset = preset;
   return scenario;
 }
 
@@ -106,6 +109,19 @@ void add_scenario_flags(CLI::App& command, ScenarioFlags& flags) {
       .add_option_function<std::string>("--stages", take_stages,
                                         "Which stages are two-sided, as of nam-memoryd --stages")
       ->default_str(flags.stages.text());
+  std::vector<std::string> presets;
+  for (const layout::Preset& preset : layout::presets()) presets.emplace_back(preset.name);
+  const auto take_preset = [&flags](const std::string& name) {
+    const layout::Preset& preset = *layout::find_preset(name);
+    flags.preset = name;
+    flags.protocol = preset.protocol;
+    flags.stages = preset.stage_code();
+  };
+  command
+      .add_option_function<std::string>("--preset", take_preset,
+                                        "Protocol and stages at once, as of nam-memoryd --preset")
+      ->check(CLI::IsMember(presets))
+      ->excludes("--protocol", "--stages");
   std::string emphases;
   for (const std::string_view name : kEmphases)
     emphases += (emphases.empty() ? "" : ", ") + std::string(name);

@@ -44,6 +44,7 @@ struct ScenarioFlags {
   std::optional<Emphasis> emphasis;
   std::string protocol = std::string(layout::kDefaultProtocol);
   layout::StageCode stages;
+  std::string preset;  // which both are of
   Size size;
   std::string faults = "seed";
   std::vector<std::size_t> skip_faults;

@@ -11,11 +11,18 @@ namespace {
 
 constexpr std::uint64_t kLimit_ns = 600 * kSecond_ns;
 
-ClusterOptions hostile_cluster(Random& draw) {
+struct Database {
+  std::string_view protocol;
+  layout::StageCode stages;
+};
+
+ClusterOptions hostile_cluster(Random& draw, const Database& database) {
   ClusterOptions options;
   options.memory_servers = static_cast<std::uint32_t>(draw.between(1, 3));
   options.memory = memory::swarm_options(draw, 0.2);
   memory::swarm_index_options(options.memory, draw, 0.5);
+  options.memory.protocol = database.protocol;
+  options.memory.stages = database.stages;
   options.memory.extent_bytes = 64U << 10;
   options.memory.journal_bytes = 128U << 10;
   options.memory.max_transaction_ns = 10 * kSecond_ns;
@@ -56,9 +63,13 @@ reactor::Task<void> client(IndexWorkload* workload, compute::Worker* worker, std
 
 class Run final : SeededRun {
  public:
-  Run(std::uint64_t seed, IndexTrouble trouble, Interposer* interposer, IndexVerdict& verdict)
-      : SeededRun(seed, seed * 15'485'863,
-                  {fabric::sim::SimOptions::swarm, hostile_cluster, interposer, kLimit_ns}, verdict.anomaly),
+  Run(std::uint64_t seed, const Database& database, IndexTrouble trouble, Interposer* interposer,
+      IndexVerdict& verdict)
+      : SeededRun(
+            seed, seed * 15'485'863,
+            {fabric::sim::SimOptions::swarm,
+             [&database](Random& draw) { return hostile_cluster(draw, database); }, interposer, kLimit_ns},
+            verdict.anomaly),
         trouble_(trouble),
         verdict_(verdict),
         workload_(draw_.between(10, 60)) {}
@@ -152,9 +163,11 @@ class Run final : SeededRun {
 
 }  // namespace
 
-IndexVerdict run_indexes(std::uint64_t seed, IndexTrouble trouble, Interposer* interposer) {
+IndexVerdict run_indexes(std::uint64_t seed, IndexTrouble trouble, Interposer* interposer,
+                         std::string_view protocol, layout::StageCode stages) {
   IndexVerdict verdict;
-  Run run(seed, trouble, interposer, verdict);
+  const Database database{protocol, stages};
+  Run run(seed, database, trouble, interposer, verdict);
   run.go();
   return verdict;
 }

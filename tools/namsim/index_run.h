@@ -7,7 +7,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
+#include "common/layout/protocol.h"
+#include "common/layout/stages.h"
 #include "tools/namsim/cluster.h"
 
 namespace namdb::sim {
@@ -28,6 +31,7 @@ struct IndexVerdict {
   std::uint64_t fingerprint = 0;
 };
 
-IndexVerdict run_indexes(std::uint64_t seed, IndexTrouble trouble, Interposer* interposer = nullptr);
+IndexVerdict run_indexes(std::uint64_t seed, IndexTrouble trouble, Interposer* interposer = nullptr,
+                         std::string_view protocol = layout::kDefaultProtocol, layout::StageCode stages = {});
 
 }  // namespace namdb::sim

@@ -123,20 +123,31 @@ reactor::Task<Status> IndexWorkload::compare(txn::Transaction* transaction, Tabl
     // Own rows are checked when they are committed.
     const bool was_ready = std::ranges::any_of(
         *former, [&](const IndexRef& other) { return other->id == index->id && other->ready(); });
-    if (index->unique && was_ready && !transaction->has_writes()) check_unique(all);
+    if (index->unique && was_ready && !transaction->has_writes()) {
+      status = co_await report(transaction, duplicates_of(all));
+      if (!status.ok()) co_return status;
+    }
   }
   co_return Status();
 }
 
-void IndexWorkload::check_unique(const std::vector<layout::Row>& all) {
+reactor::Task<Status> IndexWorkload::report(txn::Transaction* transaction, std::string mistake) {
+  if (mistake.empty()) co_return Status();
+  Status status = co_await transaction->confirm_reads();
+  if (status.ok()) fail(mistake);
+  co_return status;
+}
+
+std::string IndexWorkload::duplicates_of(const std::vector<layout::Row>& all) {
   std::map<std::int64_t, std::int64_t> ids;  // by code
   for (const layout::Row& row : all) {
     if (row.view().is_null(kCode)) continue;
     const auto [other, fresh] = ids.emplace(row.view().integer(kCode), row.view().integer(kId));
     if (fresh) continue;
-    fail("rows " + std::to_string(other->second) + " and " + std::to_string(row.view().integer(kId)) +
-         " have the same code " + std::to_string(other->first));
+    return "rows " + std::to_string(other->second) + " and " + std::to_string(row.view().integer(kId)) +
+           " have the same code " + std::to_string(other->first);
   }
+  return {};
 }
 
 reactor::Task<Status> IndexWorkload::compare_index(txn::Transaction* transaction, TableRef table,
@@ -159,9 +170,12 @@ reactor::Task<Status> IndexWorkload::compare_index(txn::Transaction* transaction
   } while (!some.empty());
   ++compared_;
   if (found != expected) {
-    fail("index " + index->name + " shows " + std::to_string(found.size()) +
-         (range.descending ? " rows of a range, downwards" : " rows of a range") + ", a scan of the table " +
-         std::to_string(expected.size()) + ", or in another order");
+    Status status = co_await report(
+        transaction, "index " + index->name + " shows " + std::to_string(found.size()) +
+                         (range.descending ? " rows of a range, downwards" : " rows of a range") +
+                         ", a scan of the table " + std::to_string(expected.size()) +
+                         ", or in another order");
+    if (!status.ok()) co_return status;
   }
   co_return co_await compare_found(transaction, table, index, std::move(expected), std::move(range));
 }
@@ -178,11 +192,10 @@ reactor::Task<Status> IndexWorkload::compare_found(txn::Transaction* transaction
     found.push_back(transaction->found(row) ? layout::index_key(index->shape, transaction->row(row)).bytes
                                             : std::string());
   }
-  if (found != expected) {
-    fail("index " + index->name + " finds " + std::to_string(found.size()) + " rows of a range, of " +
-         std::to_string(expected.size()) + ", or in another order");
-  }
-  co_return Status();
+  if (found == expected) co_return Status();
+  co_return co_await report(transaction, "index " + index->name + " finds " + std::to_string(found.size()) +
+                                             " rows of a range, of " + std::to_string(expected.size()) +
+                                             ", or in another order");
 }
 
 reactor::Task<void> IndexWorkload::change_aside(txn::Engine* engine, Random* draw) {

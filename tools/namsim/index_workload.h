@@ -54,7 +54,10 @@ class IndexWorkload {
   reactor::Task<Status> compare_found(txn::Transaction* transaction, storage::TableRef table,
                                       storage::IndexRef index, std::vector<std::string> expected,
                                       txn::IndexRange range);
-  void check_unique(const std::vector<layout::Row>& all);
+  // Empty: no two rows have the same code.
+  static std::string duplicates_of(const std::vector<layout::Row>& all);
+  // What the transaction has seen amiss counts if it could commit.
+  reactor::Task<Status> report(txn::Transaction* transaction, std::string mistake);
   void fail(const std::string& what) {
     if (anomaly_.empty()) anomaly_ = what;
   }

@@ -2,7 +2,10 @@
 // asserted. The table is in docs/internals/protocols.md.
 #include <catch2/catch.hpp>
 
+#include "common/layout/presets.h"
 #include "tools/namsim/cluster.h"
+#include "tools/namsim/pairs_table.h"
+#include "tools/namsim/workloads/tables.h"
 
 namespace namdb::sim {
 namespace {
@@ -12,42 +15,14 @@ using reactor::Task;
 
 constexpr std::int64_t kRows = 16;
 
-layout::Schema pair_schema() {
-  std::vector<layout::Column> columns(2);
-  columns[0].name = "id";
-  columns[0].type = columns[1].type = layout::ColumnType::bigint;
-  columns[1].name = "value";
-  return *layout::Schema::create(std::move(columns), {0});
-}
-
-layout::Row pair(const layout::Schema& schema, std::int64_t id) {
-  layout::Row row(schema);
-  REQUIRE(row.writer().set_integer(0, id).ok());
-  REQUIRE(row.writer().set_integer(1, 0).ok());
-  return row;
-}
-
-Task<Status> load(txn::Engine* engine) {
-  txn::TableOptions options;
-  Status status = co_await engine->create_table("pairs", pair_schema(), options);
-  if (!status.ok()) co_return status;
-  auto table = co_await engine->table("pairs");
-  const auto session = engine->open_session();
-  const auto transaction = engine->begin(*session);
-  for (std::int64_t id = 0; id < kRows; ++id) transaction->insert(*table, pair((*table)->schema, id).bytes());
-  status = co_await transaction->fetch();
-  if (status.ok()) status = co_await transaction->commit();
-  co_return status;
-}
-
 // Reads `reads` rows, of which it writes the first `writes`.
 Task<Result<OperationCounters>> run(txn::Engine* engine, std::int64_t reads, std::int64_t writes) {
-  auto table = co_await engine->table("pairs");
+  auto table = co_await engine->table(kPairs);
   const auto session = engine->open_session();
   const auto transaction = engine->begin(*session);
   std::vector<txn::RowId> rows;
   for (std::int64_t id = 0; id < reads; ++id)
-    rows.push_back(transaction->get(*table, pair((*table)->schema, id).view().key()));
+    rows.push_back(transaction->get(*table, key_of((*table)->schema, id).bytes()));
   Status status = co_await transaction->fetch();
   if (!status.ok()) co_return status;
   for (std::int64_t id = 0; id < writes; ++id) {
@@ -59,16 +34,28 @@ Task<Result<OperationCounters>> run(txn::Engine* engine, std::int64_t reads, std
   co_return transaction->counters();
 }
 
-OperationCounters cost(std::string_view protocol, std::int64_t reads, std::int64_t writes) {
+struct Setup {
+  std::string_view stages = "one-sided";
+  std::string_view without;
+  std::string_view preset;
+};
+
+OperationCounters cost(std::string_view protocol, std::int64_t reads, std::int64_t writes, Setup setup = {}) {
   fabric::sim::SimWorld world(1);
   ClusterOptions options;
   options.region_bytes = 64U << 20;
   options.memory.protocol = protocol;
+  options.memory.stages = *layout::StageCode::parse(setup.stages);
+  if (const layout::Preset* const preset = layout::find_preset(setup.preset)) {
+    options.memory.preset = preset->name;
+    options.memory.stages = preset->stage_code();
+  }
   options.location_cache_bytes = 4U << 20;
+  options.worker.optimisations = *txn::Optimisations::without(setup.without);
   Cluster cluster(world, options);
   const std::size_t compute = cluster.add_compute();
   txn::Engine* const engine = &cluster.worker(compute);
-  REQUIRE(world.run(cluster.node(compute), load(engine)).ok());
+  REQUIRE(world.run(cluster.node(compute), load_pairs(engine, kRows)).ok());
   // Once before, for the slot's lease, the location cache and guesses of header words.
   REQUIRE(world.run(cluster.node(compute), run(engine, reads, writes)).ok());
   world.run_for(kMillisecond_ns);  // its locks are released in the background
@@ -76,7 +63,7 @@ OperationCounters cost(std::string_view protocol, std::int64_t reads, std::int64
   INFO(counters.status().to_string());
   REQUIRE(counters.ok());
   CHECK(counters->rereads == 0);
-  CHECK(counters->calls == 0);
+  if (options.memory.stages.one_sided()) CHECK(counters->calls == 0);
   return *counters;
 }
 
@@ -88,8 +75,8 @@ TEST_CASE("two rows read and two written cost each protocol what its table says"
     std::uint64_t operations;
     std::uint64_t round_trips;
   };
-  const Budget budget = GENERATE(Budget{"si", 20, 5}, Budget{"occ", 15, 5}, Budget{"nowait", 17, 3},
-                                 Budget{"waitdie", 17, 3}, Budget{"sundial", 24, 5}, Budget{"mvcc", 28, 5});
+  const Budget budget = GENERATE(Budget{"si", 20, 5}, Budget{"occ", 15, 4}, Budget{"nowait", 17, 2},
+                                 Budget{"waitdie", 17, 2}, Budget{"sundial", 24, 4}, Budget{"mvcc", 28, 4});
   const OperationCounters counters = cost(budget.protocol, 4, 2);
   CAPTURE(budget.protocol);
   CHECK(counters.one_sided() == budget.operations);
@@ -111,6 +98,55 @@ TEST_CASE("a transaction that only reads validates in one round trip, and one ro
   const OperationCounters locked = cost("nowait", 4, 0);
   CHECK(locked.round_trips == 1);
   CHECK(locked.one_sided() == 1 + 4 + 4);  // what releases comes after the transaction
+}
+
+TEST_CASE("presets run each stage by the primitives of the system that they stand for", "[cost]") {
+  const OperationCounters hybrid = cost("occ", 4, 2, {.preset = "drtm+h"});
+  CHECK(hybrid.calls == 0);  // all addresses are cached
+  CHECK(hybrid.round_trips == 4);
+  const OperationCounters one_sided = cost("occ", 4, 2, {.preset = "drtm+r"});
+  CHECK(one_sided.calls == 0);
+  CHECK(one_sided.round_trips == 5);
+  CHECK(one_sided.one_sided() == hybrid.one_sided());
+  const OperationCounters farm = cost("occ", 4, 2, {.preset = "farm"});
+  CHECK(farm.calls == 2);  // to lock, and to commit
+  CHECK(farm.compare_and_swaps == 0);
+  CHECK(farm.reads == 1 + 4 + 4 + 2);  // the catalog's version, buckets, rows, what was only read once more
+  CHECK(farm.round_trips == 6);
+  const OperationCounters fasst = cost("occ", 4, 2, {.preset = "fasst"});
+  CHECK(fasst.reads + fasst.compare_and_swaps == 0);
+  CHECK(fasst.calls == 6);  // rows, the catalog's version, lock, validate, log, commit
+}
+
+TEST_CASE("what each optimisation saves", "[cost]") {
+  const OperationCounters all = cost("occ", 4, 2);
+  CHECK(all.round_trips == 4);
+  const OperationCounters awaited = cost("occ", 4, 2, {.without = "passive-acknowledgement"});
+  CHECK(awaited.round_trips == 5);
+  CHECK(awaited.one_sided() == all.one_sided());
+  const OperationCounters one_by_one = cost("occ", 4, 2, {.without = "speculative-reads"});
+  CHECK(one_by_one.round_trips == all.round_trips + 3);
+  // Each operation waits for the one before; the publish is no longer among them.
+  const OperationCounters dependent = cost("occ", 4, 2, {.without = "outstanding-requests"});
+  CHECK(dependent.round_trips == dependent.one_sided() - 1);
+  const OperationCounters doorbells = cost("occ", 4, 2, {.without = "doorbell-batching"});
+  CHECK(doorbells.round_trips == all.round_trips);
+  CHECK(doorbells.one_sided() == all.one_sided());
+  const OperationCounters uncached = cost("occ", 4, 2, {.without = "location-cache"});
+  CHECK(uncached.round_trips == all.round_trips + 1);
+  CHECK(uncached.one_sided() == all.one_sided() + 4);
+}
+
+TEST_CASE("a memory server finds all rows of a step in one call and one round trip", "[cost]") {
+  const std::string_view protocol = GENERATE("si", "occ", "sundial");
+  CAPTURE(protocol);
+  const OperationCounters found = cost(protocol, 4, 0, {.stages = "find", .without = "location-cache"});
+  const OperationCounters read = cost(protocol, 4, 0, {.without = "location-cache"});
+  CHECK(found.calls == 1);
+  CHECK(found.reads == read.reads - 8);  // four buckets, four records
+  CHECK(found.round_trips == read.round_trips - 1);
+  // Where addresses are known nobody is asked.
+  CHECK(cost(protocol, 4, 0, {.stages = "find"}).calls == 0);
 }
 
 }  // namespace namdb::sim

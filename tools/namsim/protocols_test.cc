@@ -3,24 +3,14 @@
 // run more than the fixed ones.
 #include <catch2/catch.hpp>
 
+#include "common/layout/presets.h"
+#include "common/layout/protocol.h"
+#include "tools/namsim/index_run.h"
 #include "tools/namsim/scenario.h"
 #include "tools/namsim/seeds.h"
 
 namespace namdb::sim {
 namespace {
-
-using reactor::Task;
-
-// Any of the combinations.
-layout::StageCode draw_stages(std::uint64_t seed) {
-  Random draw(seed);
-  layout::StageCode code;
-  if (draw.chance(0.3)) return code;
-  for (std::size_t stage = 0; stage < layout::kStageNames.size(); ++stage) {
-    if (draw.chance(0.5)) code = code.with(static_cast<layout::Stage>(stage));
-  }
-  return code;
-}
 
 void run_seeds(std::string_view protocol, const char* workload, std::uint64_t default_count, bool faults) {
   const auto [first, count] = Seeds(default_count);
@@ -38,8 +28,16 @@ void run_seeds(std::string_view protocol, const char* workload, std::uint64_t de
   CHECK(committed > count * 5);
 }
 
-const std::vector<std::string> kAll = {"si", "occ", "nowait", "waitdie", "sundial", "mvcc"};
-const std::vector<std::string> kSerializable = {"occ", "nowait", "waitdie", "sundial", "mvcc"};
+std::vector<std::string> names(bool all) {
+  std::vector<std::string> names;
+  for (const layout::ProtocolTraits& traits : layout::protocol_traits()) {
+    if (all || traits.serializable) names.emplace_back(traits.name);
+  }
+  return names;
+}
+
+const std::vector<std::string> kAll = names(true);
+const std::vector<std::string> kSerializable = names(false);
 
 }  // namespace
 
@@ -48,6 +46,20 @@ TEST_CASE("histories are as isolated as the protocol promises, whatever stages a
   const std::string protocol = GENERATE(from_range(kAll));
   CAPTURE(protocol);
   run_seeds(protocol, "register", 30, false);
+}
+
+TEST_CASE("histories are strictly serializable under presets while compute servers die", "[protocols]") {
+  const std::string name = GENERATE("drtm+h", "drtm+r", "farm", "fasst");
+  const layout::Preset* const preset = layout::find_preset(name);
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    Scenario scenario = Scenario::of_seed(seed, "register");
+    scenario.cluster.memory.preset = preset->name;
+    scenario.cluster.memory.protocol = preset->protocol;
+    scenario.cluster.memory.stages = preset->stage_code();
+    REQUIRE(scenario.use_faults(draw_faults(seed), "seed").ok());
+    INFO("namsim run " << scenario.flags());
+    REQUIRE(run_and_compare(scenario, promised_level(preset->protocol)).anomaly == "");
+  }
 }
 
 TEST_CASE("histories of serializable protocols have no write skew", "[protocols]") {
@@ -76,6 +88,22 @@ TEST_CASE("money and orders add up, rings stay whole and schemas whole under ser
   const char* const workload = GENERATE("smallbank", "tpcc", "ring", "schema", "wire");
   CAPTURE(protocol, workload);
   run_seeds(protocol, workload, 8, true);
+}
+
+TEST_CASE("indexes show what full scans show under any protocol while compute servers die", "[protocols]") {
+  const std::string protocol = GENERATE(from_range(kAll));
+  CAPTURE(protocol);
+  IndexVerdict sum;
+  const auto [first, count] = Seeds(15);
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    CAPTURE(seed);
+    const IndexVerdict verdict = run_indexes(seed, IndexTrouble::kills, nullptr, protocol, draw_stages(seed));
+    REQUIRE(verdict.anomaly == "");
+    sum.committed += verdict.committed;
+    sum.compared += verdict.compared;
+  }
+  CHECK(sum.committed > count * 5);
+  CHECK(sum.compared > count * 5);
 }
 
 // Who begins with an older timestamp than that of a deletion whose row has been reclaimed since cannot know
@@ -112,189 +140,6 @@ TEST_CASE("a repair does not put back a new row that others have changed since",
   scenario.cluster.memory.protocol = found.protocol;
   REQUIRE(scenario.use_faults(draw_faults(found.seed), "seed").ok());
   CHECK(run_scenario(scenario, promised_level(found.protocol)).anomaly == "");
-}
-
-namespace {
-
-// Table "two" with the rows 0 and 1, value 0.
-class TwoRows {
- public:
-  explicit TwoRows(std::string_view protocol) : world_(1), cluster_(world_, options(protocol)) {
-    compute_ = cluster_.add_compute();
-    engine_ = &cluster_.worker(compute_);
-    session_ = engine_->open_session();
-    REQUIRE(run(load(this)).ok());
-  }
-  template <typename T>
-  T run(Task<T> task) {
-    return world_.run(cluster_.node(compute_), std::move(task));
-  }
-  std::unique_ptr<txn::Transaction> begin() { return engine_->begin(*session_); }
-  // The value of a row.
-  std::int64_t read(txn::Transaction& transaction, std::int64_t id) {
-    txn::RowId row = 0;
-    REQUIRE(run(find(this, &transaction, id, &row)).ok());
-    return transaction.row(row).integer(1);
-  }
-  Status try_read(txn::Transaction& transaction, std::int64_t id) {
-    txn::RowId row = 0;
-    return run(find(this, &transaction, id, &row));
-  }
-  void write(txn::Transaction& transaction, std::int64_t id, std::int64_t value) {
-    txn::RowId row = 0;
-    REQUIRE(run(find(this, &transaction, id, &row)).ok());
-    REQUIRE(transaction.update(row).set_integer(1, value).ok());
-  }
-  Status commit(txn::Transaction& transaction) { return run(end(&transaction)); }
-  // In a transaction of its own.
-  void change(std::int64_t id, std::int64_t value) {
-    const auto session = engine_->open_session();
-    const auto transaction = engine_->begin(*session);
-    write(*transaction, id, value);
-    REQUIRE(commit(*transaction).ok());
-  }
-
- private:
-  static ClusterOptions options(std::string_view protocol) {
-    ClusterOptions options;
-    options.memory.protocol = protocol;
-    return options;
-  }
-  static layout::Row row_of(const layout::Schema& schema, std::int64_t id) {
-    layout::Row row(schema);
-    REQUIRE(row.writer().set_integer(0, id).ok());
-    REQUIRE(row.writer().set_integer(1, 0).ok());
-    return row;
-  }
-  static Task<Status> load(TwoRows* self) {
-    std::vector<layout::Column> columns(2);
-    columns[0].name = "id";
-    columns[1].name = "value";
-    columns[0].type = columns[1].type = layout::ColumnType::bigint;
-    txn::TableOptions options;
-    const layout::Schema schema = *layout::Schema::create(std::move(columns), {0});
-    Status status = co_await self->engine_->create_table("two", schema, options);
-    if (!status.ok()) co_return status;
-    auto table = co_await self->engine_->table("two");
-    self->table_ = *table;
-    const auto transaction = self->begin();
-    for (std::int64_t id = 0; id < 2; ++id)
-      transaction->insert(self->table_, row_of(self->table_->schema, id).bytes());
-    status = co_await transaction->fetch();
-    if (status.ok()) status = co_await transaction->commit();
-    co_return status;
-  }
-  static Task<Status> find(TwoRows* self, txn::Transaction* transaction, std::int64_t id, txn::RowId* row) {
-    *row = transaction->get(self->table_, row_of(self->table_->schema, id).view().key());
-    co_return co_await transaction->fetch();
-  }
-  static Task<Status> end(txn::Transaction* transaction) { co_return co_await transaction->commit(); }
-
-  fabric::sim::SimWorld world_;
-  Cluster cluster_;
-  std::size_t compute_ = 0;
-  txn::Engine* engine_ = nullptr;
-  std::unique_ptr<txn::Session> session_;
-  storage::TableRef table_;
-};
-
-Task<Status> load_one(txn::Engine* engine) {
-  std::vector<layout::Column> columns(2);
-  columns[0].name = "id";
-  columns[1].name = "value";
-  columns[0].type = columns[1].type = layout::ColumnType::bigint;
-  txn::TableOptions options;
-  const layout::Schema schema = *layout::Schema::create(std::move(columns), {0});
-  Status status = co_await engine->create_table("one", schema, options);
-  if (!status.ok()) co_return status;
-  auto table = co_await engine->table("one");
-  const auto session = engine->open_session();
-  const auto transaction = engine->begin(*session);
-  const layout::Row row((*table)->schema);
-  transaction->insert(*table, row.bytes());
-  status = co_await transaction->fetch();
-  if (status.ok()) status = co_await transaction->commit();
-  co_return status;
-}
-
-Task<Status> read_one(txn::Engine* engine, txn::Transaction* transaction) {
-  auto table = co_await engine->table("one");
-  const layout::Row row((*table)->schema);
-  transaction->get(*table, row.view().key());
-  co_return co_await transaction->fetch();
-}
-
-Task<Status> commit(txn::Transaction* transaction) {
-  co_return co_await transaction->commit();
-}
-
-}  // namespace
-
-TEST_CASE("an idle transaction holds its locks no longer than E", "[protocols]") {
-  const std::string protocol = GENERATE("nowait", "waitdie");
-  CAPTURE(protocol);
-  fabric::sim::SimWorld world(1);
-  ClusterOptions options;
-  options.memory.protocol = protocol;
-  options.memory.max_transaction_ns = 2 * kSecond_ns;
-  Cluster cluster(world, options);
-  const std::size_t compute = cluster.add_compute();
-  txn::Engine* const engine = &cluster.worker(compute);
-  const auto run = [&](Task<Status> task) { return world.run(cluster.node(compute), std::move(task)); };
-  REQUIRE(run(load_one(engine)).ok());
-  const auto idle_session = engine->open_session();
-  const auto idle = engine->begin(*idle_session);
-  REQUIRE(run(read_one(engine, idle.get())).ok());
-  const auto session = engine->open_session();
-  {
-    const auto early = engine->begin(*session);
-    CHECK(run(read_one(engine, early.get())).code() == ErrorCode::serialization_failure);
-  }
-  world.run_for(3 * kSecond_ns);
-  const auto late = engine->begin(*session);
-  CHECK(run(read_one(engine, late.get())).ok());
-  CHECK(run(commit(late.get())).ok());
-  CHECK(run(commit(idle.get())).code() == ErrorCode::transaction_timeout);
-}
-
-TEST_CASE("under MVCC who reads sees rows as of its beginning while others overwrite them, and commits",
-          "[protocols]") {
-  TwoRows rows("mvcc");
-  const auto reader = rows.begin();
-  CHECK(rows.read(*reader, 0) == 0);
-  rows.change(0, 7);
-  rows.change(1, 8);
-  rows.change(1, 9);
-  CHECK(rows.read(*reader, 1) == 0);
-  CHECK(rows.commit(*reader).ok());
-  const auto late = rows.begin();
-  CHECK(rows.read(*late, 0) == 7);
-  CHECK(rows.read(*late, 1) == 9);
-  CHECK(rows.commit(*late).ok());
-}
-
-TEST_CASE("under MVCC who needs a version that was overwritten is told to try again", "[protocols]") {
-  TwoRows rows("mvcc");
-  const auto reader = rows.begin();
-  CHECK(rows.read(*reader, 0) == 0);
-  for (std::int64_t value = 1; value <= 20; ++value) rows.change(1, value);
-  CHECK(rows.try_read(*reader, 1).code() == ErrorCode::serialization_failure);
-}
-
-TEST_CASE("under SUNDIAL a row that was overwritten since it was read is no conflict while its lease lasts",
-          "[protocols]") {
-  const std::string protocol = GENERATE("sundial", "occ");
-  TwoRows rows(protocol);
-  rows.change(1, 3);  // newer than the lease of row 0, which this reader raises
-  const auto first = rows.begin();
-  rows.read(*first, 0);
-  rows.read(*first, 1);
-  REQUIRE(rows.commit(*first).ok());
-  const auto reader = rows.begin();
-  CHECK(rows.read(*reader, 0) == 0);
-  CHECK(rows.read(*reader, 1) == 3);
-  rows.change(0, 5);
-  CHECK(rows.commit(*reader).ok() == (protocol == "sundial"));
 }
 
 TEST_CASE("snapshot isolation lets write skew happen, and the checker sees it", "[protocols]") {

@@ -75,6 +75,14 @@ Scenario Scenario::of_seed(std::uint64_t seed, std::optional<std::string> worklo
   if (Random writes(seed * 32'452'843); writes.chance(0.2))
     cluster.worker.commit_writes = txn::CommitWrites::whole;
   if (Random reads(seed * 67'867'967); reads.chance(0.3)) cluster.worker.index_reads = txn::IndexReads::calls;
+  if (Random without(seed * 122'949'823); without.chance(0.4)) {
+    txn::Optimisations& optimisations = cluster.worker.optimisations;
+    optimisations.passive_acknowledgement = without.chance(0.5);
+    optimisations.outstanding_requests = without.chance(0.7);
+    optimisations.doorbell_batching = without.chance(0.5);
+    optimisations.speculative_reads = without.chance(0.7);
+    optimisations.location_cache = without.chance(0.7);
+  }
   if (Random growth(seed * 141'650'939); growth.chance(0.3)) cluster.growing_regions = true;
   scenario.size.keys = draw.between(2, 8);
   scenario.size.computes = draw.between(1, 3);
@@ -191,8 +199,13 @@ void Scenario::resize(const Size& other) {
 std::string Scenario::flags() const {
   std::string text =
       "--seed " + std::to_string(seed) + " --workload " + (workload_from.empty() ? workload : workload_from);
-  if (cluster.memory.protocol != layout::kDefaultProtocol) text += " --protocol " + cluster.memory.protocol;
-  if (!cluster.memory.stages.one_sided()) text += " --stages " + cluster.memory.stages.text();
+  const memory::Options& memory = cluster.memory;
+  if (!memory.preset.empty()) {
+    text += " --preset " + memory.preset;
+  } else {
+    if (memory.protocol != layout::kDefaultProtocol) text += " --protocol " + memory.protocol;
+    if (!memory.stages.one_sided()) text += " --stages " + memory.stages.text();
+  }
   if (emphasis_given) text += " --emphasis " + std::string(kEmphases[static_cast<std::size_t>(emphasis)]);
   for (const Size::Field& field : Size::fields())
     text += std::string(" --") + field.name + " " + std::to_string(*(size.*field.value));
@@ -237,6 +250,12 @@ std::string Scenario::describe() const {
   number("snapshot_sharing", static_cast<std::uint64_t>(cluster.worker.snapshot_sharing));
   number("whole_writes", cluster.worker.commit_writes == txn::CommitWrites::whole ? 1 : 0);
   number("index_calls", cluster.worker.index_reads == txn::IndexReads::calls ? 1 : 0);
+  const txn::Optimisations& optimisations = cluster.worker.optimisations;
+  number("passive_acknowledgement", optimisations.passive_acknowledgement ? 1 : 0);
+  number("outstanding_requests", optimisations.outstanding_requests ? 1 : 0);
+  number("doorbell_batching", optimisations.doorbell_batching ? 1 : 0);
+  number("speculative_reads", optimisations.speculative_reads ? 1 : 0);
+  number("location_cache", optimisations.location_cache ? 1 : 0);
   number("growing_regions", cluster.growing_regions ? 1 : 0);
   const auto mode = cluster.worker.snapshot_mode;
   number("snapshot_by_call", mode == txn::SnapshotSource::Mode::call ? 1 : 0);
@@ -255,6 +274,16 @@ std::string Scenario::describe() const {
 #undef NAMDB_SCENARIO_TUNABLE
   for (const Fault& fault : faults) text += "\n  " + fault.text();
   return text;
+}
+
+layout::StageCode draw_stages(std::uint64_t seed) {
+  Random draw(seed);
+  layout::StageCode code;
+  if (draw.chance(0.3)) return code;
+  for (std::size_t stage = 0; stage < layout::kStageNames.size(); ++stage) {
+    if (draw.chance(0.5)) code = code.with(static_cast<layout::Stage>(stage));
+  }
+  return code;
 }
 
 }  // namespace namdb::sim

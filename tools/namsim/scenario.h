@@ -87,6 +87,9 @@ struct Verdict {
   history::History history{history::Model::registers};
 };
 
+// Any of the combinations, all one-sided more often.
+layout::StageCode draw_stages(std::uint64_t seed);
+
 // What the protocol of that name promises.
 history::Level promised_level(std::string_view protocol);
 

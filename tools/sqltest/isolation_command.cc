@@ -8,6 +8,7 @@
 #include "tools/sqltest/isolation_runner.h"
 #include "tools/sqltest/isolation_spec.h"
 #include "tools/sqltest/libpq_client.h"
+#include "tools/sqltest/serial_orders.h"
 
 namespace namdb::sqltest {
 namespace {
@@ -92,6 +93,9 @@ bool accept_listed(const SpecFile& file, const std::vector<PermutationOutcome>& 
 struct Summary {
   std::size_t permutations = 0;
   std::size_t steps = 0;
+  std::size_t skipped = 0;       // files
+  std::size_t transactions = 0;  // that took part in a serial order
+  std::size_t conflicts = 0;     // transactions that ended with one
   nlohmann::json failures = nlohmann::json::array();
 };
 
@@ -107,14 +111,48 @@ void report(const SpecFile& file, const Permutation& permutation, const Permutat
   summary.failures.push_back({{"file", file.path}, {"line", permutation.line}, {"permutation", name}});
 }
 
-// An exit code.
-int run_file(const SpecFile& file, const IsolationCommand& command, Summary& summary) {
-  std::string why;
+IsolationRunOptions run_options(const IsolationCommand& command, std::string& why) {
   IsolationRunOptions options;
   options.servers = command.connections.size();
   options.patience = command.patience;
   options.open = [&](std::size_t server) { return connect_step_client(command.connections[server], why); };
-  IsolationRunner runner(file.spec, std::move(options));
+  return options;
+}
+
+// An exit code.
+int compare_serially(const SpecFile& file, const IsolationCommand& command, Summary& summary) {
+  if (file.spec.at_once) {
+    ++summary.skipped;
+    return 0;
+  }
+  std::string why;
+  IsolationRunner runner(file.spec, run_options(command, why));
+  SerialOrders orders(file.spec, runner, command.comparison == Comparison::strict);
+  int code = 0;
+  for (const Permutation& permutation : file.spec.permutations) {
+    const Result<SerialOrders::Verdict> verdict = orders.judge(permutation);
+    if (!verdict.ok()) {
+      std::fprintf(stderr, "%s: cannot connect: %s", file.path.c_str(), why.c_str());
+      return kEnvironment;
+    }
+    ++summary.permutations;
+    summary.steps += permutation.steps.size();
+    summary.transactions += verdict->counted;
+    summary.conflicts += verdict->conflicts;
+    if (verdict->mistake.empty()) continue;
+    code = kDifferent;
+    const std::string name = file.spec.name_of(permutation);
+    std::fprintf(stderr, "%s: permutation %s\n%s\n", file.path.c_str(), name.c_str(),
+                 verdict->mistake.c_str());
+    summary.failures.push_back({{"file", file.path}, {"line", permutation.line}, {"permutation", name}});
+  }
+  return code;
+}
+
+// An exit code.
+int run_file(const SpecFile& file, const IsolationCommand& command, Summary& summary) {
+  std::string why;
+  IsolationRunner runner(file.spec, run_options(command, why));
   std::vector<PermutationOutcome> outcomes;
   bool equal = true;
   for (const Permutation& permutation : file.spec.permutations) {
@@ -152,7 +190,8 @@ int run_isolation(const IsolationCommand& command) {
   Summary summary;
   int code = 0;
   for (const SpecFile& file : files) {
-    const int ended = run_file(file, command, summary);
+    const int ended = command.comparison == Comparison::expected ? run_file(file, command, summary)
+                                                                 : compare_serially(file, command, summary);
     if (ended == kEnvironment) return kEnvironment;
     code = std::max(code, ended);
   }
@@ -161,12 +200,15 @@ int run_isolation(const IsolationCommand& command) {
     const nlohmann::json json{{"files", files.size()},
                               {"permutations", summary.permutations},
                               {"steps", summary.steps},
+                              {"skipped", summary.skipped},
+                              {"transactions", summary.transactions},
+                              {"conflicts", summary.conflicts},
                               {"failed", failed},
                               {"failures", summary.failures}};
     std::printf("%s\n", json.dump().c_str());
   } else {
     std::printf("%zu of %zu permutations of %zu files were answered as expected\n",
-                summary.permutations - failed, summary.permutations, files.size());
+                summary.permutations - failed, summary.permutations, files.size() - summary.skipped);
   }
   return code;
 }

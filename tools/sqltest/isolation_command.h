@@ -7,11 +7,15 @@
 
 namespace namdb::sqltest {
 
+// What the answers are compared with: those of the spec, or those of serial orders (serial_orders.h).
+enum class Comparison { expected, serializable, strict };
+
 struct IsolationCommand {
   std::vector<std::string> connections;  // one a server, as libpq takes it; at least one
   std::vector<std::string> files;
   std::chrono::milliseconds patience{60'000};
-  bool json = false;    // the summary; differences go to standard error
+  bool json = false;  // the summary; differences go to standard error
+  Comparison comparison = Comparison::expected;
   bool accept = false;  // what was answered becomes what is expected
 };
 

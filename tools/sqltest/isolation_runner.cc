@@ -74,13 +74,23 @@ bool IsolationRunner::prepare(StepClient& client, const std::string& name, const
   return false;
 }
 
+std::size_t IsolationRunner::send(std::size_t step) {
+  sessions_[spec_.steps[step].session]->send(spec_.steps[step].sql);
+  return ++time_;
+}
+
+bool IsolationRunner::collect(std::size_t step, std::size_t sent, PermutationOutcome& outcome) {
+  StepClient& client = *sessions_[spec_.steps[step].session];
+  const auto answer = client.answer(options_.patience);
+  if (!record(spec_.steps[step].name, answer, outcome)) return false;
+  outcome.answers.push_back({step, shown(*answer), client.in_block(), sent, ++time_});
+  return true;
+}
+
 bool IsolationRunner::run_steps(const Permutation& permutation, PermutationOutcome& outcome) {
   for (const PermutationStep& place : permutation.steps) {
-    const IsolationStep& step = spec_.steps[place.step];
-    StepClient& client = *sessions_[step.session];
-    if (place.mode != StepMode::collect) client.send(step.sql);
-    if (place.mode != StepMode::send && !record(step.name, client.answer(options_.patience), outcome))
-      return false;
+    if (place.mode != StepMode::collect) send(place.step);
+    if (place.mode != StepMode::send && !collect(place.step, time_, outcome)) return false;
   }
   return true;
 }
@@ -97,6 +107,31 @@ void IsolationRunner::tear_down(PermutationOutcome& outcome) {
 }
 
 Result<PermutationOutcome> IsolationRunner::run(const Permutation& permutation) {
+  return run_around([&](PermutationOutcome& outcome) { return run_steps(permutation, outcome); });
+}
+
+Result<PermutationOutcome> IsolationRunner::run_in_turn(const std::vector<std::size_t>& steps,
+                                                        const std::vector<std::size_t>& rolled_back,
+                                                        bool settled) {
+  const auto settle = [&](PermutationOutcome& outcome) {
+    return !settled || prepare(*control_, "a moment", "SELECT pg_sleep(0.01)", outcome);
+  };
+  return run_around([&](PermutationOutcome& outcome) {
+    for (const std::size_t session : rolled_back) {
+      if (!prepare(*sessions_[session], spec_.sessions[session].name + "'s rollback", "ROLLBACK", outcome))
+        return false;
+    }
+    std::optional<std::size_t> last;  // session
+    for (const std::size_t step : steps) {
+      if (last != spec_.steps[step].session && !settle(outcome)) return false;
+      last = spec_.steps[step].session;
+      if (!collect(step, send(step), outcome)) return false;
+    }
+    return settle(outcome);
+  });
+}
+
+Result<PermutationOutcome> IsolationRunner::run_around(const RunSteps& run_steps) {
   if (Status status = connect(); !status.ok()) return status;
   PermutationOutcome outcome;
   for (const std::string& sql : spec_.setup) {
@@ -109,12 +144,16 @@ Result<PermutationOutcome> IsolationRunner::run(const Permutation& permutation) 
     ready = ready &&
             prepare(*sessions_[i], spec_.sessions[i].name + "'s setup", spec_.sessions[i].setup, outcome);
   }
-  const bool answered = ready && run_steps(permutation, outcome);
+  const bool answered = ready && run_steps(outcome);
   if (!answered) sessions_.clear();
   sessions_.resize(spec_.sessions.size());
   if (answered) {
     tear_down(outcome);
-    if (!spec_.check.empty()) record("check", ask(*control_, spec_.check), outcome);
+    if (!spec_.check.empty()) {
+      const auto answer = ask(*control_, spec_.check);
+      record("check", answer, outcome);
+      if (answer) outcome.check = shown(*answer);
+    }
   }
   for (const std::string& sql : spec_.teardown) prepare(*control_, "teardown", sql, outcome);
   return outcome;

@@ -20,6 +20,8 @@ class StepClient {
   virtual ~StepClient() = default;
   // One simple query. Nothing else of this client is under way. Failures come as an answer.
   virtual void send(const std::string& sql) = 0;
+  // Whether the answer is there, or comes within that time.
+  virtual bool answers_within(std::chrono::milliseconds patience) = 0;
   // What its statements answered; none: nothing came for so long, and the connection is given up.
   // A broken connection answers with the error -----.
   virtual std::optional<std::vector<Outcome>> answer(std::chrono::milliseconds patience) = 0;
@@ -36,9 +38,20 @@ struct IsolationRunOptions {
   std::chrono::milliseconds patience{60'000};
 };
 
+// A step that was answered. Times count what the runner has sent and received.
+struct StepAnswer {
+  std::size_t step = 0;
+  std::string shown;
+  bool in_block = false;  // is a block open behind it
+  std::size_t sent = 0;
+  std::size_t answered = 0;
+};
+
 struct PermutationOutcome {
   std::vector<std::string> lines;  // as a spec expects them
   std::vector<std::string> notes;  // the messages of errors
+  std::vector<StepAnswer> answers;
+  std::string check;
 };
 
 // Keeps the connections of a spec's sessions from one permutation to the next.
@@ -49,8 +62,19 @@ class IsolationRunner {
   // Tears down only what its own setup has made: where the setup fails, a table of that name may be somebody
   // else's, and nothing is dropped. Error connection_failure: a server cannot be reached.
   Result<PermutationOutcome> run(const Permutation& permutation);
+  // The same where steps may wait for other sessions: one that is not answered within `turn` is left behind,
+  // and with it the later ones of its session. Whoever is waited for when no step is left is rolled back.
+  Result<PermutationOutcome> run_with_waits(const Permutation& permutation, std::chrono::milliseconds turn);
+  // Steps one after the other, after these sessions have rolled back what their setup began. `settled`: each
+  // session sees what the others have done, also where its server's clock is behind.
+  Result<PermutationOutcome> run_in_turn(const std::vector<std::size_t>& steps,
+                                         const std::vector<std::size_t>& rolled_back, bool settled);
 
  private:
+  class Waits;
+  // Whether every step was answered.
+  using RunSteps = std::function<bool(PermutationOutcome& outcome)>;
+  Result<PermutationOutcome> run_around(const RunSteps& run_steps);
   Status connect();
   std::optional<std::vector<Outcome>> ask(StepClient& client, const std::string& sql);
   // Runs a statement outside of the permutation; whether it succeeded, else a line says what went wrong.
@@ -58,12 +82,17 @@ class IsolationRunner {
                PermutationOutcome& outcome);
   bool run_steps(const Permutation& permutation, PermutationOutcome& outcome);
   void tear_down(PermutationOutcome& outcome);
+  // Sends it; when that was.
+  std::size_t send(std::size_t step);
+  // Waits for the answer; whether there was one.
+  bool collect(std::size_t step, std::size_t sent, PermutationOutcome& outcome);
   // Whether there was an answer.
   bool record(const std::string& name, const std::optional<std::vector<Outcome>>& answer,
               PermutationOutcome& outcome);
 
   const IsolationSpec& spec_;
   IsolationRunOptions options_;
+  std::size_t time_ = 0;
   std::unique_ptr<StepClient> control_;                // setup, teardown and check
   std::vector<std::unique_ptr<StepClient>> sessions_;  // as the spec's
 };

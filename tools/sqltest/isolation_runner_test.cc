@@ -1,6 +1,9 @@
 #include "tools/sqltest/isolation_runner.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+
+#include "tools/sqltest/serial_orders.h"
 
 namespace namdb::sqltest {
 namespace {
@@ -14,7 +17,12 @@ class ScriptedClient final : public StepClient {
     sql_ = sql;
     log_.push_back(std::to_string(server_) + " " + sql);
     if (sql == "BEGIN") in_block_ = true;
-    if (sql == "ROLLBACK") in_block_ = false;
+    if (sql == "ROLLBACK" || sql == "COMMIT") in_block_ = false;
+  }
+  bool answers_within(std::chrono::milliseconds) override {
+    if (sql_ == "WAIT")
+      return std::ranges::any_of(log_, [](const std::string& line) { return line.ends_with(" COMMIT"); });
+    return sql_ != "HANG";
   }
   std::optional<std::vector<Outcome>> answer(std::chrono::milliseconds) override {
     log_.push_back(std::to_string(server_) + " answers");
@@ -130,6 +138,37 @@ TEST_CASE("a difference marks what only one side has", "[sqltest]") {
   CHECK(difference({"a", "b", "c"}, {"a", "x", "c", "d"}) == "    a\n  - b\n  + x\n    c\n  + d\n");
   CHECK(difference({}, {"a"}) == "  + a\n");
   CHECK(difference({"a"}, {"a"}) == "    a\n");
+}
+
+TEST_CASE("a step that waits for another session is left behind, and its session's later ones with it",
+          "[isolation]") {
+  Rig rig(
+      "# Waits.\nsession one\n  w: WAIT\n  x: AFTER\nsession two\n  y: OTHER\n  c: COMMIT\n"
+      "permutation w x y c\n");
+  const auto outcome = rig.runner.run_with_waits(rig.spec.permutations[0], std::chrono::milliseconds(1));
+  REQUIRE(outcome.ok());
+  CHECK(outcome->lines == std::vector<std::string>{"y: OTHER", "c: COMMIT", "w: WAIT", "x: AFTER"});
+}
+
+TEST_CASE(
+    "transactions are blocks and single statements, and count unless they end with a conflict or are given "
+    "up",
+    "[isolation]") {
+  Rig rig(
+      "# Blocks.\nsession one\n  setup: BEGIN\n  r: READ\n  c: COMMIT\n  s: SINGLE\n"
+      "session two\n  b: BEGIN\n  f: FAIL\n  a: ROLLBACK\n  g: BEGIN\n"
+      "permutation r b c s f a b a g\n");
+  const auto outcome = rig.runner.run(rig.spec.permutations[0]);
+  REQUIRE(outcome.ok());
+  const auto transactions = transactions_of(rig.spec, *outcome, {true, false});
+  std::vector<std::string> seen;
+  for (const StepTransaction& transaction : transactions) {
+    std::string text = transaction.counts ? "counts:" : "does not:";
+    for (const std::size_t step : transaction.steps) text += " " + rig.spec.steps[step].name;
+    seen.push_back(text + (transaction.first ? " (first)" : ""));
+  }
+  CHECK(seen == std::vector<std::string>{"counts: r c (first)", "counts: s", "does not: b f a",
+                                         "does not: b a", "does not: g"});
 }
 
 }  // namespace namdb::sqltest

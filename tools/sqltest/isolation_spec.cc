@@ -89,6 +89,9 @@ class SpecReader {
     if (words.size() != 1) return malformed(line_, "unknown directive \"" + std::string(content) + "\"");
     if (words[0] == "check") {
       place_ = Place::check;
+    } else if (words[0] == "at-once") {
+      place_ = Place::nowhere;
+      spec_.at_once = true;
     } else {
       place_ = Place::statements;
       statements_ = words[0] == "setup"        ? &spec_.setup

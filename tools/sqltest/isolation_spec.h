@@ -4,6 +4,8 @@
 //   setup                                  before each permutation: statements, each ended by ; at a line's
 //     CREATE TABLE t (...);                end, run one by one
 //     INSERT INTO t VALUES (1, 10);
+//   at-once                                it shows what takes effect at once, and not in the order of
+//                                          transactions: skipped where serial orders are wanted
 //   everywhere                             after the setup, in each session. A server that knew a dropped
 //     SELECT count(*) FROM t;              table of that name answers the first block with 40001; not here
 //   teardown                               after each permutation whose setup succeeded
@@ -82,6 +84,7 @@ struct IsolationSpec {
   std::vector<IsolationStep> steps;
   std::vector<Permutation> permutations;
   bool generated = false;  // the file lists no permutations
+  bool at_once = false;    // no serial order explains the answers
 
   // As the file writes it: "r1 drop& c1 drop".
   std::string name_of(const Permutation& permutation) const;

@@ -3,6 +3,9 @@
 #include <libpq-fe.h>
 #include <poll.h>
 
+#include <algorithm>
+#include <utility>
+
 namespace namdb::sqltest {
 namespace {
 
@@ -53,28 +56,36 @@ class LibpqStepClient final : public StepClient {
   explicit LibpqStepClient(Connection connection) : connection_(std::move(connection)) {}
 
   void send(const std::string& sql) override {
+    outcomes_.clear();
+    complete_ = false;
     if (PQsendQuery(connection_.get(), sql.c_str()) == 0) broken_ = true;
   }
 
-  std::optional<std::vector<Outcome>> answer(std::chrono::milliseconds patience) override {
-    if (broken_) return lost();
+  bool answers_within(std::chrono::milliseconds patience) override {
     const auto deadline = std::chrono::steady_clock::now() + patience;
-    std::vector<Outcome> outcomes;
-    while (true) {
-      while (PQisBusy(connection_.get()) == 0) {
+    while (!complete_ && !broken_) {
+      while (!complete_ && PQisBusy(connection_.get()) == 0) {
         PGresult* result = PQgetResult(connection_.get());
-        if (result == nullptr) return outcomes;
-        outcomes.push_back(outcome_of(connection_.get(), result));
+        complete_ = result == nullptr;
+        if (!complete_) outcomes_.push_back(outcome_of(connection_.get(), result));
       }
+      if (complete_) break;
       const auto left =
           std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
       pollfd socket{PQsocket(connection_.get()), POLLIN, 0};
-      if (left.count() <= 0 || ::poll(&socket, 1, static_cast<int>(left.count())) == 0) {
-        broken_ = true;
-        return std::nullopt;
-      }
-      if (PQconsumeInput(connection_.get()) == 0) return lost();
+      if (::poll(&socket, 1, std::max(0, static_cast<int>(left.count()))) == 0) return false;
+      if (PQconsumeInput(connection_.get()) == 0) broken_ = true;
     }
+    return true;
+  }
+
+  std::optional<std::vector<Outcome>> answer(std::chrono::milliseconds patience) override {
+    if (!answers_within(patience)) {
+      broken_ = true;
+      return std::nullopt;
+    }
+    if (broken_) return lost();
+    return std::exchange(outcomes_, {});
   }
 
   bool in_block() override {
@@ -94,6 +105,8 @@ class LibpqStepClient final : public StepClient {
 
   Connection connection_;
   bool broken_ = false;
+  bool complete_ = false;
+  std::vector<Outcome> outcomes_;  // so far
 };
 
 Connection connect(const std::string& connection, std::string& why) {

@@ -80,8 +80,22 @@ int main(int argc, char** argv) {
       ->default_str("host=127.0.0.1 port=5433 dbname=namdb user=tester");
   CLI::Option* mode = app.add_flag("--isolation", specs, "The files are isolation specs");
   app.add_flag("--json", isolation.json, "A summary as JSON")->needs(mode);
-  app.add_flag("--accept", isolation.accept, "Write what was answered into the specs as expected")
-      ->needs(mode);
+  CLI::Option* const accept =
+      app.add_flag("--accept", isolation.accept, "Write what was answered into the specs as expected")
+          ->needs(mode);
+  using namdb::sqltest::Comparison;
+  const std::map<std::string, Comparison> comparisons = {{"expected", Comparison::expected},
+                                                         {"serializable", Comparison::serializable},
+                                                         {"strict", Comparison::strict}};
+  app.add_option(
+         "--compare", isolation.comparison,
+         "With what: the answers in the specs; or, of transactions without a conflict, those of some "
+         "serial order, as the server gives them (serializable); of an order that is also that of time "
+         "(strict)")
+      ->transform(CLI::CheckedTransformer(comparisons))
+      ->default_str("expected")
+      ->needs(mode)
+      ->excludes(accept);
   app.add_option("--patience", patience_s, "Seconds after which a step without an answer has failed")
       ->capture_default_str()
       ->check(CLI::Range(0.001, 3600.0))

@@ -21,9 +21,8 @@ constexpr std::uint32_t kMaxRounds = 64;
 
 }  // namespace
 
-LockingRules::LockingRules(StagedTransaction& transaction)
-    : OptimisticRules(transaction, {.locks_rows = true, .validates_reads = true}),
-      learned_(transaction.worker().registry.learned()) {}
+LockingRules::LockingRules(StagedTransaction& transaction, Duties duties)
+    : OptimisticRules(transaction, duties), learned_(transaction.worker().registry.learned()) {}
 
 LockingRules::~LockingRules() {
   transaction().worker().lock_releaser.forget(*this);
@@ -46,17 +45,18 @@ LockingRules::Held* LockingRules::held_at(GlobalAddress record) {
   return found == held_.end() ? nullptr : &*found;
 }
 
-void LockingRules::ask_for(GlobalAddress record, HeaderWord unlocked, txn::BatchSet& batches) {
+LockingRules::Held& LockingRules::ask_for(GlobalAddress record, HeaderWord unlocked, txn::BatchSet& batches) {
   Held& lock = asked_.emplace_back();
   lock.record = record;
   lock.unlocked = unlocked;
-  lock.word = fabric::LocalBuffer(transaction().worker().cluster.pool(), 8);
+  lock.word = fabric::LocalBuffer(transaction().worker().cluster.pool(), 16);
   batches.compare_and_swap(record, unlocked.value(), own_lock().value(), lock.word.data());
+  return lock;
 }
 
-void LockingRules::lock_along(GlobalAddress record, txn::BatchSet& batches) {
-  const auto guess = transaction().worker().header_guesses.find(record, learned_);
-  if (guess && held_at(record) == nullptr) ask_for(record, *guess, batches);
+void LockingRules::lock_along(const Lookup& lookup, txn::BatchSet& batches) {
+  const auto guess = transaction().worker().header_guesses.find(lookup.record(), learned_);
+  if (guess && held_at(lookup.record()) == nullptr) ask_for(lookup.record(), *guess, batches);
 }
 
 void LockingRules::take() {
@@ -76,10 +76,18 @@ reactor::Task<Status> LockingRules::fetched(std::span<const RowId> rows) {
     if (transaction().accesses()[row].lookup.has_record()) wanted.push_back(row);
   }
   for (std::uint32_t round = 0;; ++round) {
+    reactor::PooledVector<SeenWaiter> waiters;
+    for (const RowId row : wanted) {
+      const Access& access = transaction().accesses()[row];
+      if (access.lookup.waiter().value() != 0)
+        waiters.push_back({access.lookup.record(), access.table.get(), access.lookup.waiter()});
+    }
     std::erase_if(wanted, [this](RowId row) { return own(transaction().accesses()[row]); });
-    if (wanted.empty()) co_return Status();
+    Status status;
+    if (!waiters.empty()) status = co_await meet_waiters(&waiters);
+    if (!status.ok() || wanted.empty()) co_return status;
     if (round == kMaxRounds) co_return write_conflict(*transaction().accesses()[wanted.front()].table);
-    Status status = co_await ask(&wanted);
+    status = co_await ask(&wanted);
     if (status.ok()) status = co_await read_again(&wanted);
     if (!status.ok()) co_return status;
   }
@@ -101,7 +109,9 @@ reactor::Task<Status> LockingRules::ask(reactor::PooledVector<RowId>* rows) {
   txn::BatchSet batches(worker.cluster);
   for (const RowId row : *rows) {
     const Access& access = transaction().accesses()[row];
-    ask_for(access.lookup.record(), access.lookup.current().header_word(), batches);
+    const Held& lock = ask_for(access.lookup.record(), access.lookup.current().header_word(), batches);
+    if (has_waiters())
+      batches.read(lock.record + access.table->record.waiter_offset(), lock.word.data() + 8, 8);
   }
   const Status status = co_await batches.run(transaction().mutable_counters(), layout::Stage::lock);
   if (!status.ok()) {
@@ -109,15 +119,22 @@ reactor::Task<Status> LockingRules::ask(reactor::PooledVector<RowId>* rows) {
     co_return lost_connection();
   }
   Status conflict;
+  reactor::PooledVector<SeenWaiter> waiters;
   for (std::size_t i = 0; i < asked_.size(); ++i) {
     const HeaderWord found(layout::load_word(asked_[i].word.data()));
-    if (!found.locked()) continue;
     const storage::Table& table = *transaction().accesses()[(*rows)[i]].table;
+    if (has_waiters()) {
+      const HeaderWord waiter(layout::load_word(asked_[i].word.data() + 8));
+      if (found == asked_[i].unlocked && waiter.value() != 0)
+        waiters.push_back({asked_[i].record, &table, waiter});
+    }
+    if (!found.locked()) continue;
     worker.locks.note(asked_[i].record, found, table.record.body_bytes());
     if (meet_lock(found) == Judgement::conflict) conflict = write_conflict(table);
   }
   take();
   std::erase_if(*rows, [this](RowId row) { return own(transaction().accesses()[row]); });
+  if (conflict.ok() && !waiters.empty()) conflict = co_await meet_waiters(&waiters);
   co_return conflict;
 }
 
@@ -128,7 +145,7 @@ reactor::Task<Status> LockingRules::read_again(const reactor::PooledVector<RowId
     Access& access = transaction().accesses()[row];
     access.lookup = Lookup();
     access.lookup.start(transaction().worker(), *access.table, access.key, access.key_hash);
-    access.lookup.lock_along();
+    access.lookup.lock_along(has_waiters());
     lookups.push_back(&access.lookup);
     tables.push_back(access.table.get());
     ++transaction().mutable_counters().rereads;
@@ -170,9 +187,11 @@ bool LockingRules::give_up(std::uint64_t generation, const Status& /*outcome*/, 
   txn::WorkerState& worker = transaction().worker();
   worker.lock_releaser.forget(*this);
   // What a failed channel held is repaired with its slot.
-  if (held_.empty() || worker.cluster.failed()) return false;
+  if (worker.cluster.failed()) return false;
   reactor::PooledVector<txn::HeldLock> locks;
-  for (const Held& lock : held_) locks.push_back({lock.record, lock.unlocked});
+  for (const Held& lock : held_) locks.push_back({lock.record, lock.unlocked, HeaderWord()});
+  add_other_words(locks);
+  if (locks.empty()) return false;
   held_.clear();
   worker.lock_releaser.release(std::move(slot_), std::move(locks), generation);
   return true;
@@ -181,35 +200,6 @@ bool LockingRules::give_up(std::uint64_t generation, const Status& /*outcome*/, 
 Judgement NoWaitRules::meet_lock(HeaderWord lock) {
   // The memory server holds one for a moment, and waits for nobody.
   return lock.stamp().slot == layout::kCollectorSlot ? Judgement::held : Judgement::conflict;
-}
-
-std::uint32_t WaitDieRules::draw_priority() {
-  SessionState& session = transaction().session();
-  txn::WorkerState& worker = transaction().worker();
-  const std::uint64_t now_ns = worker.executor.now_ns();
-  const bool again =
-      session.priority != 0 && now_ns - session.priority_taken_ns < worker.cluster.max_transaction_ns();
-  if (!again) {
-    session.priority = LockingRules::draw_priority();
-    session.priority_taken_ns = now_ns;
-  }
-  return session.priority;
-}
-
-Judgement WaitDieRules::meet_lock(HeaderWord lock) {
-  const layout::Stamp other = lock.stamp();
-  if (other.slot == layout::kCollectorSlot) return Judgement::held;
-  transaction().worker().priorities.meet(other.counter);
-  if (own_stamp().none()) return Judgement::held;  // holds nothing that anybody waits for
-  const bool older = own_stamp().counter == other.counter
-                         ? own_stamp().slot < other.slot
-                         : txn::PriorityClock::later(other.counter, own_stamp().counter);
-  return older ? Judgement::held : Judgement::conflict;
-}
-
-bool WaitDieRules::give_up(std::uint64_t generation, const Status& outcome, bool wrote) {
-  if (outcome.ok() || !outcome.info().retry) transaction().session().priority = 0;
-  return LockingRules::give_up(generation, outcome, wrote);
 }
 
 }  // namespace namdb::protocol

@@ -10,9 +10,9 @@
 //              otherwise (keys that were not there, whole tables, index ranges and their rows) is not held,
 //              but validated while everything else is, as in optimistic concurrency control: all that was
 //              read was true at once, at that moment.
-//   why nobody waits in a circle   NOWAIT never waits for a record. Under WAITDIE only the older waits for
-//   the
-//              younger. Bucket chains are locked at commit and nobody waits for a record while he holds one.
+//   why nobody waits in a circle   NOWAIT never waits for a record. Under WAITDIE only who is older waits
+//              for the younger. Bucket chains are locked at commit, and nobody waits for a record with one.
+//              Who waits is in waitdie_rules.h.
 //
 // A lock is taken by a CAS that is posted together with the READ of the record and before it (RCC §4.2),
 // where this worker knows what the header word was when it last saw it (compute/txn/header_guesses.h). Where
@@ -30,11 +30,12 @@ namespace namdb::protocol {
 
 class LockingRules : public OptimisticRules, private txn::LockHolder {
  public:
-  explicit LockingRules(StagedTransaction& transaction);
+  explicit LockingRules(StagedTransaction& transaction,
+                        Duties duties = {.locks_rows = true, .validates_reads = true});
   ~LockingRules() override;
 
   reactor::Task<Status> will_fetch() override { return begin_locking(); }
-  void lock_along(layout::GlobalAddress record, txn::BatchSet& batches) override;
+  void lock_along(const Lookup& lookup, txn::BatchSet& batches) override;
   void look_at_locks() override;
   reactor::Task<Status> fetched(std::span<const txn::RowId> rows) override;
   reactor::Task<Result<std::shared_ptr<txn::ExecutionSlot>>> slot() override;
@@ -50,12 +51,26 @@ class LockingRules : public OptimisticRules, private txn::LockHolder {
   bool holds_rows() const override { return !held_.empty(); }
   virtual std::uint32_t draw_priority() { return transaction().worker().priorities.next(); }
   layout::Stamp own_stamp() const { return own_; }
+  txn::ExecutionSlot& own_slot() { return *slot_; }
+  // Somebody who waits for a row that is to be locked, or has just been.
+  struct SeenWaiter {
+    layout::GlobalAddress record;
+    const storage::Table* table;
+    layout::HeaderWord waiter;
+  };
+  // Error serialization_failure: the transaction gives way.
+  virtual reactor::Task<Status> meet_waiters(const reactor::PooledVector<SeenWaiter>* /*waiters*/) {
+    co_return Status();
+  }
+  // Other words that are set in records, to be given back with the locks.
+  virtual void add_other_words(reactor::PooledVector<txn::HeldLock>& /*locks*/) {}
+  std::uint64_t learned() const { return learned_; }
 
  private:
   struct Held {
     layout::GlobalAddress record;
     layout::HeaderWord unlocked;
-    fabric::LocalBuffer word;        // what CAS found, then what unlocks
+    fabric::LocalBuffer word;        // what CAS found, then what unlocks; behind it, who waits
     const Access* access = nullptr;  // null until fetched() has found whose it is
     bool written() const {
       return access != nullptr && access->write != WriteKind::none && access->writes_in_place();
@@ -66,7 +81,7 @@ class LockingRules : public OptimisticRules, private txn::LockHolder {
   // Whether the row is locked; notes it in the row.
   bool own(Access& access);
   Held* held_at(layout::GlobalAddress record);
-  void ask_for(layout::GlobalAddress record, layout::HeaderWord unlocked, txn::BatchSet& batches);
+  Held& ask_for(layout::GlobalAddress record, layout::HeaderWord unlocked, txn::BatchSet& batches);
   // What became of those that were asked for.
   void take();
   // Takes of the rows those that were as they were read; the others are left in `rows`.
@@ -85,16 +100,6 @@ class NoWaitRules : public LockingRules {
   using LockingRules::LockingRules;
 
  protected:
-  Judgement meet_lock(layout::HeaderWord lock) override;
-};
-
-class WaitDieRules : public LockingRules {
- public:
-  using LockingRules::LockingRules;
-  bool give_up(std::uint64_t generation, const Status& outcome, bool wrote) override;
-
- protected:
-  std::uint32_t draw_priority() override;
   Judgement meet_lock(layout::HeaderWord lock) override;
 };
 

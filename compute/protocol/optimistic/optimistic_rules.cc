@@ -44,25 +44,6 @@ Judgement OptimisticRules::judge(const SeenRecord& seen) {
   return seen.header == seen.body.header_word() ? Judgement::visible : Judgement::torn;
 }
 
-void OptimisticRules::saw_record(const Lookup& lookup) {
-  if (lookup.has_record()) {
-    read_set_.add_record(lookup.record(), lookup.current().header_word(), lookup.body_bytes());
-    return;
-  }
-  for (std::size_t i = 0; i < lookup.chain().size(); ++i) {
-    read_set_.add_bucket(lookup.chain()[i], lookup.chain_checksums()[i],
-                         i == 0 ? std::optional(lookup.chain_lock()) : std::nullopt);
-  }
-}
-
-void OptimisticRules::saw_bucket(const storage::Table& /*table*/, GlobalAddress address,
-                                 const layout::Bucket& bucket, bool main) {
-  // A forward is for good.
-  if (bucket.forwarded()) return;
-  read_set_.add_bucket(address, bucket.checksum,
-                       main ? std::optional(HeaderWord(bucket.lock_word)) : std::nullopt);
-}
-
 reactor::Task<Result<std::shared_ptr<txn::ExecutionSlot>>> OptimisticRules::slot() {
   return transaction_.worker().slot_keeper.acquire();
 }

@@ -20,7 +20,7 @@
 // time.
 #pragma once
 
-#include "compute/protocol/optimistic/read_set.h"
+#include "compute/protocol/stages/read_set.h"
 #include "compute/protocol/stages/rules.h"
 #include "compute/protocol/stages/transaction.h"
 
@@ -41,9 +41,11 @@ class OptimisticRules : public Rules {
     return looks_through_ || !chain_lock.locked();
   }
   void look_through_locks(bool on) override { looks_through_ = on; }
-  void saw_record(const Lookup& lookup) override;
-  void saw_bucket(const storage::Table& table, layout::GlobalAddress address, const layout::Bucket& bucket,
-                  bool main) override;
+  void saw_record(const Lookup& lookup) override { read_set_.add(lookup); }
+  void saw_bucket(const storage::Table& /*table*/, layout::GlobalAddress address,
+                  const layout::Bucket& bucket, bool main) override {
+    read_set_.add(address, bucket, main);
+  }
   void saw_range(SeenRange range) override { read_set_.add_range(std::move(range)); }
   Status may_write(const Access& /*access*/) const override { return {}; }
   reactor::Task<Result<std::shared_ptr<txn::ExecutionSlot>>> slot() override;
@@ -57,7 +59,6 @@ class OptimisticRules : public Rules {
   StagedTransaction& transaction() const { return transaction_; }
   bool looks_through() const { return looks_through_; }
   ReadSet& read_set() { return read_set_; }
-  const ReadSet& read_set() const { return read_set_; }
   // The lock word that this transaction has, or will have, in records; 0 while it has none.
   virtual layout::HeaderWord own_lock() const { return commit_lock_; }
   // Rows of the read set are locked.

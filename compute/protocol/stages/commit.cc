@@ -8,7 +8,9 @@
 #include "compute/protocol/stages/transaction.h"
 #include "compute/txn/hint_queue.h"
 #include "compute/txn/lock_resolver.h"
+#include "compute/txn/passive_installs.h"
 #include "compute/txn/slot_keeper.h"
+#include "compute/txn/stage_times.h"
 
 namespace namdb::protocol {
 
@@ -63,11 +65,13 @@ reactor::Task<Status> Commit::run() {
   status = co_await lock();
   const bool changes_indexes = status.ok() && indexes_.plan();
   if (changes_indexes) status = co_await indexes_.run(stamp_);
-  if (status.ok() && transaction_.rules().validates_reads()) {
+  // An error that is no conflict counts only if all that led to it was true at once.
+  if (transaction_.rules().validates_reads() && (status.ok() || !status.info().retry)) {
     const Rules::Locked locked{.chains = chains_,
                                .changes_indexes = changes_indexes,
                                .leaves_entries = changes_indexes && indexes_.leaves_entries()};
-    status = co_await transaction_.rules().validate(locked);
+    Status validated = co_await transaction_.rules().validate(locked);
+    if (!validated.ok()) status = std::move(validated);
   }
   if (!status.ok()) co_return co_await release(std::move(status));
   build_images();
@@ -226,7 +230,7 @@ reactor::Task<Status> Commit::log() {
                    "look whether the transaction's changes are there before running it again");
 }
 
-reactor::Task<Status> Commit::install() {
+void Commit::add_installs() {
   for (const RecordLock& record : records_) {
     const layout::RecordLayout& layout = record.access->table->record;
     const GlobalAddress address = record.access->lookup.record();
@@ -242,12 +246,45 @@ reactor::Task<Status> Commit::install() {
   }
   chains_.install(stamp_);
   transaction_.rules().unlock(batches_);
-  // A call is not ordered behind WRITEs of the vector that are under way.
+}
+
+bool Commit::install_passively(bool rides) {
+  const txn::Optimisations& optimisations = worker_.cluster.optimisations();
+  if (!optimisations.passive_acknowledgement || !optimisations.outstanding_requests ||
+      transaction_.rules().waits_for_publish() || !batches_.only_writes() ||
+      !worker_.passive_installs.takes(batches_.written_bytes())) {
+    return false;
+  }
+  txn::PassiveInstall install{.batches = std::move(batches_),
+                              .slot = slot_,
+                              .counter = stamp_.counter,
+                              .rides = rides,
+                              .generation = transaction_.give_generation(),
+                              .deleted = {}};
+  for (const RecordLock& record : records_) {
+    if (record.access->write == WriteKind::erase)
+      install.deleted.emplace_back(record.access->table->id, record.access->lookup.record());
+  }
+  worker_.passive_installs.begin(std::move(install), counters_);
+  return true;
+}
+
+reactor::Task<Status> Commit::install() {
+  add_installs();
+  // A call is not ordered behind WRITEs of the vector that are under way; nor are operations that are posted
+  // one by one.
   const bool rides = batches_.only(0) && slot_->may_ride(stamp_.counter) &&
-                     !worker_.cluster.stages().two_sided(layout::Stage::install);
+                     !worker_.cluster.stages().two_sided(layout::Stage::install) &&
+                     worker_.cluster.optimisations().outstanding_requests;
   if (rides) {
     publish_word_ = fabric::LocalBuffer(worker_.cluster.pool(), 8);
     slot_->ride(stamp_.counter, batches_.at(0), publish_word_.data());
+  }
+  passive_ = install_passively(rides);
+  if (passive_) {
+    transaction_.rules().installed();
+    transaction_.rules().unlocked();
+    co_return Status();
   }
   Status status = co_await batches_.run(counters_, layout::Stage::install);
   if (!status.ok()) co_return status;
@@ -263,8 +300,11 @@ reactor::Task<Status> Commit::install() {
     worker_.slot_keeper.finish_later(slot_, stamp_.counter);
     co_return Status();
   }
+  const txn::StageTimer timer(worker_.cluster.stage_times(), worker_.executor, counters_);
   ++counters_.round_trips;
-  co_return co_await slot_->finish(stamp_.counter);
+  status = co_await slot_->finish(stamp_.counter);
+  timer.end(txn::Wait::publish);
+  co_return status;
 }
 
 // The WRITEs of the body: what differs from what stands there.
@@ -315,7 +355,8 @@ void Commit::after_commit() {
       const bool urgent = 4 * unmoved > 3 * layout.ring_slots;
       worker_.hints.ring_fills(access.table->id, access.lookup.record(), urgent);
     }
-    if (access.write == WriteKind::erase) worker_.hints.deleted(access.table->id, access.lookup.record());
+    if (!passive_ && access.write == WriteKind::erase)
+      worker_.hints.deleted(access.table->id, access.lookup.record());
   }
   chains_.remember_locations();
   indexes_.confirm();

@@ -15,7 +15,8 @@
 //            last the lock word.
 //   publish  the slot's word in the timestamp vector; behind install in the same batch where all of it goes
 //            to the one channel that publishes, else once install completed on all servers. Where versions
-//            are not judged by the vector, nobody waits for it: it only frees the journal.
+//            are not judged by the vector, nobody waits for it: it only frees the journal. Nor for the
+//            install then, with passive acknowledgement (compute/txn/passive_installs.h).
 //
 // Any failure before log: release exactly the locks that were taken, publish past c only after that is
 // confirmed, abort. A lost channel: aborted before log was posted, unknown_outcome from then on; repair frees
@@ -76,6 +77,9 @@ class Commit {
                                                              : layout::ImageForm::shorter;
   }
   reactor::Task<Status> log();
+  void add_installs();
+  // The install needs nobody to wait for it, and is under way.
+  bool install_passively(bool rides);
   reactor::Task<Status> install();
   reactor::Task<Status> release(Status reason);
   void after_commit();
@@ -94,6 +98,7 @@ class Commit {
   layout::GlobalAddress journal_place_;
   fabric::LocalBuffer journal_;
   fabric::LocalBuffer publish_word_;
+  bool passive_ = false;
 };
 
 }  // namespace namdb::protocol

@@ -28,9 +28,6 @@ std::size_t buffer_bytes(const storage::Table& table) {
   return lease_at(table) + 8;
 }
 
-// No lease: a CAS from it to itself is a READ that later READs of its channel come behind.
-constexpr std::uint64_t kNoLease = 0xb5ad'4ece'da1c'e2a9;
-
 }  // namespace
 
 void Lookup::start(txn::WorkerState& worker, const storage::Table& table, std::span<const std::byte> key,
@@ -41,8 +38,10 @@ void Lookup::start(txn::WorkerState& worker, const storage::Table& table, std::s
   buffer_ = fabric::LocalBuffer(worker.cluster.pool(), buffer_bytes(table));
   server_ = table.server_of(key_hash);
   region_bytes_ = worker.cluster.region_map(server_).limit_bytes;
+  finds_ = worker.cluster.stages().two_sided(layout::Stage::find);
   // What was remembered may belong to another key, and so to another server.
-  const auto location = worker.locations.find(key_hash);
+  const auto location =
+      worker.cluster.optimisations().location_cache ? worker.locations.find(key_hash) : std::nullopt;
   if (location && location->offset + table.record.record_bytes() <= region_bytes_) {
     record_ = GlobalAddress(server_, location->offset);
     incarnation_ = location->incarnation;
@@ -88,14 +87,15 @@ void Lookup::add_read(txn::BatchSet& batches, Rules& rules) {
   const layout::RecordLayout& layout = table_->record;
   switch (state_) {
     case State::bucket:
+      if (finds_) return ask_for_record(batches);
       batches.read(bucket_, buffer_.data(), layout::kBucket_bytes);
       break;
     case State::record:
-      if (locks_along_) rules.lock_along(record_, batches);
+      if (locks_along_) rules.lock_along(*this, batches);
       if (leases_along_)
-        batches.compare_and_swap(record_ + layout.lease_offset(), kNoLease, kNoLease,
+        batches.compare_and_swap(record_ + layout.lease_offset(), layout::kNoLease, layout::kNoLease,
                                  buffer_.data() + lease_at(*table_));
-      batches.read(record_, buffer_.data(), layout.current_bytes());
+      batches.read(record_, buffer_.data(), read_bytes());
       break;
     case State::ring:
       batches.read(record_ + layout.ring_payload_offset(candidate_.ring_slot), buffer_.data(),
@@ -113,12 +113,41 @@ void Lookup::add_read(txn::BatchSet& batches, Rules& rules) {
   }
 }
 
+void Lookup::ask_for_record(txn::BatchSet& batches) {
+  batches.find(bucket_.server(),
+               {.bucket_offset = bucket_.offset(),
+                .key_hash = key_hash_,
+                .record_bytes = read_bytes(),
+                .leases = leases_along_},
+               &found_);
+}
+
+// As if each piece had been READ by itself. What is missing is asked for in the next step.
+void Lookup::see_found(txn::WorkerState& worker, Rules& rules) {
+  while (state_ == State::bucket && !waiting_) {
+    const std::string_view bucket = found_.take_bucket(bucket_.offset());
+    if (bucket.empty()) return;
+    std::memcpy(buffer_.data(), bucket.data(), bucket.size());
+    see_bucket(worker, rules);
+  }
+  if (state_ != State::record) return;
+  const std::string_view record = found_.take_record(record_.offset());
+  if (record.empty()) return;
+  std::memcpy(buffer_.data() + lease_at(*table_), record.data(), 8);
+  std::memcpy(buffer_.data(), record.data() + 8, record.size() - 8);
+  see_record(worker);
+}
+
 std::uint32_t Lookup::advance(txn::WorkerState& worker, Rules& rules) {
   waiting_ = false;
   if (!deciding_) {
     switch (state_) {
       case State::bucket:
-        see_bucket(worker, rules);
+        if (finds_) {
+          see_found(worker, rules);
+        } else {
+          see_bucket(worker, rules);
+        }
         break;
       case State::record:
         see_record(worker);
@@ -259,6 +288,7 @@ void Lookup::see_record(txn::WorkerState& worker) {
   if (!matches) return mismatch(worker);
   current_ = found;
   header_seen_ = header;
+  if (reads_waiter_) waiter_ = HeaderWord(layout::load_word(buffer_.data() + table_->record.waiter_offset()));
   candidate(body);
 }
 

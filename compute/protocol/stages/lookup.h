@@ -19,6 +19,7 @@
 
 #include "common/fabric/local_pool.h"
 #include "common/layout/bucket.h"
+#include "common/layout/find_calls.h"
 #include "common/layout/record.h"
 #include "common/reactor/pooled_allocator.h"
 #include "compute/storage/table.h"
@@ -55,12 +56,16 @@ class Lookup {
 
   bool done() const { return state_ >= State::present; }
   State state() const { return state_; }
-  // Its record, wherever it is read, may be locked along with that (Rules::lock_along).
-  void lock_along() { locks_along_ = true; }
+  // Its record, wherever it is read, may be locked along with that (Rules::lock_along); `with_waiter`: who
+  // waits for it is READ with it.
+  void lock_along(bool with_waiter) {
+    locks_along_ = true;
+    reads_waiter_ = with_waiter;
+  }
   // Its record's lease is to be known, of a moment before the record was READ: lease().
   void lease_along() { leases_along_ = true; }
-  // Adds the READ that the next advance() looks at. May be called again without advance() in between, when
-  // the fetched bytes were thrown away.
+  // Adds the READ, or the call, that the next advance() looks at. May be called again without advance() in
+  // between, when the fetched bytes were thrown away.
   void add_read(txn::BatchSet& batches, Rules& rules);
   // Looks at the bytes. If it needs the slot directory it returns the slot and must be called again, with the
   // same bytes, once the directory decides; otherwise 0.
@@ -95,6 +100,9 @@ class Lookup {
   // showed. Whoever locks it after that commits later than this.
   std::uint64_t lease() const;
 
+  // With a record, after lock_along(true): who waited for the record when it was READ.
+  layout::HeaderWord waiter() const { return waiter_; }
+
   // absent without a record: the buckets of the chain in order, the array that the first one is in and its
   // lock word, and locations of records whose hash collides with the key's.
   const std::vector<layout::GlobalAddress>& chain() const { return chain_; }
@@ -105,7 +113,10 @@ class Lookup {
   const reactor::PooledVector<std::uint64_t>& chain_checksums() const { return chain_checksums_; }
 
  private:
+  std::uint32_t read_bytes() const { return table_->record.current_bytes() + (reads_waiter_ ? 8 : 0); }
   void start_chain();
+  void ask_for_record(txn::BatchSet& batches);
+  void see_found(txn::WorkerState& worker, Rules& rules);
   void enter_array(const layout::BucketArray& array);
   void see_bucket(txn::WorkerState& worker, Rules& rules);
   void follow_forward(const layout::Bucket& bucket);
@@ -131,6 +142,8 @@ class Lookup {
   bool from_cache_ = false;
   bool locks_along_ = false;
   bool leases_along_ = false;
+  bool reads_waiter_ = false;
+  layout::HeaderWord waiter_;
   bool deciding_ = false;  // candidate_ waits for the slot directory
   bool current_is_visible_ = false;
   std::uint32_t restarts_ = 0;
@@ -150,6 +163,8 @@ class Lookup {
       older_body_;  // the version that the link is followed from, then the one found
   std::uint64_t overflow_offset_ = 0;
   fabric::LocalBuffer buffer_;
+  bool finds_ = false;  // by key: the memory server looks for it
+  layout::FoundPieces found_;
   std::vector<layout::GlobalAddress> chain_;
   reactor::PooledVector<std::uint64_t> chain_checksums_;
   layout::HeaderWord chain_lock_;

@@ -56,6 +56,7 @@ class Rules {
   // What a protocol does not do costs nothing: its calls are not made.
   struct Duties {
     bool locks_rows = false;       // will_fetch(), look_at_locks(), fetched(), unlock()
+    bool has_waiters = false;      // records say who waits for them (Lookup::waiter)
     bool validates_reads = false;  // validate(), confirm_reads()
     bool has_timestamps = false;   // behind_lock(), behind_locks(), commit_timestamp(); leases of rows by key
   };
@@ -68,6 +69,7 @@ class Rules {
   static void operator delete(void* place, std::size_t bytes) { reactor::free_frame(place, bytes); }
 
   bool locks_rows() const { return duties_.locks_rows; }
+  bool has_waiters() const { return duties_.has_waiters; }
   bool validates_reads() const { return duties_.validates_reads; }
   bool has_timestamps() const { return duties_.has_timestamps; }
 
@@ -102,9 +104,9 @@ class Rules {
   // --- lock ---
   // Rows are about to be asked for by key.
   virtual reactor::Task<Status> will_fetch() { co_return Status(); }
-  // Where the record of such a row is thought to be, and READ in this batch: may add the CAS that locks it
-  // before that READ. look_at_locks() once the batch completed.
-  virtual void lock_along(layout::GlobalAddress /*record*/, txn::BatchSet& /*batches*/) {}
+  // The lookup has such a row's record, or where it is thought to be, READ in this batch: may add the CAS
+  // that locks it before that READ. look_at_locks() once the batch completed.
+  virtual void lock_along(const Lookup& /*lookup*/, txn::BatchSet& /*batches*/) {}
   virtual void look_at_locks() {}
   // Rows that were asked for by key have just been read: whoever wants them locked (Access::locked) does it.
   virtual reactor::Task<Status> fetched(std::span<const txn::RowId> /*rows*/) { co_return Status(); }

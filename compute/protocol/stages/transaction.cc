@@ -10,6 +10,7 @@
 #include "compute/protocol/stages/table_scan.h"
 #include "compute/txn/catalog_cache.h"
 #include "compute/txn/lock_resolver.h"
+#include "compute/txn/stage_times.h"
 #include "compute/txn/transaction_registry.h"
 
 namespace namdb::protocol {
@@ -39,8 +40,8 @@ StagedTransaction::~StagedTransaction() {
 void StagedTransaction::abort() {
   if (ended_) return;
   ended_ = true;
-  if (!rules_->give_up(generation_, failure_.ok() ? outcome_ : failure_, has_writes()))
-    worker_.registry.end(generation_);
+  const bool taken = rules_->give_up(generation_, failure_.ok() ? outcome_ : failure_, has_writes());
+  if (!taken && !generation_given_) worker_.registry.end(generation_);
 }
 
 Access* StagedTransaction::find(std::uint32_t table, std::span<const std::byte> key, std::uint64_t hash,
@@ -191,13 +192,17 @@ reactor::Task<Status> StagedTransaction::do_fetch() {
       if (rules_->has_timestamps()) {
         access.lookup.lease_along();
       } else {
-        access.lookup.lock_along();
+        access.lookup.lock_along(rules_->has_waiters());
       }
       lookups.push_back(&access.lookup);
       tables.push_back(access.table.get());
     }
   }
-  status = co_await run_lookups(std::move(lookups), std::move(tables));
+  if (worker_.cluster.optimisations().speculative_reads) {
+    status = co_await run_lookups(std::move(lookups), std::move(tables));
+  } else {
+    status = co_await run_one_by_one(&lookups, &tables);
+  }
   if (status.ok() && rules_->locks_rows()) status = co_await rules_->fetched(asked);
   if (!status.ok()) co_return status;
   for (const RowId row : asked) {
@@ -233,14 +238,30 @@ reactor::Task<Status> StagedTransaction::check_table(const storage::Table& table
 reactor::Task<Status> StagedTransaction::check_still_there(std::uint32_t table, std::uint32_t waits) {
   if (waits % kWaitsPerLook != 0) co_return Status();
   const Status status = co_await worker_.catalog.refresh();
-  if (!status.ok() || worker_.catalog.find_id(table) != nullptr) co_return status;
-  co_return Status(ErrorCode::catalog_changed, "a table was dropped while the transaction ran");
+  co_return status.ok() ? still_there(table) : status;
+}
+
+Status StagedTransaction::still_there(std::uint32_t table) const {
+  if (worker_.catalog.find_id(table) != nullptr) return {};
+  return Status(ErrorCode::catalog_changed, "a table was dropped while the transaction ran");
 }
 
 reactor::Task<Status> StagedTransaction::begin_reading() {
   reactor::PooledVector<Lookup*> no_lookups;
   reactor::PooledVector<const storage::Table*> no_tables;
   co_return co_await run_lookups(std::move(no_lookups), std::move(no_tables));
+}
+
+reactor::Task<Status> StagedTransaction::run_one_by_one(
+    const reactor::PooledVector<Lookup*>* lookups,
+    const reactor::PooledVector<const storage::Table*>* tables) {
+  Status status;
+  for (std::size_t i = 0; i < lookups->size() && status.ok(); ++i) {
+    reactor::PooledVector<Lookup*> one(1, (*lookups)[i]);
+    reactor::PooledVector<const storage::Table*> its_table(1, (*tables)[i]);
+    status = co_await run_lookups(std::move(one), std::move(its_table));
+  }
+  co_return status;
 }
 
 reactor::Task<void> StagedTransaction::pause(std::uint32_t waits) {
@@ -260,7 +281,9 @@ reactor::Task<Status> StagedTransaction::run_lookups(reactor::PooledVector<Looku
   while (!lookups.empty() || !rules_->ready()) {
     Status status;
     if (!rules_->ready()) {
+      const txn::StageTimer timer(worker_.cluster.stage_times(), worker_.executor, counters_);
       status = co_await rules_->prepare();
+      timer.end(txn::Wait::begin);
       if (!status.ok()) co_return status;
       if (lookups.empty() && rules_->ready()) break;
     }
@@ -299,9 +322,13 @@ reactor::Task<Status> StagedTransaction::run_lookups(reactor::PooledVector<Looku
     }
     std::erase_if(lookups, [](const Lookup* lookup) { return lookup->done(); });
     if (!waiting) continue;
+    const txn::StageTimer timer(worker_.cluster.stage_times(), worker_.executor, counters_);
     co_await pause(++waits);
+    timer.end(txn::Wait::held);
+    if (waits % kWaitsPerLook != 0) continue;
+    status = co_await worker_.catalog.refresh();
     for (std::size_t i = 0; status.ok() && i < lookups.size(); ++i)
-      status = co_await check_still_there(lookups[i]->table().id, waits);
+      status = still_there(lookups[i]->table().id);
     if (!status.ok()) co_return status;
   }
   co_return Status();

@@ -53,6 +53,11 @@ class StagedTransaction : public txn::Transaction {
   fabric::OperationCounters& mutable_counters() { return counters_; }
   reactor::PooledDeque<Access>& accesses() { return accesses_; }
   const Access* find_access(const storage::Table& table, std::span<const std::byte> key);
+  // The caller ends it in the registry: at the end of the transaction something of it is still under way.
+  std::uint64_t give_generation() {
+    generation_given_ = true;
+    return generation_;
+  }
   // Runs the lookups to their ends, in as few round trips as they allow; what the rules need before rows can
   // be judged goes along. The lookups stay where they are until this returns.
   reactor::Task<Status> run_lookups(reactor::PooledVector<Lookup*> lookups,
@@ -73,12 +78,16 @@ class StagedTransaction : public txn::Transaction {
   Access& access(const storage::TableRef& table, std::span<const std::byte> key, txn::RowId& row);
   Access* find(std::uint32_t table, std::span<const std::byte> key, std::uint64_t hash, txn::RowId& row);
   Status too_old() const;
+  Status still_there(std::uint32_t table) const;
   reactor::Task<Status> do_fetch();
+  reactor::Task<Status> run_one_by_one(const reactor::PooledVector<Lookup*>* lookups,
+                                       const reactor::PooledVector<const storage::Table*>* tables);
   reactor::Task<void> pause(std::uint32_t waits);
 
   txn::WorkerState& worker_;
   SessionState& session_;
   std::uint64_t generation_ = 0;
+  bool generation_given_ = false;
   bool ended_ = false;
   bool busy_ = false;  // fetch() or commit() is under way
   Status failure_;     // the first that fetch() reported

@@ -15,6 +15,8 @@ using layout::HeaderWord;
 namespace {
 
 constexpr std::size_t kRowsAtOnce = 1024;
+// The forgotten timestamp's position among the floors, as a bit.
+constexpr std::uint32_t kForgotten = 1;
 
 GlobalAddress floor_word(std::size_t server, std::size_t position) {
   return {static_cast<layout::ServerId>(server), layout::timestamp_floor_offset(position)};
@@ -107,7 +109,7 @@ std::uint64_t TimestampRules::floor(std::size_t server, std::size_t position) co
 reactor::Task<Status> TimestampRules::read_floors() {
   txn::BatchSet batches(transaction().worker().cluster);
   add_floor_reads(batches);
-  const Status status = co_await batches.run(transaction().mutable_counters(), layout::Stage::validate);
+  const Status status = co_await batches.run(transaction().mutable_counters(), layout::Stage::renew);
   co_return status.ok() ? Status() : lost_connection();
 }
 
@@ -132,14 +134,9 @@ reactor::Task<Status> TimestampRules::validate(const Locked& locked) {
   // there any more may have gone since.
   const bool makes_rows = !locked.chains.empty() || locked.changes_indexes;
   Status status;
-  if (makes_rows || finds_nothing() || !floors_) status = co_await read_floors();
+  if (makes_rows || may_have_missed() || !floors_) status = co_await read_floors();
   if (!status.ok()) co_return status;
-  for (std::size_t server = 0; server < transaction().worker().cluster.server_count(); ++server) {
-    for (std::size_t position = 1; position <= layout::kTimestampFloors; ++position) {
-      if ((written_ >> position & 1) != 0) after(floor(server, position) + 1);
-    }
-    if (makes_rows || finds_nothing()) after(floor(server, 0) + 1);
-  }
+  go_after(written_ | (makes_rows || may_have_missed() ? kForgotten : 0));
   status = place();
   SeenRows doubtful;
   if (status.ok()) status = co_await raise(&rows, locked.leaves_entries, &doubtful);
@@ -161,7 +158,7 @@ reactor::Task<Status> TimestampRules::confirm_reads(bool commits) {
     // All that was read was true at once: nobody needs to count on it yet.
     scanned_.insert(scanned_.end(), rows.begin(), rows.end());
     rows.clear();
-    if (finds_nothing()) status = co_await go_after_forgotten();
+    if (may_have_missed()) status = co_await go_after_forgotten();
     if (status.ok()) status = place();
     if (status.ok()) status = co_await look_at_all(&rows, nullptr);
   }
@@ -174,14 +171,21 @@ reactor::Task<Status> TimestampRules::confirm_reads(bool commits) {
 
 reactor::Task<Status> TimestampRules::go_after_forgotten() {
   const Status status = co_await read_floors();
-  const std::size_t servers = transaction().worker().cluster.server_count();
-  for (std::size_t server = 0; status.ok() && server < servers; ++server) after(floor(server, 0) + 1);
+  if (status.ok()) go_after(kForgotten);
   co_return status;
+}
+
+void TimestampRules::go_after(std::uint32_t positions) {
+  for (std::size_t server = 0; server < transaction().worker().cluster.server_count(); ++server) {
+    for (std::size_t position = 0; position <= layout::kTimestampFloors; ++position) {
+      if ((positions >> position & 1) != 0) after(floor(server, position) + 1);
+    }
+  }
 }
 
 reactor::Task<Status> TimestampRules::commit_reads(const SeenRows* rows) {
   Status status;
-  if (unleased_ != 0 || finds_nothing()) status = co_await go_after_forgotten();
+  if (may_have_missed()) status = co_await go_after_forgotten();
   if (status.ok()) status = place();
   SeenRows doubtful;
   if (status.ok()) status = co_await raise(rows, false, &doubtful);
@@ -206,7 +210,7 @@ reactor::Task<Status> TimestampRules::raise(const SeenRows* rows, bool forgets, 
     raises.push_back({row.record + table->record.lease_offset(), row.lease, &row,
                       fabric::LocalBuffer(cluster.pool(), 16)});
   }
-  const std::uint32_t positions = unleased_ | (forgets ? 1U : 0U);
+  const std::uint32_t positions = unleased_ | (forgets ? kForgotten : 0);
   for (std::size_t server = 0; positions != 0 && server < cluster.server_count(); ++server) {
     for (std::size_t position = 0; position <= layout::kTimestampFloors; ++position) {
       if ((positions >> position & 1) == 0 || floor(server, position) >= timestamp_) continue;
@@ -220,7 +224,7 @@ reactor::Task<Status> TimestampRules::raise(const SeenRows* rows, bool forgets, 
       batches.compare_and_swap(each.word, each.known, timestamp_, each.words.data());
       if (each.row != nullptr) batches.read(each.row->record, each.words.data() + 8, 8);
     }
-    const Status status = co_await batches.run(transaction().mutable_counters(), layout::Stage::validate);
+    const Status status = co_await batches.run(transaction().mutable_counters(), layout::Stage::renew);
     if (!status.ok()) co_return lost_connection();
     for (Raise& each : raises) {
       const std::uint64_t found = layout::load_word(each.words.data());
@@ -228,7 +232,7 @@ reactor::Task<Status> TimestampRules::raise(const SeenRows* rows, bool forgets, 
       each.known = found;  // somebody else has raised it, not far enough
       if (each.row == nullptr || same(*each.row, HeaderWord(layout::load_word(each.words.data() + 8))))
         continue;
-      // Whoever changed it is in no one's way any more: the lease needs no raising for this version.
+      // The version is displaced, or about to be: raising the lease further would keep nobody from that.
       doubtful->push_back(*each.row);
       each.done = true;
     }

@@ -33,7 +33,6 @@
 
 #include "common/fabric/local_pool.h"
 #include "common/layout/timestamp_floors.h"
-
 #include "compute/protocol/optimistic/optimistic_rules.h"
 
 namespace namdb::protocol {
@@ -87,11 +86,14 @@ class TimestampRules : public OptimisticRules {
   void add_reads(bool commits, SeenRows* rows);
   void add_row(const Lookup& lookup, bool leased, SeenRows& rows);
   void note_table(std::uint32_t table) { unleased_ |= 1U << layout::floor_of(table); }
-  bool finds_nothing() const { return !read_set().empty() || seeks_forgotten_; }
+  // Something may have been where nothing was found: all that has no lease, too.
+  bool may_have_missed() const { return unleased_ != 0 || seeks_forgotten_; }
   void add_floor_reads(txn::BatchSet& batches);
   std::uint64_t floor(std::size_t server, std::size_t word) const;
   reactor::Task<Status> read_floors();
   reactor::Task<Status> go_after_forgotten();
+  // The floors at those positions, a bit each, of all servers, which have been read.
+  void go_after(std::uint32_t positions);
   reactor::Task<Status> commit_reads(const SeenRows* rows);
   // Leases of those rows, and floors, to the timestamp; `doubtful`: rows that are locked or changed.
   reactor::Task<Status> raise(const SeenRows* rows, bool forgets, SeenRows* doubtful);

@@ -119,8 +119,10 @@ reactor::Task<Status> RowWorkload::attempt(txn::Engine& engine, txn::Session& se
     }
   }
   Status status = co_await transaction->fetch();
-  // What is said of all rows together is said of one moment.
-  if (status.ok() && reads.keys.size() == options().keys) status = co_await transaction->confirm_reads();
+  // What is said of all rows together, and that one is not there, is said of one moment.
+  const auto missing = [&](txn::RowId row) { return !transaction->found(row); };
+  if (status.ok() && (reads.keys.size() == options().keys || std::ranges::any_of(reads.rows, missing)))
+    status = co_await transaction->confirm_reads();
   if (status.ok()) status = take_reads(*transaction, reads, record_at);
   if (status.ok()) status = write(*transaction, reads, record_at);
   if (!status.ok()) co_return status;
@@ -140,6 +142,7 @@ reactor::Task<Status> RowWorkload::touch(txn::Engine& engine, std::uint64_t sess
     reads.rows.push_back(get(*transaction, *table, key));
   }
   Status status = co_await transaction->fetch();
+  if (status.ok()) status = co_await transaction->confirm_reads();
   if (status.ok()) {
     status = take_reads(*transaction, reads, record_at);
     // The same again: nothing changes.

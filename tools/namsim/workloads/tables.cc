@@ -106,6 +106,7 @@ reactor::Task<Status> touch_rows(txn::Engine& engine, std::string table) {
       length_bytes += rows[next].bytes().size();
     }
     Status status = co_await transaction->fetch();
+    if (status.ok()) status = co_await transaction->confirm_reads();
     for (const txn::RowId row : some) {
       if (status.ok() && !transaction->found(row)) status = Status(ErrorCode::internal, "a row is gone");
       if (status.ok()) transaction->update(row);

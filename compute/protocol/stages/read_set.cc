@@ -1,4 +1,4 @@
-#include "compute/protocol/optimistic/read_set.h"
+#include "compute/protocol/stages/read_set.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -98,6 +98,24 @@ class ReadSet::Look {
   fabric::LocalBuffer words_;
   fabric::LocalBuffer images_;
 };
+
+void ReadSet::add(const Lookup& lookup) {
+  if (lookup.has_record()) {
+    records_.push_back({lookup.record(), lookup.current().header_word(), lookup.body_bytes()});
+    return;
+  }
+  for (std::size_t i = 0; i < lookup.chain().size(); ++i) {
+    buckets_.push_back({lookup.chain()[i], lookup.chain_checksums()[i],
+                        i == 0 ? std::optional(lookup.chain_lock()) : std::nullopt});
+  }
+}
+
+void ReadSet::add(GlobalAddress address, const layout::Bucket& bucket, bool main) {
+  // A forward is for good.
+  if (bucket.forwarded()) return;
+  buckets_.push_back(
+      {address, bucket.checksum, main ? std::optional(HeaderWord(bucket.lock_word)) : std::nullopt});
+}
 
 reactor::Task<Status> ReadSet::validate(StagedTransaction* transaction, HeaderWord own_lock,
                                         const ChainLocks* chains) {

@@ -21,14 +21,10 @@ Status changed_reads();
 
 class ReadSet {
  public:
-  void add_record(layout::GlobalAddress record, layout::HeaderWord header, std::uint32_t body_bytes) {
-    records_.push_back({record, header, body_bytes});
-  }
-  // `lock`: of the chain, if this is its main bucket.
-  void add_bucket(layout::GlobalAddress bucket, std::uint64_t checksum,
-                  std::optional<layout::HeaderWord> lock) {
-    buckets_.push_back({bucket, checksum, lock});
-  }
+  // The record that was found, whatever version of it; without one, the chain that does not have the key.
+  void add(const Lookup& lookup);
+  // `main`: the bucket that has the chain's lock word.
+  void add(layout::GlobalAddress address, const layout::Bucket& bucket, bool main);
   void add_range(SeenRange range) { ranges_.push_back(std::move(range)); }
 
   // Forgets what was added since.
@@ -42,7 +38,6 @@ class ReadSet {
     buckets_.resize(since.buckets);
   }
 
-  bool empty() const { return records_.empty() && buckets_.empty() && ranges_.empty(); }
   // Read in one READ, and so at one moment.
   bool single() const { return ranges_.empty() && buckets_.empty() && records_.size() <= 1; }
 

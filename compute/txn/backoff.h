@@ -1,0 +1,64 @@
+// How long a worker's transactions wait before they are tried again: at random, within bounds that double
+// with each attempt. They depend on how long an attempt takes here, since that is how long others are in the
+// way, and on contention, the share of this worker's recent attempts that ended in a conflict. Where many do,
+// who tries again for the first time already waits for about as many attempts of others as conflict for one
+// that does not, so that somebody gets through; where few do, nobody waits long, however often he has lost:
+// else who loses often would lose to all that come later.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "common/base/random.h"
+#include "compute/txn/engine.h"
+
+namespace namdb::txn {
+
+class Backoff {
+ public:
+  explicit Backoff(const RetryOptions& options) : options_(options) {}
+
+  // A transaction begins, for the first time or again.
+  void begins() { conflicts_ -= conflicts_ / kRecent; }
+  // It took so long, whatever came of it. Those that stand out, as of a client that thinks, count little.
+  void ended(std::uint64_t duration_ns) {
+    const std::uint64_t counted_ns = std::min(duration_ns, 4 * attempt_ns_ + options_.first_backoff_ns);
+    attempt_ns_ += counted_ns / kSmoothing;
+    attempt_ns_ -= std::min(attempt_ns_, attempt_ns_ / kSmoothing);
+  }
+  // It will be tried again.
+  void met_conflict() { conflicts_ = std::min(conflicts_ + kAll / kRecent, kAll); }
+  // From 0 to kAll.
+  std::uint64_t contention() const { return conflicts_; }
+
+  // At most so long before attempt `attempt` (1 = first retry), and at least half of it.
+  std::uint64_t bound_ns(std::uint32_t attempt) const {
+    const std::uint64_t attempt_ns = std::min(attempt_ns_, options_.max_backoff_ns);
+    // Of ten attempts nine conflict: nine others are in the way of one.
+    const std::uint64_t others =
+        std::min(kMostOthers, conflicts_ / std::max<std::uint64_t>(kAll - conflicts_, 1));
+    const std::uint64_t least_ns = options_.first_backoff_ns + attempt_ns * others;
+    const std::uint64_t most_ns =
+        std::max(kMostOthers * options_.first_backoff_ns, 2 * kMostOthers * attempt_ns * conflicts_ / kAll);
+    const std::uint64_t doubled_ns = least_ns << std::min<std::uint32_t>(attempt - 1, kMostDoublings);
+    return std::min({doubled_ns, most_ns, options_.max_backoff_ns});
+  }
+  std::uint64_t pause_ns(std::uint32_t attempt, Random& random) const {
+    const std::uint64_t bound = bound_ns(attempt);
+    return random.between(bound / 2, bound);
+  }
+
+  static constexpr std::uint64_t kAll = 1U << 16;
+
+ private:
+  static constexpr std::uint64_t kRecent = 32;  // attempts
+  static constexpr std::uint64_t kSmoothing = 16;
+  static constexpr std::uint64_t kMostOthers = 16;  // that are waited for at first
+  static constexpr std::uint32_t kMostDoublings = 20;
+
+  RetryOptions options_;
+  std::uint64_t conflicts_ = 0;
+  std::uint64_t attempt_ns_ = 0;  // of recent ones, about
+};
+
+}  // namespace namdb::txn

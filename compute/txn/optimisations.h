@@ -1,0 +1,37 @@
+// What a compute server does so that a transaction's operations cost less, each of which can be left out to
+// see what it is worth (DrTM+H §3.2, §6.1 and its table 2). How many transactions a worker runs at once, its
+// coroutines, is its clients' choice.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace namdb::txn {
+
+struct Optimisations {
+  // Operations of a stage are posted together; without, each waits for the one before.
+  bool outstanding_requests = true;
+  // Operations of a stage for one memory server ring one doorbell; without, one each.
+  bool doorbell_batching = true;
+  // Records' addresses are remembered.
+  bool location_cache = true;
+  // Rows that a procedure has asked for are read together, when it needs the first; without, one by one.
+  bool speculative_reads = true;
+  // A commit is answered when it is logged; that it is installed is learned later. Where versions are judged
+  // by the timestamp vector it waits, since a session would miss what it has committed.
+  bool passive_acknowledgement = true;
+
+  // All but those of the list, separated by commas: outstanding-requests, doorbell-batching, location-cache,
+  // speculative-reads, passive-acknowledgement. nullopt: there is no such.
+  static std::optional<Optimisations> without(std::string_view list) {
+    return Optimisations().leave_out(list);
+  }
+  // These, without those of the list as well.
+  std::optional<Optimisations> leave_out(std::string_view list) const;
+  // For people: the names, separated by ", ".
+  static std::string names();
+  friend bool operator==(const Optimisations&, const Optimisations&) = default;
+};
+
+}  // namespace namdb::txn

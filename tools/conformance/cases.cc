@@ -1,0 +1,284 @@
+#include "tools/conformance/cases.h"
+
+#include <array>
+
+namespace namdb::conformance {
+namespace {
+
+std::string said(const Status& status) {
+  return status.ok() ? "committed" : status.to_string();
+}
+
+void own_writes_are_read(Trial& t) {
+  t.load({{.id = t.base, .group = t.base, .value = 1}, {.id = t.base + 1, .group = t.base, .value = 2}});
+  t.a.begin();
+  t.a.insert({.id = t.base + 2, .group = t.base, .value = 4});
+  t.a.set_value(t.base, 8);
+  t.a.erase(t.base + 1);
+  const auto values = t.a.values({t.base, t.base + 1, t.base + 2});
+  t.expect(values[0] == 8 && !values[1] && values[2] == 4, "rows by key");
+  t.expect(t.a.scan_table(t.base) == Sum{2, 12}, "the whole table");
+  t.expect(t.a.scan_index(t.base) == Sum{2, 12}, "the range of an index");
+  const Status end = t.a.commit();
+  t.expect(end.ok(), "a: " + said(end));
+  t.settle();
+  t.b.begin();
+  t.expect(t.b.scan_table(t.base) == Sum{2, 12}, "the other compute server");
+}
+
+// Both read a row and write one more than they saw.
+void no_update_is_lost(Trial& t) {
+  t.load({{.id = t.base, .group = t.base}});
+  t.a.begin();
+  const std::int64_t a_saw = t.a.value(t.base).value_or(0);
+  t.b.begin();
+  const std::int64_t b_saw = t.b.value(t.base).value_or(0);
+  t.b.set_value(t.base, b_saw + 1);
+  const Status b_end = t.b.commit();
+  t.a.set_value(t.base, a_saw + 1);
+  const Status a_end = t.a.commit();
+  t.expect_commit_or_conflict(a_end, "a");
+  t.expect_commit_or_conflict(b_end, "b");
+  const std::int64_t committed = (a_end.ok() ? 1 : 0) + (b_end.ok() ? 1 : 0);
+  t.expect(committed != 0, "somebody commits");
+  t.settle();
+  t.b.begin();
+  t.expect(t.b.value(t.base) == committed, "the row counts those that committed");
+}
+
+// Where snapshot isolation lets both commit, both do. `row`: one that both have read.
+void expect_not_both(Trial& t, std::int64_t row, const Status& a_end, const Status& b_end) {
+  t.expect_commit_or_conflict(a_end, "a");
+  t.expect_commit_or_conflict(b_end, "b");
+  if (t.traits.serializable) {
+    t.expect(!a_end.ok() || !b_end.ok(), "both committed");
+    // Locks of a transaction that gave way are released in the background.
+    const Status after = t.a.retry([&](Client& a) { a.set_value(row, 9); });
+    t.expect(after.ok(), "the next one: " + said(after));
+  } else {
+    t.expect(a_end.ok() && b_end.ok(), "a: " + said(a_end) + ", b: " + said(b_end));
+    t.skipped = "snapshot isolation allows it";
+  }
+}
+
+void write_skew_is_prevented(Trial& t) {
+  t.load({{.id = t.base, .group = t.base}, {.id = t.base + 1, .group = t.base}});
+  t.a.begin();
+  t.a.values({t.base, t.base + 1});
+  t.b.begin();
+  t.b.values({t.base, t.base + 1});
+  t.b.set_value(t.base + 1, 1);
+  const Status b_end = t.b.commit();
+  t.a.set_value(t.base, 1);
+  expect_not_both(t, t.base, t.a.commit(), b_end);
+}
+
+enum class Look { key, table, index };
+enum class Change { insert, erase, update, move };
+
+// Client a looks at rows and writes down, in another row, what it saw; b reads what is written there and
+// changes what a looked at. Neither can have been first.
+template <Look kLook, Change kChange>
+void phantom(Trial& t) {
+  const std::int64_t group = t.base;
+  const std::int64_t row = t.base + 1;
+  const std::int64_t note = t.base + 2;
+  std::vector<Item> items = {{.id = note, .group = group + 2}};
+  if (kLook != Look::key) items.push_back({.id = t.base + 3, .group = group, .value = 7});
+  if (kChange != Change::insert)
+    items.push_back({.id = row, .group = kChange == Change::move ? group + 1 : group, .value = 1});
+  t.load(items);
+  t.a.begin();
+  std::int64_t seen = 0;
+  if (kLook == Look::key) seen = t.a.value(row).value_or(0);
+  if (kLook == Look::table) seen = t.a.scan_table(group).value;
+  if (kLook == Look::index) seen = t.a.scan_index(group).value;
+  t.b.begin();
+  t.b.value(note);
+  if (kChange == Change::insert) t.b.insert({.id = row, .group = group, .value = 1});
+  if (kChange == Change::erase) t.b.erase(row);
+  if (kChange == Change::update) t.b.set_value(row, 5);
+  if (kChange == Change::move) t.b.set_group(row, group);
+  const Status b_end = t.b.commit();
+  t.a.set_value(note, seen + 1);
+  expect_not_both(t, note, t.a.commit(), b_end);
+}
+
+void keys_are_unique(Trial& t) {
+  t.load({{.id = t.base, .group = t.base}});
+  t.b.begin();
+  t.b.insert({.id = t.base, .group = t.base, .value = 1});
+  const Status again = t.b.commit();
+  t.expect(again.code() == ErrorCode::duplicate_key, "the key is there: " + said(again));
+  t.a.begin();
+  t.a.insert({.id = t.base + 1, .group = t.base});
+  t.b.begin();
+  t.b.insert({.id = t.base + 1, .group = t.base});
+  const Status b_end = t.b.commit();
+  const Status a_end = t.a.commit();
+  t.expect(b_end.ok(), "b: " + said(b_end));
+  t.expect(a_end.code() == ErrorCode::duplicate_key || a_end.info().sqlstate == "40001", "a: " + said(a_end));
+  t.settle();
+  t.a.begin();
+  t.expect(t.a.scan_table(t.base).rows == 2, "one row of the key");
+}
+
+void unique_indexes_are_unique(Trial& t) {
+  t.load({{.id = t.base, .group = t.base, .code = t.base}});
+  t.b.begin();
+  t.b.insert({.id = t.base + 1, .group = t.base, .code = t.base});
+  const Status again = t.b.commit();
+  t.expect(again.code() == ErrorCode::duplicate_key, "the code is there: " + said(again));
+  t.a.begin();
+  t.a.insert({.id = t.base + 2, .group = t.base, .code = t.base + 2});
+  t.b.begin();
+  t.b.insert({.id = t.base + 3, .group = t.base, .code = t.base + 2});
+  const Status b_end = t.b.commit();
+  const Status a_end = t.a.commit();
+  t.expect(b_end.ok(), "b: " + said(b_end));
+  t.expect(a_end.code() == ErrorCode::duplicate_key || a_end.info().sqlstate == "40001", "a: " + said(a_end));
+  t.settle();
+  const Status freed = t.a.retry([&](Client& a) { a.erase(t.base); });
+  t.expect(freed.ok(), "erase: " + said(freed));
+  t.settle();
+  const Status taken =
+      t.b.retry([&](Client& b) { b.insert({.id = t.base + 4, .group = t.base, .code = t.base}); });
+  t.expect(taken.ok(), "a code that was freed: " + said(taken));
+}
+
+void indexes_follow_their_table(Trial& t) {
+  t.load({{.id = t.base, .group = t.base, .value = 1},
+          {.id = t.base + 1, .group = t.base, .value = 2},
+          {.id = t.base + 2, .group = t.base, .value = 4}});
+  const Status changed = t.b.retry([&](Client& b) {
+    b.set_group(t.base + 1, t.base + 50);
+    b.erase(t.base + 2);
+    b.insert({.id = t.base + 3, .group = t.base + 50, .value = 8});
+  });
+  t.expect(changed.ok(), "b: " + said(changed));
+  t.a.begin();
+  t.a.insert({.id = t.base + 4, .group = t.base + 50, .value = 16});
+  t.a.abort();
+  t.settle();
+  for (Client* client : {&t.a, &t.b}) {
+    Sum sums[4];
+    const Status seen = client->retry([&](Client& who) {
+      sums[0] = who.scan_index(t.base);
+      sums[1] = who.scan_table(t.base);
+      sums[2] = who.scan_index(t.base + 50);
+      sums[3] = who.scan_table(t.base + 50);
+    });
+    t.expect(seen.ok(), said(seen));
+    t.expect(sums[0] == Sum{1, 1} && sums[1] == sums[0], "the group that rows have left");
+    t.expect(sums[2] == Sum{2, 10} && sums[3] == sums[2], "the group that rows have come to");
+  }
+}
+
+void reading_validates_in_one_round_trip(Trial& t) {
+  const std::vector<std::int64_t> ids = {t.base, t.base + 1, t.base + 2, t.base + 3};
+  std::vector<Item> items;
+  for (const std::int64_t id : ids) items.push_back({.id = id, .group = t.base, .value = id});
+  t.load(items);
+  t.settle();
+  std::uint64_t fetched = 0;
+  const Status end = t.b.retry([&](Client& b) {
+    b.values(ids);
+    fetched = b.round_trips();
+  });
+  t.expect(end.ok(), said(end));
+  t.expect(t.b.round_trips() <= fetched + 1,
+           std::to_string(t.b.round_trips() - fetched) + " round trips of validation");
+}
+
+void an_abort_leaves_no_lock(Trial& t) {
+  t.load({{.id = t.base, .group = t.base}, {.id = t.base + 1, .group = t.base}});
+  t.a.begin();
+  t.a.set_value(t.base, 1);
+  t.a.insert({.id = t.base + 2, .group = t.base});
+  t.a.abort();
+  // One that has taken some locks when it meets a conflict.
+  t.a.begin();
+  t.a.values({t.base, t.base + 1});
+  t.b.begin();
+  t.b.set_value(t.base + 1, 2);
+  const Status b_end = t.b.commit();
+  t.expect_commit_or_conflict(b_end, "b");
+  t.a.set_value(t.base, 3);
+  t.a.set_value(t.base + 1, 3);
+  t.a.insert({.id = t.base + 3, .group = t.base});
+  const Status a_end = t.a.commit();
+  t.expect_commit_or_conflict(a_end, "a");
+  t.expect(!a_end.ok() || !b_end.ok(), "both have changed the row that both have read");
+  const Status after = t.b.retry([&](Client& b) {
+    for (std::int64_t id = t.base; id < t.base + 2; ++id) b.set_value(id, 5);
+    b.insert({.id = t.base + 2, .group = t.base});
+    if (!a_end.ok()) b.insert({.id = t.base + 3, .group = t.base});
+  });
+  t.expect(after.ok(), "all rows are free: " + said(after));
+}
+
+constexpr std::array kCases = {
+    Case{"own writes are read", &own_writes_are_read},
+    Case{"no update is lost", &no_update_is_lost},
+    Case{"write skew is prevented", &write_skew_is_prevented},
+    Case{"phantom: a key, inserted", &phantom<Look::key, Change::insert>},
+    Case{"phantom: a key, deleted", &phantom<Look::key, Change::erase>},
+    Case{"phantom: a key, changed", &phantom<Look::key, Change::update>},
+    Case{"phantom: a table, inserted", &phantom<Look::table, Change::insert>},
+    Case{"phantom: a table, deleted", &phantom<Look::table, Change::erase>},
+    Case{"phantom: a table, changed", &phantom<Look::table, Change::update>},
+    Case{"phantom: an index range, inserted", &phantom<Look::index, Change::insert>},
+    Case{"phantom: an index range, deleted", &phantom<Look::index, Change::erase>},
+    Case{"phantom: an index range, changed", &phantom<Look::index, Change::update>},
+    Case{"phantom: an index range, moved into", &phantom<Look::index, Change::move>},
+    Case{"keys are unique", &keys_are_unique},
+    Case{"unique indexes are unique", &unique_indexes_are_unique},
+    Case{"indexes follow their table", &indexes_follow_their_table},
+    Case{"reading validates in one round trip", &reading_validates_in_one_round_trip},
+    Case{"an abort leaves no lock", &an_abort_leaves_no_lock},
+};
+
+}  // namespace
+
+void Trial::expect_commit_or_conflict(const Status& status, const std::string& who) {
+  expect(status.ok() || (status.info().sqlstate == "40001" && status.info().retry),
+         who + ": " + said(status));
+}
+
+void Trial::load(const std::vector<Item>& items) {
+  const Status loaded = a.retry([&](Client& client) {
+    for (const Item& item : items) client.insert(item);
+  });
+  expect(loaded.ok(), "load: " + said(loaded));
+  settle();
+}
+
+void Trial::settle() {
+  if (traits.by_clocks) database.wait(10 * kMillisecond_ns);
+}
+
+std::span<const Case> cases() {
+  return kCases;
+}
+
+void long_transactions_end(Trial& t, std::uint64_t max_transaction_ns) {
+  t.load({{.id = t.base, .group = t.base}, {.id = t.base + 1, .group = t.base}});
+  t.a.begin();
+  t.a.set_value(t.base, 1);
+  t.b.begin();
+  t.b.value(t.base + 1);
+  t.database.wait(max_transaction_ns + 100 * kMillisecond_ns);
+  const Status a_end = t.a.commit();
+  t.expect(a_end.code() == ErrorCode::transaction_timeout, "a writer: " + said(a_end));
+  t.b.value(t.base);
+  const Status b_end = t.b.commit();
+  t.expect(b_end.code() == ErrorCode::snapshot_too_old || b_end.code() == ErrorCode::transaction_timeout,
+           "a reader: " + said(b_end));
+  const Status after = t.b.retry([&](Client& b) {
+    b.set_value(t.base, 2);
+    b.set_value(t.base + 1, 2);
+  });
+  t.expect(after.ok(), "its rows are free: " + said(after));
+}
+
+}  // namespace namdb::conformance

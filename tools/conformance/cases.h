@@ -1,0 +1,49 @@
+// What every database must do, whatever its protocol, its two-sided stages and its transport: small histories
+// of two clients at different compute servers, one step after the other.
+//
+// Client a always begins first: where the older transaction waits for the younger one, and the younger gives
+// way, nobody waits for a step that is not made.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/layout/protocol.h"
+#include "tools/conformance/client.h"
+
+namespace namdb::conformance {
+
+struct Trial {
+  Database& database;
+  const layout::ProtocolTraits& traits;
+  Client a;
+  Client b;
+  // The case's own: ids, codes and groups from this on, fewer than 100.
+  std::int64_t base;
+  std::vector<std::string> mistakes;
+  std::string skipped;  // why, if the case says nothing about such a database
+
+  void expect(bool holds, const std::string& what) {
+    if (!holds) mistakes.push_back(what);
+  }
+  // Committed, or a conflict with another transaction.
+  void expect_commit_or_conflict(const Status& status, const std::string& who);
+  // In a transaction of client a.
+  void load(const std::vector<Item>& items);
+  // What was committed is seen by whoever begins now, whatever the clocks of compute servers say.
+  void settle();
+};
+
+struct Case {
+  std::string_view name;
+  void (*run)(Trial& trial);
+};
+
+std::span<const Case> cases();
+
+// Of a database whose transactions may last so long.
+void long_transactions_end(Trial& trial, std::uint64_t max_transaction_ns);
+
+}  // namespace namdb::conformance

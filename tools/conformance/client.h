@@ -1,0 +1,81 @@
+// One client of a compute server: a session, and steps of a transaction that run to their ends one by one.
+// After a step that failed the others do nothing, and commit() says what had happened.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "tools/conformance/database.h"
+
+namespace namdb::conformance {
+
+struct Item {
+  std::int64_t id = 0;               // the key
+  std::int64_t group = 0;            // indexed
+  std::optional<std::int64_t> code;  // indexed, unique
+  std::int64_t value = 0;
+};
+
+// What a transaction sees of a group: how many rows, and the sum of their values.
+struct Sum {
+  std::int64_t rows = 0;
+  std::int64_t value = 0;
+  friend bool operator==(const Sum&, const Sum&) = default;
+};
+
+class Client {
+ public:
+  Client(Database& database, std::size_t compute);
+
+  // Table "items" with its indexes, empty. Of one client.
+  Status create_table();
+
+  void begin();
+  // By key, all in one fetch; none where there is no such row.
+  std::vector<std::optional<std::int64_t>> values(std::vector<std::int64_t> ids);
+  std::optional<std::int64_t> value(std::int64_t id) { return values({id}).front(); }
+  void insert(const Item& item);
+  // By key; the row is there.
+  void set_value(std::int64_t id, std::int64_t value);
+  void set_group(std::int64_t id, std::int64_t group);
+  void erase(std::int64_t id);
+  // By the whole table, and by the index.
+  Sum scan_table(std::int64_t group);
+  Sum scan_index(std::int64_t group);
+  Status commit();
+  void abort() { transaction_->abort(); }
+  // The first failure.
+  const Status& status() const { return status_; }
+  std::uint64_t round_trips() const { return transaction_->counters().round_trips; }
+
+  // A whole transaction, tried again while it meets conflicts, some times. `steps` is called for each
+  // attempt.
+  Status retry(const std::function<void(Client&)>& steps);
+
+ private:
+  void step(reactor::Task<Status> task);
+  reactor::Task<Status> do_create();
+  reactor::Task<Status> open();
+  reactor::Task<Status> read(std::vector<std::int64_t> ids, std::vector<std::optional<std::int64_t>>* values);
+  reactor::Task<Status> do_insert(Item item);
+  reactor::Task<Status> change(std::int64_t id, std::uint32_t column, std::int64_t value);
+  reactor::Task<Status> do_erase(std::int64_t id);
+  reactor::Task<Status> scan(bool by_index, std::int64_t group, Sum* sum);
+  reactor::Task<Status> do_commit();
+  reactor::Task<Status> back_off(std::uint32_t attempt);
+  Sum scan_by(bool index, std::int64_t group);
+
+  Database& database_;
+  std::size_t compute_;
+  txn::Engine& engine_;
+  std::unique_ptr<txn::Session> session_;
+  std::unique_ptr<txn::Transaction> transaction_;
+  storage::TableRef table_;
+  Status status_;
+};
+
+}  // namespace namdb::conformance

@@ -1,0 +1,52 @@
+// A database of the suite's own: two memory servers and two compute servers, of which the test drives one
+// step at a time. The same over every transport; what is under way in the background goes on during steps.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/layout/stages.h"
+#include "common/reactor/task.h"
+#include "compute/txn/engine.h"
+#include "memory/options.h"
+
+namespace namdb::conformance {
+
+inline constexpr std::size_t kComputeServers = 2;
+
+struct DatabaseOptions {
+  std::string transport;  // one of transports()
+  std::string protocol;
+  layout::StageCode stages;
+  std::uint64_t max_transaction_ns = 60 * kSecond_ns;
+
+  // For memory server `server`.
+  memory::Options memory(std::uint16_t server) const;
+};
+
+class Database {
+ public:
+  virtual ~Database() = default;
+  virtual txn::Engine& engine(std::size_t compute) = 0;
+  Status run(std::size_t compute, reactor::Task<Status> step);
+  // The database's time goes on by so much.
+  void wait(std::uint64_t duration_ns);
+
+ private:
+  // At that compute server, to its end.
+  virtual void run_task(std::size_t compute, reactor::Task<void> task) = 0;
+};
+
+// Throws std::runtime_error.
+std::unique_ptr<Database> open_simulated(const DatabaseOptions& options);
+std::unique_ptr<Database> open_real(const DatabaseOptions& options);
+
+// What the suite runs on: verbs alone where NAMDB_TEST_VERBS_ADDRESS names an RDMA device, else all others.
+std::vector<std::string> transports();
+std::unique_ptr<Database> open(const DatabaseOptions& options);
+
+}  // namespace namdb::conformance

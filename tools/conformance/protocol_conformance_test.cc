@@ -1,0 +1,138 @@
+// {protocol x stage codes x transport}: the same cases (cases.h) for all of them, and a table of what was
+// run. NAMDB_ALL_STAGE_CODES=1: every stage code. Over verbs, where it is slow, those that are all of one
+// kind.
+#include <catch2/catch.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+
+#include "tools/conformance/cases.h"
+
+namespace namdb::conformance {
+namespace {
+
+constexpr std::uint64_t kShort_ns = 500 * kMillisecond_ns;
+
+// Stages that the protocol does not have are not named.
+std::vector<layout::StageCode> stage_codes(std::string_view transport,
+                                           const layout::ProtocolTraits& protocol) {
+  std::vector<layout::Stage> stages;
+  for (std::size_t i = 0; i < layout::kStageNames.size(); ++i) {
+    if (protocol.has(static_cast<layout::Stage>(i))) stages.push_back(static_cast<layout::Stage>(i));
+  }
+  std::vector<layout::StageCode> codes = {*layout::StageCode::parse("one-sided"),
+                                          *layout::StageCode::parse("two-sided")};
+  if (transport == "verbs") return codes;
+  if (std::getenv("NAMDB_ALL_STAGE_CODES") != nullptr) {
+    codes.clear();
+    for (std::uint32_t bits = 0; bits < 1U << stages.size(); ++bits) {
+      layout::StageCode code;
+      for (std::size_t i = 0; i < stages.size(); ++i) {
+        if ((bits >> i & 1) != 0) code = code.with(stages[i]);
+      }
+      codes.push_back(code);
+    }
+    return codes;
+  }
+  for (const layout::Stage stage : stages) codes.push_back(layout::StageCode().with(stage));
+  return codes;
+}
+
+// One line of the table at the end.
+struct Tally {
+  std::size_t passed = 0;
+  std::size_t failed = 0;
+  std::map<std::string, std::size_t> skipped;  // by reason
+};
+
+class Suite {
+ public:
+  Suite(std::string transport, const layout::ProtocolTraits& protocol, layout::StageCode stages)
+      : options_{.transport = std::move(transport), .protocol = std::string(protocol.name), .stages = stages},
+        protocol_(protocol) {}
+
+  Tally run(bool long_transactions) {
+    {
+      const std::unique_ptr<Database> database = open_with_table();
+      std::int64_t base = 0;
+      for (const Case& each : cases()) {
+        Trial trial = begin(*database, base += 100);
+        each.run(trial);
+        note(each.name, trial);
+      }
+    }
+    constexpr const char* kLong = "long transactions end";
+    if (!long_transactions) {
+      ++tally_.skipped["takes E of real time: once for each protocol"];
+      return tally_;
+    }
+    options_.max_transaction_ns = kShort_ns;
+    const std::unique_ptr<Database> database = open_with_table();
+    Trial trial = begin(*database, 100);
+    long_transactions_end(trial, kShort_ns);
+    note(kLong, trial);
+    return tally_;
+  }
+
+ private:
+  std::unique_ptr<Database> open_with_table() const {
+    std::unique_ptr<Database> database = open(options_);
+    const Status created = Client(*database, 0).create_table();
+    INFO(created.to_string());
+    REQUIRE(created.ok());
+    return database;
+  }
+  Trial begin(Database& database, std::int64_t base) const {
+    return {database, protocol_, Client(database, 0), Client(database, 1), base, {}, {}};
+  }
+  void note(std::string_view name, const Trial& trial) {
+    for (const std::string& mistake : trial.mistakes) {
+      UNSCOPED_INFO(options_.protocol << ", " << options_.stages.text() << ", " << options_.transport << ", "
+                                      << name << ": " << mistake);
+    }
+    CHECK(trial.mistakes.empty());
+    if (!trial.mistakes.empty()) {
+      ++tally_.failed;
+    } else if (!trial.skipped.empty()) {
+      ++tally_.skipped[trial.skipped];
+    } else {
+      ++tally_.passed;
+    }
+  }
+
+  DatabaseOptions options_;
+  const layout::ProtocolTraits& protocol_;
+  Tally tally_;
+};
+
+// "18 passed, 1 skipped (why)".
+std::string text_of(const Tally& tally) {
+  std::string text = std::to_string(tally.passed) + " passed";
+  if (tally.failed != 0) text += ", " + std::to_string(tally.failed) + " FAILED";
+  for (const auto& [reason, count] : tally.skipped)
+    text += ", " + std::to_string(count) + " skipped (" + reason + ")";
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("every protocol does the same over every transport, whichever stages are two-sided",
+          "[conformance]") {
+  std::string table;
+  for (const std::string& transport : transports()) {
+    for (const layout::ProtocolTraits& protocol : layout::protocol_traits()) {
+      bool first = true;
+      for (const layout::StageCode code : stage_codes(transport, protocol)) {
+        const Tally tally = Suite(transport, protocol, code).run(first || transport == "sim");
+        first = false;
+        char line[512];
+        std::snprintf(line, sizeof line, "%-6s %-8s %-10s %s\n", transport.c_str(),
+                      std::string(protocol.name).c_str(), code.text().c_str(), text_of(tally).c_str());
+        table += line;
+      }
+    }
+  }
+  std::printf("%s", table.c_str());
+}
+
+}  // namespace namdb::conformance

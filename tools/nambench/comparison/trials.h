@@ -1,0 +1,46 @@
+// Subjects that take turns, so that whatever else the machine does meets all of them, and what came of it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/base/error.h"
+#include "tools/nambench/comparison/schedule.h"
+#include "tools/nambench/comparison/spread.h"
+#include "tools/nambench/comparison/subject.h"
+#include "tools/nambench/progress.h"
+
+namespace namdb::nambench {
+
+struct Trial {
+  Subject subject;
+  std::vector<Measurement> runs;
+
+  Spread of(double Measurement::* figure) const;
+  // Of each type: conflicts as the median, the others as the greatest of all runs.
+  std::vector<TypeAttempts> attempts() const;
+  // Of the run whose whole is the median, so that they add up.
+  std::vector<TimeShare> time_shares() const;
+};
+
+// Runs one subject once, such as run_subject().
+using RunOne = std::function<Result<Measurement>(const Subject&, const RunSpan&)>;
+
+class Turns {
+ public:
+  Turns(RunOne run_one, Schedule& schedule, Progress& progress)
+      : run_one_(std::move(run_one)), schedule_(schedule), progress_(progress) {}
+
+  // Each of the trials `repetitions` times, in turns: there and back, so that none is always behind the same
+  // other. The runs of one repetition have the same seed, `span.seed` and up. `what` is for people.
+  Status run(std::vector<Trial*> trials, std::uint32_t repetitions, RunSpan span, const std::string& what);
+
+ private:
+  RunOne run_one_;
+  Schedule& schedule_;
+  Progress& progress_;
+};
+
+}  // namespace namdb::nambench

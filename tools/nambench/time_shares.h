@@ -1,0 +1,20 @@
+// Where the time of the mean transaction goes, as the latency breakdowns of DrTM+H (Figure 15) and RCC
+// (Figure 13) show it: the stages, what else was waited for, computation, and what remains.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compute/txn/stage_times.h"
+#include "tools/nambench/run_report.h"
+
+namespace namdb::nambench {
+
+// In the order of a transaction. The last is what nothing else accounts for: the procedure's and the engine's
+// own computing, and turns of others. Of types whose metrics have time_ns (engine_call.h).
+std::vector<TimeShare> time_shares(const txn::StageTimes& times, std::span<const TypeReport> types);
+// The names of what time_shares() returns, in that order.
+std::vector<std::string> time_share_names();
+
+}  // namespace namdb::nambench

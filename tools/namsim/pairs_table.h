@@ -1,0 +1,15 @@
+// A table of the rows 0, 1, ..., value 0, for tests of what a transaction costs.
+#pragma once
+
+#include <cstdint>
+
+#include "compute/txn/engine.h"
+
+namespace namdb::sim {
+
+inline constexpr const char* kPairs = "pairs";
+
+// Creates and fills it, in one transaction.
+reactor::Task<Status> load_pairs(txn::Engine* engine, std::int64_t rows);
+
+}  // namespace namdb::sim

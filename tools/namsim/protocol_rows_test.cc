@@ -1,0 +1,251 @@
+// What single transactions under a protocol see of each other's rows, step by step.
+#include <catch2/catch.hpp>
+#include <memory>
+
+#include "tools/namsim/cluster.h"
+#include "tools/namsim/workloads/tables.h"
+
+namespace namdb::sim {
+namespace {
+
+using reactor::Task;
+
+constexpr std::int64_t kRows = 4;
+
+// Table "rows" with the rows 0 to 3, value 0, and compute servers that use it.
+class SmallTable {
+ public:
+  explicit SmallTable(std::string_view protocol, std::uint64_t max_transaction_ns = 10 * kSecond_ns)
+      : world_(1), cluster_(world_, options(protocol, max_transaction_ns)) {
+    add_compute();
+    const layout::Schema schema = bigints({"id", "value"});
+    std::vector<layout::Row> rows;
+    for (std::int64_t id = 0; id < kRows; ++id) {
+      layout::Row& row = rows.emplace_back(schema);
+      REQUIRE(row.writer().set_integer(0, id).ok());
+      REQUIRE(row.writer().set_integer(1, 0).ok());
+    }
+    REQUIRE(run(create_table(engine(), "rows", schema, 1024, 4)).ok());
+    REQUIRE(run(put_rows(engine(), "rows", &rows)).ok());
+  }
+  ~SmallTable() {
+    for (const auto& gate : gates_) REQUIRE(gate->count() == 0);
+  }
+
+  // Whose transactions begin from now on.
+  void add_compute() { use_compute(cluster_.add_compute()); }
+  void use_compute(std::size_t compute) {
+    compute_ = compute;
+    sessions_.push_back(engine().open_session());
+    session_ = sessions_.back().get();
+  }
+  // And what runs there. Another is to be used then.
+  void kill_compute(std::unique_ptr<txn::Transaction> running) {
+    cluster_.kill_compute(compute_);
+    fabric::sim::SimWorld::bury(std::move(running));
+    for (auto& gate : gates_) fabric::sim::SimWorld::bury(std::move(gate));
+    gates_.clear();
+  }
+  std::unique_ptr<txn::Transaction> begin() { return engine().begin(*session_); }
+  std::unique_ptr<txn::Transaction> begin_in_new_session() {
+    sessions_.push_back(engine().open_session());
+    return engine().begin(*sessions_.back());
+  }
+
+  // The value of a row.
+  std::int64_t read(txn::Transaction& transaction, std::int64_t id) {
+    txn::RowId row = 0;
+    REQUIRE(run(find(&engine(), &transaction, id, &row)).ok());
+    return transaction.row(row).integer(1);
+  }
+  Status try_read(txn::Transaction& transaction, std::int64_t id) {
+    txn::RowId row = 0;
+    return run(find(&engine(), &transaction, id, &row));
+  }
+  void write(txn::Transaction& transaction, std::int64_t id, std::int64_t value) {
+    txn::RowId row = 0;
+    REQUIRE(run(find(&engine(), &transaction, id, &row)).ok());
+    REQUIRE(transaction.update(row).set_integer(1, value).ok());
+  }
+  Status commit(txn::Transaction& transaction) { return run(end(&transaction)); }
+  // In a transaction of its own.
+  void change(std::int64_t id, std::int64_t value) {
+    const auto transaction = begin_in_new_session();
+    write(*transaction, id, value);
+    REQUIRE(commit(*transaction).ok());
+  }
+
+  // Reads a row in the background: `*status` once that is done.
+  void start_to_read(txn::Transaction& transaction, std::int64_t id, std::optional<Status>* status) {
+    gates_.push_back(std::make_unique<reactor::Gate>());
+    cluster_.node(compute_).spawn(*gates_.back(), read_later(&engine(), &transaction, id, status));
+  }
+  void run_for(std::uint64_t duration_ns) { world_.run_for(duration_ns); }
+
+ private:
+  static ClusterOptions options(std::string_view protocol, std::uint64_t max_transaction_ns) {
+    ClusterOptions options;
+    options.region_bytes = 64U << 20;
+    options.memory.protocol = protocol;
+    options.memory.max_transaction_ns = max_transaction_ns;
+    return options;
+  }
+  txn::Engine& engine() { return cluster_.worker(compute_); }
+  template <typename T>
+  T run(Task<T> task) {
+    return world_.run(cluster_.node(compute_), std::move(task));
+  }
+  static Task<Status> find(txn::Engine* engine, txn::Transaction* transaction, std::int64_t id,
+                           txn::RowId* row) {
+    const auto table = co_await engine->table("rows");
+    if (!table.ok()) co_return table.status();
+    *row = transaction->get(*table, key_of((*table)->schema, id).bytes());
+    co_return co_await transaction->fetch();
+  }
+  static Task<void> read_later(txn::Engine* engine, txn::Transaction* transaction, std::int64_t id,
+                               std::optional<Status>* status) {
+    txn::RowId row = 0;
+    *status = co_await find(engine, transaction, id, &row);
+  }
+  static Task<Status> end(txn::Transaction* transaction) { co_return co_await transaction->commit(); }
+
+  fabric::sim::SimWorld world_;
+  Cluster cluster_;
+  std::size_t compute_ = 0;
+  std::vector<std::unique_ptr<txn::Session>> sessions_;
+  txn::Session* session_ = nullptr;
+  std::vector<std::unique_ptr<reactor::Gate>> gates_;
+};
+
+bool ended_in(const Status& status, ErrorCode code) {
+  return !status.ok() && status.code() == code;
+}
+
+}  // namespace
+
+TEST_CASE("an idle transaction holds its locks no longer than E", "[protocols]") {
+  const std::string protocol = GENERATE("nowait", "waitdie");
+  CAPTURE(protocol);
+  SmallTable rows(protocol, 2 * kSecond_ns);
+  const auto idle = rows.begin_in_new_session();
+  rows.read(*idle, 0);
+  {
+    const auto early = rows.begin();
+    CHECK(ended_in(rows.try_read(*early, 0), ErrorCode::serialization_failure));
+  }
+  rows.run_for(3 * kSecond_ns);
+  const auto late = rows.begin();
+  CHECK(rows.try_read(*late, 0).ok());
+  CHECK(rows.commit(*late).ok());
+  CHECK(ended_in(rows.commit(*idle), ErrorCode::transaction_timeout));
+}
+
+// The older one looks for the lock now and then, and not between these two.
+TEST_CASE("under WAITDIE nobody younger takes a lock that somebody waits for", "[protocols]") {
+  SmallTable rows("waitdie");
+  const auto oldest = rows.begin_in_new_session();
+  rows.read(*oldest, 0);
+  const auto holder = rows.begin_in_new_session();
+  rows.write(*holder, 1, 5);
+  std::optional<Status> waited;
+  rows.start_to_read(*oldest, 1, &waited);
+  rows.run_for(50 * kMillisecond_ns);
+  REQUIRE_FALSE(waited.has_value());
+  const auto young = rows.begin_in_new_session();
+  REQUIRE(rows.commit(*holder).ok());
+  CHECK(ended_in(rows.try_read(*young, 1), ErrorCode::serialization_failure));
+  young->abort();
+  rows.run_for(50 * kMillisecond_ns);
+  REQUIRE(waited.has_value());
+  CHECK(waited->ok());
+  CHECK(rows.read(*oldest, 1) == 5);
+  CHECK(rows.commit(*oldest).ok());
+  // Nobody waits any more.
+  rows.run_for(kMillisecond_ns);
+  rows.change(1, 6);
+}
+
+TEST_CASE("under WAITDIE who waits and dies keeps nobody out", "[protocols]") {
+  SmallTable rows("waitdie");
+  rows.add_compute();
+  auto oldest = rows.begin();
+  rows.read(*oldest, 0);
+  rows.use_compute(0);  // whose clock is ahead
+  const auto holder = rows.begin();
+  rows.write(*holder, 1, 5);
+  rows.use_compute(1);
+  std::optional<Status> waited;
+  rows.start_to_read(*oldest, 1, &waited);
+  rows.run_for(50 * kMillisecond_ns);
+  CAPTURE(waited ? waited->to_string() : "");
+  REQUIRE_FALSE(waited.has_value());
+  rows.kill_compute(std::move(oldest));
+  rows.use_compute(0);
+  rows.run_for(kSecond_ns);
+  REQUIRE(rows.commit(*holder).ok());
+  rows.change(1, 6);
+}
+
+TEST_CASE("under MVCC who reads sees rows as of its beginning while others overwrite them, and commits",
+          "[protocols]") {
+  SmallTable rows("mvcc");
+  const auto reader = rows.begin();
+  CHECK(rows.read(*reader, 0) == 0);
+  rows.change(0, 7);
+  rows.change(1, 8);
+  rows.change(1, 9);
+  CHECK(rows.read(*reader, 1) == 0);
+  CHECK(rows.commit(*reader).ok());
+  const auto late = rows.begin();
+  CHECK(rows.read(*late, 0) == 7);
+  CHECK(rows.read(*late, 1) == 9);
+  CHECK(rows.commit(*late).ok());
+}
+
+TEST_CASE("under MVCC who needs a version that was overwritten is told to try again", "[protocols]") {
+  SmallTable rows("mvcc");
+  const auto reader = rows.begin();
+  CHECK(rows.read(*reader, 0) == 0);
+  for (std::int64_t value = 1; value <= 20; ++value) rows.change(1, value);
+  CHECK(ended_in(rows.try_read(*reader, 1), ErrorCode::serialization_failure));
+}
+
+TEST_CASE("under SUNDIAL a row that was overwritten since it was read is no conflict while its lease lasts",
+          "[protocols]") {
+  const std::string protocol = GENERATE("sundial", "occ");
+  SmallTable rows(protocol);
+  rows.change(1, 3);  // newer than the lease of row 0, which this reader raises
+  const auto first = rows.begin();
+  rows.read(*first, 0);
+  rows.read(*first, 1);
+  REQUIRE(rows.commit(*first).ok());
+  const auto reader = rows.begin();
+  CHECK(rows.read(*reader, 0) == 0);
+  CHECK(rows.read(*reader, 1) == 3);
+  rows.change(0, 5);
+  CHECK(rows.commit(*reader).ok() == (protocol == "sundial"));
+}
+
+// What was answered is in the journal, and its install may never have left the compute server.
+TEST_CASE("a commit that was answered outlives its compute server, whatever of its install has landed",
+          "[protocols]") {
+  const std::string protocol = GENERATE("occ", "nowait", "waitdie", "mvcc", "sundial");
+  CAPTURE(protocol);
+  SmallTable rows(protocol);
+  rows.add_compute();
+  {
+    const auto transaction = rows.begin();
+    rows.write(*transaction, 2, 11);
+    rows.write(*transaction, 3, 12);
+    REQUIRE(rows.commit(*transaction).ok());
+  }
+  rows.kill_compute(nullptr);
+  rows.run_for(10 * kMillisecond_ns);
+  rows.add_compute();  // which repairs what the dead left behind
+  const auto reader = rows.begin();
+  CHECK(rows.read(*reader, 2) == 11);
+  CHECK(rows.read(*reader, 3) == 12);
+  CHECK(rows.commit(*reader).ok());
+}
+
+}  // namespace namdb::sim
