@@ -67,6 +67,16 @@ class DisconnectedTransaction : public txn::Transaction {
 
 }  // namespace
 
+namespace {
+
+txn::RetryOptions retries(const WorkerOptions& options) {
+  txn::RetryOptions retry = options.retry;
+  if (!options.optimisations.adaptive_backoff) retry.max_backoff_ns = retry.first_backoff_ns;
+  return retry;
+}
+
+}  // namespace
+
 Worker::Worker(reactor::Executor& executor, fabric::ClientFabric& fabric, storage::LocationCache& locations,
                WorkerOptions options, MakeComputeId make_compute_id, LogLine log)
     : executor_(executor),
@@ -75,7 +85,7 @@ Worker::Worker(reactor::Executor& executor, fabric::ClientFabric& fabric, storag
       options_(std::move(options)),
       make_compute_id_(std::move(make_compute_id)),
       log_(std::move(log)),
-      backoff_(options_.retry),
+      backoff_(retries(options_)),
       wake_(executor) {}
 
 Worker::~Worker() = default;

@@ -36,6 +36,7 @@ MemoryServer::MemoryServer(reactor::Executor& executor, std::unique_ptr<Region> 
       fenced_(executor),
       shut_down_(executor),
       identity_(options_.server_id, options_.server_count, region_->map().epoch),
+      lock_waiters_(executor),
       slots_(options_.server_id == 0 ? std::make_unique<Slots>(*region_, options_) : nullptr),
       catalog_(options_.server_id == 0 ? std::make_unique<Catalog>(*region_, options_) : nullptr),
       tables_(executor, *region_, options_),

@@ -37,6 +37,7 @@
 #include "memory/collector.h"
 #include "memory/departures.h"
 #include "memory/growth.h"
+#include "memory/lock_waiters.h"
 #include "memory/old_versions.h"
 #include "memory/options.h"
 #include "memory/overflow.h"
@@ -169,6 +170,7 @@ class MemoryServer final : public fabric::Service {
   reactor::Event shut_down_;
 
   ClusterIdentity identity_;
+  LockWaiters lock_waiters_;
   Peers peers_;
   Reuse reuse_;
   VersionEpoch version_epoch_;

@@ -5,6 +5,7 @@
 
 #include "common/layout/find_calls.h"
 #include "common/layout/hot_calls.h"
+#include "common/layout/lock_calls.h"
 #include "common/layout/stage_calls.h"
 #include "common/layout/timestamp_vector.h"
 #include "memory/find.h"
@@ -79,6 +80,8 @@ reactor::Task<Status> MemoryServer::dispatch(fabric::PeerId peer, std::uint16_t 
     }
     case layout::kStageMethod:
       co_return co_await run_stage(*region_, fabric_->loopback(), request, reply);
+    case layout::kLockMethod:
+      co_return co_await lock_waiters_.lock(*region_, fabric_->loopback(), request, reply);
     case layout::kFindMethod:
       co_return co_await find_records(*region_, fabric_->loopback(), options_.server_id, request, reply);
     case control::STATUS: {

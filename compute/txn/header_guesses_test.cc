@@ -37,12 +37,12 @@ TEST_CASE("priorities grow, are never given twice, and follow the greatest that 
   std::uint32_t last = priorities.next();
   for (int i = 0; i < 1000; ++i) {
     const std::uint32_t next = priorities.next();
-    CHECK(PriorityClock::later(next, last));
+    CHECK(layout::later(next, last));
     last = next;
   }
   priorities.meet(last + 50'000);
   const std::uint32_t after = priorities.next();
-  CHECK(PriorityClock::later(after, last + 49'999));
+  CHECK(layout::later(after, last + 49'999));
   priorities.meet(last);  // an older one changes nothing
   CHECK(priorities.next() == after + 1);
   clock.now += std::uint64_t{1} << 46;  // the 32 bits have gone round many times

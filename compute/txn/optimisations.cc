@@ -17,6 +17,7 @@ constexpr std::array kNames = {
     Name{"location-cache", &Optimisations::location_cache},
     Name{"speculative-reads", &Optimisations::speculative_reads},
     Name{"passive-acknowledgement", &Optimisations::passive_acknowledgement},
+    Name{"adaptive-backoff", &Optimisations::adaptive_backoff},
 };
 
 }  // namespace

@@ -21,9 +21,11 @@ struct Optimisations {
   // A commit is answered when it is logged; that it is installed is learned later. Where versions are judged
   // by the timestamp vector it waits, since a session would miss what it has committed.
   bool passive_acknowledgement = true;
+  // Who met a conflict pauses as backoff.h says; without, hardly at all, as RCC's transactions.
+  bool adaptive_backoff = true;
 
   // All but those of the list, separated by commas: outstanding-requests, doorbell-batching, location-cache,
-  // speculative-reads, passive-acknowledgement. nullopt: there is no such.
+  // speculative-reads, passive-acknowledgement, adaptive-backoff. nullopt: there is no such.
   static std::optional<Optimisations> without(std::string_view list) {
     return Optimisations().leave_out(list);
   }

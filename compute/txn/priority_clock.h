@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "common/base/clock.h"
+#include "common/layout/age.h"
 
 namespace namdb::txn {
 
@@ -19,17 +20,14 @@ class PriorityClock {
   // Never 0, never one that this gave before (within the clock's round).
   std::uint32_t next() {
     const std::uint32_t now = reading();
-    last_ = later(now, last_) ? now : last_ + 1;
+    last_ = layout::later(now, last_) ? now : last_ + 1;
     if (last_ == 0) last_ = 1;
     return last_;
   }
   // Somebody else's.
   void meet(std::uint32_t priority) {
     const std::uint32_t now = reading();
-    if (later(priority, now)) offset_ += priority - now;
-  }
-  static bool later(std::uint32_t left, std::uint32_t right) {
-    return static_cast<std::int32_t>(left - right) > 0;
+    if (layout::later(priority, now)) offset_ += priority - now;
   }
 
  private:

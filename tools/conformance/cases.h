@@ -1,6 +1,10 @@
 // What every database must do, whatever its protocol, its two-sided stages and its transport: small histories
 // of two clients at different compute servers, one step after the other.
 //
+// A commit is answered once it is logged, and a transaction that gave way releases its locks in the
+// background: right after either, another compute server may meet a lock and be told to try again, as any
+// client may. So where a case wants one certain answer it tries again until it has one.
+//
 // Client a always begins first: where the older transaction waits for the younger one, and the younger gives
 // way, nobody waits for a step that is not made.
 #pragma once

@@ -15,8 +15,9 @@ constexpr std::int64_t kRows = 4;
 // Table "rows" with the rows 0 to 3, value 0, and compute servers that use it.
 class SmallTable {
  public:
-  explicit SmallTable(std::string_view protocol, std::uint64_t max_transaction_ns = 10 * kSecond_ns)
-      : world_(1), cluster_(world_, options(protocol, max_transaction_ns)) {
+  explicit SmallTable(std::string_view protocol, std::uint64_t max_transaction_ns = 10 * kSecond_ns,
+                      std::string_view stages = "one-sided")
+      : world_(1), cluster_(world_, options(protocol, max_transaction_ns, stages)) {
     add_compute();
     const layout::Schema schema = bigints({"id", "value"});
     std::vector<layout::Row> rows;
@@ -75,6 +76,27 @@ class SmallTable {
     REQUIRE(commit(*transaction).ok());
   }
 
+  void insert(txn::Transaction& transaction, std::int64_t id) {
+    REQUIRE(run(insert_row(&engine(), &transaction, id)).ok());
+  }
+  // Of the column "value".
+  void create_index() {
+    txn::IndexDefinition definition{.name = "by_value", .table = "rows", .columns = {{1, false}}};
+    REQUIRE(run(engine().create_index(std::move(definition))).ok());
+  }
+  void drop_index() { REQUIRE(run(engine().drop_index("by_value")).ok()); }
+  // How many rows a whole scan shows, of the table or of the index that it had when this was created.
+  std::size_t count(txn::Transaction& transaction, const storage::TableRef& table, bool by_index) {
+    std::size_t rows = 0;
+    REQUIRE(run(count_rows(&transaction, table, by_index, &rows)).ok());
+    return rows;
+  }
+  storage::TableRef table() {
+    auto table = run(engine().table("rows"));
+    REQUIRE(table.ok());
+    return *table;
+  }
+
   // Reads a row in the background: `*status` once that is done.
   void start_to_read(txn::Transaction& transaction, std::int64_t id, std::optional<Status>* status) {
     gates_.push_back(std::make_unique<reactor::Gate>());
@@ -83,10 +105,12 @@ class SmallTable {
   void run_for(std::uint64_t duration_ns) { world_.run_for(duration_ns); }
 
  private:
-  static ClusterOptions options(std::string_view protocol, std::uint64_t max_transaction_ns) {
+  static ClusterOptions options(std::string_view protocol, std::uint64_t max_transaction_ns,
+                                std::string_view stages) {
     ClusterOptions options;
     options.region_bytes = 64U << 20;
     options.memory.protocol = protocol;
+    options.memory.stages = *layout::StageCode::parse(stages);
     options.memory.max_transaction_ns = max_transaction_ns;
     return options;
   }
@@ -101,6 +125,32 @@ class SmallTable {
     if (!table.ok()) co_return table.status();
     *row = transaction->get(*table, key_of((*table)->schema, id).bytes());
     co_return co_await transaction->fetch();
+  }
+  static Task<Status> insert_row(txn::Engine* engine, txn::Transaction* transaction, std::int64_t id) {
+    const auto table = co_await engine->table("rows");
+    if (!table.ok()) co_return table.status();
+    layout::Row row((*table)->schema);
+    Status status = row.writer().set_integer(0, id);
+    if (status.ok()) status = row.writer().set_integer(1, 0);
+    if (!status.ok()) co_return status;
+    transaction->insert(*table, row.bytes());
+    co_return co_await transaction->fetch();
+  }
+  static Task<Status> count_rows(txn::Transaction* transaction, storage::TableRef table, bool by_index,
+                                 std::size_t* count) {
+    std::unique_ptr<txn::TableScan> scan;
+    if (by_index) {
+      scan = transaction->scan_index(table, table->indexes.front(), txn::IndexRange());
+    } else {
+      scan = transaction->scan(table);
+    }
+    std::vector<layout::Row> rows;
+    do {
+      Status status = co_await scan->next(rows);
+      if (!status.ok()) co_return status;
+      *count += rows.size();
+    } while (!rows.empty());
+    co_return Status();
   }
   static Task<void> read_later(txn::Engine* engine, txn::Transaction* transaction, std::int64_t id,
                                std::optional<Status>* status) {
@@ -186,6 +236,28 @@ TEST_CASE("under WAITDIE who waits and dies keeps nobody out", "[protocols]") {
   rows.change(1, 6);
 }
 
+// The waiting list of the memory server: one call for each moment that it waits, not one for each look.
+TEST_CASE("under WAITDIE who waits by call is answered once the lock is his", "[protocols]") {
+  SmallTable rows("waitdie", 10 * kSecond_ns, GENERATE("lock", "two-sided"));
+  const auto oldest = rows.begin_in_new_session();
+  rows.read(*oldest, 0);
+  const auto holder = rows.begin_in_new_session();
+  rows.write(*holder, 1, 5);
+  std::optional<Status> waited;
+  rows.start_to_read(*oldest, 1, &waited);
+  rows.run_for(50 * kMillisecond_ns);
+  REQUIRE_FALSE(waited.has_value());
+  const std::uint64_t looks = oldest->counters().rereads;
+  CHECK(looks <= 55);  // a millisecond each
+  CHECK(oldest->counters().calls >= looks);
+  REQUIRE(rows.commit(*holder).ok());
+  rows.run_for(kMillisecond_ns);
+  REQUIRE(waited.has_value());
+  CHECK(waited->ok());
+  CHECK(rows.read(*oldest, 1) == 5);
+  CHECK(rows.commit(*oldest).ok());
+}
+
 TEST_CASE("under MVCC who reads sees rows as of its beginning while others overwrite them, and commits",
           "[protocols]") {
   SmallTable rows("mvcc");
@@ -224,6 +296,35 @@ TEST_CASE("under SUNDIAL a row that was overwritten since it was read is no conf
   CHECK(rows.read(*reader, 1) == 3);
   rows.change(0, 5);
   CHECK(rows.commit(*reader).ok() == (protocol == "sundial"));
+}
+
+// The index stands for a while, for those who began before it was dropped; who began later adds no entries.
+TEST_CASE("nobody who commits has missed rows by an index that was dropped meanwhile", "[protocols]") {
+  const std::string protocol = GENERATE("occ", "nowait", "waitdie", "mvcc", "sundial");
+  CAPTURE(protocol);
+  SmallTable rows(protocol);
+  rows.create_index();
+  rows.add_compute();
+  {
+    const auto warms = rows.begin();
+    CHECK(rows.count(*warms, rows.table(), true) == kRows);
+    REQUIRE(rows.commit(*warms).ok());
+  }
+  const storage::TableRef table = rows.table();
+  const auto reader = rows.begin();
+  rows.read(*reader, 0);
+  rows.use_compute(0);
+  rows.drop_index();
+  {
+    const auto writer = rows.begin();
+    rows.insert(*writer, kRows);
+    REQUIRE(rows.commit(*writer).ok());
+  }
+  rows.use_compute(1);
+  const std::size_t by_table = rows.count(*reader, table, false);
+  const std::size_t by_index = rows.count(*reader, table, true);
+  CAPTURE(by_table, by_index);
+  CHECK((!rows.commit(*reader).ok() || by_table == by_index));
 }
 
 // What was answered is in the journal, and its install may never have left the compute server.

@@ -59,6 +59,13 @@ void LockingRules::lock_along(const Lookup& lookup, txn::BatchSet& batches) {
   if (guess && held_at(lookup.record()) == nullptr) ask_for(lookup.record(), *guess, batches);
 }
 
+void LockingRules::hold(GlobalAddress record, HeaderWord unlocked) {
+  Held& lock = held_.emplace_back();
+  lock.record = record;
+  lock.unlocked = unlocked;
+  lock.word = fabric::LocalBuffer(transaction().worker().cluster.pool(), 16);
+}
+
 void LockingRules::take() {
   for (Held& lock : asked_) {
     if (layout::load_word(lock.word.data()) == lock.unlocked.value()) held_.push_back(std::move(lock));

@@ -65,6 +65,9 @@ class LockingRules : public OptimisticRules, private txn::LockHolder {
   // Other words that are set in records, to be given back with the locks.
   virtual void add_other_words(reactor::PooledVector<txn::HeldLock>& /*locks*/) {}
   std::uint64_t learned() const { return learned_; }
+  bool holds(layout::GlobalAddress record) { return held_at(record) != nullptr; }
+  // A lock that was taken otherwise: it replaced `unlocked`.
+  void hold(layout::GlobalAddress record, layout::HeaderWord unlocked);
 
  private:
   struct Held {

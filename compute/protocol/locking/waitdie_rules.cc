@@ -1,6 +1,10 @@
 #include "compute/protocol/locking/waitdie_rules.h"
 
+#include "common/layout/age.h"
+#include "common/layout/lock_calls.h"
+#include "common/layout/word_stream.h"
 #include "compute/protocol/stages/chain_locks.h"
+#include "compute/txn/call_set.h"
 #include "compute/txn/header_guesses.h"
 #include "compute/txn/snapshot.h"
 
@@ -29,8 +33,7 @@ std::uint32_t WaitDieRules::draw_priority() {
 }
 
 bool WaitDieRules::older_than(layout::Stamp other) const {
-  return own_stamp().counter == other.counter ? own_stamp().slot < other.slot
-                                              : txn::PriorityClock::later(other.counter, own_stamp().counter);
+  return layout::older(own_stamp(), other);
 }
 
 Judgement WaitDieRules::meet_lock(HeaderWord lock) {
@@ -41,10 +44,15 @@ Judgement WaitDieRules::meet_lock(HeaderWord lock) {
   return older_than(other) ? Judgement::held : Judgement::conflict;
 }
 
+bool WaitDieRules::waits_for(const Lookup& lookup) const {
+  return lookup.held() && lookup.locks_along() && lookup.lock_seen().locked() &&
+         lookup.lock_seen() != own_lock();
+}
+
 void WaitDieRules::lock_along(const Lookup& lookup, txn::BatchSet& batches) {
   const HeaderWord before = lookup.waiter();
-  const bool waits = lookup.waiting() && lookup.lock_seen().locked() && lookup.lock_seen() != own_lock();
-  if (waits && before != own_lock() && (before.value() == 0 || older_than(before.stamp()))) {
+  if (waits_for(lookup) && !holds(lookup.record()) && before != own_lock() &&
+      (before.value() == 0 || older_than(before.stamp()))) {
     Announced& ask = asked_.emplace_back();
     ask.word = lookup.record() + lookup.table().record.waiter_offset();
     ask.before = before;
@@ -60,6 +68,37 @@ void WaitDieRules::look_at_locks() {
   }
   asked_.clear();
   LockingRules::look_at_locks();
+}
+
+reactor::Task<Result<bool>> WaitDieRules::wait_for_locks(const reactor::PooledVector<Lookup*>* lookups) {
+  txn::Cluster& cluster = transaction().worker().cluster;
+  if (!cluster.stages().two_sided(layout::Stage::lock)) co_return false;
+  txn::CallSet calls(cluster);
+  reactor::PooledVector<const Lookup*> asked;
+  for (const Lookup* lookup : *lookups) {
+    if (!waits_for(*lookup)) continue;
+    asked.push_back(lookup);
+    layout::LockRequest lock;
+    lock.offset = lookup->record().offset();
+    lock.seen = lookup->lock_seen();
+    lock.own = own_lock();
+    append(calls.request(lookup->record().server()), lock);
+  }
+  if (asked.empty()) co_return false;
+  const Status status = co_await calls.run(layout::kLockMethod, transaction().mutable_counters());
+  reactor::PooledVector<std::string_view> replies;
+  for (std::size_t i = 0; i < calls.size(); ++i)
+    replies.push_back(calls.reply(static_cast<layout::ServerId>(i)));
+  for (const Lookup* lookup : asked) {
+    std::string_view& reply = replies[lookup->record().server()];
+    std::uint64_t found = 0;
+    if (!status.ok() || !layout::take_word(reply, found)) {
+      own_slot().fail();
+      co_return lost_connection();
+    }
+    if (!HeaderWord(found).locked()) hold(lookup->record(), HeaderWord(found));
+  }
+  co_return true;
 }
 
 reactor::Task<Status> WaitDieRules::meet_waiters(const reactor::PooledVector<SeenWaiter>* waiters) {

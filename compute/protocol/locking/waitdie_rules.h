@@ -12,6 +12,10 @@
 //              whom nobody overtakes and who gives way to nobody.
 //   who waits and is dead   is known by his slot: nobody has leased it any more. Then the word is cleared.
 //
+// Where the stage `lock` runs two-sided, who waits does so at the memory server (common/layout/lock_calls.h),
+// in RCC's waiting list: the answer comes when he has the lock. He says in the record that he waits all the
+// same: others' CASes may go along with their one-sided READs.
+//
 // Ages are unique: of equal ones the slot decides (compute/txn/priority_clock.h).
 #pragma once
 
@@ -26,6 +30,7 @@ class WaitDieRules : public LockingRules {
 
   void lock_along(const Lookup& lookup, txn::BatchSet& batches) override;
   void look_at_locks() override;
+  reactor::Task<Result<bool>> wait_for_locks(const reactor::PooledVector<Lookup*>* lookups) override;
   void unlock(txn::BatchSet& batches) override;
   void unlocked() override;
   bool give_up(std::uint64_t generation, const Status& outcome, bool wrote) override;
@@ -44,6 +49,8 @@ class WaitDieRules : public LockingRules {
     fabric::LocalBuffer found;
   };
   bool older_than(layout::Stamp other) const;
+  // Its record was this key's when it was READ, and is locked by somebody who is younger.
+  bool waits_for(const Lookup& lookup) const;
   reactor::Task<Status> clear(const SeenWaiter* seen);
 
   reactor::PooledDeque<Announced> asked_;

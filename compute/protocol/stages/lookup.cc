@@ -140,6 +140,7 @@ void Lookup::see_found(txn::WorkerState& worker, Rules& rules) {
 
 std::uint32_t Lookup::advance(txn::WorkerState& worker, Rules& rules) {
   waiting_ = false;
+  held_ = false;
   if (!deciding_) {
     switch (state_) {
       case State::bucket:
@@ -180,6 +181,7 @@ std::uint32_t Lookup::advance(txn::WorkerState& worker, Rules& rules) {
   }
   if (judgement == Judgement::held || judgement == Judgement::torn) {
     waiting_ = true;
+    held_ = is_current && judgement == Judgement::held;
     return 0;
   }
   if (judgement == Judgement::conflict) {

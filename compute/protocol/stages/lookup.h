@@ -62,6 +62,7 @@ class Lookup {
     locks_along_ = true;
     reads_waiter_ = with_waiter;
   }
+  bool locks_along() const { return locks_along_; }
   // Its record's lease is to be known, of a moment before the record was READ: lease().
   void lease_along() { leases_along_ = true; }
   // Adds the READ, or the call, that the next advance() looks at. May be called again without advance() in
@@ -72,6 +73,9 @@ class Lookup {
   std::uint32_t advance(txn::WorkerState& worker, Rules& rules);
   // The last advance() saw something in the middle of being written; another turn may help.
   bool waiting() const { return waiting_; }
+  // While waiting(): somebody holds the record, which was the key's when it was READ. Not so where it could
+  // not be read whole, and may be other memory by now.
+  bool held() const { return held_; }
   // While waiting(): the lock word that was seen and where, for the lock resolver. 0 if none.
   layout::HeaderWord lock_seen() const { return lock_seen_; }
   layout::GlobalAddress lock_address() const { return lock_address_; }
@@ -139,6 +143,7 @@ class Lookup {
   std::uint64_t region_bytes_ = 0;
   State state_ = State::idle;
   bool waiting_ = false;
+  bool held_ = false;
   bool from_cache_ = false;
   bool locks_along_ = false;
   bool leases_along_ = false;

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "common/layout/timestamp_vector.h"
 #include "compute/protocol/stages/chain_locks.h"
 #include "compute/protocol/stages/index_cursor.h"
 #include "compute/protocol/stages/transaction.h"
+#include "compute/txn/catalog_cache.h"
 #include "compute/txn/lock_resolver.h"
 
 namespace namdb::protocol {
@@ -119,10 +121,17 @@ void ReadSet::add(GlobalAddress address, const layout::Bucket& bucket, bool main
 
 reactor::Task<Status> ReadSet::validate(StagedTransaction* transaction, HeaderWord own_lock,
                                         const ChainLocks* chains) {
-  txn::BatchSet batches(transaction->worker().cluster);
+  txn::Cluster& cluster = transaction->worker().cluster;
+  txn::BatchSet batches(cluster);
   std::size_t header = 0;
   std::size_t bucket = 0;
-  while (header < records_.size() || bucket < buckets_.size()) {
+  fabric::LocalBuffer catalog_word;
+  if (!ranges_.empty()) {
+    catalog_word = fabric::LocalBuffer(cluster.pool(), 8);
+    batches.read(GlobalAddress(0, cluster.region_map(0).vector_offset + layout::kVectorCatalog_offset),
+                 catalog_word.data(), 8);
+  }
+  while (header < records_.size() || bucket < buckets_.size() || !batches.empty()) {
     Look look(*transaction, own_lock, chains);
     const std::size_t headers = std::min(kHeadersAtOnce, records_.size() - header);
     const std::size_t buckets = std::min(kBucketsAtOnce, buckets_.size() - bucket);
@@ -135,9 +144,28 @@ reactor::Task<Status> ReadSet::validate(StagedTransaction* transaction, HeaderWo
     Status examined = look.examine();
     if (!examined.ok()) co_return examined;
   }
+  if (!ranges_.empty() && catalog_word.word() != transaction->rules().catalog_version()) {
+    const Status status = co_await find_indexes(transaction);
+    if (!status.ok()) co_return status;
+  }
   for (const SeenRange& range : ranges_) {
     Status status = co_await validate_range(transaction, &range);
     if (!status.ok()) co_return status;
+  }
+  co_return Status();
+}
+
+// Whoever began after an index was dropped adds no entries to it, though it may still be there to be read.
+reactor::Task<Status> ReadSet::find_indexes(StagedTransaction* transaction) {
+  txn::CatalogCache& catalog = transaction->worker().catalog;
+  Status status = co_await catalog.refresh();
+  if (!status.ok()) co_return status;
+  for (const SeenRange& range : ranges_) {
+    const storage::TableRef table = catalog.find_id(range.table);
+    if (table == nullptr || std::ranges::none_of(table->indexes, [&range](const storage::IndexRef& index) {
+          return index->id == range.index->id;
+        }))
+      co_return changed_reads();
   }
   co_return Status();
 }

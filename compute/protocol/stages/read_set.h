@@ -60,6 +60,8 @@ class ReadSet {
   };
   // One round trip: READs of `count` records and buckets from the position on, where buckets follow records.
   class Look;
+  // The catalog has changed since the transaction began: the indexes of all ranges are there all the same.
+  reactor::Task<Status> find_indexes(StagedTransaction* transaction);
   reactor::Task<Status> validate_range(StagedTransaction* transaction, const SeenRange* range);
 
   reactor::PooledVector<SeenHeader> records_;

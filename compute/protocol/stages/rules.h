@@ -56,7 +56,7 @@ class Rules {
   // What a protocol does not do costs nothing: its calls are not made.
   struct Duties {
     bool locks_rows = false;       // will_fetch(), look_at_locks(), fetched(), unlock()
-    bool has_waiters = false;      // records say who waits for them (Lookup::waiter)
+    bool has_waiters = false;      // records say who waits for them (Lookup::waiter); wait_for_locks()
     bool validates_reads = false;  // validate(), confirm_reads()
     bool has_timestamps = false;   // behind_lock(), behind_locks(), commit_timestamp(); leases of rows by key
   };
@@ -108,6 +108,11 @@ class Rules {
   // that locks it before that READ. look_at_locks() once the batch completed.
   virtual void lock_along(const Lookup& /*lookup*/, txn::BatchSet& /*batches*/) {}
   virtual void look_at_locks() {}
+  // Some of these lookups wait for records that others hold. True: it has waited for them. False: the caller
+  // waits before it looks again.
+  virtual reactor::Task<Result<bool>> wait_for_locks(const reactor::PooledVector<Lookup*>* /*lookups*/) {
+    co_return false;
+  }
   // Rows that were asked for by key have just been read: whoever wants them locked (Access::locked) does it.
   virtual reactor::Task<Status> fetched(std::span<const txn::RowId> /*rows*/) { co_return Status(); }
   // Conflicts of a write to an existing record that are known without asking.

@@ -323,7 +323,14 @@ reactor::Task<Status> StagedTransaction::run_lookups(reactor::PooledVector<Looku
     std::erase_if(lookups, [](const Lookup* lookup) { return lookup->done(); });
     if (!waiting) continue;
     const txn::StageTimer timer(worker_.cluster.stage_times(), worker_.executor, counters_);
-    co_await pause(++waits);
+    bool waited = false;
+    if (rules_->has_waiters()) {
+      const Result<bool> result = co_await rules_->wait_for_locks(&lookups);
+      if (!result.ok()) co_return result.status();
+      waited = *result;
+    }
+    ++waits;
+    if (!waited) co_await pause(waits);
     timer.end(txn::Wait::held);
     if (waits % kWaitsPerLook != 0) continue;
     status = co_await worker_.catalog.refresh();

@@ -9,6 +9,7 @@
 
 #include "tools/nambench/comparison/compare_report.h"
 #include "tools/nambench/comparison/subject_flags.h"
+#include "tools/nambench/engine_flags.h"
 #include "tools/nambench/text_table.h"
 
 namespace namdb::nambench {
@@ -85,6 +86,7 @@ CompareCommand::CompareCommand(CLI::App& app) {
       "--full", options_.full,
       "Vary everything with everything, instead of one thing at a time with the others at their base");
   app.add_flag("!--no-breakdown", options_.breakdown, "Do not look at where a transaction's time goes");
+  add_without(app, options_.without);
   add_run_span(app, options_.run, options_.repetitions);
   add_run_limits(app, limits_);
   add_common(app, common_);
@@ -121,6 +123,7 @@ std::string CompareCommand::preface(const ComparePlan& plan) const {
             " transactions were under way, each with " + decimal(options_.base_computation_us(), 0) +
             " us of computation between its last read and its commit.\n\n";
   }
+  if (!options_.without.empty()) text += "Left out everywhere: " + options_.without + ".\n\n";
   return text + "SmallBank: " + std::to_string(sizes.accounts) +
          " customers. YCSB: " + std::to_string(sizes.records) +
          " records, 10 operations, 20 % of them writes, 0.1 % of the records hot. TPC-C: new-order, " +

@@ -55,6 +55,7 @@ class Planner {
         .protocol = protocol, .stages = code_of(protocol, stages), .fabric = fabric_, .workload = workload};
     made.coroutines = options_.base_coroutines();
     made.computation_us = options_.base_computation_us();
+    made.without = options_.without;
     return made;
   }
   static std::size_t place(std::vector<Trial>& trials, const Subject& subject) {

@@ -23,6 +23,7 @@ struct CompareOptions {
   std::vector<std::uint64_t> coroutines;  // base: the last
   bool full = false;
   bool breakdown = true;  // where the time goes, too
+  std::string without;    // optimisations that are left out everywhere
   RunSpan run;
   std::uint32_t repetitions = 3;
 

@@ -86,12 +86,14 @@ TEST_CASE("a full comparison varies everything with everything") {
   CompareOptions options = three_workloads();
   options.full = true;
   options.stages = {"one-sided", "two-sided"};
+  options.without = "adaptive-backoff";
   const ComparePlan plan = plan_comparison(options);
   CHECK(plan.trials.size() == 2U * 2U * 2U * 4U * 3U * 2U);
   for (const Trial& trial : plan.trials) {
     const bool pure =
         trial.subject.stages.one_sided() || trial.subject.stages == pure_two_sided(trial.subject.protocol);
     CHECK(pure);
+    CHECK(trial.subject.without == options.without);
   }
 }
 
