@@ -5,6 +5,9 @@ namespace {
 
 // The first session of touch_all.
 constexpr std::uint64_t kAuditor = 1'000'000;
+// touch_all() goes on at least so often, and so long.
+constexpr std::uint32_t kTouches = 1000;
+constexpr std::uint64_t kTouches_ns = 5 * kSecond_ns;
 
 }  // namespace
 
@@ -65,7 +68,10 @@ void Workload::judge(const Status& status) {
 
 reactor::Task<Status> Workload::touch_all(txn::Engine& engine) {
   Status status;
-  for (std::uint32_t attempt = 1; attempt <= 1000; ++attempt) {
+  // What a dead compute server holds is free once memory servers have learned of its death, however short
+  // the pauses between attempts are.
+  const std::uint64_t until_ns = engine.executor().now_ns() + kTouches_ns;
+  for (std::uint32_t attempt = 1; attempt <= kTouches || engine.executor().now_ns() < until_ns; ++attempt) {
     status = co_await touch(engine, kAuditor + attempt);
     if (status.ok()) co_return status;
     // Where E is short, a slow network may take longer than that, now and then.
