@@ -113,6 +113,15 @@ class Worker : public txn::Engine {
   reactor::Task<void> settle_doubts(std::shared_ptr<Link> link, layout::ServerId server);
   // A table that is begun, and its indexes, on all memory servers: `finish` says what is to be finished.
   reactor::Task<Status> prepare_table(std::shared_ptr<Link> link, control::FinishCreateTableRequest* finish);
+  // Prepares and finishes it, or undoes all of it. The catalog's version that has it.
+  reactor::Task<Result<std::uint64_t>> finish_table(std::shared_ptr<Link> link,
+                                                    control::FinishCreateTableRequest finish);
+  // Hash indexes, worker_hash_indexes.cc.
+  reactor::Task<Status> create_hash_index(std::shared_ptr<Link> link, storage::TableRef table,
+                                          txn::IndexDefinition definition);
+  // Enters these rows in an index that is being built, in transactions of their own.
+  reactor::Task<Status> enter_rows(std::shared_ptr<Link> link, storage::TableRef table,
+                                   storage::IndexRef index, const std::vector<layout::Row>* rows);
   // The steps of create_index(), worker_indexes.cc. `index` is the catalog's description.
   reactor::Task<Status> build_index(std::shared_ptr<Link> link, storage::TableRef table,
                                     control::IndexDescriptor* index);
@@ -122,6 +131,8 @@ class Worker : public txn::Engine {
   // A part of it in one snapshot, from the position, which is then moved.
   reactor::Task<Status> fill_part(std::shared_ptr<Link> link, storage::TableRef table, std::uint32_t index,
                                   protocol::ScanPosition* position);
+  // After an error: nothing of it stays.
+  reactor::Task<void> abandon_index(std::shared_ptr<Link> link, std::uint32_t index);
   reactor::Task<Status> discard_index(std::shared_ptr<Link> link, std::uint32_t index);
   // Those of the server's indexes that are not in the catalog: their creator, or who dropped them, died.
   reactor::Task<Status> discard_unknown_indexes(std::shared_ptr<Link> link, layout::ServerId server,

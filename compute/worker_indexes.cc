@@ -46,6 +46,7 @@ reactor::Task<Status> Worker::create_index(txn::IndexDefinition definition) {
   if (!found.ok()) co_return found.status();
   const std::shared_ptr<Link> link = link_;
   if (link == nullptr) co_return not_connected();
+  if (definition.hash) co_return co_await create_hash_index(link, *found, std::move(definition));
   control::BeginCreateIndexRequest begin;
   control::IndexDescriptor& wanted = *begin.mutable_index();
   wanted.set_name(definition.name);
@@ -61,19 +62,23 @@ reactor::Task<Status> Worker::create_index(txn::IndexDefinition definition) {
   if (!status.ok()) co_return status;
   control::IndexDescriptor* index = begun.mutable_index();
   status = co_await build_index(link, *found, index);
-  if (!status.ok() && !link->cluster.failed()) {
-    control::AdvanceIndexRequest abandon;
-    *abandon.mutable_index() = *index;
-    abandon.set_abandon(true);
-    Status undone = co_await link->cluster.call(0, control::ADVANCE_INDEX, abandon, nullptr);
-    // Who else may have dropped it may have died before the memory servers heard of that.
-    if (undone.ok() || undone.code() == ErrorCode::undefined_object) {
-      undone = co_await discard_index(link, index->id());
-    }
-    if (undone.ok()) undone = co_await link->catalog.refresh();
-    (void)undone;
-  }
+  if (!status.ok()) co_await abandon_index(link, index->id());
   co_return status;
+}
+
+reactor::Task<void> Worker::abandon_index(std::shared_ptr<Link> link, std::uint32_t index) {
+  if (link->cluster.failed()) co_return;
+  control::AdvanceIndexRequest abandon;
+  abandon.mutable_index()->set_id(index);
+  abandon.set_abandon(true);
+  Status undone = co_await link->cluster.call(0, control::ADVANCE_INDEX, abandon, nullptr);
+  // Who else may have dropped it may have died before the memory servers heard of that.
+  if (undone.ok() || undone.code() == ErrorCode::undefined_object) {
+    undone = co_await discard_index(link, index);
+  }
+  link->space.forget(index);
+  if (undone.ok()) undone = co_await link->catalog.refresh();
+  (void)undone;
 }
 
 reactor::Task<Status> Worker::prepare_index(std::shared_ptr<Link> link, control::IndexDescriptor* index) {
@@ -181,6 +186,12 @@ reactor::Task<Status> Worker::fill_part(std::shared_ptr<Link> link, TableRef tab
     if (rows.empty()) break;
     const IndexRef index = find_index(table, id);
     if (index == nullptr) co_return Status(ErrorCode::undefined_object, "the index was dropped meanwhile");
+    if (index->hash) {
+      status = co_await enter_rows(link, table, index, &rows);
+      if (!status.ok()) co_return status;
+      if (executor_.now_ns() >= enough_ns) scan.wind_up();
+      continue;
+    }
     status = co_await protocol::load_entries(&link->state, index, &rows, &rivals, &counters);
     if (!status.ok()) co_return status;
     while (!rivals.empty()) {
@@ -243,6 +254,7 @@ reactor::Task<Status> Worker::drop_index(std::string name) {
   control::DropIndexReply dropped;
   Status status = co_await link->cluster.call(0, control::DROP_INDEX, drop, &dropped);
   if (status.ok()) status = co_await discard_index(link, dropped.index());
+  link->space.forget(dropped.index());
   if (status.ok()) status = co_await link->catalog.refresh();
   co_return status;
 }

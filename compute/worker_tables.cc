@@ -77,24 +77,31 @@ reactor::Task<Status> Worker::create_table(std::string name, layout::Schema sche
     index.set_constraint(true);
     for (const std::uint32_t column : constraint.columns) index.add_columns()->set_column(column);
   }
-  status = co_await prepare_table(link, &finish);
-  if (status.ok()) status = co_await cluster.call(0, control::FINISH_CREATE_TABLE, finish, nullptr);
-  if (!status.ok()) {
-    // With the table a memory server discards what it has of its indexes.
-    control::DiscardTableRequest discard;
-    discard.set_table(begun.table().id());
-    for (int server = 0; server < finish.table().bucket_base_size(); ++server) {
-      const Status ignored = co_await cluster.call(static_cast<layout::ServerId>(server),
-                                                   control::DISCARD_TABLE, discard, nullptr);
-      (void)ignored;
-    }
-    finish.clear_indexes();
-    finish.set_abandon(true);
-    const Status ignored = co_await cluster.call(0, control::FINISH_CREATE_TABLE, finish, nullptr);
-    (void)ignored;
-    co_return status;
-  }
+  const auto finished = co_await finish_table(link, std::move(finish));
+  if (!finished.ok()) co_return finished.status();
   co_return co_await link->catalog.refresh();
+}
+
+reactor::Task<Result<std::uint64_t>> Worker::finish_table(std::shared_ptr<Link> link,
+                                                          control::FinishCreateTableRequest finish) {
+  txn::Cluster& cluster = link->cluster;
+  control::FinishCreateTableReply finished;
+  Status status = co_await prepare_table(link, &finish);
+  if (status.ok()) status = co_await cluster.call(0, control::FINISH_CREATE_TABLE, finish, &finished);
+  if (status.ok()) co_return finished.catalog_version();
+  // With the table a memory server discards what it has of its indexes.
+  control::DiscardTableRequest discard;
+  discard.set_table(finish.table().id());
+  for (int server = 0; server < finish.table().bucket_base_size(); ++server) {
+    const Status ignored = co_await cluster.call(static_cast<layout::ServerId>(server),
+                                                 control::DISCARD_TABLE, discard, nullptr);
+    (void)ignored;
+  }
+  finish.clear_indexes();
+  finish.set_abandon(true);
+  const Status ignored = co_await cluster.call(0, control::FINISH_CREATE_TABLE, finish, nullptr);
+  (void)ignored;
+  co_return status;
 }
 
 reactor::Task<Status> Worker::drop_table(std::string name) {
@@ -105,6 +112,9 @@ reactor::Task<Status> Worker::drop_table(std::string name) {
   control::DropTableReply dropped;
   Status status = co_await link->cluster.call(0, control::DROP_TABLE, drop, &dropped);
   if (!status.ok()) co_return status;
+  if (const storage::TableRef table = link->catalog.find_id(dropped.table())) {
+    for (const storage::IndexRef& index : table->indexes) link->space.forget(index->id);
+  }
   for (std::size_t server = 0; server < link->cluster.server_count(); ++server) {
     control::DiscardTableRequest discard;
     discard.set_table(dropped.table());

@@ -59,8 +59,12 @@ void set_handed_out(control::MemoryPart& part, std::uint64_t all_bytes, std::uin
 void add_table(control::MemoryReply& reply, const Accounted& of, const Table& table,
                std::uint64_t waiting_records) {
   const std::uint64_t extent_bytes = of.region.extents().extent_bytes();
+  const bool is_index = table.shape.indexed_table != 0;
+  const auto purpose_of = [is_index](control::MemoryPurpose purpose) {
+    return is_index ? control::MEMORY_INDEXES : purpose;
+  };
   control::MemoryPart common;
-  common.set_table(table.shape.id);
+  common.set_table(is_index ? table.shape.indexed_table : table.shape.id);
   common.set_name(table.shape.name);
   common.set_dropped(table.discarded);
 
@@ -73,7 +77,7 @@ void add_table(control::MemoryReply& reply, const Accounted& of, const Table& ta
   control::MemoryPart main = common;
   set_handed_out(main, table.main_bytes(), table.discarded ? table.main_bytes() : waiting_bytes, 0);
   main.set_unusable_bytes(table.main_extents() * extent_bytes - table.main_bytes());
-  add(reply, control::MEMORY_MAIN_BUCKETS, main);
+  add(reply, purpose_of(control::MEMORY_MAIN_BUCKETS), main);
 
   const auto add_pieces = [&](control::MemoryPurpose purpose, const Units& units, std::uint64_t waiting) {
     control::MemoryPart part = part_of(common, units);
@@ -84,7 +88,7 @@ void add_table(control::MemoryReply& reply, const Accounted& of, const Table& ta
       const std::uint64_t reserved = of.reservations.unused(table.shape.id, buckets);
       set_handed_out(part, units.used_bytes(), waiting * units.unit_bytes(), reserved * units.unit_bytes());
     }
-    add(reply, purpose, part);
+    add(reply, purpose_of(purpose), part);
   };
   add_pieces(control::MEMORY_INDIRECT_BUCKETS, table.indirect, waiting_buckets);
   add_pieces(control::MEMORY_RECORDS, table.records, waiting_records);

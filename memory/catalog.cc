@@ -28,6 +28,10 @@ std::size_t Catalog::encoded_bytes(const control::TableDescriptor& table) const 
   control::TableDescriptor fixed = table;
   fixed.clear_bucket_base();
   fixed.clear_doublings();
+  if (fixed.has_hash_index()) {
+    fixed.mutable_hash_index()->set_state(control::INDEX_READY);
+    fixed.mutable_hash_index()->set_ready_version(~std::uint64_t{0});
+  }
   return fixed.ByteSizeLong() + kFrame_bytes + kServer_bytes * options_.server_count;
 }
 
@@ -45,6 +49,9 @@ Result<control::TableDescriptor> Catalog::begin(fabric::PeerId peer, control::Ta
   }
   if (name_taken(table.name())) {
     return Status(ErrorCode::duplicate_table, "relation \"" + table.name() + "\" already exists");
+  }
+  if (table.has_hash_index()) {
+    if (Status status = make_hash_index(table); !status.ok()) return status;
   }
   const layout::ProtocolTraits& protocol = *layout::find_protocol(options_.protocol);
   table.set_single_version(protocol.single_version);
@@ -87,6 +94,7 @@ Result<std::uint64_t> Catalog::finish(fabric::PeerId peer, const control::Finish
   }
   auto indexes = indexes_to_finish(peer, request);
   if (!indexes.ok()) return indexes.status();
+  if (expected.has_hash_index()) hash_builders_[table.id()] = peer;
   creations_.erase(found);
   encoded_bytes_ += encoded_bytes(expected);
   tables_[table.name()] = std::move(expected);
@@ -113,7 +121,7 @@ Status Catalog::abandon(fabric::PeerId peer, std::uint32_t table) {
 
 Result<std::uint32_t> Catalog::drop(const std::string& name) {
   const auto found = tables_.find(name);
-  if (found == tables_.end()) {
+  if (found == tables_.end() || found->second.has_hash_index()) {
     return Status(ErrorCode::undefined_table, "table \"" + name + "\" does not exist");
   }
   const std::uint32_t id = found->second.id();

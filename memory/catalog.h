@@ -44,6 +44,8 @@ class Catalog {
   std::vector<std::uint32_t> disconnected(fabric::PeerId peer);
 
   // --- indexes (catalog_indexes.cc) ---
+  // A hash index is a table here: begun and finished as one, which begin() makes the columns of. Then it is
+  // building, and goes on by advance_index() like others.
   const std::map<std::string, control::IndexDescriptor>& indexes() const { return indexes_; }
   // Fills in id and page length. Outside input. The table may be one that the peer is creating.
   Result<control::IndexDescriptor> begin_index(fabric::PeerId peer, control::IndexDescriptor index);
@@ -76,6 +78,11 @@ class Catalog {
   Result<std::vector<control::IndexDescriptor>> indexes_to_finish(
       fabric::PeerId peer, const control::FinishCreateTableRequest& request) const;
   void erase_index(const std::string& name);
+  // Fills in the columns of the table that is to hold a hash index's entries. Outside input.
+  Status make_hash_index(control::TableDescriptor& table) const;
+  Result<std::uint64_t> advance_hash_index(fabric::PeerId peer, const control::AdvanceIndexRequest& request);
+  void erase_hash_index(std::uint32_t id);
+  const control::TableDescriptor* find_table(std::uint32_t id) const;
   void drop_indexes_of(std::uint32_t table);
   std::vector<std::uint32_t> undo_index_creations(fabric::PeerId peer);
   // The most that the table's entry in a reply of GET_CATALOG takes, however it grows.
@@ -90,6 +97,7 @@ class Catalog {
   std::map<std::uint32_t, Creation> creations_;
   std::map<std::string, control::IndexDescriptor> indexes_;  // that transactions know of
   std::map<std::uint32_t, IndexCreation> index_creations_;   // of indexes that are not ready, by id
+  std::map<std::uint32_t, fabric::PeerId> hash_builders_;    // of hash indexes that are building, by id
 };
 
 }  // namespace namdb::memory

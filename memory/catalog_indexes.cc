@@ -1,6 +1,7 @@
 // The catalog's part about secondary indexes.
 #include <algorithm>
 
+#include "common/layout/hash_entry.h"
 #include "common/layout/index_key.h"
 #include "memory/catalog.h"
 #include "memory/descriptor.h"
@@ -24,6 +25,68 @@ bool valid_parts(const control::IndexDescriptor& index, std::uint32_t server_cou
 
 }  // namespace
 
+const control::TableDescriptor* Catalog::find_table(std::uint32_t id) const {
+  for (const auto& [name, table] : tables_) {
+    if (table.id() == id) return &table;
+  }
+  return nullptr;
+}
+
+Status Catalog::make_hash_index(control::TableDescriptor& table) const {
+  control::HashIndex& index = *table.mutable_hash_index();
+  const control::TableDescriptor* const indexed = find_table(index.table());
+  if (indexed == nullptr || indexed->has_hash_index())
+    return Status(ErrorCode::undefined_table, "there is no table " + std::to_string(index.table()));
+  const auto base = TableShape::create(*indexed);
+  if (!base.ok()) return base.status();
+  std::vector<layout::IndexColumn> columns;
+  for (const std::uint32_t column : index.columns()) columns.push_back({column, false});
+  const auto shape = layout::IndexShape::create(base->schema, std::move(columns));
+  if (!shape.ok()) return shape.status();
+  const auto schema = layout::hash_entry_schema(*shape, index.unique());
+  if (!schema.ok()) return schema.status();
+  index.set_state(control::INDEX_BUILDING);
+  index.set_ready_version(0);
+  table.clear_columns();
+  for (const layout::Column& column : schema->columns()) {
+    control::Column& added = *table.add_columns();
+    added.set_name(column.name);
+    added.set_type(static_cast<std::uint32_t>(column.type));
+    added.set_length_bytes(column.length_bytes);
+    added.set_not_null(column.not_null);
+  }
+  table.mutable_key()->Assign(schema->key().begin(), schema->key().end());
+  table.mutable_partition()->Assign(schema->partition().begin(), schema->partition().end());
+  return {};
+}
+
+Result<std::uint64_t> Catalog::advance_hash_index(fabric::PeerId peer,
+                                                  const control::AdvanceIndexRequest& request) {
+  const std::uint32_t id = request.index().id();
+  const auto builder = hash_builders_.find(id);
+  if (builder->second != peer) return not_creating(id);
+  if (request.abandon()) {
+    erase_hash_index(id);
+    return version_;
+  }
+  if (request.state() != control::INDEX_READY)
+    return Status(ErrorCode::protocol_violation, "an index cannot go on to that state");
+  control::HashIndex& index = *tables_[find_table(id)->name()].mutable_hash_index();
+  index.set_state(control::INDEX_READY);
+  index.set_ready_version(version_ + 1);
+  hash_builders_.erase(builder);
+  changed();
+  return version_;
+}
+
+void Catalog::erase_hash_index(std::uint32_t id) {
+  const std::string name = find_table(id)->name();
+  encoded_bytes_ -= encoded_bytes(tables_[name]);
+  hash_builders_.erase(id);
+  tables_.erase(name);
+  changed();
+}
+
 Result<control::IndexDescriptor> Catalog::begin_index(fabric::PeerId peer, control::IndexDescriptor index) {
   if (index.name().empty() || index.name().size() > kMaxName_bytes) {
     return Status(ErrorCode::invalid_table_definition, "an index's name has 1 to 255 bytes");
@@ -35,7 +98,8 @@ Result<control::IndexDescriptor> Catalog::begin_index(fabric::PeerId peer, contr
                                   [&](const auto& entry) { return entry.second.id() == index.table(); });
   const auto creation = creations_.find(index.table());
   const bool created_by_peer = creation != creations_.end() && creation->second.peer == peer;
-  if (table == tables_.end() && !created_by_peer) {
+  const bool is_rows = table != tables_.end() && !table->second.has_hash_index();
+  if (!is_rows && (!created_by_peer || creation->second.table.has_hash_index())) {
     return Status(ErrorCode::undefined_table, "there is no table " + std::to_string(index.table()));
   }
   const auto shape = TableShape::create(created_by_peer ? creation->second.table : table->second);
@@ -60,6 +124,7 @@ Result<control::IndexDescriptor> Catalog::begin_index(fabric::PeerId peer, contr
 
 Result<std::uint64_t> Catalog::advance_index(fabric::PeerId peer,
                                              const control::AdvanceIndexRequest& request) {
+  if (hash_builders_.contains(request.index().id())) return advance_hash_index(peer, request);
   const auto creation = index_creations_.find(request.index().id());
   if (creation == index_creations_.end() || creation->second.peer != peer) {
     return not_creating(request.index().id());
@@ -141,6 +206,11 @@ void Catalog::erase_index(const std::string& name) {
 }
 
 Result<std::uint32_t> Catalog::drop_index(const std::string& name) {
+  if (const auto hash = tables_.find(name); hash != tables_.end() && hash->second.has_hash_index()) {
+    const std::uint32_t id = hash->second.id();
+    erase_hash_index(id);
+    return id;
+  }
   const auto found = indexes_.find(name);
   if (found == indexes_.end()) {
     return Status(ErrorCode::undefined_object, "index \"" + name + "\" does not exist");
@@ -161,6 +231,14 @@ void Catalog::drop_indexes_of(std::uint32_t table) {
     const auto index = entry++;
     if (index->second.table() == table) erase_index(std::string(index->first));
   }
+  std::erase_if(creations_, [&](const auto& entry) {
+    return entry.second.table.has_hash_index() && entry.second.table.hash_index().table() == table;
+  });
+  std::vector<std::uint32_t> hash_indexes;
+  for (const auto& [name, other] : tables_) {
+    if (other.has_hash_index() && other.hash_index().table() == table) hash_indexes.push_back(other.id());
+  }
+  for (const std::uint32_t id : hash_indexes) erase_hash_index(id);
 }
 
 std::vector<std::uint32_t> Catalog::undo_index_creations(fabric::PeerId peer) {
@@ -174,6 +252,12 @@ std::vector<std::uint32_t> Catalog::undo_index_creations(fabric::PeerId peer) {
     const std::string name = entry->second.index.name();
     entry = index_creations_.erase(entry);
     if (indexes_.contains(name)) erase_index(name);
+  }
+  for (auto entry = hash_builders_.begin(); entry != hash_builders_.end();) {
+    const auto [id, builder] = *entry++;
+    if (builder != peer) continue;
+    undone.push_back(id);
+    erase_hash_index(id);
   }
   return undone;
 }

@@ -39,7 +39,11 @@ Result<TableShape> TableShape::create(const control::TableDescriptor& table) {
     return Status(ErrorCode::limit_exceeded,
                   "a table of " + std::to_string(table.buckets_per_server()) + " buckets on each server");
   }
+  if (table.has_hash_index() && schema->partition().empty())
+    return Status(ErrorCode::protocol_violation, "a hash index's entries are chained by no column");
+  if (table.has_hash_index()) schema->chain_by_partition();
   TableShape shape;
+  shape.indexed_table = table.hash_index().table();
   shape.id = table.id();
   shape.name = table.name();
   shape.record = {schema->row_bytes(), table.single_version() ? 0 : table.ring_slots(), table.timestamps()};

@@ -24,6 +24,7 @@ struct TableShape {
   layout::RecordLayout record;
   std::uint64_t buckets_per_server = 0;
   std::uint32_t generation = 0;
+  std::uint32_t indexed_table = 0;  // whose hash index has its entries here; 0: a table of rows
 };
 
 }  // namespace namdb::memory

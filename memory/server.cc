@@ -163,6 +163,7 @@ void MemoryServer::on_disconnect(fabric::PeerId id) {
 
 void MemoryServer::discard(std::uint32_t id) {
   for (const std::uint32_t index : indexes_.of_table(id)) discard(index);
+  for (const std::uint32_t index : tables_.hash_indexes_of(id)) discard(index);
   if (!tables_.discard(id) && !indexes_.discard(id)) return;
   reuse_.defer({id, 0});
   collector_.wake();
@@ -233,6 +234,16 @@ control::StatusReply MemoryServer::status() const {
   if (catalog_) reply.set_catalog_version(catalog_->version());
   for (const auto& [id, table] : tables_.all()) {
     if (table->discarded) continue;
+    if (table->shape.indexed_table != 0) {
+      control::IndexUse& use = *reply.add_indexes();
+      use.set_id(id);
+      use.set_name(table->shape.name);
+      use.set_table(table->shape.indexed_table);
+      use.set_hash(true);
+      use.set_entries(table->records.used_count());
+      use.set_page_bytes(table->main_bytes() + table->indirect.used_bytes() + table->records.used_bytes());
+      continue;
+    }
     control::TableUse& use = *reply.add_tables();
     use.set_id(id);
     use.set_name(table->shape.name);

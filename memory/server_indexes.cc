@@ -29,7 +29,7 @@ Status MemoryServer::dispatch_indexes(fabric::PeerId peer, std::uint16_t method,
     case control::DISCARD_INDEX:
       return handle<control::DiscardIndexRequest, control::DiscardIndexReply>(
           method, request, reply, [&](const auto& in, auto&) {
-            if (!indexes_.known(in.index())) {
+            if (!indexes_.known(in.index()) && !tables_.has_hash_index(in.index())) {
               return Status(ErrorCode::undefined_object,
                             "this memory server has no index " + std::to_string(in.index()));
             }

@@ -90,6 +90,19 @@ TablePointer Tables::find(std::uint32_t id) const {
   return found->second;
 }
 
+std::vector<std::uint32_t> Tables::hash_indexes_of(std::uint32_t id) const {
+  std::vector<std::uint32_t> ids;
+  for (const auto& [other, table] : tables_) {
+    if (!table->discarded && id != 0 && table->shape.indexed_table == id) ids.push_back(other);
+  }
+  return ids;
+}
+
+bool Tables::has_hash_index(std::uint32_t id) const {
+  const auto found = tables_.find(id);
+  return found != tables_.end() && found->second->shape.indexed_table != 0;
+}
+
 bool Tables::discard(std::uint32_t id) {
   const auto found = tables_.find(id);
   if (found == tables_.end() || found->second->discarded) return false;

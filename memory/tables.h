@@ -94,6 +94,11 @@ class Tables {
   // Clears a record that nobody can reach any more and makes it available.
   void free_record(std::uint32_t id, std::uint64_t offset);
 
+  // Tables with the entries of that table's hash indexes.
+  std::vector<std::uint32_t> hash_indexes_of(std::uint32_t id) const;
+  // True if the table is one with a hash index's entries.
+  bool has_hash_index(std::uint32_t id) const;
+
   // By id, discarded ones included.
   const std::map<std::uint32_t, TablePointer>& all() const { return tables_; }
   // The error of whoever found the region full, which is counted.

@@ -78,13 +78,18 @@ class Reader {
   explicit Reader(std::string_view key) : rest_(key) {}
 
   bool at_end() const { return rest_.empty(); }
+  std::size_t left_bytes() const { return rest_.size(); }
+  bool took_null() const { return took_null_; }
   // False when the bytes are none of that column. A NULL leaves `field` as it is.
   bool take(const Column& column, bool descending, std::byte* field) {
     flip_ = descending ? 0xff : 0;
     if (!column.not_null) {
       const auto marker = next();
       if (!marker) return false;
-      if (*marker == kNull) return true;
+      if (*marker == kNull) {
+        took_null_ = true;
+        return true;
+      }
       if (*marker != kValue) return false;
     }
     return column.is_string() ? take_text(column, field) : take_number(column, field);
@@ -137,6 +142,7 @@ class Reader {
 
   std::string_view rest_;
   std::uint8_t flip_ = 0;
+  bool took_null_ = false;
 };
 
 }  // namespace
@@ -162,14 +168,22 @@ Result<IndexShape> IndexShape::create(const Schema& schema, std::vector<IndexCol
   return shape;
 }
 
-std::size_t IndexShape::max_key_bytes() const {
+std::size_t IndexShape::max_bytes(std::span<const IndexColumn> parts) const {
   std::size_t bytes = 0;
-  for (const IndexColumn& part : parts_) {
+  for (const IndexColumn& part : parts) {
     const Column& column = schema_->columns()[part.column];
     bytes += (column.not_null ? 0 : 1) +
              (column.is_string() ? 2 * std::size_t{column.length_bytes} + 1 : column.field_bytes());
   }
   return bytes;
+}
+
+std::size_t IndexShape::max_key_bytes() const {
+  return max_bytes(parts_);
+}
+
+std::size_t IndexShape::max_declared_bytes() const {
+  return max_bytes(columns());
 }
 
 IndexKey index_key(const IndexShape& shape, const RowView& row) {
@@ -231,6 +245,18 @@ std::optional<std::string> index_successor(std::string_view prefix) {
   if (successor.empty()) return std::nullopt;
   successor.back() = static_cast<char>(static_cast<std::uint8_t>(successor.back()) + 1);
   return successor;
+}
+
+std::optional<IndexKey> declared_key_of(const IndexShape& shape, std::string_view key) {
+  std::vector<std::byte> ignored;
+  Reader reader(key);
+  for (const IndexColumn& part : shape.columns()) {
+    const Column& column = shape.schema().columns()[part.column];
+    ignored.resize(std::max<std::size_t>(ignored.size(), column.field_bytes()));
+    if (!reader.take(column, part.descending, ignored.data())) return std::nullopt;
+  }
+  const std::size_t length = key.size() - reader.left_bytes();
+  return IndexKey{std::string(key.substr(0, length)), length, reader.took_null()};
 }
 
 std::optional<std::vector<std::byte>> primary_key_of(const IndexShape& shape, std::string_view key) {

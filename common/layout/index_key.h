@@ -45,8 +45,12 @@ class IndexShape {
   std::span<const IndexColumn> parts() const { return parts_; }
   // The length of the longest key.
   std::size_t max_key_bytes() const;
+  // Of the declared columns' part of a key.
+  std::size_t max_declared_bytes() const;
 
  private:
+  std::size_t max_bytes(std::span<const IndexColumn> parts) const;
+
   const Schema* schema_ = nullptr;
   std::size_t declared_ = 0;
   std::vector<IndexColumn> parts_;
@@ -100,6 +104,9 @@ IndexRange index_range(const IndexPrefix& prefix);
 
 // The least byte string that is greater than all that begin with `prefix`; nullopt when there is none.
 std::optional<std::string> index_successor(std::string_view prefix);
+
+// The declared columns alone, of a key that begins with them; nullopt when it does not.
+std::optional<IndexKey> declared_key_of(const IndexShape& shape, std::string_view key);
 
 // The primary key's bytes (schema.h) from a key of the index; nullopt when the bytes are no such key.
 std::optional<std::vector<std::byte>> primary_key_of(const IndexShape& shape, std::string_view key);

@@ -36,6 +36,9 @@ std::uint64_t field_hash(const Column& column, std::span<const std::byte> field)
   }
 }
 
+// What of a chained table's hashes the whole key decides.
+constexpr std::uint64_t kInChainMask = (std::uint64_t{1} << 24) - 1;
+
 }  // namespace
 
 std::uint64_t partition_hash(std::string_view value) {
@@ -55,9 +58,20 @@ std::uint64_t partition_hash(const Schema& schema, std::span<const std::byte> ke
   return hash;
 }
 
+HashInterval chained_hashes(std::uint32_t table, std::uint64_t partition_hash) {
+  // Other tables' rows with these values have other hashes.
+  const std::uint64_t mixed = checksum64(std::as_bytes(std::span(&partition_hash, 1)), table);
+  return {mixed & ~kInChainMask, mixed | kInChainMask};
+}
+
 std::uint64_t row_hash(std::uint32_t table, const Schema& schema, std::span<const std::byte> key,
                        std::uint64_t server_count) {
   const std::uint64_t hash = hash_key(table, key);
+  if (schema.chained()) {
+    const std::uint64_t chained =
+        chained_hashes(table, partition_hash(schema, key)).low | (hash & kInChainMask);
+    return chained != 0 ? chained : 1;
+  }
   if (schema.partition().empty() || server_count == 1) return hash;
   // The hashes of server n are [n * 2^64 / servers, (n + 1) * 2^64 / servers), of which `low` is the first;
   // there are `width` at least.

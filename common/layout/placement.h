@@ -4,6 +4,10 @@
 // whole of it the bucket there. In a table that is partitioned by some columns of its key, the hash of their
 // values chooses the server, and that of the whole key a place among those of that server. It depends on
 // nothing but the values, so rows with the same values lie on the same server, of whatever tables.
+//
+// In a table that is chained by its partition (hash_entry.h) the values of those columns are the hash's
+// highest 40 bits, and the whole key the others. So all rows with the same values are in the chains of
+// chained_hashes(): one, but where the border of two chains lies in between: then in these two neighbours.
 #pragma once
 
 #include <cstddef>
@@ -32,6 +36,15 @@ std::uint64_t partition_hash(const Schema& schema, std::span<const std::byte> ke
 inline ServerId partition_server(std::uint64_t partition_hash, std::uint64_t server_count) {
   return static_cast<ServerId>(bucket_index(partition_hash, server_count));
 }
+
+// The hashes that rows with those values in their partition columns have in a chained table.
+struct HashInterval {
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;  // included
+
+  bool holds(std::uint64_t hash) const { return low <= hash && hash <= high; }
+};
+HashInterval chained_hashes(std::uint32_t table, std::uint64_t partition_hash);
 
 // Of the row with that key. Never 0.
 std::uint64_t row_hash(std::uint32_t table, const Schema& schema, std::span<const std::byte> key,

@@ -70,6 +70,10 @@ class Schema {
   const std::vector<Column>& columns() const { return columns_; }
   const std::vector<std::uint32_t>& key() const { return key_; }
   const std::vector<std::uint32_t>& partition() const { return partition_; }
+  // Rows with the same values in the partition columns, of which there are some, are in one bucket chain
+  // (placement.h), not only on one memory server.
+  void chain_by_partition() { chained_ = true; }
+  bool chained() const { return chained_; }
   std::optional<std::uint32_t> find(std::string_view name) const;
   bool is_key_column(std::uint32_t column) const { return key_position_[column] >= 0; }
   // Where in the key bytes the column comes: 0, 1, ...; -1 when it is no part of the key.
@@ -91,6 +95,7 @@ class Schema {
   std::uint32_t key_offset_ = 0;
   std::uint32_t key_bytes_ = 0;
   std::uint32_t row_bytes_ = 0;
+  bool chained_ = false;
 };
 
 }  // namespace namdb::layout

@@ -36,6 +36,21 @@ Result<layout::IndexColumn> bind_index_column(const storage::Table& table, const
   return layout::IndexColumn{*column, descending};
 }
 
+// Of a hash index's column.
+Status check_no_order(const Json& body) {
+  const auto given = [&body](const char* what, std::string_view none) {
+    const std::string_view value = text(body, what);
+    return !value.empty() && value != none;
+  };
+  if (given("ordering", "SORTBY_DEFAULT"))
+    return Status(ErrorCode::feature_not_supported,
+                  "access method \"hash\" does not support ASC/DESC options");
+  if (given("nulls_ordering", "SORTBY_NULLS_DEFAULT"))
+    return Status(ErrorCode::feature_not_supported,
+                  "access method \"hash\" does not support NULLS FIRST/LAST options");
+  return {};
+}
+
 }  // namespace
 
 Status check_schema(std::string_view schema) {
@@ -68,8 +83,10 @@ Result<Plan> bind_create_index(StatementBinder& binder, const Json& body) {
       only(body, "CREATE INDEX",
            {"idxname", "relation", "accessMethod", "indexParams", "unique", "concurrent", "if_not_exists"}));
   const std::string_view method = text(body, "accessMethod");
-  if (!method.empty() && method != "btree") return unsupported("index method " + std::string(method));
+  if (!method.empty() && method != "btree" && method != "hash")
+    return unsupported("index method " + std::string(method));
   CreateIndexPlan create;
+  create.hash = method == "hash";
   NAMDB_SQL_ASSIGN(create.table, bind_table(binder, *find(body, "relation")));
   // CONCURRENTLY or not, others go on writing.
   create.unique = flag(body, "unique");
@@ -78,6 +95,7 @@ Result<Plan> bind_create_index(StatementBinder& binder, const Json& body) {
   std::vector<std::string_view> names;
   for (const Json& item : list(body, "indexParams")) {
     const Json& element = *node(item).body;
+    if (create.hash) NAMDB_SQL_CHECK(check_no_order(element));
     NAMDB_SQL_ASSIGN(const layout::IndexColumn column, bind_index_column(*create.table, element));
     const bool twice = std::ranges::any_of(
         create.columns, [&](const layout::IndexColumn& other) { return other.column == column.column; });

@@ -80,9 +80,13 @@ Candidate consider(const storage::IndexRef& index, const std::vector<const Expr*
   constexpr int kList = 6;
   Candidate candidate{index, {}, {}, {}, {}, false, false, 0};
   bool has_list = false;
-  for (const layout::IndexColumn& part : index->shape.parts()) {
+  // Of a hash index all columns, each by equality, or it says nothing; and it gives no order.
+  for (const layout::IndexColumn& part : index->hash ? index->shape.columns() : index->shape.parts()) {
     Equality equality = equality_of(conditions, part.column);
     const bool is_list = equality.values.size() > 1;
+    const bool is_null = !equality.values.empty() && equality.values.front() == nullptr;
+    if (index->hash && (equality.values.empty() || (is_list && has_list) || is_null))
+      return {index, {}, {}, {}, {}, false, false, 0};
     if (equality.values.empty() || (is_list && has_list)) {
       find_bounds(candidate, conditions, part.column);
       candidate.score += candidate.low || candidate.high ? 1 : 0;
@@ -93,7 +97,7 @@ Candidate consider(const storage::IndexRef& index, const std::vector<const Expr*
     candidate.equal.push_back(std::move(equality.values));
     candidate.conditions.push_back(equality.condition);
   }
-  candidate.gives_order = !order.empty() && match_order(candidate, order);
+  candidate.gives_order = !index->hash && !order.empty() && match_order(candidate, order);
   candidate.score += candidate.gives_order ? 1 : 0;
   return candidate;
 }
@@ -112,7 +116,10 @@ bool find_index_path(Source& source, std::span<const OrderItem> order) {
   for (const storage::IndexRef& index : source.table->indexes) {
     if (!index->ready()) continue;
     Candidate candidate = consider(index, conditions, order);
-    if (candidate.score > best.score) best = std::move(candidate);
+    // Of what both find by equality alone, the hash index's entries are fewer bytes, and no call.
+    const bool is_hash = index->hash && best.index != nullptr && !best.index->hash;
+    if (candidate.score > best.score || (is_hash && candidate.score == best.score))
+      best = std::move(candidate);
   }
   if (best.score == 0) return false;
   auto path = std::make_unique<IndexPath>();

@@ -119,6 +119,7 @@ struct CreateIndexPlan {
   bool name_is_chosen = false;  // by us: another one will do when it is taken
   std::vector<layout::IndexColumn> columns;
   bool unique = false;
+  bool hash = false;
   bool if_not_exists = false;
 };
 

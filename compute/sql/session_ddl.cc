@@ -93,7 +93,7 @@ Task<Status> Session::create_table(const CreateTablePlan& plan, ResultSink& sink
 }
 
 Task<Status> Session::create_index(const CreateIndexPlan& plan, ResultSink& sink) {
-  txn::IndexDefinition definition{plan.name, plan.table->name, plan.columns, plan.unique};
+  txn::IndexDefinition definition{plan.name, plan.table->name, plan.columns, plan.unique, plan.hash};
   constexpr std::uint32_t kMaxNames = 1000;
   for (std::uint32_t number = 1;; ++number) {
     txn::IndexDefinition wanted = definition;

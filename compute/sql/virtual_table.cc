@@ -87,7 +87,8 @@ Task<Result<VirtualRows>> indexes_rows(VirtualTableInput input) {
       rows.push_back({Datum::of_text("public"), text_of(*input.arena, table->name),
                       text_of(*input.arena, index->name), Datum::of_integer(index->id),
                       Datum::of_boolean(index->unique), Datum::of_boolean(index->constraint),
-                      Datum::of_boolean(index->ready()), text_of(*input.arena, columns)});
+                      Datum::of_boolean(index->ready()), text_of(*input.arena, columns),
+                      Datum::of_text(index->hash ? "hash" : "btree")});
     }
   }
   co_return rows;
@@ -136,7 +137,8 @@ const std::vector<VirtualTable>& all_tables() {
         {"is_unique", {TypeId::boolean}},
         {"is_constraint", {TypeId::boolean}},
         {"is_ready", {TypeId::boolean}},
-        {"columns", {TypeId::text}}},
+        {"columns", {TypeId::text}},
+        {"method", {TypeId::text}}},
        indexes_rows},
   };
   return tables;

@@ -15,6 +15,8 @@
 
 namespace namdb::storage {
 
+struct Table;
+
 // The keys from `low` up to the next part's.
 struct IndexPart {
   layout::ServerId server = 0;
@@ -27,6 +29,10 @@ struct Index {
   std::string name;
   bool unique = false;
   bool constraint = false;  // goes only with its table
+  // A hash index finds rows by the values of all its columns, in no order. Its entries are rows of this table
+  // (common/layout/hash_entry.h); it has no pages and no parts.
+  bool hash = false;
+  std::shared_ptr<const Table> entries;
   // Searches may use it when their snapshot shows at least this version of the catalog; 0: it is building.
   std::uint64_t ready_version = 0;
   layout::IndexShape shape;

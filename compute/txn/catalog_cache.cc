@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/layout/hash_entry.h"
 #include "common/layout/index_page.h"
 
 namespace namdb::txn {
@@ -36,6 +37,10 @@ Result<std::shared_ptr<storage::Table>> table_from_descriptor(const control::Tab
       static_cast<std::size_t>(descriptor.bucket_base_size()) != server_count ||
       (descriptor.doublings_size() != 0 && descriptor.doublings_size() != descriptor.bucket_base_size())) {
     return unsound();
+  }
+  if (descriptor.has_hash_index()) {
+    if (schema->partition().empty()) return unsound();
+    schema->chain_by_partition();
   }
   auto table = std::make_shared<storage::Table>();
   table->id = descriptor.id();
@@ -91,6 +96,32 @@ Result<storage::IndexRef> index_from_descriptor(const control::IndexDescriptor& 
     }
     index->parts.push_back({static_cast<layout::ServerId>(part.server()), part.low()});
   }
+  return storage::IndexRef(std::move(index));
+}
+
+Result<storage::IndexRef> hash_index_from_descriptor(const control::TableDescriptor& descriptor,
+                                                     const storage::Table& table, TableRef entries) {
+  const control::HashIndex& source = descriptor.hash_index();
+  std::vector<layout::IndexColumn> columns;
+  for (const std::uint32_t column : source.columns()) columns.push_back({column, false});
+  auto shape = layout::IndexShape::create(table.schema, std::move(columns));
+  if (!shape.ok()) return shape.status();
+  const auto schema = layout::hash_entry_schema(*shape, source.unique());
+  if (!schema.ok() || schema->key_bytes() != entries->schema.key_bytes() ||
+      schema->row_bytes() != entries->schema.row_bytes() ||
+      schema->columns().size() != entries->schema.columns().size()) {
+    return Status(ErrorCode::corrupt_data,
+                  "the catalog's entry of index \"" + descriptor.name() + "\" makes no sense");
+  }
+  auto index = std::make_shared<storage::Index>();
+  index->id = descriptor.id();
+  index->table = table.id;
+  index->name = descriptor.name();
+  index->unique = source.unique();
+  index->hash = true;
+  index->entries = std::move(entries);
+  if (source.state() == control::INDEX_READY) index->ready_version = source.ready_version();
+  index->shape = std::move(*shape);
   return storage::IndexRef(std::move(index));
 }
 
@@ -162,7 +193,7 @@ reactor::Task<Status> CatalogCache::refresh() {
       known->second->arrays = std::move(table->arrays);
       table = known->second;
     }
-    by_name.emplace(table->name, table);
+    if (!descriptor.has_hash_index()) by_name.emplace(table->name, table);
     by_id.emplace(table->id, table);
   }
   std::map<std::uint32_t, std::vector<storage::IndexRef>> indexes;  // by table
@@ -174,6 +205,15 @@ reactor::Task<Status> CatalogCache::refresh() {
     auto made = index_from_descriptor(descriptor, *table->second, cluster_.server_count());
     if (!made.ok()) co_return made.status();
     indexes[descriptor.table()].push_back(std::move(*made));
+  }
+  for (const control::TableDescriptor& descriptor : reply.tables()) {
+    if (!descriptor.has_hash_index()) continue;
+    const auto table = by_id.find(descriptor.hash_index().table());
+    if (table == by_id.end() || table->second->schema.chained())
+      co_return Status(ErrorCode::corrupt_data, "index \"" + descriptor.name() + "\" has no table");
+    auto made = hash_index_from_descriptor(descriptor, *table->second, by_id[descriptor.id()]);
+    if (!made.ok()) co_return made.status();
+    indexes[table->first].push_back(std::move(*made));
   }
   for (auto& [id, table] : by_id) {
     auto& sorted = indexes[id];

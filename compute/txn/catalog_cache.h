@@ -21,6 +21,9 @@ Result<std::shared_ptr<storage::Table>> table_from_descriptor(const control::Tab
 // Of an index of that table. The same.
 Result<storage::IndexRef> index_from_descriptor(const control::IndexDescriptor& descriptor,
                                                 const storage::Table& table, std::size_t server_count);
+// Of a hash index of that table, whose entries are in the other.
+Result<storage::IndexRef> hash_index_from_descriptor(const control::TableDescriptor& descriptor,
+                                                     const storage::Table& table, storage::TableRef entries);
 control::TableDescriptor descriptor_of(const std::string& name, const layout::Schema& schema);
 
 class CatalogCache {
@@ -40,8 +43,8 @@ class CatalogCache {
  private:
   Cluster& cluster_;
   std::uint64_t version_ = 0;
-  std::map<std::string, storage::TableRef, std::less<>> by_name_;
-  std::map<std::uint32_t, std::shared_ptr<storage::Table>> by_id_;
+  std::map<std::string, storage::TableRef, std::less<>> by_name_;   // tables of rows
+  std::map<std::uint32_t, std::shared_ptr<storage::Table>> by_id_;  // also those of hash indexes' entries
 };
 
 }  // namespace namdb::txn

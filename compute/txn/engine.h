@@ -37,6 +37,7 @@ struct IndexDefinition {
   std::string table;
   std::vector<layout::IndexColumn> columns;
   bool unique = false;
+  bool hash = false;  // then no column is descending
 };
 
 // Where tables lie.

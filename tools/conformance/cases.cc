@@ -19,6 +19,7 @@ void own_writes_are_read(Trial& t) {
   t.expect(values[0] == 8 && !values[1] && values[2] == 4, "rows by key");
   t.expect(t.a.scan_table(t.base) == Sum{2, 12}, "the whole table");
   t.expect(t.a.scan_index(t.base) == Sum{2, 12}, "the range of an index");
+  t.expect(t.a.scan_hash_index(t.base) == Sum{2, 12}, "the values of a hash index");
   const Status end = t.a.commit();
   t.expect(end.ok(), "a: " + said(end));
   t.settle();
@@ -78,7 +79,7 @@ void write_skew_is_prevented(Trial& t) {
   expect_not_both(t, t.base, t.a.commit(), b_end);
 }
 
-enum class Look { key, table, index };
+enum class Look { key, table, index, hash_index };
 enum class Change { insert, erase, update, move };
 
 // Client a looks at rows and writes down, in another row, what it saw; b reads what is written there and
@@ -98,6 +99,7 @@ void phantom(Trial& t) {
   if (kLook == Look::key) seen = t.a.value(row).value_or(0);
   if (kLook == Look::table) seen = t.a.scan_table(group).value;
   if (kLook == Look::index) seen = t.a.scan_index(group).value;
+  if (kLook == Look::hash_index) seen = t.a.scan_hash_index(group).value;
   t.b.begin();
   t.b.value(note);
   if (kChange == Change::insert) t.b.insert({.id = row, .group = group, .value = 1});
@@ -161,16 +163,20 @@ void indexes_follow_their_table(Trial& t) {
   t.a.abort();
   t.settle();
   for (Client* client : {&t.a, &t.b}) {
-    Sum sums[4];
+    Sum sums[6];
     const Status seen = client->retry([&](Client& who) {
       sums[0] = who.scan_index(t.base);
       sums[1] = who.scan_table(t.base);
       sums[2] = who.scan_index(t.base + 50);
       sums[3] = who.scan_table(t.base + 50);
+      sums[4] = who.scan_hash_index(t.base);
+      sums[5] = who.scan_hash_index(t.base + 50);
     });
     t.expect(seen.ok(), said(seen));
-    t.expect(sums[0] == Sum{1, 1} && sums[1] == sums[0], "the group that rows have left");
-    t.expect(sums[2] == Sum{2, 10} && sums[3] == sums[2], "the group that rows have come to");
+    t.expect(sums[0] == Sum{1, 1} && sums[1] == sums[0] && sums[4] == sums[0],
+             "the group that rows have left");
+    t.expect(sums[2] == Sum{2, 10} && sums[3] == sums[2] && sums[5] == sums[2],
+             "the group that rows have come to");
   }
 }
 
@@ -231,6 +237,10 @@ constexpr std::array kCases = {
     Case{"phantom: an index range, deleted", &phantom<Look::index, Change::erase>},
     Case{"phantom: an index range, changed", &phantom<Look::index, Change::update>},
     Case{"phantom: an index range, moved into", &phantom<Look::index, Change::move>},
+    Case{"phantom: values of a hash index, inserted", &phantom<Look::hash_index, Change::insert>},
+    Case{"phantom: values of a hash index, deleted", &phantom<Look::hash_index, Change::erase>},
+    Case{"phantom: values of a hash index, changed", &phantom<Look::hash_index, Change::update>},
+    Case{"phantom: values of a hash index, moved into", &phantom<Look::hash_index, Change::move>},
     Case{"keys are unique", &keys_are_unique},
     Case{"unique indexes are unique", &unique_indexes_are_unique},
     Case{"indexes follow their table", &indexes_follow_their_table},

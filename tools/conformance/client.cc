@@ -14,6 +14,7 @@ using reactor::Task;
 
 constexpr const char* kTable = "items";
 constexpr const char* kByGroup = "items_by_group";
+constexpr const char* kByGroupHash = "items_by_group_hash";
 constexpr const char* kByCode = "items_by_code";
 constexpr std::uint32_t kAttempts = 50;
 // Who begins later is younger, also where ages are coarse (compute/txn/priority_clock.h).
@@ -48,6 +49,10 @@ Task<Status> Client::do_create() {
   if (!status.ok()) co_return status;
   txn::IndexDefinition by_group{.name = kByGroup, .table = kTable, .columns = {{kGroup, false}}};
   status = co_await engine_.create_index(std::move(by_group));
+  if (!status.ok()) co_return status;
+  txn::IndexDefinition by_hash{
+      .name = kByGroupHash, .table = kTable, .columns = {{kGroup, false}}, .hash = true};
+  status = co_await engine_.create_index(std::move(by_hash));
   if (!status.ok()) co_return status;
   txn::IndexDefinition by_code{.name = kByCode, .table = kTable, .columns = {{kCode, false}}, .unique = true};
   co_return co_await engine_.create_index(std::move(by_code));
@@ -137,24 +142,28 @@ Task<Status> Client::do_erase(std::int64_t id) {
 }
 
 Sum Client::scan_table(std::int64_t group) {
-  return scan_by(false, group);
+  return scan_by(nullptr, group);
 }
 
 Sum Client::scan_index(std::int64_t group) {
-  return scan_by(true, group);
+  return scan_by(kByGroup, group);
 }
 
-Sum Client::scan_by(bool index, std::int64_t group) {
+Sum Client::scan_hash_index(std::int64_t group) {
+  return scan_by(kByGroupHash, group);
+}
+
+Sum Client::scan_by(const char* index, std::int64_t group) {
   Sum sum;
   step(scan(index, group, &sum));
   return sum;
 }
 
-Task<Status> Client::scan(bool by_index, std::int64_t group, Sum* sum) {
+Task<Status> Client::scan(const char* name, std::int64_t group, Sum* sum) {
   std::unique_ptr<txn::TableScan> scan;
-  if (by_index) {
+  if (name != nullptr) {
     const auto index =
-        std::ranges::find(table_->indexes, kByGroup, [](const auto& each) { return each->name; });
+        std::ranges::find_if(table_->indexes, [name](const auto& each) { return each->name == name; });
     if (index == table_->indexes.end()) co_return Status(ErrorCode::internal, "an index is not there");
     layout::IndexPrefix prefix((*index)->shape);
     scan = transaction_->scan_index(table_, *index, layout::index_range(prefix.integer(group)));

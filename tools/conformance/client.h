@@ -46,6 +46,7 @@ class Client {
   // By the whole table, and by the index.
   Sum scan_table(std::int64_t group);
   Sum scan_index(std::int64_t group);
+  Sum scan_hash_index(std::int64_t group);
   Status commit();
   void abort() { transaction_->abort(); }
   // The first failure.
@@ -64,10 +65,11 @@ class Client {
   reactor::Task<Status> do_insert(Item item);
   reactor::Task<Status> change(std::int64_t id, std::uint32_t column, std::int64_t value);
   reactor::Task<Status> do_erase(std::int64_t id);
-  reactor::Task<Status> scan(bool by_index, std::int64_t group, Sum* sum);
+  // `index`: the name of one, or null.
+  reactor::Task<Status> scan(const char* index, std::int64_t group, Sum* sum);
   reactor::Task<Status> do_commit();
   reactor::Task<Status> back_off(std::uint32_t attempt);
-  Sum scan_by(bool index, std::int64_t group);
+  Sum scan_by(const char* index, std::int64_t group);
 
   Database& database_;
   std::size_t compute_;

@@ -81,7 +81,9 @@ class Indexes(TestCase):
                     with cluster.connect() as connection:
                         self.check_index(connection)
                     cluster.query("DROP INDEX item_shelf")
-                    cluster.query("CREATE INDEX item_shelf ON item (shelf)", server=1)
+                    cluster.query("CREATE INDEX item_shelf ON item USING hash (shelf)", server=1)
+                    with cluster.connect(1) as connection:
+                        self.check_index(connection)
                 self.assertEqual(near.unexpected + far.unexpected, [])
                 with cluster.connect(1) as connection:
                     self.check_index(connection)
@@ -91,20 +93,20 @@ class Indexes(TestCase):
         for fabric in FABRICS:
             with self.subTest(fabric=fabric), Cluster(fabric, compute_servers=2) as cluster:
                 create(cluster)
-                for _ in range(4):
+                for method in ("btree", "hash") * 3:
                     with Writer(cluster, 1, 3) as writer:
                         builder = cluster.connect(0)
-                        thread = threading.Thread(target=self.build, args=(builder,))
+                        thread = threading.Thread(target=self.build, args=(builder, method))
                         thread.start()
                         time.sleep(generator.uniform(0, 0.2))  # anywhere in the build
                         cluster.kill("compute-0")
                         thread.join()
                         cluster.up()
 
-                        def free():
+                        def free(method=method):
                             try:
                                 cluster.query("DROP INDEX IF EXISTS item_shelf", server=1)
-                                cluster.query("CREATE INDEX item_shelf ON item (shelf)", server=1)
+                                cluster.query(f"CREATE INDEX item_shelf ON item USING {method} (shelf)", server=1)
                                 return True
                             except psycopg.Error as error:
                                 self.assertEqual(error.sqlstate, "42P07", str(error))
@@ -117,17 +119,19 @@ class Indexes(TestCase):
                     cluster.query("DROP INDEX item_shelf", server=1)
 
     @staticmethod
-    def build(connection):
+    def build(connection, method):
         try:
-            connection.execute("CREATE INDEX item_shelf ON item (shelf)")
+            connection.execute(f"CREATE INDEX item_shelf ON item USING {method} (shelf)")
         except psycopg.Error:
             pass  # its server was killed
 
     def test_duplicates_leave_no_index(self):
         with Cluster() as cluster:
             create(cluster, 1000)
-            self.assert_sqlstate("23505", cluster.query, "CREATE UNIQUE INDEX item_shelf ON item (shelf)")
-            self.assertEqual(cluster.query("SELECT * FROM namdb_indexes"), [])
+            for method in ("btree", "hash"):
+                self.assert_sqlstate("23505", cluster.query,
+                                     f"CREATE UNIQUE INDEX item_shelf ON item USING {method} (shelf)")
+                self.assertEqual(cluster.query("SELECT * FROM namdb_indexes"), [])
             cluster.query("INSERT INTO item VALUES (5000, 1, 'x')")
             cluster.query("CREATE UNIQUE INDEX item_shelf ON item (shelf, id)")
 
@@ -147,6 +151,7 @@ class Indexes(TestCase):
                 # An entry of this one takes more than 600 bytes.
                 error = self.assert_sqlstate(FULL, cluster.query, "CREATE INDEX item_label ON item (label)")
                 self.assertIsNotNone(error)
+                self.assert_sqlstate(FULL, cluster.query, "CREATE INDEX item_label ON item USING hash (label)")
                 self.assertEqual(cluster.query("SELECT * FROM namdb_indexes"), [])
                 self.assertEqual(cluster.query("SELECT count(*) FROM item"), [(rows,)])
 
@@ -233,9 +238,10 @@ class Indexes(TestCase):
             with self.subTest(fabric=fabric), Cluster(fabric, compute_servers=2) as cluster:
                 for round_number in range(6):
                     create(cluster, 4000)
+                    method = ("btree", "hash")[round_number % 2]
                     outcome = []
-                    builder = threading.Thread(target=lambda out=outcome: out.append(self.try_query(
-                        cluster, "CREATE INDEX item_shelf ON item (shelf)")))
+                    builder = threading.Thread(target=lambda out=outcome, method=method: out.append(self.try_query(
+                        cluster, f"CREATE INDEX item_shelf ON item USING {method} (shelf)")))
                     builder.start()
                     time.sleep(generator.uniform(0, 0.1))  # anywhere in the build, or behind it
                     until(lambda: self.try_query(cluster, "DROP TABLE item", 1) in (None, "42P01"), "the drop")

@@ -121,6 +121,10 @@ class Run final : SeededRun {
         if (!index->building()) entries[id] += index->tree->entries();
       }
     }
+    for (const auto& [name, table] : catalog.tables()) {
+      if (table.has_hash_index() && table.hash_index().state() != control::INDEX_READY)
+        return "hash index " + name + " is never ready";
+    }
     if (catalog.tables().contains(IndexWorkload::kAside) !=
         catalog.indexes().contains(IndexWorkload::kAsideCode))
       return "a table and the index of its constraint are not there together";

@@ -177,6 +177,81 @@ TEST_CASE("dropped indexes give their memory back on every memory server", "[ind
   CHECK(given_back(1));
 }
 
+namespace {
+
+txn::IndexDefinition hash_by_number(bool unique) {
+  return {unique ? "only_number" : "by_number", "numbers", {{1, false}}, unique, true};
+}
+
+// Ids of the rows with that number, by the index.
+reactor::Task<Status> find_numbers(txn::Engine* engine, std::int64_t number, std::vector<std::int64_t>* ids) {
+  const auto table = co_await engine->table("numbers");
+  if (!table.ok()) co_return table.status();
+  const auto session = engine->open_session();
+  const auto transaction = engine->begin(*session);
+  const storage::IndexRef index = (*table)->indexes.front();
+  layout::IndexPrefix prefix(index->shape);
+  std::vector<txn::RowId> rows;
+  txn::IndexRange range = layout::index_range(prefix.integer(number));
+  Status status = co_await transaction->find(*table, index, std::move(range), rows);
+  for (const txn::RowId row : rows) ids->push_back(transaction->row(row).integer(0));
+  co_return status;
+}
+
+std::uint64_t hash_entries(Numbers& test) {
+  std::uint64_t count = 0;
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    const control::StatusReply reply = test.cluster.memory(i).server->status();
+    for (const control::IndexUse& use : reply.indexes()) count += use.hash() ? use.entries() : 0;
+  }
+  return count;
+}
+
+std::uint64_t used_bytes(Numbers& test) {
+  std::uint64_t bytes = 0;
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    const control::MemoryReply reply = test.cluster.memory(i).server->memory();
+    for (const control::MemoryPart& part : reply.parts())
+      bytes += part.purpose() == control::MEMORY_INDEXES ? part.bytes() : 0;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("a hash index of a table that takes longer to read than a transaction may live finds its rows",
+          "[indexes]") {
+  Numbers test(100 * kMillisecond_ns);
+  REQUIRE(test.run(test.cluster.worker(0).create_index(hash_by_number(false))).ok());
+  std::vector<std::int64_t> ids;
+  REQUIRE(test.run(find_numbers(&test.cluster.worker(0), 42, &ids)).ok());
+  std::vector<std::int64_t> expected;
+  for (std::int64_t id = 42; id < kManyRows; id += 100) expected.push_back(id);
+  CHECK(ids == expected);
+  CHECK(test.run(test.cluster.worker(0).create_index(hash_by_number(true))).code() ==
+        ErrorCode::duplicate_key);
+}
+
+TEST_CASE("entries of deleted rows leave a hash index, and a dropped one gives back every byte",
+          "[indexes]") {
+  Numbers test(10 * kSecond_ns);
+  REQUIRE(used_bytes(test) == 0);
+  REQUIRE(test.run(test.cluster.worker(0).create_index(hash_by_number(false))).ok());
+  test.world.run_until([&] { return hash_entries(test) == kManyRows; }, 60 * kSecond_ns);
+  REQUIRE(hash_entries(test) == kManyRows);
+  REQUIRE(test.run(erase_numbers(&test.cluster.worker(0), 20)).ok());
+  test.world.run_until([&] { return hash_entries(test) == kManyRows - 20; }, 60 * kSecond_ns);
+  CHECK(hash_entries(test) == kManyRows - 20);
+  const bool with_table = GENERATE(false, true);
+  if (with_table) {
+    REQUIRE(test.run(test.cluster.worker(0).drop_table("numbers")).ok());
+  } else {
+    REQUIRE(test.run(test.cluster.worker(0).drop_index("by_number")).ok());
+  }
+  test.world.run_until([&] { return used_bytes(test) == 0; }, 60 * kSecond_ns);
+  CHECK(used_bytes(test) == 0);
+}
+
 TEST_CASE("an index shows what a full scan shows, at every snapshot", "[indexes]") {
   run_seeds(IndexTrouble::none, 60);
 }

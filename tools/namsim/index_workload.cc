@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "common/layout/hash_entry.h"
 #include "common/layout/index_key.h"
 #include "common/layout/key.h"
 
@@ -51,7 +52,10 @@ reactor::Task<Status> IndexWorkload::load(txn::Engine* engine) {
   Status status = co_await engine->create_table(kTable, things(), options);
   if (!status.ok()) co_return status;
   txn::IndexDefinition definition{kByColor, kTable, {{kColor, false}, {kLabel, true}}, false};
-  co_return co_await engine->create_index(std::move(definition));
+  status = co_await engine->create_index(std::move(definition));
+  if (!status.ok()) co_return status;
+  txn::IndexDefinition shade{kByShade, kTable, {{kColor, false}, {kCode, false}}, false, true};
+  co_return co_await engine->create_index(std::move(shade));
 }
 
 void IndexWorkload::write(txn::Transaction& transaction, const TableRef& table, txn::RowId row,
@@ -117,9 +121,18 @@ reactor::Task<Status> IndexWorkload::compare(txn::Transaction* transaction, Tabl
       range.low = draw->chance(0.5) ? key_of().bytes : std::string(key_of().declared());
       if (draw->chance(0.5)) range.high = key_of().bytes;
       if (draw->chance(0.3)) range.high = layout::index_successor(range.low);
+      // What a hash index is for; other ranges it leaves to the table.
+      if (index->hash && draw->chance(0.9)) {
+        range.low = key_of().declared();
+        range.high = layout::index_successor(range.low);
+      }
     }
     Status status = co_await compare_index(transaction, table, index, &all, std::move(range));
     if (!status.ok()) co_return status;
+    if (index->name == kByShade && !transaction->has_writes()) {
+      status = co_await compare_entries(transaction, index, &all);
+      if (!status.ok()) co_return status;
+    }
     // Own rows are checked when they are committed.
     const bool was_ready = std::ranges::any_of(
         *former, [&](const IndexRef& other) { return other->id == index->id && other->ready(); });
@@ -129,6 +142,26 @@ reactor::Task<Status> IndexWorkload::compare(txn::Transaction* transaction, Tabl
     }
   }
   co_return Status();
+}
+
+reactor::Task<Status> IndexWorkload::compare_entries(txn::Transaction* transaction, IndexRef index,
+                                                     const std::vector<layout::Row>* all) {
+  std::vector<std::string> expected;
+  for (const layout::Row& row : *all) expected.push_back(layout::index_key(index->shape, row.view()).bytes);
+  std::vector<std::string> found;
+  const auto scan = transaction->scan(index->entries);
+  std::vector<layout::Row> some;
+  do {
+    Status status = co_await scan->next(some);
+    if (!status.ok()) co_return status;
+    for (const layout::Row& entry : some) found.push_back(layout::index_key_of(entry.view()));
+  } while (!some.empty());
+  std::ranges::sort(expected);
+  std::ranges::sort(found);
+  if (found == expected) co_return Status();
+  co_return co_await report(transaction, "index " + index->name + " has " + std::to_string(found.size()) +
+                                             " entries, of " + std::to_string(expected.size()) +
+                                             ", or others");
 }
 
 reactor::Task<Status> IndexWorkload::report(txn::Transaction* transaction, std::string mistake) {
@@ -212,8 +245,9 @@ reactor::Task<void> IndexWorkload::change_aside(txn::Engine* engine, Random* dra
 reactor::Task<void> IndexWorkload::change_indexes(txn::Engine* engine, Random* draw) {
   if (draw->chance(0.3)) co_return co_await change_aside(engine, draw);
   const bool unique = draw->chance(0.5);
-  txn::IndexDefinition definition{unique ? kByCode : "things_by_label", kTable, {}, unique};
-  definition.columns = unique ? std::vector<layout::IndexColumn>{{kCode, draw->chance(0.5)}}
+  const bool hash = draw->chance(0.5);
+  txn::IndexDefinition definition{unique ? kByCode : "things_by_label", kTable, {}, unique, hash};
+  definition.columns = unique ? std::vector<layout::IndexColumn>{{kCode, !hash && draw->chance(0.5)}}
                               : std::vector<layout::IndexColumn>{{kLabel, false}, {kColor, true}};
   const std::string name = definition.name;
   const Status created = co_await engine->create_index(std::move(definition));
@@ -250,7 +284,38 @@ reactor::Task<Status> IndexWorkload::touch_all(txn::Engine* engine) {
     }
     if (!status.ok()) co_return status;
   }
-  co_return Status();
+  Status status;
+  for (int attempt = 0; attempt < 1000; ++attempt) {
+    status = co_await touch_entries(engine, session.get());
+    if (status.ok() || !status.info().retry) break;
+    co_await engine->backoff(static_cast<std::uint32_t>(attempt + 1));
+  }
+  co_return status;
+}
+
+// In one transaction those of all hash indexes: rows that keep their values do not lead there.
+reactor::Task<Status> IndexWorkload::touch_entries(txn::Engine* engine, txn::Session* session) {
+  const auto table = co_await engine->table(kTable);
+  if (!table.ok()) co_return table.status();
+  const std::vector<IndexRef> indexes = (*table)->indexes;
+  const auto transaction = engine->begin(*session);
+  std::vector<txn::RowId> rows;
+  for (const IndexRef& index : indexes) {
+    if (!index->hash) continue;
+    const auto scan = transaction->scan(index->entries);
+    std::vector<layout::Row> some;
+    do {
+      Status status = co_await scan->next(some);
+      if (!status.ok()) co_return status;
+      for (const layout::Row& entry : some) rows.push_back(transaction->get(index->entries, entry.key()));
+    } while (!some.empty());
+  }
+  Status status = co_await transaction->fetch();
+  if (!status.ok()) co_return status;
+  for (const txn::RowId row : rows) {
+    if (transaction->found(row)) transaction->update(row);
+  }
+  co_return co_await transaction->commit();
 }
 
 reactor::Task<Status> IndexWorkload::compare_all(txn::Engine* engine) {
@@ -277,6 +342,9 @@ reactor::Task<Status> IndexWorkload::compare_all(txn::Engine* engine) {
           status = co_await compare_index(transaction.get(), *table, index, &all, std::move(range));
         }
       }
+      // One that a dead client was building is not ready.
+      if (status.ok() && index->hash && index->ready())
+        status = co_await compare_entries(transaction.get(), index, &all);
     }
     if (status.ok() || !status.info().retry) co_return status;
     co_await engine->backoff(1);

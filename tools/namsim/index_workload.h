@@ -16,6 +16,8 @@ class IndexWorkload {
   static constexpr const char* kTable = "things";
   // Over (color, label DESC); there from the start.
   static constexpr const char* kByColor = "things_by_color";
+  // Over (color, code), a hash index; there from the start.
+  static constexpr const char* kByShade = "things_by_shade";
   // Over (code), unique.
   static constexpr const char* kByCode = "things_by_code";
   // A table that comes and goes with the index of its UNIQUE constraint.
@@ -32,6 +34,7 @@ class IndexWorkload {
   reactor::Task<void> change_aside(txn::Engine* engine, Random* draw);
   // Writes every row: what the dead have locked is met, and repaired.
   reactor::Task<Status> touch_all(txn::Engine* engine);
+  reactor::Task<Status> touch_entries(txn::Engine* engine, txn::Session* session);
   // Every index against a full scan; rows are counted.
   reactor::Task<Status> compare_all(txn::Engine* engine);
 
@@ -44,6 +47,9 @@ class IndexWorkload {
  private:
   void write(txn::Transaction& transaction, const storage::TableRef& table, txn::RowId row, std::int64_t id,
              Random& draw);
+  // The entries of a hash index, as rows of a table, against those that the rows must have.
+  reactor::Task<Status> compare_entries(txn::Transaction* transaction, storage::IndexRef index,
+                                        const std::vector<layout::Row>* all);
   // `former`: the indexes that there were when the transaction began.
   reactor::Task<Status> compare(txn::Transaction* transaction, storage::TableRef table,
                                 const std::vector<storage::IndexRef>* former, Random* draw);

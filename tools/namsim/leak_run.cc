@@ -76,8 +76,9 @@ class Run final : SeededRun {
  private:
   // --- what clients do ---
 
-  static Task<Status> create_index(compute::Worker* worker, std::string name, std::string table) {
-    txn::IndexDefinition definition{std::move(name), std::move(table), {{1, false}}, false};
+  static Task<Status> create_index(compute::Worker* worker, std::string name, std::string table,
+                                   bool hash = false) {
+    txn::IndexDefinition definition{std::move(name), std::move(table), {{1, false}}, false, hash};
     co_return co_await worker->create_index(std::move(definition));
   }
 
@@ -121,7 +122,8 @@ class Run final : SeededRun {
     std::string table = kRows;
     if (what < 13) {
       if (world_.random().chance(0.5)) table = passing;
-      co_return co_await create_index(worker, index, std::move(table));
+      const bool hash = world_.random().chance(0.5);
+      co_return co_await create_index(worker, index, std::move(table), hash);
     }
     if (what < 16) co_return co_await worker->drop_index(index);
     const auto number = static_cast<std::int64_t>(world_.random().below(keys_));

@@ -100,6 +100,66 @@ TEST_CASE("a transaction that only reads validates in one round trip, and one ro
   CHECK(locked.one_sided() == 1 + 4 + 4);  // what releases comes after the transaction
 }
 
+namespace {
+
+enum class Method { btree, hash, unique_hash };
+
+// The row with that second column, by an index.
+Task<Result<OperationCounters>> find_row(txn::Engine* engine, std::int64_t second) {
+  auto table = co_await engine->table(kPairs);
+  const auto session = engine->open_session();
+  const auto transaction = engine->begin(*session);
+  const storage::IndexRef index = (*table)->indexes.front();
+  layout::IndexPrefix prefix(index->shape);
+  txn::IndexRange range = layout::index_range(prefix.integer(second));
+  std::vector<txn::RowId> rows;
+  Status status = co_await transaction->find(*table, index, std::move(range), rows);
+  if (!status.ok()) co_return status;
+  if (rows.size() != 1) co_return Status(ErrorCode::internal, "not one row");
+  co_return transaction->counters();
+}
+
+OperationCounters lookup_cost(std::string_view protocol, Method method) {
+  fabric::sim::SimWorld world(1);
+  ClusterOptions options;
+  options.region_bytes = 64U << 20;
+  options.memory.protocol = protocol;
+  options.location_cache_bytes = 4U << 20;
+  options.worker.index_reads = txn::IndexReads::leaves;
+  Cluster cluster(world, options);
+  const std::size_t compute = cluster.add_compute();
+  txn::Engine* const engine = &cluster.worker(compute);
+  REQUIRE(world.run(cluster.node(compute), load_pairs(engine, kRows)).ok());
+  REQUIRE(world.run(cluster.node(compute), run(engine, kRows, kRows)).ok());  // each its own value
+  txn::IndexDefinition definition{
+      "by_second", kPairs, {{1, false}}, method == Method::unique_hash, method != Method::btree};
+  REQUIRE(world.run(cluster.node(compute), engine->create_index(std::move(definition))).ok());
+  REQUIRE(world.run(cluster.node(compute), find_row(engine, 5)).ok());
+  world.run_for(kMillisecond_ns);
+  auto counters = world.run(cluster.node(compute), find_row(engine, 5));
+  INFO(counters.status().to_string());
+  REQUIRE(counters.ok());
+  return *counters;
+}
+
+}  // namespace
+
+TEST_CASE("a lookup by a hash index READs a bucket chain, entries and rows, and calls nobody", "[cost]") {
+  const std::string_view protocol = GENERATE("si", "occ", "nowait", "waitdie", "sundial", "mvcc");
+  CAPTURE(protocol);
+  // A snapshot is two READs of the vector, others begin with one of the catalog's version.
+  const std::uint64_t begin = protocol == "si" ? 2 : 1;
+  const OperationCounters many = lookup_cost(protocol, Method::hash);
+  CHECK(many.calls == 0);
+  CHECK(many.round_trips == begin + 3);  // bucket, entry, row
+  CHECK(many.reads == begin + 3);
+  const OperationCounters one = lookup_cost(protocol, Method::unique_hash);
+  CHECK(one.calls == 0);
+  CHECK(one.round_trips == begin + 2);  // entry, row
+  CHECK(one.reads == begin + 2);
+  CHECK(lookup_cost(protocol, Method::btree).round_trips == begin + 2);
+}
+
 TEST_CASE("presets run each stage by the primitives of the system that they stand for", "[cost]") {
   const OperationCounters hybrid = cost("occ", 4, 2, {.preset = "drtm+h"});
   CHECK(hybrid.calls == 0);  // all addresses are cached

@@ -23,6 +23,12 @@ constexpr std::size_t kMaxChainBuckets = 4096;
 constexpr std::uint32_t kMaxRounds = 64;
 constexpr std::uint32_t kRoundsWithoutSleep = 16;
 
+// Who writes rows is not told that an index of theirs is no table.
+Status without_space(Status status, const storage::Table& table) {
+  if (status.code() != ErrorCode::undefined_table || !table.schema.chained()) return status;
+  return Status(ErrorCode::catalog_changed, "an index was dropped while the transaction ran");
+}
+
 // Differs from what stood at the same place before, but for a chance of 2^-16 that key and stamp cover.
 std::uint32_t incarnation_of(layout::Stamp stamp, GlobalAddress record) {
   return static_cast<std::uint32_t>(checksum64(std::as_bytes(std::span(&stamp, 1)), record.value)) &
@@ -34,6 +40,12 @@ std::uint32_t incarnation_of(layout::Stamp stamp, GlobalAddress record) {
 Status write_conflict(const storage::Table& table) {
   return Status(ErrorCode::serialization_failure,
                 "could not serialize access due to concurrent update of table \"" + table.name + "\"");
+}
+
+Status too_many_alike(const storage::Table& entries) {
+  return Status(ErrorCode::limit_exceeded,
+                "too many rows have the same values in the columns of hash index \"" + entries.name + "\"",
+                "use an index of method btree for columns with few values");
 }
 
 Status lost_connection() {
@@ -85,7 +97,7 @@ reactor::Task<Status> ChainLocks::reserve_space() {
     for (std::size_t i = 0; i < chain.inserts.size(); ++i) {
       const layout::ServerId server = chain.main.server();
       auto record = co_await worker_.space.take_record(*chain.table, server, counters_);
-      if (!record.ok()) co_return record.status();
+      if (!record.ok()) co_return without_space(record.status(), *chain.table);
       chain.records.push_back(*record);
     }
   }
@@ -244,6 +256,8 @@ reactor::Task<Status> ChainLocks::read_rest(ChainLock* chain) {
                        "the table was dropped or rebuilt while the transaction ran");
     }
     if (i + 1 < chain->buckets.size() || bucket.next_offset == 0) continue;
+    if (chain->buckets.size() > kMaxChainBuckets && chain->table->schema.chained())
+      co_return too_many_alike(*chain->table);
     if (chain->buckets.size() > kMaxChainBuckets)
       co_return Status(ErrorCode::corrupt_data, "a bucket chain has no end");
     const GlobalAddress next(chain->main.server(), bucket.next_offset);
@@ -264,10 +278,13 @@ reactor::Task<Status> ChainLocks::place_inserts(ChainLock* chain, layout::Stamp 
       for (std::uint32_t found = storage::find_entry(*bucket.image, access.key_hash);
            found < layout::kBucketEntries;
            found = storage::find_entry(*bucket.image, access.key_hash, found + 1)) {
-        // Another key that the lookup has compared, or a rival that came since.
+        // Another key that the lookup has compared, another row of this commit, or a rival that came since.
         const auto& collisions = access.lookup.collisions();
-        const std::uint64_t location = bucket.image->entries[found].location;
-        if (std::ranges::find(collisions, location) == collisions.end())
+        const layout::BucketEntry& other = bucket.image->entries[found];
+        const bool own =
+            std::ranges::any_of(std::span(chain->records).first(i),
+                                [&other](GlobalAddress record) { return record.offset() == other.offset(); });
+        if (!own && std::ranges::find(collisions, other.location) == collisions.end())
           co_return write_conflict(*chain->table);
       }
     }
@@ -282,7 +299,7 @@ reactor::Task<Status> ChainLocks::place_inserts(ChainLock* chain, layout::Stamp 
     }
     if (home == nullptr) {
       auto fresh = co_await worker_.space.take_bucket(*chain->table, chain->main.server(), counters_);
-      if (!fresh.ok()) co_return fresh.status();
+      if (!fresh.ok()) co_return without_space(fresh.status(), *chain->table);
       chain->buckets.back().image->next_offset = fresh->offset();
       chain->buckets.back().changed = true;
       add_bucket(*chain, *fresh);

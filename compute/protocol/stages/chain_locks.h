@@ -25,6 +25,8 @@ namespace namdb::protocol {
 
 // Aborts that others' commits cause.
 Status write_conflict(const storage::Table& table);
+// A hash index's chain has become too long.
+Status too_many_alike(const storage::Table& entries);
 // Before anything was logged.
 Status lost_connection();
 

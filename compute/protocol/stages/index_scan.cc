@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compute/protocol/stages/hash_entries.h"
 #include "compute/txn/catalog_cache.h"
 
 namespace namdb::protocol {
@@ -9,6 +10,8 @@ namespace {
 
 // Of a range that is sorted in memory.
 constexpr std::size_t kMaxSortedRows = 1 << 20;
+// Entries of a hash index whose records are looked up together.
+constexpr std::size_t kHashedAtOnce = 1024;
 
 Status not_an_entry(const storage::Index& index) {
   return Status(ErrorCode::corrupt_data, "an entry of index \"" + index.name + "\" is none");
@@ -45,13 +48,41 @@ reactor::Task<Status> IndexScan::begin() {
     co_return co_await read_table();
   }
   collect_own_rows();
-  cursor_.begin(index_);
-  if (cursor_.entries_left()) status = co_await seek();
+  if (index_->hash) {
+    if (!equal_hash_values(*index_, range_)) {
+      own_rows_.clear();
+      uses_table_ = true;
+      co_return co_await read_table();
+    }
+    status = co_await read_hash();
+  } else {
+    cursor_.begin(index_);
+    if (cursor_.entries_left()) status = co_await seek();
+  }
   if (status.ok() || status.code() != ErrorCode::catalog_changed) co_return status;
   // It was dropped just now.
   own_rows_.clear();
   uses_table_ = true;
   co_return co_await read_table();
+}
+
+reactor::Task<Status> IndexScan::read_hash() {
+  std::vector<std::string> entries;
+  const Status status = co_await read_hash_entries(&transaction_, index_, range_.low, &entries);
+  if (!status.ok()) co_return status;
+  transaction_.rules().saw_range(
+      {.table = table_->id, .index = index_, .low = range_.low, .high = range_.high, .entries = {}});
+  hashed_.assign(entries.begin(), entries.end());
+  std::ranges::sort(hashed_, [this](const auto& a, const auto& b) { return comes_before(a, b); });
+  co_return Status();
+}
+
+// As many as are wanted, if that is known.
+void IndexScan::take_hashed() {
+  std::size_t count = std::min(hashed_.size(), kHashedAtOnce);
+  if (range_.limit != 0) count = std::min<std::size_t>(count, range_.limit);
+  entries_.assign(hashed_.begin(), hashed_.begin() + static_cast<std::ptrdiff_t>(count));
+  hashed_.erase(hashed_.begin(), hashed_.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
 reactor::Task<Status> IndexScan::read_table() {
@@ -126,7 +157,8 @@ reactor::Task<Status> IndexScan::read_entries(Output output) {
 }
 
 reactor::Task<Status> IndexScan::read_and_seek(Output output) {
-  if (!entries_left()) co_return co_await read_entries(output);
+  if (index_->hash && entries_.empty()) take_hashed();
+  if (index_->hash || !entries_left()) co_return co_await read_entries(output);
   // Whoever wants a few rows is probably served by the entries that are there.
   if (range_.limit != 0) {
     Status status = co_await read_entries(output);

@@ -6,6 +6,9 @@
 // was confirmed, and the next ones while the records of the former are read. Rows that the transaction itself
 // writes come from its write set alone.
 //
+// The entries of a hash index come all at once (hash_entries.h), and are then handed out in the same order.
+// They are those of the values of all its columns; a range that is not that comes from the whole table.
+//
 // A transaction whose snapshot is older than the index, or for which the index is gone, gets the same rows in
 // the same order from the whole table.
 #pragma once
@@ -49,7 +52,12 @@ class IndexScan : public txn::TableScan {
   void collect_own_rows();
   // All rows of the range, from the table.
   reactor::Task<Status> read_table();
-  bool entries_left() const { return !uses_table_ && cursor_.entries_left(); }
+  // The entries of a hash index: all, in the order of the scan.
+  reactor::Task<Status> read_hash();
+  void take_hashed();
+  bool entries_left() const {
+    return !uses_table_ && (index_->hash ? !hashed_.empty() : cursor_.entries_left());
+  }
   reactor::Task<Status> seek();
   reactor::Task<Status> finish_seek();
   reactor::Task<Status> read_records(std::vector<std::string> entries, std::vector<layout::Row>* rows);
@@ -75,7 +83,8 @@ class IndexScan : public txn::TableScan {
   bool uses_table_ = false;  // rows come from the table: own_rows_ holds all
   bool ended_ = false;
   std::vector<std::string> entries_;
-  std::deque<KeyedRow> own_rows_;  // in the order of the scan
+  std::deque<std::string> hashed_;  // of a hash index: what is still to be handed out
+  std::deque<KeyedRow> own_rows_;   // in the order of the scan
 };
 
 }  // namespace namdb::protocol

@@ -45,7 +45,9 @@ bool IndexWrites::plan() {
   for (const Access& access : transaction_.accesses()) {
     if (access.write == WriteKind::none) continue;
     // Those of the catalog as it is now: whoever builds one waits for transactions that may not know of it.
-    for (const storage::IndexRef& index : access.table->indexes) plan(access, index);
+    for (const storage::IndexRef& index : access.table->indexes) {
+      if (!index->hash) plan(access, index);
+    }
   }
   return !changes_.empty();
 }

@@ -251,6 +251,7 @@ void Lookup::see_bucket(txn::WorkerState& worker, Rules& rules) {
     state_ = State::absent;
     return;
   }
+  if (chain_.size() >= kMaxChain && table_->schema.chained()) return fail_long_chain();
   if (chain_.size() >= kMaxChain || bucket.next_offset % 8 != 0 ||
       bucket.next_offset + layout::kBucket_bytes > region_bytes_) {
     fail(ErrorCode::corrupt_data, "a bucket chain has no end");
@@ -390,6 +391,11 @@ void Lookup::restart() {
   if (++restarts_ > kMaxRestarts)
     return fail(ErrorCode::version_collected, "the version that the snapshot needs was collected");
   state_ = State::record;
+}
+
+void Lookup::fail_long_chain() {
+  error_ = too_many_alike(*table_);
+  state_ = State::failed;
 }
 
 void Lookup::fail(ErrorCode code, const char* message) {

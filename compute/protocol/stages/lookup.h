@@ -134,6 +134,7 @@ class Lookup {
   bool is_birth(const layout::BodyHeader& version) const;
   void follow_link();
   void restart();
+  void fail_long_chain();
   void fail(ErrorCode code, const char* message);
   bool overflow_offset_valid(std::uint64_t offset) const;
 

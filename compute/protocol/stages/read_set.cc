@@ -149,6 +149,7 @@ reactor::Task<Status> ReadSet::validate(StagedTransaction* transaction, HeaderWo
     if (!status.ok()) co_return status;
   }
   for (const SeenRange& range : ranges_) {
+    if (range.index->hash) continue;  // its chain and its entries are among buckets and records
     Status status = co_await validate_range(transaction, &range);
     if (!status.ok()) co_return status;
   }

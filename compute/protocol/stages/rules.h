@@ -42,7 +42,8 @@ enum class Judgement : std::uint8_t {
   unknown_slot,  // ask again when the slot directory knows the body's slot
 };
 
-// What of a secondary index a transaction has seen: these are all the entries in [low, high).
+// What of a secondary index a transaction has seen: these are all the entries in [low, high). Of a hash index
+// there are none: the rules see its chain and its entries as those of a table.
 struct SeenRange {
   std::uint32_t table = 0;
   storage::IndexRef index;

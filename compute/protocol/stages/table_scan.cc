@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "compute/protocol/stages/chain_locks.h"
 #include "compute/storage/bucket_search.h"
 #include "compute/txn/lock_resolver.h"
 
@@ -18,11 +19,26 @@ constexpr std::size_t kRecordsAtOnce = 256;
 
 }  // namespace
 
+bool has_newer_row(const Lookup& lookup) {
+  return lookup.state() == Lookup::State::absent && lookup.has_record() && !lookup.current().deleted;
+}
+
+bool was_deleted_before(const Lookup& lookup) {
+  return layout::decode_body_header(lookup.body().data()).stamp != lookup.current().stamp;
+}
+
 WholeTableScan::WholeTableScan(StagedTransaction& transaction, storage::TableRef table, ScanPosition from)
     : transaction_(transaction),
       table_(std::move(table)),
       batches_(transaction.worker().cluster),
       from_(from) {}
+
+WholeTableScan::WholeTableScan(StagedTransaction& transaction, storage::TableRef table,
+                               layout::HashInterval hashes)
+    : WholeTableScan(transaction, std::move(table)) {
+  hashes_ = hashes;
+  newer_too_ = transaction.rules().has_timestamps();
+}
 
 reactor::Task<Status> WholeTableScan::next(std::vector<layout::Row>& rows) {
   rows.clear();
@@ -49,10 +65,32 @@ reactor::Task<Status> WholeTableScan::next(std::vector<layout::Row>& rows) {
 
 void WholeTableScan::start() {
   arrays_ = table_->arrays;
+  if (hashes_) return start_in_hashes();
   next_server_ = from_.server;
   if (from_.bucket == 0 || next_server_ >= arrays_.size()) return;
   // The buckets of a range of hashes keep their order when they are doubled.
   next_bucket_ = from_.bucket * (arrays_[next_server_].bucket_count / from_.bucket_count);
+}
+
+void WholeTableScan::start_in_hashes() {
+  const std::size_t last = table_->server_of(hashes_->high);
+  for (std::size_t server = table_->server_of(hashes_->low); server <= last; ++server) {
+    const layout::BucketArray& array = arrays_[server];
+    const bool begins_here = server == table_->server_of(hashes_->low);
+    std::uint64_t index = begins_here ? array.index_of(hashes_->low, arrays_.size()) : 0;
+    for (; index < array.bucket_count && wanted(array, server, index); ++index) {
+      again_.push_back(
+          {GlobalAddress(static_cast<layout::ServerId>(server), array.bucket_offset(index)), array, true});
+    }
+  }
+  next_server_ = arrays_.size();
+}
+
+bool WholeTableScan::wanted(const layout::BucketArray& array, std::size_t server, std::uint64_t index) const {
+  if (!hashes_) return true;
+  const std::size_t servers = arrays_.size();
+  return (server != table_->server_of(hashes_->low) || index >= array.index_of(hashes_->low, servers)) &&
+         (server != table_->server_of(hashes_->high) || index <= array.index_of(hashes_->high, servers));
 }
 
 ScanPosition WholeTableScan::position() const {
@@ -125,7 +163,7 @@ reactor::Task<Status> WholeTableScan::read_buckets() {
     if (!status.ok()) co_return status;
   }
   // Over shared memory nothing above suspends: others have their turn between two parts of a long scan.
-  if (!torn) co_await worker.executor.yield();
+  if (!torn && !hashes_) co_await worker.executor.yield();
   if (torn) {
     ++transaction_.mutable_counters().rereads;
     const std::uint64_t pause_ns = std::min<std::uint64_t>(++waits_ * 10'000, kMillisecond_ns);
@@ -150,12 +188,13 @@ Status WholeTableScan::see_bucket(const Bucket& bucket, const BucketPlace& place
     }
     const std::uint64_t index = (place.address.offset() - place.array.base_offset) / layout::kBucket_bytes;
     for (const std::uint64_t half : {2 * index, 2 * index + 1}) {
+      if (!wanted(next, server, half)) continue;
       again_.push_back({GlobalAddress(server, next.bucket_offset(half)), next, true});
     }
     return Status();
   }
   for (const layout::BucketEntry& entry : bucket.entries) {
-    if (entry.free()) continue;
+    if (entry.free() || (hashes_ && !hashes_->holds(entry.key_hash))) continue;
     places_.push_back({GlobalAddress(server, entry.offset()), entry.incarnation(), entry.key_hash});
   }
   if (bucket.next_offset != 0) {
@@ -179,7 +218,9 @@ reactor::Task<Status> WholeTableScan::read_records(std::vector<layout::Row>* row
   if (!status.ok()) co_return status;
   for (const Lookup& lookup : lookups) {
     transaction_.rules().saw_record(lookup);
-    if (lookup.state() != Lookup::State::present) continue;
+    const bool newer = newer_too_ && has_newer_row(lookup);
+    if (newer && was_deleted_before(lookup)) co_return write_conflict(*table_);
+    if (lookup.state() != Lookup::State::present && !newer) continue;
     const layout::RowView row(table_->schema, lookup.payload());
     if (const Access* own = transaction_.find_access(*table_, row.key());
         own != nullptr && own->write != WriteKind::none) {

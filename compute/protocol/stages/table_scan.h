@@ -2,10 +2,11 @@
 // lead to, in parallel. Needs no order and takes no lock; records inserted later are invisible anyway.
 #pragma once
 
-#include <unordered_set>
+#include <optional>
 #include <vector>
 
 #include "common/layout/bucket.h"
+#include "common/layout/placement.h"
 #include "compute/protocol/stages/transaction.h"
 
 namespace namdb::protocol {
@@ -18,9 +19,17 @@ struct ScanPosition {
   friend bool operator==(const ScanPosition&, const ScanPosition&) = default;
 };
 
+// Whether there is a row now of which the transaction sees no version, and whether it sees that there was
+// none for a while: then what the row says now is not at hand.
+bool has_newer_row(const Lookup& lookup);
+bool was_deleted_before(const Lookup& lookup);
+
 class WholeTableScan : public txn::TableScan {
  public:
   WholeTableScan(StagedTransaction& transaction, storage::TableRef table, ScanPosition from = {});
+  // Rows with these hashes only, from the chains that they are in. Under timestamps, rows come as well whose
+  // first version is newer than the transaction.
+  WholeTableScan(StagedTransaction& transaction, storage::TableRef table, layout::HashInterval hashes);
   reactor::Task<Status> next(std::vector<layout::Row>& rows) override;
   // For readers that need no single snapshot: the scan ends after what it has begun, ...
   void wind_up() { winding_up_ = true; }
@@ -45,6 +54,9 @@ class WholeTableScan : public txn::TableScan {
   reactor::Task<Status> read_records(std::vector<layout::Row>* rows);
   bool main_buckets_left() const;
   BucketPlace next_main_bucket();
+  // Whether a chain may have rows that are wanted, and has one of them that hash.
+  bool wanted(const layout::BucketArray& array, std::size_t server, std::uint64_t index) const;
+  void start_in_hashes();
   // The chain is being changed, and the rules cannot believe what it does not have.
   bool unsettled(const layout::Bucket& bucket, const BucketPlace& place) const;
   Status see_bucket(const layout::Bucket& bucket, const BucketPlace& place);
@@ -57,6 +69,8 @@ class WholeTableScan : public txn::TableScan {
   std::size_t next_server_ = 0;
   std::uint64_t next_bucket_ = 0;
   ScanPosition from_;
+  std::optional<layout::HashInterval> hashes_;
+  bool newer_too_ = false;
   bool winding_up_ = false;
   // Buckets to read (again): torn ones, the rest of chains, and where forwards lead.
   std::vector<BucketPlace> again_;

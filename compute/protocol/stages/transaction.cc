@@ -6,6 +6,7 @@
 #include <string>
 
 #include "compute/protocol/stages/commit.h"
+#include "compute/protocol/stages/hash_entries.h"
 #include "compute/protocol/stages/index_scan.h"
 #include "compute/protocol/stages/table_scan.h"
 #include "compute/txn/catalog_cache.h"
@@ -211,8 +212,9 @@ reactor::Task<Status> StagedTransaction::do_fetch() {
       // Only if the key was taken when whatever led to it was true.
       if (rules_->validates_reads()) status = co_await rules_->confirm_reads(false);
       if (!status.ok()) co_return status;
-      co_return Status(ErrorCode::duplicate_key,
-                       "duplicate key value violates unique constraint \"" + access.table->name + "_pkey\"");
+      co_return Status(ErrorCode::duplicate_key, "duplicate key value violates unique constraint \"" +
+                                                     access.table->name +
+                                                     (access.table->schema.chained() ? "\"" : "_pkey\""));
     }
   }
   co_return Status();
@@ -368,7 +370,9 @@ reactor::Task<Status> StagedTransaction::commit() {
   Status status = failure_;
   if (status.ok() && !unfetched_.empty()) status = co_await fetch();
   if (status.ok() && has_writes()) {
-    status = check_going_on();
+    status = co_await write_hash_entries(this);
+    busy_ = true;
+    if (status.ok()) status = check_going_on();
     if (status.ok()) {
       Commit commit(*this);
       status = co_await commit.run();

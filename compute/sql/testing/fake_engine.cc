@@ -397,6 +397,7 @@ Status FakeEngine::add_index(const txn::IndexDefinition& definition, bool constr
   index->id = next_table_++;
   index->name = definition.name;
   index->unique = definition.unique;
+  index->hash = definition.hash;
   index->constraint = constraint;
   index->ready_version = ++catalog_version_;
   index->shape = std::move(*shape);
