@@ -41,6 +41,7 @@ reactor::Task<Status> Cluster::connect() {
       co_return disagreement(address, "sent a welcome that cannot be read");
     }
     std::memcpy(&link.map, welcome.region_map().data(), sizeof link.map);
+    link.known_bytes = welcome.region_bytes();
     if (welcome.protocol_version() != kProtocolVersion || !link.map.certified()) {
       co_return disagreement(address, "speaks another protocol or region format version");
     }

@@ -5,6 +5,7 @@
 
 #include <google/protobuf/message_lite.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -48,6 +49,14 @@ class Cluster {
   std::size_t server_count() const { return options_.memory_servers.size(); }
   fabric::Channel& channel(layout::ServerId server) { return *links_[server].channel; }
   const layout::RegionMap& region_map(layout::ServerId server) const { return links_[server].map; }
+  // The region is at least so long: it was when this connected, or memory that somebody has been given ends
+  // there. What is remembered of an earlier connection may lie beyond the region of a memory server that was
+  // restarted, where nothing but READs may go.
+  std::uint64_t known_bytes(layout::ServerId server) const { return links_[server].known_bytes; }
+  void saw_memory(layout::GlobalAddress address, std::uint64_t length_bytes) {
+    std::uint64_t& known_bytes = links_[address.server()].known_bytes;
+    known_bytes = std::max(known_bytes, address.offset() + length_bytes);
+  }
   std::uint64_t max_transaction_ns() const { return max_transaction_ns_; }
   std::uint32_t default_ring_slots() const { return ring_slots_; }
   // The database's. Once connected.
@@ -78,6 +87,7 @@ class Cluster {
   struct Link {
     std::unique_ptr<fabric::Channel> channel;
     layout::RegionMap map{};
+    std::uint64_t known_bytes = 0;
   };
   reactor::Executor& executor_;
   fabric::ClientFabric& fabric_;

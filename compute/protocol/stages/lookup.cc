@@ -42,7 +42,7 @@ void Lookup::start(txn::WorkerState& worker, const storage::Table& table, std::s
   // What was remembered may belong to another key, and so to another server.
   const auto location =
       worker.cluster.optimisations().location_cache ? worker.locations.find(key_hash) : std::nullopt;
-  if (location && location->offset + table.record.record_bytes() <= region_bytes_) {
+  if (location && location->offset + table.record.record_bytes() <= worker.cluster.known_bytes(server_)) {
     record_ = GlobalAddress(server_, location->offset);
     incarnation_ = location->incarnation;
     from_cache_ = true;
@@ -235,6 +235,7 @@ void Lookup::see_bucket(txn::WorkerState& worker, Rules& rules) {
   if (found < layout::kBucketEntries) {
     record_ = GlobalAddress(bucket_.server(), bucket.entries[found].offset());
     incarnation_ = bucket.entries[found].incarnation();
+    worker.cluster.saw_memory(record_, table_->record.record_bytes());
     next_entry_ = found + 1;
     state_ = State::record;
     return;
