@@ -65,10 +65,6 @@ class DisconnectedTransaction : public txn::Transaction {
   fabric::OperationCounters counters_;
 };
 
-}  // namespace
-
-namespace {
-
 txn::RetryOptions retries(const WorkerOptions& options) {
   txn::RetryOptions retry = options.retry;
   if (!options.optimisations.adaptive_backoff) retry.max_backoff_ns = retry.first_backoff_ns;

@@ -4,6 +4,7 @@
 
 #include "common/fabric/local_pool.h"
 #include "common/layout/age.h"
+#include "common/layout/word_stream.h"
 #include "common/layout/words.h"
 
 namespace namdb::memory {
@@ -85,8 +86,7 @@ reactor::Task<Status> LockWaiters::lock(const Region& region, fabric::Channel& l
     const Status status = co_await lock_one(&loopback, each, deadline_ns, &found);
     if (!status.ok()) co_return status;
     if (found.locked()) deadline_ns = 0;
-    const std::uint64_t word = found.value();
-    reply.append(reinterpret_cast<const char*>(&word), sizeof word);
+    layout::append_word(reply, found.value());
   }
   co_return Status();
 }

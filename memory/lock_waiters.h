@@ -34,8 +34,6 @@ class LockWaiters {
   // The strings outlive the task.
   reactor::Task<Status> lock(const Region& region, fabric::Channel& loopback, std::string_view request,
                              std::string& reply);
-  // Records that are waited for, once for everybody who waits.
-  std::size_t size() const { return waiting_.size(); }
 
  private:
   // Until deadline_ns. `found` is the reply's word.

@@ -8,6 +8,9 @@
 namespace namdb::layout {
 namespace {
 
+// With the header word, and with who waits for the record behind it.
+constexpr std::uint32_t kMostRecord_bytes = 8 + kBodyPrefix_bytes + kMaxPayload_bytes + 8;
+
 constexpr std::uint64_t kFlag = std::uint64_t{1} << 32;  // has, or wants
 constexpr std::size_t kRecordHead_bytes = 16;
 
@@ -33,7 +36,7 @@ std::optional<std::vector<FindRequest>> decode_find(std::string_view request, co
     const bool possible = within(lookup.bucket_offset, kBucket_bytes, region.limit_bytes) &&
                           lookup.key_hash != 0 && (record & ~kFlag) == lookup.record_bytes &&
                           lookup.record_bytes > 8 && lookup.record_bytes % 8 == 0 &&
-                          lookup.record_bytes <= 8 + kBodyPrefix_bytes + kMaxPayload_bytes;
+                          lookup.record_bytes <= kMostRecord_bytes;
     if (!possible) return std::nullopt;
     lookups.push_back(lookup);
   }

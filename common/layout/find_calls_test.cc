@@ -3,6 +3,8 @@
 #include <array>
 #include <catch2/catch.hpp>
 
+#include "common/layout/record.h"
+
 namespace namdb::layout {
 namespace {
 
@@ -39,6 +41,10 @@ TEST_CASE("what is no list of lookups within the region is refused", "[layout]")
   CHECK_FALSE(decode_find(bytes_of({192, 7, 0, false}), kRegion));
   CHECK_FALSE(decode_find(bytes_of({192, 7, 44, false}), kRegion));
   CHECK_FALSE(decode_find(bytes_of({192, 7, 1U << 30, false}), kRegion));
+  // The longest record, with who waits for it behind it.
+  const std::uint32_t longest = RecordLayout{.payload_bytes = kMaxPayload_bytes}.current_bytes() + 8;
+  CHECK(decode_find(bytes_of({192, 7, longest, false}), kRegion));
+  CHECK_FALSE(decode_find(bytes_of({192, 7, longest + 8, false}), kRegion));
 }
 
 TEST_CASE("what was found is taken piece by piece, each only where it was asked for", "[layout]") {

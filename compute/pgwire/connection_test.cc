@@ -285,6 +285,8 @@ TEST_CASE("conflicts of single statements and calls are retried by the server", 
   world.engine.fail_fetches(2, ErrorCode::snapshot_unstable);
   CHECK(kinds(run(query("SELECT balance FROM accounts WHERE id = 1"))) == "TDCZ");
   CHECK(world.engine.backoffs() == 5);
+  // Its locks are nobody's while it pauses.
+  CHECK(world.engine.most_open_at_backoff() == 0);
   world.engine.mutable_retry_options().max_attempts = 2;
   world.engine.fail_commits(2, ErrorCode::serialization_failure);
   CHECK(sqlstate(run(query("UPDATE accounts SET balance = 0 WHERE id = 1"))) == "40001");

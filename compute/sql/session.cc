@@ -171,7 +171,7 @@ Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completio
       }
       portal.plan = portal.prepared->plan;
     }
-    const std::unique_ptr<txn::Transaction> transaction = begin();
+    std::unique_ptr<txn::Transaction> transaction = begin();
     Run run = make_run(transaction.get(), portal.parameters, sink);
     Status status = interrupt_.check();
     if (status.ok()) status = co_await run_plan(run, *portal.plan, portal, 0);
@@ -189,6 +189,7 @@ Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completio
     portal.prepared->statistics->count_attempt(status, again, transaction->counters());
     if (status.ok()) set_completion(*portal.plan, run.affected, completion);
     if (!again) co_return status;
+    transaction.reset();  // nobody waits for its locks while it pauses
     co_await engine_.backoff(attempt);
   }
 }

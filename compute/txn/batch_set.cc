@@ -119,15 +119,16 @@ void BatchSet::post(fabric::OperationCounters& counters) {
   const bool together = cluster_.optimisations().doorbell_batching;
   for (std::size_t i = 0; i < batches_.size(); ++i) {
     if (batches_[i].empty()) continue;
-    counters.count(batches_[i].operations());
     fabric::Channel& channel = cluster_.channel(static_cast<layout::ServerId>(i));
     if (together) [[likely]] {
+      counters.count(batches_[i].operations());
       channel.post(batches_[i]);
       continue;
     }
     for (const fabric::Operation& operation : batches_[i].operations()) {
       fabric::Batch& single = singles_.emplace_back();
       single.assign({&operation, 1});
+      counters.count(single.operations());
       channel.post(single);
     }
     batches_[i].clear();
@@ -154,6 +155,7 @@ reactor::Task<Status> BatchSet::run_by_calls(fabric::OperationCounters& counters
       }
     }
     status = co_await calls.run(layout::kStageMethod, counters);
+    if (!status.ok()) calls.give_up();
     more = false;
     for (std::size_t i = 0; i < batches_.size() && status.ok(); ++i) {
       std::string_view reply = calls.reply(static_cast<layout::ServerId>(i));

@@ -27,13 +27,20 @@ reactor::Task<Status> CallSet::run(std::uint16_t method, fabric::OperationCounte
   co_return co_await finish(counters);
 }
 
+void CallSet::give_up() {
+  if (failed_) cluster_.channel(failed_->first).give_up(failed_->second);
+}
+
 reactor::Task<Status> CallSet::finish(fabric::OperationCounters& counters) {
   Status first;
   for (fabric::Call& call : calls_) {
     if (call.request.empty()) continue;
     // Every call is awaited, failed or not: it belongs to the channel until then.
     const Status& status = co_await call.done();
-    if (!status.ok() && first.ok()) first = status;
+    if (!status.ok() && first.ok()) {
+      first = status;
+      failed_.emplace(static_cast<layout::ServerId>(&call - calls_.data()), status);
+    }
     counters.call_bytes += call.reply.size();
     call.request.clear();
   }

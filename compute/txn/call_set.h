@@ -1,7 +1,9 @@
 // One call a memory server, posted together and awaited together: one round trip, however many servers.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/fabric/fabric.h"
@@ -24,12 +26,16 @@ class CallSet {
   // The same in two parts: for who posts other things in between, and counts the round trip.
   void post(std::uint16_t method, fabric::OperationCounters& counters);
   reactor::Task<Status> finish(fabric::OperationCounters& counters);
+  // After an error that no request of this kind may end in: the memory server is given up (Channel::give_up),
+  // so that locks of which nothing is known are repaired with the slot.
+  void give_up();
   bool empty() const;
   std::size_t size() const { return calls_.size(); }
 
  private:
   Cluster& cluster_;
   std::vector<fabric::Call> calls_;
+  std::optional<std::pair<layout::ServerId, Status>> failed_;  // the first
 };
 
 }  // namespace namdb::txn

@@ -12,6 +12,7 @@ void FindSet::add(layout::ServerId server, const layout::FindRequest& lookup, la
 
 reactor::Task<Status> FindSet::finish(fabric::OperationCounters& counters) {
   Status status = co_await calls_.finish(counters);
+  if (!status.ok()) calls_.give_up();
   std::vector<std::string_view> replies;
   for (std::size_t server = 0; server < calls_.size(); ++server)
     replies.push_back(calls_.reply(static_cast<layout::ServerId>(server)));

@@ -38,6 +38,8 @@ bool WaitDieRules::older_than(layout::Stamp other) const {
 
 Judgement WaitDieRules::meet_lock(HeaderWord lock) {
   const layout::Stamp other = lock.stamp();
+  // Of the attempt before, which had the same priority, and is being released.
+  if (lock == own_lock()) return Judgement::held;
   if (other.slot == layout::kCollectorSlot) return Judgement::held;
   transaction().worker().priorities.meet(other.counter);
   if (own_stamp().none()) return Judgement::held;  // holds nothing that anybody waits for
@@ -77,15 +79,18 @@ reactor::Task<Result<bool>> WaitDieRules::wait_for_locks(const reactor::PooledVe
   reactor::PooledVector<const Lookup*> asked;
   for (const Lookup* lookup : *lookups) {
     if (!waits_for(*lookup)) continue;
+    std::string& request = calls.request(lookup->record().server());
+    if (request.size() + layout::LockRequest::kEncoded_bytes > fabric::kMaxCall_bytes) continue;
     asked.push_back(lookup);
     layout::LockRequest lock;
     lock.offset = lookup->record().offset();
     lock.seen = lookup->lock_seen();
     lock.own = own_lock();
-    append(calls.request(lookup->record().server()), lock);
+    append(request, lock);
   }
   if (asked.empty()) co_return false;
   const Status status = co_await calls.run(layout::kLockMethod, transaction().mutable_counters());
+  if (!status.ok()) calls.give_up();
   reactor::PooledVector<std::string_view> replies;
   for (std::size_t i = 0; i < calls.size(); ++i)
     replies.push_back(calls.reply(static_cast<layout::ServerId>(i)));

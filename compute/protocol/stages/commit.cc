@@ -65,8 +65,8 @@ reactor::Task<Status> Commit::run() {
   status = co_await lock();
   const bool changes_indexes = status.ok() && indexes_.plan();
   if (changes_indexes) status = co_await indexes_.run(stamp_);
-  // An error that is no conflict counts only if all that led to it was true at once.
-  if (transaction_.rules().validates_reads() && (status.ok() || !status.info().retry)) {
+  // A duplicate counts only if all that led to it was true at once.
+  if (transaction_.rules().validates_reads() && (status.ok() || status.code() == ErrorCode::duplicate_key)) {
     const Rules::Locked locked{.chains = chains_,
                                .changes_indexes = changes_indexes,
                                .leaves_entries = changes_indexes && indexes_.leaves_entries()};

@@ -423,6 +423,7 @@ Task<Status> FakeEngine::drop_index(std::string name) {
 
 Task<void> FakeEngine::backoff(std::uint32_t) {
   ++backoffs_;
+  most_open_at_backoff_ = std::max(most_open_at_backoff_, open_transactions_);
   co_await executor_.sleep_for(retry_.first_backoff_ns);
 }
 

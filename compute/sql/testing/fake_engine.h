@@ -51,6 +51,8 @@ class FakeEngine : public txn::Engine {
   std::size_t open_transactions() const { return open_transactions_; }
   std::size_t begun_transactions() const { return begun_transactions_; }
   std::size_t backoffs() const { return backoffs_; }
+  // Of all sessions, at any of them.
+  std::size_t most_open_at_backoff() const { return most_open_at_backoff_; }
   txn::RetryOptions& mutable_retry_options() { return retry_; }
 
   reactor::Executor& executor() override { return executor_; }
@@ -105,6 +107,7 @@ class FakeEngine : public txn::Engine {
   std::size_t open_transactions_ = 0;
   std::size_t begun_transactions_ = 0;
   std::size_t backoffs_ = 0;
+  std::size_t most_open_at_backoff_ = 0;
   Failure failing_commits_;
   Failure failing_fetches_;
   bool hold_fetches_ = false;
