@@ -1,9 +1,10 @@
 // How long a worker's transactions wait before they are tried again: at random, within bounds that double
 // with each attempt. They depend on how long an attempt takes here, since that is how long others are in the
-// way, and on contention, the share of this worker's recent attempts that ended in a conflict. Where many do,
-// who tries again for the first time already waits for about as many attempts of others as conflict for one
-// that does not, so that somebody gets through; where few do, nobody waits long, however often he has lost:
-// else who loses often would lose to all that come later.
+// way, and on contention, the share of this worker's recent attempts that it had to try again. Where many
+// are, who tries again for the first time already waits for about as many attempts of others as conflict for
+// one that does not, so that somebody gets through; where few do, nobody waits long, even if he has lost some
+// times: else who loses often would lose to all that come later. Who has lost very often meets no rival, but
+// a lock that stays, as of a compute server that has died: he waits as long as he may, for it to be repaired.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +42,9 @@ class Backoff {
     const std::uint64_t most_ns =
         std::max(kMostOthers * options_.first_backoff_ns, 2 * kMostOthers * attempt_ns * conflicts_ / kAll);
     const std::uint64_t doubled_ns = least_ns << std::min<std::uint32_t>(attempt - 1, kMostDoublings);
-    return std::min({doubled_ns, most_ns, options_.max_backoff_ns});
+    if (attempt <= kRivals) return std::min({doubled_ns, most_ns, options_.max_backoff_ns});
+    const std::uint64_t longer_ns = most_ns << std::min<std::uint32_t>(attempt - kRivals, kMostDoublings);
+    return std::min({doubled_ns, longer_ns, options_.max_backoff_ns});
   }
   std::uint64_t pause_ns(std::uint32_t attempt, Random& random) const {
     const std::uint64_t bound = bound_ns(attempt);
@@ -55,6 +58,7 @@ class Backoff {
   static constexpr std::uint64_t kSmoothing = 16;
   static constexpr std::uint64_t kMostOthers = 16;  // that are waited for at first
   static constexpr std::uint32_t kMostDoublings = 20;
+  static constexpr std::uint32_t kRivals = 16;  // attempts that are lost to others
 
   RetryOptions options_;
   std::uint64_t conflicts_ = 0;

@@ -60,18 +60,29 @@ TEST_CASE(
   const Backoff crowded = after(9, 10);
   CHECK(calm.bound_ns(1) < 2 * kDefaults.first_backoff_ns);
   CHECK(crowded.bound_ns(1) > 10 * kDefaults.first_backoff_ns);
-  CHECK(calm.bound_ns(64) < kAttempt_ns);
-  CHECK(crowded.bound_ns(64) > 10 * kAttempt_ns);
+  CHECK(calm.bound_ns(16) < kAttempt_ns);
+  CHECK(crowded.bound_ns(16) > 10 * kAttempt_ns);
 }
 
 TEST_CASE("who loses waits for attempts of others as long as those take, and a client that thinks is none",
           "[backoff]") {
-  CHECK(after(9, 10, 20'000).bound_ns(64) < 40 * 20'000);
-  CHECK(after(9, 10, kSecond_ns).bound_ns(64) == kDefaults.max_backoff_ns);
+  CHECK(after(9, 10, 20'000).bound_ns(16) < 40 * 20'000);
+  CHECK(after(9, 10, kSecond_ns).bound_ns(16) == kDefaults.max_backoff_ns);
   Backoff backoff = after(9, 10);
-  const std::uint64_t before_ns = backoff.bound_ns(64);
+  const std::uint64_t before_ns = backoff.bound_ns(16);
   backoff.ended(100 * kSecond_ns);
-  CHECK(backoff.bound_ns(64) < before_ns + before_ns / 4);
+  CHECK(backoff.bound_ns(16) < before_ns + before_ns / 4);
+}
+
+TEST_CASE(
+    "who has lost very often waits long, whatever the contention: what he meets may have to be repaired",
+    "[backoff]") {
+  for (const Backoff& backoff : {after(1, 100), after(9, 10), after(0, 10, 20'000)}) {
+    std::uint64_t waited_ns = 0;
+    for (std::uint32_t attempt = 1; attempt < kDefaults.max_attempts; ++attempt)
+      waited_ns += backoff.bound_ns(attempt) / 2;
+    CHECK(waited_ns > 150 * kMillisecond_ns);
+  }
 }
 
 TEST_CASE("options that contradict each other bound a pause by the smaller one", "[backoff]") {

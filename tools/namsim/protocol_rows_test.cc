@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <memory>
 
+#include "common/layout/placement.h"
 #include "tools/namsim/cluster.h"
 #include "tools/namsim/workloads/tables.h"
 
@@ -16,8 +17,8 @@ constexpr std::int64_t kRows = 4;
 class SmallTable {
  public:
   explicit SmallTable(std::string_view protocol, std::uint64_t max_transaction_ns = 10 * kSecond_ns,
-                      std::string_view stages = "one-sided")
-      : world_(1), cluster_(world_, options(protocol, max_transaction_ns, stages)) {
+                      std::string_view stages = "one-sided", std::uint32_t memory_servers = 1)
+      : world_(1), cluster_(world_, options(protocol, max_transaction_ns, stages, memory_servers)) {
     add_compute();
     const layout::Schema schema = bigints({"id", "value"});
     std::vector<layout::Row> rows;
@@ -99,6 +100,17 @@ class SmallTable {
     return *table;
   }
 
+  layout::ServerId server_of(std::int64_t id) {
+    const storage::TableRef rows = table();
+    return rows->server_of(layout::row_hash(rows->id, rows->schema, key_of(rows->schema, id).bytes(),
+                                            cluster_.options().memory_servers));
+  }
+  std::vector<std::uint64_t> region(std::size_t server) {
+    const ZeroedWords& words = cluster_.memory(server).words;
+    return {words.begin(), words.end()};
+  }
+  void restart_memory(std::size_t server) { cluster_.restart_memory(server); }
+
   // Reads a row in the background: `*status` once that is done.
   void start_to_read(txn::Transaction& transaction, std::int64_t id, std::optional<Status>* status) {
     gates_.push_back(std::make_unique<reactor::Gate>());
@@ -108,8 +120,9 @@ class SmallTable {
 
  private:
   static ClusterOptions options(std::string_view protocol, std::uint64_t max_transaction_ns,
-                                std::string_view stages) {
+                                std::string_view stages, std::uint32_t memory_servers) {
     ClusterOptions options;
+    options.memory_servers = memory_servers;
     options.region_bytes = 64U << 20;
     options.memory.protocol = protocol;
     options.memory.stages = *layout::StageCode::parse(stages);
@@ -331,6 +344,29 @@ TEST_CASE("nobody who commits has missed rows by an index that was dropped meanw
   const std::size_t by_index = rows.count(*reader, table, true);
   CAPTURE(by_table, by_index);
   CHECK((!rows.commit(*reader).ok() || by_table == by_index));
+}
+
+// Its locks, and what was READ along with them, have no answer then.
+TEST_CASE("a commit that loses a memory server while it locks changes no other memory server",
+          "[protocols]") {
+  const std::string protocol = GENERATE("sundial", "mvcc", "occ");
+  CAPTURE(protocol);
+  SmallTable rows(protocol, 10 * kSecond_ns, "one-sided", 2);
+  std::optional<std::int64_t> here;
+  std::optional<std::int64_t> there;
+  for (std::int64_t id = 0; id < kRows; ++id) {
+    for (std::int64_t value = 1; value < 8; ++value) rows.change(id, value);
+    (rows.server_of(id) == 0 ? here : there) = id;
+  }
+  REQUIRE((here && there));
+  const auto transaction = rows.begin_in_new_session();
+  rows.read(*transaction, *here);
+  rows.write(*transaction, *there, 9);
+  const std::vector<std::uint64_t> before = rows.region(0);
+  rows.restart_memory(1);
+  CHECK(ended_in(rows.commit(*transaction), ErrorCode::connection_failure));
+  const bool unchanged = rows.region(0) == before;
+  CHECK(unchanged);
 }
 
 // What was answered is in the journal, and its install may never have left the compute server.
