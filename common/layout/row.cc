@@ -116,7 +116,7 @@ Status store_text(const Column& column, std::byte* field, std::string_view value
   std::memset(field, 0, column.field_bytes());
   const auto length = static_cast<std::uint16_t>(value.size());
   std::memcpy(field, &length, 2);
-  std::memcpy(field + 2, value.data(), value.size());
+  value.copy(reinterpret_cast<char*>(field) + 2, value.size());  // may be null, of no length
   return {};
 }
 
