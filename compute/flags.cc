@@ -97,10 +97,7 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
   app.add_option("--without", flags.without,
                  "To measure what they are worth: optimisations to leave out, separated by commas, of\n" +
                      txn::Optimisations::names())
-      ->check([](const std::string& list) {
-        return txn::Optimisations::without(list) ? std::string()
-                                                 : "no list of " + txn::Optimisations::names();
-      })
+      ->check(txn::Optimisations::complaint)
       ->type_name("LIST");
   app.add_option("--location-cache-bytes", flags.location_cache_bytes,
                  "Memory for the cache of records' addresses, 8 bytes a record; units as in 64MiB")

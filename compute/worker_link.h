@@ -67,7 +67,8 @@ struct Worker::Link {
               passive_installs,
               lock_releaser,
               priorities,
-              header_guesses} {
+              header_guesses,
+              backoff} {
     repair.attach(state);
   }
 

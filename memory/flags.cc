@@ -115,16 +115,13 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
          "validate, renew, log, install, release, separated by commas")
       ->capture_default_str();
   std::string presets;
-  std::vector<std::string> preset_names;
-  for (const layout::Preset& preset : layout::presets()) {
+  for (const layout::Preset& preset : layout::presets())
     presets += "\n  " + std::string(preset.name) + ": " + std::string(preset.description);
-    preset_names.emplace_back(preset.name);
-  }
   app.add_option("--preset", flags.options.preset,
                  "Protocol and stages of a system that is to be compared, instead of both; compute servers\n"
                  "leave out what it has not. The same on all memory servers:" +
                      presets)
-      ->check(CLI::IsMember(preset_names));
+      ->check(CLI::IsMember(layout::preset_names()));
   app.add_option("--slots", flags.options.vector_capacity,
                  "Execution slots (workers) that can be alive at once")
       ->check(CLI::Range(1, 1 << 20))

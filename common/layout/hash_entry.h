@@ -3,9 +3,8 @@
 // An index's key (index_key.h) is its declared columns and the rest, which gives the primary key. The rows
 // are
 //   not unique   values (the declared columns' bytes), rest: both are the key
-//   unique       values, nulls: both are the key; rest. `nulls` holds the rest where the values hold a NULL,
-//   and
-//                `rest` is then empty: such values may come again. It is left out where no column is nullable
+//   unique       values, nulls: both are the key; rest. `nulls` holds the rest, and `rest` is empty, where
+//                the values hold a NULL: such may come again. It is left out where no column is nullable
 // So of a unique index at most one row has certain values without NULL, as of any table one row has a key.
 // The table is chained by `values` (placement.h): whoever looks for some reads one bucket chain.
 //

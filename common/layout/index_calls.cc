@@ -7,6 +7,9 @@
 namespace namdb::layout {
 namespace {
 
+// Beside the kind of an IndexChange.
+constexpr std::uint8_t kAhead = 0x80;
+
 template <typename Number>
 void put(std::string& bytes, Number number) {
   bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
@@ -41,7 +44,10 @@ class Fields {
   // An enumerator from 1 to `last`.
   template <typename Kind>
   Kind take_kind(Kind last) {
-    const auto kind = take<std::uint8_t>();
+    return kind_of(take<std::uint8_t>(), last);
+  }
+  template <typename Kind>
+  Kind kind_of(std::uint8_t kind, Kind last) {
     if (kind == 0 || kind > static_cast<std::uint8_t>(last)) sound_ = false;
     return static_cast<Kind>(kind);
   }
@@ -72,7 +78,7 @@ std::optional<std::vector<Item>> take_list(std::string_view bytes, TakeItem take
 }  // namespace
 
 void append(std::string& bytes, const IndexChange& change) {
-  put(bytes, change.kind);
+  put(bytes, static_cast<std::uint8_t>(static_cast<std::uint8_t>(change.kind) | (change.ahead ? kAhead : 0)));
   put(bytes, change.index);
   put(bytes, change.declared_bytes);
   put_key(bytes, change.key);
@@ -121,7 +127,9 @@ std::string encode(const IndexSeekResult& result) {
 std::optional<std::vector<IndexChange>> decode_index_changes(std::string_view bytes) {
   return take_list<IndexChange>(bytes, [](Fields& fields) {
     IndexChange change;
-    change.kind = fields.take_kind(IndexChange::Kind::load);
+    const auto kind = fields.take<std::uint8_t>();
+    change.kind = fields.kind_of(static_cast<std::uint8_t>(kind & ~kAhead), IndexChange::Kind::load);
+    change.ahead = (kind & kAhead) != 0;
     change.index = fields.take<std::uint32_t>();
     change.declared_bytes = fields.take<std::uint16_t>();
     change.key = fields.take_key();

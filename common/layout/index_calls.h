@@ -2,13 +2,17 @@
 // is its length (16 bits) and its bytes. A list of items fills the rest of a request or reply.
 //
 // INDEX_WRITE (method 19): entries of a commit, or of an index build, on one memory server.
-//   request  items {kind (8 bits) | index (32) | bytes of the declared columns, 0 = none are asked for (16) |
-//            key}
+//   request  items {kind, and bit 7 if it goes ahead (8 bits) | index (32) | bytes of the declared columns,
+//            0 = none are asked for (16) | key}
 //   reply    for each item {sequence (64) | 1 when there are more candidates (8) | candidates (16) | keys}
 //   add      the entry is there from now on, in doubt under that sequence
 //   mark     the entry, if it is there, is in doubt from now on under that sequence
 //   load     the entry is there from now on; in doubt only if it was
 //   An add with declared bytes also asks for candidates: other entries whose keys begin with them.
+//   An add or a mark that is ahead is sent together with the lock of its record: who looked at the record now
+//   could find it unlocked yet, and would say what the commit makes untrue. So nobody is asked to look for
+//   2 * kAheadOfLocks_ns, and a commit that has its locks only after kAheadOfLocks_ns sends it again, under
+//   them. Both are durations, and clocks differ in pace by less than a factor of two.
 // INDEX_SETTLE (method 20): what became of entries that were in doubt.
 //   request  items {verdict (8) | index (32) | sequence (64) | key};   reply  empty
 //   live     the record's version has this key: no doubt any more
@@ -37,6 +41,7 @@ inline constexpr std::uint16_t kIndexWriteMethod = 19;
 inline constexpr std::uint16_t kIndexSettleMethod = 20;
 inline constexpr std::uint16_t kIndexDoubtsMethod = 21;
 inline constexpr std::uint16_t kIndexSeekMethod = 22;
+inline constexpr std::uint64_t kAheadOfLocks_ns = 50'000'000;
 // In the reply to one item.
 inline constexpr std::size_t kMaxIndexCandidates = 64;
 
@@ -47,6 +52,7 @@ struct IndexChange {
   std::uint32_t index = 0;
   std::uint16_t declared_bytes = 0;
   std::string_view key;
+  bool ahead = false;
 };
 
 struct IndexChangeResult {

@@ -9,7 +9,7 @@ namespace namdb::layout {
 TEST_CASE("calls about index entries arrive as they were sent", "[index]") {
   std::string bytes;
   append(bytes, IndexChange{IndexChange::Kind::add, 7, 3, "abcd"});
-  append(bytes, IndexChange{IndexChange::Kind::mark, 8, 0, ""});
+  append(bytes, IndexChange{IndexChange::Kind::mark, 8, 0, "", true});
   CHECK(bytes.substr(0, 13) == std::string("\1\7\0\0\0\3\0\4\0abcd", 13));
   const auto changes = decode_index_changes(bytes);
   REQUIRE(changes);
@@ -18,7 +18,9 @@ TEST_CASE("calls about index entries arrive as they were sent", "[index]") {
   CHECK(changes->at(0).index == 7);
   CHECK(changes->at(0).declared_bytes == 3);
   CHECK(changes->at(0).key == "abcd");
+  CHECK_FALSE(changes->at(0).ahead);
   CHECK(changes->at(1).kind == IndexChange::Kind::mark);
+  CHECK(changes->at(1).ahead);
   CHECK(changes->at(1).key.empty());
 
   bytes.clear();
@@ -74,6 +76,7 @@ TEST_CASE("bytes that are no call about index entries are refused, whatever they
   }
   CHECK_FALSE(decode_index_changes(std::string("\0\7\0\0\0\3\0\0\0", 9)));
   CHECK_FALSE(decode_index_changes(std::string("\4\7\0\0\0\3\0\0\0", 9)));
+  CHECK_FALSE(decode_index_changes(std::string("\x84\7\0\0\0\3\0\0\0", 9)));
   const std::string seek = encode(IndexSeek{7, true, 100, "low", "high"});
   CHECK_FALSE(decode_index_seek(seek + "x"));
   CHECK_FALSE(decode_index_seek(seek.substr(0, seek.size() - 1)));

@@ -36,6 +36,12 @@ std::span<const Preset> presets() {
   return kPresets;
 }
 
+std::vector<std::string> preset_names() {
+  std::vector<std::string> names;
+  for (const Preset& preset : kPresets) names.emplace_back(preset.name);
+  return names;
+}
+
 const Preset* find_preset(std::string_view name) {
   const auto* const found = std::ranges::find(kPresets, name, &Preset::name);
   return found == kPresets.end() ? nullptr : found;

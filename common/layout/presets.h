@@ -5,7 +5,9 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/layout/stages.h"
 
@@ -22,6 +24,7 @@ struct Preset {
 };
 
 std::span<const Preset> presets();
+std::vector<std::string> preset_names();
 // Null: there is none of that name.
 const Preset* find_preset(std::string_view name);
 

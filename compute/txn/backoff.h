@@ -42,9 +42,8 @@ class Backoff {
     const std::uint64_t most_ns =
         std::max(kMostOthers * options_.first_backoff_ns, 2 * kMostOthers * attempt_ns * conflicts_ / kAll);
     const std::uint64_t doubled_ns = least_ns << std::min<std::uint32_t>(attempt - 1, kMostDoublings);
-    if (attempt <= kRivals) return std::min({doubled_ns, most_ns, options_.max_backoff_ns});
-    const std::uint64_t longer_ns = most_ns << std::min<std::uint32_t>(attempt - kRivals, kMostDoublings);
-    return std::min({doubled_ns, longer_ns, options_.max_backoff_ns});
+    const std::uint32_t stuck = std::max(attempt, kRivals) - kRivals;
+    return std::min({doubled_ns, most_ns << std::min(stuck, kMostDoublings), options_.max_backoff_ns});
   }
   std::uint64_t pause_ns(std::uint32_t attempt, Random& random) const {
     const std::uint64_t bound = bound_ns(attempt);

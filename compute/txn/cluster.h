@@ -18,6 +18,7 @@
 #include "common/layout/protocol.h"
 #include "common/layout/region_map.h"
 #include "common/layout/stages.h"
+#include "common/layout/timestamp_vector.h"
 #include "common/reactor/task.h"
 #include "compute/txn/optimisations.h"
 #include "compute/txn/timestamp_clock.h"
@@ -49,6 +50,10 @@ class Cluster {
   std::size_t server_count() const { return options_.memory_servers.size(); }
   fabric::Channel& channel(layout::ServerId server) { return *links_[server].channel; }
   const layout::RegionMap& region_map(layout::ServerId server) const { return links_[server].map; }
+  // The catalog's version, beside the timestamp vector.
+  layout::GlobalAddress catalog_word() const {
+    return {0, links_[0].map.vector_offset + layout::kVectorCatalog_offset};
+  }
   // The region is at least so long: it was when this connected, or memory that somebody has been given ends
   // there. What is remembered of an earlier connection may lie beyond the region of a memory server that was
   // restarted, where nothing but READs may go.

@@ -29,6 +29,10 @@ struct Optimisations {
   static std::optional<Optimisations> without(std::string_view list) {
     return Optimisations().leave_out(list);
   }
+  // For a flag: what is wrong with the list; empty if nothing is.
+  static std::string complaint(const std::string& list) {
+    return without(list) ? std::string() : "no list of " + names();
+  }
   // These, without those of the list as well.
   std::optional<Optimisations> leave_out(std::string_view list) const;
   // For people: the names, separated by ", ".

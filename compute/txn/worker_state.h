@@ -12,6 +12,7 @@
 
 namespace namdb::txn {
 
+class Backoff;
 class CatalogCache;
 class HeaderGuesses;
 class HintQueue;
@@ -64,6 +65,7 @@ struct WorkerState {
   LockReleaser& lock_releaser;
   PriorityClock& priorities;
   HeaderGuesses& header_guesses;
+  const Backoff& backoff;
 };
 
 }  // namespace namdb::txn

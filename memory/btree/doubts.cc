@@ -1,5 +1,7 @@
 #include "memory/btree/doubts.h"
 
+#include <algorithm>
+
 namespace namdb::memory {
 namespace {
 
@@ -12,11 +14,14 @@ void Doubts::enqueue(Map::iterator doubt, std::uint64_t due_ns) {
   queue_.emplace(std::pair{due_ns, doubt->second.sequence}, doubt);
 }
 
-std::uint64_t Doubts::raise(IndexEntry entry, bool held, std::uint64_t now_ns) {
+std::uint64_t Doubts::raise(IndexEntry entry, Raise how, std::uint64_t now_ns) {
   const auto [doubt, fresh] = doubts_.try_emplace(std::move(entry));
   if (!fresh) dequeue(doubt->second);
-  doubt->second = {++sequence_, 0, false};
-  enqueue(doubt, held ? kHeld_ns : now_ns + options_.index_grace_ns);
+  // Whoever raised it before may still be ahead of the locks, too.
+  std::uint64_t locked_ns = doubt->second.locked_ns;
+  if (how.ahead) locked_ns = now_ns + 2 * layout::kAheadOfLocks_ns;
+  doubt->second = {.sequence = ++sequence_, .due_ns = 0, .locked_ns = locked_ns, .dead = false};
+  enqueue(doubt, how.held ? kHeld_ns : std::max(locked_ns, now_ns + options_.index_grace_ns));
   return sequence_;
 }
 
@@ -83,7 +88,7 @@ void Doubts::release(std::uint32_t index, std::uint64_t now_ns) {
        ++doubt) {
     if (doubt->second.dead || doubt->second.due_ns != kHeld_ns) continue;
     dequeue(doubt->second);
-    enqueue(doubt, now_ns);
+    enqueue(doubt, std::max(now_ns, doubt->second.locked_ns));
   }
 }
 

@@ -7,8 +7,9 @@
 //
 // A dead entry goes once no running transaction can have a snapshot that still needs it. The worker said that
 // the record's newest version is published and has another key, so every snapshot taken from then on sees
-// that one or a later one; and a later one with this key would have raised the doubt anew. What remains is
-// the rule of old versions (old_versions.h): E + slack from the verdict, or acknowledged version epochs.
+// that one or a later one; and a later one with this key has raised the doubt anew: after the look, or ahead
+// of its locks, so shortly before the look that nobody would have been asked for one. What remains is the
+// rule of old versions (old_versions.h): E + slack from the verdict, or acknowledged version epochs.
 //
 // Private memory; belongs to the memory server's thread.
 #pragma once
@@ -39,9 +40,14 @@ class Doubts {
  public:
   Doubts(const Options& options, VersionEpoch& epoch) : options_(options), epoch_(epoch) {}
 
-  // Puts the entry in doubt, anew if it was. Held doubts are given to nobody until release(). The sequence,
-  // never 0.
-  std::uint64_t raise(IndexEntry entry, bool held, std::uint64_t now_ns);
+  struct Raise {
+    bool held = false;  // given to nobody until release()
+    bool ahead =
+        false;  // of its record's lock (IndexChange::ahead): given to nobody before that is surely had
+  };
+  // Puts the entry in doubt, anew if it was; given to others to look at unless its commit says soon what
+  // became of it. `now_ns` is not from before the request came. The sequence, never 0.
+  std::uint64_t raise(IndexEntry entry, Raise how, std::uint64_t now_ns);
   bool contains(const IndexEntry& entry) const { return doubts_.contains(entry); }
   void settle(const layout::IndexVerdict& verdict, std::uint64_t now_ns);
   // Appends doubts for somebody to look at, which others do not get for a while (layout::IndexDoubt items).
@@ -50,7 +56,7 @@ class Doubts {
   bool due(std::uint64_t now_ns) const { return !queue_.empty() && queue_.begin()->first.first <= now_ns; }
   // Dead entries, at most `limit`, that no snapshot needs any more. They are no longer in doubt.
   std::vector<IndexEntry> expired(const Peers& peers, std::uint64_t now_ns, std::size_t limit);
-  // The held doubts of the index become due.
+  // The held doubts of the index become due, those that may be ahead of their locks later.
   void release(std::uint32_t index, std::uint64_t now_ns);
   // Of an index that is dropped.
   void forget(std::uint32_t index);
@@ -64,6 +70,7 @@ class Doubts {
   struct Doubt {
     std::uint64_t sequence = 0;
     std::uint64_t due_ns = 0;
+    std::uint64_t locked_ns = 0;  // until then commits that raised it may be ahead of their locks
     bool dead = false;
   };
   struct Condemned {

@@ -20,7 +20,9 @@ struct Subject {
     options.slack_ns = 1;
     peers.add(1, Peer{});  // has acknowledged nothing
   }
-  std::uint64_t raise(const std::string& key, bool held = false) { return doubts.raise({7, key}, held, now); }
+  std::uint64_t raise(const std::string& key, Doubts::Raise how = {}) {
+    return doubts.raise({7, key}, how, now);
+  }
   void settle(const std::string& key, std::uint64_t sequence, Verdict verdict) {
     doubts.settle({verdict, 7, sequence, key}, now);
   }
@@ -129,8 +131,8 @@ TEST_CASE("an open verdict puts the look off", "[doubts]") {
 
 TEST_CASE("held doubts are kept until they are released, and cannot be settled as dead", "[doubts]") {
   Subject subject;
-  const std::uint64_t sequence = subject.raise("a", true);
-  subject.raise("b", true);
+  const std::uint64_t sequence = subject.raise("a", {.held = true});
+  subject.raise("b", {.held = true});
   subject.now += 100 * kAge_ns;
   CHECK(subject.take().empty());
   subject.settle("a", sequence, Verdict::dead);
@@ -145,12 +147,42 @@ TEST_CASE("the doubts of a dropped index are forgotten, others stay", "[doubts]"
   Subject subject;
   subject.raise("a");
   subject.settle("b", subject.raise("b"), Verdict::dead);
-  subject.doubts.raise({8, "a"}, false, subject.now);
+  subject.doubts.raise({8, "a"}, {}, subject.now);
   subject.doubts.forget(7);
   CHECK(subject.doubts.count() == 1);
   subject.now += 2 * kAge_ns;
   CHECK(subject.expired().empty());
   CHECK(subject.take() == Subject::Keys{"a"});
+}
+
+TEST_CASE("nobody is asked about an entry whose commit may not have its locks yet", "[doubts]") {
+  constexpr std::uint64_t kWait_ns = 2 * layout::kAheadOfLocks_ns;
+  Subject subject;
+  SECTION("whatever others do to it meanwhile") {
+    subject.raise("a", {.ahead = true});
+    subject.now += kWait_ns / 2;
+    const std::uint64_t sequence = subject.raise("a");
+    subject.now += kWait_ns / 2 - 1;
+    CHECK(subject.take().empty());
+    subject.now += 1;
+    CHECK(subject.take() == Subject::Keys{"a"});
+    subject.settle("a", sequence, Verdict::dead);
+    CHECK(subject.doubts.aging());
+  }
+  SECTION("though the index was built meanwhile") {
+    subject.raise("a", {.held = true, .ahead = true});
+    subject.now += kWait_ns / 2;
+    subject.doubts.release(7, subject.now);
+    CHECK(subject.take().empty());
+    subject.now += kWait_ns / 2;
+    CHECK(subject.take() == Subject::Keys{"a"});
+  }
+  SECTION("unless the commit says itself what became of it") {
+    subject.settle("a", subject.raise("a", {.ahead = true}), Verdict::live);
+    subject.raise("a");
+    subject.now += kGrace_ns;
+    CHECK(subject.take() == Subject::Keys{"a"});
+  }
 }
 
 }  // namespace namdb::memory

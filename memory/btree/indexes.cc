@@ -142,16 +142,17 @@ Status Indexes::change(const layout::IndexChange& change, layout::IndexChangeRes
   if (change.declared_bytes > change.key.size()) return malformed();
   if (!tree.shape().range.covers(change.key)) return elsewhere();
   IndexEntry entry{change.index, std::string(change.key)};
+  const Doubts::Raise how{.held = index->building(), .ahead = change.ahead};
   if (change.kind == Kind::mark) {
     // While the index is building, its builder may still add the entry.
     if (index->building() || tree.contains(change.key)) {
-      result.sequence = doubts_.raise(std::move(entry), index->building(), executor_.now_ns());
+      result.sequence = doubts_.raise(std::move(entry), how, executor_.fresh_now_ns());
     }
     return Status();
   }
   if (tree.add(change.key) == Tree::Change::full) return tables_.full();
   if (change.kind == Kind::add || doubts_.contains(entry)) {
-    result.sequence = doubts_.raise(std::move(entry), index->building(), executor_.now_ns());
+    result.sequence = doubts_.raise(std::move(entry), how, executor_.fresh_now_ns());
   }
   if (change.declared_bytes != 0) find_candidates(tree, change, result, candidates);
   return Status();

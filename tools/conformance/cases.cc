@@ -111,6 +111,30 @@ void phantom(Trial& t) {
   expect_not_both(t, note, t.a.commit(), b_end);
 }
 
+// Client a looks at rows, b makes one of them that was none, and a changes that one, too: it comes before b
+// and behind b.
+template <Look kLook>
+void phantom_that_is_written(Trial& t) {
+  const std::int64_t group = t.base;
+  const std::int64_t row = t.base + 1;
+  t.load({{.id = row, .group = group + 1, .value = 1}});
+  t.settle();
+  t.a.begin();
+  Sum seen;
+  if (kLook == Look::table) seen = t.a.scan_table(group);
+  if (kLook == Look::index) seen = t.a.scan_index(group);
+  if (kLook == Look::hash_index) seen = t.a.scan_hash_index(group);
+  t.expect(seen == Sum{}, "no row is in the group");
+  const Status moved = t.b.retry([&](Client& b) { b.set_group(row, group); });
+  t.expect(moved.ok(), "b: " + said(moved));
+  // Its locks are gone, so that a is not refused for them.
+  const Status read = t.b.retry([&](Client& b) { b.value(row); });
+  t.expect(read.ok(), "b: " + said(read));
+  t.a.set_value(row, 10);
+  const Status a_end = t.a.commit();
+  t.expect(a_end.info().sqlstate == "40001", "a: " + said(a_end));
+}
+
 void keys_are_unique(Trial& t) {
   t.load({{.id = t.base, .group = t.base}});
   const Status again = t.b.retry([&](Client& b) { b.insert({.id = t.base, .group = t.base, .value = 1}); });
@@ -241,6 +265,9 @@ constexpr std::array kCases = {
     Case{"phantom: values of a hash index, deleted", &phantom<Look::hash_index, Change::erase>},
     Case{"phantom: values of a hash index, changed", &phantom<Look::hash_index, Change::update>},
     Case{"phantom: values of a hash index, moved into", &phantom<Look::hash_index, Change::move>},
+    Case{"phantom that is written: a table", &phantom_that_is_written<Look::table>},
+    Case{"phantom that is written: an index range", &phantom_that_is_written<Look::index>},
+    Case{"phantom that is written: values of a hash index", &phantom_that_is_written<Look::hash_index>},
     Case{"keys are unique", &keys_are_unique},
     Case{"unique indexes are unique", &unique_indexes_are_unique},
     Case{"indexes follow their table", &indexes_follow_their_table},

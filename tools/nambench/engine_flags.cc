@@ -81,10 +81,7 @@ CLI::Option* add_without(CLI::App& command, std::string& list) {
   return command
       .add_option("--without", list,
                   "Optimisations to leave out, as nam-computed's flag: of " + txn::Optimisations::names())
-      ->check([](const std::string& text) {
-        return txn::Optimisations::without(text) ? std::string()
-                                                 : "no list of " + txn::Optimisations::names();
-      });
+      ->check(txn::Optimisations::complaint);
 }
 
 void add_engine(CLI::App& command, EngineFlags& flags, bool with_in_process) {
@@ -140,10 +137,8 @@ void add_engine(CLI::App& command, EngineFlags& flags, bool with_in_process) {
   command.add_option("--stages", flags.stages, "Their stages that are two-sided, as nam-memoryd's flag")
       ->capture_default_str()
       ->group(group);
-  std::vector<std::string> presets;
-  for (const layout::Preset& preset : layout::presets()) presets.emplace_back(preset.name);
   command.add_option("--preset", flags.preset, "Their protocol and stages at once, as nam-memoryd's flag")
-      ->check(CLI::IsMember(presets))
+      ->check(CLI::IsMember(layout::preset_names()))
       ->excludes("--protocol", "--stages")
       ->group(group);
   command.add_option("--region-mib", flags.region_mib, "Region of each memory server in this process")

@@ -109,8 +109,6 @@ void add_scenario_flags(CLI::App& command, ScenarioFlags& flags) {
       .add_option_function<std::string>("--stages", take_stages,
                                         "Which stages are two-sided, as of nam-memoryd --stages")
       ->default_str(flags.stages.text());
-  std::vector<std::string> presets;
-  for (const layout::Preset& preset : layout::presets()) presets.emplace_back(preset.name);
   const auto take_preset = [&flags](const std::string& name) {
     const layout::Preset& preset = *layout::find_preset(name);
     flags.preset = name;
@@ -120,7 +118,7 @@ void add_scenario_flags(CLI::App& command, ScenarioFlags& flags) {
   command
       .add_option_function<std::string>("--preset", take_preset,
                                         "Protocol and stages at once, as of nam-memoryd --preset")
-      ->check(CLI::IsMember(presets))
+      ->check(CLI::IsMember(layout::preset_names()))
       ->excludes("--protocol", "--stages");
   std::string emphases;
   for (const std::string_view name : kEmphases)

@@ -34,6 +34,8 @@ std::string anomaly_of(const MutantCase& mutant, std::uint64_t seed, Interposer*
     return run_growth(seed, *trouble, interposer).anomaly;
   if (const auto* pauses = std::get_if<Pauses>(&mutant.run))
     return run_paused(seed, *pauses, interposer).anomaly;
+  if (const auto* trouble = std::get_if<IndexTrouble>(&mutant.run))
+    return run_indexes(seed, *trouble, interposer).anomaly;
   const bool churn = std::holds_alternative<Churn>(mutant.run);
   const Emphasis emphasis = churn ? Emphasis::none : std::get<Emphasis>(mutant.run);
   Scenario scenario = Scenario::of_seed(seed, churn ? "churn" : "register", emphasis);

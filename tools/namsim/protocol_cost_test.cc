@@ -119,6 +119,44 @@ Task<Result<OperationCounters>> find_row(txn::Engine* engine, std::int64_t secon
   co_return transaction->counters();
 }
 
+// The first row's second column becomes that.
+Task<Result<OperationCounters>> change_row(txn::Engine* engine, std::int64_t second) {
+  auto table = co_await engine->table(kPairs);
+  const auto session = engine->open_session();
+  const auto transaction = engine->begin(*session);
+  const txn::RowId row = transaction->get(*table, key_of((*table)->schema, 0).bytes());
+  Status status = co_await transaction->fetch();
+  if (status.ok()) status = transaction->update(row).set_integer(1, second);
+  if (status.ok()) status = co_await transaction->commit();
+  if (!status.ok()) co_return status;
+  co_return transaction->counters();
+}
+
+enum class Indexed { not_at_all, yes, uniquely };
+
+OperationCounters change_cost(std::string_view protocol, Indexed indexed) {
+  fabric::sim::SimWorld world(1);
+  ClusterOptions options;
+  options.region_bytes = 64U << 20;
+  options.memory.protocol = protocol;
+  options.location_cache_bytes = 4U << 20;
+  Cluster cluster(world, options);
+  const std::size_t compute = cluster.add_compute();
+  txn::Engine* const engine = &cluster.worker(compute);
+  REQUIRE(world.run(cluster.node(compute), load_pairs(engine, kRows)).ok());
+  REQUIRE(world.run(cluster.node(compute), run(engine, kRows, kRows)).ok());  // each its own value
+  if (indexed != Indexed::not_at_all) {
+    txn::IndexDefinition definition{"by_second", kPairs, {{1, false}}, indexed == Indexed::uniquely, false};
+    REQUIRE(world.run(cluster.node(compute), engine->create_index(std::move(definition))).ok());
+  }
+  REQUIRE(world.run(cluster.node(compute), change_row(engine, 100)).ok());
+  world.run_for(kMillisecond_ns);
+  auto counters = world.run(cluster.node(compute), change_row(engine, 101));
+  INFO(counters.status().to_string());
+  REQUIRE(counters.ok());
+  return *counters;
+}
+
 OperationCounters lookup_cost(std::string_view protocol, Method method) {
   fabric::sim::SimWorld world(1);
   ClusterOptions options;
@@ -158,6 +196,24 @@ TEST_CASE("a lookup by a hash index READs a bucket chain, entries and rows, and 
   CHECK(one.round_trips == begin + 2);  // entry, row
   CHECK(one.reads == begin + 2);
   CHECK(lookup_cost(protocol, Method::btree).round_trips == begin + 2);
+}
+
+TEST_CASE("entries of an index that is not unique go along with the commit's locks", "[cost]") {
+  struct Budget {
+    std::string_view protocol;
+    std::uint64_t round_trips;
+  };
+  const Budget budget = GENERATE(Budget{"si", 5}, Budget{"occ", 3}, Budget{"sundial", 5}, Budget{"mvcc", 5});
+  CAPTURE(budget.protocol);
+  const OperationCounters plain = change_cost(budget.protocol, Indexed::not_at_all);
+  CHECK(plain.calls == 0);
+  const OperationCounters indexed = change_cost(budget.protocol, Indexed::yes);
+  CHECK(indexed.calls == 1);
+  CHECK(indexed.round_trips == budget.round_trips);
+  // Whoever adds first to a unique one must hold the lock when another looks: a round trip more.
+  const OperationCounters unique = change_cost(budget.protocol, Indexed::uniquely);
+  CHECK(unique.calls == 1);
+  CHECK(unique.round_trips == budget.round_trips + 1);
 }
 
 TEST_CASE("presets run each stage by the primitives of the system that they stand for", "[cost]") {

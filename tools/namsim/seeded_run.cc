@@ -88,10 +88,11 @@ void SeededRun::kill_some(std::size_t computes, const Progress& ended,
   }
 }
 
-void SeededRun::pause_some(std::size_t computes, const Progress& ended) {
+void SeededRun::pause_some(std::size_t computes, const Progress& ended, std::uint64_t longest_ns) {
   for (int pause = 0; pause < 6 && running_ > 0; ++pause) {
     go_on(ended);
-    world_.pause(cluster_.node(draw_.below(computes)), draw_.between(1, 20) * kMillisecond_ns);
+    world_.pause(cluster_.node(draw_.below(computes)),
+                 draw_.between(1, longest_ns / kMillisecond_ns) * kMillisecond_ns);
   }
 }
 

@@ -46,8 +46,9 @@ class SeededRun {
   // Twice, after some progress: a compute server dies with its clients, and another starts.
   void kill_some(std::size_t computes, const Progress& ended,
                  const std::function<void(std::size_t)>& start_clients);
-  // The same with compute servers that take no turn for up to 20 ms.
-  void pause_some(std::size_t computes, const Progress& ended);
+  // The same, six times, with compute servers that take no turn for up to that long.
+  void pause_some(std::size_t computes, const Progress& ended,
+                  std::uint64_t longest_ns = 20 * kMillisecond_ns);
   std::size_t survivor() const;
   // Those compute servers that live stop in order.
   void stop_computes();

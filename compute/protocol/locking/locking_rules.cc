@@ -45,11 +45,17 @@ LockingRules::Held* LockingRules::held_at(GlobalAddress record) {
   return found == held_.end() ? nullptr : &*found;
 }
 
-LockingRules::Held& LockingRules::ask_for(GlobalAddress record, HeaderWord unlocked, txn::BatchSet& batches) {
-  Held& lock = asked_.emplace_back();
+LockingRules::Held& LockingRules::add(reactor::PooledDeque<Held>& locks, GlobalAddress record,
+                                      HeaderWord unlocked) {
+  Held& lock = locks.emplace_back();
   lock.record = record;
   lock.unlocked = unlocked;
   lock.word = fabric::LocalBuffer(transaction().worker().cluster.pool(), 16);
+  return lock;
+}
+
+LockingRules::Held& LockingRules::ask_for(GlobalAddress record, HeaderWord unlocked, txn::BatchSet& batches) {
+  Held& lock = add(asked_, record, unlocked);
   batches.compare_and_swap(record, unlocked.value(), own_lock().value(), lock.word.data());
   return lock;
 }
@@ -60,10 +66,7 @@ void LockingRules::lock_along(const Lookup& lookup, txn::BatchSet& batches) {
 }
 
 void LockingRules::hold(GlobalAddress record, HeaderWord unlocked) {
-  Held& lock = held_.emplace_back();
-  lock.record = record;
-  lock.unlocked = unlocked;
-  lock.word = fabric::LocalBuffer(transaction().worker().cluster.pool(), 16);
+  add(held_, record, unlocked);
 }
 
 void LockingRules::take() {

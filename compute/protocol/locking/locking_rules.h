@@ -84,6 +84,7 @@ class LockingRules : public OptimisticRules, private txn::LockHolder {
   // Whether the row is locked; notes it in the row.
   bool own(Access& access);
   Held* held_at(layout::GlobalAddress record);
+  Held& add(reactor::PooledDeque<Held>& locks, layout::GlobalAddress record, layout::HeaderWord unlocked);
   Held& ask_for(layout::GlobalAddress record, layout::HeaderWord unlocked, txn::BatchSet& batches);
   // What became of those that were asked for.
   void take();

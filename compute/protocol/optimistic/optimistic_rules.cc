@@ -1,6 +1,5 @@
 #include "compute/protocol/optimistic/optimistic_rules.h"
 
-#include "common/layout/timestamp_vector.h"
 #include "compute/protocol/stages/chain_locks.h"
 #include "compute/txn/catalog_cache.h"
 #include "compute/txn/slot_keeper.h"
@@ -22,8 +21,7 @@ reactor::Task<Status> OptimisticRules::prepare() {
 void OptimisticRules::ride(txn::BatchSet& batches) {
   txn::Cluster& cluster = transaction_.worker().cluster;
   if (!catalog_word_) catalog_word_ = fabric::LocalBuffer(cluster.pool(), 8);
-  batches.read(GlobalAddress(0, cluster.region_map(0).vector_offset + layout::kVectorCatalog_offset),
-               catalog_word_.data(), 8);
+  batches.read(cluster.catalog_word(), catalog_word_.data(), 8);
 }
 
 reactor::Task<Result<bool>> OptimisticRules::settle() {

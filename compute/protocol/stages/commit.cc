@@ -62,8 +62,9 @@ reactor::Task<Status> Commit::run() {
   lock_stamp_ = transaction_.rules().lock_stamp(stamp_);
   journal_place_ = begun->journal;
 
+  indexes_.plan();
   status = co_await lock();
-  const bool changes_indexes = status.ok() && indexes_.plan();
+  const bool changes_indexes = status.ok() && indexes_.any();
   if (changes_indexes) status = co_await indexes_.run(stamp_);
   // A duplicate counts only if all that led to it was true at once.
   if (transaction_.rules().validates_reads() && (status.ok() || status.code() == ErrorCode::duplicate_key)) {
@@ -123,11 +124,15 @@ reactor::Task<Status> Commit::lock() {
   }
   chains_.ask(stamp_);
   if (timestamps) transaction_.rules().behind_locks(batches_);
+  Status ahead;
   if (!batches_.empty()) {
+    indexes_.post_ahead();
     const Status asked = co_await batches_.run(counters_, layout::Stage::lock);
+    ahead = co_await indexes_.finish_ahead();
     if (!asked.ok()) co_return lost_connection();
   }
   Status status = examine_locks();
+  if (status.ok()) status = std::move(ahead);
   if (status.ok()) status = co_await chains_.pursue(stamp_);
   if (!status.ok()) co_return status;
   for (RecordLock& record : records_) {

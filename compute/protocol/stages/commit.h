@@ -6,7 +6,8 @@
 //            CAS, in the same batch, a READ of what it guards and may be of another time than the CAS: a
 //            record's ring words, a chain's buckets. The body is not read again: the CAS found the stamp of
 //            the certified body that the lookup has, and a stamp means one body.
-//   indexes  where the commit changes secondary indexes, their entries (index_writes.h)
+//   indexes  where the commit changes secondary indexes, their entries (index_writes.h); most go along with
+//            the locks
 //   validate what the rules ask: nothing under snapshot isolation
 //   log      one self-certifying journal entry: ring slots, displaced stamps, images of all new versions.
 //            From its completion on nothing may abort the commit.

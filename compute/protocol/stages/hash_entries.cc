@@ -60,16 +60,6 @@ void plan(const Access& access, const IndexRef& index, Changes& changes) {
   if (after) changes.come.push_back({index, layout::hash_entry(entries, *after)});
 }
 
-}  // namespace
-
-bool equal_hash_values(const storage::Index& index, const txn::IndexRange& range) {
-  const auto values = layout::declared_key_of(index.shape, range.low);
-  return values && values->declared_bytes == range.low.size() &&
-         range.high == layout::index_successor(range.low);
-}
-
-namespace {
-
 // Of a unique index there is one at most, with a key that is known: no chain is READ where its place is
 // cached.
 reactor::Task<Status> read_unique_entry(StagedTransaction* transaction, IndexRef index,
@@ -92,6 +82,12 @@ reactor::Task<Status> read_unique_entry(StagedTransaction* transaction, IndexRef
 
 }  // namespace
 
+bool equal_hash_values(const storage::Index& index, const txn::IndexRange& range) {
+  const auto values = layout::declared_key_of(index.shape, range.low);
+  return values && values->declared_bytes == range.low.size() &&
+         range.high == layout::index_successor(range.low);
+}
+
 reactor::Task<Status> read_hash_entries(StagedTransaction* transaction, IndexRef index, std::string declared,
                                         std::vector<std::string>* keys) {
   if (index->unique) {
@@ -113,6 +109,13 @@ reactor::Task<Status> read_hash_entries(StagedTransaction* transaction, IndexRef
   co_return Status();
 }
 
+bool writes_hash_entries(const reactor::PooledDeque<Access>& accesses) {
+  return std::ranges::any_of(accesses, [](const Access& access) {
+    return access.write != WriteKind::none &&
+           std::ranges::any_of(access.table->indexes, [](const IndexRef& index) { return index->hash; });
+  });
+}
+
 reactor::Task<Status> write_hash_entries(StagedTransaction* transaction) {
   Changes changes;
   for (const Access& access : transaction->accesses()) {
@@ -131,13 +134,11 @@ reactor::Task<Status> write_hash_entries(StagedTransaction* transaction) {
     // Not entered yet by who builds the index; or that of another row with these values.
     if (transaction->found(change.row) && same_entry(*transaction, change)) transaction->erase(change.row);
   }
-  const IndexRef duplicate = insert(*transaction, changes.come);
-  if (duplicate == nullptr) co_return Status();
-  // Only if the entry was there when whatever led to it was true.
-  if (transaction->rules().validates_reads()) status = co_await transaction->rules().confirm_reads(false);
-  if (!status.ok()) co_return status;
-  co_return Status(ErrorCode::duplicate_key,
-                   "duplicate key value violates unique constraint \"" + duplicate->name + "\"");
+  const IndexRef violated = insert(*transaction, changes.come);
+  if (violated == nullptr) co_return Status();
+  Status duplicate(ErrorCode::duplicate_key,
+                   "duplicate key value violates unique constraint \"" + violated->name + "\"");
+  co_return co_await transaction->confirmed(std::move(duplicate));
 }
 
 reactor::Task<Status> enter_hash_entries(StagedTransaction* transaction, storage::TableRef table,
@@ -157,10 +158,9 @@ reactor::Task<Status> enter_hash_entries(StagedTransaction* transaction, storage
   status = co_await transaction->fetch();
   if (!status.ok()) co_return status;
   if (insert(*transaction, come) == nullptr) co_return Status();
-  if (transaction->rules().validates_reads()) status = co_await transaction->rules().confirm_reads(false);
-  if (!status.ok()) co_return status;
-  co_return Status(ErrorCode::duplicate_key, "could not create unique index \"" + index->name + "\"",
+  Status duplicate(ErrorCode::duplicate_key, "could not create unique index \"" + index->name + "\"",
                    "two rows have the same values in its columns");
+  co_return co_await transaction->confirmed(std::move(duplicate));
 }
 
 }  // namespace namdb::protocol

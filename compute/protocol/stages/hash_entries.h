@@ -39,6 +39,8 @@ bool equal_hash_values(const storage::Index& index, const txn::IndexRange& range
 reactor::Task<Status> read_hash_entries(StagedTransaction* transaction, storage::IndexRef index,
                                         std::string declared, std::vector<std::string>* keys);
 
+// Whether there may be entries to write for these changes.
+bool writes_hash_entries(const reactor::PooledDeque<Access>& accesses);
 // Before the commit: adds the entries to the write set. Error duplicate_key, and those of fetch().
 reactor::Task<Status> write_hash_entries(StagedTransaction* transaction);
 

@@ -3,7 +3,7 @@
 #include "common/layout/index_page.h"
 #include "compute/protocol/stages/chain_locks.h"
 #include "compute/protocol/stages/transaction.h"
-#include "compute/txn/call_set.h"
+#include "compute/txn/backoff.h"
 #include "compute/txn/verdict_queue.h"
 
 namespace namdb::protocol {
@@ -13,6 +13,8 @@ using layout::IndexChange;
 namespace {
 
 constexpr std::size_t kRequest_bytes = fabric::kMaxCall_bytes / 4;
+// With more conflicts among a worker's transactions, entries do not go ahead of locks that may not be had.
+constexpr std::uint64_t kMostConflicts = txn::Backoff::kAll / 4;
 
 Status duplicate(const storage::Index& index) {
   return Status(ErrorCode::duplicate_key,
@@ -35,13 +37,13 @@ void IndexWrites::plan(const Access& access, const storage::IndexRef& index) {
   if (before == after) return;
   const auto add = [&](IndexChange::Kind kind, layout::IndexKey key) {
     const layout::ServerId server = index->parts[index->part_of(key.bytes)].server;
-    changes_.push_back({access.table, index, kind, std::move(key), server, 0});
+    changes_.push_back({access.table, index, kind, std::move(key), server});
   };
   if (before) add(IndexChange::Kind::mark, std::move(*before));
   if (after) add(IndexChange::Kind::add, std::move(*after));
 }
 
-bool IndexWrites::plan() {
+void IndexWrites::plan() {
   for (const Access& access : transaction_.accesses()) {
     if (access.write == WriteKind::none) continue;
     // Those of the catalog as it is now: whoever builds one waits for transactions that may not know of it.
@@ -49,7 +51,6 @@ bool IndexWrites::plan() {
       if (!index->hash) plan(access, index);
     }
   }
-  return !changes_.empty();
 }
 
 bool IndexWrites::leaves_entries() const {
@@ -57,59 +58,107 @@ bool IndexWrites::leaves_entries() const {
                              [](const Change& change) { return change.kind == IndexChange::Kind::mark; });
 }
 
-reactor::Task<Status> IndexWrites::run(layout::Stamp stamp) {
-  txn::CallSet calls(worker_.cluster);
-  const std::size_t servers = worker_.cluster.server_count();
-  for (std::size_t first = 0; first < changes_.size();) {
-    std::size_t last = first;
-    std::size_t bytes = 0;
-    for (; last < changes_.size() && bytes < kRequest_bytes; ++last) {
-      const Change& change = changes_[last];
-      const auto declared = static_cast<std::uint16_t>(change.checked() ? change.key.declared_bytes : 0);
-      if (change.key.bytes.size() > layout::kMaxIndexPage_bytes) {
-        co_return Status(ErrorCode::limit_exceeded,
-                         "a key of index \"" + change.index->name + "\" is too long");
-      }
-      append(calls.request(change.server),
-             IndexChange{change.kind, change.index->id, declared, change.key.bytes});
-      bytes += change.key.bytes.size();
+Status IndexWrites::add_requests(const Some& changes, bool ahead, txn::CallSet& calls) {
+  for (const Change* change : changes) {
+    const auto declared = static_cast<std::uint16_t>(change->checked() ? change->key.declared_bytes : 0);
+    if (change->key.bytes.size() > layout::kMaxIndexPage_bytes) {
+      return Status(ErrorCode::limit_exceeded, "a key of index \"" + change->index->name + "\" is too long");
     }
-    Status status = co_await calls.run(layout::kIndexWriteMethod, transaction_.mutable_counters());
-    if (worker_.cluster.failed()) co_return lost_connection();
-    if (!status.ok() && status.code() == ErrorCode::undefined_object) {
-      co_return Status(ErrorCode::catalog_changed, "an index was dropped while the transaction ran");
-    }
-    if (!status.ok()) co_return status;
-    std::vector<std::string_view> replies(servers);
-    for (std::size_t i = 0; i < servers; ++i) replies[i] = calls.reply(static_cast<layout::ServerId>(i));
-    status = take_results(first, last, replies);
-    if (!status.ok()) co_return status;
-    first = last;
+    append(calls.request(change->server),
+           IndexChange{change->kind, change->index->id, declared, change->key.bytes, ahead});
   }
-  if (rivals_.empty()) co_return Status();
-  co_return co_await check_rivals(stamp);
+  return Status();
 }
 
-Status IndexWrites::take_results(std::size_t first, std::size_t last,
-                                 const std::vector<std::string_view>& replies) {
+void IndexWrites::post_ahead() {
+  if (!worker_.cluster.optimisations().outstanding_requests ||
+      worker_.backoff.contention() >= kMostConflicts || std::ranges::any_of(changes_, &Change::checked)) {
+    return;
+  }
+  std::size_t bytes = 0;
+  for (Change& change : changes_) {
+    if (bytes >= kRequest_bytes) break;
+    ahead_.push_back(&change);
+    bytes += change.key.bytes.size();
+  }
+  if (ahead_.empty()) return;
+  ahead_calls_ = std::make_unique<txn::CallSet>(worker_.cluster);
+  if (!add_requests(ahead_, true, *ahead_calls_).ok()) {
+    // The error is reported under the locks.
+    ahead_.clear();
+    ahead_calls_ = nullptr;
+    return;
+  }
+  ahead_since_ns_ = worker_.executor.fresh_now_ns();
+  ahead_calls_->post(layout::kIndexWriteMethod, transaction_.mutable_counters());
+}
+
+reactor::Task<Status> IndexWrites::finish_ahead() {
+  if (ahead_calls_ == nullptr) co_return Status();
+  Status status = co_await ahead_calls_->finish(transaction_.mutable_counters());
+  status = outcome(std::move(status));
+  if (status.ok()) status = take_results(ahead_, *ahead_calls_);
+  ahead_calls_ = nullptr;
+  co_return status;
+}
+
+Status IndexWrites::outcome(Status status) const {
+  if (worker_.cluster.failed()) return lost_connection();
+  if (status.ok() || status.code() != ErrorCode::undefined_object) return status;
+  return Status(ErrorCode::catalog_changed, "an index was dropped while the transaction ran");
+}
+
+reactor::Task<Status> IndexWrites::send(Some* changes) {
+  txn::CallSet calls(worker_.cluster);
+  Status status = add_requests(*changes, false, calls);
+  if (!status.ok()) co_return status;
+  status = co_await calls.run(layout::kIndexWriteMethod, transaction_.mutable_counters());
+  status = outcome(std::move(status));
+  if (status.ok()) status = take_results(*changes, calls);
+  changes->clear();
+  co_return status;
+}
+
+reactor::Task<Status> IndexWrites::run(layout::Stamp stamp) {
+  const bool late = worker_.executor.fresh_now_ns() - ahead_since_ns_ > layout::kAheadOfLocks_ns;
+  Some some;
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < changes_.size(); ++i) {
+    Change& change = changes_[i];
+    if (change.sent && !late) continue;
+    some.push_back(&change);
+    bytes += change.key.bytes.size();
+    if (bytes < kRequest_bytes) continue;
+    Status status = co_await send(&some);
+    if (!status.ok()) co_return status;
+    bytes = 0;
+  }
+  Status status;
+  if (!some.empty()) status = co_await send(&some);
+  if (status.ok() && !rivals_.empty()) status = co_await check_rivals(stamp);
+  co_return status;
+}
+
+Status IndexWrites::take_results(const Some& changes, const txn::CallSet& calls) {
   std::vector<std::vector<layout::IndexChangeResult>> results;
-  for (const std::string_view reply : replies) {
-    auto decoded = layout::decode_index_results(reply);
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    auto decoded = layout::decode_index_results(calls.reply(static_cast<layout::ServerId>(i)));
     results.push_back(decoded ? std::move(*decoded) : std::vector<layout::IndexChangeResult>());
   }
-  std::vector<std::size_t> taken(replies.size());
-  for (std::size_t i = first; i < last; ++i) {
-    const layout::ServerId server = changes_[i].server;
+  std::vector<std::size_t> taken(results.size());
+  for (Change* change : changes) {
+    const layout::ServerId server = change->server;
     if (taken[server] == results[server].size()) {
       return Status(ErrorCode::protocol_violation, "memory server sent a reply that cannot be read");
     }
-    Status status = take_result(changes_[i], results[server][taken[server]++]);
+    Status status = take_result(*change, results[server][taken[server]++]);
     if (!status.ok()) return status;
   }
   return Status();
 }
 
 Status IndexWrites::take_result(Change& change, const layout::IndexChangeResult& result) {
+  change.sent = true;
   change.sequence = result.sequence;
   if (!change.checked()) return Status();
   if (result.more_candidates) {

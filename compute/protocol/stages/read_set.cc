@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "common/layout/timestamp_vector.h"
 #include "compute/protocol/stages/chain_locks.h"
 #include "compute/protocol/stages/index_cursor.h"
 #include "compute/protocol/stages/transaction.h"
@@ -128,8 +127,7 @@ reactor::Task<Status> ReadSet::validate(StagedTransaction* transaction, HeaderWo
   fabric::LocalBuffer catalog_word;
   if (!ranges_.empty()) {
     catalog_word = fabric::LocalBuffer(cluster.pool(), 8);
-    batches.read(GlobalAddress(0, cluster.region_map(0).vector_offset + layout::kVectorCatalog_offset),
-                 catalog_word.data(), 8);
+    batches.read(cluster.catalog_word(), catalog_word.data(), 8);
   }
   while (header < records_.size() || bucket < buckets_.size() || !batches.empty()) {
     Look look(*transaction, own_lock, chains);
@@ -171,8 +169,12 @@ reactor::Task<Status> ReadSet::find_indexes(StagedTransaction* transaction) {
   co_return Status();
 }
 
-// Entries come before the commit of what they lead to, and under its locks. One that is gone led to nothing
-// that anybody sees.
+// Entries come before the commit of what they lead to. Who finds one before its record is locked has that
+// record, or that there is none, in his read set; who does not find it looks again before the commit that
+// adds it does, and so comes before it. One that is gone led to nothing that anybody sees.
+//
+// The transaction's own are those that its commit adds. The entry of a row that it changes otherwise was
+// there when the range was read, or somebody has moved the row there since.
 reactor::Task<Status> ReadSet::validate_range(StagedTransaction* transaction, const SeenRange* range) {
   std::vector<std::string_view> known(range->entries.begin(), range->entries.end());
   std::vector<std::string> own;
@@ -181,8 +183,13 @@ reactor::Task<Status> ReadSet::validate_range(StagedTransaction* transaction, co
     const auto index =
         std::ranges::find(access.table->indexes, range->index->id, [](const auto& each) { return each->id; });
     if (index == access.table->indexes.end()) continue;
-    const layout::RowView row(access.table->schema, access.image_row());
-    own.push_back(layout::index_key((*index)->shape, row).bytes);
+    const layout::IndexShape& shape = (*index)->shape;
+    const layout::Schema& schema = access.table->schema;
+    layout::IndexKey added = layout::index_key(shape, layout::RowView(schema, access.image_row()));
+    if (access.stored() &&
+        layout::index_key(shape, layout::RowView(schema, access.lookup.payload())) == added)
+      continue;
+    own.push_back(std::move(added.bytes));
   }
   known.insert(known.end(), own.begin(), own.end());
   std::ranges::sort(known);

@@ -209,12 +209,10 @@ reactor::Task<Status> StagedTransaction::do_fetch() {
   for (const RowId row : asked) {
     const Access& access = accesses_[row];
     if (access.duplicate || (access.insert_asked && access.stored())) {
-      // Only if the key was taken when whatever led to it was true.
-      if (rules_->validates_reads()) status = co_await rules_->confirm_reads(false);
-      if (!status.ok()) co_return status;
-      co_return Status(ErrorCode::duplicate_key, "duplicate key value violates unique constraint \"" +
+      Status duplicate(ErrorCode::duplicate_key, "duplicate key value violates unique constraint \"" +
                                                      access.table->name +
                                                      (access.table->schema.chained() ? "\"" : "_pkey\""));
+      co_return co_await confirmed(std::move(duplicate));
     }
   }
   co_return Status();
@@ -362,6 +360,12 @@ reactor::Task<Status> StagedTransaction::confirm_reads() {
   co_return status;
 }
 
+reactor::Task<Status> StagedTransaction::confirmed(Status error) {
+  Status status;
+  if (rules_->validates_reads()) status = co_await rules_->confirm_reads(false);
+  co_return status.ok() ? std::move(error) : std::move(status);
+}
+
 reactor::Task<Status> StagedTransaction::commit() {
   if (ended_ && !failure_.ok()) co_return failure_;
   if (ended_) co_return Status(ErrorCode::no_active_transaction, "the transaction has ended");
@@ -370,7 +374,7 @@ reactor::Task<Status> StagedTransaction::commit() {
   Status status = failure_;
   if (status.ok() && !unfetched_.empty()) status = co_await fetch();
   if (status.ok() && has_writes()) {
-    status = co_await write_hash_entries(this);
+    if (writes_hash_entries(accesses_)) status = co_await write_hash_entries(this);
     busy_ = true;
     if (status.ok()) status = check_going_on();
     if (status.ok()) {

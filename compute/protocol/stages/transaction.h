@@ -67,6 +67,8 @@ class StagedTransaction : public txn::Transaction {
   Status check_going_on() const;
   // The transaction is older than E and may be idle: then it gives up, with transaction_timeout.
   void expire();
+  // An error that follows from what was read: only if all of it was true at once; else why not.
+  reactor::Task<Status> confirmed(Status error);
   // Until rows can be judged, for whoever READs without lookups.
   reactor::Task<Status> begin_reading();
   reactor::Task<Status> check_table(const storage::Table& table);

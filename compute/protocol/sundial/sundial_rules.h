@@ -1,13 +1,12 @@
 // SUNDIAL, as RCC runs it (its §4.5): logical leases, and a timestamp that is found when the transaction
 // commits. Metadata, and why it is serializable: compute/protocol/timestamps/timestamp_rules.h.
 //
-//   a version holds   from its timestamp to the record's lease, or to its timestamp if that is newer; records
-//                     keep one version
-//   the commit's timestamp   the oldest that will do: at least those of the versions that were read, newer
-//   than
-//                     the leases of those that are displaced, than the floors, and than what its session has
-//                     committed. A row that others have overwritten since it was read is no conflict if its
-//                     lease reaches that far.
+//   a version holds         from its timestamp to the record's lease, or to its timestamp if that is newer;
+//                           records keep one version
+//   the commit's timestamp  the oldest that will do: at least those of the versions that were read, newer
+//                           than the leases of those that are displaced, than the floors, and than what its
+//                           session has committed. A row that others have overwritten since it was read is no
+//                           conflict if its lease reaches that far.
 //
 // Timestamps start at 0 with the data, and nobody has a clock. The serial order is that of timestamps, not of
 // time: a transaction may go before one of another session that has already committed, as long as it has seen

@@ -8,15 +8,14 @@
 //   written by the holder of the header word: body with timestamp, then the header word. The lease by any
 //              reader, by CAS; the floors likewise.
 //   the commit's timestamp t   newer than the lease of every version that is displaced, and than the floors
-//   of
-//              the tables that are written to
+//              of the tables that are written to
 //   why it is serializable   in the order of timestamps every transaction reads what the last one before it
 //              wrote. A row that was read by key holds at t: either its lease says so, or the commit raises
 //              the lease to t and sees, behind that, that nobody has locked or changed the row. Who locks it
 //              later READs the lease behind his lock, and commits later than that. Keys that were not there,
 //              whole tables and index ranges have no lease: the commit raises the floors of those tables to
 //              t, and then looks at all of it again, as in optimistic concurrency control. Who changes them
-//              later reads the floors behind his locks, and commits later than that.
+//              later reads the floors behind his locks and entries, and commits after that.
 //
 // A lease is trusted only if it was read before the record: a CAS that changes nothing, and the READ of the
 // record behind it (stages/lookup.h). In one READ the lease might be newer than the header word: a reader

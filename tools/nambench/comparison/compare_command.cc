@@ -15,12 +15,6 @@
 namespace namdb::nambench {
 namespace {
 
-std::vector<Trial*> pointers(std::vector<Trial>& trials) {
-  std::vector<Trial*> all;
-  for (Trial& trial : trials) all.push_back(&trial);
-  return all;
-}
-
 // Each once, in the order in which they were given.
 void drop_repeated(std::vector<std::string>& names) {
   std::set<std::string> seen;

@@ -28,12 +28,6 @@ RunSpan probe_of(const HybridOptions& options, std::size_t round) {
   return span;
 }
 
-std::vector<Trial*> pointers(std::vector<Trial>& trials) {
-  std::vector<Trial*> all;
-  for (Trial& trial : trials) all.push_back(&trial);
-  return all;
-}
-
 std::set<std::uint64_t> breakdown_coroutines(const HybridOptions& options) {
   return {1, options.subject.coroutines};
 }

@@ -46,6 +46,12 @@ std::vector<TimeShare> Trial::time_shares() const {
   return order[(order.size() - 1) / 2]->time_shares;
 }
 
+std::vector<Trial*> pointers(std::vector<Trial>& trials) {
+  std::vector<Trial*> all;
+  for (Trial& trial : trials) all.push_back(&trial);
+  return all;
+}
+
 Status Turns::run(std::vector<Trial*> trials, std::uint32_t repetitions, RunSpan span,
                   const std::string& what) {
   for (std::uint32_t repetition = 0; repetition < repetitions; ++repetition) {

@@ -25,6 +25,9 @@ struct Trial {
   std::vector<TimeShare> time_shares() const;
 };
 
+// Of all of them, in their order.
+std::vector<Trial*> pointers(std::vector<Trial>& trials);
+
 // Runs one subject once, such as run_subject().
 using RunOne = std::function<Result<Measurement>(const Subject&, const RunSpan&)>;
 

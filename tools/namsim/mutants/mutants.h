@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tools/namsim/growth_run.h"
+#include "tools/namsim/index_run.h"
 #include "tools/namsim/mutants/mutant.h"
 #include "tools/namsim/paused_run.h"
 #include "tools/namsim/scenario.h"
@@ -18,7 +19,7 @@ namespace namdb::sim {
 struct Churn {};
 
 // What a mutant is tried on: a scenario with registers that has this emphasis, or one of the other runs.
-using MutantRun = std::variant<Emphasis, Churn, GrowthTrouble, Pauses>;
+using MutantRun = std::variant<Emphasis, Churn, GrowthTrouble, Pauses, IndexTrouble>;
 
 struct MutantCase {
   std::string_view name;
@@ -48,6 +49,7 @@ std::vector<MutantCase> conflict_mutants();
 std::vector<MutantCase> growth_mutants();
 std::vector<MutantCase> paused_mutants();
 std::vector<MutantCase> serializable_mutants();
+std::vector<MutantCase> index_mutants();
 
 std::vector<MutantCase> all_mutants();
 

@@ -1,0 +1,34 @@
+// Entries of indexes: nobody says that an entry is dead while a commit that adds it may still run.
+#include "common/layout/index_calls.h"
+#include "tools/namsim/mutants/mutants.h"
+
+namespace namdb::sim {
+namespace {
+
+// Memory servers are not told which changes go ahead of their locks.
+class AheadForgotten final : public Mutant {
+ public:
+  reactor::Task<Status> on_call(fabric::Service* inner, std::size_t /*server*/, fabric::PeerId peer,
+                                std::uint16_t method, std::string_view request, std::string* reply) override {
+    if (method != layout::kIndexWriteMethod) co_return co_await inner->on_call(peer, method, request, *reply);
+    const auto changes = layout::decode_index_changes(request);
+    std::string altered;
+    for (std::size_t i = 0; i < changes->size(); ++i) {
+      layout::IndexChange change = (*changes)[i];
+      change.ahead = false;
+      append(altered, change);
+    }
+    co_return co_await inner->on_call(peer, method, altered, *reply);
+  }
+};
+
+}  // namespace
+
+std::vector<MutantCase> index_mutants() {
+  return {
+      {"others look at an entry whose commit may not have its locks", "memory/btree/doubts.cc",
+       IndexTrouble::none, 175, "entries for", make_mutant<AheadForgotten>},
+  };
+}
+
+}  // namespace namdb::sim
