@@ -46,7 +46,9 @@ struct WorkerOptions {
   txn::IndexReads index_reads = txn::IndexReads::leaves;
   txn::Optimisations optimisations;
   std::size_t index_cache_bytes = 16U << 20;  // pages above leaves, for each connection to the cluster
-  std::optional<layout::ServerId> beside;     // the memory server that this compute server stands beside
+  // An index over at least so many rows gets a part on each memory server. Hostile: a few.
+  std::size_t split_index_rows = 256;
+  std::optional<layout::ServerId> beside;  // the memory server that this compute server stands beside
   txn::SlotOptions slot;
   txn::RetryOptions retry;
   std::uint64_t heartbeat_ns = 200 * kMillisecond_ns;  // hostile: 1 ms
@@ -90,6 +92,7 @@ class Worker : public txn::Engine {
                                      txn::TableOptions options) override;
   reactor::Task<Status> drop_table(std::string name) override;
   reactor::Task<Status> create_index(txn::IndexDefinition definition) override;
+  reactor::Task<Status> rebuild_index(std::string name) override;
   reactor::Task<Status> drop_index(std::string name) override;
   reactor::Task<void> backoff(std::uint32_t attempt) override;
   const txn::RetryOptions& retry_options() const override { return options_.retry; }
@@ -122,10 +125,19 @@ class Worker : public txn::Engine {
   // Enters these rows in an index that is being built, in transactions of their own.
   reactor::Task<Status> enter_rows(std::shared_ptr<Link> link, storage::TableRef table,
                                    storage::IndexRef index, const std::vector<layout::Row>* rows);
-  // The steps of create_index(), worker_indexes.cc. `index` is the catalog's description.
+  // The steps of create_index() and rebuild_index(), worker_indexes.cc. `index` is the catalog's description:
+  // begins it, builds it, and leaves nothing of it after an error.
+  reactor::Task<Status> begin_index(std::shared_ptr<Link> link, storage::TableRef table,
+                                    const control::IndexDescriptor* wanted);
   reactor::Task<Status> build_index(std::shared_ptr<Link> link, storage::TableRef table,
                                     control::IndexDescriptor* index);
-  reactor::Task<Status> prepare_index(std::shared_ptr<Link> link, control::IndexDescriptor* index);
+  // Where the keys of the table's index are to be split into parts.
+  reactor::Task<Result<std::vector<std::string>>> choose_splits(std::shared_ptr<Link> link,
+                                                                storage::TableRef table,
+                                                                const control::IndexDescriptor* index);
+  // Its parts, empty, on their memory servers; `index` then says where.
+  reactor::Task<Status> prepare_index(std::shared_ptr<Link> link, control::IndexDescriptor* index,
+                                      std::vector<std::string> splits);
   reactor::Task<Status> wait_for_writers(std::shared_ptr<Link> link, std::uint64_t catalog_version);
   reactor::Task<Status> fill_index(std::shared_ptr<Link> link, storage::TableRef table, std::uint32_t index);
   // A part of it in one snapshot, from the position, which is then moved.

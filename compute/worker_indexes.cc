@@ -1,18 +1,26 @@
-// Creating and dropping secondary indexes, while others use their tables.
+// Creating, rebuilding and dropping secondary indexes, while others use their tables.
 //
 //   begin     name and id are reserved
-//   prepare   its (empty) parts, on their memory servers
+//   prepare   its (empty) parts, on their memory servers: keys of some rows say where one ends
 //   building  the index is in the catalog: from now on new transactions keep its entries. Wait until all
 //             others have ended, and what dead compute servers left is repaired
 //   fill      with what snapshots show that are taken then
 //   ready     for transactions whose snapshots show that version of the catalog
 //
+// One that is rebuilt goes the same way beside the one that it replaces, which transactions keep as well
+// until the new one is ready, in one step of the catalog with taking the other's place. From then on nobody
+// keeps the old one, and older snapshots are shown what it has. The catalog drops it once no transaction has
+// any, and its parts are then found like others that the catalog does not have.
+//
 // A builder that dies leaves nothing: the catalog and the memory servers that held parts for it drop them,
 // and what is built by then is discarded by whoever sees that the catalog does not have it.
 #include <set>
 
+#include "common/layout/index_page.h"
 #include "compute/protocol/stages/index_fill.h"
+#include "compute/protocol/stages/index_sample.h"
 #include "compute/protocol/stages/table_scan.h"
+#include "compute/storage/index_split.h"
 #include "compute/worker_link.h"
 
 namespace namdb::compute {
@@ -27,6 +35,9 @@ constexpr std::uint64_t kPoll_ns = 2 * kMillisecond_ns;
 constexpr std::uint64_t kFillShare = 4;
 // So often a part may fail for passing reasons before the build does.
 constexpr std::uint32_t kFillAttempts = 32;
+// Rows whose keys say where parts end: the largest of a few parts is then some percent too large.
+constexpr std::size_t kSampledRows = 4096;
+constexpr std::uint32_t kSampleAttempts = 8;
 
 Status connection_lost() {
   return Status(ErrorCode::connection_failure, "the connection to a memory server was lost");
@@ -47,8 +58,7 @@ reactor::Task<Status> Worker::create_index(txn::IndexDefinition definition) {
   const std::shared_ptr<Link> link = link_;
   if (link == nullptr) co_return not_connected();
   if (definition.hash) co_return co_await create_hash_index(link, *found, std::move(definition));
-  control::BeginCreateIndexRequest begin;
-  control::IndexDescriptor& wanted = *begin.mutable_index();
+  control::IndexDescriptor wanted;
   wanted.set_name(definition.name);
   wanted.set_table((*found)->id);
   wanted.set_unique(definition.unique);
@@ -57,11 +67,36 @@ reactor::Task<Status> Worker::create_index(txn::IndexDefinition definition) {
     added.set_column(column.column);
     added.set_descending(column.descending);
   }
+  co_return co_await begin_index(link, *found, &wanted);
+}
+
+reactor::Task<Status> Worker::rebuild_index(std::string name) {
+  const std::shared_ptr<Link> link = link_;
+  if (link == nullptr) co_return not_connected();
+  Status status = co_await link->catalog.refresh();
+  if (!status.ok()) co_return status;
+  const TableRef table = link->catalog.table_of_index(name);
+  if (table == nullptr)
+    co_return Status(ErrorCode::undefined_object, "index \"" + name + "\" does not exist");
+  control::IndexDescriptor wanted;
+  for (const IndexRef& index : table->indexes) {
+    if (index->name != name || index->replaced()) continue;
+    if (index->hash) co_return Status(ErrorCode::feature_not_supported, "a hash index cannot be rebuilt");
+    // One that is being built in its place has its name, and a higher id.
+    if (wanted.replaces() == 0) wanted.set_replaces(index->id);
+  }
+  co_return co_await begin_index(link, table, &wanted);
+}
+
+reactor::Task<Status> Worker::begin_index(std::shared_ptr<Link> link, TableRef table,
+                                          const control::IndexDescriptor* wanted) {
+  control::BeginCreateIndexRequest begin;
+  *begin.mutable_index() = *wanted;
   control::BeginCreateIndexReply begun;
   Status status = co_await link->cluster.call(0, control::BEGIN_CREATE_INDEX, begin, &begun);
   if (!status.ok()) co_return status;
   control::IndexDescriptor* index = begun.mutable_index();
-  status = co_await build_index(link, *found, index);
+  status = co_await build_index(link, table, index);
   if (!status.ok()) co_await abandon_index(link, index->id());
   co_return status;
 }
@@ -81,18 +116,68 @@ reactor::Task<void> Worker::abandon_index(std::shared_ptr<Link> link, std::uint3
   (void)undone;
 }
 
-reactor::Task<Status> Worker::prepare_index(std::shared_ptr<Link> link, control::IndexDescriptor* index) {
-  control::IndexPart& part = *index->add_parts();
-  part.set_server(index->id() % static_cast<std::uint32_t>(link->cluster.server_count()));
-  control::PrepareIndexRequest prepare;
-  *prepare.mutable_index() = *index;
-  co_return co_await link->cluster.call(static_cast<layout::ServerId>(part.server()), control::PREPARE_INDEX,
-                                        prepare, nullptr);
+reactor::Task<Result<std::vector<std::string>>> Worker::choose_splits(std::shared_ptr<Link> link,
+                                                                      TableRef table,
+                                                                      const control::IndexDescriptor* index) {
+  std::vector<std::string> keys;
+  const std::size_t servers = link->cluster.server_count();
+  if (servers == 1) co_return keys;
+  std::vector<layout::IndexColumn> columns;
+  for (const control::IndexColumn& column : index->columns())
+    columns.push_back({column.column(), column.descending()});
+  const auto shape = layout::IndexShape::create(table->schema, std::move(columns));
+  if (!shape.ok()) co_return shape.status();
+  protocol::IndexSample sample;
+  sample.shape = &*shape;
+  sample.declared_only = index->unique();
+  sample.max_key_bytes = layout::max_index_key_bytes(index->page_bytes());
+  sample.rows = (kSampledRows + servers - 1) / servers;
+  for (std::size_t server = 0; server < servers; ++server) {
+    sample.server = static_cast<layout::ServerId>(server);
+    Status status;
+    for (std::uint32_t attempt = 1; attempt <= kSampleAttempts; ++attempt) {
+      WorkerSession session;
+      ConnectionTransaction transaction(link, session);
+      sample.enough_ns = executor_.now_ns() + link->cluster.max_transaction_ns() / kFillShare;
+      const std::size_t before = keys.size();
+      status = co_await protocol::sample_index_keys(&transaction, table, sample, &keys);
+      // A few rows will do, and none at all: that is no reason not to build the index.
+      if (link->cluster.failed() || status.ok() || !status.info().retry || keys.size() != before) break;
+      co_await backoff(attempt);
+    }
+    if (link->cluster.failed()) co_return connection_lost();
+  }
+  if (keys.size() < options_.split_index_rows) keys.clear();
+  co_return storage::choose_splits(std::move(keys), servers);
+}
+
+reactor::Task<Status> Worker::prepare_index(std::shared_ptr<Link> link, control::IndexDescriptor* index,
+                                            std::vector<std::string> splits) {
+  // The first parts of small indexes are not all on the same server.
+  const auto servers = static_cast<std::uint32_t>(link->cluster.server_count());
+  for (std::uint32_t i = 0; i <= splits.size(); ++i) {
+    control::IndexPart& part = *index->add_parts();
+    part.set_server((index->id() + i) % servers);
+    if (i > 0) part.set_low(splits[i - 1]);
+  }
+  for (std::size_t i = 0; i <= splits.size(); ++i) {
+    const control::IndexPart& part = index->parts(static_cast<int>(i));
+    control::PrepareIndexRequest prepare;
+    *prepare.mutable_index() = *index;
+    prepare.set_low(part.low());
+    if (i < splits.size()) prepare.set_high(splits[i]);
+    Status status = co_await link->cluster.call(static_cast<layout::ServerId>(part.server()),
+                                                control::PREPARE_INDEX, prepare, nullptr);
+    if (!status.ok()) co_return status;
+  }
+  co_return Status();
 }
 
 reactor::Task<Status> Worker::build_index(std::shared_ptr<Link> link, TableRef table,
                                           control::IndexDescriptor* index) {
-  Status status = co_await prepare_index(link, index);
+  auto splits = co_await choose_splits(link, table, index);
+  if (!splits.ok()) co_return splits.status();
+  Status status = co_await prepare_index(link, index, std::move(*splits));
   if (!status.ok()) co_return status;
   control::AdvanceIndexRequest advance;
   *advance.mutable_index() = *index;
@@ -224,7 +309,8 @@ reactor::Task<Status> Worker::discard_unknown_indexes(std::shared_ptr<Link> link
                                                       std::vector<std::uint32_t> indexes) {
   std::erase_if(indexes, [&](std::uint32_t id) {
     for (const TableRef& table : link->catalog.all()) {
-      if (find_index(table, id) != nullptr) return true;
+      // One that was replaced goes out of the catalog at a time that nobody is told.
+      if (const IndexRef index = find_index(table, id); index != nullptr && !index->replaced()) return true;
     }
     return false;
   });

@@ -35,7 +35,8 @@ reactor::Task<Status> Worker::prepare_table(std::shared_ptr<Link> link,
     Status status = co_await cluster.call(0, control::BEGIN_CREATE_INDEX, begin, &begun);
     if (!status.ok()) co_return status;
     index = begun.index();
-    status = co_await prepare_index(link, &index);
+    std::vector<std::string> no_splits;
+    status = co_await prepare_index(link, &index, std::move(no_splits));
     for (int part = 0; part < index.parts_size() && status.ok(); ++part) {
       // Nothing to be filled in.
       control::BuiltIndexRequest built;

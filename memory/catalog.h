@@ -3,7 +3,9 @@
 //
 // A table is created in two steps: begin() reserves name and id, the creator prepares the table on every
 // memory server, finish() makes it visible. A creator that goes away in between leaves no name. An index is
-// visible in two states, and its creator must stay until it is ready.
+// visible in two states, and its creator must stay until it is ready. One that is built anew is visible
+// beside the one that it is to replace; in one step it takes the place, and the other one is visible until no
+// transaction can need it.
 #pragma once
 
 #include <cstdint>
@@ -47,12 +49,16 @@ class Catalog {
   // A hash index is a table here: begun and finished as one, which begin() makes the columns of. Then it is
   // building, and goes on by advance_index() like others.
   const std::map<std::string, control::IndexDescriptor>& indexes() const { return indexes_; }
+  // Those that are to replace one of the same name, and those that were replaced; by id.
+  const std::map<std::uint32_t, control::IndexDescriptor>& indexes_beside() const { return indexes_beside_; }
   // Fills in id and page length. Outside input. The table may be one that the peer is creating.
   Result<control::IndexDescriptor> begin_index(fabric::PeerId peer, control::IndexDescriptor index);
   // Returns the catalog's version.
   Result<std::uint64_t> advance_index(fabric::PeerId peer, const control::AdvanceIndexRequest& request);
-  // Returns the index's id. Its creation ends, if it was not ready.
+  // Returns the index's id. Its creation ends, if it was not ready, and that of one that was to replace it.
   Result<std::uint32_t> drop_index(const std::string& name);
+  // Every live worker has acknowledged that version: replaced indexes that only older transactions need go.
+  void acknowledged(std::uint64_t version);
 
  private:
   static constexpr std::size_t kMaxName_bytes = 255;
@@ -77,7 +83,11 @@ class Catalog {
   // Checks that these are the table's indexes that the peer has begun, all of them, and gives them.
   Result<std::vector<control::IndexDescriptor>> indexes_to_finish(
       fabric::PeerId peer, const control::FinishCreateTableRequest& request) const;
+  Result<control::IndexDescriptor> begin_replacement(fabric::PeerId peer, std::uint32_t replaced);
+  // The index takes the place of the one that it replaces, and is ready.
+  Status replace(const control::IndexDescriptor& index);
   void erase_index(const std::string& name);
+  void erase_beside(std::uint32_t id);
   // Fills in the columns of the table that is to hold a hash index's entries. Outside input.
   Status make_hash_index(control::TableDescriptor& table) const;
   Result<std::uint64_t> advance_hash_index(fabric::PeerId peer, const control::AdvanceIndexRequest& request);
@@ -95,9 +105,10 @@ class Catalog {
   std::size_t encoded_bytes_ = 0;
   std::map<std::string, control::TableDescriptor> tables_;
   std::map<std::uint32_t, Creation> creations_;
-  std::map<std::string, control::IndexDescriptor> indexes_;  // that transactions know of
-  std::map<std::uint32_t, IndexCreation> index_creations_;   // of indexes that are not ready, by id
-  std::map<std::uint32_t, fabric::PeerId> hash_builders_;    // of hash indexes that are building, by id
+  std::map<std::string, control::IndexDescriptor> indexes_;  // that transactions know of, and those beside
+  std::map<std::uint32_t, control::IndexDescriptor> indexes_beside_;
+  std::map<std::uint32_t, IndexCreation> index_creations_;  // of indexes that are not ready, by id
+  std::map<std::uint32_t, fabric::PeerId> hash_builders_;   // of hash indexes that are building, by id
 };
 
 }  // namespace namdb::memory

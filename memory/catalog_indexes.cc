@@ -88,6 +88,7 @@ void Catalog::erase_hash_index(std::uint32_t id) {
 }
 
 Result<control::IndexDescriptor> Catalog::begin_index(fabric::PeerId peer, control::IndexDescriptor index) {
+  if (index.replaces() != 0) return begin_replacement(peer, index.replaces());
   if (index.name().empty() || index.name().size() > kMaxName_bytes) {
     return Status(ErrorCode::invalid_table_definition, "an index's name has 1 to 255 bytes");
   }
@@ -113,6 +114,7 @@ Result<control::IndexDescriptor> Catalog::begin_index(fabric::PeerId peer, contr
   index.set_page_bytes(options_.index_page_bytes);
   index.set_state(control::INDEX_UNKNOWN);
   index.set_ready_version(0);
+  index.clear_replaced_version();
   index.clear_parts();
   if (encoded_bytes_ + index.ByteSizeLong() + kFrame_bytes > kMaxCatalog_bytes) {
     return Status(ErrorCode::limit_exceeded, "the catalog is full", "drop what is not needed");
@@ -120,6 +122,60 @@ Result<control::IndexDescriptor> Catalog::begin_index(fabric::PeerId peer, contr
   index.set_id(next_id_++);
   index_creations_[index.id()] = IndexCreation{peer, index};
   return index;
+}
+
+Result<control::IndexDescriptor> Catalog::begin_replacement(fabric::PeerId peer, std::uint32_t replaced) {
+  const auto found =
+      std::ranges::find_if(indexes_, [&](const auto& entry) { return entry.second.id() == replaced; });
+  if (found == indexes_.end()) {
+    return Status(ErrorCode::undefined_object, "there is no index " + std::to_string(replaced));
+  }
+  const bool begun = std::ranges::any_of(
+      index_creations_, [&](const auto& entry) { return entry.second.index.replaces() == replaced; });
+  if (begun || found->second.state() != control::INDEX_READY) {
+    return Status(ErrorCode::portal_not_ready, "index \"" + found->first + "\" is being built already",
+                  "wait until that has ended");
+  }
+  control::IndexDescriptor index = found->second;
+  index.set_page_bytes(options_.index_page_bytes);
+  index.set_state(control::INDEX_UNKNOWN);
+  index.set_ready_version(0);
+  index.clear_parts();
+  index.set_replaces(replaced);
+  if (encoded_bytes_ + index.ByteSizeLong() + kFrame_bytes > kMaxCatalog_bytes) {
+    return Status(ErrorCode::limit_exceeded, "the catalog is full", "drop what is not needed");
+  }
+  index.set_id(next_id_++);
+  index_creations_[index.id()] = IndexCreation{peer, index};
+  return index;
+}
+
+Status Catalog::replace(const control::IndexDescriptor& index) {
+  const auto current = indexes_.find(index.name());
+  if (current == indexes_.end() || current->second.id() != index.replaces()) {
+    return Status(ErrorCode::undefined_object, "index \"" + index.name() + "\" was dropped meanwhile");
+  }
+  const auto beside = indexes_beside_.find(index.id());
+  const std::size_t before = current->second.ByteSizeLong() + beside->second.ByteSizeLong();
+  control::IndexDescriptor former = std::move(current->second);
+  former.set_replaced_version(version_ + 1);
+  current->second = std::move(beside->second);
+  current->second.set_state(control::INDEX_READY);
+  current->second.set_ready_version(version_ + 1);
+  current->second.clear_replaces();
+  indexes_beside_.erase(beside);
+  encoded_bytes_ += current->second.ByteSizeLong() + former.ByteSizeLong();
+  encoded_bytes_ -= before;
+  indexes_beside_[former.id()] = std::move(former);
+  changed();
+  return {};
+}
+
+void Catalog::acknowledged(std::uint64_t version) {
+  for (auto entry = indexes_beside_.begin(); entry != indexes_beside_.end();) {
+    const auto& [id, index] = *entry++;
+    if (index.replaced_version() != 0 && index.replaced_version() <= version) erase_beside(id);
+  }
 }
 
 Result<std::uint64_t> Catalog::advance_index(fabric::PeerId peer,
@@ -130,11 +186,14 @@ Result<std::uint64_t> Catalog::advance_index(fabric::PeerId peer,
     return not_creating(request.index().id());
   }
   control::IndexDescriptor& index = creation->second.index;
-  const bool visible = indexes_.contains(index.name());
+  const bool replaces = index.replaces() != 0;
+  const bool visible = replaces ? indexes_beside_.contains(index.id()) : indexes_.contains(index.name());
   if (request.abandon()) {
     const std::string name = index.name();
+    const std::uint32_t id = index.id();
     index_creations_.erase(creation);
-    if (visible) erase_index(name);
+    if (visible && replaces) erase_beside(id);
+    if (visible && !replaces) erase_index(name);
     return version_;
   }
   if (!visible && request.state() == control::INDEX_BUILDING && !creations_.contains(index.table())) {
@@ -145,8 +204,13 @@ Result<std::uint64_t> Catalog::advance_index(fabric::PeerId peer,
     index = std::move(*given);
     index.set_state(control::INDEX_BUILDING);
     encoded_bytes_ += index.ByteSizeLong() + kFrame_bytes;
-    indexes_[index.name()] = index;
+    (replaces ? indexes_beside_[index.id()] : indexes_[index.name()]) = index;
     changed();
+    return version_;
+  }
+  if (visible && replaces && request.state() == control::INDEX_READY) {
+    if (Status status = replace(index); !status.ok()) return status;
+    index_creations_.erase(creation);
     return version_;
   }
   if (visible && request.state() == control::INDEX_READY) {
@@ -205,6 +269,13 @@ void Catalog::erase_index(const std::string& name) {
   changed();
 }
 
+void Catalog::erase_beside(std::uint32_t id) {
+  const auto found = indexes_beside_.find(id);
+  encoded_bytes_ -= found->second.ByteSizeLong() + kFrame_bytes;
+  indexes_beside_.erase(found);
+  changed();
+}
+
 Result<std::uint32_t> Catalog::drop_index(const std::string& name) {
   if (const auto hash = tables_.find(name); hash != tables_.end() && hash->second.has_hash_index()) {
     const std::uint32_t id = hash->second.id();
@@ -221,6 +292,12 @@ Result<std::uint32_t> Catalog::drop_index(const std::string& name) {
   }
   const std::uint32_t id = found->second.id();
   index_creations_.erase(id);
+  const auto replacement = std::ranges::find_if(
+      index_creations_, [&](const auto& entry) { return entry.second.index.replaces() == id; });
+  if (replacement != index_creations_.end()) {
+    if (indexes_beside_.contains(replacement->first)) erase_beside(replacement->first);
+    index_creations_.erase(replacement);
+  }
   erase_index(name);
   return id;
 }
@@ -230,6 +307,10 @@ void Catalog::drop_indexes_of(std::uint32_t table) {
   for (auto entry = indexes_.begin(); entry != indexes_.end();) {
     const auto index = entry++;
     if (index->second.table() == table) erase_index(std::string(index->first));
+  }
+  for (auto entry = indexes_beside_.begin(); entry != indexes_beside_.end();) {
+    const auto& [id, index] = *entry++;
+    if (index.table() == table) erase_beside(id);
   }
   std::erase_if(creations_, [&](const auto& entry) {
     return entry.second.table.has_hash_index() && entry.second.table.hash_index().table() == table;
@@ -249,9 +330,10 @@ std::vector<std::uint32_t> Catalog::undo_index_creations(fabric::PeerId peer) {
       continue;
     }
     undone.push_back(entry->first);
-    const std::string name = entry->second.index.name();
+    const control::IndexDescriptor index = std::move(entry->second.index);
     entry = index_creations_.erase(entry);
-    if (indexes_.contains(name)) erase_index(name);
+    if (indexes_beside_.contains(index.id())) erase_beside(index.id());
+    if (index.replaces() == 0 && indexes_.contains(index.name())) erase_index(index.name());
   }
   for (auto entry = hash_builders_.begin(); entry != hash_builders_.end();) {
     const auto [id, builder] = *entry++;

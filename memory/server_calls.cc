@@ -266,6 +266,7 @@ Status MemoryServer::heartbeat(Peer& peer, const control::HeartbeatRequest& requ
   peer.acknowledged_epoch = std::max(peer.acknowledged_epoch, request.acknowledged_epoch());
   peer.acknowledged_catalog = std::max(peer.acknowledged_catalog, request.acknowledged_catalog());
   peer.acknowledged_versions = std::max(peer.acknowledged_versions, request.acknowledged_versions());
+  if (catalog_ && !catalog_->indexes_beside().empty()) catalog_->acknowledged(peers_.acknowledged().catalog);
   reply.set_clock_ns(executor_.fresh_now_ns());
   reply.set_reuse_epoch(reuse_.epoch());
   reply.set_version_epoch(version_epoch_.current());
@@ -398,6 +399,7 @@ Status MemoryServer::get_catalog(const control::GetCatalogRequest& request,
   for (const auto& [name, table] : catalog_->tables()) *reply.add_tables() = table;
   for (const std::uint32_t table : catalog_->creating()) reply.add_creating(table);
   for (const auto& [name, index] : catalog_->indexes()) *reply.add_indexes() = index;
+  for (const auto& [id, index] : catalog_->indexes_beside()) *reply.add_indexes() = index;
   return Status();
 }
 

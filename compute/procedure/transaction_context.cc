@@ -14,7 +14,7 @@ Task<Status> no_index(std::string name) {
 
 storage::IndexRef TransactionContext::find_index(std::size_t table, std::string_view name) const {
   for (const storage::IndexRef& index : tables_[table]->indexes) {
-    if (index->name == name && index->ready()) return index;
+    if (index->name == name && index->ready() && !index->replaced()) return index;
   }
   return nullptr;
 }

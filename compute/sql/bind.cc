@@ -117,6 +117,7 @@ Result<Plan> bind_body(StatementBinder& binder, Node statement) {
   if (kind == "CreateStmt") return bind_create_table(binder, body);
   if (kind == "IndexStmt") return bind_create_index(binder, body);
   if (kind == "DropStmt") return bind_drop(binder, body);
+  if (kind == "ReindexStmt") return bind_reindex(body);
   if (kind == "TransactionStmt") return bind_transaction(body);
   if (kind == "VariableSetStmt") return bind_set(body);
   if (kind == "VariableShowStmt") return bind_show(body);

@@ -1,4 +1,4 @@
-// CREATE INDEX; and DROP of tables and indexes.
+// CREATE INDEX and REINDEX; and DROP of tables and indexes.
 #include <algorithm>
 
 #include "compute/sql/bind_statement.h"
@@ -108,6 +108,27 @@ Result<Plan> bind_create_index(StatementBinder& binder, const Json& body) {
   Plan plan;
   plan.tag = "CREATE INDEX";
   plan.body = std::move(create);
+  return plan;
+}
+
+Result<Plan> bind_reindex(const Json& body) {
+  const std::string_view kind = text(body, "kind");
+  const bool of_table = kind == "REINDEX_OBJECT_TABLE";
+  if (kind == "REINDEX_OBJECT_SCHEMA") return unsupported("REINDEX SCHEMA");
+  if (kind == "REINDEX_OBJECT_SYSTEM") return unsupported("REINDEX SYSTEM");
+  if (kind == "REINDEX_OBJECT_DATABASE") return unsupported("REINDEX DATABASE");
+  NAMDB_SQL_CHECK(only(body, "REINDEX", {"kind", "relation", "params"}));
+  // CONCURRENTLY or not, others go on writing.
+  for (const Json& item : list(body, "params")) {
+    const std::string_view option = text(*node(item).body, "defname");
+    if (option != "concurrently") return unsupported("REINDEX (" + std::string(option) + ")");
+  }
+  ReindexPlan reindex;
+  NAMDB_SQL_ASSIGN(reindex.name, relation_name(*find(body, "relation")));
+  reindex.of_table = of_table;
+  Plan plan;
+  plan.tag = "REINDEX";
+  plan.body = std::move(reindex);
   return plan;
 }
 

@@ -24,6 +24,7 @@ Result<Plan> bind_call(StatementBinder& binder, const Json& body);
 Result<Plan> bind_create_table(StatementBinder& binder, const Json& body);
 Result<Plan> bind_create_index(StatementBinder& binder, const Json& body);
 Result<Plan> bind_drop(StatementBinder& binder, const Json& body);
+Result<Plan> bind_reindex(const Json& body);
 Result<Plan> bind_transaction(const Json& body);
 Result<Plan> bind_set(const Json& body);
 Result<Plan> bind_explain(StatementBinder& binder, const Json& body);

@@ -114,7 +114,7 @@ bool find_index_path(Source& source, std::span<const OrderItem> order) {
   if (source.filter != nullptr) conditions = conjuncts(*source.filter);
   Candidate best;
   for (const storage::IndexRef& index : source.table->indexes) {
-    if (!index->ready()) continue;
+    if (!index->ready() || index->replaced()) continue;
     Candidate candidate = consider(index, conditions, order);
     // Of what both find by equality alone, the hash index's entries are fewer bytes, and no call.
     const bool is_hash = index->hash && best.index != nullptr && !best.index->hash;

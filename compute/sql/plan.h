@@ -128,6 +128,11 @@ struct DropIndexPlan {
   bool if_exists = false;
 };
 
+struct ReindexPlan {
+  std::string name;  // of an index; or of a table, all of whose indexes are built anew
+  bool of_table = false;
+};
+
 enum class TransactionCommand : std::uint8_t { begin, commit, rollback, set_characteristics };
 
 struct TransactionPlan {
@@ -177,8 +182,8 @@ struct ExplainPlan {
 struct Plan {
   using Body =
       std::variant<std::monostate, SelectPlan, InsertPlan, UpdatePlan, DeletePlan, CallPlan, CreateTablePlan,
-                   DropTablePlan, CreateIndexPlan, DropIndexPlan, TransactionPlan, SetPlan, ShowPlan,
-                   DeallocatePlan, DiscardPlan, ClosePlan, UnlistenPlan, SleepPlan, ExplainPlan>;
+                   DropTablePlan, CreateIndexPlan, DropIndexPlan, ReindexPlan, TransactionPlan, SetPlan,
+                   ShowPlan, DeallocatePlan, DiscardPlan, ClosePlan, UnlistenPlan, SleepPlan, ExplainPlan>;
   // What the plan does; monostate: an empty statement.
   Body body;
   // "SELECT", "INSERT", ...: the command tag without its counts, and the kind under which it is counted.
@@ -192,7 +197,8 @@ struct Plan {
     return std::get_if<T>(&body);
   }
   bool is_schema_change() const {
-    return as<CreateTablePlan>() || as<DropTablePlan>() || as<CreateIndexPlan>() || as<DropIndexPlan>();
+    return as<CreateTablePlan>() || as<DropTablePlan>() || as<CreateIndexPlan>() || as<DropIndexPlan>() ||
+           as<ReindexPlan>();
   }
   // Runs inside a transaction of the engine.
   bool is_transactional() const {

@@ -146,6 +146,7 @@ class Session {
   reactor::Task<Status> run_ddl(const Plan& plan, ResultSink& sink);
   reactor::Task<Status> create_table(const CreateTablePlan& plan, ResultSink& sink);
   reactor::Task<Status> create_index(const CreateIndexPlan& plan, ResultSink& sink);
+  reactor::Task<Status> run_reindex(const ReindexPlan& plan, ResultSink& sink);
   reactor::Task<Status> drop_relations(std::vector<std::string> names, bool if_exists, bool as_index,
                                        ResultSink& sink);
 

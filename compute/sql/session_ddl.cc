@@ -19,7 +19,7 @@ Task<Result<Relation>> find_relation(txn::Engine* engine, std::string name) {
   for (const storage::TableRef& table : *tables) {
     if (table->name == name) co_return Relation{table, nullptr};
     for (const storage::IndexRef& index : table->indexes) {
-      if (index->name == name) co_return Relation{table, index};
+      if (index->name == name && !index->replaced()) co_return Relation{table, index};
     }
   }
   co_return Relation();
@@ -45,6 +45,23 @@ Status check_droppable(const Relation& relation, const std::string& name, bool a
   }
   return as_index ? Status(ErrorCode::undefined_object, "index " + quoted(name) + " does not exist")
                   : Status(ErrorCode::undefined_table, "table " + quoted(name) + " does not exist");
+}
+
+// Whether REINDEX may be said of a name.
+Status check_reindexable(const Relation& relation, const std::string& name, bool of_table) {
+  if (relation.table == nullptr) {
+    return of_table ? Status(ErrorCode::undefined_table, "relation " + quoted(name) + " does not exist")
+                    : Status(ErrorCode::undefined_object, "index " + quoted(name) + " does not exist");
+  }
+  if (of_table != (relation.index == nullptr)) {
+    return Status(ErrorCode::wrong_object_type,
+                  quoted(name) + (of_table ? " is not a table" : " is not an index"));
+  }
+  if (relation.index != nullptr && relation.index->hash) {
+    return Status(ErrorCode::feature_not_supported, "REINDEX of a hash index is not supported",
+                  "it grows by itself, and its entries lie on all memory servers");
+  }
+  return {};
 }
 
 bool unknown(const Status& status) {
@@ -76,6 +93,7 @@ Task<Status> Session::run_ddl(const Plan& plan, ResultSink& sink) {
   if (const auto* create = plan.as<CreateIndexPlan>()) co_return co_await create_index(*create, sink);
   if (const auto* drop = plan.as<DropIndexPlan>())
     co_return co_await drop_relations(drop->names, drop->if_exists, true, sink);
+  if (const auto* reindex = plan.as<ReindexPlan>()) co_return co_await run_reindex(*reindex, sink);
   const auto* drop = plan.as<DropTablePlan>();
   co_return co_await drop_relations(drop->names, drop->if_exists, false, sink);
 }
@@ -106,6 +124,32 @@ Task<Status> Session::create_index(const CreateIndexPlan& plan, ResultSink& sink
     if (!plan.name_is_chosen || number == kMaxNames) co_return status;
     definition.name = plan.name.substr(0, 58) + std::to_string(number);
   }
+}
+
+Task<Status> Session::run_reindex(const ReindexPlan& plan, ResultSink& sink) {
+  std::string wanted = plan.name;
+  Result<Relation> relation = co_await find_relation(&engine_, std::move(wanted));
+  if (!relation.ok()) co_return relation.status();
+  Status status = check_reindexable(*relation, plan.name, plan.of_table);
+  if (!status.ok()) co_return status;
+  if (!plan.of_table) {
+    wanted = plan.name;
+    co_return co_await engine_.rebuild_index(std::move(wanted));
+  }
+  // A copy: the table's list changes with each of them.
+  const std::vector<storage::IndexRef> indexes = relation->table->indexes;
+  for (const storage::IndexRef& index : indexes) {
+    if (index->replaced() || !index->ready()) continue;
+    if (index->hash) {
+      notify(sink, "NOTICE", "00000", "hash index " + quoted(index->name) + " is left as it is");
+      continue;
+    }
+    wanted = index->name;
+    status = co_await engine_.rebuild_index(std::move(wanted));
+    // Another session may have dropped it.
+    if (!status.ok() && status.code() != ErrorCode::undefined_object) co_return status;
+  }
+  co_return Status();
 }
 
 Task<Status> Session::drop_relations(std::vector<std::string> names, bool if_exists, bool as_index,

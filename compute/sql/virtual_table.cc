@@ -79,16 +79,18 @@ Task<Result<VirtualRows>> indexes_rows(VirtualTableInput input) {
   VirtualRows rows;
   for (const storage::TableRef& table : *tables) {
     for (const storage::IndexRef& index : table->indexes) {
+      if (index->replaced()) continue;
       std::string columns;
       for (const layout::IndexColumn& column : index->shape.columns()) {
         columns += (columns.empty() ? "" : ", ") + table->schema.columns()[column.column].name +
                    (column.descending ? " DESC" : "");
       }
-      rows.push_back({Datum::of_text("public"), text_of(*input.arena, table->name),
-                      text_of(*input.arena, index->name), Datum::of_integer(index->id),
-                      Datum::of_boolean(index->unique), Datum::of_boolean(index->constraint),
-                      Datum::of_boolean(index->ready()), text_of(*input.arena, columns),
-                      Datum::of_text(index->hash ? "hash" : "btree")});
+      rows.push_back(
+          {Datum::of_text("public"), text_of(*input.arena, table->name), text_of(*input.arena, index->name),
+           Datum::of_integer(index->id), Datum::of_boolean(index->unique),
+           Datum::of_boolean(index->constraint), Datum::of_boolean(index->ready()),
+           text_of(*input.arena, columns), Datum::of_text(index->hash ? "hash" : "btree"),
+           index->hash ? Datum() : Datum::of_integer(static_cast<std::int64_t>(index->parts.size()))});
     }
   }
   co_return rows;
@@ -138,7 +140,8 @@ const std::vector<VirtualTable>& all_tables() {
         {"is_constraint", {TypeId::boolean}},
         {"is_ready", {TypeId::boolean}},
         {"columns", {TypeId::text}},
-        {"method", {TypeId::text}}},
+        {"method", {TypeId::text}},
+        {"parts", {TypeId::int4}}},
        indexes_rows},
   };
   return tables;

@@ -35,11 +35,19 @@ struct Index {
   std::shared_ptr<const Table> entries;
   // Searches may use it when their snapshot shows at least this version of the catalog; 0: it is building.
   std::uint64_t ready_version = 0;
+  // Since this version another index has its place: nobody keeps its entries any more, and only searches
+  // whose snapshots are older may use it. 0: it has its place.
+  std::uint64_t replaced_version = 0;
   layout::IndexShape shape;
   std::uint32_t page_bytes = 0;
   std::vector<IndexPart> parts;  // in the order of their keys; the first one's low is empty
 
   bool ready() const { return ready_version != 0; }
+  bool replaced() const { return replaced_version != 0; }
+  // Has every entry that a snapshot with that version of the catalog needs.
+  bool serves(std::uint64_t catalog_version) const {
+    return ready() && catalog_version >= ready_version && (!replaced() || catalog_version < replaced_version);
+  }
   // Position of the part that holds the key.
   std::size_t part_of(std::string_view key) const {
     const auto behind =

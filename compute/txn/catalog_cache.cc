@@ -87,6 +87,7 @@ Result<storage::IndexRef> index_from_descriptor(const control::IndexDescriptor& 
   index->unique = descriptor.unique();
   index->constraint = descriptor.constraint();
   if (descriptor.state() == control::INDEX_READY) index->ready_version = descriptor.ready_version();
+  index->replaced_version = descriptor.replaced_version();
   index->shape = std::move(*shape);
   index->page_bytes = descriptor.page_bytes();
   for (const control::IndexPart& part : descriptor.parts()) {
@@ -162,7 +163,7 @@ TableRef CatalogCache::find_id(std::uint32_t id) const {
 TableRef CatalogCache::table_of_index(std::string_view name) const {
   for (const auto& [id, table] : by_id_) {
     for (const storage::IndexRef& index : table->indexes) {
-      if (index->name == name) return table;
+      if (index->name == name && !index->replaced()) return table;
     }
   }
   return nullptr;

@@ -90,6 +90,10 @@ class Engine {
   // Builds the index while others use the table; returns when it is ready, for transactions that begin then.
   // Errors duplicate_table, undefined_table, duplicate_key (unique), out_of_memory; nothing is left behind.
   virtual reactor::Task<Status> create_index(IndexDefinition definition) = 0;
+  // Builds the index anew, in parts as its table is now, while others use it, and puts the new one in its
+  // place. Errors undefined_object, feature_not_supported (a hash index), portal_not_ready while somebody
+  // else does the same, and those of create_index(); the index is then as it was.
+  virtual reactor::Task<Status> rebuild_index(std::string name) = 0;
   // undefined_object; feature_not_supported when it is a constraint's.
   virtual reactor::Task<Status> drop_index(std::string name) = 0;
 

@@ -1,4 +1,5 @@
 """Secondary indexes on real daemons: built while others write, killed in the middle of a build, in a full region."""
+import json
 import random
 import threading
 import time
@@ -6,7 +7,7 @@ import unittest
 
 import psycopg
 
-from harness import FABRICS, Cluster, TestCase, main, until
+from harness import FABRICS, Cluster, TestCase, main, namctl, until
 
 ROWS = 20_000
 FULL = ("53200", "53100")
@@ -120,10 +121,81 @@ class Indexes(TestCase):
 
     @staticmethod
     def build(connection, method):
+        Indexes.try_statement(connection, f"CREATE INDEX item_shelf ON item USING {method} (shelf)")
+
+    @staticmethod
+    def try_statement(connection, statement):
         try:
-            connection.execute(f"CREATE INDEX item_shelf ON item USING {method} (shelf)")
+            connection.execute(statement)
         except psycopg.Error:
             pass  # its server was killed
+
+    def parts(self, cluster, name):
+        """What namctl says that each memory server has of the index, once there is one of that name."""
+        def found():
+            done = namctl("status", "--data", cluster.data, "--json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return [index for index in json.loads(done.stdout)["indexes"] if index["name"] == name]
+
+        until(lambda: len(found()) == 1, "one index of that name")
+        return found()[0]["parts"]
+
+    def test_rebuilt_while_others_write(self):
+        for fabric in FABRICS:
+            with self.subTest(fabric=fabric), Cluster(fabric, memory_servers=2, compute_servers=2) as cluster:
+                cluster.query("CREATE TABLE item (id int PRIMARY KEY, shelf int, label varchar(10), code int UNIQUE) "
+                              f"WITH (size_hint = {ROWS})")
+                cluster.query("CREATE INDEX item_shelf ON item (shelf)")
+                self.assertEqual(len(self.parts(cluster, "item_shelf")), 1)
+                with cluster.connect() as connection:
+                    for first in range(0, ROWS, 500):
+                        values = ", ".join(f"({key}, {key % 97}, 'x', {key})" for key in range(first, first + 500))
+                        connection.execute("INSERT INTO item VALUES " + values)
+                ids = set(cluster.query("SELECT index_id FROM namdb_indexes"))
+                with Writer(cluster, 0, 1) as near, Writer(cluster, 1, 2) as far, cluster.connect(1) as connection:
+                    cluster.query("REINDEX INDEX item_shelf")
+                    self.check_index(connection)
+                    for _ in range(3):
+                        cluster.query("REINDEX TABLE CONCURRENTLY item")
+                        self.check_index(connection)
+                        error = self.assert_sqlstate("23505", cluster.query, "INSERT INTO item VALUES "
+                                                     "(-1, 1, 'z', 50000), (-2, 1, 'z', 50000)")
+                        self.assertIn("item_code_key", str(error))
+                self.assertEqual(near.unexpected + far.unexpected, [])
+                for name in ("item_shelf", "item_code_key"):
+                    parts = self.parts(cluster, name)
+                    self.assertEqual(sorted(part["server_id"] for part in parts), [0, 1])
+                    entries = [part["entries"] for part in parts]
+                    self.assertLess(max(entries), 0.6 * sum(entries), f"{name}: {entries}")
+                self.assertEqual(cluster.query("SELECT count(*) FROM namdb_indexes WHERE parts = 2"), [(2,)])
+                self.assertTrue(ids.isdisjoint(cluster.query("SELECT index_id FROM namdb_indexes")))
+                self.assertEqual(cluster.query("SELECT is_unique, is_constraint FROM namdb_indexes "
+                                               "WHERE index_name = 'item_code_key'"), [(True, True)])
+                self.assertIn("item_shelf", namctl("status", "--data", cluster.data).stdout)
+
+    def test_a_rebuilder_that_is_killed_leaves_one_index(self):
+        generator = random.Random(6)
+        for fabric in FABRICS:
+            with self.subTest(fabric=fabric), Cluster(fabric, memory_servers=2, compute_servers=2) as cluster:
+                create(cluster)
+                cluster.query("CREATE INDEX item_shelf ON item (shelf)")
+                for _ in range(6):
+                    with Writer(cluster, 1, 3) as writer:
+                        builder = cluster.connect(0)
+                        thread = threading.Thread(target=self.try_statement,
+                                                  args=(builder, "REINDEX INDEX item_shelf"))
+                        thread.start()
+                        time.sleep(generator.uniform(0, 0.2))  # anywhere in it
+                        cluster.kill("compute-0")
+                        thread.join()
+                        with cluster.connect(1) as connection:
+                            self.check_index(connection)
+                        cluster.up()
+                    self.assertEqual(writer.unexpected, [])
+                    self.assertEqual(len(self.parts(cluster, "item_shelf")), 2)
+                    cluster.query("REINDEX INDEX item_shelf", server=1)
+                    with cluster.connect(1) as connection:
+                        self.check_index(connection)
 
     def test_duplicates_leave_no_index(self):
         with Cluster() as cluster:

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tools/namctl/compute_connection.h"
+#include "tools/namctl/index_view.h"
 #include "tools/namctl/output.h"
 
 namespace namdb::namctl {
@@ -127,7 +128,10 @@ nlohmann::json to_json(const ClusterView& view) {
     }
     compute.push_back(entry);
   }
-  return {{"all_up", view.all_answer()}, {"memory_servers", memory}, {"compute_servers", compute}};
+  return {{"all_up", view.all_answer()},
+          {"memory_servers", memory},
+          {"compute_servers", compute},
+          {"indexes", to_json(view_indexes(view))}};
 }
 
 std::string limit_text(const control::StatusReply& reply) {

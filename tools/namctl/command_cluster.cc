@@ -11,6 +11,7 @@
 #include "tools/namctl/cluster_view.h"
 #include "tools/namctl/command_dev.h"
 #include "tools/namctl/dev_cluster.h"
+#include "tools/namctl/index_view.h"
 #include "tools/namctl/output.h"
 
 namespace namdb::namctl {
@@ -100,6 +101,7 @@ int run_status(const ClusterFlags& flags, bool json) {
   if (!control.ok()) return report_error(output, control.status());
   const ClusterView view = view_cluster(**control, *address);
   for (const MemoryView& server : view.memory) print_memory(output, server);
+  for (const IndexView& index : view_indexes(view)) output.line(index_line(index));
   for (const ComputeView& server : view.compute) print_compute(output, server);
   output.document(to_json(view));
   return view.all_answer() ? kExitOk : kExitOther;

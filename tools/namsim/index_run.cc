@@ -37,6 +37,7 @@ ClusterOptions hostile_cluster(Random& draw, const Database& database) {
   options.worker.index_reads = draw.chance(0.3) ? txn::IndexReads::calls : txn::IndexReads::leaves;
   options.worker.index_cache_bytes = draw.chance(0.3) ? 512 : 1U << 20;
   options.location_cache_bytes = draw.chance(0.5) ? 0 : 4096;
+  options.worker.split_index_rows = draw.between(2, 20);
   return options;
 }
 
@@ -92,6 +93,8 @@ class Run final : SeededRun {
     verdict_.compared = workload_.compared();
     verdict_.duplicates = workload_.duplicates();
     verdict_.built = workload_.built();
+    verdict_.rebuilt = workload_.rebuilt();
+    verdict_.in_parts = workload_.in_parts();
     verdict_.fingerprint = world_.fingerprint();
   }
 
@@ -107,6 +110,8 @@ class Run final : SeededRun {
   std::string leftovers() {
     std::map<std::uint32_t, std::uint64_t> entries;  // by index
     const memory::Catalog& catalog = *cluster_.memory(0).server->catalog();
+    for (const auto& [id, index] : catalog.indexes_beside())
+      return "index " + index.name() + " is there twice: " + std::to_string(id);
     std::set<std::uint32_t> known;
     for (const auto& [name, index] : catalog.indexes()) known.insert(index.id());
     for (std::uint32_t i = 0; i < cluster_.options().memory_servers; ++i) {

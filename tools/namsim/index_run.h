@@ -2,7 +2,8 @@
 //
 // Clients insert, change and delete rows of one table, and compare in every transaction what an index shows
 // of a range with what a full scan shows of it, in both directions and with the transaction's own writes. One
-// index is there from the start, a unique one and others are built, and dropped again, on the way.
+// index is there from the start, a unique one and others are built, rebuilt and dropped again on the way;
+// most have a part on each memory server.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,9 @@ struct IndexVerdict {
   std::uint64_t compared = 0;    // ranges
   std::uint64_t duplicates = 0;  // commits that a unique index refused
   std::uint64_t built = 0;       // indexes
-  std::uint64_t removed = 0;     // entries
+  std::uint64_t rebuilt = 0;
+  std::uint64_t in_parts = 0;  // ranges of indexes that had several parts
+  std::uint64_t removed = 0;   // entries
   std::uint64_t fingerprint = 0;
 };
 

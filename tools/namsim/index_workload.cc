@@ -202,6 +202,7 @@ reactor::Task<Status> IndexWorkload::compare_index(txn::Transaction* transaction
     for (const layout::Row& row : some) found.push_back(layout::index_key(index->shape, row.view()).bytes);
   } while (!some.empty());
   ++compared_;
+  in_parts_ += index->parts.size() > 1 ? 1 : 0;
   if (found != expected) {
     Status status = co_await report(
         transaction, "index " + index->name + " shows " + std::to_string(found.size()) +
@@ -242,11 +243,23 @@ reactor::Task<void> IndexWorkload::change_aside(txn::Engine* engine, Random* dra
   (void)dropped;
 }
 
+reactor::Task<void> IndexWorkload::rebuild_index(txn::Engine* engine, Random* draw) {
+  const char* const name = draw->chance(0.5) ? kByColor : draw->chance(0.7) ? kByCode : kByLabel;
+  const Status status = co_await engine->rebuild_index(name);
+  if (status.ok()) ++rebuilt_;
+  // It may be a hash index, or none may be there, or another client builds it.
+  const bool wrong = !status.ok() &&
+                     (status.code() == ErrorCode::duplicate_key || status.code() == ErrorCode::corrupt_data ||
+                      status.code() == ErrorCode::internal || status.code() == ErrorCode::protocol_violation);
+  if (wrong) fail("rebuilding " + std::string(name) + ": " + status.to_string());
+}
+
 reactor::Task<void> IndexWorkload::change_indexes(txn::Engine* engine, Random* draw) {
   if (draw->chance(0.3)) co_return co_await change_aside(engine, draw);
+  if (draw->chance(0.4)) co_return co_await rebuild_index(engine, draw);
   const bool unique = draw->chance(0.5);
   const bool hash = draw->chance(0.5);
-  txn::IndexDefinition definition{unique ? kByCode : "things_by_label", kTable, {}, unique, hash};
+  txn::IndexDefinition definition{unique ? kByCode : kByLabel, kTable, {}, unique, hash};
   definition.columns = unique ? std::vector<layout::IndexColumn>{{kCode, !hash && draw->chance(0.5)}}
                               : std::vector<layout::IndexColumn>{{kLabel, false}, {kColor, true}};
   const std::string name = definition.name;

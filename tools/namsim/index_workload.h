@@ -20,6 +20,8 @@ class IndexWorkload {
   static constexpr const char* kByShade = "things_by_shade";
   // Over (code), unique.
   static constexpr const char* kByCode = "things_by_code";
+  // Over (label, color DESC).
+  static constexpr const char* kByLabel = "things_by_label";
   // A table that comes and goes with the index of its UNIQUE constraint.
   static constexpr const char* kAside = "aside";
   static constexpr const char* kAsideCode = "aside_code_key";
@@ -29,9 +31,10 @@ class IndexWorkload {
   reactor::Task<Status> load(txn::Engine* engine);
   // One transaction. False when it did not commit.
   reactor::Task<bool> run_one(txn::Engine* engine, txn::Session* session, Random* draw);
-  // Builds the unique index, or another one that it drops again.
+  // Builds the unique index, or another one that it drops again; or builds one anew.
   reactor::Task<void> change_indexes(txn::Engine* engine, Random* draw);
   reactor::Task<void> change_aside(txn::Engine* engine, Random* draw);
+  reactor::Task<void> rebuild_index(txn::Engine* engine, Random* draw);
   // Writes every row: what the dead have locked is met, and repaired.
   reactor::Task<Status> touch_all(txn::Engine* engine);
   reactor::Task<Status> touch_entries(txn::Engine* engine, txn::Session* session);
@@ -42,6 +45,8 @@ class IndexWorkload {
   std::uint64_t compared() const { return compared_; }
   std::uint64_t duplicates() const { return duplicates_; }
   std::uint64_t built() const { return built_; }
+  std::uint64_t rebuilt() const { return rebuilt_; }
+  std::uint64_t in_parts() const { return in_parts_; }
   std::uint64_t rows() const { return rows_; }
 
  private:
@@ -73,6 +78,8 @@ class IndexWorkload {
   std::uint64_t compared_ = 0;
   std::uint64_t duplicates_ = 0;
   std::uint64_t built_ = 0;
+  std::uint64_t rebuilt_ = 0;
+  std::uint64_t in_parts_ = 0;
   std::uint64_t rows_ = 0;
 };
 

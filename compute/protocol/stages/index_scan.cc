@@ -13,6 +13,11 @@ constexpr std::size_t kMaxSortedRows = 1 << 20;
 // Entries of a hash index whose records are looked up together.
 constexpr std::size_t kHashedAtOnce = 1024;
 
+// Of the same table.
+bool have_same_keys(const storage::Index& left, const storage::Index& right) {
+  return left.hash == right.hash && std::ranges::equal(left.shape.columns(), right.shape.columns());
+}
+
 Status not_an_entry(const storage::Index& index) {
   return Status(ErrorCode::corrupt_data, "an entry of index \"" + index.name + "\" is none");
 }
@@ -27,15 +32,18 @@ IndexScan::IndexScan(StagedTransaction& transaction, storage::TableRef table, st
       range_(std::move(range)),
       cursor_(transaction.worker(), transaction.mutable_counters(), range_, &transaction.rules()) {}
 
+// An index that is built anew has another id than the plan says, and the snapshot decides between the two.
 bool IndexScan::usable() {
   const storage::TableRef table = transaction_.worker().catalog.find_id(table_->id);
-  const auto current = std::ranges::find_if(
-      table->indexes, [&](const storage::IndexRef& index) { return index->id == index_->id; });
-  if (current == table->indexes.end() || !(*current)->ready() ||
-      transaction_.rules().catalog_version() < (*current)->ready_version) {
-    return false;
+  storage::IndexRef usable;
+  for (const storage::IndexRef& index : table->indexes) {
+    if (!index->serves(transaction_.rules().catalog_version())) continue;
+    const bool same = index->id == index_->id;
+    if (same || (usable == nullptr && have_same_keys(*index, *index_))) usable = index;
+    if (same) break;
   }
-  index_ = *current;
+  if (usable == nullptr) return false;
+  index_ = std::move(usable);
   return true;
 }
 

@@ -9,8 +9,8 @@
 // The entries of a hash index come all at once (hash_entries.h), and are then handed out in the same order.
 // They are those of the values of all its columns; a range that is not that comes from the whole table.
 //
-// A transaction whose snapshot is older than the index, or for which the index is gone, gets the same rows in
-// the same order from the whole table.
+// Any index over the same columns will do. A transaction whose snapshot is older than all of them, or for
+// which the index is gone, gets the same rows in the same order from the whole table.
 #pragma once
 
 #include <deque>

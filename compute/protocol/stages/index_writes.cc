@@ -48,7 +48,7 @@ void IndexWrites::plan() {
     if (access.write == WriteKind::none) continue;
     // Those of the catalog as it is now: whoever builds one waits for transactions that may not know of it.
     for (const storage::IndexRef& index : access.table->indexes) {
-      if (!index->hash) plan(access, index);
+      if (!index->hash && !index->replaced()) plan(access, index);
     }
   }
 }

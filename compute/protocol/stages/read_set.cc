@@ -154,7 +154,8 @@ reactor::Task<Status> ReadSet::validate(StagedTransaction* transaction, HeaderWo
   co_return Status();
 }
 
-// Whoever began after an index was dropped adds no entries to it, though it may still be there to be read.
+// Whoever began after an index was dropped or replaced adds no entries to it, though it may still be there to
+// be read.
 reactor::Task<Status> ReadSet::find_indexes(StagedTransaction* transaction) {
   txn::CatalogCache& catalog = transaction->worker().catalog;
   Status status = co_await catalog.refresh();
@@ -162,7 +163,7 @@ reactor::Task<Status> ReadSet::find_indexes(StagedTransaction* transaction) {
   for (const SeenRange& range : ranges_) {
     const storage::TableRef table = catalog.find_id(range.table);
     if (table == nullptr || std::ranges::none_of(table->indexes, [&range](const storage::IndexRef& index) {
-          return index->id == range.index->id;
+          return index->id == range.index->id && !index->replaced();
         }))
       co_return changed_reads();
   }

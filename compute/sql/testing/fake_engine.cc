@@ -409,6 +409,23 @@ Status FakeEngine::add_index(const txn::IndexDefinition& definition, bool constr
   return {};
 }
 
+Task<Status> FakeEngine::rebuild_index(std::string name) {
+  for (auto& [table_name, known] : tables_) {
+    const auto found = std::ranges::find(known->indexes, name, [](const auto& index) { return index->name; });
+    if (found == known->indexes.end()) continue;
+    auto table = std::make_shared<storage::Table>(*known);
+    auto index = std::make_shared<storage::Index>(**found);
+    std::erase_if(table->indexes, [&](const auto& other) { return other->name == name; });
+    index->id = next_table_++;
+    index->ready_version = ++catalog_version_;
+    table->indexes.push_back(std::move(index));
+    former_tables_.push_back(known);
+    known = std::move(table);
+    co_return Status();
+  }
+  co_return Status(ErrorCode::undefined_object, "index \"" + name + "\" does not exist");
+}
+
 Task<Status> FakeEngine::drop_index(std::string name) {
   for (auto& [table_name, known] : tables_) {
     auto table = std::make_shared<storage::Table>(*known);

@@ -66,6 +66,7 @@ class FakeEngine : public txn::Engine {
                                      txn::TableOptions options) override;
   reactor::Task<Status> drop_table(std::string name) override;
   reactor::Task<Status> create_index(txn::IndexDefinition definition) override;
+  reactor::Task<Status> rebuild_index(std::string name) override;
   reactor::Task<Status> drop_index(std::string name) override;
   reactor::Task<void> backoff(std::uint32_t attempt) override;
   const txn::RetryOptions& retry_options() const override { return retry_; }
