@@ -51,7 +51,7 @@ reactor::Task<void> client(IndexWorkload* workload, compute::Worker* worker, std
   Random draw(seed);
   const auto session = worker->open_session();
   for (std::uint64_t i = 0; i < transactions && workload->anomaly().empty(); ++i) {
-    if (draw.chance(0.04)) co_await workload->change_indexes(worker, &draw);
+    if (draw.chance(0.08)) co_await workload->change_indexes(worker, &draw);
     const bool ok = co_await workload->run_one(worker, session.get(), &draw);
     ++counts->ended;
     if (ok) {
