@@ -36,9 +36,9 @@ class Backoff {
   std::uint64_t bound_ns(std::uint32_t attempt) const {
     const std::uint64_t attempt_ns = std::min(attempt_ns_, options_.max_backoff_ns);
     // Of ten attempts nine conflict: nine others are in the way of one.
-    const std::uint64_t others =
-        std::min(kMostOthers, conflicts_ / std::max<std::uint64_t>(kAll - conflicts_, 1));
-    const std::uint64_t least_ns = options_.first_backoff_ns + attempt_ns * others;
+    const std::uint64_t others_ns =
+        attempt_ns * conflicts_ / std::max(kAll - conflicts_, kAll / (kMostOthers + 1));
+    const std::uint64_t least_ns = options_.first_backoff_ns + others_ns;
     const std::uint64_t most_ns =
         std::max(kMostOthers * options_.first_backoff_ns, 2 * kMostOthers * attempt_ns * conflicts_ / kAll);
     const std::uint64_t doubled_ns = least_ns << std::min<std::uint32_t>(attempt - 1, kMostDoublings);
