@@ -83,7 +83,15 @@ void Lookup::enter_array(const layout::BucketArray& array) {
   next_entry_ = 0;
 }
 
-void Lookup::add_read(txn::BatchSet& batches, Rules& rules) {
+void Lookup::add_atomics(txn::BatchSet& batches, Rules& rules) {
+  if (state_ != State::record) return;
+  if (locks_along_) rules.lock_along(*this, batches);
+  if (leases_along_)
+    batches.compare_and_swap(record_ + table_->record.lease_offset(), layout::kNoLease, layout::kNoLease,
+                             buffer_.data() + lease_at(*table_));
+}
+
+void Lookup::add_read(txn::BatchSet& batches) {
   const layout::RecordLayout& layout = table_->record;
   switch (state_) {
     case State::bucket:
@@ -91,10 +99,6 @@ void Lookup::add_read(txn::BatchSet& batches, Rules& rules) {
       batches.read(bucket_, buffer_.data(), layout::kBucket_bytes);
       break;
     case State::record:
-      if (locks_along_) rules.lock_along(*this, batches);
-      if (leases_along_)
-        batches.compare_and_swap(record_ + layout.lease_offset(), layout::kNoLease, layout::kNoLease,
-                                 buffer_.data() + lease_at(*table_));
       batches.read(record_, buffer_.data(), read_bytes());
       break;
     case State::ring:

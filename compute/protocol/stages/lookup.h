@@ -67,7 +67,11 @@ class Lookup {
   void lease_along() { leases_along_ = true; }
   // Adds the READ, or the call, that the next advance() looks at. May be called again without advance() in
   // between, when the fetched bytes were thrown away.
-  void add_read(txn::BatchSet& batches, Rules& rules);
+  void add_read(txn::BatchSet& batches);
+  // Before that: adds the CASes that go along. All lookups of a batch add theirs before any adds its READ:
+  // the place that one remembers may be other memory by now, which another READs, and a CAS may overtake a
+  // READ that is in front of it.
+  void add_atomics(txn::BatchSet& batches, Rules& rules);
   // Looks at the bytes. If it needs the slot directory it returns the slot and must be called again, with the
   // same bytes, once the directory decides; otherwise 0.
   std::uint32_t advance(txn::WorkerState& worker, Rules& rules);

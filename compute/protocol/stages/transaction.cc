@@ -287,7 +287,10 @@ reactor::Task<Status> StagedTransaction::run_lookups(reactor::PooledVector<Looku
       if (!status.ok()) co_return status;
       if (lookups.empty() && rules_->ready()) break;
     }
-    for (Lookup* lookup : lookups) lookup->add_read(batches_, *rules_);
+    if (rules_->locks_rows() || rules_->has_timestamps()) {
+      for (Lookup* lookup : lookups) lookup->add_atomics(batches_, *rules_);
+    }
+    for (Lookup* lookup : lookups) lookup->add_read(batches_);
     if (!rules_->ready()) rules_->ride(batches_);
     status = co_await batches_.run(counters_, layout::Stage::read);
     if (status.ok() && rules_->locks_rows()) rules_->look_at_locks();
