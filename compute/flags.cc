@@ -94,6 +94,12 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
                  "less, leaves elsewhere")
       ->check(CLI::IsMember({"auto", "leaves", "calls"}))
       ->capture_default_str();
+  app.add_option(
+         "--balance-indexes", flags.balance_indexes,
+         "Build an index anew, in the background, when a memory server has more than this of it, and much\n"
+         "more than its share. 0 = never; units as in 64MiB")
+      ->transform(CLI::AsSizeValue(false))
+      ->capture_default_str();
   app.add_option("--without", flags.without,
                  "To measure what they are worth: optimisations to leave out, separated by commas, of\n" +
                      txn::Optimisations::names())

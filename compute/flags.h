@@ -25,7 +25,8 @@ struct Flags {
   std::string snapshots = "own";  // or shared, prefetched
   bool whole_writes = false;
   std::string index_reads = "auto";  // or leaves, calls
-  std::string without;               // optimisations that are left out (txn/optimisations.h)
+  std::uint64_t balance_indexes = 64U << 20;
+  std::string without;  // optimisations that are left out (txn/optimisations.h)
   std::uint64_t location_cache_bytes = 64U << 20;
   double connect_timeout_s = 10;
   double memory_timeout_s = -1;         // as the fabric says; never negative after parsing

@@ -285,6 +285,7 @@ reactor::Task<void> Worker::supervise() {
     }
     if (status.ok()) status = co_await link->orphans.discard();
     if (status.ok()) co_await link->space.return_idle();
+    if (status.ok()) balance_when_due(link);
     post_facts();
     if (!link->cluster.failed()) continue;
     log_("lost the connection to a memory server: " + status.to_string() +

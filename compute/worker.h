@@ -10,6 +10,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -48,6 +49,10 @@ struct WorkerOptions {
   std::size_t index_cache_bytes = 16U << 20;  // pages above leaves, for each connection to the cluster
   // An index over at least so many rows gets a part on each memory server. Hostile: a few.
   std::size_t split_index_rows = 256;
+  // Every so often it is looked for an index with a part of more bytes than that, and much more than its
+  // share (storage/index_split.h), which is then rebuilt. 0: never.
+  std::uint64_t balance_bytes = 0;
+  std::uint64_t balance_interval_ns = 30 * kSecond_ns;
   std::optional<layout::ServerId> beside;  // the memory server that this compute server stands beside
   txn::SlotOptions slot;
   txn::RetryOptions retry;
@@ -143,6 +148,10 @@ class Worker : public txn::Engine {
   // A part of it in one snapshot, from the position, which is then moved.
   reactor::Task<Status> fill_part(std::shared_ptr<Link> link, storage::TableRef table, std::uint32_t index,
                                   protocol::ScanPosition* position);
+  // Rebuilds an index whose parts are uneven, if there is one, in the background; worker_balance.cc.
+  void balance_when_due(const std::shared_ptr<Link>& link);
+  reactor::Task<void> balance_indexes(std::shared_ptr<Link> link);
+  reactor::Task<Status> balance_one(std::shared_ptr<Link> link);
   // After an error: nothing of it stays.
   reactor::Task<void> abandon_index(std::shared_ptr<Link> link, std::uint32_t index);
   reactor::Task<Status> discard_index(std::shared_ptr<Link> link, std::uint32_t index);
@@ -171,6 +180,9 @@ class Worker : public txn::Engine {
   bool serializable_ = false;  // by the protocol of the last connection
   std::uint64_t slots_repaired_ = 0;
   std::uint64_t facts_due_ns_ = 0;
+  std::uint64_t balance_due_ns_ = 0;  // ~0: it runs
+  // Of indexes that could not be rebuilt: what they had. Not again before it has doubled.
+  std::map<std::uint32_t, std::uint64_t> unbalanced_bytes_;
   bool stopping_ = false;
   bool supervised_ = false;  // supervise() runs
   reactor::Event wake_;

@@ -269,6 +269,7 @@ reactor::Task<Status> Worker::fill_part(std::shared_ptr<Link> link, TableRef tab
     Status status = co_await scan.next(rows);
     if (!status.ok()) co_return status;
     if (rows.empty()) break;
+    if (stopping_) co_return Status(ErrorCode::admin_shutdown, "the compute server is shutting down");
     const IndexRef index = find_index(table, id);
     if (index == nullptr) co_return Status(ErrorCode::undefined_object, "the index was dropped meanwhile");
     if (index->hash) {

@@ -63,6 +63,8 @@ Result<std::unique_ptr<WorkerThread>> WorkerThread::create(SharedState& shared, 
   options.snapshot_sharing = txn::snapshot_sharing_of(shared.flags.snapshots);
   options.commit_writes = shared.flags.whole_writes ? txn::CommitWrites::whole : txn::CommitWrites::changed;
   options.index_reads = txn::index_reads_of(shared.flags.index_reads, shared.flags.fabric);
+  // One worker of a compute server is enough.
+  options.balance_bytes = index == 0 ? shared.flags.balance_indexes : 0;
   options.optimisations = txn::Optimisations::without(shared.flags.without).value_or(txn::Optimisations());
   options.beside = shared.flags.beside;
   options.retry.max_attempts = shared.flags.max_attempts;

@@ -83,7 +83,8 @@ class Catalog {
   // Checks that these are the table's indexes that the peer has begun, all of them, and gives them.
   Result<std::vector<control::IndexDescriptor>> indexes_to_finish(
       fabric::PeerId peer, const control::FinishCreateTableRequest& request) const;
-  Result<control::IndexDescriptor> begin_replacement(fabric::PeerId peer, std::uint32_t replaced);
+  Result<control::IndexDescriptor> begin_replacement(fabric::PeerId peer,
+                                                     const control::IndexDescriptor& wanted);
   // The index takes the place of the one that it replaces, and is ready.
   Status replace(const control::IndexDescriptor& index);
   void erase_index(const std::string& name);

@@ -88,7 +88,7 @@ void Catalog::erase_hash_index(std::uint32_t id) {
 }
 
 Result<control::IndexDescriptor> Catalog::begin_index(fabric::PeerId peer, control::IndexDescriptor index) {
-  if (index.replaces() != 0) return begin_replacement(peer, index.replaces());
+  if (index.replaces() != 0) return begin_replacement(peer, index);
   if (index.name().empty() || index.name().size() > kMaxName_bytes) {
     return Status(ErrorCode::invalid_table_definition, "an index's name has 1 to 255 bytes");
   }
@@ -124,7 +124,9 @@ Result<control::IndexDescriptor> Catalog::begin_index(fabric::PeerId peer, contr
   return index;
 }
 
-Result<control::IndexDescriptor> Catalog::begin_replacement(fabric::PeerId peer, std::uint32_t replaced) {
+Result<control::IndexDescriptor> Catalog::begin_replacement(fabric::PeerId peer,
+                                                            const control::IndexDescriptor& wanted) {
+  const std::uint32_t replaced = wanted.replaces();
   const auto found =
       std::ranges::find_if(indexes_, [&](const auto& entry) { return entry.second.id() == replaced; });
   if (found == indexes_.end()) {
@@ -142,6 +144,7 @@ Result<control::IndexDescriptor> Catalog::begin_replacement(fabric::PeerId peer,
   index.set_ready_version(0);
   index.clear_parts();
   index.set_replaces(replaced);
+  index.set_balanced_bytes(wanted.balanced_bytes());
   if (encoded_bytes_ + index.ByteSizeLong() + kFrame_bytes > kMaxCatalog_bytes) {
     return Status(ErrorCode::limit_exceeded, "the catalog is full", "drop what is not needed");
   }

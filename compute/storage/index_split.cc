@@ -1,6 +1,7 @@
 #include "compute/storage/index_split.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace namdb::storage {
 namespace {
@@ -32,6 +33,14 @@ std::vector<std::string> choose_splits(std::vector<std::string> keys, std::size_
     if (splits.empty() || splits.back() < split) splits.push_back(std::move(split));
   }
   return splits;
+}
+
+bool out_of_balance(std::span<const std::uint64_t> bytes, std::uint64_t balanced_bytes,
+                    std::uint64_t least_bytes) {
+  if (bytes.size() < 2) return false;
+  const std::uint64_t sum = std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
+  const std::uint64_t largest = *std::ranges::max_element(bytes);
+  return largest > least_bytes && largest * bytes.size() > sum + sum / 2 && sum / 2 >= balanced_bytes;
 }
 
 }  // namespace namdb::storage

@@ -1,8 +1,10 @@
 // Where the keys of an index are split into parts, one for each of some memory servers, from a random sample
-// of them.
+// of them; and when that is worth doing again.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,5 +18,13 @@ namespace namdb::storage {
 // must be in one part: a prefix of one value's bytes is never inside of another's, as none begins with
 // another.
 std::vector<std::string> choose_splits(std::vector<std::string> keys, std::size_t parts);
+
+// Whether the largest part of an index is worth rebuilding it: it has more than `least_bytes`, and more than
+// one and a half times its share. (Twice would never be more than all, where there are two servers.) `bytes`
+// is what each memory server has of it, 0 included; `balanced_bytes` what all had when it was rebuilt for
+// that reason. Not again before it has doubled: it may be that no splits are better, and keys that always
+// come at one end then cost each entry a few times of being added, however large the index gets.
+bool out_of_balance(std::span<const std::uint64_t> bytes, std::uint64_t balanced_bytes,
+                    std::uint64_t least_bytes);
 
 }  // namespace namdb::storage

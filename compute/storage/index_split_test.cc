@@ -81,5 +81,29 @@ TEST_CASE("splits of values never lie inside of what begins with another value",
   }
 }
 
+bool is_uneven(std::vector<std::uint64_t> bytes, std::uint64_t balanced_bytes = 0) {
+  return out_of_balance(bytes, balanced_bytes, 1000);
+}
+
+TEST_CASE("an index is out of balance when a large part has more than its share", "[index_split]") {
+  CHECK_FALSE(is_uneven({5000}));
+  CHECK(is_uneven({5000, 0}));
+  CHECK(is_uneven({751, 5000, 749}));
+  CHECK_FALSE(is_uneven({1000, 0}));
+  CHECK(is_uneven({1001, 0}));
+  CHECK_FALSE(is_uneven({3000, 1000}));
+  CHECK(is_uneven({3001, 1000}));
+  CHECK_FALSE(is_uneven({2000, 2000, 2000, 2000}));
+  CHECK_FALSE(is_uneven({3000, 2000, 2000, 1000}));
+  CHECK(is_uneven({3001, 2000, 2000, 999}));
+}
+
+TEST_CASE("an index that was rebuilt and is uneven still, or again, waits until it has doubled",
+          "[index_split]") {
+  CHECK_FALSE(is_uneven({5000, 0}, 5000));
+  CHECK_FALSE(is_uneven({9999, 0}, 5000));
+  CHECK(is_uneven({10'000, 0}, 5000));
+}
+
 }  // namespace
 }  // namespace namdb::storage

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "common/layout/index_key.h"
+#include "compute/storage/index_split.h"
 #include "tools/namsim/cluster.h"
 #include "tools/namsim/workloads/tables.h"
 
@@ -49,19 +50,23 @@ txn::IndexRange between(const layout::IndexShape& shape, std::int64_t low, std::
 }
 
 struct Subject {
-  explicit Subject(std::uint32_t memory_servers, txn::IndexReads reads = txn::IndexReads::leaves)
-      : world(3), cluster(world, options(memory_servers, reads)) {
+  explicit Subject(std::uint32_t memory_servers, txn::IndexReads reads = txn::IndexReads::leaves,
+                   std::uint64_t balance_bytes = 0)
+      : world(3), cluster(world, options(memory_servers, reads, balance_bytes)) {
     cluster.add_compute();
     cluster.add_compute();
     REQUIRE(run(create_table(engine(), kTable, bigints({"id", "number"}), 1000, 0)).ok());
   }
-  static ClusterOptions options(std::uint32_t memory_servers, txn::IndexReads reads) {
+  static ClusterOptions options(std::uint32_t memory_servers, txn::IndexReads reads,
+                                std::uint64_t balance_bytes) {
     ClusterOptions options;
     options.memory_servers = memory_servers;
     options.region_bytes = 32U << 20;
     options.memory.extent_bytes = 256U << 10;
     options.memory.journal_bytes = 1U << 20;
     options.worker.index_reads = reads;
+    options.worker.balance_bytes = balance_bytes;
+    options.worker.balance_interval_ns = kSecond_ns;
     return options;
   }
   compute::Worker& engine(std::size_t i = 0) { return cluster.worker(i); }
@@ -79,6 +84,15 @@ struct Subject {
         counts.back() += index->tree->entries();
     }
     return counts;
+  }
+  std::vector<std::uint64_t> bytes() {
+    std::vector<std::uint64_t> sums;
+    for (std::uint32_t i = 0; i < cluster.options().memory_servers; ++i) {
+      sums.push_back(0);
+      for (const auto& [id, index] : cluster.memory(i).server->indexes().all())
+        sums.back() += index->tree->pages().used_bytes();
+    }
+    return sums;
   }
   const control::IndexDescriptor& in_catalog() {
     return cluster.memory(0).server->catalog()->indexes().at("by_number");
@@ -222,6 +236,36 @@ TEST_CASE("a rebuilt index has parts as its table is now, and nothing of the old
   const Status again = test.run(insert_number(&test.engine(), 5000, 11));
   CHECK(again.ok() == !unique);
   CHECK(test.run(test.engine().rebuild_index("nosuch")).code() == ErrorCode::undefined_object);
+}
+
+TEST_CASE("an index whose parts are uneven is rebuilt by one compute server, and not again soon",
+          "[index_parts]") {
+  constexpr std::uint64_t kLeast_bytes = 4096;
+  Subject test(5, txn::IndexReads::leaves, kLeast_bytes);
+  REQUIRE(test.create_index(false).ok());
+  const std::uint32_t first = test.in_catalog().id();
+  test.world.run_for(5 * kSecond_ns);
+  CHECK(test.in_catalog().id() == first);  // it has no keys
+  const auto add = [&test](std::int64_t begin, std::int64_t end) {
+    Numbers numbers;
+    for (std::int64_t id = begin; id < end; ++id) numbers.emplace_back(id, id);
+    REQUIRE(test.run(put_numbers(&test.engine(), std::move(numbers))).ok());
+  };
+  add(0, 1500);
+  test.world.run_until([&] { return test.parts() == 5 && test.one_is_left(); }, kPatience_ns);
+  const std::uint32_t second = test.in_catalog().id();
+  // Others were not even begun.
+  CHECK(second == first + 1);
+  REQUIRE(test.one_is_left());
+  // Greater numbers all go to the last part, but the index has not doubled.
+  add(1500, 2100);
+  CHECK(storage::out_of_balance(test.bytes(), 0, kLeast_bytes));
+  test.world.run_for(10 * kSecond_ns);
+  CHECK(test.in_catalog().id() == second);
+  add(2100, 5000);
+  test.world.run_until([&] { return test.in_catalog().id() != second && test.one_is_left(); }, kPatience_ns);
+  CHECK(test.in_catalog().id() == second + 1);
+  CHECK_FALSE(storage::out_of_balance(test.bytes(), 0, kLeast_bytes));
 }
 
 TEST_CASE("a hash index is not rebuilt", "[index_parts]") {

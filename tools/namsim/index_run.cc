@@ -38,6 +38,8 @@ ClusterOptions hostile_cluster(Random& draw, const Database& database) {
   options.worker.index_cache_bytes = draw.chance(0.3) ? 512 : 1U << 20;
   options.location_cache_bytes = draw.chance(0.5) ? 0 : 4096;
   options.worker.split_index_rows = draw.between(2, 20);
+  options.worker.balance_bytes = draw.chance(0.5) ? 1 : 0;
+  options.worker.balance_interval_ns = draw.between(1, 20) * kMillisecond_ns;
   return options;
 }
 
