@@ -19,16 +19,18 @@ void fit_workload(Scenario& scenario) {
   // So many commits that slots of three would use up the journals' room before any comes back.
   if (workload == "tpcc" || workload == "churn" || workload == "schema")
     cluster.worker.slot.counters_per_slot = std::max(cluster.worker.slot.counters_per_slot, 40U);
+  const auto longest_ns = [](const fabric::sim::Latency& latency) {
+    return latency.min_ns + latency.spread_ns + (latency.tail_probability > 0 ? latency.tail_ns : 0);
+  };
+  const std::uint64_t trip_ns = (longest_ns(scenario.network.request) + longest_ns(scenario.network.reply)) *
+                                std::max<std::uint64_t>(scenario.network.link_factor, 1);
   // Whose every heartbeat is late because the links are slow would be taken for dead for ever.
-  if (cluster.memory.heartbeat_timeout_ns != 0) {
-    const auto longest_ns = [](const fabric::sim::Latency& latency) {
-      return latency.min_ns + latency.spread_ns + (latency.tail_probability > 0 ? latency.tail_ns : 0);
-    };
-    const std::uint64_t trip_ns =
-        (longest_ns(scenario.network.request) + longest_ns(scenario.network.reply)) *
-        std::max<std::uint64_t>(scenario.network.link_factor, 1);
+  if (cluster.memory.heartbeat_timeout_ns != 0)
     cluster.memory.heartbeat_timeout_ns = std::max(cluster.memory.heartbeat_timeout_ns, 20 * trip_ns);
-  }
+  // Nor would a transaction ever end that has no time for some round trips. The emphasis on E wants just
+  // that, now and then.
+  if (scenario.emphasis != Emphasis::short_age)
+    cluster.memory.max_transaction_ns = std::max(cluster.memory.max_transaction_ns, 10 * trip_ns);
   // At the end all tables are read in one transaction, over slow links too.
   if (workload == "tpcc" || workload == "churn")
     cluster.memory.max_transaction_ns = std::max(cluster.memory.max_transaction_ns, 3 * kSecond_ns);
