@@ -225,17 +225,17 @@ void inserts_and_kills(Scenario& scenario) {
 
 std::vector<MutantCase> repair_mutants() {
   return {
-      {"a dead slot's locks are never repaired", "compute/protocol/stages/repair.cc", Emphasis::kills, 2,
+      {"a dead slot's locks are never repaired", "compute/protocol/stages/repair.cc", Emphasis::kills, 1,
        "a row stays out of reach", make_mutant<NeverRepaired>},
-      {"repair begins before the owner is fenced", "compute/protocol/stages/repair.cc", Emphasis::kills, 858,
+      {"repair begins before the owner is fenced", "compute/protocol/stages/repair.cc", Emphasis::kills, 672,
        "a row stays out of reach", make_mutant<NotFenced>},
-      {"a lock is undone before its slot is closed", "compute/protocol/stages/repair.cc", Emphasis::kills, 31,
-       "a row stays out of reach", make_mutant<UndoneBeforeClosed>, make_mutant<LateRepair>},
+      {"a lock is undone before its slot is closed", "compute/protocol/stages/repair.cc", Emphasis::kills,
+       130, "a row stays out of reach", make_mutant<UndoneBeforeClosed>, make_mutant<LateRepair>},
       {"repair goes on where the dead commit's lock is gone", "compute/protocol/stages/repair.cc",
-       Emphasis::inserts, 12, "is not linked", make_mutant<RepairedUnlocked>, nullptr, inserts_and_kills},
+       Emphasis::inserts, 44, "is not linked", make_mutant<RepairedUnlocked>, nullptr, inserts_and_kills},
       {"a slot is closed before repair has published it", "compute/protocol/stages/repair.cc",
-       Emphasis::kills, 5, "a row stays out of reach", make_mutant<ClosedUnpublished>},
-      {"two repairers at one slot", "memory/slots.cc", Emphasis::kills, 46, "a row stays out of reach",
+       Emphasis::kills, 3, "a row stays out of reach", make_mutant<ClosedUnpublished>},
+      {"two repairers at one slot", "memory/slots.cc", Emphasis::kills, 152, "a row stays out of reach",
        make_mutant<ManyRepairers>},
   };
 }

@@ -61,7 +61,7 @@ std::vector<MutantCase> reuse_mutants() {
       {"a location is used without its check of key and incarnation", "compute/protocol/stages/lookup.cc",
        Churn{}, 1, "its companion says", make_mutant<LocationBelieved>},
       {"deleted records are reclaimed and used again unacknowledged", "compute/txn/transaction_registry.h",
-       Churn{}, 17, "its companion says", make_mutant<ReuseAcknowledgedAtOnce>},
+       Churn{}, 73, "its companion says", make_mutant<ReuseAcknowledgedAtOnce>},
   };
 }
 

@@ -120,17 +120,17 @@ std::function<void(Scenario&)> new_rows_under(const char* protocol) {
 std::vector<MutantCase> serializable_mutants() {
   return {
       {"what a transaction has read is not looked at again", "compute/protocol/optimistic/read_set.cc",
-       Emphasis::snapshots, 10, "write skew", make_mutant<ReadsBelieved>, nullptr, under("occ")},
+       Emphasis::snapshots, 3, "write skew", make_mutant<ReadsBelieved>, nullptr, under("occ")},
       {"a lock that went along with a READ and was not taken counts as taken",
-       "compute/protocol/locking/locking_rules.cc", Emphasis::snapshots, 2, "lost update",
+       "compute/protocol/locking/locking_rules.cc", Emphasis::snapshots, 1, "lost update",
        make_mutant<LockAlongBelieved>, nullptr, under("nowait")},
       {"repair does not learn under which stamp records are locked", "common/layout/journal.cc",
-       Emphasis::kills, 137, "missed a write that what it saw depends on", make_mutant<LockNotInJournal>,
+       Emphasis::kills, 40, "missed a write that what it saw depends on", make_mutant<LockNotInJournal>,
        nullptr, under("nowait")},
       {"a lease is raised without a look at the row", "compute/protocol/timestamps/timestamp_rules.cc",
-       Emphasis::snapshots, 5, "write skew", make_mutant<ReadsBelieved>, nullptr, under("sundial")},
+       Emphasis::snapshots, 9, "write skew", make_mutant<ReadsBelieved>, nullptr, under("sundial")},
       {"a writer does not look at the leases of what it displaces",
-       "compute/protocol/timestamps/timestamp_rules.cc", Emphasis::snapshots, 7, "write skew",
+       "compute/protocol/timestamps/timestamp_rules.cc", Emphasis::snapshots, 4, "write skew",
        make_mutant<LeasesNotSeen>, nullptr, under("sundial")},
       {"under MVCC, a lease is raised without a look at the row",
        "compute/protocol/timestamps/timestamp_rules.cc", Emphasis::snapshots, 1, "write skew",
@@ -139,7 +139,7 @@ std::vector<MutantCase> serializable_mutants() {
        "compute/protocol/timestamps/timestamp_rules.cc", Emphasis::snapshots, 1, "write skew",
        make_mutant<LeasesNotSeen>, nullptr, under("mvcc")},
       {"a writer does not look at the floor of timestamps", "compute/protocol/timestamps/timestamp_rules.cc",
-       Emphasis::snapshots, 1, "no serial order explains", make_mutant<FloorsNotSeen>, nullptr,
+       Emphasis::snapshots, 4, "no serial order explains", make_mutant<FloorsNotSeen>, nullptr,
        new_rows_under("sundial")},
   };
 }

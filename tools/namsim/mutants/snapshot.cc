@@ -236,10 +236,10 @@ void prefetched_snapshots(Scenario& scenario) {
 
 std::vector<MutantCase> snapshot_mutants() {
   return {
-      {"one READ of the vector is a snapshot", "compute/txn/snapshot.cc", Emphasis::snapshots, 1,
+      {"one READ of the vector is a snapshot", "compute/txn/snapshot.cc", Emphasis::snapshots, 2,
        "missed a write that what it saw depends on", make_mutant<OneRead>},
       {"the second READ of the vector is posted with the first", "compute/txn/snapshot.cc",
-       Emphasis::snapshots, 387, "missed a write that what it saw depends on", make_mutant<TwoReadsAtOnce>},
+       Emphasis::snapshots, 174, "missed a write that what it saw depends on", make_mutant<TwoReadsAtOnce>},
       {"own commits are merged into an older copy", "compute/txn/snapshot.cc", Emphasis::snapshots, 1,
        "missed a write that what it saw depends on", make_mutant<OwnCommitsMerged>},
       {"a copy from before the session's own commit is used", "compute/protocol/stages/transaction.cc",
