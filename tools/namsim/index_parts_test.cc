@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "common/layout/index_key.h"
+#include "common/layout/protocol.h"
 #include "compute/storage/index_split.h"
 #include "tools/namsim/cluster.h"
 #include "tools/namsim/workloads/tables.h"
@@ -51,19 +52,20 @@ txn::IndexRange between(const layout::IndexShape& shape, std::int64_t low, std::
 
 struct Subject {
   explicit Subject(std::uint32_t memory_servers, txn::IndexReads reads = txn::IndexReads::leaves,
-                   std::uint64_t balance_bytes = 0)
-      : world(3), cluster(world, options(memory_servers, reads, balance_bytes)) {
+                   std::uint64_t balance_bytes = 0, std::string_view protocol = layout::kDefaultProtocol)
+      : world(3), cluster(world, options(memory_servers, reads, balance_bytes, protocol)) {
     cluster.add_compute();
     cluster.add_compute();
     REQUIRE(run(create_table(engine(), kTable, bigints({"id", "number"}), 1000, 0)).ok());
   }
   static ClusterOptions options(std::uint32_t memory_servers, txn::IndexReads reads,
-                                std::uint64_t balance_bytes) {
+                                std::uint64_t balance_bytes, std::string_view protocol) {
     ClusterOptions options;
     options.memory_servers = memory_servers;
     options.region_bytes = 32U << 20;
     options.memory.extent_bytes = 256U << 10;
     options.memory.journal_bytes = 1U << 20;
+    options.memory.protocol = protocol;
     options.worker.index_reads = reads;
     options.worker.balance_bytes = balance_bytes;
     options.worker.balance_interval_ns = kSecond_ns;
@@ -281,6 +283,17 @@ reactor::Task<void> rebuild(txn::Engine* builder, std::optional<Status>* ended) 
   *ended = co_await builder->rebuild_index("by_number");
 }
 
+// Until its first entry is there: older transactions than that are waited for, and cannot see the end of it.
+void begin_rebuild(Subject& test, reactor::Gate& gate, std::optional<Status>* ended) {
+  const auto count = [&test] {
+    const std::vector<std::uint64_t> entries = test.entries();
+    return std::accumulate(entries.begin(), entries.end(), std::uint64_t{0});
+  };
+  const std::uint64_t before = count();
+  test.cluster.node(1).spawn(gate, rebuild(&test.engine(1), ended));
+  test.world.run_until([&] { return count() > before; }, kPatience_ns);
+}
+
 // The first ten numbers by the index, in a transaction that begins while it is rebuilt and searches when that
 // has ended; the round trips of that search alone.
 reactor::Task<Status> find_across_rebuild(txn::Engine* reader, txn::Engine* builder,
@@ -296,6 +309,8 @@ reactor::Task<Status> find_across_rebuild(txn::Engine* reader, txn::Engine* buil
   const storage::IndexRef old_index = (*table)->indexes.front();
   if (*rebuilt) co_return Status(ErrorCode::internal, "the index is rebuilt already");
   while (!*rebuilt) co_await reader->executor().sleep_for(kMillisecond_ns);
+  // So long that every worker has said that it knows of the new one.
+  co_await reader->executor().sleep_for(kSecond_ns);
   if (status.ok()) status = **rebuilt;
   // What nobody tells the old index.
   if (status.ok()) status = co_await insert_number(builder, 20'000, -5);
@@ -327,13 +342,7 @@ TEST_CASE("a snapshot that is older than a rebuilt index is shown what the forme
   const bool by_new_index = GENERATE(false, true);
   std::optional<Status> rebuilt;
   reactor::Gate gate;
-  test.cluster.node(1).spawn(gate, rebuild(&test.engine(1), &rebuilt));
-  // Transactions that are older than its first entry are waited for, and cannot see the end of it.
-  const auto begun = [&] {
-    const auto entries = test.entries();
-    return std::accumulate(entries.begin(), entries.end(), std::uint64_t{0}) > numbers.size();
-  };
-  test.world.run_until(begun, kPatience_ns);
+  begin_rebuild(test, gate, &rebuilt);
   const Status status = test.run(
       find_across_rebuild(&test.engine(), &test.engine(1), &rebuilt, by_new_index, &ids, &round_trips));
   INFO(status.to_string());
@@ -348,6 +357,52 @@ TEST_CASE("a snapshot that is older than a rebuilt index is shown what the forme
   std::string mistake;
   REQUIRE(test.run(compare_ranges(&test.engine(), numbers, &mistake)).ok());
   CHECK(mistake.empty());
+}
+
+namespace {
+
+// Reads a range while the index is rebuilt; when that has ended another transaction adds a row to it, and
+// then this one commits something else.
+reactor::Task<Status> miss_row_across_rebuild(txn::Engine* reader, txn::Engine* builder,
+                                              const std::optional<Status>* rebuilt) {
+  const auto table = co_await reader->table(kTable);
+  if (!table.ok()) co_return table.status();
+  const auto session = reader->open_session();
+  const auto transaction = reader->begin(*session);
+  const storage::IndexRef index = (*table)->indexes.front();
+  txn::IndexRange range = between(index->shape, 0, 10);
+  std::vector<txn::RowId> rows;
+  Status status = co_await transaction->find(*table, index, std::move(range), rows);
+  if (!status.ok()) co_return status;
+  if (rows.size() != 10 || *rebuilt) co_return Status(ErrorCode::internal, "the index is rebuilt already");
+  while (!*rebuilt) co_await reader->executor().sleep_for(kMillisecond_ns);
+  status = **rebuilt;
+  if (status.ok()) status = co_await insert_number(builder, 20'000, 5);
+  if (!status.ok()) co_return Status(ErrorCode::internal, status.to_string());
+  layout::Row row((*table)->schema);
+  NAMDB_CHECK(row.writer().set_integer(0, 20'001).ok() && row.writer().set_integer(1, 10'000).ok());
+  transaction->insert(*table, row.bytes());
+  status = co_await transaction->fetch();
+  if (status.ok()) status = co_await transaction->commit();
+  co_return status;
+}
+
+}  // namespace
+
+TEST_CASE("whoever read a range of an index is told of rows that only the one in its place has",
+          "[index_parts]") {
+  Subject test(2, GENERATE(txn::IndexReads::calls, txn::IndexReads::leaves), 0, "occ");
+  Numbers numbers;
+  for (std::int64_t id = 0; id < 3000; ++id) numbers.emplace_back(id, id);
+  REQUIRE(test.run(put_numbers(&test.engine(), numbers)).ok());
+  REQUIRE(test.create_index(false).ok());
+  std::optional<Status> rebuilt;
+  reactor::Gate gate;
+  begin_rebuild(test, gate, &rebuilt);
+  const Status status = test.run(miss_row_across_rebuild(&test.engine(), &test.engine(1), &rebuilt));
+  INFO(status.to_string());
+  REQUIRE_FALSE(status.ok());
+  CHECK(status.code() == ErrorCode::serialization_failure);
 }
 
 }  // namespace namdb::sim
