@@ -70,14 +70,19 @@ function(namdb_test name)
   if("threaded" IN_LIST ARG_LABELS)
     add_dependencies(namdb_threaded_tests ${name})
   endif()
-  set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "${ARG_LABELS}")
+  # Sanitizers make everything longer.
+  set(timeout 600)
+  if(NAMDB_SANITIZE)
+    set(timeout 1200)
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout} LABELS "${ARG_LABELS}")
 endfunction()
 
 # What needs RDMA runs in a virtual machine of its own (verbs-vm); it is skipped, with the reason printed, where that
 # cannot be had.
 # namdb_verbs_vm_test(NAME COMMAND-IN-THE-MACHINE...)
 function(namdb_verbs_vm_test name)
-  # Sanitizers make everything longer, and larger.
+  # Larger, too.
   set(timeout 900)
   set(size --timeout 800)
   if(NAMDB_SANITIZE)
