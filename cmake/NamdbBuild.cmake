@@ -82,7 +82,7 @@ endfunction()
 # cannot be had.
 # namdb_verbs_vm_test(NAME COMMAND-IN-THE-MACHINE...)
 function(namdb_verbs_vm_test name)
-  # Larger, too.
+  # Sanitizers make everything longer, and larger.
   set(timeout 900)
   set(size --timeout 800)
   if(NAMDB_SANITIZE)
