@@ -3,31 +3,20 @@
 #include <algorithm>
 #include <array>
 
-#include "compute/protocol/locking/locking_rules.h"
-#include "compute/protocol/locking/waitdie_rules.h"
-#include "compute/protocol/multiversion/multiversion_rules.h"
-#include "compute/protocol/optimistic/optimistic_rules.h"
-#include "compute/protocol/snapshot_isolation/snapshot_rules.h"
-#include "compute/protocol/sundial/sundial_rules.h"
+#include "common/layout/protocol_list.h"
+#include "compute/protocol/stages/make_rules.h"
 
 namespace namdb::protocol {
 namespace {
-
-template <typename R>
-std::unique_ptr<Rules> make(StagedTransaction& transaction) {
-  return std::make_unique<R>(transaction);
-}
 
 struct Entry {
   std::string_view name;
   MakeRules make;
 };
 
-constexpr std::array kProtocols = {
-    Entry{"si", &make<SnapshotRules>},       Entry{"occ", &make<OptimisticRules>},
-    Entry{"nowait", &make<NoWaitRules>},     Entry{"waitdie", &make<WaitDieRules>},
-    Entry{"mvcc", &make<MultiversionRules>}, Entry{"sundial", &make<SundialRules>},
-};
+#define NAMDB_ENTRY(protocol, ...) Entry{#protocol, &make_##protocol##_rules},
+constexpr std::array kProtocols = {NAMDB_PROTOCOLS(NAMDB_ENTRY)};
+#undef NAMDB_ENTRY
 
 Entry extra{};
 
@@ -39,11 +28,11 @@ MakeRules find_rules(std::string_view name) {
   return found == kProtocols.end() ? nullptr : found->make;
 }
 
-ExtraRules::ExtraRules(std::string_view name, MakeRules make) {
-  extra = {name, make};
+ExtraProtocol::ExtraProtocol(const layout::ProtocolTraits& traits, MakeRules make) : traits_(traits) {
+  extra = {traits.name, make};
 }
 
-ExtraRules::~ExtraRules() {
+ExtraProtocol::~ExtraProtocol() {
   extra = {};
 }
 

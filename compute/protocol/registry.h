@@ -1,8 +1,9 @@
-// The protocols that this compute server can run: one line each in registry.cc.
+// The rules of the protocols that common/layout/protocol_list.h lists, by name.
 #pragma once
 
 #include <string_view>
 
+#include "common/layout/protocol.h"
 #include "compute/protocol/stages/transaction.h"
 
 namespace namdb::protocol {
@@ -11,13 +12,17 @@ namespace namdb::protocol {
 // there is none.
 MakeRules find_rules(std::string_view name);
 
-// For tests: what layout::ExtraProtocol is to the traits. The name outlives it.
-class ExtraRules {
+// For tests: one protocol more, as long as it lives. One at a time; made before anybody asks, and outlived by
+// `traits`.
+class ExtraProtocol {
  public:
-  ExtraRules(std::string_view name, MakeRules make);
-  ExtraRules(const ExtraRules&) = delete;
-  ExtraRules& operator=(const ExtraRules&) = delete;
-  ~ExtraRules();
+  ExtraProtocol(const layout::ProtocolTraits& traits, MakeRules make);
+  ExtraProtocol(const ExtraProtocol&) = delete;
+  ExtraProtocol& operator=(const ExtraProtocol&) = delete;
+  ~ExtraProtocol();
+
+ private:
+  layout::ExtraProtocol traits_;
 };
 
 }  // namespace namdb::protocol

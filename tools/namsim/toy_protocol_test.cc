@@ -1,5 +1,5 @@
-// A new protocol needs its rules, a line of traits and a line of the registry, and nothing else: this one is
-// here, is registered here, and runs whole clusters.
+// A new protocol needs its rules and a line of the registry, and nothing else: this one is here, is
+// registered here, and runs whole clusters.
 #include <catch2/catch.hpp>
 
 #include "common/layout/protocol.h"
@@ -91,16 +91,10 @@ std::unique_ptr<protocol::Rules> make_toy(protocol::StagedTransaction& transacti
 constexpr layout::ProtocolTraits kToy = {
     .name = "toy", .description = "a test's own", .serializable = true, .single_version = true};
 
-// The two lines that a protocol of the product has in its registries.
-struct Registered {
-  layout::ExtraProtocol traits{kToy};
-  protocol::ExtraRules rules{kToy.name, &make_toy};
-};
-
 }  // namespace
 
 TEST_CASE("a protocol of a test's own is strictly serializable while compute servers die", "[protocols]") {
-  const Registered registered;
+  const protocol::ExtraProtocol registered(kToy, &make_toy);
   const char* const workload = GENERATE("register", "write-skew", "bank", "churn", "ring", "tpcc", "schema");
   const auto [first, count] = Seeds(40);
   CAPTURE(workload);
@@ -119,7 +113,7 @@ TEST_CASE("a protocol of a test's own is strictly serializable while compute ser
 }
 
 TEST_CASE("secondary indexes agree with their tables under a protocol of a test's own", "[protocols]") {
-  const Registered registered;
+  const protocol::ExtraProtocol registered(kToy, &make_toy);
   IndexVerdict sum;
   const auto [first, count] = Seeds(40);
   for (std::uint64_t seed = first; seed < first + count; ++seed) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compute/protocol/stages/chain_locks.h"
+#include "compute/protocol/stages/make_rules.h"
 #include "compute/txn/header_guesses.h"
 #include "compute/txn/lock_resolver.h"
 #include "compute/txn/slot_keeper.h"
@@ -81,11 +82,10 @@ void LockingRules::look_at_locks() {
 }
 
 reactor::Task<Status> LockingRules::fetched(std::span<const RowId> rows) {
-  reactor::PooledVector<RowId> wanted;
-  for (const RowId row : rows) {
-    if (transaction().accesses()[row].lookup.has_record()) wanted.push_back(row);
-  }
+  reactor::PooledVector<RowId> wanted(rows.begin(), rows.end());
   for (std::uint32_t round = 0;; ++round) {
+    // Those that have none are absent; a record may go while this tries to lock it.
+    std::erase_if(wanted, [this](RowId row) { return !transaction().accesses()[row].lookup.has_record(); });
     reactor::PooledVector<SeenWaiter> waiters;
     for (const RowId row : wanted) {
       const Access& access = transaction().accesses()[row];
@@ -210,6 +210,10 @@ bool LockingRules::give_up(std::uint64_t generation, const Status& /*outcome*/, 
 Judgement NoWaitRules::meet_lock(HeaderWord lock) {
   // The memory server holds one for a moment, and waits for nobody.
   return lock.stamp().slot == layout::kCollectorSlot ? Judgement::held : Judgement::conflict;
+}
+
+std::unique_ptr<Rules> make_nowait_rules(StagedTransaction& transaction) {
+  return std::make_unique<NoWaitRules>(transaction);
 }
 
 }  // namespace namdb::protocol

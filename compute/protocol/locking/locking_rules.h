@@ -10,7 +10,8 @@
 //              otherwise (keys that were not there, whole tables, index ranges and their rows) is not held,
 //              but validated while everything else is, as in optimistic concurrency control: all that was
 //              read was true at once, at that moment.
-//   why nobody waits in a circle   NOWAIT never waits for a record. Under WAITDIE only who is older waits
+//   why nobody waits in a circle   NOWAIT never waits for a transaction. Under WAITDIE only who is older
+//   waits
 //              for the younger. Bucket chains are locked at commit, and nobody waits for a record with one.
 //              Who waits is in waitdie_rules.h.
 //

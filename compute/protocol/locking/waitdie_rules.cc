@@ -4,6 +4,7 @@
 #include "common/layout/lock_calls.h"
 #include "common/layout/word_stream.h"
 #include "compute/protocol/stages/chain_locks.h"
+#include "compute/protocol/stages/make_rules.h"
 #include "compute/txn/call_set.h"
 #include "compute/txn/header_guesses.h"
 #include "compute/txn/snapshot.h"
@@ -159,6 +160,10 @@ void WaitDieRules::add_other_words(reactor::PooledVector<txn::HeldLock>& locks) 
 bool WaitDieRules::give_up(std::uint64_t generation, const Status& outcome, bool wrote) {
   if (outcome.ok() || !outcome.info().retry) transaction().session().priority = 0;
   return LockingRules::give_up(generation, outcome, wrote);
+}
+
+std::unique_ptr<Rules> make_waitdie_rules(StagedTransaction& transaction) {
+  return std::make_unique<WaitDieRules>(transaction);
 }
 
 }  // namespace namdb::protocol

@@ -9,7 +9,8 @@
 //              record, or behind the CAS that locked it, and gives way if that one is older; and it does not
 //              ask for the lock again while he waits. So a waiter is overtaken at most by the CASes that were
 //              under way. Transactions keep their age when they try again: each becomes the oldest one day,
-//              whom nobody overtakes and who gives way to nobody.
+//              whom nobody overtakes and who gives way to nobody. That goes for records that are locked as
+//              they are read; what is validated at commit others may have changed.
 //   who waits and is dead   is known by his slot: nobody has leased it any more. Then the word is cleared.
 //
 // Where the stage `lock` runs two-sided, who waits does so at the memory server (common/layout/lock_calls.h),

@@ -3,6 +3,7 @@
 #include <deque>
 
 #include "compute/protocol/stages/chain_locks.h"
+#include "compute/protocol/stages/make_rules.h"
 #include "compute/txn/catalog_cache.h"
 
 namespace namdb::protocol {
@@ -74,6 +75,10 @@ reactor::Task<Status> MultiversionRules::look_again(const SeenRows* rows) {
       co_return changed_reads();
   }
   co_return Status();
+}
+
+std::unique_ptr<Rules> make_mvcc_rules(StagedTransaction& transaction) {
+  return std::make_unique<MultiversionRules>(transaction);
 }
 
 }  // namespace namdb::protocol

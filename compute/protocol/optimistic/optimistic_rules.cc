@@ -1,6 +1,7 @@
 #include "compute/protocol/optimistic/optimistic_rules.h"
 
 #include "compute/protocol/stages/chain_locks.h"
+#include "compute/protocol/stages/make_rules.h"
 #include "compute/txn/catalog_cache.h"
 #include "compute/txn/slot_keeper.h"
 
@@ -78,6 +79,10 @@ reactor::Task<Status> OptimisticRules::confirm_reads(bool /*commits*/) {
 
 bool OptimisticRules::give_up(std::uint64_t /*generation*/, const Status& /*outcome*/, bool /*wrote*/) {
   return false;
+}
+
+std::unique_ptr<Rules> make_occ_rules(StagedTransaction& transaction) {
+  return std::make_unique<OptimisticRules>(transaction);
 }
 
 }  // namespace namdb::protocol

@@ -4,6 +4,7 @@
 
 #include "compute/protocol/stages/access.h"
 #include "compute/protocol/stages/chain_locks.h"
+#include "compute/protocol/stages/make_rules.h"
 #include "compute/txn/catalog_cache.h"
 #include "compute/txn/slot_keeper.h"
 #include "compute/txn/snapshot_fetcher.h"
@@ -113,6 +114,10 @@ reactor::Task<Result<std::shared_ptr<txn::ExecutionSlot>>> SnapshotRules::slot()
 bool SnapshotRules::give_up(std::uint64_t /*generation*/, const Status& outcome, bool wrote) {
   if (!outcome.ok() || wrote) session_.fresh_from_ns = worker_.executor.fresh_now_ns();
   return false;
+}
+
+std::unique_ptr<Rules> make_si_rules(StagedTransaction& transaction) {
+  return std::make_unique<SnapshotRules>(transaction);
 }
 
 }  // namespace namdb::protocol

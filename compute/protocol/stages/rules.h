@@ -1,7 +1,7 @@
 // What a concurrency-control protocol decides in one transaction. The stages around it are the same for all
 // protocols: finding records, buffering writes, locking by CAS, the journal, install, secondary indexes,
 // repair (the other files of this folder). A protocol is one implementation of this interface and one line in
-// compute/protocol/registry.cc.
+// common/layout/protocol_list.h.
 //
 // Called by the transaction's coroutine only; nothing here is called while another call of it is suspended.
 #pragma once

@@ -1,0 +1,18 @@
+// Which concurrency-control protocols there are: one line each, and nowhere else are they listed.
+//
+// X(name, traits...): the traits are layout::ProtocolTraits', but for the name (common/layout/protocol.h);
+// what the protocol does is made by make_<name>_rules, in its folder (compute/protocol/stages/make_rules.h).
+#pragma once
+
+// clang-format off
+#define NAMDB_PROTOCOLS(X)                                                                                                     \
+  X(si, .description = "snapshot isolation, with a timestamp vector and old versions (NAM-DB)")                                \
+  X(occ, .description = "optimistic: reads are validated at commit (DrTM+H)", .serializable = true, .single_version = true)    \
+  X(nowait, .description = "two-phase locking: who meets a lock aborts (RCC)", .serializable = true, .single_version = true)   \
+  X(waitdie, .description = "two-phase locking: the older one waits, the younger one aborts (RCC)", .serializable = true,      \
+    .single_version = true)                                                                                                    \
+  X(mvcc, .description = "ordered by timestamps, with the last versions in the record (RCC)", .serializable = true,            \
+    .timestamps = true, .strict = false, .by_clocks = true)                                                                    \
+  X(sundial, .description = "logical leases, renewed at commit; the timestamp is found then (SUNDIAL)", .serializable = true,  \
+    .single_version = true, .timestamps = true, .strict = false)
+// clang-format on
