@@ -85,6 +85,13 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
          "did itself, what others were told is committed perhaps a moment later")
       ->check(CLI::IsMember({"own", "shared", "prefetched"}))
       ->capture_default_str();
+  app.add_option(
+         "--slots-per-worker", flags.slots_per_worker,
+         "Execution slots in the timestamp vector for each worker. With 1 its commits are published in\n"
+         "their order, many by one WRITE; with more, those that run at once do not wait for each other,\n"
+         "and snapshots are larger")
+      ->check(CLI::Range(1, 31))
+      ->capture_default_str();
   app.add_flag("--whole-writes", flags.whole_writes,
                "Write rows and buckets that a commit changes whole, to their places, the journal and the\n"
                "version ring, as the NAM-DB paper does; otherwise only what changed is written");

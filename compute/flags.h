@@ -23,6 +23,7 @@ struct Flags {
   std::uint32_t max_connections = 1000;
   std::uint32_t max_attempts = 64;
   std::string snapshots = "own";  // or shared, prefetched
+  std::size_t slots_per_worker = 1;
   bool whole_writes = false;
   std::string index_reads = "auto";  // or leaves, calls
   std::uint64_t balance_indexes = 64U << 20;

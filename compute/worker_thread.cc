@@ -61,6 +61,7 @@ Result<std::unique_ptr<WorkerThread>> WorkerThread::create(SharedState& shared, 
                           : shared.flags.fabric == "verbs" ? txn::SnapshotSource::Mode::adaptive
                                                            : txn::SnapshotSource::Mode::call;
   options.snapshot_sharing = txn::snapshot_sharing_of(shared.flags.snapshots);
+  options.slot.slots = shared.flags.slots_per_worker;
   options.commit_writes = shared.flags.whole_writes ? txn::CommitWrites::whole : txn::CommitWrites::changed;
   options.index_reads = txn::index_reads_of(shared.flags.index_reads, shared.flags.fabric);
   // One worker of a compute server is enough.

@@ -37,7 +37,7 @@ namespace namdb::memory {
   /* Reuse epochs are not raised more often: each is acknowledged by every worker. */               \
   X(std::uint64_t, reuse_interval_ns, kSecond_ns, kMillisecond_ns)                                  \
   /* Slots that one channel may hold at a time. */                                                  \
-  X(std::uint32_t, max_slots_per_peer, 8, 2)                                                        \
+  X(std::uint32_t, max_slots_per_peer, 32, 2)                                                       \
   /* Collections of the vector in one SNAPSHOT call before it gives up. */                          \
   X(std::uint32_t, snapshot_attempts, 256, 4)                                                       \
   /* Work between two yields: records moved, buckets initialised, units freed. */                   \

@@ -1,5 +1,5 @@
 // An execution slot: the right to commit under ⟨slot, counter⟩. Owns the slot's counters, its journal ring,
-// and the publication of its word in the timestamp vector. One worker leases it; all its coroutines share it.
+// and the publication of its word in the timestamp vector. One worker leases it; its coroutines share it.
 //
 // Counters are taken in ascending order, fresh, never reused, and finish out of order: only the contiguous
 // prefix of finished ones is published, in ascending order, on the worker's channel to memory server 0. A
@@ -28,6 +28,7 @@ namespace namdb::txn {
 // A hostile counter limit makes slots end after a few commits.
 struct SlotOptions {
   std::uint32_t counters_per_slot = 0xffff'0000U;  // hostile: 3
+  std::size_t slots = 1;                           // of a worker (slot_keeper.h)
 };
 
 class ExecutionSlot {
@@ -82,8 +83,9 @@ class ExecutionSlot {
     published_.notify_all();
   }
 
-  // Every taken counter is published, and nobody holds locks.
-  bool idle() const { return completed_ + 1 == next_counter_ && holders_ == 0; }
+  // Counters that are taken and not published, and who holds locks outside of a commit.
+  std::uint32_t open() const { return next_counter_ - 1 - completed_ + holders_; }
+  bool idle() const { return open() == 0; }
   // Waits until idle() or a channel failed.
   reactor::Task<void> wait_idle();
   // Gives the slot back; needs idle().

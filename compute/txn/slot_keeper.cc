@@ -1,34 +1,55 @@
 #include "compute/txn/slot_keeper.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace namdb::txn {
 
 reactor::Task<Result<std::shared_ptr<ExecutionSlot>>> SlotKeeper::acquire() {
-  while (slot_ == nullptr || slot_->exhausted()) {
+  using Acquired = Result<std::shared_ptr<ExecutionSlot>>;
+  while (true) {
+    retire_exhausted();
+    std::shared_ptr<ExecutionSlot> slot = least_busy();
+    if (slot != nullptr && (slot->idle() || slots_.size() >= wanted_ || leasing_)) co_return Acquired(slot);
     // A slot that was lost with a connection is not given back: asking for another would exceed the bound.
     if (cluster_.failed()) {
-      co_return Result<std::shared_ptr<ExecutionSlot>>(
-          Status(ErrorCode::connection_failure, "the connection to a memory server was lost"));
+      co_return Acquired(Status(ErrorCode::connection_failure, "the connection to a memory server was lost"));
     }
     // One old slot may still be on its way out, no more: memory servers bound the slots of a channel.
-    if (leasing_ || retiring_ > 0) {
-      co_await leased_.wait();
+    if (leasing_ || slots_.size() + retiring_ > wanted_) {
+      if (slot != nullptr) co_return Acquired(slot);
+      co_await changed_.wait();
       continue;
     }
-    leasing_ = true;
-    auto fresh = std::make_shared<ExecutionSlot>(cluster_, options_);
-    Status status = co_await fresh->lease();
-    leasing_ = false;
-    if (status.ok()) {
-      if (slot_ != nullptr) {
-        ++retiring_;
-        cluster_.executor().spawn(gate_, retire(std::move(slot_)));
-      }
-      slot_ = std::move(fresh);
-    }
-    leased_.notify_all();
-    if (!status.ok()) co_return Result<std::shared_ptr<ExecutionSlot>>(std::move(status));
+    Status status = co_await lease();
+    if (status.ok()) continue;
+    if (slots_.empty()) co_return Acquired(std::move(status));
+    wanted_ = slots_.size();
   }
-  co_return Result<std::shared_ptr<ExecutionSlot>>(slot_);
+}
+
+reactor::Task<Status> SlotKeeper::lease() {
+  leasing_ = true;
+  auto fresh = std::make_shared<ExecutionSlot>(cluster_, options_);
+  Status status = co_await fresh->lease();
+  leasing_ = false;
+  if (status.ok()) slots_.push_back(std::move(fresh));
+  changed_.notify_all();
+  co_return status;
+}
+
+std::shared_ptr<ExecutionSlot> SlotKeeper::least_busy() const {
+  const auto found = std::ranges::min_element(slots_, {}, [](const auto& slot) { return slot->open(); });
+  return found == slots_.end() ? nullptr : *found;
+}
+
+void SlotKeeper::retire_exhausted() {
+  for (std::shared_ptr<ExecutionSlot>& slot : slots_) {
+    if (!slot->exhausted()) continue;
+    ++retiring_;
+    cluster_.executor().spawn(gate_, retire(std::move(slot)));
+  }
+  std::erase(slots_, nullptr);
 }
 
 void SlotKeeper::finish_later(const std::shared_ptr<ExecutionSlot>& slot, std::uint32_t counter) {
@@ -41,7 +62,7 @@ reactor::Task<void> SlotKeeper::publish(std::shared_ptr<ExecutionSlot> slot) {
 }
 
 void SlotKeeper::fail() {
-  if (slot_ != nullptr) slot_->fail();
+  for (const std::shared_ptr<ExecutionSlot>& slot : slots_) slot->fail();
 }
 
 reactor::Task<void> SlotKeeper::retire(std::shared_ptr<ExecutionSlot> slot) {
@@ -52,14 +73,14 @@ reactor::Task<void> SlotKeeper::retire(std::shared_ptr<ExecutionSlot> slot) {
     (void)status;
   }
   --retiring_;
-  leased_.notify_all();
+  changed_.notify_all();
 }
 
 reactor::Task<void> SlotKeeper::close() {
   co_await gate_.close();
-  if (slot_ == nullptr) co_return;
-  ++retiring_;
-  co_await retire(std::move(slot_));
+  retiring_ += slots_.size();
+  std::vector<std::shared_ptr<ExecutionSlot>> slots = std::exchange(slots_, {});
+  for (std::shared_ptr<ExecutionSlot>& slot : slots) co_await retire(std::move(slot));
 }
 
 }  // namespace namdb::txn

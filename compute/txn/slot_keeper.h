@@ -1,8 +1,12 @@
-// The execution slot that a worker's new commits use. A slot near the end of its counters is replaced by a
-// fresh lease; the old one is given back when its last commit is published.
+// The execution slots that a worker's new commits use: one, which all of them share, or as many as are
+// wanted, so that commits that run at once have one each while there are enough (NAM-DB §4.2, "compression":
+// with one, the vector is short and one WRITE publishes many commits, but each waits for the older ones). A
+// slot near the end of its counters is replaced by a fresh lease; the old one is given back when its last
+// commit is published.
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "common/reactor/executor.h"
 #include "compute/txn/cluster.h"
@@ -13,9 +17,11 @@ namespace namdb::txn {
 class SlotKeeper {
  public:
   SlotKeeper(Cluster& cluster, SlotOptions options)
-      : cluster_(cluster), options_(options), leased_(cluster.executor()) {}
+      : cluster_(cluster), options_(options), wanted_(options.slots), changed_(cluster.executor()) {}
 
-  // A slot with counters left. Suspends only for a new lease. A commit holds its reference to the end.
+  // A slot with counters left: an idle one, or a new lease while there may be more, or the one with the
+  // fewest open commits. Suspends only for a lease. A commit holds its reference to the end. Where the memory
+  // server leases no more, those that there are suffice.
   reactor::Task<Result<std::shared_ptr<ExecutionSlot>>> acquire();
   // The counter's commit is complete everywhere; it is published soon, and nobody waits for that.
   void finish_later(const std::shared_ptr<ExecutionSlot>& slot, std::uint32_t counter);
@@ -27,12 +33,18 @@ class SlotKeeper {
  private:
   reactor::Task<void> publish(std::shared_ptr<ExecutionSlot> slot);
   reactor::Task<void> retire(std::shared_ptr<ExecutionSlot> slot);
+  void retire_exhausted();
+  // The one with the fewest open commits; null if there is none.
+  std::shared_ptr<ExecutionSlot> least_busy() const;
+  reactor::Task<Status> lease();
+
   Cluster& cluster_;
   SlotOptions options_;
-  std::shared_ptr<ExecutionSlot> slot_;
+  std::size_t wanted_;  // slots; fewer than the option says once a lease was refused
+  std::vector<std::shared_ptr<ExecutionSlot>> slots_;
   bool leasing_ = false;
-  int retiring_ = 0;
-  reactor::Event leased_;
+  std::size_t retiring_ = 0;
+  reactor::Event changed_;  // of what there is, leased or retiring
   reactor::Gate gate_;
 };
 

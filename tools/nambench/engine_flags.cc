@@ -100,6 +100,12 @@ void add_engine(CLI::App& command, EngineFlags& flags, bool with_in_process) {
       ->check(CLI::IsMember({"own", "shared", "prefetched"}))
       ->group(group);
   command
+      .add_option("--slots-per-worker", flags.host.slots_per_worker,
+                  "Execution slots of each worker, as nam-computed's flag")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 31))
+      ->group(group);
+  command
       .add_flag("--whole-writes", flags.host.whole_writes,
                 "Write whole what a commit changes, as nam-computed's flag")
       ->group(group);

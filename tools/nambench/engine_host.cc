@@ -130,6 +130,7 @@ Result<std::unique_ptr<EngineHost>> EngineHost::open(const EngineHostOptions& op
   worker.snapshot_sharing = txn::snapshot_sharing_of(options.snapshots);
   worker.index_reads = txn::index_reads_of(options.index_reads, transport.value()->name);
   worker.optimisations = txn::Optimisations::without(options.without).value_or(txn::Optimisations());
+  worker.slot.slots = options.slots_per_worker;
   worker.commit_writes = options.whole_writes ? txn::CommitWrites::whole : txn::CommitWrites::changed;
   if (options.stage_times) worker.stage_times = &parts->stage_times.emplace();
   parts->worker = std::make_unique<compute::Worker>(

@@ -19,6 +19,7 @@ struct EngineHostOptions {
   std::vector<std::string> memory_servers;  // unix:PATH or HOST:PORT, server 0 first; all of one transport
   std::size_t location_cache_bytes = 64U << 20;
   std::string snapshots = "own";     // as nam-computed's flag
+  std::size_t slots_per_worker = 1;  // as nam-computed's flag
   bool whole_writes = false;         // as nam-computed's flag
   std::string index_reads = "auto";  // as nam-computed's flag
   std::string without;               // as nam-computed's flag

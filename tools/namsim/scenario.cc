@@ -74,6 +74,8 @@ Scenario Scenario::of_seed(std::uint64_t seed, std::optional<std::string> worklo
   }
   if (Random source(seed * 49'979'687); !emphasis && source.chance(0.33))
     cluster.worker.snapshot_mode = txn::SnapshotSource::Mode::adaptive;
+  if (Random slots(seed * 141'650'939); !emphasis && slots.chance(0.25))
+    cluster.worker.slot.slots = slots.between(2, 4);
   if (Random writes(seed * 32'452'843); writes.chance(0.2))
     cluster.worker.commit_writes = txn::CommitWrites::whole;
   if (Random reads(seed * 67'867'967); reads.chance(0.3)) cluster.worker.index_reads = txn::IndexReads::calls;
@@ -264,6 +266,7 @@ std::string Scenario::describe() const {
   number("snapshot_adaptive", mode == txn::SnapshotSource::Mode::adaptive ? 1 : 0);
   number("heartbeat_ns", cluster.worker.heartbeat_ns);
   number("counters_per_slot", cluster.worker.slot.counters_per_slot);
+  number("slots_per_worker", cluster.worker.slot.slots);
   if (workload == "wire") {
     const StreamOptions& streams = workload_options.streams;
     latency("stream", streams.piece);
