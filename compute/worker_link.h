@@ -46,7 +46,7 @@ struct Worker::Link {
         index_pages(options.index_cache_bytes),
         passive_installs(cluster, registry, slot_keeper, hints),
         lock_releaser(cluster, registry),
-        priorities(executor),
+        priorities(executor, cluster.timestamps()),
         state{executor,
               cluster,
               snapshots,

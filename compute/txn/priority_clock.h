@@ -1,13 +1,16 @@
 // Priorities of transactions that wait for each other by age (wait-die): 32 bits in units of 16 us, of a
 // clock that all workers adjust to the greatest priority that they meet, so that none stays ahead of the
-// others. Together with the slot a priority is unique, and ordered, among transactions that live within 9
-// hours of each other; a transaction ends after E.
+// others. However long their machines have run, they begin within a second of memory server 0's clock:
+// without an origin in common three of them could each be older than the next, and wait for each other. The
+// difference is whole seconds, so that workers of one machine draw in the order of its clock. Together with
+// the slot a priority is unique, and ordered, among transactions that live within 9 hours of each other; a
+// transaction ends after E.
 #pragma once
 
 #include <cstdint>
 
-#include "common/base/clock.h"
 #include "common/layout/age.h"
+#include "compute/txn/timestamp_clock.h"
 
 namespace namdb::txn {
 
@@ -15,7 +18,8 @@ class PriorityClock {
  public:
   static constexpr std::uint64_t kTick_ns = 16'000;
 
-  explicit PriorityClock(const Clock& clock) : clock_(clock) {}
+  // Both outlive this.
+  PriorityClock(const Clock& clock, const TimestampClock& server) : clock_(clock), server_(server) {}
 
   // Never 0, never one that this gave before (within the clock's round).
   std::uint32_t next() {
@@ -31,9 +35,16 @@ class PriorityClock {
   }
 
  private:
-  std::uint32_t reading() const { return static_cast<std::uint32_t>(clock_.now_ns() / kTick_ns) + offset_; }
+  std::uint32_t reading() const {
+    const auto ahead_ns = static_cast<std::int64_t>(server_.offset_ns());
+    const std::int64_t second_ns = kSecond_ns;
+    const std::int64_t seconds = (ahead_ns + (ahead_ns < 0 ? -second_ns : second_ns) / 2) / second_ns;
+    const std::uint64_t now_ns = clock_.now_ns() + static_cast<std::uint64_t>(seconds * second_ns);
+    return static_cast<std::uint32_t>(now_ns / kTick_ns) + offset_;
+  }
 
   const Clock& clock_;
+  const TimestampClock& server_;
   std::uint32_t offset_ = 0;
   std::uint32_t last_ = 0;
 };

@@ -17,8 +17,6 @@ constexpr const char* kByGroup = "items_by_group";
 constexpr const char* kByGroupHash = "items_by_group_hash";
 constexpr const char* kByCode = "items_by_code";
 constexpr std::uint32_t kAttempts = 50;
-// Who begins later is younger, also where ages are coarse (compute/txn/priority_clock.h).
-constexpr std::uint64_t kAgeUnits_ns = 50 * kMicrosecond_ns;
 enum Column : std::uint32_t { kId, kGroup, kCode, kValue };
 
 layout::Schema schema() {
@@ -61,7 +59,7 @@ Task<Status> Client::do_create() {
 void Client::begin() {
   transaction_.reset();
   status_ = Status();
-  database_.wait(kAgeUnits_ns);
+  database_.wait(database_.clocks_apart_ns());
   step(open());
   transaction_ = engine_.begin(*session_);
 }
@@ -93,22 +91,20 @@ Task<Status> Client::read(std::vector<std::int64_t> ids, std::vector<std::option
   co_return status;
 }
 
-void Client::insert(const Item& item) {
-  step(do_insert(item));
-}
-
-Task<Status> Client::do_insert(Item item) {
-  layout::Row row(table_->schema);
-  Status status = row.writer().set_integer(kId, item.id);
-  if (status.ok()) status = row.writer().set_integer(kGroup, item.group);
-  if (!item.code) {
-    row.writer().set_null(kCode);
-  } else if (status.ok()) {
-    status = row.writer().set_integer(kCode, *item.code);
+Task<Status> Client::do_insert(std::vector<Item> items) {
+  for (const Item& item : items) {
+    layout::Row row(table_->schema);
+    Status status = row.writer().set_integer(kId, item.id);
+    if (status.ok()) status = row.writer().set_integer(kGroup, item.group);
+    if (!item.code) {
+      row.writer().set_null(kCode);
+    } else if (status.ok()) {
+      status = row.writer().set_integer(kCode, *item.code);
+    }
+    if (status.ok()) status = row.writer().set_integer(kValue, item.value);
+    if (!status.ok()) co_return status;
+    transaction_->insert(table_, row.bytes());
   }
-  if (status.ok()) status = row.writer().set_integer(kValue, item.value);
-  if (!status.ok()) co_return status;
-  transaction_->insert(table_, row.bytes());
   co_return co_await transaction_->fetch();
 }
 

@@ -38,7 +38,9 @@ class Client {
   // By key, all in one fetch; none where there is no such row.
   std::vector<std::optional<std::int64_t>> values(std::vector<std::int64_t> ids);
   std::optional<std::int64_t> value(std::int64_t id) { return values({id}).front(); }
-  void insert(const Item& item);
+  void insert(const Item& item) { insert_together({item}); }
+  // All in one fetch, as one statement's.
+  void insert_together(std::vector<Item> items) { step(do_insert(std::move(items))); }
   // By key; the row is there.
   void set_value(std::int64_t id, std::int64_t value);
   void set_group(std::int64_t id, std::int64_t group);
@@ -62,7 +64,7 @@ class Client {
   reactor::Task<Status> do_create();
   reactor::Task<Status> open();
   reactor::Task<Status> read(std::vector<std::int64_t> ids, std::vector<std::optional<std::int64_t>>* values);
-  reactor::Task<Status> do_insert(Item item);
+  reactor::Task<Status> do_insert(std::vector<Item> items);
   reactor::Task<Status> change(std::int64_t id, std::uint32_t column, std::int64_t value);
   reactor::Task<Status> do_erase(std::int64_t id);
   // `index`: the name of one, or null.

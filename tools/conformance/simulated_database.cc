@@ -14,6 +14,7 @@ class SimulatedDatabase final : public Database {
     for (std::size_t i = 0; i < kComputeServers; ++i) cluster_.stop_compute(i, 60 * kSecond_ns);
   }
   txn::Engine& engine(std::size_t compute) override { return cluster_.worker(compute); }
+  std::uint64_t clocks_apart_ns() const override { return 1100 * kMillisecond_ns; }
 
  private:
   static sim::ClusterOptions options_of(const DatabaseOptions& options) {

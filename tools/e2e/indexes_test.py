@@ -173,6 +173,27 @@ class Indexes(TestCase):
                                                "WHERE index_name = 'item_code_key'"), [(True, True)])
                 self.assertIn("item_shelf", namctl("status", "--data", cluster.data).stdout)
 
+    def test_an_index_that_grew_on_one_server_is_spread_in_the_background(self):
+        with Cluster("tcp", memory_servers=2, compute_servers=2) as cluster:
+            cluster.query("CREATE TABLE item (id int PRIMARY KEY, shelf int, label varchar(10))")
+            cluster.query("CREATE INDEX item_shelf ON item (shelf)")
+            with cluster.connect() as connection:
+                for first in range(0, ROWS, 500):
+                    values = ", ".join(f"({key}, {key % 97}, 'x')" for key in range(first, first + 500))
+                    connection.execute("INSERT INTO item VALUES " + values)
+            self.assertEqual(len(self.parts(cluster, "item_shelf")), 1)
+            # Who comes looks at once, and then every half minute.
+            cluster.flags += ["--compute-flag=--balance-indexes=64KiB"]
+            cluster.kill("compute-1")
+            with Writer(cluster, 0, 4) as writer:
+                cluster.up()
+                until(lambda: len(self.parts(cluster, "item_shelf")) == 2, "two parts")
+                with cluster.connect(1) as connection:
+                    self.check_index(connection)
+            self.assertEqual(writer.unexpected, [])
+            entries = [part["entries"] for part in self.parts(cluster, "item_shelf")]
+            self.assertLess(max(entries), 0.6 * sum(entries), entries)
+
     def test_a_rebuilder_that_is_killed_leaves_one_index(self):
         generator = random.Random(6)
         for fabric in FABRICS:

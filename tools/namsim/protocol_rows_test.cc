@@ -239,7 +239,8 @@ TEST_CASE("under WAITDIE who waits and dies keeps nobody out", "[protocols]") {
   rows.add_compute();
   auto oldest = rows.begin();
   rows.read(*oldest, 0);
-  rows.use_compute(0);  // whose clock is ahead
+  rows.run_for(kMillisecond_ns);
+  rows.use_compute(0);
   const auto holder = rows.begin();
   rows.write(*holder, 1, 5);
   rows.use_compute(1);

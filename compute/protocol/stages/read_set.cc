@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t kHeadersAtOnce = 1024;
 constexpr std::size_t kBucketsAtOnce = 256;
+constexpr std::size_t kRangesAtOnce = 16;
 
 }  // namespace
 
@@ -100,6 +101,73 @@ class ReadSet::Look {
   fabric::LocalBuffer images_;
 };
 
+// The validation of one range, whose first entries are asked for together with other things.
+//
+// Entries come before the commit of what they lead to. Who finds one before its record is locked has that
+// record, or that there is none, in his read set; who does not find it looks again before the commit that
+// adds it does, and so comes before it. One that is gone led to nothing that anybody sees.
+//
+// The transaction's own are those that its commit adds. The entry of a row that it changes otherwise was
+// there when the range was read, or somebody has moved the row there since.
+class ReadSet::RangeLook {
+ public:
+  // Posts; arrive() must be awaited.
+  RangeLook(StagedTransaction& transaction, const SeenRange& range)
+      : counters_(transaction.mutable_counters()),
+        known_(range.entries.begin(), range.entries.end()),
+        cursor_(transaction.worker(), counters_, {.low = range.low, .high = range.high}, nullptr) {
+    add_own(transaction, range);
+    known_.insert(known_.end(), own_.begin(), own_.end());
+    std::ranges::sort(known_);
+    cursor_.begin(range.index);
+    if (cursor_.entries_left()) cursor_.post();
+  }
+
+  reactor::Task<void> arrive() {
+    if (cursor_.entries_left()) arrived_ = co_await cursor_.finish(&entries_);
+  }
+
+  // After arrive(): whether all entries are known, those that are still to come included.
+  reactor::Task<Status> examine() {
+    if (!arrived_.ok()) co_return arrived_;
+    while (true) {
+      for (const std::string& entry : entries_) {
+        if (!std::ranges::binary_search(known_, std::string_view(entry))) co_return changed_reads();
+      }
+      if (!cursor_.entries_left()) co_return Status();
+      entries_.clear();
+      cursor_.post();
+      if (cursor_.waits()) ++counters_.round_trips;
+      Status status = co_await cursor_.finish(&entries_);
+      if (!status.ok()) co_return status;
+    }
+  }
+
+ private:
+  void add_own(StagedTransaction& transaction, const SeenRange& range) {
+    for (const Access& access : transaction.accesses()) {
+      if (access.write == WriteKind::none || !access.found()) continue;
+      const auto index = std::ranges::find(access.table->indexes, range.index->id,
+                                           [](const auto& each) { return each->id; });
+      if (index == access.table->indexes.end()) continue;
+      const layout::IndexShape& shape = (*index)->shape;
+      const layout::Schema& schema = access.table->schema;
+      layout::IndexKey added = layout::index_key(shape, layout::RowView(schema, access.image_row()));
+      if (access.stored() &&
+          layout::index_key(shape, layout::RowView(schema, access.lookup.payload())) == added)
+        continue;
+      own_.push_back(std::move(added.bytes));
+    }
+  }
+
+  fabric::OperationCounters& counters_;
+  std::vector<std::string_view> known_;  // of the range and of own_
+  std::vector<std::string> own_;
+  IndexCursor cursor_;
+  std::vector<std::string> entries_;
+  Status arrived_;
+};
+
 void ReadSet::add(const Lookup& lookup) {
   if (lookup.has_record()) {
     records_.push_back({lookup.record(), lookup.current().header_word(), lookup.body_bytes()});
@@ -118,6 +186,7 @@ void ReadSet::add(GlobalAddress address, const layout::Bucket& bucket, bool main
       {address, bucket.checksum, main ? std::optional(HeaderWord(bucket.lock_word)) : std::nullopt});
 }
 
+// All is posted after this was called, so what is found as it was read was so at the moment of the call.
 reactor::Task<Status> ReadSet::validate(StagedTransaction* transaction, HeaderWord own_lock,
                                         const ChainLocks* chains) {
   txn::Cluster& cluster = transaction->worker().cluster;
@@ -129,7 +198,12 @@ reactor::Task<Status> ReadSet::validate(StagedTransaction* transaction, HeaderWo
     catalog_word = fabric::LocalBuffer(cluster.pool(), 8);
     batches.read(cluster.catalog_word(), catalog_word.data(), 8);
   }
-  while (header < records_.size() || bucket < buckets_.size() || !batches.empty()) {
+  std::size_t range = 0;
+  std::deque<RangeLook> ranges;  // on their way with the first batch
+  const bool together = cluster.optimisations().outstanding_requests;
+  if (together) post_ranges(*transaction, kRangesAtOnce, &range, &ranges);
+  Status status;
+  while (status.ok() && (header < records_.size() || bucket < buckets_.size() || !batches.empty())) {
     Look look(*transaction, own_lock, chains);
     const std::size_t headers = std::min(kHeadersAtOnce, records_.size() - header);
     const std::size_t buckets = std::min(kBucketsAtOnce, buckets_.size() - bucket);
@@ -137,21 +211,31 @@ reactor::Task<Status> ReadSet::validate(StagedTransaction* transaction, HeaderWo
     if (buckets != 0) look.read_buckets(&buckets_[bucket], buckets, batches);
     header += headers;
     bucket += buckets;
-    const Status status = co_await batches.run(transaction->mutable_counters(), layout::Stage::validate);
-    if (!status.ok()) co_return lost_connection();
-    Status examined = look.examine();
-    if (!examined.ok()) co_return examined;
+    status = co_await batches.run(transaction->mutable_counters(), layout::Stage::validate);
+    status = status.ok() ? look.examine() : lost_connection();
   }
-  if (!ranges_.empty() && catalog_word.word() != transaction->rules().catalog_version()) {
-    const Status status = co_await find_indexes(transaction);
-    if (!status.ok()) co_return status;
+  for (RangeLook& look : ranges) co_await look.arrive();
+  if (status.ok() && !ranges_.empty() && catalog_word.word() != transaction->rules().catalog_version())
+    status = co_await find_indexes(transaction);
+  while (status.ok()) {
+    if (ranges.empty()) {
+      post_ranges(*transaction, together ? kRangesAtOnce : 1, &range, &ranges);
+      if (ranges.empty()) break;
+      ++transaction->mutable_counters().round_trips;
+      for (RangeLook& look : ranges) co_await look.arrive();
+    }
+    status = co_await ranges.front().examine();
+    ranges.pop_front();
   }
-  for (const SeenRange& range : ranges_) {
-    if (range.index->hash) continue;  // its chain and its entries are among buckets and records
-    Status status = co_await validate_range(transaction, &range);
-    if (!status.ok()) co_return status;
+  co_return status;
+}
+
+void ReadSet::post_ranges(StagedTransaction& transaction, std::size_t most, std::size_t* next,
+                          std::deque<RangeLook>* looks) {
+  for (; *next < ranges_.size() && looks->size() < most; ++*next) {
+    // Of a hash index: its chain and its entries are among buckets and records.
+    if (!ranges_[*next].index->hash) looks->emplace_back(transaction, ranges_[*next]);
   }
-  co_return Status();
 }
 
 // Whoever began after an index was dropped or replaced adds no entries to it, though it may still be there to
@@ -166,46 +250,6 @@ reactor::Task<Status> ReadSet::find_indexes(StagedTransaction* transaction) {
           return index->id == range.index->id && !index->replaced();
         }))
       co_return changed_reads();
-  }
-  co_return Status();
-}
-
-// Entries come before the commit of what they lead to. Who finds one before its record is locked has that
-// record, or that there is none, in his read set; who does not find it looks again before the commit that
-// adds it does, and so comes before it. One that is gone led to nothing that anybody sees.
-//
-// The transaction's own are those that its commit adds. The entry of a row that it changes otherwise was
-// there when the range was read, or somebody has moved the row there since.
-reactor::Task<Status> ReadSet::validate_range(StagedTransaction* transaction, const SeenRange* range) {
-  std::vector<std::string_view> known(range->entries.begin(), range->entries.end());
-  std::vector<std::string> own;
-  for (const Access& access : transaction->accesses()) {
-    if (access.write == WriteKind::none || !access.found()) continue;
-    const auto index =
-        std::ranges::find(access.table->indexes, range->index->id, [](const auto& each) { return each->id; });
-    if (index == access.table->indexes.end()) continue;
-    const layout::IndexShape& shape = (*index)->shape;
-    const layout::Schema& schema = access.table->schema;
-    layout::IndexKey added = layout::index_key(shape, layout::RowView(schema, access.image_row()));
-    if (access.stored() &&
-        layout::index_key(shape, layout::RowView(schema, access.lookup.payload())) == added)
-      continue;
-    own.push_back(std::move(added.bytes));
-  }
-  known.insert(known.end(), own.begin(), own.end());
-  std::ranges::sort(known);
-  IndexCursor cursor(transaction->worker(), transaction->mutable_counters(),
-                     {.low = range->low, .high = range->high}, nullptr);
-  cursor.begin(range->index);
-  while (cursor.entries_left()) {
-    std::vector<std::string> entries;
-    cursor.post();
-    if (cursor.waits()) ++transaction->mutable_counters().round_trips;
-    Status status = co_await cursor.finish(&entries);
-    if (!status.ok()) co_return status;
-    for (const std::string& entry : entries) {
-      if (!std::ranges::binary_search(known, std::string_view(entry))) co_return changed_reads();
-    }
   }
   co_return Status();
 }

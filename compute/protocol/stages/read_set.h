@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -62,7 +63,10 @@ class ReadSet {
   class Look;
   // The catalog has changed since the transaction began: the indexes of all ranges are there all the same.
   reactor::Task<Status> find_indexes(StagedTransaction* transaction);
-  reactor::Task<Status> validate_range(StagedTransaction* transaction, const SeenRange* range);
+  class RangeLook;
+  // From ranges_[*next] on, until there are so many.
+  void post_ranges(StagedTransaction& transaction, std::size_t most, std::size_t* next,
+                   std::deque<RangeLook>* looks);
 
   reactor::PooledVector<SeenHeader> records_;
   reactor::PooledVector<SeenBucket> buckets_;

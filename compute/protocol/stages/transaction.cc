@@ -99,8 +99,9 @@ RowId StagedTransaction::insert(const TableRef& table, std::span<const std::byte
   Access& access =
       this->access(table, row_bytes.subspan(table->schema.key_offset(), table->schema.key_bytes()), row);
   if (access.found()) {
+    // fetch() reports it, and has it once only.
+    if (access.fetched() && !access.duplicate) unfetched_.push_back(row);
     access.duplicate = true;
-    unfetched_.push_back(row);  // fetch() reports it
     return row;
   }
   const bool replaces = access.write == WriteKind::erase;
@@ -376,10 +377,11 @@ reactor::Task<Status> StagedTransaction::commit() {
   // A caller that passed over an error must not commit what it knows nothing of.
   Status status = failure_;
   if (status.ok() && !unfetched_.empty()) status = co_await fetch();
+  if (status.ok() && writes_hash_entries(accesses_)) status = co_await write_hash_entries(this);
+  busy_ = true;  // fetch() ends it: from here on nobody else may end the transaction
+  if (status.ok() && ended_) status = failure_;
   if (status.ok() && has_writes()) {
-    if (writes_hash_entries(accesses_)) status = co_await write_hash_entries(this);
-    busy_ = true;
-    if (status.ok()) status = check_going_on();
+    status = check_going_on();
     if (status.ok()) {
       Commit commit(*this);
       status = co_await commit.run();

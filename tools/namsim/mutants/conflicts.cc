@@ -236,7 +236,7 @@ std::vector<MutantCase> conflict_mutants() {
   const char* const commit = "compute/protocol/stages/commit.cc";
   return {
       {"two inserts of one key: the rival's entry is not looked for behind the lock",
-       "compute/protocol/stages/chain_locks.cc", Emphasis::inserts, 1, "have one key",
+       "compute/protocol/stages/chain_locks.cc", Emphasis::inserts, 4, "have one key",
        make_mutant<RivalNotCompared>, nullptr,
        // The double knows buckets that are written whole.
        [](Scenario& scenario) { scenario.cluster.worker.commit_writes = txn::CommitWrites::whole; }},

@@ -225,7 +225,7 @@ void inserts_and_kills(Scenario& scenario) {
 
 std::vector<MutantCase> repair_mutants() {
   return {
-      {"a dead slot's locks are never repaired", "compute/protocol/stages/repair.cc", Emphasis::kills, 1,
+      {"a dead slot's locks are never repaired", "compute/protocol/stages/repair.cc", Emphasis::kills, 3,
        "a row stays out of reach", make_mutant<NeverRepaired>},
       {"repair begins before the owner is fenced", "compute/protocol/stages/repair.cc", Emphasis::kills, 672,
        "a row stays out of reach", make_mutant<NotFenced>},

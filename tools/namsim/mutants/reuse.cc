@@ -59,7 +59,7 @@ class ReuseAcknowledgedAtOnce final : public HeartbeatMutant {
 std::vector<MutantCase> reuse_mutants() {
   return {
       {"a location is used without its check of key and incarnation", "compute/protocol/stages/lookup.cc",
-       Churn{}, 1, "its companion says", make_mutant<LocationBelieved>},
+       Churn{}, 4, "its companion says", make_mutant<LocationBelieved>},
       {"deleted records are reclaimed and used again unacknowledged", "compute/txn/transaction_registry.h",
        Churn{}, 73, "its companion says", make_mutant<ReuseAcknowledgedAtOnce>},
   };

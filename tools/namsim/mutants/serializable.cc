@@ -44,7 +44,7 @@ class LockAlongBelieved final : public Mutant {
       const fabric::Operation& cas = posting.operations[i];
       const fabric::Operation& read = posting.operations[i + 1];
       if (cas.kind != fabric::OperationKind::compare_and_swap || read.remote_offset != cas.remote_offset ||
-          read.length_bytes != record_layout().current_bytes()) {
+          read.length_bytes < record_layout().current_bytes()) {
         continue;
       }
       layout::store_word(cas.local, cas.expected);
@@ -119,7 +119,7 @@ std::function<void(Scenario&)> new_rows_under(const char* protocol) {
 
 std::vector<MutantCase> serializable_mutants() {
   return {
-      {"what a transaction has read is not looked at again", "compute/protocol/optimistic/read_set.cc",
+      {"what a transaction has read is not looked at again", "compute/protocol/stages/read_set.cc",
        Emphasis::snapshots, 3, "write skew", make_mutant<ReadsBelieved>, nullptr, under("occ")},
       {"a lock that went along with a READ and was not taken counts as taken",
        "compute/protocol/locking/locking_rules.cc", Emphasis::snapshots, 1, "lost update",
@@ -127,6 +127,12 @@ std::vector<MutantCase> serializable_mutants() {
       {"repair does not learn under which stamp records are locked", "common/layout/journal.cc",
        Emphasis::kills, 40, "missed a write that what it saw depends on", make_mutant<LockNotInJournal>,
        nullptr, under("nowait")},
+      {"under WAITDIE, a lock that went along with a READ and was not taken counts as taken",
+       "compute/protocol/locking/locking_rules.cc", Emphasis::snapshots, 11, "lost update",
+       make_mutant<LockAlongBelieved>, nullptr, under("waitdie")},
+      {"under WAITDIE, repair does not learn under which stamp records are locked",
+       "common/layout/journal.cc", Emphasis::kills, 72, "missed a write that what it saw depends on",
+       make_mutant<LockNotInJournal>, nullptr, under("waitdie")},
       {"a lease is raised without a look at the row", "compute/protocol/timestamps/timestamp_rules.cc",
        Emphasis::snapshots, 9, "write skew", make_mutant<ReadsBelieved>, nullptr, under("sundial")},
       {"a writer does not look at the leases of what it displaces",
@@ -141,6 +147,9 @@ std::vector<MutantCase> serializable_mutants() {
       {"a writer does not look at the floor of timestamps", "compute/protocol/timestamps/timestamp_rules.cc",
        Emphasis::snapshots, 4, "no serial order explains", make_mutant<FloorsNotSeen>, nullptr,
        new_rows_under("sundial")},
+      {"under MVCC, a writer does not look at the floor of timestamps",
+       "compute/protocol/timestamps/timestamp_rules.cc", Emphasis::snapshots, 2, "no serial order explains",
+       make_mutant<FloorsNotSeen>, nullptr, new_rows_under("mvcc")},
   };
 }
 
