@@ -170,7 +170,8 @@ reactor::Task<Status> Worker::heartbeat(std::shared_ptr<Link> link, std::size_t 
   request.set_acknowledged_epoch(link->registry.acknowledged_epoch(server));
   request.set_acknowledged_catalog(link->registry.acknowledged_catalog(server));
   request.set_acknowledged_versions(link->registry.acknowledged_versions(server));
-  if (server != 0 && !link->vector_copy.empty()) request.set_vector_copy(link->vector_copy);
+  const bool has_vector = server == 0 && link->cluster.vector_parts().count() == 1;
+  if (!has_vector && !link->vector_copy.empty()) request.set_vector_copy(link->vector_copy);
   control::HeartbeatReply reply;
   const std::uint64_t sent_ns = executor_.fresh_now_ns();
   Status status =
@@ -216,6 +217,11 @@ reactor::Task<void> Worker::copy_vector(std::shared_ptr<Link> link) {
   link->vector_copy.clear();
   const std::uint64_t now_ns = executor_.now_ns();
   if (link->vector_copied_ns != 0 && now_ns - link->vector_copied_ns < kVectorCopyInterval_ns) co_return;
+  if (link->cluster.vector_parts().count() > 1) {
+    co_await copy_parts(link);
+    if (!link->vector_copy.empty()) link->vector_copied_ns = now_ns;
+    co_return;
+  }
   // Not READs: a torn copy could lack a slot that is alive.
   const auto copy = co_await link->cluster.call_bytes(0, layout::kSnapshotMethod, "");
   if (!copy.ok()) co_return;  // the next heartbeat tries again
@@ -223,6 +229,27 @@ reactor::Task<void> Worker::copy_vector(std::shared_ptr<Link> link) {
   if (copy.value().size() > layout::kVectorWords_offset) {
     link->vector_copy = copy.value().substr(layout::kVectorWords_offset);
   }
+}
+
+reactor::Task<void> Worker::copy_parts(std::shared_ptr<Link> link) {
+  fabric::OperationCounters uncounted;
+  const std::uint64_t now_ns = executor_.fresh_now_ns();
+  const auto copy = co_await link->fetcher.get(now_ns, uncounted);
+  if (!copy.ok()) co_return;  // the next heartbeat tries again
+  // Behind the copy: what it lacks may have been leased and not placed yet, which does not make it retired.
+  const Status listed = co_await link->slots.refresh(nullptr);
+  if (!listed.ok()) co_return;
+  const txn::Snapshot& snapshot = (*copy)->snapshot;
+  std::set<std::uint32_t> lacking = link->slots.not_retired();
+  const auto add = [&words = link->vector_copy](layout::HeaderWord word) {
+    const std::uint64_t value = word.value();
+    words.append(reinterpret_cast<const char*>(&value), sizeof value);
+  };
+  for (std::uint64_t position = 0; position < snapshot.words; ++position) {
+    add(snapshot.word(position));
+    lacking.erase(snapshot.word(position).stamp().slot);
+  }
+  for (const std::uint32_t slot : lacking) add(layout::HeaderWord(layout::Stamp{slot, 0}));
 }
 
 reactor::Task<void> Worker::ping(std::shared_ptr<Link> link, layout::ServerId server) {

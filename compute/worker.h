@@ -160,6 +160,8 @@ class Worker : public txn::Engine {
                                                 std::vector<std::uint32_t> indexes);
   // Takes a snapshot for the heartbeats, if the last is old enough.
   reactor::Task<void> copy_vector(std::shared_ptr<Link> link);
+  // The same of a partitioned vector: a confirmed copy and the slots that it lacks.
+  reactor::Task<void> copy_parts(std::shared_ptr<Link> link);
   Status not_connected() const;
   void log_restarts(const txn::Cluster& cluster);
   std::vector<fabric::ConnectionFacts> own_facts();

@@ -92,7 +92,7 @@ struct Worker::Link {
   txn::HeaderGuesses header_guesses;
   txn::WorkerState state;
   protocol::MakeRules make_rules = nullptr;  // of the database's protocol; once connected
-  // The words of a snapshot of the vector, for the servers that do not have it; where there are any.
+  // For heartbeats to the servers that do not have the whole vector; where there are any.
   std::string vector_copy;
   std::uint64_t vector_copied_ns = 0;
   std::set<layout::ServerId> settling;    // servers whose doubts are being looked at

@@ -122,6 +122,14 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
                  "leave out what it has not. The same on all memory servers:" +
                      presets)
       ->check(CLI::IsMember(layout::preset_names()));
+  std::string timestamp_vector(layout::name_of(flags.options.timestamp_vector));
+  app.add_option(
+         "--timestamp-vector", timestamp_vector,
+         "Where the timestamp vector is, the same on all memory servers. whole: on server 0.\n"
+         "partitioned: over all of them, where one would be the bottleneck; each snapshot READs all parts")
+      ->check(CLI::IsMember(
+          std::vector<std::string>(layout::kVectorSpreadNames.begin(), layout::kVectorSpreadNames.end())))
+      ->capture_default_str();
   app.add_option("--slots", flags.options.vector_capacity,
                  "Execution slots (workers) that can be alive at once")
       ->check(CLI::Range(1, 1 << 20))
@@ -174,6 +182,7 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
     return wrong(exit_code, "--stages: " + code.status().message() + (hint.empty() ? "" : "; " + hint));
   }
   flags.options.stages = *code;
+  flags.options.timestamp_vector = *layout::find_vector_spread(timestamp_vector);
   if (flags.options.server_id >= flags.options.server_count) {
     return wrong(exit_code, "--server-id must be smaller than --server-count");
   }

@@ -13,6 +13,7 @@
 #include "common/layout/protocol.h"
 #include "common/layout/stages.h"
 #include "common/layout/stamp.h"
+#include "common/layout/vector_parts.h"
 
 namespace namdb::memory {
 
@@ -72,10 +73,13 @@ struct Options {
   std::string protocol = std::string(layout::kDefaultProtocol);
   // Which stages of transactions compute servers run two-sided; the same on all servers.
   layout::StageCode stages;
-  // Of which preset (common/layout/presets.h) both are; empty: none. The same on all servers.
+  // How the timestamp vector lies on the memory servers; the same on all of them.
+  layout::VectorSpread timestamp_vector = layout::VectorSpread::whole;
+  // Of which preset (common/layout/presets.h) protocol and stages are; empty: none. The same on all servers.
   std::string preset;
   std::uint16_t server_id = 0;
   std::uint16_t server_count = 1;
+  layout::VectorParts vector_parts() const { return {timestamp_vector, server_count}; }
   // Old versions are freed before E when every live worker says that no transaction can need them.
   bool collect_by_acknowledgement = true;
   // What STATUS reports about the process.

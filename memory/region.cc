@@ -48,10 +48,10 @@ Result<std::unique_ptr<Region>> Region::create(std::span<std::byte> bytes, const
   map.limit_bytes = std::max<std::uint64_t>(limit_bytes, bytes.size());
   map.extent_bytes = extent;
   std::uint64_t used = layout::kRegionMap_bytes;
-  if (options.server_id == 0) {
+  if (const layout::VectorParts parts = options.vector_parts(); parts.has(options.server_id)) {
     map.vector_offset = used;
-    map.vector_capacity = options.vector_capacity;
-    used += layout::vector_bytes(options.vector_capacity);
+    map.vector_capacity = parts.capacity(options.vector_capacity);
+    used += layout::vector_bytes(map.vector_capacity);
   }
   map.first_extent_offset = round_up(used, extent);
   if (bytes.size() < map.first_extent_offset + extent) {
@@ -132,23 +132,23 @@ std::uint64_t Region::vector_length() const {
   return load(map_.vector_offset + layout::kVectorLength_offset);
 }
 
-layout::HeaderWord Region::vector_word(std::uint64_t position) const {
-  return layout::HeaderWord(load(map_.vector_offset + layout::kVectorWords_offset + 8 * position));
+layout::HeaderWord Region::vector_word(std::uint64_t index) const {
+  return layout::HeaderWord(load(map_.vector_offset + layout::kVectorWords_offset + 8 * index));
 }
 
-void Region::set_vector_word(std::uint64_t position, layout::Stamp stamp) const {
-  NAMDB_CHECK(position < map_.vector_capacity);
+void Region::set_vector_word(std::uint64_t index, layout::Stamp stamp) const {
+  NAMDB_CHECK(index < map_.vector_capacity);
   // Word before length: no copy of the new length lacks the slot.
-  store(map_.vector_offset + layout::kVectorWords_offset + 8 * position, layout::HeaderWord(stamp).value());
-  if (position >= vector_length()) store(map_.vector_offset + layout::kVectorLength_offset, position + 1);
+  store(map_.vector_offset + layout::kVectorWords_offset + 8 * index, layout::HeaderWord(stamp).value());
+  if (index >= vector_length()) store(map_.vector_offset + layout::kVectorLength_offset, index + 1);
 }
 
 void Region::shorten_vector(std::uint64_t length) const {
   const std::uint64_t before = vector_length();
   if (length >= before) return;
   store(map_.vector_offset + layout::kVectorLength_offset, length);
-  for (std::uint64_t position = length; position < before; ++position) {
-    store(map_.vector_offset + layout::kVectorWords_offset + 8 * position, 0);
+  for (std::uint64_t index = length; index < before; ++index) {
+    store(map_.vector_offset + layout::kVectorWords_offset + 8 * index, 0);
   }
 }
 

@@ -1,7 +1,7 @@
-// The region's frame: region map, timestamp vector (server 0), and extents.
+// The region's frame: region map, timestamp vector (whole, a part, or none of it), and extents.
 //
 //   0                     RegionMap, written once here
-//   4096                  timestamp vector (server 0 only)
+//   4096                  timestamp vector, on the servers that have a part of it
 //   first_extent_offset   extents, aligned to their own size; what is left at the end is not used
 //
 // A region may grow up to a limit, when an allocation finds too few free extents: a sixteenth of its length
@@ -61,12 +61,12 @@ class Region {
   void write(std::uint64_t offset, std::span<const std::byte> source) const;
   void zero(std::uint64_t offset, std::uint64_t length_bytes) const;
 
-  // The timestamp vector; server 0 only.
-  std::uint64_t catalog_version_offset() const;
+  // The part of the timestamp vector that is here; an index counts its words.
+  std::uint64_t catalog_version_offset() const;  // server 0
   std::uint64_t vector_length() const;
-  layout::HeaderWord vector_word(std::uint64_t position) const;
-  // Raises the length when the position lies behind it.
-  void set_vector_word(std::uint64_t position, layout::Stamp stamp) const;
+  layout::HeaderWord vector_word(std::uint64_t index) const;
+  // Raises the length when the word lies behind it.
+  void set_vector_word(std::uint64_t index, layout::Stamp stamp) const;
   // Lowers the length to that. The words behind it were those of retired slots, whose versions all are
   // visible: a copy may have them or not.
   void shorten_vector(std::uint64_t length) const;

@@ -37,7 +37,7 @@ MemoryServer::MemoryServer(reactor::Executor& executor, std::unique_ptr<Region> 
       shut_down_(executor),
       identity_(options_.server_id, options_.server_count, region_->map().epoch),
       lock_waiters_(executor),
-      slots_(options_.server_id == 0 ? std::make_unique<Slots>(*region_, options_) : nullptr),
+      slots_(options_.server_id == 0 ? std::make_unique<Slots>(*region_, options_, copies_) : nullptr),
       catalog_(options_.server_id == 0 ? std::make_unique<Catalog>(*region_, options_) : nullptr),
       tables_(executor, *region_, options_),
       indexes_(executor, *region_, options_, tables_, version_epoch_),
@@ -135,6 +135,7 @@ Result<std::string> MemoryServer::on_connect(fabric::PeerId id, std::string_view
   welcome.set_protocol(options_.protocol);
   welcome.set_stages(options_.stages.text());
   welcome.set_preset(options_.preset);
+  welcome.set_timestamp_vector(std::string(layout::name_of(options_.timestamp_vector)));
   return welcome.SerializeAsString();
 }
 
@@ -281,6 +282,7 @@ control::StatusReply MemoryServer::status() const {
   reply.set_protocol(options_.protocol);
   reply.set_stages(options_.stages.text());
   reply.set_preset(options_.preset);
+  reply.set_timestamp_vector(std::string(layout::name_of(options_.timestamp_vector)));
   return reply;
 }
 

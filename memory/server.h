@@ -117,6 +117,8 @@ class MemoryServer final : public fabric::Service {
   MemoryServer(reactor::Executor& executor, std::unique_ptr<Region> region, Options options,
                RegionGrowth region_growth);
 
+  bool has_whole_vector() const { return slots_ && options_.vector_parts().count() == 1; }
+
   // Handlers: requests in, replies out. `peer` is connected when they start.
   reactor::Task<Status> dispatch(fabric::PeerId peer, std::uint16_t method, std::string_view request,
                                  std::string& reply);
@@ -141,6 +143,7 @@ class MemoryServer final : public fabric::Service {
   Status note_deletes(std::string_view request);
   reactor::Task<Status> move_versions(std::string_view request);
   reactor::Task<Status> snapshot(std::string& reply);
+  Status place_slot(const Peer& peer, const control::PlaceSlotRequest& request);
   reactor::Task<Status> lease_slot(fabric::PeerId peer, control::LeaseSlotReply& reply);
   Status list_slots(const control::ListSlotsRequest& request, control::ListSlotsReply& reply) const;
   Status claim_repair(fabric::PeerId peer, const control::ClaimRepairRequest& request,
@@ -174,7 +177,7 @@ class MemoryServer final : public fabric::Service {
   Peers peers_;
   Reuse reuse_;
   VersionEpoch version_epoch_;
-  CopiedVisibility copies_;           // servers other than 0
+  CopiedVisibility copies_;           // of what of the timestamp vector is on other servers
   std::unique_ptr<Slots> slots_;      // server 0
   std::unique_ptr<Catalog> catalog_;  // server 0
   std::uint64_t peers_gone_ = 0;      // workers

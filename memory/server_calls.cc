@@ -12,6 +12,7 @@
 #include "memory/server.h"
 #include "memory/server_handle.h"
 #include "memory/stage.h"
+#include "memory/vector_part.h"
 
 namespace namdb::memory {
 namespace {
@@ -165,6 +166,10 @@ reactor::Task<Status> MemoryServer::dispatch(fabric::PeerId peer, std::uint16_t 
             collector_.settle(departures_.settle(in));
             return Status();
           });
+    case control::PLACE_SLOT:
+      if (slots_ || region_->map().vector_capacity == 0) co_return unknown_method(method);
+      co_return handle<control::PlaceSlotRequest, control::PlaceSlotReply>(
+          method, request, reply, [&](const auto& in, auto&) { return place_slot(*peers_.find(peer), in); });
     case control::RETIRE_BUCKETS:
       co_return handle<control::RetireBucketsRequest, control::RetireBucketsReply>(
           method, request, reply, [this](const auto& in, auto&) { return retire_buckets(in); });
@@ -257,7 +262,7 @@ Status MemoryServer::heartbeat(Peer& peer, const control::HeartbeatRequest& requ
       request.acknowledged_versions() > version_epoch_.current()) {
     return Status(ErrorCode::protocol_violation, "a heartbeat acknowledges what was not announced");
   }
-  if (request.has_vector_copy() && !slots_ && !copies_.learn(request.vector_copy())) {
+  if (request.has_vector_copy() && !has_whole_vector() && !copies_.learn(request.vector_copy())) {
     return Status(ErrorCode::protocol_violation, "a heartbeat's copy of the timestamp vector is none");
   }
   peer.last_heard_ns = executor_.now_ns();
@@ -296,7 +301,7 @@ Status MemoryServer::discard_table(const control::DiscardTableRequest& request) 
 }
 
 reactor::Task<Status> MemoryServer::snapshot(std::string& reply) {
-  if (!slots_) co_return unknown_method(layout::kSnapshotMethod);
+  if (!has_whole_vector()) co_return unknown_method(layout::kSnapshotMethod);
   std::vector<std::byte> first;
   std::vector<std::byte> second;
   const auto collect = [this](std::vector<std::byte>& copy) {
@@ -313,6 +318,11 @@ reactor::Task<Status> MemoryServer::snapshot(std::string& reply) {
     if (attempt % 16 == 15) co_await executor_.yield();
   }
   co_return Status(ErrorCode::snapshot_unstable, "the timestamp vector changes too fast to be copied");
+}
+
+Status MemoryServer::place_slot(const Peer& peer, const control::PlaceSlotRequest& request) {
+  if (peer.tool) return Status(ErrorCode::insufficient_privilege, "tools run no transactions");
+  return memory::place_slot(*region_, options_.vector_parts(), request);
 }
 
 reactor::Task<Status> MemoryServer::lease_slot(fabric::PeerId id, control::LeaseSlotReply& reply) {
@@ -346,6 +356,7 @@ reactor::Task<Status> MemoryServer::lease_slot(fabric::PeerId id, control::Lease
   reply.set_journal_server(0);
   reply.set_journal_offset(slot.journal_offset);
   reply.set_journal_bytes(slot.journal_bytes);
+  reply.set_vector_length(slots_->positions_in_use());
   co_return Status();
 }
 

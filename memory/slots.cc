@@ -5,11 +5,13 @@
 
 namespace namdb::memory {
 
-Slots::Slots(Region& region, const Options& options)
+Slots::Slots(Region& region, const Options& options, const Visibility& copies)
     : region_(region),
       options_(options),
+      copies_(copies),
+      parts_(options.vector_parts()),
       next_(options.first_slot),
-      position_used_(region.map().vector_capacity) {}
+      position_used_(options.vector_capacity) {}
 
 Result<ExtentRun> Slots::allocate_journal() {
   Extents& extents = region_.extents();
@@ -28,6 +30,17 @@ std::optional<std::uint64_t> Slots::free_position() const {
   const auto found = std::find(position_used_.begin(), position_used_.end(), false);
   if (found == position_used_.end()) return std::nullopt;
   return static_cast<std::uint64_t>(found - position_used_.begin());
+}
+
+std::optional<std::uint64_t> Slots::index_here(std::uint64_t position) const {
+  const layout::VectorParts::Place place = parts_.place(position);
+  if (place.server != 0) return std::nullopt;
+  return place.index;
+}
+
+std::uint64_t Slots::positions_in_use() const {
+  const auto last = std::find(position_used_.rbegin(), position_used_.rend(), true);
+  return static_cast<std::uint64_t>(position_used_.rend() - last);
 }
 
 Result<const Slot*> Slots::lease(fabric::PeerId peer, const std::string& compute_id, ExtentRun journal) {
@@ -56,19 +69,22 @@ Result<const Slot*> Slots::lease(fabric::PeerId peer, const std::string& compute
   slot.journal_offset = journal.offset;
   slot.journal_bytes = journal.extents * region_.extents().extent_bytes();
   position_used_[*position] = true;
-  region_.set_vector_word(*position, layout::Stamp{slot.id, options_.first_counter - 1});
+  if (const auto index = index_here(*position))
+    region_.set_vector_word(*index, layout::Stamp{slot.id, options_.first_counter - 1});
   shorten_vector();
   return &slots_.emplace(slot.id, std::move(slot)).first->second;
 }
 
 Status Slots::end(Slot& slot, std::uint32_t final_counter, std::uint64_t now_ns) {
   // Nobody else publishes this slot any more.
-  const layout::Stamp published = region_.vector_word(slot.position).stamp();
-  if (published.slot != slot.id || published.counter > final_counter) {
-    return Status(ErrorCode::protocol_violation,
-                  "slot " + std::to_string(slot.id) + " has published past its final counter");
+  if (const auto index = index_here(slot.position)) {
+    const layout::Stamp published = region_.vector_word(*index).stamp();
+    if (published.slot != slot.id || published.counter > final_counter) {
+      return Status(ErrorCode::protocol_violation,
+                    "slot " + std::to_string(slot.id) + " has published past its final counter");
+    }
+    region_.set_vector_word(*index, layout::Stamp{slot.id, final_counter});
   }
-  region_.set_vector_word(slot.position, layout::Stamp{slot.id, final_counter});
   if (slot.state != SlotState::leased) --dead_;
   slot.state = SlotState::closed;
   slot.repairer_ids.clear();
@@ -150,8 +166,9 @@ void Slots::retire(std::uint64_t now_ns, std::uint64_t age_ns) {
 void Slots::shorten_vector() {
   // The latest slot stays: a copy that lacks an earlier one, and has that, shows that the earlier one is
   // retired (visibility.h).
-  const auto leaves = [this](std::uint64_t position) {
-    return !position_used_[position] && region_.vector_word(position).stamp().slot + 1 != next_;
+  const auto leaves = [this](std::uint64_t index) {
+    return !position_used_[parts_.position({0, index})] &&
+           region_.vector_word(index).stamp().slot + 1 != next_;
   };
   std::uint64_t length = region_.vector_length();
   while (length > 0 && leaves(length - 1)) --length;
@@ -172,7 +189,11 @@ std::optional<std::uint32_t> Slots::retired(std::uint32_t id) const {
 bool Slots::published(layout::Stamp stamp) const {
   if (stamp.slot < layout::kFirstLeasedSlot) return true;
   if (const auto found = slots_.find(stamp.slot); found != slots_.end()) {
-    const layout::Stamp word = region_.vector_word(found->second.position).stamp();
+    const Slot& slot = found->second;
+    if (slot.state == SlotState::closed) return stamp.counter <= slot.final_counter;
+    const auto index = index_here(slot.position);
+    if (!index) return copies_.published(stamp);
+    const layout::Stamp word = region_.vector_word(*index).stamp();
     return word.slot == stamp.slot && stamp.counter <= word.counter;
   }
   const auto final_counter = retired(stamp.slot);

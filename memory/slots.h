@@ -8,7 +8,9 @@
 // before the lease is answered, and a journal is zeroed before: no entry of an earlier owner certifies. A
 // closed slot's final counter is known for ever. The lowest free position is leased again, and positions at
 // the vector's end that nobody has leave it, but for the latest slot's: a snapshot costs what the live slots
-// cost, however many there were. A claim carries an epoch; the claim of a channel that is
+// cost, however many there were. Where the vector is partitioned, that goes for the positions whose words are
+// here; the others' are placed on their memory servers by who leases or closes the slot (vector_part.h), and
+// what is published there is known here from copies. A claim carries an epoch; the claim of a channel that is
 // gone is void, and its successor learns whom to fence first: all who ever held a claim to this slot, for
 // any of them may still have a channel to another memory server. The claimant itself may claim again, after a
 // failure.
@@ -49,7 +51,8 @@ struct Slot {
 
 class Slots final : public Visibility {
  public:
-  Slots(Region& region, const Options& options);
+  // `copies`: what is known of slots whose words are on other memory servers; outlives this.
+  Slots(Region& region, const Options& options, const Visibility& copies);
 
   // Memory for a journal, not zeroed when `dirty`; for a lease, or to be given back.
   Result<ExtentRun> allocate_journal();
@@ -78,6 +81,8 @@ class Slots final : public Visibility {
   const Slot* find(std::uint32_t slot) const;                      // null when unknown or retired
   std::optional<std::uint32_t> retired(std::uint32_t slot) const;  // its final counter
   const std::map<std::uint32_t, Slot>& active() const { return slots_; }
+  // Behind the last position that has a slot.
+  std::uint64_t positions_in_use() const;
   std::uint32_t next_slot() const { return next_; }
   std::uint64_t dead_count() const { return dead_; }
   std::uint64_t closed_count() const { return closed_; }
@@ -86,13 +91,17 @@ class Slots final : public Visibility {
   bool published(layout::Stamp stamp) const override;
 
  private:
-  // Takes positions without a slot off the vector's end.
+  // The slot's word, if it is here.
+  std::optional<std::uint64_t> index_here(std::uint64_t position) const;
+  // Takes positions without a slot off the end of what is here of the vector.
   void shorten_vector();
   Status end(Slot& slot, std::uint32_t final_counter, std::uint64_t now_ns);
   std::optional<std::uint64_t> free_position() const;
 
   Region& region_;
   const Options& options_;
+  const Visibility& copies_;
+  layout::VectorParts parts_;
   std::uint32_t next_;
   std::map<std::uint32_t, Slot> slots_;
   std::map<std::uint32_t, std::uint32_t> retired_;

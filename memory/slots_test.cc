@@ -1,6 +1,7 @@
 #include "memory/slots.h"
 
 #include <catch2/catch.hpp>
+#include <optional>
 
 #include "common/layout/hot_calls.h"
 #include "common/layout/timestamp_vector.h"
@@ -231,6 +232,132 @@ TEST_CASE("positions at the vector's end leave it when their slots are retired, 
   CHECK(word(4) == 0);
   REQUIRE(client->lease().ok());
   CHECK(length() == 4);
+}
+
+Options part(std::uint16_t server_id) {
+  Options options = testing::small_options();
+  options.server_id = server_id;
+  options.server_count = 2;
+  options.timestamp_vector = layout::VectorSpread::partitioned;
+  return options;
+}
+
+std::string words(const std::vector<layout::Stamp>& stamps) {
+  std::string bytes;
+  for (const layout::Stamp& stamp : stamps) {
+    const std::uint64_t word = layout::HeaderWord(stamp).value();
+    bytes.append(reinterpret_cast<const char*>(&word), sizeof word);
+  }
+  return bytes;
+}
+
+TEST_CASE("where the vector is partitioned, server 0 has the words of its positions and learns the others") {
+  TestCluster cluster(part(0));
+  const auto client = cluster.client("c");
+  REQUIRE(client->connect(hello('a')).ok());
+  CHECK(client->welcome().timestamp_vector() == "partitioned");
+  const std::uint64_t vector = cluster.server->region().map().vector_offset;
+  const auto length = [&] { return cluster.load(vector + layout::kVectorLength_offset); };
+  const auto word = [&](std::uint64_t index) {
+    return layout::HeaderWord(cluster.load(vector + layout::kVectorWords_offset + 8 * index)).stamp();
+  };
+  std::vector<control::LeaseSlotReply> slots;
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    slots.push_back(*client->lease());
+    CHECK(slots[i].vector_position() == i);
+    CHECK(slots[i].vector_length() == i + 1);
+  }
+  CHECK(length() == 2);
+  CHECK(word(0) == layout::Stamp{slots[0].slot(), 0});
+  CHECK(word(1) == layout::Stamp{slots[2].slot(), 0});
+  // A copy of a part is no snapshot.
+  CHECK(client->call(layout::kSnapshotMethod, "").status().code() == ErrorCode::protocol_violation);
+
+  const Slots& known = *cluster.server->slots();
+  const layout::Stamp commit{slots[1].slot(), 7};
+  CHECK_FALSE(known.published(commit));
+  control::HeartbeatRequest heartbeat;
+  // Not placed yet when the copy was taken, as the worker that sends it knows.
+  heartbeat.set_vector_copy(words({{slots[0].slot(), 0}, {slots[2].slot(), 0}, {slots[1].slot(), 0}}));
+  REQUIRE(client->call<control::HeartbeatReply>(control::HEARTBEAT, heartbeat).ok());
+  CHECK_FALSE(known.published(commit));
+  heartbeat.set_vector_copy(words({{slots[0].slot(), 0}, {slots[1].slot(), 7}, {slots[2].slot(), 0}}));
+  REQUIRE(client->call<control::HeartbeatReply>(control::HEARTBEAT, heartbeat).ok());
+  CHECK(known.published(commit));
+  CHECK_FALSE(known.published({slots[1].slot(), 8}));
+  REQUIRE(close(*client, slots[1].slot(), 9).ok());
+  CHECK(known.published({slots[1].slot(), 9}));
+
+  // Its position is leased again, and counts no more once nobody has it.
+  cluster.run_for(120 * kMillisecond_ns);
+  const auto again = client->lease();
+  REQUIRE(again.ok());
+  CHECK(again->vector_position() == 1);
+  CHECK(length() == 2);
+  CHECK(known.published({slots[1].slot(), 9}));
+}
+
+TEST_CASE("a slot is placed on its own server, where no older slot and no older counter may stand again") {
+  TestCluster cluster(part(1));
+  const auto client = cluster.client("c");
+  REQUIRE(client->connect(hello('a')).ok());
+  const std::uint64_t vector = cluster.server->region().map().vector_offset;
+  REQUIRE(vector != 0);
+  const auto length = [&] { return cluster.load(vector + layout::kVectorLength_offset); };
+  const auto word = [&](std::uint64_t index) {
+    return layout::HeaderWord(cluster.load(vector + layout::kVectorWords_offset + 8 * index)).stamp();
+  };
+  // Why not; nullopt: it is.
+  const auto place = [&](TestClient& by, std::uint32_t slot, std::uint64_t position, std::uint32_t counter,
+                         std::uint64_t vector_length = 0) -> std::optional<ErrorCode> {
+    control::PlaceSlotRequest request;
+    request.set_slot(slot);
+    request.set_vector_position(position);
+    request.set_counter(counter);
+    request.set_vector_length(vector_length);
+    const auto reply = by.call<control::PlaceSlotReply>(control::PLACE_SLOT, request);
+    if (reply.ok()) return std::nullopt;
+    return reply.status().code();
+  };
+  constexpr std::nullopt_t kPlaced = std::nullopt;
+  CHECK(place(*client, 20, 1, 0) == kPlaced);
+  CHECK(length() == 1);
+  CHECK(place(*client, 21, 7, 0) == kPlaced);
+  CHECK(length() == 4);
+  CHECK(word(0) == layout::Stamp{20, 0});
+  CHECK(word(3) == layout::Stamp{21, 0});
+  CHECK(place(*client, 20, 1, 5) == kPlaced);
+  CHECK(place(*client, 20, 1, 5) == kPlaced);
+  CHECK(place(*client, 20, 1, 4) == ErrorCode::protocol_violation);
+  CHECK(place(*client, 19, 1, 9) == ErrorCode::protocol_violation);
+  CHECK(word(0) == layout::Stamp{20, 5});
+  CHECK(place(*client, 30, 0, 0) == ErrorCode::protocol_violation);   // server 0's
+  CHECK(place(*client, 30, 17, 0) == ErrorCode::protocol_violation);  // room for 16 positions
+  CHECK(place(*client, layout::kFirstLeasedSlot - 1, 3, 0) == ErrorCode::protocol_violation);
+  CHECK(place(*client, layout::kMaxSlot + 1, 3, 0) == ErrorCode::protocol_violation);
+  const auto tool = cluster.client("t");
+  REQUIRE(tool->connect(hello('t', true)).ok());
+  CHECK(place(*tool, 30, 3, 0) == ErrorCode::insufficient_privilege);
+  CHECK(length() == 4);
+
+  // The slots that it was leased behind are retired, but for a later one, whose own lease came behind.
+  CHECK(place(*client, 23, 5, 0) == kPlaced);
+  CHECK(place(*client, 22, 1, 0, 2) == kPlaced);
+  CHECK(length() == 3);
+  CHECK(word(0) == layout::Stamp{22, 0});
+  CHECK(word(2) == layout::Stamp{23, 0});
+  CHECK(word(3).none());
+  CHECK(place(*client, 24, 3, 0, 4) == kPlaced);
+  CHECK(length() == 2);
+  // Closing one takes nothing away.
+  CHECK(place(*client, 22, 1, 8) == kPlaced);
+  CHECK(length() == 2);
+
+  TestCluster whole;
+  const auto other = whole.client("o");
+  REQUIRE(other->connect(hello('o')).ok());
+  CHECK(other->welcome().timestamp_vector() == "whole");
+  CHECK(place(*other, 30, 1, 0) == ErrorCode::protocol_violation);
 }
 
 TEST_CASE("what a dead compute server reserved and never used comes back after its slots are repaired") {

@@ -1,6 +1,6 @@
 // What a memory server knows of the timestamp vector: which commits it has seen published. Server 0 looks
-// into the vector itself (slots.h); the others learn from copies that workers send with their heartbeats.
-// The answer "not yet" is always safe.
+// into the words that it has itself (slots.h); of all else memory servers learn from copies that workers send
+// with their heartbeats. The answer "not yet" is always safe.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,14 @@ class Visibility {
 
 class CopiedVisibility final : public Visibility {
  public:
-  // The words of one snapshot of the vector, raw. False when the bytes cannot be one.
+  // The words of one snapshot of the vector, raw, and where it is partitioned a word for each slot that it
+  // lacks and that is not retired (HeartbeatRequest::vector_copy). False when the bytes cannot be one.
   bool learn(std::string_view vector_words);
   bool published(layout::Stamp stamp) const override;
 
  private:
   std::map<std::uint32_t, std::uint32_t> counters_;  // highest counter seen, by slot
-  // Slot ids ascend and a leased slot stands in the vector from its first moment on. So a slot that a copy
+  // Slot ids ascend and a leased slot stands in copies from its first moment on. So a slot that a copy
   // lacks, while it has a later one, is closed and retired: all that it committed is published.
   std::map<std::uint32_t, std::uint32_t> last_copy_;
 };

@@ -1,11 +1,13 @@
-// The timestamp vector (NAM-DB §4.1), on memory server 0:
-//   0    catalog version: raised by the memory server with every change of the catalog
+// The timestamp vector (NAM-DB §4.1), on memory server 0, or a part of it on each memory server
+// (vector_parts.h):
+//   0    catalog version: raised by memory server 0 with every change of the catalog; 0 in other parts
 //   8    length: how many words are in use; raised, confirmed, before a leased slot's first publish
-//   16   words, one a position: ⟨slot id, counter⟩ in the form of stamp.h, no flags; 0 = unused
+//   16   words: ⟨slot id, counter⟩ in the form of stamp.h, no flags; 0 = unused. Whole: one a position
 // A word carries its slot id, so a copy carries its own map from slot to position. A word is WRITTEN by the
 // one channel that publishes the slot, in ascending order of the counter; the memory server writes it only
-// while no slot is leased there. A copy is a snapshot only if two READs of the whole, the second posted after
-// the first completed, are equal.
+// while nobody publishes there: for a lease, and once the slot's last commit is published. A copy is a
+// snapshot only if two READs of the whole, all its parts, the second posted after the first completed, are
+// equal.
 #pragma once
 
 #include <cstdint>

@@ -66,6 +66,20 @@ reactor::Task<Status> Cluster::connect() {
       co_return disagreement(address, "has preset \"" + welcome.preset() + "\"" +
                                           (i > 0 ? ", server 0 \"" + preset_ + "\"" : ""));
     }
+    const auto spread = layout::find_vector_spread(welcome.timestamp_vector());
+    const layout::VectorParts parts(spread.value_or(layout::VectorSpread::whole),
+                                    static_cast<std::uint32_t>(options_.memory_servers.size()));
+    if (!spread || (i > 0 && parts.count() != vector_parts_.count())) {
+      co_return disagreement(address, "has the timestamp vector \"" + welcome.timestamp_vector() + "\"" +
+                                          (i > 0 ? ", other than server 0" : ""));
+    }
+    if (i > 0 && parts.count() > 1 && link.map.vector_capacity != links_[0].map.vector_capacity) {
+      co_return disagreement(address, "has room for " + std::to_string(link.map.vector_capacity) +
+                                          " execution slots, server 0 for " +
+                                          std::to_string(links_[0].map.vector_capacity) +
+                                          "; --slots must be the same");
+    }
+    vector_parts_ = parts;
     protocol_ = protocol;
     stages_ = *stages;
     preset_ = welcome.preset();
@@ -116,6 +130,18 @@ reactor::Task<Result<std::string>> Cluster::call_bytes(layout::ServerId server, 
   if (!status.ok()) co_return Result<std::string>(status);
   if (counters != nullptr) counters->call_bytes += call.reply.size();
   co_return std::move(call.reply);
+}
+
+reactor::Task<Status> Cluster::place_slot(std::uint32_t slot, std::uint64_t position, std::uint32_t counter,
+                                          std::uint64_t vector_length) {
+  const layout::ServerId server = vector_parts_.place(position).server;
+  if (server == 0) co_return Status();
+  control::PlaceSlotRequest request;
+  request.set_slot(slot);
+  request.set_vector_position(position);
+  request.set_counter(counter);
+  request.set_vector_length(vector_length);
+  co_return co_await call(server, control::PLACE_SLOT, request, nullptr);
 }
 
 reactor::Task<Status> Cluster::call(layout::ServerId server, control::Method method,

@@ -19,6 +19,7 @@
 #include "common/layout/region_map.h"
 #include "common/layout/stages.h"
 #include "common/layout/timestamp_vector.h"
+#include "common/layout/vector_parts.h"
 #include "common/reactor/task.h"
 #include "compute/txn/optimisations.h"
 #include "compute/txn/timestamp_clock.h"
@@ -54,6 +55,13 @@ class Cluster {
   layout::GlobalAddress catalog_word() const {
     return {0, links_[0].map.vector_offset + layout::kVectorCatalog_offset};
   }
+  const layout::VectorParts& vector_parts() const { return vector_parts_; }
+  // The word of that position in the timestamp vector.
+  layout::GlobalAddress vector_word(std::uint64_t position) const {
+    const layout::VectorParts::Place place = vector_parts_.place(position);
+    return {place.server,
+            links_[place.server].map.vector_offset + layout::kVectorWords_offset + 8 * place.index};
+  }
   // The region is at least so long: it was when this connected, or memory that somebody has been given ends
   // there. What is remembered of an earlier connection may lie beyond the region of a memory server that was
   // restarted, where nothing but READs may go.
@@ -86,6 +94,10 @@ class Cluster {
   reactor::Task<Result<std::string>> call_bytes(layout::ServerId server, std::uint16_t method,
                                                 std::string request,
                                                 fabric::OperationCounters* counters = nullptr);
+  // PLACE_SLOT, where the position's word is not on server 0, which does that by itself. `vector_length`:
+  // what the lease said, or 0.
+  reactor::Task<Status> place_slot(std::uint32_t slot, std::uint64_t position, std::uint32_t counter,
+                                   std::uint64_t vector_length);
 
  private:
   reactor::Task<Status> join(std::vector<std::uint64_t> epochs);
@@ -102,6 +114,7 @@ class Cluster {
   std::uint32_t ring_slots_ = 0;
   const layout::ProtocolTraits* protocol_ = nullptr;
   std::string preset_;
+  layout::VectorParts vector_parts_;
   Optimisations optimisations_;
   layout::StageCode stages_;
   TimestampClock timestamps_;

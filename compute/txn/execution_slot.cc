@@ -4,7 +4,6 @@
 
 #include "common/layout/journal.h"
 #include "common/layout/record.h"
-#include "common/layout/timestamp_vector.h"
 
 namespace namdb::txn {
 
@@ -19,17 +18,14 @@ reactor::Task<Status> ExecutionSlot::lease() {
   if (!status.ok()) co_return status;
   slot_ = reply.slot();
   vector_position_ = reply.vector_position();
+  vector_word_ = cluster_.vector_word(vector_position_);
   first_counter_ = reply.first_counter();
   next_counter_ = first_counter_;
   posted_ = completed_ = prefix_ = first_counter_ - 1;
   journal_ = GlobalAddress(static_cast<layout::ServerId>(reply.journal_server()), reply.journal_offset());
   journal_bytes_ = reply.journal_bytes();
   publish_word_ = fabric::LocalBuffer(cluster_.pool(), 8);
-  co_return Status();
-}
-
-std::uint64_t ExecutionSlot::vector_word_offset() const {
-  return cluster_.region_map(0).vector_offset + layout::kVectorWords_offset + 8 * vector_position_;
+  co_return co_await cluster_.place_slot(slot_, vector_position_, first_counter_ - 1, reply.vector_length());
 }
 
 void ExecutionSlot::reclaim_journal() {
@@ -73,7 +69,7 @@ reactor::Task<std::optional<ExecutionSlot::Begun>> ExecutionSlot::begin_commit(
 void ExecutionSlot::ride(std::uint32_t counter, fabric::Batch& batch, std::byte* registered_word) {
   NAMDB_CHECK(may_ride(counter));
   layout::store_word(registered_word, HeaderWord(Stamp{slot_, counter}).value());
-  batch.write(vector_word_offset(), registered_word, 8);
+  batch.write(vector_word_.offset(), registered_word, 8);
   posted_ = counter;
 }
 
@@ -104,9 +100,9 @@ reactor::Task<Status> ExecutionSlot::publish_prefix() {
     const std::uint32_t counter = prefix_;
     batch.clear();
     layout::store_word(publish_word_.data(), HeaderWord(Stamp{slot_, counter}).value());
-    batch.write(vector_word_offset(), publish_word_.data(), 8);
+    batch.write(vector_word_.offset(), publish_word_.data(), 8);
     posted_ = counter;
-    cluster_.channel(0).post(batch);
+    cluster_.channel(vector_word_.server()).post(batch);
     const Status& status = co_await batch.done();
     if (!status.ok()) {
       failed_ = true;
@@ -128,7 +124,7 @@ reactor::Task<Status> ExecutionSlot::finish(std::uint32_t counter) {
   while (completed_ < counter) {
     if (failed_ || cluster_.failed()) {
       published_.notify_all();
-      co_return Status(ErrorCode::connection_failure, "the connection to memory server 0 was lost");
+      co_return Status(ErrorCode::connection_failure, "the connection to a memory server was lost");
     }
     if (!publishing_ && prefix_ > posted_) {
       Status status = co_await publish_prefix();
@@ -186,6 +182,9 @@ reactor::Task<void> ExecutionSlot::wait_idle() {
 
 reactor::Task<Status> ExecutionSlot::close() {
   NAMDB_CHECK(idle());
+  // Aborted counters have no WRITE of their own: the last may lie behind what stands there.
+  Status status = co_await cluster_.place_slot(slot_, vector_position_, completed_, 0);
+  if (!status.ok()) co_return status;
   control::CloseSlotRequest request;
   request.set_slot(slot_);
   request.set_final_counter(completed_);

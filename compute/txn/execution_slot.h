@@ -2,10 +2,11 @@
 // and the publication of its word in the timestamp vector. One worker leases it; its coroutines share it.
 //
 // Counters are taken in ascending order, fresh, never reused, and finish out of order: only the contiguous
-// prefix of finished ones is published, in ascending order, on the worker's channel to memory server 0. A
-// counter is finished when its commit's install completed on all servers, or its locks are confirmed released
-// after an abort. A commit whose operations all go to that one channel may let the publish ride behind its
-// install, in the same batch; it counts in another's prefix only once it completed.
+// prefix of finished ones is published, in ascending order, on the worker's channel to the memory server that
+// has the slot's word: server 0, where the timestamp vector is not partitioned. A counter is finished when
+// its commit's install completed on all servers, or its locks are confirmed released after an abort. A commit
+// whose operations all go to that one channel may let the publish ride behind its install, in the same batch;
+// it counts in another's prefix only once it completed.
 //
 // A journal entry's place is free again once the published prefix covers its counter: install, unlock and
 // publish are then complete.
@@ -38,6 +39,7 @@ class ExecutionSlot {
   ExecutionSlot(const ExecutionSlot&) = delete;
   ~ExecutionSlot() = default;
 
+  // Once: leased, and its word placed in the vector.
   reactor::Task<Status> lease();
   std::uint32_t slot() const { return slot_; }
 
@@ -57,7 +59,9 @@ class ExecutionSlot {
   reactor::Task<std::optional<Begun>> begin_commit(std::uint64_t journal_length_bytes);
 
   // --- publication ---
-  // True if publishing `counter` may ride behind an install on the channel to server 0.
+  // The memory server whose channel publishes.
+  layout::ServerId publishing_server() const { return vector_word_.server(); }
+  // True if publishing `counter` may ride behind an install of which all goes to that server.
   bool may_ride(std::uint32_t counter) const { return counter == posted_ + 1; }
   // Appends the publishing WRITE to the batch, which is posted before this worker runs anything else.
   void ride(std::uint32_t counter, fabric::Batch& batch, std::byte* registered_word);
@@ -90,7 +94,6 @@ class ExecutionSlot {
   reactor::Task<void> wait_idle();
   // Gives the slot back; needs idle().
   reactor::Task<Status> close();
-  std::uint64_t vector_word_offset() const;
 
  private:
   void advance();
@@ -109,6 +112,7 @@ class ExecutionSlot {
   SlotOptions options_;
   std::uint32_t slot_ = 0;
   std::uint64_t vector_position_ = 0;
+  layout::GlobalAddress vector_word_;
   std::uint32_t first_counter_ = 0;
   std::uint32_t next_counter_ = 1;
   std::uint32_t posted_ = 0;          // highest counter in a publish that was posted

@@ -68,7 +68,7 @@ void SlotKeeper::fail() {
 reactor::Task<void> SlotKeeper::retire(std::shared_ptr<ExecutionSlot> slot) {
   co_await slot->wait_idle();
   if (slot->idle() && !cluster_.failed()) {
-    // An error means that memory server 0 is gone, and the slot with it.
+    // An error means that a memory server is gone, and the slot with it.
     const Status status = co_await slot->close();
     (void)status;
   }

@@ -29,26 +29,31 @@ std::uint64_t SnapshotSource::spacious(std::uint64_t words) const {
 
 reactor::Task<Status> SnapshotSource::take(Snapshot& snapshot, fabric::OperationCounters& counters) {
   snapshot.started_ns = cluster_.executor().fresh_now_ns();
-  if (choice_.use_call()) co_return co_await take_by_call(snapshot, counters);
+  const bool partitioned = parts() > 1;
+  if (!partitioned && choice_.use_call()) co_return co_await take_by_call(snapshot, counters);
   fabric::Batch batch;
   for (int attempt = 0; attempt < kMaxGrowths; ++attempt) {
     // Another coroutine may learn of more words meanwhile.
     const std::uint64_t words = known_words_;
-    const std::uint64_t length = layout::vector_bytes(words);
-    snapshot.copy = fabric::LocalBuffer(cluster_.pool(), length);
-    batch.clear();
-    batch.read(cluster_.region_map(0).vector_offset, snapshot.copy.data(),
-               static_cast<std::uint32_t>(length));
-    counters.count(batch.operations());
-    ++counters.round_trips;
-    cluster_.channel(0).post(batch);
-    const Status& status = co_await batch.done();
+    snapshot.copy = fabric::LocalBuffer(cluster_.pool(), copy_bytes(words));
+    snapshot.words = words * parts();
+    Status status;
+    if (partitioned) {
+      status = co_await read_parts(&snapshot, words, &counters);
+    } else {
+      batch.clear();
+      batch.read(cluster_.region_map(0).vector_offset, snapshot.copy.data(),
+                 static_cast<std::uint32_t>(layout::vector_bytes(words)));
+      counters.count(batch.operations());
+      ++counters.round_trips;
+      cluster_.channel(0).post(batch);
+      status = co_await batch.done();
+    }
     if (!status.ok()) co_return status;
     snapshot.read_ns = cluster_.executor().fresh_now_ns();
-    const std::uint64_t in_use = snapshot.copy.word(layout::kVectorLength_offset / 8);
+    const std::uint64_t in_use = longest_part(snapshot);
     if (in_use <= words) {
-      snapshot.image = &snapshot.copy.word();
-      snapshot.words = words;
+      if (!partitioned) snapshot.image = &snapshot.copy.word();
       snapshot.taken = true;
       snapshot.confirmed = false;
       // Slots have left the vector. Some words more than are in use, for those that come.
@@ -81,27 +86,71 @@ reactor::Task<Status> SnapshotSource::take_by_call(Snapshot& snapshot, fabric::O
   co_return Status();
 }
 
+void SnapshotSource::add_reads(std::uint64_t part_words, std::byte* local, BatchSet& batches) const {
+  const std::uint64_t length = layout::vector_bytes(part_words);
+  for (std::uint32_t part = 0; part < parts(); ++part, local += length) {
+    const auto server = static_cast<layout::ServerId>(part);
+    batches.at(server).read(cluster_.region_map(server).vector_offset, local,
+                            static_cast<std::uint32_t>(length));
+  }
+}
+
+reactor::Task<Status> SnapshotSource::read_parts(Snapshot* snapshot, std::uint64_t part_words,
+                                                 fabric::OperationCounters* counters) const {
+  BatchSet batches(cluster_);
+  add_reads(part_words, snapshot->copy.data(), batches);
+  co_return co_await batches.run(*counters);
+}
+
+std::uint64_t SnapshotSource::longest_part(const Snapshot& snapshot) const {
+  const std::uint64_t part_words = layout::vector_bytes(snapshot.words / parts()) / 8;
+  std::uint64_t longest = 0;
+  for (std::uint32_t part = 0; part < parts(); ++part) {
+    const std::uint64_t at = part * part_words + layout::kVectorLength_offset / 8;
+    longest = std::max(longest, snapshot.copy.word(at));
+  }
+  return longest;
+}
+
+void SnapshotSource::put_in_order(Snapshot& snapshot) const {
+  constexpr std::uint64_t kHead = layout::kVectorWords_offset / 8;
+  const std::uint64_t* const copy = &snapshot.copy.word();
+  std::uint64_t* const image = &snapshot.second.word();
+  const std::uint64_t part_words = layout::vector_bytes(snapshot.words / parts()) / 8;
+  image[layout::kVectorCatalog_offset / 8] = copy[layout::kVectorCatalog_offset / 8];
+  image[layout::kVectorLength_offset / 8] = snapshot.words;
+  for (std::uint32_t part = 0; part < parts(); ++part) {
+    const std::uint64_t* const words = copy + part * part_words + kHead;
+    for (std::uint64_t i = 0; i < snapshot.words / parts(); ++i) {
+      const layout::VectorParts::Place place{static_cast<layout::ServerId>(part), i};
+      image[kHead + cluster_.vector_parts().position(place)] = words[i];
+    }
+  }
+  snapshot.image = image;
+}
+
 void SnapshotSource::add_confirmation(Snapshot& snapshot, BatchSet& batches) {
-  const std::uint64_t length = layout::vector_bytes(snapshot.words);
-  if (!snapshot.second) snapshot.second = fabric::LocalBuffer(cluster_.pool(), length);
-  batches.at(0).read(cluster_.region_map(0).vector_offset, snapshot.second.data(),
-                     static_cast<std::uint32_t>(length));
+  const std::uint64_t part_words = snapshot.words / parts();
+  if (!snapshot.second) snapshot.second = fabric::LocalBuffer(cluster_.pool(), copy_bytes(part_words));
+  add_reads(part_words, snapshot.second.data(), batches);
 }
 
 bool SnapshotSource::confirm(Snapshot& snapshot) {
-  const std::uint64_t length = layout::vector_bytes(snapshot.words);
+  const std::uint64_t length = copy_bytes(snapshot.words / parts());
+  const bool partitioned = parts() > 1;
   snapshot.confirmed = std::memcmp(snapshot.copy.data(), snapshot.second.data(), length) == 0;
   choice_.note(snapshot.confirmed);
   if (!snapshot.confirmed) {
     std::swap(snapshot.copy, snapshot.second);
-    snapshot.image = &snapshot.copy.word();
+    if (!partitioned) snapshot.image = &snapshot.copy.word();
     snapshot.read_ns = cluster_.executor().fresh_now_ns();
   }
-  if (snapshot.copy.word(layout::kVectorLength_offset / 8) > snapshot.words) {
+  if (longest_part(snapshot) > snapshot.words / parts()) {
     // A slot was leased beyond what the copies cover: its commits must not be taken for invisible.
     snapshot.second.reset();
     snapshot.confirmed = snapshot.taken = false;
   }
+  if (partitioned && snapshot.confirmed) put_in_order(snapshot);
   return snapshot.confirmed;
 }
 

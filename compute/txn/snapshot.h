@@ -6,6 +6,12 @@
 // first record READs, which are thrown away when it disagrees. Over a transport that makes frames anyway the
 // snapshot is taken by one call whose handler collects twice in its own memory. Where a READ is cheaper than
 // a call, but a confirmation fails when others publish meanwhile, the call is used while more than 30 % fail.
+//
+// Where the vector is partitioned (layout/vector_parts.h), each READ is one READ of every part, and the
+// second ones are posted after the first have completed on all memory servers. Words only grow, so every part
+// held what the copies show at the moment between: it is a snapshot like that of a whole vector. No call can
+// give that, for a handler sees one part: these are READs over every transport. Of each part the same number
+// of words is READ; a confirmed copy is put in the order of positions, and looks like that of a whole vector.
 #pragma once
 
 #include <array>
@@ -25,10 +31,10 @@ namespace namdb::txn {
 
 // A copy of the vector. Usable for visibility once confirmed.
 struct Snapshot {
-  fabric::LocalBuffer copy;
-  fabric::LocalBuffer second;
+  fabric::LocalBuffer copy;              // part behind part
+  fabric::LocalBuffer second;            // the same; partitioned, once confirmed: in the order of positions
   std::shared_ptr<const void> shared;    // what holds the words when they are not in `copy`
-  const std::uint64_t* image = nullptr;  // all of the vector's words, once taken
+  const std::uint64_t* image = nullptr;  // all of the vector's words, once taken; partitioned, once confirmed
   std::uint64_t words = 0;               // positions in the copy
   std::uint64_t started_ns = 0;  // before the first READ was posted: the transaction's age counts from here
   std::uint64_t read_ns = 0;     // after the READ of `copy` completed
@@ -65,12 +71,25 @@ class SnapshotSource {
   Visibility visibility(const Snapshot& snapshot, layout::Stamp stamp) const;
 
  private:
-  // How many words to read where so many are in use.
+  // How many words to read of a part where so many are in use.
   std::uint64_t spacious(std::uint64_t words) const;
+  std::uint32_t parts() const { return cluster_.vector_parts().count(); }
+  // Of so many words of each part.
+  std::uint64_t copy_bytes(std::uint64_t part_words) const {
+    return parts() * layout::vector_bytes(part_words);
+  }
+  // The READs of all parts.
+  void add_reads(std::uint64_t part_words, std::byte* local, BatchSet& batches) const;
+  // The greatest length that a part has in the copy.
+  std::uint64_t longest_part(const Snapshot& snapshot) const;
+  // The first READ of each part of a partitioned vector.
+  reactor::Task<Status> read_parts(Snapshot* snapshot, std::uint64_t part_words,
+                                   fabric::OperationCounters* counters) const;
+  void put_in_order(Snapshot& snapshot) const;
   reactor::Task<Status> take_by_call(Snapshot& snapshot, fabric::OperationCounters& counters);
   Cluster& cluster_;
   SnapshotChoice choice_;
-  std::uint64_t known_words_ = 8;
+  std::uint64_t known_words_ = 8;  // of each part
   // Where a slot was last seen; only a hint.
   mutable std::array<std::uint32_t, 256> position_hint_{};
 };
@@ -84,6 +103,8 @@ class SlotDirectory {
 
   // Whether what is known now decides for a snapshot whose copy was read then; refresh() first if not.
   bool decides(std::uint32_t slot, std::uint64_t snapshot_read_ns) const;
+  // Of all slots there were at the last refresh() those that had not left the vector for good.
+  const std::set<std::uint32_t>& not_retired() const { return not_retired_; }
   bool retired(std::uint32_t slot) const { return slot < next_slot_ && !not_retired_.contains(slot); }
   // Whether its compute server holds it, as of the last refresh(); a slot that was leased since is none yet.
   bool leased(std::uint32_t slot) const { return leased_.contains(slot); }

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "common/layout/vector_parts.h"
 #include "tools/namctl/cluster_file.h"
 #include "tools/namctl/cluster_view.h"
 #include "tools/namctl/command_dev.h"
@@ -33,6 +34,8 @@ std::string stages_text(const control::StatusReply& reply) {
   const std::string& stages = reply.stages();
   std::string text = stages == "one-sided" || stages == "two-sided" ? stages : "two-sided " + stages;
   if (!reply.preset().empty()) text += " (preset " + reply.preset() + ")";
+  if (reply.timestamp_vector() == layout::name_of(layout::VectorSpread::partitioned))
+    text += ", timestamp vector partitioned";
   return text;
 }
 

@@ -5,6 +5,7 @@
 
 #include "common/layout/journal.h"
 #include "common/layout/timestamp_vector.h"
+#include "common/layout/vector_parts.h"
 #include "tools/namsim/region_findings.h"
 
 namespace namdb::sim {
@@ -116,10 +117,10 @@ void check_indexes(const MemoryServer& server, Findings& findings) {
   }
 }
 
-void check_journal(const Region& region, const memory::Slot& slot, Findings& findings) {
+// `published`: by the slot's word.
+void check_journal(const Region& region, const memory::Slot& slot, Stamp published, Findings& findings) {
   std::vector<std::byte> bytes(slot.journal_bytes);
   region.read(slot.journal_offset, bytes);
-  const Stamp published = region.vector_word(slot.position).stamp();
   for (std::uint64_t at = 0; at + layout::kJournalAlign_bytes <= bytes.size();
        at += layout::kJournalAlign_bytes) {
     const auto entry = layout::read_journal_entry(std::span<const std::byte>(bytes).subspan(at),
@@ -136,18 +137,34 @@ void check_journal(const Region& region, const memory::Slot& slot, Findings& fin
   }
 }
 
-void check_vector(const MemoryServer& server, Findings& findings) {
-  const Region& region = server.region();
-  const memory::Slots& slots = *server.slots();
-  const auto word_place = [&](std::uint64_t position) {
-    return place(region, region.map().vector_offset + layout::kVectorWords_offset + 8 * position);
+// As the regions have them.
+layout::VectorParts vector_parts(const std::vector<const MemoryServer*>& servers) {
+  const bool partitioned = servers.back()->region().map().vector_capacity != 0;
+  return {partitioned ? layout::VectorSpread::partitioned : layout::VectorSpread::whole,
+          static_cast<std::uint32_t>(servers.size())};
+}
+
+void check_vector(const std::vector<const MemoryServer*>& servers, Findings& findings) {
+  const MemoryServer& first = *servers.front();
+  const memory::Slots& slots = *first.slots();
+  const layout::VectorParts parts = vector_parts(servers);
+  const auto region_of = [&](std::uint64_t position) -> const Region& {
+    return servers[parts.place(position).server]->region();
   };
-  if (region.load(region.catalog_version_offset()) != server.catalog()->version())
-    findings.add("the catalog's version at " + place(region, region.catalog_version_offset()) +
+  const auto word_place = [&](std::uint64_t position) {
+    const Region& region = region_of(position);
+    return place(region,
+                 region.map().vector_offset + layout::kVectorWords_offset + 8 * parts.place(position).index);
+  };
+  const Region& catalog = first.region();
+  if (catalog.load(catalog.catalog_version_offset()) != first.catalog()->version())
+    findings.add("the catalog's version at " + place(catalog, catalog.catalog_version_offset()) +
                  " is not that of the catalog");
-  const std::uint64_t length = region.vector_length();
-  if (length > region.map().vector_capacity) {
-    findings.add("the timestamp vector's length " + std::to_string(length) + " exceeds its capacity");
+  for (std::uint32_t part = 0; part < parts.count(); ++part) {
+    const Region& region = servers[part]->region();
+    if (region.vector_length() <= region.map().vector_capacity) continue;
+    findings.add("the timestamp vector's length " + std::to_string(region.vector_length()) +
+                 " exceeds its capacity");
     return;
   }
   std::map<std::uint64_t, const memory::Slot*> by_position;
@@ -158,10 +175,11 @@ void check_vector(const MemoryServer& server, Findings& findings) {
                    (slot.state == SlotState::leased ? " is still leased" : " is dead and not repaired"));
     if (!by_position.emplace(slot.position, &slot).second)
       findings.add(name + " shares the word at " + word_place(slot.position) + " with another slot");
-    if (slot.position >= length)
+    const Region& region = region_of(slot.position);
+    if (parts.place(slot.position).index >= region.vector_length())
       findings.add("the word of " + name + " at " + word_place(slot.position) +
                    " lies behind the vector's length");
-    const HeaderWord word = region.vector_word(slot.position);
+    const HeaderWord word = region.vector_word(parts.place(slot.position).index);
     if (word != HeaderWord(word.stamp()) || word.stamp().slot != id) {
       findings.add("the word at " + word_place(slot.position) + " is not that of " + name);
     } else if (slot.state == SlotState::closed && word.stamp().counter != slot.final_counter) {
@@ -169,12 +187,15 @@ void check_vector(const MemoryServer& server, Findings& findings) {
                    std::to_string(word.stamp().counter) + ", its final counter " +
                    std::to_string(slot.final_counter));
     }
-    check_journal(region, slot, findings);
+    check_journal(first.region(), slot, word.stamp(), findings);
   }
-  for (std::uint64_t position = 0; position < region.map().vector_capacity; ++position) {
-    const HeaderWord word = region.vector_word(position);
+  const std::uint64_t capacity = parts.count() * catalog.map().vector_capacity;
+  for (std::uint64_t position = 0; position < capacity; ++position) {
+    const Region& region = region_of(position);
+    const std::uint64_t index = parts.place(position).index;
+    const HeaderWord word = region.vector_word(index);
     if (word.value() == 0 || by_position.contains(position)) continue;
-    if (position >= length) {
+    if (index >= region.vector_length()) {
       findings.add("the word at " + word_place(position) + " lies behind the vector's length");
     } else if (!slots.retired(word.stamp().slot)) {
       findings.add("the word at " + word_place(position) + " names slot " +
@@ -196,7 +217,7 @@ std::vector<std::string> check_regions(const std::vector<const MemoryServer*>& s
       findings.add("a channel to server " + std::to_string(server->region().map().server_id) +
                    " is still connected");
   }
-  check_vector(*servers.front(), findings);
+  check_vector(servers, findings);
   check_tables(servers, findings);
   return findings.take();
 }

@@ -278,12 +278,13 @@ reactor::Task<Status> Commit::install() {
   add_installs();
   // A call is not ordered behind WRITEs of the vector that are under way; nor are operations that are posted
   // one by one.
-  const bool rides = batches_.only(0) && slot_->may_ride(stamp_.counter) &&
+  const layout::ServerId publishing = slot_->publishing_server();
+  const bool rides = batches_.only(publishing) && slot_->may_ride(stamp_.counter) &&
                      !worker_.cluster.stages().two_sided(layout::Stage::install) &&
                      worker_.cluster.optimisations().outstanding_requests;
   if (rides) {
     publish_word_ = fabric::LocalBuffer(worker_.cluster.pool(), 8);
-    slot_->ride(stamp_.counter, batches_.at(0), publish_word_.data());
+    slot_->ride(stamp_.counter, batches_.at(publishing), publish_word_.data());
   }
   passive_ = install_passively(rides);
   if (passive_) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "common/layout/record.h"
-#include "common/layout/timestamp_vector.h"
 #include "common/layout/version_image.h"
 #include "compute/txn/catalog_cache.h"
 #include "compute/txn/transaction_registry.h"
@@ -167,6 +166,8 @@ reactor::Task<Status> Repair::claim_and_repair(std::uint32_t dead) {
   if (status.ok()) status = co_await worker_->catalog.refresh();
   std::uint32_t final_counter = 0;
   if (status.ok()) status = co_await roll_forward(slot, &final_counter);
+  if (status.ok())
+    status = co_await cluster_.place_slot(slot.slot(), slot.vector_position(), final_counter, 0);
   if (!status.ok()) co_return status;  // the claim stays: the next attempt claims again
   control::FinishRepairRequest finish;
   finish.set_slot(slot.slot());
@@ -181,8 +182,7 @@ reactor::Task<Status> Repair::roll_forward(const control::Slot& slot, std::uint3
   fabric::OperationCounters counters;
   txn::BatchSet batches(cluster_);
   const LocalBuffer word(cluster_.pool(), 8);
-  const GlobalAddress vector_word(
-      0, cluster_.region_map(0).vector_offset + layout::kVectorWords_offset + 8 * slot.vector_position());
+  const GlobalAddress vector_word = cluster_.vector_word(slot.vector_position());
   const GlobalAddress journal(static_cast<layout::ServerId>(slot.journal_server()), slot.journal_offset());
   std::vector<std::byte> bytes(slot.journal_bytes());
   const LocalBuffer buffer(cluster_.pool(), kReadAtOnce_bytes);

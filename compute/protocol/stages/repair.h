@@ -6,7 +6,8 @@
 //   roll     each forward: a record or chain is touched only while its lock word is exactly ⟨s, c, locked⟩,
 //   forward  so that a second repairer repeats nothing. A ring slot is refilled only if the body still
 //            certifies as the displaced version and the slot does not.
-//   publish  the highest counter rolled forward, then close the slot
+//   publish  the highest counter rolled forward; then place the slot's word, where it is not on memory server
+//            0 and the owner died before it had placed it, and close the slot
 //
 // A commit without a complete entry installed nothing. Its locks are found only by who meets them: once the
 // slot is closed, such a lock is undone by a CAS from exactly its value to the body's own stamp.
