@@ -75,6 +75,7 @@ Scenario ScenarioFlags::without_faults(std::uint64_t seed) const {
   scenario.cluster.memory.protocol = protocol;
   scenario.cluster.memory.stages = stages;
   scenario.cluster.memory.preset = preset;
+  if (timestamp_vector) scenario.cluster.memory.timestamp_vector = *timestamp_vector;
   return scenario;
 }
 
@@ -120,6 +121,15 @@ void add_scenario_flags(CLI::App& command, ScenarioFlags& flags) {
                                         "Protocol and stages at once, as of nam-memoryd --preset")
       ->check(CLI::IsMember(layout::preset_names()))
       ->excludes("--protocol", "--stages");
+  const auto take_spread = [&flags](const std::string& name) {
+    flags.timestamp_vector = layout::find_vector_spread(name);
+  };
+  command
+      .add_option_function<std::string>(
+          "--timestamp-vector", take_spread,
+          "As of nam-memoryd --timestamp-vector, instead of what the seed draws")
+      ->check(CLI::IsMember(
+          std::vector<std::string>(layout::kVectorSpreadNames.begin(), layout::kVectorSpreadNames.end())));
   std::string emphases;
   for (const std::string_view name : kEmphases)
     emphases += (emphases.empty() ? "" : ", ") + std::string(name);

@@ -20,7 +20,8 @@ using reactor::Task;
 
 // The network is mild and nothing fails, so that nothing is repeated.
 ClusterOptions budget_cluster(std::uint32_t memory_servers, txn::SnapshotSource::Mode mode,
-                              txn::SnapshotSharing sharing, txn::CommitWrites writes) {
+                              txn::SnapshotSharing sharing, txn::CommitWrites writes,
+                              layout::VectorSpread timestamp_vector) {
   ClusterOptions options;
   options.memory_servers = memory_servers;
   options.region_bytes = 64U << 20;
@@ -30,6 +31,7 @@ ClusterOptions budget_cluster(std::uint32_t memory_servers, txn::SnapshotSource:
   options.worker.snapshot_mode = mode;
   options.worker.snapshot_sharing = sharing;
   options.worker.commit_writes = writes;
+  options.memory.timestamp_vector = timestamp_vector;
   return options;
 }
 
@@ -77,9 +79,10 @@ Task<Result<OperationCounters>> call(txn::Engine* engine,
 struct Bench {
   Bench(std::uint32_t memory_servers, txn::SnapshotSource::Mode mode,
         txn::SnapshotSharing sharing = txn::SnapshotSharing::own,
-        txn::CommitWrites writes = txn::CommitWrites::changed)
+        txn::CommitWrites writes = txn::CommitWrites::changed,
+        layout::VectorSpread timestamp_vector = layout::VectorSpread::whole)
       : world(1),
-        cluster(world, budget_cluster(memory_servers, mode, sharing, writes)),
+        cluster(world, budget_cluster(memory_servers, mode, sharing, writes, timestamp_vector)),
         compute(cluster.add_compute()) {
     workloads::register_all(procedures);
   }
@@ -162,6 +165,51 @@ TEST_CASE("send-payment takes 20 one-sided operations, 5 round trips on one memo
       CHECK(cost.one_sided() <= 20);
       CHECK(cost.round_trips <= (memory_servers == 1 ? 5 : 6));
     }
+  }
+}
+
+TEST_CASE("a partitioned vector costs send-payment two READs more for each other part, and no round trip",
+          "[cost]") {
+  // Whatever takes snapshots of a whole vector: no call is any use here.
+  for (const auto mode : {txn::SnapshotSource::Mode::reads, txn::SnapshotSource::Mode::call}) {
+    for (const std::uint32_t memory_servers : {1U, 2U, 3U}) {
+      Bench bench(memory_servers, mode, txn::SnapshotSharing::own, txn::CommitWrites::changed,
+                  layout::VectorSpread::partitioned);
+      load_smallbank(bench);
+      if (memory_servers == 1 && mode == txn::SnapshotSource::Mode::call) continue;
+      for (std::int64_t customer = 0; customer < 10; customer += 2) {
+        const OperationCounters cost =
+            bench.cost("smallbank_send_payment", {customer, customer + 1, std::int64_t{100}});
+        CHECK(cost.rereads == 0);
+        CHECK(cost.calls == 0);
+        CHECK(cost.one_sided() <= 20 + 2 * (memory_servers - 1));
+        CHECK(cost.round_trips <= (memory_servers == 1 ? 5 : 6));
+      }
+    }
+  }
+}
+
+// The second worker's slot has its word on memory server 1.
+TEST_CASE("a publish rides on whichever channel has the slot's word, if all of the install goes there",
+          "[cost]") {
+  Bench bench(2, txn::SnapshotSource::Mode::reads, txn::SnapshotSharing::own, txn::CommitWrites::changed,
+              layout::VectorSpread::partitioned);
+  load_smallbank(bench);
+  const std::size_t second = bench.cluster.add_compute();
+  const auto deposit = [&](std::size_t compute, std::int64_t customer) {
+    auto counters =
+        bench.world.run(bench.cluster.node(compute), call(&bench.cluster.worker(compute),
+                                                          bench.procedures.find("smallbank_deposit_checking"),
+                                                          {customer, std::int64_t{100}}));
+    INFO(counters.status().to_string());
+    REQUIRE(counters.ok());
+    return counters->round_trips;
+  };
+  // Each row is on one of the two servers: one of the two workers' commits rides, the other's does not.
+  for (std::int64_t customer = 0; customer < 10; ++customer) {
+    for (const std::size_t compute : {bench.compute, second}) deposit(compute, customer);
+    const std::uint64_t trips[] = {deposit(bench.compute, customer), deposit(second, customer)};
+    CHECK(std::min(trips[0], trips[1]) + 1 == std::max(trips[0], trips[1]));
   }
 }
 

@@ -24,10 +24,12 @@ fabric::sim::SimOptions network(Random& draw) {
   return network;
 }
 
-ClusterOptions cluster_options(Random& draw, Pauses pauses) {
+ClusterOptions cluster_options(Random& draw, Pauses pauses, layout::VectorSpread timestamp_vector) {
   ClusterOptions options;
   options.memory_servers = static_cast<std::uint32_t>(draw.between(1, 2));
   options.memory = memory::swarm_options(draw, 0.3);
+  options.memory.timestamp_vector = timestamp_vector;
+  if (timestamp_vector == layout::VectorSpread::partitioned) options.memory_servers = 2;
   options.memory.extent_bytes = 64U << 10;
   options.memory.journal_bytes = 128U << 10;
   options.memory.max_transaction_ns = 10 * kSecond_ns;
@@ -44,10 +46,11 @@ ClusterOptions cluster_options(Random& draw, Pauses pauses) {
 
 class Run final : SeededRun {
  public:
-  Run(std::uint64_t seed, Pauses pauses, Interposer* interposer, PausedVerdict& verdict)
+  Run(std::uint64_t seed, Pauses pauses, Interposer* interposer, layout::VectorSpread timestamp_vector,
+      PausedVerdict& verdict)
       : SeededRun(seed, seed * 32'452'867,
-                  {network, [pauses](Random& draw) { return cluster_options(draw, pauses); }, interposer,
-                   kLimit_ns},
+                  {network, [=](Random& draw) { return cluster_options(draw, pauses, timestamp_vector); },
+                   interposer, kLimit_ns},
                   verdict.anomaly),
         pauses_(pauses),
         verdict_(verdict),
@@ -145,9 +148,10 @@ class Run final : SeededRun {
 
 }  // namespace
 
-PausedVerdict run_paused(std::uint64_t seed, Pauses pauses, Interposer* interposer) {
+PausedVerdict run_paused(std::uint64_t seed, Pauses pauses, Interposer* interposer,
+                         layout::VectorSpread timestamp_vector) {
   PausedVerdict verdict;
-  Run run(seed, pauses, interposer, verdict);
+  Run run(seed, pauses, interposer, timestamp_vector, verdict);
   run.go();
   return verdict;
 }

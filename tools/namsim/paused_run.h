@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 
+#include "common/layout/vector_parts.h"
 #include "tools/namsim/interposer.h"
 
 namespace namdb::sim {
@@ -20,6 +21,8 @@ struct PausedVerdict {
   std::uint64_t committed = 0;
 };
 
-PausedVerdict run_paused(std::uint64_t seed, Pauses pauses, Interposer* interposer = nullptr);
+// With a partitioned timestamp vector there are two memory servers. Otherwise what a seed draws is the same.
+PausedVerdict run_paused(std::uint64_t seed, Pauses pauses, Interposer* interposer = nullptr,
+                         layout::VectorSpread timestamp_vector = layout::VectorSpread::whole);
 
 }  // namespace namdb::sim

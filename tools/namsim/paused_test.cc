@@ -10,10 +10,11 @@ namespace {
 
 void run_seeds(Pauses pauses) {
   const auto [first, count] = Seeds(100);
+  const auto timestamp_vector = GENERATE(layout::VectorSpread::whole, layout::VectorSpread::partitioned);
   std::uint64_t committed = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    const PausedVerdict verdict = run_paused(seed, pauses);
-    INFO("seed " << seed << ": " << verdict.anomaly);
+    const PausedVerdict verdict = run_paused(seed, pauses, nullptr, timestamp_vector);
+    INFO("seed " << seed << ", " << layout::name_of(timestamp_vector) << ": " << verdict.anomaly);
     REQUIRE(verdict.anomaly.empty());
     committed += verdict.committed;
   }

@@ -88,6 +88,7 @@ Scenario Scenario::of_seed(std::uint64_t seed, std::optional<std::string> worklo
     optimisations.location_cache = without.chance(0.7);
   }
   if (Random growth(seed * 141'650'939); growth.chance(0.3)) cluster.growing_regions = true;
+  if (!emphasis) cluster.memory.timestamp_vector = draw_timestamp_vector(seed);
   scenario.size.keys = draw.between(2, 8);
   scenario.size.computes = draw.between(1, 3);
   scenario.size.clients = 3;
@@ -210,6 +211,9 @@ std::string Scenario::flags() const {
     if (memory.protocol != layout::kDefaultProtocol) text += " --protocol " + memory.protocol;
     if (!memory.stages.one_sided()) text += " --stages " + memory.stages.text();
   }
+  const auto drawn = emphasis_given ? layout::VectorSpread::whole : draw_timestamp_vector(seed);
+  if (memory.timestamp_vector != drawn)
+    text += " --timestamp-vector " + std::string(layout::name_of(memory.timestamp_vector));
   if (emphasis_given) text += " --emphasis " + std::string(kEmphases[static_cast<std::size_t>(emphasis)]);
   for (const Size::Field& field : Size::fields())
     text += std::string(" --") + field.name + " " + std::to_string(*(size.*field.value));
@@ -261,6 +265,7 @@ std::string Scenario::describe() const {
   number("speculative_reads", optimisations.speculative_reads ? 1 : 0);
   number("location_cache", optimisations.location_cache ? 1 : 0);
   number("growing_regions", cluster.growing_regions ? 1 : 0);
+  number("partitioned_vector", cluster.memory.timestamp_vector == layout::VectorSpread::whole ? 0 : 1);
   const auto mode = cluster.worker.snapshot_mode;
   number("snapshot_by_call", mode == txn::SnapshotSource::Mode::call ? 1 : 0);
   number("snapshot_adaptive", mode == txn::SnapshotSource::Mode::adaptive ? 1 : 0);
@@ -289,6 +294,11 @@ layout::StageCode draw_stages(std::uint64_t seed) {
     if (draw.chance(0.5)) code = code.with(static_cast<layout::Stage>(stage));
   }
   return code;
+}
+
+layout::VectorSpread draw_timestamp_vector(std::uint64_t seed) {
+  Random draw(seed * 534'666'757);
+  return draw.chance(0.25) ? layout::VectorSpread::partitioned : layout::VectorSpread::whole;
 }
 
 }  // namespace namdb::sim

@@ -90,6 +90,9 @@ struct Verdict {
 // Any of the combinations, all one-sided more often.
 layout::StageCode draw_stages(std::uint64_t seed);
 
+// From a generator of its own: what else a seed draws stays as it was. Whole more often.
+layout::VectorSpread draw_timestamp_vector(std::uint64_t seed);
+
 // What the protocol of that name promises.
 history::Level promised_level(std::string_view protocol);
 

@@ -42,6 +42,7 @@ std::vector<MutantCase> lock_mutants();
 std::vector<MutantCase> journal_mutants();
 std::vector<MutantCase> publish_mutants();
 std::vector<MutantCase> slot_mutants();
+std::vector<MutantCase> partitioned_vector_mutants();
 std::vector<MutantCase> repair_mutants();
 std::vector<MutantCase> collection_mutants();
 std::vector<MutantCase> reuse_mutants();
