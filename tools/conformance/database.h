@@ -22,6 +22,7 @@ struct DatabaseOptions {
   std::string transport;  // one of transports()
   std::string protocol;
   layout::StageCode stages;
+  layout::VectorSpread timestamp_vector = layout::VectorSpread::whole;
   std::uint64_t max_transaction_ns = 60 * kSecond_ns;
 
   // For memory server `server`.

@@ -47,8 +47,12 @@ struct Tally {
 
 class Suite {
  public:
-  Suite(std::string transport, const layout::ProtocolTraits& protocol, layout::StageCode stages)
-      : options_{.transport = std::move(transport), .protocol = std::string(protocol.name), .stages = stages},
+  Suite(std::string transport, const layout::ProtocolTraits& protocol, layout::StageCode stages,
+        layout::VectorSpread timestamp_vector = layout::VectorSpread::whole)
+      : options_{.transport = std::move(transport),
+                 .protocol = std::string(protocol.name),
+                 .stages = stages,
+                 .timestamp_vector = timestamp_vector},
         protocol_(protocol) {}
 
   Tally run(bool long_transactions) {
@@ -114,6 +118,14 @@ std::string text_of(const Tally& tally) {
   return text;
 }
 
+std::string table_line(const std::string& transport, const layout::ProtocolTraits& protocol,
+                       const std::string& stages, const Tally& tally) {
+  char line[512];
+  std::snprintf(line, sizeof line, "%-6s %-8s %-10s %s\n", transport.c_str(),
+                std::string(protocol.name).c_str(), stages.c_str(), text_of(tally).c_str());
+  return line;
+}
+
 }  // namespace
 
 TEST_CASE("every protocol does the same over every transport, whichever stages are two-sided",
@@ -125,10 +137,22 @@ TEST_CASE("every protocol does the same over every transport, whichever stages a
       for (const layout::StageCode code : stage_codes(transport, protocol)) {
         const Tally tally = Suite(transport, protocol, code).run(first || transport == "sim");
         first = false;
-        char line[512];
-        std::snprintf(line, sizeof line, "%-6s %-8s %-10s %s\n", transport.c_str(),
-                      std::string(protocol.name).c_str(), code.text().c_str(), text_of(tally).c_str());
-        table += line;
+        table += table_line(transport, protocol, code.text(), tally);
+      }
+    }
+  }
+  std::printf("%s", table.c_str());
+}
+
+TEST_CASE("every protocol does the same over every transport where the timestamp vector is partitioned",
+          "[conformance]") {
+  std::string table;
+  for (const std::string& transport : transports()) {
+    for (const layout::ProtocolTraits& protocol : layout::protocol_traits()) {
+      for (const layout::StageCode code : {layout::StageCode(), layout::StageCode::two_sided()}) {
+        const Tally tally =
+            Suite(transport, protocol, code, layout::VectorSpread::partitioned).run(transport == "sim");
+        table += table_line(transport, protocol, code.text() + ", partitioned", tally);
       }
     }
   }

@@ -138,7 +138,7 @@ class Runs(Nambench):
         report = self.nambench("hash", "--keys", 1000)
         self.assertEqual(len(report["results"]), 6)
         report = self.nambench("oracle", "--clients", "1,8", "--transactions", 400, "--repetitions", 1)
-        self.assertEqual(len(report["results"]), 2 * 5 * 2)
+        self.assertEqual(len(report["results"]), 2 * 6 * 2)
         for result in report["results"]:
             self.assertGreater(result["per_second"], 0)
             self.assertGreaterEqual(result["round_trips"], 1)

@@ -51,6 +51,17 @@ class EveryProtocol(TestCase):
             self.assertIn("protocol occ, two-sided lock,log", namctl("status", "--data", cluster.data).stdout)
 
 
+    def test_status_tells_where_the_timestamp_vector_is(self):
+        with Cluster(memory_servers=2, memory_flags=("--timestamp-vector=partitioned",)) as cluster:
+            done = namctl("status", "--data", cluster.data, "--json")
+            self.assertEqual([server["timestamp_vector"] for server in json.loads(done.stdout)["memory_servers"]],
+                             ["partitioned", "partitioned"])
+            self.assertIn("timestamp vector partitioned", namctl("status", "--data", cluster.data).stdout)
+            # Both servers have words of it.
+            parts = [part for server in json.loads(namctl("memory", "--data", cluster.data, "--json").stdout)
+                     ["memory_servers"] for part in server["parts"] if part["purpose"] == "timestamp_vector"]
+            self.assertEqual(len(parts), 2)
+
     def test_a_preset_is_remembered_and_stands_for_protocol_and_stages(self):
         with Cluster(memory_servers=2, memory_flags=("--preset=farm",)) as cluster:
             done = namctl("status", "--data", cluster.data, "--json")

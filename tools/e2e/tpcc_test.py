@@ -1,5 +1,6 @@
 """TPC-C whole, through the wire: all five transactions keep the specification's twelve consistency conditions, also
-when a compute server is killed in the middle of them, over one, two and four memory servers.
+when a compute server is killed in the middle of them, over one, two and four memory servers, and where the timestamp
+vector is partitioned over them.
 """
 import json
 import subprocess
@@ -25,9 +26,12 @@ class TpccWhole(TestCase):
         return report
 
     def test_conditions_hold_behind_a_kill(self):
-        for fabric, memory_servers in (("shm", 1), ("shm", 2), ("tcp", 2), ("tcp", 4)):
-            with self.subTest(fabric=fabric, memory_servers=memory_servers), \
-                    Cluster(fabric, memory_servers=memory_servers, compute_servers=2, region="256MiB") as cluster:
+        for fabric, memory_servers, vector in (("shm", 1, "whole"), ("shm", 2, "whole"), ("tcp", 2, "whole"),
+                                               ("tcp", 4, "whole"), ("shm", 2, "partitioned"),
+                                               ("tcp", 2, "partitioned")):
+            with self.subTest(fabric=fabric, memory_servers=memory_servers, vector=vector), \
+                    Cluster(fabric, memory_servers=memory_servers, compute_servers=2, region="256MiB",
+                            memory_flags=(f"--timestamp-vector={vector}",)) as cluster:
                 loaded = nambench("load", "tpcc", "--port", str(cluster.port), *SCALE, "--quiet")
                 self.assertEqual(loaded.returncode, 0, loaded.stdout + loaded.stderr)
                 report = self.check(cluster.port, 100)

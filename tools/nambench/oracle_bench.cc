@@ -15,10 +15,13 @@ namespace namdb::nambench {
 namespace {
 
 constexpr std::uint64_t kJournal_bytes = 64U << 10;
+// Memory servers that have the partitioned vector.
+constexpr std::uint16_t kPartitions = 2;
 
 constexpr const char kCounter[] = "counter";
 constexpr const char kVector[] = "vector";
 constexpr const char kFetched[] = "vector+fetcher";
+constexpr const char kPartitioned[] = "partitioned";
 constexpr const char kCompressed[] = "compressed";
 constexpr const char kCompressedFetched[] = "compressed+fetcher";
 
@@ -37,12 +40,13 @@ reactor::Task<void> store(reactor::Task<Status> task, Status* status, std::binar
 // One thread with its clients.
 class Worker {
  public:
-  static Result<std::unique_ptr<Worker>> start(const Shape& shape, const std::string& address,
+  static Result<std::unique_ptr<Worker>> start(const Shape& shape, const std::vector<std::string>& addresses,
                                                std::uint64_t clients) {
     auto thread = reactor::ReactorThread::start();
     if (!thread.ok()) return thread.status();
     auto worker = std::unique_ptr<Worker>(new Worker(std::move(thread).value(), clients));
-    worker->on_thread([&] { worker->clients_ = make(shape, worker->thread_->reactor(), address, clients); });
+    worker->on_thread(
+        [&] { worker->clients_ = make(shape, worker->thread_->reactor(), addresses, clients); });
     if (Status status = worker->run([&] { return worker->clients_->open(); }); !status.ok()) return status;
     return worker;
   }
@@ -85,13 +89,14 @@ class Worker {
   reactor::Mailbox& mailbox() { return thread_->reactor().mailbox(); }
 
   static std::unique_ptr<OracleClients> make(const Shape& shape, reactor::Reactor& reactor,
-                                             const std::string& address, std::uint64_t clients) {
-    if (shape.oracle == kCounter) return counter_clients(reactor, address, clients);
+                                             const std::vector<std::string>& addresses,
+                                             std::uint64_t clients) {
+    if (shape.oracle == kCounter) return counter_clients(reactor, addresses.front(), clients);
     VectorClientsOptions options;
     options.clients = clients;
-    options.slot_each = shape.oracle == kVector || shape.oracle == kFetched;
+    options.slot_each = shape.oracle == kVector || shape.oracle == kFetched || shape.oracle == kPartitioned;
     options.prefetched = shape.oracle == kFetched || shape.oracle == kCompressedFetched;
-    return vector_clients(reactor, address, options);
+    return vector_clients(reactor, addresses, options);
   }
 
   // Runs the function there and waits for it.
@@ -132,7 +137,11 @@ class Worker {
   std::binary_semaphore done_{0};
 };
 
-ServerThreadOptions server_options(const Shape& shape) {
+std::uint16_t memory_servers(const Shape& shape) {
+  return shape.oracle == kPartitioned ? kPartitions : 1;
+}
+
+ServerThreadOptions server_options(const Shape& shape, std::uint16_t server_id) {
   ServerThreadOptions options;
   options.transport = shape.transport;
   if (shape.oracle == kCounter) {
@@ -144,20 +153,29 @@ ServerThreadOptions server_options(const Shape& shape) {
   memory.journal_bytes = kJournal_bytes;
   memory.max_slots_per_peer = static_cast<std::uint32_t>(shape.clients);
   memory.vector_capacity = static_cast<std::uint32_t>(std::max<std::uint64_t>(shape.clients, 64));
+  memory.server_id = server_id;
+  memory.server_count = memory_servers(shape);
+  if (memory.server_count > 1) memory.timestamp_vector = layout::VectorSpread::partitioned;
   options.region_bytes = (1U << 20) + (shape.clients + 1) * kJournal_bytes;
   options.memory_server = memory;
   return options;
 }
 
 Result<OracleReport> measure(const Shape& shape, const OracleBenchOptions& options) {
-  const auto server = ServerThread::start(server_options(shape));
-  if (!server.ok()) return server.status();
+  std::vector<std::unique_ptr<ServerThread>> servers;
+  std::vector<std::string> addresses;
+  for (std::uint16_t id = 0; id < memory_servers(shape); ++id) {
+    auto server = ServerThread::start(server_options(shape, id));
+    if (!server.ok()) return server.status();
+    servers.push_back(std::move(server).value());
+    addresses.push_back(servers.back()->address());
+  }
   std::unique_ptr<OracleScanner> scanner;
-  if (shape.oracle == kCounter) scanner = std::make_unique<OracleScanner>(server.value()->region());
+  if (shape.oracle == kCounter) scanner = std::make_unique<OracleScanner>(servers.front()->region());
   std::vector<std::unique_ptr<Worker>> workers;
   for (std::uint64_t i = 0; i < shape.threads; ++i) {
     const std::uint64_t clients = shape.clients / shape.threads + (i < shape.clients % shape.threads ? 1 : 0);
-    auto worker = Worker::start(shape, server.value()->address(), clients);
+    auto worker = Worker::start(shape, addresses, clients);
     if (!worker.ok()) return worker.status();
     workers.push_back(std::move(worker).value());
   }
@@ -192,8 +210,8 @@ Result<OracleReport> measure(const Shape& shape, const OracleBenchOptions& optio
 }  // namespace
 
 const std::vector<std::string>& oracle_names() {
-  static const std::vector<std::string> names = {kCounter, kVector, kFetched, kCompressed,
-                                                 kCompressedFetched};
+  static const std::vector<std::string> names = {kCounter,     kVector,     kFetched,
+                                                 kPartitioned, kCompressed, kCompressedFetched};
   return names;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "common/base/error.h"
 #include "common/fabric/counters.h"
@@ -40,9 +41,9 @@ struct VectorClientsOptions {
   bool slot_each = true;    // else one slot for all of the thread, as the engine has it
   bool prefetched = false;  // snapshots are taken ahead for all of the thread, as with --snapshots prefetched
 };
-// The timestamp vector of a memory server, by the engine's own code: compute/txn's snapshots, their fetcher
-// and execution slots.
-std::unique_ptr<OracleClients> vector_clients(reactor::Reactor& reactor, std::string address,
+// The timestamp vector of a cluster of these memory servers, by the engine's own code: compute/txn's
+// snapshots, their fetcher and execution slots.
+std::unique_ptr<OracleClients> vector_clients(reactor::Reactor& reactor, std::vector<std::string> addresses,
                                               const VectorClientsOptions& options);
 
 }  // namespace namdb::nambench

@@ -18,14 +18,18 @@ constexpr std::uint32_t kMaxAttempts = 10'000;
 
 class VectorClients final : public OracleClients {
  public:
-  VectorClients(reactor::Reactor& reactor, std::string address, const VectorClientsOptions& options)
-      : reactor_(reactor), registry_(transports(reactor)), address_(std::move(address)), options_(options) {}
+  VectorClients(reactor::Reactor& reactor, std::vector<std::string> addresses,
+                const VectorClientsOptions& options)
+      : reactor_(reactor),
+        registry_(transports(reactor)),
+        addresses_(std::move(addresses)),
+        options_(options) {}
 
   reactor::Task<Status> open() override {
-    const Result<const fabric::Transport*> transport = registry_.for_address(address_);
+    const Result<const fabric::Transport*> transport = registry_.for_address(addresses_.front());
     if (!transport.ok()) co_return transport.status();
     fabric_ = transport.value()->make_client();
-    txn::ClusterOptions cluster{{address_}, "oracle", {}, 0};
+    txn::ClusterOptions cluster{addresses_, "oracle", {}, 0};
     NAMDB_CHECK(::getrandom(cluster.compute_id.data(), cluster.compute_id.size(), 0) ==
                 static_cast<ssize_t>(cluster.compute_id.size()));
     link_ = std::make_unique<Link>(reactor_, *fabric_, std::move(cluster),
@@ -62,7 +66,9 @@ class VectorClients final : public OracleClients {
   }
 
   fabric::OperationCounters counters() const override {
-    fabric::OperationCounters counters = link_->cluster.channel(0).counters();
+    fabric::OperationCounters counters;
+    for (std::size_t i = 0; i < addresses_.size(); ++i)
+      counters += link_->cluster.channel(static_cast<layout::ServerId>(i)).counters();
     counters.call_bytes += call_bytes_;  // which channels do not count
     return counters;
   }
@@ -120,7 +126,7 @@ class VectorClients final : public OracleClients {
 
   reactor::Reactor& reactor_;
   fabric::TransportRegistry registry_;
-  std::string address_;
+  std::vector<std::string> addresses_;
   VectorClientsOptions options_;
   std::unique_ptr<fabric::ClientFabric> fabric_;
   std::unique_ptr<Link> link_;
@@ -131,9 +137,9 @@ class VectorClients final : public OracleClients {
 
 }  // namespace
 
-std::unique_ptr<OracleClients> vector_clients(reactor::Reactor& reactor, std::string address,
+std::unique_ptr<OracleClients> vector_clients(reactor::Reactor& reactor, std::vector<std::string> addresses,
                                               const VectorClientsOptions& options) {
-  return std::make_unique<VectorClients>(reactor, std::move(address), options);
+  return std::make_unique<VectorClients>(reactor, std::move(addresses), options);
 }
 
 }  // namespace namdb::nambench
