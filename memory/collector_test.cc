@@ -44,6 +44,43 @@ struct CollectorTest {
   std::uint64_t free_bytes = 0;
 };
 
+TEST_CASE(
+    "of one record the older version goes first, whichever successor is known to be published earlier") {
+  Options options = testing::small_options();
+  options.server_count = 2;
+  options.timestamp_vector = layout::VectorSpread::partitioned;
+  TestCluster cluster(options);
+  const auto client = cluster.client("c");
+  REQUIRE(client->connect(testing::hello('a')).ok());
+  const control::LeaseSlotReply here = *client->lease();
+  const control::LeaseSlotReply elsewhere = *client->lease();  // its word is on memory server 1
+  control::PrepareTableRequest prepare;
+  *prepare.mutable_table() = testing::accounts("accounts");
+  prepare.mutable_table()->set_id(7);
+  prepare.mutable_table()->set_generation(1);
+  const auto prepared = client->call<control::PrepareTableReply>(control::PREPARE_TABLE, prepare);
+  REQUIRE(prepared.ok());
+  control::TableDescriptor table = prepare.table();
+  table.add_bucket_base(prepared->bucket_base());
+  const std::uint64_t record = client->allocate(table.id(), 1)->front();
+  cluster.insert(table, record, 7, {here.slot(), 1});
+  cluster.update(table, record, {elsewhere.slot(), 1});
+  cluster.update(table, record, {here.slot(), 2});
+  cluster.publish(here, 2);
+  REQUIRE(client->hint(layout::kMoveVersionsMethod, table.id(), {record}).ok());
+  cluster.run_for(3 * kAge_ns);
+  // The commit behind the older one is not known to be published, the one behind the newer is.
+  CHECK(cluster.overflow_chain(table, record).size() == 2);
+  control::HeartbeatRequest heartbeat;
+  const layout::HeaderWord copy[] = {layout::HeaderWord({here.slot(), 2}),
+                                     layout::HeaderWord({elsewhere.slot(), 1})};
+  heartbeat.set_vector_copy(std::string(reinterpret_cast<const char*>(copy), sizeof copy));
+  REQUIRE(client->call<control::HeartbeatReply>(control::HEARTBEAT, heartbeat).ok());
+  cluster.run_for(kAge_ns + kTick_ns);
+  CHECK(cluster.overflow_chain(table, record).empty());
+  CHECK(cluster.server->status().versions_collected() == 2);
+}
+
 TEST_CASE("a moved version stays until its successor is published and E + slack have passed since") {
   CollectorTest test;
   test.update(2);

@@ -1,22 +1,26 @@
 #include "memory/old_versions.h"
 
+#include <set>
+
 namespace namdb::memory {
 
 reactor::Task<void> OldVersions::tick(const Peers& peers) {
-  // Order is kept, so that of one record the older entry always goes first: a commit that displaces a version
-  // has seen that version's own commit published.
+  // Of one record the older entry always goes first. A commit that displaces a version has seen that
+  // version's own commit published; but what is known here of the two may be of different times.
+  std::set<std::uint64_t> kept_records;
   std::uint32_t in_step = 0;
   Aging seen{};
   std::deque<Waiting> kept;
   for (std::size_t i = waiting_.size(); i > 0; --i) {
     const Waiting first = waiting_.front();
     waiting_.pop_front();
-    if (visibility_.published(first.successor)) {
+    if (!kept_records.contains(first.version.record) && visibility_.published(first.successor)) {
       seen.versions.push_back(first.version);
       live_.remove(first.version.entry_bytes);
       aged_.add(first.version.entry_bytes);
     } else {
       kept.push_back(first);
+      kept_records.insert(first.version.record);
     }
     if (++in_step < options_.step_units) continue;
     in_step = 0;

@@ -220,8 +220,8 @@ void short_slots(Scenario& scenario) {
 
 std::vector<MutantCase> slot_mutants() {
   return {
-      {"two compute servers have the same slot", "memory/slots.cc", Emphasis::snapshots, 21,
-       "is reached from no record", make_mutant<SlotSharedByTwo>},
+      {"two compute servers have the same slot", "memory/slots.cc", Emphasis::snapshots, 1,
+       "the timestamp vector went backwards", make_mutant<SlotSharedByTwo>},
       {"a slot's id is used again", "memory/slots.cc", Emphasis::short_slots, 1,
        "stands in the journal of slot", make_mutant<SlotIdReused>, nullptr, many_slots},
       {"a slot that the snapshot does not show is visible", "compute/txn/snapshot.cc", Emphasis::short_slots,
