@@ -31,18 +31,28 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_link_options(namdb_options INTERFACE -fuse-ld=lld)
 endif()
 
+# Sanitizer builds are made whole, seldom, and headers are most of what they compile: so they compile some files of a
+# library as one. Libraries whose files define the same names, each for itself, must be SEPARATE then; tests and programs are.
+if(NAMDB_SANITIZE)
+  set(CMAKE_UNITY_BUILD ON)
+  set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
+endif()
+
 # What the sanitizer builds need: all test programs, those that the thread sanitizer runs, and what runs in the virtual
 # machine.
 add_custom_target(namdb_tests)
 add_custom_target(namdb_threaded_tests)
 add_custom_target(namdb_verbs_tests)
 
-# namdb_library(NAME SOURCES a.cc ... PUBLIC libs PRIVATE libs)
+# namdb_library(NAME [SEPARATE] SOURCES a.cc ... PUBLIC libs PRIVATE libs)
 # PUBLIC holds only what the library's own headers include.
 function(namdb_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "SEPARATE" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   if(ARG_SOURCES)
     add_library(${name} STATIC ${ARG_SOURCES})
+    if(ARG_SEPARATE)
+      set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
+    endif()
     set_property(GLOBAL APPEND PROPERTY NAMDB_LIBRARIES ${name})
     target_link_libraries(${name} PUBLIC ${ARG_PUBLIC} PRIVATE namdb_options ${ARG_PRIVATE})
   else()
@@ -56,6 +66,7 @@ function(namdb_executable name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE namdb_options ${ARG_LIBRARIES})
+  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
 endfunction()
 
 # namdb_test(NAME SOURCES x_test.cc ... LIBRARIES libs LABELS labels)
@@ -65,6 +76,7 @@ function(namdb_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE namdb_options namdb_catch_main ${ARG_LIBRARIES})
+  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   add_test(NAME ${name} COMMAND ${name})
   add_dependencies(namdb_tests ${name})
   if("threaded" IN_LIST ARG_LABELS)

@@ -7,7 +7,7 @@
 namespace namdb::fabric::verbs {
 namespace {
 
-constexpr std::size_t kSpare = 16;
+constexpr std::size_t kSpareParcels = 16;
 
 }  // namespace
 
@@ -102,7 +102,7 @@ void SharedChannel::take_back(Parcel* parcel) {
   }
   parcel->items.clear();
   spare_.emplace_back(parcel);
-  if (spare_.size() > kSpare) spare_.pop_back();
+  if (spare_.size() > kSpareParcels) spare_.pop_back();
 }
 
 }  // namespace namdb::fabric::verbs

@@ -14,7 +14,7 @@ using layout::GlobalAddress;
 
 namespace {
 
-constexpr std::uint64_t kBucketsAtOnce = 128;
+constexpr std::uint64_t kScannedAtOnce = 128;
 constexpr std::size_t kRecordsAtOnce = 256;
 
 }  // namespace
@@ -118,11 +118,11 @@ reactor::Task<Status> WholeTableScan::read_buckets() {
   txn::WorkerState& worker = transaction_.worker();
   std::vector<BucketPlace> places;
   std::swap(places, again_);
-  if (places.size() > kBucketsAtOnce) {
-    again_.assign(places.begin() + kBucketsAtOnce, places.end());
-    places.resize(kBucketsAtOnce);
+  if (places.size() > kScannedAtOnce) {
+    again_.assign(places.begin() + kScannedAtOnce, places.end());
+    places.resize(kScannedAtOnce);
   }
-  while (places.size() < kBucketsAtOnce && main_buckets_left()) places.push_back(next_main_bucket());
+  while (places.size() < kScannedAtOnce && main_buckets_left()) places.push_back(next_main_bucket());
   const fabric::LocalBuffer buffer(worker.cluster.pool(), places.size() * layout::kBucket_bytes);
   for (std::size_t i = 0; i < places.size();) {
     // Main buckets lie side by side on a server: one READ for each run.
