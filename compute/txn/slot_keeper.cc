@@ -16,7 +16,7 @@ reactor::Task<Result<std::shared_ptr<ExecutionSlot>>> SlotKeeper::acquire() {
       co_return Acquired(Status(ErrorCode::connection_failure, "the connection to a memory server was lost"));
     }
     // One old slot may still be on its way out, no more: memory servers bound the slots of a channel.
-    if (leasing_ || slots_.size() + retiring_ > wanted_) {
+    if (leasing_ || slots_.size() + retiring_.size() > wanted_) {
       if (slot != nullptr) co_return Acquired(slot);
       co_await changed_.wait();
       continue;
@@ -46,7 +46,7 @@ std::shared_ptr<ExecutionSlot> SlotKeeper::least_busy() const {
 void SlotKeeper::retire_exhausted() {
   for (std::shared_ptr<ExecutionSlot>& slot : slots_) {
     if (!slot->exhausted()) continue;
-    ++retiring_;
+    retiring_.push_back(slot);
     cluster_.executor().spawn(gate_, retire(std::move(slot)));
   }
   std::erase(slots_, nullptr);
@@ -63,6 +63,8 @@ reactor::Task<void> SlotKeeper::publish(std::shared_ptr<ExecutionSlot> slot) {
 
 void SlotKeeper::fail() {
   for (const std::shared_ptr<ExecutionSlot>& slot : slots_) slot->fail();
+  for (const std::shared_ptr<ExecutionSlot>& slot : retiring_) slot->fail();
+  changed_.notify_all();
 }
 
 reactor::Task<void> SlotKeeper::retire(std::shared_ptr<ExecutionSlot> slot) {
@@ -72,15 +74,14 @@ reactor::Task<void> SlotKeeper::retire(std::shared_ptr<ExecutionSlot> slot) {
     const Status status = co_await slot->close();
     (void)status;
   }
-  --retiring_;
+  std::erase(retiring_, slot);
   changed_.notify_all();
 }
 
 reactor::Task<void> SlotKeeper::close() {
   co_await gate_.close();
-  retiring_ += slots_.size();
-  std::vector<std::shared_ptr<ExecutionSlot>> slots = std::exchange(slots_, {});
-  for (std::shared_ptr<ExecutionSlot>& slot : slots) co_await retire(std::move(slot));
+  retiring_ = std::exchange(slots_, {});
+  while (!retiring_.empty()) co_await retire(retiring_.front());
 }
 
 }  // namespace namdb::txn

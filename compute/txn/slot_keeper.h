@@ -25,7 +25,7 @@ class SlotKeeper {
   reactor::Task<Result<std::shared_ptr<ExecutionSlot>>> acquire();
   // The counter's commit is complete everywhere; it is published soon, and nobody waits for that.
   void finish_later(const std::shared_ptr<ExecutionSlot>& slot, std::uint32_t counter);
-  // A channel failed: wakes everyone who waits on a slot.
+  // A channel failed: wakes everyone who waits on a slot, or for one.
   void fail();
   // Gives all slots back in order; before destruction, after the last transaction ended.
   reactor::Task<void> close();
@@ -43,7 +43,7 @@ class SlotKeeper {
   std::size_t wanted_;  // slots; fewer than the option says once a lease was refused
   std::vector<std::shared_ptr<ExecutionSlot>> slots_;
   bool leasing_ = false;
-  std::size_t retiring_ = 0;
+  std::vector<std::shared_ptr<ExecutionSlot>> retiring_;
   reactor::Event changed_;  // of what there is, leased or retiring
   reactor::Gate gate_;
 };

@@ -152,6 +152,15 @@ TEST_CASE("a lock at a remembered place does not overtake a READ of what is ther
 
 // Where a version is visible once nobody holds its record, a new row is changed by others as soon as a bucket
 // names it, though its commit still holds the chain. Without Repair::find_named these fail.
+TEST_CASE("who waits for a slot when a memory server is lost does not wait for ever", "[protocols]") {
+  Scenario scenario = Scenario::of_seed(9100737, "register");
+  scenario.resize(
+      {.memory_servers = 3, .computes = 2, .clients = 3, .transactions = 25, .keys = 8, .kills = 0});
+  scenario.cluster.memory.protocol = "mvcc";
+  REQUIRE(scenario.use_faults(draw_faults(scenario.seed), "seed").ok());
+  CHECK(run_and_compare(scenario, promised_level("mvcc")).anomaly == "");
+}
+
 TEST_CASE("a repair does not put back a new row that others have changed since", "[protocols]") {
   struct Seed {
     const char* protocol;
