@@ -38,9 +38,10 @@ if(NAMDB_SANITIZE)
   set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
 endif()
 
-# What the sanitizer builds need: all test programs, those that the thread sanitizer runs, and what runs in the virtual
-# machine.
+# All test programs; those in which sanitizers may find something; those that the thread sanitizer runs; and what runs in
+# the virtual machine.
 add_custom_target(namdb_tests)
+add_custom_target(namdb_sanitized_tests)
 add_custom_target(namdb_threaded_tests)
 add_custom_target(namdb_verbs_tests)
 
@@ -69,25 +70,46 @@ function(namdb_executable name)
   set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
 endfunction()
 
-# namdb_test(NAME SOURCES x_test.cc ... LIBRARIES libs LABELS labels)
-# One Catch2 program per folder, registered with ctest under its name. Labels: `threaded` selects what the
-# thread sanitizer runs, `long` what only `tools/test --all` runs.
+# namdb_test(NAME SOURCES x_test.cc ... LIBRARIES libs LABELS labels PARTS SUFFIX=SPEC ... COST seconds)
+# One Catch2 program per folder, registered with ctest under its name. Labels (docs/testing.md): `threaded` selects what
+# the thread sanitizer runs, `plain` is of no use under sanitizers, `long` and `whole` are for `tools/test --all` only.
+# A part is a share of the program's cases, by tag, that ctest runs by itself as NAME-without-_test_SUFFIX, beside others;
+# the program's own name then has the rest. Expensive ones begin first: COST.
 function(namdb_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "COST" "SOURCES;LIBRARIES;LABELS;PARTS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE namdb_options namdb_catch_main ${ARG_LIBRARIES})
   set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
-  add_test(NAME ${name} COMMAND ${name})
   add_dependencies(namdb_tests ${name})
+  if(NOT "plain" IN_LIST ARG_LABELS)
+    add_dependencies(namdb_sanitized_tests ${name})
+  endif()
   if("threaded" IN_LIST ARG_LABELS)
     add_dependencies(namdb_threaded_tests ${name})
   endif()
-  # Sanitizers make everything longer.
-  set(timeout 600)
-  if(NAMDB_SANITIZE)
-    set(timeout 1200)
+  set(tests "")
+  set(rest "")
+  if(ARG_PARTS)
+    set(rest "~[.]")  # hidden cases are in the rest of anything, unless it says that they are not
   endif()
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout} LABELS "${ARG_LABELS}")
+  string(REGEX REPLACE "_test$" "" stem ${name})
+  foreach(part IN LISTS ARG_PARTS)
+    string(REGEX MATCH "^([a-z_]+)=(.+)$" matched "${part}")
+    set(spec "${CMAKE_MATCH_2}")
+    add_test(NAME ${stem}_${CMAKE_MATCH_1} COMMAND ${name} ${spec} --durations yes)
+    list(APPEND tests ${stem}_${CMAKE_MATCH_1})
+    string(APPEND rest "~${spec}")
+  endforeach()
+  add_test(NAME ${name} COMMAND ${name} ${rest} --durations yes)
+  list(APPEND tests ${name})
+  set_tests_properties(${tests} PROPERTIES TIMEOUT 600 LABELS "${ARG_LABELS}")
+  if(ARG_COST)
+    set_tests_properties(${tests} PROPERTIES COST ${ARG_COST})
+  endif()
+  if(NAMDB_SANITIZE)
+    # Sanitizers make everything longer, and look for mistakes that most seeds would show: of many seeds they run a share.
+    set_tests_properties(${tests} PROPERTIES TIMEOUT 1200 ENVIRONMENT NAMDB_SEED_DIVISOR=5)
+  endif()
 endfunction()
 
 # What needs RDMA runs in a virtual machine of its own (verbs-vm); it is skipped, with the reason printed, where that

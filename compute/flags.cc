@@ -30,7 +30,7 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
   CLI::App app(
       "nam-computed, namdb's compute server: speaks the PostgreSQL wire protocol to clients and runs their\n"
       "transactions on the memory servers' data. It keeps no state: stop, kill or add one at any time.\n\n"
-      "Exit codes: 2 wrong usage, 3 the environment refuses, 1 anything else.",
+      "Exit codes: 2 wrong usage, 3 the environment refuses, which does not mend itself, 1 anything else.",
       "nam-computed");
   app.set_version_flag("--version", "nam-computed " NAMDB_VERSION, "Print the version and exit");
   const std::filesystem::path config =
@@ -74,6 +74,15 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
   app.add_option("--max-connections", flags.max_connections, "SQL connections at a time")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
+  app.add_option("--reserved-connections", flags.reserved_connections,
+                 "Of those, how many are kept for superusers")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
+  app.add_option("--superuser", flags.superusers,
+                 "Name of a user that may take a kept connection. May be given several times; names are not\n"
+                 "authenticated")
+      ->capture_default_str()
+      ->type_name("NAME");
   app.add_option("--max-attempts", flags.max_attempts,
                  "How often a CALL or single statement is run before its conflict is reported (40001)")
       ->check(CLI::Range(1, 1'000'000))
@@ -117,9 +126,9 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
       ->transform(CLI::AsSizeValue(false))
       ->capture_default_str();
   app.add_option("--connect-timeout-seconds", flags.connect_timeout_s,
-                 "How long to wait at start for memory servers that are not there yet")
-      ->check(CLI::Range(0.0, 86'400.0))
-      ->capture_default_str();
+                 "Give up, with exit code 1, when memory servers are not there so long after the start.\n"
+                 "Default: they are waited for as long as it takes")
+      ->check(CLI::Range(0.0, 86'400.0));
   app.add_option(
          "--memory-timeout-seconds", flags.memory_timeout_s,
          "Take a memory server for gone that does not answer for so long, and fail what waits for it;\n"

@@ -21,6 +21,8 @@ struct Flags {
   std::string cluster_key;
   bool trust_remote = false;
   std::uint32_t max_connections = 1000;
+  std::uint32_t reserved_connections = 3;
+  std::vector<std::string> superusers = {"namctl", "postgres"};
   std::uint32_t max_attempts = 64;
   std::string snapshots = "own";  // or shared, prefetched
   std::size_t slots_per_worker = 1;
@@ -29,7 +31,7 @@ struct Flags {
   std::uint64_t balance_indexes = 64U << 20;
   std::string without;  // optimisations that are left out (txn/optimisations.h)
   std::uint64_t location_cache_bytes = 64U << 20;
-  double connect_timeout_s = 10;
+  double connect_timeout_s = -1;        // negative: never
   double memory_timeout_s = -1;         // as the fabric says; never negative after parsing
   std::optional<std::uint16_t> beside;  // position in memory_servers
   // With verbs.

@@ -1,7 +1,6 @@
 // nam-computed: the compute server as a daemon. The composition root: only here and in worker_thread are the
 // concrete executor and transports named.
 #include <openssl/rand.h>
-#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 #include <systemd/sd-daemon.h>
@@ -9,6 +8,7 @@
 #include <csignal>
 
 #include "common/config/daemon_flags.h"
+#include "common/config/daemon_log.h"
 #include "common/config/data_folder.h"
 #include "common/fabric/cluster_key.h"
 #include "common/fabric/verbs/communicator.h"
@@ -40,13 +40,18 @@ void raise_descriptor_limit() {
   if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) spdlog::warn("the limit of open files stays as it is");
 }
 
+void say_what_is_awaited(const std::string& reason) {
+  spdlog::warn("waiting for the memory servers: {}", reason);
+  sd_notifyf(0, "STATUS=Waiting for the memory servers: %s", reason.c_str());
+}
+
 // Runs beside the first worker: opens the door to clients, and closes it at a signal.
 reactor::Task<void> serve_clients(SqlPort* port, WorkerPool* pool) {
   reactor::Reactor& reactor = pool->workers().front()->reactor();
   reactor::Gate gate;
   reactor.spawn(gate, port->serve());
   for (const std::string& address : port->addresses()) spdlog::info("ready for SQL clients at {}", address);
-  sd_notify(0, "READY=1");
+  sd_notify(0, "READY=1\nSTATUS=Serves SQL clients");
   reactor::Signals signals(reactor, {SIGTERM, SIGINT});
   const Result<int> signal = co_await signals.next();
   if (signal.ok()) spdlog::info("{}: stopping", *signal == SIGTERM ? "SIGTERM" : "SIGINT");
@@ -82,11 +87,13 @@ int run(const Flags& flags) {
   if (flags.rdma_calls == "ud") verbs.calls = fabric::verbs::CallKind::datagrams;
   pgwire::Options pgwire_options;
   pgwire_options.max_connections = flags.max_connections;
+  pgwire_options.reserved_connections = flags.reserved_connections;
+  pgwire_options.superusers = flags.superusers;
   pgwire_options.trust_remote = flags.trust_remote;
   pgwire::ProcessState process(pgwire_options, random_secret);
   storage::LocationCache locations(flags.location_cache_bytes);
   FabricBoard board;
-  SharedState shared{flags, procedures, process, locations, tcp, verbs, &board};
+  SharedState shared{flags, procedures, process, locations, tcp, verbs, &board, say_what_is_awaited};
 
   // Blocked in every thread, so that only the signal descriptor sees them.
   sigset_t signals;
@@ -101,6 +108,10 @@ int run(const Flags& flags) {
     shared.verbs.communicator = std::move(*communicator);
   }
   const auto pool = WorkerPool::start(shared);
+  if (!pool.ok() && pool.status().code() == ErrorCode::admin_shutdown) {
+    spdlog::info("stopped before the memory servers were there");
+    return 0;
+  }
   if (!pool.ok()) return refuse(pool.status());
   SqlPort port(flags, (*pool)->workers());
   if (const Status status = port.open(); !status.ok()) return refuse(status);
@@ -116,10 +127,6 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   const std::optional<namdb::compute::Flags> flags = namdb::compute::parse_flags(argc, argv, exit_code);
   if (!flags) return exit_code;
-  auto logger =
-      std::make_shared<spdlog::logger>("nam-computed", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-  logger->set_level(spdlog::level::from_str(flags->log_level));
-  logger->set_pattern("%Y-%m-%d %H:%M:%S.%e %n %l: %v");
-  spdlog::set_default_logger(std::move(logger));
+  const namdb::config::DaemonLog log("nam-computed", flags->log_level);
   return namdb::compute::run(*flags);
 }

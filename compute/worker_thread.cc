@@ -1,8 +1,8 @@
 #include "compute/worker_thread.h"
 
 #include <openssl/rand.h>
+#include <signal.h>
 #include <spdlog/spdlog.h>
-#include <algorithm>
 
 #include <algorithm>
 #include <chrono>
@@ -26,10 +26,28 @@ txn::ComputeId random_compute_id() {
   return id;
 }
 
+std::int64_t wall_clock_us() {
+  const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::microseconds>(since_1970).count() - kUnixTimeOf2000_us;
+}
+
 std::uint64_t random_seed() {
   std::uint64_t seed = 0;
   NAMDB_CHECK(RAND_bytes(reinterpret_cast<unsigned char*>(&seed), sizeof seed) == 1);
   return seed;
+}
+
+bool told_to_end() {
+  sigset_t pending;
+  sigemptyset(&pending);
+  ::sigpending(&pending);
+  return sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1;
+}
+
+// What is over when somebody starts a memory server, a network comes up, or a name is entered.
+bool mends_itself(const Status& status) {
+  return status.code() == ErrorCode::connection_failure ||
+         status.code() == ErrorCode::memory_server_restarted || status.code() == ErrorCode::admin_shutdown;
 }
 
 }  // namespace
@@ -76,29 +94,29 @@ Result<std::unique_ptr<WorkerThread>> WorkerThread::create(SharedState& shared, 
   self->worker_ =
       std::make_unique<Worker>(*self->reactor_, *self->fabric_, shared.locations, std::move(options),
                                random_compute_id, [](const std::string& line) { spdlog::warn("{}", line); });
-  const auto wall_us = std::chrono::duration_cast<std::chrono::microseconds>(
-                           std::chrono::system_clock::now().time_since_epoch())
-                           .count();
-  const std::int64_t origin_us = wall_us - kUnixTimeOf2000_us -
-                                 static_cast<std::int64_t>(self->reactor_->fresh_now_ns() / kMicrosecond_ns);
   self->server_ =
-      std::make_unique<pgwire::Server>(*self->worker_, shared.procedures, shared.process, origin_us);
+      std::make_unique<pgwire::Server>(*self->worker_, shared.procedures, shared.process, wall_clock_us);
   self->stop_ = std::make_unique<reactor::Event>(*self->reactor_);
   return self;
 }
 
 reactor::Task<Status> WorkerThread::connect_in_time() {
-  const auto timeout_ns =
-      static_cast<std::uint64_t>(shared_.flags.connect_timeout_s * static_cast<double>(kSecond_ns));
-  const std::uint64_t deadline_ns = reactor_->now_ns() + timeout_ns;
-  Status status;
+  const double timeout_s = shared_.flags.connect_timeout_s;
+  const std::uint64_t deadline_ns =
+      timeout_s < 0
+          ? ~std::uint64_t{0}
+          : reactor_->now_ns() + static_cast<std::uint64_t>(timeout_s * static_cast<double>(kSecond_ns));
+  std::string told;
   while (true) {
-    status = co_await worker_->start();
-    if (status.ok() || status.code() != ErrorCode::connection_failure || reactor_->now_ns() >= deadline_ns)
-      break;
+    Status status = co_await worker_->start();
+    if (status.ok() || !mends_itself(status) || reactor_->now_ns() >= deadline_ns) co_return status;
+    if (told_to_end()) {
+      co_return Status(ErrorCode::admin_shutdown, "told to end while memory servers were waited for");
+    }
+    if (status.message() != told && shared_.waiting) shared_.waiting(status.message());
+    told = status.message();
     co_await reactor_->sleep_for(kRetry_ns);
   }
-  co_return status;
 }
 
 Status WorkerThread::connect() {

@@ -27,6 +27,8 @@ struct SharedState {
   fabric::tcp::TcpOptions tcp;
   fabric::verbs::VerbsOptions verbs;
   FabricBoard* board = nullptr;
+  // Told why a worker waits for memory servers, when that changes. Any worker's thread; may be empty.
+  std::function<void(const std::string&)> waiting;
 };
 
 class WorkerThread {
@@ -35,7 +37,9 @@ class WorkerThread {
   static Result<std::unique_ptr<WorkerThread>> create(SharedState& shared, std::uint32_t index);
   ~WorkerThread();
 
-  // Connects, waiting for memory servers that are not there yet as long as the flags say.
+  // Connects, waiting for memory servers that are not there yet as long as the flags say, or until the
+  // process is told to end (SIGTERM, SIGINT): then admin_shutdown. Those signals are blocked, and stay
+  // pending.
   Status connect();
   // Serves until stop_soon(), then ends its sessions and gives its slot back. `also` runs beside it.
   void run(std::function<reactor::Task<void>()> also);

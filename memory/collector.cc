@@ -39,10 +39,12 @@ reactor::Task<void> Collector::free_reusable() {
   duties_.reuse.tick(executor_.now_ns(), options_.reuse_interval_ns);
   while (true) {
     const auto freed = duties_.reuse.take(duties_.peers.acknowledged().epoch, options_.step_units);
-    if (freed.empty()) co_return;
+    if (freed.empty()) break;
+    returning_ = true;
     for (const Freed& piece : freed) {
       if (piece.outgrown) {
         co_await duties_.tables.release_outgrown(piece.table, piece.offset);
+        ++returned_;
       } else if (piece.offset != 0) {
         duties_.tables.free_record(piece.table, piece.offset);
       } else {
@@ -54,10 +56,17 @@ reactor::Task<void> Collector::free_reusable() {
           if (released) duties_.reservations.forget(piece.table);
         }
         if (!released) duties_.reuse.defer(piece);  // a task still uses it
+        if (released) ++returned_;
       }
     }
+    returned_more_.notify_all();
     co_await executor_.yield();
   }
+  returning_ = false;
+}
+
+reactor::Task<void> Collector::wait_for_return(std::uint64_t deadline_ns) {
+  co_await returned_more_.wait_until(deadline_ns);
 }
 
 bool Collector::scan_is_wanted() const {

@@ -46,17 +46,28 @@ class Collector {
     std::function<void(const std::string& compute_id)> fence;
   };
   Collector(reactor::Executor& executor, const Options& options, Duties duties)
-      : executor_(executor), options_(options), duties_(std::move(duties)), wake_(executor) {}
+      : executor_(executor),
+        options_(options),
+        duties_(std::move(duties)),
+        wake_(executor),
+        returned_more_(executor) {}
 
   // Runs until stop().
   reactor::Task<void> run(fabric::Channel& loopback);
   // There may be something to do.
   void wake() { wake_.notify_all(); }
+  // Extents are on their way back: whoever finds none may wait for returned().
+  bool returns_extents() const { return returning_ || duties_.reuse.has_extents(); }
+  // How often tables, indexes and arrays of buckets were given back.
+  std::uint64_t returned() const { return returned_; }
+  // Until then, or until more were given back.
+  reactor::Task<void> wait_for_return(std::uint64_t deadline_ns);
   // These compute servers have ended, and not in order.
   void settle(const std::set<std::string>& ended);
   void stop() {
     stopping_ = true;
     wake();
+    returned_more_.notify_all();
   }
 
  private:
@@ -72,6 +83,9 @@ class Collector {
   const Options& options_;
   Duties duties_;
   reactor::Event wake_;
+  reactor::Event returned_more_;
+  std::uint64_t returned_ = 0;
+  bool returning_ = false;
   bool stopping_ = false;
   std::uint64_t seen_refusals_ = 0;
   std::uint64_t scanned_ns_ = 0;

@@ -41,7 +41,7 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
       "nam-memoryd, namdb's memory server: holds tables, versions, the timestamp vector and the catalog in "
       "its\n"
       "memory, which compute servers reach with one-sided operations.\n\n"
-      "Exit codes: 2 wrong usage, 3 the environment refuses, 1 anything else.",
+      "Exit codes: 2 wrong usage, 3 the environment refuses, which does not mend itself, 1 anything else.",
       "nam-memoryd");
   app.set_version_flag("--version", "nam-memoryd " NAMDB_VERSION, "Print the version and exit");
   const std::filesystem::path config =

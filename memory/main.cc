@@ -1,14 +1,16 @@
 // nam-memoryd: the memory server as a daemon. The composition root: only here are the concrete executor,
 // transports and memory named.
-#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 #include <sys/random.h>
 #include <systemd/sd-daemon.h>
 
+#include <chrono>
 #include <csignal>
 #include <string>
+#include <thread>
 
 #include "common/config/daemon_flags.h"
+#include "common/config/daemon_log.h"
 #include "common/config/data_folder.h"
 #include "common/fabric/cluster_key.h"
 #include "common/fabric/registry.h"
@@ -20,6 +22,7 @@
 #include "common/fabric/verbs/transport.h"
 #include "common/reactor/reactor.h"
 #include "common/reactor/signals.h"
+#include "common/reactor/socket_address.h"
 #include "memory/flags.h"
 #include "memory/region_memory.h"
 #include "memory/server.h"
@@ -59,7 +62,7 @@ reactor::Task<Status> serve(reactor::Reactor* reactor, MemoryServer* server, fab
     reactor::Gate gate;
     reactor->spawn(gate, await_signal(&signals, server));
     spdlog::info("ready at {} ({})", listening_address(*fabric, address), fabric->name());
-    sd_notify(0, "READY=1");
+    sd_notify(0, "READY=1\nSTATUS=Serves compute servers");
     co_await server->shutdown_requested();
     sd_notify(0, "STOPPING=1");
     co_await reactor->sleep_for(kFarewell_ns);
@@ -82,6 +85,22 @@ RegionGrowth growth_of(RegionMemory& region) {
           }};
 }
 
+// A name may be known only when the network is: waits as long as that takes. Signals end the process.
+void await_name(const std::string& address) {
+  std::string told;
+  while (true) {
+    const Status status = reactor::SocketAddress::resolve(address, true).status();
+    // listen() says what else is wrong.
+    if (status.ok() || status.code() != ErrorCode::connection_failure) return;
+    if (status.message() != told) {
+      spdlog::warn("waiting for the address to listen at: {}", status.message());
+      sd_notifyf(0, "STATUS=Waiting for the address to listen at: %s", status.message().c_str());
+    }
+    told = status.message();
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+}
+
 int run(Flags flags) {
   const Result<std::unique_ptr<config::DataFolder>> folder =
       config::DataFolder::open(flags.data, "nam-memoryd");
@@ -102,6 +121,7 @@ int run(Flags flags) {
     tcp_options.key = *key;
     verbs_options.key = *key;
   }
+  await_name(flags.listen);
   reactor::ReactorOptions reactor_options;
   if (::getrandom(&reactor_options.seed, sizeof reactor_options.seed, 0) !=
       static_cast<ssize_t>(sizeof reactor_options.seed)) {
@@ -148,10 +168,6 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   std::optional<namdb::memory::Flags> flags = namdb::memory::parse_flags(argc, argv, exit_code);
   if (!flags) return exit_code;
-  auto logger =
-      std::make_shared<spdlog::logger>("nam-memoryd", std::make_shared<spdlog::sinks::stderr_sink_st>());
-  logger->set_level(spdlog::level::from_str(flags->log_level));
-  logger->set_pattern("%Y-%m-%d %H:%M:%S.%e %n %l: %v");
-  spdlog::set_default_logger(std::move(logger));
+  const namdb::config::DaemonLog log("nam-memoryd", flags->log_level);
   return namdb::memory::run(std::move(*flags));
 }

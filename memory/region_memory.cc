@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <limits>
+
+#include "memory/memory_limits.h"
 
 #ifndef MFD_HUGE_2MB
 #define MFD_HUGE_2MB (21U << 26)
@@ -20,56 +20,8 @@
 namespace namdb::memory {
 namespace {
 
-constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kLargestDefault_bytes = 4ULL << 30;
 constexpr const char* kHugePagesFolder = "/sys/kernel/mm/hugepages/hugepages-2048kB/";
-
-// The number at the start of a file; nothing there (or "max") is unlimited.
-std::uint64_t read_number(const std::string& path) {
-  std::ifstream file(path);
-  std::uint64_t number = 0;
-  return file >> number ? number : kUnlimited;
-}
-
-std::uint64_t memory_info_bytes(const std::string& name) {
-  std::ifstream file("/proc/meminfo");
-  std::string key;
-  std::uint64_t kibibytes = 0;
-  std::string unit;
-  while (file >> key >> kibibytes) {
-    std::getline(file, unit);
-    if (key == name + ":") return kibibytes << 10;
-  }
-  return kUnlimited;
-}
-
-struct Limits {
-  std::uint64_t total_bytes;
-  std::uint64_t free_bytes;
-};
-
-// What the machine has, narrowed by every control group that this process is in.
-Limits memory_limits() {
-  Limits limits{memory_info_bytes("MemTotal"), memory_info_bytes("MemAvailable")};
-  const auto narrow = [&limits](std::uint64_t limit, std::uint64_t used) {
-    if (limit >= kUnlimited >> 1) return;
-    limits.total_bytes = std::min(limits.total_bytes, limit);
-    limits.free_bytes = std::min(limits.free_bytes, limit - std::min(limit, used));
-  };
-  std::ifstream file("/proc/self/cgroup");
-  for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with("0::/")) continue;
-    for (std::string group = line.substr(3); !group.empty(); group.resize(group.rfind('/'))) {
-      const std::string folder = "/sys/fs/cgroup" + group + "/";
-      narrow(read_number(folder + "memory.max"), read_number(folder + "memory.current"));
-      if (group == "/") break;
-    }
-  }
-  narrow(read_number("/sys/fs/cgroup/memory.max"), read_number("/sys/fs/cgroup/memory.current"));
-  narrow(read_number("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
-         read_number("/sys/fs/cgroup/memory/memory.usage_in_bytes"));
-  return limits;
-}
 
 Status cannot(const std::string& what) {
   return Status(ErrorCode::configuration, "the region's memory: " + what + ": " + std::strerror(errno));
@@ -116,14 +68,20 @@ Result<std::unique_ptr<RegionMemory>> RegionMemory::create(std::uint64_t length_
     memory->warning_ = "ordinary pages are used, which is slower: fewer than " + std::to_string(units) +
                        " huge pages of 2 MiB are free (" + cure + ")";
   }
-  const Limits limits = memory_limits();
+  const MemoryLimits limits = memory_limits();
   if (rounded > limits.free_bytes) {
     return Status(ErrorCode::configuration,
                   "a region of " + mebibytes(rounded) + " does not fit: " + mebibytes(limits.free_bytes) +
                       " of memory are free",
                   "choose a smaller --region-bytes");
   }
-  Status status = memory->allocate(rounded, limit, false);
+  // What no group grants cannot be grown to, and must not be counted on. Huge pages are not theirs.
+  const std::uint64_t granted = std::max(rounded, limits.total_bytes / kUnit_bytes * kUnit_bytes);
+  if (limit > granted) {
+    memory->warning_ += std::string(memory->warning_.empty() ? "" : "; ") + "the region's limit is " +
+                        mebibytes(granted) + ", which is what the machine and the control group allow";
+  }
+  Status status = memory->allocate(rounded, std::min(limit, granted), false);
   if (!status.ok()) return status;
   return memory;
 }

@@ -24,7 +24,8 @@ class RegionMemory {
   static constexpr std::uint64_t kUnit_bytes = 2U << 20;
 
   // The lengths are rounded up to whole units; a limit below the length is the length. Error configuration
-  // when it does not fit. Huge pages are used when there are enough for the limit.
+  // when it does not fit. Huge pages are used when there are enough for the limit; on ordinary ones the limit
+  // is at most what the machine and the control groups allow, and warning() says so.
   static Result<std::unique_ptr<RegionMemory>> create(std::uint64_t length_bytes, std::uint64_t limit_bytes,
                                                       HugePages huge_pages);
   // The smaller of a quarter of the memory (of the machine or the container) and 4 GiB.

@@ -34,6 +34,14 @@ std::vector<Freed> Reuse::pending() const {
   return pending;
 }
 
+bool Reuse::has_extents() const {
+  const auto has = [](const Batch& batch) {
+    return std::ranges::any_of(batch.freed,
+                               [](const Freed& freed) { return freed.offset == 0 || freed.outgrown; });
+  };
+  return has(open_) || std::ranges::any_of(closed_, has);
+}
+
 std::uint64_t Reuse::pending_count() const {
   std::uint64_t count = open_.freed.size();
   for (const Batch& batch : closed_) count += batch.freed.size();

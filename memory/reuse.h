@@ -36,6 +36,8 @@ class Reuse {
   // What waits, the whole of it.
   std::vector<Freed> pending() const;
   std::uint64_t pending_count() const;
+  // Among it are extents: tables, indexes or arrays of buckets.
+  bool has_extents() const;
   std::uint64_t epoch() const { return epoch_; }
   bool empty() const { return open_.freed.empty() && closed_.empty(); }
 

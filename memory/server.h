@@ -122,6 +122,10 @@ class MemoryServer final : public fabric::Service {
   // Handlers: requests in, replies out. `peer` is connected when they start.
   reactor::Task<Status> dispatch(fabric::PeerId peer, std::uint16_t method, std::string_view request,
                                  std::string& reply);
+  static bool takes_extents(std::uint16_t method);
+  // After a call found the region full: whether extents came back, so that it is worth another try. Waits
+  // while some are on their way, until then.
+  reactor::Task<bool> more_extents(fabric::PeerId peer, std::uint64_t deadline_ns);
   Status dispatch_cluster(fabric::PeerId peer, std::uint16_t method, std::string_view request,
                           std::string& reply);
   reactor::Task<void> describe_status(const control::StatusRequest& request, control::StatusReply& reply);

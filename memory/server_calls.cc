@@ -24,6 +24,9 @@ using calls::unknown_method;
 
 // Bytes of a journal that are cleared between two yields.
 constexpr std::uint64_t kZeroStep_bytes = 256U << 10;
+// A call that finds the region full waits at most so many of the least times between two reuse epochs: what
+// was freed before it is back in about two, if no transaction keeps it.
+constexpr std::uint64_t kReturnIntervals = 5;
 // Locks that one heartbeat's reply names.
 constexpr int kMaxHeldLocks = 32;
 
@@ -58,7 +61,28 @@ control::Slot describe(const Slot& slot) {
 reactor::Task<Status> MemoryServer::on_call(fabric::PeerId peer, std::uint16_t method,
                                             std::string_view request, std::string& reply) {
   if (peers_.find(peer) == nullptr) co_return Status(ErrorCode::fenced, "this channel is not connected");
-  co_return co_await dispatch(peer, method, request, reply);
+  Status status = co_await dispatch(peer, method, request, reply);
+  if (!takes_extents(method)) co_return status;
+  const std::uint64_t deadline_ns = executor_.now_ns() + kReturnIntervals * options_.reuse_interval_ns;
+  while (!status.ok() && status.code() == ErrorCode::out_of_memory) {
+    const bool worth_a_try = co_await more_extents(peer, deadline_ns);
+    if (!worth_a_try) break;
+    status = co_await dispatch(peer, method, request, reply);
+  }
+  co_return status;
+}
+
+// A call that has changed nothing when it found the region full, and can be tried again.
+bool MemoryServer::takes_extents(std::uint16_t method) {
+  switch (method) {
+    case control::PREPARE_TABLE:
+    case control::PREPARE_INDEX:
+    case control::ALLOCATE_RECORDS:
+    case control::ALLOCATE_BUCKETS:
+      return true;
+    default:
+      return false;
+  }
 }
 
 reactor::Task<Status> MemoryServer::dispatch(fabric::PeerId peer, std::uint16_t method,

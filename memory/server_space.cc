@@ -9,6 +9,8 @@ namespace {
 
 // After the system had no memory for the region, it is asked again.
 constexpr std::uint64_t kRefusal_ns = kSecond_ns;
+// While a caller waits for extents, it is looked whether somebody wants it fenced.
+constexpr std::uint64_t kLook_ns = 50 * kMillisecond_ns;
 
 }  // namespace
 
@@ -23,6 +25,18 @@ Status MemoryServer::allocate(fabric::PeerId peer, std::uint32_t table, std::uin
   reservations_.granted(peers_.find(peer)->compute_id, table, buckets, reply);
   growth_.consider(table);
   return status;
+}
+
+reactor::Task<bool> MemoryServer::more_extents(fabric::PeerId peer, std::uint64_t deadline_ns) {
+  const std::uint64_t before = collector_.returned();
+  while (collector_.returned() == before) {
+    const Peer* const caller = peers_.find(peer);
+    if (stopping_ || caller == nullptr || peers_.fenced(caller->compute_id)) co_return false;
+    const std::uint64_t now_ns = executor_.now_ns();
+    if (!collector_.returns_extents() || now_ns >= deadline_ns) co_return false;
+    co_await collector_.wait_for_return(std::min(deadline_ns, now_ns + kLook_ns));
+  }
+  co_return !stopping_ && peers_.find(peer) != nullptr;
 }
 
 Result<std::uint64_t> MemoryServer::lengthen_region(std::uint64_t length_bytes) {

@@ -7,9 +7,7 @@ namespace namdb::config {
 int exit_code_of(ErrorCode code) {
   switch (code) {
     case ErrorCode::configuration:
-    case ErrorCode::connection_failure:
     case ErrorCode::invalid_authorization:  // another cluster's key
-    case ErrorCode::memory_server_restarted:
       return kExitEnvironment;
     default:
       return kExitFailure;

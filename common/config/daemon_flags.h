@@ -12,7 +12,8 @@ inline constexpr int kExitFailure = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitEnvironment = 3;
 
-// Of a daemon that cannot start or go on for that reason.
+// Of a daemon that cannot start or go on for that reason. kExitEnvironment is for what does not mend itself:
+// the daemon need not be started again before somebody has changed something.
 int exit_code_of(ErrorCode code);
 
 // Where a daemon of that kind ("memory", "compute") keeps its data unless told otherwise.

@@ -39,6 +39,21 @@ Result<ClusterKey> read_cluster_key(const std::string& path) {
   return key;
 }
 
+std::string fingerprint(const ClusterKey& key) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  constexpr std::size_t kShown_bytes = 8;
+  std::array<unsigned char, 32> digest;
+  unsigned length = 0;
+  NAMDB_CHECK(
+      ::EVP_Digest(key.bytes.data(), key.bytes.size(), digest.data(), &length, ::EVP_sha256(), nullptr) == 1);
+  std::string text;
+  for (std::size_t i = 0; i < kShown_bytes; ++i) {
+    text += kDigits[digest[i] >> 4];
+    text += kDigits[digest[i] & 15];
+  }
+  return text;
+}
+
 Nonce make_nonce() {
   Nonce nonce;
   NAMDB_CHECK(::RAND_bytes(nonce.data(), static_cast<int>(nonce.size())) == 1);

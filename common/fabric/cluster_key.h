@@ -20,6 +20,10 @@ struct ClusterKey {
 // A file of exactly 32 bytes that only its owner, this user or root, can read. Errors: configuration.
 Result<ClusterKey> read_cluster_key(const std::string& path);
 
+// The first 16 digits that `sha256sum FILE` prints: by them people see whether two machines have the same
+// key, and learn nothing of it.
+std::string fingerprint(const ClusterKey& key);
+
 inline constexpr std::size_t kNonce_bytes = 32;
 inline constexpr std::size_t kProof_bytes = 32;
 using Nonce = std::array<unsigned char, kNonce_bytes>;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "common/base/crc32c.h"
 #include "common/fabric/status_bytes.h"
 
 namespace namdb::fabric {
@@ -20,8 +21,41 @@ T from_bytes(const std::string& bytes) {
   return value;
 }
 
-// What the two greetings forbid; `other` names the peer's role.
-Status compare(const Dialect& dialect, const Greeting& greeting, bool has_key, const std::string& other) {
+template <typename T>
+std::string bytes_of(const T& value) {
+  return std::string(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+std::uint32_t checksum_of(std::string_view piece) {
+  return crc32c(std::as_bytes(std::span(piece)));
+}
+
+void send(HandshakeStream& stream, std::string_view piece) {
+  const std::string bytes = sealed(piece);
+  stream.send(bytes.data(), bytes.size());
+}
+
+// The next bytes must be the CRC-32C of `piece`.
+reactor::Task<Status> take_checksum(HandshakeStream& stream, std::uint32_t expected,
+                                    std::uint64_t deadline_ns) {
+  const Result<std::string> bytes = co_await stream.take(sizeof expected, deadline_ns);
+  if (!bytes.ok()) co_return bytes.status();
+  if (from_bytes<std::uint32_t>(*bytes) == expected) co_return Status();
+  co_return Status(ErrorCode::connection_failure,
+                   "the handshake was damaged on the way (its CRC-32C does not agree)");
+}
+
+reactor::Task<Result<std::string>> take_piece(HandshakeStream& stream, std::size_t length_bytes,
+                                              std::uint64_t deadline_ns) {
+  Result<std::string> piece = co_await stream.take(length_bytes, deadline_ns);
+  if (!piece.ok()) co_return piece;
+  Status whole = co_await take_checksum(stream, checksum_of(*piece), deadline_ns);
+  if (!whole.ok()) co_return whole;
+  co_return piece;
+}
+
+// Whether the greeting is in this language at all; `other` names the peer's role.
+Status compare_dialects(const Dialect& dialect, const Greeting& greeting, const std::string& other) {
   if (greeting.magic != dialect.magic) {
     return Status(ErrorCode::protocol_violation,
                   "the " + other + " does not speak namdb's " + std::string(dialect.name) + " fabric");
@@ -32,6 +66,10 @@ Status compare(const Dialect& dialect, const Greeting& greeting, bool has_key, c
                       std::string(dialect.name) + " fabric, this side version " +
                       std::to_string(dialect.version));
   }
+  return Status();
+}
+
+Status compare_keys(const Greeting& greeting, bool has_key, const std::string& other) {
   const bool other_has_key = (greeting.flags & Greeting::kHasKey) != 0;
   if (other_has_key != has_key) {
     return Status(ErrorCode::invalid_authorization,
@@ -42,15 +80,22 @@ Status compare(const Dialect& dialect, const Greeting& greeting, bool has_key, c
   return Status();
 }
 
+// What this side's people are told beside: the key itself is nobody's to see.
+Status explain(const Status& status, const std::optional<ClusterKey>& key) {
+  if (status.code() != ErrorCode::invalid_authorization || !key) return status;
+  return Status(status.code(), status.message() + "; this side's has the fingerprint " + fingerprint(*key),
+                std::string(status.hint()));
+}
+
 // The bytes of an Answer, or the Status in it.
 reactor::Task<Result<std::string>> take_answer(HandshakeStream& stream, std::uint64_t deadline_ns) {
-  const Result<std::string> header = co_await stream.take(sizeof(Answer), deadline_ns);
+  const Result<std::string> header = co_await take_piece(stream, sizeof(Answer), deadline_ns);
   if (!header.ok()) co_return header.status();
   const auto received = from_bytes<Answer>(*header);
   if (received.ok > 1 || received.length_bytes > kMaxHandshake_bytes) {
     co_return Status(ErrorCode::protocol_violation, "the server's answer is malformed");
   }
-  Result<std::string> bytes = co_await stream.take(received.length_bytes, deadline_ns);
+  Result<std::string> bytes = co_await take_piece(stream, received.length_bytes, deadline_ns);
   if (bytes.ok() && received.ok == 0) co_return decode_status(*bytes);
   co_return bytes;
 }
@@ -58,11 +103,25 @@ reactor::Task<Result<std::string>> take_answer(HandshakeStream& stream, std::uin
 void send_answer(HandshakeStream& stream, bool ok, const std::string& bytes) {
   const std::size_t length_bytes = std::min<std::size_t>(bytes.size(), kMaxHandshake_bytes);
   const Answer header{ok ? 1U : 0U, static_cast<std::uint32_t>(length_bytes)};
-  stream.send(&header, sizeof header);
-  stream.send(bytes.data(), length_bytes);
+  send(stream, bytes_of(header));
+  send(stream, std::string_view(bytes).substr(0, length_bytes));
+}
+
+// After its bytes: what else there is to say against the peer's greeting.
+reactor::Task<Status> check_greeting(HandshakeStream& stream, Dialect dialect, Greeting greeting,
+                                     bool has_key, std::string other, std::uint64_t deadline_ns) {
+  Status comparison = compare_dialects(dialect, greeting, other);
+  if (!comparison.ok()) co_return comparison;
+  Status whole = co_await take_checksum(stream, checksum_of(bytes_of(greeting)), deadline_ns);
+  if (!whole.ok()) co_return whole;
+  co_return compare_keys(greeting, has_key, other);
 }
 
 }  // namespace
+
+std::string sealed(std::string_view piece) {
+  return std::string(piece) + bytes_of(checksum_of(piece));
+}
 
 reactor::Task<Result<std::string>> greet_server(HandshakeStream& stream, Dialect dialect,
                                                 std::optional<ClusterKey> key, std::string hello,
@@ -70,16 +129,16 @@ reactor::Task<Result<std::string>> greet_server(HandshakeStream& stream, Dialect
   if (hello.size() > kMaxHandshake_bytes)
     co_return Status(ErrorCode::limit_exceeded, "the hello is too long");
   const Nonce nonce = make_nonce();
-  const Greeting own = make_greeting(dialect, key, nonce);
-  stream.send(&own, sizeof own);
+  send(stream, bytes_of(make_greeting(dialect, key, nonce)));
   const Result<std::string> bytes = co_await stream.take(sizeof(Greeting), deadline_ns);
   if (!bytes.ok()) co_return bytes.status();
   const auto greeting = from_bytes<Greeting>(*bytes);
-  Status comparison = compare(dialect, greeting, key.has_value(), "server");
+  Status comparison =
+      co_await check_greeting(stream, dialect, greeting, key.has_value(), "server", deadline_ns);
   if (!comparison.ok()) co_return comparison;
   if (key) {
     const Proof proof = make_proof(*key, dialect.name, ProofRole::client, nonce, greeting.nonce);
-    stream.send(proof.data(), proof.size());
+    send(stream, bytes_of(proof));
     const Result<std::string> reply = co_await take_answer(stream, deadline_ns);
     if (!reply.ok()) co_return reply.status();
     const Proof expected = make_proof(*key, dialect.name, ProofRole::server, nonce, greeting.nonce);
@@ -88,44 +147,60 @@ reactor::Task<Result<std::string>> greet_server(HandshakeStream& stream, Dialect
     }
   }
   const Hello header{static_cast<std::uint32_t>(hello.size()), 0};
-  stream.send(&header, sizeof header);
-  stream.send(hello.data(), hello.size());
+  send(stream, bytes_of(header));
+  send(stream, hello);
   Result<std::string> welcome = co_await take_answer(stream, deadline_ns);
   co_return welcome;
 }
 
-reactor::Task<Result<std::string>> greet_client(HandshakeStream& stream, Dialect dialect,
-                                                std::optional<ClusterKey> key, std::uint64_t deadline_ns) {
+reactor::Task<Status> prove_client(HandshakeStream& stream, Dialect dialect, std::optional<ClusterKey> key,
+                                   std::uint64_t deadline_ns) {
   const Result<std::string> bytes = co_await stream.take(sizeof(Greeting), deadline_ns);
   if (!bytes.ok()) co_return bytes.status();
   const auto greeting = from_bytes<Greeting>(*bytes);
   // Whoever does not speak the protocol learns nothing, not even what this is.
   const bool stranger = greeting.magic != dialect.magic;
   const Nonce nonce = make_nonce();
-  const Greeting own = make_greeting(dialect, key, nonce);
-  if (!stranger) stream.send(&own, sizeof own);
-  Status comparison = compare(dialect, greeting, key.has_value(), "client");
-  if (!comparison.ok()) co_return comparison;
+  if (!stranger) send(stream, bytes_of(make_greeting(dialect, key, nonce)));
+  Status comparison =
+      co_await check_greeting(stream, dialect, greeting, key.has_value(), "client", deadline_ns);
+  if (!comparison.ok()) co_return explain(comparison, key);
   if (key) {
-    const Result<std::string> proof = co_await stream.take(sizeof(Proof), deadline_ns);
+    const Result<std::string> proof = co_await take_piece(stream, sizeof(Proof), deadline_ns);
     if (!proof.ok()) co_return proof.status();
     const Proof expected = make_proof(*key, dialect.name, ProofRole::client, greeting.nonce, nonce);
     if (!equal(from_bytes<Proof>(*proof), expected)) {
       Status wrong(ErrorCode::invalid_authorization, "the client does not know the cluster key");
       refuse(stream, wrong);
-      co_return wrong;
+      co_return explain(wrong, key);
     }
     const Proof own_proof = make_proof(*key, dialect.name, ProofRole::server, greeting.nonce, nonce);
     send_answer(stream, true, std::string(own_proof.begin(), own_proof.end()));
   }
-  const Result<std::string> header = co_await stream.take(sizeof(Hello), deadline_ns);
+  co_return Status();
+}
+
+reactor::Task<Result<std::string>> take_hello(HandshakeStream& stream, std::uint64_t deadline_ns) {
+  const Result<std::string> header = co_await take_piece(stream, sizeof(Hello), deadline_ns);
   if (!header.ok()) co_return header.status();
   const auto hello = from_bytes<Hello>(*header);
   if (hello.zero != 0 || hello.length_bytes > kMaxHandshake_bytes) {
     co_return Status(ErrorCode::protocol_violation, "the client's hello is malformed");
   }
-  Result<std::string> result = co_await stream.take(hello.length_bytes, deadline_ns);
+  Result<std::string> result = co_await take_piece(stream, hello.length_bytes, deadline_ns);
   co_return result;
+}
+
+Status refused_by(const std::string& address, const Status& status, const std::optional<ClusterKey>& key) {
+  if (status.code() == ErrorCode::connection_failure) {
+    return Status(status.code(), "connecting to " + address + ": " + status.message(),
+                  std::string(status.hint()));
+  }
+  if (status.code() != ErrorCode::invalid_authorization) return status;
+  return Status(
+      status.code(), address + ": " + explain(status, key).message(),
+      "every daemon's --cluster-key is a copy of the same file: compare `sha256sum FILE`, which begins "
+      "with the fingerprint, on both machines");
 }
 
 void answer(HandshakeStream& stream, const std::string& bytes) {

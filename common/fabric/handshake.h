@@ -2,7 +2,7 @@
 // send a Greeting; with a cluster key the client sends a proof, and the server an Answer with its own; then
 // the client sends a Hello, and the server an Answer with the welcome. Everything received is outside input;
 // a peer that is not what it should be gets a Status that says so. Little-endian, no padding between the
-// pieces.
+// pieces, each of which is followed by its CRC-32C: a flipped bit ends the connection, and is no wrong key.
 #pragma once
 
 #include <array>
@@ -28,6 +28,7 @@ struct Dialect {
   std::string_view name;
 };
 
+// Its own CRC-32C is looked at when the versions agree: it is the first thing that another version may lack.
 struct Greeting {
   static constexpr std::uint32_t kHasKey = 1;
   std::array<char, 8> magic;
@@ -66,9 +67,21 @@ reactor::Task<Result<std::string>> greet_server(HandshakeStream& stream, Dialect
                                                 std::optional<ClusterKey> key, std::string hello,
                                                 std::uint64_t deadline_ns);
 
-// As the server: gives the client's hello. The client is still to be answered.
-reactor::Task<Result<std::string>> greet_client(HandshakeStream& stream, Dialect dialect,
-                                                std::optional<ClusterKey> key, std::uint64_t deadline_ns);
+// What is said on the client's side of an error of greet_server(), or of the connection before it: which
+// server, and of a key that does not fit what to compare. Other errors are the service's own and stay as they
+// are.
+Status refused_by(const std::string& address, const Status& status, const std::optional<ClusterKey>& key);
+
+// As the server, in two steps. First the client proves what there is to prove: nothing but its dialect where
+// there is no key. Errors: as of greet_server().
+reactor::Task<Status> prove_client(HandshakeStream& stream, Dialect dialect, std::optional<ClusterKey> key,
+                                   std::uint64_t deadline_ns);
+// Then the client's hello. The client is still to be answered.
+reactor::Task<Result<std::string>> take_hello(HandshakeStream& stream, std::uint64_t deadline_ns);
+
+// A piece as it is sent: its bytes and their CRC-32C.
+std::string sealed(std::string_view piece);
+
 void answer(HandshakeStream& stream, const std::string& bytes);
 void refuse(HandshakeStream& stream, const Status& status);
 

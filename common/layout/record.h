@@ -18,7 +18,7 @@
 //   24  checksum over all the rest, seeded with the record's address; it never covers the header word
 //   32  payload: the row (row.h), a multiple of 8 bytes
 // The certified body's stamp decides visibility; the header word only says who holds the record. A READ that
-// covers header word and body gets words of different times: read_body() tells whether the body certifies.
+// covers header word and body gets words of different times: certify_body() tells whether it is one body.
 //
 // Ring words: a displaced version's stamp word; `moved` once the memory server has copied the payload to the
 // overflow region. A writer takes a ring slot only while moved is set; the memory server sets moved only

@@ -3,6 +3,7 @@
 #include <liburing.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -30,10 +31,16 @@ constexpr std::size_t kLargestSend_bytes = 1U << 30;
 class Socket::Core final : public TurnHook {
  public:
   Core(Reactor& reactor, int descriptor, SocketHandler& handler)
-      : reactor_(reactor), descriptor_(descriptor), handler_(&handler), receive_(*this), send_(*this) {}
+      : reactor_(reactor),
+        descriptor_(descriptor),
+        handler_(&handler),
+        receive_(*this),
+        send_(*this),
+        watch_(*this) {}
 
   void start_receiving();
   void pause_receiving();
+  void watch_peer();
   void send_soon() {
     if (flush_asked_ || closed_) return;
     flush_asked_ = true;
@@ -65,11 +72,18 @@ class Socket::Core final : public TurnHook {
     void on_completion(std::int32_t result, std::uint32_t /*flags*/) override { core.on_sent(result); }
     Core& core;
   };
+  struct Watch final : IoRequest {
+    explicit Watch(Core& owner) : core(owner) {}
+    void on_completion(std::int32_t result, std::uint32_t /*flags*/) override { core.on_watched(result); }
+    Core& core;
+  };
 
   void arm_receive();
   void on_received(std::int32_t result, std::uint32_t flags);
   void submit_send();
   void on_sent(std::int32_t result);
+  void on_watched(std::int32_t result);
+  bool in_kernel() const { return receive_armed_ || send_armed_ || watch_armed_; }
   void end(Status status);
   // Deletes the core when neither the Socket nor the kernel needs it. Last statement of whoever calls it.
   void maybe_delete();
@@ -79,6 +93,7 @@ class Socket::Core final : public TurnHook {
   SocketHandler* handler_;  // null once the Socket is gone
   Receive receive_;
   Send send_;
+  Watch watch_;
   OutputBuffer filling_;
   OutputBuffer sending_;
   std::size_t sent_bytes_ = 0;  // of sending_
@@ -89,6 +104,8 @@ class Socket::Core final : public TurnHook {
   bool receive_cancelled_ = false;
   bool receiving_ = false;
   bool send_armed_ = false;
+  bool watch_armed_ = false;
+  bool watched_ = false;
   bool flush_asked_ = false;
   bool shutdown_asked_ = false;
   bool shutdown_done_ = false;
@@ -112,6 +129,23 @@ void Socket::Core::pause_receiving() {
     receive_cancelled_ = true;
     reactor_.cancel_request(receive_);
   }
+}
+
+void Socket::Core::watch_peer() {
+  if (watched_ || ended_ || closed_) return;
+  watched_ = true;
+  io_uring_sqe* submission = reactor_.prepare();
+  io_uring_prep_poll_add(submission, descriptor_, POLLRDHUP);
+  reactor_.submit(submission, &watch_);
+  watch_armed_ = true;
+}
+
+void Socket::Core::on_watched(std::int32_t result) {
+  watch_armed_ = false;
+  ++depth_;
+  if (result > 0 && !closed_) handler_->on_peer_gone();
+  --depth_;
+  maybe_delete();
 }
 
 void Socket::Core::arm_receive() {
@@ -230,7 +264,8 @@ void Socket::Core::close() {
   ::shutdown(descriptor_, SHUT_RDWR);
   if (receive_armed_) reactor_.cancel_request(receive_);
   if (send_armed_) reactor_.cancel_request(send_);
-  if (!receive_armed_ && !send_armed_) ::close(std::exchange(descriptor_, -1));
+  if (watch_armed_) reactor_.cancel_request(watch_);
+  if (!in_kernel()) ::close(std::exchange(descriptor_, -1));
 }
 
 void Socket::Core::release() {
@@ -241,7 +276,7 @@ void Socket::Core::release() {
 }
 
 void Socket::Core::maybe_delete() {
-  if (depth_ != 0 || !closed_ || receive_armed_ || send_armed_) return;
+  if (depth_ != 0 || !closed_ || in_kernel()) return;
   if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
   if (released_) delete this;
 }
@@ -272,6 +307,9 @@ void Socket::start_receiving() {
 }
 void Socket::pause_receiving() {
   core_->pause_receiving();
+}
+void Socket::watch_peer() {
+  core_->watch_peer();
 }
 OutputBuffer& Socket::output() {
   return core_->output();

@@ -30,6 +30,9 @@ class SocketHandler {
   // connection broke, in either direction. Called at most once, not after close(), and the last call of
   // on_receive() is before it. Sending may go on after an ok.
   virtual void on_end(Status status) = 0;
+  // Asked for by watch_peer(): the peer has shut down its side, or the connection broke. Bytes from before
+  // may still come, and on_end() after them. Called at most once, not after close().
+  virtual void on_peer_gone() {}
   // A send has been accepted by the operating system, or has failed: unsent_bytes() has shrunk.
   virtual void on_sent() {}
 
@@ -49,6 +52,8 @@ class Socket {
   void start_receiving();
   // The peer is made to wait. A few buffers that are on their way may still arrive.
   void pause_receiving();
+  // Who has paused would not hear that the peer is gone. Once is enough.
+  void watch_peer();
 
   // Where to append what is to be sent; followed by send_soon() in the same turn.
   OutputBuffer& output();

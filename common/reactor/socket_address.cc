@@ -69,7 +69,7 @@ Result<std::vector<SocketAddress>> SocketAddress::resolve(std::string_view text,
   addrinfo* found = nullptr;
   const int error = ::getaddrinfo(std::string(host).c_str(), std::string(port).c_str(), &hints, &found);
   if (error != 0) {
-    return Status(ErrorCode::configuration,
+    return Status(ErrorCode::connection_failure,
                   "cannot resolve \"" + std::string(host) + "\": " + ::gai_strerror(error));
   }
   for (const addrinfo* entry = found; entry != nullptr; entry = entry->ai_next) {

@@ -22,7 +22,8 @@ struct ListenOptions {
 class SocketListener final : public StreamListener {
  public:
   // Binds and listens. A unix socket that a dead process left behind is replaced. Errors: configuration, for
-  // an address that is malformed, in use by somebody else, or not allowed.
+  // an address that is malformed, in use by somebody else, or not allowed; connection_failure for a name that
+  // is not known.
   static Result<std::unique_ptr<SocketListener>> listen(Reactor& reactor, std::string address,
                                                         ListenOptions options = {});
   // Closes, and removes the unix socket.

@@ -39,6 +39,7 @@ class SocketStream final : public ByteStream, private SocketHandler {
   void shutdown_write() override { socket_.shutdown_write(); }
   void close() override;
   bool closed() const override { return socket_.closed(); }
+  bool peer_gone() const override { return ended_ || peer_gone_ || socket_.closed() || socket_.broken(); }
   const std::string& peer() const override { return peer_; }
   bool peer_is_local() const override { return peer_is_local_; }
 
@@ -55,6 +56,7 @@ class SocketStream final : public ByteStream, private SocketHandler {
 
   void on_receive(std::span<const std::byte> bytes) override;
   void on_end(Status status) override;
+  void on_peer_gone() override { peer_gone_ = true; }
   void on_sent() override;
   void wake(std::coroutine_handle<>& place) {
     if (place) reactor_.schedule(std::exchange(place, nullptr));
@@ -74,6 +76,7 @@ class SocketStream final : public ByteStream, private SocketHandler {
   std::size_t unread_begin_ = 0;
   bool paused_ = false;
   bool ended_ = false;
+  bool peer_gone_ = false;
   Status end_status_;
   std::coroutine_handle<> drainer_;
   std::size_t drain_at_most_bytes_ = 0;
@@ -121,6 +124,7 @@ void SocketStream::on_receive(std::span<const std::byte> bytes) {
   if (unread_bytes() >= kUnreadLimit_bytes && !paused_) {
     paused_ = true;
     socket_.pause_receiving();
+    socket_.watch_peer();
   }
 }
 

@@ -2,6 +2,7 @@
 // without.
 #include "common/reactor/socket_stream.h"
 
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -220,6 +221,45 @@ TEST_CASE("a peer that vanished is noticed by reading and by writing") {
   auto reactor = make_reactor();
   auto listener = listen(*reactor, "127.0.0.1:0");
   reactor->run_until(vanish(*reactor, *listener));
+}
+
+// `sent_bytes` arrive, of which the reader takes none.
+Task<void> leave_unread(Reactor& reactor, SocketListener& listener, std::size_t sent_bytes, bool reset) {
+  const int descriptor = *co_await connect_descriptor(reactor, listener.address());
+  if (reset) {
+    const linger at_once{1, 0};
+    ::setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+  }
+  Result<std::unique_ptr<ByteStream>> server = co_await listener.accept();
+  NAMDB_CHECK(server.ok());
+  {
+    const std::unique_ptr<ByteStream> client = make_socket_stream(reactor, descriptor);
+    client->write(std::string(sent_bytes, 'x'));
+    const Status drained = co_await client->drain();
+    CHECK(drained.ok());
+    CHECK_FALSE((*server)->peer_gone());
+  }
+  while (!(*server)->peer_gone()) co_await reactor.sleep_for(kMillisecond_ns);
+  // What came before is still there, unless the system dropped it.
+  char byte;
+  const Result<std::size_t> read = co_await (*server)->read_some(&byte, 1);
+  CHECK((reset || *read == 1));
+}
+
+TEST_CASE("a peer that is gone is noticed by who has not read all that it sent") {
+  for (const bool multishot : {true, false}) {
+    ReactorOptions options;
+    options.use_multishot = multishot;
+    const Folder folder;
+    for (const std::string& address : {std::string("127.0.0.1:0"), folder.socket("s")}) {
+      auto reactor = make_reactor(options);
+      auto listener = listen(*reactor, address);
+      for (const std::size_t sent_bytes : {std::size_t{1}, std::size_t{300'000}}) {
+        for (const bool reset : {true, false})
+          reactor->run_until(leave_unread(*reactor, *listener, sent_bytes, reset));
+      }
+    }
+  }
 }
 
 Task<void> write_many(Reactor& reactor, SocketListener& listener) {

@@ -41,6 +41,9 @@ class ByteStream {
   // Ends both directions at once, drops what is unsent, and wakes the waiters. Idempotent.
   virtual void close() = 0;
   virtual bool closed() const = 0;
+  // The peer has ended its side or the connection broke, or this end was closed. Also while something that
+  // arrived before is still unread: whoever works for the peer need not find out by reading.
+  virtual bool peer_gone() const = 0;
 
   // For messages: an address, or "unix".
   virtual const std::string& peer() const = 0;

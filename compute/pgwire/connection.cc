@@ -13,6 +13,19 @@ constexpr std::size_t kBuffer_bytes = 16 * 1024;
 // Over shared memory a transaction may run to its end without ever waiting: after so many messages the other
 // connections have their turn.
 constexpr std::uint64_t kMessagesAtOnce = 64;
+// When the server stops: for messages that are under way and will not be read. An end with unread bytes would
+// be a reset, and that can overtake the answers before it.
+constexpr std::uint64_t kDropInput_ns = 200 * kMillisecond_ns;
+
+// Parse, Bind, Describe, Execute, Close, Flush: what a Sync ends.
+bool is_part_of_sequence(char type) {
+  return std::string_view("PBDECH").find(type) != std::string_view::npos;
+}
+
+// Answered by ReadyForQuery.
+bool ends_sequence(char type) {
+  return type == 'S' || type == 'Q' || type == 'F';
+}
 
 Status stopped() {
   return Status(ErrorCode::admin_shutdown, "terminating connection due to administrator command");
@@ -28,7 +41,8 @@ Connection::Connection(std::unique_ptr<reactor::ByteStream> stream, sql::Environ
       accepted_ns_(environment.engine.executor().now_ns()),
       output_(*stream_),
       buffer_(kBuffer_bytes),
-      goodbye_said_(environment.engine.executor()),
+      moved_(environment.engine.executor()),
+      goodbye_done_(environment.engine.executor()),
       farewell_(environment.engine.executor()) {}
 
 Connection::~Connection() {
@@ -37,30 +51,40 @@ Connection::~Connection() {
   if (counted_) process_.leave();
 }
 
-bool Connection::request_stop() {
-  stop_requested_ = true;
-  if (!waiting_) return false;
-  fatal(stopped());
-  output_.flush();
-  goodbye_running_ = true;
-  return true;
+bool Connection::request_stop(bool at_sync) {
+  if (stop_ != Stop::now) stop_ = at_sync ? Stop::at_sync : Stop::now;
+  if (waiting_) ++goodbyes_;
+  return waiting_;
 }
 
 Task<void> Connection::say_goodbye() {
-  const Status drained = co_await stream_->drain();
-  (void)drained;
-  stream_->close();
-  goodbye_running_ = false;
-  goodbye_said_.notify_all();
+  reactor::Executor& executor = environment_.engine.executor();
+  bool moved = !waiting_;
+  if (!moved && within_sequence())
+    moved = co_await moved_.wait_until(executor.now_ns() + process_.options().sequence_timeout_ns);
+  if (!moved && waiting_ && !told_) {
+    told_ = true;
+    fatal(stopped());
+    output_.flush();
+    const Status drained = co_await stream_->drain();
+    (void)drained;
+    stream_->close();
+  }
+  --goodbyes_;
+  goodbye_done_.notify_all();
 }
 
-// False at the end of the client's bytes.
+// False at the end of the client's bytes, and when the server stops.
 Task<bool> Connection::read_more() {
   output_.flush();
   if (output_.congested()) {
     // A client that sends and does not read: its next messages stay in its own socket until it does.
     const Status relieved = co_await output_.relieve();
-    if (!relieved.ok() || stop_requested_) co_return false;
+    if (!relieved.ok()) co_return false;
+  }
+  if (stop_ != Stop::none && !within_sequence()) {
+    fatal(stopped());
+    co_return false;
   }
   if (begin_ == end_) {
     begin_ = end_ = 0;
@@ -79,16 +103,29 @@ Task<bool> Connection::read_more() {
     }
   }
   waiting_ = true;
+  reactor::Gate goodbye;
+  if (stop_ != Stop::none) {
+    ++goodbyes_;
+    environment_.engine.executor().spawn(goodbye, say_goodbye());
+  }
   Result<std::size_t> got = co_await stream_->read_some(buffer_.data() + end_, buffer_.size() - end_);
   waiting_ = false;
-  if (!got.ok() || *got == 0 || stop_requested_) co_return false;
+  moved_.notify_all();
+  co_await goodbye.close();
+  if (!got.ok() || *got == 0 || told_) co_return false;
   end_ += *got;
   co_return true;
 }
 
+Status Connection::check_client() const {
+  if (stream_->peer_gone()) return Status(ErrorCode::connection_failure, "connection to client lost");
+  return stop_ == Stop::now ? stopped() : Status();
+}
+
 Task<void> Connection::run() {
   Step step = co_await start_up();
-  while (step == Step::go_on) {
+  // What a client has sent and did not wait for is nobody's.
+  while (step == Step::go_on && !stream_->peer_gone()) {
     const Result<std::optional<Frame>> frame = next_frame(unread(), process_.options().max_message_bytes);
     if (!frame.ok()) {
       fatal(frame.status());
@@ -100,6 +137,7 @@ Task<void> Connection::run() {
       continue;
     }
     const Frame& message = **frame;
+    if (is_part_of_sequence(message.type)) in_sequence_ = true;
     if (const std::optional<Step> done = handle_at_once(message)) {
       step = *done;
     } else {
@@ -108,22 +146,25 @@ Task<void> Connection::run() {
       step = co_await handle(message);
     }
     begin_ += message.total_bytes;
+    if (ends_sequence(message.type)) in_sequence_ = skip_until_sync_;
     if (output_.congested()) {
       // A client that does not read its answers waits here, not in the server's memory.
       const Status relieved = co_await output_.relieve();
       if (!relieved.ok()) break;
     }
     if (++messages_ % kMessagesAtOnce == 0) co_await environment_.engine.executor().yield();
-    if (step == Step::go_on && stop_requested_) {
+    if (step == Step::go_on && (stop_ == Stop::now || (stop_ == Stop::at_sync && !in_sequence_))) {
       fatal(stopped());
       break;
     }
   }
   // What the client does not take soon, the server's stop cuts off.
   session_.reset();
-  while (goodbye_running_) co_await goodbye_said_.wait();
+  while (goodbyes_ > 0) co_await goodbye_done_.wait();
   output_.flush();
   if (!stream_->closed()) co_await finish_output();
+  if (stop_ != Stop::none && !stream_->closed())
+    co_await drop_input(environment_.engine.executor().now_ns() + kDropInput_ns);
   stream_->close();
 }
 
@@ -134,6 +175,19 @@ Task<void> Connection::finish_output() {
   executor.spawn(gate, cut_off_at(executor.now_ns() + process_.options().farewell_timeout_ns));
   const Status drained = co_await stream_->drain();
   (void)drained;
+  farewell_taken_ = true;
+  farewell_.notify_all();
+  co_await gate.close();
+}
+
+Task<void> Connection::drop_input(std::uint64_t deadline_ns) {
+  farewell_taken_ = false;
+  reactor::Gate gate;
+  environment_.engine.executor().spawn(gate, cut_off_at(deadline_ns));
+  while (true) {
+    const Result<std::size_t> got = co_await stream_->read_some(buffer_.data(), buffer_.size());
+    if (!got.ok() || *got == 0) break;
+  }
   farewell_taken_ = true;
   farewell_.notify_all();
   co_await gate.close();
@@ -199,7 +253,7 @@ Task<Connection::Step> Connection::handle(Frame frame) {
       break;
     case 'E':
       status = co_await handle_execute(frame.payload, frame.total_bytes);
-      if (!status.ok() && stream_->closed()) co_return Step::end;
+      if (lost_) co_return Step::end;
       break;
     case 'F':
       output_.writer().error("ERROR",
@@ -325,18 +379,21 @@ Task<Status> Connection::handle_execute(std::string_view payload, std::size_t fr
                      "portal \"" + std::string(execute.portal) + "\" does not exist");
   }
   // Whether the statement is a transaction of its own is known once the next message is: Sync ends it. No
-  // client may expect an answer before it sent Sync or Flush.
+  // client may expect an answer before it sent Sync or Flush. It must be there whole: what commits is
+  // followed by ReadyForQuery, even if the server stops or the rest never comes.
   const std::uint32_t max_rows = execute.max_rows;
   bool alone = false;
   if (session_->may_be_alone(*portal)) {
-    while (unread().size() == frame_bytes) {
+    while (unread().size() == frame_bytes || unread()[frame_bytes] == 'S') {
+      const auto next = next_frame(unread().substr(frame_bytes), process_.options().max_message_bytes);
+      alone = next.ok() && next->has_value();
+      if (alone || !next.ok()) break;
       const bool more = co_await read_more();
       if (!more) {
-        stream_->close();
+        lost_ = true;
         co_return Status(ErrorCode::connection_failure, "the client is gone");
       }
     }
-    alone = unread()[frame_bytes] == 'S';
   }
   output_.set_formats(portal->result_formats);
   sql::Completion completion;

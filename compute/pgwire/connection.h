@@ -29,10 +29,12 @@ class Connection {
   // rolled back.
   reactor::Task<void> run();
 
-  // Asks the connection to end: after the message that it works on, or now. True when it is idle: then
-  // say_goodbye() must be spawned.
-  bool request_stop();
-  // Sends what is left to say, then cuts an idle connection off. Spawned after request_stop().
+  // The server stops. What the client has begun to send is finished up to its Sync (a simple query is a Sync
+  // of its own) and answered whole; then the client is told (57P01), and the connection ends. What it sent
+  // after that Sync is not done. Not `at_sync`: a Sync that has not come is no longer waited for. True when
+  // nothing is there to work on: then say_goodbye() must be spawned.
+  bool request_stop(bool at_sync);
+  // Tells the client of the stop and cuts it off, unless the rest of what it has begun to send comes soon.
   reactor::Task<void> say_goodbye();
   // Cuts it off; run() ends soon.
   void close() { stream_->close(); }
@@ -42,10 +44,17 @@ class Connection {
 
  private:
   enum class Step : std::uint8_t { go_on, end };
+  enum class Stop : std::uint8_t { none, at_sync, now };
 
   reactor::Task<bool> read_more();
+  // Some of what the next answers depend on has arrived, and a stop waits for the rest.
+  bool within_sequence() const { return started_ && stop_ != Stop::now && (in_sequence_ || begin_ != end_); }
+  // Not ok: nobody waits for what runs any more.
+  Status check_client() const;
   // Waits until the client has taken the last bytes, but not for ever.
   reactor::Task<void> finish_output();
+  // Drops what is still under way from the client, until its end or the deadline.
+  reactor::Task<void> drop_input(std::uint64_t deadline_ns);
   reactor::Task<void> cut_off_at(std::uint64_t deadline_ns);
   std::string_view unread() const { return {buffer_.data() + begin_, end_ - begin_}; }
 
@@ -82,11 +91,15 @@ class Connection {
   bool started_ = false;
   bool counted_ = false;          // in the process's number of connections
   bool skip_until_sync_ = false;  // an extended message failed
+  bool in_sequence_ = false;      // extended messages came, and their Sync did not
   std::uint64_t messages_ = 0;
   bool waiting_ = false;  // for the client, with nothing to do
-  bool stop_requested_ = false;
-  bool goodbye_running_ = false;
-  reactor::Event goodbye_said_;
+  reactor::Event moved_;  // waiting_ has ended
+  Stop stop_ = Stop::none;
+  bool lost_ = false;           // the client left, or was told good-bye, in the middle of a message
+  std::uint32_t goodbyes_ = 0;  // say_goodbye() that run or are about to
+  bool told_ = false;           // of the stop, while it waited
+  reactor::Event goodbye_done_;
   bool farewell_taken_ = false;
   reactor::Event farewell_;
   BindMessage bind_;

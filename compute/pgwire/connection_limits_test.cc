@@ -115,6 +115,33 @@ TEST_CASE("a cancel request and a timeout end a statement that waits for others"
   CHECK(client.ask(query("SELECT v FROM t"))[1].values()[0] == "10");
 }
 
+TEST_CASE("no statement waits for others longer than lock_timeout, which is ten seconds", "[limits]") {
+  World world;
+  TestClient client = TestClient::ready(world);
+  client.ask(query("CREATE TABLE t (id int PRIMARY KEY, v int)") + query("INSERT INTO t VALUES (1, 10)"));
+  struct Setup {
+    const char* command;
+    std::uint64_t longest_ns;
+  };
+  for (const Setup setup : {Setup{"RESET lock_timeout", 10 * kSecond_ns},
+                            Setup{"SET lock_timeout = '20ms'", 20 * kMillisecond_ns}}) {
+    client.ask(query(setup.command));
+    world.engine.hold_fetches(true);
+    const std::uint64_t began_ns = world.executor.now_ns();
+    client.send(query("SELECT v FROM t WHERE id = 1"));
+    std::vector<Received> messages;
+    world.executor.run_until([&] {
+      for (Received& received : client.receive()) messages.push_back(std::move(received));
+      return kinds(messages).ends_with("Z");
+    });
+    CHECK(sqlstate(messages) == "57014");
+    const std::uint64_t waited_ns = world.executor.now_ns() - began_ns;
+    CHECK(waited_ns >= setup.longest_ns);
+    CHECK(waited_ns < setup.longest_ns + kSecond_ns);
+    world.engine.hold_fetches(false);
+  }
+}
+
 TEST_CASE("whoever cancels a statement that is retried hears of the cancel", "[limits]") {
   World world;
   TestClient client(world);
@@ -133,6 +160,33 @@ TEST_CASE("whoever cancels a statement that is retried hears of the cancel", "[l
   world.executor.run_until([&] { return !client.pipe().to_client.empty(); });
   CHECK(sqlstate(client.receive()) == "57014");
   world.engine.fail_commits(0, ErrorCode::serialization_failure);
+}
+
+TEST_CASE("what runs for a client that is gone ends, and what is queued behind it is dropped", "[limits]") {
+  World world;
+  TestClient other = TestClient::ready(world);
+  other.ask(query("CREATE TABLE t (id int PRIMARY KEY, v int)") + query("INSERT INTO t VALUES (1, 10)"));
+  const std::string updates = query("UPDATE t SET v = v + 1") + query("UPDATE t SET v = v + 1 WHERE id = 1");
+  for (const std::string& runs :
+       {query("SELECT pg_sleep(1000)"), query("SELECT pg_sleep(1000); UPDATE t SET v = 0"),
+        query("BEGIN") + query("UPDATE t SET v = 1") + query("SELECT pg_sleep(1000)") + query("COMMIT"),
+        parse("", "SELECT pg_sleep(1000)") + bind("", "") + execute("") + sync()}) {
+    TestClient client = TestClient::ready(world);
+    client.send(runs + updates);
+    const std::uint64_t begin_ns = world.executor.now_ns();
+    client.vanish();
+    world.executor.run_until([&] { return world.process.connections() == 1; });
+    CHECK(world.executor.now_ns() - begin_ns < kSecond_ns);
+    CHECK(world.engine.open_transactions() == 0);
+  }
+  // One that waits for others.
+  TestClient client = TestClient::ready(world);
+  world.engine.hold_fetches(true);
+  client.send(updates);
+  client.vanish();
+  world.executor.run_until([&] { return world.process.connections() == 1; });
+  world.engine.hold_fetches(false);
+  CHECK(other.ask(query("SELECT v FROM t"))[1].values()[0] == "10");
 }
 
 TEST_CASE("prepared statements and portals of a session are bounded", "[limits]") {

@@ -132,14 +132,14 @@ Status Connection::open_session(const StartupRequest& request) {
   const std::string_view replication = parameter(request, "replication");
   if (!replication.empty() && replication != "false" && replication != "off" && replication != "0")
     return Status(ErrorCode::feature_not_supported, "replication connections are not supported");
-  if (!process_.enter()) {
-    return Status(ErrorCode::too_many_connections, "sorry, too many clients already",
-                  "at most " + std::to_string(process_.options().max_connections) + " are accepted");
-  }
+  const bool superuser = process_.is_superuser(user);
+  if (Status status = process_.enter(superuser); !status.ok()) return status;
   counted_ = true;
   key_ = process_.make_key();
   session_ = std::make_unique<sql::Session>(environment_, std::string(user), std::string(database),
                                             key_->process_id, *key_->canceled);
+  session_->set_client_check([this] { return check_client(); });
+  if (superuser) session_->settings().initialize("is_superuser", "on");
   for (const auto& [name, value] : request.parameters) {
     if (name == "user" || name == "database" || name == "replication" || name.starts_with("_pq_.")) continue;
     Status status = name == "options" ? apply_options(session_->settings(), value)

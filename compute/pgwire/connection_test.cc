@@ -72,6 +72,29 @@ TEST_CASE("more clients than allowed are told so, and a place becomes free again
   CHECK(kinds(third.ask(query(""))) == "IZ");
 }
 
+TEST_CASE("the last connections are for superusers", "[connection]") {
+  World world({.max_connections = 3, .reserved_connections = 1, .superusers = {"namctl"}});
+  const auto connect = [&](std::string_view user) {
+    TestClient client(world);
+    client.connect();
+    const auto messages = client.ask(startup({{"user", user}, {"database", "namdb"}}));
+    return std::pair(client, messages);
+  };
+  const auto [first, first_messages] = connect("a");
+  const auto [second, second_messages] = connect("b");
+  CHECK(kinds(first_messages).back() == 'Z');
+  CHECK(kinds(second_messages).back() == 'Z');
+  const auto refused = connect("c").second;
+  CHECK(sqlstate(refused) == "53300");
+  CHECK(find_error(refused)->field('M') ==
+        "remaining connection slots are reserved for superuser connections");
+  auto [kept, kept_messages] = connect("namctl");
+  CHECK(kinds(kept_messages).back() == 'Z');
+  CHECK(kept.ask(query("SHOW is_superuser"))[1].values()[0] == "on");
+  CHECK(sqlstate(connect("namctl").second) == "53300");
+  CHECK(world.process.connections() == 3);
+}
+
 TEST_CASE("a client that connects and says nothing is cut off", "[connection]") {
   World world({.startup_timeout_ns = kSecond_ns});
   TestClient client(world);
@@ -313,6 +336,28 @@ TEST_CASE("a statement outlives changes of the catalog, unless its result would 
   CHECK(sqlstate(client.ask(bind("", "s", {"1"}) + execute("") + sync())) == "0A000");
   client.ask(query("DROP TABLE t"));
   CHECK(sqlstate(client.ask(bind("", "s", {"1"}) + execute("") + sync())) == "42P01");
+}
+
+TEST_CASE("now() is the transaction's start by the clock on the wall, which may be set", "[connection]") {
+  World world;
+  TestClient client = TestClient::ready(world);
+  const auto told = [&](const std::string& function) {
+    return client.ask(query("SELECT " + function + "()"))[1].values()[0].value();
+  };
+  constexpr std::int64_t kHour_us = 3'600'000'000;
+  world.wall_us = 10 * kHour_us;
+  CHECK(told("now") == "2000-01-01 10:00:00+00");
+  world.wall_us += kHour_us;
+  CHECK(told("now") == "2000-01-01 11:00:00+00");
+  world.wall_us -= 3 * kHour_us;
+  CHECK(told("now") == "2000-01-01 08:00:00+00");
+  client.ask(query("BEGIN"));
+  world.wall_us += kHour_us;
+  CHECK(told("now") == "2000-01-01 08:00:00+00");
+  CHECK(told("statement_timestamp") == "2000-01-01 09:00:00+00");
+  CHECK(told("clock_timestamp") == "2000-01-01 09:00:00+00");
+  client.ask(query("COMMIT"));
+  CHECK(told("transaction_timestamp") == "2000-01-01 09:00:00+00");
 }
 
 TEST_CASE("an orderly stop tells idle clients good-bye and lets statements end", "[connection]") {

@@ -2,12 +2,22 @@
 
 namespace namdb::pgwire {
 
-bool ProcessState::enter() {
+Status ProcessState::enter(bool superuser) {
+  const std::uint32_t most = options_.max_connections;
+  const std::uint32_t reserved = std::min(options_.reserved_connections, most - std::min(most, 1U));
   std::uint32_t count = connections_.load(std::memory_order_relaxed);
   do {
-    if (count >= options_.max_connections) return false;
+    if (count >= most) {
+      return Status(ErrorCode::too_many_connections, "sorry, too many clients already",
+                    "at most " + std::to_string(most) + " are accepted");
+    }
+    if (!superuser && count >= most - reserved) {
+      return Status(ErrorCode::too_many_connections,
+                    "remaining connection slots are reserved for superuser connections",
+                    "of " + std::to_string(most) + " connections " + std::to_string(reserved) + " are kept");
+    }
   } while (!connections_.compare_exchange_weak(count, count + 1, std::memory_order_relaxed));
-  return true;
+  return {};
 }
 
 ProcessState::CancelKey ProcessState::make_key() {

@@ -2,24 +2,34 @@
 // which one connection cancels another's statement. Any thread.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "common/base/clock.h"
+#include "common/base/error.h"
 #include "compute/sql/statistics.h"
 
 namespace namdb::pgwire {
 
 struct Options {
-  std::uint32_t max_connections = 1000;                 // hostile: 1
-  std::uint32_t max_message_bytes = 16 << 20;           // hostile: 1 KiB
+  std::uint32_t max_connections = 1000;  // hostile: 1
+  // Of those, the last are for superusers; where there are few, at least one is for everybody.
+  std::uint32_t reserved_connections = 3;
+  std::vector<std::string> superusers = {"namctl", "postgres"};  // by name: there is no authentication
+  std::uint32_t max_message_bytes = 16 << 20;                    // hostile: 1 KiB
   std::uint64_t startup_timeout_ns = 30 * kSecond_ns;   // from accept to the end of the start-up packet
   std::uint64_t farewell_timeout_ns = 10 * kSecond_ns;  // for the client to take what was said last
   std::uint64_t shutdown_grace_ns = 5 * kSecond_ns;     // for statements that run when the server stops
+  std::uint64_t sequence_timeout_ns = kSecond_ns;       // then also: for messages up to the Sync to arrive
+  std::uint64_t last_words_ns = kSecond_ns;             // then also: to tell those that ran on
   bool trust_remote = false;  // accept peers that are not on this machine, without any authentication
 };
 
@@ -32,8 +42,11 @@ class ProcessState {
   const Options& options() const { return options_; }
   sql::Statistics& statistics() { return statistics_; }
   std::uint32_t connections() const { return connections_.load(std::memory_order_relaxed); }
-  // False when there are as many as may be. Each true is paired with a leave().
-  bool enter();
+  bool is_superuser(std::string_view user) const {
+    return std::ranges::find(options_.superusers, user) != options_.superusers.end();
+  }
+  // too_many_connections when there are as many as may be. Each ok is paired with a leave().
+  Status enter(bool superuser);
   void leave() { connections_.fetch_sub(1, std::memory_order_relaxed); }
 
   struct CancelKey {

@@ -1,6 +1,7 @@
 #include "compute/pgwire/server.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace namdb::pgwire {
 
@@ -13,10 +14,10 @@ constexpr std::uint64_t kAcceptPause_ns = 50 * kMillisecond_ns;  // when the pro
 }  // namespace
 
 Server::Server(txn::Engine& engine, const procedure::ProcedureRegistry& procedures, ProcessState& process,
-               std::int64_t clock_origin_us)
+               sql::WallClock wall_clock_us)
     : executor_(engine.executor()),
       statistics_(process.statistics()),
-      environment_{engine, procedures, statistics_, clock_origin_us},
+      environment_{engine, procedures, statistics_, std::move(wall_clock_us)},
       process_(process),
       changed_(executor_) {}
 
@@ -75,16 +76,24 @@ Task<void> Server::watch_startups() {
   watching_ = false;
 }
 
+Task<void> Server::wait_until_none(std::uint64_t deadline_ns) {
+  while (!connections_.empty() && executor_.now_ns() < deadline_ns) co_await changed_.wait_until(deadline_ns);
+}
+
 Task<void> Server::stop() {
   stopping_ = true;
   for (reactor::StreamListener* listener : listeners_) listener->close();
   changed_.notify_all();
   for (const auto& connection : connections_) {
-    if (connection->request_stop()) executor_.spawn(gate_, connection->say_goodbye());
+    if (connection->request_stop(true)) executor_.spawn(gate_, connection->say_goodbye());
   }
-  // Idle connections end as soon as their farewell has left; a client that does not read is cut off.
-  const std::uint64_t deadline_ns = executor_.now_ns() + process_.options().shutdown_grace_ns;
-  while (!connections_.empty() && executor_.now_ns() < deadline_ns) co_await changed_.wait_until(deadline_ns);
+  // Idle connections end as soon as their farewell has left, others after what they work on; what is left
+  // then is told, and a client that does not read is cut off.
+  co_await wait_until_none(executor_.now_ns() + process_.options().shutdown_grace_ns);
+  for (const auto& connection : connections_) {
+    if (connection->request_stop(false)) executor_.spawn(gate_, connection->say_goodbye());
+  }
+  co_await wait_until_none(executor_.now_ns() + process_.options().last_words_ns);
   for (const auto& connection : connections_) connection->close();
   co_await gate_.close();
 }

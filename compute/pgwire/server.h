@@ -19,18 +19,18 @@ namespace namdb::pgwire {
 
 class Server {
  public:
-  // `clock_origin_us`: the wall time, in µs since 2000-01-01, at which the executor's clock showed 0.
-  // Everything outlives the server.
+  // `wall_clock_us`: what now() tells. Everything outlives the server.
   Server(txn::Engine& engine, const procedure::ProcedureRegistry& procedures, ProcessState& process,
-         std::int64_t clock_origin_us);
+         sql::WallClock wall_clock_us);
   ~Server();
 
   // Accepts until the listener is closed, by stop() or by anybody. May run for several listeners at once.
   reactor::Task<void> serve(reactor::StreamListener& listener);
   // Takes over a connection that was accepted elsewhere.
   void adopt(std::unique_ptr<reactor::ByteStream> stream);
-  // Closes the listeners, tells idle clients good-bye (57P01), lets statements that run end within the grace,
-  // and waits until no connection is left. Awaited once, before destruction.
+  // Closes the listeners, tells idle clients good-bye (57P01), and the others once what they have sent up to
+  // their Sync is done and answered; what is not done within the grace is given up. Waits until no connection
+  // is left. Awaited once, before destruction.
   reactor::Task<void> stop();
 
   std::size_t connections() const { return connections_.size(); }
@@ -39,6 +39,8 @@ class Server {
   using Connections = std::list<std::unique_ptr<Connection>>;
 
   reactor::Task<void> run_connection(Connections::iterator connection);
+  // Until no connection is left, or the deadline.
+  reactor::Task<void> wait_until_none(std::uint64_t deadline_ns);
   // Cuts off clients that connect and then say nothing; runs while there are any that have not started.
   reactor::Task<void> watch_startups();
 

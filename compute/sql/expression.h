@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,6 +17,9 @@
 
 namespace namdb::sql {
 
+// µs since 2000-01-01. None: time stands still at 0.
+using WallClock = std::function<std::int64_t()>;
+
 // What functions may ask about the session that runs them.
 struct SessionFacts {
   std::string user;
@@ -23,6 +27,12 @@ struct SessionFacts {
   std::int32_t process_id = 0;
   std::int64_t now_us = 0;  // start of the transaction, µs since 2000-01-01
   std::uint32_t memory_servers = 1;
+  std::int64_t statement_us = 0;             // start of the statement
+  const WallClock* wall_clock_us = nullptr;  // the present; null: as if there were no clock
+
+  std::int64_t present_us() const {
+    return wall_clock_us != nullptr && *wall_clock_us ? (*wall_clock_us)() : 0;
+  }
 };
 
 struct EvalContext {

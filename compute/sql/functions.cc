@@ -333,6 +333,24 @@ const std::vector<Function>& table() {
          out = Datum::of_integer(c.facts->now_us);
          return Status();
        }},
+      {"statement_timestamp",
+       {},
+       timestamptz,
+       true,
+       false,
+       [](Context c, Arguments, Datum& out) {
+         out = Datum::of_integer(c.facts->statement_us);
+         return Status();
+       }},
+      {"clock_timestamp",
+       {},
+       timestamptz,
+       true,
+       true,
+       [](Context c, Arguments, Datum& out) {
+         out = Datum::of_integer(c.facts->present_us());
+         return Status();
+       }},
       {"version",
        {},
        text,

@@ -11,7 +11,13 @@ Status Interrupt::check() const {
     return Status(ErrorCode::query_canceled, "canceling statement due to user request");
   if (deadline_ns_ != ~std::uint64_t{0} && clock_.now_ns() >= deadline_ns_)
     return Status(ErrorCode::query_canceled, "canceling statement due to statement timeout");
+  if (check_client_) return check_client_();
   return {};
+}
+
+Status Interrupt::check_wait(std::uint64_t waited_ns) const {
+  if (waited_ns < longest_wait_ns_) return {};
+  return Status(ErrorCode::query_canceled, "canceling statement due to lock timeout");
 }
 
 Status store_value(layout::RowWriter& row, std::uint32_t column, const std::string& table,

@@ -4,7 +4,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "common/reactor/task.h"
@@ -17,19 +19,26 @@
 
 namespace namdb::sql {
 
-// Asks a running statement to end: by the client's cancel request (from any thread) or by a deadline.
+// Asks a running statement to end: by the client's cancel request (from any thread), by a deadline, or
+// because its client no longer wants it.
 class Interrupt final : public txn::Interrupt {
  public:
   Interrupt(const Clock& clock, std::atomic<bool>& canceled) : clock_(clock), canceled_(canceled) {}
   void set_deadline(std::uint64_t deadline_ns) { deadline_ns_ = deadline_ns; }
+  // Asked each time; not ok: nobody waits for the statement any more. By default there is no such question.
+  void set_client(std::function<Status()> check) { check_client_ = std::move(check); }
   // A cancel request is for the statement that runs when it arrives.
   void clear() { canceled_.store(false, std::memory_order_relaxed); }
   Status check() const override;
+  void set_longest_wait(std::uint64_t longest_wait_ns) { longest_wait_ns_ = longest_wait_ns; }
+  Status check_wait(std::uint64_t waited_ns) const override;
 
  private:
   const Clock& clock_;
   std::atomic<bool>& canceled_;
   std::uint64_t deadline_ns_ = ~std::uint64_t{0};
+  std::uint64_t longest_wait_ns_ = ~std::uint64_t{0};
+  std::function<Status()> check_client_;
 };
 
 // Over shared memory a scan may never wait: others run between so many of its batches, and a cancel request

@@ -45,7 +45,8 @@ reactor::Task<Status> SelectCursor::load_by_key(Run& run) {
   position_ = 0;
   key_rows_.clear();
   const std::size_t end = std::min(keys_.size(), key_position_ + kFetchRows);
-  while (key_position_ < end) key_rows_.push_back(run.transaction->get(source.table, keys_[key_position_++]));
+  while (key_position_ < end)
+    key_rows_.push_back(run.transaction->read(source.table, keys_[key_position_++]));
   exhausted_ = key_position_ >= keys_.size();
   if (key_rows_.empty()) co_return Status();
   Status status = co_await run.transaction->fetch();

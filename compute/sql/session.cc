@@ -44,8 +44,13 @@ Session::Session(Environment& environment, std::string user, std::string databas
                  std::atomic<bool>& canceled)
     : environment_(environment),
       engine_(environment.engine),
-      facts_{std::move(user), std::move(database), process_id, 0,
-             environment.engine.placement().memory_servers},
+      facts_{std::move(user),
+             std::move(database),
+             process_id,
+             0,
+             environment.engine.placement().memory_servers,
+             0,
+             &environment.wall_clock_us},
       settings_(environment.engine.serializable()),
       interrupt_(environment.engine.executor(), canceled),
       txn_session_(environment.engine.open_session()) {
@@ -63,15 +68,14 @@ char Session::status() const {
 }
 
 void Session::start_clock() {
-  const std::uint64_t now_ns = engine_.executor().now_ns();
-  facts_.now_us = environment_.clock_origin_us + static_cast<std::int64_t>(now_ns / kMicrosecond_ns);
+  facts_.now_us = facts_.present_us();
 }
 
 void Session::ensure_transaction() {
   if (transaction_ != nullptr) return;
   if (state_ == State::idle) {
+    block_read_only_ = read_only();  // while it is idle: what the last block was is none of its business
     state_ = State::implicit;
-    block_read_only_ = read_only();
     start_clock();
   }
   transaction_ = begin();
@@ -224,8 +228,13 @@ Task<Status> Session::execute(Portal& portal, ResultSink& sink, std::uint64_t ma
     }
     co_return Status(ErrorCode::portal_not_ready, "portal cannot be run: it has run already");
   }
+  facts_.statement_us = facts_.present_us();
   const std::uint64_t timeout_ns = settings_.statement_timeout_ns();
   interrupt_.set_deadline(timeout_ns == 0 ? ~std::uint64_t{0} : engine_.executor().now_ns() + timeout_ns);
+  const std::uint64_t longest_wait_ns = settings_.lock_timeout_ns();
+  interrupt_.set_longest_wait(longest_wait_ns == 0 ? ~std::uint64_t{0} : longest_wait_ns);
+  // Also between the statements of one message: nothing is begun for a client that is gone.
+  if (Status status = interrupt_.check(); !status.ok()) co_return status;
   if (portal.buffered != nullptr) {
     give_buffered(portal, sink, max_rows, completion);
     co_return Status();

@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -40,8 +41,8 @@ struct Environment {
   txn::Engine& engine;
   const procedure::ProcedureRegistry& procedures;
   WorkerStatistics& statistics;
-  // The wall time (µs since 2000-01-01) at which the engine's executor's clock showed 0.
-  std::int64_t clock_origin_us = 0;
+  // The wall time, µs since 2000-01-01: what now() tells. It is asked each time, since it may be set.
+  WallClock wall_clock_us = {};
 };
 
 struct BindRequest {
@@ -64,6 +65,8 @@ class Session {
   Settings& settings() { return settings_; }
   // 'I' idle, 'T' in a transaction block, 'E' in a failed one.
   char status() const;
+  // Asked while statements run: its error ends them.
+  void set_client_check(std::function<Status()> check) { interrupt_.set_client(std::move(check)); }
   // A cancel request that came while nothing ran means nothing.
   void forget_cancel() { interrupt_.clear(); }
 
@@ -135,8 +138,9 @@ class Session {
   Status check_characteristics(const TransactionPlan& plan, ResultSink& sink);
   Status run_set(const SetPlan& plan, ResultSink& sink);
   reactor::Task<Status> run_show(const ShowPlan& plan, ResultSink& sink, Completion& completion);
-  Status run_discard(const DiscardPlan& plan, ResultSink& sink);
+  Status run_discard(const DiscardPlan& plan, const Portal& running, ResultSink& sink);
   Status run_close(const ClosePlan& plan, const Portal& running);
+  Status set_read_only(const SetPlan& plan, ResultSink& sink);
   reactor::Task<Status> run_explain(const ExplainPlan& plan, Portal& portal, ResultSink& sink,
                                     Completion& completion);
   reactor::Task<Status> analyze(const Plan& plan, Portal& portal, std::vector<std::string>& lines);

@@ -33,7 +33,7 @@ Task<Status> Session::run_command(const Plan& plan, Portal& portal, ResultSink& 
     co_return co_await run_transaction_command(*transaction, sink, completion);
   if (const auto* set = plan.as<SetPlan>()) co_return run_set(*set, sink);
   if (const auto* show = plan.as<ShowPlan>()) co_return co_await run_show(*show, sink, completion);
-  if (const auto* discard = plan.as<DiscardPlan>()) co_return run_discard(*discard, sink);
+  if (const auto* discard = plan.as<DiscardPlan>()) co_return run_discard(*discard, portal, sink);
   if (const auto* explain = plan.as<ExplainPlan>())
     co_return co_await run_explain(*explain, portal, sink, completion);
   if (plan.is_schema_change()) co_return co_await run_ddl(plan, sink);
@@ -168,7 +168,8 @@ Task<Status> Session::run_transaction_command(const TransactionPlan& plan, Resul
 
 // Tells the client again what may have changed back.
 void Session::report_settings(ResultSink& sink) {
-  for (const std::string_view name : {"application_name", "DateStyle", "TimeZone", "IntervalStyle"})
+  for (const std::string_view name :
+       {"application_name", "DateStyle", "default_transaction_read_only", "TimeZone", "IntervalStyle"})
     sink.setting_changed(name, *settings_.get(name));
 }
 
@@ -179,6 +180,7 @@ Status Session::run_set(const SetPlan& plan, ResultSink& sink) {
     return {};
   }
   if (plan.name == "transaction_isolation" && state_ != State::block) return {};
+  if (plan.name == "transaction_read_only") return set_read_only(plan, sink);
   Status status = plan.value ? settings_.set(plan.name, *plan.value, plan.local) : settings_.reset(plan.name);
   if (!status.ok()) return status;
   if (plan.local && state_ != State::block) {
@@ -188,6 +190,16 @@ Status Session::run_set(const SetPlan& plan, ResultSink& sink) {
   if (const auto name = Settings::reported_name(plan.name))
     sink.setting_changed(*name, *settings_.get(*name));
   return {};
+}
+
+// Of the block that runs; outside of one the statement's own transaction ends with it.
+Status Session::set_read_only(const SetPlan& plan, ResultSink& sink) {
+  Settings scratch = settings_;
+  Status status = scratch.set(plan.name, plan.value.value_or("off"), false);
+  if (!status.ok() || state_ != State::block) return status;
+  TransactionPlan characteristics;
+  characteristics.read_only = scratch.get(plan.name) == "on";
+  return check_characteristics(characteristics, sink);
 }
 
 Task<Status> Session::run_show(const ShowPlan& plan, ResultSink& sink, Completion&) {
@@ -219,7 +231,7 @@ Task<Status> Session::run_show(const ShowPlan& plan, ResultSink& sink, Completio
   co_return Status();
 }
 
-Status Session::run_discard(const DiscardPlan& plan, ResultSink& sink) {
+Status Session::run_discard(const DiscardPlan& plan, const Portal& running, ResultSink& sink) {
   if (!plan.all) return {};
   if (state_ != State::idle) {
     return Status(ErrorCode::active_transaction, "DISCARD ALL cannot run inside a transaction block");
@@ -227,7 +239,7 @@ Status Session::run_discard(const DiscardPlan& plan, ResultSink& sink) {
   settings_.reset_all();
   report_settings(sink);
   close_all_prepared();
-  return {};
+  return run_close(ClosePlan(), running);
 }
 
 // Portals are only marked, as at the end of a transaction: `running` is one of them.

@@ -55,7 +55,8 @@ constexpr std::array kDefinitions = {
     Definition{"integer_datetimes", "on", Kind::fixed, true},
     Definition{"IntervalStyle", "postgres", Kind::choice, true, "", kIntervalStyles},
     Definition{"is_superuser", "off", Kind::fixed, true},
-    Definition{"lock_timeout", "0", Kind::duration, false, "Has no effect."},
+    Definition{"lock_timeout", "10s", Kind::duration, false,
+               "Statements that wait longer for what others hold are canceled."},
     Definition{"max_identifier_length", "63", Kind::fixed},
     Definition{"namdb.beside_memory_server", "", Kind::fixed, false,
                "Memory server that this compute server stands beside: nam-computed --beside."},
@@ -389,6 +390,7 @@ void Settings::end_block(bool committed) {
 void Settings::apply() {
   const std::uint64_t timeout_ms = parse_duration_ms(values_["statement_timeout"]).value_or(0);
   statement_timeout_ns_ = timeout_ms * kMillisecond_ns;
+  lock_timeout_ns_ = parse_duration_ms(values_["lock_timeout"]).value_or(0) * kMillisecond_ns;
   default_read_only_ = values_["default_transaction_read_only"] == "on";
 }
 

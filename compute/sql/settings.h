@@ -56,6 +56,7 @@ class Settings {
 
   // What each statement asks for, without looking anything up.
   std::uint64_t statement_timeout_ns() const { return statement_timeout_ns_; }
+  std::uint64_t lock_timeout_ns() const { return lock_timeout_ns_; }
   bool default_read_only() const { return default_read_only_; }
 
  private:
@@ -70,6 +71,7 @@ class Settings {
   std::optional<std::map<std::string, std::string, std::less<>>> before_block_;
   std::map<std::string, std::string, std::less<>> before_local_;
   std::uint64_t statement_timeout_ns_ = 0;  // 0: none
+  std::uint64_t lock_timeout_ns_ = 0;       // 0: none
   bool default_read_only_ = false;
 };
 

@@ -1,6 +1,6 @@
 // The operations of a stage: one batch a memory server, posted together and awaited together: one round trip,
 // however many servers. Reused by its owner from stage to stage; buffers named in the batches live until
-// wait() has returned.
+// run() has returned.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,7 @@
 // database's protocol gives (snapshot isolation: all reads from one snapshot, first committer wins).
 //
 // Not thread-safe; belongs to its worker's executor. After any error from fetch(), a scan or commit() the
-// transaction can only be aborted (abort() or the destructor). Nothing is locked before commit().
+// transaction can only be aborted (abort() or the destructor).
 #pragma once
 
 #include <cstddef>
@@ -48,6 +48,8 @@ class Interrupt {
   virtual ~Interrupt() = default;
   // query_canceled once it should end. Cheap: it is asked after every batch.
   virtual Status check() const = 0;
+  // The same, now that the transaction has waited for so long for what others hold.
+  virtual Status check_wait(std::uint64_t /*waited_ns*/) const { return Status(); }
 };
 
 class Transaction {
@@ -59,7 +61,13 @@ class Transaction {
   void set_interrupt(const Interrupt* interrupt) { interrupt_ = interrupt; }
 
   // Asks for the row with that key (Schema::key_bytes() long; copied). The same key gives the same RowId.
+  // Under protocols that lock rows as they are read it is locked, since it may be written.
   virtual RowId get(const storage::TableRef& table, std::span<const std::byte> key) = 0;
+  // The same of a row that is only to be read: nobody who reads it as well is kept out. It may be asked for
+  // by get() later.
+  virtual RowId read(const storage::TableRef& table, std::span<const std::byte> key) {
+    return get(table, key);
+  }
   // Buffers a new row (Schema::row_bytes() long; copied). Whether the key is free is known after the next
   // fetch() (error duplicate_key) and for certain after commit(). NULL checks are the caller's business.
   virtual RowId insert(const storage::TableRef& table, std::span<const std::byte> row) = 0;
@@ -103,6 +111,9 @@ class Transaction {
 
  protected:
   Status check_interrupt() const { return interrupt_ == nullptr ? Status() : interrupt_->check(); }
+  Status check_wait(std::uint64_t waited_ns) const {
+    return interrupt_ == nullptr ? Status() : interrupt_->check_wait(waited_ns);
+  }
 
  private:
   const Interrupt* interrupt_ = nullptr;

@@ -18,7 +18,7 @@ class Corpus(TestCase):
     def test_every_statement_is_answered_as_expected(self):
         files = sorted(CORPUS.glob("*.sqltest"))
         self.assertTrue(files)
-        for fabric, memory_servers in [(fabric, 1) for fabric in FABRICS] + [("shm", 2)]:
+        for fabric, memory_servers in self.covering([(fabric, 1) for fabric in FABRICS] + [("shm", 2)]):
             cluster = Cluster(fabric, memory_servers=memory_servers)
             cluster.flags += ["--procedure-library", PROCEDURES]
             with self.subTest(fabric=fabric, memory_servers=memory_servers), cluster:

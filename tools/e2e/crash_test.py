@@ -44,7 +44,7 @@ class ComputeServerDies(TestCase):
         self.crash_rounds("shm", 2)
 
     def test_a_peer_repairs_what_a_dead_one_left(self):
-        for fabric in FABRICS:
+        for fabric in self.covering(FABRICS):
             with self.subTest(fabric=fabric), Cluster(fabric, compute_servers=2) as cluster:
                 bank = Bank(cluster, accounts=20)
                 bank.create()
@@ -60,7 +60,7 @@ class ComputeServerDies(TestCase):
 
 class MemoryServerDies(TestCase):
     def test_the_compute_server_says_what_is_gone_and_starts_over(self):
-        for fabric in FABRICS:
+        for fabric in self.covering(FABRICS):
             with self.subTest(fabric=fabric), Cluster(fabric) as cluster:
                 cluster.query("CREATE TABLE t (id bigint PRIMARY KEY, v text)")
                 cluster.query("INSERT INTO t VALUES (1, 'x')")
@@ -121,7 +121,7 @@ class MemoryServerDies(TestCase):
                 self.assertEqual(reader.execute("SELECT count(*) FROM t WHERE v = 'z'").fetchone(), (50,))
 
     def test_of_several_all_have_to_be_restarted(self):
-        for fabric in FABRICS:
+        for fabric in self.covering(FABRICS):
             with self.subTest(fabric=fabric), Cluster(fabric, memory_servers=2) as cluster:
                 create = "CREATE TABLE IF NOT EXISTS t (id bigint PRIMARY KEY, v text)"
                 cluster.query(create)
@@ -156,7 +156,7 @@ class MemoryServerDies(TestCase):
                 self.assertEqual(cluster.query("SELECT count(*) FROM t"), [(0,)])
                 cluster.query("INSERT INTO t VALUES (1, 'new')")
                 self.assertEqual(cluster.query("SELECT v FROM t WHERE id = 1"), [("new",)])
-                self.assertIn("memory server 0 has restarted and is empty", cluster.log("compute-0"))
+                until(lambda: "memory server 0 has restarted and is empty" in cluster.log("compute-0"), "the restart is told")
 
     def test_under_load_nothing_hangs(self):
         with Cluster("tcp", memory_servers=2) as cluster:

@@ -1,5 +1,8 @@
-"""The daemons' own command lines: every wrong start ends with the right exit code and one clear line."""
+"""The daemons' own command lines: every wrong start ends with the right exit code and one clear line, what may
+come later is waited for, and neither a log's reader nor strangers end or occupy a daemon."""
+import hashlib
 import os
+import signal
 import socket
 import subprocess
 import tempfile
@@ -7,7 +10,43 @@ import time
 import unittest
 from pathlib import Path
 
-from harness import Cluster, TestCase, cpu_seconds, free_port, main, program, run
+import psycopg
+from harness import PATIENCE_S, Cluster, TestCase, cpu_seconds, free_port, main, namctl, program, run, until
+
+
+class Daemon:
+    """A daemon without namctl, and what it tells the one that started it (sd_notify). A context manager."""
+
+    def __init__(self, folder, name, *arguments, **options):
+        path = f"{folder}/{name}.notify"
+        Path(path).unlink(missing_ok=True)
+        self.notified = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.notified.bind(path)
+        self.notified.settimeout(PATIENCE_S)
+        self.process = subprocess.Popen([program(name), "--data", f"{folder}/{name}", *arguments],
+                                        env={**os.environ, "NOTIFY_SOCKET": path},
+                                        **{"stderr": subprocess.DEVNULL, **options})
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait(PATIENCE_S)
+        self.notified.close()
+
+    def until_told(self, words):
+        while words not in self.notified.recv(65536).decode():
+            pass
+
+    def end(self):
+        """Its exit code after SIGTERM."""
+        self.process.terminate()
+        return self.process.wait(PATIENCE_S)
+
+
+def fingerprint(key_file):
+    return hashlib.sha256(Path(key_file).read_bytes()).hexdigest()[:16]
 
 
 class WrongStarts(TestCase):
@@ -85,9 +124,9 @@ class WrongStarts(TestCase):
             silent.bind(("127.0.0.1", 0))
             silent.listen()  # and never answers
             nobody, mute = f"127.0.0.1:{free_port()}", f"127.0.0.1:{silent.getsockname()[1]}"
-            for address, seconds in ((nobody, 10), (mute, 1), (f"unix:{self.data}/nobody.sock", 10)):
+            for address, seconds in ((nobody, 1), (mute, 1), (f"unix:{self.data}/nobody.sock", 1)):
                 started = time.monotonic()
-                self.refused(3, address, "nam-computed", "--data", self.data / "c", "--fabric",
+                self.refused(1, address, "nam-computed", "--data", self.data / "c", "--fabric",
                              "shm" if address.startswith("unix") else "tcp", "--memory-server", address, "--listen",
                              f"127.0.0.1:{free_port()}", "--connect-timeout-seconds", seconds)
                 self.assertLess(time.monotonic() - started, seconds + 10)
@@ -143,19 +182,98 @@ class SecondDaemons(TestCase):
                        cluster.state["memory_servers"][0]["address"], "--listen", f"127.0.0.1:{free_port()}",
                        "--cluster-key", key)
             self.assertEqual(done.returncode, 3, done.stderr)
+            # Each side says of its own key what sha256sum says, and the client at whom it was refused.
+            self.assertIn(cluster.state["memory_servers"][0]["address"], done.stderr)
+            self.assertIn(fingerprint(key), done.stderr)
+            self.assertIn("sha256sum", done.stderr)
+            # That namctl looked whether the port is open may have cost this second's line.
+            until(lambda: fingerprint(cluster.data / "cluster.key") in cluster.log("memory-0"), "the server's line")
             self.assert_serves(cluster)
+
+
+class Waiting(TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="namdb-e2e-")
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def test_memory_servers_that_come_later_are_waited_for(self):
+        port = free_port(2)
+        compute = Daemon(self.folder.name, "nam-computed", "--memory-server", f"localhost:{port}", "--listen",
+                         f"127.0.0.1:{port + 1}")
+        with compute:
+            compute.until_told("STATUS=Waiting for the memory servers")
+            with Daemon(self.folder.name, "nam-memoryd", "--fabric", "tcp", "--listen", f"127.0.0.1:{port}",
+                        "--region-bytes", "64MiB") as memory:
+                memory.until_told("READY=1")
+                compute.until_told("READY=1")
+                with psycopg.connect(host="127.0.0.1", port=port + 1, dbname="namdb", user="tester") as connection:
+                    self.assertEqual(connection.execute("SELECT 1").fetchall(), [(1,)])
+                self.assertEqual(compute.end(), 0)
+
+    def test_a_name_that_nobody_knows_yet_is_waited_for_until_the_daemon_is_told_to_end(self):
+        for name, flags in (("nam-computed", ("--memory-server", "nowhere.invalid:7400")),
+                            ("nam-memoryd", ("--fabric", "tcp", "--listen", "nowhere.invalid:7400"))):
+            with self.subTest(name=name), Daemon(self.folder.name, name, *flags) as daemon:
+                daemon.until_told("nowhere.invalid")
+                self.assertIn(daemon.end(), (0, -signal.SIGTERM))
+
+
+class Strangers(TestCase):
+    def test_a_memory_server_goes_on_when_nobody_reads_its_log(self):
+        with tempfile.TemporaryDirectory(prefix="namdb-e2e-") as folder:
+            address = f"127.0.0.1:{free_port()}"
+            with Daemon(folder, "nam-memoryd", "--fabric", "tcp", "--listen", address, "--region-bytes", "64MiB",
+                        stderr=subprocess.PIPE) as memory:
+                memory.until_told("READY=1")
+                memory.process.stderr.close()
+                self.intrude(address)  # is worth a line
+                done = namctl("status", "--memory-server", address)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(memory.end(), 0)
+
+    def test_strangers_keep_no_member_out_and_fill_no_log(self):
+        with Cluster("tcp") as cluster:
+            address = cluster.state["memory_servers"][0]["address"]
+            silent = [self.connect(address) for _ in range(600)]
+            for _ in range(300):
+                self.intrude(address)
+            done = namctl("status", "--data", cluster.data)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assert_serves(cluster)
+            for connection in silent:
+                connection.close()
+            lines = until(lambda: [line for line in cluster.log("memory-0").splitlines() if "refused" in line],
+                          "a line of those refused")
+            self.assertLess(len(lines), 100, lines[-3:])
+
+    @staticmethod
+    def connect(address):
+        host, port = address.split(":")
+        return socket.create_connection((host, int(port)), timeout=PATIENCE_S)
+
+    def intrude(self, address):
+        """Says what no member says, and is gone when the server has closed the connection."""
+        with self.connect(address) as connection:
+            connection.sendall(b"GET / HTTP/1.1\r\n\r\n" + bytes(100))
+            try:
+                while connection.recv(4096):
+                    pass
+            except ConnectionResetError:
+                pass
 
 
 class Idle(TestCase):
     def test_an_idle_cluster_uses_next_to_no_processor(self):
-        for fabric in ("shm", "tcp"):
+        for fabric in self.covering(("shm", "tcp")):
             with self.subTest(fabric=fabric), Cluster(fabric) as cluster:
                 cluster.query("CREATE TABLE t (id bigint PRIMARY KEY)")
                 time.sleep(1)
                 pids = [cluster.pid("memory-0"), cluster.pid("compute-0")]
                 before = sum(map(cpu_seconds, pids))
                 begin = time.monotonic()
-                time.sleep(10)
+                time.sleep(5)
                 share = (sum(map(cpu_seconds, pids)) - before) / (time.monotonic() - begin)
                 print(f"idle over {fabric}: {100 * share:.2f} % of a core")
                 # The figure that is wanted is 1 %; the clock ticks that it is counted in are 10 ms.

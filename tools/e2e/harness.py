@@ -7,22 +7,30 @@ import contextlib
 import json
 import os
 import random
+import select
 import shutil
 import signal
 import socket
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
+import zlib
 from pathlib import Path
 
 import psycopg
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "dev" / "testing"))
+import unittest_cases  # noqa: E402
 
 BIN = Path(os.environ.get("NAMDB_BIN", Path(__file__).resolve().parents[2] / "build/release/bin"))
 FABRICS = ("shm", "tcp")
 # An address of an RDMA device of this machine; unset where there is none.
 VERBS_ADDRESS = os.environ.get("NAMDB_TEST_VERBS_ADDRESS")
+# Whole matrices instead of covering samples.
+WHOLE = os.environ.get("NAMDB_WHOLE")
 # How long anything may take on a machine that builds something else meanwhile.
 PATIENCE_S = 60
 
@@ -75,10 +83,17 @@ def cpu_seconds(pid):
 
 
 def alive(pid):
+    """Whether any thread of it is left: the first may have ended before the others."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
         return False
+    try:
+        ended = select.poll()
+        ended.register(descriptor, select.POLLIN)
+        return not ended.poll(0)
+    finally:
+        os.close(descriptor)
 
 
 class Cluster:
@@ -215,6 +230,15 @@ def sqlstate_of(messages):
 class TestCase(unittest.TestCase):
     longMessage = True
 
+    def covering(self, choices):
+        """All of them where NAMDB_WHOLE is set; else one, which differs from case to case, so that the cases together
+        cover all, and each is always the same."""
+        choices = list(choices)
+        if not WHOLE:
+            choices = [choices[zlib.crc32(self.id().encode()) % len(choices)]]
+        print(f"of {self.id()}: {', '.join(map(str, choices))}", flush=True)
+        return choices
+
     def assert_serves(self, cluster, server=0):
         self.assertEqual(cluster.query("SELECT 1", server=server), [(1,)])
 
@@ -227,4 +251,4 @@ class TestCase(unittest.TestCase):
 
 
 def main():
-    unittest.main(verbosity=2)
+    unittest_cases.main()

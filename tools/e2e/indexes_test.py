@@ -70,7 +70,7 @@ class Indexes(TestCase):
                 self.assertEqual([key for key, in rows], sorted(shelves.get(shelf, []), reverse=True), f"shelf {shelf}")
 
     def test_built_while_others_write(self):
-        for fabric, memory_servers in [(fabric, 1) for fabric in FABRICS] + [("shm", 2)]:
+        for fabric, memory_servers in self.covering([(fabric, 1) for fabric in FABRICS] + [("shm", 2)]):
             with self.subTest(fabric=fabric, memory_servers=memory_servers), \
                     Cluster(fabric, memory_servers=memory_servers, compute_servers=2) as cluster:
                 create(cluster)
@@ -91,7 +91,7 @@ class Indexes(TestCase):
 
     def test_a_builder_that_is_killed_leaves_nothing(self):
         generator = random.Random(5)
-        for fabric in FABRICS:
+        for fabric in self.covering(FABRICS):
             with self.subTest(fabric=fabric), Cluster(fabric, compute_servers=2) as cluster:
                 create(cluster)
                 for method in ("btree", "hash") * 3:
@@ -141,7 +141,7 @@ class Indexes(TestCase):
         return found()[0]["parts"]
 
     def test_rebuilt_while_others_write(self):
-        for fabric in FABRICS:
+        for fabric in self.covering(FABRICS):
             with self.subTest(fabric=fabric), Cluster(fabric, memory_servers=2, compute_servers=2) as cluster:
                 cluster.query("CREATE TABLE item (id int PRIMARY KEY, shelf int, label varchar(10), code int UNIQUE) "
                               f"WITH (size_hint = {ROWS})")
@@ -196,7 +196,7 @@ class Indexes(TestCase):
 
     def test_a_rebuilder_that_is_killed_leaves_one_index(self):
         generator = random.Random(6)
-        for fabric in FABRICS:
+        for fabric in self.covering(FABRICS):
             with self.subTest(fabric=fabric), Cluster(fabric, memory_servers=2, compute_servers=2) as cluster:
                 create(cluster)
                 cluster.query("CREATE INDEX item_shelf ON item (shelf)")
@@ -229,7 +229,7 @@ class Indexes(TestCase):
             cluster.query("CREATE UNIQUE INDEX item_shelf ON item (shelf, id)")
 
     def test_a_full_region_refuses_the_index_and_keeps_the_rows(self):
-        for fabric in FABRICS:
+        for fabric in self.covering(FABRICS):
             with self.subTest(fabric=fabric), Cluster(fabric, region="64MiB") as cluster:
                 cluster.query("CREATE TABLE item (id int PRIMARY KEY, shelf int, label varchar(900)) "
                               "WITH (size_hint = 20000)")
@@ -278,7 +278,7 @@ class Indexes(TestCase):
         def label():
             return "".join(generator.choices("abcdefghijklmnopqrstuvwxyz", k=600))
 
-        for fabric, limit in [(fabric, limit) for fabric in FABRICS for limit in (None, "40MiB")]:
+        for fabric, limit in self.covering([(fabric, limit) for fabric in FABRICS for limit in (None, "40MiB")]):
             flags = ["--ring-versions=1", "--extent-size=64KiB", "--max-transaction-seconds=1"]
             with self.subTest(fabric=fabric, limit=limit), \
                     Cluster(fabric, region="24MiB", compute_servers=2,
@@ -327,7 +327,7 @@ class Indexes(TestCase):
 
     def test_an_index_of_a_table_that_is_dropped_meanwhile_is_not_there(self):
         generator = random.Random(7)
-        for fabric in FABRICS:
+        for fabric in self.covering(FABRICS):
             with self.subTest(fabric=fabric), Cluster(fabric, compute_servers=2) as cluster:
                 for round_number in range(6):
                     create(cluster, 4000)

@@ -227,7 +227,7 @@ class Leaks(TestCase):
                       f"{schema_changes} schema changes; {resident}", flush=True)
 
     def test_nothing_is_left(self):
-        for fabric, memory_servers in [(fabric, 1) for fabric in FABRICS] + [("shm", 2)]:
+        for fabric, memory_servers in self.covering([(fabric, 1) for fabric in FABRICS] + [("shm", 2)]):
             with self.subTest(fabric=fabric, memory_servers=memory_servers):
                 self.use(fabric, memory_servers)
 

@@ -8,12 +8,75 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from harness import FABRICS, Cluster, TestCase, alive, main, namctl, until
+from harness import FABRICS, Cluster, TestCase, alive, main, namctl, program, until
+
+
+class StandardOutput(TestCase):
+    TOOLS = ("namctl", "nambench", "namsim", "sqltest")
+
+    def test_a_reader_that_is_gone_ends_a_tool_quietly(self):
+        for tool in self.TOOLS:
+            reader, writer = os.pipe()
+            os.close(reader)
+            done = subprocess.run([program(tool), "--help"], stdout=writer, stderr=subprocess.PIPE, check=False)
+            os.close(writer)
+            self.assertEqual((tool, done.returncode, done.stderr), (tool, 128 + signal.SIGPIPE, b""))
+
+    def test_a_report_that_cannot_be_written_is_a_failure(self):
+        for tool in self.TOOLS:
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run([program(tool), "--help"], stdout=full, stderr=subprocess.PIPE, check=False)
+            self.assertEqual((tool, done.returncode), (tool, 1))
+            self.assertIn(b"standard output cannot be written", done.stderr)
+
+    def test_a_cluster_is_up_though_nobody_reads_how(self):
+        cluster = Cluster()
+        reader, writer = os.pipe()
+        os.close(reader)
+        with cluster:
+            cluster.kill("compute-0")
+            command = [program("namctl"), "dev", "up", *map(str, cluster.flags)]
+            done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False)
+            os.close(writer)
+            self.assertEqual(done.returncode, 128 + signal.SIGPIPE, done.stderr)
+            self.assert_serves(cluster)
+
+
+class EngineFlags(TestCase):
+    def test_protocol_and_stages_are_the_clusters_until_it_is_down(self):
+        cluster = Cluster()
+        cluster.flags += ["--protocol", "occ", "--stages", "lock,install", "--durability", "memory"]
+        with cluster:
+            self.assertEqual(self.engine(cluster), ("occ", "lock,install"))
+            done = namctl("dev", "up", "--data", cluster.data, "--protocol", "si")
+            self.assertEqual(done.returncode, 3)
+            self.assertIn("protocol occ, stages lock,install", done.stderr)
+            # Started again without its flags.
+            cluster.kill("memory-0")
+            done = namctl("dev", "up", "--data", cluster.data, "--region-bytes", "64MiB")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(self.engine(cluster), ("occ", "lock,install"))
+
+    @staticmethod
+    def engine(cluster):
+        done = namctl("status", "--data", cluster.data, "--json")
+        (server,) = json.loads(done.stdout)["memory_servers"]
+        return server.get("protocol", done.stderr), server.get("stages")
+
+    def test_what_does_not_exist_is_refused_by_name(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for flag, value, word in (("--durability", "flushed", "--durability flushed does not exist yet"),
+                                      ("--durability", "eternal", "--durability"), ("--protocol", "hope", "--protocol"),
+                                      ("--stages", "walk", "--stages")):
+                done = namctl("dev", "up", "--data", Path(folder) / "c", flag, value)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(word, done.stderr)
+                self.assertFalse((Path(folder) / "c").exists())
 
 
 class StartAndStop(TestCase):
     def test_up_serves_and_down_ends_every_daemon(self):
-        for fabric in FABRICS:
+        for fabric in self.covering(FABRICS):
             with self.subTest(fabric=fabric), Cluster(fabric) as cluster:
                 self.assert_serves(cluster)
                 pids = [cluster.pid("memory-0"), cluster.pid("compute-0")]
@@ -99,7 +162,7 @@ class StartAndStop(TestCase):
 
 class Looking(TestCase):
     def test_status_and_top_report_every_server(self):
-        for fabric in FABRICS:
+        for fabric in self.covering(FABRICS):
             with self.subTest(fabric=fabric), Cluster(fabric, memory_servers=2) as cluster:
                 cluster.query("CREATE TABLE t (id bigint PRIMARY KEY)")
                 done = namctl("status", "--data", cluster.data, "--json")
@@ -114,7 +177,7 @@ class Looking(TestCase):
                 self.assertEqual(len([json.loads(line) for line in done.stdout.splitlines()]), 2)
 
     def test_memory_accounts_for_every_byte_of_each_region(self):
-        for fabric in FABRICS:
+        for fabric in self.covering(FABRICS):
             with self.subTest(fabric=fabric), \
                     Cluster(fabric, memory_servers=2, memory_flags=["--extent-size=256KiB"]) as cluster:
                 cluster.query("CREATE TABLE t (id bigint PRIMARY KEY, v text)")
@@ -161,7 +224,7 @@ class Looking(TestCase):
 
     def test_fabric_describes_every_connection(self):
         own = {"shm": {"mapped_bytes", "wakes"}, "tcp": {"path_mtu_bytes", "retransmitted_segments"}}
-        for fabric in FABRICS:
+        for fabric in self.covering(FABRICS):
             with self.subTest(fabric=fabric), Cluster(fabric, memory_servers=2, compute_servers=2,
                                                       compute_flags=("--workers=2",)) as cluster:
                 cluster.query("CREATE TABLE t (id bigint PRIMARY KEY)")
@@ -205,7 +268,7 @@ class Looking(TestCase):
             self.assertFalse(status["compute_servers"][0]["up"])
 
     def test_shutdown_by_address_ends_a_memory_server(self):
-        for fabric in FABRICS:
+        for fabric in self.covering(FABRICS):
             with self.subTest(fabric=fabric), Cluster(fabric) as cluster:
                 address = cluster.state["memory_servers"][0]["address"]
                 done = namctl("shutdown", "--memory-server", address, "--cluster-key", cluster.data / "cluster.key")

@@ -8,7 +8,7 @@ from harness import FABRICS, Cluster, TestCase, main, run
 
 class ThroughEverything(TestCase):
     def test_psql_creates_fills_reads_and_drops(self):
-        for fabric in FABRICS:
+        for fabric in self.covering(FABRICS):
             with self.subTest(fabric=fabric), Cluster(fabric) as cluster:
                 done = run("psql", "-h", "127.0.0.1", "-p", cluster.port, "-U", "anybody", "-v", "ON_ERROR_STOP=1", "-At",
                            "namdb", input="""
@@ -29,7 +29,7 @@ class ThroughEverything(TestCase):
             self.assertEqual((done.returncode, done.stdout), (0, "1\n"), done.stderr)
 
     def test_rows_are_split_over_memory_servers_and_all_found(self):
-        for fabric in FABRICS:
+        for fabric in self.covering(FABRICS):
             with self.subTest(fabric=fabric), Cluster(fabric, memory_servers=2) as cluster:
                 with cluster.connect() as connection:
                     connection.execute("CREATE TABLE t (id bigint PRIMARY KEY, v text)")
@@ -42,7 +42,7 @@ class ThroughEverything(TestCase):
                     self.assertEqual(len(connection.execute("SELECT id FROM t").fetchall()), 500)
 
     def test_data_survives_the_compute_server(self):
-        for fabric in FABRICS:
+        for fabric in self.covering(FABRICS):
             with self.subTest(fabric=fabric), Cluster(fabric) as cluster:
                 cluster.query("CREATE TABLE t (id bigint PRIMARY KEY, v text)")
                 cluster.query("INSERT INTO t VALUES (1, 'kept')")
@@ -53,7 +53,7 @@ class ThroughEverything(TestCase):
 
 class Isolation(TestCase):
     def test_who_is_older_than_the_maximal_time_is_told_so(self):
-        for fabric in FABRICS:
+        for fabric in self.covering(FABRICS):
             with (self.subTest(fabric=fabric), Cluster(fabric, memory_flags=["--max-transaction-seconds=1"]) as cluster,
                   cluster.connect() as old, cluster.connect() as young):
                 old.execute("CREATE TABLE t (id bigint PRIMARY KEY, v bigint)")

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/standard_output.h"
 #include "tools/nambench/command.h"
 #include "tools/nambench/comparison/compare_command.h"
 #include "tools/nambench/comparison/factors_command.h"
@@ -183,5 +184,6 @@ int main(int argc, char** argv) {
   // What the transports have to say is not part of a report.
   spdlog::set_default_logger(spdlog::stderr_logger_st("nambench"));
   spdlog::set_level(spdlog::level::warn);
-  return namdb::nambench::main_program(argc, argv);
+  namdb::ignore_broken_pipes();
+  return namdb::finish_standard_output("nambench", namdb::nambench::main_program(argc, argv));
 }

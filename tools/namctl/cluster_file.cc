@@ -32,6 +32,9 @@ Result<ClusterFile> read_cluster_file(const std::filesystem::path& data) {
     content.at("compute_servers").get_to(cluster.compute_servers);
     content.at("sql_port").get_to(cluster.sql_port);
     content.at("memory_addresses").get_to(cluster.memory_addresses);
+    // Not in files of older versions.
+    cluster.protocol = content.value("protocol", std::string());
+    cluster.stages = content.value("stages", std::string());
     if (cluster.memory_addresses.size() == cluster.memory_servers) return cluster;
   } catch (const nlohmann::json::exception&) {
   }
@@ -44,7 +47,9 @@ Status write_cluster_file(const std::filesystem::path& data, const ClusterFile& 
                                   {"memory_servers", cluster.memory_servers},
                                   {"compute_servers", cluster.compute_servers},
                                   {"sql_port", cluster.sql_port},
-                                  {"memory_addresses", cluster.memory_addresses}};
+                                  {"memory_addresses", cluster.memory_addresses},
+                                  {"protocol", cluster.protocol},
+                                  {"stages", cluster.stages}};
   const std::filesystem::path temporary = file_of(data).string() + ".new";
   {
     std::ofstream file(temporary, std::ios::trunc);

@@ -25,6 +25,8 @@ struct ClusterFile {
   std::uint32_t compute_servers = 1;
   std::uint16_t sql_port = 5433;              // of compute server 0; the others follow
   std::vector<std::string> memory_addresses;  // unix:PATH or HOST:PORT, server 0 first
+  std::string protocol;                       // empty: dev up was not told
+  std::string stages;                         // likewise
 
   bool operator==(const ClusterFile&) const = default;
 };

@@ -9,6 +9,7 @@
 #include <string>
 #include <thread>
 
+#include "common/base/standard_output.h"
 #include "tools/namctl/output.h"
 #include "tools/namctl/top_view.h"
 
@@ -50,6 +51,7 @@ int run_top(const ClusterFlags& cluster, const TopFlags& flags, bool json) {
     if (i != 0) std::this_thread::sleep_for(std::chrono::duration<double>(flags.interval_s));
     view.look(view_cluster(**control, *address, flags.sample_records), TopView::Clock::now());
     if (!flags.once || i + 1 == looks) show(output, view, refresh);
+    if (!standard_output_arrives()) break;
   }
   return kExitOk;
 }

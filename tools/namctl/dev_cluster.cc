@@ -177,18 +177,22 @@ bool becomes_free(std::uint16_t port, bool was_ours) {
 // The settings to run with: the running cluster's, or those asked for.
 Result<ClusterFile> settle(const DevOptions& options, const std::optional<DevCluster>& present) {
   const bool reuse = present && any_runs(*present);
-  ClusterFile settings = reuse ? present->settings : ClusterFile{"shm", 1, 1, kDefaultSqlPort, {}};
+  ClusterFile settings = reuse ? present->settings : ClusterFile{"shm", 1, 1, kDefaultSqlPort, {}, {}, {}};
   const ClusterFile before = settings;
   settings.fabric = options.fabric.value_or(settings.fabric);
   settings.memory_servers = options.memory_servers.value_or(settings.memory_servers);
   settings.compute_servers = options.compute_servers.value_or(settings.compute_servers);
   settings.sql_port = options.sql_port.value_or(settings.sql_port);
+  settings.protocol = options.protocol.value_or(settings.protocol);
+  settings.stages = options.stages.value_or(settings.stages);
   if (!reuse) return settings;
   if (settings == before) return settings;
   return environment_error("a cluster with other options runs on " + options.data.string() + " (" +
                                before.fabric + ", port " + std::to_string(before.sql_port) + ", " +
                                std::to_string(before.memory_servers) + " memory and " +
-                               std::to_string(before.compute_servers) + " compute servers)",
+                               std::to_string(before.compute_servers) + " compute servers" +
+                               (before.protocol.empty() ? "" : ", protocol " + before.protocol) +
+                               (before.stages.empty() ? "" : ", stages " + before.stages) + ")",
                            "namctl dev down --data " + options.data.string());
 }
 
@@ -211,6 +215,8 @@ std::vector<std::string> memory_command(const std::string& program, const DevOpt
                                       !options.region_bytes.empty()
                                           ? options.region_bytes
                                           : std::to_string(default_region_bytes(settings.memory_servers))};
+  if (!settings.protocol.empty()) command.insert(command.end(), {"--protocol", settings.protocol});
+  if (!settings.stages.empty()) command.insert(command.end(), {"--stages", settings.stages});
   if (!options.region_limit.empty()) command.insert(command.end(), {"--region-limit", options.region_limit});
   command.insert(command.end(), options.memory_flags.begin(), options.memory_flags.end());
   return command;

@@ -28,6 +28,8 @@ struct DevOptions {
   std::optional<std::uint32_t> memory_servers;   // 1
   std::optional<std::uint32_t> compute_servers;  // 1
   std::optional<std::uint16_t> sql_port;         // 5433
+  std::optional<std::string> protocol;           // nam-memoryd's default, or what memory_flags say
+  std::optional<std::string> stages;             // likewise
   std::uint16_t fabric_port = 0;                 // tcp, verbs: 0 takes the first free ones from 7400 on
   std::string fabric_host = "127.0.0.1";         // tcp, verbs: where memory servers listen
   std::vector<std::string> procedure_libraries;  // none: the workloads' beside this program, if it is there

@@ -5,8 +5,13 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "common/base/standard_output.h"
+#include "common/layout/protocol.h"
 #include "tools/namctl/command_cluster.h"
 #include "tools/namctl/command_dev.h"
 #include "tools/namctl/command_fabric.h"
@@ -27,11 +32,24 @@ struct Flags {
   std::uint32_t memory_servers = 1;
   std::uint32_t compute_servers = 1;
   std::uint16_t sql_port = 5433;
+  std::string protocol{layout::kDefaultProtocol};
+  std::string stages = "one-sided";
+  std::string durability = "memory";
   std::uint32_t down_timeout_s = 20;
 
   ClusterFlags cluster;
   TopFlags top;
 };
+
+// What is wrong with the flags that say how the database works; empty: nothing.
+std::string wrong_engine_flags(const Flags& flags) {
+  if (flags.durability == "flushed") return "--durability flushed does not exist yet; only memory does";
+  if (!flags.up.stages) return {};
+  const auto code = layout::parse_stages(*layout::find_protocol(flags.protocol), flags.stages);
+  if (code.ok()) return {};
+  const std::string hint(code.status().hint());
+  return "--stages: " + code.status().message() + (hint.empty() ? "" : "; " + hint);
+}
 
 void add_dev_up(CLI::App& dev, Flags& flags) {
   CLI::App* up =
@@ -49,6 +67,19 @@ void add_dev_up(CLI::App& dev, Flags& flags) {
       ->capture_default_str();
   up->add_option("--compute-servers", flags.compute_servers, "Each with an SQL port of its own")
       ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  std::vector<std::string> protocols;
+  for (const layout::ProtocolTraits& protocol : layout::protocol_traits())
+    protocols.emplace_back(protocol.name);
+  up->add_option("--protocol", flags.protocol, "The database's concurrency control (nam-memoryd --help)")
+      ->check(CLI::IsMember(protocols))
+      ->capture_default_str();
+  up->add_option("--stages", flags.stages,
+                 "Stages of transactions that run by calls to memory servers (nam-memoryd --help)")
+      ->capture_default_str();
+  up->add_option("--durability", flags.durability,
+                 "memory: what is committed lives in the memory servers only. flushed: not there yet")
+      ->check(CLI::IsMember({"memory", "flushed"}))
       ->capture_default_str();
   up->add_option("--fabric-port", flags.up.fabric_port,
                  "With tcp and verbs: of the first memory server. Otherwise the first free ones from 7400 on")
@@ -78,6 +109,13 @@ void add_dev_up(CLI::App& dev, Flags& flags) {
     if (up->count("--memory-servers") != 0) flags.up.memory_servers = flags.memory_servers;
     if (up->count("--compute-servers") != 0) flags.up.compute_servers = flags.compute_servers;
     if (up->count("--port") != 0) flags.up.sql_port = flags.sql_port;
+    if (up->count("--protocol") != 0) flags.up.protocol = flags.protocol;
+    if (up->count("--stages") != 0) flags.up.stages = flags.stages;
+    if (const std::string wrong = wrong_engine_flags(flags); !wrong.empty()) {
+      std::fprintf(stderr, "namctl: %s\n", wrong.c_str());
+      flags.exit_code = kExitUsage;
+      return;
+    }
     flags.exit_code = run_dev_up(flags.up, flags.json);
   });
 }
@@ -180,5 +218,6 @@ int main(int argc, char** argv) {
   auto logger = std::make_shared<spdlog::logger>("namctl", std::make_shared<spdlog::sinks::stderr_sink_st>());
   logger->set_level(spdlog::level::warn);
   spdlog::set_default_logger(std::move(logger));
-  return namdb::namctl::run(argc, argv);
+  namdb::ignore_broken_pipes();
+  return namdb::finish_standard_output("namctl", namdb::namctl::run(argc, argv));
 }

@@ -8,7 +8,7 @@
 namespace namdb::sim {
 
 TEST_CASE("when all is deleted, all memory is free again, whoever was killed on the way", "[leak]") {
-  const auto [first, count] = Seeds(24);
+  const auto [first, count] = Seeds(10);
   const std::uint64_t rounds = number_from_environment("NAMDB_ROUNDS", 3);
   std::uint64_t committed = 0;
   std::uint64_t kills = 0;

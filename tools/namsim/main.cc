@@ -3,9 +3,12 @@
 #include <CLI/CLI.hpp>
 #include <map>
 
+#include "common/base/standard_output.h"
 #include "tools/namsim/command.h"
 
-int main(int argc, char** argv) {
+namespace {
+
+int run(int argc, char** argv) {
   CLI::App program("Simulates namdb clusters under faults, and checks isolation.", "namsim");
   program.require_subcommand(1);
   program.footer(
@@ -22,4 +25,11 @@ int main(int argc, char** argv) {
     return program.exit(error) == 0 ? namdb::sim::kClean : namdb::sim::kUsage;
   }
   return commands.at(program.get_subcommands().front()->get_name())();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  namdb::ignore_broken_pipes();
+  return namdb::finish_standard_output("namsim", run(argc, argv));
 }

@@ -64,6 +64,20 @@ class SmallTable {
     txn::RowId row = 0;
     return run(find(&engine(), &transaction, id, &row));
   }
+  // As SELECT reads it: it is not to be written.
+  std::int64_t look(txn::Transaction& transaction, std::int64_t id) {
+    txn::RowId row = 0;
+    REQUIRE(run(look_at(&engine(), &transaction, id, &row)).ok());
+    return transaction.row(row).integer(1);
+  }
+  Status try_look(txn::Transaction& transaction, std::int64_t id) {
+    txn::RowId row = 0;
+    return run(look_at(&engine(), &transaction, id, &row));
+  }
+  Status try_count(txn::Transaction& transaction, const storage::TableRef& table) {
+    std::size_t rows = 0;
+    return run(count_rows(&transaction, table, false, &rows));
+  }
   void write(txn::Transaction& transaction, std::int64_t id, std::int64_t value) {
     txn::RowId row = 0;
     REQUIRE(run(find(&engine(), &transaction, id, &row)).ok());
@@ -141,6 +155,13 @@ class SmallTable {
     *row = transaction->get(*table, key_of((*table)->schema, id).bytes());
     co_return co_await transaction->fetch();
   }
+  static Task<Status> look_at(txn::Engine* engine, txn::Transaction* transaction, std::int64_t id,
+                              txn::RowId* row) {
+    const auto table = co_await engine->table("rows");
+    if (!table.ok()) co_return table.status();
+    *row = transaction->read(*table, key_of((*table)->schema, id).bytes());
+    co_return co_await transaction->fetch();
+  }
   static Task<Status> insert_row(txn::Engine* engine, txn::Transaction* transaction, std::int64_t id) {
     const auto table = co_await engine->table("rows");
     if (!table.ok()) co_return table.status();
@@ -186,6 +207,16 @@ class SmallTable {
   std::vector<std::unique_ptr<reactor::Gate>> gates_;
 };
 
+// A client that waits for ten milliseconds.
+class Impatient final : public txn::Interrupt {
+ public:
+  Status check() const override { return {}; }
+  Status check_wait(std::uint64_t waited_ns) const override {
+    if (waited_ns < 10 * kMillisecond_ns) return {};
+    return Status(ErrorCode::query_canceled, "waited for too long");
+  }
+};
+
 bool ended_in(const Status& status, ErrorCode code) {
   return !status.ok() && status.code() == code;
 }
@@ -207,6 +238,54 @@ TEST_CASE("an idle transaction holds its locks no longer than E", "[protocols]")
   CHECK(rows.try_read(*late, 0).ok());
   CHECK(rows.commit(*late).ok());
   CHECK(ended_in(rows.commit(*idle), ErrorCode::transaction_timeout));
+}
+
+TEST_CASE("under NOWAIT and WAITDIE readers keep nobody out, and commit only what was true at once",
+          "[protocols]") {
+  SmallTable rows(GENERATE("nowait", "waitdie"));
+  const auto idle = rows.begin_in_new_session();
+  CHECK(rows.look(*idle, 0) == 0);
+  CHECK(rows.look(*idle, 1) == 0);
+  const auto overtaken = rows.begin_in_new_session();
+  CHECK(rows.look(*overtaken, 0) == 0);
+  CHECK(rows.look(*overtaken, 1) == 0);
+  const auto reader = rows.begin_in_new_session();
+  CHECK(rows.look(*reader, 0) == 0);
+  CHECK(rows.read(*reader, 1) == 0);
+  CHECK(rows.commit(*reader).ok());
+  CHECK(rows.commit(*idle).ok());
+  rows.run_for(kMillisecond_ns);
+  rows.change(1, 5);
+  CHECK(ended_in(rows.commit(*overtaken), ErrorCode::serialization_failure));
+}
+
+TEST_CASE("under NOWAIT and WAITDIE a row that was read is written from the version that was shown",
+          "[protocols]") {
+  SmallTable rows(GENERATE("nowait", "waitdie"));
+  const auto first = rows.begin_in_new_session();
+  const auto second = rows.begin_in_new_session();
+  CHECK(rows.look(*first, 0) == 0);
+  CHECK(rows.look(*second, 0) == 0);
+  rows.write(*first, 0, 1);
+  // It is locked from then on, not from the commit on.
+  const auto third = rows.begin_in_new_session();
+  CHECK(ended_in(rows.try_read(*third, 0), ErrorCode::serialization_failure));
+  CHECK(rows.commit(*first).ok());
+  CHECK(ended_in(rows.try_read(*second, 0), ErrorCode::serialization_failure));
+}
+
+TEST_CASE("nobody waits for a lock longer than its client does", "[protocols]") {
+  SmallTable rows("waitdie");
+  const auto holder = rows.begin_in_new_session();
+  rows.write(*holder, 1, 5);
+  const Impatient impatient;
+  const auto by_key = rows.begin_in_new_session();
+  by_key->set_interrupt(&impatient);
+  CHECK(ended_in(rows.try_look(*by_key, 1), ErrorCode::query_canceled));
+  const auto by_scan = rows.begin_in_new_session();
+  by_scan->set_interrupt(&impatient);
+  CHECK(ended_in(rows.try_count(*by_scan, rows.table()), ErrorCode::query_canceled));
+  CHECK(rows.commit(*holder).ok());
 }
 
 // The older one looks for the lock now and then, and not between these two.

@@ -75,6 +75,7 @@ class Link : public std::enable_shared_from_this<Link> {
     co_return Status();
   }
 
+  bool peer_gone(std::size_t end) const { return broken_ || ends_[end].closed || ends_[end].peer_ended; }
   bool closed(std::size_t end) const { return ends_[end].closed; }
   std::size_t unsent_bytes(std::size_t end) const { return ends_[end].unsent_bytes; }
 
@@ -146,6 +147,7 @@ class SimulatedStream final : public reactor::ByteStream {
   void shutdown_write() override { link_->shut(end_); }
   void close() override { link_->close(end_); }
   bool closed() const override { return link_->closed(end_); }
+  bool peer_gone() const override { return link_->peer_gone(end_); }
   const std::string& peer() const override { return peer_; }
   bool peer_is_local() const override { return true; }
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "common/base/standard_output.h"
 #include "tools/sqltest/corpus.h"
 #include "tools/sqltest/isolation_command.h"
 #include "tools/sqltest/libpq_client.h"
@@ -67,9 +68,7 @@ int run_corpus_files(const std::string& connection, const std::vector<std::strin
   return failed == 0 ? 0 : 1;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   CLI::App app("Runs SQL test files against a server, or isolation specs against one or more", "sqltest");
   namdb::sqltest::IsolationCommand isolation;
   bool specs = false;
@@ -114,4 +113,11 @@ int main(int argc, char** argv) {
   isolation.patience = std::chrono::milliseconds(static_cast<std::int64_t>(patience_s * 1000));
   if (specs) return run_isolation(isolation);
   return run_corpus_files(isolation.connections.front(), isolation.files);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  namdb::ignore_broken_pipes();
+  return namdb::finish_standard_output("sqltest", run(argc, argv));
 }

@@ -26,7 +26,9 @@ namespace {
 
 using reactor::system_error;
 
-constexpr std::uint64_t kHandshake_ns = 5 * kSecond_ns;
+constexpr std::uint64_t kHandshake_ns = 1 * kSecond_ns;
+// Connections that have not said hello yet.
+constexpr std::size_t kStrangers = 256;
 constexpr std::uint64_t kGrace_ns = 1 * kSecond_ns;
 // Calls of one peer that run at the same time; more wait in its pipe.
 constexpr std::size_t kMaxHandlers = 1024;
@@ -47,6 +49,13 @@ Status prepare_directory(const std::string& socket_path) {
                   "chmod 700 " + directory);
   }
   return {};
+}
+
+std::string user_of(int socket) {
+  ucred credentials{};
+  socklen_t length = sizeof credentials;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return "a process";
+  return "a process of user " + std::to_string(credentials.uid);
 }
 
 struct PeerProcess {
@@ -220,7 +229,13 @@ void ShmServerFabric::Peer::reply(const FrameHeader& request, const Status& stat
 }
 
 ShmServerFabric::ShmServerFabric(reactor::Reactor& reactor, const ServerRegion& region, Service& service)
-    : reactor_(reactor), region_(region), service_(service), wake_(reactor), changed_(reactor) {
+    : reactor_(reactor),
+      region_(region),
+      service_(service),
+      wake_(reactor),
+      changed_(reactor),
+      strangers_(kStrangers),
+      refusals_(reactor, [](const std::string& line) { spdlog::warn("shm fabric: {}", line); }) {
   if (region_.capacity_bytes < region_.length_bytes) region_.capacity_bytes = region_.length_bytes;
   loopback_ = std::make_unique<LoopbackChannel>(*this);
   reactor_.add_source(*this);
@@ -310,12 +325,18 @@ reactor::Task<void> ShmServerFabric::admit(Descriptor socket) {
   reactor_.spawn(gate_, limit_handshake(over, socket.get()));
   const PeerId id = next_peer_id();
   std::unique_ptr<Peer> peer;
-  Status status = co_await shake_hands(&socket, id, &peer);
+  const std::string user = user_of(socket.get());
+  Status status;
+  {
+    const int stranger = socket.get();
+    Strangers::Seat seat = strangers_.enter([stranger] { ::shutdown(stranger, SHUT_RDWR); });
+    status = co_await shake_hands(&socket, id, &peer, &seat, over.get());
+  }
   *over = true;
   changed_.notify_all();
   if (peer == nullptr) {
     ++refused_;
-    if (!status.ok()) spdlog::warn("shm fabric: a connection is refused: {}", status.message());
+    if (!status.ok() && !gate_.closing()) refusals_.refuse(user, status.message());
     co_return;
   }
   Peer& admitted = *peer;
@@ -329,8 +350,8 @@ reactor::Task<void> ShmServerFabric::admit(Descriptor socket) {
   }
 }
 
-reactor::Task<Status> ShmServerFabric::shake_hands(Descriptor* socket, PeerId id,
-                                                   std::unique_ptr<Peer>* peer) {
+reactor::Task<Status> ShmServerFabric::shake_hands(Descriptor* socket, PeerId id, std::unique_ptr<Peer>* peer,
+                                                   Strangers::Seat* seat, bool* over) {
   auto process = identify(socket->get());
   if (!process.ok()) co_return process.status();
   ClientHello request{};
@@ -347,6 +368,9 @@ reactor::Task<Status> ShmServerFabric::shake_hands(Descriptor* socket, PeerId id
   if (descriptors.size() != 1 || !is_eventfd(descriptors[0].get())) {
     co_return Status(ErrorCode::protocol_violation, "the client passed no eventfd");
   }
+  // From here on it is a peer, whose end is its process's end.
+  seat->leave();
+  *over = true;
   ::fcntl(descriptors[0].get(), F_SETFL, O_NONBLOCK);
   ServerWelcome answer{kMagic, kVersion, 0, region_.capacity_bytes, kPipe_bytes, 0};
   std::string payload;
@@ -433,6 +457,7 @@ reactor::Task<void> ShmServerFabric::close() {
   for (const auto& [id, peer] : peers_) peer->kill();
   while (!peers_.empty()) co_await changed_.wait();
   co_await all_gone;
+  co_await refusals_.close();
 }
 
 }  // namespace namdb::fabric::shm

@@ -4,6 +4,8 @@
 // Who may connect: the socket's file is its owner's only (0600) in a directory that is its owner's only
 // (0700, created if it is missing), and the peer's user must be the server's.
 //
+// A connection that has not said hello within a second is dropped, and there are few of them (strangers.h).
+//
 // Fencing. A peer that has mapped the region can write to it as long as it runs. So a fence of a peer in
 // another process is a SIGKILL through the pidfd that was opened when it connected, and the pidfd's report
 // that all its threads have ended; that ends all channels of that process. A channel whose socket closes
@@ -20,10 +22,12 @@
 #include <string_view>
 
 #include "common/fabric/fabric.h"
+#include "common/fabric/refusal_log.h"
 #include "common/fabric/registry.h"
 #include "common/fabric/shm/descriptor.h"
 #include "common/fabric/shm/mapping.h"
 #include "common/fabric/shm/pipe.h"
+#include "common/fabric/strangers.h"
 #include "common/reactor/poll_source.h"
 #include "common/reactor/reactor.h"
 #include "common/reactor/socket.h"
@@ -61,7 +65,9 @@ class ShmServerFabric final : public ServerFabric, public reactor::PollSource {
 
   reactor::Task<void> accept_peers();
   reactor::Task<void> admit(Descriptor socket);
-  reactor::Task<Status> shake_hands(Descriptor* socket, PeerId id, std::unique_ptr<Peer>* peer);
+  // Leaves the seat, and says that it is over with the time limit, when the client has said hello.
+  reactor::Task<Status> shake_hands(Descriptor* socket, PeerId id, std::unique_ptr<Peer>* peer,
+                                    Strangers::Seat* seat, bool* over);
   // Shuts the socket down if the handshake takes too long.
   reactor::Task<void> limit_handshake(std::shared_ptr<bool> over, int socket);
   reactor::Task<void> handle_call(PeerId id, FrameHeader header, std::string request);
@@ -78,6 +84,8 @@ class ShmServerFabric final : public ServerFabric, public reactor::PollSource {
   reactor::Gate gate_;
   reactor::Event changed_;  // a peer, handler or handshake ended
   bool closed_ = false;
+  Strangers strangers_;
+  RefusalLog refusals_;
   std::uint64_t accepted_ = 0;
   std::uint64_t refused_ = 0;
   std::uint64_t killed_ = 0;

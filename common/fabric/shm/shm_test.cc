@@ -335,6 +335,26 @@ TEST_CASE("clients that send nonsense, too little or nothing are dropped, and ot
   ::close(silent);
 }
 
+TEST_CASE("silent connections end, the oldest first, and keep no client out") {
+  Paths paths;
+  Server server(paths);
+  // More than a server keeps.
+  std::vector<int> silent;
+  for (int i = 0; i < 300; ++i) silent.push_back(connect_raw(paths));
+  const auto ended = [](int socket) {
+    char byte;
+    return ::recv(socket, &byte, 1, MSG_DONTWAIT) == 0;
+  };
+  server.run_until([&] { return ended(silent.front()); });
+  REQUIRE(!ended(silent.back()));
+  ShmClientFabric fabric(*server.reactor);
+  auto connected = server.reactor->run_until(fabric.connect(paths.address(), "", nullptr));
+  REQUIRE(connected.ok());
+  connected->reset();
+  server.run_until([&] { return server.service.disconnected.size() == 1; });
+  for (const int socket : silent) ::close(socket);
+}
+
 TEST_CASE("a client process that writes nonsense into its pipe is fenced") {
   Paths paths;
   Server server(paths);

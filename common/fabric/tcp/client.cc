@@ -37,12 +37,7 @@ reactor::Task<Result<std::unique_ptr<Channel>>> TcpClientFabric::connect(std::st
   auto link = std::make_unique<Link>(reactor_, *descriptor);
   Result<std::string> answer =
       co_await greet_server(*link, kDialect, options_.key, std::move(hello), deadline_ns);
-  if (!answer.ok()) {
-    const Status& status = answer.status();
-    // A refusal is the service's own and is passed on as it is.
-    if (status.code() != ErrorCode::connection_failure) co_return status;
-    co_return Status(status.code(), "connecting to " + address + ": " + status.message());
-  }
+  if (!answer.ok()) co_return refused_by(address, answer.status(), options_.key);
   if (welcome != nullptr) *welcome = std::move(*answer);
   auto channel = std::make_unique<TcpChannel>(reactor_, pool_, std::move(link), std::move(address));
   channel->start();

@@ -18,35 +18,45 @@ std::size_t result_bytes(const Operation& operation) {
   return operation.kind == OperationKind::write ? 0 : operation.length_bytes;
 }
 
-void encode(const Operation& operation, reactor::OutputBuffer& output) {
-  RequestHeader header{RequestKind::read, 0, 0, operation.length_bytes, operation.remote_offset};
+// The bytes that follow the header of an operation's request.
+std::size_t data_bytes(const Operation& operation) {
   switch (operation.kind) {
     case OperationKind::read:
-      output.append(&header, sizeof header);
-      break;
-    case OperationKind::write: {
-      header.kind = RequestKind::write;
-      std::byte* place = output.extend(sizeof header + operation.length_bytes);
-      std::memcpy(place, &header, sizeof header);
-      std::memcpy(place + sizeof header, operation.local, operation.length_bytes);
-      break;
-    }
-    case OperationKind::compare_and_swap: {
-      header.kind = RequestKind::compare_and_swap;
-      std::byte* place = output.extend(sizeof header + 16);
-      std::memcpy(place, &header, sizeof header);
-      std::memcpy(place + sizeof header, &operation.expected, 8);
-      std::memcpy(place + sizeof header + 8, &operation.operand, 8);
-      break;
-    }
-    case OperationKind::fetch_add: {
-      header.kind = RequestKind::fetch_add;
-      std::byte* place = output.extend(sizeof header + 8);
-      std::memcpy(place, &header, sizeof header);
-      std::memcpy(place + sizeof header, &operation.operand, 8);
-      break;
-    }
+      return 0;
+    case OperationKind::write:
+      return operation.length_bytes;
+    case OperationKind::compare_and_swap:
+      return 16;
+    case OperationKind::fetch_add:
+      return 8;
   }
+  return 0;
+}
+
+void encode(const Operation& operation, reactor::OutputBuffer& output) {
+  RequestHeader header{RequestKind::read, 0, 0, operation.length_bytes, operation.remote_offset};
+  const std::size_t length_bytes = data_bytes(operation);
+  std::byte* const place = output.extend(sizeof header + length_bytes);
+  std::byte* const data = place + sizeof header;
+  switch (operation.kind) {
+    case OperationKind::read:
+      break;
+    case OperationKind::write:
+      header.kind = RequestKind::write;
+      std::memcpy(data, operation.local, length_bytes);
+      break;
+    case OperationKind::compare_and_swap:
+      header.kind = RequestKind::compare_and_swap;
+      std::memcpy(data, &operation.expected, 8);
+      std::memcpy(data + 8, &operation.operand, 8);
+      break;
+    case OperationKind::fetch_add:
+      header.kind = RequestKind::fetch_add;
+      std::memcpy(data, &operation.operand, 8);
+      break;
+  }
+  seal(header, {data, length_bytes});
+  std::memcpy(place, &header, sizeof header);
 }
 
 }  // namespace
@@ -96,8 +106,9 @@ void TcpChannel::do_post(Call& call) {
   free_calls_.pop_back();
   calls_[id] = &call;
   call.reply.clear();
-  const RequestHeader header{RequestKind::call, 0, call.method,
-                             static_cast<std::uint32_t>(call.request.size()), id};
+  RequestHeader header{RequestKind::call, 0, call.method, static_cast<std::uint32_t>(call.request.size()),
+                       id};
+  seal(header, std::as_bytes(std::span(call.request)));
   reactor::OutputBuffer& output = link_->socket().output();
   output.append(&header, sizeof header);
   output.append(call.request.data(), call.request.size());
@@ -128,6 +139,7 @@ void TcpChannel::take_header(std::span<const std::byte>& bytes) {
     return fail(Status(ErrorCode::connection_failure, address_ + " sent " + reason));
   }
   in_response_ = true;
+  data_checksum_ = 0;
   if (response_.kind == ResponseKind::results) {
     operations_left_ = response_.count;
     result_bytes_left_ = response_.identity;
@@ -143,6 +155,11 @@ void TcpChannel::take_header(std::span<const std::byte>& bytes) {
 }
 
 void TcpChannel::take_results(std::span<const std::byte>& bytes) {
+  const std::span<const std::byte> data =
+      bytes.first(std::min<std::uint64_t>(bytes.size(), result_bytes_left_));
+  data_checksum_ = crc32c(data, data_checksum_);
+  // What came in one piece is stored only when it is known to be whole.
+  if (data.size() == result_bytes_left_ && !data_agrees()) return;
   while (operations_left_ != 0) {
     if (batches_.empty()) {
       return fail(Status(ErrorCode::connection_failure, address_ + " sent results of no operation"));
@@ -166,24 +183,37 @@ void TcpChannel::take_results(std::span<const std::byte>& bytes) {
     if (++next_operation_ == batch.operations().size()) {
       next_operation_ = 0;
       batches_.pop();
-      batch.complete(executor(), Status());
+      answered_.push(&batch);
     }
   }
   if (result_bytes_left_ != 0) {
     return fail(Status(ErrorCode::connection_failure, address_ + " sent results of a wrong length"));
   }
   in_response_ = false;
+  while (!answered_.empty()) {
+    Batch* batch = answered_.front();
+    answered_.pop();
+    batch->complete(executor(), Status());
+  }
+}
+
+bool TcpChannel::data_agrees() {
+  if (data_checksum_ == response_.data_checksum) return true;
+  fail(Status(ErrorCode::connection_failure, address_ + " sent " + kDamaged));
+  return false;
 }
 
 void TcpChannel::take_reply(std::span<const std::byte>& bytes) {
   const std::size_t taken = std::min(bytes.size(), replying_->reply.size() - reply_bytes_);
   if (taken != 0) std::memcpy(replying_->reply.data() + reply_bytes_, bytes.data(), taken);
+  data_checksum_ = crc32c(bytes.first(taken), data_checksum_);
   reply_bytes_ += taken;
   bytes = bytes.subspan(taken);
   if (reply_bytes_ == replying_->reply.size()) finish_reply();
 }
 
 void TcpChannel::finish_reply() {
+  if (!data_agrees()) return;
   Call& call = *std::exchange(replying_, nullptr);
   const auto id = static_cast<std::uint32_t>(response_.identity);
   calls_[id] = nullptr;
@@ -206,13 +236,17 @@ void TcpChannel::fail(Status status) {
   if (failed()) return;
   failure_ = std::move(status);
   link_->socket().close();
-  while (!batches_.empty()) {
-    Batch* batch = batches_.front();
-    batches_.pop();
-    batch->complete(executor(), failure_);
+  for (Queue<Batch*>* queue : {&answered_, &batches_}) {
+    while (!queue->empty()) {
+      Batch* batch = queue->front();
+      queue->pop();
+      batch->complete(executor(), failure_);
+    }
   }
   for (Call*& call : calls_) {
-    if (call != nullptr) std::exchange(call, nullptr)->complete(executor(), failure_);
+    if (call == nullptr) continue;
+    call->reply.clear();
+    std::exchange(call, nullptr)->complete(executor(), failure_);
   }
 }
 

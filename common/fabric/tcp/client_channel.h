@@ -43,6 +43,8 @@ class TcpChannel final : public Channel, private reactor::SocketHandler {
   void take_results(std::span<const std::byte>& bytes);
   void take_reply(std::span<const std::byte>& bytes);
   void finish_reply();
+  // Whether all of the response's data is what was sent. If not, the channel has failed.
+  bool data_agrees();
   void fail(Status status);
 
   LocalPool& pool_;
@@ -53,13 +55,17 @@ class TcpChannel final : public Channel, private reactor::SocketHandler {
   Queue<Batch*> batches_;            // posted and not complete, in posting order
   std::size_t next_operation_ = 0;   // of the front batch: whose result comes next
   std::size_t operation_bytes_ = 0;  // of its result: stored
-  std::vector<Call*> calls_;         // by id; null when the id is free
+  // All their results are there, and the end of the response that brought them is not: they complete when its
+  // checksum agrees.
+  Queue<Batch*> answered_;
+  std::vector<Call*> calls_;  // by id; null when the id is free
   std::vector<std::uint32_t> free_calls_;
 
   std::array<std::byte, sizeof(ResponseHeader)> header_bytes_{};
   std::size_t header_length_ = 0;
   ResponseHeader response_{};  // whole and not finished when in_response_
   bool in_response_ = false;
+  std::uint32_t data_checksum_ = 0;    // of what has arrived of its data
   std::uint32_t operations_left_ = 0;  // of a results response
   std::uint64_t result_bytes_left_ = 0;
   Call* replying_ = nullptr;     // of a reply or failure

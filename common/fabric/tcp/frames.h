@@ -9,6 +9,10 @@
 //              which they were posted: the data of a READ, nothing for a WRITE, the old word of an atomic;
 //              reply or failure: ResponseHeader, then the reply's bytes or an encoded Status
 //
+// A header carries the CRC-32C of the data behind it, and then one of itself: a length is believed only when
+// nothing happened to it on the way. Frames that do not agree with their checksums end the connection, and
+// nothing of them is executed or handed on.
+//
 // All of it is outside input to whoever reads it.
 #pragma once
 
@@ -19,13 +23,14 @@
 #include <string>
 #include <string_view>
 
+#include "common/base/crc32c.h"
 #include "common/base/error.h"
 #include "common/fabric/fabric.h"
 #include "common/fabric/handshake.h"
 
 namespace namdb::fabric::tcp {
 
-inline constexpr Dialect kDialect = {{'n', 'a', 'm', 'd', 'b', 't', 'c', 'p'}, 1, "tcp"};
+inline constexpr Dialect kDialect = {{'n', 'a', 'm', 'd', 'b', 't', 'c', 'p'}, 2, "tcp"};
 
 enum class RequestKind : std::uint8_t { read = 1, write = 2, compare_and_swap = 3, fetch_add = 4, call = 5 };
 
@@ -35,9 +40,11 @@ struct RequestHeader {
   std::uint16_t method;        // call only, otherwise 0
   std::uint32_t length_bytes;  // of the data or the call's request; 8 for atomics
   std::uint64_t offset;        // in the region; of a call: its id, which the reply carries
+  std::uint32_t data_checksum = 0;
+  std::uint32_t header_checksum = 0;
 };
-static_assert(sizeof(RequestHeader) == 16 && offsetof(RequestHeader, length_bytes) == 4 &&
-              offsetof(RequestHeader, offset) == 8);
+static_assert(sizeof(RequestHeader) == 24 && offsetof(RequestHeader, length_bytes) == 4 &&
+              offsetof(RequestHeader, offset) == 8 && offsetof(RequestHeader, header_checksum) == 20);
 
 enum class ResponseKind : std::uint8_t { results = 1, reply = 2, failure = 3 };
 
@@ -47,9 +54,26 @@ struct ResponseHeader {
   std::uint16_t also_zero;
   std::uint32_t count;     // results: operations; otherwise the length in bytes
   std::uint64_t identity;  // results: bytes that follow; otherwise the call's id
+  std::uint32_t data_checksum = 0;
+  std::uint32_t header_checksum = 0;
 };
-static_assert(sizeof(ResponseHeader) == 16 && offsetof(ResponseHeader, count) == 4 &&
-              offsetof(ResponseHeader, identity) == 8);
+static_assert(sizeof(ResponseHeader) == 24 && offsetof(ResponseHeader, count) == 4 &&
+              offsetof(ResponseHeader, identity) == 8 && offsetof(ResponseHeader, header_checksum) == 20);
+
+// Why a connection ends whose bytes are not those that were sent.
+inline constexpr const char* kDamaged = "a frame that was damaged on the way (its CRC-32C does not agree)";
+
+template <typename Header>
+std::uint32_t checksum_of_header(const Header& header) {
+  return crc32c(std::as_bytes(std::span(&header, 1)).first(offsetof(Header, header_checksum)));
+}
+
+// A header that is sent has both checksums; `data` follows it.
+template <typename Header>
+void seal(Header& header, std::span<const std::byte> data) {
+  header.data_checksum = crc32c(data);
+  header.header_checksum = checksum_of_header(header);
+}
 
 // Reads a struct or word from unaligned bytes.
 template <typename T>
@@ -59,7 +83,8 @@ T load(const std::byte* bytes) {
   return value;
 }
 
-// What the server makes of the first bytes of `input`.
+// What the server makes of the first bytes of `input`. The data of a whole frame is still to be compared with
+// its checksum.
 struct RequestFrame {
   enum class State : std::uint8_t { whole, incomplete, invalid };
   State state;
@@ -67,6 +92,10 @@ struct RequestFrame {
   std::size_t
       frame_bytes;     // whole: its length; incomplete: what is known to be needed, more than input.size()
   const char* reason;  // invalid: why the peer must go
+
+  std::span<const std::byte> data(std::span<const std::byte> input) const {
+    return input.subspan(sizeof header, frame_bytes - sizeof header);
+  }
 };
 RequestFrame decode_request(std::span<const std::byte> input, std::uint64_t region_bytes,
                             std::uint64_t capacity_bytes);

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/random.h"
@@ -14,6 +15,7 @@ constexpr std::uint64_t kRegion_bytes = 1U << 20;
 
 std::vector<std::byte> frame(RequestHeader header, std::size_t data_bytes) {
   std::vector<std::byte> bytes(sizeof header + data_bytes);
+  seal(header, std::span(bytes).subspan(sizeof header));
   std::memcpy(bytes.data(), &header, sizeof header);
   return bytes;
 }
@@ -72,11 +74,35 @@ TEST_CASE("requests that reach outside the region, are unaligned, too long or un
   CHECK(state_of({static_cast<RequestKind>(6), 0, 0, 8, 0}, 8) == State::invalid);
 }
 
+TEST_CASE("a header with a flipped bit is invalid, and never asks for more bytes") {
+  RequestHeader request{RequestKind::write, 0, 0, 64, 128};
+  seal(request, std::vector<std::byte>(64));
+  ResponseHeader response{ResponseKind::results, 0, 0, 3, 64};
+  seal(response, std::vector<std::byte>(64));
+  REQUIRE(refuse_response(response) == nullptr);
+  for (std::size_t bit = 0; bit < 8 * sizeof(RequestHeader); ++bit) {
+    std::vector<std::byte> bytes(sizeof request);
+    std::memcpy(bytes.data(), &request, sizeof request);
+    bytes[bit / 8] ^= std::byte{1} << (bit % 8);
+    CHECK(decode_request(bytes, kRegion_bytes, kRegion_bytes).state == RequestFrame::State::invalid);
+    std::memcpy(bytes.data(), &response, sizeof response);
+    bytes[bit / 8] ^= std::byte{1} << (bit % 8);
+    const char* const refused = refuse_response(load<ResponseHeader>(bytes.data()));
+    REQUIRE(refused != nullptr);
+    CHECK(std::string_view(refused) == kDamaged);
+  }
+}
+
 TEST_CASE("random bytes never decode to an operation outside the region") {
   Random random(1);
   for (int i = 0; i < 200'000; ++i) {
     std::vector<std::byte> bytes(random.below(64));
     for (std::byte& byte : bytes) byte = static_cast<std::byte>(random.below(random.chance(0.5) ? 9 : 256));
+    if (bytes.size() >= sizeof(RequestHeader)) {
+      auto header = load<RequestHeader>(bytes.data());
+      seal(header, {});
+      std::memcpy(bytes.data(), &header, sizeof header);
+    }
     const RequestFrame decoded = decode_request(bytes, kRegion_bytes, kRegion_bytes);
     if (decoded.state == RequestFrame::State::whole) {
       CHECK(decoded.frame_bytes <= bytes.size());

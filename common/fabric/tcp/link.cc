@@ -50,9 +50,9 @@ reactor::Task<void> Link::flush(std::uint64_t deadline_ns) {
   }
 }
 
-void Link::abort() {
+void Link::abort(const std::string& reason) {
   ended_ = true;
-  end_status_ = Status(ErrorCode::connection_failure, "the handshake was broken off");
+  end_status_ = Status(ErrorCode::connection_failure, reason);
   inbox_.clear();
   socket_.close();
   changed_.notify_all();

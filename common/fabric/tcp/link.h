@@ -27,7 +27,7 @@ class Link final : public HandshakeStream, private reactor::SocketHandler {
   reactor::Task<void> flush(std::uint64_t deadline_ns);
 
   // Ends the handshake with an error for who takes, and closes.
-  void abort();
+  void abort(const std::string& reason = "the handshake was broken off");
 
   // Ends the handshake. What has arrived already is delivered before this returns; the handler must not
   // destroy the link meanwhile.

@@ -25,15 +25,26 @@ std::string bytes_of(const T& value) {
   return std::string(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
+std::string greeting(std::uint32_t version, std::uint32_t flags) {
+  return sealed(bytes_of(Greeting{kDialect.magic, version, flags, {}}));
+}
+
+// A request as a peer sends it that only its contents make impossible.
+std::string request(RequestHeader header, std::string_view data = {}) {
+  seal(header, std::as_bytes(std::span(data)));
+  return bytes_of(header) + std::string(data);
+}
+
 std::string greeting_and_hello() {
-  return bytes_of(Greeting{kDialect.magic, kDialect.version, 0, {}}) + bytes_of(Hello{3, 0}) + "raw";
+  return greeting(kDialect.version, 0) + sealed(bytes_of(Hello{3, 0})) + sealed("raw");
 }
 
 // A raw peer that passed the handshake.
 Task<std::unique_ptr<ByteStream>> raw_peer(Pair& pair) {
   std::unique_ptr<ByteStream> stream = co_await raw(pair);
   stream->write(greeting_and_hello());
-  std::size_t expected = sizeof(Greeting) + sizeof(Answer) + std::string("welcome, raw").size();
+  std::size_t expected = sealed(std::string(sizeof(Greeting), 0)).size() +
+                         sealed(std::string(sizeof(Answer), 0)).size() + sealed("welcome, raw").size();
   char buffer[1000];
   while (expected != 0) {
     const Result<std::size_t> read = co_await stream->read_some(buffer, expected);
@@ -77,10 +88,10 @@ TEST_CASE("whatever does not shake hands properly is dropped") {
       whole.substr(0, 1),
       whole.substr(0, sizeof(Greeting)),
       whole.substr(0, whole.size() - 1),
-      bytes_of(Greeting{kDialect.magic, kDialect.version + 1, 0, {}}),
-      bytes_of(Greeting{kDialect.magic, kDialect.version, Greeting::kHasKey, {}}) + std::string(32, 'p'),
-      bytes_of(Greeting{kDialect.magic, kDialect.version, 0, {}}) + bytes_of(Hello{0x80000000U, 0}),
-      bytes_of(Greeting{kDialect.magic, kDialect.version, 0, {}}) + bytes_of(Hello{0, 1}),
+      greeting(kDialect.version + 1, 0),
+      greeting(kDialect.version, Greeting::kHasKey) + sealed(std::string(32, 'p')),
+      greeting(kDialect.version, 0) + sealed(bytes_of(Hello{0x80000000U, 0})),
+      greeting(kDialect.version, 0) + sealed(bytes_of(Hello{0, 1})),
   };
   for (const std::string& bytes : cases) pair.reactor->run_until(bad_handshake(pair, bytes));
   CHECK(pair.service->disconnects() == 0);
@@ -110,15 +121,15 @@ TEST_CASE("a peer that sends an impossible request is disconnected, and the othe
   Pair pair;
   Random random(7);
   std::string noise(100'000, '\xff');
-  const std::string good = bytes_of(RequestHeader{RequestKind::read, 0, 0, 64, 0});
+  const std::string good = request({RequestKind::read, 0, 0, 64, 0});
   const std::string cases[] = {
       noise,
       good + noise,
-      good + bytes_of(RequestHeader{RequestKind::read, 0, 0, 64, Pair::kRegion_bytes}),
-      bytes_of(RequestHeader{RequestKind::read, 0, 0, 64, 4}),
-      bytes_of(RequestHeader{RequestKind::write, 0, 0, 0x80000000U, 0}),
-      bytes_of(RequestHeader{RequestKind::call, 0, 0, 0x80000000U, 0}),
-      bytes_of(RequestHeader{static_cast<RequestKind>(77), 0, 0, 8, 0}),
+      good + request({RequestKind::read, 0, 0, 64, Pair::kRegion_bytes}),
+      request({RequestKind::read, 0, 0, 64, 4}),
+      request({RequestKind::write, 0, 0, 0x80000000U, 0}),
+      request({RequestKind::call, 0, 0, 0x80000000U, 0}),
+      request({static_cast<RequestKind>(77), 0, 0, 8, 0}),
   };
   int disconnects = 0;
   for (const std::string& bytes : cases) {
@@ -137,11 +148,11 @@ Task<void> random_requests(Pair& pair, std::uint64_t seed) {
     const auto kind = static_cast<RequestKind>(random.between(1, random.chance(0.02) ? 7 : 5));
     const bool atomic = kind == RequestKind::compare_and_swap || kind == RequestKind::fetch_add;
     const auto length_bytes = static_cast<std::uint32_t>(atomic ? 8 : 8 * random.between(1, 40));
-    const RequestHeader header{kind, 0, 0, length_bytes, 8 * random.below(100)};
     std::size_t data_bytes = kind == RequestKind::read ? 0 : length_bytes;
     if (kind == RequestKind::compare_and_swap) data_bytes = 16;
     if (random.chance(0.02)) data_bytes += random.between(1, 20);
-    bytes += bytes_of(header) + std::string(data_bytes, static_cast<char>(random.below(256)));
+    const std::string data(data_bytes, static_cast<char>(random.below(256)));
+    bytes += request({kind, 0, 0, length_bytes, 8 * random.below(100)}, data);
   }
   stream->write(bytes);
   stream->shutdown_write();
@@ -158,8 +169,9 @@ TEST_CASE("random requests do no harm") {
 Task<void> truncated_write(Pair& pair) {
   std::unique_ptr<ByteStream> stream = co_await raw_peer(pair);
   const std::string data(64, 'w');
-  stream->write(bytes_of(RequestHeader{RequestKind::write, 0, 0, 64, 0}) + data);
-  stream->write(bytes_of(RequestHeader{RequestKind::write, 0, 0, 64, 64}) + data.substr(1));
+  stream->write(request({RequestKind::write, 0, 0, 64, 0}, data));
+  const std::string second = request({RequestKind::write, 0, 0, 64, 64}, data);
+  stream->write(second.substr(0, second.size() - 1));
   stream->shutdown_write();
   co_await expect_end(*stream);
   co_await pair.service->until_peers(0);
@@ -176,8 +188,7 @@ Task<void> greedy_reader(Pair& pair) {
   std::unique_ptr<ByteStream> stream = co_await raw_peer(pair);
   // A gigabyte of answers, if the server took it all at once.
   std::string requests;
-  for (int i = 0; i < 1000; ++i)
-    requests += bytes_of(RequestHeader{RequestKind::read, 0, 0, kMaxOperation_bytes, 0});
+  for (int i = 0; i < 1000; ++i) requests += request({RequestKind::read, 0, 0, kMaxOperation_bytes, 0});
   stream->write(requests);
   co_await expect_service(pair);
   std::vector<char> buffer(1U << 20);

@@ -20,7 +20,7 @@ namespace namdb::fabric::tcp {
 namespace {
 
 // Connections whose peers have not proven anything yet.
-constexpr std::size_t kGreetingLimit = 1024;
+constexpr std::size_t kStrangers = 256;
 
 }  // namespace
 
@@ -32,6 +32,8 @@ TcpServerFabric::TcpServerFabric(reactor::Reactor& reactor, const ServerRegion& 
       service_(service),
       options_(std::move(options)),
       changed_(reactor),
+      strangers_(kStrangers),
+      refusals_(reactor, [](const std::string& line) { spdlog::warn("tcp fabric: {}", line); }),
       loopback_(std::make_unique<LoopbackChannel>(*this)) {
   NAMDB_CHECK(reinterpret_cast<std::uintptr_t>(region.base) % 8 == 0 && region.length_bytes % 8 == 0);
 }
@@ -85,10 +87,6 @@ reactor::Task<void> TcpServerFabric::accept_peers() {
     if (!descriptor.ok()) {
       spdlog::warn("tcp fabric: {}", descriptor.status().message());
       co_await reactor_.sleep_for(100 * kMillisecond_ns);
-    } else if (greeting_.size() >= kGreetingLimit) {
-      spdlog::warn("tcp fabric: a connection is dropped, {} others have not finished their handshakes",
-                   greeting_.size());
-      ::close(*descriptor);
     } else {
       reactor_.spawn(gate_, greet(*descriptor));
     }
@@ -98,14 +96,27 @@ reactor::Task<void> TcpServerFabric::accept_peers() {
 reactor::Task<void> TcpServerFabric::greet(int descriptor) {
   auto link = std::make_unique<Link>(reactor_, descriptor);
   const std::uint64_t deadline_ns = reactor_.now_ns() + options_.handshake_timeout_ns;
+  const std::uint64_t proof_deadline_ns =
+      std::min(deadline_ns, reactor_.now_ns() + options_.stranger_timeout_ns);
+  Link* const stranger = link.get();
+  Strangers::Seat seat =
+      strangers_.enter([stranger] { stranger->abort("newer connections took all seats of strangers"); });
   greeting_.insert(link.get());
   if (closing_) link->abort();
-  const Result<std::string> hello = co_await greet_client(*link, kDialect, options_.key, deadline_ns);
-  Status status = hello.status();
+  Status status = co_await prove_client(*link, kDialect, options_.key, proof_deadline_ns);
+  std::string hello;
+  if (status.ok()) {
+    // Without a key there is nothing to prove: a hello is all that tells a member from a stranger.
+    if (options_.key) seat.leave();
+    Result<std::string> taken = co_await take_hello(*link, options_.key ? deadline_ns : proof_deadline_ns);
+    status = taken.status();
+    if (taken.ok()) hello = std::move(*taken);
+  }
+  seat.leave();
   PeerId peer = 0;
   if (status.ok() && !closing_) {
     peer = next_peer_id();
-    Result<std::string> welcome = service_.on_connect(peer, *hello);
+    Result<std::string> welcome = service_.on_connect(peer, hello);
     if (welcome.ok()) {
       answer(*link, *welcome);
     } else {
@@ -115,7 +126,7 @@ reactor::Task<void> TcpServerFabric::greet(int descriptor) {
   }
   if (!status.ok() || closing_) {
     ++refused_;
-    if (!closing_) spdlog::warn("tcp fabric: {} is refused: {}", link->peer(), status.message());
+    if (!closing_) refusals_.refuse(link->peer(), status.message());
     co_await link->flush(deadline_ns);
     greeting_.erase(link.get());
     co_return;
@@ -162,6 +173,7 @@ reactor::Task<void> TcpServerFabric::close() {
   for (Link* link : greeting_) link->abort();
   for (const auto& [peer, connection] : connections_) connection->close("the server ends", false);
   co_await gate_.close();
+  co_await refusals_.close();
 }
 
 }  // namespace namdb::fabric::tcp

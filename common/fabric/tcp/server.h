@@ -3,7 +3,8 @@
 // Needs a Reactor. The region's memory and the service belong to the caller and outlive it.
 //
 // A peer that sends what no peer may send (frames.h) is disconnected with a line in the log; it never gets
-// beyond its own connection.
+// beyond its own connection. A connection that has not proven the cluster key is short-lived, and one of few
+// (strangers.h): members get in however many others connect.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,9 @@
 #include <string_view>
 
 #include "common/fabric/fabric.h"
+#include "common/fabric/refusal_log.h"
 #include "common/fabric/registry.h"
+#include "common/fabric/strangers.h"
 #include "common/fabric/tcp/client.h"
 #include "common/reactor/executor.h"
 
@@ -78,6 +81,8 @@ class TcpServerFabric final : public ServerFabric {
   reactor::Event changed_;  // a call ended, or a peer is gone
   std::unique_ptr<reactor::SocketListener> listener_;
   std::set<Link*> greeting_;
+  Strangers strangers_;
+  RefusalLog refusals_;
   std::map<PeerId, std::unique_ptr<ServerConnection>> connections_;
   std::uint64_t accepted_ = 0;
   std::uint64_t refused_ = 0;

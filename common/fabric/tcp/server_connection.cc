@@ -133,21 +133,26 @@ std::size_t ServerConnection::execute(std::span<const std::byte> bytes) {
       socket.pause_receiving();
       break;
     }
+    const std::span<const std::byte> data = frame.data(bytes.subspan(executed));
+    if (frame.header.data_checksum != crc32c(data)) {
+      close(std::string("it sent ") + kDamaged, true);
+      return executed;
+    }
     prefetcher.advance();
-    const std::byte* data = bytes.data() + executed + sizeof(RequestHeader);
     if (frame.header.kind == RequestKind::call) {
-      start_call(frame.header, data);
+      start_call(frame.header, data.data());
     } else {
       if (operations++ == 0) output.extend(sizeof(ResponseHeader));
-      execute_operation(frame.header, region, data, output);
+      execute_operation(frame.header, region, data.data(), output);
     }
     executed += frame.frame_bytes;
   }
   if (operations != 0) {
     // Before the answers tell that the WRITEs have taken effect, they have.
     if (std::exchange(wrote_, false)) barrier_.fetch_add(1);
-    const ResponseHeader header{ResponseKind::results, 0, 0, operations,
-                                output.size() - results_begin - sizeof(ResponseHeader)};
+    const std::size_t data_begin = results_begin + sizeof(ResponseHeader);
+    ResponseHeader header{ResponseKind::results, 0, 0, operations, output.size() - data_begin};
+    seal(header, {output.at(data_begin), output.size() - data_begin});
     std::memcpy(output.at(results_begin), &header, sizeof header);
     socket.send_soon();
   }
@@ -215,8 +220,9 @@ reactor::Task<void> ServerConnection::run_call(std::unique_ptr<CallContext> call
       status = Status(ErrorCode::limit_exceeded, "the reply of a call is too long");
     }
     if (!status.ok()) call->reply = encode_status(status).substr(0, kMaxCall_bytes);
-    const ResponseHeader header{status.ok() ? ResponseKind::reply : ResponseKind::failure, 0, 0,
-                                static_cast<std::uint32_t>(call->reply.size()), call->id};
+    ResponseHeader header{status.ok() ? ResponseKind::reply : ResponseKind::failure, 0, 0,
+                          static_cast<std::uint32_t>(call->reply.size()), call->id};
+    seal(header, std::as_bytes(std::span(call->reply)));
     reactor::OutputBuffer& output = link_->socket().output();
     output.append(&header, sizeof header);
     output.append(call->reply.data(), call->reply.size());

@@ -95,12 +95,7 @@ reactor::Task<Result<std::unique_ptr<Channel>>> VerbsClientFabric::connect(std::
     status = greeted.status();
     if (greeted.ok()) answer = std::move(*greeted);
   }
-  if (!status.ok()) {
-    // A refusal is the service's own and is passed on as it is.
-    if (status.code() != ErrorCode::connection_failure) co_return status;
-    co_return Status(status.code(), "connecting to " + address + ": " + status.message(),
-                     std::string(status.hint()));
-  }
+  if (!status.ok()) co_return refused_by(address, status, options_.key);
   RegionAccess access;
   if (answer.size() < sizeof access) {
     co_return Status(ErrorCode::protocol_violation, address + " sent a welcome that is too short");

@@ -262,8 +262,8 @@ reactor::Task<void> Link::flush(std::uint64_t deadline_ns) {
   }
 }
 
-void Link::abort() {
-  lose(Status(ErrorCode::connection_failure, "the handshake was broken off"));
+void Link::abort(const std::string& reason) {
+  lose(Status(ErrorCode::connection_failure, reason));
 }
 
 void Link::start(LinkHandler& handler) {

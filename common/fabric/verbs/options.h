@@ -30,6 +30,8 @@ class Communicator;
 struct VerbsOptions {
   // Proven to and demanded from every peer. A server does not listen without.
   std::optional<ClusterKey> key;
+  // Of a server: what a peer that has not proven the key yet has for it.
+  std::uint64_t stranger_timeout_ns = kSecond_ns;
   // From the connection's start to the welcome.
   std::uint64_t handshake_timeout_ns = 10 * kSecond_ns;
   // Port and GID only with a device.

@@ -6,6 +6,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -21,7 +22,7 @@ namespace namdb::fabric::verbs {
 namespace {
 
 // Connections whose peers have not proven anything yet.
-constexpr std::size_t kGreetingLimit = 256;
+constexpr std::size_t kStrangers = 128;
 constexpr int kBacklog = 128;
 // How long a fenced peer that shares its queue pair has to let go of it.
 constexpr std::uint64_t kEviction_ns = kSecond_ns;
@@ -47,11 +48,14 @@ VerbsServerFabric::VerbsServerFabric(reactor::Reactor& reactor, const ServerRegi
       service_(service),
       options_(std::move(options)),
       changed_(reactor),
-      loopback_(reactor, [this](Call& call) {
-        call.begin();
-        call.reply.clear();
-        reactor_.spawn(gate_, run_loopback_call(&call));
-      }) {
+      loopback_(reactor,
+                [this](Call& call) {
+                  call.begin();
+                  call.reply.clear();
+                  reactor_.spawn(gate_, run_loopback_call(&call));
+                }),
+      strangers_(kStrangers),
+      refusals_(reactor, [](const std::string& line) { spdlog::warn("verbs fabric: {}", line); }) {
   NAMDB_CHECK(reinterpret_cast<std::uintptr_t>(region.base) % 4096 == 0 && region.length_bytes % 8 == 0);
 }
 
@@ -143,11 +147,7 @@ Status VerbsServerFabric::open_device(const std::string& address) {
 
 void VerbsServerFabric::on_event(const ManagerEvent& event) {
   if (event.type != RDMA_CM_EVENT_CONNECT_REQUEST) return;
-  if (closing_ || greeting_.size() >= kGreetingLimit) {
-    if (!closing_) {
-      spdlog::warn("verbs fabric: a connection is refused, {} others have not finished their handshakes",
-                   greeting_.size());
-    }
+  if (closing_) {
     rdma_reject(event.id, nullptr, 0);
     rdma_destroy_id(event.id);
     return;
@@ -157,7 +157,15 @@ void VerbsServerFabric::on_event(const ManagerEvent& event) {
 
 reactor::Task<Status> VerbsServerFabric::admit(Link* link, PeerId peer, Admission* admission,
                                                std::uint64_t deadline_ns) {
-  const Result<std::string> hello = co_await greet_client(*link, kDialect, options_.key, deadline_ns);
+  Status proven;
+  {
+    const Strangers::Seat seat =
+        strangers_.enter([link] { link->abort("newer connections took all seats of strangers"); });
+    proven = co_await prove_client(*link, kDialect, options_.key,
+                                   std::min(deadline_ns, reactor_.now_ns() + options_.stranger_timeout_ns));
+  }
+  if (!proven.ok() || closing_) co_return proven;
+  const Result<std::string> hello = co_await take_hello(*link, deadline_ns);
   if (!hello.ok() || closing_) co_return hello.status();
   Result<std::unique_ptr<PeerKey>> made = keys_.make(link->endpoint());
   if (!made.ok()) {
@@ -196,7 +204,7 @@ reactor::Task<void> VerbsServerFabric::greet(std::unique_ptr<Link> link, Manager
   if (status.ok()) status = co_await admit(link.get(), peer, &admission, deadline_ns);
   if (!status.ok() || closing_) {
     ++refused_;
-    if (!closing_) spdlog::warn("verbs fabric: {} is refused: {}", link->peer(), status.message());
+    if (!closing_) refusals_.refuse(link->peer(), status.message());
     co_await link->flush(deadline_ns);
     greeting_.erase(link.get());
     link->close();  // the key goes first, and nothing may be posted that names it
@@ -281,6 +289,7 @@ reactor::Task<void> VerbsServerFabric::close() {
   for (Link* link : greeting_) link->abort();
   for (const auto& [peer, connection] : connections_) connection->close("the server ends", false);
   co_await gate_.close();
+  co_await refusals_.close();
   loopback_.close(Status(ErrorCode::connection_failure, "the server ends"));
 }
 

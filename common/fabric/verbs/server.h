@@ -15,7 +15,9 @@
 #include <string_view>
 
 #include "common/fabric/fabric.h"
+#include "common/fabric/refusal_log.h"
 #include "common/fabric/registry.h"
+#include "common/fabric/strangers.h"
 #include "common/fabric/verbs/connection_manager.h"
 #include "common/fabric/verbs/datagrams.h"
 #include "common/fabric/verbs/device.h"
@@ -91,6 +93,8 @@ class VerbsServerFabric final : public ServerFabric, private ManagerHandler {
   std::unique_ptr<DatagramPort> datagrams_;
   LoopbackChannel loopback_;
   std::set<Link*> greeting_;
+  Strangers strangers_;
+  RefusalLog refusals_;
   std::map<PeerId, std::unique_ptr<ServerConnection>> connections_;  // by the peers that made them
   std::uint64_t accepted_ = 0;
   std::uint64_t refused_ = 0;

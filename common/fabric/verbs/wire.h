@@ -25,7 +25,7 @@
 
 namespace namdb::fabric::verbs {
 
-inline constexpr Dialect kDialect = {{'n', 'a', 'm', 'd', 'b', 'v', 'r', 'b'}, 3, "verbs"};
+inline constexpr Dialect kDialect = {{'n', 'a', 'm', 'd', 'b', 'v', 'r', 'b'}, 4, "verbs"};
 
 inline constexpr std::uint32_t kFragment_bytes = 8192;
 

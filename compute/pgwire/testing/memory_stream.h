@@ -65,6 +65,7 @@ class MemoryStream final : public reactor::ByteStream {
     pipe_->taken.notify_all();
   }
   bool closed() const override { return pipe_->server_closed; }
+  bool peer_gone() const override { return pipe_->client_closed || pipe_->server_closed; }
   const std::string& peer() const override { return peer_; }
   bool peer_is_local() const override { return pipe_->local; }
 

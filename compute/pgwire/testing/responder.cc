@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
     namdb::procedure::ProcedureRegistry procedures;
     namdb::sqltest::add_test_procedures(procedures);
     namdb::pgwire::ProcessState process({}, [] { return static_cast<std::uint32_t>(std::rand()); });
-    namdb::pgwire::Server server(engine, procedures, process, 0);
+    namdb::pgwire::Server server(engine, procedures, process, nullptr);
     std::printf("ready at %s\n", (*listener)->address().c_str());
     std::fflush(stdout);
     (*reactor)->run_until(run(**reactor, **listener, signals, server));

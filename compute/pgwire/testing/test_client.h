@@ -17,21 +17,32 @@ struct World {
   explicit World(Options options = {})
       : engine(executor), process(options, [this] { return next_secret++; }) {
     sqltest::add_test_procedures(procedures);
-    server = std::make_unique<Server>(engine, procedures, process, 0);
+    start();
   }
   ~World() { stop(); }
+  // Also after a stop(): a new server on the same data.
+  void start() {
+    stop();
+    server = std::make_unique<Server>(engine, procedures, process, [this] { return wall_us; });
+    stopping = false;
+  }
+  void begin_stop() {
+    if (server == nullptr || std::exchange(stopping, true)) return;
+    executor.spawn(stops, server->stop());
+    executor.run_ready();
+  }
   void stop() {
-    if (std::exchange(stopped, true)) return;
-    reactor::Gate gate;
-    executor.spawn(gate, server->stop());
-    executor.run_until([&] { return gate.count() == 0; });
+    begin_stop();
+    executor.run_until([&] { return stops.count() == 0; });
   }
 
-  bool stopped = false;
+  bool stopping = false;
   sql::testing::ManualExecutor executor;
+  reactor::Gate stops;
   sql::testing::FakeEngine engine;
   procedure::ProcedureRegistry procedures;
   std::uint32_t next_secret = 1000;
+  std::int64_t wall_us = 0;  // what the clock on the wall shows, in µs since 2000-01-01
   ProcessState process;
   std::unique_ptr<Server> server;
 };

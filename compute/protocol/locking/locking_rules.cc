@@ -98,6 +98,10 @@ reactor::Task<Status> LockingRules::fetched(std::span<const RowId> rows) {
     if (!status.ok() || wanted.empty()) co_return status;
     if (round == kMaxRounds) co_return write_conflict(*transaction().accesses()[wanted.front()].table);
     status = co_await ask(&wanted);
+    for (const RowId row : wanted) {
+      const Access& access = transaction().accesses()[row];
+      if (status.ok() && access.shown) status = write_conflict(*access.table);
+    }
     if (status.ok()) status = co_await read_again(&wanted);
     if (!status.ok()) co_return status;
   }

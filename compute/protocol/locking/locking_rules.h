@@ -1,24 +1,27 @@
 // Two-phase locking without deadlocks: NOWAIT and WAITDIE, as RCC runs them (its §4.2 and §4.3). Rows that
-// are read by key are locked when they are read, and unlocked when the transaction is over.
+// are read by key and may be written (Transaction::get) are locked when they are read, and unlocked when the
+// transaction is over.
 //
 //   metadata   the record's header word, as in optimistic concurrency control, locked as ⟨slot, priority,
 //              locked⟩: the priority is not the counter of the commit, which is drawn at its end. Under
 //              WAITDIE it is the transaction's age, kept when it tries again (compute/txn/priority_clock.h);
 //              slot and priority are unique and ordered. Records keep no old versions.
 //   written by the holder of the lock: body, then the header word
-//   why it is serializable   a row that was read by key is held until the commit is installed. What was read
-//              otherwise (keys that were not there, whole tables, index ranges and their rows) is not held,
-//              but validated while everything else is, as in optimistic concurrency control: all that was
-//              read was true at once, at that moment.
-//   why nobody waits in a circle   NOWAIT never waits for a transaction. Under WAITDIE only who is older
-//   waits
-//              for the younger. Bucket chains are locked at commit, and nobody waits for a record with one.
-//              Who waits is in waitdie_rules.h.
+//   why it is serializable   a row that was locked is held until the commit is installed. What was read
+//              otherwise (rows that are only to be read, keys that were not there, whole tables, index ranges
+//              and their rows) is not held, but validated while everything else is, as in optimistic
+//              concurrency control: all that was read was true at once, at that moment.
+//   why nobody waits in a circle   NOWAIT never waits for a transaction. Under WAITDIE only the older waits
+//   for
+//              the younger, and a transaction that holds nothing for anybody. Bucket chains are locked at
+//              commit, in their order (chain_locks.h), and nobody waits for a record with one. The waiting
+//              itself is in waitdie_rules.h.
 //
 // A lock is taken by a CAS that is posted together with the READ of the record and before it (RCC §4.2),
 // where this worker knows what the header word was when it last saw it (compute/txn/header_guesses.h). Where
 // it does not, or is wrong, by a CAS from the version that was READ; when that was changed in between, both
-// come again. Locks are exclusive, for reads as well.
+// come again. A row that was read without a lock and is asked for again to be written is locked from the
+// version that was shown, or there is a conflict. Locks are exclusive; so readers take none.
 #pragma once
 
 #include <memory>

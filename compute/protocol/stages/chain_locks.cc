@@ -19,9 +19,11 @@ using layout::JournalWriter;
 namespace {
 
 constexpr std::size_t kMaxChainBuckets = 4096;
-// Rounds of asking for chains again. The memory server holds a lock for microseconds.
-constexpr std::uint32_t kMaxRounds = 64;
+// Chains are waited for so long. A commit holds one for a few round trips, the memory server for
+// microseconds; but many may wait for one, with many rows each.
+constexpr std::uint64_t kPatience_ns = 200 * kMillisecond_ns;
 constexpr std::uint32_t kRoundsWithoutSleep = 16;
+constexpr std::uint64_t kMaxPause_ns = 500 * kMicrosecond_ns;
 
 // Who writes rows is not told that an index of theirs is no table.
 Status without_space(Status status, const storage::Table& table) {
@@ -52,24 +54,18 @@ Status lost_connection() {
   return Status(ErrorCode::connection_failure, "the connection to a memory server was lost");
 }
 
-Status ChainLocks::add(Access& access) {
+void ChainLocks::add(Access& access) {
   const Lookup& lookup = access.lookup;
   ChainLock& chain = chain_at(access.table, lookup.array(), lookup.chain().front());
   if (chain.inserts.empty()) {
-    chain.expected = lookup.chain_lock();
+    expect(chain, lookup.chain_lock());
     for (std::size_t i = 1; i < lookup.chain().size(); ++i) add_bucket(chain, lookup.chain()[i]);
   }
-  // Lookups of one chain at different times may disagree: the lock is asked with the first word, and what
-  // stands behind it decides.
   chain.inserts.push_back(&access);
-  if (!chain.expected.locked()) return {};
-  if (chain.expected.stamp().slot == layout::kCollectorSlot) {
-    chain.expected = HeaderWord(chain.expected.stamp());
-    chain.guessed = true;
-    return {};
-  }
-  worker_.locks.note(chain.main, chain.expected, 0);
-  return write_conflict(*access.table);
+}
+
+void ChainLocks::expect(ChainLock& chain, HeaderWord found) {
+  chain.expected = found.locked() ? HeaderWord(found.stamp()) : found;
 }
 
 ChainLocks::ChainLock& ChainLocks::chain_at(const storage::TableRef& table, const layout::BucketArray& array,
@@ -113,9 +109,11 @@ void ChainLocks::give_back_space() {
   }
 }
 
+// While one is waited for, those behind it are left alone.
 void ChainLocks::ask(layout::Stamp stamp) {
+  const GlobalAddress busy = first_busy();
   for (ChainLock& chain : chains_) {
-    if (chain.state != State::to_ask) continue;
+    if (chain.state != State::to_ask || (!busy.null() && chain.main.value > busy.value)) continue;
     chain.state = State::asked;
     batches_.compare_and_swap(chain.main, chain.expected.value(), HeaderWord(stamp, false, true).value(),
                               chain.words.data());
@@ -125,42 +123,55 @@ void ChainLocks::ask(layout::Stamp stamp) {
   }
 }
 
-Status ChainLocks::examine() {
-  Status status;
+void ChainLocks::examine() {
   for (ChainLock& chain : chains_) {
-    if (chain.state != State::asked) continue;
-    Status examined = examine(chain);
-    if (status.ok()) status = std::move(examined);
+    if (chain.state == State::asked) {
+      examine(chain);
+    } else {
+      chain.busy = chain.by_commit = false;  // nobody has looked
+    }
   }
-  return status;
 }
 
-Status ChainLocks::examine(ChainLock& chain) {
+void ChainLocks::examine(ChainLock& chain) {
   const HeaderWord old(layout::load_word(chain.words.data()));
   chain.held = old == chain.expected;
+  chain.busy = chain.by_commit = false;
   // An old chain that was forwarded is of no use, whoever holds it.
   const Bucket& main = *chain.buckets.front().image;
   if (main.certified(chain.main) && main.table == chain.table->id &&
       main.generation == chain.array.generation && main.forwarded()) {
     chain.state = State::forwarded;
-    return {};
+    return;
   }
   if (chain.held) {
     chain.state = State::taken;
-    return {};
+    return;
   }
-  if (old.locked() && old.stamp().slot == layout::kCollectorSlot) {
-    chain.expected = HeaderWord(old.stamp());
-  } else if (!old.locked() && chain.guessed) {
-    chain.expected = old;
-  } else {
-    if (old.locked()) worker_.locks.note(chain.main, old, 0);
-    chain.state = State::refused;
-    return write_conflict(*chain.table);
-  }
-  chain.guessed = true;
   chain.state = State::to_ask;
-  return {};
+  chain.busy = old.locked();
+  chain.by_commit = old.locked() && old.stamp().slot != layout::kCollectorSlot;
+  if (chain.by_commit) worker_.locks.note(chain.main, old, 0);
+  expect(chain, old);
+}
+
+GlobalAddress ChainLocks::first_busy() const {
+  GlobalAddress first;
+  for (const ChainLock& chain : chains_) {
+    if (chain.state != State::to_ask || !chain.by_commit) continue;
+    if (first.null() || chain.main.value < first.value) first = chain.main;
+  }
+  return first;
+}
+
+void ChainLocks::give_back_behind(GlobalAddress busy) {
+  for (ChainLock& chain : chains_) {
+    if (chain.state != State::taken || chain.main.value < busy.value) continue;
+    chain.held = false;
+    chain.state = State::to_ask;
+    layout::store_word(chain.words.data() + 8, chain.expected.value());
+    batches_.write(chain.main, chain.words.data() + 8, 8);
+  }
 }
 
 Status ChainLocks::follow(ChainLock& chain) {
@@ -186,8 +197,6 @@ Status ChainLocks::follow(ChainLock& chain) {
   }
   for (std::size_t i = 0; i < targets.size(); ++i) {
     ChainLock& target = chain_at(chain.table, targets[i].array, targets[i].main);
-    // A word that nobody locked yet; what is there instead is asked for next.
-    if (target.inserts.empty()) target.guessed = true;
     target.inserts.push_back(chain.inserts[i]);
     target.records.push_back(chain.records[i]);
   }
@@ -206,16 +215,23 @@ reactor::Task<Status> ChainLocks::pursue(layout::Stamp stamp) {
   const auto unfinished = [](const ChainLock& chain) {
     return chain.state == State::forwarded || chain.state == State::to_ask;
   };
-  for (std::uint32_t round = 0; std::ranges::any_of(chains_, unfinished); ++round) {
-    if (round == kMaxRounds) co_return write_conflict(*std::ranges::find_if(chains_, unfinished)->table);
-    const bool waits =
-        std::ranges::any_of(chains_, [](const ChainLock& chain) { return chain.state == State::to_ask; });
-    if (waits && round < kRoundsWithoutSleep) {
-      co_await worker_.executor.yield();
-    } else if (waits) {
-      const std::uint64_t pause_ns = (round - kRoundsWithoutSleep) * 20'000;
-      co_await worker_.executor.sleep_for(pause_ns);
+  const std::uint64_t deadline_ns = worker_.executor.now_ns() + kPatience_ns;
+  std::uint32_t pauses = 0;
+  while (std::ranges::any_of(chains_, unfinished)) {
+    if (worker_.executor.now_ns() >= deadline_ns)
+      co_return write_conflict(*std::ranges::find_if(chains_, unfinished)->table);
+    if (std::ranges::any_of(chains_, &ChainLock::busy)) {
+      ++pauses;
+      if (pauses <= kRoundsWithoutSleep) {
+        co_await worker_.executor.yield();
+      } else {
+        const std::uint64_t pause_ns =
+            std::min<std::uint64_t>((pauses - kRoundsWithoutSleep) * 20'000, kMaxPause_ns);
+        co_await worker_.executor.sleep_for(pause_ns);
+      }
     }
+    const GlobalAddress busy = first_busy();
+    if (!busy.null()) give_back_behind(busy);
     for (std::size_t i = 0; i < chains_.size(); ++i) {
       if (chains_[i].state != State::forwarded) continue;
       const Status status = follow(chains_[i]);
@@ -226,10 +242,9 @@ reactor::Task<Status> ChainLocks::pursue(layout::Stamp stamp) {
     }
     ask(stamp);
     ++counters_.rereads;
-    Status status = co_await batches_.run(counters_, layout::Stage::lock);
+    const Status status = co_await batches_.run(counters_, layout::Stage::lock);
     if (!status.ok()) co_return lost_connection();
-    status = examine();
-    if (!status.ok()) co_return status;
+    examine();
   }
   std::erase_if(chains_, [](const ChainLock& chain) { return chain.state == State::left; });
   co_return Status();

@@ -1,13 +1,18 @@
 // The bucket chains into which a commit inserts rows: their locks, and the places of the new rows in them.
 //
-// A chain's lock word is asked for by CAS from the value that the lookup saw, with READs of the chain's
-// buckets behind it; what stands behind the lock decides, since the image that the lookup saw may be older
-// than the word. Two things are not conflicts, because no other transaction is involved, and would hurt
-// loaders of a table that grows:
+// A chain's lock word is a latch: it is asked for by CAS, with READs of the chain's buckets behind it, and
+// what stands behind the lock decides, whatever the lookups saw. That somebody has changed the chain, or
+// holds it, is no conflict, since all that other keys come to the same chain; only an entry of the same key
+// is one.
+//  - The word has changed: it is asked for again, from what is there.
+//  - Another commit holds the chain: it is waited for, a moment (kPatience_ns). Nobody waits in a circle: who
+//    waits for a chain holds none behind it in the order of addresses. What it got of those is given back, as
+//    it was: nothing has been written there, so the word from before still says what stands in the chain.
+//    Who holds a chain waits for no record. A holder that is dead is looked into as anywhere
+//    (compute/txn/lock_resolver.h); that takes longer than a moment, and so ends in a conflict.
+//  - The memory server holds the chain: likewise. It never waits for a lock while it holds one.
 //  - The chain was forwarded to another array (memory/growth.h): its rows ask for the next array's chains,
 //    again and again if need be. A lock that was taken of the old chain is released.
-//  - The memory server holds the lock, for a moment: it is asked for again. The server never waits for a lock
-//    while it holds one, so nobody waits in a circle.
 #pragma once
 
 #include <cstdint>
@@ -35,19 +40,19 @@ class ChainLocks {
   ChainLocks(txn::WorkerState& worker, txn::BatchSet& batches, fabric::OperationCounters& counters)
       : worker_(worker), batches_(batches), counters_(counters) {}
 
-  // A row whose lookup found no record. Error: a conflict that is known without asking.
-  Status add(Access& access);
+  // A row whose lookup found no record.
+  void add(Access& access);
   // Space for each row's record.
   reactor::Task<Status> reserve_space();
   void give_back_space();
   // Of the journal entry's chain items, however many chains it turns out to be.
   std::uint64_t journal_bound_bytes() const;
 
-  // In this order. ask() adds CASes and READs to the batches; examine() looks at them once they completed,
-  // and knows which locks are held even when it returns an error; pursue() asks again where that is no
-  // conflict; place() reads what the chains have more, and gives each row its entry. `stamp` is the commit's.
+  // In this order. ask() adds CASes and READs to the batches; examine() looks at them once they completed;
+  // pursue() asks again for what is missing, and returns an error when that takes too long; place() reads
+  // what the chains have more, and gives each row its entry. `stamp` is the commit's.
   void ask(layout::Stamp stamp);
-  Status examine();
+  void examine();
   reactor::Task<Status> pursue(layout::Stamp stamp);
   reactor::Task<Status> place(layout::Stamp stamp);
 
@@ -76,7 +81,6 @@ class ChainLocks {
     to_ask,
     asked,
     taken,
-    refused,
     forwarded,  // its rows must go on
     left        // they have gone on
   };
@@ -85,9 +89,10 @@ class ChainLocks {
     layout::BucketArray array;  // of which `main` is a bucket
     layout::GlobalAddress main;
     layout::HeaderWord expected;
-    bool guessed = false;  // `expected` is no lookup's: if it is wrong, the next guess is what was there
     State state = State::to_ask;
     bool held = false;
+    bool busy = false;       // when it was last asked for, somebody else held it
+    bool by_commit = false;  // who was a commit, not the memory server
     std::vector<Access*> inserts;
     std::vector<layout::GlobalAddress> records;  // space for each insert
     fabric::LocalBuffer words;                   // the old lock word; the new one
@@ -100,7 +105,13 @@ class ChainLocks {
   // The chain of that bucket that was left; null if there is none.
   const ChainLock* left_chain(layout::GlobalAddress main) const;
   void add_bucket(ChainLock& chain, layout::GlobalAddress address);
-  Status examine(ChainLock& chain);
+  void examine(ChainLock& chain);
+  // Expects the word that `found` becomes when it is released.
+  static void expect(ChainLock& chain, layout::HeaderWord found);
+  // The first chain that another commit holds; null if there is none.
+  layout::GlobalAddress first_busy() const;
+  // Adds the WRITEs that give back what is held behind it.
+  void give_back_behind(layout::GlobalAddress busy);
   Status follow(ChainLock& chain);
   void release(ChainLock& chain, layout::Stamp stamp);
   // Calls write(address, bytes) for each piece that makes the new bucket of what stands there.

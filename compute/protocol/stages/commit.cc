@@ -101,8 +101,7 @@ Status Commit::plan() {
       continue;
     }
     NAMDB_CHECK(access.write == WriteKind::insert);
-    Status status = chains_.add(access);
-    if (!status.ok()) return status;
+    chains_.add(access);
   }
   return {};
 }
@@ -157,8 +156,8 @@ Status Commit::examine_locks() {
     if (old.locked()) worker_.locks.note(record.access->lookup.record(), old, table.record.body_bytes());
     status = write_conflict(table);
   }
-  Status chains = chains_.examine();
-  return status.ok() ? std::move(chains) : std::move(status);
+  chains_.examine();
+  return status;
 }
 
 // The lock is held meanwhile: the mover needs no lock, and nobody else can take the slot.

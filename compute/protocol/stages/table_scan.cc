@@ -164,10 +164,13 @@ reactor::Task<Status> WholeTableScan::read_buckets() {
   }
   // Over shared memory nothing above suspends: others have their turn between two parts of a long scan.
   if (!torn && !hashes_) co_await worker.executor.yield();
+  if (!torn) wait_.ends();
   if (torn) {
     ++transaction_.mutable_counters().rereads;
     const std::uint64_t pause_ns = std::min<std::uint64_t>(++waits_ * 10'000, kMillisecond_ns);
     co_await worker.executor.sleep_for(pause_ns);
+    status = wait_.goes_on(transaction_);
+    if (!status.ok()) co_return status;
     co_return co_await transaction_.check_still_there(table_->id, waits_);
   }
   co_return Status();

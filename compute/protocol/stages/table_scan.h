@@ -76,6 +76,7 @@ class WholeTableScan : public txn::TableScan {
   std::vector<BucketPlace> again_;
   std::vector<Place> places_;
   std::uint32_t waits_ = 0;
+  StagedTransaction::Wait wait_;
   bool began_ = false;
   bool ended_ = false;
 };

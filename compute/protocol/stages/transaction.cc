@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <string>
 
 #include "compute/protocol/stages/commit.h"
@@ -89,7 +90,22 @@ Access& StagedTransaction::access(const TableRef& table, std::span<const std::by
 
 RowId StagedTransaction::get(const TableRef& table, std::span<const std::byte> key) {
   RowId row = 0;
-  access(table, key, row);
+  Access& wanted = access(table, key, row);
+  if (!wanted.only_read) return row;
+  wanted.only_read = false;
+  // The next fetch() has the version that was read locked.
+  if (wanted.fetched() && rules_->locks_rows()) {
+    wanted.shown = true;
+    unfetched_.push_back(row);
+  }
+  return row;
+}
+
+RowId StagedTransaction::read(const TableRef& table, std::span<const std::byte> key) {
+  RowId row = 0;
+  const std::size_t known = accesses_.size();
+  Access& wanted = access(table, key, row);
+  if (accesses_.size() != known) wanted.only_read = true;
   return row;
 }
 
@@ -185,15 +201,20 @@ reactor::Task<Status> StagedTransaction::do_fetch() {
   reactor::PooledVector<RowId> asked;
   std::swap(asked, unfetched_);
   Status status;
-  if (rules_->locks_rows()) status = co_await rules_->will_fetch();
-  if (!status.ok()) co_return status;
+  reactor::PooledVector<RowId> to_lock;
+  if (rules_->locks_rows()) {
+    std::ranges::copy_if(asked, std::back_inserter(to_lock),
+                         [this](RowId row) { return !accesses_[row].only_read; });
+    if (!to_lock.empty()) status = co_await rules_->will_fetch();
+    if (!status.ok()) co_return status;
+  }
   for (const RowId row : asked) {
     Access& access = accesses_[row];
     if (!access.fetched() && access.lookup.state() == Lookup::State::idle) {
       access.lookup.start(worker_, *access.table, access.key, access.key_hash);
       if (rules_->has_timestamps()) {
         access.lookup.lease_along();
-      } else {
+      } else if (!access.only_read) {
         access.lookup.lock_along(rules_->has_waiters());
       }
       lookups.push_back(&access.lookup);
@@ -205,7 +226,7 @@ reactor::Task<Status> StagedTransaction::do_fetch() {
   } else {
     status = co_await run_one_by_one(&lookups, &tables);
   }
-  if (status.ok() && rules_->locks_rows()) status = co_await rules_->fetched(asked);
+  if (status.ok() && !to_lock.empty()) status = co_await rules_->fetched(to_lock);
   if (!status.ok()) co_return status;
   for (const RowId row : asked) {
     const Access& access = accesses_[row];
@@ -265,6 +286,12 @@ reactor::Task<Status> StagedTransaction::run_one_by_one(
   co_return status;
 }
 
+Status StagedTransaction::Wait::goes_on(const StagedTransaction& transaction) {
+  const std::uint64_t now_ns = transaction.worker_.executor.now_ns();
+  if (since_ns_ == 0) since_ns_ = now_ns;
+  return transaction.check_wait(now_ns - since_ns_);
+}
+
 reactor::Task<void> StagedTransaction::pause(std::uint32_t waits) {
   if (waits <= kYields) {
     co_await worker_.executor.yield();
@@ -278,6 +305,7 @@ reactor::Task<Status> StagedTransaction::run_lookups(reactor::PooledVector<Looku
                                                      reactor::PooledVector<const storage::Table*> tables) {
   if (ended_) co_return Status(ErrorCode::in_failed_transaction, "the transaction has ended");
   std::uint32_t waits = 0;
+  Wait wait;
   std::size_t checked = 0;
   while (!lookups.empty() || !rules_->ready()) {
     Status status;
@@ -324,8 +352,11 @@ reactor::Task<Status> StagedTransaction::run_lookups(reactor::PooledVector<Looku
       waiting = true;
       ++counters_.rereads;
     }
-    std::erase_if(lookups, [](const Lookup* lookup) { return lookup->done(); });
+    const auto done = std::erase_if(lookups, [](const Lookup* lookup) { return lookup->done(); });
+    if (!waiting || done != 0) wait.ends();
     if (!waiting) continue;
+    status = wait.goes_on(*this);
+    if (!status.ok()) co_return status;
     const txn::StageTimer timer(worker_.cluster.stage_times(), worker_.executor, counters_);
     bool waited = false;
     if (rules_->has_waiters()) {

@@ -29,6 +29,7 @@ class StagedTransaction : public txn::Transaction {
   static void operator delete(void* place, std::size_t bytes) { reactor::free_frame(place, bytes); }
 
   txn::RowId get(const storage::TableRef& table, std::span<const std::byte> key) override;
+  txn::RowId read(const storage::TableRef& table, std::span<const std::byte> key) override;
   txn::RowId insert(const storage::TableRef& table, std::span<const std::byte> row) override;
   reactor::Task<Status> fetch() override;
   bool found(txn::RowId row) const override;
@@ -75,6 +76,16 @@ class StagedTransaction : public txn::Transaction {
   // Of a table whose rows are waited for, now and then: once it is dropped nobody repairs what a dead commit
   // left half written there. Error catalog_changed.
   reactor::Task<Status> check_still_there(std::uint32_t table, std::uint32_t waits);
+  // How long it waits without a break for what others hold.
+  class Wait {
+   public:
+    // Another round is waited for. Error: nobody wants to wait any longer.
+    Status goes_on(const StagedTransaction& transaction);
+    void ends() { since_ns_ = 0; }
+
+   private:
+    std::uint64_t since_ns_ = 0;
+  };
 
  private:
   Access& access(const storage::TableRef& table, std::span<const std::byte> key, txn::RowId& row);

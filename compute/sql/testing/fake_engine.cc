@@ -64,8 +64,11 @@ class FakeTransaction : public txn::Transaction {
 
   Task<Status> fetch() override {
     if (ended_) co_return Status(ErrorCode::in_failed_transaction, "ended");
+    const std::uint64_t since_ns = engine_.executor_.now_ns();
     do {
-      if (Status status = check_interrupt(); !status.ok()) co_return status;
+      Status status = check_interrupt();
+      if (status.ok()) status = check_wait(engine_.executor_.now_ns() - since_ns);
+      if (!status.ok()) co_return status;
       if (engine_.hold_fetches_) co_await engine_.executor_.sleep_for(kMillisecond_ns);
     } while (engine_.hold_fetches_);
     if (Status status = engine_.take_failure(engine_.failing_fetches_); !status.ok()) co_return status;

@@ -29,6 +29,7 @@ EXEMPT = (
     "compute/worker_pool.",
     "compute/pgwire/process_state.",  # shared by the workers' threads
     "compute/sql/statistics.",
+    "common/config/daemon_log.",  # its thread is the log's own
     "common/fabric/conformance/threaded_fixture.",  # a test on real threads
     "common/fabric/conformance/suite.",
     "common/fabric/shm/",

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import banned_calls
 import coroutines
+import docs
 import layering
 import sources
 import text
@@ -109,6 +110,33 @@ class Text(unittest.TestCase):
         self.assertEqual(count(text.check("a.h", "#pragma once\n")), 1)
         self.assertEqual(count(text.check("a.h", "// A.\n#pragma once\n")), 0)
         self.assertEqual(count(text.check("a.cc", "int a;  \n")), 1)
+
+
+class Docs(unittest.TestCase):
+    TREE = docs.Tree.of({
+        "memory/extents.h": "// old_name\nclass Extents { Run allocate(); };",
+        "memory/main.cc": 'app.add_option("--data", data); facts.count("free_bytes", 1);',
+        "memory/btree/tree.h": "class Tree;",
+        "proto/control.proto": "message Hello { string name = 1; }\nmessage Bye { uint32 reason = 1; }",
+        "tools/test": 'case "$1" in\n  --all) ;;',
+        "docs/a.md": "# A heading\n`no_such_thing`",
+    }, ["rdma", "--security-opt"])
+
+    def problems(self, line):
+        return [finding.message for finding in docs.check("docs/a.md", line, self.TREE, {"docs/a.md": {"a-heading"}})]
+
+    def test_what_is_in_the_tree_is_let_pass(self):
+        for line in ("`memory/extents.h`, `extents.h`, `btree/tree.h`, `memory/`, `memory/*.h`, `tools/test`",
+                     "`--data DIR`, `tools/test --all`, `docker --security-opt x`", "`Extents::allocate`, `allocate()`",
+                     "`free_bytes` and `Hello.name`", "`rdma`, `08006`, `DIR/log`, `/etc/namdb`, `SELECT no_such FROM t`",
+                     "[a](a.md#a-heading), [b](../memory/main.cc), [c](https://example.org/x)", "    `in_a_block`"):
+            self.assertEqual(self.problems(line), [], line)
+
+    def test_what_is_not_there_is_found(self):
+        for line in ("`memory/moved.h`", "`moved.h`", "`memory/tree.h`", "`other/*.h`", "`nam-memoryd --gone`",
+                     "`Extents::vanished`", "`vanished()`", "`no_such_thing`", "`old_name`", "`Hello.reason`",
+                     "[a](b.md)", "[a](#another)", "[a](../../up.md)", "`cat docs/b.md`"):
+            self.assertEqual(len(self.problems(line)), 1, line)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ import unittest
 sys.dont_write_bytecode = True
 PROGRAM = pathlib.Path(__file__).resolve().parents[1] / "verbs-vm"
 sys.path.insert(0, str(PROGRAM.parent))
+sys.path.insert(0, str(PROGRAM.parent / "testing"))
+import unittest_cases  # noqa: E402
 from verbs_vm import machine  # noqa: E402
 
 SKIPPED = 77
@@ -148,4 +150,4 @@ if __name__ == "__main__":
     status = subprocess.run([sys.executable, str(PROGRAM), "--skip-unavailable", "--prepare"]).returncode
     if status != 0:
         sys.exit(status)
-    unittest.main(verbosity=2)
+    unittest_cases.main()

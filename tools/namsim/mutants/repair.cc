@@ -232,7 +232,7 @@ std::vector<MutantCase> repair_mutants() {
       {"a lock is undone before its slot is closed", "compute/protocol/stages/repair.cc", Emphasis::kills,
        130, "a row stays out of reach", make_mutant<UndoneBeforeClosed>, make_mutant<LateRepair>},
       {"repair goes on where the dead commit's lock is gone", "compute/protocol/stages/repair.cc",
-       Emphasis::inserts, 44, "is not linked", make_mutant<RepairedUnlocked>, nullptr, inserts_and_kills},
+       Emphasis::inserts, 4, "is not linked", make_mutant<RepairedUnlocked>, nullptr, inserts_and_kills},
       {"a slot is closed before repair has published it", "compute/protocol/stages/repair.cc",
        Emphasis::kills, 3, "a row stays out of reach", make_mutant<ClosedUnpublished>},
       {"two repairers at one slot", "memory/slots.cc", Emphasis::kills, 152, "a row stays out of reach",

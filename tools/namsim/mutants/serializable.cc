@@ -131,7 +131,7 @@ std::vector<MutantCase> serializable_mutants() {
        "compute/protocol/locking/locking_rules.cc", Emphasis::snapshots, 11, "lost update",
        make_mutant<LockAlongBelieved>, nullptr, under("waitdie")},
       {"under WAITDIE, repair does not learn under which stamp records are locked",
-       "common/layout/journal.cc", Emphasis::kills, 72, "missed a write that what it saw depends on",
+       "common/layout/journal.cc", Emphasis::kills, 113, "missed a write that what it saw depends on",
        make_mutant<LockNotInJournal>, nullptr, under("waitdie")},
       {"a lease is raised without a look at the row", "compute/protocol/timestamps/timestamp_rules.cc",
        Emphasis::snapshots, 9, "write skew", make_mutant<ReadsBelieved>, nullptr, under("sundial")},

@@ -13,6 +13,13 @@ txn::RowId get(txn::Transaction& transaction, const storage::TableRef& table, st
   return transaction.get(table, bytes.bytes());
 }
 
+// Every other row is asked for as if it were only to be read, whatever becomes of it.
+txn::RowId get_or_read(txn::Transaction& transaction, const storage::TableRef& table, std::uint64_t key) {
+  if (key % 2 == 0) return get(transaction, table, key);
+  const layout::Key bytes = std::move(layout::Key(table->schema).integer(static_cast<std::int64_t>(key)));
+  return transaction.read(table, bytes.bytes());
+}
+
 }  // namespace
 
 reactor::Task<Status> RowWorkload::load(txn::Engine& engine) {
@@ -108,7 +115,7 @@ reactor::Task<Status> RowWorkload::attempt(txn::Engine& engine, txn::Session& se
     reads.keys.resize(std::min<std::size_t>(reads.keys.size(), wanted));
   }
   for (const std::uint64_t key : reads.keys) {
-    reads.rows.push_back(get(*transaction, *table, key));
+    reads.rows.push_back(get_or_read(*transaction, *table, key));
     const bool fetch_now = reads.all_slowly || random().chance(0.3);
     if (!fetch_now) continue;
     Status status = co_await transaction->fetch();
@@ -124,6 +131,11 @@ reactor::Task<Status> RowWorkload::attempt(txn::Engine& engine, txn::Session& se
   if (status.ok() && (reads.keys.size() == options().keys || std::ranges::any_of(reads.rows, missing)))
     status = co_await transaction->confirm_reads();
   if (status.ok()) status = take_reads(*transaction, reads, record_at);
+  // Some of those that were only to be read are to be written after all.
+  for (const std::uint64_t key : reads.keys) {
+    if (status.ok() && key % 4 == 3) get(*transaction, *table, key);
+  }
+  if (status.ok()) status = co_await transaction->fetch();
   if (status.ok()) status = write(*transaction, reads, record_at);
   if (!status.ok()) co_return status;
   co_return co_await transaction->commit();

@@ -1,0 +1,129 @@
+#include "common/config/daemon_log.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <spdlog/async.h>
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <mutex>
+#include <utility>
+
+#include "common/base/standard_output.h"
+
+namespace namdb::config {
+namespace {
+
+constexpr std::size_t kWaitingLines = 4096;
+// A pipe that can be written to takes so many bytes without blocking.
+constexpr std::size_t kPiece_bytes = 4096;
+constexpr int kPatience_ms = 100;
+constexpr int kLastPatiences = 10;
+
+// Writes to a descriptor, from the log's thread only.
+class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  explicit DescriptorSink(int descriptor) : descriptor_(descriptor) {}
+
+  void count_overruns_of(std::weak_ptr<spdlog::details::thread_pool> pool) { pool_ = std::move(pool); }
+  // Nobody waits for a reader for long any more.
+  void leave() { leaving_.store(true); }
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    if (const auto pool = pool_.lock()) {
+      const std::size_t overruns = pool->overrun_counter();
+      dropped_ += overruns - std::exchange(overruns_, overruns);
+    }
+    if (dropped_ != 0 &&
+        write(spdlog::details::log_msg(message.logger_name, spdlog::level::warn,
+                                       std::to_string(dropped_) + " lines of this log were dropped: nobody "
+                                                                  "read it, or not fast enough"))) {
+      dropped_ = 0;
+    }
+    if (!write(message)) ++dropped_;
+  }
+  void flush_() override {}
+
+  bool write(const spdlog::details::log_msg& message) {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    for (std::size_t written = 0; written < line.size();) {
+      if (!await_reader()) return false;
+      const ssize_t result =
+          ::write(descriptor_, line.data() + written, std::min(kPiece_bytes, line.size() - written));
+      if (result < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+      if (result <= 0) return false;
+      written += static_cast<std::size_t>(result);
+    }
+    return true;
+  }
+
+  bool await_reader() {
+    pollfd entry{descriptor_, POLLOUT, 0};
+    while (last_patiences_ != 0) {
+      // An error makes it ready, too, and is write()'s.
+      if (::poll(&entry, 1, kPatience_ms) > 0) return true;
+      if (leaving_.load()) --last_patiences_;
+    }
+    return false;
+  }
+
+  const int descriptor_;
+  std::weak_ptr<spdlog::details::thread_pool> pool_;
+  std::size_t overruns_ = 0;
+  std::size_t dropped_ = 0;
+  int last_patiences_ = kLastPatiences;
+  std::atomic<bool> leaving_{false};
+};
+
+std::shared_ptr<spdlog::details::thread_pool> make_thread() {
+  // Signals are the daemon's threads' to handle.
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  auto pool = std::make_shared<spdlog::details::thread_pool>(kWaitingLines, 1);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return pool;
+}
+
+}  // namespace
+
+class DaemonLog::Parts {
+ public:
+  Parts(const std::string& daemon, const std::string& level, int descriptor)
+      : before_(spdlog::default_logger()),
+        sink_(std::make_shared<DescriptorSink>(descriptor)),
+        pool_(make_thread()) {
+    sink_->count_overruns_of(pool_);
+    auto logger = std::make_shared<spdlog::async_logger>(daemon, sink_, pool_,
+                                                         spdlog::async_overflow_policy::overrun_oldest);
+    logger->set_level(spdlog::level::from_str(level));
+    logger->set_pattern("%Y-%m-%d %H:%M:%S.%e %n %l: %v");
+    spdlog::set_default_logger(std::move(logger));
+  }
+  ~Parts() {
+    sink_->leave();
+    spdlog::set_default_logger(before_);
+    pool_.reset();  // writes what waits
+  }
+
+ private:
+  std::shared_ptr<spdlog::logger> before_;
+  std::shared_ptr<DescriptorSink> sink_;
+  std::shared_ptr<spdlog::details::thread_pool> pool_;
+};
+
+DaemonLog::DaemonLog(const std::string& daemon, const std::string& level, int descriptor) {
+  ignore_broken_pipes();
+  parts_ = std::make_unique<Parts>(daemon, level, descriptor);
+}
+
+DaemonLog::~DaemonLog() = default;
+
+}  // namespace namdb::config

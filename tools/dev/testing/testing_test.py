@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""tools/test counts what ran, and --changed chooses what is nearest."""
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+import changed
+import results
+import unittest_cases
+
+
+def log(*programs):
+    """A log of ctest: (name, output, its last word)."""
+    return "".join(
+        f"{number}/{len(programs)} Testing: {name}\n{number}/{len(programs)} Test: {name}\nOutput:\n{output}\n<end of output>\n"
+        f"Test time =   2.50 sec\n----\n{word}\n" for number, (name, output, word) in enumerate(programs, 1))
+
+
+PYTHON_CASES = """
+import unittest, sys
+sys.path.insert(0, {here!r})
+import unittest_cases
+class Cases(unittest.TestCase):
+    def test_good(self): pass
+    @unittest.skip("no such: machine")
+    def test_left_out(self): pass
+    def test_bad(self): self.fail()
+    def test_parts(self):
+        for part in range(3):
+            with self.subTest(part): self.assertEqual(part, 0)
+unittest_cases.main()
+"""
+
+
+class Results(unittest.TestCase):
+    def test_cases_of_catch_are_counted_with_their_times(self):
+        good, bad = results.read(log(
+            ("a_test", "0.125 s: one\n1.500 s: two\n===\nAll tests passed (7 assertions in 2 test cases)", "Test Passed."),
+            ("b_test", "0.125 s: one\ntest cases: 3 | 2 passed | 1 failed\n", "Test Failed.")))
+        self.assertEqual((good.passed, good.failed, good.skipped), (2, 0, []))
+        self.assertEqual(results.slowest([good, bad], 1), [(1.5, "a_test", "two")])
+        self.assertEqual((bad.passed, bad.failed), (2, 1))
+        [coloured] = results.read(log(("vm", "test cases: 3\x1b[0;37m | \x1b[0;32m2 passed\x1b[0m | \x1b[1;31m1 failed", "Test Failed.")))
+        self.assertEqual((coloured.passed, coloured.failed), (2, 1))
+
+    def test_a_case_that_was_skipped_is_not_one_that_passed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            script = Path(folder) / "cases.py"
+            script.write_text(PYTHON_CASES.format(here=str(Path(__file__).resolve().parent)))
+            done = subprocess.run([sys.executable, script], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1)
+        [program] = results.read(log(("python", done.stderr, "Test Failed.")))
+        self.assertEqual((program.passed, program.failed), (1, 2))
+        self.assertEqual(program.skipped, [("python: Cases.test_left_out", "no such: machine")])
+        self.assertEqual(len(program.cases), 4)
+
+    def test_a_program_that_was_skipped_says_why(self):
+        [program] = results.read(log(("verbs", "verbs-vm: skipped: there is no apt-get", "Test Passed.")))
+        self.assertEqual((program.passed, program.failed), (0, 0))
+        self.assertEqual(program.skipped, [("verbs", "there is no apt-get")])
+
+    def test_a_crash_is_a_failure_and_what_says_nothing_is_one_case(self):
+        crash, silent = results.read(log(("a", "0.1 s: one\nSegmentation fault", "Test Failed."), ("b", "", "Test Passed.")))
+        self.assertEqual((crash.passed, crash.failed), (0, 1))
+        self.assertEqual((silent.passed, silent.failed), (1, 0))
+
+
+class Changed(unittest.TestCase):
+    def test_dependencies_are_read_from_ninjas_log(self):
+        deps = changed.read_deps("x/a.o: #deps 2, deps mtime 1 (VALID)\n    ../../memory/a.cc\n    /usr/include/b.h\n\n",
+                                 Path("/tree/build/release"))
+        self.assertEqual(deps, {"x/a.o": {"/tree/memory/a.cc", "/usr/include/b.h"}})
+
+    def test_a_test_beside_the_file_comes_first_then_the_nearest_of_the_simulator_then_what_links_least(self):
+        own = changed.Test("sql_test", "bin/sql_test", "", set())
+        near = changed.Test("namsim_wire", "bin/namsim_test", "", set())
+        far = changed.Test("stress_test", "bin/stress_test", "", set())
+        farther = changed.Test("namsim_leaks", "bin/namsim_test", "", set())
+        files = ["compute/sql/bind.cc"]
+        ranks = [changed.distance(test, files, count) for test, count in ((own, 80), (near, 260), (far, 100), (farther, 260))]
+        self.assertEqual(ranks, sorted(ranks))
+        self.assertEqual(len(set(ranks)), 4)
+
+    def test_tests_run_nearest_first_until_their_time_is_used_up(self):
+        tests = [changed.Test(name, "", "", set()) for name in "abcd"]
+        chosen, left = changed.choose(tests, {"a": 50, "b": 40, "c": 30, "d": 5}, 100)
+        self.assertEqual(([test.name for test in chosen], [test.name for test in left]), (["a", "b", "d"], ["c"]))
+        chosen, _ = changed.choose(tests[:1], {"a": 500}, 100)
+        self.assertEqual([test.name for test in chosen], ["a"])
+
+
+if __name__ == "__main__":
+    unittest_cases.main()
