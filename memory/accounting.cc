@@ -45,7 +45,7 @@ void add_journals(control::MemoryReply& reply, const Slots& slots) {
 control::MemoryPart part_of(const control::MemoryPart& table, const Units& units) {
   control::MemoryPart part = table;
   part.set_free_bytes(units.free_bytes());
-  part.set_unusable_bytes(units.extent_bytes() - units.used_bytes() - units.free_bytes());
+  part.set_unusable_bytes(units.block_bytes() - units.used_bytes() - units.free_bytes());
   return part;
 }
 
@@ -58,7 +58,6 @@ void set_handed_out(control::MemoryPart& part, std::uint64_t all_bytes, std::uin
 
 void add_table(control::MemoryReply& reply, const Accounted& of, const Table& table,
                std::uint64_t waiting_records) {
-  const std::uint64_t extent_bytes = of.region.extents().extent_bytes();
   const bool is_index = table.shape.indexed_table != 0;
   const auto purpose_of = [is_index](control::MemoryPurpose purpose) {
     return is_index ? control::MEMORY_INDEXES : purpose;
@@ -76,7 +75,7 @@ void add_table(control::MemoryReply& reply, const Accounted& of, const Table& ta
   }
   control::MemoryPart main = common;
   set_handed_out(main, table.main_bytes(), table.discarded ? table.main_bytes() : waiting_bytes, 0);
-  main.set_unusable_bytes(table.main_extents() * extent_bytes - table.main_bytes());
+  main.set_unusable_bytes(table.main_block_bytes() - table.main_bytes());
   add(reply, purpose_of(control::MEMORY_MAIN_BUCKETS), main);
 
   const auto add_pieces = [&](control::MemoryPurpose purpose, const Units& units, std::uint64_t waiting) {
@@ -111,7 +110,7 @@ void add_overflow(control::MemoryReply& reply, const Overflow& overflow, const O
     part.set_free_bytes(part.free_bytes() + units->free_bytes());
   }
   set_handed_out(part, overflow.used_bytes(), old_versions.aging().bytes, 0);
-  part.set_unusable_bytes(overflow.extent_bytes() - overflow.used_bytes() - part.free_bytes());
+  part.set_unusable_bytes(overflow.block_bytes() - overflow.used_bytes() - part.free_bytes());
   add(reply, control::MEMORY_OVERFLOW, part);
 }
 
@@ -137,7 +136,7 @@ control::MemoryReply account(const Accounted& of) {
   for (const auto& [id, index] : of.indexes.all()) add_index(reply, *index);
   add_overflow(reply, of.overflow, of.old_versions);
   control::MemoryPart free;
-  free.set_free_bytes(extents.free_bytes());
+  free.set_free_bytes(of.region.blocks().free_bytes());
   add(reply, control::MEMORY_FREE_EXTENTS, free);
   return reply;
 }

@@ -9,7 +9,7 @@
 namespace namdb::memory {
 namespace {
 
-constexpr std::uint64_t kDefaultSizeHint_rows = 65'536;
+constexpr std::uint64_t kDefaultSizeHint_rows = 512;
 // Entries of a main bucket that are filled when a table has reached its size hint: 65 %.
 constexpr std::uint64_t kRowsPer20Buckets = 13 * layout::kBucketEntries;
 constexpr std::size_t kServer_bytes = 11;  // a bucket base and a number of doublings, each a varint

@@ -5,7 +5,7 @@
 namespace namdb::memory {
 namespace {
 
-// The pace is so much faster while dead entries of indexes wait.
+// The pace is so much faster while dead entries of indexes wait, or a writer for memory.
 constexpr std::uint64_t kHurry = 8;
 
 }  // namespace
@@ -22,7 +22,7 @@ bool Collector::idle() const {
 
 std::uint64_t Collector::pause_ns() const {
   // Readers of an index pass its dead entries as long as they are there.
-  if (duties_.indexes.aging()) return options_.collect_interval_ns / kHurry;
+  if (duties_.indexes.aging() || hasty_ != 0) return options_.collect_interval_ns / kHurry;
   if (!nothing_to_free()) return options_.collect_interval_ns;
   return std::max(options_.collect_interval_ns, options_.heartbeat_timeout_ns / 4);
 }
@@ -104,7 +104,9 @@ reactor::Task<void> Collector::run(fabric::Channel& loopback) {
     }
     fence_silent();
     if (scan_is_due()) co_await duties_.tombstones.scan();
+    const std::uint64_t collected = duties_.old_versions.collected();
     co_await duties_.old_versions.tick(duties_.peers);
+    if (duties_.old_versions.collected() != collected) returned_more_.notify_all();
     co_await duties_.tombstones.tick(loopback, duties_.peers);
     co_await duties_.indexes.tick(duties_.peers);
     co_await free_reusable();

@@ -73,7 +73,7 @@ struct SmallRegion {
   std::unique_ptr<Region> region;
 };
 
-TEST_CASE("units know what is handed out, and give empty runs back") {
+TEST_CASE("units know what is handed out, and give empty blocks back") {
   SmallRegion small;
   const std::uint64_t before = small.region->extents().free_count();
   {
@@ -105,7 +105,7 @@ TEST_CASE("a unit larger than an extent takes a run of its own") {
   const auto unit = units.allocate();
   REQUIRE(unit);
   CHECK(units.used(*unit));
-  CHECK(units.extent_bytes() == 8192);
+  CHECK(units.block_bytes() == 8192);
 }
 
 TEST_CASE("units from used extents are zero") {
@@ -163,15 +163,15 @@ TEST_CASE("a region grows in steps up to its limit, and says where every byte is
     return length_bytes;
   });
   CHECK(region->map().limit_bytes == kLimit_bytes);
-  const std::uint64_t obtainable = region->obtainable_extents();
+  const std::uint64_t obtainable = region->obtainable_bytes();
   std::uint64_t used = 0;
   while (region->extents().free_count() != 0) used += region->extents().allocate(1)->extents;
   refused = true;
   CHECK_FALSE(region->extents().allocate(1));
   refused = false;
   while (region->extents().allocate(1)) ++used;
-  CHECK(used == obtainable);
-  CHECK(region->obtainable_extents() == 0);
+  CHECK(used * 4096 == obtainable);
+  CHECK(region->obtainable_bytes() == 0);
   CHECK(lengths.size() > 10);
   CHECK(std::is_sorted(lengths.begin(), lengths.end()));
   CHECK(lengths.back() == kLimit_bytes);

@@ -80,13 +80,15 @@ void Growth::consider_again() {
 }
 
 bool Growth::begin(std::uint32_t id, Table& table) {
-  Extents& extents = region_.extents();
-  const std::uint64_t needed = extents.extents_for(2 * table.main.array.bytes());
+  const Extents& extents = region_.extents();
+  const std::uint64_t array_bytes = 2 * table.main.array.bytes();
+  const std::uint64_t needed_bytes = region_.blocks().block_bytes(array_bytes);
   // Rows come first: growth takes no more than half of what is free.
-  if (region_.obtainable_extents() < extents.reserve() + 2 * needed) return false;
-  const auto run = extents.allocate(needed, extents.reserve());
-  if (!run) return false;
-  table.next = MainBuckets{table.main.array.doubled(run->offset), run->extents};
+  const std::uint64_t reserve_bytes = extents.reserve() * extents.extent_bytes();
+  if (region_.obtainable_bytes() < reserve_bytes + 2 * needed_bytes) return false;
+  const auto block = region_.blocks().allocate(array_bytes, true);
+  if (!block) return false;
+  table.next = MainBuckets{table.main.array.doubled(block->offset), block->bytes};
   jobs_[id] = Job{};
   return true;
 }

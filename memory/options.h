@@ -19,7 +19,7 @@ namespace namdb::memory {
 
 // X(type, name, default, hostile)
 #define NAMDB_MEMORY_TUNABLES(X)                                                                    \
-  /* Unit in which the region is given to tables, journals and old versions. Power of two. */       \
+  /* Unit of the region; what is smaller shares one. A power of two. */                             \
   X(std::uint64_t, extent_bytes, 2U << 20, 64U << 10)                                               \
   /* E: the age at which a transaction aborts itself. */                                            \
   X(std::uint64_t, max_transaction_ns, 60 * kSecond_ns, 20 * kMillisecond_ns)                       \
@@ -29,7 +29,7 @@ namespace namdb::memory {
   X(std::uint32_t, ring_slots, 8, 1)                                                                \
   /* Words of the timestamp vector: slots that can be alive at once. */                             \
   X(std::uint32_t, vector_capacity, 4096, 64)                                                       \
-  /* Journal ring of one slot; rounded up to whole extents. */                                      \
+  /* Journal ring of one slot; rounded up to a power of two, or whole extents. */                   \
   X(std::uint64_t, journal_bytes, 4U << 20, 128U << 10)                                             \
   /* A worker that is silent for so long is fenced; 0 = never (shm: the pidfd tells of its end). */ \
   X(std::uint64_t, heartbeat_timeout_ns, 0, 500 * kMillisecond_ns)                                  \

@@ -26,9 +26,9 @@ std::uint64_t Overflow::used_bytes() const {
   return bytes;
 }
 
-std::uint64_t Overflow::extent_bytes() const {
+std::uint64_t Overflow::block_bytes() const {
   std::uint64_t bytes = 0;
-  for (const auto& [entry_bytes, units] : classes_) bytes += units->extent_bytes();
+  for (const auto& [entry_bytes, units] : classes_) bytes += units->block_bytes();
   return bytes;
 }
 

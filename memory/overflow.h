@@ -34,9 +34,9 @@ class Overflow {
 
   // By entry length.
   const std::map<std::uint32_t, std::unique_ptr<Units>>& classes() const { return classes_; }
-  // Bytes of entries in use, and of the extents that hold them.
+  // Bytes of entries in use, and of the blocks that hold them.
   std::uint64_t used_bytes() const;
-  std::uint64_t extent_bytes() const;
+  std::uint64_t block_bytes() const;
 
  private:
   Region& region_;

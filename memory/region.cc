@@ -70,17 +70,18 @@ Region::Region(std::span<std::byte> bytes, const layout::RegionMap& map, std::ui
     : base_(bytes.data()),
       length_bytes_(bytes.size()),
       map_(map),
-      extents_(map.first_extent_offset, map.extent_bytes, extents) {}
+      extents_(map.first_extent_offset, map.extent_bytes, extents),
+      blocks_(extents_) {}
 
 void Region::set_lengthen(Lengthen lengthen) {
   lengthen_ = std::move(lengthen);
   extents_.set_source([this](std::uint64_t extents) { return grow(extents); });
 }
 
-std::uint64_t Region::obtainable_extents() const {
-  if (!lengthen_) return extents_.free_count();
+std::uint64_t Region::obtainable_bytes() const {
+  if (!lengthen_) return blocks_.free_bytes();
   const std::uint64_t most = (limit_bytes() - map_.first_extent_offset) / map_.extent_bytes;
-  return extents_.free_count() + most - extents_.count();
+  return blocks_.free_bytes() + (most - extents_.count()) * map_.extent_bytes;
 }
 
 bool Region::grow(std::uint64_t extents) {

@@ -20,6 +20,7 @@
 #include "common/layout/global_address.h"
 #include "common/layout/region_map.h"
 #include "common/layout/stamp.h"
+#include "memory/blocks.h"
 #include "memory/extents.h"
 #include "memory/options.h"
 
@@ -42,8 +43,11 @@ class Region {
   std::uint64_t limit_bytes() const { return map_.limit_bytes; }
   // From now on it grows. Not called while an allocation runs.
   void set_lengthen(Lengthen lengthen);
-  // Extents that are free or that it may still grow by.
-  std::uint64_t obtainable_extents() const;
+  // What is free or what it may still grow by.
+  std::uint64_t obtainable_bytes() const;
+  // All memory is taken through the blocks.
+  Blocks& blocks() { return blocks_; }
+  const Blocks& blocks() const { return blocks_; }
   Extents& extents() { return extents_; }
   const Extents& extents() const { return extents_; }
   // Map, vector, and what is left at the end: never given out.
@@ -81,6 +85,7 @@ class Region {
   layout::RegionMap map_;
   Lengthen lengthen_;
   Extents extents_;
+  Blocks blocks_;
 };
 
 }  // namespace namdb::memory

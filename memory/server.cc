@@ -207,14 +207,14 @@ reactor::Task<Status> MemoryServer::fence(fabric::PeerId caller, std::string com
 RegionUse MemoryServer::use() const {
   RegionUse use;
   use.fixed_bytes = region_->fixed_bytes();
-  use.free_bytes = region_->extents().free_bytes();
+  use.free_bytes = region_->blocks().free_bytes();
   use.journal_bytes = slots_ ? slots_->journal_bytes() : 0;
   for (const auto& [id, table] : tables_.all()) {
-    use.table_bytes += table->main_extents() * region_->extents().extent_bytes() +
-                       table->indirect.extent_bytes() + table->records.extent_bytes();
+    use.table_bytes +=
+        table->main_block_bytes() + table->indirect.block_bytes() + table->records.block_bytes();
   }
-  for (const auto& [id, index] : indexes_.all()) use.index_bytes += index->tree->pages().extent_bytes();
-  use.overflow_bytes = overflow_.extent_bytes();
+  for (const auto& [id, index] : indexes_.all()) use.index_bytes += index->tree->pages().block_bytes();
+  use.overflow_bytes = overflow_.block_bytes();
   return use;
 }
 
@@ -225,7 +225,7 @@ control::StatusReply MemoryServer::status() const {
   if (fabric_ != nullptr) reply.set_fabric(std::string(fabric_->name()));
   reply.set_region_bytes(region_->bytes());
   reply.set_limit_bytes(region_->limit_bytes());
-  reply.set_free_bytes(region_->extents().free_bytes());
+  reply.set_free_bytes(region_->blocks().free_bytes());
   reply.set_huge_pages(options_.huge_pages);
   reply.set_uptime_ns(executor_.now_ns() - started_ns_);
   reply.set_overflow_bytes(overflow_.used_bytes());

@@ -60,9 +60,9 @@ struct RegionUse {
   std::uint64_t fixed_bytes = 0;
   std::uint64_t free_bytes = 0;
   std::uint64_t journal_bytes = 0;
-  std::uint64_t table_bytes = 0;  // buckets and records, with extents' unused rests
+  std::uint64_t table_bytes = 0;  // buckets and records, with blocks' unused rests
   std::uint64_t overflow_bytes = 0;
-  std::uint64_t index_bytes = 0;  // of pages, with extents' unused rests
+  std::uint64_t index_bytes = 0;  // of pages, with blocks' unused rests
 };
 
 // Where more of the region's memory comes from.
@@ -145,7 +145,10 @@ class MemoryServer final : public fabric::Service {
                         control::EndedComputesReply& reply) const;
   Status retire_buckets(const control::RetireBucketsRequest& request);
   Status note_deletes(std::string_view request);
-  reactor::Task<Status> move_versions(std::string_view request);
+  reactor::Task<Status> move_versions(fabric::PeerId peer, std::string_view request);
+  // The same of old versions, for who has to move some and finds no room.
+  reactor::Task<bool> more_room_for_versions(fabric::PeerId peer, std::uint64_t deadline_ns);
+  bool caller_is_gone(fabric::PeerId peer);
   reactor::Task<Status> snapshot(std::string& reply);
   Status place_slot(const Peer& peer, const control::PlaceSlotRequest& request);
   reactor::Task<Status> lease_slot(fabric::PeerId peer, control::LeaseSlotReply& reply);

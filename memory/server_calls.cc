@@ -89,7 +89,7 @@ reactor::Task<Status> MemoryServer::dispatch(fabric::PeerId peer, std::uint16_t 
                                              std::string_view request, std::string& reply) {
   switch (method) {
     case layout::kMoveVersionsMethod:
-      co_return co_await move_versions(request);
+      co_return co_await move_versions(peer, request);
     case layout::kNoteDeletesMethod:
       co_return note_deletes(request);
     case layout::kPingMethod:
@@ -355,22 +355,21 @@ reactor::Task<Status> MemoryServer::lease_slot(fabric::PeerId id, control::Lease
   }
   auto journal = slots_->allocate_journal();
   if (!journal.ok()) co_return journal.status();
-  const ExtentRun run = *journal;
-  const std::uint64_t length = run.extents * region_->extents().extent_bytes();
-  if (run.dirty) {
-    for (std::uint64_t done = 0; done < length; done += kZeroStep_bytes) {
-      region_->zero(run.offset + done, std::min(kZeroStep_bytes, length - done));
+  const Block block = *journal;
+  if (block.dirty) {
+    for (std::uint64_t done = 0; done < block.bytes; done += kZeroStep_bytes) {
+      region_->zero(block.offset + done, std::min(kZeroStep_bytes, block.bytes - done));
       co_await executor_.yield();
     }
   }
   const Peer* peer = peers_.find(id);
   if (peer == nullptr) {  // gone meanwhile
-    slots_->give_back_journal(run);
+    slots_->give_back_journal(block);
     co_return Status(ErrorCode::fenced, "this channel is not connected");
   }
-  const auto leased = slots_->lease(id, peer->compute_id, run);
+  const auto leased = slots_->lease(id, peer->compute_id, block);
   if (!leased.ok()) {
-    slots_->give_back_journal(run);
+    slots_->give_back_journal(block);
     co_return leased.status();
   }
   const Slot& slot = **leased;

@@ -11,6 +11,11 @@ namespace {
 constexpr std::uint64_t kRefusal_ns = kSecond_ns;
 // While a caller waits for extents, it is looked whether somebody wants it fenced.
 constexpr std::uint64_t kLook_ns = 50 * kMillisecond_ns;
+// Who has to move a version and finds no room waits for others to be freed, for so many of the collector's
+// intervals. Its own snapshot may be what keeps them: hence not for longer.
+constexpr std::uint64_t kVersionIntervals = 2;
+// A version that has aged for so long is kept by somebody else.
+constexpr std::uint64_t kKept_ns = 2 * kSecond_ns;
 
 }  // namespace
 
@@ -27,11 +32,15 @@ Status MemoryServer::allocate(fabric::PeerId peer, std::uint32_t table, std::uin
   return status;
 }
 
+bool MemoryServer::caller_is_gone(fabric::PeerId peer) {
+  const Peer* const caller = peers_.find(peer);
+  return stopping_ || caller == nullptr || peers_.fenced(caller->compute_id);
+}
+
 reactor::Task<bool> MemoryServer::more_extents(fabric::PeerId peer, std::uint64_t deadline_ns) {
   const std::uint64_t before = collector_.returned();
   while (collector_.returned() == before) {
-    const Peer* const caller = peers_.find(peer);
-    if (stopping_ || caller == nullptr || peers_.fenced(caller->compute_id)) co_return false;
+    if (caller_is_gone(peer)) co_return false;
     const std::uint64_t now_ns = executor_.now_ns();
     if (!collector_.returns_extents() || now_ns >= deadline_ns) co_return false;
     co_await collector_.wait_for_return(std::min(deadline_ns, now_ns + kLook_ns));
@@ -89,12 +98,33 @@ Status MemoryServer::note_deletes(std::string_view request) {
   return Status();
 }
 
-reactor::Task<Status> MemoryServer::move_versions(std::string_view request) {
+reactor::Task<bool> MemoryServer::more_room_for_versions(fabric::PeerId peer, std::uint64_t deadline_ns) {
+  const std::uint64_t before = old_versions_.collected();
+  const Collector::Haste haste(collector_);
+  while (old_versions_.collected() == before) {
+    const std::uint64_t now_ns = executor_.now_ns();
+    if (caller_is_gone(peer) || old_versions_.empty() || now_ns >= deadline_ns) co_return false;
+    co_await collector_.wait_for_return(std::min(deadline_ns, now_ns + kLook_ns));
+  }
+  co_return !caller_is_gone(peer);
+}
+
+reactor::Task<Status> MemoryServer::move_versions(fabric::PeerId peer, std::string_view request) {
   auto list = RecordList::parse(request);
   if (!list.ok()) co_return list.status();
-  Status status = co_await mover_.move(list->table, std::move(list->offsets));
-  collector_.wake();
-  co_return status;
+  const std::uint64_t deadline_ns =
+      executor_.now_ns() + std::min(kVersionIntervals * options_.collect_interval_ns, kKept_ns);
+  while (true) {
+    Status status = co_await mover_.move(list->table, list->offsets);
+    collector_.wake();
+    if (status.ok() || status.code() != ErrorCode::out_of_memory) co_return status;
+    const bool worth_a_try = co_await more_room_for_versions(peer, deadline_ns);
+    if (worth_a_try) continue;
+    // A transaction that begins anew sees newer versions only: the older ones are freed then.
+    const std::uint64_t now_ns = executor_.now_ns();
+    if (old_versions_.empty() || now_ns - old_versions_.aging_since_ns(now_ns) > kKept_ns) co_return status;
+    co_return Status(ErrorCode::ring_full, "the region is full of old versions that are about to be freed");
+  }
 }
 
 Status MemoryServer::ended_computes(const control::EndedComputesRequest& request,

@@ -13,17 +13,16 @@ Slots::Slots(Region& region, const Options& options, const Visibility& copies)
       next_(options.first_slot),
       position_used_(options.vector_capacity) {}
 
-Result<ExtentRun> Slots::allocate_journal() {
-  Extents& extents = region_.extents();
-  const auto run = extents.allocate(extents.extents_for(options_.journal_bytes));
-  if (!run) return Status(ErrorCode::out_of_memory, "the region has no room for another journal");
-  journal_extents_ += run->extents;
-  return *run;
+Result<Block> Slots::allocate_journal() {
+  const auto block = region_.blocks().allocate(options_.journal_bytes);
+  if (!block) return Status(ErrorCode::out_of_memory, "the region has no room for another journal");
+  journal_bytes_ += block->bytes;
+  return *block;
 }
 
-void Slots::give_back_journal(const ExtentRun& journal) {
-  region_.extents().free(journal.offset, journal.extents);
-  journal_extents_ -= journal.extents;
+void Slots::give_back_journal(const Block& journal) {
+  region_.blocks().free(journal.offset, journal.bytes);
+  journal_bytes_ -= journal.bytes;
 }
 
 std::optional<std::uint64_t> Slots::free_position() const {
@@ -43,7 +42,7 @@ std::uint64_t Slots::positions_in_use() const {
   return static_cast<std::uint64_t>(position_used_.rend() - last);
 }
 
-Result<const Slot*> Slots::lease(fabric::PeerId peer, const std::string& compute_id, ExtentRun journal) {
+Result<const Slot*> Slots::lease(fabric::PeerId peer, const std::string& compute_id, const Block& journal) {
   const auto held = std::count_if(slots_.begin(), slots_.end(), [&](const auto& entry) {
     return entry.second.owner == peer && entry.second.state == SlotState::leased;
   });
@@ -67,7 +66,7 @@ Result<const Slot*> Slots::lease(fabric::PeerId peer, const std::string& compute
   slot.compute_id = compute_id;
   slot.position = *position;
   slot.journal_offset = journal.offset;
-  slot.journal_bytes = journal.extents * region_.extents().extent_bytes();
+  slot.journal_bytes = journal.bytes;
   position_used_[*position] = true;
   if (const auto index = index_here(*position))
     region_.set_vector_word(*index, layout::Stamp{slot.id, options_.first_counter - 1});
@@ -154,7 +153,7 @@ void Slots::retire(std::uint64_t now_ns, std::uint64_t age_ns) {
       continue;
     }
     // The owner closed it, or was fenced: nobody writes to the journal.
-    give_back_journal({slot.journal_offset, slot.journal_bytes / region_.extents().extent_bytes(), true});
+    give_back_journal({slot.journal_offset, slot.journal_bytes, true});
     position_used_[slot.position] = false;
     retired_[slot.id] = slot.final_counter;
     --closed_;

@@ -55,11 +55,11 @@ class Slots final : public Visibility {
   Slots(Region& region, const Options& options, const Visibility& copies);
 
   // Memory for a journal, not zeroed when `dirty`; for a lease, or to be given back.
-  Result<ExtentRun> allocate_journal();
-  void give_back_journal(const ExtentRun& journal);
+  Result<Block> allocate_journal();
+  void give_back_journal(const Block& journal);
   // A new slot for the peer; `journal` is zero and is the slot's from now on. Error limit_exceeded when the
   // vector is full or the peer has too many; the journal is then still the caller's.
-  Result<const Slot*> lease(fabric::PeerId peer, const std::string& compute_id, ExtentRun journal);
+  Result<const Slot*> lease(fabric::PeerId peer, const std::string& compute_id, const Block& journal);
   Status close(fabric::PeerId peer, std::uint32_t slot, std::uint32_t final_counter, std::uint64_t now_ns);
 
   struct Claim {
@@ -86,7 +86,7 @@ class Slots final : public Visibility {
   std::uint32_t next_slot() const { return next_; }
   std::uint64_t dead_count() const { return dead_; }
   std::uint64_t closed_count() const { return closed_; }
-  std::uint64_t journal_bytes() const { return journal_extents_ * region_.extents().extent_bytes(); }
+  std::uint64_t journal_bytes() const { return journal_bytes_; }
 
   bool published(layout::Stamp stamp) const override;
 
@@ -108,7 +108,7 @@ class Slots final : public Visibility {
   std::vector<bool> position_used_;
   std::uint64_t dead_ = 0;    // repairing included
   std::uint64_t closed_ = 0;  // not yet retired
-  std::uint64_t journal_extents_ = 0;
+  std::uint64_t journal_bytes_ = 0;
 };
 
 }  // namespace namdb::memory

@@ -31,10 +31,10 @@ std::vector<MainBuckets> Table::arrays() const {
   return arrays;
 }
 
-std::uint64_t Table::main_extents() const {
-  std::uint64_t extents = 0;
-  for (const MainBuckets& buckets : arrays()) extents += buckets.extents;
-  return extents;
+std::uint64_t Table::main_block_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const MainBuckets& buckets : arrays()) bytes += buckets.block_bytes;
+  return bytes;
 }
 
 std::uint64_t Table::main_bytes() const {
@@ -59,13 +59,11 @@ reactor::Task<Result<std::uint64_t>> Tables::prepare(control::TableDescriptor de
   if (tables_.contains(id)) {
     co_return Status(ErrorCode::duplicate_table, "table " + std::to_string(id) + " is prepared already");
   }
-  const std::uint64_t extents =
-      region_.extents().extents_for(shape->buckets_per_server * layout::kBucket_bytes);
-  const auto run = region_.extents().allocate(extents, region_.extents().reserve());
-  if (!run) co_return full();
+  const auto block = region_.blocks().allocate(shape->buckets_per_server * layout::kBucket_bytes, true);
+  if (!block) co_return full();
 
   const TablePointer table = std::make_shared<Table>(region_, std::move(*shape));
-  table->main = {{run->offset, table->shape.buckets_per_server, table->shape.generation}, run->extents};
+  table->main = {{block->offset, table->shape.buckets_per_server, table->shape.generation}, block->bytes};
   tables_[id] = table;
   layout::Bucket bucket{};
   bucket.table = id;
@@ -115,9 +113,9 @@ bool Tables::release(std::uint32_t id) {
   NAMDB_CHECK(found != tables_.end() && found->second->discarded);
   if (found->second.use_count() > 1) return false;
   for (const MainBuckets& buckets : found->second->arrays()) {
-    region_.extents().free(buckets.array.base_offset, buckets.extents);
+    region_.blocks().free(buckets.array.base_offset, buckets.block_bytes);
   }
-  tables_.erase(found);  // the units give their extents back
+  tables_.erase(found);  // the units give their blocks back
   return true;
 }
 
@@ -131,7 +129,7 @@ reactor::Task<void> Tables::release_outgrown(std::uint32_t id, std::uint64_t bas
   if (found == table->outgrown.end()) co_return;
   const Outgrown old = std::move(*found);
   table->outgrown.erase(found);
-  region_.extents().free(old.main.array.base_offset, old.main.extents);
+  region_.blocks().free(old.main.array.base_offset, old.main.block_bytes);
   std::uint64_t in_step = 0;
   for (const std::uint64_t offset : old.indirect) {
     if (!table->indirect.used(offset)) continue;

@@ -1,4 +1,4 @@
-// The memory of each table on this server: main buckets (one run of extents), indirect buckets, records.
+// The memory of each table on this server: main buckets (one block), indirect buckets, records.
 // While the main buckets are doubled (growth.h) there are two arrays of them, and older ones until nobody can
 // come there.
 //
@@ -25,10 +25,10 @@
 
 namespace namdb::memory {
 
-// An array of main buckets, and the extents that it lies in.
+// An array of main buckets, at the beginning of the block that it lies in.
 struct MainBuckets {
   layout::BucketArray array;
-  std::uint64_t extents = 0;
+  std::uint64_t block_bytes = 0;
 };
 
 // An array whose chains were all forwarded, with the indirect buckets that hang off it.
@@ -49,9 +49,9 @@ struct Table {
   // True if a bucket of this table, main or indirect, begins at the offset. Outgrown arrays do not count.
   bool is_bucket(std::uint64_t offset) const;
   std::uint32_t doublings() const { return main.array.generation - shape.generation; }
-  // Of all arrays of main buckets.
-  std::uint64_t main_extents() const;
+  // Of all arrays of main buckets, and of the blocks that hold them.
   std::uint64_t main_bytes() const;
+  std::uint64_t main_block_bytes() const;
 
   TableShape shape;
   MainBuckets main;                 // every key's chain is in this array, or forwarded to `next`

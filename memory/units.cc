@@ -1,5 +1,6 @@
 #include "memory/units.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "common/base/check.h"
@@ -7,26 +8,38 @@
 namespace namdb::memory {
 
 Units::Units(Region& region, std::uint64_t unit_bytes, bool zeroed)
-    : region_(region),
-      unit_bytes_(unit_bytes),
-      zeroed_(zeroed),
-      run_extents_(region.extents().extents_for(unit_bytes)),
-      units_per_run_(run_extents_ * region.extents().extent_bytes() / unit_bytes) {
+    : region_(region), unit_bytes_(unit_bytes), zeroed_(zeroed) {
   NAMDB_CHECK(unit_bytes >= 8 && unit_bytes % 8 == 0);
 }
 
+std::uint64_t Units::least_bytes() const {
+  return region_.blocks().block_bytes(unit_bytes_);
+}
+
+std::uint64_t Units::wanted_bytes() const {
+  const std::uint64_t extent_bytes = region_.extents().extent_bytes();
+  std::uint64_t bytes = least_bytes();
+  // Of each block less than an eighth is too small for a piece.
+  while (bytes < extent_bytes && (bytes < block_bytes_ || bytes % unit_bytes_ > bytes / 8)) bytes *= 2;
+  return bytes;
+}
+
 bool Units::add_run() {
+  std::optional<Block> block;
   // What is zeroed belongs to tables, which leave some to old versions.
-  const std::uint64_t keep_free = zeroed_ ? region_.extents().reserve() : 0;
-  const auto run = region_.extents().allocate(run_extents_, keep_free);
-  if (!run) return false;
-  if (zeroed_ && run->dirty) region_.zero(run->offset, run_extents_ * region_.extents().extent_bytes());
-  Run& added = runs_[run->offset];
-  added.bits.assign((units_per_run_ + 63) / 64, 0);
+  for (std::uint64_t bytes = wanted_bytes(); !block && bytes >= least_bytes(); bytes /= 2)
+    block = region_.blocks().allocate(bytes, zeroed_);
+  if (!block) return false;
+  if (zeroed_ && block->dirty) region_.zero(block->offset, block->bytes);
+  Run& added = runs_[block->offset];
+  added.bytes = block->bytes;
+  added.units = block->bytes / unit_bytes_;
+  added.bits.assign((added.units + 63) / 64, 0);
   // Bits behind the last piece are never free.
-  if (units_per_run_ % 64 != 0) added.bits.back() = ~std::uint64_t{0} << (units_per_run_ % 64);
-  open_.insert(run->offset);
-  capacity_ += units_per_run_;
+  if (added.units % 64 != 0) added.bits.back() = ~std::uint64_t{0} << (added.units % 64);
+  open_.insert(block->offset);
+  capacity_ += added.units;
+  block_bytes_ += added.bytes;
   return true;
 }
 
@@ -41,7 +54,7 @@ std::optional<std::uint64_t> Units::allocate() {
   run.hint = index + 1;
   ++run.used;
   ++used_;
-  if (run.used == units_per_run_) open_.erase(base);
+  if (run.used == run.units) open_.erase(base);
   return base + index * unit_bytes_;
 }
 
@@ -50,7 +63,8 @@ Units::Runs::const_iterator Units::find(std::uint64_t offset) const {
   if (found == runs_.begin()) return runs_.end();
   --found;
   const std::uint64_t distance = offset - found->first;
-  return distance % unit_bytes_ == 0 && distance / unit_bytes_ < units_per_run_ ? found : runs_.end();
+  const bool begins = distance % unit_bytes_ == 0 && distance / unit_bytes_ < found->second.units;
+  return begins ? found : runs_.end();
 }
 
 bool Units::used(std::uint64_t offset) const {
@@ -70,11 +84,12 @@ void Units::free(std::uint64_t offset) {
   --run.used;
   --used_;
   open_.insert(found->first);
-  // One open run is kept, so that a piece that comes and goes does not take and return extents each time.
+  // One open block is kept, so that a piece that comes and goes does not take and return it each time.
   if (run.used != 0 || open_.size() == 1) return;
   open_.erase(found->first);
-  region_.extents().free(found->first, run_extents_);
-  capacity_ -= units_per_run_;
+  capacity_ -= run.units;
+  block_bytes_ -= run.bytes;
+  region_.blocks().free(found->first, run.bytes);
   runs_.erase(found);
 }
 
@@ -83,31 +98,32 @@ std::uint64_t Units::next_used(std::uint64_t offset) const {
   if (run != runs_.begin() && offset != 0) --run;
   for (; run != runs_.end(); ++run) {
     const std::uint64_t first = offset < run->first ? 0 : (offset - run->first) / unit_bytes_ + 1;
-    for (std::uint64_t index = first; index < units_per_run_; ++index) {
+    for (std::uint64_t index = first; index < run->second.units; ++index) {
       const std::uint64_t rest = run->second.bits[index / 64] >> (index % 64);
       if (rest == 0) {
         index |= 63;
         continue;
       }
       index += static_cast<std::uint64_t>(std::countr_zero(rest));
-      if (index < units_per_run_) return run->first + index * unit_bytes_;
+      if (index < run->second.units) return run->first + index * unit_bytes_;
     }
   }
   return 0;
 }
 
-std::vector<ExtentRun> Units::extent_runs() const {
-  std::vector<ExtentRun> runs;
-  for (const auto& [offset, run] : runs_) runs.push_back({offset, run_extents_, true});
-  return runs;
+std::vector<Block> Units::blocks() const {
+  std::vector<Block> blocks;
+  for (const auto& [offset, run] : runs_) blocks.push_back({offset, run.bytes, true});
+  return blocks;
 }
 
 void Units::release_all() {
-  for (const auto& [offset, run] : runs_) region_.extents().free(offset, run_extents_);
+  for (const auto& [offset, run] : runs_) region_.blocks().free(offset, run.bytes);
   runs_.clear();
   open_.clear();
   used_ = 0;
   capacity_ = 0;
+  block_bytes_ = 0;
 }
 
 }  // namespace namdb::memory

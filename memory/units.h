@@ -1,5 +1,6 @@
-// Pieces of one size, carved from runs of extents: the records of a table, its indirect buckets, the
-// overflow entries of one length. A run that has no piece in use goes back to the extents.
+// Pieces of one size, carved from blocks: the records of a table, its indirect buckets, the overflow entries
+// of one length. The first block is small, each later one as large as all before it together, up to an
+// extent; where the region has no such block left, a smaller one. A block that has no piece in use goes back.
 //
 // Knows exactly which pieces are handed out, so that an offset from outside can be checked. Private memory.
 #pragma once
@@ -16,8 +17,8 @@ namespace namdb::memory {
 
 class Units {
  public:
-  // `unit_bytes` is a multiple of 8. With `zeroed`, pieces from extents that were used before are cleared
-  // when the run is taken; a piece that comes back is cleared by whoever frees it.
+  // `unit_bytes` is a multiple of 8. With `zeroed`, pieces from memory that was used before are cleared when
+  // the block is taken; a piece that comes back is cleared by whoever frees it.
   Units(Region& region, std::uint64_t unit_bytes, bool zeroed);
   Units(const Units&) = delete;
   Units& operator=(const Units&) = delete;
@@ -31,40 +32,42 @@ class Units {
   bool used(std::uint64_t offset) const;
   // The first used piece behind `offset`; 0 when there is none. 0 asks for the first of all.
   std::uint64_t next_used(std::uint64_t offset) const;
-  // Gives back all runs, whatever is in use.
+  // Gives back all blocks, whatever is in use.
   void release_all();
 
-  // The runs of extents that hold the pieces, used or not.
-  std::vector<ExtentRun> extent_runs() const;
+  // Those that hold the pieces, used or not.
+  std::vector<Block> blocks() const;
 
   std::uint64_t unit_bytes() const { return unit_bytes_; }
   std::uint64_t used_count() const { return used_; }
   std::uint64_t used_bytes() const { return used_ * unit_bytes_; }
   std::uint64_t free_bytes() const { return (capacity_ - used_) * unit_bytes_; }
-  // Extents taken, with what a run cannot use.
-  std::uint64_t extent_bytes() const {
-    return runs_.size() * run_extents_ * region_.extents().extent_bytes();
-  }
+  // Of all blocks, with what is too small for a piece.
+  std::uint64_t block_bytes() const { return block_bytes_; }
 
  private:
   struct Run {
+    std::uint64_t bytes = 0;
+    std::uint64_t units = 0;
     std::uint64_t used = 0;
     std::uint64_t hint = 0;           // no free piece below
     std::vector<std::uint64_t> bits;  // 1 = handed out
   };
   using Runs = std::map<std::uint64_t, Run>;  // by offset
   Runs::const_iterator find(std::uint64_t offset) const;
+  // How long the next block should be, and must be.
+  std::uint64_t wanted_bytes() const;
+  std::uint64_t least_bytes() const;
   bool add_run();
 
   Region& region_;
   std::uint64_t unit_bytes_;
   bool zeroed_;
-  std::uint64_t run_extents_;
-  std::uint64_t units_per_run_;
   Runs runs_;
   std::set<std::uint64_t> open_;  // runs with a free piece
   std::uint64_t used_ = 0;
   std::uint64_t capacity_ = 0;
+  std::uint64_t block_bytes_ = 0;
 };
 
 }  // namespace namdb::memory

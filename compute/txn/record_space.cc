@@ -13,7 +13,7 @@ namespace {
 
 // What one call asks for: the first one, and later ones at most.
 constexpr std::uint64_t kFirstPieces = 16;
-constexpr std::uint64_t kFirstReservation_bytes = 32U << 10;
+constexpr std::uint64_t kFirstReservation_bytes = 8U << 10;
 constexpr std::uint64_t kMaxReservation_bytes = 1U << 20;
 // Ranges of one RETURN_MEMORY.
 constexpr int kMaxRanges = 4096;

@@ -66,9 +66,9 @@ std::vector<std::string> expected(const Model& model, const std::string& low,
 
 // Pages that no READ may take for the tree's: those that are not in use.
 void check_free_pages(const SmallRegion& small, const Tree& tree) {
-  for (const ExtentRun& run : tree.pages().extent_runs()) {
-    const std::uint64_t end = run.offset + run.extents * small.region->extents().extent_bytes();
-    for (std::uint64_t page = run.offset; page < end; page += kPage_bytes) {
+  for (const Block& block : tree.pages().blocks()) {
+    const std::uint64_t end = block.offset + block.bytes;
+    for (std::uint64_t page = block.offset; page < end; page += kPage_bytes) {
       if (tree.pages().used(page)) continue;
       REQUIRE_FALSE(layout::IndexPageView({small.region->at(page), kPage_bytes})
                         .certified(small.region->address(page)));
@@ -258,14 +258,15 @@ TEST_CASE("what a wiped tree leaves behind certifies nowhere, and all its memory
   auto tree = small.tree();
   for (std::uint64_t i = 0; i < 2000; ++i) REQUIRE(tree->add(counted(i * 77)) == Tree::Change::made);
   const std::uint64_t pages = tree->page_count();
-  const auto runs = tree->pages().extent_runs();
+  const auto blocks = tree->pages().blocks();
   std::uint64_t steps = 0;
   while (tree->wipe(3)) ++steps;
   CHECK(steps == pages / 3);
   tree.reset();
   CHECK(small.region->extents().free_count() == before);
-  for (const ExtentRun& run : runs) {
-    for (std::uint64_t at = run.offset; at < run.offset + 4096; at += 8) REQUIRE(small.region->load(at) == 0);
+  for (const Block& block : blocks) {
+    for (std::uint64_t at = block.offset; at < block.offset + block.bytes; at += 8)
+      REQUIRE(small.region->load(at) == 0);
   }
 }
 

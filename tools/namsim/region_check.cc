@@ -1,7 +1,9 @@
 #include "tools/namsim/region_check.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
+#include <utility>
 
 #include "common/layout/journal.h"
 #include "common/layout/timestamp_vector.h"
@@ -17,45 +19,56 @@ using memory::MemoryServer;
 using memory::Region;
 using memory::SlotState;
 
-// Every extent's owner, one server.
-class ExtentOwners {
+// The owner of all that is handed out, in units that nothing is smaller than; one server.
+class Owners {
  public:
-  ExtentOwners(const Region& region, Findings& findings)
-      : region_(region), findings_(findings), owners_(region.extents().count()) {}
+  Owners(const Region& region, Findings& findings)
+      : region_(region),
+        findings_(findings),
+        unit_bytes_(std::min(memory::Blocks::kSmallest_bytes, region.extents().extent_bytes())),
+        owners_(region.extents().count() * region.extents().extent_bytes() / unit_bytes_) {}
 
-  void claim(const std::string& owner, std::uint64_t offset, std::uint64_t extents) {
-    const memory::Extents& all = region_.extents();
-    const std::uint64_t first = (offset - all.first_offset()) / all.extent_bytes();
-    if (offset < all.first_offset() || (offset - all.first_offset()) % all.extent_bytes() != 0 ||
-        first + extents > all.count()) {
+  void claim(const std::string& owner, std::uint64_t offset, std::uint64_t bytes) {
+    const std::uint64_t begin = region_.extents().first_offset();
+    const std::uint64_t first = (offset - begin) / unit_bytes_;
+    const std::uint64_t count = bytes / unit_bytes_;
+    if (offset < begin || (offset - begin) % unit_bytes_ != 0 || bytes % unit_bytes_ != 0 ||
+        first + count > owners_.size()) {
       findings_.add("the memory of " + owner + " at " + place(region_, offset) +
-                    " is no run of the region's extents");
+                    " is no block of the region");
       return;
     }
-    for (std::uint64_t i = first; i < first + extents; ++i) {
-      const std::string where = place(region_, all.first_offset() + i * all.extent_bytes());
-      if (!owners_[i].empty())
-        findings_.add("the extent at " + where + " belongs to " + owners_[i] + " and to " + owner);
+    bool told_twice = false;
+    bool told_free = false;
+    for (std::uint64_t i = first; i < first + count; ++i) {
+      if (!owners_[i].empty() && !std::exchange(told_twice, true))
+        findings_.add("the memory at " + where(i) + " belongs to " + owners_[i] + " and to " + owner);
+      if (!region_.blocks().used(begin + i * unit_bytes_) && !std::exchange(told_free, true))
+        findings_.add("the memory at " + where(i) + " belongs to " + owner + " and counts as free");
       owners_[i] = owner;
-      if (!all.used(i))
-        findings_.add("the extent at " + where + " belongs to " + owner + " and counts as free");
     }
   }
   void claim(const std::string& owner, const memory::Units& units) {
-    for (const memory::ExtentRun& run : units.extent_runs()) claim(owner, run.offset, run.extents);
+    for (const memory::Block& block : units.blocks()) claim(owner, block.offset, block.bytes);
   }
   void finish() {
-    const memory::Extents& all = region_.extents();
-    for (std::uint64_t i = 0; i < all.count(); ++i) {
-      if (!all.used(i) || !owners_[i].empty()) continue;
-      findings_.add("the extent at " + place(region_, all.first_offset() + i * all.extent_bytes()) +
-                    " is taken and belongs to nothing");
+    bool before = false;  // what is in one piece is told once
+    for (std::uint64_t i = 0; i < owners_.size(); ++i) {
+      const bool lost =
+          owners_[i].empty() && region_.blocks().used(region_.extents().first_offset() + i * unit_bytes_);
+      if (lost && !before) findings_.add("the memory at " + where(i) + " is taken and belongs to nothing");
+      before = lost;
     }
   }
 
  private:
+  std::string where(std::uint64_t unit) const {
+    return place(region_, region_.extents().first_offset() + unit * unit_bytes_);
+  }
+
   const Region& region_;
   Findings& findings_;
+  std::uint64_t unit_bytes_;
   std::vector<std::string> owners_;
 };
 
@@ -69,13 +82,12 @@ void check_map(const Region& region, Findings& findings) {
   }
 }
 
-void check_extents(const MemoryServer& server, Findings& findings) {
-  ExtentOwners owners(server.region(), findings);
-  const std::uint64_t extent_bytes = server.region().extents().extent_bytes();
+void check_blocks(const MemoryServer& server, Findings& findings) {
+  Owners owners(server.region(), findings);
   for (const auto& [id, table] : server.tables().all()) {
     const std::string name = "table " + std::to_string(id);
     for (const memory::MainBuckets& main : table->arrays())
-      owners.claim(name + "'s main buckets", main.array.base_offset, main.extents);
+      owners.claim(name + "'s main buckets", main.array.base_offset, main.block_bytes);
     owners.claim(name + "'s indirect buckets", table->indirect);
     owners.claim(name + "'s records", table->records);
   }
@@ -85,8 +97,7 @@ void check_extents(const MemoryServer& server, Findings& findings) {
     owners.claim("overflow entries of " + std::to_string(bytes) + " bytes", *units);
   if (server.slots() != nullptr) {
     for (const auto& [id, slot] : server.slots()->active())
-      owners.claim("slot " + std::to_string(id) + "'s journal", slot.journal_offset,
-                   slot.journal_bytes / extent_bytes);
+      owners.claim("slot " + std::to_string(id) + "'s journal", slot.journal_offset, slot.journal_bytes);
   }
   owners.finish();
 }
@@ -210,7 +221,7 @@ std::vector<std::string> check_regions(const std::vector<const MemoryServer*>& s
   Findings findings;
   for (const MemoryServer* server : servers) {
     check_map(server->region(), findings);
-    check_extents(*server, findings);
+    check_blocks(*server, findings);
     check_accounting(*server, findings);
     check_indexes(*server, findings);
     if (!server->peers().all().empty())

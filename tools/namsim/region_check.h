@@ -6,7 +6,7 @@
 // Checked are
 //   the map, the timestamp vector (a word for each slot that is known, none that is not) and the journals (no
 //   entry of a commit that is not published);
-//   the extents: each has one owner, and none is taken without one; the account of the memory adds up;
+//   the memory: each block has one owner, and none is taken without one; the account of the memory adds up;
 //   the bucket chains: lock words free, every bucket certified, of its table and generation, reached once;
 //   every entry leads to a certified record of its table, hash and incarnation, in its chain; no record and
 //   no key twice; the records: header word free and that of the body, the body's commit published; the

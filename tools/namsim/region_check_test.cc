@@ -307,15 +307,16 @@ TEST_CASE("a key that stands in a table twice is a finding", "[region]") {
   CHECK(found.find("have one key") != std::string::npos);
 }
 
-TEST_CASE("an extent that is taken twice or by nothing is a finding", "[region]") {
+TEST_CASE("memory that is taken twice or by nothing is a finding", "[region]") {
   const AtRest at;
-  auto& extents = const_cast<memory::Region&>(at.region()).extents();
-  REQUIRE(extents.allocate(1));
+  auto& blocks = const_cast<memory::Region&>(at.region()).blocks();
+  const auto lost = blocks.allocate(at.table->main.block_bytes);
+  REQUIRE(lost);
   std::vector<std::string> found = check_regions({at.server});
   REQUIRE(found.size() == 2);
   CHECK(found[0].ends_with("is taken and belongs to nothing"));
   CHECK(found[1].find("memory adds up to") != std::string::npos);
-  extents.free(at.table->main.array.base_offset, 1);
+  blocks.free(at.table->main.array.base_offset, at.table->main.block_bytes);
   found = check_regions({at.server});
   REQUIRE(found.size() == 2);
   CHECK(found[0].ends_with("main buckets and counts as free"));
