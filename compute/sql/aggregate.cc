@@ -15,6 +15,7 @@ Status Accumulator::add(const EvalContext& context) {
   NAMDB_SQL_CHECK(evaluate(*aggregate_->argument, context, value));
   if (value.null) return {};
   ++count_;
+  context.work->charge_bytes(value.text.size());
   return add_value(value);
 }
 

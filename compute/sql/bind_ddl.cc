@@ -97,8 +97,10 @@ Status set_default(StatementBinder& binder, layout::Column& column, const Json& 
   }
   if (!is_constant(*expr)) return unsupported("a DEFAULT that is neither a constant nor now()");
   Arena arena;
+  Work work;
   EvalContext context;
   context.arena = &arena;
+  context.work = &work;
   context.facts = binder.input.facts;
   Datum datum;
   NAMDB_SQL_CHECK(evaluate(*expr, context, datum));

@@ -279,8 +279,12 @@ Status ExpressionBinder::decide_unknown(ExprPtr& expr) {
 ExprPtr ExpressionBinder::fold(ExprPtr expr) const {
   if (expr->kind == ExprKind::constant || !is_constant(*expr)) return expr;
   Arena arena;
+  // What takes long, or is long, is left for the statement's run, which others can interrupt.
+  constexpr std::uint64_t kMost_units = 64 << 10;
+  Work work(kMost_units);
   EvalContext context;
   context.arena = &arena;
+  context.work = &work;
   context.facts = facts_;
   Datum value;
   if (!evaluate(*expr, context, value).ok()) return expr;

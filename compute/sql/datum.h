@@ -62,10 +62,18 @@ class Arena {
     std::memcpy(bytes, text.data(), text.size());
     return {bytes, text.size()};
   }
-  char* allocate(std::size_t bytes) { return static_cast<char*>(resource_.allocate(bytes, 1)); }
-  void reset() { resource_.release(); }
+  char* allocate(std::size_t bytes) {
+    allocated_bytes_ += bytes;
+    return static_cast<char*>(resource_.allocate(bytes, 1));
+  }
+  void reset() {
+    allocated_bytes_ = 0;
+    resource_.release();
+  }
+  std::size_t allocated_bytes() const { return allocated_bytes_; }
 
  private:
+  std::size_t allocated_bytes_ = 0;
   std::pmr::monotonic_buffer_resource resource_{256};
 };
 

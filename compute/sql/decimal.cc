@@ -244,7 +244,7 @@ Result<Decimal> parse_decimal(std::string_view text) {
     const char c = text[at];
     if (c >= '0' && c <= '9') {
       any = true;
-      too_large = too_large || value > (kMax - (c - '0')) / 10;
+      too_large = too_large || (value >= kMax / 10 && value > (kMax - (c - '0')) / 10);
       if (!too_large) value = value * 10 + (c - '0');
       if (point) ++scale;
     } else if (c == '.' && !point) {

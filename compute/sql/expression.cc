@@ -63,10 +63,6 @@ bool is_constant(const Expr& expr) {
   });
 }
 
-bool contains_aggregate(const Expr& expr) {
-  return !all_of_tree(expr, [](const Expr& e) { return e.kind != ExprKind::aggregate; });
-}
-
 bool contains_column(const Expr& expr) {
   return !all_of_tree(expr, [](const Expr& e) { return e.kind != ExprKind::column; });
 }

@@ -1,5 +1,6 @@
 // Bound expressions and their evaluation: three-valued logic, PostgreSQL's overflow and rounding rules. An
-// expression is immutable once its plan is made and may be shared by any number of runs; it never suspends.
+// expression is immutable once its plan is made and may be shared by any number of runs; it never suspends,
+// but it may pause (work.h).
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include "common/layout/row.h"
 #include "compute/sql/datum.h"
 #include "compute/sql/types.h"
+#include "compute/sql/work.h"
 
 namespace namdb::sql {
 
@@ -42,6 +44,7 @@ struct EvalContext {
   std::span<const Datum> values;
   std::span<const Datum> aggregates;
   Arena* arena = nullptr;
+  Work* work = nullptr;
   const SessionFacts* facts = nullptr;
   Random* random = nullptr;
 };
@@ -96,9 +99,9 @@ ExprPtr clone(const Expr& expr);
 // Neither columns nor aggregates nor volatile functions, parameters allowed: the same for all rows of a run.
 bool is_row_independent(const Expr& expr);
 bool is_constant(const Expr& expr);
-bool contains_aggregate(const Expr& expr);
 bool contains_column(const Expr& expr);
 
+// The context has an arena and work. Not finished: Work::paused().
 Status evaluate(const Expr& expr, const EvalContext& context, Datum& out);
 
 // A predicate: true only if the value is true (NULL counts as false).

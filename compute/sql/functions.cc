@@ -1,6 +1,8 @@
 #include "compute/sql/functions.h"
 
+#include <bitset>
 #include <cmath>
+#include <unordered_set>
 
 #include "common/layout/placement.h"
 #include "compute/sql/characters.h"
@@ -79,21 +81,37 @@ Status substring(std::string_view text, std::int64_t start, std::int64_t length,
   return {};
 }
 
-bool contains_character(std::string_view set, std::string_view character) {
-  for (; !set.empty(); set.remove_prefix(character_bytes(set))) {
-    if (set.substr(0, character_bytes(set)) == character) return true;
+class CharacterSet {
+ public:
+  explicit CharacterSet(std::string_view characters) {
+    for (; !characters.empty(); characters.remove_prefix(character_bytes(characters))) {
+      const std::string_view character = characters.substr(0, character_bytes(characters));
+      if (character.size() == 1) {
+        bytes_.set(static_cast<unsigned char>(character[0]));
+      } else {
+        longer_.insert(character);
+      }
+    }
   }
-  return false;
-}
+  bool contains(std::string_view character) const {
+    return character.size() == 1 ? bytes_.test(static_cast<unsigned char>(character[0]))
+                                 : longer_.contains(character);
+  }
+
+ private:
+  std::bitset<256> bytes_;
+  std::unordered_set<std::string_view> longer_;
+};
 
 // Without the characters at its ends that the set holds.
-std::string_view trim(std::string_view text, std::string_view set, bool left, bool right) {
-  while (left && !text.empty() && contains_character(set, text.substr(0, character_bytes(text))))
+std::string_view trim(std::string_view text, std::string_view characters, bool left, bool right) {
+  const CharacterSet set(characters);
+  while (left && !text.empty() && set.contains(text.substr(0, character_bytes(text))))
     text.remove_prefix(character_bytes(text));
   while (right && !text.empty()) {
     std::size_t last = text.size() - 1;
     while (last > 0 && !begins_character(text[last])) --last;
-    if (!contains_character(set, text.substr(last))) break;
+    if (!set.contains(text.substr(last))) break;
     text = text.substr(0, last);
   }
   return text;

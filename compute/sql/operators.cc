@@ -7,6 +7,7 @@
 #include "compute/sql/characters.h"
 #include "compute/sql/expression.h"
 #include "compute/sql/functions.h"
+#include "compute/sql/like.h"
 
 namespace namdb::sql {
 namespace {
@@ -137,6 +138,16 @@ bool compare_matches(char op, int order) {
   }
 }
 
+void charge_texts(const EvalContext& context, const Datum& left, const Datum& right) {
+  context.work->charge_bytes(left.text.size() + right.text.size());
+}
+
+Status check_memory(const EvalContext& context) {
+  if (context.arena->allocated_bytes() <= kMaxRowMemory_bytes) return {};
+  return Status(ErrorCode::limit_exceeded, "the strings that a row's expressions make can have at most " +
+                                               std::to_string(kMaxRowMemory_bytes) + " bytes");
+}
+
 Status compare_expr(const Expr& expr, const EvalContext& context, Datum& out) {
   Datum left;
   Datum right;
@@ -144,6 +155,7 @@ Status compare_expr(const Expr& expr, const EvalContext& context, Datum& out) {
   if (Status status = evaluate(*expr.args[1], context, right); !status.ok()) return status;
   const TypeId type = expr.args[0]->type.id;
   if (expr.op == 'D' || expr.op == 'N') {
+    charge_texts(context, left, right);
     const bool equal =
         left.null || right.null ? left.null && right.null : compare_values(type, left, right) == 0;
     out = Datum::of_boolean(equal == (expr.op == 'N'));
@@ -153,6 +165,7 @@ Status compare_expr(const Expr& expr, const EvalContext& context, Datum& out) {
     out.null = true;
     return {};
   }
+  charge_texts(context, left, right);
   out = Datum::of_boolean(compare_matches(expr.op, compare_values(type, left, right)));
   return {};
 }
@@ -180,9 +193,21 @@ Status in_list(const Expr& expr, const EvalContext& context, Datum& out) {
   if (Status status = evaluate(*expr.args[0], context, value); !status.ok()) return status;
   bool any_null = value.null;
   const TypeId type = expr.args[0]->type.id;
-  for (std::size_t i = 1; !value.null && i < expr.args.size(); ++i) {
+  std::size_t i = 1;
+  if (const Work::Memory* before = context.work->find(expr)) {
+    i = before->position[0];
+    any_null = before->position[1] != 0;
+  }
+  for (; !value.null && i < expr.args.size(); ++i) {
+    if (context.work->exhausted()) {
+      context.work->remember(expr, {false, {}, {i, any_null ? 1U : 0U}});
+      return context.work->pause();
+    }
     Datum item;
     if (Status status = evaluate(*expr.args[i], context, item); !status.ok()) return status;
+    if (Status status = check_memory(context); !status.ok()) return status;
+    context.work->charge(Work::kOperator_units);
+    charge_texts(context, value, item);
     if (item.null) {
       any_null = true;
     } else if (compare_values(type, value, item) == 0) {
@@ -208,11 +233,22 @@ Status case_when(const Expr& expr, const EvalContext& context, Datum& out) {
 }
 
 Status greatest(const Expr& expr, const EvalContext& context, int wanted, Datum& out) {
-  out.null = true;
-  for (const ExprPtr& operand : expr.args) {
+  out = Datum();
+  std::size_t i = 0;
+  if (const Work::Memory* before = context.work->find(expr)) {
+    i = before->position[0];
+    out = before->value;
+  }
+  for (; i < expr.args.size(); ++i) {
+    if (context.work->exhausted()) {
+      context.work->remember(expr, {false, out, {i}});
+      return context.work->pause();
+    }
     Datum value;
-    if (Status status = evaluate(*operand, context, value); !status.ok()) return status;
+    if (Status status = evaluate(*expr.args[i], context, value); !status.ok()) return status;
+    if (Status status = check_memory(context); !status.ok()) return status;
     if (value.null) continue;
+    charge_texts(context, value, out);
     if (out.null || compare_values(expr.type.id, value, out) == wanted) out = value;
   }
   return {};
@@ -229,54 +265,6 @@ Status boolean_test(const Expr& expr, const EvalContext& context, Datum& out) {
   return {};
 }
 
-// LIKE: % any text, _ one character, backslash takes the next one literally. Greedy with one point to come
-// back to, so that it is never worse than quadratic.
-Status like(std::string_view text, std::string_view pattern, bool& matches) {
-  const auto advance = [](std::string_view s, std::size_t at) { return at + character_bytes(s.substr(at)); };
-  std::size_t t = 0;
-  std::size_t p = 0;
-  std::size_t back_p = std::string_view::npos;
-  std::size_t back_t = 0;
-  while (t < text.size()) {
-    bool same = false;
-    if (p < pattern.size() && pattern[p] == '%') {
-      back_p = ++p;
-      back_t = t;
-      continue;
-    }
-    if (p < pattern.size() && pattern[p] == '_') {
-      t = advance(text, t);
-      ++p;
-      continue;
-    }
-    if (p < pattern.size()) {
-      std::size_t literal = p;
-      if (pattern[p] == '\\') {
-        if (p + 1 == pattern.size()) {
-          return Status(ErrorCode::invalid_escape_sequence,
-                        "LIKE pattern must not end with escape character");
-        }
-        ++literal;
-      }
-      same = pattern[literal] == text[t];
-      if (same) {
-        p = literal + 1;
-        ++t;
-      }
-    }
-    if (same) continue;
-    if (back_p == std::string_view::npos) {
-      matches = false;
-      return {};
-    }
-    p = back_p;
-    t = back_t = advance(text, back_t);
-  }
-  while (p < pattern.size() && pattern[p] == '%') ++p;
-  matches = p == pattern.size();
-  return {};
-}
-
 Status like_expr(const Expr& expr, const EvalContext& context, Datum& out) {
   Datum text;
   Datum pattern;
@@ -284,8 +272,14 @@ Status like_expr(const Expr& expr, const EvalContext& context, Datum& out) {
   if (Status status = evaluate(*expr.args[1], context, pattern); !status.ok()) return status;
   out.null = text.null || pattern.null;
   if (out.null) return {};
+  LikePosition at;
+  if (const Work::Memory* before = context.work->find(expr))
+    at = {before->position[0], before->position[1], before->position[2], before->position[3]};
   bool matches = false;
-  if (Status status = like(text.text, pattern.text, matches); !status.ok()) return status;
+  Status status = match_like(text.text, pattern.text, *context.work, at, matches);
+  if (context.work->paused())
+    context.work->remember(expr, {false, {}, {at.text, at.pattern, at.retry_pattern, at.retry_text}});
+  if (!status.ok()) return status;
   out = Datum::of_boolean(matches == (expr.op == ' '));
   return {};
 }
@@ -297,10 +291,16 @@ Status concat(const Expr& expr, const EvalContext& context, Datum& out) {
   if (Status status = evaluate(*expr.args[1], context, right); !status.ok()) return status;
   out.null = left.null || right.null;
   if (out.null) return {};
-  char* bytes = context.arena->allocate(left.text.size() + right.text.size() + 1);
+  const std::size_t size = left.text.size() + right.text.size();
+  if (size > kMaxText_bytes) {
+    return Status(ErrorCode::limit_exceeded,
+                  "a string can have at most " + std::to_string(kMaxText_bytes) + " bytes");
+  }
+  context.work->charge_bytes(size);
+  char* bytes = context.arena->allocate(size + 1);
   std::copy(left.text.begin(), left.text.end(), bytes);
   std::copy(right.text.begin(), right.text.end(), bytes + left.text.size());
-  out = Datum::of_text({bytes, left.text.size() + right.text.size()});
+  out = Datum::of_text({bytes, size});
   return {};
 }
 
@@ -312,6 +312,7 @@ Status call_function(const Expr& expr, const EvalContext& context, Datum& out) {
   for (std::size_t i = 0; i < expr.args.size(); ++i) {
     if (Status status = evaluate(*expr.args[i], context, values[i]); !status.ok()) return status;
     any_null = any_null || values[i].null;
+    context.work->charge_bytes(values[i].text.size());
   }
   out.null = expr.function->strict && any_null;
   if (out.null) return {};
@@ -342,9 +343,9 @@ int compare_values(TypeId type, const Datum& left, const Datum& right) {
   }
 }
 
-namespace detail {
+namespace {
 
-Status evaluate_operator(const Expr& expr, const EvalContext& context, Datum& out) {
+Status apply_operator(const Expr& expr, const EvalContext& context, Datum& out) {
   switch (expr.kind) {
     case ExprKind::arithmetic:
       return arithmetic(expr, context, out);
@@ -394,6 +395,7 @@ Status evaluate_operator(const Expr& expr, const EvalContext& context, Datum& ou
     case ExprKind::cast: {
       if (Status status = evaluate(*expr.args[0], context, out); !status.ok() || out.null) return status;
       const Datum in = out;
+      context.work->charge_bytes(in.text.size());
       const std::int64_t now_us = context.facts == nullptr ? 0 : context.facts->now_us;
       return cast_value(in, expr.args[0]->type.id, expr.type, expr.explicit_cast, now_us, *context.arena,
                         out);
@@ -411,6 +413,24 @@ Status evaluate_operator(const Expr& expr, const EvalContext& context, Datum& ou
       break;
   }
   return Status(ErrorCode::internal, "an expression of an unknown kind");
+}
+
+}  // namespace
+
+namespace detail {
+
+Status evaluate_operator(const Expr& expr, const EvalContext& context, Datum& out) {
+  Work& work = *context.work;
+  if (const Work::Memory* before = work.find(expr); before != nullptr && before->finished) {
+    out = before->value;
+    return {};
+  }
+  work.charge(Work::kOperator_units);
+  Status status = apply_operator(expr, context, out);
+  if (status.ok()) status = check_memory(context);
+  if (!status.ok()) return status;
+  if (work.exhausted() || work.remembers()) work.remember(expr, {true, out, {}});
+  return work.exhausted() ? work.pause() : Status();
 }
 
 }  // namespace detail

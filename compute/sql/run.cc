@@ -20,6 +20,12 @@ Status Interrupt::check_wait(std::uint64_t waited_ns) const {
   return Status(ErrorCode::query_canceled, "canceling statement due to lock timeout");
 }
 
+reactor::Task<Status> Run::take_turn() {
+  co_await engine.executor().yield();
+  work.begin_turn();
+  co_return interrupt.check();
+}
+
 Status store_value(layout::RowWriter& row, std::uint32_t column, const std::string& table,
                    const Datum& value) {
   const layout::Column& definition = row.view().schema().columns()[column];
@@ -76,7 +82,12 @@ Status store_value(layout::RowWriter& row, std::uint32_t column, const std::stri
 reactor::Task<Status> run_sleep(Run& run, const SleepPlan& plan) {
   Datum seconds;
   const EvalContext context = run.context();
-  if (Status status = evaluate(*plan.seconds, context, seconds); !status.ok()) co_return status;
+  while (true) {
+    Status status = evaluate(*plan.seconds, context, seconds);
+    if (status.ok()) break;
+    if (run.work.paused()) status = co_await run.take_turn();
+    if (!status.ok()) co_return status;
+  }
   reactor::Executor& executor = run.engine.executor();
   if (!seconds.null && seconds.real > 0) {
     // In slices, since a cancel request of another thread does not wake the sleeper.

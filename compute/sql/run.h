@@ -63,14 +63,25 @@ struct Run {
   const Statistics& statistics;
   const Interrupt& interrupt;
   Arena& arena;
+  Work& work;
   CallScratch& call_scratch;
   ResultSink& sink;
   std::uint64_t affected = 0;  // rows returned or changed
+
+  // When Work::paused() or due(): others run. Its error, a cancel request, a timeout or a client that is
+  // gone, ends the statement; otherwise what was paused is evaluated again.
+  reactor::Task<Status> take_turn();
+  // What the expressions of the last row made is no longer needed.
+  void next_row() {
+    arena.reset();
+    work.forget();
+  }
 
   EvalContext context() const {
     EvalContext context;
     context.parameters = parameters;
     context.arena = &arena;
+    context.work = &work;
     context.facts = &facts;
     context.random = &engine.executor().random();
     return context;

@@ -12,17 +12,37 @@ constexpr std::size_t kMaxChangedRows = 1 << 20;  // of one statement
 
 Status matches(const Run& run, const Source& source, const layout::RowView& row, bool& out) {
   out = true;
+  run.work.charge(Work::kRow_units);
   if (source.filter == nullptr) return {};
   EvalContext context = run.context();
   context.row = &row;
   return evaluate_condition(*source.filter, context, out);
 }
 
+// The row's key, if the filter selects it.
+Status add_selected(const Run& run, const Source& source, const layout::Row& row, Keys& keys) {
+  bool selected = false;
+  if (Status status = matches(run, source, row.view(), selected); !status.ok() || !selected) return status;
+  if (keys.size() >= kMaxChangedRows) {
+    return Status(ErrorCode::limit_exceeded,
+                  "one statement can change at most " + std::to_string(kMaxChangedRows) + " rows",
+                  "change them in parts");
+  }
+  keys.add(row.key());
+  return {};
+}
+
 // All keys are found before the first row is changed: the statement does not meet its own changes.
 reactor::Task<Status> collect_keys(Run& run, const Source& source, Keys& keys) {
   if (!source.key.empty()) {
     const EvalContext context = run.context();
-    co_return evaluate_keys(source, context, keys);
+    Status status = evaluate_keys(source, context, keys);
+    while (run.work.paused()) {
+      status = co_await run.take_turn();
+      if (status.ok()) status = evaluate_keys(source, context, keys);
+    }
+    run.next_row();
+    co_return status;
   }
   keys.key_bytes = source.table->schema.key_bytes();
   SourceScan scan(source);
@@ -30,21 +50,22 @@ reactor::Task<Status> collect_keys(Run& run, const Source& source, Keys& keys) {
   while (true) {
     Status status = run.interrupt.check();
     if (status.ok()) status = co_await scan.next(run, 0, rows);
+    if (run.work.paused()) {
+      status = co_await run.take_turn();
+      if (!status.ok()) co_return status;
+      continue;
+    }
     if (!status.ok()) co_return status;
     if (rows.empty()) co_return Status();
-    for (const layout::Row& row : rows) {
-      bool selected = false;
-      const layout::RowView view = row.view();
-      status = matches(run, source, view, selected);
-      if (!status.ok()) co_return status;
-      run.arena.reset();
-      if (!selected) continue;
-      if (keys.size() >= kMaxChangedRows) {
-        co_return Status(ErrorCode::limit_exceeded,
-                         "one statement can change at most " + std::to_string(kMaxChangedRows) + " rows",
-                         "change them in parts");
+    for (std::size_t i = 0; i < rows.size();) {
+      status = add_selected(run, source, rows[i], keys);
+      const bool paused = run.work.paused();
+      if (!paused) {
+        run.next_row();
+        ++i;
       }
-      keys.add(row.key());
+      if (paused || (status.ok() && run.work.due())) status = co_await run.take_turn();
+      if (!status.ok()) co_return status;
     }
   }
 }
@@ -56,19 +77,32 @@ Status assign(Run& run, const UpdatePlan& plan, txn::RowId id, std::vector<Datum
   values.resize(plan.assignments.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (Status status = evaluate(*plan.assignments[i].value, context, values[i]); !status.ok()) return status;
-    // A string may lie in the row that is about to be changed.
-    if (!values[i].null && !values[i].text.empty()) values[i].text = run.arena.copy(values[i].text);
+  }
+  // A string may lie in the row that is about to be changed.
+  for (Datum& value : values) {
+    if (!value.null && !value.text.empty()) value.text = run.arena.copy(value.text);
   }
   layout::RowWriter writer = run.transaction->update(id);
   for (std::size_t i = 0; i < values.size(); ++i) {
     Status status = store_value(writer, plan.assignments[i].column, plan.source.table->name, values[i]);
     if (!status.ok()) return status;
   }
-  run.arena.reset();
   return {};
 }
 
-// Calls change(row) for each selected row.
+// Calls change(row) if the row is still there and selected.
+template <typename Change>
+Status change_row(Run& run, const Source& source, txn::RowId row, Change& change) {
+  if (!run.transaction->found(row)) return {};
+  bool selected = false;
+  Status status = matches(run, source, run.transaction->row(row), selected);
+  if (!status.ok() || !selected) return status;
+  status = change(row);
+  if (status.ok()) ++run.affected;
+  return status;
+}
+
+// Calls change(row) for each selected row. It may be called twice when it pauses.
 template <typename Change>
 reactor::Task<Status> change_rows(Run& run, const Source& source, Change change) {
   Keys keys;
@@ -86,40 +120,51 @@ reactor::Task<Status> change_rows(Run& run, const Source& source, Change change)
     status = co_await run.transaction->fetch();
     if (!status.ok()) co_return status;
     if (++batches % kBatchesPerYield == 0) co_await run.engine.executor().yield();
-    for (const txn::RowId row : rows) {
-      if (!run.transaction->found(row)) continue;
-      bool selected = false;
-      const layout::RowView view = run.transaction->row(row);
-      status = matches(run, source, view, selected);
-      run.arena.reset();
-      if (status.ok() && selected) {
-        status = change(row);
-        ++run.affected;
+    for (std::size_t i = 0; i < rows.size();) {
+      status = change_row(run, source, rows[i], change);
+      const bool paused = run.work.paused();
+      if (!paused) {
+        run.next_row();
+        ++i;
       }
+      if (paused || (status.ok() && run.work.due())) status = co_await run.take_turn();
       if (!status.ok()) co_return status;
     }
   }
   co_return Status();
 }
 
+Status make_row(const Run& run, const InsertPlan& plan, const std::vector<ExprPtr>& values,
+                layout::Row& row) {
+  run.work.charge(Work::kRow_units);
+  const EvalContext context = run.context();
+  layout::RowWriter writer = row.writer();
+  for (std::uint32_t column = 0; column < values.size(); ++column) {
+    Datum value;
+    Status status;
+    if (values[column] != nullptr) status = evaluate(*values[column], context, value);
+    if (status.ok()) status = store_value(writer, column, plan.table->name, value);
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
 }  // namespace
 
 reactor::Task<Status> run_insert(Run& run, const InsertPlan& plan) {
   const layout::Schema& schema = plan.table->schema;
-  const EvalContext context = run.context();
-  for (const std::vector<ExprPtr>& values : plan.rows) {
+  for (std::size_t i = 0; i < plan.rows.size();) {
     layout::Row row(schema);
-    layout::RowWriter writer = row.writer();
-    for (std::uint32_t column = 0; column < values.size(); ++column) {
-      Datum value;
-      Status status;
-      if (values[column] != nullptr) status = evaluate(*values[column], context, value);
-      if (status.ok()) status = store_value(writer, column, plan.table->name, value);
-      if (!status.ok()) co_return status;
+    Status status = make_row(run, plan, plan.rows[i], row);
+    const bool paused = run.work.paused();
+    if (status.ok()) {
+      run.transaction->insert(plan.table, row.bytes());
+      run.next_row();
+      ++run.affected;
+      ++i;
     }
-    run.transaction->insert(plan.table, row.bytes());
-    run.arena.reset();
-    ++run.affected;
+    if (paused || (status.ok() && run.work.due())) status = co_await run.take_turn();
+    if (!status.ok()) co_return status;
   }
   // Tells of duplicate keys now, as the statement's error and not the commit's.
   co_return co_await run.transaction->fetch();

@@ -1,6 +1,7 @@
 #include "compute/sql/select_cursor.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace namdb::sql {
 namespace {
@@ -16,17 +17,26 @@ Status evaluate_count(const Expr* expr, const EvalContext& context, ErrorCode co
   return {};
 }
 
+// Adds the value's length to that of its row.
+Status check_row_bytes(const Datum& value, std::size_t& bytes) {
+  if (!value.null) bytes += value.text.size();
+  if (bytes <= kMaxText_bytes) return {};
+  return Status(ErrorCode::limit_exceeded,
+                "the strings of a row can have at most " + std::to_string(kMaxText_bytes) + " bytes");
+}
+
 }  // namespace
 
 Status SelectCursor::start(Run& run) {
-  started_ = true;
   const EvalContext context = run.context();
   Status status = evaluate_count(plan_.limit.get(), context, ErrorCode::invalid_limit, "LIMIT", left_);
   if (status.ok())
     status = evaluate_count(plan_.offset.get(), context, ErrorCode::invalid_offset, "OFFSET", to_skip_);
+  if (!status.ok()) return status;
   values_.resize(plan_.targets.size());
   for (const Aggregate& aggregate : plan_.aggregates) accumulators_.emplace_back(aggregate);
-  return status;
+  started_ = true;
+  return {};
 }
 
 bool SelectCursor::batch_empty() const {
@@ -37,10 +47,10 @@ bool SelectCursor::batch_empty() const {
 reactor::Task<Status> SelectCursor::load_by_key(Run& run) {
   const Source& source = plan_.source;
   if (!have_keys_) {
-    have_keys_ = true;
     const EvalContext context = run.context();
     Status status = evaluate_keys(source, context, keys_);
     if (!status.ok()) co_return status;
+    have_keys_ = true;
   }
   position_ = 0;
   key_rows_.clear();
@@ -89,17 +99,18 @@ reactor::Task<Status> SelectCursor::load(Run& run) {
 }
 
 Status SelectCursor::process(Run& run, bool& emitted) {
+  run.work.charge(Work::kRow_units);
   EvalContext context = run.context();
   layout::RowView view;
   if (!key_rows_.empty()) {
-    view = run.transaction->row(key_rows_[position_++]);
+    view = run.transaction->row(key_rows_[position_]);
     context.row = &view;
   } else if (have_constant_row_) {
-    have_constant_row_ = false;
+    // Nothing to look at.
   } else if (plan_.source.virtual_table != nullptr) {
-    context.values = virtual_rows_[position_++];
+    context.values = virtual_rows_[position_];
   } else {
-    view = batch_[position_++].view();
+    view = batch_[position_].view();
     context.row = &view;
   }
   if (plan_.source.filter != nullptr) {
@@ -107,14 +118,18 @@ Status SelectCursor::process(Run& run, bool& emitted) {
     Status status = evaluate_condition(*plan_.source.filter, context, selected);
     if (!status.ok() || !selected) return status;
   }
-  if (!plan_.aggregates.empty()) {
-    for (Accumulator& accumulator : accumulators_) {
-      if (Status status = accumulator.add(context); !status.ok()) return status;
-    }
-    return {};
-  }
+  if (!plan_.aggregates.empty()) return accumulate(context);
   if (!plan_.order.empty()) return keep_for_sorting(context);
   return emit(run, context, emitted);
+}
+
+Status SelectCursor::accumulate(const EvalContext& context) {
+  for (; next_accumulator_ < accumulators_.size(); ++next_accumulator_) {
+    if (context.work->exhausted()) return context.work->pause();
+    if (Status status = accumulators_[next_accumulator_].add(context); !status.ok()) return status;
+  }
+  next_accumulator_ = 0;
+  return {};
 }
 
 Status SelectCursor::emit(Run& run, const EvalContext& context, bool& emitted) {
@@ -123,9 +138,12 @@ Status SelectCursor::emit(Run& run, const EvalContext& context, bool& emitted) {
     return {};
   }
   if (left_ == 0) return {};
+  std::size_t bytes = 0;
   for (std::size_t i = 0; i < values_.size(); ++i) {
     if (Status status = evaluate(*plan_.targets[i], context, values_[i]); !status.ok()) return status;
+    if (Status status = check_row_bytes(values_[i], bytes); !status.ok()) return status;
   }
+  run.work.charge_bytes(bytes);
   run.sink.add_row(values_);
   --left_;
   emitted = true;
@@ -138,98 +156,147 @@ Status SelectCursor::keep_for_sorting(const EvalContext& context) {
                   "ORDER BY can sort at most " + std::to_string(kMaxSortedRows) + " rows");
   }
   SortedRow row;
-  const auto keep = [&](const Expr& expr, std::vector<Datum>& values) {
+  std::size_t bytes = 0;
+  const auto add = [&](const Expr& expr, std::vector<Datum>& values) {
     Datum value;
     if (Status status = evaluate(expr, context, value); !status.ok()) return status;
-    if (!value.null && expr.type.is_string()) value.text = sorted_arena_.copy(value.text);
     values.push_back(value);
-    return Status();
+    return check_row_bytes(value, bytes);
   };
   for (const OrderItem& order : plan_.order) {
-    if (Status status = keep(*order.value, row.keys); !status.ok()) return status;
+    if (Status status = add(*order.value, row.keys); !status.ok()) return status;
   }
   for (const ExprPtr& target : plan_.targets) {
-    if (Status status = keep(*target, row.values); !status.ok()) return status;
+    if (Status status = add(*target, row.values); !status.ok()) return status;
+  }
+  // Nothing can pause any more.
+  sorted_bytes_ += bytes + sizeof(SortedRow) + (row.keys.size() + row.values.size()) * sizeof(Datum);
+  if (sorted_bytes_ > kMaxSorted_bytes) {
+    return Status(ErrorCode::out_of_memory,
+                  "ORDER BY can sort at most " + std::to_string(kMaxSorted_bytes) + " bytes",
+                  "an index on the columns gives the order without sorting");
+  }
+  context.work->charge_bytes(bytes);
+  for (std::vector<Datum>* values : {&row.keys, &row.values}) {
+    for (Datum& value : *values) {
+      if (!value.null) value.text = sorted_arena_.copy(value.text);
+    }
   }
   sorted_.push_back(std::move(row));
   return {};
 }
 
-void SelectCursor::sort() {
-  const auto before = [this](const SortedRow& a, const SortedRow& b) {
-    for (std::size_t i = 0; i < plan_.order.size(); ++i) {
-      const OrderItem& order = plan_.order[i];
-      const Datum& left = a.keys[i];
-      const Datum& right = b.keys[i];
-      if (left.null != right.null) return left.null == order.nulls_first;
-      if (left.null) continue;
-      const int compared = compare_values(order.value->type.id, left, right);
-      if (compared != 0) return (compared < 0) != order.descending;
-    }
-    return false;
-  };
-  std::ranges::sort(sorted_, before);
-  is_sorted_ = true;
+bool SelectCursor::sorts_before(const SortedRow& a, const SortedRow& b, Work& work) const {
+  for (std::size_t i = 0; i < plan_.order.size(); ++i) {
+    const OrderItem& order = plan_.order[i];
+    const Datum& left = a.keys[i];
+    const Datum& right = b.keys[i];
+    if (left.null != right.null) return left.null == order.nulls_first;
+    if (left.null) continue;
+    work.charge(Work::kOperator_units + std::min(left.text.size(), right.text.size()));
+    const int compared = compare_values(order.value->type.id, left, right);
+    if (compared != 0) return (compared < 0) != order.descending;
+  }
+  return false;
 }
 
-Status SelectCursor::finish_aggregates(Run& run, bool& emitted) {
-  std::vector<Datum> results(accumulators_.size());
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    if (Status status = accumulators_[i].result(results[i]); !status.ok()) return status;
+bool SelectCursor::wants_sort() const {
+  return started_ && exhausted_ && batch_empty() && !plan_.order.empty() && !is_sorted_;
+}
+
+// Merges runs of doubling length: unlike std::sort it can stop after any comparison.
+reactor::Task<Status> SelectCursor::sort(Run& run) {
+  const std::size_t count = sorted_.size();
+  std::vector<std::uint32_t> merged(count);
+  sorted_order_.resize(count);
+  std::iota(sorted_order_.begin(), sorted_order_.end(), 0U);
+  for (std::size_t width = 1; width < count; width *= 2) {
+    for (std::size_t begin = 0; begin < count; begin += 2 * width) {
+      const std::size_t middle = std::min(count, begin + width);
+      const std::size_t end = std::min(count, middle + width);
+      std::size_t left = begin;
+      std::size_t right = middle;
+      for (std::size_t out = begin; out < end; ++out) {
+        bool from_right = left == middle;
+        if (!from_right && right < end) {
+          from_right = sorts_before(sorted_[sorted_order_[right]], sorted_[sorted_order_[left]], run.work);
+        }
+        merged[out] = sorted_order_[from_right ? right++ : left++];
+        if (!run.work.due()) continue;
+        Status status = co_await run.take_turn();
+        if (!status.ok()) co_return status;
+      }
+    }
+    sorted_order_.swap(merged);
   }
-  EvalContext context = run.context();
-  context.aggregates = results;
-  return emit(run, context, emitted);
+  is_sorted_ = true;
+  co_return Status();
+}
+
+void SelectCursor::emit_sorted(Run& run, bool& emitted) {
+  SortedRow& row = sorted_[sorted_order_[sorted_position_++]];
+  run.work.charge(Work::kRow_units);
+  if (to_skip_ > 0) {
+    --to_skip_;
+    return;
+  }
+  for (const Datum& value : row.values) run.work.charge(value.text.size());
+  run.sink.add_row(row.values);
+  row = SortedRow();
+  --left_;
+  emitted = true;
+}
+
+// The end of the source: what was gathered comes out once.
+Status SelectCursor::finish(Run& run, bool& emitted) {
+  if (!plan_.aggregates.empty()) {
+    std::vector<Datum> results(accumulators_.size());
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (Status status = accumulators_[i].result(results[i]); !status.ok()) return status;
+    }
+    EvalContext context = run.context();
+    context.aggregates = results;
+    if (Status status = emit(run, context, emitted); !status.ok()) return status;
+  }
+  done_ = true;
+  return {};
+}
+
+Status SelectCursor::step(Run& run, bool& emitted) {
+  if (!started_) return start(run);
+  if (left_ == 0) {
+    done_ = true;
+    return {};
+  }
+  if (is_sorted_ && sorted_position_ < sorted_.size()) {
+    emit_sorted(run, emitted);
+    return {};
+  }
+  if (batch_empty()) return finish(run, emitted);
+  Status status = process(run, emitted);
+  if (run.work.paused()) return status;
+  have_constant_row_ = false;
+  ++position_;
+  run.next_row();
+  return status;
 }
 
 reactor::Task<Status> SelectCursor::fetch(Run& run, std::uint64_t max_rows) {
-  if (!started_) {
-    if (Status status = start(run); !status.ok()) co_return status;
-  }
   std::uint64_t given = 0;
   while (!done_ && (max_rows == 0 || given < max_rows)) {
-    if (left_ == 0) {
-      done_ = true;
-      break;
+    Status status;
+    if (wants_sort()) {
+      status = co_await sort(run);
+    } else if (started_ && left_ != 0 && !exhausted_ && batch_empty()) {
+      status = co_await load(run);
+    } else {
+      bool emitted = false;
+      status = step(run, emitted);
+      if (emitted) ++given;
     }
-    if (is_sorted_ && sorted_position_ < sorted_.size()) {
-      SortedRow& row = sorted_[sorted_position_++];
-      if (to_skip_ > 0) {
-        --to_skip_;
-        continue;
-      }
-      run.sink.add_row(row.values);
-      row = SortedRow();
-      --left_;
-      ++given;
-      if (run.sink.congested()) {
-        if (Status status = co_await run.sink.relieve(); !status.ok()) co_return status;
-      }
-      continue;
-    }
-    if (batch_empty()) {
-      if (!exhausted_) {
-        if (Status status = co_await load(run); !status.ok()) co_return status;
-        if (exhausted_ && batch_empty() && !plan_.order.empty()) sort();
-        continue;
-      }
-      // The end of the source: what was gathered comes out once.
-      done_ = true;
-      if (!plan_.aggregates.empty()) {
-        bool emitted = false;
-        if (Status status = finish_aggregates(run, emitted); !status.ok()) co_return status;
-        if (emitted) ++given;
-      }
-      break;
-    }
-    bool emitted = false;
-    if (Status status = process(run, emitted); !status.ok()) co_return status;
-    run.arena.reset();
-    if (emitted) ++given;
-    if (!plan_.order.empty() && exhausted_ && batch_empty()) sort();
-    if (run.sink.congested()) {
-      if (Status status = co_await run.sink.relieve(); !status.ok()) co_return status;
-    }
+    if (run.work.paused() || (status.ok() && run.work.due())) status = co_await run.take_turn();
+    if (status.ok() && run.sink.congested()) status = co_await run.sink.relieve();
+    if (!status.ok()) co_return status;
   }
   run.affected += given;
   co_return Status();

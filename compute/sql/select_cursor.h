@@ -16,6 +16,7 @@ namespace namdb::sql {
 
 // ORDER BY keeps its rows in memory.
 inline constexpr std::size_t kMaxSortedRows = 1 << 20;
+inline constexpr std::size_t kMaxSorted_bytes = 512 << 20;
 
 class SelectCursor {
  public:
@@ -34,6 +35,10 @@ class SelectCursor {
   };
 
   Status start(Run& run);
+  // One row, or what comes after the last. When the work is paused it is called again.
+  Status step(Run& run, bool& emitted);
+  Status finish(Run& run, bool& emitted);
+  bool wants_sort() const;
   // The next portion of the source's rows, in batch_ or virtual_rows_; nothing left: exhausted_.
   reactor::Task<Status> load(Run& run);
   reactor::Task<Status> load_by_key(Run& run);
@@ -42,10 +47,13 @@ class SelectCursor {
   bool batch_empty() const;
   // One row of the batch through filter and targets. `emitted`: it went to the sink.
   Status process(Run& run, bool& emitted);
+  Status accumulate(const EvalContext& context);
   Status keep_for_sorting(const EvalContext& context);
   Status emit(Run& run, const EvalContext& context, bool& emitted);
-  Status finish_aggregates(Run& run, bool& emitted);
-  void sort();
+  // One row of the sorted ones.
+  void emit_sorted(Run& run, bool& emitted);
+  reactor::Task<Status> sort(Run& run);
+  bool sorts_before(const SortedRow& left, const SortedRow& right, Work& work) const;
 
   const SelectPlan& plan_;
   bool started_ = false;
@@ -66,7 +74,10 @@ class SelectCursor {
   std::size_t position_ = 0;
   std::vector<Datum> values_;
   std::vector<Accumulator> accumulators_;
+  std::size_t next_accumulator_ = 0;  // those before it have the row already
   std::vector<SortedRow> sorted_;
+  std::vector<std::uint32_t> sorted_order_;
+  std::size_t sorted_bytes_ = 0;
   Arena sorted_arena_;
   bool is_sorted_ = false;
   std::size_t sorted_position_ = 0;

@@ -146,8 +146,9 @@ bool Session::may_be_alone(const Portal& portal) const {
 
 Run Session::make_run(txn::Transaction* transaction, std::span<const Datum> parameters, ResultSink& sink) {
   arena_.reset();
-  return Run{engine_,    transaction, parameters,    facts_, environment_.statistics.all(),
-             interrupt_, arena_,      call_scratch_, sink};
+  work_.forget();
+  return Run{engine_,    transaction, parameters, facts_,        environment_.statistics.all(),
+             interrupt_, arena_,      work_,      call_scratch_, sink};
 }
 
 Task<Status> Session::run_plan(Run& run, const Plan& plan, Portal& portal, std::uint64_t max_rows) {

@@ -164,6 +164,7 @@ class Session {
   Settings settings_;
   Interrupt interrupt_;
   Arena arena_;
+  Work work_;
   CallScratch call_scratch_;
   std::unique_ptr<txn::Session> txn_session_;
   State state_ = State::idle;

@@ -6,6 +6,13 @@ namespace namdb::sql {
 
 using reactor::Task;
 
+namespace {
+
+// Of planning one and answering it.
+constexpr std::uint64_t kStatement_units = Work::kTurn_units / 64;
+
+}  // namespace
+
 Task<void> Session::simple_query(std::string text, ResultSink& sink) {
   // As in PostgreSQL, a simple query forgets the unnamed statement.
   unnamed_.reset();
@@ -23,6 +30,11 @@ Task<void> Session::simple_query(std::string text, ResultSink& sink) {
   }
   bool ok = true;
   for (std::size_t i = 0; i < count && ok; ++i) {
+    work_.charge(kStatement_units);
+    if (work_.due()) {
+      co_await engine_.executor().yield();
+      work_.begin_turn();
+    }
     const Node statement = tree.statement(i);
     ok = co_await run_simple(statement, &text, count == 1, i + 1 == count, sink);
   }

@@ -5,13 +5,14 @@
 namespace namdb::sql {
 
 Status SourceScan::start(Run& run) {
-  started_ = true;
   if (source_.index_path == nullptr) {
     scan_ = run.transaction->scan(source_.table);
-    return {};
+  } else {
+    const EvalContext context = run.context();
+    if (Status status = evaluate_ranges(*source_.index_path, context, ranges_); !status.ok()) return status;
   }
-  const EvalContext context = run.context();
-  return evaluate_ranges(*source_.index_path, context, ranges_);
+  started_ = true;
+  return {};
 }
 
 reactor::Task<Status> SourceScan::next(Run& run, std::uint64_t limit, std::vector<layout::Row>& rows) {

@@ -17,7 +17,7 @@ class SourceScan {
   explicit SourceScan(const Source& source) : source_(source) {}
 
   // Replaces `rows` by the next ones; empty at the end. `limit`: how many will probably be taken; 0: all.
-  // Always with the same transaction.
+  // Always with the same transaction. When the work is paused (Work::paused()), it is called again.
   reactor::Task<Status> next(Run& run, std::uint64_t limit, std::vector<layout::Row>& rows);
 
  private:

@@ -29,6 +29,9 @@ class ManualExecutor : public reactor::Executor {
       if (deadline > now_ns_) now_ns_ = deadline;
     }
   }
+  // One turn: what is ready now.
+  void turn() { run_turn(); }
+  void advance(std::uint64_t duration_ns) { now_ns_ += duration_ns; }
   // Until nothing is ready and no timer is due.
   void run_ready() {
     while (run_turn() || has_ready()) {
