@@ -125,6 +125,11 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
                  "Memory for the cache of records' addresses, 8 bytes a record; units as in 64MiB")
       ->transform(CLI::AsSizeValue(false))
       ->capture_default_str();
+  app.add_option("--client-memory-bytes", flags.client_memory_bytes,
+                 "Memory that all clients together may make this server keep: prepared statements, long\n"
+                 "parameters, unfinished messages, what statements gather; units as in 512MiB")
+      ->transform(CLI::AsSizeValue(false))
+      ->capture_default_str();
   app.add_option("--connect-timeout-seconds", flags.connect_timeout_s,
                  "Give up, with exit code 1, when memory servers are not there so long after the start.\n"
                  "Default: they are waited for as long as it takes")

@@ -31,6 +31,7 @@ struct Flags {
   std::uint64_t balance_indexes = 64U << 20;
   std::string without;  // optimisations that are left out (txn/optimisations.h)
   std::uint64_t location_cache_bytes = 64U << 20;
+  std::uint64_t client_memory_bytes = 512U << 20;
   double connect_timeout_s = -1;        // negative: never
   double memory_timeout_s = -1;         // as the fabric says; never negative after parsing
   std::optional<std::uint16_t> beside;  // position in memory_servers

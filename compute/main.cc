@@ -89,6 +89,7 @@ int run(const Flags& flags) {
   pgwire_options.max_connections = flags.max_connections;
   pgwire_options.reserved_connections = flags.reserved_connections;
   pgwire_options.superusers = flags.superusers;
+  pgwire_options.client_memory_bytes = flags.client_memory_bytes;
   pgwire_options.trust_remote = flags.trust_remote;
   pgwire::ProcessState process(pgwire_options, random_secret);
   storage::LocationCache locations(flags.location_cache_bytes);

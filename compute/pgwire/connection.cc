@@ -41,6 +41,7 @@ Connection::Connection(std::unique_ptr<reactor::ByteStream> stream, sql::Environ
       accepted_ns_(environment.engine.executor().now_ns()),
       output_(*stream_),
       buffer_(kBuffer_bytes),
+      buffer_memory_(&process.client_memory()),
       moved_(environment.engine.executor()),
       goodbye_done_(environment.engine.executor()),
       farewell_(environment.engine.executor()) {}
@@ -74,6 +75,20 @@ Task<void> Connection::say_goodbye() {
   goodbye_done_.notify_all();
 }
 
+// Grows with what has arrived, not with what a length field promises.
+Status Connection::grow_buffer() {
+  const std::size_t larger = buffer_.size() * 2;
+  if (Status status = buffer_memory_.resize(larger - kBuffer_bytes); !status.ok()) return status;
+  buffer_.resize(larger);
+  return {};
+}
+
+void Connection::shrink_buffer() {
+  buffer_.resize(kBuffer_bytes);
+  buffer_.shrink_to_fit();
+  buffer_memory_.release();
+}
+
 // False at the end of the client's bytes, and when the server stops.
 Task<bool> Connection::read_more() {
   output_.flush();
@@ -88,18 +103,20 @@ Task<bool> Connection::read_more() {
   }
   if (begin_ == end_) {
     begin_ = end_ = 0;
-    if (buffer_.size() > 4 * kBuffer_bytes) {
-      buffer_.resize(kBuffer_bytes);
-      buffer_.shrink_to_fit();
-    }
+    if (buffer_.size() > 4 * kBuffer_bytes) shrink_buffer();
   } else if (end_ == buffer_.size()) {
     if (begin_ > 0) {
       std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
       end_ -= begin_;
       begin_ = 0;
     } else {
-      // Grows with what has arrived, not with what a length field promises.
-      buffer_.resize(buffer_.size() * 2);
+      if (Status status = grow_buffer(); !status.ok()) {
+        cut_short_ = true;
+        fatal(status);
+        begin_ = end_ = 0;
+        shrink_buffer();
+        co_return false;
+      }
     }
   }
   waiting_ = true;
@@ -163,7 +180,7 @@ Task<void> Connection::run() {
   while (goodbyes_ > 0) co_await goodbye_done_.wait();
   output_.flush();
   if (!stream_->closed()) co_await finish_output();
-  if (stop_ != Stop::none && !stream_->closed())
+  if ((stop_ != Stop::none || cut_short_) && !stream_->closed())
     co_await drop_input(environment_.engine.executor().now_ns() + kDropInput_ns);
   stream_->close();
 }

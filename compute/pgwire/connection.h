@@ -47,6 +47,9 @@ class Connection {
   enum class Stop : std::uint8_t { none, at_sync, now };
 
   reactor::Task<bool> read_more();
+  // Makes room for more bytes; out_of_memory.
+  Status grow_buffer();
+  void shrink_buffer();
   // Some of what the next answers depend on has arrived, and a stop waits for the rest.
   bool within_sequence() const { return started_ && stop_ != Stop::now && (in_sequence_ || begin_ != end_); }
   // Not ok: nobody waits for what runs any more.
@@ -84,6 +87,7 @@ class Connection {
   const std::uint64_t accepted_ns_;
   Output output_;
   std::vector<char> buffer_;
+  sql::MemoryShare buffer_memory_;  // beyond its first size
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   std::optional<ProcessState::CancelKey> key_;
@@ -100,6 +104,7 @@ class Connection {
   std::uint32_t goodbyes_ = 0;  // say_goodbye() that run or are about to
   bool told_ = false;           // of the stop, while it waited
   reactor::Event goodbye_done_;
+  bool cut_short_ = false;  // it ends amid a message that there is no memory for
   bool farewell_taken_ = false;
   reactor::Event farewell_;
   BindMessage bind_;

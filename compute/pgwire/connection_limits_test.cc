@@ -194,9 +194,9 @@ TEST_CASE("prepared statements and portals of a session are bounded", "[limits]"
   TestClient client = TestClient::ready(world);
   const std::string large = "SELECT '" + std::string(1000 * 1000, 'x') + "'";
   std::string state;
-  for (int i = 0; i < 20 && state.empty(); ++i)
+  for (int i = 0; i < 64 && state.empty(); ++i)
     state = sqlstate(client.ask(parse("large" + std::to_string(i), large) + sync()));
-  CHECK(state == "54000");
+  CHECK(state == "53200");
   CHECK(kinds(client.ask(query("DEALLOCATE ALL"))) == "CZ");
   CHECK(kinds(client.ask(parse("large", large) + close_target('S', "large") + sync())) == "13Z");
   std::string bytes;

@@ -15,6 +15,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "compute/sql/memory_budget.h"
 #include "compute/sql/statistics.h"
 
 namespace namdb::pgwire {
@@ -25,6 +26,7 @@ struct Options {
   std::uint32_t reserved_connections = 3;
   std::vector<std::string> superusers = {"namctl", "postgres"};  // by name: there is no authentication
   std::uint32_t max_message_bytes = 16 << 20;                    // hostile: 1 KiB
+  std::uint64_t client_memory_bytes = 512 << 20;                 // of all clients together; hostile: 64 KiB
   std::uint64_t startup_timeout_ns = 30 * kSecond_ns;   // from accept to the end of the start-up packet
   std::uint64_t farewell_timeout_ns = 10 * kSecond_ns;  // for the client to take what was said last
   std::uint64_t shutdown_grace_ns = 5 * kSecond_ns;     // for statements that run when the server stops
@@ -37,10 +39,15 @@ class ProcessState {
  public:
   // `draw_secret` gives the keys of cancel requests; the composition root uses a cryptographic source.
   ProcessState(Options options, std::function<std::uint32_t()> draw_secret)
-      : options_(options), draw_secret_(std::move(draw_secret)) {}
+      : options_(options),
+        draw_secret_(std::move(draw_secret)),
+        client_memory_(options_.client_memory_bytes) {
+    statistics_.add_memory(client_memory_);
+  }
 
   const Options& options() const { return options_; }
   sql::Statistics& statistics() { return statistics_; }
+  sql::MemoryBudget& client_memory() { return client_memory_; }
   std::uint32_t connections() const { return connections_.load(std::memory_order_relaxed); }
   bool is_superuser(std::string_view user) const {
     return std::ranges::find(options_.superusers, user) != options_.superusers.end();
@@ -62,6 +69,7 @@ class ProcessState {
  private:
   const Options options_;
   std::function<std::uint32_t()> draw_secret_;
+  sql::MemoryBudget client_memory_;
   sql::Statistics statistics_;
   std::atomic<std::uint32_t> connections_{0};
   std::mutex mutex_;  // lint: allow banned: shared by the workers' threads; held for a map access

@@ -17,7 +17,8 @@ Server::Server(txn::Engine& engine, const procedure::ProcedureRegistry& procedur
                sql::WallClock wall_clock_us)
     : executor_(engine.executor()),
       statistics_(process.statistics()),
-      environment_{engine, procedures, statistics_, std::move(wall_clock_us)},
+      environment_{engine, procedures, statistics_, std::move(wall_clock_us), &process.client_memory(),
+                   &plans_},
       process_(process),
       changed_(executor_) {}
 

@@ -46,6 +46,7 @@ class Server {
 
   reactor::Executor& executor_;
   sql::WorkerStatistics statistics_;
+  sql::PlanCache plans_;
   sql::Environment environment_;
   ProcessState& process_;
   Connections connections_;

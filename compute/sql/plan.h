@@ -12,6 +12,7 @@
 #include "common/layout/schema.h"
 #include "compute/procedure/registry.h"
 #include "compute/sql/expression.h"
+#include "compute/sql/memory_budget.h"
 #include "compute/storage/table.h"
 #include "compute/txn/engine.h"
 
@@ -191,6 +192,7 @@ struct Plan {
   std::vector<ResultColumn> columns;  // empty: no rows, not even none
   std::vector<Type> parameters;
   std::uint64_t catalog_version = 0;
+  MemoryShare memory;  // what the plan keeps, of the budget of all clients
 
   template <typename T>
   const T* as() const {

@@ -20,9 +20,13 @@ struct Prepared {
   std::vector<Oid> declared_oids;  // the same as the client wrote them
   std::shared_ptr<const Plan> plan;
   TransactionStatistics* statistics = nullptr;  // null for statements that are not counted
+  MemoryShare memory;                           // without the plan, which has its own
+  std::size_t session_bytes = 0;                // as they count for the session's limit
 
-  // What the client made the session keep.
-  std::size_t size_bytes() const { return text.size() + declared.size() * (sizeof(Type) + sizeof(Oid)); }
+  std::size_t size_bytes() const {
+    return sizeof(Prepared) + text.capacity() + declared.capacity() * sizeof(Type) +
+           declared_oids.capacity() * sizeof(Oid);
+  }
 };
 
 // Keeps rows until they are asked for: results with a row limit of statements that do not stop half way.
@@ -66,6 +70,7 @@ struct Portal {
   std::vector<Datum> parameters;
   std::vector<std::int16_t> result_formats;
   std::size_t size_bytes = 0;  // of its parameters, as far as they count for the session's limit
+  MemoryShare memory;          // of long parameters
 
   // Half way through.
   std::unique_ptr<SelectCursor> cursor;
@@ -80,6 +85,9 @@ struct Portal {
     finished = false;
     prepared.reset();
     plan.reset();
+    if (memory.bytes() == 0) return;
+    storage = std::string();
+    memory.release();
   }
 };
 

@@ -66,7 +66,8 @@ struct Run {
   Work& work;
   CallScratch& call_scratch;
   ResultSink& sink;
-  std::uint64_t affected = 0;  // rows returned or changed
+  MemoryBudget* client_memory;  // null: none
+  std::uint64_t affected = 0;   // rows returned or changed
 
   // When Work::paused() or due(): others run. Its error, a cancel request, a timeout or a client that is
   // gone, ends the statement; otherwise what was paused is evaluated again.

@@ -9,6 +9,7 @@ namespace namdb::sql {
 namespace {
 
 constexpr std::size_t kMaxChangedRows = 1 << 20;  // of one statement
+constexpr std::size_t kFewKeys_bytes = 64 << 10;  // up to which they are not counted
 
 Status matches(const Run& run, const Source& source, const layout::RowView& row, bool& out) {
   out = true;
@@ -33,7 +34,7 @@ Status add_selected(const Run& run, const Source& source, const layout::Row& row
 }
 
 // All keys are found before the first row is changed: the statement does not meet its own changes.
-reactor::Task<Status> collect_keys(Run& run, const Source& source, Keys& keys) {
+reactor::Task<Status> collect_keys(Run& run, const Source& source, Keys& keys, MemoryShare& memory) {
   if (!source.key.empty()) {
     const EvalContext context = run.context();
     Status status = evaluate_keys(source, context, keys);
@@ -57,6 +58,8 @@ reactor::Task<Status> collect_keys(Run& run, const Source& source, Keys& keys) {
     }
     if (!status.ok()) co_return status;
     if (rows.empty()) co_return Status();
+    if (keys.bytes.capacity() > kFewKeys_bytes) status = memory.resize(keys.bytes.capacity());
+    if (!status.ok()) co_return status;
     for (std::size_t i = 0; i < rows.size();) {
       status = add_selected(run, source, rows[i], keys);
       const bool paused = run.work.paused();
@@ -106,7 +109,8 @@ Status change_row(Run& run, const Source& source, txn::RowId row, Change& change
 template <typename Change>
 reactor::Task<Status> change_rows(Run& run, const Source& source, Change change) {
   Keys keys;
-  Status status = co_await collect_keys(run, source, keys);
+  MemoryShare memory(run.client_memory);
+  Status status = co_await collect_keys(run, source, keys, memory);
   if (!status.ok()) co_return status;
   const std::size_t count = keys.size();
   std::vector<txn::RowId> rows;

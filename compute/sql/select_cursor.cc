@@ -6,6 +6,8 @@
 namespace namdb::sql {
 namespace {
 
+constexpr std::size_t kSortedStep_bytes = 64 << 10;
+
 Status evaluate_count(const Expr* expr, const EvalContext& context, ErrorCode code, std::string_view clause,
                       std::uint64_t& out) {
   if (expr == nullptr) return {};
@@ -119,7 +121,7 @@ Status SelectCursor::process(Run& run, bool& emitted) {
     if (!status.ok() || !selected) return status;
   }
   if (!plan_.aggregates.empty()) return accumulate(context);
-  if (!plan_.order.empty()) return keep_for_sorting(context);
+  if (!plan_.order.empty()) return keep_for_sorting(run, context);
   return emit(run, context, emitted);
 }
 
@@ -150,7 +152,7 @@ Status SelectCursor::emit(Run& run, const EvalContext& context, bool& emitted) {
   return {};
 }
 
-Status SelectCursor::keep_for_sorting(const EvalContext& context) {
+Status SelectCursor::keep_for_sorting(Run& run, const EvalContext& context) {
   if (sorted_.size() >= kMaxSortedRows) {
     return Status(ErrorCode::limit_exceeded,
                   "ORDER BY can sort at most " + std::to_string(kMaxSortedRows) + " rows");
@@ -175,6 +177,10 @@ Status SelectCursor::keep_for_sorting(const EvalContext& context) {
     return Status(ErrorCode::out_of_memory,
                   "ORDER BY can sort at most " + std::to_string(kMaxSorted_bytes) + " bytes",
                   "an index on the columns gives the order without sorting");
+  }
+  if (sorted_bytes_ > sorted_memory_.bytes() + kSortedStep_bytes) {
+    if (sorted_memory_.bytes() == 0) sorted_memory_ = MemoryShare(run.client_memory);
+    if (Status status = sorted_memory_.resize(sorted_bytes_); !status.ok()) return status;
   }
   context.work->charge_bytes(bytes);
   for (std::vector<Datum>* values : {&row.keys, &row.values}) {

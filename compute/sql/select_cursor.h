@@ -48,7 +48,7 @@ class SelectCursor {
   // One row of the batch through filter and targets. `emitted`: it went to the sink.
   Status process(Run& run, bool& emitted);
   Status accumulate(const EvalContext& context);
-  Status keep_for_sorting(const EvalContext& context);
+  Status keep_for_sorting(Run& run, const EvalContext& context);
   Status emit(Run& run, const EvalContext& context, bool& emitted);
   // One row of the sorted ones.
   void emit_sorted(Run& run, bool& emitted);
@@ -78,6 +78,7 @@ class SelectCursor {
   std::vector<SortedRow> sorted_;
   std::vector<std::uint32_t> sorted_order_;
   std::size_t sorted_bytes_ = 0;
+  MemoryShare sorted_memory_;  // for what goes beyond a few
   Arena sorted_arena_;
   bool is_sorted_ = false;
   std::size_t sorted_position_ = 0;

@@ -147,8 +147,8 @@ bool Session::may_be_alone(const Portal& portal) const {
 Run Session::make_run(txn::Transaction* transaction, std::span<const Datum> parameters, ResultSink& sink) {
   arena_.reset();
   work_.forget();
-  return Run{engine_,    transaction, parameters, facts_,        environment_.statistics.all(),
-             interrupt_, arena_,      work_,      call_scratch_, sink};
+  return Run{engine_, transaction, parameters,    facts_, environment_.statistics.all(), interrupt_,
+             arena_,  work_,       call_scratch_, sink,   environment_.client_memory};
 }
 
 Task<Status> Session::run_plan(Run& run, const Plan& plan, Portal& portal, std::uint64_t max_rows) {

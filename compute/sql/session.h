@@ -22,6 +22,7 @@
 
 #include "compute/procedure/registry.h"
 #include "compute/sql/bind.h"
+#include "compute/sql/plan_cache.h"
 #include "compute/sql/portal.h"
 #include "compute/sql/run.h"
 #include "compute/sql/settings.h"
@@ -31,8 +32,8 @@ namespace namdb::sql {
 
 // Of one session: named statements, and portals, ...
 inline constexpr std::size_t kMaxPrepared = 10'000;
-// ... the statements' text with their declared parameters (a plan may take a hundred times as much) ...
-inline constexpr std::size_t kMaxPrepared_bytes = 8 << 20;
+// ... the statements' text and plans (a plan may take a hundred times as much as its text) ...
+inline constexpr std::size_t kMaxPrepared_bytes = 64 << 20;
 // ... and the portals' parameters.
 inline constexpr std::size_t kMaxPortal_bytes = 64 << 20;
 
@@ -43,6 +44,8 @@ struct Environment {
   WorkerStatistics& statistics;
   // The wall time, µs since 2000-01-01: what now() tells. It is asked each time, since it may be set.
   WallClock wall_clock_us = {};
+  MemoryBudget* client_memory = nullptr;  // of all workers; null: none
+  PlanCache* plans = nullptr;             // null: plans are not shared
 };
 
 struct BindRequest {
@@ -109,6 +112,11 @@ class Session {
   // --- session_plan.cc ---
   reactor::Task<Result<Plan>> make_plan(Node statement, std::vector<Type> declared);
   reactor::Task<Status> plan_statement(Prepared& prepared, Node statement);
+  // Parses and plans, unless another session has the plan.
+  reactor::Task<Status> plan_text(Prepared& prepared);
+  // Gives the plan its share of the memory.
+  Result<std::shared_ptr<const Plan>> keep(Plan plan) const;
+  bool current(const Plan& plan) const;
   Status check_allowed(const Plan& plan) const;
 
   // --- session.cc ---

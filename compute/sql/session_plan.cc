@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "compute/sql/plan_memory.h"
 #include "compute/sql/session.h"
 #include "compute/sql/syntax.h"
 #include "compute/sql/value_format.h"
@@ -12,6 +13,9 @@ namespace namdb::sql {
 using reactor::Task;
 
 namespace {
+
+// Such parameters count as a part of the session, and most are.
+constexpr std::size_t kShortParameters_bytes = 16 << 10;
 
 bool uses_catalog(const Plan& plan) {
   if (const auto* select = plan.as<SelectPlan>()) return select->source.table != nullptr;
@@ -69,10 +73,45 @@ Task<Status> Session::plan_statement(Prepared& prepared, Node statement) {
   std::vector<Type> declared = prepared.declared;
   Result<Plan> plan = co_await make_plan(statement, std::move(declared));
   if (!plan.ok()) co_return plan.status();
-  prepared.plan = std::make_shared<const Plan>(std::move(plan).value());
+  Result<std::shared_ptr<const Plan>> kept = keep(std::move(plan).value());
+  if (!kept.ok()) co_return kept.status();
+  prepared.plan = std::move(kept).value();
   if (prepared.plan->is_transactional())
     prepared.statistics = &environment_.statistics.entry(statistics_name(*prepared.plan));
   co_return Status();
+}
+
+Result<std::shared_ptr<const Plan>> Session::keep(Plan plan) const {
+  plan.memory = MemoryShare(environment_.client_memory);
+  if (Status status = plan.memory.resize(memory_bytes(plan)); !status.ok()) return status;
+  return std::make_shared<const Plan>(std::move(plan));
+}
+
+Task<Status> Session::plan_text(Prepared& prepared) {
+  PlanCache* const plans = environment_.plans;
+  if (plans != nullptr) {
+    std::shared_ptr<const Plan> shared = plans->find(prepared.text, prepared.declared_oids);
+    if (shared != nullptr && current(*shared)) {
+      if (Status status = check_allowed(*shared); !status.ok()) co_return status;
+      if (shared->is_transactional())
+        prepared.statistics = &environment_.statistics.entry(statistics_name(*shared));
+      prepared.plan = std::move(shared);
+      co_return Status();
+    }
+  }
+  auto parsed = parse_sql(prepared.text);
+  if (auto* error = std::get_if<SyntaxError>(&parsed)) {
+    error_position_ = error->position;
+    co_return std::move(error->status);
+  }
+  const SyntaxTree& tree = std::get<SyntaxTree>(parsed);
+  if (tree.statement_count() > 1) {
+    co_return Status(ErrorCode::syntax_error, "cannot insert multiple commands into a prepared statement");
+  }
+  const Node statement = tree.statement_count() == 0 ? Node{} : tree.statement(0);
+  Status status = co_await plan_statement(prepared, statement);
+  if (status.ok() && plans != nullptr) plans->add(prepared.text, prepared.declared_oids, prepared.plan);
+  co_return status;
 }
 
 Task<Status> Session::prepare(std::string name, std::string text, std::vector<Oid> declared) {
@@ -91,40 +130,38 @@ Task<Status> Session::prepare(std::string name, std::string text, std::vector<Oi
     co_return Status(ErrorCode::duplicate_prepared_statement,
                      "prepared statement \"" + name + "\" already exists");
   }
-  auto parsed = parse_sql(text);
-  if (auto* error = std::get_if<SyntaxError>(&parsed)) {
-    error_position_ = error->position;
-    co_return std::move(error->status);
-  }
-  const SyntaxTree& tree = std::get<SyntaxTree>(parsed);
-  if (tree.statement_count() > 1) {
-    co_return Status(ErrorCode::syntax_error, "cannot insert multiple commands into a prepared statement");
-  }
   prepared->text = std::move(text);
   prepared->declared_oids = std::move(declared);
-  const Node statement = tree.statement_count() == 0 ? Node{} : tree.statement(0);
-  Status status = co_await plan_statement(*prepared, statement);
+  Status status = co_await plan_text(*prepared);
   if (!status.ok()) co_return status;
+  prepared->memory = MemoryShare(environment_.client_memory);
+  status = prepared->memory.resize(prepared->size_bytes() + name.size());
+  if (!status.ok()) co_return status;
+  prepared->session_bytes = prepared->memory.bytes() + prepared->plan->memory.bytes();
   if (name.empty()) {
     unnamed_ = std::move(prepared);
   } else if (prepared_.size() >= kMaxPrepared) {
     co_return Status(ErrorCode::limit_exceeded,
                      "a session can have at most " + std::to_string(kMaxPrepared) + " prepared statements",
                      "close those that are no longer needed");
-  } else if (prepared->size_bytes() > kMaxPrepared_bytes - prepared_bytes_) {
-    co_return Status(ErrorCode::limit_exceeded,
-                     "a session's prepared statements can have at most " +
-                         std::to_string(kMaxPrepared_bytes) + " bytes of text",
+  } else if (prepared->session_bytes > kMaxPrepared_bytes - prepared_bytes_) {
+    co_return Status(ErrorCode::out_of_memory,
+                     "a session's prepared statements can take at most " +
+                         std::to_string(kMaxPrepared_bytes) + " bytes of memory",
                      "close those that are no longer needed");
   } else {
-    prepared_bytes_ += prepared->size_bytes();
+    prepared_bytes_ += prepared->session_bytes;
     prepared_.emplace(std::move(name), std::move(prepared));
   }
   co_return Status();
 }
 
+bool Session::current(const Plan& plan) const {
+  return plan.catalog_version == engine_.catalog_version() || !uses_catalog(plan);
+}
+
 bool Session::current(const Prepared& prepared) const {
-  return prepared.plan->catalog_version == engine_.catalog_version() || !uses_catalog(*prepared.plan);
+  return current(*prepared.plan);
 }
 
 Task<Status> Session::renew(Prepared& prepared, bool cached) {
@@ -141,7 +178,9 @@ Task<Status> Session::renew(Prepared& prepared, bool cached) {
     co_return Status(ErrorCode::catalog_changed,
                      "a table was dropped and created again while the statement ran");
   }
-  prepared.plan = std::make_shared<const Plan>(std::move(plan).value());
+  Result<std::shared_ptr<const Plan>> kept = keep(std::move(plan).value());
+  if (!kept.ok()) co_return kept.status();
+  prepared.plan = std::move(kept).value();
   co_return Status();
 }
 
@@ -161,7 +200,7 @@ void Session::close_prepared(std::string_view name) {
   if (name.empty()) {
     unnamed_.reset();
   } else if (const auto found = prepared_.find(name); found != prepared_.end()) {
-    prepared_bytes_ -= found->second->size_bytes();
+    prepared_bytes_ -= found->second->session_bytes;
     prepared_.erase(found);
   }
 }
@@ -248,6 +287,13 @@ Status Session::bind(const BindRequest& request) {
   }
   portal->reset();
   portal->storage.clear();
+  if (bytes > kShortParameters_bytes) {
+    portal->memory = MemoryShare(environment_.client_memory);
+    if (Status status = portal->memory.resize(bytes); !status.ok()) {
+      close_portal(request.portal);
+      return status;
+    }
+  }
   portal->parameters.resize(request.parameters.size());
   portal->storage.reserve(bytes);  // so that what borrows from it stays where it is
   Status status;

@@ -90,6 +90,11 @@ std::vector<Statistics::Row> Statistics::rows() const {
     add("call_bytes", sum.cost.call_bytes);
     add("bytes", sum.cost.bytes());
   }
+  if (client_memory_ != nullptr) {
+    rows.push_back({"memory", "client_bytes", client_memory_->used_bytes()});
+    rows.push_back({"memory", "client_limit_bytes", client_memory_->limit_bytes()});
+    rows.push_back({"memory", "client_refusals", client_memory_->refusals()});
+  }
   return rows;
 }
 

@@ -19,6 +19,7 @@
 
 #include "common/base/error.h"
 #include "common/fabric/counters.h"
+#include "compute/sql/memory_budget.h"
 
 namespace namdb::sql {
 
@@ -58,12 +59,16 @@ class Statistics {
 
   // A new entry for one worker; several of one name are added up when they are read.
   TransactionStatistics& add(std::string name);
+  // From now on rows() has a last part, "memory": what clients made the server keep. Before other threads
+  // come.
+  void add_memory(const MemoryBudget& client_memory) { client_memory_ = &client_memory; }
   // In the order of names; metrics in a fixed order, aborts by reason only where there were any.
   std::vector<Row> rows() const;
 
  private:
   mutable std::mutex mutex_;  // lint: allow banned: shared by the workers' threads; held to add or read
   std::deque<TransactionStatistics> entries_;
+  const MemoryBudget* client_memory_ = nullptr;
 };
 
 // One worker's entries by name.

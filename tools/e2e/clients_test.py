@@ -5,6 +5,7 @@ import resource
 import socket
 import struct
 import unittest
+from pathlib import Path
 
 from harness import Cluster, RawClient, TestCase, alive, main, sqlstate_of, until
 
@@ -146,6 +147,57 @@ class HostileClients(TestCase):
             self.assert_serves(self.cluster)
         finally:
             resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+
+
+class BoundedMemory(TestCase):
+    def resident_bytes(self, cluster):
+        for line in Path(f"/proc/{cluster.pid('compute-0')}/status").read_text().splitlines():
+            if line.startswith("VmRSS"):
+                return int(line.split()[1]) * 1024
+        return 0
+
+    def kept_bytes(self, cluster):
+        [(value,)] = cluster.query(
+            "SELECT value FROM namdb_statistics WHERE name = 'memory' AND metric = 'client_bytes'")
+        return value
+
+    def test_many_prepared_statements_and_unfinished_messages_are_bounded_and_leave_nothing(self):
+        limit_bytes = 64 << 20
+        with Cluster(compute_flags=(f"--client-memory-bytes={limit_bytes}",)) as cluster:
+            cluster.query("CREATE TABLE t (id bigint PRIMARY KEY, v bigint)")
+            idle = self.kept_bytes(cluster)
+            with cluster.raw() as client:
+                client.start()
+                before = self.resident_bytes(cluster)
+                for i in range(0, 10_000, 100):
+                    for k in range(i, i + 100):
+                        text = f"s{k}\0SELECT v FROM t WHERE id = $1 AND v > {k}\0\0\0"
+                        client.send(RawClient.message("P", text.encode()))
+                    client.send(RawClient.message("S"))
+                    self.assertIsNone(sqlstate_of(client.until_ready()))
+                self.assertLess(self.resident_bytes(cluster) - before, 40_000_000)
+                self.assertLess(self.kept_bytes(cluster), 30_000_000)
+            until(lambda: self.kept_bytes(cluster) <= idle, "the prepared statements' end")
+            before = self.resident_bytes(cluster)
+            clients = [cluster.raw() for _ in range(20)]
+            refused = 0
+            for client in clients:
+                client.start()
+                try:
+                    client.send((b"Q" + struct.pack("!I", 15 << 20)).ljust(14 << 20, b"x"))
+                except ConnectionError:
+                    refused += 1
+                self.assert_serves(cluster)
+            self.assertLess(self.resident_bytes(cluster) - before, 3 * limit_bytes)
+            for client in clients:
+                client.socket.settimeout(0.2)
+                try:
+                    refused += b"53200" in client.until_closed()
+                except TimeoutError:
+                    pass  # its message is still awaited
+                client.socket.close()
+            self.assertGreater(refused, 10)
+            until(lambda: self.kept_bytes(cluster) <= idle, "the unfinished messages' end")
 
 
 class HostilePeers(TestCase):

@@ -71,6 +71,7 @@ void print_compute(const Output& output, const ComputeView& server) {
   }
   output.line("compute server " + server.address + ": up, version " + server.version);
   for (const auto& [type, metrics] : server.statistics) {
+    if (!metrics.contains("commits")) continue;  // of the server, not of a kind of transactions
     const auto metric = [&known = metrics](const char* name) {
       const auto found = known.find(name);
       return found != known.end() ? found->second : 0;
