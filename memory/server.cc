@@ -34,6 +34,7 @@ MemoryServer::MemoryServer(reactor::Executor& executor, std::unique_ptr<Region> 
       region_growth_(std::move(region_growth)),
       started_ns_(executor.now_ns()),
       fenced_(executor),
+      closed_(executor),
       shut_down_(executor),
       identity_(options_.server_id, options_.server_count, region_->map().epoch),
       lock_waiters_(executor),
@@ -75,6 +76,7 @@ reactor::Task<void> MemoryServer::stop() {
   collector_.stop();
   growth_.stop();
   fenced_.notify_all();
+  closed_.notify_all();
   shut_down_.notify_all();
   co_await gate_.close();
 }

@@ -152,6 +152,9 @@ class MemoryServer final : public fabric::Service {
   reactor::Task<Status> snapshot(std::string& reply);
   Status place_slot(const Peer& peer, const control::PlaceSlotRequest& request);
   reactor::Task<Status> lease_slot(fabric::PeerId peer, control::LeaseSlotReply& reply);
+  // Memory for a journal, not zeroed when `dirty`. Waits, bounded, for the repair of slots whose journals
+  // take too much or the last.
+  reactor::Task<Result<Block>> take_journal(fabric::PeerId peer);
   Status list_slots(const control::ListSlotsRequest& request, control::ListSlotsReply& reply) const;
   Status claim_repair(fabric::PeerId peer, const control::ClaimRepairRequest& request,
                       control::ClaimRepairReply& reply);
@@ -177,6 +180,7 @@ class MemoryServer final : public fabric::Service {
   bool shutdown_ = false;
   reactor::Gate gate_;
   reactor::Event fenced_;  // a fence has ended, or begun
+  reactor::Event closed_;  // a slot was closed
   reactor::Event shut_down_;
 
   ClusterIdentity identity_;

@@ -226,6 +226,7 @@ Status MemoryServer::dispatch_cluster(fabric::PeerId peer, std::uint16_t method,
       return handle<control::CloseSlotRequest, control::CloseSlotReply>(
           method, request, reply, [&](const auto& in, auto&) {
             Status status = slots_->close(peer, in.slot(), in.final_counter(), executor_.now_ns());
+            closed_.notify_all();
             collector_.wake();
             return status;
           });
@@ -240,6 +241,7 @@ Status MemoryServer::dispatch_cluster(fabric::PeerId peer, std::uint16_t method,
           method, request, reply, [&](const auto& in, auto&) {
             Status status =
                 slots_->finish(peer, in.slot(), in.repair_epoch(), in.final_counter(), executor_.now_ns());
+            closed_.notify_all();
             collector_.wake();
             return status;
           });
@@ -353,7 +355,7 @@ reactor::Task<Status> MemoryServer::lease_slot(fabric::PeerId id, control::Lease
   if (peers_.find(id)->tool) {
     co_return Status(ErrorCode::insufficient_privilege, "tools run no transactions");
   }
-  auto journal = slots_->allocate_journal();
+  const auto journal = co_await take_journal(id);
   if (!journal.ok()) co_return journal.status();
   const Block block = *journal;
   if (block.dirty) {
@@ -367,7 +369,7 @@ reactor::Task<Status> MemoryServer::lease_slot(fabric::PeerId id, control::Lease
     slots_->give_back_journal(block);
     co_return Status(ErrorCode::fenced, "this channel is not connected");
   }
-  const auto leased = slots_->lease(id, peer->compute_id, block);
+  const auto leased = slots_->lease(id, peer->compute_id, peer->name, block);
   if (!leased.ok()) {
     slots_->give_back_journal(block);
     co_return leased.status();

@@ -11,6 +11,10 @@ namespace {
 constexpr std::uint64_t kRefusal_ns = kSecond_ns;
 // While a caller waits for extents, it is looked whether somebody wants it fenced.
 constexpr std::uint64_t kLook_ns = 50 * kMillisecond_ns;
+// So much of the region's limit, one part of so many, may be journals that wait for the repair of their
+// slots; a lease beyond waits for that so long.
+constexpr std::uint64_t kDeadJournalsPart = 8;
+constexpr std::uint64_t kRepairPatience_ns = 5 * kSecond_ns;
 // Who has to move a version and finds no room waits for others to be freed, for so many of the collector's
 // intervals. Its own snapshot may be what keeps them: hence not for longer.
 constexpr std::uint64_t kVersionIntervals = 2;
@@ -46,6 +50,25 @@ reactor::Task<bool> MemoryServer::more_extents(fabric::PeerId peer, std::uint64_
     co_await collector_.wait_for_return(std::min(deadline_ns, now_ns + kLook_ns));
   }
   co_return !stopping_ && peers_.find(peer) != nullptr;
+}
+
+reactor::Task<Result<Block>> MemoryServer::take_journal(fabric::PeerId peer) {
+  const std::uint64_t deadline_ns = executor_.now_ns() + kRepairPatience_ns;
+  while (true) {
+    const bool too_many = slots_->dead_journal_bytes() > region_->limit_bytes() / kDeadJournalsPart;
+    if (!too_many) {
+      auto journal = slots_->allocate_journal();
+      if (journal.ok() || slots_->dead_count() == 0) co_return journal;
+    }
+    const std::uint64_t now_ns = executor_.now_ns();
+    if (caller_is_gone(peer) || now_ns >= deadline_ns) {
+      co_return Result<Block>(Status(
+          ErrorCode::out_of_memory, "the journals of compute servers that died take too much of the region",
+          "they are free again when a compute server has repaired what those left"));
+    }
+    // Repair is woken by heartbeats, the caller's own ones among them.
+    co_await closed_.wait_until(std::min(deadline_ns, now_ns + kLook_ns));
+  }
 }
 
 Result<std::uint64_t> MemoryServer::lengthen_region(std::uint64_t length_bytes) {

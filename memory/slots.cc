@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace namdb::memory {
 
@@ -14,6 +15,10 @@ Slots::Slots(Region& region, const Options& options, const Visibility& copies)
       position_used_(options.vector_capacity) {}
 
 Result<Block> Slots::allocate_journal() {
+  for (auto& [id, slot] : slots_) {
+    if (slot.state == SlotState::closed && slot.journal_bytes != 0)
+      return Block{slot.journal_offset, std::exchange(slot.journal_bytes, 0), true};
+  }
   const auto block = region_.blocks().allocate(options_.journal_bytes);
   if (!block) return Status(ErrorCode::out_of_memory, "the region has no room for another journal");
   journal_bytes_ += block->bytes;
@@ -42,7 +47,16 @@ std::uint64_t Slots::positions_in_use() const {
   return static_cast<std::uint64_t>(position_used_.rend() - last);
 }
 
-Result<const Slot*> Slots::lease(fabric::PeerId peer, const std::string& compute_id, const Block& journal) {
+std::uint64_t Slots::dead_journal_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const auto& [id, slot] : slots_) {
+    if (slot.state == SlotState::dead || slot.state == SlotState::repairing) bytes += slot.journal_bytes;
+  }
+  return bytes;
+}
+
+Result<const Slot*> Slots::lease(fabric::PeerId peer, const std::string& compute_id, const std::string& name,
+                                 const Block& journal) {
   const auto held = std::count_if(slots_.begin(), slots_.end(), [&](const auto& entry) {
     return entry.second.owner == peer && entry.second.state == SlotState::leased;
   });
@@ -50,6 +64,14 @@ Result<const Slot*> Slots::lease(fabric::PeerId peer, const std::string& compute
     return Status(
         ErrorCode::limit_exceeded,
         "a channel can hold at most " + std::to_string(options_.max_slots_per_peer) + " execution slots");
+  }
+  const auto left = std::count_if(slots_.begin(), slots_.end(), [&](const auto& entry) {
+    return entry.second.name == name && entry.second.state != SlotState::leased;
+  });
+  if (2 * static_cast<std::uint64_t>(left) >= std::max(options_.vector_capacity, 2U)) {
+    return Status(ErrorCode::limit_exceeded,
+                  "the slots of earlier starts of \"" + name + "\" take half of the timestamp vector",
+                  "it starts and ends too often; slots are free again after --max-transaction-seconds");
   }
   if (next_ > layout::kMaxSlot) {
     return Status(
@@ -64,6 +86,7 @@ Result<const Slot*> Slots::lease(fabric::PeerId peer, const std::string& compute
   slot.id = next_++;
   slot.owner = peer;
   slot.compute_id = compute_id;
+  slot.name = name;
   slot.position = *position;
   slot.journal_offset = journal.offset;
   slot.journal_bytes = journal.bytes;
@@ -153,7 +176,7 @@ void Slots::retire(std::uint64_t now_ns, std::uint64_t age_ns) {
       continue;
     }
     // The owner closed it, or was fenced: nobody writes to the journal.
-    give_back_journal({slot.journal_offset, slot.journal_bytes, true});
+    if (slot.journal_bytes != 0) give_back_journal({slot.journal_offset, slot.journal_bytes, true});
     position_used_[slot.position] = false;
     retired_[slot.id] = slot.final_counter;
     --closed_;

@@ -4,16 +4,18 @@
 //   leased --channel gone--> dead --CLAIM--> repairing --FINISH--> closed
 //                             ^------ claimant gone ------+
 //
-// Ids ascend and are never used again. A slot's word stands in the vector, and the vector's length covers it,
-// before the lease is answered, and a journal is zeroed before: no entry of an earlier owner certifies. A
-// closed slot's final counter is known for ever. The lowest free position is leased again, and positions at
-// the vector's end that nobody has leave it, but for the latest slot's: a snapshot costs what the live slots
-// cost, however many there were. Where the vector is partitioned, that goes for the positions whose words are
-// here; the others' are placed on their memory servers by who leases or closes the slot (vector_part.h), and
-// what is published there is known here from copies. A claim carries an epoch; the claim of a channel that is
-// gone is void, and its successor learns whom to fence first: all who ever held a claim to this slot, for
-// any of them may still have a channel to another memory server. The claimant itself may claim again, after a
-// failure.
+// Ids ascend and are never used again. A slot's word stands in the vector, and the vector's length covers
+// it, before the lease is answered, and a journal is zeroed before: no entry of an earlier owner
+// certifies. That of a closed slot goes to the next lease, or is given back when the slot is retired: the
+// owner has finished all that it began, or a repairer has, and who had a claim before that one is fenced.
+// A closed slot's final counter is known for ever. The lowest free position is leased again, and positions
+// at the vector's end that nobody has leave it, but for the latest slot's: a snapshot costs what the live
+// slots cost, however many there were. Where the vector is partitioned, that goes for the positions whose
+// words are here; the others' are placed on their memory servers by who leases or closes the slot
+// (vector_part.h), and what is published there is known here from copies. A claim carries an epoch; the
+// claim of a channel that is gone is void, and its successor learns whom to fence first: all who ever held
+// a claim to this slot, for any of them may still have a channel to another memory server. The claimant
+// itself may claim again, after a failure.
 #pragma once
 
 #include <cstdint>
@@ -39,9 +41,10 @@ struct Slot {
   SlotState state = SlotState::leased;
   fabric::PeerId owner = 0;
   std::string compute_id;
+  std::string name;  // of the compute server, the same after it starts again
   std::uint64_t position = 0;
   std::uint64_t journal_offset = 0;
-  std::uint64_t journal_bytes = 0;
+  std::uint64_t journal_bytes = 0;     // 0: another lease has it
   std::uint32_t final_counter = 0;     // closed
   std::uint64_t closed_ns = 0;         // closed
   std::uint64_t repair_epoch = 0;      // of the last claim
@@ -54,12 +57,15 @@ class Slots final : public Visibility {
   // `copies`: what is known of slots whose words are on other memory servers; outlives this.
   Slots(Region& region, const Options& options, const Visibility& copies);
 
-  // Memory for a journal, not zeroed when `dirty`; for a lease, or to be given back.
+  // Memory for a journal, first that of a closed slot, not zeroed when `dirty`; for a lease, or to be given
+  // back.
   Result<Block> allocate_journal();
   void give_back_journal(const Block& journal);
   // A new slot for the peer; `journal` is zero and is the slot's from now on. Error limit_exceeded when the
-  // vector is full or the peer has too many; the journal is then still the caller's.
-  Result<const Slot*> lease(fabric::PeerId peer, const std::string& compute_id, const Block& journal);
+  // vector is full, the peer has too many, or what earlier ones of that name have left takes half of the
+  // vector; the journal is then still the caller's.
+  Result<const Slot*> lease(fabric::PeerId peer, const std::string& compute_id, const std::string& name,
+                            const Block& journal);
   Status close(fabric::PeerId peer, std::uint32_t slot, std::uint32_t final_counter, std::uint64_t now_ns);
 
   struct Claim {
@@ -87,6 +93,8 @@ class Slots final : public Visibility {
   std::uint64_t dead_count() const { return dead_; }
   std::uint64_t closed_count() const { return closed_; }
   std::uint64_t journal_bytes() const { return journal_bytes_; }
+  // Of slots that wait for their repair.
+  std::uint64_t dead_journal_bytes() const;
 
   bool published(layout::Stamp stamp) const override;
 

@@ -41,7 +41,6 @@ namespace namdb::layout {
 
 inline constexpr std::uint32_t kJournalMagic = 0x4a4e4c31;  // "JNL1"
 inline constexpr std::uint64_t kJournalAlign_bytes = 64;
-inline constexpr std::uint64_t kDefaultJournal_bytes = 16U << 20;
 
 struct JournalWrite {
   GlobalAddress address;

@@ -96,8 +96,10 @@ void check_blocks(const MemoryServer& server, Findings& findings) {
   for (const auto& [bytes, units] : server.overflow().classes())
     owners.claim("overflow entries of " + std::to_string(bytes) + " bytes", *units);
   if (server.slots() != nullptr) {
-    for (const auto& [id, slot] : server.slots()->active())
+    for (const auto& [id, slot] : server.slots()->active()) {
+      if (slot.journal_bytes == 0) continue;  // that of a closed slot, leased again
       owners.claim("slot " + std::to_string(id) + "'s journal", slot.journal_offset, slot.journal_bytes);
+    }
   }
   owners.finish();
 }

@@ -1,4 +1,5 @@
-// What small tables take of the memory servers' regions, and what a full region still does.
+// What small tables and killed compute servers take of the memory servers' regions, and what a full region
+// still does.
 #include <catch2/catch.hpp>
 
 #include "compute/txn/transaction.h"
@@ -159,6 +160,29 @@ TEST_CASE("a row of a full region is not updated while a snapshot keeps all that
   CHECK(
       world.run_until([&] { return cluster.memory(0).server->use().overflow_bytes == 0; }, 10 * kSecond_ns));
   CHECK(world.run(cluster.node(0), update_row(&worker, "t", 1000)).ok());
+}
+
+TEST_CASE("200 starts of compute servers that are killed leave room for others, long before E", "[small]") {
+  fabric::sim::SimWorld world(1);
+  ClusterOptions options;
+  options.region_bytes = 64U << 20;
+  options.memory.max_transaction_ns = 3600 * kSecond_ns;
+  Cluster cluster(world, options);
+  cluster.add_compute();
+  REQUIRE(world.run(cluster.node(0), create_table(cluster.worker(0), "t", texts(), kSizeHint_rows, 0)).ok());
+  for (std::int64_t start = 0; start < 200; ++start) {
+    const std::size_t compute = cluster.add_compute();
+    const Status inserted =
+        world.run(cluster.node(compute), insert_rows(&cluster.worker(compute), "t", start, 1));
+    INFO(start << ": " << inserted.to_string());
+    REQUIRE(inserted.ok());
+    cluster.kill_compute(compute);
+    REQUIRE(cluster.memory(0).server->use().journal_bytes <= 16U << 20);
+  }
+  for (std::int64_t i = 0; i < 3; ++i) {
+    const std::size_t compute = cluster.add_compute();
+    REQUIRE(world.run(cluster.node(compute), insert_rows(&cluster.worker(compute), "t", 1000 + i, 1)).ok());
+  }
 }
 
 }  // namespace namdb::sim
