@@ -106,7 +106,8 @@ void add_index(control::MemoryReply& reply, const Index& index) {
 
 void add_overflow(control::MemoryReply& reply, const Overflow& overflow, const OldVersions& old_versions) {
   control::MemoryPart part;
-  for (const auto& [entry_bytes, units] : overflow.classes()) {
+  part.set_free_bytes(overflow.spare_bytes());
+  for (const auto& [group_bytes, units] : overflow.classes()) {
     part.set_free_bytes(part.free_bytes() + units->free_bytes());
   }
   set_handed_out(part, overflow.used_bytes(), old_versions.aging().bytes, 0);

@@ -120,13 +120,13 @@ TEST_CASE("old versions of different lengths share the last extent") {
   std::map<std::uint64_t, std::uint32_t> entries;
   for (const std::uint32_t entry_bytes : {160U, 328U, 1048U, 5000U}) {
     for (int i = 0; i < 5; ++i) {
-      const auto entry = overflow.allocate(entry_bytes);
+      const auto entry = overflow.allocate({}, entry_bytes);
       REQUIRE(entry);
-      entries[*entry] = entry_bytes;
+      entries[entry->word()] = entry_bytes;
     }
   }
   CHECK(two.region->extents().free_count() == 0);
-  for (const auto& [entry, entry_bytes] : entries) overflow.free(entry, entry_bytes);
+  for (const auto& [entry, entry_bytes] : entries) overflow.free(layout::OverflowLink(entry), entry_bytes);
   CHECK(two.region->extents().free_count() == 1);
 }
 

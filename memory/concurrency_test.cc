@@ -8,6 +8,7 @@
 
 #include "common/fabric/fabric.h"
 #include "common/layout/hot_calls.h"
+#include "common/layout/overflow_group.h"
 #include "memory/test_cluster.h"
 
 namespace namdb::memory {
@@ -161,16 +162,16 @@ struct Reader {
         head.read(record + shape.overflow_head_offset(), entry.data(), 8);
         status = co_await post(channel, &head);
         if (too_old()) co_return;
-        std::uint64_t next = layout::load_word(entry.data());
+        layout::OverflowLink next(layout::load_word(entry.data()));
         bool found = false;
-        while (next != 0 && !found) {
+        while (!next.none() && !found) {
           fabric::Batch step;
-          step.read(next, entry.data(), layout::kOverflowBody_offset + shape.body_bytes());
+          step.read(next.entry(), entry.data(), layout::kOverflowBody_offset + shape.body_bytes());
           status = co_await post(channel, &step);
           if (too_old()) co_return;
           const std::span<const std::byte> old(entry.data() + layout::kOverflowBody_offset,
                                                shape.body_bytes());
-          next = layout::load_word(entry.data() + layout::kOverflowNext_offset);
+          next = layout::OverflowLink(layout::load_word(entry.data() + layout::kOverflowNext_offset));
           if (!layout::certify_body(old, address) ||
               layout::decode_body_header(old.data()).header_word() != link) {
             continue;

@@ -62,13 +62,14 @@ void OldVersions::unlink_and_free(const OldVersion& version) {
   const TablePointer table = tables_.find(version.table);
   // The records of a discarded table are nobody's any more.
   if (table && table->records.used(version.record)) {
-    const std::uint64_t newer = region_.load(Overflow::newer_offset(version.entry, version.entry_bytes));
+    const layout::OverflowLink newer(
+        region_.load(Overflow::newer_offset(version.entry, version.entry_bytes)));
     const std::uint64_t head = version.record + table->shape.record.overflow_head_offset();
-    if (newer == 0) {
-      if (region_.load(head) == version.entry) region_.store(head, 0);
+    if (newer.none()) {
+      if (region_.load(head) == version.entry.word()) region_.store(head, 0);
     } else if (overflow_.used(newer, version.entry_bytes) &&
-               region_.load(newer + layout::kOverflowNext_offset) == version.entry) {
-      region_.store(newer + layout::kOverflowNext_offset, 0);
+               region_.load(newer.entry() + layout::kOverflowNext_offset) == version.entry.word()) {
+      region_.store(newer.entry() + layout::kOverflowNext_offset, 0);
     }
   }
   overflow_.free(version.entry, version.entry_bytes);

@@ -36,7 +36,7 @@ class VersionEpoch {
 
 struct OldVersion {
   std::uint64_t record = 0;
-  std::uint64_t entry = 0;
+  layout::OverflowLink entry;
   std::uint32_t entry_bytes = 0;
   std::uint32_t table = 0;
 };

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
+#include "common/layout/overflow_group.h"
 #include "common/layout/timestamp_vector.h"
 #include "common/layout/version_image.h"
 #include "memory/descriptor.h"
@@ -251,15 +252,16 @@ std::vector<layout::Stamp> TestCluster::overflow_chain(const control::TableDescr
                                                        std::uint64_t record) {
   const layout::RecordLayout shape = layout_of(table);
   std::vector<layout::Stamp> stamps;
-  std::uint64_t entry = load(record + shape.overflow_head_offset());
-  while (entry != 0) {
+  layout::OverflowLink link(load(record + shape.overflow_head_offset()));
+  while (!link.none()) {
+    const std::uint64_t entry = link.entry();
     const auto body = bytes(entry + layout::kOverflowBody_offset, shape.body_bytes());
     REQUIRE(layout::certify_image(body, layout::GlobalAddress(0, record)));
     const layout::HeaderWord word(load(entry + layout::kOverflowStamp_offset));
     REQUIRE(layout::decode_body_header(body.data()).header_word() == word);
     stamps.push_back(word.stamp());
     REQUIRE(stamps.size() < 10'000);
-    entry = load(entry + layout::kOverflowNext_offset);
+    link = layout::OverflowLink(load(entry + layout::kOverflowNext_offset));
   }
   return stamps;
 }

@@ -83,21 +83,22 @@ VersionMover::Outcome VersionMover::move_slot(const Table& table, std::uint64_t 
       layout::decode_body_header(body_.data()).header_word() != stamp) {
     return Outcome::unstable;
   }
-  const auto entry = overflow_.allocate(entry_bytes);
-  if (!entry) return Outcome::full;
+  const layout::OverflowLink older(region_.load(head));
+  const auto link = overflow_.allocate(older, entry_bytes);
+  if (!link) return Outcome::full;
 
-  const std::uint64_t older = region_.load(head);
-  region_.store(*entry + layout::kOverflowNext_offset, older);
-  region_.store(*entry + layout::kOverflowStamp_offset, stamp.value());
-  region_.write(*entry + layout::kOverflowBody_offset, body_);
-  region_.store(Overflow::newer_offset(*entry, entry_bytes), 0);
-  region_.store(head, *entry);
-  if (older != 0 && overflow_.used(older, entry_bytes)) {
-    region_.store(Overflow::newer_offset(older, entry_bytes), *entry);
+  const std::uint64_t entry = link->entry();
+  region_.store(entry + layout::kOverflowNext_offset, older.word());
+  region_.store(entry + layout::kOverflowStamp_offset, stamp.value());
+  region_.write(entry + layout::kOverflowBody_offset, body_);
+  region_.store(Overflow::newer_offset(*link, entry_bytes), 0);
+  region_.store(head, link->word());
+  if (overflow_.used(older, entry_bytes)) {
+    region_.store(Overflow::newer_offset(older, entry_bytes), link->word());
   }
   // The word is this server's while it is not moved.
   region_.compare_exchange(ring_word, stamp.value(), stamp.with_moved().value());
-  old_versions_.add({record, *entry, entry_bytes, table.shape.id}, successor);
+  old_versions_.add({record, *link, entry_bytes, table.shape.id}, successor);
   ++moved_;
   return Outcome::done;
 }

@@ -2,7 +2,7 @@
 //
 //   0                      header word: the lock; unlocked it equals the stamp word of the current body
 //   8                      current body
-//   8 + body_bytes         overflow head: offset of the newest overflow entry, 0 = none; only the memory
+//   8 + body_bytes         overflow head: link to the newest overflow entry, 0 = none; only the memory
 //                          server writes it. Where protocols have timestamps (protocol.h): the lease, the
 //                          newest timestamp at which a reader counts on the current version; raised by CAS
 //   16 + body_bytes        ring headers, one word a ring slot
@@ -117,7 +117,7 @@ void frame_new_record(std::span<std::byte> record, const RecordLayout& layout);
 
 // An old version that the version mover copied out of a ring. Written by the memory server only, READ by
 // anyone; `next` leads to older entries of the same record.
-inline constexpr std::uint32_t kOverflowNext_offset = 0;   // offset of the next older entry, 0 = none
+inline constexpr std::uint32_t kOverflowNext_offset = 0;   // link to the next older entry, 0 = none
 inline constexpr std::uint32_t kOverflowStamp_offset = 8;  // the body's stamp word
 inline constexpr std::uint32_t kOverflowBody_offset = 16;  // the ring slot's image, unchanged
 

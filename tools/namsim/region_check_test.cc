@@ -7,6 +7,7 @@
 #include "common/layout/bucket.h"
 #include "common/layout/journal.h"
 #include "common/layout/key.h"
+#include "common/layout/overflow_group.h"
 #include "common/layout/record.h"
 #include "common/layout/timestamp_vector.h"
 #include "tools/namsim/cluster.h"
@@ -108,8 +109,9 @@ struct AtRest {
     FAIL("no version is in a ring");
     return 0;
   }
+  // Where the newest version in the overflow region lies.
   std::uint64_t overflow_head() const {
-    return region().load(busy_record() + shape().overflow_head_offset());
+    return layout::OverflowLink(region().load(busy_record() + shape().overflow_head_offset())).entry();
   }
   // A main bucket that leads to another bucket and has an entry.
   std::uint64_t long_bucket() const {

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "common/layout/bucket.h"
+#include "common/layout/overflow_group.h"
 #include "common/layout/placement.h"
 #include "common/layout/record.h"
 #include "common/layout/version_image.h"
@@ -238,11 +239,12 @@ class TableCheck {
                       const std::string& subject) {
     const std::uint32_t entry_bytes = memory::Overflow::entry_bytes(shape_.body_bytes());
     std::vector<std::byte> image(shape_.body_bytes());
-    std::uint64_t newer = 0;
-    std::uint64_t entry = region_.load(record + shape_.overflow_head_offset());
-    while (entry != 0) {
+    layout::OverflowLink newer;
+    layout::OverflowLink link(region_.load(record + shape_.overflow_head_offset()));
+    while (!link.none()) {
+      const std::uint64_t entry = link.entry();
       const std::string where = subject + ": its overflow entry at " + at(entry);
-      if (!server_.overflow().used(entry, entry_bytes)) {
+      if (!server_.overflow().used(link, entry_bytes)) {
         findings_.add(where + " is not one that is handed out");
         return;
       }
@@ -260,11 +262,14 @@ class TableCheck {
       if (version.birth() || stamp != version.displaced)
         findings_.add(where + " holds commit " + text(stamp.stamp()) + ", the version before it, " +
                       text(version.stamp) + ", displaced " + text(version.displaced.stamp()));
-      if (region_.load(memory::Overflow::newer_offset(entry, entry_bytes)) != newer)
+      if (region_.load(memory::Overflow::newer_offset(link, entry_bytes)) != newer.word())
         findings_.add(where + " does not lead back to the entry before it");
       version = older;
-      newer = entry;
-      entry = region_.load(entry + layout::kOverflowNext_offset);
+      newer = link;
+      link = layout::OverflowLink(region_.load(entry + layout::kOverflowNext_offset));
+      const bool neighbours = link.entry() + entry_bytes == entry && link.place() + 1 == newer.place();
+      if (newer.place() != 0 && !link.none() && !neighbours)
+        findings_.add(where + " has another before it in its group than the one that it leads to");
     }
     // What came before was collected; that needs a successor that every snapshot sees.
     if (!version.birth() && !slots_.published(version.stamp))
@@ -321,26 +326,21 @@ void check_overflow_entries(const MemoryServer& server, const std::set<std::uint
                             Findings& findings) {
   std::map<std::uint64_t, memory::OldVersion> pending;
   for (const memory::OldVersion& version : server.old_versions().pending()) {
-    if (!pending.emplace(version.entry, version).second)
-      findings.add("the overflow entry at " + place(server.region(), version.entry) +
-                   " waits twice to be freed");
+    const std::uint64_t entry = version.entry.entry();
+    const std::string subject = "the overflow entry at " + place(server.region(), entry);
+    if (!pending.emplace(entry, version).second) findings.add(subject + " waits twice to be freed");
+    if (!server.overflow().used(version.entry, version.entry_bytes))
+      findings.add(subject + " waits to be freed and is not used");
+    if (!reached.contains(entry) && server.tables().find(version.table))
+      findings.add(subject + " is reached from no record of table " + std::to_string(version.table));
   }
   for (const auto& [bytes, units] : server.overflow().classes()) {
-    for (std::uint64_t entry = units->next_used(0); entry != 0; entry = units->next_used(entry)) {
-      const std::string subject = "the overflow entry at " + place(server.region(), entry);
-      const auto found = pending.find(entry);
-      if (found == pending.end()) {
-        findings.add(subject + " will never be freed");
-        continue;
-      }
-      if (!reached.contains(entry) && server.tables().find(found->second.table))
-        findings.add(subject + " is reached from no record of table " + std::to_string(found->second.table));
-      pending.erase(found);
+    for (std::uint64_t group = units->next_used(0); group != 0; group = units->next_used(group)) {
+      const auto first = pending.lower_bound(group);
+      if (first == pending.end() || first->first >= group + bytes)
+        findings.add("the overflow group at " + place(server.region(), group) + " will never be freed");
     }
   }
-  for (const auto& [entry, version] : pending)
-    findings.add("the overflow entry at " + place(server.region(), entry) +
-                 " waits to be freed and is not used");
 }
 
 // Where the catalog believes the main buckets to be; it may not have heard yet of those that came after.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "common/layout/version_image.h"
 #include "compute/protocol/stages/chain_locks.h"
 #include "compute/protocol/stages/rules.h"
 #include "compute/storage/bucket_search.h"
@@ -20,8 +19,7 @@ constexpr std::size_t kMaxChain = 4096;
 
 // Behind what is READ, the lease.
 std::size_t lease_at(const storage::Table& table) {
-  return std::max<std::size_t>(layout::kBucket_bytes,
-                               table.record.body_bytes() + layout::kOverflowBody_offset);
+  return std::max<std::size_t>(layout::kBucket_bytes, table.record.current_bytes() + 8);
 }
 
 std::size_t buffer_bytes(const storage::Table& table) {
@@ -92,7 +90,6 @@ void Lookup::add_atomics(txn::BatchSet& batches, Rules& rules) {
 }
 
 void Lookup::add_read(txn::BatchSet& batches) {
-  const layout::RecordLayout& layout = table_->record;
   switch (state_) {
     case State::bucket:
       if (finds_) return ask_for_record(batches);
@@ -101,16 +98,8 @@ void Lookup::add_read(txn::BatchSet& batches) {
     case State::record:
       batches.read(record_, buffer_.data(), read_bytes());
       break;
-    case State::ring:
-      batches.read(record_ + layout.ring_payload_offset(candidate_.ring_slot), buffer_.data(),
-                   layout.body_bytes());
-      break;
-    case State::overflow_head:
-      batches.read(record_ + layout.overflow_head_offset(), buffer_.data(), 8);
-      break;
-    case State::overflow_entry:
-      batches.read(GlobalAddress(record_.server(), overflow_offset_), buffer_.data(),
-                   layout::kOverflowBody_offset + layout.body_bytes());
+    case State::older:
+      walk_.add_read(batches);
       break;
     default:
       NAMDB_CHECK(!"a finished lookup needs no READ");
@@ -157,26 +146,27 @@ std::uint32_t Lookup::advance(txn::WorkerState& worker, Rules& rules) {
       case State::record:
         see_record(worker);
         break;
-      case State::ring:
-        see_ring();
-        break;
-      case State::overflow_head:
-        see_overflow_head();
-        break;
-      case State::overflow_entry:
-        see_overflow_entry();
+      case State::older:
+        step_back();
         break;
       default:
         break;
     }
   }
-  if (!deciding_) return 0;
+  // A certified body stands at body_: does the transaction see it? If not, the one before may be at hand.
+  while (deciding_) {
+    const bool is_current = state_ == State::record;
+    const Judgement judgement = rules.judge({header_seen_, candidate_, is_current});
+    if (judgement == Judgement::unknown_slot) return candidate_.stamp.slot;
+    decide(worker, judgement);
+  }
+  if (done()) walk_.end();
+  return 0;
+}
 
-  // A certified body stands at body_: does the transaction see it?
-  const bool is_current = state_ == State::record;
-  const Judgement judgement = rules.judge({header_seen_, candidate_, is_current});
-  if (judgement == Judgement::unknown_slot) return candidate_.stamp.slot;
+void Lookup::decide(txn::WorkerState& worker, Judgement judgement) {
   deciding_ = false;
+  const bool is_current = state_ == State::record;
   const bool visible = judgement == Judgement::visible;
   if (is_current) {
     current_is_visible_ = visible;
@@ -186,21 +176,18 @@ std::uint32_t Lookup::advance(txn::WorkerState& worker, Rules& rules) {
   if (judgement == Judgement::held || judgement == Judgement::torn) {
     waiting_ = true;
     held_ = is_current && judgement == Judgement::held;
-    return 0;
-  }
-  if (judgement == Judgement::conflict) {
+  } else if (judgement == Judgement::conflict) {
     error_ = write_conflict(*table_);
     state_ = State::failed;
-    return 0;
-  }
-  if (visible) {
+  } else if (visible) {
     state_ = candidate_.deleted ? State::absent : State::present;
   } else if (is_birth(candidate_)) {
     state_ = State::absent;
   } else {
-    follow_link();
+    if (is_current) walk_.start(worker.cluster.pool(), *table_, record_, region_bytes_, body_);
+    state_ = State::older;
+    step_back();
   }
-  return 0;
 }
 
 void Lookup::see_bucket(txn::WorkerState& worker, Rules& rules) {
@@ -330,66 +317,24 @@ void Lookup::candidate(std::span<const std::byte> body) {
   deciding_ = true;
 }
 
-// The image is that of the version before the one in older_body_.
-void Lookup::older_candidate(std::span<const std::byte> image) {
-  if (!layout::restore_body(image, record_, older_body_)) {
-    return fail(ErrorCode::corrupt_data, "a version cannot be rebuilt from the one that displaced it");
-  }
-  candidate(older_body_);
-}
-
 bool Lookup::is_birth(const layout::BodyHeader& version) const {
   return table_->record.timestamps ? version.ring_slot == layout::kNoRingSlot : version.birth();
 }
 
-void Lookup::follow_link() {
-  if (candidate_.ring_slot >= table_->record.ring_slots)
-    return fail(ErrorCode::corrupt_data, "a version's link is out of range");
-  // The next READ goes where the newer body stands, which the older one is rebuilt from.
-  if (body_.data() != older_body_.data()) older_body_.assign(body_.begin(), body_.end());
-  state_ = State::ring;
-}
-
-void Lookup::see_ring() {
-  const std::span<const std::byte> slot(buffer_.data(), table_->record.body_bytes());
-  if (table_->record.timestamps) {
-    // A slot that was taken again since holds a newer version.
-    const bool older = layout::certify_image(slot, record_) &&
-                       layout::decode_body_header(slot.data()).timestamp() < candidate_.timestamp();
-    if (older) return older_candidate(slot);
-    return fail(ErrorCode::serialization_failure,
-                "could not serialize access: the version that the transaction needs was overwritten");
+void Lookup::step_back() {
+  switch (walk_.step()) {
+    case VersionWalk::Step::found:
+      return candidate(walk_.body());
+    case VersionWalk::Step::read:
+      return;
+    case VersionWalk::Step::lost:
+      return restart();
+    case VersionWalk::Step::overwritten:
+      return fail(ErrorCode::serialization_failure,
+                  "could not serialize access: the version that the transaction needs was overwritten");
+    case VersionWalk::Step::corrupt:
+      return fail(ErrorCode::corrupt_data, "a version's link, or what it leads to, cannot be");
   }
-  const layout::HeaderWord link = candidate_.displaced;
-  if (layout::certify_image(slot, record_) && layout::decode_body_header(slot.data()).stamp == link.stamp()) {
-    older_candidate(slot);
-    return;
-  }
-  // Overwritten since: then it was moved before.
-  state_ = State::overflow_head;
-}
-
-bool Lookup::overflow_offset_valid(std::uint64_t offset) const {
-  return offset % 8 == 0 &&
-         offset + layout::kOverflowBody_offset + table_->record.body_bytes() <= region_bytes_;
-}
-
-void Lookup::see_overflow_head() {
-  overflow_offset_ = layout::load_word(buffer_.data());
-  if (overflow_offset_ == 0 || !overflow_offset_valid(overflow_offset_)) return restart();
-  state_ = State::overflow_entry;
-}
-
-void Lookup::see_overflow_entry() {
-  const std::span<const std::byte> image(buffer_.data() + layout::kOverflowBody_offset,
-                                         table_->record.body_bytes());
-  if (!layout::certify_image(image, record_)) return restart();  // collected under us
-  if (layout::decode_body_header(image.data()).stamp == candidate_.displaced.stamp()) {
-    older_candidate(image);
-    return;
-  }
-  overflow_offset_ = layout::load_word(buffer_.data() + layout::kOverflowNext_offset);
-  if (overflow_offset_ == 0 || !overflow_offset_valid(overflow_offset_)) return restart();
 }
 
 void Lookup::restart() {

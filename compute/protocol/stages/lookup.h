@@ -7,9 +7,9 @@
 //  - The certified body's stamp decides visibility; the header word only says who holds the record. A body
 //    that does not certify is being written: read again. Whether a certified body is visible, and whether its
 //    holder is waited for, the protocol says (rules.h).
-//  - Older versions are found by following the displaced links through ring and overflow, each READ posted
-//    after the one before completed, since the version mover runs against it. "Absent" needs the birth
-//    marker. A link found in neither place means start again, and after a bound version_collected.
+//  - Older versions are found by following the displaced links through ring and overflow (version_walk.h).
+//    "Absent" needs the birth marker. A link found in neither place means start again, and after a bound
+//    version_collected.
 //  - A location from the cache or a bucket must match key and incarnation, else it is a miss.
 #pragma once
 
@@ -22,6 +22,7 @@
 #include "common/layout/find_calls.h"
 #include "common/layout/record.h"
 #include "common/reactor/pooled_allocator.h"
+#include "compute/protocol/stages/version_walk.h"
 #include "compute/storage/table.h"
 #include "compute/txn/batch_set.h"
 #include "compute/txn/worker_state.h"
@@ -29,6 +30,7 @@
 namespace namdb::protocol {
 
 class Rules;
+enum class Judgement : std::uint8_t;
 
 class Lookup {
  public:
@@ -36,9 +38,7 @@ class Lookup {
     idle,
     bucket,
     record,
-    ring,
-    overflow_head,
-    overflow_entry,
+    older,
     // Ends:
     present,  // body() is the visible version, not a tombstone
     absent,
@@ -129,18 +129,14 @@ class Lookup {
   void see_bucket(txn::WorkerState& worker, Rules& rules);
   void follow_forward(const layout::Bucket& bucket);
   void see_record(txn::WorkerState& worker);
-  void see_ring();
-  void see_overflow_head();
-  void see_overflow_entry();
   void mismatch(txn::WorkerState& worker);
   void candidate(std::span<const std::byte> body);
-  void older_candidate(std::span<const std::byte> image);
+  void decide(txn::WorkerState& worker, Judgement judgement);
   bool is_birth(const layout::BodyHeader& version) const;
-  void follow_link();
+  void step_back();
   void restart();
   void fail_long_chain();
   void fail(ErrorCode code, const char* message);
-  bool overflow_offset_valid(std::uint64_t offset) const;
 
   const storage::Table* table_ = nullptr;
   std::span<const std::byte> key_;  // empty: any key
@@ -169,9 +165,7 @@ class Lookup {
   layout::HeaderWord header_seen_;
   layout::BodyHeader candidate_;
   std::span<const std::byte> body_;
-  reactor::PooledVector<std::byte>
-      older_body_;  // the version that the link is followed from, then the one found
-  std::uint64_t overflow_offset_ = 0;
+  VersionWalk walk_;
   fabric::LocalBuffer buffer_;
   bool finds_ = false;  // by key: the memory server looks for it
   layout::FoundPieces found_;

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "common/layout/overflow_group.h"
 #include "common/layout/version_image.h"
 #include "tools/namsim/mutants/look.h"
 #include "tools/namsim/mutants/mutants.h"
@@ -35,17 +36,18 @@ class HeadReadTooEarly : public Mutant {
       const Place place{posting.compute, posting.server, operation.remote_offset};
       if (operation.length_bytes == layout.current_bytes()) {
         see_record(layout, posting, operation);
-      } else if (const auto head = heads_.find(place); operation.length_bytes == 8 && head != heads_.end()) {
-        layout::store_word(operation.local, shown_head(head->second.offset));
-        follow(posting, head->second.record, layout::load_word(operation.local));
-      } else if (const auto entry = entries_.find(place); entry != entries_.end()) {
-        see_entry(layout, posting, operation, entry->second);
+      } else if (const auto head = heads_.find(place);
+                 operation.length_bytes == layout::versions_bytes(layout) && head != heads_.end()) {
+        layout::store_word(operation.local, shown_head(head->second.word));
+        see_ring(layout, posting, operation, head->second.record);
+      } else if (const auto group = groups_.find(place); group != groups_.end()) {
+        see_group(layout, posting, operation, group->second);
       }
     }
   }
 
  protected:
-  virtual std::uint64_t shown_head(std::uint64_t offset) const { return offset; }
+  virtual std::uint64_t shown_head(std::uint64_t word) const { return word; }
   // The record is read anew, since its search ended nowhere.
   virtual void on_restart(const layout::RecordLayout& layout, const Posting& posting,
                           const Operation& operation) {
@@ -57,7 +59,7 @@ class HeadReadTooEarly : public Mutant {
  private:
   struct Head {
     std::uint64_t record;
-    std::uint64_t offset;
+    std::uint64_t word;
   };
 
   void see_record(const layout::RecordLayout& layout, const Posting& posting, const Operation& operation) {
@@ -69,35 +71,59 @@ class HeadReadTooEarly : public Mutant {
     const std::uint64_t head = record + layout.overflow_head_offset();
     heads_[{posting.compute, posting.server, head}] = {record,
                                                        cluster().memory(posting.server).words[head / 8]};
-    links_[{posting.compute, posting.server, record}] = layout::decode_body_header(body.data()).displaced;
+    versions_[{posting.compute, posting.server, record}] = layout::decode_body_header(body.data());
   }
-  void follow(const Posting& posting, std::uint64_t record, std::uint64_t entry) {
-    if (entry == 0) {
+  // From the version where the search stands to the one before, if that is its image.
+  bool step(const Posting& posting, std::uint64_t record, std::span<const std::byte> image) {
+    layout::BodyHeader& version = versions_[{posting.compute, posting.server, record}];
+    if (version.birth() || !layout::certify_image(image, address_of(posting, record))) return false;
+    const layout::BodyHeader before = layout::decode_body_header(image.data());
+    if (before.stamp != version.displaced.stamp()) return false;
+    version = before;
+    return true;
+  }
+  void see_ring(const layout::RecordLayout& layout, const Posting& posting, const Operation& operation,
+                std::uint64_t record) {
+    const layout::BodyHeader& version = versions_[{posting.compute, posting.server, record}];
+    const auto image = [&] {
+      return std::span<const std::byte>(
+          operation.local + layout.ring_payload_offset(version.ring_slot) - layout.overflow_head_offset(),
+          layout.body_bytes());
+    };
+    while (version.ring_slot < layout.ring_slots && step(posting, record, image())) {
+    }
+    follow(layout, posting, record, layout::OverflowLink(layout::load_word(operation.local)));
+  }
+  void see_group(const layout::RecordLayout& layout, const Posting& posting, const Operation& operation,
+                 std::uint64_t record) {
+    const std::uint32_t entry_bytes = layout::overflow_entry_bytes(layout.body_bytes());
+    groups_.erase({posting.compute, posting.server, operation.remote_offset});
+    for (std::uint32_t at = operation.length_bytes; at >= entry_bytes;) {
+      at -= entry_bytes;
+      const std::span<const std::byte> image(operation.local + at + layout::kOverflowBody_offset,
+                                             layout.body_bytes());
+      if (!layout::certify_image(image, address_of(posting, record)))
+        return follow(layout, posting, record, layout::OverflowLink());
+      step(posting, record, image);
+    }
+    follow(layout, posting, record,
+           layout::OverflowLink(layout::load_word(operation.local + layout::kOverflowNext_offset)));
+  }
+  void follow(const layout::RecordLayout& layout, const Posting& posting, std::uint64_t record,
+              layout::OverflowLink link) {
+    if (versions_[{posting.compute, posting.server, record}].birth()) return;
+    if (link.none()) {
       lost_.insert({posting.compute, posting.server, record});
     } else {
-      entries_[{posting.compute, posting.server, entry}] = record;
-    }
-  }
-  void see_entry(const layout::RecordLayout& layout, const Posting& posting, const Operation& operation,
-                 std::uint64_t record) {
-    const auto address = address_of(posting, record);
-    const std::span<const std::byte> image(operation.local + layout::kOverflowBody_offset,
-                                           layout.body_bytes());
-    entries_.erase({posting.compute, posting.server, operation.remote_offset});
-    if (!layout::certify_image(image, address)) return follow(posting, record, 0);
-    const layout::BodyHeader found = layout::decode_body_header(image.data());
-    HeaderWord& link = links_[{posting.compute, posting.server, record}];
-    if (found.stamp == link.stamp()) {
-      link = found.displaced;
-    } else {
-      follow(posting, record, layout::load_word(operation.local + layout::kOverflowNext_offset));
+      groups_[{posting.compute, posting.server,
+               link.group(layout::overflow_entry_bytes(layout.body_bytes()))}] = record;
     }
   }
 
-  std::map<Place, Head> heads_;             // by the head word's offset
-  std::map<Place, std::uint64_t> entries_;  // the records of overflow entries
-  std::map<Place, HeaderWord> links_;       // by record: what is looked for
-  std::set<Place> lost_;                    // records
+  std::map<Place, Head> heads_;                   // by the head word's offset
+  std::map<Place, std::uint64_t> groups_;         // the records of overflow groups
+  std::map<Place, layout::BodyHeader> versions_;  // by record: where the search stands
+  std::set<Place> lost_;                          // records
 };
 
 // ... or does not, and the version counts as one that never was.
@@ -116,8 +142,8 @@ class SearchNotRestarted : public HeadReadTooEarly {
 // A version that is not in its ring slot any more never was: no birth marker is needed.
 class AbsentWithoutBirth final : public SearchNotRestarted {
  protected:
-  std::uint64_t shown_head(std::uint64_t offset) const override {
-    static_cast<void>(offset);
+  std::uint64_t shown_head(std::uint64_t word) const override {
+    static_cast<void>(word);
     return 0;
   }
 };
@@ -132,44 +158,41 @@ class ChangeMisapplied final : public Mutant {
       if (operation.kind != fabric::OperationKind::read) continue;
       if (operation.length_bytes == layout.current_bytes()) {
         const auto* const body = operation.local + 8;
-        see(layout, posting, operation.remote_offset, {body, body + layout.body_bytes()});
-      } else if (operation.length_bytes == layout.body_bytes()) {
+        bodies_[{posting.compute, posting.server, operation.remote_offset}] = {body,
+                                                                               body + layout.body_bytes()};
+      } else if (operation.length_bytes == layout::versions_bytes(layout)) {
         apply(layout, posting, operation);
       }
     }
   }
 
  private:
-  struct Link {
-    std::uint64_t record;
-    std::vector<std::byte> body;  // that bears the link
-  };
-  void see(const layout::RecordLayout& layout, const Posting& posting, std::uint64_t record,
-           std::vector<std::byte> body) {
-    if (!layout::certify_body(body, address_of(posting, record))) return;
-    const std::uint32_t slot = layout::decode_body_header(body.data()).ring_slot;
-    links_[{posting.compute, posting.server, record + layout.ring_payload_offset(slot)}] = {record,
-                                                                                            std::move(body)};
-  }
   void apply(const layout::RecordLayout& layout, const Posting& posting, const Operation& operation) {
-    const auto found = links_.find({posting.compute, posting.server, operation.remote_offset});
-    if (found == links_.end()) return;
-    const auto address = address_of(posting, found->second.record);
-    const std::span<std::byte> image(operation.local, operation.length_bytes);
-    if (!layout::certify_image(image, address)) return;
-    std::vector<std::byte> body = found->second.body;
-    const layout::Stamp wanted = layout::decode_body_header(body.data()).displaced.stamp();
-    if (!layout::restore_body(image, address, body) ||
-        layout::decode_body_header(body.data()).stamp != wanted) {
+    const std::uint64_t record = operation.remote_offset - layout.overflow_head_offset();
+    const auto found = bodies_.find({posting.compute, posting.server, record});
+    if (found == bodies_.end()) return;
+    const auto address = address_of(posting, record);
+    std::vector<std::byte> body = found->second;
+    if (!layout::certify_body(body, address)) return;
+    for (std::uint32_t steps = 0; steps < layout.ring_slots; ++steps) {
+      const layout::BodyHeader version = layout::decode_body_header(body.data());
+      if (version.birth() || version.ring_slot >= layout.ring_slots) return;
+      const std::span<std::byte> image(
+          operation.local + layout.ring_payload_offset(version.ring_slot) - layout.overflow_head_offset(),
+          layout.body_bytes());
+      if (!layout::certify_image(image, address)) return;
+      const layout::Stamp wanted = version.displaced.stamp();
+      if (layout::restore_body(image, address, body) &&
+          layout::decode_body_header(body.data()).stamp == wanted)
+        continue;
       layout::BodyHeader header = layout::decode_body_header(body.data());
       header.stamp = wanted;
       layout::seal_body(body, address, header);
       std::ranges::copy(body, image.begin());
     }
-    see(layout, posting, address.offset(), std::move(body));
   }
 
-  std::map<Place, Link> links_;  // by the ring slot's offset
+  std::map<Place, std::vector<std::byte>> bodies_;  // by record
 };
 
 void one_client(Scenario& scenario) {

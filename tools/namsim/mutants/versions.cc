@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/layout/hot_calls.h"
+#include "common/layout/overflow_group.h"
 #include "memory/version_mover.h"
 #include "tools/namsim/mutants/look.h"
 #include "tools/namsim/mutants/mutants.h"
@@ -78,7 +79,9 @@ class OverflowHeadRemembered final : public Mutant {
   void after(Posting& posting) override {
     const Look look(cluster());
     for (const fabric::Operation& operation : posting.asked) {
-      if (operation.kind != fabric::OperationKind::read || operation.length_bytes != 8) continue;
+      if (operation.kind != fabric::OperationKind::read ||
+          operation.length_bytes != layout::versions_bytes(look.record()))
+        continue;
       const auto known = heads_.try_emplace({posting.compute, posting.server, operation.remote_offset},
                                             layout::load_word(operation.local));
       layout::store_word(operation.local, known.first->second);
@@ -129,40 +132,44 @@ class LinkIgnored final : public Mutant {
     for (const fabric::Operation& operation : posting.asked) {
       if (operation.kind != fabric::OperationKind::read) continue;
       if (operation.length_bytes == look.record().current_bytes()) {
-        see(look, posting, operation.remote_offset, {operation.local + 8, look.record().body_bytes()});
-      } else if (operation.length_bytes == look.record().body_bytes()) {
+        see(look, posting, operation);
+      } else if (operation.length_bytes == layout::versions_bytes(look.record())) {
         believe(look, posting, operation);
       }
     }
   }
 
  private:
-  struct Link {
-    std::uint64_t record;
-    HeaderWord displaced;
-  };
   static layout::GlobalAddress address_of(const Posting& posting, std::uint64_t offset) {
     return {static_cast<layout::ServerId>(posting.server), offset};
   }
-  void see(const Look& look, const Posting& posting, std::uint64_t record, std::span<const std::byte> body) {
-    if (!layout::certify_body(body, address_of(posting, record))) return;
-    const layout::BodyHeader header = layout::decode_body_header(body.data());
-    links_[{posting.compute, posting.server, record + look.record().ring_payload_offset(header.ring_slot)}] =
-        {record, header.displaced};
+  void see(const Look& look, const Posting& posting, const fabric::Operation& operation) {
+    const std::span<const std::byte> body(operation.local + 8, look.record().body_bytes());
+    if (layout::certify_body(body, address_of(posting, operation.remote_offset)))
+      versions_[{posting.compute, posting.server, operation.remote_offset}] =
+          layout::decode_body_header(body.data());
   }
   void believe(const Look& look, const Posting& posting, const fabric::Operation& operation) {
-    const auto link = links_.find({posting.compute, posting.server, operation.remote_offset});
-    if (link == links_.end()) return;
-    const auto address = address_of(posting, link->second.record);
-    const std::span<std::byte> body(operation.local, operation.length_bytes);
-    if (!layout::certify_body(body, address)) return;
-    layout::BodyHeader header = layout::decode_body_header(body.data());
-    header.stamp = link->second.displaced.stamp();
-    layout::seal_body(body, address, header);
-    see(look, posting, address.offset(), body);
+    const std::uint32_t head = look.record().overflow_head_offset();
+    const std::uint64_t record = operation.remote_offset - head;
+    const auto current = versions_.find({posting.compute, posting.server, record});
+    if (current == versions_.end()) return;
+    layout::BodyHeader version = current->second;
+    const layout::GlobalAddress address = address_of(posting, record);
+    for (std::uint32_t steps = 0; steps < look.record().ring_slots && !version.birth(); ++steps) {
+      if (version.ring_slot >= look.record().ring_slots) return;
+      const std::span<std::byte> body(
+          operation.local + look.record().ring_payload_offset(version.ring_slot) - head,
+          look.record().body_bytes());
+      if (!layout::certify_body(body, address)) return;
+      layout::BodyHeader before = layout::decode_body_header(body.data());
+      before.stamp = version.displaced.stamp();
+      layout::seal_body(body, address, before);
+      version = before;
+    }
   }
 
-  std::map<std::tuple<std::size_t, std::size_t, std::uint64_t>, Link> links_;  // by the ring slot's offset
+  std::map<std::tuple<std::size_t, std::size_t, std::uint64_t>, layout::BodyHeader> versions_;  // by record
 };
 
 }  // namespace
