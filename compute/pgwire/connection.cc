@@ -254,6 +254,7 @@ std::optional<Connection::Step> Connection::handle_at_once(const Frame& frame) {
 
 Task<Connection::Step> Connection::handle(Frame frame) {
   if (skip_until_sync_ && frame.type != 'S') co_return Step::go_on;
+  session_->forget_error();
   Status status;
   switch (frame.type) {
     case 'Q':
@@ -287,13 +288,13 @@ Task<Connection::Step> Connection::handle(Frame frame) {
       co_return Step::end;
     }
   }
-  if (!status.ok()) fail_extended(status, frame.type == 'P' ? session_->error_position() : 0);
+  if (!status.ok()) fail_extended(status, session_->error_fields());
   co_return Step::go_on;
 }
 
-void Connection::fail_extended(const Status& status, std::uint32_t position) {
+void Connection::fail_extended(const Status& status, const sql::ErrorFields& fields) {
   session_->fail(status);
-  output_.writer().error("ERROR", status, position);
+  output_.writer().error("ERROR", status, fields);
   skip_until_sync_ = true;
 }
 
@@ -305,7 +306,7 @@ Task<void> Connection::handle_query(std::string_view payload) {
   std::string_view text;
   if (Status status = parse_query(payload, text); !status.ok()) {
     session_->fail(status);
-    output_.error(status, 0);
+    output_.error(status, {});
   } else {
     output_.describe_rows(true);
     output_.set_formats({});
@@ -422,7 +423,7 @@ Task<Status> Connection::handle_execute(std::string_view payload, std::size_t fr
 Task<void> Connection::handle_sync() {
   skip_until_sync_ = false;
   Status status = co_await session_->sync();
-  if (!status.ok()) output_.error(status, 0);
+  if (!status.ok()) output_.error(status, session_->error_fields());
   output_.writer().ready_for_query(session_->status());
 }
 

@@ -78,7 +78,7 @@ class Connection {
   Status bind_now();
   Status describe(std::string_view payload);
   Status close_target(std::string_view payload);
-  void fail_extended(const Status& status, std::uint32_t position = 0);
+  void fail_extended(const Status& status, const sql::ErrorFields& fields = {});
   void fatal(const Status& status);
 
   std::unique_ptr<reactor::ByteStream> stream_;

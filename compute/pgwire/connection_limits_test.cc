@@ -134,7 +134,9 @@ TEST_CASE("no statement waits for others longer than lock_timeout, which is ten 
       for (Received& received : client.receive()) messages.push_back(std::move(received));
       return kinds(messages).ends_with("Z");
     });
-    CHECK(sqlstate(messages) == "57014");
+    CHECK(sqlstate(messages) == "55P03");
+    CHECK(find_error(messages)->field('M') == "canceling statement due to lock timeout");
+    CHECK(find_error(messages)->field('R') == "lock_not_available");
     const std::uint64_t waited_ns = world.executor.now_ns() - began_ns;
     CHECK(waited_ns >= setup.longest_ns);
     CHECK(waited_ns < setup.longest_ns + kSecond_ns);

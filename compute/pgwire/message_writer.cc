@@ -33,6 +33,10 @@ void MessageWriter::field(char code, std::string_view text) {
   string(text);
 }
 
+void MessageWriter::field_if_any(char code, std::string_view text) {
+  if (!text.empty()) field(code, text);
+}
+
 std::size_t MessageWriter::begin(char type) {
   out_ += type;
   const std::size_t at = out_.size();
@@ -144,16 +148,21 @@ void MessageWriter::command_complete(const sql::Completion& completion) {
   end(at);
 }
 
-void MessageWriter::error(std::string_view severity, const Status& status, std::uint32_t position) {
+void MessageWriter::error(std::string_view severity, const Status& status, const sql::ErrorFields& fields) {
   const std::size_t at = begin('E');
   field('S', severity);
   field('V', severity);
-  field('C', status.info().sqlstate);
+  field('C', fields.sqlstate.empty() ? status.info().sqlstate : fields.sqlstate);
   field('M', status.message());
-  if (!status.hint().empty()) field('H', status.hint());
-  if (position != 0) field('P', std::to_string(position));
+  field_if_any('D', fields.detail);
+  field_if_any('H', status.hint());
+  if (fields.position != 0) field('P', std::to_string(fields.position));
+  field_if_any('s', fields.schema);
+  field_if_any('t', fields.table);
+  field_if_any('c', fields.column);
+  field_if_any('n', fields.constraint);
   // PostgreSQL's source routine: here the reason's name, which is finer than the SQLSTATE.
-  field('R', status.info().name);
+  field('R', fields.reason.empty() ? status.info().name : fields.reason);
   out_ += '\0';
   end(at);
 }

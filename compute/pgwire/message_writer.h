@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "compute/sql/error_fields.h"
 #include "compute/sql/plan.h"
 #include "compute/sql/result_sink.h"
 
@@ -35,8 +36,8 @@ class MessageWriter {
   void data_row(std::span<const sql::ResultColumn> columns, std::span<const std::int16_t> formats,
                 std::span<const sql::Datum> values);
   void command_complete(const sql::Completion& completion);
-  // `severity`: ERROR or FATAL. `position`: in characters from 1; 0: none.
-  void error(std::string_view severity, const Status& status, std::uint32_t position = 0);
+  // `severity`: ERROR or FATAL.
+  void error(std::string_view severity, const Status& status, const sql::ErrorFields& fields = {});
   void notice(std::string_view severity, std::string_view sqlstate, std::string_view message);
 
  private:
@@ -47,6 +48,7 @@ class MessageWriter {
   void u16(std::uint16_t value);
   void string(std::string_view text);
   void field(char code, std::string_view text);
+  void field_if_any(char code, std::string_view text);
   void patch_u32(std::size_t at, std::uint32_t value);
 
   std::string& out_;

@@ -39,8 +39,8 @@ class Output final : public sql::ResultSink {
   std::uint64_t position() const override { return flushed_bytes_ + buffer_.size(); }
   bool rewind(std::uint64_t position) override;
   void complete(const sql::Completion& completion) override;
-  void error(const Status& status, std::uint32_t position) override {
-    writer().error("ERROR", status, position);
+  void error(const Status& status, const sql::ErrorFields& fields) override {
+    writer().error("ERROR", status, fields);
   }
 
  private:

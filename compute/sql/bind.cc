@@ -2,6 +2,7 @@
 
 #include "compute/sql/bind_statement.h"
 #include "compute/sql/check_status.h"
+#include "compute/sql/error_fields.h"
 #include "compute/sql/settings.h"
 
 namespace namdb::sql {
@@ -25,16 +26,6 @@ Status bind_transaction_options(const Json& options, TransactionPlan& transactio
     }
   }
   return {};
-}
-
-// As PostgreSQL shows names: in quotation marks unless they are plain words.
-std::string quoted_name(std::string_view name) {
-  bool plain = !name.empty() && (name.front() < '0' || name.front() > '9');
-  for (const char c : name) plain = plain && ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_');
-  if (plain) return std::string(name);
-  std::string quoted = "\"";
-  for (const char c : name) quoted.append(c == '"' ? 2 : 1, c);
-  return quoted + "\"";
 }
 
 // The value of SET: names, strings and numbers, separated by commas.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compute/procedure/registry.h"
+#include "compute/sql/error_fields.h"
 #include "compute/sql/plan.h"
 #include "compute/sql/syntax.h"
 
@@ -21,6 +22,7 @@ struct BindInput {
   std::vector<Type> parameters;
   const SessionFacts* facts = nullptr;
   std::uint64_t catalog_version = 0;
+  ErrorPlace* place = nullptr;  // is told where an error lies; null: nobody wants to know
 };
 
 std::vector<std::string> tables_named_by(Node statement, const procedure::ProcedureRegistry& procedures);

@@ -66,7 +66,7 @@ bool is_now(const Expr& expr) {
 }
 
 Status set_default(StatementBinder& binder, layout::Column& column, const Json& value) {
-  ExpressionBinder expressions(binder.parameters, binder.input.facts);
+  ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
   expressions.set_aggregates(nullptr, "DEFAULT expressions");
   Result<ExprPtr> bound = expressions.bind(value);
   if (!bound.ok() && bound.status().code() == ErrorCode::undefined_column) {
@@ -200,7 +200,10 @@ Status bind_column_definition(StatementBinder& binder, const Json& body, const s
   if (taken) {
     return Status(ErrorCode::duplicate_column, "column \"" + column.name + "\" specified more than once");
   }
-  NAMDB_SQL_ASSIGN(const Type type, bind_type(*find(body, "typeName")));
+  const Json& named = *find(body, "typeName");
+  const Result<Type> found = bind_type(named);
+  if (!found.ok()) return located(binder.input.place, named, found.status());
+  const Type type = *found;
   NAMDB_SQL_CHECK(set_column_type(column, type));
   bool null = false;
   bool has_default = false;

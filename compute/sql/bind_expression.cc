@@ -1,6 +1,8 @@
 #include "compute/sql/bind_expression.h"
 
+#include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "compute/sql/check_status.h"
 #include "compute/sql/value_format.h"
@@ -11,6 +13,35 @@ namespace {
 
 constexpr int kMaxDepth = 400;
 constexpr std::int64_t kMaxParameters = 65'535;
+constexpr std::size_t kMaxMisspelling = 3;  // characters that are others, missing or too many
+
+// Levenshtein's, in bytes.
+std::size_t distance(std::string_view left, std::string_view right) {
+  std::vector<std::size_t> row(right.size() + 1);
+  for (std::size_t i = 0; i < row.size(); ++i) row[i] = i;
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < right.size(); ++j) {
+      const std::size_t replaced = diagonal + (left[i] == right[j] ? 0 : 1);
+      diagonal = std::exchange(row[j + 1], std::min({replaced, row[j] + 1, row[j + 1] + 1}));
+    }
+  }
+  return row.back();
+}
+
+// A hint to the one column whose name is nearest; empty when none is near, or several are.
+std::string similar_column(const Scope& scope, std::string_view wanted) {
+  std::size_t nearest = std::min(kMaxMisspelling, wanted.size() / 2) + 1;
+  const Scope::Column* found = nullptr;
+  for (const Scope::Column& column : scope.columns) {
+    const std::size_t here = distance(wanted, column.name);
+    if (here > nearest) continue;
+    found = here < nearest ? &column : nullptr;
+    nearest = here;
+  }
+  if (found == nullptr) return {};
+  return "Perhaps you meant to reference the column \"" + scope.name + "." + std::string(found->name) + "\".";
+}
 
 }  // namespace
 
@@ -35,7 +66,10 @@ Result<ExprPtr> ExpressionBinder::bind(const Json& json) {
   ++depth_;
   Result<ExprPtr> result = bind_node(node(json));
   --depth_;
-  if (!result.ok()) return result;
+  if (!result.ok()) {
+    if (place_ != nullptr) place_->note(*node(json).body);
+    return result;
+  }
   return fold(std::move(result).value());
 }
 
@@ -70,6 +104,7 @@ Result<ExprPtr> ExpressionBinder::bind_node(Node e) {
 Result<ExprPtr> ExpressionBinder::bind_condition(const Json& json, std::string_view clause) {
   NAMDB_SQL_ASSIGN(ExprPtr condition, bind(json));
   if (condition->type.id != TypeId::boolean && condition->type.id != TypeId::unknown) {
+    if (place_ != nullptr) place_->note_begin(json);
     return Status(ErrorCode::datatype_mismatch, "argument of " + std::string(clause) +
                                                     " must be type boolean, not type " +
                                                     std::string(type_name(condition->type.id)));
@@ -84,8 +119,11 @@ Result<ExprPtr> ExpressionBinder::bind_constant(const Json& body) {
     return make_constant({TypeId::int4}, Datum::of_integer(integer(*value, "ival")));
   if (const Json* value = find(body, "boolval"))
     return make_constant({TypeId::boolean}, Datum::of_boolean(flag(*value, "boolval")));
-  if (const Json* value = find(body, "sval"))
-    return make_constant({TypeId::unknown}, Datum::of_text(text(*value, "sval")));
+  if (const Json* value = find(body, "sval")) {
+    ExprPtr literal = make_constant({TypeId::unknown}, Datum::of_text(text(*value, "sval")));
+    if (place_ != nullptr) literals_.emplace_back(literal.get(), integer(body, "location"));
+    return literal;
+  }
   if (const Json* value = find(body, "fval")) {
     const std::string_view digits = text(*value, "fval");
     std::int64_t whole = 0;
@@ -121,9 +159,11 @@ Result<ExprPtr> ExpressionBinder::bind_column(const Json& body) {
     return unsupported("a whole row as a value");
   if (parts.size() == 2) {
     return Status(ErrorCode::undefined_column,
-                  "column " + std::string(parts[0]) + "." + std::string(column) + " does not exist");
+                  "column " + std::string(parts[0]) + "." + std::string(column) + " does not exist",
+                  similar_column(scope_, column));
   }
-  return Status(ErrorCode::undefined_column, "column \"" + std::string(column) + "\" does not exist");
+  return Status(ErrorCode::undefined_column, "column \"" + std::string(column) + "\" does not exist",
+                similar_column(scope_, column));
 }
 
 Result<ExprPtr> ExpressionBinder::bind_parameter(const Json& body) {
@@ -214,7 +254,10 @@ Result<ExprPtr> ExpressionBinder::bind_variadic(ExprKind kind, std::string_view 
 }
 
 Result<ExprPtr> ExpressionBinder::bind_cast(const Json& body) {
-  NAMDB_SQL_ASSIGN(const Type type, bind_type(*find(body, "typeName")));
+  const Json& type_name = *find(body, "typeName");
+  const Result<Type> named = bind_type(type_name);
+  if (!named.ok()) return located(place_, type_name, named.status());
+  const Type type = *named;
   const Node inner = node(*find(body, "arg"));
   if (type.id == TypeId::float8 && inner.kind == "A_Const") {
     // Digits that double precision can hold and numeric cannot: 1e300::double precision.
@@ -241,7 +284,10 @@ Status ExpressionBinder::coerce(ExprPtr& expr, Type target, Coercion coercion) {
       if (!expr->value.null) {
         Datum value;
         const std::int64_t now_us = facts_ == nullptr ? 0 : facts_->now_us;
-        NAMDB_SQL_CHECK(parse_text(expr->storage, target.id, now_us, value));
+        if (Status status = parse_text(expr->storage, target.id, now_us, value); !status.ok()) {
+          note_literal(*expr);
+          return status;
+        }
         ExprPtr constant = make_constant({target.id}, value);
         expr = std::move(constant);
       } else {
@@ -266,6 +312,13 @@ Status ExpressionBinder::coerce(ExprPtr& expr, Type target, Coercion coercion) {
   cast->args.push_back(std::move(expr));
   expr = fold(std::move(cast));
   return {};
+}
+
+void ExpressionBinder::note_literal(const Expr& expr) {
+  // The last one at that address: those before it are gone.
+  const auto found = std::find_if(literals_.rbegin(), literals_.rend(),
+                                  [&expr](const auto& literal) { return literal.first == &expr; });
+  if (found != literals_.rend()) place_->note_at(found->second);
 }
 
 Status ExpressionBinder::decide_unknown(ExprPtr& expr) {

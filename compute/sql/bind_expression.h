@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compute/sql/cast.h"
+#include "compute/sql/error_fields.h"
 #include "compute/sql/expression.h"
 #include "compute/sql/plan.h"
 #include "compute/sql/syntax.h"
@@ -26,9 +27,10 @@ Scope scope_of(const Source& source);
 
 class ExpressionBinder {
  public:
-  // `parameters` grows as the statement names more of them, and takes the types that are inferred.
-  ExpressionBinder(std::vector<Type>& parameters, const SessionFacts* facts)
-      : parameters_(parameters), facts_(facts) {}
+  // `parameters` grows as the statement names more of them, and takes the types that are inferred. `place`
+  // is told where an error lies; it may be null.
+  ExpressionBinder(std::vector<Type>& parameters, const SessionFacts* facts, ErrorPlace* place)
+      : parameters_(parameters), facts_(facts), place_(place) {}
 
   void set_scope(Scope scope) { scope_ = std::move(scope); }
   const Scope& scope() const { return scope_; }
@@ -78,9 +80,14 @@ class ExpressionBinder {
   Status unify_list(std::span<ExprPtr> exprs);
   // Evaluates what is constant already; an error is left to the execution.
   ExprPtr fold(ExprPtr expr) const;
+  // The value of a literal is none of its type.
+  void note_literal(const Expr& expr);
 
   std::vector<Type>& parameters_;
   const SessionFacts* facts_;
+  ErrorPlace* place_;
+  // Literals without a type of their own, and where they stand: what they mean shows later.
+  std::vector<std::pair<const Expr*, std::int64_t>> literals_;
   Scope scope_;
   std::vector<Aggregate>* aggregates_ = nullptr;
   std::string_view clause_ = "this place";

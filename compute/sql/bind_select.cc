@@ -26,14 +26,16 @@ bool has_bare_column(const Expr& expr, std::uint32_t& column) {
 }
 
 Status expand_star(const Json& value, const Scope& scope, SelectPlan& select,
-                   std::vector<ResultColumn>& columns) {
+                   std::vector<ResultColumn>& columns, ErrorPlace* place) {
   const std::vector<std::string_view> parts = names(list(*node(value).body, "fields"));
   if (scope.columns.empty() || parts.size() > 1) {
-    return Status(ErrorCode::syntax_error, "SELECT * with no tables specified is not valid");
+    return located(place, *node(value).body,
+                   Status(ErrorCode::syntax_error, "SELECT * with no tables specified is not valid"));
   }
   if (parts.size() == 1 && parts[0] != scope.name) {
-    return Status(ErrorCode::undefined_table,
-                  "missing FROM-clause entry for table \"" + std::string(parts[0]) + "\"");
+    return located(place, *node(value).body,
+                   Status(ErrorCode::undefined_table,
+                          "missing FROM-clause entry for table \"" + std::string(parts[0]) + "\""));
   }
   for (std::size_t i = 0; i < scope.columns.size(); ++i) {
     ExprPtr expr = make_expr(ExprKind::column, scope.columns[i].type);
@@ -45,13 +47,13 @@ Status expand_star(const Json& value, const Scope& scope, SelectPlan& select,
 }
 
 Status bind_targets(ExpressionBinder& expressions, const Json& body, SelectPlan& select,
-                    std::vector<ResultColumn>& columns) {
+                    std::vector<ResultColumn>& columns, ErrorPlace* place) {
   for (const Json& item : list(body, "targetList")) {
     const Json& target = *node(item).body;
     NAMDB_SQL_CHECK(only(target, "a select list", {"name", "val"}));
     const Json& value = *find(target, "val");
     if (is_star(value)) {
-      NAMDB_SQL_CHECK(expand_star(value, expressions.scope(), select, columns));
+      NAMDB_SQL_CHECK(expand_star(value, expressions.scope(), select, columns, place));
       continue;
     }
     NAMDB_SQL_ASSIGN(ExprPtr expr, expressions.bind(value));
@@ -101,7 +103,7 @@ Result<ExprPtr> bind_order_value(ExpressionBinder& expressions, const Json& valu
 }
 
 Status bind_order(ExpressionBinder& expressions, const Json& body, SelectPlan& select,
-                  const std::vector<ResultColumn>& columns) {
+                  const std::vector<ResultColumn>& columns, ErrorPlace* place) {
   for (const Json& item : list(body, "sortClause")) {
     const Json& sort = *node(item).body;
     NAMDB_SQL_CHECK(only(sort, "ORDER BY", {"node", "sortby_dir", "sortby_nulls"}));
@@ -109,7 +111,10 @@ Status bind_order(ExpressionBinder& expressions, const Json& body, SelectPlan& s
     const std::string_view nulls = text(sort, "sortby_nulls");
     if (direction == "SORTBY_USING") return unsupported("ORDER BY ... USING");
     OrderItem order;
-    NAMDB_SQL_ASSIGN(order.value, bind_order_value(expressions, *find(sort, "node"), select, columns));
+    const Json& wanted = *find(sort, "node");
+    Result<ExprPtr> bound = bind_order_value(expressions, wanted, select, columns);
+    if (!bound.ok()) return located(place, *node(wanted).body, bound.status());
+    order.value = std::move(bound).value();
     NAMDB_SQL_CHECK(expressions.decide_unknown(order.value));
     order.descending = direction == "SORTBY_DESC";
     order.nulls_first = nulls == "SORTBY_NULLS_FIRST" || (order.descending && nulls != "SORTBY_NULLS_LAST");
@@ -119,13 +124,14 @@ Status bind_order(ExpressionBinder& expressions, const Json& body, SelectPlan& s
 }
 
 Status bind_limit(ExpressionBinder& expressions, const Json& body, const char* member,
-                  std::string_view clause, ExprPtr& out) {
+                  std::string_view clause, ErrorPlace* place, ExprPtr& out) {
   const Json* value = find(body, member);
   if (value == nullptr) return {};
   expressions.set_aggregates(nullptr, clause);
   NAMDB_SQL_ASSIGN(out, expressions.bind(*value));
   std::uint32_t column = 0;
   if (has_bare_column(*out, column)) {
+    if (place != nullptr) place->note_begin(*value);
     return Status(ErrorCode::invalid_column_reference,
                   "argument of " + std::string(clause) + " must not contain variables");
   }
@@ -162,6 +168,7 @@ bool is_sleep(const Json& body) {
 }  // namespace
 
 Result<Plan> bind_select(StatementBinder& binder, const Json& body) {
+  if (is_catalog_completion(body)) return empty_completion(body);
   if (text(body, "op") != "SETOP_NONE") return unsupported("UNION, INTERSECT and EXCEPT");
   NAMDB_SQL_CHECK(only(body, "SELECT",
                        {"targetList", "fromClause", "whereClause", "sortClause", "limitOffset", "limitCount",
@@ -169,7 +176,7 @@ Result<Plan> bind_select(StatementBinder& binder, const Json& body) {
   if (text(body, "limitOption") == "LIMIT_OPTION_WITH_TIES") return unsupported("WITH TIES");
   Plan plan;
   plan.tag = "SELECT";
-  ExpressionBinder expressions(binder.parameters, binder.input.facts);
+  ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
   if (is_sleep(body)) {
     const Json& call = *node(*find(*node(list(body, "targetList")[0]).body, "val")).body;
     SleepPlan sleep;
@@ -198,11 +205,11 @@ Result<Plan> bind_select(StatementBinder& binder, const Json& body) {
   }
   const Scope scope = expressions.scope();
   expressions.set_aggregates(&select.aggregates, "the select list");
-  NAMDB_SQL_CHECK(bind_targets(expressions, body, select, plan.columns));
-  NAMDB_SQL_CHECK(bind_order(expressions, body, select, plan.columns));
+  NAMDB_SQL_CHECK(bind_targets(expressions, body, select, plan.columns, binder.input.place));
+  NAMDB_SQL_CHECK(bind_order(expressions, body, select, plan.columns, binder.input.place));
   NAMDB_SQL_CHECK(check_grouping(select, scope));
-  NAMDB_SQL_CHECK(bind_limit(expressions, body, "limitCount", "LIMIT", select.limit));
-  NAMDB_SQL_CHECK(bind_limit(expressions, body, "limitOffset", "OFFSET", select.offset));
+  NAMDB_SQL_CHECK(bind_limit(expressions, body, "limitCount", "LIMIT", binder.input.place, select.limit));
+  NAMDB_SQL_CHECK(bind_limit(expressions, body, "limitOffset", "OFFSET", binder.input.place, select.offset));
   const bool ordered = !select.order.empty() && select.aggregates.empty();
   if (find_index_path(select.source,
                       ordered ? std::span<const OrderItem>(select.order) : std::span<const OrderItem>()))

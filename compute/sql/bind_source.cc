@@ -29,7 +29,9 @@ Result<std::string> relation_name(const Json& range_var) {
   return std::string(name);
 }
 
-Result<storage::TableRef> bind_table(const StatementBinder& binder, const Json& range_var) {
+namespace {
+
+Result<storage::TableRef> find_table(const StatementBinder& binder, const Json& range_var) {
   NAMDB_SQL_ASSIGN(const std::string name, relation_name(range_var));
   const auto table = binder.input.tables.find(name);
   if (table == binder.input.tables.end()) {
@@ -41,6 +43,14 @@ Result<storage::TableRef> bind_table(const StatementBinder& binder, const Json& 
     return Status(ErrorCode::undefined_table, "relation \"" + name + "\" does not exist");
   }
   return table->second;
+}
+
+}  // namespace
+
+Result<storage::TableRef> bind_table(const StatementBinder& binder, const Json& range_var) {
+  Result<storage::TableRef> table = find_table(binder, range_var);
+  if (!table.ok()) return located(binder.input.place, range_var, table.status());
+  return table;
 }
 
 Result<Source> bind_source(StatementBinder& binder, ExpressionBinder& expressions, const Json& range_var,

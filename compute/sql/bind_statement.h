@@ -29,6 +29,11 @@ Result<Plan> bind_transaction(const Json& body);
 Result<Plan> bind_set(const Json& body);
 Result<Plan> bind_explain(StatementBinder& binder, const Json& body);
 
+// Whether the SELECT is one of those that psql asks the system catalogs with for words to complete, and an
+// answer without rows to it.
+bool is_catalog_completion(const Json& body);
+Result<Plan> empty_completion(const Json& body);
+
 // A RangeVar's name. undefined_schema for a schema that namdb does not have.
 Result<std::string> relation_name(const Json& range_var);
 // The one schema there is, or none.

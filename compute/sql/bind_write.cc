@@ -32,24 +32,29 @@ Result<ExprPtr> default_of(ExpressionBinder& expressions, const layout::Column& 
   return value;
 }
 
-Result<std::uint32_t> find_column(const storage::Table& table, std::string_view name) {
+// Of a target in INSERT and UPDATE.
+Result<std::uint32_t> find_column(const storage::Table& table, const Json& target, ErrorPlace* place) {
+  const std::string_view name = text(target, "name");
   const std::optional<std::uint32_t> column = table.schema.find(name);
   if (!column) {
-    return Status(ErrorCode::undefined_column,
-                  "column \"" + std::string(name) + "\" of relation \"" + table.name + "\" does not exist");
+    return located(place, target,
+                   Status(ErrorCode::undefined_column, "column \"" + std::string(name) + "\" of relation \"" +
+                                                           table.name + "\" does not exist"));
   }
   return *column;
 }
 
-Result<std::vector<std::uint32_t>> target_columns(const storage::Table& table, const Json& cols) {
+Result<std::vector<std::uint32_t>> target_columns(const storage::Table& table, const Json& cols,
+                                                  ErrorPlace* place) {
   std::vector<std::uint32_t> columns;
   for (const Json& item : cols) {
     const Json& target = *node(item).body;
     NAMDB_SQL_CHECK(only(target, "INSERT", {"name"}));
-    NAMDB_SQL_ASSIGN(const std::uint32_t column, find_column(table, text(target, "name")));
+    NAMDB_SQL_ASSIGN(const std::uint32_t column, find_column(table, target, place));
     if (std::ranges::find(columns, column) != columns.end()) {
-      return Status(ErrorCode::duplicate_column,
-                    "column \"" + std::string(text(target, "name")) + "\" specified more than once");
+      return located(place, target,
+                     Status(ErrorCode::duplicate_column,
+                            "column \"" + std::string(text(target, "name")) + "\" specified more than once"));
     }
     columns.push_back(column);
   }
@@ -61,11 +66,15 @@ Result<std::vector<std::uint32_t>> target_columns(const storage::Table& table, c
 
 Result<std::vector<ExprPtr>> bind_row(ExpressionBinder& expressions, const storage::Table& table,
                                       const std::vector<std::uint32_t>& columns, const Json& items,
-                                      bool explicit_columns) {
-  if (items.size() > columns.size())
+                                      const Json& cols, ErrorPlace* place) {
+  if (items.size() > columns.size()) {
+    if (place != nullptr) place->note_begin(items[columns.size()]);
     return Status(ErrorCode::syntax_error, "INSERT has more expressions than target columns");
-  if (explicit_columns && items.size() < columns.size())
-    return Status(ErrorCode::syntax_error, "INSERT has more target columns than expressions");
+  }
+  if (items.size() < cols.size()) {
+    return located(place, *node(cols[items.size()]).body,
+                   Status(ErrorCode::syntax_error, "INSERT has more target columns than expressions"));
+  }
   const std::vector<layout::Column>& all = table.schema.columns();
   std::vector<ExprPtr> row(all.size());
   std::vector<bool> given(all.size());
@@ -73,7 +82,10 @@ Result<std::vector<ExprPtr>> bind_row(ExpressionBinder& expressions, const stora
     const std::uint32_t column = columns[i];
     if (node(items[i]).kind == "SetToDefault") continue;
     NAMDB_SQL_ASSIGN(row[column], expressions.bind(items[i]));
-    NAMDB_SQL_CHECK(coerce_to_column(expressions, row[column], all[column]));
+    if (Status status = coerce_to_column(expressions, row[column], all[column]); !status.ok()) {
+      if (place != nullptr) place->note_begin(items[i]);
+      return status;
+    }
     given[column] = true;
   }
   for (std::size_t column = 0; column < all.size(); ++column) {
@@ -93,15 +105,15 @@ Result<Plan> bind_insert(StatementBinder& binder, const Json& body) {
   InsertPlan insert;
   NAMDB_SQL_ASSIGN(insert.table, bind_table(binder, *find(body, "relation")));
   NAMDB_SQL_ASSIGN(const std::vector<std::uint32_t> columns,
-                   target_columns(*insert.table, list(body, "cols")));
-  ExpressionBinder expressions(binder.parameters, binder.input.facts);
+                   target_columns(*insert.table, list(body, "cols"), binder.input.place));
+  ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
   expressions.set_aggregates(nullptr, "VALUES");
-  const bool explicit_columns = !list(body, "cols").empty();
+  const Json& cols = list(body, "cols");
   const Json* source = find(body, "selectStmt");
   if (source == nullptr) {
     // INSERT ... DEFAULT VALUES
     NAMDB_SQL_ASSIGN(std::vector<ExprPtr> row,
-                     bind_row(expressions, *insert.table, columns, Json::array(), false));
+                     bind_row(expressions, *insert.table, columns, Json::array(), Json::array(), nullptr));
     insert.rows.push_back(std::move(row));
   } else {
     const Json& values = *node(*source).body;
@@ -113,8 +125,9 @@ Result<Plan> bind_insert(StatementBinder& binder, const Json& body) {
       if (length != 0 && here != length)
         return Status(ErrorCode::syntax_error, "VALUES lists must all be the same length");
       length = here;
-      NAMDB_SQL_ASSIGN(std::vector<ExprPtr> row, bind_row(expressions, *insert.table, columns,
-                                                          list(*node(item).body, "items"), explicit_columns));
+      NAMDB_SQL_ASSIGN(std::vector<ExprPtr> row,
+                       bind_row(expressions, *insert.table, columns, list(*node(item).body, "items"), cols,
+                                binder.input.place));
       insert.rows.push_back(std::move(row));
     }
   }
@@ -127,7 +140,7 @@ Result<Plan> bind_insert(StatementBinder& binder, const Json& body) {
 Result<Plan> bind_update(StatementBinder& binder, const Json& body) {
   NAMDB_SQL_CHECK(only(body, "UPDATE", {"relation", "targetList", "whereClause"}));
   UpdatePlan update;
-  ExpressionBinder expressions(binder.parameters, binder.input.facts);
+  ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
   NAMDB_SQL_ASSIGN(update.source,
                    bind_source(binder, expressions, *find(body, "relation"), find(body, "whereClause")));
   find_index_path(update.source, {});
@@ -139,12 +152,13 @@ Result<Plan> bind_update(StatementBinder& binder, const Json& body) {
     const Json& target = *node(item).body;
     NAMDB_SQL_CHECK(only(target, "UPDATE", {"name", "val"}));
     Assignment assignment;
-    NAMDB_SQL_ASSIGN(assignment.column, find_column(table, text(target, "name")));
+    NAMDB_SQL_ASSIGN(assignment.column, find_column(table, target, binder.input.place));
     const layout::Column& column = table.schema.columns()[assignment.column];
     if (table.schema.is_key_column(assignment.column)) {
-      return Status(ErrorCode::feature_not_supported,
-                    "UPDATE of primary key column \"" + column.name + "\" is not supported",
-                    "delete the row and insert it with the new key");
+      return located(binder.input.place, target,
+                     Status(ErrorCode::feature_not_supported,
+                            "UPDATE of primary key column \"" + column.name + "\" is not supported",
+                            "delete the row and insert it with the new key"));
     }
     const bool twice = std::ranges::any_of(
         update.assignments, [&](const Assignment& other) { return other.column == assignment.column; });
@@ -157,7 +171,10 @@ Result<Plan> bind_update(StatementBinder& binder, const Json& body) {
       if (assignment.value == nullptr) assignment.value = make_constant({column_type(column).id}, Datum());
     } else {
       NAMDB_SQL_ASSIGN(assignment.value, expressions.bind(value));
-      NAMDB_SQL_CHECK(coerce_to_column(expressions, assignment.value, column));
+      if (Status status = coerce_to_column(expressions, assignment.value, column); !status.ok()) {
+        if (binder.input.place != nullptr) binder.input.place->note_begin(value);
+        return status;
+      }
     }
     update.assignments.push_back(std::move(assignment));
   }
@@ -170,7 +187,7 @@ Result<Plan> bind_update(StatementBinder& binder, const Json& body) {
 Result<Plan> bind_delete(StatementBinder& binder, const Json& body) {
   NAMDB_SQL_CHECK(only(body, "DELETE", {"relation", "whereClause"}));
   DeletePlan deletion;
-  ExpressionBinder expressions(binder.parameters, binder.input.facts);
+  ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
   NAMDB_SQL_ASSIGN(deletion.source,
                    bind_source(binder, expressions, *find(body, "relation"), find(body, "whereClause")));
   find_index_path(deletion.source, {});
@@ -189,7 +206,7 @@ Result<Plan> bind_call(StatementBinder& binder, const Json& body) {
   if (parts.empty() || parts.size() > 2 || (parts.size() == 2 && parts[0] != "public"))
     return unsupported("a procedure of another schema");
   const std::string_view name = parts.back();
-  ExpressionBinder expressions(binder.parameters, binder.input.facts);
+  ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
   expressions.set_aggregates(nullptr, "CALL arguments");
   CallPlan plan_body;
   for (const Json& argument : list(call, "args")) {
@@ -213,8 +230,9 @@ Result<Plan> bind_call(StatementBinder& binder, const Json& body) {
       }
       hint += ").";
     }
-    return Status(ErrorCode::undefined_function,
-                  "procedure " + std::string(name) + "(" + signature + ") does not exist", hint);
+    return located(binder.input.place, call,
+                   Status(ErrorCode::undefined_function,
+                          "procedure " + std::string(name) + "(" + signature + ") does not exist", hint));
   };
   if (plan_body.definition == nullptr) return no_such();
   const procedure::Definition& definition = *plan_body.definition;

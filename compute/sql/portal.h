@@ -51,7 +51,7 @@ class RowBuffer final : public ResultSink {
     return true;
   }
   void complete(const Completion&) override {}
-  void error(const Status&, std::uint32_t) override {}
+  void error(const Status&, const ErrorFields&) override {}
 
   std::deque<std::vector<Datum>>& rows() { return rows_; }
 

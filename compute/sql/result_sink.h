@@ -11,6 +11,8 @@
 
 namespace namdb::sql {
 
+struct ErrorFields;
+
 struct Completion {
   std::string_view tag;  // "INSERT"; empty for an empty statement
   std::uint64_t rows = 0;
@@ -42,8 +44,7 @@ class ResultSink {
 
   // Of each statement of a simple query.
   virtual void complete(const Completion& completion) = 0;
-  // `position`: where in the statement's text, in characters from 1; 0: nowhere.
-  virtual void error(const Status& status, std::uint32_t position) = 0;
+  virtual void error(const Status& status, const ErrorFields& fields) = 0;
 };
 
 }  // namespace namdb::sql

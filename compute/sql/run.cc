@@ -17,6 +17,7 @@ Status Interrupt::check() const {
 
 Status Interrupt::check_wait(std::uint64_t waited_ns) const {
   if (waited_ns < longest_wait_ns_) return {};
+  waited_too_long_ = true;
   return Status(ErrorCode::query_canceled, "canceling statement due to lock timeout");
 }
 
@@ -26,15 +27,9 @@ reactor::Task<Status> Run::take_turn() {
   co_return interrupt.check();
 }
 
-Status store_value(layout::RowWriter& row, std::uint32_t column, const std::string& table,
-                   const Datum& value) {
+Status store_value(layout::RowWriter& row, std::uint32_t column, const Datum& value) {
   const layout::Column& definition = row.view().schema().columns()[column];
   if (value.null) {
-    if (definition.not_null) {
-      return Status(ErrorCode::not_null_violation, "null value in column \"" + definition.name +
-                                                       "\" of relation \"" + table +
-                                                       "\" violates not-null constraint");
-    }
     row.set_null(column);
     return {};
   }

@@ -11,6 +11,7 @@
 
 #include "common/reactor/task.h"
 #include "compute/procedure/procedure.h"
+#include "compute/sql/error_fields.h"
 #include "compute/sql/expression.h"
 #include "compute/sql/plan.h"
 #include "compute/sql/result_sink.h"
@@ -30,7 +31,13 @@ class Interrupt final : public txn::Interrupt {
   // A cancel request is for the statement that runs when it arrives.
   void clear() { canceled_.store(false, std::memory_order_relaxed); }
   Status check() const override;
-  void set_longest_wait(std::uint64_t longest_wait_ns) { longest_wait_ns_ = longest_wait_ns; }
+  // Of the statement that begins now.
+  void set_longest_wait(std::uint64_t longest_wait_ns) {
+    longest_wait_ns_ = longest_wait_ns;
+    waited_too_long_ = false;
+  }
+  // It ended, or will, because it waited for others for longer than that.
+  bool waited_too_long() const { return waited_too_long_; }
   Status check_wait(std::uint64_t waited_ns) const override;
 
  private:
@@ -38,6 +45,7 @@ class Interrupt final : public txn::Interrupt {
   std::atomic<bool>& canceled_;
   std::uint64_t deadline_ns_ = ~std::uint64_t{0};
   std::uint64_t longest_wait_ns_ = ~std::uint64_t{0};
+  mutable bool waited_too_long_ = false;
   std::function<Status()> check_client_;
 };
 
@@ -67,7 +75,8 @@ struct Run {
   CallScratch& call_scratch;
   ResultSink& sink;
   MemoryBudget* client_memory;  // null: none
-  std::uint64_t affected = 0;   // rows returned or changed
+  ErrorFields& error;          // of the error that it ends in
+  std::uint64_t affected = 0;  // rows returned or changed
 
   // When Work::paused() or due(): others run. Its error, a cancel request, a timeout or a client that is
   // gone, ends the statement; otherwise what was paused is evaluated again.
@@ -91,8 +100,8 @@ struct Run {
 
 // Stores a value of the column's type in a row, with PostgreSQL's rules of assignment: numbers are rounded to
 // the column's scale, blanks beyond the column's length are cut, anything else that does not fit is an error.
-Status store_value(layout::RowWriter& row, std::uint32_t column, const std::string& table,
-                   const Datum& value);
+// NULL is stored whatever the column says: see check_not_null().
+Status store_value(layout::RowWriter& row, std::uint32_t column, const Datum& value);
 
 reactor::Task<Status> run_insert(Run& run, const InsertPlan& plan);
 reactor::Task<Status> run_update(Run& run, const UpdatePlan& plan);

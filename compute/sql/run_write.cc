@@ -87,10 +87,10 @@ Status assign(Run& run, const UpdatePlan& plan, txn::RowId id, std::vector<Datum
   }
   layout::RowWriter writer = run.transaction->update(id);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    Status status = store_value(writer, plan.assignments[i].column, plan.source.table->name, values[i]);
+    Status status = store_value(writer, plan.assignments[i].column, values[i]);
     if (!status.ok()) return status;
   }
-  return {};
+  return check_not_null(writer.view(), *plan.source.table, run.error);
 }
 
 // Calls change(row) if the row is still there and selected.
@@ -147,10 +147,10 @@ Status make_row(const Run& run, const InsertPlan& plan, const std::vector<ExprPt
     Datum value;
     Status status;
     if (values[column] != nullptr) status = evaluate(*values[column], context, value);
-    if (status.ok()) status = store_value(writer, column, plan.table->name, value);
+    if (status.ok()) status = store_value(writer, column, value);
     if (!status.ok()) return status;
   }
-  return {};
+  return check_not_null(row.view(), *plan.table, run.error);
 }
 
 }  // namespace

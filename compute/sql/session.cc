@@ -106,6 +106,16 @@ void Session::end_transaction() {
   transaction_.reset();
 }
 
+void Session::describe_error(const Status& status, const txn::Transaction& transaction) {
+  if (status.code() == ErrorCode::query_canceled && interrupt_.waited_too_long()) {
+    error_.sqlstate = "55P03";
+    error_.reason = "lock_not_available";
+  }
+  if (status.code() != ErrorCode::duplicate_key) return;
+  const txn::TransactionFacts* facts = txn::transaction_facts(&transaction);
+  if (facts != nullptr && facts->violation() != nullptr) describe_violation(*facts->violation(), error_);
+}
+
 void Session::fail(const Status& status) {
   if (transaction_ != nullptr) {
     environment_.statistics.entry("block").count_attempt(status, false, transaction_->counters());
@@ -119,6 +129,7 @@ Task<Status> Session::commit_transaction(std::string_view statistics_name) {
   Status status;
   if (transaction_ != nullptr) {
     status = co_await transaction_->commit();
+    if (!status.ok()) describe_error(status, *transaction_);
     environment_.statistics.entry(statistics_name).count_attempt(status, false, transaction_->counters());
   }
   end_transaction();
@@ -148,7 +159,7 @@ Run Session::make_run(txn::Transaction* transaction, std::span<const Datum> para
   arena_.reset();
   work_.forget();
   return Run{engine_, transaction, parameters,    facts_, environment_.statistics.all(), interrupt_,
-             arena_,  work_,       call_scratch_, sink,   environment_.client_memory};
+             arena_,  work_,       call_scratch_, sink,   environment_.client_memory, error_};
 }
 
 Task<Status> Session::run_plan(Run& run, const Plan& plan, Portal& portal, std::uint64_t max_rows) {
@@ -193,7 +204,9 @@ Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completio
     }
     portal.prepared->statistics->count_attempt(status, again, transaction->counters());
     if (status.ok()) set_completion(*portal.plan, run.affected, completion);
+    if (!again && !status.ok()) describe_error(status, *transaction);
     if (!again) co_return status;
+    error_ = {};
     transaction.reset();  // nobody waits for its locks while it pauses
     co_await engine_.backoff(attempt);
   }
@@ -209,6 +222,7 @@ Task<Status> Session::run_in_transaction(Portal& portal, ResultSink& sink, std::
   if (status.ok()) status = co_await run_plan(run, plan, portal, max_rows);
   if (status.ok() && read_only() && plan.as<CallPlan>() && transaction_->has_writes())
     status = read_only_error("CALL");
+  if (!status.ok() && transaction_ != nullptr) describe_error(status, *transaction_);
   if (!status.ok()) co_return status;
   set_completion(plan, run.affected, completion);
   if (portal.cursor != nullptr) {

@@ -22,6 +22,7 @@
 
 #include "compute/procedure/registry.h"
 #include "compute/sql/bind.h"
+#include "compute/sql/error_fields.h"
 #include "compute/sql/plan_cache.h"
 #include "compute/sql/portal.h"
 #include "compute/sql/run.h"
@@ -77,8 +78,9 @@ class Session {
   reactor::Task<void> simple_query(std::string text, ResultSink& sink);
 
   // --- extended protocol ---
-  // Where in the statement the last prepare() failed; 0: nowhere.
-  std::uint32_t error_position() const { return error_position_; }
+  // What the error of the last operation says beside its Status.
+  const ErrorFields& error_fields() const { return error_; }
+  void forget_error() { error_ = {}; }
   reactor::Task<Status> prepare(std::string name, std::string text, std::vector<Oid> declared);
   // Null when there is none of that name.
   Prepared* find_prepared(std::string_view name);
@@ -110,8 +112,9 @@ class Session {
   enum class State : std::uint8_t { idle, implicit, block, failed };
 
   // --- session_plan.cc ---
-  reactor::Task<Result<Plan>> make_plan(Node statement, std::vector<Type> declared);
-  reactor::Task<Status> plan_statement(Prepared& prepared, Node statement);
+  // `text` is what the statement was read from.
+  reactor::Task<Result<Plan>> make_plan(Node statement, std::vector<Type> declared, const std::string* text);
+  reactor::Task<Status> plan_statement(Prepared& prepared, Node statement, const std::string* text);
   // Parses and plans, unless another session has the plan.
   reactor::Task<Status> plan_text(Prepared& prepared);
   // Gives the plan its share of the memory.
@@ -133,6 +136,8 @@ class Session {
   std::unique_ptr<txn::Transaction> begin();
   reactor::Task<Status> commit_transaction(std::string_view statistics_name);
   void end_transaction();
+  // What the transaction knows of the error that it ends in.
+  void describe_error(const Status& status, const txn::Transaction& transaction);
   bool read_only() const;
 
   // --- session_command.cc ---
@@ -178,7 +183,7 @@ class Session {
   State state_ = State::idle;
   bool block_read_only_ = false;
   std::unique_ptr<txn::Transaction> transaction_;
-  std::uint32_t error_position_ = 0;
+  ErrorFields error_;
   std::shared_ptr<Prepared> unnamed_;
   std::map<std::string, std::shared_ptr<Prepared>, std::less<>> prepared_;
   std::size_t prepared_bytes_ = 0;

@@ -21,7 +21,7 @@ class CountingSink final : public ResultSink {
   std::uint64_t position() const override { return 0; }
   bool rewind(std::uint64_t) override { return true; }
   void complete(const Completion&) override {}
-  void error(const Status&, std::uint32_t) override {}
+  void error(const Status&, const ErrorFields&) override {}
 };
 
 }  // namespace

@@ -116,6 +116,8 @@ Task<Status> Session::create_index(const CreateIndexPlan& plan, ResultSink& sink
   for (std::uint32_t number = 1;; ++number) {
     txn::IndexDefinition wanted = definition;
     Status status = co_await engine_.create_index(std::move(wanted));
+    if (!status.ok() && status.code() == ErrorCode::duplicate_key)
+      describe_constraint(plan.table->name, definition.name, error_);
     if (!taken(status, definition.name)) co_return status;
     if (plan.if_not_exists) {
       notify(sink, "NOTICE", "42P07", "relation " + quoted(plan.name) + " already exists, skipping");

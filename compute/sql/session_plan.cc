@@ -47,7 +47,7 @@ bool is_end_of_block(Node statement) {
 
 }  // namespace
 
-Task<Result<Plan>> Session::make_plan(Node statement, std::vector<Type> declared) {
+Task<Result<Plan>> Session::make_plan(Node statement, std::vector<Type> declared, const std::string* text) {
   BindInput input;
   input.procedures = &environment_.procedures;
   input.parameters = std::move(declared);
@@ -63,15 +63,19 @@ Task<Result<Plan>> Session::make_plan(Node statement, std::vector<Type> declared
     }
     if (table != nullptr) input.tables.emplace(std::move(name), std::move(table));
   }
-  co_return bind_statement(statement, input);
+  ErrorPlace place;
+  input.place = &place;
+  Result<Plan> plan = bind_statement(statement, input);
+  if (!plan.ok()) error_.position = place.position_in(*text);
+  co_return plan;
 }
 
-Task<Status> Session::plan_statement(Prepared& prepared, Node statement) {
+Task<Status> Session::plan_statement(Prepared& prepared, Node statement, const std::string* text) {
   if (state_ == State::failed && !statement.kind.empty() && !is_end_of_block(statement))
     co_return only_end_of_block();
   if (state_ == State::idle) start_clock();
   std::vector<Type> declared = prepared.declared;
-  Result<Plan> plan = co_await make_plan(statement, std::move(declared));
+  Result<Plan> plan = co_await make_plan(statement, std::move(declared), text);
   if (!plan.ok()) co_return plan.status();
   Result<std::shared_ptr<const Plan>> kept = keep(std::move(plan).value());
   if (!kept.ok()) co_return kept.status();
@@ -101,7 +105,7 @@ Task<Status> Session::plan_text(Prepared& prepared) {
   }
   auto parsed = parse_sql(prepared.text);
   if (auto* error = std::get_if<SyntaxError>(&parsed)) {
-    error_position_ = error->position;
+    error_.position = error->position;
     co_return std::move(error->status);
   }
   const SyntaxTree& tree = std::get<SyntaxTree>(parsed);
@@ -109,13 +113,13 @@ Task<Status> Session::plan_text(Prepared& prepared) {
     co_return Status(ErrorCode::syntax_error, "cannot insert multiple commands into a prepared statement");
   }
   const Node statement = tree.statement_count() == 0 ? Node{} : tree.statement(0);
-  Status status = co_await plan_statement(prepared, statement);
+  Status status = co_await plan_statement(prepared, statement, &prepared.text);
   if (status.ok() && plans != nullptr) plans->add(prepared.text, prepared.declared_oids, prepared.plan);
   co_return status;
 }
 
 Task<Status> Session::prepare(std::string name, std::string text, std::vector<Oid> declared) {
-  error_position_ = 0;
+  error_ = {};
   if (name.empty()) unnamed_.reset();  // also if there will be no other
   auto prepared = std::make_shared<Prepared>();
   for (const Oid oid : declared) {
@@ -171,7 +175,7 @@ Task<Status> Session::renew(Prepared& prepared, bool cached) {
   const SyntaxTree& tree = std::get<SyntaxTree>(parsed);
   const Node statement = tree.statement(0);
   std::vector<Type> declared = prepared.declared;
-  Result<Plan> plan = co_await make_plan(statement, std::move(declared));
+  Result<Plan> plan = co_await make_plan(statement, std::move(declared), &prepared.text);
   if (!plan.ok()) co_return plan.status();
   if (!same_columns(*plan, *before)) {
     if (cached) co_return Status(ErrorCode::feature_not_supported, "cached plan must not change result type");

@@ -16,10 +16,12 @@ constexpr std::uint64_t kStatement_units = Work::kTurn_units / 64;
 Task<void> Session::simple_query(std::string text, ResultSink& sink) {
   // As in PostgreSQL, a simple query forgets the unnamed statement.
   unnamed_.reset();
+  error_ = {};
   auto parsed = parse_sql(text);
   if (auto* error = std::get_if<SyntaxError>(&parsed)) {
     fail(error->status);
-    sink.error(error->status, error->position);
+    error_.position = error->position;
+    sink.error(error->status, error_);
     co_return;
   }
   const SyntaxTree& tree = std::get<SyntaxTree>(parsed);
@@ -45,7 +47,7 @@ Task<bool> Session::run_simple(Node statement, const std::string* text, bool alo
   auto prepared = std::make_shared<Prepared>();
   if (alone) prepared->text = *text;  // a retry may have to bind it again
   Completion completion;
-  Status status = co_await plan_statement(*prepared, statement);
+  Status status = co_await plan_statement(*prepared, statement, text);
   if (status.ok() && !prepared->plan->parameters.empty())
     status = Status(ErrorCode::undefined_parameter, "there is no parameter $1");
   if (status.ok()) {
@@ -60,7 +62,7 @@ Task<bool> Session::run_simple(Node statement, const std::string* text, bool alo
   if (status.ok() && last) status = co_await sync();
   if (!status.ok()) {
     fail(status);
-    sink.error(status, 0);
+    sink.error(status, error_);
     co_return false;
   }
   sink.complete(completion);

@@ -18,7 +18,8 @@ namespace {
 struct Change {
   IndexRef index;
   layout::Row entry;
-  RowId row = 0;  // of the entry
+  const Access* access = nullptr;  // the row that it is of, if the transaction writes that
+  RowId row = 0;                   // of the entry
 };
 
 struct Changes {
@@ -34,14 +35,13 @@ bool same_entry(const StagedTransaction& transaction, const Change& change) {
   return std::ranges::equal(transaction.row(change.row).bytes(), change.entry.bytes());
 }
 
-// Of entries that were fetched, once all that go are gone. The index of the first duplicate; null if there is
-// none.
-IndexRef insert(StagedTransaction& transaction, const std::vector<Change>& come) {
+// Of entries that were fetched, once all that go are gone. The first duplicate; null if there is none.
+const Change* insert(StagedTransaction& transaction, const std::vector<Change>& come) {
   for (const Change& change : come) {
     if (!transaction.found(change.row)) {
       transaction.insert(change.index->entries, change.entry.bytes());
     } else if (!same_entry(transaction, change)) {
-      return change.index;
+      return &change;
     }
   }
   return nullptr;
@@ -56,8 +56,8 @@ void plan(const Access& access, const IndexRef& index, Changes& changes) {
   if (access.found()) after = layout::index_key(index->shape, layout::RowView(schema, access.image_row()));
   if (before == after) return;
   const layout::Schema& entries = index->entries->schema;
-  if (before) changes.gone.push_back({index, layout::hash_entry(entries, *before)});
-  if (after) changes.come.push_back({index, layout::hash_entry(entries, *after)});
+  if (before) changes.gone.push_back({index, layout::hash_entry(entries, *before), &access});
+  if (after) changes.come.push_back({index, layout::hash_entry(entries, *after), &access});
 }
 
 // Of a unique index there is one at most, with a key that is known: no chain is READ where its place is
@@ -134,10 +134,12 @@ reactor::Task<Status> write_hash_entries(StagedTransaction* transaction) {
     // Not entered yet by who builds the index; or that of another row with these values.
     if (transaction->found(change.row) && same_entry(*transaction, change)) transaction->erase(change.row);
   }
-  const IndexRef violated = insert(*transaction, changes.come);
+  const Change* const violated = insert(*transaction, changes.come);
   if (violated == nullptr) co_return Status();
+  const layout::RowView row(violated->access->table->schema, violated->access->image_row());
+  transaction->note_violation(violated->access->table, *violated->index, row);
   Status duplicate(ErrorCode::duplicate_key,
-                   "duplicate key value violates unique constraint \"" + violated->name + "\"");
+                   "duplicate key value violates unique constraint \"" + violated->index->name + "\"");
   co_return co_await transaction->confirmed(std::move(duplicate));
 }
 

@@ -16,15 +16,17 @@ constexpr std::size_t kRequest_bytes = fabric::kMaxCall_bytes / 4;
 // With more conflicts among a worker's transactions, entries do not go ahead of locks that may not be had.
 constexpr std::uint64_t kMostConflicts = txn::Backoff::kAll / 4;
 
-Status duplicate(const storage::Index& index) {
-  return Status(ErrorCode::duplicate_key,
-                "duplicate key value violates unique constraint \"" + index.name + "\"");
-}
-
 }  // namespace
 
 IndexWrites::IndexWrites(StagedTransaction& transaction)
     : transaction_(transaction), worker_(transaction.worker()) {}
+
+Status IndexWrites::duplicate(const Change& change) {
+  const layout::RowView row(change.table->schema, change.access->image_row());
+  transaction_.note_violation(change.table, *change.index, row);
+  return Status(ErrorCode::duplicate_key,
+                "duplicate key value violates unique constraint \"" + change.index->name + "\"");
+}
 
 void IndexWrites::plan(const Access& access, const storage::IndexRef& index) {
   const layout::Schema& schema = access.table->schema;
@@ -37,7 +39,7 @@ void IndexWrites::plan(const Access& access, const storage::IndexRef& index) {
   if (before == after) return;
   const auto add = [&](IndexChange::Kind kind, layout::IndexKey key) {
     const layout::ServerId server = index->parts[index->part_of(key.bytes)].server;
-    changes_.push_back({access.table, index, kind, std::move(key), server});
+    changes_.push_back({access.table, index, kind, std::move(key), &access, server});
   };
   if (before) add(IndexChange::Kind::mark, std::move(*before));
   if (after) add(IndexChange::Kind::add, std::move(*after));
@@ -174,7 +176,7 @@ Status IndexWrites::take_result(Change& change, const layout::IndexChangeResult&
     if (own != nullptr && own->write != WriteKind::none) {
       if (!own->found()) continue;
       const layout::RowView row(change.table->schema, own->image_row());
-      if (layout::index_key(index.shape, row).declared() == change.key.declared()) return duplicate(index);
+      if (layout::index_key(index.shape, row).declared() == change.key.declared()) return duplicate(change);
       continue;
     }
     if (rows_ == nullptr) rows_ = std::make_unique<std::deque<LatestRow>>();
@@ -193,7 +195,7 @@ reactor::Task<Status> IndexWrites::check_rivals(layout::Stamp stamp) {
     if (rival.row->state == LatestRow::State::undecided) co_return write_conflict(*rival.change->table);
     const storage::Index& index = *rival.change->index;
     if (layout::index_key(index.shape, rival.row->row()).declared() == rival.change->key.declared()) {
-      co_return duplicate(index);
+      co_return duplicate(*rival.change);
     }
   }
   co_return Status();

@@ -58,6 +58,7 @@ class IndexWrites {
     storage::IndexRef index;
     layout::IndexChange::Kind kind;
     layout::IndexKey key;
+    const Access* access = nullptr;  // the row's
     layout::ServerId server = 0;
     bool sent = false;
     std::uint64_t sequence = 0;  // 0: the entry is not in doubt by it
@@ -70,6 +71,7 @@ class IndexWrites {
   void plan(const Access& access, const storage::IndexRef& index);
   // Changes that are sent in one go.
   using Some = std::vector<Change*>;
+  Status duplicate(const Change& change);
   static Status add_requests(const Some& changes, bool ahead, txn::CallSet& calls);
   reactor::Task<Status> send(Some* changes);
   Status outcome(Status of_call) const;

@@ -231,6 +231,7 @@ reactor::Task<Status> StagedTransaction::do_fetch() {
   for (const RowId row : asked) {
     const Access& access = accesses_[row];
     if (access.duplicate || (access.insert_asked && access.stored())) {
+      note_primary_violation(row);
       Status duplicate(ErrorCode::duplicate_key, "duplicate key value violates unique constraint \"" +
                                                      access.table->name +
                                                      (access.table->schema.chained() ? "\"" : "_pkey\""));
@@ -238,6 +239,25 @@ reactor::Task<Status> StagedTransaction::do_fetch() {
     }
   }
   co_return Status();
+}
+
+void StagedTransaction::note_primary_violation(RowId id) {
+  const Access& access = accesses_[id];
+  // The entries of an index are no rows of its table.
+  if (access.table->schema.chained() || !access.found()) return;
+  const std::span<const std::byte> bytes = row(id).bytes();
+  violation_ = std::make_unique<txn::Violation>(
+      txn::Violation{access.table, access.table->name + "_pkey", {}, {bytes.begin(), bytes.end()}});
+  const std::span<const std::uint32_t> key = access.table->schema.key();
+  violation_->columns.assign(key.begin(), key.end());
+}
+
+void StagedTransaction::note_violation(const TableRef& table, const storage::Index& index,
+                                       layout::RowView row) {
+  violation_ = std::make_unique<txn::Violation>(
+      txn::Violation{table, index.name, {}, {row.bytes().begin(), row.bytes().end()}});
+  for (const layout::IndexColumn& column : index.shape.columns())
+    violation_->columns.push_back(column.column);
 }
 
 reactor::Task<Status> StagedTransaction::check_table(const storage::Table& table) {

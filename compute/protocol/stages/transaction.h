@@ -13,6 +13,7 @@
 #include "compute/txn/batch_set.h"
 #include "compute/txn/engine.h"
 #include "compute/txn/transaction.h"
+#include "compute/txn/transaction_facts.h"
 #include "compute/txn/worker_state.h"
 
 namespace namdb::protocol {
@@ -20,7 +21,7 @@ namespace namdb::protocol {
 class StagedTransaction;
 using MakeRules = std::unique_ptr<Rules> (*)(StagedTransaction& transaction);
 
-class StagedTransaction : public txn::Transaction {
+class StagedTransaction : public txn::Transaction, public txn::TransactionFacts {
  public:
   StagedTransaction(txn::WorkerState& worker, SessionState& session, MakeRules make_rules);
   ~StagedTransaction() override;
@@ -46,6 +47,8 @@ class StagedTransaction : public txn::Transaction {
   void abort() override;
   bool has_writes() const override;
   const fabric::OperationCounters& counters() const override { return counters_; }
+  const txn::Violation* violation() const override { return violation_.get(); }
+  Status expired() const override { return expired_ ? failure_ : Status(); }
 
   // --- for the rules, scans and commit.h ---
   txn::WorkerState& worker() { return worker_; }
@@ -68,6 +71,8 @@ class StagedTransaction : public txn::Transaction {
   Status check_going_on() const;
   // The transaction is older than E and may be idle: then it gives up, with transaction_timeout.
   void expire();
+  // The row is why the transaction will end in duplicate_key.
+  void note_violation(const storage::TableRef& table, const storage::Index& index, layout::RowView row);
   // An error that follows from what was read: only if all of it was true at once; else why not.
   reactor::Task<Status> confirmed(Status error);
   // Until rows can be judged, for whoever READs without lookups.
@@ -93,6 +98,7 @@ class StagedTransaction : public txn::Transaction {
   Status too_old() const;
   Status still_there(std::uint32_t table) const;
   reactor::Task<Status> do_fetch();
+  void note_primary_violation(txn::RowId id);
   reactor::Task<Status> run_one_by_one(const reactor::PooledVector<Lookup*>* lookups,
                                        const reactor::PooledVector<const storage::Table*>* tables);
   reactor::Task<void> pause(std::uint32_t waits);
@@ -103,8 +109,10 @@ class StagedTransaction : public txn::Transaction {
   bool generation_given_ = false;
   bool ended_ = false;
   bool busy_ = false;  // fetch() or commit() is under way
-  Status failure_;     // the first that fetch() reported
-  Status outcome_;     // of the commit
+  bool expired_ = false;
+  Status failure_;  // the first that fetch() reported
+  Status outcome_;  // of the commit
+  std::unique_ptr<txn::Violation> violation_;
   txn::BatchSet batches_;
   fabric::OperationCounters counters_;
   reactor::PooledDeque<Access> accesses_;

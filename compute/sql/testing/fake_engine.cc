@@ -1,6 +1,9 @@
 #include "compute/sql/testing/fake_engine.h"
 
+#include "compute/txn/transaction_facts.h"
+
 #include <algorithm>
+#include <optional>
 #include <set>
 
 namespace namdb::sql::testing {
@@ -31,7 +34,7 @@ std::vector<std::byte> to_vector(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-class FakeTransaction : public txn::Transaction {
+class FakeTransaction : public txn::Transaction, public txn::TransactionFacts {
  public:
   explicit FakeTransaction(FakeEngine& engine) : engine_(engine) {
     ++engine_.open_transactions_;
@@ -88,6 +91,9 @@ class FakeTransaction : public txn::Transaction {
         if (access.write == Write::insert && access.stored) access.duplicate = true;
       }
       if (access.duplicate) {
+        const auto key = access.table->schema.key();
+        violation_ =
+            txn::Violation{access.table, access.table->name + "_pkey", {key.begin(), key.end()}, access.row};
         co_return Status(ErrorCode::duplicate_key, "duplicate key value violates unique constraint \"" +
                                                        access.table->name + "_pkey\"");
       }
@@ -142,6 +148,8 @@ class FakeTransaction : public txn::Transaction {
     return std::ranges::any_of(accesses_, [](const Access& access) { return access.write != Write::none; });
   }
   const fabric::OperationCounters& counters() const override { return counters_; }
+  const txn::Violation* violation() const override { return violation_ ? &*violation_ : nullptr; }
+  Status expired() const override { return Status(); }
 
  private:
   friend class FakeScan;
@@ -193,6 +201,9 @@ class FakeTransaction : public txn::Transaction {
         const layout::IndexKey other =
             layout::index_key(index->shape, layout::RowView(access.table->schema, bytes));
         if (other.declared() != key.declared()) continue;
+        violation_ = txn::Violation{access.table, index->name, {}, access.row};
+        for (const layout::IndexColumn& column : index->shape.columns())
+          violation_->columns.push_back(column.column);
         return Status(ErrorCode::duplicate_key,
                       "duplicate key value violates unique constraint \"" + index->name + "\"");
       }
@@ -203,6 +214,7 @@ class FakeTransaction : public txn::Transaction {
   FakeEngine& engine_;
   std::uint64_t snapshot_ = 0;
   bool ended_ = false;
+  std::optional<txn::Violation> violation_;
   std::deque<Access> accesses_;
   fabric::OperationCounters counters_;
 };

@@ -41,7 +41,7 @@ class AnswerSink final : public sql::ResultSink {
     return true;
   }
   void complete(const sql::Completion& completion) override { answer_.affected = completion.rows; }
-  void error(const Status& status, std::uint32_t) override {
+  void error(const Status& status, const sql::ErrorFields&) override {
     if (answer_.status.ok()) answer_.status = status;
   }
 

@@ -1,0 +1,179 @@
+// What clients are told about an error beside its SQLSTATE and message: as PostgreSQL tells it.
+#include <catch2/catch.hpp>
+
+#include "compute/pgwire/testing/test_client.h"
+
+namespace namdb::pgwire {
+
+using namespace testing;  // NOLINT: the messages are the vocabulary of this file
+
+namespace {
+
+// A client, and a table with a primary key, a constraint and an index.
+struct Scene {
+  Scene() {
+    CHECK(sqlstate(client.ask(query("CREATE TABLE t (id integer PRIMARY KEY, code varchar(9) UNIQUE, "
+                                    "n integer NOT NULL DEFAULT 0, \"Odd\" char(3))"))) == "");
+    CHECK(sqlstate(client.ask(query("CREATE UNIQUE INDEX pairs ON t (n, \"Odd\")"))) == "");
+    CHECK(sqlstate(client.ask(query("INSERT INTO t VALUES (7, 'seven', 1, 'x')"))) == "");
+  }
+  Received error_of(const std::string& sql) {
+    const auto messages = client.ask(query(sql));
+    const Received* error = find_error(messages);
+    return error == nullptr ? Received() : *error;
+  }
+  // Where the caret stands under the statement: what is there of it.
+  std::string at(const std::string& sql) {
+    const std::string position = error_of(sql).field('P');
+    return position.empty() ? "nowhere" : sql.substr(std::stoul(position) - 1, 4);
+  }
+
+  World world;
+  TestClient client = TestClient::ready(world);
+};
+
+// SQLSTATE, schema, table, column, constraint, DETAIL.
+std::string said(const Received& error) {
+  std::string all;
+  for (const char code : std::string_view("CstcnD")) all += (all.empty() ? "" : "|") + error.field(code);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("a duplicate key names the constraint, its columns and their values", "[errors]") {
+  Scene scene;
+  CHECK(said(scene.error_of("INSERT INTO t VALUES (8, NULL, 8), (7, 'other', 2)")) ==
+        "23505|public|t||t_pkey|Key (id)=(7) already exists.");
+  CHECK(said(scene.error_of("INSERT INTO t VALUES (8, 'seven', 2)")) ==
+        "23505|public|t||t_code_key|Key (code)=(seven) already exists.");
+  CHECK(said(scene.error_of("INSERT INTO t VALUES (8, 'eight', 1, 'x')")) ==
+        "23505|public|t||pairs|Key (n, \"Odd\")=(1, x  ) already exists.");
+  // At the COMMIT of a block, and by the extended protocol.
+  CHECK(scene.error_of("BEGIN; INSERT INTO t VALUES (9, 'seven', 3)").field('C').empty());
+  CHECK(said(scene.error_of("COMMIT")) == "23505|public|t||t_code_key|Key (code)=(seven) already exists.");
+  const auto extended = scene.client.ask(parse("", "INSERT INTO t VALUES ($1, 'q', 4)") +
+                                         bind("", "", {{"7"}}) + execute("") + sync());
+  REQUIRE(find_error(extended) != nullptr);
+  CHECK(said(*find_error(extended)) == "23505|public|t||t_pkey|Key (id)=(7) already exists.");
+  CHECK(said(scene.error_of("SELECT 1 / 0")) == "22012|||||");
+  // Rows that are there already.
+  CHECK(scene.error_of("INSERT INTO t VALUES (20, 'a', 5), (21, 'b', 5)").field('C').empty());
+  CHECK(said(scene.error_of("CREATE UNIQUE INDEX ns ON t (n)")) == "23505|public|t||ns|");
+}
+
+TEST_CASE("a NULL where there must be a value names the column and shows the row", "[errors]") {
+  Scene scene;
+  CHECK(said(scene.error_of("INSERT INTO t VALUES (8, 'eight', NULL, 'ab')")) ==
+        "23502|public|t|n||Failing row contains (8, eight, null, ab ).");
+  CHECK(said(scene.error_of("UPDATE t SET n = NULL WHERE id = 7")) ==
+        "23502|public|t|n||Failing row contains (7, seven, null, x  ).");
+  CHECK(said(scene.error_of("INSERT INTO t (n) VALUES (1)")) ==
+        "23502|public|t|id||Failing row contains (null, null, 1, null).");
+  // The values come first.
+  CHECK(scene.error_of("INSERT INTO t VALUES (8, NULL, NULL, 'abcd')").field('C') == "22001");
+  CHECK(scene.error_of("CREATE TABLE w (id text PRIMARY KEY, n integer NOT NULL)").field('C').empty());
+  const std::string detail =
+      scene.error_of("INSERT INTO w VALUES ('" + std::string(63, 'a') + "äb', NULL)").field('D');
+  CHECK(detail == "Failing row contains (" + std::string(63, 'a') + "..., null).");
+}
+
+TEST_CASE("an error says where in the statement it lies", "[errors]") {
+  Scene scene;
+  CHECK(scene.at("SELEC 1; SELECT 2") == "SELE");
+  CHECK(scene.at("SELECT id FROM t WHERE nosuch = 1") == "nosu");
+  CHECK(scene.at("SELECT id FROM nowhere") == "nowh");
+  CHECK(scene.at("SELECT 1; SELECT id FROM nowhere") == "nowh");
+  CHECK(scene.at("SELECT id, frobnicate(n) FROM t") == "frob");
+  CHECK(scene.at("SELECT other.id FROM t") == "othe");
+  CHECK(scene.at("SELECT other.* FROM t") == "othe");
+  CHECK(scene.at("SELECT * FROM t ORDER BY 9") == "9");
+  CHECK(scene.at("SELECT * FROM t WHERE id = 'abc'") == "'abc");
+  CHECK(scene.at("SELECT id FROM t WHERE id + 1") == "id +");
+  CHECK(scene.at("SELECT true + id FROM t") == "+ id");
+  CHECK(scene.at("SELECT '1'::nosuch") == "nosu");
+  CHECK(scene.at("SELECT id FROM t LIMIT id") == "id");
+  CHECK(scene.at("INSERT INTO t (id, nosuch) VALUES (1, 2)") == "nosu");
+  CHECK(scene.at("INSERT INTO t (id) VALUES (1, 2)") == "2)");
+  CHECK(scene.at("INSERT INTO t (id, n) VALUES (1)") == "n) V");
+  CHECK(scene.at("INSERT INTO t (id) VALUES (1), ('one')") == "'one");
+  CHECK(scene.at("INSERT INTO t (id) VALUES (now())") == "now(");
+  CHECK(scene.at("INSERT INTO nowhere VALUES (1)") == "nowh");
+  CHECK(scene.at("UPDATE t SET nosuch = 1") == "nosu");
+  CHECK(scene.at("UPDATE t SET n = now()") == "now(");
+  CHECK(scene.at("DELETE FROM nowhere") == "nowh");
+  CHECK(scene.at("CALL frobnicate(1)") == "frob");
+  CHECK(scene.at("CREATE TABLE u (id nosuch PRIMARY KEY)") == "nosu");
+  CHECK(scene.at("INSERT INTO t VALUES (7)") == "nowhere");
+  // In characters, and in prepared statements too.
+  CHECK(scene.error_of("SELECT 'äöü', nosuch").field('P') == "15");
+  const auto prepared = scene.client.ask(parse("", "SELECT $1::integer + nosuch FROM t") + sync());
+  REQUIRE(find_error(prepared) != nullptr);
+  CHECK(find_error(prepared)->field('P') == "22");
+  // What came before says nothing about the next error.
+  const auto unknown = scene.client.ask(bind("", "nosuch") + sync());
+  REQUIRE(find_error(unknown) != nullptr);
+  CHECK(find_error(unknown)->field('P').empty());
+}
+
+TEST_CASE("a misspelt column is told of the one that it looks like", "[errors]") {
+  Scene scene;
+  CHECK(scene.error_of("SELECT cod FROM t").field('H') ==
+        "Perhaps you meant to reference the column \"t.code\".");
+  CHECK(scene.error_of("SELECT a.coed FROM t a").field('H') ==
+        "Perhaps you meant to reference the column \"a.code\".");
+  CHECK(scene.error_of("SELECT something FROM t").field('H').empty());
+}
+
+// As psql 15 asks.
+TEST_CASE("psql completes words without failing the block that its user is in", "[errors]") {
+  const std::vector<std::pair<std::string, std::size_t>> asked = {
+      {"SELECT c.relname, NULL::pg_catalog.text FROM pg_catalog.pg_class c WHERE c.relkind IN ('r', 'S', "
+       "'v', "
+       "'m', 'f', 'p') AND (c.relname) LIKE 'foo%' AND pg_catalog.pg_table_is_visible(c.oid) AND "
+       "c.relnamespace <> (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = 'pg_catalog')\nUNION "
+       "ALL\nSELECT NULL::pg_catalog.text, n.nspname FROM pg_catalog.pg_namespace n WHERE n.nspname LIKE "
+       "'foo%' AND n.nspname NOT LIKE E'pg\\\\_%'\nLIMIT 1000",
+       2},
+      {"SELECT a.attname, NULL::pg_catalog.text FROM pg_catalog.pg_attribute a, pg_catalog.pg_class c WHERE "
+       "c.oid = a.attrelid and a.attnum > 0 and not a.attisdropped AND (a.attname) LIKE '%' AND c.relname = "
+       "'foo' AND pg_catalog.pg_table_is_visible(c.oid)\nLIMIT 1000",
+       2},
+      {"SELECT pg_catalog.lower(name) FROM pg_catalog.pg_settings  WHERE context IN ('user', 'superuser')    "
+       "AND pg_catalog.lower(name) LIKE pg_catalog.lower('%')\nLIMIT 1000",
+       1},
+      {"SELECT pg_catalog.quote_literal(name) AS name   FROM pg_catalog.pg_timezone_names()  WHERE "
+       "pg_catalog.lower(name) LIKE pg_catalog.lower('%')\nLIMIT 1000",
+       1},
+      {" SELECT rolname    FROM pg_catalog.pg_roles   WHERE rolname LIKE '%'\nLIMIT 1000", 1},
+      {"SELECT pg_catalog.quote_ident(c.relname) FROM pg_catalog.pg_class c WHERE c.relkind IN ('r') AND "
+       "substring(pg_catalog.quote_ident(c.relname),1,3)='foo' AND pg_catalog.pg_table_is_visible(c.oid) "
+       "LIMIT 1000",
+       1},
+  };
+  Scene scene;
+  scene.client.ask(query("BEGIN; UPDATE t SET n = 5"));
+  for (const auto& [sql, columns] : asked) {
+    CAPTURE(sql);
+    const auto messages = scene.client.ask(query(sql));
+    REQUIRE(kinds(messages) == "TCZ");
+    CHECK(static_cast<std::size_t>(messages[0].payload[1]) == columns);
+    CHECK(messages[1].payload == zero_terminated("SELECT 0"));
+    CHECK(messages[2].payload == "T");
+  }
+  CHECK(scene.client.ask(query("COMMIT"))[0].payload == zero_terminated("COMMIT"));
+  // Whoever asks the catalogs for something else learns that they are not there.
+  for (const std::string sql : {
+           "SELECT relname FROM pg_catalog.pg_class",
+           "SELECT relname FROM pg_class LIMIT 1000",
+           "SELECT c.relname FROM pg_catalog.pg_class c, t LIMIT 1000",
+           "SELECT * FROM pg_catalog.pg_class LIMIT 1000",
+           "SELECT pg_catalog.set_config('a.b', relname, false) FROM pg_catalog.pg_class LIMIT 1000",
+           "SELECT pg_terminate_backend(1) FROM pg_catalog.pg_class LIMIT 1000",
+       }) {
+    CAPTURE(sql);
+    CHECK(scene.error_of(sql).field('C') == "0A000");
+  }
+}
+
+}  // namespace namdb::pgwire
