@@ -304,7 +304,7 @@ reactor::Task<void> Worker::supervise() {
     if (stopping_) break;
     const std::shared_ptr<Link> link = link_;
     link->versions_wait = false;
-    link->lock_releaser.expire_idle();
+    link->running.expire_idle(executor_.fresh_now_ns(), link->cluster.max_transaction_ns());
     Status status;
     if (link->cluster.server_count() > 1) co_await copy_vector(link);
     for (std::size_t server = 0; server < link->cluster.server_count() && status.ok(); ++server) {

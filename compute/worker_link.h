@@ -17,6 +17,7 @@
 #include "compute/txn/passive_installs.h"
 #include "compute/txn/priority_clock.h"
 #include "compute/txn/record_space.h"
+#include "compute/txn/running_transactions.h"
 #include "compute/txn/slot_keeper.h"
 #include "compute/txn/snapshot_fetcher.h"
 #include "compute/txn/transaction_registry.h"
@@ -66,6 +67,7 @@ struct Worker::Link {
               index_pages,
               passive_installs,
               lock_releaser,
+              running,
               priorities,
               header_guesses,
               backoff} {
@@ -88,6 +90,7 @@ struct Worker::Link {
   storage::IndexCache index_pages;
   txn::PassiveInstalls passive_installs;
   txn::LockReleaser lock_releaser;
+  txn::RunningTransactions running;
   txn::PriorityClock priorities;
   txn::HeaderGuesses header_guesses;
   txn::WorkerState state;

@@ -27,6 +27,10 @@ bool ends_sequence(char type) {
   return type == 'S' || type == 'Q' || type == 'F';
 }
 
+Status transaction_timed_out() {
+  return Status(ErrorCode::transaction_timeout, "terminating connection due to transaction timeout");
+}
+
 Status stopped() {
   return Status(ErrorCode::admin_shutdown, "terminating connection due to administrator command");
 }
@@ -121,6 +125,9 @@ Task<bool> Connection::read_more() {
   }
   waiting_ = true;
   reactor::Gate goodbye;
+  std::uint64_t doomed_at_ns = 0;
+  if (std::optional<Doom> doom = idle_doom(doomed_at_ns))
+    environment_.engine.executor().spawn(goodbye, end_idle(doomed_at_ns, std::move(*doom)));
   if (stop_ != Stop::none) {
     ++goodbyes_;
     environment_.engine.executor().spawn(goodbye, say_goodbye());
@@ -134,9 +141,46 @@ Task<bool> Connection::read_more() {
   co_return true;
 }
 
-Status Connection::check_client() const {
+std::optional<Connection::Doom> Connection::idle_doom(std::uint64_t& at_ns) const {
+  if (!started_) return std::nullopt;
+  const bool in_block = session_->status() != 'I';
+  if (!in_block && !session_->in_implicit_transaction()) return std::nullopt;
+  const std::uint64_t transaction_ns = session_->transaction_deadline_ns();
+  const std::uint64_t idle_timeout_ns = session_->settings().idle_timeout_ns();
+  std::uint64_t idle_ns = ~std::uint64_t{0};
+  if (in_block && !in_sequence_ && idle_timeout_ns != 0)
+    idle_ns = environment_.engine.executor().now_ns() + idle_timeout_ns;
+  at_ns = std::min(transaction_ns, idle_ns);
+  if (at_ns == ~std::uint64_t{0}) return std::nullopt;
+  if (transaction_ns <= idle_ns) return Doom{transaction_timed_out(), {}};
+  Doom doom{
+      Status(ErrorCode::transaction_timeout, "terminating connection due to idle-in-transaction timeout"),
+      {}};
+  doom.fields.sqlstate = "25P03";
+  doom.fields.reason = "idle_in_transaction_session_timeout";
+  return doom;
+}
+
+Task<void> Connection::end_idle(std::uint64_t at_ns, Doom doom) {
+  if (!waiting_) co_return;
+  const bool moved = co_await moved_.wait_until(at_ns);
+  if (moved || !waiting_ || told_) co_return;
+  told_ = true;
+  // What it holds is given back now, whether or not its client reads why.
+  session_->fail(doom.status);
+  fatal(doom.status, doom.fields);
+  output_.flush();
+  co_await finish_output();
+  stream_->close();
+}
+
+Status Connection::check_client() {
   if (stream_->peer_gone()) return Status(ErrorCode::connection_failure, "connection to client lost");
-  return stop_ == Stop::now ? stopped() : Status();
+  if (stop_ == Stop::now) return stopped();
+  if (environment_.engine.executor().now_ns() < session_->transaction_deadline_ns()) return {};
+  doom_ = Doom{transaction_timed_out(), {}};
+  output_.mute();
+  return doom_->status;
 }
 
 Task<void> Connection::run() {
@@ -161,6 +205,11 @@ Task<void> Connection::run() {
       // A cancel request that came before this message was for another one.
       session_->forget_cancel();
       step = co_await handle(message);
+    }
+    if (doom_) {
+      output_.unmute();
+      fatal(doom_->status, doom_->fields);
+      break;
     }
     begin_ += message.total_bytes;
     if (ends_sequence(message.type)) in_sequence_ = skip_until_sync_;
@@ -298,8 +347,8 @@ void Connection::fail_extended(const Status& status, const sql::ErrorFields& fie
   skip_until_sync_ = true;
 }
 
-void Connection::fatal(const Status& status) {
-  output_.writer().error("FATAL", status);
+void Connection::fatal(const Status& status, const sql::ErrorFields& fields) {
+  output_.writer().error("FATAL", status, fields);
 }
 
 Task<void> Connection::handle_query(std::string_view payload) {

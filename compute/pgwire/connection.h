@@ -53,7 +53,16 @@ class Connection {
   // Some of what the next answers depend on has arrived, and a stop waits for the rest.
   bool within_sequence() const { return started_ && stop_ != Stop::now && (in_sequence_ || begin_ != end_); }
   // Not ok: nobody waits for what runs any more.
-  Status check_client() const;
+  Status check_client();
+  // The session ends for a reason of its own: no answer but that reason reaches the client.
+  struct Doom {
+    Status status;
+    sql::ErrorFields fields;
+  };
+  // Why, and when, it ends if its client does not speak before; no Doom: never.
+  std::optional<Doom> idle_doom(std::uint64_t& at_ns) const;
+  // Ends it then, unless the client has spoken.
+  reactor::Task<void> end_idle(std::uint64_t at_ns, Doom doom);
   // Waits until the client has taken the last bytes, but not for ever.
   reactor::Task<void> finish_output();
   // Drops what is still under way from the client, until its end or the deadline.
@@ -79,7 +88,7 @@ class Connection {
   Status describe(std::string_view payload);
   Status close_target(std::string_view payload);
   void fail_extended(const Status& status, const sql::ErrorFields& fields = {});
-  void fatal(const Status& status);
+  void fatal(const Status& status, const sql::ErrorFields& fields = {});
 
   std::unique_ptr<reactor::ByteStream> stream_;
   sql::Environment& environment_;
@@ -102,7 +111,8 @@ class Connection {
   Stop stop_ = Stop::none;
   bool lost_ = false;           // the client left, or was told good-bye, in the middle of a message
   std::uint32_t goodbyes_ = 0;  // say_goodbye() that run or are about to
-  bool told_ = false;           // of the stop, while it waited
+  bool told_ = false;           // why it ends, while it waited
+  std::optional<Doom> doom_;    // of what runs
   reactor::Event goodbye_done_;
   bool cut_short_ = false;  // it ends amid a message that there is no memory for
   bool farewell_taken_ = false;

@@ -15,7 +15,13 @@ class Output final : public sql::ResultSink {
  public:
   explicit Output(reactor::ByteStream& stream) : stream_(stream) {}
 
-  MessageWriter writer() { return MessageWriter(buffer_); }
+  MessageWriter writer() { return MessageWriter(muted_ ? dropped_ : buffer_); }
+  // What is written while it is muted reaches nobody.
+  void mute() { muted_ = true; }
+  void unmute() {
+    muted_ = false;
+    dropped_ = {};
+  }
   void flush();
   // Bytes that are no message.
   void raw(std::string_view bytes) { buffer_ += bytes; }
@@ -50,6 +56,8 @@ class Output final : public sql::ResultSink {
 
   reactor::ByteStream& stream_;
   std::string buffer_;
+  bool muted_ = false;
+  std::string dropped_;
   std::uint64_t flushed_bytes_ = 0;
   bool describe_rows_ = false;
   std::span<const sql::ResultColumn> columns_;

@@ -69,6 +69,12 @@ char Session::status() const {
 
 void Session::start_clock() {
   facts_.now_us = facts_.present_us();
+  began_ns_ = engine_.executor().now_ns();
+}
+
+std::uint64_t Session::transaction_deadline_ns() const {
+  const std::uint64_t timeout_ns = settings_.transaction_timeout_ns();
+  return timeout_ns == 0 ? ~std::uint64_t{0} : began_ns_ + timeout_ns;
 }
 
 void Session::ensure_transaction() {
@@ -236,6 +242,7 @@ Task<Status> Session::execute(Portal& portal, ResultSink& sink, std::uint64_t ma
                               Completion& completion) {
   const std::shared_ptr<const Plan> plan = portal.plan;
   if (Status status = check_allowed(*plan); !status.ok()) co_return status;
+  if (Status status = check_expired(*plan); !status.ok()) co_return status;
   if (portal.finished) {
     if (!plan->columns.empty()) {
       set_completion(*plan, 0, completion);
@@ -312,6 +319,12 @@ void RowBuffer::add_row(std::span<const Datum> values) {
 
 Status Session::check_describe(const Plan& plan) const {
   return plan.columns.empty() ? Status() : check_allowed(plan);
+}
+
+Status Session::check_expired(const Plan& plan) const {
+  if (transaction_ == nullptr || ends_block(plan)) return {};
+  const txn::TransactionFacts* facts = txn::transaction_facts(transaction_.get());
+  return facts == nullptr ? Status() : facts->expired();
 }
 
 Status Session::check_allowed(const Plan& plan) const {

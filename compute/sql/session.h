@@ -101,6 +101,9 @@ class Session {
   // `alone`: nothing else will run before the next sync().
   reactor::Task<Status> execute(Portal& portal, ResultSink& sink, std::uint64_t max_rows, bool alone,
                                 Completion& completion);
+  // When the transaction that is open, or runs, will be older than transaction_timeout. Says nothing where
+  // there is none.
+  std::uint64_t transaction_deadline_ns() const;
   bool in_implicit_transaction() const { return state_ == State::implicit; }
   // Ends the implicit transaction, and forgets the portals if there is no block.
   reactor::Task<Status> sync();
@@ -121,6 +124,8 @@ class Session {
   Result<std::shared_ptr<const Plan>> keep(Plan plan) const;
   bool current(const Plan& plan) const;
   Status check_allowed(const Plan& plan) const;
+  // Why the engine has ended the transaction while it was idle.
+  Status check_expired(const Plan& plan) const;
 
   // --- session.cc ---
   Run make_run(txn::Transaction* transaction, std::span<const Datum> parameters, ResultSink& sink);
@@ -182,6 +187,7 @@ class Session {
   std::unique_ptr<txn::Session> txn_session_;
   State state_ = State::idle;
   bool block_read_only_ = false;
+  std::uint64_t began_ns_ = 0;  // of the transaction
   std::unique_ptr<txn::Transaction> transaction_;
   ErrorFields error_;
   std::shared_ptr<Prepared> unnamed_;

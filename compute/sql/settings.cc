@@ -50,7 +50,8 @@ constexpr std::array kDefinitions = {
                "Every level runs as what the database's protocol gives; more is refused."},
     Definition{"default_transaction_read_only", "off", Kind::boolean, true},
     Definition{"extra_float_digits", "1", Kind::integer, false, "double precision is shown exactly."},
-    Definition{"idle_in_transaction_session_timeout", "0", Kind::duration},
+    Definition{"idle_in_transaction_session_timeout", "0", Kind::duration, false,
+               "Sessions whose transaction block waits longer for its client are ended."},
     Definition{"in_hot_standby", "off", Kind::fixed, true},
     Definition{"integer_datetimes", "on", Kind::fixed, true},
     Definition{"IntervalStyle", "postgres", Kind::choice, true, "", kIntervalStyles},
@@ -73,6 +74,8 @@ constexpr std::array kDefinitions = {
     Definition{"TimeZone", "UTC", Kind::text, true, "Remembered; times are shown and read in UTC."},
     Definition{"transaction_isolation", "repeatable read", Kind::isolation},
     Definition{"transaction_read_only", "off", Kind::boolean},
+    Definition{"transaction_timeout", "0", Kind::duration, false,
+               "Sessions with a longer transaction are ended."},
     Definition{"bytea_output", "hex", Kind::text},
     Definition{"check_function_bodies", "on", Kind::boolean},
     Definition{"default_table_access_method", "heap", Kind::text},
@@ -388,9 +391,13 @@ void Settings::end_block(bool committed) {
 }
 
 void Settings::apply() {
-  const std::uint64_t timeout_ms = parse_duration_ms(values_["statement_timeout"]).value_or(0);
-  statement_timeout_ns_ = timeout_ms * kMillisecond_ns;
-  lock_timeout_ns_ = parse_duration_ms(values_["lock_timeout"]).value_or(0) * kMillisecond_ns;
+  const auto duration_ns = [this](const char* name) {
+    return parse_duration_ms(values_[name]).value_or(0) * kMillisecond_ns;
+  };
+  statement_timeout_ns_ = duration_ns("statement_timeout");
+  lock_timeout_ns_ = duration_ns("lock_timeout");
+  transaction_timeout_ns_ = duration_ns("transaction_timeout");
+  idle_timeout_ns_ = duration_ns("idle_in_transaction_session_timeout");
   default_read_only_ = values_["default_transaction_read_only"] == "on";
 }
 

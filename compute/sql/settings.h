@@ -57,6 +57,9 @@ class Settings {
   // What each statement asks for, without looking anything up.
   std::uint64_t statement_timeout_ns() const { return statement_timeout_ns_; }
   std::uint64_t lock_timeout_ns() const { return lock_timeout_ns_; }
+  std::uint64_t transaction_timeout_ns() const { return transaction_timeout_ns_; }
+  // Of a transaction block that waits for its client.
+  std::uint64_t idle_timeout_ns() const { return idle_timeout_ns_; }
   bool default_read_only() const { return default_read_only_; }
 
  private:
@@ -70,8 +73,10 @@ class Settings {
   // Values to go back to: at a rollback (kept from the block's first SET on), and of SET LOCAL at any end.
   std::optional<std::map<std::string, std::string, std::less<>>> before_block_;
   std::map<std::string, std::string, std::less<>> before_local_;
-  std::uint64_t statement_timeout_ns_ = 0;  // 0: none
-  std::uint64_t lock_timeout_ns_ = 0;       // 0: none
+  std::uint64_t statement_timeout_ns_ = 0;    // 0: none
+  std::uint64_t lock_timeout_ns_ = 0;         // 0: none
+  std::uint64_t transaction_timeout_ns_ = 0;  // 0: none
+  std::uint64_t idle_timeout_ns_ = 0;         // 0: none
   bool default_read_only_ = false;
 };
 

@@ -31,15 +31,6 @@ reactor::Task<void> LockReleaser::run(std::shared_ptr<ExecutionSlot> slot,
   registry_.end(generation);
 }
 
-void LockReleaser::expire_idle() {
-  const std::uint64_t now_ns = cluster_.executor().fresh_now_ns();
-  const std::map<std::uint64_t, LockHolder*> holders = holders_;  // an expired one forgets itself
-  for (const auto& [number, holder] : holders) {
-    const std::uint64_t started_ns = holder->started_ns();
-    if (started_ns != 0 && now_ns - started_ns > cluster_.max_transaction_ns()) holder->expire();
-  }
-}
-
 reactor::Task<void> LockReleaser::close() {
   co_await gate_.close();
 }

@@ -17,6 +17,7 @@ class CatalogCache;
 class HeaderGuesses;
 class HintQueue;
 class LockReleaser;
+class RunningTransactions;
 class LockResolver;
 class PassiveInstalls;
 class PriorityClock;
@@ -63,6 +64,7 @@ struct WorkerState {
   storage::IndexCache& index_pages;
   PassiveInstalls& passive_installs;
   LockReleaser& lock_releaser;
+  RunningTransactions& running;
   PriorityClock& priorities;
   HeaderGuesses& header_guesses;
   const Backoff& backoff;

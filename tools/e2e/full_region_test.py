@@ -47,9 +47,37 @@ class FullRegion(TestCase):
                 for i in range(10_000):
                     connection.execute("UPDATE t SET v = %s WHERE id = 0", (str(i),))
                 self.assertEqual(connection.execute("SELECT v FROM t WHERE id = 0").fetchone(), ("9999",))
+                # A block whose client says nothing more may still want what is deleted, but not for ever.
+                idle = cluster.connect()
+                idle.execute("BEGIN")
+                idle.execute("SELECT v FROM t WHERE id = 0")
                 for key in range(0, rows // 2):
                     connection.execute("DELETE FROM t WHERE id = %s", (key,))
             until(lambda: self.inserts(cluster, 5_000_000), "room after deletes")
+            left = rows // 4
+
+            def fit_again():
+                nonlocal left
+                while left and self.inserts(cluster, 6_000_000 + left):
+                    left -= 1
+                return left == 0
+
+            until(fit_again, "room for half of what was deleted")
+
+            def told():
+                try:
+                    idle.execute("SELECT 1")
+                    return False
+                except psycopg.Error as error:
+                    self.assertEqual(error.sqlstate, "25P04", str(error))
+                    return True
+
+            until(told, "the idle block's end")
+            with self.assertRaises(psycopg.errors.InFailedSqlTransaction):
+                idle.execute("SELECT 1")
+            idle.execute("ROLLBACK")
+            self.assertEqual(idle.execute("SELECT 1").fetchone(), (1,))
+            idle.close()
             cluster.query("DROP TABLE t")
 
             def fits_again():

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "common/layout/placement.h"
+#include "compute/txn/transaction_facts.h"
 #include "tools/namsim/cluster.h"
 #include "tools/namsim/workloads/tables.h"
 
@@ -123,6 +124,8 @@ class SmallTable {
     const ZeroedWords& words = cluster_.memory(server).words;
     return {words.begin(), words.end()};
   }
+  // Old versions whose memory was given back.
+  std::uint64_t collected() { return cluster_.memory(0).server->old_versions().collected(); }
   void restart_memory(std::size_t server) { cluster_.restart_memory(server); }
 
   // Reads a row in the background: `*status` once that is done.
@@ -238,6 +241,29 @@ TEST_CASE("an idle transaction holds its locks no longer than E", "[protocols]")
   CHECK(rows.try_read(*late, 0).ok());
   CHECK(rows.commit(*late).ok());
   CHECK(ended_in(rows.commit(*idle), ErrorCode::transaction_timeout));
+}
+
+TEST_CASE("an idle transaction keeps old versions no longer than E, and is told so", "[protocols]") {
+  const std::string protocol = GENERATE("si", "occ", "mvcc", "sundial");
+  CAPTURE(protocol);
+  SmallTable rows(protocol, 2 * kSecond_ns);
+  const auto reader = rows.begin_in_new_session();
+  rows.look(*reader, 0);
+  const auto writer = rows.begin_in_new_session();
+  rows.write(*writer, 1, 7);
+  for (std::int64_t value = 1; value <= 20; ++value) rows.change(2, value);
+  rows.run_for(kSecond_ns);
+  CHECK(rows.collected() == 0);
+  CHECK(rows.try_look(*reader, 3).ok());
+  rows.run_for(5 * kSecond_ns);
+  if (protocol == "si") CHECK(rows.collected() > 0);
+  const txn::TransactionFacts* facts = txn::transaction_facts(reader.get());
+  REQUIRE(facts != nullptr);
+  CHECK(ended_in(facts->expired(), ErrorCode::transaction_timeout));
+  CHECK(ended_in(rows.try_look(*reader, 3), ErrorCode::transaction_timeout));
+  CHECK(ended_in(rows.try_count(*reader, rows.table()), ErrorCode::transaction_timeout));
+  CHECK(ended_in(rows.commit(*reader), ErrorCode::transaction_timeout));
+  CHECK(ended_in(rows.commit(*writer), ErrorCode::transaction_timeout));
 }
 
 TEST_CASE("under NOWAIT and WAITDIE readers keep nobody out, and commit only what was true at once",

@@ -26,7 +26,6 @@ LockingRules::LockingRules(StagedTransaction& transaction, Duties duties)
     : OptimisticRules(transaction, duties), learned_(transaction.worker().registry.learned()) {}
 
 LockingRules::~LockingRules() {
-  transaction().worker().lock_releaser.forget(*this);
   if (slot_ != nullptr) slot_->drop_holder();
 }
 
@@ -36,7 +35,6 @@ reactor::Task<Status> LockingRules::begin_locking() {
   if (!slot.ok()) co_return slot.status();
   slot_ = std::move(*slot);
   slot_->add_holder();
-  transaction().worker().lock_releaser.watch(*this);
   own_ = {slot_->slot(), draw_priority()};
   co_return Status();
 }
@@ -199,7 +197,6 @@ void LockingRules::installed() {
 
 bool LockingRules::give_up(std::uint64_t generation, const Status& /*outcome*/, bool /*wrote*/) {
   txn::WorkerState& worker = transaction().worker();
-  worker.lock_releaser.forget(*this);
   // What a failed channel held is repaired with its slot.
   if (worker.cluster.failed()) return false;
   reactor::PooledVector<txn::HeldLock> locks;

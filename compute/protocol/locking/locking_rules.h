@@ -32,7 +32,7 @@
 
 namespace namdb::protocol {
 
-class LockingRules : public OptimisticRules, private txn::LockHolder {
+class LockingRules : public OptimisticRules {
  public:
   explicit LockingRules(StagedTransaction& transaction,
                         Duties duties = {.locks_rows = true, .validates_reads = true});
@@ -48,7 +48,6 @@ class LockingRules : public OptimisticRules, private txn::LockHolder {
   void unlocked() override;
   void installed() override;
   bool give_up(std::uint64_t generation, const Status& outcome, bool wrote) override;
-  std::uint64_t started_ns() const override { return OptimisticRules::started_ns(); }
 
  protected:
   layout::HeaderWord own_lock() const override { return layout::HeaderWord(own_, false, true); }
@@ -83,7 +82,6 @@ class LockingRules : public OptimisticRules, private txn::LockHolder {
       return access != nullptr && access->write != WriteKind::none && access->writes_in_place();
     }
   };
-  void expire() override { transaction().expire(); }
   reactor::Task<Status> begin_locking();
   // Whether the row is locked; notes it in the row.
   bool own(Access& access);

@@ -113,6 +113,8 @@ reactor::Task<Result<std::shared_ptr<txn::ExecutionSlot>>> SnapshotRules::slot()
 
 bool SnapshotRules::give_up(std::uint64_t /*generation*/, const Status& outcome, bool wrote) {
   if (!outcome.ok() || wrote) session_.fresh_from_ns = worker_.executor.fresh_now_ns();
+  // One that is shared counts as a running transaction.
+  if (snapshot_.shared != nullptr) snapshot_ = {};
   return false;
 }
 

@@ -141,7 +141,9 @@ reactor::Task<Status> IndexScan::next(std::vector<txn::RowId>& rows) {
 }
 
 reactor::Task<Status> IndexScan::next(Output output) {
-  Status status;
+  const StagedTransaction::Busy busy(transaction_);
+  Status status = transaction_.check_open();
+  if (!status.ok()) co_return status;
   if (!began_) {
     began_ = true;
     status = co_await begin();

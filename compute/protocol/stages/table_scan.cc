@@ -42,7 +42,9 @@ WholeTableScan::WholeTableScan(StagedTransaction& transaction, storage::TableRef
 
 reactor::Task<Status> WholeTableScan::next(std::vector<layout::Row>& rows) {
   rows.clear();
-  Status status;
+  const StagedTransaction::Busy busy(transaction_);
+  Status status = transaction_.check_open();
+  if (!status.ok()) co_return status;
   if (!began_) {
     began_ = true;
     status = co_await transaction_.begin_reading();

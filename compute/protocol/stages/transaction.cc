@@ -25,6 +25,8 @@ namespace {
 constexpr std::size_t kLinearSearch = 48;
 constexpr std::uint32_t kYields = 16;  // turns to wait for something half written before sleeping
 constexpr std::uint32_t kWaitsPerLook = 256;
+constexpr const char* kOlderHint =
+    "make it shorter, or start nam-memoryd with a larger --max-transaction-seconds";
 
 }  // namespace
 
@@ -32,8 +34,11 @@ StagedTransaction::StagedTransaction(txn::WorkerState& worker, SessionState& ses
     : worker_(worker),
       session_(session),
       generation_(worker.registry.begin()),
+      began_ns_(worker.executor.now_ns()),
       batches_(worker.cluster),
-      rules_(make_rules(*this)) {}
+      rules_(make_rules(*this)) {
+  worker_.running.add(*this);
+}
 
 StagedTransaction::~StagedTransaction() {
   abort();
@@ -42,6 +47,7 @@ StagedTransaction::~StagedTransaction() {
 void StagedTransaction::abort() {
   if (ended_) return;
   ended_ = true;
+  worker_.running.remove(*this);
   const bool taken = rules_->give_up(generation_, failure_.ok() ? outcome_ : failure_, has_writes());
   if (!taken && !generation_given_) worker_.registry.end(generation_);
 }
@@ -167,12 +173,11 @@ bool StagedTransaction::has_writes() const {
 }
 
 Status StagedTransaction::too_old() const {
-  const char* const hint = "make it shorter, or start nam-memoryd with a larger --max-transaction-seconds";
   if (has_writes() || worker_.cluster.protocol().single_version)
     return Status(ErrorCode::transaction_timeout,
-                  "the transaction ran longer than the maximal transaction time", hint);
+                  "the transaction ran longer than the maximal transaction time", kOlderHint);
   return Status(ErrorCode::snapshot_too_old,
-                "snapshot too old: the transaction ran longer than the maximal transaction time", hint);
+                "snapshot too old: the transaction ran longer than the maximal transaction time", kOlderHint);
 }
 
 Status StagedTransaction::check_going_on() const {
@@ -180,17 +185,29 @@ Status StagedTransaction::check_going_on() const {
   return age_ns <= worker_.cluster.max_transaction_ns() ? check_interrupt() : too_old();
 }
 
+std::uint64_t StagedTransaction::running_since_ns() const {
+  const std::uint64_t started_ns = rules_->started_ns();
+  return started_ns != 0 ? started_ns : began_ns_;
+}
+
 void StagedTransaction::expire() {
-  if (busy_ || ended_) return;
-  failure_ = too_old();
+  if (busy_ != 0 || ended_) return;
+  expired_ = true;
+  failure_ = Status(ErrorCode::transaction_timeout,
+                    "the transaction was ended: it was idle, and older than the maximal transaction time",
+                    kOlderHint);
   abort();
+}
+
+Status StagedTransaction::check_open() const {
+  if (!ended_) return {};
+  return failure_.ok() ? Status(ErrorCode::in_failed_transaction, "the transaction has ended") : failure_;
 }
 
 reactor::Task<Status> StagedTransaction::fetch() {
   if (ended_ && !failure_.ok()) co_return failure_;
-  busy_ = true;
+  const Busy busy(*this);
   Status status = co_await do_fetch();
-  busy_ = false;
   if (!status.ok() && failure_.ok()) failure_ = status;
   co_return status;
 }
@@ -323,7 +340,7 @@ reactor::Task<void> StagedTransaction::pause(std::uint32_t waits) {
 
 reactor::Task<Status> StagedTransaction::run_lookups(reactor::PooledVector<Lookup*> lookups,
                                                      reactor::PooledVector<const storage::Table*> tables) {
-  if (ended_) co_return Status(ErrorCode::in_failed_transaction, "the transaction has ended");
+  if (ended_) co_return check_open();
   std::uint32_t waits = 0;
   Wait wait;
   std::size_t checked = 0;
@@ -408,11 +425,9 @@ std::unique_ptr<txn::TableScan> StagedTransaction::scan_index(const TableRef& ta
 
 reactor::Task<Status> StagedTransaction::confirm_reads() {
   if (!failure_.ok()) co_return failure_;
-  if (ended_) co_return Status(ErrorCode::in_failed_transaction, "the transaction has ended");
-  busy_ = true;
-  Status status = co_await rules_->confirm_reads(false);
-  busy_ = false;
-  co_return status;
+  if (ended_) co_return check_open();
+  const Busy busy(*this);
+  co_return co_await rules_->confirm_reads(false);
 }
 
 reactor::Task<Status> StagedTransaction::confirmed(Status error) {
@@ -424,13 +439,11 @@ reactor::Task<Status> StagedTransaction::confirmed(Status error) {
 reactor::Task<Status> StagedTransaction::commit() {
   if (ended_ && !failure_.ok()) co_return failure_;
   if (ended_) co_return Status(ErrorCode::no_active_transaction, "the transaction has ended");
-  busy_ = true;
+  const Busy busy(*this);
   // A caller that passed over an error must not commit what it knows nothing of.
   Status status = failure_;
   if (status.ok() && !unfetched_.empty()) status = co_await fetch();
   if (status.ok() && writes_hash_entries(accesses_)) status = co_await write_hash_entries(this);
-  busy_ = true;  // fetch() ends it: from here on nobody else may end the transaction
-  if (status.ok() && ended_) status = failure_;
   if (status.ok() && has_writes()) {
     status = check_going_on();
     if (status.ok()) {

@@ -12,6 +12,7 @@
 #include "compute/protocol/stages/session_state.h"
 #include "compute/txn/batch_set.h"
 #include "compute/txn/engine.h"
+#include "compute/txn/running_transactions.h"
 #include "compute/txn/transaction.h"
 #include "compute/txn/transaction_facts.h"
 #include "compute/txn/worker_state.h"
@@ -21,7 +22,9 @@ namespace namdb::protocol {
 class StagedTransaction;
 using MakeRules = std::unique_ptr<Rules> (*)(StagedTransaction& transaction);
 
-class StagedTransaction : public txn::Transaction, public txn::TransactionFacts {
+class StagedTransaction : public txn::Transaction,
+                          public txn::TransactionFacts,
+                          private txn::RunningTransaction {
  public:
   StagedTransaction(txn::WorkerState& worker, SessionState& session, MakeRules make_rules);
   ~StagedTransaction() override;
@@ -69,8 +72,19 @@ class StagedTransaction : public txn::Transaction, public txn::TransactionFacts 
   // After any READ: once the transaction has outlived E, error snapshot_too_old, or transaction_timeout if it
   // has changes; query_canceled when it is interrupted. Never in a commit.
   Status check_going_on() const;
-  // The transaction is older than E and may be idle: then it gives up, with transaction_timeout.
-  void expire();
+  // While there is one, the transaction is not idle. They nest.
+  class Busy {
+   public:
+    explicit Busy(StagedTransaction& transaction) : transaction_(transaction) { ++transaction_.busy_; }
+    Busy(const Busy&) = delete;
+    Busy& operator=(const Busy&) = delete;
+    ~Busy() { --transaction_.busy_; }
+
+   private:
+    StagedTransaction& transaction_;
+  };
+  // Not ok once it has ended: why, as far as that is known.
+  Status check_open() const;
   // The row is why the transaction will end in duplicate_key.
   void note_violation(const storage::TableRef& table, const storage::Index& index, layout::RowView row);
   // An error that follows from what was read: only if all of it was true at once; else why not.
@@ -95,6 +109,8 @@ class StagedTransaction : public txn::Transaction, public txn::TransactionFacts 
  private:
   Access& access(const storage::TableRef& table, std::span<const std::byte> key, txn::RowId& row);
   Access* find(std::uint32_t table, std::span<const std::byte> key, std::uint64_t hash, txn::RowId& row);
+  std::uint64_t running_since_ns() const override;
+  void expire() override;
   Status too_old() const;
   Status still_there(std::uint32_t table) const;
   reactor::Task<Status> do_fetch();
@@ -108,7 +124,8 @@ class StagedTransaction : public txn::Transaction, public txn::TransactionFacts 
   std::uint64_t generation_ = 0;
   bool generation_given_ = false;
   bool ended_ = false;
-  bool busy_ = false;  // fetch() or commit() is under way
+  std::uint32_t busy_ = 0;
+  std::uint64_t began_ns_ = 0;
   bool expired_ = false;
   Status failure_;  // the first that fetch() reported
   Status outcome_;  // of the commit

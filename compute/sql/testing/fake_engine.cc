@@ -36,7 +36,7 @@ std::vector<std::byte> to_vector(std::span<const std::byte> bytes) {
 
 class FakeTransaction : public txn::Transaction, public txn::TransactionFacts {
  public:
-  explicit FakeTransaction(FakeEngine& engine) : engine_(engine) {
+  explicit FakeTransaction(FakeEngine& engine) : engine_(engine), begun_after_(engine.expirations_) {
     ++engine_.open_transactions_;
     ++engine_.begun_transactions_;
   }
@@ -67,6 +67,7 @@ class FakeTransaction : public txn::Transaction, public txn::TransactionFacts {
 
   Task<Status> fetch() override {
     if (ended_) co_return Status(ErrorCode::in_failed_transaction, "ended");
+    if (Status status = expired(); !status.ok()) co_return status;
     const std::uint64_t since_ns = engine_.executor_.now_ns();
     do {
       Status status = check_interrupt();
@@ -149,7 +150,10 @@ class FakeTransaction : public txn::Transaction, public txn::TransactionFacts {
   }
   const fabric::OperationCounters& counters() const override { return counters_; }
   const txn::Violation* violation() const override { return violation_ ? &*violation_ : nullptr; }
-  Status expired() const override { return Status(); }
+  Status expired() const override {
+    if (begun_after_ == engine_.expirations_) return {};
+    return Status(ErrorCode::transaction_timeout, "idle for too long");
+  }
 
  private:
   friend class FakeScan;
@@ -212,6 +216,7 @@ class FakeTransaction : public txn::Transaction, public txn::TransactionFacts {
   }
 
   FakeEngine& engine_;
+  std::uint64_t begun_after_ = 0;  // so many expirations
   std::uint64_t snapshot_ = 0;
   bool ended_ = false;
   std::optional<txn::Violation> violation_;

@@ -49,6 +49,8 @@ class FakeEngine : public txn::Engine {
   // The next `count` commits (of transactions that wrote) or fetches end with this error.
   void fail_commits(std::size_t count, ErrorCode code) { failing_commits_ = {count, code}; }
   void fail_fetches(std::size_t count, ErrorCode code) { failing_fetches_ = {count, code}; }
+  // What is open now has been idle for too long.
+  void expire_transactions() { ++expirations_; }
   // While true, fetches wait as if others held locks.
   void hold_fetches(bool hold) { hold_fetches_ = hold; }
   std::size_t open_transactions() const { return open_transactions_; }
@@ -111,6 +113,7 @@ class FakeEngine : public txn::Engine {
   std::size_t open_transactions_ = 0;
   std::size_t begun_transactions_ = 0;
   std::size_t backoffs_ = 0;
+  std::uint64_t expirations_ = 0;
   std::size_t most_open_at_backoff_ = 0;
   Failure failing_commits_;
   Failure failing_fetches_;
