@@ -95,7 +95,10 @@ Result<std::unique_ptr<WorkerThread>> WorkerThread::create(SharedState& shared, 
       std::make_unique<Worker>(*self->reactor_, *self->fabric_, shared.locations, std::move(options),
                                random_compute_id, [](const std::string& line) { spdlog::warn("{}", line); });
   self->server_ =
-      std::make_unique<pgwire::Server>(*self->worker_, shared.procedures, shared.process, wall_clock_us);
+      std::make_unique<pgwire::Server>(*self->worker_, shared.procedures, shared.process, wall_clock_us,
+                                       [mailbox = &self->reactor_->mailbox()](std::function<void()> message) {
+                                         mailbox->post(std::move(message));
+                                       });
   self->stop_ = std::make_unique<reactor::Event>(*self->reactor_);
   return self;
 }

@@ -38,7 +38,7 @@ Status stopped() {
 }  // namespace
 
 Connection::Connection(std::unique_ptr<reactor::ByteStream> stream, sql::Environment& environment,
-                       ProcessState& process)
+                       ProcessState& process, std::function<void()> wake)
     : stream_(std::move(stream)),
       environment_(environment),
       process_(process),
@@ -46,6 +46,7 @@ Connection::Connection(std::unique_ptr<reactor::ByteStream> stream, sql::Environ
       output_(*stream_),
       buffer_(kBuffer_bytes),
       buffer_memory_(&process.client_memory()),
+      wake_(std::move(wake)),
       moved_(environment.engine.executor()),
       goodbye_done_(environment.engine.executor()),
       farewell_(environment.engine.executor()) {}
@@ -101,7 +102,8 @@ Task<bool> Connection::read_more() {
     const Status relieved = co_await output_.relieve();
     if (!relieved.ok()) co_return false;
   }
-  if (stop_ != Stop::none && !within_sequence()) {
+  const bool terminated = live_ != nullptr && live_->terminated();
+  if (terminated || (stop_ != Stop::none && !within_sequence())) {
     fatal(stopped());
     co_return false;
   }
@@ -123,6 +125,7 @@ Task<bool> Connection::read_more() {
       }
     }
   }
+  if (live_ != nullptr && !in_sequence_) live_->wait_for_client(session_->status(), wall_clock_us());
   waiting_ = true;
   reactor::Gate goodbye;
   std::uint64_t doomed_at_ns = 0;
@@ -165,6 +168,23 @@ Task<void> Connection::end_idle(std::uint64_t at_ns, Doom doom) {
   if (!waiting_) co_return;
   const bool moved = co_await moved_.wait_until(at_ns);
   if (moved || !waiting_ || told_) co_return;
+  co_await end_waiting(std::move(doom));
+}
+
+bool Connection::request_end() {
+  if (live_ == nullptr || !live_->terminated() || !waiting_) return false;
+  ++goodbyes_;
+  return true;
+}
+
+Task<void> Connection::end_now() {
+  Doom doom{stopped(), {}};
+  if (waiting_ && !told_) co_await end_waiting(std::move(doom));
+  --goodbyes_;
+  goodbye_done_.notify_all();
+}
+
+Task<void> Connection::end_waiting(Doom doom) {
   told_ = true;
   // What it holds is given back now, whether or not its client reads why.
   session_->fail(doom.status);
@@ -177,6 +197,11 @@ Task<void> Connection::end_idle(std::uint64_t at_ns, Doom doom) {
 Status Connection::check_client() {
   if (stream_->peer_gone()) return Status(ErrorCode::connection_failure, "connection to client lost");
   if (stop_ == Stop::now) return stopped();
+  if (live_->terminated()) {
+    doom_ = Doom{stopped(), {}};
+    output_.mute();
+    return doom_->status;
+  }
   if (environment_.engine.executor().now_ns() < session_->transaction_deadline_ns()) return {};
   doom_ = Doom{transaction_timed_out(), {}};
   output_.mute();
@@ -206,6 +231,7 @@ Task<void> Connection::run() {
       session_->forget_cancel();
       step = co_await handle(message);
     }
+    if (!doom_ && live_->terminated()) doom_ = Doom{stopped(), {}};
     if (doom_) {
       output_.unmute();
       fatal(doom_->status, doom_->fields);
@@ -263,6 +289,15 @@ Task<void> Connection::cut_off_at(std::uint64_t deadline_ns) {
   if (farewell_taken_) co_return;
   const bool taken = co_await farewell_.wait_until(deadline_ns);
   if (!taken) stream_->close();
+}
+
+std::int64_t Connection::wall_clock_us() const {
+  return environment_.wall_clock_us ? environment_.wall_clock_us() : 0;
+}
+
+void Connection::begin_query(std::string_view query) {
+  live_->begin_query(query, wall_clock_us(),
+                     session_->status() != 'I' || session_->in_implicit_transaction());
 }
 
 std::optional<Connection::Step> Connection::handle_at_once(const Frame& frame) {
@@ -359,6 +394,7 @@ Task<void> Connection::handle_query(std::string_view payload) {
   } else {
     output_.describe_rows(true);
     output_.set_formats({});
+    begin_query(text);
     std::string copy(text);
     co_await session_->simple_query(std::move(copy), output_);
     output_.describe_rows(false);
@@ -462,6 +498,7 @@ Task<Status> Connection::handle_execute(std::string_view payload, std::size_t fr
       }
     }
   }
+  begin_query(portal->prepared->text);
   output_.set_formats(portal->result_formats);
   sql::Completion completion;
   Status status = co_await session_->execute(*portal, output_, max_rows, alone, completion);

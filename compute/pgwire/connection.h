@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "common/reactor/executor.h"
 #include "common/reactor/stream.h"
 #include "compute/pgwire/codec.h"
+#include "compute/pgwire/live_session.h"
 #include "compute/pgwire/output.h"
 #include "compute/pgwire/process_state.h"
 #include "compute/sql/session.h"
@@ -19,8 +21,9 @@ namespace namdb::pgwire {
 
 class Connection {
  public:
+  // `wake`: see LiveSession.
   Connection(std::unique_ptr<reactor::ByteStream> stream, sql::Environment& environment,
-             ProcessState& process);
+             ProcessState& process, std::function<void()> wake);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -36,6 +39,11 @@ class Connection {
   bool request_stop(bool at_sync);
   // Tells the client of the stop and cuts it off, unless the rest of what it has begun to send comes soon.
   reactor::Task<void> say_goodbye();
+  // Somebody may have terminated the session. True when it waits for its client: then end_now() must be
+  // spawned.
+  bool request_end();
+  // Tells the client why, and ends, unless it has spoken.
+  reactor::Task<void> end_now();
   // Cuts it off; run() ends soon.
   void close() { stream_->close(); }
   // Start-up is over; before that the connection has no claim to stay.
@@ -59,6 +67,10 @@ class Connection {
     Status status;
     sql::ErrorFields fields;
   };
+  // The client is told, while nothing runs.
+  reactor::Task<void> end_waiting(Doom doom);
+  std::int64_t wall_clock_us() const;
+  void begin_query(std::string_view query);
   // Why, and when, it ends if its client does not speak before; no Doom: never.
   std::optional<Doom> idle_doom(std::uint64_t& at_ns) const;
   // Ends it then, unless the client has spoken.
@@ -100,6 +112,8 @@ class Connection {
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   std::optional<ProcessState::CancelKey> key_;
+  std::function<void()> wake_;
+  std::shared_ptr<LiveSession> live_;
   std::unique_ptr<sql::Session> session_;
   bool started_ = false;
   bool counted_ = false;          // in the process's number of connections

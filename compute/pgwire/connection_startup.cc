@@ -1,4 +1,5 @@
 // From the first byte to the first ReadyForQuery.
+#include <charconv>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,20 @@ Status apply_options(sql::Settings& settings, std::string_view options) {
     if (!status.ok()) return status;
   }
   return {};
+}
+
+// "127.0.0.1:40312", "[::1]:40312", or something else for a unix socket.
+void split_address(std::string_view peer, sql::SessionActivity& activity) {
+  const std::size_t colon = peer.rfind(':');
+  if (colon == std::string_view::npos || peer.starts_with("unix")) return;
+  std::int32_t port = 0;
+  const std::string_view digits = peer.substr(colon + 1);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  if (error != std::errc() || end != digits.data() + digits.size()) return;
+  std::string_view host = peer.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  activity.client_address = host;
+  activity.client_port = port;
 }
 
 }  // namespace
@@ -147,6 +162,16 @@ Status Connection::open_session(const StartupRequest& request) {
     if (!status.ok()) return status;
   }
   session_->settings().make_current_default();
+  sql::SessionActivity activity;
+  activity.process_id = key_->process_id;
+  activity.user = user;
+  activity.database = database;
+  activity.application_name = *session_->settings().get("application_name");
+  split_address(stream_->peer(), activity);
+  activity.began_us = activity.state_changed_us = wall_clock_us();
+  live_ = std::make_shared<LiveSession>(std::move(activity), wake_);
+  process_.add_session(*key_, live_);
+  output_.follow_application_name([this](std::string_view name) { live_->set_application_name(name); });
   return {};
 }
 

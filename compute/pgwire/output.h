@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
 
 #include "common/reactor/stream.h"
 #include "compute/pgwire/message_writer.h"
@@ -35,7 +37,11 @@ class Output final : public sql::ResultSink {
   void notice(std::string_view severity, std::string_view sqlstate, std::string_view message) override {
     writer().notice(severity, sqlstate, message);
   }
+  void follow_application_name(std::function<void(std::string_view)> follower) {
+    follower_ = std::move(follower);
+  }
   void setting_changed(std::string_view name, std::string_view value) override {
+    if (follower_ && name == "application_name") follower_(value);
     writer().parameter_status(name, value);
   }
   bool congested() const override {
@@ -55,6 +61,7 @@ class Output final : public sql::ResultSink {
   static constexpr std::size_t kUnsent_bytes = 256 * 1024;
 
   reactor::ByteStream& stream_;
+  std::function<void(std::string_view)> follower_;
   std::string buffer_;
   bool muted_ = false;
   std::string dropped_;

@@ -33,6 +33,45 @@ ProcessState::CancelKey ProcessState::make_key() {
 void ProcessState::drop_key(const CancelKey& key) {
   const std::lock_guard lock(mutex_);
   keys_.erase(key.process_id);
+  sessions_.erase(key.process_id);
+}
+
+void ProcessState::add_session(const CancelKey& key, std::shared_ptr<LiveSession> session) {
+  const std::lock_guard lock(mutex_);
+  sessions_.insert_or_assign(key.process_id, std::move(session));
+}
+
+std::vector<sql::SessionActivity> ProcessState::sessions() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<sql::SessionActivity> all;
+  for (const auto& [process_id, session] : sessions_) all.push_back(session->activity());
+  return all;
+}
+
+Result<bool> ProcessState::send(Signal signal, std::int32_t process_id, std::string_view user) {
+  const std::lock_guard lock(mutex_);
+  const auto found = sessions_.find(process_id);
+  if (found == sessions_.end()) return false;
+  const bool ends = signal == Signal::terminate;
+  const sql::SessionActivity activity = found->second->activity();
+  if (!may_look_into(user, activity)) {
+    if (is_superuser(activity.user)) {
+      return Status(ErrorCode::insufficient_privilege,
+                    ends ? "must be a superuser to terminate superuser process"
+                         : "must be a superuser to cancel superuser query");
+    }
+    return Status(ErrorCode::insufficient_privilege,
+                  ends ? "must be a member of the role whose process is being terminated or member of "
+                         "pg_signal_backend"
+                       : "must be a member of the role whose query is being canceled or member of "
+                         "pg_signal_backend");
+  }
+  if (ends) {
+    found->second->terminate();
+  } else {
+    keys_.at(process_id).canceled->store(true, std::memory_order_relaxed);
+  }
+  return true;
 }
 
 void ProcessState::cancel(std::int32_t process_id, std::uint32_t secret) {

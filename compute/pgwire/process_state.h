@@ -1,5 +1,5 @@
 // What all workers' servers of one compute server share: limits, the count of connections, and the keys by
-// which one connection cancels another's statement. Any thread.
+// which one connection cancels another's statement; and what the sessions do. Any thread.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,9 @@
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "compute/pgwire/live_session.h"
 #include "compute/sql/memory_budget.h"
+#include "compute/sql/session_directory.h"
 #include "compute/sql/statistics.h"
 
 namespace namdb::pgwire {
@@ -35,7 +37,7 @@ struct Options {
   bool trust_remote = false;  // accept peers that are not on this machine, without any authentication
 };
 
-class ProcessState {
+class ProcessState final : public sql::SessionDirectory {
  public:
   // `draw_secret` gives the keys of cancel requests; the composition root uses a cryptographic source.
   ProcessState(Options options, std::function<std::uint32_t()> draw_secret)
@@ -63,8 +65,16 @@ class ProcessState {
   };
   CancelKey make_key();
   void drop_key(const CancelKey& key);
+  // The session that has the key; nobody sees it any more once drop_key() has returned.
+  void add_session(const CancelKey& key, std::shared_ptr<LiveSession> session);
   // Nothing happens when no connection has that key, and nobody is told.
   void cancel(std::int32_t process_id, std::uint32_t secret);
+
+  std::vector<sql::SessionActivity> sessions() const override;
+  bool may_look_into(std::string_view user, const sql::SessionActivity& session) const override {
+    return is_superuser(user) || (user == session.user && !is_superuser(session.user));
+  }
+  Result<bool> send(Signal signal, std::int32_t process_id, std::string_view user) override;
 
  private:
   const Options options_;
@@ -72,9 +82,10 @@ class ProcessState {
   sql::MemoryBudget client_memory_;
   sql::Statistics statistics_;
   std::atomic<std::uint32_t> connections_{0};
-  std::mutex mutex_;  // lint: allow banned: shared by the workers' threads; held for a map access
+  mutable std::mutex mutex_;  // lint: allow banned: shared by the workers' threads; held for a map access
   std::int32_t next_process_id_ = 1;
   std::map<std::int32_t, CancelKey> keys_;
+  std::map<std::int32_t, std::shared_ptr<LiveSession>> sessions_;  // of those keys
 };
 
 }  // namespace namdb::pgwire

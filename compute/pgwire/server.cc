@@ -14,12 +14,13 @@ constexpr std::uint64_t kAcceptPause_ns = 50 * kMillisecond_ns;  // when the pro
 }  // namespace
 
 Server::Server(txn::Engine& engine, const procedure::ProcedureRegistry& procedures, ProcessState& process,
-               sql::WallClock wall_clock_us)
+               sql::WallClock wall_clock_us, Post post)
     : executor_(engine.executor()),
       statistics_(process.statistics()),
-      environment_{engine, procedures, statistics_, std::move(wall_clock_us), &process.client_memory(),
-                   &plans_},
+      environment_{engine,  procedures, statistics_, std::move(wall_clock_us), &process.client_memory(),
+                   &plans_, &process},
       process_(process),
+      post_(std::move(post)),
       changed_(executor_) {}
 
 Server::~Server() {
@@ -44,11 +45,23 @@ Task<void> Server::serve(reactor::StreamListener& listener) {
 
 void Server::adopt(std::unique_ptr<reactor::ByteStream> stream) {
   if (stopping_) return;
-  connections_.push_front(std::make_unique<Connection>(std::move(stream), environment_, process_));
+  std::function<void()> wake = [this] {
+    if (!post_) return end_terminated();
+    post_([this] { end_terminated(); });
+  };
+  connections_.push_front(
+      std::make_unique<Connection>(std::move(stream), environment_, process_, std::move(wake)));
   executor_.spawn(gate_, run_connection(connections_.begin()));
   if (!watching_) {
     watching_ = true;
     executor_.spawn(gate_, watch_startups());
+  }
+}
+
+void Server::end_terminated() {
+  if (stopping_) return;
+  for (const auto& connection : connections_) {
+    if (connection->request_end()) executor_.spawn(gate_, connection->end_now());
   }
 }
 

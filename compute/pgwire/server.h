@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <vector>
@@ -19,9 +20,12 @@ namespace namdb::pgwire {
 
 class Server {
  public:
-  // `wall_clock_us`: what now() tells. Everything outlives the server.
+  // Has a function called on the server's thread; may be called on any.
+  using Post = std::function<void(std::function<void()>)>;
+  // `wall_clock_us`: what now() tells. Without `post` all servers of the process have one thread. Everything
+  // outlives the server.
   Server(txn::Engine& engine, const procedure::ProcedureRegistry& procedures, ProcessState& process,
-         sql::WallClock wall_clock_us);
+         sql::WallClock wall_clock_us, Post post = {});
   ~Server();
 
   // Accepts until the listener is closed, by stop() or by anybody. May run for several listeners at once.
@@ -38,6 +42,8 @@ class Server {
  private:
   using Connections = std::list<std::unique_ptr<Connection>>;
 
+  // Ends the sessions that somebody has terminated.
+  void end_terminated();
   reactor::Task<void> run_connection(Connections::iterator connection);
   // Until no connection is left, or the deadline.
   reactor::Task<void> wait_until_none(std::uint64_t deadline_ns);
@@ -49,6 +55,7 @@ class Server {
   sql::PlanCache plans_;
   sql::Environment environment_;
   ProcessState& process_;
+  Post post_;
   Connections connections_;
   std::vector<reactor::StreamListener*> listeners_;
   bool stopping_ = false;

@@ -22,6 +22,18 @@ struct Scene {
   TestClient client = TestClient::ready(world);
 };
 
+reactor::Task<void> wait_for(World* world, std::uint64_t duration_ns, bool* later) {
+  co_await world->executor.sleep_for(duration_ns);
+  *later = true;
+}
+
+void pass_time(World& world, std::uint64_t duration_ns) {
+  bool later = false;
+  reactor::Gate gate;
+  world.executor.spawn(gate, wait_for(&world, duration_ns, &later));
+  world.executor.run_until([&later, &gate] { return later && gate.count() == 0; });
+}
+
 // The one error, which ends the session.
 std::string end_of(const std::vector<Received>& messages) {
   const Received* error = find_error(messages);
@@ -66,14 +78,7 @@ TEST_CASE("idle_in_transaction_session_timeout ends the session of an idle block
   CHECK(scene.client.ask(query("SHOW idle_in_transaction_session_timeout"))[1].values()[0] == "1min");
   scene.client.ask(query("BEGIN; UPDATE t SET v = 11"));
   // Each statement begins anew to count; a failed block counts like any other.
-  bool later = false;
-  const auto pass_time = [](World& world, bool& done) -> reactor::Task<void> {
-    co_await world.executor.sleep_for(40 * kSecond_ns);
-    done = true;
-  };
-  reactor::Gate gate;
-  scene.world.executor.spawn(gate, pass_time(scene.world, later));
-  scene.world.executor.run_until([&] { return later; });
+  pass_time(scene.world, 40 * kSecond_ns);
   CHECK(kinds(scene.client.ask(query("SELECT 1"))) == "TDCZ");
   if (GENERATE(false, true)) scene.client.ask(query("SELECT nosuch"));
   const std::uint64_t since_ns = scene.world.executor.now_ns();
@@ -132,7 +137,9 @@ TEST_CASE("sessions without an open transaction are not ended by its timeouts", 
                       {"database", "namdb"},
                       {"options", "-c transaction_timeout=1s -c idle_in_transaction_session_timeout=1s"}}));
   CHECK(client.ask(query("SHOW transaction_timeout"))[1].values()[0] == "1s");
-  client.ask(query("BEGIN; COMMIT"));
+  client.ask(query("BEGIN; COMMIT") + parse("long", "SELECT 1") + sync());
+  pass_time(world, 5 * kSecond_ns);
+  CHECK(kinds(client.ask(bind("", "long") + execute("") + sync())) == "2DCZ");
   world.executor.run_until([] { return false; });  // no timer is left
   CHECK(kinds(client.ask(query("SELECT 1"))) == "TDCZ");
   client.ask(query("SET transaction_timeout = 0; SET idle_in_transaction_session_timeout TO 0; BEGIN"));

@@ -67,7 +67,8 @@ Result<ExprPtr> ExpressionBinder::bind(const Json& json) {
   Result<ExprPtr> result = bind_node(node(json));
   --depth_;
   if (!result.ok()) {
-    if (place_ != nullptr) place_->note(*node(json).body);
+    const Json* const body = node(json).body;
+    if (place_ != nullptr && body != nullptr) place_->note(*body);
     return result;
   }
   return fold(std::move(result).value());

@@ -19,6 +19,8 @@
 
 namespace namdb::sql {
 
+class SessionDirectory;
+
 // µs since 2000-01-01. None: time stands still at 0.
 using WallClock = std::function<std::int64_t()>;
 
@@ -31,6 +33,7 @@ struct SessionFacts {
   std::uint32_t memory_servers = 1;
   std::int64_t statement_us = 0;             // start of the statement
   const WallClock* wall_clock_us = nullptr;  // the present; null: as if there were no clock
+  SessionDirectory* sessions = nullptr;      // of the compute server; may be null
 
   std::int64_t present_us() const {
     return wall_clock_us != nullptr && *wall_clock_us ? (*wall_clock_us)() : 0;

@@ -7,11 +7,23 @@
 #include "common/layout/placement.h"
 #include "compute/sql/characters.h"
 #include "compute/sql/server_version.h"
+#include "compute/sql/session_directory.h"
 
 namespace namdb::sql {
 namespace {
 
 using Arguments = std::span<const Datum>;
+
+template <SessionDirectory::Signal kSignal>
+Status signal_session(const EvalContext& context, Arguments arguments, Datum& out) {
+  SessionDirectory* const sessions = context.facts->sessions;
+  if (sessions == nullptr) return Status(ErrorCode::feature_not_supported, "there are no other sessions");
+  const auto process_id = static_cast<std::int32_t>(arguments[0].integer);
+  const Result<bool> sent = sessions->send(kSignal, process_id, context.facts->user);
+  if (!sent.ok()) return sent.status();
+  out = Datum::of_boolean(*sent);
+  return {};
+}
 
 Status abs_integer(std::int64_t low, std::string_view type, const Datum& in, Datum& out) {
   if (in.integer == low) return Status(ErrorCode::numeric_out_of_range, std::string(type) + " out of range");
@@ -414,6 +426,13 @@ const std::vector<Function>& table() {
          out = Datum::of_integer(c.facts->process_id);
          return Status();
        }},
+      {"pg_cancel_backend", {int4}, boolean, true, true, signal_session<SessionDirectory::Signal::cancel>},
+      {"pg_terminate_backend",
+       {int4},
+       boolean,
+       true,
+       true,
+       signal_session<SessionDirectory::Signal::terminate>},
       {"namdb_partition_server", {int8}, int4, true, false, partition_server<&Datum::integer>},
       {"namdb_partition_server", {boolean}, int4, true, false, partition_server<&Datum::integer>},
       {"namdb_partition_server", {timestamp}, int4, true, false, partition_server<&Datum::integer>},

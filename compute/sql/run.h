@@ -75,8 +75,8 @@ struct Run {
   CallScratch& call_scratch;
   ResultSink& sink;
   MemoryBudget* client_memory;  // null: none
-  ErrorFields& error;          // of the error that it ends in
-  std::uint64_t affected = 0;  // rows returned or changed
+  ErrorFields& error;           // of the error that it ends in
+  std::uint64_t affected = 0;   // rows returned or changed
 
   // When Work::paused() or due(): others run. Its error, a cancel request, a timeout or a client that is
   // gone, ends the statement; otherwise what was paused is evaluated again.

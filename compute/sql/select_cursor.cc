@@ -81,7 +81,7 @@ reactor::Task<Status> SelectCursor::load(Run& run) {
   const Source& source = plan_.source;
   if (source.virtual_table != nullptr) {
     exhausted_ = true;
-    VirtualTableInput input{&run.engine, &run.statistics, &virtual_arena_};
+    VirtualTableInput input{&run.engine, &run.statistics, &virtual_arena_, &run.facts};
     Result<VirtualRows> rows = co_await source.virtual_table->rows(input);
     if (!rows.ok()) co_return rows.status();
     virtual_rows_ = std::move(rows).value();

@@ -50,7 +50,8 @@ Session::Session(Environment& environment, std::string user, std::string databas
              0,
              environment.engine.placement().memory_servers,
              0,
-             &environment.wall_clock_us},
+             &environment.wall_clock_us,
+             environment.sessions},
       settings_(environment.engine.serializable()),
       interrupt_(environment.engine.executor(), canceled),
       txn_session_(environment.engine.open_session()) {
@@ -165,7 +166,7 @@ Run Session::make_run(txn::Transaction* transaction, std::span<const Datum> para
   arena_.reset();
   work_.forget();
   return Run{engine_, transaction, parameters,    facts_, environment_.statistics.all(), interrupt_,
-             arena_,  work_,       call_scratch_, sink,   environment_.client_memory, error_};
+             arena_,  work_,       call_scratch_, sink,   environment_.client_memory,    error_};
 }
 
 Task<Status> Session::run_plan(Run& run, const Plan& plan, Portal& portal, std::uint64_t max_rows) {
@@ -255,6 +256,7 @@ Task<Status> Session::execute(Portal& portal, ResultSink& sink, std::uint64_t ma
   interrupt_.set_deadline(timeout_ns == 0 ? ~std::uint64_t{0} : engine_.executor().now_ns() + timeout_ns);
   const std::uint64_t longest_wait_ns = settings_.lock_timeout_ns();
   interrupt_.set_longest_wait(longest_wait_ns == 0 ? ~std::uint64_t{0} : longest_wait_ns);
+  if (state_ == State::idle) start_clock();
   // Also between the statements of one message: nothing is begun for a client that is gone.
   if (Status status = interrupt_.check(); !status.ok()) co_return status;
   if (portal.buffered != nullptr) {

@@ -26,6 +26,7 @@
 #include "compute/sql/plan_cache.h"
 #include "compute/sql/portal.h"
 #include "compute/sql/run.h"
+#include "compute/sql/session_directory.h"
 #include "compute/sql/settings.h"
 #include "compute/txn/engine.h"
 
@@ -47,6 +48,7 @@ struct Environment {
   WallClock wall_clock_us = {};
   MemoryBudget* client_memory = nullptr;  // of all workers; null: none
   PlanCache* plans = nullptr;             // null: plans are not shared
+  SessionDirectory* sessions = nullptr;   // of the compute server; null: nobody knows
 };
 
 struct BindRequest {

@@ -213,7 +213,7 @@ Task<Status> Session::run_show(const ShowPlan& plan, ResultSink& sink, Completio
   }
   if (plan.name == "namdb.statistics") {
     arena_.reset();
-    VirtualTableInput input{&engine_, &environment_.statistics.all(), &arena_};
+    VirtualTableInput input{&engine_, &environment_.statistics.all(), &arena_, &facts_};
     const VirtualTable* table = find_virtual_table("public", "namdb_statistics");
     Result<VirtualRows> rows = co_await table->rows(input);
     if (!rows.ok()) co_return rows.status();

@@ -254,6 +254,7 @@ Settings::Settings(bool serializable) : serializable_(serializable) {
     values_.emplace(definition.name, strongest ? kSerializable : definition.fallback);
   }
   defaults_ = values_;
+  apply();
 }
 
 Status Settings::check_isolation(std::string_view level) const {

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "compute/sql/expression.h"
+#include "compute/sql/session_directory.h"
 #include "compute/sql/statistics.h"
 
 namespace namdb::sql {
@@ -96,6 +98,37 @@ Task<Result<VirtualRows>> indexes_rows(VirtualTableInput input) {
   co_return rows;
 }
 
+Datum time_of(const std::optional<std::int64_t>& time_us) {
+  return time_us ? Datum::of_integer(*time_us) : Datum();
+}
+
+// What others do is for superusers, and for users of the same name.
+Task<Result<VirtualRows>> activity_rows(VirtualTableInput input) {
+  VirtualRows rows;
+  const SessionDirectory* const sessions = input.facts->sessions;
+  if (sessions == nullptr) co_return rows;
+  for (const SessionActivity& session : sessions->sessions()) {
+    Arena& arena = *input.arena;
+    std::vector<Datum> row = {text_of(arena, session.database), Datum::of_integer(session.process_id),
+                              text_of(arena, session.user), text_of(arena, session.application_name)};
+    row.resize(15);
+    row[13] = Datum::of_text("<insufficient privilege>");
+    row[14] = Datum::of_text("client backend");
+    if (input.facts->user == session.user || sessions->may_look_into(input.facts->user, session)) {
+      if (!session.client_address.empty()) row[4] = text_of(arena, session.client_address);
+      if (session.client_port) row[5] = Datum::of_integer(*session.client_port);
+      row[6] = Datum::of_integer(session.began_us);
+      row[7] = time_of(session.transaction_began_us);
+      row[8] = time_of(session.query_began_us);
+      row[9] = Datum::of_integer(session.state_changed_us);
+      row[12] = text_of(arena, session.state);
+      row[13] = text_of(arena, session.query);
+    }
+    rows.push_back(std::move(row));
+  }
+  co_return rows;
+}
+
 const std::vector<VirtualTable>& all_tables() {
   static const std::vector<VirtualTable> tables = {
       {"public",
@@ -143,6 +176,24 @@ const std::vector<VirtualTable>& all_tables() {
         {"method", {TypeId::text}},
         {"parts", {TypeId::int4}}},
        indexes_rows},
+      {"pg_catalog",
+       "pg_stat_activity",
+       {{"datname", {TypeId::text}},
+        {"pid", {TypeId::int4}},
+        {"usename", {TypeId::text}},
+        {"application_name", {TypeId::text}},
+        {"client_addr", {TypeId::text}},
+        {"client_port", {TypeId::int4}},
+        {"backend_start", {TypeId::timestamptz}},
+        {"xact_start", {TypeId::timestamptz}},
+        {"query_start", {TypeId::timestamptz}},
+        {"state_change", {TypeId::timestamptz}},
+        {"wait_event_type", {TypeId::text}},
+        {"wait_event", {TypeId::text}},
+        {"state", {TypeId::text}},
+        {"query", {TypeId::text}},
+        {"backend_type", {TypeId::text}}},
+       activity_rows},
   };
   return tables;
 }

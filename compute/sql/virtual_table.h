@@ -15,6 +15,7 @@
 namespace namdb::sql {
 
 class Statistics;
+struct SessionFacts;
 
 struct VirtualColumn {
   std::string_view name;
@@ -26,6 +27,7 @@ struct VirtualTableInput {
   txn::Engine* engine = nullptr;
   const Statistics* statistics = nullptr;
   Arena* arena = nullptr;
+  const SessionFacts* facts = nullptr;  // of the session that reads
 };
 
 using VirtualRows = std::vector<std::vector<Datum>>;

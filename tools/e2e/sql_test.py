@@ -3,7 +3,7 @@ import unittest
 
 import psycopg
 
-from harness import FABRICS, Cluster, TestCase, main, run
+from harness import FABRICS, Cluster, TestCase, main, run, until
 
 
 class ThroughEverything(TestCase):
@@ -78,6 +78,33 @@ class Errors(TestCase):
                 diag = told("SELECT cod FROM t")
                 self.assertEqual((diag.sqlstate, diag.statement_position), ("42703", "8"))
                 self.assertIn("t.code", diag.message_hint)
+
+
+class Sessions(TestCase):
+    def test_they_are_seen_and_ended_from_any_worker(self):
+        with Cluster(compute_flags=["--workers=2"]) as cluster:
+            sessions = [cluster.connect() for _ in range(4)]
+            boss, *others = sessions
+            pids = [session.info.backend_pid for session in sessions]
+            others[0].execute("CREATE TABLE t (id bigint PRIMARY KEY)")
+            others[0].execute("SET application_name = 'worker bee'")
+            others[1].execute("BEGIN")
+            others[1].execute("INSERT INTO t VALUES (1)")
+            rows = boss.execute("SELECT pid, application_name, state, query FROM pg_stat_activity ORDER BY pid").fetchall()
+            seen = {row[0]: row[1:] for row in rows if row[0] in pids}
+            self.assertEqual(sorted(seen), sorted(pids))
+            self.assertEqual(seen[pids[0]][1], "active")
+            self.assertEqual(seen[pids[1]], ("worker bee", "idle", "SET application_name = 'worker bee'"))
+            self.assertEqual(seen[pids[2]][1:], ("idle in transaction", "INSERT INTO t VALUES (1)"))
+            for session, pid in zip(others, pids[1:]):
+                self.assertEqual(boss.execute("SELECT pg_terminate_backend(%s::integer)", (pid,)).fetchone(), (True,))
+                with self.assertRaises(psycopg.OperationalError):
+                    session.execute("SELECT 1")
+                session.close()
+            until(lambda: not boss.execute("SELECT 1 FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND "
+                                           "usename = 'tester'").fetchall(), "the sessions' ends")
+            self.assertEqual(boss.execute("SELECT count(*) FROM t").fetchone(), (0,))
+            boss.close()
 
 
 class Isolation(TestCase):
