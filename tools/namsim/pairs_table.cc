@@ -1,5 +1,7 @@
 #include "tools/namsim/pairs_table.h"
 
+#include <algorithm>
+
 #include "tools/namsim/workloads/tables.h"
 
 namespace namdb::sim {
@@ -11,21 +13,23 @@ layout::Schema pair_schema() {
 
 }  // namespace
 
-reactor::Task<Status> load_pairs(txn::Engine* engine, std::int64_t rows) {
+reactor::Task<Status> load_pairs(txn::Engine* engine, std::int64_t rows, std::int64_t at_once) {
   const txn::TableOptions options;
   Status status = co_await engine->create_table(kPairs, pair_schema(), options);
   if (!status.ok()) co_return status;
   auto table = co_await engine->table(kPairs);
   const auto session = engine->open_session();
-  const auto transaction = engine->begin(*session);
-  for (std::int64_t id = 0; id < rows && status.ok(); ++id) {
-    layout::Row row((*table)->schema);
-    status = row.writer().set_integer(0, id);
-    if (status.ok()) status = row.writer().set_integer(1, 0);
-    if (status.ok()) transaction->insert(*table, row.bytes());
+  for (std::int64_t id = 0; id < rows && status.ok();) {
+    const auto transaction = engine->begin(*session);
+    for (const std::int64_t end = std::min(rows, id + at_once); id < end && status.ok(); ++id) {
+      layout::Row row((*table)->schema);
+      status = row.writer().set_integer(0, id);
+      if (status.ok()) status = row.writer().set_integer(1, 0);
+      if (status.ok()) transaction->insert(*table, row.bytes());
+    }
+    if (status.ok()) status = co_await transaction->fetch();
+    if (status.ok()) status = co_await transaction->commit();
   }
-  if (status.ok()) status = co_await transaction->fetch();
-  if (status.ok()) status = co_await transaction->commit();
   co_return status;
 }
 

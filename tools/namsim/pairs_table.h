@@ -9,7 +9,7 @@ namespace namdb::sim {
 
 inline constexpr const char* kPairs = "pairs";
 
-// Creates and fills it, in one transaction.
-reactor::Task<Status> load_pairs(txn::Engine* engine, std::int64_t rows);
+// Creates and fills it, so many rows in a transaction.
+reactor::Task<Status> load_pairs(txn::Engine* engine, std::int64_t rows, std::int64_t at_once = 1'000);
 
 }  // namespace namdb::sim

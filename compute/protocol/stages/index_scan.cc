@@ -217,7 +217,8 @@ reactor::Task<Status> IndexScan::read_records(std::vector<std::string> entries,
     lookups.push_back(&candidate.lookup);
   }
   reactor::PooledVector<const storage::Table*> no_tables;
-  Status status = co_await transaction_.run_lookups(std::move(lookups), std::move(no_tables));
+  Status status = co_await transaction_.run_lookups(std::move(lookups), std::move(no_tables),
+                                                    StagedTransaction::Together::near);
   if (!status.ok()) co_return status;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     merge_own_rows(entries[i], Output(rows));

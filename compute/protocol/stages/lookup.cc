@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "compute/protocol/stages/chain_locks.h"
 #include "compute/protocol/stages/rules.h"
@@ -96,7 +97,7 @@ void Lookup::add_read(txn::BatchSet& batches) {
       batches.read(bucket_, buffer_.data(), layout::kBucket_bytes);
       break;
     case State::record:
-      batches.read(record_, buffer_.data(), read_bytes());
+      if (along_ == nullptr) batches.read(record_, buffer_.data(), read_bytes());
       break;
     case State::older:
       walk_.add_read(batches);
@@ -144,6 +145,7 @@ std::uint32_t Lookup::advance(txn::WorkerState& worker, Rules& rules) {
         }
         break;
       case State::record:
+        if (along_ != nullptr) std::memcpy(buffer_.data(), std::exchange(along_, nullptr), read_bytes());
         see_record(worker);
         break;
       case State::older:

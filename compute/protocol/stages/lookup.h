@@ -65,6 +65,10 @@ class Lookup {
   bool locks_along() const { return locks_along_; }
   // Its record's lease is to be known, of a moment before the record was READ: lease().
   void lease_along() { leases_along_ = true; }
+  // Its record is READ along with others, and its first read_bytes() will stand there (run_reads.h). For what
+  // started at a known place and has not READ anything.
+  void read_along(const std::byte* bytes) { along_ = bytes; }
+  std::uint32_t read_bytes() const { return table_->record.current_bytes() + (reads_waiter_ ? 8 : 0); }
   // Adds the READ, or the call, that the next advance() looks at. May be called again without advance() in
   // between, when the fetched bytes were thrown away.
   void add_read(txn::BatchSet& batches);
@@ -121,7 +125,6 @@ class Lookup {
   const reactor::PooledVector<std::uint64_t>& chain_checksums() const { return chain_checksums_; }
 
  private:
-  std::uint32_t read_bytes() const { return table_->record.current_bytes() + (reads_waiter_ ? 8 : 0); }
   void start_chain();
   void ask_for_record(txn::BatchSet& batches);
   void see_found(txn::WorkerState& worker, Rules& rules);
@@ -167,6 +170,7 @@ class Lookup {
   std::span<const std::byte> body_;
   VersionWalk walk_;
   fabric::LocalBuffer buffer_;
+  const std::byte* along_ = nullptr;
   bool finds_ = false;  // by key: the memory server looks for it
   layout::FoundPieces found_;
   std::vector<layout::GlobalAddress> chain_;

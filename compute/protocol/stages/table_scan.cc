@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <utility>
 
 #include "compute/protocol/stages/chain_locks.h"
 #include "compute/storage/bucket_search.h"
@@ -16,6 +18,8 @@ namespace {
 
 constexpr std::uint64_t kScannedAtOnce = 128;
 constexpr std::size_t kRecordsAtOnce = 256;
+// With fewer places of a large table there would be few neighbours among them.
+constexpr std::size_t kPlacesAtOnce = std::size_t{512} << 10;
 
 }  // namespace
 
@@ -31,7 +35,13 @@ WholeTableScan::WholeTableScan(StagedTransaction& transaction, storage::TableRef
     : transaction_(transaction),
       table_(std::move(table)),
       batches_(transaction.worker().cluster),
-      from_(from) {}
+      from_(from),
+      gathers_(kRecordsAtOnce) {}
+
+WholeTableScan::WholeTableScan(StagedTransaction& transaction, storage::TableRef table, Order order)
+    : WholeTableScan(transaction, std::move(table)) {
+  order_ = order;
+}
 
 WholeTableScan::WholeTableScan(StagedTransaction& transaction, storage::TableRef table,
                                layout::HashInterval hashes)
@@ -53,10 +63,12 @@ reactor::Task<Status> WholeTableScan::next(std::vector<layout::Row>& rows) {
   }
   while (status.ok() && rows.empty() && !ended_) {
     const bool buckets_left = main_buckets_left() || !again_.empty();
-    if (places_.size() < kRecordsAtOnce && buckets_left) {
+    if (!gathered_ && places_.size() < gathers_ && buckets_left) {
       status = co_await read_buckets();
     } else if (!places_.empty()) {
+      const bool sorted = gathered_ || sort_places();
       status = co_await read_records(&rows);
+      gathered_ = sorted && !places_.empty();
     } else {
       ended_ = true;
       own_inserts(rows);
@@ -208,6 +220,14 @@ Status WholeTableScan::see_bucket(const Bucket& bucket, const BucketPlace& place
   return Status();
 }
 
+// The first rows come before all places are gathered: there may be no need for more.
+bool WholeTableScan::sort_places() {
+  if (order_ == Order::as_found) return false;
+  const bool first = std::exchange(gathers_, kPlacesAtOnce) != kPlacesAtOnce;
+  if (!first) std::ranges::sort(places_, std::ranges::greater(), &Place::record);
+  return !first;
+}
+
 reactor::Task<Status> WholeTableScan::read_records(std::vector<layout::Row>* rows) {
   const std::size_t count = std::min(places_.size(), kRecordsAtOnce);
   std::vector<Lookup> lookups(count);
@@ -219,7 +239,8 @@ reactor::Task<Status> WholeTableScan::read_records(std::vector<layout::Row>* row
   }
   places_.resize(places_.size() - count);
   reactor::PooledVector<const storage::Table*> no_tables;
-  Status status = co_await transaction_.run_lookups(std::move(pointers), std::move(no_tables));
+  Status status = co_await transaction_.run_lookups(std::move(pointers), std::move(no_tables),
+                                                    StagedTransaction::Together::near);
   if (!status.ok()) co_return status;
   for (const Lookup& lookup : lookups) {
     transaction_.rules().saw_record(lookup);

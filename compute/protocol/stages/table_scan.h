@@ -27,6 +27,10 @@ bool was_deleted_before(const Lookup& lookup);
 class WholeTableScan : public txn::TableScan {
  public:
   WholeTableScan(StagedTransaction& transaction, storage::TableRef table, ScanPosition from = {});
+  // by_address: the places of all rows but the first ones are gathered before they are READ, so that those
+  // are READ together that lie side by side.
+  enum class Order : std::uint8_t { as_found, by_address };
+  WholeTableScan(StagedTransaction& transaction, storage::TableRef table, Order order);
   // Rows with these hashes only, from the chains that they are in. Under timestamps, rows come as well whose
   // first version is newer than the transaction.
   WholeTableScan(StagedTransaction& transaction, storage::TableRef table, layout::HashInterval hashes);
@@ -51,6 +55,8 @@ class WholeTableScan : public txn::TableScan {
   };
   void start();
   reactor::Task<Status> read_buckets();
+  // True if what is there is to be READ before any other is gathered.
+  bool sort_places();
   reactor::Task<Status> read_records(std::vector<layout::Row>* rows);
   bool main_buckets_left() const;
   BucketPlace next_main_bucket();
@@ -74,7 +80,11 @@ class WholeTableScan : public txn::TableScan {
   bool winding_up_ = false;
   // Buckets to read (again): torn ones, the rest of chains, and where forwards lead.
   std::vector<BucketPlace> again_;
-  std::vector<Place> places_;
+  std::vector<Place> places_;  // to READ, the last one first
+  // So many places are gathered before records are READ.
+  std::size_t gathers_;
+  Order order_ = Order::as_found;
+  bool gathered_ = false;  // places_ is sorted, and nothing else comes there until it is READ
   std::uint32_t waits_ = 0;
   StagedTransaction::Wait wait_;
   bool began_ = false;

@@ -4,11 +4,13 @@
 #include <cstring>
 #include <functional>
 #include <iterator>
+#include <optional>
 #include <string>
 
 #include "compute/protocol/stages/commit.h"
 #include "compute/protocol/stages/hash_entries.h"
 #include "compute/protocol/stages/index_scan.h"
+#include "compute/protocol/stages/run_reads.h"
 #include "compute/protocol/stages/table_scan.h"
 #include "compute/txn/catalog_cache.h"
 #include "compute/txn/lock_resolver.h"
@@ -339,11 +341,14 @@ reactor::Task<void> StagedTransaction::pause(std::uint32_t waits) {
 }
 
 reactor::Task<Status> StagedTransaction::run_lookups(reactor::PooledVector<Lookup*> lookups,
-                                                     reactor::PooledVector<const storage::Table*> tables) {
+                                                     reactor::PooledVector<const storage::Table*> tables,
+                                                     Together together) {
   if (ended_) co_return check_open();
   std::uint32_t waits = 0;
   Wait wait;
   std::size_t checked = 0;
+  std::optional<RunReads> runs;  // until their bytes were looked at
+  if (together == Together::near) runs.emplace(worker_.cluster.pool(), lookups);
   while (!lookups.empty() || !rules_->ready()) {
     Status status;
     if (!rules_->ready()) {
@@ -357,6 +362,7 @@ reactor::Task<Status> StagedTransaction::run_lookups(reactor::PooledVector<Looku
       for (Lookup* lookup : lookups) lookup->add_atomics(batches_, *rules_);
     }
     for (Lookup* lookup : lookups) lookup->add_read(batches_);
+    if (runs) runs->add_reads(batches_);
     if (!rules_->ready()) rules_->ride(batches_);
     status = co_await batches_.run(counters_, layout::Stage::read);
     if (status.ok() && rules_->locks_rows()) rules_->look_at_locks();
@@ -389,6 +395,7 @@ reactor::Task<Status> StagedTransaction::run_lookups(reactor::PooledVector<Looku
       waiting = true;
       ++counters_.rereads;
     }
+    runs.reset();
     const auto done = std::erase_if(lookups, [](const Lookup* lookup) { return lookup->done(); });
     if (!waiting || done != 0) wait.ends();
     if (!waiting) continue;
@@ -414,7 +421,7 @@ reactor::Task<Status> StagedTransaction::run_lookups(reactor::PooledVector<Looku
 }
 
 std::unique_ptr<txn::TableScan> StagedTransaction::scan(const TableRef& table) {
-  return std::make_unique<WholeTableScan>(*this, table);
+  return std::make_unique<WholeTableScan>(*this, table, WholeTableScan::Order::by_address);
 }
 
 std::unique_ptr<txn::TableScan> StagedTransaction::scan_index(const TableRef& table,

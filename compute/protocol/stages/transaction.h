@@ -66,9 +66,12 @@ class StagedTransaction : public txn::Transaction,
     return generation_;
   }
   // Runs the lookups to their ends, in as few round trips as they allow; what the rules need before rows can
-  // be judged goes along. The lookups stay where they are until this returns.
+  // be judged goes along. The lookups stay where they are until this returns. Those of scans READ records
+  // that are near one another together (run_reads.h).
+  enum class Together : std::uint8_t { no, near };
   reactor::Task<Status> run_lookups(reactor::PooledVector<Lookup*> lookups,
-                                    reactor::PooledVector<const storage::Table*> tables);
+                                    reactor::PooledVector<const storage::Table*> tables,
+                                    Together together = Together::no);
   // After any READ: once the transaction has outlived E, error snapshot_too_old, or transaction_timeout if it
   // has changes; query_canceled when it is interrupted. Never in a commit.
   Status check_going_on() const;
