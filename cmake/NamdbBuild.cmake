@@ -31,11 +31,13 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_link_options(namdb_options INTERFACE -fuse-ld=lld)
 endif()
 
-# Sanitizer builds are made whole, seldom, and headers are most of what they compile: so they compile some files of a
-# library as one. Libraries whose files define the same names, each for itself, must be SEPARATE then; tests and programs are.
+# Headers are most of what is compiled. So the files of a test, a program or a library of tools/ are compiled as one, some
+# at a time, and in sanitizer builds, which are made whole and seldom, those of every library. Files that define names
+# which others of their target define as well, each for itself, are named after APART and compiled alone.
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
+set(NAMDB_TOOLS ${CMAKE_SOURCE_DIR}/tools)
 if(NAMDB_SANITIZE)
   set(CMAKE_UNITY_BUILD ON)
-  set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
 endif()
 
 # All test programs; those in which sanitizers may find something; those that the thread sanitizer runs; and what runs in
@@ -45,14 +47,31 @@ add_custom_target(namdb_sanitized_tests)
 add_custom_target(namdb_threaded_tests)
 add_custom_target(namdb_verbs_tests)
 
-# namdb_library(NAME [SEPARATE] SOURCES a.cc ... PUBLIC libs PRIVATE libs)
+function(namdb_compile_apart)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
+function(namdb_compile_together name)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ON)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # g++ takes the anonymous namespaces of files that are compiled as one for those of a header.
+    target_compile_options(${name} PRIVATE -Wno-subobject-linkage)
+  endif()
+endfunction()
+
+# namdb_library(NAME SOURCES a.cc ... APART a.cc ... PUBLIC libs PRIVATE libs)
 # PUBLIC holds only what the library's own headers include.
 function(namdb_library name)
-  cmake_parse_arguments(ARG "SEPARATE" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;APART;PUBLIC;PRIVATE" ${ARGN})
   if(ARG_SOURCES)
     add_library(${name} STATIC ${ARG_SOURCES})
-    if(ARG_SEPARATE)
-      set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
+    namdb_compile_apart(${ARG_APART})
+    cmake_path(IS_PREFIX NAMDB_TOOLS ${CMAKE_CURRENT_SOURCE_DIR} tool)
+    if(tool)
+      namdb_compile_together(${name})
+    else()
+      list(TRANSFORM ARG_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE sources)
+      set_property(GLOBAL APPEND PROPERTY NAMDB_SOURCES_ALONE ${sources})
     endif()
     set_property(GLOBAL APPEND PROPERTY NAMDB_LIBRARIES ${name})
     target_link_libraries(${name} PUBLIC ${ARG_PUBLIC} PRIVATE namdb_options ${ARG_PRIVATE})
@@ -62,24 +81,26 @@ function(namdb_library name)
   endif()
 endfunction()
 
-# namdb_executable(NAME SOURCES main.cc ... LIBRARIES libs)
+# namdb_executable(NAME SOURCES main.cc ... APART a.cc ... LIBRARIES libs)
 function(namdb_executable name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;APART;LIBRARIES" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
+  namdb_compile_apart(${ARG_APART})
   target_link_libraries(${name} PRIVATE namdb_options ${ARG_LIBRARIES})
-  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
+  namdb_compile_together(${name})
 endfunction()
 
-# namdb_test(NAME SOURCES x_test.cc ... LIBRARIES libs LABELS labels PARTS SUFFIX=SPEC ... COST seconds)
+# namdb_test(NAME SOURCES x_test.cc ... APART x_test.cc ... LIBRARIES libs LABELS labels PARTS SUFFIX=SPEC ... COST seconds)
 # One Catch2 program per folder, registered with ctest under its name. Labels (docs/testing.md): `threaded` selects what
 # the thread sanitizer runs, `plain` is of no use under sanitizers, `long` and `whole` are for `tools/test --all` only.
 # A part is a share of the program's cases, by tag, that ctest runs by itself as NAME-without-_test_SUFFIX, beside others;
 # the program's own name then has the rest. Expensive ones begin first: COST.
 function(namdb_test name)
-  cmake_parse_arguments(ARG "" "COST" "SOURCES;LIBRARIES;LABELS;PARTS" ${ARGN})
+  cmake_parse_arguments(ARG "" "COST" "SOURCES;APART;LIBRARIES;LABELS;PARTS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
+  namdb_compile_apart(${ARG_APART})
   target_link_libraries(${name} PRIVATE namdb_options namdb_catch_main ${ARG_LIBRARIES})
-  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
+  namdb_compile_together(${name})
   add_dependencies(namdb_tests ${name})
   if(NOT "plain" IN_LIST ARG_LABELS)
     add_dependencies(namdb_sanitized_tests ${name})

@@ -14,15 +14,13 @@ endforeach()
 # What runs the tests counts them rightly.
 namdb_lint_test(testing_test ${NAMDB_PYTHON} ${CMAKE_SOURCE_DIR}/tools/dev/testing/testing_test.py)
 
-# A header that some source file includes first is compiled alone there, whenever that is built. Each of the others has a
-# source here that includes nothing else. Not optimised: only whether it compiles matters.
+# A header that a source file which is compiled alone includes first is checked there, whenever that is built. Each of
+# the others has a source here that includes nothing else. Not optimised: only whether it compiles matters.
 set(namdb_folders common memory compute workloads tools)
 set(namdb_header_patterns ${namdb_folders})
 list(TRANSFORM namdb_header_patterns REPLACE "(.+)" "${CMAKE_SOURCE_DIR}/\\1/*.h")
-set(namdb_source_patterns ${namdb_folders})
-list(TRANSFORM namdb_source_patterns REPLACE "(.+)" "${CMAKE_SOURCE_DIR}/\\1/*.cc")
+get_property(namdb_sources GLOBAL PROPERTY NAMDB_SOURCES_ALONE)
 file(GLOB_RECURSE namdb_headers RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${namdb_header_patterns})
-file(GLOB_RECURSE namdb_sources CONFIGURE_DEPENDS ${namdb_source_patterns})
 foreach(source IN LISTS namdb_sources)
   file(STRINGS ${source} first_include REGEX "^#include" LIMIT_COUNT 1)
   if(first_include MATCHES "\"(.+)\"")

@@ -158,7 +158,7 @@ class SecondDaemons(TestCase):
             self.assert_serves(cluster)
 
     def test_busy_ports_are_refused(self):
-        with Cluster("tcp") as cluster, tempfile.TemporaryDirectory() as folder, socket.socket() as listener:
+        with self.shared("tcp") as cluster, tempfile.TemporaryDirectory() as folder, socket.socket() as listener:
             memory = cluster.state["memory_servers"][0]["address"]
             key = cluster.data / "cluster.key"
             listener.bind(("127.0.0.1", 0))
@@ -174,7 +174,7 @@ class SecondDaemons(TestCase):
                 self.assertIn(busy.split(":")[1], done.stderr)
 
     def test_a_compute_server_with_another_key_is_refused(self):
-        with Cluster("tcp") as cluster, tempfile.TemporaryDirectory() as folder:
+        with self.shared("tcp") as cluster, tempfile.TemporaryDirectory() as folder:
             key = Path(folder) / "key"
             key.write_bytes(os.urandom(32))
             key.chmod(0o600)

@@ -160,6 +160,11 @@ class Cluster:
     def raw(self, server=0):
         return RawClient(self.port + server)
 
+    def drop_tables(self):
+        status = json.loads(namctl("status", "--data", self.data, "--json").stdout)
+        for name in {table["name"] for table in status["memory_servers"][0]["tables"]}:
+            self.query(f'DROP TABLE "{name}"')
+
 
 class RawClient:
     """A PostgreSQL client that says what it wants to."""
@@ -229,6 +234,20 @@ def sqlstate_of(messages):
 
 class TestCase(unittest.TestCase):
     longMessage = True
+
+    @classmethod
+    @contextlib.contextmanager
+    def shared(cls, fabric="shm", **options):
+        """A cluster without tables for a case that ends none of its daemons. All such cases of a class that ask for the
+        same cluster get the same one."""
+        clusters = cls.__dict__.get("shared_clusters")
+        if clusters is None:
+            clusters = cls.shared_clusters = {}
+        key = (fabric, *sorted(options.items()))
+        if key not in clusters:
+            clusters[key] = cls.enterClassContext(Cluster(fabric, **options))
+        yield clusters[key]
+        clusters[key].drop_tables()
 
     def covering(self, choices):
         """All of them where NAMDB_WHOLE is set; else one, which differs from case to case, so that the cases together

@@ -161,7 +161,7 @@ class Portals(TestCase):
 
     def test_rows_taken_piece_by_piece_are_of_one_snapshot(self):
         for fabric in self.covering(FABRICS):
-            with self.subTest(fabric=fabric), Cluster(fabric) as cluster, cluster.raw() as client:
+            with self.subTest(fabric=fabric), self.shared(fabric) as cluster, cluster.raw() as client:
                 cluster.query("CREATE TABLE t (id int PRIMARY KEY, v int)")
                 cluster.query(f"INSERT INTO t VALUES {', '.join(f'({key}, {key})' for key in range(100))}")
                 client.start()
@@ -186,7 +186,7 @@ class Portals(TestCase):
                     cluster.query(f"INSERT INTO t VALUES {', '.join(f'({key}, {key})' for key in range(100))}")
 
     def test_a_portal_ends_with_its_transaction(self):
-        with Cluster() as cluster, cluster.raw() as client:
+        with self.shared() as cluster, cluster.raw() as client:
             cluster.query("CREATE TABLE t (v int PRIMARY KEY)")
             cluster.query("INSERT INTO t VALUES (1), (2), (3)")
             client.start()
@@ -197,7 +197,7 @@ class Portals(TestCase):
             self.assertEqual(self.execute(client, 1), ([], ["E"]))
 
     def test_close_all_ends_a_portal(self):
-        with Cluster() as cluster, cluster.raw() as client:
+        with self.shared() as cluster, cluster.raw() as client:
             cluster.query("CREATE TABLE t (v int PRIMARY KEY)")
             cluster.query("INSERT INTO t VALUES (1), (2), (3)")
             client.start()

@@ -40,7 +40,7 @@ class Nambench(TestCase):
 class Runs(Nambench):
     def test_every_workload_through_the_wire(self):
         for fabric in self.covering(FABRICS):
-            with Cluster(fabric, memory_servers=2) as cluster:
+            with self.shared(fabric, memory_servers=2) as cluster:
                 for workload in SIZES:
                     with self.subTest(fabric=fabric, workload=workload):
                         loaded = self.load(cluster, workload)
@@ -51,7 +51,7 @@ class Runs(Nambench):
                             self.assert_checked(report, 200)
 
     def test_one_client_comes_to_the_same_result_again(self):
-        with Cluster() as cluster:
+        with self.shared() as cluster:
             for workload in SIZES:
                 with self.subTest(workload=workload):
                     hashes = set()
@@ -87,7 +87,7 @@ class Runs(Nambench):
         for degree in report["degrees"]:
             self.assertEqual(len(degree["runs"]), 2)
             self.assertGreater(degree["round_trips"], 0)
-        with Cluster("tcp", memory_servers=2) as cluster:
+        with self.shared("tcp", memory_servers=2) as cluster:
             self.load(cluster, "tpcc")
             report = self.nambench("run", "tpcc", "--port", cluster.port, "--clients", 2, "--transactions", 10,
                                    "--rounds", 1, "--remote-percent", "100", "--initial-orders", 20)
@@ -103,7 +103,7 @@ class Runs(Nambench):
 
     def test_the_engine_beside_a_compute_server(self):
         for fabric in self.covering(FABRICS):
-            with self.subTest(fabric=fabric), Cluster(fabric) as cluster:
+            with self.subTest(fabric=fabric), self.shared(fabric) as cluster:
                 address = cluster.state["memory_servers"][0]["address"]
                 flags = ["--engine", "--memory-server", address]
                 if fabric == "tcp":

@@ -163,7 +163,7 @@ class StartAndStop(TestCase):
 class Looking(TestCase):
     def test_status_and_top_report_every_server(self):
         for fabric in self.covering(FABRICS):
-            with self.subTest(fabric=fabric), Cluster(fabric, memory_servers=2) as cluster:
+            with self.subTest(fabric=fabric), self.shared(fabric, memory_servers=2) as cluster:
                 cluster.query("CREATE TABLE t (id bigint PRIMARY KEY)")
                 done = namctl("status", "--data", cluster.data, "--json")
                 self.assertEqual(done.returncode, 0, done.stderr + done.stdout)

@@ -9,7 +9,7 @@ from harness import FABRICS, Cluster, TestCase, main, run, until
 class ThroughEverything(TestCase):
     def test_psql_creates_fills_reads_and_drops(self):
         for fabric in self.covering(FABRICS):
-            with self.subTest(fabric=fabric), Cluster(fabric) as cluster:
+            with self.subTest(fabric=fabric), self.shared(fabric) as cluster:
                 done = run("psql", "-h", "127.0.0.1", "-p", cluster.port, "-U", "anybody", "-v", "ON_ERROR_STOP=1", "-At",
                            "namdb", input="""
                     CREATE TABLE t (id integer PRIMARY KEY, name varchar(20) NOT NULL, price numeric(10,2));
@@ -24,7 +24,7 @@ class ThroughEverything(TestCase):
                 self.assertIn("one", done.stdout.splitlines())
 
     def test_psql_over_the_unix_socket(self):
-        with Cluster() as cluster:
+        with self.shared() as cluster:
             done = run("psql", "-h", cluster.data / "run", "-p", cluster.port, "-At", "-c", "SELECT 1", "namdb")
             self.assertEqual((done.returncode, done.stdout), (0, "1\n"), done.stderr)
 

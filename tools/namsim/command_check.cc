@@ -9,14 +9,14 @@
 namespace namdb::sim {
 namespace {
 
-struct Flags {
+struct CheckFlags {
   std::string file;
   LevelFlag level;
   bool all_reads = false;
   bool json = false;
 };
 
-int run(const Flags& flags) {
+int run(const CheckFlags& flags) {
   const Result<history::History> history = history::read_history_file(flags.file);
   if (!history.ok()) return report_error(history.status());
   const history::Report report = history::check(*history, {flags.level.level, flags.all_reads});
@@ -28,7 +28,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 RunCommand add_check(CLI::App& program) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<CheckFlags>();
   CLI::App& command = *program.add_subcommand("check", "Hold a recorded history against an isolation level");
   command.add_option("file", flags->file, "JSON Lines, as docs/internals/history-format.md says")->required();
   add_level(command, flags->level);

@@ -27,7 +27,7 @@ std::uint64_t usable_cores() {
                                                            : 1;
 }
 
-struct Flags {
+struct HuntFlags {
   double minutes = 0;
   std::uint64_t seeds = 0;  // 0: no bound
   std::uint64_t jobs = usable_cores();
@@ -47,7 +47,7 @@ struct Failure {
 
 class Hunt {
  public:
-  explicit Hunt(const Flags& flags) : flags_(flags) {}
+  explicit Hunt(const HuntFlags& flags) : flags_(flags) {}
 
   Status go() {
     const auto start = Clock::now();
@@ -141,7 +141,7 @@ class Hunt {
                  scenarios.end());
   }
 
-  const Flags& flags_;
+  const HuntFlags& flags_;
   std::uint64_t next_ = 1;
   std::uint64_t runs_ = 0;
   std::uint64_t transactions_ = 0;
@@ -151,7 +151,7 @@ class Hunt {
   std::vector<Failure> failures_;
 };
 
-int run(const Flags& flags) {
+int run(const HuntFlags& flags) {
   Hunt hunt(flags);
   const Status done = hunt.go();
   if (!done.ok()) return report_error(done);
@@ -161,7 +161,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 RunCommand add_hunt(CLI::App& program) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<HuntFlags>();
   CLI::App& command = *program.add_subcommand("hunt", "Run seed after seed, on all cores, until time is up");
   command.add_option("--minutes", flags->minutes, "How long new runs are started")
       ->required()

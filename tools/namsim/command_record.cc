@@ -10,13 +10,13 @@
 namespace namdb::sim {
 namespace {
 
-struct Flags {
+struct RecordFlags {
   RecordOptions record;
   std::string workload = "append";
   bool json = false;
 };
 
-int run(Flags& flags) {
+int run(RecordFlags& flags) {
   if (flags.record.ports.empty()) flags.record.ports.push_back(5433);
   flags.record.model = flags.workload == "append" ? history::Model::lists : history::Model::registers;
   const Result<RecordReport> report = record(flags.record);
@@ -42,7 +42,7 @@ int run(Flags& flags) {
 }  // namespace
 
 RunCommand add_record(CLI::App& program) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<RecordFlags>();
   CLI::App& command = *program.add_subcommand(
       "record", "Run clients on a real cluster and write down what they see, for namsim check");
   RecordOptions& record = flags->record;

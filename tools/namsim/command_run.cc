@@ -12,7 +12,7 @@
 namespace namdb::sim {
 namespace {
 
-struct Flags {
+struct RunFlags {
   std::uint64_t seed = 1;
   ScenarioFlags scenario;
   LevelFlag level;
@@ -21,8 +21,8 @@ struct Flags {
   std::uint64_t cpu_s = 60;
 };
 
-std::shared_ptr<Flags> add_flags(CLI::App& command) {
-  auto flags = std::make_shared<Flags>();
+std::shared_ptr<RunFlags> add_flags(CLI::App& command) {
+  auto flags = std::make_shared<RunFlags>();
   command.add_option("--seed", flags->seed, "Decides everything")->required();
   add_scenario_flags(command, flags->scenario);
   add_level(command, flags->level);
@@ -30,7 +30,7 @@ std::shared_ptr<Flags> add_flags(CLI::App& command) {
   return flags;
 }
 
-int run(const Flags& flags) {
+int run(const RunFlags& flags) {
   const Scenario scenario = flags.scenario.scenario(flags.seed);
   std::fprintf(stderr, "namsim run %s\n", scenario.flags().c_str());
   const Verdict verdict = run_and_compare(scenario, flags.level.level);
@@ -44,7 +44,7 @@ int run(const Flags& flags) {
 }
 
 // The run without one more of its faults, by position in the whole list.
-Scenario without_fault(const Flags& flags, const Scenario& from, std::size_t fault) {
+Scenario without_fault(const RunFlags& flags, const Scenario& from, std::size_t fault) {
   ScenarioFlags fewer = flags.scenario;
   fewer.skip_faults = from.skipped_faults;
   fewer.skip_faults.push_back(fault);
@@ -53,7 +53,7 @@ Scenario without_fault(const Flags& flags, const Scenario& from, std::size_t fau
   return scenario;
 }
 
-int shrink(const Flags& flags) {
+int shrink(const RunFlags& flags) {
   Scenario smallest = flags.scenario.scenario(flags.seed);
   auto last = run_in_child(smallest, flags.level.level, flags.cpu_s);
   if (!last.ok()) return report_error(last.status());
