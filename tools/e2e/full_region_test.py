@@ -7,7 +7,7 @@ import psycopg
 from harness import FABRICS, Cluster, TestCase, main, namctl, until
 
 FULL = ("53200", "53100")
-MAX_TRANSACTION_S = 1
+MAX_TRANSACTION_S = 3
 
 
 class FullRegion(TestCase):

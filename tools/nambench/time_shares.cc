@@ -45,10 +45,4 @@ std::vector<TimeShare> time_shares(const txn::StageTimes& times, std::span<const
   return shares;
 }
 
-std::vector<std::string> time_share_names() {
-  std::vector<std::string> names;
-  for (const TimeShare& share : time_shares({}, {})) names.push_back(share.name);
-  return names;
-}
-
 }  // namespace namdb::nambench

@@ -14,7 +14,5 @@ namespace namdb::nambench {
 // In the order of a transaction. The last is what nothing else accounts for: the procedure's and the engine's
 // own computing, and turns of others. Of types whose metrics have time_ns (engine_call.h).
 std::vector<TimeShare> time_shares(const txn::StageTimes& times, std::span<const TypeReport> types);
-// The names of what time_shares() returns, in that order.
-std::vector<std::string> time_share_names();
 
 }  // namespace namdb::nambench

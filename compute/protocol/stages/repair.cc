@@ -78,7 +78,6 @@ reactor::Task<void> Repair::resolve(GlobalAddress address) {
 // The slot is closed: every commit of it with a complete journal entry was rolled forward and holds no lock.
 reactor::Task<Status> Repair::undo(GlobalAddress address, HeaderWord word, std::uint32_t body_bytes) {
   if (body_bytes == 0) {
-    ++locks_undone_;
     co_return co_await unlock(address, word, HeaderWord(word.stamp()));
   }
   const LocalBuffer buffer(cluster_.pool(), 8 + body_bytes);
@@ -90,7 +89,6 @@ reactor::Task<Status> Repair::undo(GlobalAddress address, HeaderWord word, std::
   const std::span<const std::byte> body(buffer.data() + 8, body_bytes);
   if (layout::load_word(buffer.data()) != word.value() || !layout::certify_body(body, address))
     co_return Status();
-  ++locks_undone_;
   co_return co_await unlock(address, word, layout::decode_body_header(body.data()).header_word());
 }
 
@@ -211,7 +209,6 @@ reactor::Task<Status> Repair::roll_forward(const control::Slot& slot, std::uint3
       status = co_await apply(item, entry);
       if (!status.ok()) co_return status;
     }
-    ++commits_rolled_forward_;
     *final_counter = counter;
   }
   if (unfinished.empty()) co_return Status();

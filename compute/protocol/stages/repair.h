@@ -47,8 +47,6 @@ class Repair : public txn::LockResolver {
   reactor::Task<void> close();
 
   std::uint64_t slots_repaired() const { return slots_repaired_; }
-  std::uint64_t commits_rolled_forward() const { return commits_rolled_forward_; }
-  std::uint64_t locks_undone() const { return locks_undone_; }
 
  private:
   struct Sighting {
@@ -79,8 +77,6 @@ class Repair : public txn::LockResolver {
   std::map<std::uint32_t, std::string> reported_;  // failures by slot
   reactor::Gate gate_;
   std::uint64_t slots_repaired_ = 0;
-  std::uint64_t commits_rolled_forward_ = 0;
-  std::uint64_t locks_undone_ = 0;
 };
 
 }  // namespace namdb::protocol

@@ -130,9 +130,9 @@ std::vector<MutantCase> growth_mutants() {
       {"an insert goes to the old bucket after the move", "compute/protocol/stages/chain_locks.cc",
        GrowthTrouble::none, 12, "is not found", make_mutant<InsertedIntoOldBucket>},
       {"buckets are looked for where they were before the table grew", "compute/txn/catalog_cache.cc",
-       GrowthTrouble::none, 2, "the table was dropped or rebuilt", make_mutant<OldDirectory>},
+       GrowthTrouble::none, 12, "the table was dropped or rebuilt", make_mutant<OldDirectory>},
       {"an outgrown array of buckets is used again unacknowledged", "memory/growth.cc", GrowthTrouble::none,
-       11, "snapshot too old", make_mutant<OutgrownAcknowledgedAtOnce>},
+       5, "snapshot too old", make_mutant<OutgrownAcknowledgedAtOnce>},
   };
 }
 

@@ -139,7 +139,7 @@ class BufferUsedAgain final : public Mutant {
 std::vector<MutantCase> lock_mutants() {
   const char* const commit = "compute/protocol/stages/commit.cc";
   return {
-      {"a lock that was not taken counts as taken", commit, Emphasis::snapshots, 1, "lost update",
+      {"a lock that was not taken counts as taken", commit, Emphasis::snapshots, 6, "lost update",
        make_mutant<FailedLockTaken>},
       {"an insert goes on without the chain's lock", "compute/protocol/stages/chain_locks.cc",
        Emphasis::inserts, 1, "is not linked", make_mutant<ChainUnlocked>},
@@ -147,7 +147,7 @@ std::vector<MutantCase> lock_mutants() {
        make_mutant<ForeignLockReleased>},
       {"the journal entry is written before the last lock", commit, Emphasis::snapshots, 6, "lost update",
        make_mutant<LockBehindJournal>},
-      {"the header is released before the body is written", commit, Emphasis::kills, 84,
+      {"the header is released before the body is written", commit, Emphasis::kills, 32,
        "a row stays out of reach", make_mutant<HeaderFirst>},
       {"a buffer is used again while a WRITE from it is under way", "common/fabric/fabric.h",
        Emphasis::snapshots, 1, "the clients did not finish", make_mutant<BufferUsedAgain>},

@@ -225,7 +225,7 @@ void inserts_and_kills(Scenario& scenario) {
 
 std::vector<MutantCase> repair_mutants() {
   return {
-      {"a dead slot's locks are never repaired", "compute/protocol/stages/repair.cc", Emphasis::kills, 3,
+      {"a dead slot's locks are never repaired", "compute/protocol/stages/repair.cc", Emphasis::kills, 6,
        "a row stays out of reach", make_mutant<NeverRepaired>},
       {"repair begins before the owner is fenced", "compute/protocol/stages/repair.cc", Emphasis::kills, 672,
        "a row stays out of reach", make_mutant<NotFenced>},
@@ -234,8 +234,8 @@ std::vector<MutantCase> repair_mutants() {
       {"repair goes on where the dead commit's lock is gone", "compute/protocol/stages/repair.cc",
        Emphasis::inserts, 4, "is not linked", make_mutant<RepairedUnlocked>, nullptr, inserts_and_kills},
       {"a slot is closed before repair has published it", "compute/protocol/stages/repair.cc",
-       Emphasis::kills, 3, "a row stays out of reach", make_mutant<ClosedUnpublished>},
-      {"two repairers at one slot", "memory/slots.cc", Emphasis::kills, 152, "a row stays out of reach",
+       Emphasis::kills, 9, "a row stays out of reach", make_mutant<ClosedUnpublished>},
+      {"two repairers at one slot", "memory/slots.cc", Emphasis::kills, 94, "a row stays out of reach",
        make_mutant<ManyRepairers>},
   };
 }

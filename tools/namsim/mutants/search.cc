@@ -148,60 +148,8 @@ class AbsentWithoutBirth final : public SearchNotRestarted {
   }
 };
 
-// The change that stands in the ring slot that a link names is applied to the version that bears the link,
-// whichever two versions it lies between, and the result is believed.
-class ChangeMisapplied final : public Mutant {
- public:
-  void after(Posting& posting) override {
-    const layout::RecordLayout layout(list_schema().row_bytes(), cluster().options().memory.ring_slots);
-    for (const Operation& operation : posting.asked) {
-      if (operation.kind != fabric::OperationKind::read) continue;
-      if (operation.length_bytes == layout.current_bytes()) {
-        const auto* const body = operation.local + 8;
-        bodies_[{posting.compute, posting.server, operation.remote_offset}] = {body,
-                                                                               body + layout.body_bytes()};
-      } else if (operation.length_bytes == layout::versions_bytes(layout)) {
-        apply(layout, posting, operation);
-      }
-    }
-  }
-
- private:
-  void apply(const layout::RecordLayout& layout, const Posting& posting, const Operation& operation) {
-    const std::uint64_t record = operation.remote_offset - layout.overflow_head_offset();
-    const auto found = bodies_.find({posting.compute, posting.server, record});
-    if (found == bodies_.end()) return;
-    const auto address = address_of(posting, record);
-    std::vector<std::byte> body = found->second;
-    if (!layout::certify_body(body, address)) return;
-    for (std::uint32_t steps = 0; steps < layout.ring_slots; ++steps) {
-      const layout::BodyHeader version = layout::decode_body_header(body.data());
-      if (version.birth() || version.ring_slot >= layout.ring_slots) return;
-      const std::span<std::byte> image(
-          operation.local + layout.ring_payload_offset(version.ring_slot) - layout.overflow_head_offset(),
-          layout.body_bytes());
-      if (!layout::certify_image(image, address)) return;
-      const layout::Stamp wanted = version.displaced.stamp();
-      if (layout::restore_body(image, address, body) &&
-          layout::decode_body_header(body.data()).stamp == wanted)
-        continue;
-      layout::BodyHeader header = layout::decode_body_header(body.data());
-      header.stamp = wanted;
-      layout::seal_body(body, address, header);
-      std::ranges::copy(body, image.begin());
-    }
-  }
-
-  std::map<Place, std::vector<std::byte>> bodies_;  // by record
-};
-
 void one_client(Scenario& scenario) {
   scenario.resize({.clients = 1});
-}
-
-void wide_rows(Scenario& scenario) {
-  scenario.workload = "append";
-  scenario.cluster.worker.commit_writes = txn::CommitWrites::changed;
 }
 
 }  // namespace
@@ -213,9 +161,6 @@ std::vector<MutantCase> search_mutants() {
        make_mutant<SearchNotRestarted>, make_mutant<HeadReadTooEarly>, one_client},
       {"a version counts as absent without a birth marker", lookup, Emphasis::old_versions, 1,
        "a row is gone", make_mutant<AbsentWithoutBirth>, nullptr, one_client},
-      {"a change is applied to a body that is not its neighbour", "common/layout/version_image.cc",
-       Emphasis::old_versions, 3, "the clients did not finish", make_mutant<ChangeMisapplied>, nullptr,
-       wide_rows},
   };
 }
 
