@@ -11,7 +11,6 @@
 #include "common/layout/version_image.h"
 #include "tools/namsim/mutants/look.h"
 #include "tools/namsim/mutants/mutants.h"
-#include "tools/namsim/workloads/append_workload.h"
 
 namespace namdb::sim {
 namespace {
