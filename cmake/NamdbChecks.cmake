@@ -11,7 +11,7 @@ endfunction()
 foreach(lint format layering banned_calls coroutines docs text lint_test)
   namdb_lint_test(lint_${lint} ${NAMDB_PYTHON} ${CMAKE_SOURCE_DIR}/tools/dev/lint/${lint}.py)
 endforeach()
-# What runs the tests counts them rightly.
+# tools/test counts passed, failed and skipped cases rightly.
 namdb_lint_test(testing_test ${NAMDB_PYTHON} ${CMAKE_SOURCE_DIR}/tools/dev/testing/testing_test.py)
 
 # A header that a source file which is compiled alone includes first is checked there, whenever that is built. Each of

@@ -44,7 +44,7 @@ bool told_to_end() {
   return sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1;
 }
 
-// What is over when somebody starts a memory server, a network comes up, or a name is entered.
+// Whether the error is over when somebody starts a memory server, a network comes up, or a name is entered.
 bool mends_itself(const Status& status) {
   return status.code() == ErrorCode::connection_failure ||
          status.code() == ErrorCode::memory_server_restarted || status.code() == ErrorCode::admin_shutdown;

@@ -28,7 +28,7 @@ def last_stage():
 
 
 def packages_installed(stage):
-    """What `apt-get install` is asked for."""
+    """The packages that `apt-get install` is asked for."""
     names = []
     for line in stage:
         for words in re.findall(r"apt-get install ([^&;|]*)", line):

@@ -22,7 +22,7 @@ std::size_t Blocks::order_of(std::uint64_t bytes) const {
   return static_cast<std::size_t>(std::countr_zero(bytes / kSmallest_bytes));
 }
 
-// What is left in blocks may be all that the reserve has: it is counted in bytes.
+// The reserve may have nothing but the rest of a block: it is counted in bytes.
 bool Blocks::has_room(std::uint64_t bytes, bool keep_reserve) const {
   const std::uint64_t kept_bytes = keep_reserve ? extents_.reserve() * extents_.extent_bytes() : 0;
   return free_bytes() >= bytes + kept_bytes;

@@ -1,4 +1,4 @@
-// What control groups leave to the memory server, by folders that look like theirs.
+// Control groups bound the memory server's memory; the folders here look like theirs.
 #include "memory/memory_limits.h"
 
 #include <unistd.h>

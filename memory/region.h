@@ -43,7 +43,7 @@ class Region {
   std::uint64_t limit_bytes() const { return map_.limit_bytes; }
   // From now on it grows. Not called while an allocation runs.
   void set_lengthen(Lengthen lengthen);
-  // What is free or what it may still grow by.
+  // Bytes that are free, and those by which it may still grow.
   std::uint64_t obtainable_bytes() const;
   // All memory is taken through the blocks.
   Blocks& blocks() { return blocks_; }

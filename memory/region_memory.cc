@@ -75,7 +75,7 @@ Result<std::unique_ptr<RegionMemory>> RegionMemory::create(std::uint64_t length_
                       " of memory are free",
                   "choose a smaller --region-bytes");
   }
-  // What no group grants cannot be grown to, and must not be counted on. Huge pages are not theirs.
+  // Memory that no group grants cannot be grown to, and must not be counted on. Huge pages are not theirs.
   const std::uint64_t granted = std::max(rounded, limits.total_bytes / kUnit_bytes * kUnit_bytes);
   if (limit > granted) {
     memory->warning_ += std::string(memory->warning_.empty() ? "" : "; ") + "the region's limit is " +

@@ -15,8 +15,8 @@ constexpr std::uint64_t kLook_ns = 50 * kMillisecond_ns;
 // slots; a lease beyond waits for that so long.
 constexpr std::uint64_t kDeadJournalsPart = 8;
 constexpr std::uint64_t kRepairPatience_ns = 5 * kSecond_ns;
-// Who has to move a version and finds no room waits for others to be freed, for so many of the collector's
-// intervals. Its own snapshot may be what keeps them: hence not for longer.
+// A caller that has to move a version and finds no room waits for others to be freed, for so many of the
+// collector's intervals. Its own snapshot may be what keeps them: hence not for longer.
 constexpr std::uint64_t kVersionIntervals = 2;
 // A version that has aged for so long is kept by somebody else.
 constexpr std::uint64_t kKept_ns = 2 * kSecond_ns;

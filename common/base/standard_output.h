@@ -12,7 +12,7 @@ void ignore_broken_pipes();
 // False when something that was printed has not arrived: the reader is gone, or the disk is full.
 bool standard_output_arrives();
 
-// What main() returns. `exit_code`, unless standard output does not arrive: then 141 without a word when its
+// The result of main(): `exit_code`, unless standard output does not arrive: then 141 without a word when its
 // reader is gone, as a shell says of a program that SIGPIPE ended, and otherwise 1 and a line on standard
 // error.
 int finish_standard_output(std::string_view program, int exit_code);

@@ -80,7 +80,7 @@ Status compare_keys(const Greeting& greeting, bool has_key, const std::string& o
   return Status();
 }
 
-// What this side's people are told beside: the key itself is nobody's to see.
+// Adds what the people of this side may know of the key; the key itself is nobody's to see.
 Status explain(const Status& status, const std::optional<ClusterKey>& key) {
   if (status.code() != ErrorCode::invalid_authorization || !key) return status;
   return Status(status.code(), status.message() + "; this side's has the fingerprint " + fingerprint(*key),

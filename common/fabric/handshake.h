@@ -67,7 +67,7 @@ reactor::Task<Result<std::string>> greet_server(HandshakeStream& stream, Dialect
                                                 std::optional<ClusterKey> key, std::string hello,
                                                 std::uint64_t deadline_ns);
 
-// What is said on the client's side of an error of greet_server(), or of the connection before it: which
+// Puts into words, for the client's side, an error of greet_server() or of the connection before it: which
 // server, and of a key that does not fit what to compare. Other errors are the service's own and stay as they
 // are.
 Status refused_by(const std::string& address, const Status& status, const std::optional<ClusterKey>& key);

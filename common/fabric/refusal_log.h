@@ -1,4 +1,4 @@
-// What a server's log says about connections that it does not let in: at once for the first of an address,
+// The lines of a server's log about connections that it does not let in: at once for the first of an address,
 // and then at most a line a second for each address, with the number of those that it stands for. So a
 // stranger that connects again and again costs no more log than one that does so once a second.
 #pragma once

@@ -20,7 +20,7 @@ inline constexpr std::uint32_t kFirstGroupPlaces = 4;
 // The most that a reader of old versions READs at once, unless one version is longer.
 inline constexpr std::uint32_t kVersionsRead_bytes = 32U << 10;
 
-// What an entry takes: behind the image, a word for the memory server alone.
+// The length of an entry: behind the image stands a word for the memory server alone.
 constexpr std::uint32_t overflow_entry_bytes(std::uint32_t body_bytes) {
   return kOverflowBody_offset + body_bytes + 8;
 }

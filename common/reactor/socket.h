@@ -52,7 +52,7 @@ class Socket {
   void start_receiving();
   // The peer is made to wait. A few buffers that are on their way may still arrive.
   void pause_receiving();
-  // Who has paused would not hear that the peer is gone. Once is enough.
+  // Lets a stream whose receiving is paused hear that the peer is gone. Once is enough.
   void watch_peer();
 
   // Where to append what is to be sent; followed by send_soon() in the same turn.

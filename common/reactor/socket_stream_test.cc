@@ -240,7 +240,7 @@ Task<void> leave_unread(Reactor& reactor, SocketListener& listener, std::size_t 
     CHECK_FALSE((*server)->peer_gone());
   }
   while (!(*server)->peer_gone()) co_await reactor.sleep_for(kMillisecond_ns);
-  // What came before is still there, unless the system dropped it.
+  // The byte that came before is still there, unless the system dropped it.
   char byte;
   const Result<std::size_t> read = co_await (*server)->read_some(&byte, 1);
   CHECK((reset || *read == 1));

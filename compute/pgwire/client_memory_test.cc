@@ -1,4 +1,5 @@
-// What all clients together make the server keep, and what happens beyond it.
+// The memory that all clients together make the server keep is bounded, and an error ends whatever wants
+// more.
 #include <catch2/catch.hpp>
 
 #include "compute/pgwire/testing/test_client.h"

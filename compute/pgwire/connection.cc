@@ -186,7 +186,7 @@ Task<void> Connection::end_now() {
 
 Task<void> Connection::end_waiting(Doom doom) {
   told_ = true;
-  // What it holds is given back now, whether or not its client reads why.
+  // The session gives back all that it holds now, whether or not its client reads why.
   session_->fail(doom.status);
   fatal(doom.status, doom.fields);
   output_.flush();
@@ -210,7 +210,7 @@ Status Connection::check_client() {
 
 Task<void> Connection::run() {
   Step step = co_await start_up();
-  // What a client has sent and did not wait for is nobody's.
+  // A client that is gone waits for no answer: the messages that it has sent are dropped.
   while (step == Step::go_on && !stream_->peer_gone()) {
     const Result<std::optional<Frame>> frame = next_frame(unread(), process_.options().max_message_bytes);
     if (!frame.ok()) {

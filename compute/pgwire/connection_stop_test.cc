@@ -1,4 +1,4 @@
-// What an orderly stop of the server does to clients: none is told that a commit failed which is there, and
+// An orderly stop of the server misleads no client: none is told that a commit failed which is there, and
 // nothing is done of which the client was not told.
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-// What clients are told about an error beside its SQLSTATE and message: as PostgreSQL tells it.
+// Clients are told about an error, beside its SQLSTATE and message, what PostgreSQL tells.
 #include <catch2/catch.hpp>
 
 #include "compute/pgwire/testing/test_client.h"
@@ -110,7 +110,7 @@ TEST_CASE("an error says where in the statement it lies", "[errors]") {
   const auto prepared = scene.client.ask(parse("", "SELECT $1::integer + nosuch FROM t") + sync());
   REQUIRE(find_error(prepared) != nullptr);
   CHECK(find_error(prepared)->field('P') == "22");
-  // What came before says nothing about the next error.
+  // Fields of an earlier error are not told with the next.
   const auto unknown = scene.client.ask(bind("", "nosuch") + sync());
   REQUIRE(find_error(unknown) != nullptr);
   CHECK(find_error(unknown)->field('P').empty());
@@ -162,7 +162,7 @@ TEST_CASE("psql completes words without failing the block that its user is in", 
     CHECK(messages[2].payload == "T");
   }
   CHECK(scene.client.ask(query("COMMIT"))[0].payload == zero_terminated("COMMIT"));
-  // Whoever asks the catalogs for something else learns that they are not there.
+  // Any other query of the catalogs is told that they are not there.
   for (const std::string sql : {
            "SELECT relname FROM pg_catalog.pg_class",
            "SELECT relname FROM pg_class LIMIT 1000",

@@ -1,4 +1,5 @@
-// What others may know of a session, and ask of it. Written by the session's worker, read by any thread.
+// The part of a session that others may see, and ask things of. Written by the session's worker, read by any
+// thread.
 #pragma once
 
 #include <atomic>

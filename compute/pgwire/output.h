@@ -18,7 +18,7 @@ class Output final : public sql::ResultSink {
   explicit Output(reactor::ByteStream& stream) : stream_(stream) {}
 
   MessageWriter writer() { return MessageWriter(muted_ ? dropped_ : buffer_); }
-  // What is written while it is muted reaches nobody.
+  // Messages that are written while it is muted reach nobody.
   void mute() { muted_ = true; }
   void unmute() {
     muted_ = false;

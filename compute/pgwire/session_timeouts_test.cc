@@ -11,7 +11,7 @@ namespace {
 
 struct Scene {
   Scene() { client.ask(query("CREATE TABLE t (id int PRIMARY KEY, v int); INSERT INTO t VALUES (1, 10)")); }
-  // What arrives until the server has closed the connection.
+  // The messages that arrive until the server has closed the connection.
   std::vector<Received> until_closed() {
     world.executor.run_until([this] { return client.pipe().server_closed; });
     CHECK(client.pipe().server_closed);

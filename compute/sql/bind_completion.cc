@@ -1,5 +1,6 @@
-// What psql asks when somebody presses TAB: names from the system catalogs, which do not exist here. An error
-// would fail the transaction block that the user is in, so there are no names to complete instead.
+// Queries that psql makes when somebody presses TAB want names from the system catalogs, which do not exist
+// here. An error would fail the transaction block that the user is in, so there are no names to complete
+// instead.
 //
 // Recognized by what psql writes: all relations are of pg_catalog by their full names, at most 1000 rows are
 // wanted, and the functions are those of its queries, none of which changes anything.

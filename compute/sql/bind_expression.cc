@@ -333,7 +333,7 @@ Status ExpressionBinder::decide_unknown(ExprPtr& expr) {
 ExprPtr ExpressionBinder::fold(ExprPtr expr) const {
   if (expr->kind == ExprKind::constant || !is_constant(*expr)) return expr;
   Arena arena;
-  // What takes long, or is long, is left for the statement's run, which others can interrupt.
+  // An expression that takes long, or is long, is left for the statement's run, which others can interrupt.
   constexpr std::uint64_t kMost_units = 64 << 10;
   Work work(kMost_units);
   EvalContext context;

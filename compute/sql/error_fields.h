@@ -1,5 +1,5 @@
-// What an error says beside its Status, as PostgreSQL's ErrorResponse does. Kept where a statement runs, and
-// given to the client with its error.
+// The fields of an error beside its Status, as in PostgreSQL's ErrorResponse. They are kept where a statement
+// runs, and given to the client with its error.
 #pragma once
 
 #include <cstdint>

@@ -81,7 +81,7 @@ struct Run {
   // When Work::paused() or due(): others run. Its error, a cancel request, a timeout or a client that is
   // gone, ends the statement; otherwise what was paused is evaluated again.
   reactor::Task<Status> take_turn();
-  // What the expressions of the last row made is no longer needed.
+  // The values that the last row's expressions made are no longer needed.
   void next_row() {
     arena.reset();
     work.forget();

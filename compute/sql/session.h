@@ -80,7 +80,7 @@ class Session {
   reactor::Task<void> simple_query(std::string text, ResultSink& sink);
 
   // --- extended protocol ---
-  // What the error of the last operation says beside its Status.
+  // The fields of the last operation's error, beside its Status.
   const ErrorFields& error_fields() const { return error_; }
   void forget_error() { error_ = {}; }
   reactor::Task<Status> prepare(std::string name, std::string text, std::vector<Oid> declared);
@@ -143,7 +143,7 @@ class Session {
   std::unique_ptr<txn::Transaction> begin();
   reactor::Task<Status> commit_transaction(std::string_view statistics_name);
   void end_transaction();
-  // What the transaction knows of the error that it ends in.
+  // Adds to the fields what the transaction knows of the error that it ends in.
   void describe_error(const Status& status, const txn::Transaction& transaction);
   bool read_only() const;
 

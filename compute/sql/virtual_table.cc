@@ -102,7 +102,7 @@ Datum time_of(const std::optional<std::int64_t>& time_us) {
   return time_us ? Datum::of_integer(*time_us) : Datum();
 }
 
-// What others do is for superusers, and for users of the same name.
+// Superusers, and users of the same name, may see what a session does.
 Task<Result<VirtualRows>> activity_rows(VirtualTableInput input) {
   VirtualRows rows;
   const SessionDirectory* const sessions = input.facts->sessions;

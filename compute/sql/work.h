@@ -51,7 +51,7 @@ class Work {
     paused_ = false;
   }
 
-  // What an operator did for this row: its result, or how far it is.
+  // The state of an operator for this row: its result, or how far it is.
   struct Memory {
     bool finished = false;
     Datum value;

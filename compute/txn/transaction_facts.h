@@ -1,5 +1,5 @@
-// What a transaction can tell beside the errors of its operations. Implementations of Transaction that can
-// tell implement this as well; transaction_facts() asks. Same thread rules as the transaction's.
+// Facts that a transaction can tell beside the errors of its operations. Implementations of Transaction that
+// can tell implement this as well; transaction_facts() asks. Same thread rules as the transaction's.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace namdb::txn {
 
-// What a duplicate_key is about.
+// The table, constraint and row that a duplicate_key is about.
 struct Violation {
   storage::TableRef table;             // of the row
   std::string constraint;              // or the unique index

@@ -93,7 +93,7 @@ class FullRegion(TestCase):
 
 
 class SmallTables(TestCase):
-    # What is not a table's.
+    # Purposes of memory that is not a table's.
     OTHERS = ("region_map", "timestamp_vector", "alignment", "journals", "free_extents")
 
     def tables_bytes(self, cluster):

@@ -41,7 +41,7 @@ struct Flags {
   TopFlags top;
 };
 
-// What is wrong with the flags that say how the database works; empty: nothing.
+// The mistake in the flags that say how the database works; empty: none.
 std::string wrong_engine_flags(const Flags& flags) {
   if (flags.durability == "flushed") return "--durability flushed does not exist yet; only memory does";
   if (!flags.up.stages) return {};

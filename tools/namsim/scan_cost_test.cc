@@ -1,4 +1,4 @@
-// What scans of whole tables cost in READs: noise-free, and asserted.
+// The cost of scans of whole tables in READs: noise-free, and asserted.
 #include <catch2/catch.hpp>
 
 #include "tools/namsim/cluster.h"

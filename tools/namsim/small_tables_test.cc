@@ -1,5 +1,5 @@
-// What small tables and killed compute servers take of the memory servers' regions, and what a full region
-// still does.
+// Small tables and killed compute servers take little of the memory servers' regions, and a full region still
+// serves.
 #include <catch2/catch.hpp>
 
 #include "compute/txn/transaction.h"

@@ -158,7 +158,7 @@ void TcpChannel::take_results(std::span<const std::byte>& bytes) {
   const std::span<const std::byte> data =
       bytes.first(std::min<std::uint64_t>(bytes.size(), result_bytes_left_));
   data_checksum_ = crc32c(data, data_checksum_);
-  // What came in one piece is stored only when it is known to be whole.
+  // Data that came in one piece is stored only when it is known to be whole.
   if (data.size() == result_bytes_left_ && !data_agrees()) return;
   while (operations_left_ != 0) {
     if (batches_.empty()) {

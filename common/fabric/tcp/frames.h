@@ -83,7 +83,7 @@ T load(const std::byte* bytes) {
   return value;
 }
 
-// What the server makes of the first bytes of `input`. The data of a whole frame is still to be compared with
+// The server's reading of the first bytes of `input`. The data of a whole frame is still to be compared with
 // its checksum.
 struct RequestFrame {
   enum class State : std::uint8_t { whole, incomplete, invalid };

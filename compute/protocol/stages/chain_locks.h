@@ -8,7 +8,7 @@
 //  - Another commit holds the chain: it is waited for, a moment (kPatience_ns). Nobody waits in a circle: who
 //    waits for a chain holds none behind it in the order of addresses. What it got of those is given back, as
 //    it was: nothing has been written there, so the word from before still says what stands in the chain.
-//    Who holds a chain waits for no record. A holder that is dead is looked into as anywhere
+//    A transaction that holds a chain waits for no record. A holder that is dead is looked into as anywhere
 //    (compute/txn/lock_resolver.h); that takes longer than a moment, and so ends in a conflict.
 //  - The memory server holds the chain: likewise. It never waits for a lock while it holds one.
 //  - The chain was forwarded to another array (memory/growth.h): its rows ask for the next array's chains,

@@ -49,7 +49,7 @@ class FakeEngine : public txn::Engine {
   // The next `count` commits (of transactions that wrote) or fetches end with this error.
   void fail_commits(std::size_t count, ErrorCode code) { failing_commits_ = {count, code}; }
   void fail_fetches(std::size_t count, ErrorCode code) { failing_fetches_ = {count, code}; }
-  // What is open now has been idle for too long.
+  // Lets the transactions that are open now have been idle for too long.
   void expire_transactions() { ++expirations_; }
   // While true, fetches wait as if others held locks.
   void hold_fetches(bool hold) { hold_fetches_ = hold; }

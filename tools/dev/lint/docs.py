@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the documentation names is there: of every span in backticks in docs/ and README.md
+"""Everything that the documentation names is there: of every span in backticks in docs/ and README.md
 
 - a path or file is one of the tree, whole or as the end of one; a path with a wildcard is at least one;
 - a flag is declared by a program or script of the tree;
@@ -42,7 +42,7 @@ def without_comments(path, text):
 
 @dataclass
 class Tree:
-    """What can be named: built once, of path -> text."""
+    """All that can be named: built once, of path -> text."""
     paths: frozenset  # files and folders
     words: frozenset
     flags: frozenset
@@ -96,7 +96,7 @@ def is_path(token):
 
 
 def check_word(token, tree):
-    """What is wrong with a span of one word; None: nothing."""
+    """The mistake in a span of one word; None: none."""
     if token in tree.foreign:
         return None
     if is_path(token):

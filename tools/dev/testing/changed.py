@@ -1,6 +1,6 @@
 """tools/test --changed [REF]: builds and runs what depends on the files that have changed since REF.
 
-What depends on a file comes from ninja's dependency log (which objects were made from it) and its graph (which programs
+Ninja's dependency log tells what depends on a file (which objects were made from it) and its graph (which programs
 are made from these objects). The fewer objects a test program is made of, the nearer it is to each of them; a test
 beside the changed file is nearest, and of the simulator the runs that NEAREST names come before the others. Tests run in
 that order until their time, as the last run had it, is used up. The rest is named.
@@ -66,7 +66,7 @@ def files_since(root, ref):
 
 
 def read_tests(listing, folder, root):
-    """What ctest knows, from its --show-only=json-v1."""
+    """The tests that ctest knows, from its --show-only=json-v1."""
     tests = []
     for one in listing["tests"]:
         command = one.get("command", [])

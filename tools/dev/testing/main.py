@@ -27,7 +27,7 @@ HUGE_PAGES = Path("/proc/sys/vm/nr_hugepages")
 
 @dataclass
 class Outcome:
-    """What a step did."""
+    """The result of a step."""
     step: str
     passed: int = 0
     failed: int = 0

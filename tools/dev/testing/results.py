@@ -1,4 +1,4 @@
-"""What a run of ctest did, read from its log (LastTest.log).
+"""The results of a run of ctest, read from its log (LastTest.log).
 
 A program of Catch2 (`--durations yes`) or of `unittest_cases` says of each of its cases how long it took; any other
 program counts as one case. A program that failed without saying which case did (a crash, a time-out) counts as one
