@@ -70,13 +70,6 @@ void Event::notify_all() {
   for (Waiter* waiter : waiters) wake(*waiter);
 }
 
-void Event::notify_one() {
-  if (waiters_.empty()) return;
-  Waiter* waiter = waiters_.front();
-  waiters_.erase(waiters_.begin());
-  wake(*waiter);
-}
-
 void Event::Waiter::await_suspend(std::coroutine_handle<> awaiter) {
   handle = awaiter;
   if (deadline_ns != ~std::uint64_t{0}) timer = event->executor_.add_timer(deadline_ns, awaiter);

@@ -131,7 +131,6 @@ class Event {
   ~Event() { NAMDB_CHECK(waiters_.empty()); }
 
   void notify_all();
-  void notify_one();
   bool has_waiters() const { return !waiters_.empty(); }
 
   struct Waiter {

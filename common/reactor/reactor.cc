@@ -313,10 +313,6 @@ IoOperation Reactor::fsync(int descriptor, bool data_only) {
                              data_only ? std::uint32_t{IORING_FSYNC_DATASYNC} : 0});
 }
 
-IoOperation Reactor::accept(int descriptor) {
-  return IoOperation(*this, {IORING_OP_ACCEPT, descriptor, nullptr, 0, 0, SOCK_CLOEXEC});
-}
-
 IoOperation Reactor::connect(int descriptor, const sockaddr* address, std::uint32_t address_bytes) {
   return IoOperation(*this, {IORING_OP_CONNECT, descriptor, address, 0, address_bytes, 0});
 }

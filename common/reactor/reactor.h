@@ -124,7 +124,6 @@ class Reactor final : public Executor {
   IoOperation write(int descriptor, const void* buffer, std::uint32_t length_bytes,
                     std::uint64_t offset = kCurrentPosition);
   IoOperation fsync(int descriptor, bool data_only);
-  IoOperation accept(int descriptor);
   IoOperation connect(int descriptor, const sockaddr* address, std::uint32_t address_bytes);
   // Waits for POLLIN, POLLOUT, ...; gives the events that are there.
   IoOperation poll(int descriptor, std::uint32_t events);

@@ -62,19 +62,15 @@ class Connection {
   bool within_sequence() const { return started_ && stop_ != Stop::now && (in_sequence_ || begin_ != end_); }
   // Not ok: nobody waits for what runs any more.
   Status check_client();
-  // The session ends for a reason of its own: no answer but that reason reaches the client.
-  struct Doom {
-    Status status;
-    sql::ErrorFields fields;
-  };
   // The client is told, while nothing runs.
-  reactor::Task<void> end_waiting(Doom doom);
+  reactor::Task<void> end_waiting(Status reason);
+  // Tells the client why its connection ends.
+  void fatal(const Status& status);
   std::int64_t wall_clock_us() const;
-  void begin_query(std::string_view query);
-  // Why, and when, it ends if its client does not speak before; no Doom: never.
-  std::optional<Doom> idle_doom(std::uint64_t& at_ns) const;
+  // Why, and when, it ends if its client does not speak before; nothing: never.
+  std::optional<Status> idle_end(std::uint64_t& at_ns) const;
   // Ends it then, unless the client has spoken.
-  reactor::Task<void> end_idle(std::uint64_t at_ns, Doom doom);
+  reactor::Task<void> end_idle(std::uint64_t at_ns, Status reason);
   // Waits until the client has taken the last bytes, but not for ever.
   reactor::Task<void> finish_output();
   // Drops what is still under way from the client, until its end or the deadline.
@@ -87,7 +83,8 @@ class Connection {
   Step accept_startup(const StartupRequest& request);
   Status open_session(const StartupRequest& request);
 
-  // --- connection.cc ---
+  // --- connection_messages.cc ---
+  void begin_query(std::string_view query);
   reactor::Task<Step> handle(Frame frame);
   // Messages that neither run nor look anything up; nothing when it is another one.
   std::optional<Step> handle_at_once(const Frame& frame);
@@ -100,7 +97,6 @@ class Connection {
   Status describe(std::string_view payload);
   Status close_target(std::string_view payload);
   void fail_extended(const Status& status, const sql::ErrorFields& fields = {});
-  void fatal(const Status& status, const sql::ErrorFields& fields = {});
 
   std::unique_ptr<reactor::ByteStream> stream_;
   sql::Environment& environment_;
@@ -126,7 +122,8 @@ class Connection {
   bool lost_ = false;           // the client left, or was told good-bye, in the middle of a message
   std::uint32_t goodbyes_ = 0;  // say_goodbye() that run or are about to
   bool told_ = false;           // why it ends, while it waited
-  std::optional<Doom> doom_;    // of what runs
+  // The session ends for this reason: no other answer reaches the client.
+  std::optional<Status> ending_;
   reactor::Event goodbye_done_;
   bool cut_short_ = false;  // it ends amid a message that there is no memory for
   bool farewell_taken_ = false;

@@ -152,7 +152,7 @@ void MessageWriter::error(std::string_view severity, const Status& status, const
   const std::size_t at = begin('E');
   field('S', severity);
   field('V', severity);
-  field('C', fields.sqlstate.empty() ? status.info().sqlstate : fields.sqlstate);
+  field('C', status.info().sqlstate);
   field('M', status.message());
   field_if_any('D', fields.detail);
   field_if_any('H', status.hint());
@@ -162,7 +162,7 @@ void MessageWriter::error(std::string_view severity, const Status& status, const
   field_if_any('c', fields.column);
   field_if_any('n', fields.constraint);
   // PostgreSQL's source routine: here the reason's name, which is finer than the SQLSTATE.
-  field('R', fields.reason.empty() ? status.info().name : fields.reason);
+  field('R', status.info().name);
   out_ += '\0';
   end(at);
 }

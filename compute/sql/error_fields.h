@@ -13,10 +13,6 @@
 namespace namdb::sql {
 
 struct ErrorFields {
-  // Instead of the Status's, where SQL tells apart what is one error to all that lies below; empty: the
-  // Status's. `reason` is then its name.
-  std::string_view sqlstate;
-  std::string_view reason;
   std::string detail;
   std::string schema;
   std::string table;

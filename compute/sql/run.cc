@@ -17,8 +17,7 @@ Status Interrupt::check() const {
 
 Status Interrupt::check_wait(std::uint64_t waited_ns) const {
   if (waited_ns < longest_wait_ns_) return {};
-  waited_too_long_ = true;
-  return Status(ErrorCode::query_canceled, "canceling statement due to lock timeout");
+  return Status(ErrorCode::lock_not_available, "canceling statement due to lock timeout");
 }
 
 reactor::Task<Status> Run::take_turn() {

@@ -32,12 +32,7 @@ class Interrupt final : public txn::Interrupt {
   void clear() { canceled_.store(false, std::memory_order_relaxed); }
   Status check() const override;
   // Of the statement that begins now.
-  void set_longest_wait(std::uint64_t longest_wait_ns) {
-    longest_wait_ns_ = longest_wait_ns;
-    waited_too_long_ = false;
-  }
-  // It ended, or will, because it waited for others for longer than that.
-  bool waited_too_long() const { return waited_too_long_; }
+  void set_longest_wait(std::uint64_t longest_wait_ns) { longest_wait_ns_ = longest_wait_ns; }
   Status check_wait(std::uint64_t waited_ns) const override;
 
  private:
@@ -45,7 +40,6 @@ class Interrupt final : public txn::Interrupt {
   std::atomic<bool>& canceled_;
   std::uint64_t deadline_ns_ = ~std::uint64_t{0};
   std::uint64_t longest_wait_ns_ = ~std::uint64_t{0};
-  mutable bool waited_too_long_ = false;
   std::function<Status()> check_client_;
 };
 

@@ -114,10 +114,6 @@ void Session::end_transaction() {
 }
 
 void Session::describe_error(const Status& status, const txn::Transaction& transaction) {
-  if (status.code() == ErrorCode::query_canceled && interrupt_.waited_too_long()) {
-    error_.sqlstate = "55P03";
-    error_.reason = "lock_not_available";
-  }
   if (status.code() != ErrorCode::duplicate_key) return;
   const txn::TransactionFacts* facts = txn::transaction_facts(&transaction);
   if (facts != nullptr && facts->violation() != nullptr) describe_violation(*facts->violation(), error_);
@@ -330,7 +326,10 @@ Status Session::check_expired(const Plan& plan) const {
 }
 
 Status Session::check_allowed(const Plan& plan) const {
-  if (state_ != State::failed || ends_block(plan)) return {};
+  return state_ != State::failed || ends_block(plan) ? Status() : only_end_of_block();
+}
+
+Status Session::only_end_of_block() {
   return Status(ErrorCode::in_failed_transaction,
                 "current transaction is aborted, commands ignored until end of transaction block");
 }

@@ -126,6 +126,8 @@ class Session {
   Result<std::shared_ptr<const Plan>> keep(Plan plan) const;
   bool current(const Plan& plan) const;
   Status check_allowed(const Plan& plan) const;
+  // The error of a statement other than COMMIT and ROLLBACK in a failed block.
+  static Status only_end_of_block();
   // Why the engine has ended the transaction while it was idle.
   Status check_expired(const Plan& plan) const;
 

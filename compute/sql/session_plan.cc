@@ -34,11 +34,6 @@ bool same_columns(const Plan& left, const Plan& right) {
   });
 }
 
-Status only_end_of_block() {
-  return Status(ErrorCode::in_failed_transaction,
-                "current transaction is aborted, commands ignored until end of transaction block");
-}
-
 bool is_end_of_block(Node statement) {
   if (statement.kind != "TransactionStmt") return false;
   const std::string_view kind = text(*statement.body, "kind");

@@ -34,12 +34,7 @@ Task<void> load(txn::Engine* engine, std::int64_t loader, Loads* loads) {
     const auto transaction = engine->begin(*session);
     const std::int64_t end = id + static_cast<std::int64_t>(random.between(1, kMostRows));
     status = Status();
-    for (; id < end && status.ok(); ++id) {
-      layout::Row row((*table)->schema);
-      status = row.writer().set_integer(0, id);
-      if (status.ok()) status = row.writer().set_integer(1, 0);
-      if (status.ok()) transaction->insert(*table, row.bytes());
-    }
+    for (; id < end && status.ok(); ++id) status = insert_pair(*transaction, *table, id, 0);
     if (status.ok()) status = co_await transaction->fetch();
     if (status.ok()) status = co_await transaction->commit();
     if (status.ok()) ++loads->committed;

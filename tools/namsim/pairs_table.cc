@@ -21,12 +21,8 @@ reactor::Task<Status> load_pairs(txn::Engine* engine, std::int64_t rows, std::in
   const auto session = engine->open_session();
   for (std::int64_t id = 0; id < rows && status.ok();) {
     const auto transaction = engine->begin(*session);
-    for (const std::int64_t end = std::min(rows, id + at_once); id < end && status.ok(); ++id) {
-      layout::Row row((*table)->schema);
-      status = row.writer().set_integer(0, id);
-      if (status.ok()) status = row.writer().set_integer(1, 0);
-      if (status.ok()) transaction->insert(*table, row.bytes());
-    }
+    for (const std::int64_t end = std::min(rows, id + at_once); id < end && status.ok(); ++id)
+      status = insert_pair(*transaction, *table, id, 0);
     if (status.ok()) status = co_await transaction->fetch();
     if (status.ok()) status = co_await transaction->commit();
   }

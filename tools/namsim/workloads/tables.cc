@@ -11,6 +11,15 @@ constexpr std::size_t kBatch_bytes = 1500;
 
 }  // namespace
 
+Status insert_pair(txn::Transaction& transaction, const storage::TableRef& table, std::int64_t key,
+                   std::int64_t value) {
+  layout::Row row(table->schema);
+  Status status = row.writer().set_integer(0, key);
+  if (status.ok()) status = row.writer().set_integer(1, value);
+  if (status.ok()) transaction.insert(table, row.bytes());
+  return status;
+}
+
 layout::Schema bigints(std::initializer_list<const char*> names) {
   std::vector<layout::Column> columns;
   for (const char* name : names) columns.push_back({.name = name});

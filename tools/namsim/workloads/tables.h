@@ -26,6 +26,10 @@ reactor::Task<Status> touch_rows(txn::Engine& engine, std::string table);
 // Reads the first rows of the table and stops there.
 reactor::Task<void> abandon_scan(txn::Engine& engine, std::string table, std::uint64_t duration_ns);
 
+// Inserts a row of two columns of type bigint; not yet fetched.
+Status insert_pair(txn::Transaction& transaction, const storage::TableRef& table, std::int64_t key,
+                   std::int64_t value);
+
 // Columns of type bigint, of which the first is the key.
 layout::Schema bigints(std::initializer_list<const char*> names);
 layout::Key key_of(const layout::Schema& schema, std::int64_t key);
