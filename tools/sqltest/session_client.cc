@@ -37,7 +37,7 @@ class OutcomeSink final : public sql::ResultSink {
       outcome_.tag += (completion.tag == "INSERT" ? " 0 " : " ") + std::to_string(completion.rows);
   }
   void error(const Status& status, const sql::ErrorFields& fields) override {
-    outcome_.sqlstate = fields.sqlstate.empty() ? status.info().sqlstate : fields.sqlstate;
+    outcome_.sqlstate = status.info().sqlstate;
     outcome_.message = status.message();
   }
 
