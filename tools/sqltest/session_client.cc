@@ -36,7 +36,7 @@ class OutcomeSink final : public sql::ResultSink {
     if (completion.counts_rows)
       outcome_.tag += (completion.tag == "INSERT" ? " 0 " : " ") + std::to_string(completion.rows);
   }
-  void error(const Status& status, const sql::ErrorFields& fields) override {
+  void error(const Status& status, const sql::ErrorFields& /*fields*/) override {
     outcome_.sqlstate = status.info().sqlstate;
     outcome_.message = status.message();
   }
