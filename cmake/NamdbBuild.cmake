@@ -36,7 +36,6 @@ endif()
 # Headers are most of what is compiled. So the files of a test, a program or a library of tools/ are compiled as one, some
 # at a time, and in sanitizer builds, which are made whole and seldom, those of every library. Files that define names
 # which others of their target define as well, each for itself, are named after APART and compiled alone.
-set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
 set(NAMDB_TOOLS ${CMAKE_SOURCE_DIR}/tools)
 if(NAMDB_SANITIZE)
   set(CMAKE_UNITY_BUILD ON)
@@ -55,7 +54,7 @@ function(namdb_compile_apart)
 endfunction()
 
 function(namdb_compile_together name)
-  set_target_properties(${name} PROPERTIES UNITY_BUILD ON)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # g++ takes the anonymous namespaces of files that are compiled as one for those of a header.
     target_compile_options(${name} PRIVATE -Wno-subobject-linkage)

@@ -262,6 +262,38 @@ void a_key_goes_in_once(Trial& t) {
   t.expect(twice.code() == ErrorCode::duplicate_key, "both in one transaction: " + said(twice));
 }
 
+// A walk to an old version goes on where it is: the longer the way, the fewer round trips for each version.
+// Twice the bound of the simulator's cost test, since versions may be moved while the reader walks.
+void old_versions_cost_few_round_trips(Trial& t) {
+  if (t.traits.serializable) {
+    t.skipped = "its transactions read the newest versions";
+    return;
+  }
+  t.load({{.id = t.base, .group = t.base}, {.id = t.base + 1, .group = t.base}});
+  std::int64_t value = 0;
+  for (const int versions : {8, 50, 100}) {
+    t.b.begin();
+    t.b.values({t.base, t.base + 1});  // its place is known now
+    t.expect(t.b.commit().ok(), "a commit without writes");
+    t.b.begin();
+    t.b.value(t.base + 1);
+    const std::int64_t seen = value;
+    for (int i = 0; i < versions; ++i) {
+      ++value;
+      const Status updated = t.a.retry([&](Client& a) { a.set_value(t.base, value); });
+      t.expect(updated.ok(), "an update: " + said(updated));
+    }
+    const std::uint64_t before = t.b.round_trips();
+    const std::optional<std::int64_t> found = t.b.value(t.base);
+    const std::uint64_t taken = t.b.round_trips() - before;
+    t.expect(found == seen, "the snapshot's version: " + said(t.b.status()));
+    const std::uint64_t most = 2 * (2 + (static_cast<std::uint64_t>(versions) + 7) / 8);
+    t.expect(taken <= most,
+             std::to_string(versions) + " versions back: " + std::to_string(taken) + " round trips");
+    t.expect(t.b.commit().ok(), "a commit without writes");
+  }
+}
+
 void an_abort_leaves_no_lock(Trial& t) {
   t.load({{.id = t.base, .group = t.base}, {.id = t.base + 1, .group = t.base}});
   t.a.begin();
@@ -322,6 +354,7 @@ constexpr std::array kCases = {
     Case{"a key goes in once: one that is there", &a_key_goes_in_once<true>},
     Case{"a key goes in once: one that is not", &a_key_goes_in_once<false>},
     Case{"an abort leaves no lock", &an_abort_leaves_no_lock},
+    Case{"old versions cost few round trips", &old_versions_cost_few_round_trips},
 };
 
 }  // namespace

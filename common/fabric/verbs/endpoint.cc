@@ -14,7 +14,6 @@ namespace {
 
 // A full queue must hold a signalled request, or nothing would ever leave it.
 constexpr std::uint32_t kSignalsPerQueue = 4;
-constexpr std::uint32_t kMinDepth = kSignalsPerQueue;
 
 // What is tried: devices say only by refusing.
 constexpr std::array<std::uint32_t, 6> kInlineSizes = {512, 256, 220, 128, 64, 0};
@@ -49,7 +48,7 @@ Status Endpoint::create(std::uint32_t send_queue_depth) {
   attributes.srq = device_.receives();
   attributes.qp_type = IBV_QPT_RC;
   attributes.cap.max_send_sge = 1;
-  const std::uint32_t wanted = std::min(std::max(send_queue_depth, kMinDepth),
+  const std::uint32_t wanted = std::min(std::max(send_queue_depth, kSignalsPerQueue),
                                         static_cast<std::uint32_t>(device_.attributes().max_qp_wr));
   for (const std::uint32_t size : kInlineSizes) {
     attributes.cap.max_send_wr = wanted;
