@@ -28,8 +28,9 @@ const std::vector<std::string> kLooks{
 // Table t with the rows 0 to 19, values 0, and its indexes.
 class Sessions {
  public:
-  Sessions(std::string_view protocol, std::string_view stages)
-      : world_(1), cluster_(world_, options_of(protocol, stages)) {
+  Sessions(std::string_view protocol, std::string_view stages,
+           txn::ReadLocks read_locks = txn::ReadLocks::none)
+      : world_(1), cluster_(world_, options_of(protocol, stages, read_locks)) {
     for (std::size_t compute = 0; compute < kComputes; ++compute) cluster_.add_compute();
     SqlClient& loader = open(0);
     REQUIRE(done(0, loader, "CREATE TABLE t (id int PRIMARY KEY, g int, h int, v int)"));
@@ -63,12 +64,14 @@ class Sessions {
   void run_for(std::uint64_t duration_ns) { world_.run_for(duration_ns); }
 
  private:
-  static ClusterOptions options_of(std::string_view protocol, std::string_view stages) {
+  static ClusterOptions options_of(std::string_view protocol, std::string_view stages,
+                                   txn::ReadLocks read_locks) {
     ClusterOptions options;
     options.memory_servers = 2;
     options.region_bytes = 64U << 20;
     options.memory.protocol = protocol;
     options.memory.stages = *layout::StageCode::parse(stages);
+    options.worker.read_locks = read_locks;
     return options;
   }
 
@@ -111,6 +114,35 @@ TEST_CASE("readers do not meet: neither a statement nor a block fails or waits f
   }
   for (std::size_t compute = 0; compute < kComputes; ++compute)
     CHECK(sessions.done(compute, *idle[compute], "COMMIT"));
+}
+
+TEST_CASE("where readers lock as well, the second one meets the first until that has ended", "[protocols]") {
+  const std::string protocol = GENERATE("nowait", "waitdie");
+  const std::string stages = GENERATE("one-sided", "two-sided");
+  CAPTURE(protocol, stages);
+  Sessions sessions(protocol, stages, txn::ReadLocks::exclusive);
+  for (std::size_t compute = 0; compute < kComputes; ++compute) {
+    CAPTURE(compute);
+    SqlClient& first = sessions.open(0);
+    SqlClient& second = sessions.open(compute);
+    REQUIRE(sessions.done(0, first, kBeginSerializable));
+    for (const std::string& look : kLooks) CHECK(sessions.done(0, first, look));
+    sessions.run_for(2 * kSecond_ns);
+    const Status by_key = sessions.run(compute, second, "SELECT v FROM t WHERE id = 3");
+    INFO(by_key.to_string());
+    CHECK(by_key.code() == ErrorCode::serialization_failure);
+    const Status all = sessions.run(compute, second, "SELECT sum(v) FROM t");
+    INFO(all.to_string());
+    CHECK(all.code() ==
+          (protocol == "waitdie" ? ErrorCode::lock_not_available : ErrorCode::serialization_failure));
+    // What was validated only: keys that are not there, and rows that were not found by key.
+    CHECK(sessions.done(compute, second, "SELECT v FROM t WHERE id = 900"));
+    CHECK(sessions.done(compute, second, "SELECT v FROM t WHERE id = 5"));
+    CHECK(sessions.done(0, first, "COMMIT"));
+    sessions.run_for(20 * kMillisecond_ns);
+    for (const std::string& look : kLooks) CHECK(sessions.done(compute, second, look));
+    sessions.run_for(20 * kMillisecond_ns);
+  }
 }
 
 TEST_CASE("who meets the lock of a block waits no longer than lock_timeout and statement_timeout say",
