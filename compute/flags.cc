@@ -111,6 +111,12 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
       ->check(CLI::IsMember({"auto", "leaves", "calls"}))
       ->capture_default_str();
   app.add_option(
+         "--read-locks", flags.read_locks,
+         "Of rows that SELECT finds by key, under nowait and waitdie. none: they are validated at\n"
+         "COMMIT. exclusive: they are locked until then, from other readers too, as RCC's; to compare")
+      ->check(CLI::IsMember({"none", "exclusive"}))
+      ->capture_default_str();
+  app.add_option(
          "--balance-indexes", flags.balance_indexes,
          "Build an index anew, in the background, when a memory server has more than this of it, and much\n"
          "more than its share. 0 = never; units as in 64MiB")

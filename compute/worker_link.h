@@ -64,6 +64,7 @@ struct Worker::Link {
               verdicts,
               options.commit_writes,
               options.index_reads,
+              options.read_locks,
               index_pages,
               passive_installs,
               lock_releaser,

@@ -44,6 +44,11 @@ inline IndexReads index_reads_of(std::string_view name, std::string_view fabric)
   return name == "calls" || fabric == "tcp" ? IndexReads::calls : IndexReads::leaves;
 }
 
+// Under protocols that lock rows as they are read by key: the locks of rows that are only to be read
+// (Transaction::read). `none`: they are validated at commit. `exclusive`: as those that may be written.
+// Compute servers of one database may differ.
+enum class ReadLocks : std::uint8_t { none, exclusive };
+
 struct WorkerState {
   reactor::Executor& executor;
   Cluster& cluster;
@@ -61,6 +66,7 @@ struct WorkerState {
   VerdictQueue& verdicts;
   CommitWrites commit_writes;
   IndexReads index_reads;
+  ReadLocks read_locks;
   storage::IndexCache& index_pages;
   PassiveInstalls& passive_installs;
   LockReleaser& lock_releaser;

@@ -76,14 +76,24 @@ Task<Status> Client::open() {
 
 std::vector<std::optional<std::int64_t>> Client::values(std::vector<std::int64_t> ids) {
   std::vector<std::optional<std::int64_t>> values(ids.size());
-  step(read(std::move(ids), &values));
+  step(read(std::move(ids), Purpose::may_write, &values));
   return values;
 }
 
-Task<Status> Client::read(std::vector<std::int64_t> ids, std::vector<std::optional<std::int64_t>>* values) {
+std::vector<std::optional<std::int64_t>> Client::look_at(std::vector<std::int64_t> ids) {
+  std::vector<std::optional<std::int64_t>> values(ids.size());
+  step(read(std::move(ids), Purpose::reads, &values));
+  return values;
+}
+
+Task<Status> Client::read(std::vector<std::int64_t> ids, Purpose purpose,
+                          std::vector<std::optional<std::int64_t>>* values) {
   std::vector<txn::RowId> rows;
-  for (const std::int64_t id : ids)
-    rows.push_back(transaction_->get(table_, layout::Key(table_->schema).integer(id).bytes()));
+  for (const std::int64_t id : ids) {
+    const layout::Key key = std::move(layout::Key(table_->schema).integer(id));
+    rows.push_back(purpose == Purpose::reads ? transaction_->read(table_, key.bytes())
+                                             : transaction_->get(table_, key.bytes()));
+  }
   Status status = co_await transaction_->fetch();
   for (std::size_t i = 0; i < rows.size() && status.ok(); ++i) {
     if (transaction_->found(rows[i])) (*values)[i] = transaction_->row(rows[i]).integer(kValue);

@@ -38,6 +38,8 @@ class Client {
   // By key, all in one fetch; none where there is no such row.
   std::vector<std::optional<std::int64_t>> values(std::vector<std::int64_t> ids);
   std::optional<std::int64_t> value(std::int64_t id) { return values({id}).front(); }
+  // The same of rows that are only to be read.
+  std::vector<std::optional<std::int64_t>> look_at(std::vector<std::int64_t> ids);
   void insert(const Item& item) { insert_together({item}); }
   // All in one fetch, as one statement's.
   void insert_together(std::vector<Item> items) { step(do_insert(std::move(items))); }
@@ -63,7 +65,9 @@ class Client {
   void step(reactor::Task<Status> task);
   reactor::Task<Status> do_create();
   reactor::Task<Status> open();
-  reactor::Task<Status> read(std::vector<std::int64_t> ids, std::vector<std::optional<std::int64_t>>* values);
+  enum class Purpose : std::uint8_t { reads, may_write };
+  reactor::Task<Status> read(std::vector<std::int64_t> ids, Purpose purpose,
+                             std::vector<std::optional<std::int64_t>>* values);
   reactor::Task<Status> do_insert(std::vector<Item> items);
   reactor::Task<Status> change(std::int64_t id, std::uint32_t column, std::int64_t value);
   reactor::Task<Status> do_erase(std::int64_t id);

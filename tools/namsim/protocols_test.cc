@@ -12,13 +12,15 @@
 namespace namdb::sim {
 namespace {
 
-void run_seeds(std::string_view protocol, const char* workload, std::uint64_t default_count, bool faults) {
+void run_seeds(std::string_view protocol, const char* workload, std::uint64_t default_count, bool faults,
+               txn::ReadLocks read_locks = txn::ReadLocks::none) {
   const auto [first, count] = Seeds(default_count);
   std::uint64_t committed = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     Scenario scenario = Scenario::of_seed(seed, workload);
     scenario.cluster.memory.protocol = protocol;
     scenario.cluster.memory.stages = draw_stages(seed);
+    scenario.cluster.worker.read_locks = read_locks;
     if (faults) REQUIRE(scenario.use_faults(draw_faults(seed), "seed").ok());
     INFO("namsim run " << scenario.flags());
     const Verdict verdict = run_and_compare(scenario, promised_level(protocol));
@@ -74,6 +76,13 @@ TEST_CASE("nothing is lost, halved or stays locked when compute servers die unde
   const std::string protocol = GENERATE(from_range(kAll));
   CAPTURE(protocol);
   run_seeds(protocol, "register", 30, true);
+}
+
+TEST_CASE("histories are serializable where readers lock as well, while compute servers die", "[protocols]") {
+  const std::string protocol = GENERATE("nowait", "waitdie");
+  const char* const workload = GENERATE("register", "bank", "wire");
+  CAPTURE(protocol, workload);
+  run_seeds(protocol, workload, 12, true, txn::ReadLocks::exclusive);
 }
 
 TEST_CASE("rows that come and go agree with their companions under any protocol", "[protocols]") {

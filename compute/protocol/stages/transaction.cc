@@ -113,7 +113,9 @@ RowId StagedTransaction::read(const TableRef& table, std::span<const std::byte> 
   RowId row = 0;
   const std::size_t known = accesses_.size();
   Access& wanted = access(table, key, row);
-  if (accesses_.size() != known) wanted.only_read = true;
+  // Where they lock as well, readers ask as writers do.
+  if (accesses_.size() != known)
+    wanted.only_read = worker_.read_locks == txn::ReadLocks::none || !rules_->locks_rows();
   return row;
 }
 
