@@ -94,8 +94,8 @@ Status Worker::not_connected() const {
 reactor::Task<Result<std::shared_ptr<Worker::Link>>> Worker::connect() {
   txn::ClusterOptions options{options_.memory_servers, options_.name,          make_compute_id_(),
                               options_.worker,         options_.optimisations, options_.stage_times};
-  auto link =
-      std::make_shared<Link>(executor_, fabric_, locations_, options_, std::move(options), backoff_, log_);
+  auto link = std::make_shared<Link>(executor_, fabric_, locations_, options_, std::move(options), backoff_,
+                                     damaged_reads_, log_);
   Status status = co_await link->cluster.connect();
   if (status.ok()) {
     link->make_rules = protocol::find_rules(link->cluster.protocol().name);
@@ -417,6 +417,10 @@ reactor::Task<void> Worker::backoff(std::uint32_t attempt) {
 
 std::uint64_t Worker::slots_repaired() const {
   return slots_repaired_;
+}
+
+std::uint64_t Worker::damaged_reads() const {
+  return damaged_reads_;
 }
 
 }  // namespace namdb::compute

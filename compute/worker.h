@@ -107,6 +107,8 @@ class Worker : public txn::Engine {
 
   // For tests and tools: how often repair had work to do.
   std::uint64_t slots_repaired() const;
+  // How many transactions ended because something in a region was damaged.
+  std::uint64_t damaged_reads() const;
 
  private:
   struct Link;  // everything that lives as long as one connection
@@ -182,6 +184,7 @@ class Worker : public txn::Engine {
   std::uint64_t connections_ = 0;
   bool serializable_ = false;  // by the protocol of the last connection
   std::uint64_t slots_repaired_ = 0;
+  std::uint64_t damaged_reads_ = 0;
   std::uint64_t facts_due_ns_ = 0;
   std::uint64_t balance_due_ns_ = 0;  // ~0: it runs
   // Of indexes that could not be rebuilt: what they had. Not again before it has doubled.

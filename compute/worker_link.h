@@ -30,7 +30,7 @@ namespace namdb::compute {
 struct Worker::Link {
   Link(reactor::Executor& executor, fabric::ClientFabric& fabric, storage::LocationCache& locations,
        const WorkerOptions& options, txn::ClusterOptions cluster_options, txn::Backoff& worker_backoff,
-       LogLine log)
+       std::uint64_t& damaged_reads, LogLine log)
       : backoff(worker_backoff),
         cluster(executor, fabric, std::move(cluster_options)),
         snapshots(cluster, options.snapshot_mode),
@@ -71,7 +71,8 @@ struct Worker::Link {
               running,
               priorities,
               header_guesses,
-              backoff} {
+              backoff,
+              damaged_reads} {
     repair.attach(state);
   }
 

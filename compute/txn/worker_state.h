@@ -74,6 +74,7 @@ struct WorkerState {
   PriorityClock& priorities;
   HeaderGuesses& header_guesses;
   const Backoff& backoff;
+  std::uint64_t& damaged_reads;  // transactions that ended because of damaged bytes in a region
 };
 
 }  // namespace namdb::txn

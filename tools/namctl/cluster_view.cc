@@ -124,6 +124,7 @@ nlohmann::json to_json(const ClusterView& view) {
     if (server.error.empty()) {
       entry["version"] = server.version;
       entry["statistics"] = server.statistics;
+      entry["damaged_reads"] = server.damaged_reads();
     } else {
       entry["error"] = server.error;
     }

@@ -69,7 +69,8 @@ void print_compute(const Output& output, const ComputeView& server) {
     output.line("compute server " + server.address + ": DOWN, " + server.error);
     return;
   }
-  output.line("compute server " + server.address + ": up, version " + server.version);
+  output.line(text("compute server %s: up, version %s, damaged reads %" PRIu64, server.address.c_str(),
+                   server.version.c_str(), server.damaged_reads()));
   for (const auto& [type, metrics] : server.statistics) {
     if (!metrics.contains("commits")) continue;  // of the server, not of a kind of transactions
     const auto metric = [&known = metrics](const char* name) {

@@ -39,6 +39,7 @@ class LockingRules : public OptimisticRules {
   ~LockingRules() override;
 
   reactor::Task<Status> will_fetch() override { return begin_locking(); }
+  bool holds(layout::GlobalAddress record) override { return held_at(record) != nullptr; }
   void lock_along(const Lookup& lookup, txn::BatchSet& batches) override;
   void look_at_locks() override;
   reactor::Task<Status> fetched(std::span<const txn::RowId> rows) override;
@@ -68,7 +69,6 @@ class LockingRules : public OptimisticRules {
   // Other words that are set in records, to be given back with the locks.
   virtual void add_other_words(reactor::PooledVector<txn::HeldLock>& /*locks*/) {}
   std::uint64_t learned() const { return learned_; }
-  bool holds(layout::GlobalAddress record) { return held_at(record) != nullptr; }
   // A lock that was taken otherwise: it replaced `unlocked`.
   void hold(layout::GlobalAddress record, layout::HeaderWord unlocked);
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "common/base/checksum.h"
 #include "compute/protocol/stages/chain_locks.h"
 #include "compute/protocol/stages/rules.h"
 #include "compute/storage/bucket_search.h"
@@ -129,7 +130,7 @@ void Lookup::see_found(txn::WorkerState& worker, Rules& rules) {
   if (record.empty()) return;
   std::memcpy(buffer_.data() + lease_at(*table_), record.data(), 8);
   std::memcpy(buffer_.data(), record.data() + 8, record.size() - 8);
-  see_record(worker);
+  see_record(worker, rules);
 }
 
 std::uint32_t Lookup::advance(txn::WorkerState& worker, Rules& rules) {
@@ -146,7 +147,7 @@ std::uint32_t Lookup::advance(txn::WorkerState& worker, Rules& rules) {
         break;
       case State::record:
         if (along_ != nullptr) std::memcpy(buffer_.data(), std::exchange(along_, nullptr), read_bytes());
-        see_record(worker);
+        see_record(worker, rules);
         break;
       case State::older:
         step_back();
@@ -160,13 +161,13 @@ std::uint32_t Lookup::advance(txn::WorkerState& worker, Rules& rules) {
     const bool is_current = state_ == State::record;
     const Judgement judgement = rules.judge({header_seen_, candidate_, is_current});
     if (judgement == Judgement::unknown_slot) return candidate_.stamp.slot;
-    decide(worker, judgement);
+    decide(worker, rules, judgement);
   }
   if (done()) walk_.end();
   return 0;
 }
 
-void Lookup::decide(txn::WorkerState& worker, Judgement judgement) {
+void Lookup::decide(txn::WorkerState& worker, Rules& rules, Judgement judgement) {
   deciding_ = false;
   const bool is_current = state_ == State::record;
   const bool visible = judgement == Judgement::visible;
@@ -175,9 +176,11 @@ void Lookup::decide(txn::WorkerState& worker, Judgement judgement) {
     lock_seen_ = header_seen_;
     lock_address_ = record_;
   }
-  if (judgement == Judgement::held || judgement == Judgement::torn) {
+  if (judgement == Judgement::held) {
     waiting_ = true;
-    held_ = is_current && judgement == Judgement::held;
+    held_ = is_current;
+  } else if (judgement == Judgement::torn) {
+    wait_for_record(header_seen_, rules);
   } else if (judgement == Judgement::conflict) {
     error_ = write_conflict(*table_);
     state_ = State::failed;
@@ -200,12 +203,7 @@ void Lookup::see_bucket(txn::WorkerState& worker, Rules& rules) {
   }
   layout::Bucket& bucket = bucket_image_;
   std::memcpy(&bucket, buffer_.data(), sizeof bucket);
-  if (!bucket.certified(bucket_)) {
-    waiting_ = true;
-    lock_seen_ = chain_.empty() ? HeaderWord(bucket.lock_word) : chain_lock_;
-    lock_address_ = chain_.empty() ? bucket_ : chain_.front();
-    return;
-  }
+  if (!bucket.certified(bucket_)) return wait_for_bucket(bucket);
   if (bucket.table != table_->id || bucket.generation != array_.generation) {
     fail(ErrorCode::catalog_changed, "the table was dropped or rebuilt while the transaction ran");
     return;
@@ -255,6 +253,20 @@ void Lookup::see_bucket(txn::WorkerState& worker, Rules& rules) {
   next_entry_ = 0;
 }
 
+// It is being written, or damaged.
+void Lookup::wait_for_bucket(const layout::Bucket& bucket) {
+  waiting_ = true;
+  const bool main = chain_.empty();
+  lock_seen_ = main ? HeaderWord(bucket.lock_word) : chain_lock_;
+  lock_address_ = main ? bucket_ : chain_.front();
+  if (lock_seen_.locked()) return steady_.forget();
+  const std::uint64_t seed = bucket_.value ^ lock_seen_.value();
+  if (steady_.seen(checksum64(std::as_bytes(std::span(&bucket, 1)), seed)))
+    return fail_damaged("a bucket", bucket_);
+  // The chain's lock was READ before all of that: it counts when it is the same in between.
+  if (!main && steady_.halfway()) start_chain();
+}
+
 void Lookup::follow_forward(const layout::Bucket& bucket) {
   const layout::BucketArray next = array_.doubled(bucket.forward_base());
   if (!storage::array_within(next, region_bytes_)) {
@@ -263,17 +275,14 @@ void Lookup::follow_forward(const layout::Bucket& bucket) {
   enter_array(next);
 }
 
-void Lookup::see_record(txn::WorkerState& worker) {
+void Lookup::see_record(txn::WorkerState& worker, Rules& rules) {
   const std::span<const std::byte> body(buffer_.data() + 8, table_->record.body_bytes());
   const HeaderWord header(layout::load_word(buffer_.data()));
   if (!layout::certify_body(body, record_)) {
     // Being written; or other memory by now, to which a stale location led: so a location from the cache is
     // given up for the chain after a while.
-    if (from_cache_ && ++waits_ % 8 == 0) return mismatch(worker);
-    waiting_ = true;
-    lock_seen_ = header;
-    lock_address_ = record_;
-    return;
+    if (from_cache_ && ++waits_ % SteadyBytes::kLooks == 0) return mismatch(worker);
+    return wait_for_record(header, rules);
   }
   const layout::BodyHeader found = layout::decode_body_header(body.data());
   const std::span<const std::byte> payload = layout::body_payload(body);
@@ -289,7 +298,18 @@ void Lookup::see_record(txn::WorkerState& worker) {
   candidate(body);
 }
 
+// It is being written, or damaged: body and header word are not of one version.
+void Lookup::wait_for_record(HeaderWord header, Rules& rules) {
+  waiting_ = true;
+  lock_seen_ = header;
+  lock_address_ = record_;
+  if (header.locked() && !rules.holds(record_)) return steady_.forget();
+  const std::span<const std::byte> bytes(buffer_.data(), table_->record.current_bytes());
+  if (steady_.seen(checksum64(bytes, record_.value))) fail_damaged("a record", record_);
+}
+
 void Lookup::mismatch(txn::WorkerState& worker) {
+  steady_.forget();
   if (key_.empty()) {  // a scan's entry of a record that was reclaimed since: no snapshot sees it
     record_ = GlobalAddress();
     state_ = State::absent;
@@ -347,6 +367,13 @@ void Lookup::restart() {
 
 void Lookup::fail_long_chain() {
   error_ = too_many_alike(*table_);
+  state_ = State::failed;
+}
+
+void Lookup::fail_damaged(const char* what, GlobalAddress address) {
+  damaged_ = true;
+  lock_seen_ = HeaderWord();
+  error_ = protocol::damaged(*table_, what, address);
   state_ = State::failed;
 }
 

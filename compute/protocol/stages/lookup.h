@@ -5,8 +5,8 @@
 //
 // The rules (NAM-DB §5.1 and docs/internals/snapshot-isolation.md):
 //  - The certified body's stamp decides visibility; the header word only says who holds the record. A body
-//    that does not certify is being written: read again. Whether a certified body is visible, and whether its
-//    holder is waited for, the protocol says (rules.h).
+//    that does not certify is being written: read again; or it is damaged (damage.h). Whether a certified
+//    body is visible, and whether its holder is waited for, the protocol says (rules.h).
 //  - Older versions are found by following the displaced links through ring and overflow (version_walk.h).
 //    "Absent" needs the birth marker. A link found in neither place means start again, and after a bound
 //    version_collected.
@@ -22,6 +22,7 @@
 #include "common/layout/find_calls.h"
 #include "common/layout/record.h"
 #include "common/reactor/pooled_allocator.h"
+#include "compute/protocol/stages/damage.h"
 #include "compute/protocol/stages/version_walk.h"
 #include "compute/storage/table.h"
 #include "compute/txn/batch_set.h"
@@ -93,6 +94,8 @@ class Lookup {
   std::uint32_t body_bytes() const { return table_->record.body_bytes(); }
 
   const Status& error() const { return error_; }
+  // failed: because of bytes that are damaged, if its table is still there.
+  bool damaged() const { return damaged_; }
   // present: the visible version's body.
   std::span<const std::byte> body() const { return body_; }
   std::span<const std::byte> payload() const { return layout::body_payload(body_); }
@@ -131,14 +134,17 @@ class Lookup {
   void enter_array(const layout::BucketArray& array);
   void see_bucket(txn::WorkerState& worker, Rules& rules);
   void follow_forward(const layout::Bucket& bucket);
-  void see_record(txn::WorkerState& worker);
+  void see_record(txn::WorkerState& worker, Rules& rules);
+  void wait_for_bucket(const layout::Bucket& bucket);
+  void wait_for_record(layout::HeaderWord header, Rules& rules);
   void mismatch(txn::WorkerState& worker);
   void candidate(std::span<const std::byte> body);
-  void decide(txn::WorkerState& worker, Judgement judgement);
+  void decide(txn::WorkerState& worker, Rules& rules, Judgement judgement);
   bool is_birth(const layout::BodyHeader& version) const;
   void step_back();
   void restart();
   void fail_long_chain();
+  void fail_damaged(const char* what, layout::GlobalAddress address);
   void fail(ErrorCode code, const char* message);
 
   const storage::Table* table_ = nullptr;
@@ -179,6 +185,8 @@ class Lookup {
   std::vector<std::uint64_t> collisions_;
   layout::HeaderWord lock_seen_;
   layout::GlobalAddress lock_address_;
+  SteadyBytes steady_;
+  bool damaged_ = false;
   Status error_;
 };
 

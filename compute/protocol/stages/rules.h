@@ -103,6 +103,8 @@ class Rules {
   virtual void saw_range(SeenRange /*range*/) {}
 
   // --- lock ---
+  // Whether the transaction has that record locked: nobody writes it before its commit does.
+  virtual bool holds(layout::GlobalAddress /*record*/) { return false; }
   // Rows are about to be asked for by key.
   virtual reactor::Task<Status> will_fetch() { co_return Status(); }
   // The lookup has such a row's record, or where it is thought to be, READ in this batch: may add the CAS

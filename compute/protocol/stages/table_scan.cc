@@ -5,6 +5,7 @@
 #include <functional>
 #include <utility>
 
+#include "common/base/checksum.h"
 #include "compute/protocol/stages/chain_locks.h"
 #include "compute/storage/bucket_search.h"
 #include "compute/txn/lock_resolver.h"
@@ -147,19 +148,28 @@ reactor::Task<Status> WholeTableScan::read_buckets() {
     batches_.read(places[i].address, buffer.data() + i * layout::kBucket_bytes, run * layout::kBucket_bytes);
     i += run;
   }
+  fabric::LocalBuffer locks;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (!places[i].doubted) continue;
+    if (!locks) locks = fabric::LocalBuffer(worker.cluster.pool(), 8 * places.size());
+    batches_.read(places[i].chain, locks.data() + 8 * i, 8);
+  }
   Status status = co_await batches_.run(transaction_.mutable_counters());
   if (status.ok()) status = transaction_.check_going_on();
   if (!status.ok()) co_return status;
   bool torn = false;
   for (std::size_t i = 0; i < places.size(); ++i) {
-    const BucketPlace& place = places[i];
+    BucketPlace& place = places[i];
     Bucket bucket;
     std::memcpy(&bucket, buffer.data() + i * layout::kBucket_bytes, sizeof bucket);
     if (!bucket.certified(place.address)) {
       torn = true;
+      layout::HeaderWord lock(place.main ? bucket.lock_word : 0);
+      if (place.doubted) lock = layout::HeaderWord(layout::load_word(locks.data() + 8 * i));
+      if (lock.locked()) worker.locks.note(place.main ? place.address : place.chain, lock, 0);
+      if (see_uncertified(bucket, lock, place))
+        co_return co_await transaction_.damage(table_->id, damaged(*table_, "a bucket", place.address));
       again_.push_back(place);
-      const layout::HeaderWord lock(bucket.lock_word);
-      if (place.main && lock.locked()) worker.locks.note(place.address, lock, 0);
       continue;
     }
     if (bucket.table != table_->id || bucket.generation != place.array.generation) {
@@ -190,6 +200,17 @@ reactor::Task<Status> WholeTableScan::read_buckets() {
   co_return Status();
 }
 
+bool WholeTableScan::see_uncertified(const Bucket& bucket, layout::HeaderWord lock, BucketPlace& place) {
+  const std::uint64_t seed = place.address.value ^ lock.value();
+  if (lock.locked()) place.steady.forget();
+  if (lock.locked() || !place.steady.seen(checksum64(std::as_bytes(std::span(&bucket, 1)), seed)))
+    return false;
+  if (place.main || place.doubted) return true;
+  place.doubted = true;
+  place.steady.forget();
+  return false;
+}
+
 bool WholeTableScan::unsettled(const Bucket& bucket, const BucketPlace& place) const {
   return place.main && !bucket.forwarded() &&
          !transaction_.rules().believes_absence(layout::HeaderWord(bucket.lock_word));
@@ -215,7 +236,8 @@ Status WholeTableScan::see_bucket(const Bucket& bucket, const BucketPlace& place
     places_.push_back({GlobalAddress(server, entry.offset()), entry.incarnation(), entry.key_hash});
   }
   if (bucket.next_offset != 0) {
-    again_.push_back({GlobalAddress(server, bucket.next_offset), place.array, false});
+    again_.push_back({GlobalAddress(server, bucket.next_offset), place.array, false,
+                      place.main ? place.address : place.chain});
   }
   return Status();
 }

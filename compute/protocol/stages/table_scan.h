@@ -7,6 +7,7 @@
 
 #include "common/layout/bucket.h"
 #include "common/layout/placement.h"
+#include "compute/protocol/stages/damage.h"
 #include "compute/protocol/stages/transaction.h"
 
 namespace namdb::protocol {
@@ -47,6 +48,9 @@ class WholeTableScan : public txn::TableScan {
     layout::GlobalAddress address;
     layout::BucketArray array;
     bool main = false;
+    layout::GlobalAddress chain = {};  // its main bucket, unless it is that
+    SteadyBytes steady = {};
+    bool doubted = false;  // the chain's lock word is READ along
   };
   struct Place {
     layout::GlobalAddress record;
@@ -65,6 +69,8 @@ class WholeTableScan : public txn::TableScan {
   void start_in_hashes();
   // The chain is being changed, and the rules cannot believe what it does not have.
   bool unsettled(const layout::Bucket& bucket, const BucketPlace& place) const;
+  // What is there does not certify. True: it is damaged.
+  bool see_uncertified(const layout::Bucket& bucket, layout::HeaderWord lock, BucketPlace& place);
   Status see_bucket(const layout::Bucket& bucket, const BucketPlace& place);
   void own_inserts(std::vector<layout::Row>& rows);
 

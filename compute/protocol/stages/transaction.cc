@@ -304,6 +304,14 @@ reactor::Task<Status> StagedTransaction::check_still_there(std::uint32_t table, 
   co_return status.ok() ? still_there(table) : status;
 }
 
+reactor::Task<Status> StagedTransaction::damage(std::uint32_t table, Status error) {
+  Status status = co_await worker_.catalog.refresh();
+  if (status.ok()) status = still_there(table);
+  if (!status.ok()) co_return status;
+  ++worker_.damaged_reads;
+  co_return error;
+}
+
 Status StagedTransaction::still_there(std::uint32_t table) const {
   if (worker_.catalog.find_id(table) != nullptr) return {};
   return Status(ErrorCode::catalog_changed, "a table was dropped while the transaction ran");
@@ -393,6 +401,7 @@ reactor::Task<Status> StagedTransaction::run_lookups(reactor::PooledVector<Looku
       if (lookup->lock_seen().locked()) {
         worker_.locks.note(lookup->lock_address(), lookup->lock_seen(), lookup->lock_body_bytes());
       }
+      if (failed && lookup->damaged()) co_return co_await damage(lookup->table().id, lookup->error());
       if (failed) co_return lookup->error();
       waiting = true;
       ++counters_.rereads;

@@ -98,6 +98,9 @@ class StagedTransaction : public txn::Transaction,
   // Of a table whose rows are waited for, now and then: once it is dropped nobody repairs what a dead commit
   // left half written there. Error catalog_changed.
   reactor::Task<Status> check_still_there(std::uint32_t table, std::uint32_t waits);
+  // Something of the table is damaged, it seems. The error for it, counted; or another one if the table is
+  // not there any more.
+  reactor::Task<Status> damage(std::uint32_t table, Status error);
   // How long it waits without a break for what others hold.
   class Wait {
    public:
