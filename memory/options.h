@@ -30,7 +30,7 @@ namespace namdb::memory {
   /* Words of the timestamp vector: slots that can be alive at once. */                             \
   X(std::uint32_t, vector_capacity, 4096, 64)                                                       \
   /* Journal ring of one slot; rounded up to a power of two, or whole extents. */                   \
-  X(std::uint64_t, journal_bytes, 4U << 20, 128U << 10)                                             \
+  X(std::uint64_t, journal_bytes, 256U << 10, 128U << 10)                                           \
   /* A worker that is silent for so long is fenced; 0 = never (shm: the pidfd tells of its end). */ \
   X(std::uint64_t, heartbeat_timeout_ns, 0, 500 * kMillisecond_ns)                                  \
   /* Pace of the collector while there is something to collect. */                                  \
@@ -68,6 +68,8 @@ struct Options {
   // others.
   std::uint32_t first_slot = layout::kFirstLeasedSlot;
   std::uint32_t first_counter = 1;
+  // Room that one transaction may have for a journal entry which is too long for its slot's ring.
+  std::uint64_t max_journal_room_bytes = 256U << 20;
 
   // The database's concurrency control (common/layout/protocol.h), the same on all its servers.
   std::string protocol = std::string(layout::kDefaultProtocol);

@@ -52,6 +52,11 @@ control::Slot describe(const Slot& slot) {
   message.set_journal_server(0);
   message.set_journal_offset(slot.journal_offset);
   message.set_journal_bytes(slot.journal_bytes);
+  for (const auto& [offset, bytes] : slot.rooms) {
+    control::Range& room = *message.add_journal_rooms();
+    room.set_offset(offset);
+    room.set_length_bytes(bytes);
+  }
   message.set_final_counter(slot.final_counter);
   return message;
 }
@@ -230,6 +235,18 @@ Status MemoryServer::dispatch_cluster(fabric::PeerId peer, std::uint16_t method,
             collector_.wake();
             return status;
           });
+    case control::LEASE_JOURNAL_ROOM:
+      return handle<control::LeaseJournalRoomRequest, control::LeaseJournalRoomReply>(
+          method, request, reply, [&](const auto& in, auto& out) {
+            const auto room = slots_->lend_room(peer, in.slot(), in.length_bytes());
+            if (!room.ok()) return room.status();
+            out.set_offset(*room);
+            return Status();
+          });
+    case control::RETURN_JOURNAL_ROOM:
+      return handle<control::ReturnJournalRoomRequest, control::ReturnJournalRoomReply>(
+          method, request, reply,
+          [&](const auto& in, auto&) { return slots_->take_room_back(peer, in.slot(), in.offset()); });
     case control::LIST_SLOTS:
       return handle<control::ListSlotsRequest, control::ListSlotsReply>(
           method, request, reply, [this](const auto& in, auto& out) { return list_slots(in, out); });
@@ -382,6 +399,7 @@ reactor::Task<Status> MemoryServer::lease_slot(fabric::PeerId id, control::Lease
   reply.set_journal_offset(slot.journal_offset);
   reply.set_journal_bytes(slot.journal_bytes);
   reply.set_vector_length(slots_->positions_in_use());
+  reply.set_max_journal_room_bytes(options_.max_journal_room_bytes);
   co_return Status();
 }
 

@@ -4,7 +4,17 @@
 #include <iterator>
 #include <utility>
 
+#include "common/layout/journal.h"
+
 namespace namdb::memory {
+namespace {
+
+Status not_leased(std::uint32_t slot) {
+  return Status(ErrorCode::undefined_object,
+                "slot " + std::to_string(slot) + " is not leased by this channel");
+}
+
+}  // namespace
 
 Slots::Slots(Region& region, const Options& options, const Visibility& copies)
     : region_(region),
@@ -50,7 +60,9 @@ std::uint64_t Slots::positions_in_use() const {
 std::uint64_t Slots::dead_journal_bytes() const {
   std::uint64_t bytes = 0;
   for (const auto& [id, slot] : slots_) {
-    if (slot.state == SlotState::dead || slot.state == SlotState::repairing) bytes += slot.journal_bytes;
+    if (slot.state != SlotState::dead && slot.state != SlotState::repairing) continue;
+    bytes += slot.journal_bytes;
+    for (const auto& [offset, room_bytes] : slot.rooms) bytes += room_bytes;
   }
   return bytes;
 }
@@ -109,6 +121,8 @@ Status Slots::end(Slot& slot, std::uint32_t final_counter, std::uint64_t now_ns)
   }
   if (slot.state != SlotState::leased) --dead_;
   slot.state = SlotState::closed;
+  for (const auto& [offset, bytes] : slot.rooms) give_back_journal({offset, bytes, true});
+  slot.rooms.clear();
   slot.repairer_ids.clear();
   ++closed_;
   slot.final_counter = final_counter;
@@ -118,12 +132,42 @@ Status Slots::end(Slot& slot, std::uint32_t final_counter, std::uint64_t now_ns)
 
 Status Slots::close(fabric::PeerId peer, std::uint32_t id, std::uint32_t final_counter,
                     std::uint64_t now_ns) {
+  Slot* const slot = leased_by(peer, id);
+  return slot == nullptr ? not_leased(id) : end(*slot, final_counter, now_ns);
+}
+
+Slot* Slots::leased_by(fabric::PeerId peer, std::uint32_t id) {
   const auto found = slots_.find(id);
-  if (found == slots_.end() || found->second.owner != peer || found->second.state != SlotState::leased) {
-    return Status(ErrorCode::undefined_object,
-                  "slot " + std::to_string(id) + " is not leased by this channel");
+  const bool leased =
+      found != slots_.end() && found->second.owner == peer && found->second.state == SlotState::leased;
+  return leased ? &found->second : nullptr;
+}
+
+Result<std::uint64_t> Slots::lend_room(fabric::PeerId peer, std::uint32_t id, std::uint64_t length_bytes) {
+  Slot* const slot = leased_by(peer, id);
+  if (slot == nullptr) return not_leased(id);
+  if (length_bytes == 0 || length_bytes > options_.max_journal_room_bytes) {
+    return Status(ErrorCode::limit_exceeded, "a journal entry can have at most " +
+                                                 std::to_string(options_.max_journal_room_bytes) + " bytes");
   }
-  return end(found->second, final_counter, now_ns);
+  const auto block = region_.blocks().allocate(length_bytes, /*keep_reserve=*/true);
+  if (!block)
+    return Status(ErrorCode::out_of_memory, "the region has no room for the journal of a large transaction");
+  if (block->dirty) region_.zero(block->offset, layout::kJournalAlign_bytes);
+  journal_bytes_ += block->bytes;
+  slot->rooms[block->offset] = block->bytes;
+  return block->offset;
+}
+
+Status Slots::take_room_back(fabric::PeerId peer, std::uint32_t id, std::uint64_t offset) {
+  Slot* const slot = leased_by(peer, id);
+  if (slot == nullptr) return not_leased(id);
+  const auto room = slot->rooms.find(offset);
+  if (room == slot->rooms.end())
+    return Status(ErrorCode::undefined_object, "slot " + std::to_string(id) + " has no such room");
+  give_back_journal({offset, room->second, true});
+  slot->rooms.erase(room);
+  return Status();
 }
 
 Result<Slots::Claim> Slots::claim(fabric::PeerId peer, const std::string& compute_id, std::uint32_t id) {

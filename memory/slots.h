@@ -8,10 +8,13 @@
 // it, before the lease is answered, and a journal is zeroed before: no entry of an earlier owner
 // certifies. That of a closed slot goes to the next lease, or is given back when the slot is retired: the
 // owner has finished all that it began, or a repairer has, and who had a claim before that one is fenced.
-// A closed slot's final counter is known for ever. The lowest free position is leased again, and positions
-// at the vector's end that nobody has leave it, but for the latest slot's: a snapshot costs what the live
-// slots cost, however many there were. Where the vector is partitioned, that goes for the positions whose
-// words are here; the others' are placed on their memory servers by who leases or closes the slot
+// A commit whose entry is too long for its slot's ring has the slot lent a room, for that entry alone; it
+// comes back once the commit is published, else when the slot is closed, by its owner or its repairer: what
+// an entry of a closed slot says is done. An entry stands at the very beginning of its room, so only that is
+// zeroed. A closed slot's final counter is known for ever. The lowest free position is leased again, and
+// positions at the vector's end that nobody has leave it, but for the latest slot's: a snapshot costs what
+// the live slots cost, however many there were. Where the vector is partitioned, that goes for the positions
+// whose words are here; the others' are placed on their memory servers by who leases or closes the slot
 // (vector_part.h), and what is published there is known here from copies. A claim carries an epoch; the
 // claim of a channel that is gone is void, and its successor learns whom to fence first: all who ever held
 // a claim to this slot, for any of them may still have a channel to another memory server. The claimant
@@ -44,12 +47,13 @@ struct Slot {
   std::string name;  // of the compute server, the same after it starts again
   std::uint64_t position = 0;
   std::uint64_t journal_offset = 0;
-  std::uint64_t journal_bytes = 0;     // 0: another lease has it
-  std::uint32_t final_counter = 0;     // closed
-  std::uint64_t closed_ns = 0;         // closed
-  std::uint64_t repair_epoch = 0;      // of the last claim
-  fabric::PeerId repairer = 0;         // repairing
-  std::set<std::string> repairer_ids;  // of all claims until the slot is closed
+  std::uint64_t journal_bytes = 0;               // 0: another lease has it
+  std::map<std::uint64_t, std::uint64_t> rooms;  // bytes by offset; none when closed
+  std::uint32_t final_counter = 0;               // closed
+  std::uint64_t closed_ns = 0;                   // closed
+  std::uint64_t repair_epoch = 0;                // of the last claim
+  fabric::PeerId repairer = 0;                   // repairing
+  std::set<std::string> repairer_ids;            // of all claims until the slot is closed
 };
 
 class Slots final : public Visibility {
@@ -67,6 +71,12 @@ class Slots final : public Visibility {
   Result<const Slot*> lease(fabric::PeerId peer, const std::string& compute_id, const std::string& name,
                             const Block& journal);
   Status close(fabric::PeerId peer, std::uint32_t slot, std::uint32_t final_counter, std::uint64_t now_ns);
+
+  // A room for a journal entry of a slot that the peer has leased; its offset. Errors undefined_object,
+  // limit_exceeded, out_of_memory.
+  Result<std::uint64_t> lend_room(fabric::PeerId peer, std::uint32_t slot, std::uint64_t length_bytes);
+  // Error undefined_object where the peer's slot has no such room.
+  Status take_room_back(fabric::PeerId peer, std::uint32_t slot, std::uint64_t offset);
 
   struct Claim {
     bool granted = false;
@@ -104,6 +114,8 @@ class Slots final : public Visibility {
   // Takes positions without a slot off the end of what is here of the vector.
   void shorten_vector();
   Status end(Slot& slot, std::uint32_t final_counter, std::uint64_t now_ns);
+  // Null if the peer has not leased that slot.
+  Slot* leased_by(fabric::PeerId peer, std::uint32_t slot);
   std::optional<std::uint64_t> free_position() const;
 
   Region& region_;

@@ -139,14 +139,17 @@ std::uint32_t JournalWriter::finish(GlobalAddress entry) {
   return static_cast<std::uint32_t>(used_);
 }
 
-std::optional<JournalEntry> read_journal_entry(std::span<const std::byte> bytes, GlobalAddress address) {
-  if (bytes.size() < JournalWriter::kFrame_bytes) return std::nullopt;
+std::uint64_t journal_entry_bytes(std::span<const std::byte> bytes) {
+  if (bytes.size() < JournalWriter::kFrame_bytes) return 0;
   const std::uint64_t first = load_word(bytes.data());
   const std::uint64_t length = first & 0xffffffff;
-  if (first >> 32 != kJournalMagic || length < JournalWriter::kFrame_bytes || length % 8 != 0 ||
-      length > bytes.size()) {
-    return std::nullopt;
-  }
+  return first >> 32 == kJournalMagic && length >= JournalWriter::kFrame_bytes && length % 8 == 0 ? length
+                                                                                                  : 0;
+}
+
+std::optional<JournalEntry> read_journal_entry(std::span<const std::byte> bytes, GlobalAddress address) {
+  const std::uint64_t length = journal_entry_bytes(bytes);
+  if (length == 0 || length > bytes.size()) return std::nullopt;
   const auto covered = bytes.first(length - 8);
   if (checksum64(covered, address.value) != load_word(bytes.data() + covered.size())) return std::nullopt;
 

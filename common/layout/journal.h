@@ -3,7 +3,8 @@
 // Each leased slot has a journal ring in a memory server's region, written by its owner only. An entry starts
 // at a multiple of 64 bytes, never wraps, and is self-certifying: repair finds entries by looking at every
 // such place. An entry whose counter is at most the slot's word in the timestamp vector is done and may be
-// overwritten; the owner overwrites no other. A complete entry means: all locks of this commit were held,
+// overwritten; the owner overwrites no other. An entry that is too long for the ring has a room of its own in
+// that region, and starts where the room does. A complete entry means: all locks of this commit were held,
 // and nothing may abort it any more. Without one, nothing was installed.
 //
 //   0   magic (high 32 bits), length of the entry in bytes (low 32)
@@ -102,6 +103,10 @@ class JournalWriter {
   std::uint32_t items_ = 0;
   std::uint32_t lock_counter_ = 0;
 };
+
+// How long the entry is that begins at the start of `bytes`, if one does; else 0. Whether it is complete, and
+// whether the bytes are as many, is another matter.
+std::uint64_t journal_entry_bytes(std::span<const std::byte> bytes);
 
 // The entry at the start of `bytes`, if a complete one stands there; its spans point into `bytes`. Never
 // reads outside `bytes`, whatever they hold.

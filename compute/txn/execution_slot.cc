@@ -24,6 +24,7 @@ reactor::Task<Status> ExecutionSlot::lease() {
   posted_ = completed_ = prefix_ = first_counter_ - 1;
   journal_ = GlobalAddress(static_cast<layout::ServerId>(reply.journal_server()), reply.journal_offset());
   journal_bytes_ = reply.journal_bytes();
+  max_room_bytes_ = reply.max_journal_room_bytes();
   publish_word_ = fabric::LocalBuffer(cluster_.pool(), 8);
   co_return co_await cluster_.place_slot(slot_, vector_position_, first_counter_ - 1, reply.vector_length());
 }
@@ -64,6 +65,31 @@ reactor::Task<std::optional<ExecutionSlot::Begun>> ExecutionSlot::begin_commit(
   const std::uint32_t counter = next_counter_++;
   journal_places_.push_back({counter, *begin, journal_head_});
   co_return Begun{counter, journal_ + *begin};
+}
+
+std::optional<std::uint32_t> ExecutionSlot::begin_with_room() {
+  if (failed_ || cluster_.failed()) return std::nullopt;
+  return next_counter_++;
+}
+
+reactor::Task<Result<GlobalAddress>> ExecutionSlot::borrow_room(std::uint64_t length_bytes) {
+  using Borrowed = Result<GlobalAddress>;
+  control::LeaseJournalRoomRequest request;
+  request.set_slot(slot_);
+  request.set_length_bytes(length_bytes);
+  control::LeaseJournalRoomReply reply;
+  Status status = co_await cluster_.call(0, control::LEASE_JOURNAL_ROOM, request, &reply);
+  if (!status.ok()) co_return Borrowed(std::move(status));
+  co_return Borrowed(GlobalAddress(journal_.server(), reply.offset()));
+}
+
+reactor::Task<void> ExecutionSlot::return_room(GlobalAddress room) {
+  control::ReturnJournalRoomRequest request;
+  request.set_slot(slot_);
+  request.set_offset(room.offset());
+  // An error means that the slot is closed, or lost with the connection: the room comes back with it.
+  const Status status = co_await cluster_.call(0, control::RETURN_JOURNAL_ROOM, request, nullptr);
+  (void)status;
 }
 
 void ExecutionSlot::ride(std::uint32_t counter, fabric::Batch& batch, std::byte* registered_word) {

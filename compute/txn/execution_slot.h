@@ -9,7 +9,8 @@
 // it counts in another's prefix only once it completed.
 //
 // A journal entry's place is free again once the published prefix covers its counter: install, unlock and
-// publish are then complete.
+// publish are then complete. An entry that is too long for the ring has a room of its own, which memory
+// server 0 lends the slot for that entry alone.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +46,6 @@ class ExecutionSlot {
 
   // True once the slot is near its end: lease another, and close() this one.
   bool exhausted() const { return next_counter_ - first_counter_ >= options_.counters_per_slot; }
-  std::uint64_t journal_bytes() const { return journal_bytes_; }
 
   // A commit begins: a fresh counter, and room in the journal ring for an entry of up to that length. Both at
   // once, so that the oldest unfinished counter always has its room and the ring never locks up. Waits until
@@ -57,6 +57,19 @@ class ExecutionSlot {
     layout::GlobalAddress journal;
   };
   reactor::Task<std::optional<Begun>> begin_commit(std::uint64_t journal_length_bytes);
+
+  // --- entries that are too long for the ring ---
+  bool fits_ring(std::uint64_t journal_length_bytes) const {
+    return journal_length_bytes <= journal_bytes_ / 2;
+  }
+  std::uint64_t max_room_bytes() const { return max_room_bytes_; }
+  // A commit begins that will borrow a room, or abort: a counter, and no room in the ring, so it holds up
+  // nobody's. nullopt if a channel failed. Whoever has begun calls as after begin_commit().
+  std::optional<std::uint32_t> begin_with_room();
+  // Errors limit_exceeded, out_of_memory, connection_failure.
+  reactor::Task<Result<layout::GlobalAddress>> borrow_room(std::uint64_t length_bytes);
+  // Once the published prefix covers the entry's counter, or when nothing was written there.
+  reactor::Task<void> return_room(layout::GlobalAddress room);
 
   // --- publication ---
   // The memory server whose channel publishes.
@@ -128,6 +141,7 @@ class ExecutionSlot {
   layout::GlobalAddress journal_;
   std::uint64_t journal_bytes_ = 0;
   std::uint64_t journal_head_ = 0;
+  std::uint64_t max_room_bytes_ = 0;
   std::deque<JournalPlace> journal_places_;
 };
 

@@ -97,6 +97,8 @@ void check_blocks(const MemoryServer& server, Findings& findings) {
     owners.claim("overflow entries of " + std::to_string(bytes) + " bytes", *units);
   if (server.slots() != nullptr) {
     for (const auto& [id, slot] : server.slots()->active()) {
+      for (const auto& [offset, bytes] : slot.rooms)
+        owners.claim("slot " + std::to_string(id) + "'s room for a long journal entry", offset, bytes);
       if (slot.journal_bytes == 0) continue;  // that of a closed slot, leased again
       owners.claim("slot " + std::to_string(id) + "'s journal", slot.journal_offset, slot.journal_bytes);
     }

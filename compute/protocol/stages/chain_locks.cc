@@ -19,6 +19,8 @@ using layout::JournalWriter;
 namespace {
 
 constexpr std::size_t kMaxChainBuckets = 4096;
+// So many chains are searched one by one.
+constexpr std::size_t kFew = 32;
 // Chains are waited for so long. A commit holds one for a few round trips, the memory server for
 // microseconds; but many may wait for one, with many rows each.
 constexpr std::uint64_t kPatience_ns = 200 * kMillisecond_ns;
@@ -70,9 +72,9 @@ void ChainLocks::expect(ChainLock& chain, HeaderWord found) {
 
 ChainLocks::ChainLock& ChainLocks::chain_at(const storage::TableRef& table, const layout::BucketArray& array,
                                             GlobalAddress main) {
-  const auto known = std::ranges::find_if(
-      chains_, [main](const ChainLock& chain) { return chain.main == main && chain.state != State::left; });
-  if (known != chains_.end()) return *known;
+  if (const auto known = position_of(main)) return chains_[*known];
+  if (chains_.size() == kFew) index_chains();
+  if (chains_.size() >= kFew) by_main_[main.value] = chains_.size();
   ChainLock& chain = chains_.emplace_back();
   chain.table = table;
   chain.array = array;
@@ -80,6 +82,22 @@ ChainLocks::ChainLock& ChainLocks::chain_at(const storage::TableRef& table, cons
   chain.words = fabric::LocalBuffer(worker_.cluster.pool(), 16);
   add_bucket(chain, main);
   return chain;
+}
+
+void ChainLocks::index_chains() {
+  by_main_.clear();
+  if (chains_.size() < kFew) return;
+  for (std::size_t i = 0; i < chains_.size(); ++i) by_main_[chains_[i].main.value] = i;
+}
+
+std::optional<std::size_t> ChainLocks::position_of(GlobalAddress main) const {
+  if (!by_main_.empty()) {
+    const auto known = by_main_.find(main.value);
+    return known == by_main_.end() ? std::nullopt : std::optional(known->second);
+  }
+  const auto known = std::ranges::find(chains_, main, &ChainLock::main);
+  if (known == chains_.end()) return std::nullopt;
+  return static_cast<std::size_t>(known - chains_.begin());
 }
 
 void ChainLocks::add_bucket(ChainLock& chain, GlobalAddress address) {
@@ -206,9 +224,8 @@ Status ChainLocks::follow(ChainLock& chain) {
 }
 
 const ChainLocks::ChainLock* ChainLocks::left_chain(GlobalAddress main) const {
-  const auto left = std::ranges::find_if(
-      chains_, [main](const ChainLock& chain) { return chain.main == main && chain.state == State::left; });
-  return left == chains_.end() ? nullptr : &*left;
+  const auto known = position_of(main);
+  return known && chains_[*known].state == State::left ? &chains_[*known] : nullptr;
 }
 
 reactor::Task<Status> ChainLocks::pursue(layout::Stamp stamp) {
@@ -246,7 +263,8 @@ reactor::Task<Status> ChainLocks::pursue(layout::Stamp stamp) {
     if (!status.ok()) co_return lost_connection();
     examine();
   }
-  std::erase_if(chains_, [](const ChainLock& chain) { return chain.state == State::left; });
+  if (std::erase_if(chains_, [](const ChainLock& chain) { return chain.state == State::left; }) != 0)
+    index_chains();
   co_return Status();
 }
 
@@ -355,10 +373,9 @@ void ChainLocks::build_records(layout::Stamp stamp, std::uint64_t timestamp) {
 }
 
 std::optional<HeaderWord> ChainLocks::taken_from(GlobalAddress main) const {
-  for (const ChainLock& chain : chains_) {
-    if (chain.main == main && chain.held) return chain.expected;
-  }
-  return std::nullopt;
+  const auto known = position_of(main);
+  if (!known || !chains_[*known].held) return std::nullopt;
+  return chains_[*known].expected;
 }
 
 std::uint64_t ChainLocks::journal_bound_bytes() const {
@@ -385,6 +402,26 @@ void ChainLocks::bucket_writes(const ChainBucket& bucket, const Write& write) co
   for (layout::ChangedRun run; runs.next(run);) {
     write(bucket.address + run.begin, image.subspan(run.begin, run.end - run.begin));
   }
+}
+
+std::uint64_t ChainLocks::journal_least_bytes() const {
+  std::uint64_t length = 0;
+  for (const ChainLock& chain : chains_) {
+    length += chain.inserts.size() * JournalWriter::chain_write_bytes(chain.table->record.locked_bytes());
+  }
+  return length;
+}
+
+std::uint64_t ChainLocks::journal_bytes() const {
+  std::uint64_t length = journal_least_bytes() + chains_.size() * JournalWriter::kChain_bytes;
+  for (const ChainLock& chain : chains_) {
+    for (const ChainBucket& bucket : chain.buckets) {
+      bucket_writes(bucket, [&length](GlobalAddress, std::span<const std::byte> bytes) {
+        length += JournalWriter::chain_write_bytes(bytes.size());
+      });
+    }
+  }
+  return length;
 }
 
 void ChainLocks::log(JournalWriter& writer) const {

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "common/layout/bucket.h"
@@ -47,6 +48,10 @@ class ChainLocks {
   void give_back_space();
   // Of the journal entry's chain items, however many chains it turns out to be.
   std::uint64_t journal_bound_bytes() const;
+  // At least so much, before anything is locked.
+  std::uint64_t journal_least_bytes() const;
+  // After place(): what they take.
+  std::uint64_t journal_bytes() const;
 
   // In this order. ask() adds CASes and READs to the batches; examine() looks at them once they completed;
   // pursue() asks again for what is missing, and returns an error when that takes too long; place() reads
@@ -102,6 +107,9 @@ class ChainLocks {
 
   ChainLock& chain_at(const storage::TableRef& table, const layout::BucketArray& array,
                       layout::GlobalAddress main);
+  void index_chains();
+  // Of the chain of that bucket, left or not: nothing leads back to one that was left.
+  std::optional<std::size_t> position_of(layout::GlobalAddress main) const;
   // The chain of that bucket that was left; null if there is none.
   const ChainLock* left_chain(layout::GlobalAddress main) const;
   void add_bucket(ChainLock& chain, layout::GlobalAddress address);
@@ -124,6 +132,8 @@ class ChainLocks {
   txn::BatchSet& batches_;
   fabric::OperationCounters& counters_;
   std::deque<ChainLock> chains_;  // adding one moves no other
+  // Places in `chains_` by the main bucket's address, once there are many.
+  std::unordered_map<std::uint64_t, std::size_t> by_main_;
 };
 
 }  // namespace namdb::protocol

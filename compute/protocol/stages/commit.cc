@@ -45,25 +45,16 @@ reactor::Task<Status> Commit::run() {
     co_return slot.status();
   }
   slot_ = std::move(slot).value();
-  const std::uint64_t bound = journal_bound_bytes();
-  if (bound > slot_->journal_bytes() / 2) {
+  status = co_await begin();
+  if (!status.ok()) {
     chains_.give_back_space();
-    co_return Status(ErrorCode::limit_exceeded,
-                     "the transaction writes up to " + std::to_string(bound) + " bytes; at most " +
-                         std::to_string(slot_->journal_bytes() / 2) + " fit the journal",
-                     "commit in smaller parts");
+    co_return status;
   }
-  const auto begun = co_await slot_->begin_commit(bound);
-  if (!begun) {
-    chains_.give_back_space();
-    co_return lost_connection();
-  }
-  stamp_ = {slot_->slot(), begun->counter};
   lock_stamp_ = transaction_.rules().lock_stamp(stamp_);
-  journal_place_ = begun->journal;
 
   indexes_.plan();
   status = co_await lock();
+  if (status.ok() && in_room_) status = co_await borrow_room();
   const bool changes_indexes = status.ok() && indexes_.any();
   if (changes_indexes) status = co_await indexes_.run(stamp_);
   // A duplicate counts only if all that led to it was true at once.
@@ -104,6 +95,44 @@ Status Commit::plan() {
     chains_.add(access);
   }
   return {};
+}
+
+reactor::Task<Status> Commit::begin() {
+  journal_bound_bytes_ = journal_bytes(chains_.journal_bound_bytes());
+  in_room_ = !slot_->fits_ring(journal_bound_bytes_);
+  if (in_room_) {
+    Status status = check_size(journal_bytes(chains_.journal_least_bytes()));
+    if (!status.ok()) co_return status;
+    const auto counter = slot_->begin_with_room();
+    if (!counter) co_return lost_connection();
+    stamp_ = {slot_->slot(), *counter};
+    co_return Status();
+  }
+  const auto begun = co_await slot_->begin_commit(journal_bound_bytes_);
+  if (!begun) co_return lost_connection();
+  stamp_ = {slot_->slot(), begun->counter};
+  journal_place_ = begun->journal;
+  co_return Status();
+}
+
+Status Commit::check_size(std::uint64_t entry_bytes) const {
+  if (entry_bytes <= slot_->max_room_bytes()) return Status();
+  return Status(ErrorCode::limit_exceeded,
+                "the transaction's journal entry would have " + std::to_string(entry_bytes) +
+                    " bytes; it can have at most " + std::to_string(slot_->max_room_bytes()),
+                "commit in smaller parts");
+}
+
+// Nobody waits for others' locks meanwhile: where the region is full, it is refused at once.
+reactor::Task<Status> Commit::borrow_room() {
+  journal_bound_bytes_ = journal_bytes(chains_.journal_bytes());
+  Status status = check_size(journal_bound_bytes_);
+  if (!status.ok()) co_return status;
+  auto room = co_await slot_->borrow_room(journal_bound_bytes_);
+  if (worker_.cluster.failed()) co_return lost_connection();
+  if (!room.ok()) co_return room.status();
+  journal_place_ = *room;
+  co_return Status();
 }
 
 reactor::Task<Status> Commit::lock() {
@@ -204,34 +233,45 @@ void Commit::build_images() {
   }
 }
 
-std::uint64_t Commit::journal_bound_bytes() const {
-  std::uint64_t length = JournalWriter::kFrame_bytes;
+std::uint64_t Commit::journal_bytes(std::uint64_t chains_bytes) const {
+  std::uint64_t length = JournalWriter::kFrame_bytes + chains_bytes;
   for (const RecordLock& record : records_) {
     length += JournalWriter::update_bytes(record.access->table->record.body_bytes());
   }
-  length += chains_.journal_bound_bytes();
   return length;
 }
 
 reactor::Task<Status> Commit::log() {
-  const std::uint64_t bound = journal_bound_bytes();
-  journal_ = fabric::LocalBuffer(worker_.cluster.pool(), bound);
-  JournalWriter writer({journal_.data(), bound}, stamp_, lock_stamp_);
+  // What is as long as a room need not be registered.
+  std::vector<std::byte> in_room(in_room_ ? journal_bound_bytes_ : 0);
+  if (!in_room_) journal_ = fabric::LocalBuffer(worker_.cluster.pool(), journal_bound_bytes_);
+  std::byte* const entry = in_room_ ? in_room.data() : journal_.data();
+  JournalWriter writer({entry, journal_bound_bytes_}, stamp_, lock_stamp_);
   for (const RecordLock& record : records_) {
     writer.update(record.access->lookup.record(), record.ring_slot, record.displaced_body(),
                   record.access->image_body(), form());
   }
   chains_.log(writer);
   const std::uint64_t length = writer.finish(journal_place_);
-  for (std::uint64_t written = 0; written < length; written += fabric::kMaxOperation_bytes) {
-    batches_.write(journal_place_ + written, journal_.data() + written,
-                   std::min<std::uint64_t>(fabric::kMaxOperation_bytes, length - written));
-  }
-  const Status status = co_await batches_.run(counters_, layout::Stage::log);
+  const Status status = co_await write_journal(entry, length);
   if (status.ok()) co_return Status();
   slot_->fail();
   co_return Status(ErrorCode::unknown_outcome, "the connection to a memory server was lost during commit",
                    "look whether the transaction's changes are there before running it again");
+}
+
+reactor::Task<Status> Commit::write_journal(const std::byte* entry, std::uint64_t length_bytes) {
+  if (in_room_) journal_ = fabric::LocalBuffer(worker_.cluster.pool(), fabric::kMaxOperation_bytes);
+  for (std::uint64_t written = 0; written < length_bytes; written += fabric::kMaxOperation_bytes) {
+    const std::uint64_t piece = std::min<std::uint64_t>(fabric::kMaxOperation_bytes, length_bytes - written);
+    const std::byte* source = entry + written;
+    if (in_room_) source = static_cast<const std::byte*>(std::memcpy(journal_.data(), source, piece));
+    batches_.write(journal_place_ + written, source, piece);
+    if (!in_room_ && written + piece < length_bytes) continue;
+    const Status status = co_await batches_.run(counters_, layout::Stage::log);
+    if (!status.ok()) co_return status;
+  }
+  co_return Status();
 }
 
 void Commit::add_installs() {
@@ -255,7 +295,7 @@ void Commit::add_installs() {
 bool Commit::install_passively(bool rides) {
   const txn::Optimisations& optimisations = worker_.cluster.optimisations();
   if (!optimisations.passive_acknowledgement || !optimisations.outstanding_requests ||
-      transaction_.rules().waits_for_publish() || !batches_.only_writes() ||
+      transaction_.rules().waits_for_publish() || in_room_ || !batches_.only_writes() ||
       !worker_.passive_installs.takes(batches_.written_bytes())) {
     return false;
   }
@@ -295,19 +335,25 @@ reactor::Task<Status> Commit::install() {
   if (!status.ok()) co_return status;
   transaction_.rules().installed();
   transaction_.rules().unlocked();
+  status = co_await publish(rides);
+  if (status.ok() && in_room_) co_await slot_->return_room(journal_place_);
+  co_return transaction_.rules().waits_for_publish() ? status : Status();
+}
+
+reactor::Task<Status> Commit::publish(bool rides) {
   if (rides) {
     slot_->ride_completed(stamp_.counter);
     co_return Status();
   }
   ++counters_.writes;
   counters_.write_bytes += 8;
-  if (!transaction_.rules().waits_for_publish()) {
+  if (!transaction_.rules().waits_for_publish() && !in_room_) {
     worker_.slot_keeper.finish_later(slot_, stamp_.counter);
     co_return Status();
   }
   const txn::StageTimer timer(worker_.cluster.stage_times(), worker_.executor, counters_);
   ++counters_.round_trips;
-  status = co_await slot_->finish(stamp_.counter);
+  const Status status = co_await slot_->finish(stamp_.counter);
   timer.end(txn::Wait::publish);
   co_return status;
 }
@@ -344,6 +390,7 @@ reactor::Task<Status> Commit::release(Status reason) {
   }
   transaction_.rules().unlocked();
   chains_.give_back_space();
+  if (in_room_ && !journal_place_.null()) co_await slot_->return_room(journal_place_);
   slot_->finish_aborted(stamp_.counter);
   co_return reason;
 }

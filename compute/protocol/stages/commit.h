@@ -6,6 +6,10 @@
 //            CAS, in the same batch, a READ of what it guards and may be of another time than the CAS: a
 //            record's ring words, a chain's buckets. The body is not read again: the CAS found the stamp of
 //            the certified body that the lookup has, and a stamp means one body.
+//   room     where the journal entry may not fit the slot's ring: a room for it (execution_slot.h), as long
+//   as
+//            it is, now that the chains' new buckets are known. It is given back when the commit is
+//            published.
 //   indexes  where the commit changes secondary indexes, their entries (index_writes.h); most go along with
 //            the locks
 //   validate what the rules ask: nothing under snapshot isolation
@@ -67,7 +71,11 @@ class Commit {
   };
 
   Status plan();
-  std::uint64_t journal_bound_bytes() const;
+  // Of the journal entry: frame, updates, and what the chains say.
+  std::uint64_t journal_bytes(std::uint64_t chains_bytes) const;
+  Status check_size(std::uint64_t entry_bytes) const;
+  reactor::Task<Status> begin();
+  reactor::Task<Status> borrow_room();
   reactor::Task<Status> lock();
   Status examine_locks();
   reactor::Task<Status> wait_for_ring(RecordLock* record);
@@ -78,6 +86,8 @@ class Commit {
                                                              : layout::ImageForm::shorter;
   }
   reactor::Task<Status> log();
+  reactor::Task<Status> write_journal(const std::byte* entry, std::uint64_t length_bytes);
+  reactor::Task<Status> publish(bool rides);
   void add_installs();
   // The install needs nobody to wait for it, and is under way.
   bool install_passively(bool rides);
@@ -96,7 +106,9 @@ class Commit {
   reactor::PooledVector<RecordLock> records_;
   ChainLocks chains_;
   IndexWrites indexes_;
+  std::uint64_t journal_bound_bytes_ = 0;
   layout::GlobalAddress journal_place_;
+  bool in_room_ = false;  // or will be: the entry is too long for the ring
   fabric::LocalBuffer journal_;
   fabric::LocalBuffer publish_word_;
   bool passive_ = false;

@@ -1,6 +1,7 @@
 #include "compute/protocol/stages/repair.h"
 
 #include <algorithm>
+#include <deque>
 
 #include "common/layout/record.h"
 #include "common/layout/version_image.h"
@@ -176,33 +177,53 @@ reactor::Task<Status> Repair::claim_and_repair(std::uint32_t dead) {
   co_return status;
 }
 
+// Room for one entry, at its beginning; the bytes of the entry alone, as far as it says how long it is.
+reactor::Task<Status> Repair::read_journal(GlobalAddress from, std::uint64_t length_bytes, bool one_entry,
+                                           std::vector<std::byte>* bytes) {
+  fabric::OperationCounters counters;
+  txn::BatchSet batches(cluster_);
+  const LocalBuffer buffer(cluster_.pool(), kReadAtOnce_bytes);
+  for (std::uint64_t done = 0; done < length_bytes;) {
+    const std::uint64_t at_once = std::min<std::uint64_t>(kReadAtOnce_bytes, length_bytes - done);
+    batches.read(from + done, buffer.data(), at_once);
+    Status status = co_await batches.run(counters);
+    if (!status.ok()) co_return status;
+    bytes->insert(bytes->end(), buffer.data(), buffer.data() + at_once);
+    if (one_entry && done == 0) length_bytes = std::min(length_bytes, layout::journal_entry_bytes(*bytes));
+    done += at_once;
+  }
+  co_return Status();
+}
+
 reactor::Task<Status> Repair::roll_forward(const control::Slot& slot, std::uint32_t* final_counter) {
   fabric::OperationCounters counters;
   txn::BatchSet batches(cluster_);
   const LocalBuffer word(cluster_.pool(), 8);
   const GlobalAddress vector_word = cluster_.vector_word(slot.vector_position());
   const GlobalAddress journal(static_cast<layout::ServerId>(slot.journal_server()), slot.journal_offset());
-  std::vector<std::byte> bytes(slot.journal_bytes());
-  const LocalBuffer buffer(cluster_.pool(), kReadAtOnce_bytes);
   batches.read(vector_word, word.data(), 8);
   Status status = co_await batches.run(counters);
-  for (std::uint64_t done = 0; status.ok() && done < bytes.size(); done += kReadAtOnce_bytes) {
-    const std::uint64_t length = std::min<std::uint64_t>(kReadAtOnce_bytes, bytes.size() - done);
-    batches.read(journal + done, buffer.data(), length);
-    status = co_await batches.run(counters);
-    std::copy_n(buffer.data(), length, bytes.begin() + static_cast<std::ptrdiff_t>(done));
-  }
+  std::vector<std::byte> ring;
+  if (status.ok()) status = co_await read_journal(journal, slot.journal_bytes(), false, &ring);
   if (!status.ok()) co_return status;
 
   const Stamp published = HeaderWord(layout::load_word(word.data())).stamp();
   *final_counter = published.slot == slot.slot() ? published.counter : 0;
   std::map<std::uint32_t, layout::JournalEntry> unfinished;
-  const std::span<const std::byte> all(bytes);
-  for (std::uint64_t at = 0; at + layout::kJournalAlign_bytes <= bytes.size();
-       at += layout::kJournalAlign_bytes) {
-    auto entry = layout::read_journal_entry(all.subspan(at), journal + at);
-    if (!entry || entry->stamp.slot != slot.slot() || entry->stamp.counter <= *final_counter) continue;
+  const auto look = [&](std::span<const std::byte> bytes, GlobalAddress place) {
+    auto entry = layout::read_journal_entry(bytes, place);
+    if (!entry || entry->stamp.slot != slot.slot() || entry->stamp.counter <= *final_counter) return;
     unfinished.emplace(entry->stamp.counter, std::move(*entry));
+  };
+  for (std::uint64_t at = 0; at + layout::kJournalAlign_bytes <= ring.size();
+       at += layout::kJournalAlign_bytes)
+    look(std::span<const std::byte>(ring).subspan(at), journal + at);
+  std::deque<std::vector<std::byte>> rooms;  // the entries point into them
+  for (const control::Range& room : slot.journal_rooms()) {
+    const GlobalAddress place(journal.server(), room.offset());
+    status = co_await read_journal(place, room.length_bytes(), true, &rooms.emplace_back());
+    if (!status.ok()) co_return status;
+    look(rooms.back(), place);
   }
   for (const auto& [counter, entry] : unfinished) {
     for (const JournalItem& item : entry.items) {

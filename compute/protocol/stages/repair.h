@@ -62,6 +62,8 @@ class Repair : public txn::LockResolver {
   reactor::Task<Status> claim_and_repair(std::uint32_t slot);
   void report(std::uint32_t slot, const Status& status);
   reactor::Task<Status> fence_everywhere(std::string compute_id);
+  reactor::Task<Status> read_journal(layout::GlobalAddress from, std::uint64_t length_bytes, bool one_entry,
+                                     std::vector<std::byte>* bytes);
   reactor::Task<Status> roll_forward(const control::Slot& slot, std::uint32_t* final_counter);
   reactor::Task<Status> apply(const layout::JournalItem& item, const layout::JournalEntry& entry);
   reactor::Task<Status> apply_update(const layout::JournalItem& item, layout::Stamp lock);
