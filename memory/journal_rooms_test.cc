@@ -29,7 +29,8 @@ Status return_room(TestClient& client, std::uint32_t slot, std::uint64_t offset)
 
 std::uint64_t journals_bytes(const TestCluster& cluster) {
   std::uint64_t bytes = 0;
-  for (const control::MemoryPart& part : cluster.server->memory().parts()) {
+  const control::MemoryReply memory = cluster.server->memory();
+  for (const control::MemoryPart& part : memory.parts()) {
     if (part.purpose() == control::MEMORY_JOURNALS) bytes += part.bytes();
   }
   return bytes;
