@@ -132,7 +132,7 @@ std::vector<MutantCase> growth_mutants() {
       {"buckets are looked for where they were before the table grew", "compute/txn/catalog_cache.cc",
        GrowthTrouble::none, 12, "the table was dropped or rebuilt", make_mutant<OldDirectory>},
       {"an outgrown array of buckets is used again unacknowledged", "memory/growth.cc", GrowthTrouble::none,
-       5, "snapshot too old", make_mutant<OutgrownAcknowledgedAtOnce>},
+       215, "snapshot too old", make_mutant<OutgrownAcknowledgedAtOnce>},
   };
 }
 

@@ -150,7 +150,7 @@ std::vector<MutantCase> lock_mutants() {
       {"the header is released before the body is written", commit, Emphasis::kills, 32,
        "a row stays out of reach", make_mutant<HeaderFirst>},
       {"a buffer is used again while a WRITE from it is under way", "common/fabric/fabric.h",
-       Emphasis::snapshots, 1, "the clients did not finish", make_mutant<BufferUsedAgain>},
+       Emphasis::snapshots, 1, "is damaged", make_mutant<BufferUsedAgain>},
   };
 }
 

@@ -81,7 +81,7 @@ std::vector<MutantCase> paused_mutants() {
       {"repair begins before an owner that is only paused is fenced", "memory/server.cc",
        Pauses::taken_for_dead, 2, "its final counter", make_mutant<TakenForDeadUnfenced>},
       {"a dropped table's memory is used again while a paused owner of a lock can write", "memory/reuse.cc",
-       Pauses::tables_dropped, 59, "snapshot too old", make_mutant<SilenceAcknowledges>},
+       Pauses::tables_dropped, 59, "is damaged", make_mutant<SilenceAcknowledges>},
   };
 }
 

@@ -128,7 +128,7 @@ std::vector<MutantCase> serializable_mutants() {
        Emphasis::kills, 54, "missed a write that what it saw depends on", make_mutant<LockNotInJournal>,
        nullptr, under("nowait")},
       {"under WAITDIE, a lock that went along with a READ and was not taken counts as taken",
-       "compute/protocol/locking/locking_rules.cc", Emphasis::snapshots, 11, "lost update",
+       "compute/protocol/locking/locking_rules.cc", Emphasis::snapshots, 27, "lost update",
        make_mutant<LockAlongBelieved>, nullptr, under("waitdie")},
       {"under WAITDIE, repair does not learn under which stamp records are locked",
        "common/layout/journal.cc", Emphasis::kills, 113, "missed a write that what it saw depends on",
