@@ -242,7 +242,7 @@ std::uint64_t Commit::journal_bytes(std::uint64_t chains_bytes) const {
 }
 
 reactor::Task<Status> Commit::log() {
-  // What is as long as a room need not be registered.
+  // The entry may be longer than registered memory lends: a room is written in pieces (write_journal).
   std::vector<std::byte> in_room(in_room_ ? journal_bound_bytes_ : 0);
   if (!in_room_) journal_ = fabric::LocalBuffer(worker_.cluster.pool(), journal_bound_bytes_);
   std::byte* const entry = in_room_ ? in_room.data() : journal_.data();

@@ -36,7 +36,7 @@ class SteadyBytes {
   std::uint32_t looks_ = 0;
 };
 
-// What readers of a damaged `what` get.
+// The error that readers of a damaged `what` get.
 Status damaged(const storage::Table& table, std::string_view what, layout::GlobalAddress address);
 
 }  // namespace namdb::protocol
