@@ -102,8 +102,6 @@ function(namdb_test name)
   add_executable(${name} ${ARG_SOURCES})
   namdb_compile_apart(${ARG_APART})
   target_link_libraries(${name} PRIVATE namdb_options namdb_catch_main ${ARG_LIBRARIES})
-  # The time of a test goes by in the libraries, that of compiling it into optimising its assertions.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   namdb_compile_together(${name})
   add_dependencies(namdb_tests ${name})
   if(NOT "plain" IN_LIST ARG_LABELS)

@@ -274,7 +274,10 @@ TEST_CASE("a compute server that dies in a large transaction leaves all of it or
     none += all ? 0 : 1;
     rolled_forward += all && had_room && !was_answered ? 1 : 0;
     // Whatever locks are left are undone by who meets them.
-    REQUIRE(large.world.run(large.cluster.node(other), touch_rows(large.cluster.worker(other), "t")).ok());
+    const Status touched =
+        large.world.run(large.cluster.node(other), touch_rows(large.cluster.worker(other), "t"));
+    INFO(touched.to_string());
+    REQUIRE(touched.ok());
     REQUIRE(large.cluster.stop_compute(other, 60 * kSecond_ns));
     CHECK(large.cluster.check_at_rest(60 * kSecond_ns).empty());
   }
