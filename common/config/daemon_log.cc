@@ -29,16 +29,16 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   explicit DescriptorSink(int descriptor) : descriptor_(descriptor) {}
 
-  void count_overruns_of(std::weak_ptr<spdlog::details::thread_pool> pool) { pool_ = std::move(pool); }
+  // The pool whose thread writes: it outlives all calls. Not shared: its thread must never be its last owner,
+  // which would have to wait for itself.
+  void count_overruns_of(spdlog::details::thread_pool* pool) { pool_ = pool; }
   // Nobody waits for a reader for long any more.
   void leave() { leaving_.store(true); }
 
  private:
   void sink_it_(const spdlog::details::log_msg& message) override {
-    if (const auto pool = pool_.lock()) {
-      const std::size_t overruns = pool->overrun_counter();
-      dropped_ += overruns - std::exchange(overruns_, overruns);
-    }
+    const std::size_t overruns = pool_->overrun_counter();
+    dropped_ += overruns - std::exchange(overruns_, overruns);
     if (dropped_ != 0 &&
         write(spdlog::details::log_msg(message.logger_name, spdlog::level::warn,
                                        std::to_string(dropped_) + " lines of this log were dropped: nobody "
@@ -74,7 +74,7 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
   }
 
   const int descriptor_;
-  std::weak_ptr<spdlog::details::thread_pool> pool_;
+  spdlog::details::thread_pool* pool_ = nullptr;
   std::size_t overruns_ = 0;
   std::size_t dropped_ = 0;
   int last_patiences_ = kLastPatiences;
@@ -100,7 +100,7 @@ class DaemonLog::Parts {
       : before_(spdlog::default_logger()),
         sink_(std::make_shared<DescriptorSink>(descriptor)),
         pool_(make_thread()) {
-    sink_->count_overruns_of(pool_);
+    sink_->count_overruns_of(pool_.get());
     auto logger = std::make_shared<spdlog::async_logger>(daemon, sink_, pool_,
                                                          spdlog::async_overflow_policy::overrun_oldest);
     logger->set_level(spdlog::level::from_str(level));

@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <cerrno>
 #include <cstdlib>
@@ -90,4 +91,22 @@ TEST_CASE("A log that is read arrives whole, in order, down to its level") {
 }
 
 }  // namespace
+
+TEST_CASE("The last line before the end arrives, however soon the end comes") {
+  std::size_t missing = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    Pipe pipe;
+    {
+      const DaemonLog log("test", "info", pipe.ends[1]);
+      spdlog::error("the last words");
+      // Ends at different moments of the log's thread.
+      std::atomic<int> turns = 0;
+      while (turns.fetch_add(1) < i % 1'000 * 20) continue;
+    }
+    pipe.close_writer();
+    if (pipe.read_some().find("the last words") == std::string::npos) ++missing;
+  }
+  CHECK(missing == 0);
+}
+
 }  // namespace namdb::config
