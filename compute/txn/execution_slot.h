@@ -64,7 +64,7 @@ class ExecutionSlot {
   }
   std::uint64_t max_room_bytes() const { return max_room_bytes_; }
   // A commit begins that will borrow a room, or abort: a counter, and no room in the ring, so it holds up
-  // nobody's. nullopt if a channel failed. Whoever has begun calls as after begin_commit().
+  // nobody's. nullopt if a channel failed. The caller ends it as after begin_commit().
   std::optional<std::uint32_t> begin_with_room();
   // Errors limit_exceeded, out_of_memory, connection_failure.
   reactor::Task<Result<layout::GlobalAddress>> borrow_room(std::uint64_t length_bytes);

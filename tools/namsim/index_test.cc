@@ -48,12 +48,8 @@ reactor::Task<Status> load_numbers(txn::Engine* engine) {
     const auto table = co_await engine->table("numbers");
     if (!table.ok()) co_return table.status();
     const auto transaction = engine->begin(*session);
-    for (std::int64_t id = first; id < first + 10 && status.ok(); ++id) {
-      layout::Row row((*table)->schema);
-      status = row.writer().set_integer(0, id);
-      if (status.ok()) status = row.writer().set_integer(1, id % 100);
-      transaction->insert(*table, row.bytes());
-    }
+    for (std::int64_t id = first; id < first + 10 && status.ok(); ++id)
+      status = insert_pair(*transaction, *table, id, id % 100);
     if (status.ok()) status = co_await transaction->fetch();
     if (status.ok()) status = co_await transaction->commit();
   }

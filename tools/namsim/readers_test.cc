@@ -135,7 +135,7 @@ TEST_CASE("where readers lock as well, the second one meets the first until that
     INFO(all.to_string());
     CHECK(all.code() ==
           (protocol == "waitdie" ? ErrorCode::lock_not_available : ErrorCode::serialization_failure));
-    // What was validated only: keys that are not there, and rows that were not found by key.
+    // Of keys that are not there, and rows that were not found by key: they were validated only.
     CHECK(sessions.done(compute, second, "SELECT v FROM t WHERE id = 900"));
     CHECK(sessions.done(compute, second, "SELECT v FROM t WHERE id = 5"));
     sessions.run_for(20 * kMillisecond_ns);  // its lock is released in the background

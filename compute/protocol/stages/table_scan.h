@@ -69,7 +69,7 @@ class WholeTableScan : public txn::TableScan {
   void start_in_hashes();
   // The chain is being changed, and the rules cannot believe what it does not have.
   bool unsettled(const layout::Bucket& bucket, const BucketPlace& place) const;
-  // What is there does not certify. True: it is damaged.
+  // Notes that the bucket does not certify. True: it is damaged.
   bool see_uncertified(const layout::Bucket& bucket, layout::HeaderWord lock, BucketPlace& place);
   Status see_bucket(const layout::Bucket& bucket, const BucketPlace& place);
   void own_inserts(std::vector<layout::Row>& rows);
