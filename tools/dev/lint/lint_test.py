@@ -111,6 +111,10 @@ class Text(unittest.TestCase):
         self.assertEqual(count(text.check("a.h", "// A.\n#pragma once\n")), 0)
         self.assertEqual(count(text.check("a.cc", "int a;  \n")), 1)
 
+    def test_a_comment_beyond_the_columns_is_found(self):
+        self.assertEqual(count(text.check("a.cc", "  // " + "x" * 106 + "\n")), 1)
+        self.assertEqual(count(text.check("a.cc", "  // " + "⟨" * 105 + "\n")), 0)
+
 
 class Docs(unittest.TestCase):
     TREE = docs.Tree.of({
