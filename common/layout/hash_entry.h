@@ -1,7 +1,7 @@
 // Entries of hash indexes: rows of a table of their own, which has no name for SQL.
 //
-// An index's key (index_key.h) is its declared columns and the rest, which gives the primary key. Its rows hold,
-// where the index is
+// An index's key (index_key.h) is its declared columns and the rest, which gives the primary key. Its rows
+// hold, where the index is
 //   not unique   values (the declared columns' bytes), rest: both are the key
 //   unique       values, nulls: both are the key; rest. `nulls` holds the rest, and `rest` is empty, where
 //                the values hold a NULL: such may come again. It is left out where no column is nullable
