@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The documentation is in plain English: subject, verb, object. Found are
+"""The documentation is in plain English: subject, verb, object. This finds
 
 - sentences whose subject is a clause: they begin with Who, Whoever or What, or go on with one behind a semicolon or
   colon. Name the subject: "a worker that ...", "the rows that ...". Questions are let pass;
@@ -18,8 +18,8 @@ from pathlib import Path
 import sources
 from sources import Finding
 
-CLAUSE = re.compile(r"^(?:Who|Whoever|What|Whatever)\b(?!'s\b)")
-CLAUSE_INSIDE = re.compile(r"[;:] (?:and |but |or )?(who|whoever|what|whatever)\b")
+CLAUSE = re.compile(r"^(?:Who|What|Whatever)\b")
+CLAUSE_INSIDE = re.compile(r"[;:] (?:and |but |or )?(?:who|what|whatever)\b")
 PERSON = re.compile(r"\b(?:[Hh]e|[Hh]is|[Hh]im|[Hh]imself)\b")
 AVOIDED = tuple((re.compile(pattern, re.I), better) for pattern, better in (
     (r"\b(?:that|which|what) (?:is|are) none\b", "say what is wrong: malformed, unknown"),
