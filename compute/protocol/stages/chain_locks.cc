@@ -293,7 +293,11 @@ reactor::Task<Status> ChainLocks::read_rest(ChainLock* chain) {
       co_return too_many_alike(*chain->table);
     if (chain->buckets.size() > kMaxChainBuckets)
       co_return Status(ErrorCode::corrupt_data, "a bucket chain has no end");
-    const GlobalAddress next(chain->main.server(), bucket.next_offset);
+    const layout::ServerId server = chain->main.server();
+    const std::uint64_t region_bytes = worker_.cluster.region_map(server).limit_bytes;
+    if (!storage::place_within(bucket.next_offset, layout::kBucket_bytes, region_bytes))
+      co_return Status(ErrorCode::corrupt_data, "a bucket chain leads nowhere");
+    const GlobalAddress next(server, bucket.next_offset);
     add_bucket(*chain, next);
     batches_.read(next, chain->buffers.back().data(), layout::kBucket_bytes);
     ++counters_.rereads;

@@ -224,7 +224,10 @@ void Lookup::see_bucket(txn::WorkerState& worker, Rules& rules) {
   }
   const std::uint32_t found = storage::find_entry(bucket, key_hash_, next_entry_);
   if (found < layout::kBucketEntries) {
-    record_ = GlobalAddress(bucket_.server(), bucket.entries[found].offset());
+    const std::uint64_t offset = bucket.entries[found].offset();
+    if (!storage::place_within(offset, table_->record.record_bytes(), region_bytes_))
+      return fail(ErrorCode::corrupt_data, "a bucket's entry leads nowhere");
+    record_ = GlobalAddress(bucket_.server(), offset);
     incarnation_ = bucket.entries[found].incarnation();
     worker.cluster.saw_memory(record_, table_->record.record_bytes());
     next_entry_ = found + 1;
@@ -244,8 +247,8 @@ void Lookup::see_bucket(txn::WorkerState& worker, Rules& rules) {
     return;
   }
   if (chain_.size() >= kMaxChain && table_->schema.chained()) return fail_long_chain();
-  if (chain_.size() >= kMaxChain || bucket.next_offset % 8 != 0 ||
-      bucket.next_offset + layout::kBucket_bytes > region_bytes_) {
+  if (chain_.size() >= kMaxChain ||
+      !storage::place_within(bucket.next_offset, layout::kBucket_bytes, region_bytes_)) {
     fail(ErrorCode::corrupt_data, "a bucket chain has no end");
     return;
   }

@@ -218,10 +218,10 @@ bool WholeTableScan::unsettled(const Bucket& bucket, const BucketPlace& place) c
 
 Status WholeTableScan::see_bucket(const Bucket& bucket, const BucketPlace& place) {
   const layout::ServerId server = place.address.server();
+  const std::uint64_t region_bytes = transaction_.worker().cluster.region_map(server).limit_bytes;
   if (bucket.forwarded()) {
     const layout::BucketArray next = place.array.doubled(bucket.forward_base());
-    if (!place.main ||
-        !storage::array_within(next, transaction_.worker().cluster.region_map(server).limit_bytes)) {
+    if (!place.main || !storage::array_within(next, region_bytes)) {
       return Status(ErrorCode::corrupt_data, "a bucket's forward leads nowhere");
     }
     const std::uint64_t index = (place.address.offset() - place.array.base_offset) / layout::kBucket_bytes;
@@ -233,9 +233,13 @@ Status WholeTableScan::see_bucket(const Bucket& bucket, const BucketPlace& place
   }
   for (const layout::BucketEntry& entry : bucket.entries) {
     if (entry.free() || (hashes_ && !hashes_->holds(entry.key_hash))) continue;
+    if (!storage::place_within(entry.offset(), table_->record.record_bytes(), region_bytes))
+      return Status(ErrorCode::corrupt_data, "a bucket's entry leads nowhere");
     places_.push_back({GlobalAddress(server, entry.offset()), entry.incarnation(), entry.key_hash});
   }
   if (bucket.next_offset != 0) {
+    if (!storage::place_within(bucket.next_offset, layout::kBucket_bytes, region_bytes))
+      return Status(ErrorCode::corrupt_data, "a bucket chain leads nowhere");
     again_.push_back({GlobalAddress(server, bucket.next_offset), place.array, false,
                       place.main ? place.address : place.chain});
   }
