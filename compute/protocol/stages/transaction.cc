@@ -27,6 +27,8 @@ namespace {
 constexpr std::size_t kLinearSearch = 48;
 constexpr std::uint32_t kYields = 16;  // turns to wait for something half written before sleeping
 constexpr std::uint32_t kWaitsPerLook = 256;
+// What the lookups of a step READ of older versions at once, unless one of them needs more.
+constexpr std::size_t kOlderAtOnce_bytes = std::size_t{8} << 20;
 constexpr const char* kOlderHint =
     "make it shorter, or start nam-memoryd with a larger --max-transaction-seconds";
 
@@ -350,6 +352,21 @@ reactor::Task<void> StagedTransaction::pause(std::uint32_t waits) {
   }
 }
 
+// The first ones go first until they are done, so that the others have taken no buffers yet.
+void StagedTransaction::put_off(reactor::PooledVector<Lookup*>& lookups,
+                                reactor::PooledVector<Lookup*>& later) {
+  lookups.insert(lookups.end(), later.begin(), later.end());
+  later.clear();
+  std::size_t bytes = 0;
+  std::erase_if(lookups, [&bytes, &later](Lookup* lookup) {
+    const std::size_t more = lookup->older_bytes();
+    const bool fits = more == 0 || bytes == 0 || bytes + more <= kOlderAtOnce_bytes;
+    if (!fits) later.push_back(lookup);
+    if (fits) bytes += more;
+    return !fits;
+  });
+}
+
 reactor::Task<Status> StagedTransaction::run_lookups(reactor::PooledVector<Lookup*> lookups,
                                                      reactor::PooledVector<const storage::Table*> tables,
                                                      Together together) {
@@ -359,7 +376,9 @@ reactor::Task<Status> StagedTransaction::run_lookups(reactor::PooledVector<Looku
   std::size_t checked = 0;
   std::optional<RunReads> runs;  // until their bytes were looked at
   if (together == Together::near) runs.emplace(worker_.cluster.pool(), lookups);
-  while (!lookups.empty() || !rules_->ready()) {
+  reactor::PooledVector<Lookup*> later;
+  while (!lookups.empty() || !later.empty() || !rules_->ready()) {
+    put_off(lookups, later);
     Status status;
     if (!rules_->ready()) {
       const txn::StageTimer timer(worker_.cluster.stage_times(), worker_.executor, counters_);

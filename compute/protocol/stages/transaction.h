@@ -124,6 +124,8 @@ class StagedTransaction : public txn::Transaction,
   reactor::Task<Status> run_one_by_one(const reactor::PooledVector<Lookup*>* lookups,
                                        const reactor::PooledVector<const storage::Table*>* tables);
   reactor::Task<void> pause(std::uint32_t waits);
+  // Leaves for later rounds what lookups would READ of older versions beyond a bound.
+  static void put_off(reactor::PooledVector<Lookup*>& lookups, reactor::PooledVector<Lookup*>& later);
 
   txn::WorkerState& worker_;
   SessionState& session_;
