@@ -337,10 +337,13 @@ reactor::Task<Status> StagedTransaction::run_one_by_one(
   co_return status;
 }
 
-Status StagedTransaction::Wait::goes_on(const StagedTransaction& transaction) {
-  const std::uint64_t now_ns = transaction.worker_.executor.now_ns();
-  if (since_ns_ == 0) since_ns_ = now_ns;
-  return transaction.check_wait(now_ns - since_ns_);
+Status StagedTransaction::Wait::goes_on(const StagedTransaction& transaction, layout::GlobalAddress held) {
+  if (since_ns_ == 0) since_ns_ = transaction.worker_.executor.now_ns();
+  return transaction.check_wait(held, since_ns_);
+}
+
+void StagedTransaction::meet(layout::GlobalAddress held, layout::HeaderWord word, std::uint64_t since_ns) {
+  if (word.locked()) met_lock_ = {held, since_ns == 0 ? worker_.executor.now_ns() : since_ns};
 }
 
 reactor::Task<void> StagedTransaction::pause(std::uint32_t waits) {
@@ -406,7 +409,7 @@ reactor::Task<Status> StagedTransaction::run_lookups(reactor::PooledVector<Looku
       status = co_await check_table(*tables[checked]);
       if (!status.ok()) co_return status;
     }
-    bool waiting = false;
+    const Lookup* waiting = nullptr;
     for (Lookup* lookup : lookups) {
       std::uint32_t slot = lookup->advance(worker_, *rules_);
       while (slot != 0) {
@@ -421,15 +424,16 @@ reactor::Task<Status> StagedTransaction::run_lookups(reactor::PooledVector<Looku
         worker_.locks.note(lookup->lock_address(), lookup->lock_seen(), lookup->lock_body_bytes());
       }
       if (failed && lookup->damaged()) co_return co_await damage(lookup->table().id, lookup->error());
+      if (failed) meet(lookup->lock_address(), lookup->lock_seen(), wait.since_ns());
       if (failed) co_return lookup->error();
-      waiting = true;
+      if (waiting == nullptr) waiting = lookup;
       ++counters_.rereads;
     }
     runs.reset();
     const auto done = std::erase_if(lookups, [](const Lookup* lookup) { return lookup->done(); });
-    if (!waiting || done != 0) wait.ends();
-    if (!waiting) continue;
-    status = wait.goes_on(*this);
+    if (waiting == nullptr || done != 0) wait.ends();
+    if (waiting == nullptr) continue;
+    status = wait.goes_on(*this, waiting->lock_address());
     if (!status.ok()) co_return status;
     const txn::StageTimer timer(worker_.cluster.stage_times(), worker_.executor, counters_);
     bool waited = false;
