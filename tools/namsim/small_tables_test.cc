@@ -9,8 +9,7 @@
 namespace namdb::sim {
 namespace {
 
-// As many rows as a table of SQL is laid out for by default.
-constexpr std::uint64_t kSizeHint_rows = 512;
+const std::uint64_t kSizeHint_rows = txn::TableOptions().size_hint_rows;
 
 std::uint64_t used_bytes(Cluster& cluster) {
   std::uint64_t bytes = 0;
