@@ -167,6 +167,7 @@ class Session {
                                     Completion& completion);
   reactor::Task<Status> analyze(const Plan& plan, Portal& portal, std::vector<std::string>& lines);
   void report_settings(ResultSink& sink);
+  void end_settings_of_block(bool committed, ResultSink& sink);
 
   // --- session_ddl.cc ---
   reactor::Task<Status> run_ddl(const Plan& plan, ResultSink& sink);
