@@ -85,6 +85,11 @@ struct Run {
   // When Work::paused() or due(): others run. Its error, a cancel request, a timeout or a client that is
   // gone, ends the statement; otherwise what was paused is evaluated again.
   reactor::Task<Status> take_turn();
+  // One more value of a list was handled: whether others should have their turn now.
+  bool value_ends_turn() {
+    work.charge(Work::kListValue_units);
+    return work.due();
+  }
   // The values that the last row's expressions made are no longer needed.
   void next_row() {
     arena.reset();
