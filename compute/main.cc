@@ -12,6 +12,7 @@
 #include "common/config/data_folder.h"
 #include "common/fabric/cluster_key.h"
 #include "common/fabric/verbs/communicator.h"
+#include "common/reactor/reactor_thread.h"
 #include "common/reactor/signals.h"
 #include "compute/flags.h"
 #include "compute/procedure/library.h"
@@ -94,14 +95,24 @@ int run(const Flags& flags) {
   pgwire::ProcessState process(pgwire_options, random_secret);
   storage::LocationCache locations(flags.location_cache_bytes);
   FabricBoard board;
-  SharedState shared{flags, procedures, process, locations, tcp, verbs, &board, say_what_is_awaited};
-
   // Blocked in every thread, so that only the signal descriptor sees them.
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+
+  const auto aside = reactor::ReactorThread::start();
+  if (!aside.ok()) return refuse(aside.status());
+  SharedState shared{flags,
+                     procedures,
+                     process,
+                     locations,
+                     tcp,
+                     verbs,
+                     &board,
+                     (*aside)->reactor().mailbox(),
+                     say_what_is_awaited};
 
   if (flags.queue_pairs == "shared") {
     auto communicator = fabric::verbs::Communicator::start(verbs);

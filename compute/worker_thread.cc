@@ -50,6 +50,10 @@ bool mends_itself(const Status& status) {
          status.code() == ErrorCode::memory_server_restarted || status.code() == ErrorCode::admin_shutdown;
 }
 
+reactor::Task<void> call_aside(reactor::Mailbox* aside, reactor::Mailbox* home, std::function<void()> work) {
+  co_await reactor::call_on(*aside, *home, std::move(work));
+}
+
 }  // namespace
 
 WorkerThread::WorkerThread(SharedState& shared, std::uint32_t index) : shared_(shared), index_(index) {}
@@ -96,11 +100,13 @@ Result<std::unique_ptr<WorkerThread>> WorkerThread::create(SharedState& shared, 
   self->worker_ =
       std::make_unique<Worker>(*self->reactor_, *self->fabric_, shared.locations, std::move(options),
                                random_compute_id, [](const std::string& line) { spdlog::warn("{}", line); });
-  self->server_ =
-      std::make_unique<pgwire::Server>(*self->worker_, shared.procedures, shared.process, wall_clock_us,
-                                       [mailbox = &self->reactor_->mailbox()](std::function<void()> message) {
-                                         mailbox->post(std::move(message));
-                                       });
+  reactor::Mailbox* const home = &self->reactor_->mailbox();
+  self->server_ = std::make_unique<pgwire::Server>(
+      *self->worker_, shared.procedures, shared.process, wall_clock_us,
+      [home](std::function<void()> message) { home->post(std::move(message)); },
+      [home, aside = &shared.aside](std::function<void()> work) {
+        return call_aside(aside, home, std::move(work));
+      });
   self->stop_ = std::make_unique<reactor::Event>(*self->reactor_);
   return self;
 }

@@ -27,6 +27,8 @@ struct SharedState {
   fabric::tcp::TcpOptions tcp;
   fabric::verbs::VerbsOptions verbs;
   FabricBoard* board = nullptr;
+  // Of a reactor that runs on a thread of its own as long as the workers, for what takes long.
+  reactor::Mailbox& aside;
   // Told why a worker waits for memory servers, when that changes. Any worker's thread; may be empty.
   std::function<void(const std::string&)> waiting;
 };

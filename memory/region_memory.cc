@@ -43,7 +43,8 @@ std::uint64_t RegionMemory::default_bytes() {
 }
 
 Result<std::unique_ptr<RegionMemory>> RegionMemory::create(std::uint64_t length_bytes,
-                                                           std::uint64_t limit_bytes, HugePages huge_pages) {
+                                                           std::uint64_t limit_bytes, HugePages huge_pages,
+                                                           std::function<MemoryLimits()> limits) {
   limit_bytes = std::max(length_bytes, limit_bytes);
   if (limit_bytes > 1ULL << 47) {
     return Status(ErrorCode::configuration,
@@ -53,6 +54,7 @@ Result<std::unique_ptr<RegionMemory>> RegionMemory::create(std::uint64_t length_
   const std::uint64_t limit = round_up(limit_bytes);
   const std::uint64_t units = limit / kUnit_bytes;
   auto memory = std::unique_ptr<RegionMemory>(new RegionMemory());
+  memory->limits_ = std::move(limits);
   const std::uint64_t reserved = read_number(std::string(kHugePagesFolder) + "free_hugepages");
   if (huge_pages != HugePages::never) {
     if (reserved != kUnlimited && reserved >= units && memory->allocate(rounded, limit, true).ok())
@@ -68,15 +70,15 @@ Result<std::unique_ptr<RegionMemory>> RegionMemory::create(std::uint64_t length_
     memory->warning_ = "ordinary pages are used, which is slower: fewer than " + std::to_string(units) +
                        " huge pages of 2 MiB are free (" + cure + ")";
   }
-  const MemoryLimits limits = memory_limits();
-  if (rounded > limits.free_bytes) {
+  const MemoryLimits allowed = memory->limits_();
+  if (rounded > allowed.free_bytes) {
     return Status(ErrorCode::configuration,
-                  "a region of " + mebibytes(rounded) + " does not fit: " + mebibytes(limits.free_bytes) +
+                  "a region of " + mebibytes(rounded) + " does not fit: " + mebibytes(allowed.free_bytes) +
                       " of memory are free",
                   "choose a smaller --region-bytes");
   }
   // Memory that no group grants cannot be grown to, and must not be counted on. Huge pages are not theirs.
-  const std::uint64_t granted = std::max(rounded, limits.total_bytes / kUnit_bytes * kUnit_bytes);
+  const std::uint64_t granted = std::max(rounded, allowed.total_bytes / kUnit_bytes * kUnit_bytes);
   if (limit > granted) {
     memory->warning_ += std::string(memory->warning_.empty() ? "" : "; ") + "the region's limit is " +
                         mebibytes(granted) + ", which is what the machine and the control group allow";
@@ -131,7 +133,7 @@ Result<std::uint64_t> RegionMemory::grow(std::uint64_t length_bytes) {
                   "there is no memory for a region of " + mebibytes(rounded) + ": " + why);
   };
   // A page that a control group does not grant ends the process; so it is not asked for.
-  const std::uint64_t free_bytes = memory_limits().free_bytes;
+  const std::uint64_t free_bytes = limits_().free_bytes;
   if (!huge_pages_ && rounded - length_bytes_ > free_bytes)
     return no_memory(mebibytes(free_bytes) + " are free");
   if (!populate(rounded)) return no_memory(std::strerror(errno));

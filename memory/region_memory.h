@@ -9,11 +9,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 
 #include "common/base/error.h"
+#include "memory/memory_limits.h"
 
 namespace namdb::memory {
 
@@ -26,8 +28,10 @@ class RegionMemory {
   // The lengths are rounded up to whole units; a limit below the length is the length. Error configuration
   // when it does not fit. Huge pages are used when there are enough for the limit; on ordinary ones the limit
   // is at most what the machine and the control groups allow, and warning() says so.
-  static Result<std::unique_ptr<RegionMemory>> create(std::uint64_t length_bytes, std::uint64_t limit_bytes,
-                                                      HugePages huge_pages);
+  // `limits` says what those allow whenever it is asked.
+  static Result<std::unique_ptr<RegionMemory>> create(
+      std::uint64_t length_bytes, std::uint64_t limit_bytes, HugePages huge_pages,
+      std::function<MemoryLimits()> limits = [] { return memory_limits(); });
   // The smaller of a quarter of the memory (of the machine or the container) and 4 GiB.
   static std::uint64_t default_bytes();
 
@@ -60,6 +64,7 @@ class RegionMemory {
   int descriptor_ = -1;
   bool huge_pages_ = false;
   std::string warning_;
+  std::function<MemoryLimits()> limits_;
 };
 
 }  // namespace namdb::memory

@@ -89,6 +89,7 @@ VersionMover::Outcome VersionMover::move_slot(const Table& table, std::uint64_t 
 
   const std::uint64_t entry = link->entry();
   region_.store(entry + layout::kOverflowNext_offset, older.word());
+  store_far_links(*link, older, shape.body_bytes());
   region_.store(entry + layout::kOverflowStamp_offset, stamp.value());
   region_.write(entry + layout::kOverflowBody_offset, body_);
   region_.store(Overflow::newer_offset(*link, entry_bytes), 0);
@@ -101,6 +102,18 @@ VersionMover::Outcome VersionMover::move_slot(const Table& table, std::uint64_t 
   old_versions_.add({record, *link, entry_bytes, table.shape.id}, successor);
   ++moved_;
   return Outcome::done;
+}
+
+// From those of the group before: each is one group further away from here.
+void VersionMover::store_far_links(layout::OverflowLink entry, layout::OverflowLink older,
+                                   std::uint32_t body_bytes) {
+  const std::uint32_t entry_bytes = Overflow::entry_bytes(body_bytes);
+  const bool knows = entry.place() == 0 && overflow_.used(older, entry_bytes);
+  for (std::uint32_t before = 2; before <= layout::overflow_links(body_bytes); ++before) {
+    const std::uint64_t nearer = layout::overflow_link_offset(before - 1, body_bytes);
+    region_.store(entry.entry() + layout::overflow_link_offset(before, body_bytes),
+                  knows ? region_.load(older.group(entry_bytes) + nearer) : 0);
+  }
 }
 
 Result<RecordList> RecordList::parse(std::string_view request) {

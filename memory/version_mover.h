@@ -44,6 +44,7 @@ class VersionMover {
   Outcome move_record(const Table& table, std::uint64_t record);
   Outcome move_slot(const Table& table, std::uint64_t record, std::uint32_t ring_slot,
                     layout::Stamp successor);
+  void store_far_links(layout::OverflowLink entry, layout::OverflowLink older, std::uint32_t body_bytes);
 
   reactor::Executor& executor_;
   Region& region_;

@@ -5,6 +5,12 @@
 // first. A link names an entry, and its place in the group: what lies at the places before it is older and
 // was written before the link was. Of the entry at a group's first place, `next` leads to the newest entry of
 // the group before.
+//
+// The longer the entries, the fewer fit into a group; so that one round trip brings as many all the same, the
+// entry at a group's first place also has links to the newest entries of the groups before that one
+// (overflow_links()). These are written once: what they lead to may have been collected since, and be other
+// memory. `next` alone is true as long as the entry is; a group counts as the one before another only where
+// that one's `next` leads to it.
 #pragma once
 
 #include <algorithm>
@@ -17,12 +23,26 @@ namespace namdb::layout {
 // The most places of a group, and of a record's first one: most records have few old versions at a time.
 inline constexpr std::uint32_t kGroupPlaces = 16;
 inline constexpr std::uint32_t kFirstGroupPlaces = 4;
-// The most that a reader of old versions READs at once, unless one version is longer.
+// The longest group, unless one version is longer.
 inline constexpr std::uint32_t kVersionsRead_bytes = 32U << 10;
 
-// The length of an entry: behind the image stands a word for the memory server alone.
+// How many groups before its own an entry names, `next` included.
+constexpr std::uint32_t overflow_links(std::uint32_t body_bytes) {
+  const std::uint32_t places =
+      std::clamp(kVersionsRead_bytes / (kOverflowBody_offset + body_bytes + 8), 1U, kGroupPlaces);
+  return (kGroupPlaces + places - 1) / places;
+}
+
+// The length of an entry: behind the image stand the links but for `next`, and a word for the memory server
+// alone.
 constexpr std::uint32_t overflow_entry_bytes(std::uint32_t body_bytes) {
-  return kOverflowBody_offset + body_bytes + 8;
+  return kOverflowBody_offset + body_bytes + 8 * (overflow_links(body_bytes) - 1) + 8;
+}
+
+// Where in an entry the link to so many groups before its own stands; 1 is `next`.
+constexpr std::uint32_t overflow_link_offset(std::uint32_t groups_before, std::uint32_t body_bytes) {
+  return groups_before == 1 ? kOverflowNext_offset
+                            : kOverflowBody_offset + body_bytes + 8 * (groups_before - 2);
 }
 
 constexpr std::uint32_t group_places(std::uint32_t entry_bytes, bool first) {

@@ -121,6 +121,34 @@ TEST_CASE("simple queries: rows, several statements, errors with a place", "[con
   CHECK(sqlstate(client.ask(query("\xff"))) == "22021");
 }
 
+TEST_CASE("a client is told what its settings have gone back to at the end of a block", "[connection]") {
+  World world;
+  TestClient client = TestClient::ready(world);
+  client.ask(query("SET application_name = 'mine'"));
+  const auto told = [&client](const std::string& end) {
+    std::vector<std::string> statuses;
+    for (const Received& received : client.ask(query(end))) {
+      if (received.type == 'S') statuses.push_back(received.payload);
+    }
+    return statuses;
+  };
+  const std::vector<std::string> back{zero_terminated("application_name") + zero_terminated("mine")};
+  for (const char* end : {"COMMIT", "ROLLBACK"}) {
+    client.ask(query("BEGIN; SET LOCAL application_name = 'local'"));
+    CHECK(told(end) == back);
+    CHECK(told("SHOW application_name").empty());
+  }
+  client.ask(query("BEGIN; SET application_name = 'undone'"));
+  CHECK(told("ROLLBACK") == back);
+  client.ask(query("BEGIN; SET LOCAL application_name = 'local'; SELECT nosuch"));
+  CHECK(told("COMMIT") == back);
+  // Nothing has changed, or what was set stays.
+  for (const char* block : {"BEGIN", "BEGIN; SET application_name = 'mine'"}) {
+    client.ask(query(block));
+    CHECK(told("COMMIT").empty());
+  }
+}
+
 TEST_CASE("ready-for-query tells idle, in a block, and failed", "[connection]") {
   World world;
   TestClient client = TestClient::ready(world);

@@ -14,11 +14,11 @@ constexpr std::uint64_t kAcceptPause_ns = 50 * kMillisecond_ns;  // when the pro
 }  // namespace
 
 Server::Server(txn::Engine& engine, const procedure::ProcedureRegistry& procedures, ProcessState& process,
-               sql::WallClock wall_clock_us, Post post)
+               sql::WallClock wall_clock_us, Post post, sql::Aside aside)
     : executor_(engine.executor()),
       statistics_(process.statistics()),
-      environment_{engine,  procedures, statistics_, std::move(wall_clock_us), &process.client_memory(),
-                   &plans_, &process},
+      environment_{engine,  procedures, statistics_,     std::move(wall_clock_us), &process.client_memory(),
+                   &plans_, &process,   std::move(aside)},
       process_(process),
       post_(std::move(post)),
       changed_(executor_) {}

@@ -22,10 +22,10 @@ class Server {
  public:
   // Has a function called on the server's thread; may be called on any.
   using Post = std::function<void(std::function<void()>)>;
-  // `wall_clock_us`: what now() tells. Without `post` all servers of the process have one thread. Everything
-  // outlives the server.
+  // `wall_clock_us`: what now() tells. Without `post` all servers of the process have one thread, and without
+  // `aside` long statements keep others from their turns. Everything outlives the server.
   Server(txn::Engine& engine, const procedure::ProcedureRegistry& procedures, ProcessState& process,
-         sql::WallClock wall_clock_us, Post post = {});
+         sql::WallClock wall_clock_us, Post post = {}, sql::Aside aside = {});
   ~Server();
 
   // Accepts until the listener is closed, by stop() or by anybody. May run for several listeners at once.

@@ -38,6 +38,42 @@ std::string endless() {
                                                            {'%' + std::string(kLong_bytes, 'a') + "_b%"}});
 }
 
+// Does what is given aside once it is let.
+struct Helper {
+  explicit Helper(World& world) : executor(world.executor), let(world.executor) {
+    world.aside = [this](std::function<void()> work) { return help(this, std::move(work)); };
+    world.start();
+  }
+  static reactor::Task<void> help(Helper* self, std::function<void()> work) {
+    ++self->asked;
+    while (self->holds) co_await self->let.wait();
+    work();
+  }
+  void release() {
+    holds = false;
+    let.notify_all();
+    executor.run_ready();
+  }
+
+  sql::testing::ManualExecutor& executor;
+  reactor::Event let;
+  bool holds = true;
+  int asked = 0;
+};
+
+std::string payloads(const std::vector<Received>& messages) {
+  std::string all;
+  for (const Received& received : messages) all += received.type + received.payload + '\n';
+  return all;
+}
+
+// "1, 2, ...": as many as make that many bytes.
+std::string numbers(std::size_t bytes) {
+  std::string list = "0";
+  for (int i = 1; list.size() < bytes; ++i) list += ", " + std::to_string(i);
+  return list;
+}
+
 std::string cancel_key_of(TestClient& client) {
   std::string key;
   for (const Received& received : client.ask(startup({{"user", "u"}, {"database", "namdb"}}))) {
@@ -232,6 +268,81 @@ TEST_CASE("scanning, sorting and changing rows with long values leaves others th
   std::vector<Received> removed;
   CHECK(run("DELETE FROM t WHERE v || v LIKE '%v_0%'", removed) > 4);
   CHECK(removed[0].payload.starts_with("DELETE 100"));
+}
+
+TEST_CASE("long statements are parsed and planned aside, and others have their turns meanwhile", "[turns]") {
+  const std::string list = numbers(sql::kBesideOthers_bytes);
+  struct Long {
+    std::string bytes;
+    int steps;  // parsing, planning, forgetting the tree
+  };
+  std::string statements;
+  while (statements.size() <= sql::kBesideOthers_bytes) statements += "SELECT 1; ";
+  const std::string select = "SELECT v FROM t WHERE id IN (" + list + ")";
+  const auto [bytes, steps] = GENERATE_COPY(
+      Long{query(select), 3}, Long{parse("", select) + testing::bind("", "") + execute("") + sync(), 3},
+      Long{query(select + "; SELECT 1"), 3}, Long{query("SELECT 1; " + select), 3},
+      Long{query(statements), 2}, Long{query(statements + ")"), 1}, Long{query("SELECT nosuch, " + list), 3},
+      Long{parse("", "SELECT nosuch, " + list) + sync(), 3}, Long{parse("", statements) + sync(), 2});
+  const std::string prepare =
+      query("CREATE TABLE t (id int PRIMARY KEY, v int)") + query("INSERT INTO t VALUES (7, 8)");
+  World at_once;
+  TestClient plain = TestClient::ready(at_once);
+  plain.ask(prepare);
+  const std::string expected = payloads(plain.ask(bytes));
+
+  World world;
+  Helper helper(world);
+  TestClient busy = TestClient::ready(world);
+  TestClient other = TestClient::ready(world);
+  busy.ask(prepare);
+  REQUIRE(helper.asked == 0);
+  CHECK(busy.ask(bytes).empty());
+  CHECK(helper.asked == 1);
+  CHECK(kinds(other.ask(query("SELECT 1"))) == "TDCZ");
+  helper.release();
+  CHECK(payloads(busy.receive()) == expected);
+  CHECK(helper.asked == steps);
+}
+
+TEST_CASE("a long statement is planned aside again when the catalog has changed", "[turns]") {
+  World world;
+  Helper helper(world);
+  TestClient client = TestClient::ready(world);
+  client.ask(query("CREATE TABLE t (id int PRIMARY KEY, v int)"));
+  helper.release();
+  client.ask(parse("s", "SELECT v FROM t WHERE id IN (" + numbers(sql::kBesideOthers_bytes) + ")") + sync());
+  REQUIRE(helper.asked == 3);
+  client.ask(query("CREATE INDEX by_v ON t (v)"));
+  CHECK(kinds(client.ask(testing::bind("", "s") + execute("") + sync())) == "2CZ");
+  CHECK(helper.asked == 6);
+}
+
+TEST_CASE("a long list of values leaves others their turns", "[turns]") {
+  World world;
+  TestClient busy = TestClient::ready(world);
+  TestClient other = TestClient::ready(world);
+  busy.ask(query("CREATE TABLE t (id int PRIMARY KEY, v int)") + query("CREATE INDEX by_v ON t (v)") +
+           query("INSERT INTO t VALUES (7, 8)"));
+  constexpr int kValues = 60'000;
+  std::string list = "$1";
+  std::vector<std::optional<std::string>> values{"0"};
+  for (int i = 1; i < kValues; ++i) {
+    list += ", $" + std::to_string(i + 1);
+    values.emplace_back(std::to_string(i % 50));  // few of them, so that little is read
+  }
+  const std::string statement = GENERATE("SELECT id FROM t WHERE id IN (", "SELECT id FROM t WHERE v IN (",
+                                         "UPDATE t SET v = v WHERE id IN (", "DELETE FROM t WHERE v IN (");
+  CAPTURE(statement);
+  REQUIRE(kinds(busy.ask(parse("s", statement + list + ")") + sync())) == "1Z");
+  post(busy, testing::bind("", "s", values) + execute("") + sync());
+  post(other, query("SELECT 1"));
+  std::vector<Received> answer;
+  CHECK(turns_until_ready(world, other, 3, answer) <= 3);
+  std::vector<Received> messages;
+  CHECK(turns_until_ready(world, busy, 1000, messages) > 5);
+  CHECK(sqlstate(messages).empty());
+  CHECK(messages[messages.size() - 2].payload.find('1') != std::string::npos);  // one row
 }
 
 TEST_CASE("strings, rows and the memory of a row's expressions are bounded", "[turns]") {

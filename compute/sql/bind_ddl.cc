@@ -280,11 +280,8 @@ Result<std::vector<std::uint32_t>> bind_partition(const Json& spec,
   return partition;
 }
 
-// Of tables without the option: little memory, since tables grow by themselves.
-constexpr std::uint64_t kDefaultSizeHint_rows = 512;
-
 struct Options {
-  txn::TableOptions table{.size_hint_rows = kDefaultSizeHint_rows};
+  txn::TableOptions table;
   std::uint32_t text_bytes = 0;
 };
 

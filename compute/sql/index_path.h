@@ -6,6 +6,7 @@
 
 #include "compute/sql/expression.h"
 #include "compute/sql/plan.h"
+#include "compute/sql/run.h"
 
 namespace namdb::sql {
 
@@ -16,8 +17,8 @@ namespace namdb::sql {
 bool find_index_path(Source& source, std::span<const OrderItem> order);
 
 // The ranges of keys, in the order of the scan, without common keys. Values that no stored row can have give
-// none. Errors are those of the expressions.
-Status evaluate_ranges(const IndexPath& path, const EvalContext& context,
-                       std::vector<txn::IndexRange>& ranges);
+// none. Errors are those of the expressions; when the work is paused (Work::paused()), it is called again. Of
+// a long list others have their turns meanwhile.
+reactor::Task<Status> evaluate_ranges(Run& run, const IndexPath& path, std::vector<txn::IndexRange>& ranges);
 
 }  // namespace namdb::sql

@@ -1,7 +1,9 @@
 // From the values of an index path's expressions to ranges of the index's keys.
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "compute/sql/characters.h"
@@ -134,8 +136,9 @@ struct Bounds {
   Datum high;
 };
 
-void add_range(const IndexPath& path, const layout::IndexPrefix& prefix, const Bounds& bounds,
-               std::vector<txn::IndexRange>& ranges) {
+// None: it has no keys.
+std::optional<txn::IndexRange> range_of(const IndexPath& path, const layout::IndexPrefix& prefix,
+                                        const Bounds& bounds) {
   Place from = std::string(prefix.bytes());
   Place to = layout::index_successor(prefix.bytes());
   if (path.low != nullptr || path.high != nullptr) {
@@ -146,26 +149,25 @@ void add_range(const IndexPath& path, const layout::IndexPrefix& prefix, const B
                               : places.beside(*path.high, bounds.high, path.high_inclusive);
     if (places.descending()) std::swap(from, to);
   }
-  if (!from || (to && *from >= *to)) return;
-  ranges.push_back({std::move(*from), std::move(to), path.descending, 0});
+  if (!from || (to && *from >= *to)) return std::nullopt;
+  return txn::IndexRange{std::move(*from), std::move(to), path.descending, 0};
 }
 
-Status evaluate_all(const IndexPath& path, const EvalContext& context,
-                    std::vector<std::vector<Datum>>& values, Bounds& bounds) {
+reactor::Task<Status> evaluate_all(Run& run, const IndexPath& path, std::vector<std::vector<Datum>>& values,
+                                   Bounds& bounds) {
+  const EvalContext context = run.context();
+  Status status;
   for (const std::vector<ExprPtr>& column : path.equal) {
     std::vector<Datum>& row = values.emplace_back(column.size());
     for (std::size_t i = 0; i < column.size(); ++i) {
-      if (column[i] == nullptr) continue;
-      if (Status status = evaluate(*column[i], context, row[i]); !status.ok()) return status;
+      if (column[i] != nullptr) status = evaluate(*column[i], context, row[i]);
+      if (status.ok() && run.value_ends_turn()) status = co_await run.take_turn();
+      if (!status.ok()) co_return status;
     }
   }
-  if (path.low != nullptr) {
-    if (Status status = evaluate(*path.low, context, bounds.low); !status.ok()) return status;
-  }
-  if (path.high != nullptr) {
-    if (Status status = evaluate(*path.high, context, bounds.high); !status.ok()) return status;
-  }
-  return {};
+  if (path.low != nullptr) status = evaluate(*path.low, context, bounds.low);
+  if (status.ok() && path.high != nullptr) status = evaluate(*path.high, context, bounds.high);
+  co_return status;
 }
 
 // False when no row has the values.
@@ -190,24 +192,36 @@ bool append_values(const IndexPath& path, const std::vector<std::vector<Datum>>&
 
 }  // namespace
 
-Status evaluate_ranges(const IndexPath& path, const EvalContext& context,
-                       std::vector<txn::IndexRange>& ranges) {
+reactor::Task<Status> evaluate_ranges(Run& run, const IndexPath& path, std::vector<txn::IndexRange>& ranges) {
   // All values first: each expression is evaluated, if only for its errors.
   std::vector<std::vector<Datum>> values;
   Bounds bounds;
-  if (Status status = evaluate_all(path, context, values, bounds); !status.ok()) return status;
-  if ((path.low != nullptr && bounds.low.null) || (path.high != nullptr && bounds.high.null)) return {};
+  Status status = co_await evaluate_all(run, path, values, bounds);
+  if (!status.ok()) co_return status;
+  if ((path.low != nullptr && bounds.low.null) || (path.high != nullptr && bounds.high.null))
+    co_return Status();
   std::size_t choices = 1;
   for (const std::vector<ExprPtr>& column : path.equal) choices = std::max(choices, column.size());
+  // Sorted as they come, since a sort of many would be one long step.
+  const auto comes_before = [](const txn::IndexRange& left, const txn::IndexRange& right) {
+    return left.low < right.low;
+  };
+  std::set<txn::IndexRange, decltype(comes_before)> sorted(comes_before);
   for (std::size_t choice = 0; choice < choices; ++choice) {
     layout::IndexPrefix prefix(path.index->shape);
-    if (append_values(path, values, choice, prefix)) add_range(path, prefix, bounds, ranges);
+    if (append_values(path, values, choice, prefix)) {
+      if (auto range = range_of(path, prefix, bounds)) sorted.insert(std::move(*range));
+    }
+    if (run.value_ends_turn()) status = co_await run.take_turn();
+    if (!status.ok()) co_return status;
   }
-  std::ranges::sort(ranges, {}, &txn::IndexRange::low);
-  const auto same = std::ranges::unique(ranges, {}, &txn::IndexRange::low);
-  ranges.erase(same.begin(), same.end());
-  if (path.descending) std::ranges::reverse(ranges);
-  return {};
+  while (!sorted.empty()) {
+    ranges.push_back(
+        std::move(sorted.extract(path.descending ? std::prev(sorted.end()) : sorted.begin()).value()));
+    if (run.value_ends_turn()) status = co_await run.take_turn();
+    if (!status.ok()) co_return status;
+  }
+  co_return Status();
 }
 
 }  // namespace namdb::sql

@@ -1,5 +1,6 @@
 #include "compute/sql/run.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "compute/sql/characters.h"
@@ -15,9 +16,32 @@ Status Interrupt::check() const {
   return {};
 }
 
-Status Interrupt::check_wait(std::uint64_t waited_ns) const {
+void Interrupt::set_longest_wait(std::uint64_t longest_wait_ns) {
+  longest_wait_ns_ = longest_wait_ns;
+  met_.clear();
+}
+
+Status Interrupt::check_wait(layout::GlobalAddress held, std::uint64_t since_ns) const {
+  std::uint64_t waited_ns = clock_.now_ns() - since_ns;
+  const auto before = std::ranges::find(met_, held, &Met::held);
+  if (before != met_.end() && !held.null()) waited_ns += before->waited_ns;
   if (waited_ns < longest_wait_ns_) return {};
   return Status(ErrorCode::lock_not_available, "canceling statement due to lock timeout");
+}
+
+Status Interrupt::meet(const txn::MetLock& lock) {
+  const auto before = std::ranges::find(met_, lock.held, &Met::held);
+  const std::uint64_t before_ns = before == met_.end() ? 0 : before->waited_ns;
+  if (before != met_.end()) met_.erase(before);
+  met_.push_back({lock.held, before_ns});
+  if (lock.held.null()) return {};
+  Status status = check_wait(lock.held, lock.since_ns);
+  met_.back().waited_ns += clock_.now_ns() - lock.since_ns;
+  return status;
+}
+
+void Interrupt::add_pause(std::uint64_t since_ns) {
+  if (!met_.empty()) met_.back().waited_ns += clock_.now_ns() - since_ns;
 }
 
 reactor::Task<Status> Run::take_turn() {

@@ -17,6 +17,7 @@
 #include "compute/sql/result_sink.h"
 #include "compute/sql/statistics.h"
 #include "compute/txn/engine.h"
+#include "compute/txn/transaction_facts.h"
 
 namespace namdb::sql {
 
@@ -31,15 +32,24 @@ class Interrupt final : public txn::Interrupt {
   // A cancel request is for the statement that runs when it arrives.
   void clear() { canceled_.store(false, std::memory_order_relaxed); }
   Status check() const override;
-  // Of the statement that begins now.
-  void set_longest_wait(std::uint64_t longest_wait_ns) { longest_wait_ns_ = longest_wait_ns; }
-  Status check_wait(std::uint64_t waited_ns) const override;
+  // Of the statement that begins now, for any one record or bucket chain, in all of its attempts together.
+  void set_longest_wait(std::uint64_t longest_wait_ns);
+  Status check_wait(layout::GlobalAddress held, std::uint64_t since_ns) const override;
+  // An attempt ended in a conflict, of which this is known. Error: that lock was waited for long enough.
+  Status meet(const txn::MetLock& lock);
+  // Because of the last one the statement has paused since then.
+  void add_pause(std::uint64_t since_ns);
 
  private:
   const Clock& clock_;
   std::atomic<bool>& canceled_;
   std::uint64_t deadline_ns_ = ~std::uint64_t{0};
   std::uint64_t longest_wait_ns_ = ~std::uint64_t{0};
+  struct Met {
+    layout::GlobalAddress held;
+    std::uint64_t waited_ns;
+  };
+  std::vector<Met> met_;  // in former attempts, the last one at the end
   std::function<Status()> check_client_;
 };
 
@@ -75,6 +85,11 @@ struct Run {
   // When Work::paused() or due(): others run. Its error, a cancel request, a timeout or a client that is
   // gone, ends the statement; otherwise what was paused is evaluated again.
   reactor::Task<Status> take_turn();
+  // One more value of a list was handled: whether others should have their turn now.
+  bool value_ends_turn() {
+    work.charge(Work::kListValue_units);
+    return work.due();
+  }
   // The values that the last row's expressions made are no longer needed.
   void next_row() {
     arena.reset();

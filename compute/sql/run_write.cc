@@ -36,11 +36,10 @@ Status add_selected(const Run& run, const Source& source, const layout::Row& row
 // All keys are found before the first row is changed: the statement does not meet its own changes.
 reactor::Task<Status> collect_keys(Run& run, const Source& source, Keys& keys, MemoryShare& memory) {
   if (!source.key.empty()) {
-    const EvalContext context = run.context();
-    Status status = evaluate_keys(source, context, keys);
+    Status status = co_await evaluate_keys(run, source, keys);
     while (run.work.paused()) {
       status = co_await run.take_turn();
-      if (status.ok()) status = evaluate_keys(source, context, keys);
+      if (status.ok()) status = co_await evaluate_keys(run, source, keys);
     }
     run.next_row();
     co_return status;

@@ -49,8 +49,7 @@ bool SelectCursor::batch_empty() const {
 reactor::Task<Status> SelectCursor::load_by_key(Run& run) {
   const Source& source = plan_.source;
   if (!have_keys_) {
-    const EvalContext context = run.context();
-    Status status = evaluate_keys(source, context, keys_);
+    Status status = co_await evaluate_keys(run, source, keys_);
     if (!status.ok()) co_return status;
     have_keys_ = true;
   }

@@ -202,6 +202,8 @@ Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completio
     if (again) {
       // Whoever cancels a statement hears of that, and not of the conflict that it met.
       Status interrupted = interrupt_.check();
+      const txn::TransactionFacts* facts = txn::transaction_facts(transaction.get());
+      if (interrupted.ok() && facts != nullptr) interrupted = interrupt_.meet(facts->met_lock());
       again = interrupted.ok() && sink.rewind(mark);
       if (!interrupted.ok()) status = std::move(interrupted);
     }
@@ -211,7 +213,9 @@ Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completio
     if (!again) co_return status;
     error_ = {};
     transaction.reset();  // nobody waits for its locks while it pauses
+    const std::uint64_t paused_ns = engine_.executor().now_ns();
     co_await engine_.backoff(attempt);
+    interrupt_.add_pause(paused_ns);
   }
 }
 

@@ -18,6 +18,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "compute/procedure/registry.h"
@@ -39,6 +40,13 @@ inline constexpr std::size_t kMaxPrepared_bytes = 64 << 20;
 // ... and the portals' parameters.
 inline constexpr std::size_t kMaxPortal_bytes = 64 << 20;
 
+// Does work that would keep others from their turns for too long, on another thread; the caller goes on, on
+// its own, when it is done. Unlike a worker's it is nobody's turn there.
+using Aside = std::function<reactor::Task<void>(std::function<void()> work)>;
+// Of a text, or of a statement that was read from it: what is no longer is parsed and bound on the spot. A
+// KiB takes a millisecond.
+inline constexpr std::size_t kBesideOthers_bytes = 8 << 10;
+
 // What all sessions of a worker share.
 struct Environment {
   txn::Engine& engine;
@@ -49,6 +57,7 @@ struct Environment {
   MemoryBudget* client_memory = nullptr;  // of all workers; null: none
   PlanCache* plans = nullptr;             // null: plans are not shared
   SessionDirectory* sessions = nullptr;   // of the compute server; null: nobody knows
+  Aside aside = {};                       // empty: all is done on the spot
 };
 
 struct BindRequest {
@@ -117,9 +126,26 @@ class Session {
   enum class State : std::uint8_t { idle, implicit, block, failed };
 
   // --- session_plan.cc ---
-  // `text` is what the statement was read from.
-  reactor::Task<Result<Plan>> make_plan(Node statement, std::vector<Type> declared, const std::string* text);
-  reactor::Task<Status> plan_statement(Prepared& prepared, Node statement, const std::string* text);
+  struct Parsed {
+    std::variant<SyntaxTree, SyntaxError> result;
+    std::size_t text_bytes = 0;
+
+    const SyntaxError* error() const { return std::get_if<SyntaxError>(&result); }
+    const SyntaxTree& tree() const { return std::get<SyntaxTree>(result); }
+  };
+  // What takes long because a text, or a statement, is so long.
+  reactor::Task<void> do_aside(std::size_t text_bytes, std::function<void()> work);
+  reactor::Task<Parsed> parse(const std::string* text);
+  // Of a long text, that takes long, too.
+  reactor::Task<void> forget(Parsed parsed);
+  // A statement, and what it was read from.
+  struct Parsing {
+    Node statement;
+    std::size_t length_bytes = 0;
+    const std::string* text = nullptr;
+  };
+  reactor::Task<Result<Plan>> make_plan(Parsing parsing, std::vector<Type> declared);
+  reactor::Task<Status> plan_statement(Prepared& prepared, Parsing parsing);
   // Parses and plans, unless another session has the plan.
   reactor::Task<Status> plan_text(Prepared& prepared);
   // Gives the plan its share of the memory.
@@ -167,6 +193,7 @@ class Session {
                                     Completion& completion);
   reactor::Task<Status> analyze(const Plan& plan, Portal& portal, std::vector<std::string>& lines);
   void report_settings(ResultSink& sink);
+  void end_settings_of_block(bool committed, ResultSink& sink);
 
   // --- session_ddl.cc ---
   reactor::Task<Status> run_ddl(const Plan& plan, ResultSink& sink);
@@ -177,8 +204,7 @@ class Session {
                                        ResultSink& sink);
 
   // --- session_simple.cc ---
-  reactor::Task<bool> run_simple(Node statement, const std::string* text, bool alone, bool last,
-                                 ResultSink& sink);
+  reactor::Task<bool> run_simple(Parsing parsing, bool alone, bool last, ResultSink& sink);
 
   Environment& environment_;
   txn::Engine& engine_;

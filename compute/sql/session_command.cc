@@ -140,14 +140,12 @@ Task<Status> Session::run_transaction_command(const TransactionPlan& plan, Resul
         completion.tag = "ROLLBACK";
         end_transaction();
         state_ = State::idle;
-        settings_.end_block(false);
-        report_settings(sink);
+        end_settings_of_block(false, sink);
         co_return Status();
       }
       if (state_ != State::block) notify(sink, "WARNING", "25P01", "there is no transaction in progress");
       Status status = co_await commit_transaction("block");
-      settings_.end_block(status.ok());
-      if (!status.ok()) report_settings(sink);
+      end_settings_of_block(status.ok(), sink);
       co_return status;
     }
     case TransactionCommand::rollback:
@@ -159,14 +157,19 @@ Task<Status> Session::run_transaction_command(const TransactionPlan& plan, Resul
       }
       end_transaction();
       state_ = State::idle;
-      settings_.end_block(false);
-      report_settings(sink);
+      end_settings_of_block(false, sink);
       co_return Status();
   }
   co_return Status(ErrorCode::internal, "an unknown transaction command");
 }
 
-// Tells the client again what may have changed back.
+// Tells the client what has changed back.
+void Session::end_settings_of_block(bool committed, ResultSink& sink) {
+  for (const std::string_view name : settings_.end_block(committed))
+    sink.setting_changed(name, *settings_.get(name));
+}
+
+// Tells the client again what may have changed.
 void Session::report_settings(ResultSink& sink) {
   for (const std::string_view name :
        {"application_name", "DateStyle", "default_transaction_read_only", "TimeZone", "IntervalStyle"})

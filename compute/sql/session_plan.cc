@@ -42,7 +42,26 @@ bool is_end_of_block(Node statement) {
 
 }  // namespace
 
-Task<Result<Plan>> Session::make_plan(Node statement, std::vector<Type> declared, const std::string* text) {
+Task<void> Session::do_aside(std::size_t text_bytes, std::function<void()> work) {
+  if (text_bytes <= kBesideOthers_bytes || !environment_.aside) {
+    work();
+  } else {
+    co_await environment_.aside(std::move(work));
+  }
+}
+
+Task<Session::Parsed> Session::parse(const std::string* text) {
+  Parsed parsed{.result = {}, .text_bytes = text->size()};
+  co_await do_aside(text->size(), [&parsed, text] { parsed.result = parse_sql(*text); });
+  co_return parsed;
+}
+
+Task<void> Session::forget(Parsed parsed) {
+  co_await do_aside(parsed.text_bytes, [&parsed] { parsed.result = SyntaxTree(); });
+}
+
+Task<Result<Plan>> Session::make_plan(Parsing parsing, std::vector<Type> declared) {
+  const Node statement = parsing.statement;
   BindInput input;
   input.procedures = &environment_.procedures;
   input.parameters = std::move(declared);
@@ -60,17 +79,19 @@ Task<Result<Plan>> Session::make_plan(Node statement, std::vector<Type> declared
   }
   ErrorPlace place;
   input.place = &place;
-  Result<Plan> plan = bind_statement(statement, input);
-  if (!plan.ok()) error_.position = place.position_in(*text);
-  co_return plan;
+  std::optional<Result<Plan>> plan;
+  co_await do_aside(parsing.length_bytes,
+                    [&plan, statement, &input] { plan.emplace(bind_statement(statement, input)); });
+  if (!plan->ok()) error_.position = place.position_in(*parsing.text);
+  co_return std::move(*plan);
 }
 
-Task<Status> Session::plan_statement(Prepared& prepared, Node statement, const std::string* text) {
-  if (state_ == State::failed && !statement.kind.empty() && !is_end_of_block(statement))
+Task<Status> Session::plan_statement(Prepared& prepared, Parsing parsing) {
+  if (state_ == State::failed && !parsing.statement.kind.empty() && !is_end_of_block(parsing.statement))
     co_return only_end_of_block();
   if (state_ == State::idle) start_clock();
   std::vector<Type> declared = prepared.declared;
-  Result<Plan> plan = co_await make_plan(statement, std::move(declared), text);
+  Result<Plan> plan = co_await make_plan(parsing, std::move(declared));
   if (!plan.ok()) co_return plan.status();
   Result<std::shared_ptr<const Plan>> kept = keep(std::move(plan).value());
   if (!kept.ok()) co_return kept.status();
@@ -98,17 +119,20 @@ Task<Status> Session::plan_text(Prepared& prepared) {
       co_return Status();
     }
   }
-  auto parsed = parse_sql(prepared.text);
-  if (auto* error = std::get_if<SyntaxError>(&parsed)) {
+  Parsed parsed = co_await parse(&prepared.text);
+  if (const SyntaxError* error = parsed.error()) {
     error_.position = error->position;
-    co_return std::move(error->status);
+    co_return error->status;
   }
-  const SyntaxTree& tree = std::get<SyntaxTree>(parsed);
-  if (tree.statement_count() > 1) {
-    co_return Status(ErrorCode::syntax_error, "cannot insert multiple commands into a prepared statement");
+  Status status;
+  if (parsed.tree().statement_count() > 1) {
+    status = Status(ErrorCode::syntax_error, "cannot insert multiple commands into a prepared statement");
+  } else {
+    const Node statement = parsed.tree().statement_count() == 0 ? Node{} : parsed.tree().statement(0);
+    const Parsing parsing{statement, prepared.text.size(), &prepared.text};
+    status = co_await plan_statement(prepared, parsing);
   }
-  const Node statement = tree.statement_count() == 0 ? Node{} : tree.statement(0);
-  Status status = co_await plan_statement(prepared, statement, &prepared.text);
+  co_await forget(std::move(parsed));
   if (status.ok() && plans != nullptr) plans->add(prepared.text, prepared.declared_oids, prepared.plan);
   co_return status;
 }
@@ -165,12 +189,12 @@ bool Session::current(const Prepared& prepared) const {
 
 Task<Status> Session::renew(Prepared& prepared, bool cached) {
   const std::shared_ptr<const Plan> before = prepared.plan;
-  auto parsed = parse_sql(prepared.text);
-  if (auto* error = std::get_if<SyntaxError>(&parsed)) co_return std::move(error->status);
-  const SyntaxTree& tree = std::get<SyntaxTree>(parsed);
-  const Node statement = tree.statement(0);
+  Parsed parsed = co_await parse(&prepared.text);
+  if (const SyntaxError* error = parsed.error()) co_return error->status;
   std::vector<Type> declared = prepared.declared;
-  Result<Plan> plan = co_await make_plan(statement, std::move(declared), &prepared.text);
+  const Parsing parsing{parsed.tree().statement(0), prepared.text.size(), &prepared.text};
+  Result<Plan> plan = co_await make_plan(parsing, std::move(declared));
+  co_await forget(std::move(parsed));
   if (!plan.ok()) co_return plan.status();
   if (!same_columns(*plan, *before)) {
     if (cached) co_return Status(ErrorCode::feature_not_supported, "cached plan must not change result type");

@@ -17,14 +17,14 @@ Task<void> Session::simple_query(std::string text, ResultSink& sink) {
   // As in PostgreSQL, a simple query forgets the unnamed statement.
   unnamed_.reset();
   error_ = {};
-  auto parsed = parse_sql(text);
-  if (auto* error = std::get_if<SyntaxError>(&parsed)) {
+  Parsed parsed = co_await parse(&text);
+  if (const SyntaxError* error = parsed.error()) {
     fail(error->status);
     error_.position = error->position;
     sink.error(error->status, error_);
     co_return;
   }
-  const SyntaxTree& tree = std::get<SyntaxTree>(parsed);
+  const SyntaxTree& tree = parsed.tree();
   const std::size_t count = tree.statement_count();
   if (count == 0) {
     sink.complete(Completion());
@@ -37,17 +37,17 @@ Task<void> Session::simple_query(std::string text, ResultSink& sink) {
       co_await engine_.executor().yield();
       work_.begin_turn();
     }
-    const Node statement = tree.statement(i);
-    ok = co_await run_simple(statement, &text, count == 1, i + 1 == count, sink);
+    const Parsing parsing{tree.statement(i), tree.statement_bytes(i, text.size()), &text};
+    ok = co_await run_simple(parsing, count == 1, i + 1 == count, sink);
   }
+  co_await forget(std::move(parsed));
 }
 
-Task<bool> Session::run_simple(Node statement, const std::string* text, bool alone, bool last,
-                               ResultSink& sink) {
+Task<bool> Session::run_simple(Parsing parsing, bool alone, bool last, ResultSink& sink) {
   auto prepared = std::make_shared<Prepared>();
-  if (alone) prepared->text = *text;  // a retry may have to bind it again
+  if (alone) prepared->text = *parsing.text;  // a retry may have to bind it again
   Completion completion;
-  Status status = co_await plan_statement(*prepared, statement, text);
+  Status status = co_await plan_statement(*prepared, parsing);
   if (status.ok() && !prepared->plan->parameters.empty())
     status = Status(ErrorCode::undefined_parameter, "there is no parameter $1");
   if (status.ok()) {

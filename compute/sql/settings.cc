@@ -378,9 +378,10 @@ void Settings::remember() {
   if (in_block_ && !before_block_) before_block_ = values_;
 }
 
-void Settings::end_block(bool committed) {
+std::vector<std::string_view> Settings::end_block(bool committed) {
   in_block_ = false;
-  if (!before_block_) return;
+  if (!before_block_) return {};
+  std::map<std::string, std::string, std::less<>> ended = values_;
   if (committed) {
     for (auto& [name, value] : before_local_) values_[name] = std::move(value);
   } else {
@@ -389,6 +390,10 @@ void Settings::end_block(bool committed) {
   before_block_.reset();
   before_local_.clear();
   apply();
+  std::vector<std::string_view> changed = reported_names();
+  std::erase_if(
+      changed, [&](std::string_view name) { return values_.find(name)->second == ended.find(name)->second; });
+  return changed;
 }
 
 void Settings::apply() {

@@ -47,9 +47,10 @@ class Settings {
   static std::optional<std::string_view> reported_name(std::string_view name);
   static std::vector<std::string_view> reported_names();
 
-  // A transaction block begins, ends well, or is rolled back: SET in it follows.
+  // A transaction block begins, ends well, or is rolled back: SET in it follows. The settings that have gone
+  // back to what they were, of those that clients follow, by their reported names.
   void begin_block() { in_block_ = true; }
-  void end_block(bool committed);
+  std::vector<std::string_view> end_block(bool committed);
 
   // Error feature_not_supported: the database cannot give that isolation level.
   Status check_isolation(std::string_view level) const;

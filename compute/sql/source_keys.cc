@@ -56,16 +56,20 @@ void find_key(Source& source) {
   source.key = std::move(key);
 }
 
-Status evaluate_keys(const Source& source, const EvalContext& context, Keys& keys) {
+reactor::Task<Status> evaluate_keys(Run& run, const Source& source, Keys& keys) {
+  const EvalContext context = run.context();
   const layout::Schema& schema = source.table->schema;
   keys.key_bytes = schema.key_bytes();
   // All values first: each expression is evaluated, if only for its errors.
   std::vector<std::vector<Datum>> values(source.key.size());
   std::size_t count = 1;
+  Status status;
   for (std::size_t i = 0; i < source.key.size(); ++i) {
     for (const ExprPtr& expr : source.key[i]) {
       Datum value;
-      if (Status status = evaluate(*expr, context, value); !status.ok()) return status;
+      status = evaluate(*expr, context, value);
+      if (status.ok() && run.value_ends_turn()) status = co_await run.take_turn();
+      if (!status.ok()) co_return status;
       values[i].push_back(value);
     }
     count = std::max(count, values[i].size());
@@ -79,16 +83,21 @@ Status evaluate_keys(const Source& source, const EvalContext& context, Keys& key
           add_to_key(key, schema.columns()[schema.key()[i]], source.key[i][choice]->type, values[i][choice]);
     }
     if (possible) keys.add(key.bytes());
+    if (run.value_ends_turn()) status = co_await run.take_turn();
+    if (!status.ok()) co_return status;
   }
-  if (count == 1) return {};
+  if (count == 1) co_return Status();
   std::unordered_set<std::string_view> seen;
   const Keys all = std::move(keys);
   keys = {all.key_bytes, {}};
+  seen.reserve(all.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::string_view bytes(reinterpret_cast<const char*>(all[i].data()), all.key_bytes);
     if (seen.insert(bytes).second) keys.add(all[i]);
+    if (run.value_ends_turn()) status = co_await run.take_turn();
+    if (!status.ok()) co_return status;
   }
-  return {};
+  co_return Status();
 }
 
 }  // namespace namdb::sql

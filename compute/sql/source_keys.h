@@ -7,6 +7,7 @@
 
 #include "compute/sql/expression.h"
 #include "compute/sql/plan.h"
+#include "compute/sql/run.h"
 
 namespace namdb::sql {
 
@@ -28,7 +29,8 @@ struct Keys {
 void find_key(Source& source);
 
 // The keys, each once. A value that no stored row can have (a NULL, a number that the column cannot hold)
-// gives none. Errors are those of the expressions.
-Status evaluate_keys(const Source& source, const EvalContext& context, Keys& keys);
+// gives none. Errors are those of the expressions; when the work is paused (Work::paused()), it is called
+// again. Of a long list others have their turns meanwhile.
+reactor::Task<Status> evaluate_keys(Run& run, const Source& source, Keys& keys);
 
 }  // namespace namdb::sql

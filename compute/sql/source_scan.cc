@@ -4,22 +4,23 @@
 
 namespace namdb::sql {
 
-Status SourceScan::start(Run& run) {
+reactor::Task<Status> SourceScan::start(Run& run) {
   if (source_.index_path == nullptr) {
     scan_ = run.transaction->scan(source_.table);
   } else {
-    const EvalContext context = run.context();
-    if (Status status = evaluate_ranges(*source_.index_path, context, ranges_); !status.ok()) return status;
+    Status status = co_await evaluate_ranges(run, *source_.index_path, ranges_);
+    if (!status.ok()) co_return status;
   }
   started_ = true;
-  return {};
+  co_return Status();
 }
 
 reactor::Task<Status> SourceScan::next(Run& run, std::uint64_t limit, std::vector<layout::Row>& rows) {
   rows.clear();
   if (++batches_ % kBatchesPerYield == 0) co_await run.engine.executor().yield();
   if (!started_) {
-    if (Status status = start(run); !status.ok()) co_return status;
+    Status status = co_await start(run);
+    if (!status.ok()) co_return status;
   }
   while (true) {
     if (scan_ == nullptr) {

@@ -21,7 +21,7 @@ class SourceScan {
   reactor::Task<Status> next(Run& run, std::uint64_t limit, std::vector<layout::Row>& rows);
 
  private:
-  Status start(Run& run);
+  reactor::Task<Status> start(Run& run);
 
   const Source& source_;
   bool started_ = false;

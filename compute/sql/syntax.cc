@@ -319,6 +319,13 @@ Node SyntaxTree::statement(std::size_t index) const {
   return statement == nullptr ? Node{} : node(*statement);
 }
 
+std::size_t SyntaxTree::statement_bytes(std::size_t index, std::size_t text_bytes) const {
+  const Json& statement = list(*tree_, "stmts")[index];
+  const auto length = static_cast<std::size_t>(integer(statement, "stmt_len"));
+  // The last one's is missing: it reaches to the end.
+  return length != 0 ? length : text_bytes - static_cast<std::size_t>(integer(statement, "stmt_location"));
+}
+
 Node node(const Json& json) {
   if (!json.is_object() || json.size() != 1) return {};
   const auto member = json.begin();

@@ -44,6 +44,8 @@ class SyntaxTree {
   explicit SyntaxTree(Json tree);
   std::size_t statement_count() const;
   Node statement(std::size_t index) const;
+  // Of its part of the text, which is so long.
+  std::size_t statement_bytes(std::size_t index, std::size_t text_bytes) const;
 
  private:
   std::shared_ptr<const Json> tree_;  // null: no statement

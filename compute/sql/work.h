@@ -27,6 +27,7 @@ class Work {
   static constexpr std::uint64_t kTurn_units = 4 << 20;
   static constexpr std::uint64_t kOperator_units = 16;
   static constexpr std::uint64_t kRow_units = 64;
+  static constexpr std::uint64_t kListValue_units = 256;
 
   explicit Work(std::uint64_t turn_units = kTurn_units) : turn_units_(turn_units) {}
 

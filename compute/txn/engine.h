@@ -27,7 +27,8 @@ struct UniqueConstraint {
 };
 
 struct TableOptions {
-  std::uint64_t size_hint_rows = 65'536;
+  // How many rows it will probably have; it grows beyond by itself. The default takes little memory.
+  std::uint64_t size_hint_rows = 512;
   std::uint32_t ring_slots = 0;  // 0: the cluster's default
   std::vector<UniqueConstraint> unique;
 };

@@ -48,8 +48,11 @@ class Interrupt {
   virtual ~Interrupt() = default;
   // query_canceled once it should end. Cheap: it is asked after every batch.
   virtual Status check() const = 0;
-  // The same, now that the transaction has waited for so long for what others hold.
-  virtual Status check_wait(std::uint64_t /*waited_ns*/) const { return Status(); }
+  // The same, now that the transaction has waited since then, by the executor's clock, for what others hold
+  // there: a record, or a bucket chain.
+  virtual Status check_wait(layout::GlobalAddress /*held*/, std::uint64_t /*since_ns*/) const {
+    return Status();
+  }
 };
 
 class Transaction {
@@ -111,8 +114,8 @@ class Transaction {
 
  protected:
   Status check_interrupt() const { return interrupt_ == nullptr ? Status() : interrupt_->check(); }
-  Status check_wait(std::uint64_t waited_ns) const {
-    return interrupt_ == nullptr ? Status() : interrupt_->check_wait(waited_ns);
+  Status check_wait(layout::GlobalAddress held, std::uint64_t since_ns) const {
+    return interrupt_ == nullptr ? Status() : interrupt_->check_wait(held, since_ns);
   }
 
  private:

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/layout/global_address.h"
 #include "compute/storage/table.h"
 #include "compute/txn/transaction.h"
 
@@ -21,12 +22,20 @@ struct Violation {
   std::vector<std::byte> row;          // that has the values which are there already
 };
 
+// What others held, in a serialization_failure.
+struct MetLock {
+  layout::GlobalAddress held;  // a record, or a bucket chain; null: nothing, or nothing is known of it
+  std::uint64_t since_ns = 0;  // the transaction has waited for it since then, by the executor's clock
+};
+
 class TransactionFacts {
  public:
   virtual ~TransactionFacts() = default;
   // Of the duplicate_key that ended the transaction; null when there was none, or nothing is known of it.
   // Valid as long as the transaction.
   virtual const Violation* violation() const = 0;
+  // Of the conflict that ended the transaction.
+  virtual MetLock met_lock() const { return {}; }
   // Not ok once the transaction was ended because it did nothing for longer than the maximal transaction
   // time: transaction_timeout. Nothing is held any more.
   virtual Status expired() const = 0;

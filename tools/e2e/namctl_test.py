@@ -51,9 +51,9 @@ class EngineFlags(TestCase):
             done = namctl("dev", "up", "--data", cluster.data, "--protocol", "si")
             self.assertEqual(done.returncode, 3)
             self.assertIn("protocol occ, stages lock,install", done.stderr)
-            # Started again without its flags.
+#Started again without its flags.
             cluster.kill("memory-0")
-            done = namctl("dev", "up", "--data", cluster.data, "--region-bytes", "64MiB")
+            done = namctl("dev", "up", "--data", cluster.data)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(self.engine(cluster), ("occ", "lock,install"))
 
@@ -106,6 +106,24 @@ class StartAndStop(TestCase):
             cluster.up()
             self.assertEqual(cluster.pid("memory-0"), memory)
             self.assert_serves(cluster)
+
+    def test_what_died_starts_again_as_it_was_told_at_first(self):
+        with Cluster(region="48MiB", memory_flags=["--extent-size=256KiB"],
+                     compute_flags=["--max-connections=7"]) as cluster:
+            before = self.commands(cluster)
+            for name in ("memory-0", "compute-0"):
+                cluster.kill(name)
+                done = namctl("dev", "up", "--data", cluster.data, "--json")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                cluster.state = json.loads(done.stdout)
+                self.assertEqual(self.commands(cluster), before)
+            done = namctl("dev", "up", "--data", cluster.data, "--region-bytes", "64MiB")
+            self.assertEqual(done.returncode, 3)
+            self.assertIn("regions of 48MiB", done.stderr)
+
+    @staticmethod
+    def commands(cluster):
+        return [Path(f"/proc/{cluster.pid(name)}/cmdline").read_bytes() for name in ("memory-0", "compute-0")]
 
     def test_up_after_down_serves_again(self):
         with Cluster() as cluster:
@@ -216,7 +234,7 @@ class Looking(TestCase):
             self.assertIn("versions_moved", memory["per_second"])
             self.assertIn("commits", view["compute_servers"][0]["per_second"])
             self.assertIn("rings 12.5 % full", namctl("top", "--data", cluster.data, "--count", "1").stdout)
-            # A reader that stays, as a snapshot that grows older.
+#A reader that stays, as a snapshot that grows older.
             with cluster.connect(autocommit=False) as reader:
                 reader.execute("SELECT * FROM t")
                 until(lambda: json.loads(namctl("top", "--data", cluster.data, "--count", "1", "--json").stdout)
@@ -235,7 +253,7 @@ class Looking(TestCase):
                 self.assertTrue(view["all_up"])
                 self.assertEqual([(s["server_id"], s["fabric"]) for s in view["memory_servers"]],
                                  [(0, fabric), (1, fabric)])
-                # Two workers of two compute servers; the tool itself may be one more.
+#Two workers of two compute servers; the tool itself may be one more.
                 for server in view["memory_servers"]:
                     self.assertIn(server["facts"]["peers"], (4, 5))
                 for server in view["compute_servers"]:

@@ -35,6 +35,11 @@ Result<ClusterFile> read_cluster_file(const std::filesystem::path& data) {
     // Not in files of older versions.
     cluster.protocol = content.value("protocol", std::string());
     cluster.stages = content.value("stages", std::string());
+    cluster.region_bytes = content.value("region_bytes", std::string());
+    cluster.region_limit = content.value("region_limit", std::string());
+    cluster.procedure_libraries = content.value("procedure_libraries", std::vector<std::string>());
+    cluster.memory_flags = content.value("memory_flags", std::vector<std::string>());
+    cluster.compute_flags = content.value("compute_flags", std::vector<std::string>());
     if (cluster.memory_addresses.size() == cluster.memory_servers) return cluster;
   } catch (const nlohmann::json::exception&) {
   }
@@ -49,7 +54,12 @@ Status write_cluster_file(const std::filesystem::path& data, const ClusterFile& 
                                   {"sql_port", cluster.sql_port},
                                   {"memory_addresses", cluster.memory_addresses},
                                   {"protocol", cluster.protocol},
-                                  {"stages", cluster.stages}};
+                                  {"stages", cluster.stages},
+                                  {"region_bytes", cluster.region_bytes},
+                                  {"region_limit", cluster.region_limit},
+                                  {"procedure_libraries", cluster.procedure_libraries},
+                                  {"memory_flags", cluster.memory_flags},
+                                  {"compute_flags", cluster.compute_flags}};
   const std::filesystem::path temporary = file_of(data).string() + ".new";
   {
     std::ofstream file(temporary, std::ios::trunc);

@@ -27,6 +27,12 @@ struct ClusterFile {
   std::vector<std::string> memory_addresses;  // unix:PATH or HOST:PORT, server 0 first
   std::string protocol;                       // empty: dev up was not told
   std::string stages;                         // likewise
+  std::string region_bytes;                   // likewise
+  std::string region_limit;                   // likewise
+  // What daemons that are started are given, beside all that.
+  std::vector<std::string> procedure_libraries;
+  std::vector<std::string> memory_flags;
+  std::vector<std::string> compute_flags;
 
   bool operator==(const ClusterFile&) const = default;
 };

@@ -177,7 +177,10 @@ bool becomes_free(std::uint16_t port, bool was_ours) {
 // The settings to run with: the running cluster's, or those asked for.
 Result<ClusterFile> settle(const DevOptions& options, const std::optional<DevCluster>& present) {
   const bool reuse = present && any_runs(*present);
-  ClusterFile settings = reuse ? present->settings : ClusterFile{"shm", 1, 1, kDefaultSqlPort, {}, {}, {}};
+  ClusterFile settings;
+  settings.fabric = "shm";
+  settings.sql_port = kDefaultSqlPort;
+  if (reuse) settings = present->settings;
   const ClusterFile before = settings;
   settings.fabric = options.fabric.value_or(settings.fabric);
   settings.memory_servers = options.memory_servers.value_or(settings.memory_servers);
@@ -185,14 +188,25 @@ Result<ClusterFile> settle(const DevOptions& options, const std::optional<DevClu
   settings.sql_port = options.sql_port.value_or(settings.sql_port);
   settings.protocol = options.protocol.value_or(settings.protocol);
   settings.stages = options.stages.value_or(settings.stages);
-  if (!reuse) return settings;
-  if (settings == before) return settings;
+  if (!options.region_bytes.empty()) settings.region_bytes = options.region_bytes;
+  if (!options.region_limit.empty()) settings.region_limit = options.region_limit;
+  const bool same = settings == before;
+  const auto take = [](const std::vector<std::string>& given, std::vector<std::string>& remembered) {
+    if (!given.empty()) remembered = given;
+  };
+  take(options.procedure_libraries, settings.procedure_libraries);
+  for (std::string& library : settings.procedure_libraries) library = fs::absolute(library).string();
+  take(options.memory_flags, settings.memory_flags);
+  take(options.compute_flags, settings.compute_flags);
+  if (!reuse || same) return settings;
   return environment_error("a cluster with other options runs on " + options.data.string() + " (" +
                                before.fabric + ", port " + std::to_string(before.sql_port) + ", " +
                                std::to_string(before.memory_servers) + " memory and " +
                                std::to_string(before.compute_servers) + " compute servers" +
                                (before.protocol.empty() ? "" : ", protocol " + before.protocol) +
-                               (before.stages.empty() ? "" : ", stages " + before.stages) + ")",
+                               (before.stages.empty() ? "" : ", stages " + before.stages) +
+                               (before.region_bytes.empty() ? "" : ", regions of " + before.region_bytes) +
+                               (before.region_limit.empty() ? "" : " up to " + before.region_limit) + ")",
                            "namctl dev down --data " + options.data.string());
 }
 
@@ -212,13 +226,14 @@ std::vector<std::string> memory_command(const std::string& program, const DevOpt
                                       "--cluster-key",
                                       key_file(options.data).string(),
                                       "--region-bytes",
-                                      !options.region_bytes.empty()
-                                          ? options.region_bytes
+                                      !settings.region_bytes.empty()
+                                          ? settings.region_bytes
                                           : std::to_string(default_region_bytes(settings.memory_servers))};
   if (!settings.protocol.empty()) command.insert(command.end(), {"--protocol", settings.protocol});
   if (!settings.stages.empty()) command.insert(command.end(), {"--stages", settings.stages});
-  if (!options.region_limit.empty()) command.insert(command.end(), {"--region-limit", options.region_limit});
-  command.insert(command.end(), options.memory_flags.begin(), options.memory_flags.end());
+  if (!settings.region_limit.empty())
+    command.insert(command.end(), {"--region-limit", settings.region_limit});
+  command.insert(command.end(), settings.memory_flags.begin(), settings.memory_flags.end());
   return command;
 }
 
@@ -241,18 +256,18 @@ std::vector<std::string> compute_command(const std::string& program, const DevOp
   if (sockets.native().size() + std::string_view("/.s.PGSQL.65535").size() < 108) {
     command.insert(command.end(), {"--unix-socket-dir", sockets.string()});
   }
-  std::vector<std::string> libraries = options.procedure_libraries;
+  std::vector<std::string> libraries = settings.procedure_libraries;
   const fs::path workloads = program_folder().parent_path() / "lib" / "libnamdb_workloads.so";
   std::error_code ignored;
   if (libraries.empty() && fs::exists(workloads, ignored)) libraries.push_back(workloads.string());
   for (const std::string& library : libraries) {
-    command.insert(command.end(), {"--procedure-library", fs::absolute(library).string()});
+    command.insert(command.end(), {"--procedure-library", library});
   }
   // Pairs, as on a rack where each machine runs one of both.
   if (const std::size_t servers = settings.memory_addresses.size(); servers > 1) {
     command.insert(command.end(), {"--beside", std::to_string(server % servers)});
   }
-  command.insert(command.end(), options.compute_flags.begin(), options.compute_flags.end());
+  command.insert(command.end(), settings.compute_flags.begin(), settings.compute_flags.end());
   return command;
 }
 

@@ -3,31 +3,19 @@
 #include <catch2/catch.hpp>
 
 #include "tools/namsim/cluster.h"
-#include "tools/namsim/pairs_table.h"
-#include "tools/namsim/workloads/tables.h"
+#include "tools/namsim/text_rows.h"
 
 namespace namdb::sim {
 namespace {
 
 using reactor::Task;
 
-constexpr std::int64_t kRows = 50;
-
 // Every row becomes its next version, so many times.
-Task<Status> update_all(txn::Engine* engine, int times) {
-  auto table = co_await engine->table(kPairs);
+Task<Status> update_all(txn::Engine* engine, TextRows shape, int times) {
   const auto session = engine->open_session();
   Status status;
   for (int done = 0; done < times && status.ok();) {
-    const auto transaction = engine->begin(*session);
-    std::vector<txn::RowId> rows;
-    for (std::int64_t id = 0; id < kRows; ++id)
-      rows.push_back(transaction->get(*table, key_of((*table)->schema, id).bytes()));
-    status = co_await transaction->fetch();
-    for (const txn::RowId row : rows) {
-      if (status.ok()) status = transaction->update(row).set_integer(1, 1 + done);
-    }
-    if (status.ok()) status = co_await transaction->commit();
+    status = co_await update_text_rows(engine, session.get(), shape, 1 + done);
     if (status.ok()) ++done;
     if (!status.ok() && status.code() == ErrorCode::serialization_failure) status = Status();
   }
@@ -40,21 +28,21 @@ struct RoundTrips {
 };
 
 // Of a transaction whose snapshot was taken before the rows were updated.
-Task<Result<RoundTrips>> read_behind(txn::Engine* engine, int versions) {
-  auto table = co_await engine->table(kPairs);
+Task<Result<RoundTrips>> read_behind(txn::Engine* engine, TextRows shape, int versions) {
+  auto table = co_await engine->table(kTextRows);
   const auto session = engine->open_session();
   const auto transaction = engine->begin(*session);
-  transaction->get(*table, key_of((*table)->schema, kRows).bytes());
+  transaction->get(*table, key_of((*table)->schema, shape.rows).bytes());
   Status status = co_await transaction->fetch();
-  if (status.ok()) status = co_await update_all(engine, versions);
+  if (status.ok()) status = co_await update_all(engine, shape, versions);
   if (!status.ok()) co_return status;
 
   RoundTrips taken;
   const std::uint64_t before = transaction->counters().round_trips;
-  const txn::RowId row = transaction->get(*table, key_of((*table)->schema, 7).bytes());
+  const txn::RowId row = transaction->get(*table, key_of((*table)->schema, 3).bytes());
   status = co_await transaction->fetch();
   if (!status.ok()) co_return status;
-  CHECK(transaction->row(row).integer(1) == 0);
+  CHECK(transaction->row(row).integer(TextRows::value) == 0);
   taken.row = transaction->counters().round_trips - before;
 
   const auto scan = transaction->scan(*table);
@@ -63,25 +51,25 @@ Task<Result<RoundTrips>> read_behind(txn::Engine* engine, int versions) {
   do {
     status = co_await scan->next(rows);
     if (!status.ok()) co_return status;
-    for (const layout::Row& each : rows) CHECK(each.view().integer(1) == 0);
+    for (const layout::Row& each : rows) CHECK(each.view().integer(TextRows::value) == 0);
     seen += static_cast<std::int64_t>(rows.size());
   } while (!rows.empty());
-  CHECK(seen == kRows);
+  CHECK(seen == shape.rows);
   taken.scan = transaction->counters().round_trips - before - taken.row;
   co_return taken;
 }
 
-RoundTrips round_trips(int versions) {
+RoundTrips round_trips(TextRows shape, int versions) {
   fabric::sim::SimWorld world(1);
   ClusterOptions options;
-  options.region_bytes = 64U << 20;
+  options.region_bytes = 256U << 20;
   options.location_cache_bytes = 4U << 20;
   Cluster cluster(world, options);
   const std::size_t compute = cluster.add_compute();
   txn::Engine* const engine = &cluster.worker(compute);
-  REQUIRE(world.run(cluster.node(compute), load_pairs(engine, kRows)).ok());
+  REQUIRE(world.run(cluster.node(compute), load_text_rows(engine, shape)).ok());
   world.run_for(kMillisecond_ns);
-  const auto taken = world.run(cluster.node(compute), read_behind(engine, versions));
+  const auto taken = world.run(cluster.node(compute), read_behind(engine, shape, versions));
   INFO(taken.status().to_string());
   REQUIRE(taken.ok());
   return *taken;
@@ -91,17 +79,31 @@ RoundTrips round_trips(int versions) {
 
 TEST_CASE("a row d versions back takes at most 2 round trips within the ring, and 2 + d / 8 beyond it",
           "[cost]") {
-  const RoundTrips newest = round_trips(0);
+  // The longer rows are, the fewer of their old versions share a group of the overflow region: of 32 KiB,
+  // one.
+  const auto shape =
+      GENERATE(TextRows{.rows = 50}, TextRows{.rows = 6, .text_bytes = 2'048},
+               TextRows{.rows = 6, .text_bytes = 4'600}, TextRows{.rows = 6, .text_bytes = 16'300});
+  const RoundTrips newest = round_trips(shape, 0);
   CHECK(newest.row == 1);
-  for (const int versions : {1, 4, 8, 9, 17, 50, 100, 400}) {
-    const RoundTrips taken = round_trips(versions);
+  for (const int versions : {1, 4, 8, 9, 10, 17, 18, 34, 50, 100, 400}) {
+    if (versions > 100 && shape.text_bytes != 0) continue;
+    const RoundTrips taken = round_trips(shape, versions);
     const std::uint64_t most = versions <= 8 ? 2 : 2 + (static_cast<std::uint64_t>(versions) + 7) / 8;
-    INFO(versions << " versions back: a row " << taken.row << ", a scan " << taken.scan << " (of newest rows "
-                  << newest.scan << ")");
+    INFO(versions << " versions back, texts of " << shape.text_bytes << ": a row " << taken.row << ", a scan "
+                  << taken.scan << " (of newest rows " << newest.scan << ")");
     CHECK(taken.row <= most);
     // The rows of a scan go back together.
     CHECK(taken.scan - newest.scan <= taken.row);
   }
+}
+
+TEST_CASE("of the long rows of a scan no more than 8 MiB of old versions are READ at once", "[cost]") {
+  const TextRows shape{.rows = 70, .text_bytes = 16'300};
+  const RoundTrips newest = round_trips(shape, 0);
+  const RoundTrips taken = round_trips(shape, 2);
+  // A ring takes 256 KiB.
+  CHECK(taken.scan - newest.scan == 3);
 }
 
 }  // namespace namdb::sim

@@ -14,7 +14,7 @@ layout::Schema pair_schema() {
 }  // namespace
 
 reactor::Task<Status> load_pairs(txn::Engine* engine, std::int64_t rows, std::int64_t at_once) {
-  const txn::TableOptions options;
+  const txn::TableOptions options{.size_hint_rows = 65'536};  // no test of costs is about growth
   Status status = co_await engine->create_table(kPairs, pair_schema(), options);
   if (!status.ok()) co_return status;
   auto table = co_await engine->table(kPairs);

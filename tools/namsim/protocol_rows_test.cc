@@ -134,6 +134,7 @@ class SmallTable {
     cluster_.node(compute_).spawn(*gates_.back(), read_later(&engine(), &transaction, id, status));
   }
   void run_for(std::uint64_t duration_ns) { world_.run_for(duration_ns); }
+  const Clock& clock() { return cluster_.worker(compute_).executor(); }
 
  private:
   static ClusterOptions options(std::string_view protocol, std::uint64_t max_transaction_ns,
@@ -213,11 +214,15 @@ class SmallTable {
 // A client that waits for ten milliseconds.
 class Impatient final : public txn::Interrupt {
  public:
+  explicit Impatient(const Clock& clock) : clock_(clock) {}
   Status check() const override { return {}; }
-  Status check_wait(std::uint64_t waited_ns) const override {
-    if (waited_ns < 10 * kMillisecond_ns) return {};
+  Status check_wait(layout::GlobalAddress /*held*/, std::uint64_t since_ns) const override {
+    if (clock_.now_ns() - since_ns < 10 * kMillisecond_ns) return {};
     return Status(ErrorCode::query_canceled, "waited for too long");
   }
+
+ private:
+  const Clock& clock_;
 };
 
 bool ended_in(const Status& status, ErrorCode code) {
@@ -304,7 +309,7 @@ TEST_CASE("nobody waits for a lock longer than its client does", "[protocols]") 
   SmallTable rows("waitdie");
   const auto holder = rows.begin_in_new_session();
   rows.write(*holder, 1, 5);
-  const Impatient impatient;
+  const Impatient impatient(rows.clock());
   const auto by_key = rows.begin_in_new_session();
   by_key->set_interrupt(&impatient);
   CHECK(ended_in(rows.try_look(*by_key, 1), ErrorCode::query_canceled));

@@ -23,7 +23,8 @@ struct World {
   // Also after a stop(): a new server on the same data.
   void start() {
     stop();
-    server = std::make_unique<Server>(engine, procedures, process, [this] { return wall_us; });
+    server = std::make_unique<Server>(
+        engine, procedures, process, [this] { return wall_us; }, Server::Post(), aside);
     stopping = false;
   }
   void begin_stop() {
@@ -36,6 +37,7 @@ struct World {
     executor.run_until([&] { return stops.count() == 0; });
   }
 
+  sql::Aside aside;  // of the next server
   bool stopping = false;
   sql::testing::ManualExecutor executor;
   reactor::Gate stops;

@@ -183,6 +183,7 @@ Status Commit::examine_locks() {
     if (record.taken) continue;
     const storage::Table& table = *record.access->table;
     if (old.locked()) worker_.locks.note(record.access->lookup.record(), old, table.record.body_bytes());
+    transaction_.meet(record.access->lookup.record(), old);
     status = write_conflict(table);
   }
   chains_.examine();

@@ -70,6 +70,8 @@ class Lookup {
   // started at a known place and has not READ anything.
   void read_along(const std::byte* bytes) { along_ = bytes; }
   std::uint32_t read_bytes() const { return table_->record.current_bytes() + (reads_waiter_ ? 8 : 0); }
+  // What add_read() takes of the pool, if it is an older version that it READs; that may be much.
+  std::size_t older_bytes() const { return state_ == State::older ? walk_.read_bytes() : 0; }
   // Adds the READ, or the call, that the next advance() looks at. May be called again without advance() in
   // between, when the fetched bytes were thrown away.
   void add_read(txn::BatchSet& batches);

@@ -78,6 +78,7 @@ class ReadSet::Look {
       });
     }
     if (now.locked()) transaction_.worker().locks.note(seen.record, now, seen.body_bytes);
+    transaction_.meet(seen.record, now);
     return false;
   }
 
@@ -87,6 +88,7 @@ class ReadSet::Look {
     const auto taken_from = chains_ == nullptr ? std::nullopt : chains_->taken_from(seen.bucket);
     if (taken_from) return *taken_from == *seen.lock;
     if (lock.locked()) transaction_.worker().locks.note(seen.bucket, lock, 0);
+    transaction_.meet(seen.bucket, lock);
     return false;
   }
 

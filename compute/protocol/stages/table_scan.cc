@@ -157,13 +157,13 @@ reactor::Task<Status> WholeTableScan::read_buckets() {
   Status status = co_await batches_.run(transaction_.mutable_counters());
   if (status.ok()) status = transaction_.check_going_on();
   if (!status.ok()) co_return status;
-  bool torn = false;
+  GlobalAddress torn;  // the first bucket to be READ again
   for (std::size_t i = 0; i < places.size(); ++i) {
     BucketPlace& place = places[i];
     Bucket bucket;
     std::memcpy(&bucket, buffer.data() + i * layout::kBucket_bytes, sizeof bucket);
     if (!bucket.certified(place.address)) {
-      torn = true;
+      if (torn.null()) torn = place.address;
       layout::HeaderWord lock(place.main ? bucket.lock_word : 0);
       if (place.doubted) lock = layout::HeaderWord(layout::load_word(locks.data() + 8 * i));
       if (lock.locked()) worker.locks.note(place.main ? place.address : place.chain, lock, 0);
@@ -177,7 +177,7 @@ reactor::Task<Status> WholeTableScan::read_buckets() {
                        "the table was dropped or rebuilt while the transaction ran");
     }
     if (unsettled(bucket, place)) {
-      torn = true;
+      if (torn.null()) torn = place.address;
       again_.push_back(place);
       worker.locks.note(place.address, layout::HeaderWord(bucket.lock_word), 0);
       continue;
@@ -187,13 +187,13 @@ reactor::Task<Status> WholeTableScan::read_buckets() {
     if (!status.ok()) co_return status;
   }
   // Over shared memory nothing above suspends: others have their turn between two parts of a long scan.
-  if (!torn && !hashes_) co_await worker.executor.yield();
-  if (!torn) wait_.ends();
-  if (torn) {
+  if (torn.null() && !hashes_) co_await worker.executor.yield();
+  if (torn.null()) wait_.ends();
+  if (!torn.null()) {
     ++transaction_.mutable_counters().rereads;
     const std::uint64_t pause_ns = std::min<std::uint64_t>(++waits_ * 10'000, kMillisecond_ns);
     co_await worker.executor.sleep_for(pause_ns);
-    status = wait_.goes_on(transaction_);
+    status = wait_.goes_on(transaction_, torn);
     if (!status.ok()) co_return status;
     co_return co_await transaction_.check_still_there(table_->id, waits_);
   }

@@ -27,6 +27,8 @@ namespace {
 constexpr std::size_t kLinearSearch = 48;
 constexpr std::uint32_t kYields = 16;  // turns to wait for something half written before sleeping
 constexpr std::uint32_t kWaitsPerLook = 256;
+// What the lookups of a step READ of older versions at once, unless one of them needs more.
+constexpr std::size_t kOlderAtOnce_bytes = std::size_t{8} << 20;
 constexpr const char* kOlderHint =
     "make it shorter, or start nam-memoryd with a larger --max-transaction-seconds";
 
@@ -335,10 +337,13 @@ reactor::Task<Status> StagedTransaction::run_one_by_one(
   co_return status;
 }
 
-Status StagedTransaction::Wait::goes_on(const StagedTransaction& transaction) {
-  const std::uint64_t now_ns = transaction.worker_.executor.now_ns();
-  if (since_ns_ == 0) since_ns_ = now_ns;
-  return transaction.check_wait(now_ns - since_ns_);
+Status StagedTransaction::Wait::goes_on(const StagedTransaction& transaction, layout::GlobalAddress held) {
+  if (since_ns_ == 0) since_ns_ = transaction.worker_.executor.now_ns();
+  return transaction.check_wait(held, since_ns_);
+}
+
+void StagedTransaction::meet(layout::GlobalAddress held, layout::HeaderWord word, std::uint64_t since_ns) {
+  if (word.locked()) met_lock_ = {held, since_ns == 0 ? worker_.executor.now_ns() : since_ns};
 }
 
 reactor::Task<void> StagedTransaction::pause(std::uint32_t waits) {
@@ -350,6 +355,21 @@ reactor::Task<void> StagedTransaction::pause(std::uint32_t waits) {
   }
 }
 
+// The first ones go first until they are done, so that the others have taken no buffers yet.
+void StagedTransaction::put_off(reactor::PooledVector<Lookup*>& lookups,
+                                reactor::PooledVector<Lookup*>& later) {
+  lookups.insert(lookups.end(), later.begin(), later.end());
+  later.clear();
+  std::size_t bytes = 0;
+  std::erase_if(lookups, [&bytes, &later](Lookup* lookup) {
+    const std::size_t more = lookup->older_bytes();
+    const bool fits = more == 0 || bytes == 0 || bytes + more <= kOlderAtOnce_bytes;
+    if (!fits) later.push_back(lookup);
+    if (fits) bytes += more;
+    return !fits;
+  });
+}
+
 reactor::Task<Status> StagedTransaction::run_lookups(reactor::PooledVector<Lookup*> lookups,
                                                      reactor::PooledVector<const storage::Table*> tables,
                                                      Together together) {
@@ -359,7 +379,9 @@ reactor::Task<Status> StagedTransaction::run_lookups(reactor::PooledVector<Looku
   std::size_t checked = 0;
   std::optional<RunReads> runs;  // until their bytes were looked at
   if (together == Together::near) runs.emplace(worker_.cluster.pool(), lookups);
-  while (!lookups.empty() || !rules_->ready()) {
+  reactor::PooledVector<Lookup*> later;
+  while (!lookups.empty() || !later.empty() || !rules_->ready()) {
+    put_off(lookups, later);
     Status status;
     if (!rules_->ready()) {
       const txn::StageTimer timer(worker_.cluster.stage_times(), worker_.executor, counters_);
@@ -387,7 +409,7 @@ reactor::Task<Status> StagedTransaction::run_lookups(reactor::PooledVector<Looku
       status = co_await check_table(*tables[checked]);
       if (!status.ok()) co_return status;
     }
-    bool waiting = false;
+    const Lookup* waiting = nullptr;
     for (Lookup* lookup : lookups) {
       std::uint32_t slot = lookup->advance(worker_, *rules_);
       while (slot != 0) {
@@ -402,15 +424,16 @@ reactor::Task<Status> StagedTransaction::run_lookups(reactor::PooledVector<Looku
         worker_.locks.note(lookup->lock_address(), lookup->lock_seen(), lookup->lock_body_bytes());
       }
       if (failed && lookup->damaged()) co_return co_await damage(lookup->table().id, lookup->error());
+      if (failed) meet(lookup->lock_address(), lookup->lock_seen(), wait.since_ns());
       if (failed) co_return lookup->error();
-      waiting = true;
+      if (waiting == nullptr) waiting = lookup;
       ++counters_.rereads;
     }
     runs.reset();
     const auto done = std::erase_if(lookups, [](const Lookup* lookup) { return lookup->done(); });
-    if (!waiting || done != 0) wait.ends();
-    if (!waiting) continue;
-    status = wait.goes_on(*this);
+    if (waiting == nullptr || done != 0) wait.ends();
+    if (waiting == nullptr) continue;
+    status = wait.goes_on(*this, waiting->lock_address());
     if (!status.ok()) co_return status;
     const txn::StageTimer timer(worker_.cluster.stage_times(), worker_.executor, counters_);
     bool waited = false;

@@ -51,6 +51,7 @@ class StagedTransaction : public txn::Transaction,
   bool has_writes() const override;
   const fabric::OperationCounters& counters() const override { return counters_; }
   const txn::Violation* violation() const override { return violation_.get(); }
+  txn::MetLock met_lock() const override { return met_lock_; }
   Status expired() const override { return expired_ ? failure_ : Status(); }
 
   // --- for the rules, scans and commit.h ---
@@ -86,6 +87,8 @@ class StagedTransaction : public txn::Transaction,
    private:
     StagedTransaction& transaction_;
   };
+  // The lock `word`, seen there, ends the transaction in a conflict. `since_ns`: it waited since then, or 0.
+  void meet(layout::GlobalAddress held, layout::HeaderWord word, std::uint64_t since_ns = 0);
   // Not ok once it has ended: why, as far as that is known.
   Status check_open() const;
   // The row is why the transaction will end in duplicate_key.
@@ -104,9 +107,11 @@ class StagedTransaction : public txn::Transaction,
   // How long it waits without a break for what others hold.
   class Wait {
    public:
-    // Another round is waited for. Error: nobody wants to wait any longer.
-    Status goes_on(const StagedTransaction& transaction);
+    // Another round is waited for, for what somebody holds there. Error: nobody wants to wait any longer.
+    Status goes_on(const StagedTransaction& transaction, layout::GlobalAddress held);
     void ends() { since_ns_ = 0; }
+    // Since when; 0: it does not wait.
+    std::uint64_t since_ns() const { return since_ns_; }
 
    private:
     std::uint64_t since_ns_ = 0;
@@ -124,6 +129,8 @@ class StagedTransaction : public txn::Transaction,
   reactor::Task<Status> run_one_by_one(const reactor::PooledVector<Lookup*>* lookups,
                                        const reactor::PooledVector<const storage::Table*>* tables);
   reactor::Task<void> pause(std::uint32_t waits);
+  // Leaves for later rounds what lookups would READ of older versions beyond a bound.
+  static void put_off(reactor::PooledVector<Lookup*>& lookups, reactor::PooledVector<Lookup*>& later);
 
   txn::WorkerState& worker_;
   SessionState& session_;
@@ -136,6 +143,7 @@ class StagedTransaction : public txn::Transaction,
   Status failure_;  // the first that fetch() reported
   Status outcome_;  // of the commit
   std::unique_ptr<txn::Violation> violation_;
+  txn::MetLock met_lock_;
   txn::BatchSet batches_;
   fabric::OperationCounters counters_;
   reactor::PooledDeque<Access> accesses_;

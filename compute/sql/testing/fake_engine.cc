@@ -71,7 +71,7 @@ class FakeTransaction : public txn::Transaction, public txn::TransactionFacts {
     const std::uint64_t since_ns = engine_.executor_.now_ns();
     do {
       Status status = check_interrupt();
-      if (status.ok()) status = check_wait(engine_.executor_.now_ns() - since_ns);
+      if (status.ok()) status = check_wait({}, since_ns);
       if (!status.ok()) co_return status;
       if (engine_.hold_fetches_) co_await engine_.executor_.sleep_for(kMillisecond_ns);
     } while (engine_.hold_fetches_);
