@@ -378,6 +378,7 @@ void check_tables(const std::vector<const MemoryServer*>& servers, Findings& fin
       if (!was_array(*table, *descriptor, static_cast<int>(i)) ||
           descriptor->buckets_per_server() != table->shape.buckets_per_server ||
           (descriptor->single_version() ? 0 : descriptor->ring_slots()) != table->shape.record.ring_slots ||
+          descriptor->reader_words() != table->shape.record.reader_words ||
           descriptor->generation() != table->shape.generation) {
         findings.add("server " + std::to_string(i) + " has another idea of table " + std::to_string(id) +
                      " than the catalog");
