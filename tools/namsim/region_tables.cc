@@ -171,7 +171,7 @@ class TableCheck {
     }
     if (!slots_.published(version.stamp))
       findings_.add(subject + " shows commit " + text(version.stamp) + ", which is not published");
-
+    check_readers(record, subject);
     if (shape_.timestamps) return check_timestamps(record, version, body, subject);
     std::vector<std::byte> image(shape_.body_bytes());
     std::vector<bool> followed(shape_.ring_slots);
@@ -204,6 +204,16 @@ class TableCheck {
                     ", to which no link leads, and is not moved: no writer can ever take it");
     }
     if (shape_.moves_versions()) check_overflow(record, version, body, subject);
+  }
+
+  // Words of the dead stay until somebody meets them; but a slot's owner gives its words back before the slot.
+  void check_readers(std::uint64_t record, const std::string& subject) {
+    for (std::uint32_t i = 0; i < shape_.reader_words; ++i) {
+      const std::uint32_t reader = HeaderWord(region_.load(record + shape_.reader_offset(i))).stamp().slot;
+      const memory::Slot* const slot = slots_.find(reader);
+      if (slot != nullptr && slot->state == memory::SlotState::closed && slot->repair_epoch == 0)
+        findings_.add(subject + " has a reader of slot " + std::to_string(reader) + ", which its owner closed");
+    }
   }
 
   // From a version's body to that of the one before, whose image is given. False if it does not certify.
