@@ -1,7 +1,8 @@
 // How readers share rows, and writers meet them (reader_words.h).
-#include <algorithm>
+#include <vector>
 
 #include "compute/protocol/locking/locking_rules.h"
+#include "compute/protocol/stages/chain_locks.h"
 #include "compute/txn/header_guesses.h"
 #include "compute/txn/lock_resolver.h"
 
