@@ -7,16 +7,23 @@ find_program(NAMDB_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH REQUIRED)
 
 set(NAMDB_SANITIZE "" CACHE STRING "Sanitizers to build with, as -fsanitize= takes them")
 
+# The compiler cache works across clones: paths below the source folder are relative to it (base_dir), and neither the
+# build folder's name nor the preprocessor's output counts: what was compiled depends on the files that the compiler names
+# as dependencies (depend mode), which saves a run of the preprocessor for each file that is not in the cache.
 find_program(NAMDB_CCACHE ccache)
+find_program(NAMDB_ENV env REQUIRED)
 if(NAMDB_CCACHE)
-  set(CMAKE_C_COMPILER_LAUNCHER ${NAMDB_CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${NAMDB_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${NAMDB_ENV} CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=true CCACHE_DEPEND=true
+    ${NAMDB_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_C_COMPILER_LAUNCHER})
 endif()
 
 add_library(namdb_options INTERFACE)
 target_include_directories(namdb_options INTERFACE ${CMAKE_SOURCE_DIR})
 target_compile_options(namdb_options INTERFACE -Wall -Wextra -Wno-missing-field-initializers -Wshadow -Wnon-virtual-dtor -Werror)
-target_compile_options(namdb_options INTERFACE $<$<CONFIG:Release>:-g1> -fno-omit-frame-pointer)
+# Debuggers and reports find sources relative to the source folder, whichever clone filled the compiler cache.
+target_compile_options(namdb_options INTERFACE $<$<CONFIG:Release>:-g1> -fno-omit-frame-pointer
+  -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
 # cmpxchg16b is not needed; AVX2 dispatch is left to the libraries that do it at run time.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 reports false positives of these in inlined standard-library code.
@@ -33,14 +40,14 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_link_options(namdb_options INTERFACE -fuse-ld=lld)
 endif()
 
-# Headers are most of what is compiled. So the files of a test, a program or a library of tools/ are compiled as one, some
+# Headers are most of what is compiled. So the files of a test, a program or a library of tools/ are compiled together, some
 # at a time, and in sanitizer builds, which are made whole and seldom, those of every library. Files that define names
-# which others of their target define as well, each for itself, are named after APART and compiled alone.
+# which others of their target define as well, each for itself, are named after APART and compiled alone. The
+# debug preset compiles all files alone: clang-tidy looks at its list of them.
+option(NAMDB_COMPILE_TOGETHER "Compile files of tests, programs and tools together" ON)
 set(NAMDB_TOOLS ${CMAKE_SOURCE_DIR}/tools)
-if(NAMDB_SANITIZE)
-  set(CMAKE_UNITY_BUILD ON)
-  set(CMAKE_UNITY_BUILD_BATCH_SIZE 16)
-endif()
+set(NAMDB_BATCH 8)
+set(NAMDB_SANITIZED_BATCH 16)
 
 # All test programs; those in which sanitizers may find something; those that the thread sanitizer runs; and what runs in
 # the virtual machine.
@@ -49,15 +56,50 @@ add_custom_target(namdb_sanitized_tests)
 add_custom_target(namdb_threaded_tests)
 add_custom_target(namdb_verbs_tests)
 
-function(namdb_compile_apart)
-  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+# Sets `out` to what is compiled for `target`: the files of `sources` that are in `apart` or generated, and for each `size`
+# of the others one that includes them. It names them by their paths in the tree, so that the compiler cache knows it in
+# every clone (those of CMake's UNITY_BUILD have the clone's path in them).
+function(namdb_batches out target size sources apart)
+  set(result "")
+  set(batch "")
+  set(number 0)
+  set(left ${sources})
+  list(REMOVE_ITEM left ${apart})
+  list(LENGTH left count)
+  foreach(source IN LISTS left)
+    math(EXPR count "${count} - 1")
+    cmake_path(IS_ABSOLUTE source generated)
+    if(generated)
+      list(APPEND result ${source})
+    else()
+      cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE path)
+      cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${CMAKE_SOURCE_DIR})
+      string(APPEND batch "#include \"${path}\"\n")
+    endif()
+    string(REGEX MATCHALL "#include" included "${batch}")
+    list(LENGTH included length)
+    if(length EQUAL size OR (count EQUAL 0 AND length GREATER 0))
+      set(file ${CMAKE_CURRENT_BINARY_DIR}/${target}.batch/${number}.cc)
+      file(CONFIGURE OUTPUT ${file} CONTENT "${batch}" @ONLY)
+      list(APPEND result ${file})
+      set(batch "")
+      math(EXPR number "${number} + 1")
+    endif()
+  endforeach()
+  set(${out} ${result} ${apart} PARENT_SCOPE)
 endfunction()
 
-function(namdb_compile_together name)
-  set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+# Adds `sources` to `target`, compiled together where that is wanted.
+function(namdb_sources target size sources apart)
+  if(size EQUAL 0 OR NOT NAMDB_COMPILE_TOGETHER)
+    target_sources(${target} PRIVATE ${sources})
+    return()
+  endif()
+  namdb_batches(batches ${target} ${size} "${sources}" "${apart}")
+  target_sources(${target} PRIVATE ${batches})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # g++ takes the anonymous namespaces of files that are compiled as one for those of a header.
-    target_compile_options(${name} PRIVATE -Wno-subobject-linkage)
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
   endif()
 endfunction()
 
@@ -66,15 +108,18 @@ endfunction()
 function(namdb_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;APART;PUBLIC;PRIVATE" ${ARGN})
   if(ARG_SOURCES)
-    add_library(${name} STATIC ${ARG_SOURCES})
-    namdb_compile_apart(${ARG_APART})
+    add_library(${name} STATIC)
     cmake_path(IS_PREFIX NAMDB_TOOLS ${CMAKE_CURRENT_SOURCE_DIR} tool)
+    set(size 0)
     if(tool)
-      namdb_compile_together(${name})
+      set(size ${NAMDB_BATCH})
+    elseif(NAMDB_SANITIZE)
+      set(size ${NAMDB_SANITIZED_BATCH})
     else()
       list(TRANSFORM ARG_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE sources)
       set_property(GLOBAL APPEND PROPERTY NAMDB_SOURCES_ALONE ${sources})
     endif()
+    namdb_sources(${name} ${size} "${ARG_SOURCES}" "${ARG_APART}")
     set_property(GLOBAL APPEND PROPERTY NAMDB_LIBRARIES ${name})
     target_link_libraries(${name} PUBLIC ${ARG_PUBLIC} PRIVATE namdb_options ${ARG_PRIVATE})
   else()
@@ -86,10 +131,9 @@ endfunction()
 # namdb_executable(NAME SOURCES main.cc ... APART a.cc ... LIBRARIES libs)
 function(namdb_executable name)
   cmake_parse_arguments(ARG "" "" "SOURCES;APART;LIBRARIES" ${ARGN})
-  add_executable(${name} ${ARG_SOURCES})
-  namdb_compile_apart(${ARG_APART})
+  add_executable(${name})
+  namdb_sources(${name} ${NAMDB_BATCH} "${ARG_SOURCES}" "${ARG_APART}")
   target_link_libraries(${name} PRIVATE namdb_options ${ARG_LIBRARIES})
-  namdb_compile_together(${name})
 endfunction()
 
 # namdb_test(NAME SOURCES x_test.cc ... APART x_test.cc ... LIBRARIES libs LABELS labels PARTS SUFFIX=SPEC ... COST seconds)
@@ -99,10 +143,13 @@ endfunction()
 # the program's own name then has the rest. Expensive ones begin first: COST.
 function(namdb_test name)
   cmake_parse_arguments(ARG "" "COST" "SOURCES;APART;LIBRARIES;LABELS;PARTS" ${ARGN})
-  add_executable(${name} ${ARG_SOURCES})
-  namdb_compile_apart(${ARG_APART})
+  add_executable(${name})
+  namdb_sources(${name} ${NAMDB_BATCH} "${ARG_SOURCES}" "${ARG_APART}")
   target_link_libraries(${name} PRIVATE namdb_options namdb_catch_main ${ARG_LIBRARIES})
-  namdb_compile_together(${name})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # Tests are compiled in two thirds of the time so. Chains of coroutines need tail calls.
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1;-foptimize-sibling-calls>)
+  endif()
   add_dependencies(namdb_tests ${name})
   if(NOT "plain" IN_LIST ARG_LABELS)
     add_dependencies(namdb_sanitized_tests ${name})

@@ -9,6 +9,7 @@
 #include "compute/txn/departed.h"
 #include "compute/txn/table_growth.h"
 #include "compute/worker_link.h"
+#include "proto/control.pb.h"
 
 namespace namdb::compute {
 

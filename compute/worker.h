@@ -25,6 +25,7 @@
 #include "compute/txn/execution_slot.h"
 #include "compute/txn/snapshot.h"
 #include "compute/txn/worker_state.h"
+#include "proto/control_types.h"
 
 namespace namdb::control {
 class FinishCreateTableRequest;

@@ -10,6 +10,7 @@
 
 #include "compute/storage/index_split.h"
 #include "compute/worker_link.h"
+#include "proto/control.pb.h"
 
 namespace namdb::compute {
 

@@ -12,6 +12,7 @@
 
 #include "compute/protocol/stages/hash_entries.h"
 #include "compute/worker_link.h"
+#include "proto/control.pb.h"
 
 namespace namdb::compute {
 

@@ -22,6 +22,7 @@
 #include "compute/protocol/stages/table_scan.h"
 #include "compute/storage/index_split.h"
 #include "compute/worker_link.h"
+#include "proto/control.pb.h"
 
 namespace namdb::compute {
 

@@ -6,6 +6,7 @@
 // by heartbeats.
 #include "common/layout/bucket.h"
 #include "compute/worker_link.h"
+#include "proto/control.pb.h"
 
 namespace namdb::compute {
 namespace {

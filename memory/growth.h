@@ -1,7 +1,7 @@
 // Growth of a table's main buckets on this server: by doubling, online, while transactions run.
 //
 // A table has outgrown its main buckets when more entries hang off them than fit into them. Then an array of
-// twice the size is allocated, and chain by chain
+// twice the size is allocated. Chain by chain:
 //   1. the chain's lock word is taken by CAS (server_locks.h); a chain that somebody holds comes later
 //   2. its entries are copied into two chains of the new array, which nobody can reach yet
 //   3. a forward is written over the old main bucket: whoever comes from now on goes to the new chains

@@ -2,7 +2,7 @@
 // one transport only, or only sometimes, is found here on all of them and always:
 //
 //  * offsets, lengths and local addresses that are not aligned, lengths out of range, ends outside the
-//  region;
+//    region;
 //  * local buffers that are not registered (LocalPool), or not in memory that is allocated for the channel;
 //  * a buffer that is the destination of an operation in flight and used by another one, of any channel that
 //    shares the checker; a WRITE's source that changes before the completion;
@@ -12,8 +12,7 @@
 //  * more operations outstanding than the send queue holds.
 //
 // The simulator's compute servers run on channels like this. A violation goes to the handler; by default it
-// ends the process. If the handler returns, the batch
-// completes with an error and nothing of it happens.
+// ends the process. If the handler returns, the batch completes with an error and nothing of it happens.
 #pragma once
 
 #include <cstddef>

@@ -27,10 +27,9 @@
 //  8. An operation that is misaligned or reaches beyond the region harms nobody: its batch completes with an
 //     error and the channel has failed. A call that is too long completes with limit_exceeded.
 //  9. A region may grow, in place, up to a limit that it has from the start (ServerFabric::grow). Clients
-//  need
-//     not be told: an operation that is posted by whoever learned, however indirectly, of what grow() added
-//     finds it. READs of what may still be added find zeros, as in memory that was never used; other
-//     operations there are those of 8.
+//     need not be told: a client that learned, however indirectly, of memory that grow() added may post an
+//     operation on it. READs of memory that may still be added find zeros, as in memory that was never used;
+//     other operations there are those of 8.
 //
 // Two seams: Channel::post (a virtual call per batch) on the client, Service on the server. Everything here
 // belongs to the thread of the executor it was made with.

@@ -1,12 +1,13 @@
 // Entries of hash indexes: rows of a table of their own, which has no name for SQL.
 //
-// An index's key (index_key.h) is its declared columns and the rest, which gives the primary key. The rows
-// are
+// An index's key (index_key.h) is its declared columns and the rest, which gives the primary key. Its rows
+// hold, where the index is
 //   not unique   values (the declared columns' bytes), rest: both are the key
 //   unique       values, nulls: both are the key; rest. `nulls` holds the rest, and `rest` is empty, where
 //                the values hold a NULL: such may come again. It is left out where no column is nullable
-// So of a unique index at most one row has certain values without NULL, as of any table one row has a key.
-// The table is chained by `values` (placement.h): whoever looks for some reads one bucket chain.
+//
+// So a unique index has at most one row for values without NULL, as a table has one row for a key. The table
+// is chained by `values` (placement.h): a lookup of some values reads one bucket chain.
 //
 // Entries are written by the transaction that writes the rows of the indexed table, and have versions like
 // them: a transaction that sees a row sees its entry. They never change but for `rest`.

@@ -6,8 +6,7 @@
 //   The memory server copies the unmoved ring slots of each record to the overflow region and sets their
 //   moved bits. Offsets are outside input: what is no record of the table is skipped.
 // SNAPSHOT (method 17), server 0: a double-collected copy of the timestamp vector, taken by the handler in
-// its
-//   own memory after the call arrived.
+//   its own memory after the call arrived.
 //   request  empty
 //   reply    catalog version, length n, n words (the bytes of the vector itself, timestamp_vector.h);
 //            snapshot_unstable when no two collections in a bounded number agree

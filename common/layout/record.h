@@ -17,8 +17,7 @@
 //   8   displaced word: the stamp word of the version that this one displaced; 0 = birth marker. Where
 //       protocols have timestamps: the version's own timestamp
 //   16  meta word: table id (32 bits), incarnation (24 bits), 0 (1 bit), ring slot of the displaced version
-//   (7
-//       bits; where versions have timestamps, kNoRingSlot: this is the first)
+//       (7 bits; where versions have timestamps, kNoRingSlot: this is the first)
 //   24  checksum over all the rest, seeded with the record's address; it never covers the header word
 //   32  payload: the row (row.h), a multiple of 8 bytes
 // The certified body's stamp decides visibility; the header word only says who holds the record. A READ that

@@ -1,5 +1,7 @@
 #include "compute/sql/bind.h"
 
+#include <nlohmann/json.hpp>
+
 #include "compute/sql/bind_statement.h"
 #include "compute/sql/check_status.h"
 #include "compute/sql/error_fields.h"

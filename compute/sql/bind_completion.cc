@@ -6,6 +6,7 @@
 // wanted, and the functions are those of its queries, none of which changes anything.
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 
 #include "compute/sql/bind_statement.h"
 #include "compute/sql/virtual_table.h"

@@ -1,6 +1,7 @@
 // CREATE TABLE.
 #include <algorithm>
 #include <charconv>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "compute/sql/bind_statement.h"

@@ -1,5 +1,6 @@
 // Calls of functions and aggregates in expressions.
 #include <array>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "compute/sql/bind_expression.h"

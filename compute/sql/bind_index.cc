@@ -1,6 +1,8 @@
 // CREATE INDEX and REINDEX; and DROP of tables and indexes.
 #include <algorithm>
 
+#include <nlohmann/json.hpp>
+
 #include "compute/sql/bind_statement.h"
 #include "compute/sql/characters.h"
 #include "compute/sql/check_status.h"

@@ -1,6 +1,7 @@
 // Operators of expressions.
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 
 #include "compute/sql/bind_expression.h"
 #include "compute/sql/check_status.h"

@@ -1,4 +1,6 @@
 #include "compute/sql/bind_statement.h"
+
+#include <nlohmann/json.hpp>
 #include "compute/sql/check_status.h"
 #include "compute/sql/source_keys.h"
 #include "compute/sql/virtual_table.h"

@@ -1,5 +1,7 @@
 #include <array>
 
+#include <nlohmann/json.hpp>
+
 #include "compute/sql/bind_expression.h"
 #include "compute/sql/check_status.h"
 

@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include <nlohmann/json.hpp>
+
 #include "compute/sql/bind_statement.h"
 #include "compute/sql/check_status.h"
 #include "compute/sql/index_path.h"

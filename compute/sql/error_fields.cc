@@ -1,6 +1,7 @@
 #include "compute/sql/error_fields.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "compute/sql/characters.h"
 #include "compute/sql/expression.h"

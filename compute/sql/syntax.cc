@@ -1,6 +1,7 @@
 #include "compute/sql/syntax.h"
 
 #include <pg_query.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -307,12 +308,14 @@ std::variant<SyntaxTree, SyntaxError> parse_sql(const std::string& sql) {
   return result;
 }
 
+SyntaxTree::SyntaxTree(Json tree) : tree_(std::make_shared<const Json>(std::move(tree))) {}
+
 std::size_t SyntaxTree::statement_count() const {
-  return list(tree_, "stmts").size();
+  return tree_ == nullptr ? 0 : list(*tree_, "stmts").size();
 }
 
 Node SyntaxTree::statement(std::size_t index) const {
-  const Json* statement = find(list(tree_, "stmts")[index], "stmt");
+  const Json* statement = find(list(*tree_, "stmts")[index], "stmt");
   return statement == nullptr ? Node{} : node(*statement);
 }
 

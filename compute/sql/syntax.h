@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -41,12 +41,12 @@ struct SyntaxError {
 class SyntaxTree {
  public:
   SyntaxTree() = default;
-  explicit SyntaxTree(Json tree) : tree_(std::move(tree)) {}
+  explicit SyntaxTree(Json tree);
   std::size_t statement_count() const;
   Node statement(std::size_t index) const;
 
  private:
-  Json tree_;
+  std::shared_ptr<const Json> tree_;  // null: no statement
 };
 
 // Several statements separated by semicolons; possibly none.

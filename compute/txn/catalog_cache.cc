@@ -4,6 +4,7 @@
 
 #include "common/layout/hash_entry.h"
 #include "common/layout/index_page.h"
+#include "proto/control.pb.h"
 
 namespace namdb::txn {
 

@@ -12,6 +12,7 @@
 #include "common/base/error.h"
 #include "compute/storage/table.h"
 #include "compute/txn/cluster.h"
+#include "proto/control_types.h"
 
 namespace namdb::txn {
 

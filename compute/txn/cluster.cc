@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "common/layout/presets.h"
+#include "proto/control.pb.h"
 
 namespace namdb::txn {
 namespace {

@@ -3,8 +3,6 @@
 // it knows of the cluster, destroys this object, and connects anew.
 #pragma once
 
-#include <google/protobuf/message_lite.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -23,7 +21,7 @@
 #include "common/reactor/task.h"
 #include "compute/txn/optimisations.h"
 #include "compute/txn/timestamp_clock.h"
-#include "proto/control.pb.h"
+#include "proto/control_types.h"
 
 namespace namdb::txn {
 

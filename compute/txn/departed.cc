@@ -1,5 +1,7 @@
 #include "compute/txn/departed.h"
 
+#include "proto/control.pb.h"
+
 namespace namdb::txn {
 
 reactor::Task<Status> settle_departed(Cluster& cluster, layout::ServerId server,

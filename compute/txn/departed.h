@@ -5,6 +5,7 @@
 
 #include "compute/txn/cluster.h"
 #include "compute/txn/record_space.h"
+#include "proto/control_types.h"
 
 namespace namdb::txn {
 

@@ -4,6 +4,7 @@
 
 #include "common/layout/journal.h"
 #include "common/layout/record.h"
+#include "proto/control.pb.h"
 
 namespace namdb::txn {
 

@@ -2,6 +2,7 @@
 
 #include <set>
 #include <utility>
+#include "proto/control.pb.h"
 
 namespace namdb::txn {
 

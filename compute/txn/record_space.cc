@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/layout/bucket.h"
+#include "proto/control.pb.h"
 
 namespace namdb::txn {
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/layout/hot_calls.h"
+#include "proto/control.pb.h"
 
 namespace namdb::txn {
 namespace {

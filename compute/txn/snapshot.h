@@ -26,6 +26,7 @@
 #include "compute/txn/batch_set.h"
 #include "compute/txn/cluster.h"
 #include "compute/txn/snapshot_choice.h"
+#include "proto/control_types.h"
 
 namespace namdb::txn {
 

@@ -1,6 +1,7 @@
 #include "compute/txn/table_growth.h"
 
 #include "common/layout/record.h"
+#include "proto/control.pb.h"
 
 namespace namdb::txn {
 

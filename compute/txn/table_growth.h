@@ -6,6 +6,7 @@
 
 #include "compute/txn/cluster.h"
 #include "compute/txn/lock_resolver.h"
+#include "proto/control_types.h"
 
 namespace namdb::txn {
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "proto/control.pb.h"
 #include "tools/namctl/compute_connection.h"
 #include "tools/namctl/index_view.h"
 #include "tools/namctl/output.h"

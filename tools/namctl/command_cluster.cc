@@ -8,6 +8,7 @@
 #include <string>
 
 #include "common/layout/vector_parts.h"
+#include "proto/control.pb.h"
 #include "tools/namctl/cluster_file.h"
 #include "tools/namctl/cluster_view.h"
 #include "tools/namctl/command_dev.h"

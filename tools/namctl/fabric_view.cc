@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "proto/control.pb.h"
 #include "tools/namctl/compute_connection.h"
 
 namespace namdb::namctl {

@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "proto/control.pb.h"
 #include "tools/namctl/output.h"
 
 namespace namdb::namctl {

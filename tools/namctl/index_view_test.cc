@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "proto/control.pb.h"
+
 namespace namdb::namctl {
 namespace {
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "proto/control.pb.h"
 #include "tools/namctl/output.h"
 
 namespace namdb::namctl {

@@ -1,5 +1,6 @@
 #include "tools/namsim/growth_run.h"
 
+#include "proto/control.pb.h"
 #include "tools/namsim/growing_workload.h"
 #include "tools/namsim/history/check.h"
 #include "tools/namsim/seeded_run.h"

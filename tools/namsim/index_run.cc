@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "proto/control.pb.h"
 #include "tools/namsim/index_workload.h"
 #include "tools/namsim/seeded_run.h"
 

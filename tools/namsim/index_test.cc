@@ -2,6 +2,7 @@
 // NAMDB_FIRST_SEED run more than the fixed ones.
 #include <catch2/catch.hpp>
 
+#include "proto/control.pb.h"
 #include "tools/namsim/index_run.h"
 #include "tools/namsim/seeds.h"
 #include "tools/namsim/workloads/tables.h"

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "common/layout/key.h"
+#include "proto/control.pb.h"
 #include "tools/namsim/seeded_run.h"
 #include "tools/namsim/workloads/tables.h"
 

@@ -8,6 +8,7 @@
 #include "common/layout/journal.h"
 #include "common/layout/timestamp_vector.h"
 #include "common/layout/vector_parts.h"
+#include "proto/control.pb.h"
 #include "tools/namsim/region_findings.h"
 
 namespace namdb::sim {

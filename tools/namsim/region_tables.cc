@@ -7,6 +7,7 @@
 #include "common/layout/placement.h"
 #include "common/layout/record.h"
 #include "common/layout/version_image.h"
+#include "proto/control.pb.h"
 #include "tools/namsim/region_findings.h"
 
 namespace namdb::sim {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "proto/control.pb.h"
 #include "tools/namsim/fault_options.h"
 #include "tools/namsim/mutants/mutant.h"
 #include "tools/namsim/scenario.h"

@@ -1,6 +1,7 @@
 // A slot that is leased and not placed in its part of the timestamp vector yet does not pass for retired.
 #include <catch2/catch.hpp>
 
+#include "proto/control.pb.h"
 #include "tools/namsim/mutants/mutant.h"
 #include "tools/namsim/workloads/tables.h"
 

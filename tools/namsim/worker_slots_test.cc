@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 
+#include "proto/control.pb.h"
 #include "tools/namsim/mutants/mutant.h"
 #include "tools/namsim/scenario.h"
 #include "tools/namsim/seeds.h"

@@ -1,12 +1,11 @@
 // The bytes of the tcp transport after the handshake (common/fabric/handshake.h). Little-endian, no padding
 // between frames, no alignment. The client sends requests and the server sends responses:
 //
-//   request    RequestHeader, then nothing (read), the data (write), expected and desired (compare_and_swap),
-//   the
-//              addend (fetch_add), the request's bytes (call)
-//   response   results: ResponseHeader, then the results of the next `count` one-sided operations in the
-//   order in
-//              which they were posted: the data of a READ, nothing for a WRITE, the old word of an atomic;
+//   request    RequestHeader, then nothing (read), the data (write), expected and desired
+//              (compare_and_swap), the addend (fetch_add), the request's bytes (call)
+//   response   results: ResponseHeader, then the results of the next `count` one-sided operations, in the
+//              order in which they were posted: the data of a READ, nothing for a WRITE, the old word of an
+//              atomic;
 //              reply or failure: ResponseHeader, then the reply's bytes or an encoded Status
 //
 // A header carries the CRC-32C of the data behind it, and then one of itself: a length is believed only when

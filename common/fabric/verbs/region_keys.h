@@ -1,9 +1,8 @@
 // RegionKeys: the memory server's region as its device knows it, and the key by which each peer reaches it.
-// Every peer has a key of its own, that is taken back when the peer goes or is fenced:
+// Every peer has a key of its own, which is taken back when the peer goes or is fenced:
 //
 //   windows        a memory window of type 2 over the one registration of the region: costs the device next
-//   to
-//                  nothing, and serves on the peer's own queue pair only
+//                  to nothing, and serves on the peer's own queue pair only
 //   registrations  a registration of the region for each peer, for devices without such windows: costs the
 //                  device a translation table each, and serves on every queue pair until it is taken back
 //

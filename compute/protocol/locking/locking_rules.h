@@ -11,11 +11,10 @@
 //              otherwise (rows that are only to be read, keys that were not there, whole tables, index ranges
 //              and their rows) is not held, but validated while everything else is, as in optimistic
 //              concurrency control: all that was read was true at once, at that moment.
-//   why nobody waits in a circle   NOWAIT never waits for a transaction. Under WAITDIE only the older waits
-//   for
-//              the younger, and a transaction that holds nothing for anybody. Bucket chains are locked at
-//              commit, in their order (chain_locks.h), and nobody waits for a record with one. The waiting
-//              itself is in waitdie_rules.h.
+//   why nobody waits in a circle   NOWAIT never waits for a transaction. Under WAITDIE a transaction waits
+//              only for a younger one, or while it holds no lock itself. Bucket chains are locked at commit,
+//              in the order of their addresses (chain_locks.h), and no transaction waits for a record while
+//              it holds one. waitdie_rules.h has the waiting.
 //
 // A lock is taken by a CAS that is posted together with the READ of the record and before it (RCC §4.2),
 // where this worker knows what the header word was when it last saw it (compute/txn/header_guesses.h). Where

@@ -7,8 +7,7 @@
 //            record's ring words, a chain's buckets. The body is not read again: the CAS found the stamp of
 //            the certified body that the lookup has, and a stamp means one body.
 //   room     where the journal entry may not fit the slot's ring: a room for it (execution_slot.h), as long
-//   as
-//            it is, now that the chains' new buckets are known. It is given back when the commit is
+//            as it is, now that the chains' new buckets are known. It is given back when the commit is
 //            published.
 //   indexes  where the commit changes secondary indexes, their entries (index_writes.h); most go along with
 //            the locks

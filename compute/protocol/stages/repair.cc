@@ -7,6 +7,7 @@
 #include "common/layout/version_image.h"
 #include "compute/txn/catalog_cache.h"
 #include "compute/txn/transaction_registry.h"
+#include "proto/control.pb.h"
 
 namespace namdb::protocol {
 

@@ -29,6 +29,7 @@
 #include "compute/txn/batch_set.h"
 #include "compute/txn/lock_resolver.h"
 #include "compute/txn/worker_state.h"
+#include "proto/control_types.h"
 
 namespace namdb::protocol {
 

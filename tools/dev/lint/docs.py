@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Everything that the documentation names is there: of every span in backticks in docs/ and README.md
+"""Everything that the documentation names is there: of every span in backticks in docs/, README.md and CONTRIBUTING.md
 
 - a path or file is one of the tree, whole or as the end of one; a path with a wildcard is at least one;
 - a flag is declared by a program or script of the tree;
@@ -194,7 +194,8 @@ def read_words(path):
 def main():
     texts = {path: (sources.ROOT / path).read_text(errors="replace") for path in sources.files()}
     tree = Tree.of(texts, read_words(Path(__file__).with_name("docs_words.txt")))
-    documents = [path for path in texts if path == "README.md" or path.startswith("docs/") and path.endswith(".md")]
+    documents = [path for path in texts
+                 if path in ("README.md", "CONTRIBUTING.md") or path.startswith("docs/") and path.endswith(".md")]
     headings = {path: headings_of(texts[path]) for path in documents}
     findings = []
     for path in sys.argv[1:] or documents:

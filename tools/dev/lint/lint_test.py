@@ -7,6 +7,7 @@ import banned_calls
 import coroutines
 import docs
 import layering
+import prose
 import sources
 import text
 
@@ -110,6 +111,45 @@ class Text(unittest.TestCase):
         self.assertEqual(count(text.check("a.h", "#pragma once\n")), 1)
         self.assertEqual(count(text.check("a.h", "// A.\n#pragma once\n")), 0)
         self.assertEqual(count(text.check("a.cc", "int a;  \n")), 1)
+
+    def test_a_comment_beyond_the_columns_is_found(self):
+        self.assertEqual(count(text.check("a.cc", "  // " + "x" * 106 + "\n")), 1)
+        self.assertEqual(count(text.check("a.cc", "  // " + "⟨" * 105 + "\n")), 0)
+
+
+class Prose(unittest.TestCase):
+    def check(self, text, path="a.md"):
+        return count(prose.check(path, text))
+
+    def test_a_clause_as_a_subject_is_found(self):
+        for line in ("Who meets a lock aborts.", "It is locked. What is written is logged.", "- Whoever waits is older.",
+                     "**What it costs.** Two READs.", "It ends; who waits is told.", "Locks: what was taken is released.",
+                     "| a | Whatever comes is refused. |"):
+            self.assertEqual(self.check(line + "\n"), 1, line)
+
+    def test_a_sentence_over_two_lines_is_found_on_its_line(self):
+        found = prose.check("a.md", "The commit ends.\nThen comes more. Who\nwaits is told.\n")
+        self.assertEqual([finding.line for finding in found], [2])
+
+    def test_persons_and_avoided_words_are_found(self):
+        for line in ("It waits until he has it.", "His lock is held.", "The row is looked at again.", "A CAS goes along with it.",
+                     "News that is none is ignored.", "The server stops in order."):
+            self.assertEqual(self.check(line + "\n"), 1, line)
+
+    def test_questions_headings_code_and_other_uses_are_let_pass(self):
+        for line in ("## What runs", "What may code rely on?", "| What | Where |", "`who` and `what he says` are columns.",
+                     "    Who waits is told.", "A client who asks gets it.", "It says what runs.", "Sort them in order of age.",
+                     "There is none.", "This, then, is the other one.", "It asks who holds it, e.g. What."):
+            self.assertEqual(self.check(line + "\n"), 0, line)
+        self.assertEqual(self.check("```\nWho waits is told.\n```\n"), 0)
+
+    def test_comments_of_sources_are_read_when_asked(self):
+        code = 'int a;  // Who waits is told.\n// A lock.\n//\n// What was taken\n// is released.\nconst char* b = "He";\n'
+        self.assertEqual([finding.line for finding in prose.check("a.cc", code)], [4])
+
+    def test_an_allowance_needs_a_reason(self):
+        line = "He waits. <!-- lint: allow prose: an example -->"
+        self.assertTrue(sources.allowed(line, prose.check("a.md", line)[0]))
 
 
 class Docs(unittest.TestCase):

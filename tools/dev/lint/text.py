@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What every text file of the tree keeps to: headers and mains open with their contract, no header is read twice,
-no tabs or trailing blanks, nothing that only means something at somebody's workplace. Long files are warned of.
+no tabs or trailing blanks, no comment beyond the columns (clang-format does not reflow comments), nothing that only means
+something at a workplace. Long files are warned of.
 """
 import re
 import sys
@@ -9,6 +10,7 @@ import sources
 from sources import Finding
 
 LONG_LINES = 500
+COLUMNS = 110
 # Not text, or text in which blanks matter: bytes, and expected results.
 SKIPPED = (".png", ".bin", ".sqltest")
 # Spelled in pieces, so that this file passes its own lint.
@@ -31,6 +33,8 @@ def check(path, text):
             findings.append(Finding(path, number, "text", "blanks at the end of the line"))
         if "\t" in line and path.endswith(sources.CPP + (".py", ".cmake")):
             findings.append(Finding(path, number, "text", "a tab"))
+        if len(line) > COLUMNS and path.endswith((".h", ".cc")) and line.lstrip().startswith("//"):
+            findings.append(Finding(path, number, "text", f"a comment of more than {COLUMNS} columns"))
     return findings
 
 

@@ -18,7 +18,7 @@ import times
 PRESET = "release"
 # Of a test that has never run here.
 UNKNOWN_SECONDS = 10.0
-LINTS = ("format", "layering", "banned_calls", "coroutines", "text")
+LINTS = ("format", "layering", "banned_calls", "coroutines", "prose", "text")
 # Which runs of the simulator and of real daemons look at a folder most closely.
 NEAREST = (
     ("compute/sql/", r"namsim_wire|e2e_sql"),

@@ -5,6 +5,7 @@
 
 #include "common/layout/hot_calls.h"
 #include "compute/txn/snapshot_fetcher.h"
+#include "proto/control.pb.h"
 #include "tools/namsim/mutants/heartbeat.h"
 #include "tools/namsim/mutants/look.h"
 #include "tools/namsim/mutants/mutants.h"

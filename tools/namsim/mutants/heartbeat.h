@@ -5,6 +5,7 @@
 #include <string>
 
 #include "common/layout/hot_calls.h"
+#include "proto/control.pb.h"
 #include "tools/namsim/mutants/mutant.h"
 
 namespace namdb::sim {

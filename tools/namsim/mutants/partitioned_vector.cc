@@ -3,6 +3,7 @@
 #include <cstring>
 #include <map>
 
+#include "proto/control.pb.h"
 #include "tools/namsim/mutants/look.h"
 #include "tools/namsim/mutants/mutants.h"
 

@@ -2,6 +2,7 @@
 // locked, and waited for, or fenced, before memory that they may write to is used again.
 #include <map>
 
+#include "proto/control.pb.h"
 #include "tools/namsim/mutants/look.h"
 #include "tools/namsim/mutants/mutants.h"
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <tuple>
 
+#include "proto/control.pb.h"
 #include "tools/namsim/mutants/look.h"
 #include "tools/namsim/mutants/mutants.h"
 

@@ -3,6 +3,7 @@
 #include <map>
 #include <tuple>
 
+#include "proto/control.pb.h"
 #include "tools/namsim/mutants/heartbeat.h"
 #include "tools/namsim/mutants/look.h"
 #include "tools/namsim/mutants/mutants.h"

@@ -164,15 +164,15 @@ std::function<void(Scenario&)> new_rows_under(const char* protocol) {
 
 std::vector<MutantCase> serializable_mutants() {
   return {
-      {"what a transaction has read is not looked at again", "compute/protocol/stages/read_set.cc",
-       Emphasis::snapshots, 3, "write skew", make_mutant<ReadsBelieved>, nullptr, under("occ")},
-      {"a lock that went along with a READ and was not taken counts as taken",
+      {"reads are not validated", "compute/protocol/stages/read_set.cc", Emphasis::snapshots, 3, "write skew",
+       make_mutant<ReadsBelieved>, nullptr, under("occ")},
+      {"a lock that was posted with a READ and was not taken counts as taken",
        "compute/protocol/locking/locking_rules.cc", Emphasis::snapshots, 1, "lost update",
        make_mutant<LockAlongBelieved>, nullptr, under("nowait")},
       {"repair does not learn under which stamp records are locked", "common/layout/journal.cc",
        Emphasis::kills, 54, "missed a write that what it saw depends on", make_mutant<LockNotInJournal>,
        nullptr, under("nowait")},
-      {"under WAITDIE, a lock that went along with a READ and was not taken counts as taken",
+      {"under WAITDIE, a lock that was posted with a READ and was not taken counts as taken",
        "compute/protocol/locking/locking_rules.cc", Emphasis::snapshots, 27, "lost update",
        make_mutant<LockAlongBelieved>, nullptr, under("waitdie")},
       {"under WAITDIE, repair does not learn under which stamp records are locked",

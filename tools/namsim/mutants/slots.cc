@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "proto/control.pb.h"
 #include "tools/namsim/mutants/look.h"
 #include "tools/namsim/mutants/mutants.h"
 

@@ -1,0 +1,18 @@
+// Types of control.proto for headers that only name them: the generated header takes a second to compile.
+#pragma once
+
+namespace google::protobuf {
+class MessageLite;
+}
+
+namespace namdb::control {
+
+enum Method : int;
+class FinishCreateTableRequest;
+class HeartbeatReply;
+class IndexDescriptor;
+class ListSlotsReply;
+class Slot;
+class TableDescriptor;
+
+}  // namespace namdb::control
