@@ -207,13 +207,14 @@ class TableCheck {
     if (shape_.moves_versions()) check_overflow(record, version, body, subject);
   }
 
-  // Words of the dead stay until somebody meets them; but a slot's owner gives its words back before the slot.
+  // Words of the dead stay until somebody meets them; but an owner gives its words back before its slot.
   void check_readers(std::uint64_t record, const std::string& subject) {
     for (std::uint32_t i = 0; i < shape_.reader_words; ++i) {
       const std::uint32_t reader = HeaderWord(region_.load(record + shape_.reader_offset(i))).stamp().slot;
       const memory::Slot* const slot = slots_.find(reader);
       if (slot != nullptr && slot->state == memory::SlotState::closed && slot->repair_epoch == 0)
-        findings_.add(subject + " has a reader of slot " + std::to_string(reader) + ", which its owner closed");
+        findings_.add(subject + " has a reader of slot " + std::to_string(reader) +
+                      ", which its owner closed");
     }
   }
 
