@@ -113,8 +113,10 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
   app.add_option(
          "--read-locks", flags.read_locks,
          "Of rows that SELECT finds by key, under nowait and waitdie. none: they are validated at\n"
-         "COMMIT. exclusive: they are locked until then, from other readers too, as RCC's; to compare")
-      ->check(CLI::IsMember({"none", "exclusive"}))
+         "COMMIT. shared: no other transaction may write them until then, where memory servers have\n"
+         "--read-locks shared. exclusive: nor read them, as RCC's; to compare. auto: shared where memory\n"
+         "servers have that, else none")
+      ->check(CLI::IsMember({"auto", "none", "exclusive", "shared"}))
       ->capture_default_str();
   app.add_option(
          "--balance-indexes", flags.balance_indexes,

@@ -28,7 +28,7 @@ struct Flags {
   std::size_t slots_per_worker = 1;
   bool whole_writes = false;
   std::string index_reads = "auto";  // or leaves, calls
-  std::string read_locks = "none";   // or exclusive
+  std::string read_locks = "auto";   // or none, exclusive, shared
   std::uint64_t balance_indexes = 64U << 20;
   std::string without;  // optimisations that are left out (txn/optimisations.h)
   std::uint64_t location_cache_bytes = 64U << 20;

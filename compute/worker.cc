@@ -102,8 +102,12 @@ reactor::Task<Result<std::shared_ptr<Worker::Link>>> Worker::connect() {
     link->make_rules = protocol::find_rules(link->cluster.protocol().name);
     NAMDB_CHECK(link->make_rules != nullptr);
     serializable_ = link->cluster.protocol().serializable;
-    status = co_await link->catalog.refresh();
+    if (options_.read_locks == txn::ReadLocks::shared && !link->cluster.shared_read_locks()) {
+      status = Status(ErrorCode::configuration, "the database's readers cannot share locks",
+                      "start all nam-memoryd with --read-locks shared, or this without it");
+    }
   }
+  if (status.ok()) status = co_await link->catalog.refresh();
   if (status.ok()) {
     // A slot that cannot be repaired locks what it locked and no more: that is no reason not to start.
     const Status repaired = co_await link->repair.repair_dead_slots();

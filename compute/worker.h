@@ -46,7 +46,7 @@ struct WorkerOptions {
   txn::SnapshotSharing snapshot_sharing = txn::SnapshotSharing::own;
   txn::CommitWrites commit_writes = txn::CommitWrites::changed;
   txn::IndexReads index_reads = txn::IndexReads::leaves;
-  txn::ReadLocks read_locks = txn::ReadLocks::none;
+  txn::ReadLocks read_locks = txn::ReadLocks::automatic;
   txn::Optimisations optimisations;
   std::size_t index_cache_bytes = 16U << 20;  // pages above leaves, for each connection to the cluster
   // An index over at least so many rows gets a part on each memory server. Hostile: a few.

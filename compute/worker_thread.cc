@@ -86,8 +86,7 @@ Result<std::unique_ptr<WorkerThread>> WorkerThread::create(SharedState& shared, 
   options.slot.slots = shared.flags.slots_per_worker;
   options.commit_writes = shared.flags.whole_writes ? txn::CommitWrites::whole : txn::CommitWrites::changed;
   options.index_reads = txn::index_reads_of(shared.flags.index_reads, shared.flags.fabric);
-  options.read_locks =
-      shared.flags.read_locks == "exclusive" ? txn::ReadLocks::exclusive : txn::ReadLocks::none;
+  options.read_locks = txn::read_locks_of(shared.flags.read_locks);
   // One worker of a compute server is enough.
   options.balance_bytes = index == 0 ? shared.flags.balance_indexes : 0;
   options.optimisations = txn::Optimisations::without(shared.flags.without).value_or(txn::Optimisations());

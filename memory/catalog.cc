@@ -56,6 +56,7 @@ Result<control::TableDescriptor> Catalog::begin(fabric::PeerId peer, control::Ta
   const layout::ProtocolTraits& protocol = *layout::find_protocol(options_.protocol);
   table.set_single_version(protocol.single_version);
   table.set_timestamps(protocol.timestamps);
+  table.set_reader_words(options_.shared_read_locks ? layout::kReaderWords : 0);
   if (table.ring_slots() == 0) table.set_ring_slots(options_.ring_slots);
   if (table.size_hint_rows() == 0) table.set_size_hint_rows(kDefaultSizeHint_rows);
   if (table.buckets_per_server() == 0) {

@@ -46,7 +46,13 @@ Result<TableShape> TableShape::create(const control::TableDescriptor& table) {
   shape.indexed_table = table.hash_index().table();
   shape.id = table.id();
   shape.name = table.name();
-  shape.record = {schema->row_bytes(), table.single_version() ? 0 : table.ring_slots(), table.timestamps()};
+  if (table.reader_words() != 0 &&
+      (table.reader_words() != layout::kReaderWords || !table.single_version() || table.timestamps()))
+    return Status(ErrorCode::protocol_violation, "a table's records cannot have such reader words");
+  shape.record = {.payload_bytes = schema->row_bytes(),
+                  .ring_slots = table.single_version() ? 0 : table.ring_slots(),
+                  .timestamps = table.timestamps(),
+                  .reader_words = table.reader_words()};
   shape.schema = std::move(*schema);
   shape.buckets_per_server = table.buckets_per_server();
   shape.generation = table.generation();

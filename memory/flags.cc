@@ -114,6 +114,13 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
          "the same on all memory servers: one-sided (none), two-sided (all), or some of find, read, lock,\n"
          "validate, renew, log, install, release, separated by commas")
       ->capture_default_str();
+  std::string read_locks = "none";
+  app.add_option("--read-locks", read_locks,
+                 "With --protocol nowait or waitdie, the same on all memory servers. shared: records have\n"
+                 "words in which readers say that they hold them, beside each other, until COMMIT; none:\n"
+                 "what was only read is validated then")
+      ->check(CLI::IsMember({"none", "shared"}))
+      ->capture_default_str();
   std::string presets;
   for (const layout::Preset& preset : layout::presets())
     presets += "\n  " + std::string(preset.name) + ": " + std::string(preset.description);
@@ -182,6 +189,11 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
     return wrong(exit_code, "--stages: " + code.status().message() + (hint.empty() ? "" : "; " + hint));
   }
   flags.options.stages = *code;
+  flags.options.shared_read_locks = read_locks == "shared";
+  if (flags.options.shared_read_locks && !layout::find_protocol(flags.options.protocol)->locks_rows) {
+    return wrong(exit_code, "--read-locks shared: --protocol " + flags.options.protocol +
+                                " locks no rows as they are read; nowait and waitdie do");
+  }
   flags.options.timestamp_vector = *layout::find_vector_spread(timestamp_vector);
   if (flags.options.server_id >= flags.options.server_count) {
     return wrong(exit_code, "--server-id must be smaller than --server-count");

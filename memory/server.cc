@@ -138,6 +138,7 @@ Result<std::string> MemoryServer::on_connect(fabric::PeerId id, std::string_view
   welcome.set_stages(options_.stages.text());
   welcome.set_preset(options_.preset);
   welcome.set_timestamp_vector(std::string(layout::name_of(options_.timestamp_vector)));
+  welcome.set_shared_read_locks(options_.shared_read_locks);
   return welcome.SerializeAsString();
 }
 
@@ -285,6 +286,7 @@ control::StatusReply MemoryServer::status() const {
   reply.set_stages(options_.stages.text());
   reply.set_preset(options_.preset);
   reply.set_timestamp_vector(std::string(layout::name_of(options_.timestamp_vector)));
+  reply.set_shared_read_locks(options_.shared_read_locks);
   return reply;
 }
 

@@ -8,8 +8,8 @@
 namespace namdb::layout {
 namespace {
 
-// With the header word, and with who waits for the record behind it.
-constexpr std::uint32_t kMostRecord_bytes = 8 + kBodyPrefix_bytes + kMaxPayload_bytes + 8;
+// With the header word, and behind the body with who waits for the record and who reads it.
+constexpr std::uint32_t kMostRecord_bytes = 8 + kBodyPrefix_bytes + kMaxPayload_bytes + 8 + 8 * kReaderWords;
 
 constexpr std::uint64_t kFlag = std::uint64_t{1} << 32;  // has, or wants
 constexpr std::size_t kRecordHead_bytes = 16;

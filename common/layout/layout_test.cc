@@ -84,6 +84,19 @@ TEST_CASE("a new record's ring is free and its header word is its body's stamp",
   }
 }
 
+TEST_CASE("reader words lie behind who waits, and nobody has those of a new record", "[layout]") {
+  const RecordLayout layout{.payload_bytes = 16, .reader_words = kReaderWords};
+  CHECK(layout.reader_offset(0) == layout.waiter_offset() + 8);
+  CHECK(layout.locked_bytes() == layout.reader_offset(kReaderWords));
+  CHECK(layout.record_bytes() >= layout.locked_bytes());
+  std::vector<std::byte> record(layout.locked_bytes(), std::byte{0xff});
+  const auto body = sealed_body(GlobalAddress(0, 64), {.stamp = {20, 1}, .table = 3});
+  std::memcpy(record.data() + 8, body.data(), body.size());
+  frame_new_record(record, layout);
+  for (std::uint32_t i = 0; i < kReaderWords; ++i)
+    CHECK(load_word(record.data() + layout.reader_offset(i)) == 0);
+}
+
 TEST_CASE("a bucket certifies whatever its lock word is, and only whole", "[layout]") {
   Bucket bucket{};
   bucket.table = 9;

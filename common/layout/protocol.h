@@ -25,7 +25,10 @@ struct ProtocolTraits {
   // within a session only, though every row that is read was the newest at some moment of the transaction,
   // but for `by_clocks`.
   bool strict = true;
-  // Where not: compute servers' clocks decide what is seen, so that rows may be older than the transaction.
+  // Rows are locked as they are read by key; so readers can share locks of them (--read-locks).
+  bool locks_rows = false;
+  // Where not strict: compute servers' clocks decide what is seen, so that rows may be older than the
+  // transaction.
   bool by_clocks = false;
 
   bool has(Stage stage) const {

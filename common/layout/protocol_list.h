@@ -8,9 +8,10 @@
 #define NAMDB_PROTOCOLS(X)                                                                                                     \
   X(si, .description = "snapshot isolation, with a timestamp vector and old versions (NAM-DB)")                                \
   X(occ, .description = "optimistic: reads are validated at commit (DrTM+H)", .serializable = true, .single_version = true)    \
-  X(nowait, .description = "two-phase locking: who meets a lock aborts (RCC)", .serializable = true, .single_version = true)   \
+  X(nowait, .description = "two-phase locking: who meets a lock aborts (RCC)", .serializable = true, .single_version = true,     \
+    .locks_rows = true)                                                                                                        \
   X(waitdie, .description = "two-phase locking: the older one waits, the younger one aborts (RCC)", .serializable = true,      \
-    .single_version = true)                                                                                                    \
+    .single_version = true, .locks_rows = true)                                                                                \
   X(mvcc, .description = "ordered by timestamps, with the last versions in the record (RCC)", .serializable = true,            \
     .timestamps = true, .strict = false, .by_clocks = true)                                                                    \
   X(sundial, .description = "logical leases, renewed at commit; the timestamp is found then (SUNDIAL)", .serializable = true,  \

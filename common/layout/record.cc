@@ -46,6 +46,8 @@ void frame_new_record(std::span<std::byte> record, const RecordLayout& layout) {
   for (std::uint32_t i = 0; i < layout.ring_slots; ++i) {
     store_word(record.data() + layout.ring_header_offset(i), HeaderWord(Stamp{}).with_moved().value());
   }
+  for (std::uint32_t i = 0; i < layout.reader_words; ++i)
+    store_word(record.data() + layout.reader_offset(i), 0);
 }
 
 }  // namespace namdb::layout

@@ -6,7 +6,11 @@
 //                          server writes it. Where protocols have timestamps (protocol.h): the lease, the
 //                          newest timestamp at which a reader counts on the current version; raised by CAS
 //   16 + body_bytes        ring headers, one word a ring slot
-//   ... + 8 * ring_slots   ring payloads, room for one body each; what they hold: version_image.h
+//   ... + 8 * ring_slots   reader words, in databases whose readers share locks: ⟨slot, priority, locked⟩ of
+//                          a transaction that keeps the record from being written, 0 = free; set and cleared
+//                          by CAS (compute/protocol/locking/reader_words.h). Where there are any, there is no
+//                          ring
+//   ... + 8 * reader_words ring payloads, room for one body each; what they hold: version_image.h
 //
 // A body is self-certifying:
 //   0   stamp word: slot, counter, deleted (a tombstone)
@@ -47,6 +51,8 @@ inline constexpr std::uint64_t kChange_bit = 0x80;
 inline constexpr std::uint32_t kMaxPayload_bytes = 32 * 1024;
 inline constexpr std::uint32_t kMaxRingSlots = 64;
 inline constexpr std::uint32_t kNoRingSlot = 0x7f;
+// Of a record whose readers share locks.
+inline constexpr std::uint32_t kReaderWords = 4;
 inline constexpr std::uint32_t kIncarnation_mask = (1U << 24) - 1;
 // No lease: a CAS from it to itself is a READ that later READs of its channel come behind.
 inline constexpr std::uint64_t kNoLease = 0xb5ad'4ece'da1c'e2a9;
@@ -57,6 +63,7 @@ struct RecordLayout {
   std::uint32_t ring_slots = 0;     // at most kMaxRingSlots; 0: displaced versions are not kept
   // Versions have timestamps, and the record a lease. A ring's oldest version is overwritten, not moved.
   bool timestamps = false;
+  std::uint32_t reader_words = 0;  // 0 or kReaderWords; not with a ring, nor with timestamps
 
   bool moves_versions() const { return ring_slots != 0 && !timestamps; }
 
@@ -71,8 +78,11 @@ struct RecordLayout {
     return current_bytes() + 8 + 8 * ring_slot;
   }
   std::uint32_t ring_headers_bytes() const { return 8 * ring_slots; }  // what a writer READs behind its lock
-  // Header word through the last ring header: what an insert WRITEs.
-  std::uint32_t locked_bytes() const { return current_bytes() + 8 + 8 * ring_slots; }
+  std::uint32_t reader_offset(std::uint32_t index) const {
+    return current_bytes() + 8 + 8 * ring_slots + 8 * index;
+  }
+  // Header word through the last reader word: what an insert WRITEs.
+  std::uint32_t locked_bytes() const { return reader_offset(reader_words); }
   std::uint32_t ring_payload_offset(std::uint32_t ring_slot) const {
     return locked_bytes() + ring_slot * body_bytes();
   }
@@ -110,8 +120,8 @@ inline std::span<std::byte> body_payload(std::span<std::byte> body) {
   return body.subspan(kBodyPrefix_bytes);
 }
 
-// Fills header word .. ring headers of a new record (locked_bytes() long) whose sealed body already stands
-// at offset 8: unlocked header, no overflow, a fresh ring.
+// Fills header word .. reader words of a new record (locked_bytes() long) whose sealed body already stands
+// at offset 8: unlocked header, no overflow, a fresh ring, no readers.
 void frame_new_record(std::span<std::byte> record, const RecordLayout& layout);
 
 // An old version that the version mover copied out of a ring. Written by the memory server only, READ by

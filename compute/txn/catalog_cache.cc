@@ -35,6 +35,8 @@ Result<std::shared_ptr<storage::Table>> table_from_descriptor(const control::Tab
                                        {descriptor.partition().begin(), descriptor.partition().end()});
   if (!schema.ok() || descriptor.id() == 0 || descriptor.ring_slots() == 0 ||
       descriptor.ring_slots() > layout::kMaxRingSlots || descriptor.buckets_per_server() == 0 ||
+      descriptor.reader_words() > layout::kReaderWords ||
+      (descriptor.reader_words() != 0 && !descriptor.single_version()) ||
       static_cast<std::size_t>(descriptor.bucket_base_size()) != server_count ||
       (descriptor.doublings_size() != 0 && descriptor.doublings_size() != descriptor.bucket_base_size())) {
     return unsound();
@@ -49,7 +51,8 @@ Result<std::shared_ptr<storage::Table>> table_from_descriptor(const control::Tab
   table->schema = std::move(schema).value();
   table->record = {.payload_bytes = table->schema.row_bytes(),
                    .ring_slots = descriptor.single_version() ? 0 : descriptor.ring_slots(),
-                   .timestamps = descriptor.timestamps()};
+                   .timestamps = descriptor.timestamps(),
+                   .reader_words = descriptor.reader_words()};
   table->size_hint_rows = descriptor.size_hint_rows();
   table->generation = descriptor.generation();
   for (int server = 0; server < descriptor.bucket_base_size(); ++server) {

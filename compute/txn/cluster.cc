@@ -80,7 +80,14 @@ reactor::Task<Status> Cluster::connect() {
                                           std::to_string(links_[0].map.vector_capacity) +
                                           "; --slots must be the same");
     }
+    if (i > 0 && welcome.shared_read_locks() != shared_read_locks_) {
+      co_return disagreement(address, std::string("has records ") +
+                                          (shared_read_locks_ ? "without" : "with") +
+                                          " words for readers that share locks, other than server 0;"
+                                          " --read-locks must be the same");
+    }
     vector_parts_ = parts;
+    shared_read_locks_ = welcome.shared_read_locks();
     protocol_ = protocol;
     stages_ = *stages;
     preset_ = welcome.preset();

@@ -73,6 +73,8 @@ class Cluster {
   // The database's. Once connected.
   const layout::ProtocolTraits& protocol() const { return *protocol_; }
   layout::StageCode stages() const { return stages_; }
+  // Records have reader words.
+  bool shared_read_locks() const { return shared_read_locks_; }
   // Those of this compute server that the database's preset has, too.
   const Optimisations& optimisations() const { return optimisations_; }
   TimestampClock& timestamps() { return timestamps_; }
@@ -112,6 +114,7 @@ class Cluster {
   std::uint32_t ring_slots_ = 0;
   const layout::ProtocolTraits* protocol_ = nullptr;
   std::string preset_;
+  bool shared_read_locks_ = false;
   layout::VectorParts vector_parts_;
   Optimisations optimisations_;
   layout::StageCode stages_;

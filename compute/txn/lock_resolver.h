@@ -11,8 +11,9 @@ namespace namdb::txn {
 class LockResolver {
  public:
   virtual ~LockResolver() = default;
-  // `word` was seen locked at `address`: a record's header word (then `body_bytes` is that of its table), or
-  // a bucket chain's lock word (0).
+  // `word` was seen locked at `address`: a record's header word (then `body_bytes` is that of its table), a
+  // bucket chain's lock word (0), or one of a record's reader words (kReaderWord).
+  static constexpr std::uint32_t kReaderWord = ~std::uint32_t{0};
   virtual void note(layout::GlobalAddress address, layout::HeaderWord word, std::uint32_t body_bytes) = 0;
 };
 

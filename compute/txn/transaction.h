@@ -67,7 +67,8 @@ class Transaction {
   // Under protocols that lock rows as they are read it is locked, since it may be written.
   virtual RowId get(const storage::TableRef& table, std::span<const std::byte> key) = 0;
   // The same of a row that is only to be read: nobody who reads it as well is kept out. It may be asked for
-  // by get() later.
+  // by get() later. If the database's readers share locks, no other transaction writes it before this one
+  // ends.
   virtual RowId read(const storage::TableRef& table, std::span<const std::byte> key) {
     return get(table, key);
   }

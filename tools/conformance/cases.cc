@@ -320,6 +320,57 @@ void readers_do_not_meet(Trial& t) {
   t.expect(false, "a: " + said(a_end) + ", b: " + said(b_end));
 }
 
+// Client a looks at rows by key and b then writes one of them: it cannot before a has ended, one way or the
+// other.
+void a_reader_keeps_writers_out(Trial& t) {
+  if (!t.shared_read_locks) {
+    t.skipped = "readers share no locks";
+    return;
+  }
+  const auto writes = [&t](Client& b) { b.set_value(t.base, 8); };
+  t.load({{.id = t.base, .group = t.base, .value = 1}, {.id = t.base + 1, .group = t.base, .value = 2}});
+  for (const bool commits : {true, false}) {
+    std::vector<std::optional<std::int64_t>> seen;
+    for (int attempt = 0; attempt < 50; ++attempt) {
+      t.a.begin();
+      seen = t.a.look_at({t.base, t.base + 1, t.base + 2});
+      if (t.a.status().ok()) break;
+      t.database.wait(kMillisecond_ns);
+    }
+    t.expect(t.a.status().ok(), "a looks: " + said(t.a.status()));
+    const std::uint64_t looked = t.a.round_trips();
+    t.b.begin();
+    writes(t.b);
+    const Status b_end = t.b.commit();
+    t.expect(!b_end.ok() && b_end.info().sqlstate == "40001", "b: " + said(b_end));
+    t.expect(t.a.look_at({t.base, t.base + 1, t.base + 2}) == seen, "a sees the same again");
+    if (commits) {
+      const Status a_end = t.a.commit();
+      t.expect(a_end.ok(), "a: " + said(a_end));
+      t.expect(t.a.round_trips() <= looked + 1, "it validates the key that is not there, no more");
+    } else {
+      t.a.abort();
+    }
+    const Status after = t.b.retry(writes);
+    t.expect(after.ok(), "b, when a has ended: " + said(after));
+  }
+}
+
+// Client a looks at a row and then writes it, which it alone has shared.
+void a_reader_goes_on_to_write(Trial& t) {
+  t.load({{.id = t.base, .group = t.base, .value = 1}});
+  t.settle();
+  const Status end = t.a.retry([&](Client& a) {
+    const auto seen = a.look_at({t.base}).front();
+    a.set_value(t.base, seen.value_or(0) + 1);
+  });
+  t.expect(end.ok(), "a: " + said(end));
+  t.settle();
+  std::int64_t value = 0;
+  const Status read = t.b.retry([&](Client& b) { value = b.look_at({t.base}).front().value_or(0); });
+  t.expect(read.ok() && value == 2, "b: " + said(read));
+}
+
 void an_abort_leaves_no_lock(Trial& t) {
   t.load({{.id = t.base, .group = t.base}, {.id = t.base + 1, .group = t.base}});
   t.a.begin();
@@ -383,6 +434,8 @@ constexpr std::array kCases = {
     Case{"a key goes in once: one that is there", &a_key_goes_in_once<true>},
     Case{"a key goes in once: one that is not", &a_key_goes_in_once<false>},
     Case{"readers do not meet", &readers_do_not_meet},
+    Case{"a reader keeps writers out", &a_reader_keeps_writers_out},
+    Case{"a reader goes on to write", &a_reader_goes_on_to_write},
     Case{"an abort leaves no lock", &an_abort_leaves_no_lock},
     Case{"old versions cost few round trips", &old_versions_cost_few_round_trips},
 };

@@ -22,6 +22,7 @@ namespace namdb::conformance {
 struct Trial {
   Database& database;
   const layout::ProtocolTraits& traits;
+  bool shared_read_locks;  // of the database
   Client a;
   Client b;
   // The case's own: ids, codes and groups from this on, fewer than 100.

@@ -20,6 +20,7 @@ memory::Options DatabaseOptions::memory(std::uint16_t server) const {
   memory.protocol = protocol;
   memory.stages = stages;
   memory.timestamp_vector = timestamp_vector;
+  memory.shared_read_locks = shared_read_locks;
   memory.extent_bytes = 64U << 10;
   memory.journal_bytes = 128U << 10;
   memory.max_transaction_ns = max_transaction_ns;

@@ -23,6 +23,7 @@ struct DatabaseOptions {
   std::string protocol;
   layout::StageCode stages;
   layout::VectorSpread timestamp_vector = layout::VectorSpread::whole;
+  bool shared_read_locks = false;
   std::uint64_t max_transaction_ns = 60 * kSecond_ns;
 
   // For memory server `server`.

@@ -61,11 +61,12 @@ struct Tally {
 class Suite {
  public:
   Suite(std::string transport, const layout::ProtocolTraits& protocol, layout::StageCode stages,
-        layout::VectorSpread timestamp_vector = layout::VectorSpread::whole)
+        layout::VectorSpread timestamp_vector = layout::VectorSpread::whole, bool shared_read_locks = false)
       : options_{.transport = std::move(transport),
                  .protocol = std::string(protocol.name),
                  .stages = stages,
-                 .timestamp_vector = timestamp_vector},
+                 .timestamp_vector = timestamp_vector,
+                 .shared_read_locks = shared_read_locks},
         protocol_(protocol) {}
 
   Tally run(bool long_transactions) {
@@ -100,7 +101,14 @@ class Suite {
     return database;
   }
   Trial begin(Database& database, std::int64_t base) const {
-    return {database, protocol_, Client(database, 0), Client(database, 1), base, {}, {}};
+    return {.database = database,
+            .traits = protocol_,
+            .shared_read_locks = options_.shared_read_locks,
+            .a = Client(database, 0),
+            .b = Client(database, 1),
+            .base = base,
+            .mistakes = {},
+            .skipped = {}};
   }
   void note(std::string_view name, const Trial& trial) {
     for (const std::string& mistake : trial.mistakes) {
@@ -156,6 +164,26 @@ TEST_CASE("every protocol does the same over every transport, whichever stages a
             Suite(over[transport], protocol, code).run(long_transactions || over[transport] == "sim");
         long_transactions = false;
         table += table_line(over[transport], protocol, code.text(), tally);
+      }
+    }
+  }
+  std::printf("%s", table.c_str());
+}
+
+// Every single stage by call, too: lock, read and find differ in how reader words are taken and looked at.
+TEST_CASE("protocols that lock rows do the same over every transport where readers share locks",
+          "[conformance]") {
+  std::string table;
+  const std::vector<std::string> over = transports();
+  for (std::size_t transport = 0; transport < over.size(); ++transport) {
+    std::size_t protocol_number = 0;
+    for (const layout::ProtocolTraits& protocol : layout::protocol_traits()) {
+      if (!protocol.locks_rows) continue;
+      const std::size_t turn = (transport + protocol_number++) % over.size();
+      for (const layout::StageCode code : stage_codes(over[transport], protocol, turn, over.size())) {
+        const Tally tally = Suite(over[transport], protocol, code, layout::VectorSpread::whole, true)
+                                .run(over[transport] == "sim");
+        table += table_line(over[transport], protocol, code.text() + ", shared", tally);
       }
     }
   }

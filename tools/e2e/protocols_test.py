@@ -64,6 +64,47 @@ class EveryProtocol(TestCase):
                      ["memory_servers"] for part in server["parts"] if part["purpose"] == "timestamp_vector"]
             self.assertEqual(len(parts), 2)
 
+    def test_readers_share_locks_that_keep_writers_out_and_their_killed_server_leaves_none(self):
+        flags = ("--protocol=nowait", "--read-locks=shared")
+        with Cluster("tcp", memory_servers=2, compute_servers=2, memory_flags=flags) as cluster:
+            server = json.loads(namctl("status", "--data", cluster.data, "--json").stdout)["memory_servers"][1]
+            self.assertEqual(server["read_locks"], "shared")
+            self.assertIn("read locks shared", namctl("status", "--data", cluster.data).stdout)
+            with cluster.connect(1) as writer:
+                writer.execute("CREATE TABLE t (id int PRIMARY KEY, v int)")
+                writer.execute("INSERT INTO t VALUES (1, 1)")
+                readers = [cluster.connect(k) for k in (0, 1)]
+                for reader in readers:
+                    reader.execute("BEGIN ISOLATION LEVEL SERIALIZABLE")
+                    self.assertEqual(reader.execute("SELECT v FROM t WHERE id = 1").fetchall(), [(1,)])
+                with self.assertRaises(psycopg.errors.SerializationFailure):
+                    writer.execute("UPDATE t SET v = 2 WHERE id = 1")
+                readers[1].execute("COMMIT")
+                cluster.kill("compute-0")
+
+                def written():
+                    try:
+                        return writer.execute("UPDATE t SET v = 2 WHERE id = 1").rowcount == 1
+                    except psycopg.errors.SerializationFailure:
+                        return False
+                until(written, "an UPDATE beside a dead reader")
+                for reader in readers:
+                    reader.close()
+
+    def test_shared_read_locks_are_refused_where_they_cannot_be(self):
+        refused = run(program("nam-memoryd"), "--protocol", "occ", "--read-locks", "shared")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("--read-locks shared: --protocol occ locks no rows as they are read; nowait and waitdie do",
+                      refused.stderr)
+        with Cluster(memory_flags=("--protocol=waitdie",)) as cluster:
+            status = json.loads(namctl("status", "--data", cluster.data, "--json").stdout)
+            address = status["memory_servers"][0]["address"]
+            refused = run(program("nam-computed"), "--data", f"{cluster.data}/other", "--memory-server", address,
+                          "--listen", "127.0.0.1:0", "--read-locks", "shared",
+                          "--cluster-key", f"{cluster.data}/cluster.key")
+            self.assertNotEqual(refused.returncode, 0)
+            self.assertIn("the database's readers cannot share locks", refused.stderr)
+
     def test_a_preset_is_remembered_and_stands_for_protocol_and_stages(self):
         with Cluster(memory_servers=2, memory_flags=("--preset=farm",)) as cluster:
             done = namctl("status", "--data", cluster.data, "--json")

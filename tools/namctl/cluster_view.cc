@@ -99,6 +99,7 @@ nlohmann::json to_json(const ClusterView& view) {
       entry["stages"] = reply.stages();
       if (!reply.preset().empty()) entry["preset"] = reply.preset();
       entry["timestamp_vector"] = reply.timestamp_vector();
+      entry["read_locks"] = reply.shared_read_locks() ? "shared" : "none";
       entry["version"] = reply.version();
       entry["uptime_ns"] = reply.uptime_ns();
       entry["region_bytes"] = reply.region_bytes();

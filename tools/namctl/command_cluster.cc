@@ -37,6 +37,7 @@ std::string stages_text(const control::StatusReply& reply) {
   if (!reply.preset().empty()) text += " (preset " + reply.preset() + ")";
   if (reply.timestamp_vector() == layout::name_of(layout::VectorSpread::partitioned))
     text += ", timestamp vector partitioned";
+  if (reply.shared_read_locks()) text += ", read locks shared";
   return text;
 }
 

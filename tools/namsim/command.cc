@@ -47,6 +47,8 @@ int report_usage(const Status& status) {
 Status ScenarioFlags::read_files() {
   // Emphases narrow the registers' options.
   if (emphasis && !workload) workload = "register";
+  if (read_locks == "shared" && !layout::find_protocol(protocol)->locks_rows)
+    return Status(ErrorCode::configuration, "--read-locks shared: --protocol " + protocol + " locks no rows");
   if (workload && !is_workload(*workload)) {
     auto file = WorkloadFile::read(*workload);
     if (!file.ok()) return file.status();
@@ -75,6 +77,7 @@ Scenario ScenarioFlags::without_faults(std::uint64_t seed) const {
   scenario.cluster.memory.protocol = protocol;
   scenario.cluster.memory.stages = stages;
   scenario.cluster.memory.preset = preset;
+  scenario.cluster.memory.shared_read_locks = read_locks == "shared";
   if (timestamp_vector) scenario.cluster.memory.timestamp_vector = *timestamp_vector;
   return scenario;
 }
@@ -121,6 +124,9 @@ void add_scenario_flags(CLI::App& command, ScenarioFlags& flags) {
                                         "Protocol and stages at once, as of nam-memoryd --preset")
       ->check(CLI::IsMember(layout::preset_names()))
       ->excludes("--protocol", "--stages");
+  command.add_option("--read-locks", flags.read_locks, "As of nam-memoryd --read-locks")
+      ->check(CLI::IsMember({"none", "shared"}))
+      ->capture_default_str();
   const auto take_spread = [&flags](const std::string& name) {
     flags.timestamp_vector = layout::find_vector_spread(name);
   };

@@ -45,6 +45,7 @@ struct ScenarioFlags {
   std::string protocol = std::string(layout::kDefaultProtocol);
   layout::StageCode stages;
   std::string preset;  // which both are of
+  std::string read_locks = "none";
   std::optional<layout::VectorSpread> timestamp_vector;
   Size size;
   std::string faults = "seed";

@@ -21,6 +21,7 @@ void run_seeds(std::string_view protocol, const char* workload, std::uint64_t de
     scenario.cluster.memory.protocol = protocol;
     scenario.cluster.memory.stages = draw_stages(seed);
     scenario.cluster.worker.read_locks = read_locks;
+    scenario.cluster.memory.shared_read_locks = read_locks == txn::ReadLocks::shared;
     if (faults) REQUIRE(scenario.use_faults(draw_faults(seed), "seed").ok());
     INFO("namsim run " << scenario.flags());
     const Verdict verdict = run_and_compare(scenario, promised_level(protocol));
@@ -83,6 +84,21 @@ TEST_CASE("histories are serializable where readers lock as well, while compute 
   const char* const workload = GENERATE("register", "bank", "wire");
   CAPTURE(protocol, workload);
   run_seeds(protocol, workload, 12, true, txn::ReadLocks::exclusive);
+}
+
+TEST_CASE("histories are serializable where readers share locks", "[protocols]") {
+  const std::string protocol = GENERATE("nowait", "waitdie");
+  const char* const workload = GENERATE("register", "write-skew", "append", "bank");
+  CAPTURE(protocol, workload);
+  run_seeds(protocol, workload, 25, false, txn::ReadLocks::shared);
+}
+
+TEST_CASE("no row stays locked and histories are serializable where readers share locks, while they die",
+          "[protocols]") {
+  const std::string protocol = GENERATE("nowait", "waitdie");
+  const char* const workload = GENERATE("register", "bank", "wire", "churn", "schema", "smallbank");
+  CAPTURE(protocol, workload);
+  run_seeds(protocol, workload, 12, true, txn::ReadLocks::shared);
 }
 
 TEST_CASE("rows that come and go agree with their companions under any protocol", "[protocols]") {

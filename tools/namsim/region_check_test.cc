@@ -73,7 +73,7 @@ struct AtRest {
     options.memory.growth_percent = 1000;  // chains stay long
     return options;
   }
-  AtRest() : cluster(world, options()) {
+  explicit AtRest(const ClusterOptions& cluster_options = options()) : cluster(world, cluster_options) {
     cluster.add_compute();
     REQUIRE(world.run(cluster.node(0), fill(&cluster.worker(0))).ok());
     REQUIRE(cluster.stop_compute(0, 10 * kSecond_ns));
@@ -290,6 +290,20 @@ TEST_CASE("each damage of a region at rest is a finding", "[region]") {
     INFO(damage.name << ":\n" << found);
     CHECK(found.find(damage.finding) != std::string::npos);
   }
+}
+
+TEST_CASE("a reader's word that its owner has not given back is a finding", "[region]") {
+  ClusterOptions options = AtRest::options();
+  options.memory.protocol = "nowait";
+  options.memory.shared_read_locks = true;
+  const AtRest at(options);
+  const std::uint64_t word = at.table->records.next_used(0) + at.shape().reader_offset(1);
+  REQUIRE(at.region().load(word) == 0);
+  const std::uint32_t slot = at.server->slots()->active().begin()->first;
+  at.region().store(word, HeaderWord(Stamp{slot, 5}, false, true).value());
+  const std::vector<std::string> found = check_regions({at.server});
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].ends_with("has a reader of slot " + std::to_string(slot) + ", which its owner closed"));
 }
 
 TEST_CASE("a key that stands in a table twice is a finding", "[region]") {

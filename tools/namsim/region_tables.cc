@@ -172,7 +172,7 @@ class TableCheck {
     }
     if (!slots_.published(version.stamp))
       findings_.add(subject + " shows commit " + text(version.stamp) + ", which is not published");
-
+    check_readers(record, subject);
     if (shape_.timestamps) return check_timestamps(record, version, body, subject);
     std::vector<std::byte> image(shape_.body_bytes());
     std::vector<bool> followed(shape_.ring_slots);
@@ -205,6 +205,17 @@ class TableCheck {
                     ", to which no link leads, and is not moved: no writer can ever take it");
     }
     if (shape_.moves_versions()) check_overflow(record, version, body, subject);
+  }
+
+  // Words of the dead stay until somebody meets them; but an owner gives its words back before its slot.
+  void check_readers(std::uint64_t record, const std::string& subject) {
+    for (std::uint32_t i = 0; i < shape_.reader_words; ++i) {
+      const std::uint32_t reader = HeaderWord(region_.load(record + shape_.reader_offset(i))).stamp().slot;
+      const memory::Slot* const slot = slots_.find(reader);
+      if (slot != nullptr && slot->state == memory::SlotState::closed && slot->repair_epoch == 0)
+        findings_.add(subject + " has a reader of slot " + std::to_string(reader) +
+                      ", which its owner closed");
+    }
   }
 
   // From a version's body to that of the one before, whose image is given. False if it does not certify.
@@ -379,6 +390,7 @@ void check_tables(const std::vector<const MemoryServer*>& servers, Findings& fin
       if (!was_array(*table, *descriptor, static_cast<int>(i)) ||
           descriptor->buckets_per_server() != table->shape.buckets_per_server ||
           (descriptor->single_version() ? 0 : descriptor->ring_slots()) != table->shape.record.ring_slots ||
+          descriptor->reader_words() != table->shape.record.reader_words ||
           descriptor->generation() != table->shape.generation) {
         findings.add("server " + std::to_string(i) + " has another idea of table " + std::to_string(id) +
                      " than the catalog");

@@ -211,6 +211,7 @@ std::string Scenario::flags() const {
     if (memory.protocol != layout::kDefaultProtocol) text += " --protocol " + memory.protocol;
     if (!memory.stages.one_sided()) text += " --stages " + memory.stages.text();
   }
+  if (memory.shared_read_locks) text += " --read-locks shared";
   const auto drawn = emphasis_given ? layout::VectorSpread::whole : draw_timestamp_vector(seed);
   if (memory.timestamp_vector != drawn)
     text += " --timestamp-vector " + std::string(layout::name_of(memory.timestamp_vector));

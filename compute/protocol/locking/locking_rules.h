@@ -20,11 +20,17 @@
 // where this worker knows what the header word was when it last saw it (compute/txn/header_guesses.h). Where
 // it does not, or is wrong, by a CAS from the version that was READ; when that was changed in between, both
 // come again. A row that was read without a lock and is asked for again to be written is locked from the
-// version that was shown, or there is a conflict. Locks are exclusive; so readers take none.
+// version that was shown, or there is a conflict.
+//
+// Rows that are only to be read are not locked, but validated; or locked like others, so that readers meet;
+// or shared, in databases whose records have reader words (reader_words.h). A row that is shared and then to
+// be written is locked from the version that was read, which is still there. The writer waits for other
+// readers, or gives way, when it has its locks, and before its rows are shown to anybody.
 #pragma once
 
 #include <memory>
 
+#include "compute/protocol/locking/reader_words.h"
 #include "compute/protocol/optimistic/optimistic_rules.h"
 #include "compute/txn/lock_releaser.h"
 #include "compute/txn/priority_clock.h"
@@ -39,7 +45,7 @@ class LockingRules : public OptimisticRules {
 
   reactor::Task<Status> will_fetch() override { return begin_locking(); }
   bool holds(layout::GlobalAddress record) override { return held_at(record) != nullptr; }
-  void lock_along(const Lookup& lookup, txn::BatchSet& batches) override;
+  void lock_along(Lookup& lookup, txn::BatchSet& batches) override;
   void look_at_locks() override;
   reactor::Task<Status> fetched(std::span<const txn::RowId> rows) override;
   reactor::Task<Result<std::shared_ptr<txn::ExecutionSlot>>> slot() override;
@@ -51,7 +57,7 @@ class LockingRules : public OptimisticRules {
 
  protected:
   layout::HeaderWord own_lock() const override { return layout::HeaderWord(own_, false, true); }
-  bool holds_rows() const override { return !held_.empty(); }
+  bool holds_rows() const override { return !held_.empty() || readers_.any(); }
   virtual std::uint32_t draw_priority() { return transaction().worker().priorities.next(); }
   layout::Stamp own_stamp() const { return own_; }
   txn::ExecutionSlot& own_slot() { return *slot_; }
@@ -65,8 +71,8 @@ class LockingRules : public OptimisticRules {
   virtual reactor::Task<Status> meet_waiters(const reactor::PooledVector<SeenWaiter>* /*waiters*/) {
     co_return Status();
   }
-  // Other words that are set in records, to be given back with the locks.
-  virtual void add_other_words(reactor::PooledVector<txn::HeldLock>& /*locks*/) {}
+  // Other words that are set in records, to be given back with the locks; they then are forgotten.
+  virtual void add_other_words(reactor::PooledVector<txn::HeldLock>& locks);
   std::uint64_t learned() const { return learned_; }
   // A lock that was taken otherwise: it replaced `unlocked`.
   void hold(layout::GlobalAddress record, layout::HeaderWord unlocked);
@@ -77,6 +83,10 @@ class LockingRules : public OptimisticRules {
     layout::HeaderWord unlocked;
     fabric::LocalBuffer word;        // what CAS found, then what unlocks; behind it, who waits
     const Access* access = nullptr;  // null until fetched() has found whose it is
+    // Where records have reader words: who waits, and the reader words, READ behind the CAS. Words of others
+    // that are there no more are 0.
+    fabric::LocalBuffer behind;
+    std::byte* reader(std::uint32_t index) const { return behind.data() + 8 + 8 * index; }
     bool written() const {
       return access != nullptr && access->write != WriteKind::none && access->writes_in_place();
     }
@@ -92,12 +102,28 @@ class LockingRules : public OptimisticRules {
   // Takes of the rows those that were as they were read; the others are left in `rows`.
   reactor::Task<Status> ask(reactor::PooledVector<txn::RowId>* rows);
   reactor::Task<Status> read_again(const reactor::PooledVector<txn::RowId>* rows);
+  reactor::Task<Status> lock_rows(reactor::PooledVector<txn::RowId> rows);
+  // --- meeting_readers.cc ---
+  // Has these rows shared that can be, but for those that others keep taking.
+  reactor::Task<Status> share(reactor::PooledVector<txn::RowId> rows);
+  // Nothing is left to do about the row.
+  bool settled(Access& access);
+  reactor::Task<Status> ask_to_share(reactor::PooledVector<txn::RowId>* rows);
+  // Of the locks in unmet_: returns once nobody reads their rows.
+  reactor::Task<Status> meet_readers();
+  // Whether somebody reads that one's row. Error: the transaction gives way.
+  Result<bool> meet_readers_of(const Held& lock);
+  reactor::Task<Status> look_behind();
+  // Who waits for those rows.
+  reactor::PooledVector<SeenWaiter> waiters_of(std::span<const txn::RowId> rows) const;
 
   std::shared_ptr<txn::ExecutionSlot> slot_;
   layout::Stamp own_;
   reactor::PooledDeque<Held> asked_;
   reactor::PooledDeque<Held> held_;
-  std::uint64_t learned_;  // reuse epochs, when the transaction began
+  reactor::PooledVector<Held*> unmet_;  // those of held_ whose readers are still to be met
+  ReaderWords readers_;                 // the transaction's own
+  std::uint64_t learned_;               // reuse epochs, when the transaction began
 };
 
 class NoWaitRules : public LockingRules {

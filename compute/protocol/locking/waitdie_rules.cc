@@ -48,11 +48,11 @@ Judgement WaitDieRules::meet_lock(HeaderWord lock) {
 }
 
 bool WaitDieRules::waits_for(const Lookup& lookup) const {
-  return lookup.held() && lookup.locks_along() && lookup.lock_seen().locked() &&
+  return lookup.held() && lookup.locks_along() && !lookup.shares() && lookup.lock_seen().locked() &&
          lookup.lock_seen() != own_lock();
 }
 
-void WaitDieRules::lock_along(const Lookup& lookup, txn::BatchSet& batches) {
+void WaitDieRules::lock_along(Lookup& lookup, txn::BatchSet& batches) {
   const HeaderWord before = lookup.waiter();
   if (waits_for(lookup) && !holds(lookup.record()) && before != own_lock() &&
       (before.value() == 0 || older_than(before.stamp()))) {
@@ -155,6 +155,7 @@ void WaitDieRules::unlocked() {
 void WaitDieRules::add_other_words(reactor::PooledVector<txn::HeldLock>& locks) {
   for (const Announced& each : announced_) locks.push_back({each.word, HeaderWord(), own_lock()});
   announced_.clear();
+  LockingRules::add_other_words(locks);
 }
 
 bool WaitDieRules::give_up(std::uint64_t generation, const Status& outcome, bool wrote) {

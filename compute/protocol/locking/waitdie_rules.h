@@ -29,7 +29,7 @@ class WaitDieRules : public LockingRules {
   explicit WaitDieRules(StagedTransaction& transaction)
       : LockingRules(transaction, {.locks_rows = true, .has_waiters = true, .validates_reads = true}) {}
 
-  void lock_along(const Lookup& lookup, txn::BatchSet& batches) override;
+  void lock_along(Lookup& lookup, txn::BatchSet& batches) override;
   void look_at_locks() override;
   reactor::Task<Result<bool>> wait_for_locks(const reactor::PooledVector<Lookup*>* lookups) override;
   void unlock(txn::BatchSet& batches) override;
@@ -50,7 +50,8 @@ class WaitDieRules : public LockingRules {
     fabric::LocalBuffer found;
   };
   bool older_than(layout::Stamp other) const;
-  // Its record was this key's when it was READ, and is locked by somebody who is younger.
+  // Its record, which is to be locked, was this key's when it was READ, and is locked by somebody who is
+  // younger.
   bool waits_for(const Lookup& lookup) const;
   reactor::Task<Status> clear(const SeenWaiter* seen);
 

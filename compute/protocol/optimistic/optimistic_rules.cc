@@ -56,7 +56,8 @@ layout::Stamp OptimisticRules::lock_stamp(layout::Stamp stamp) {
 // a row is inserted the chain is searched behind its lock.
 void OptimisticRules::add_accesses(bool commits) {
   for (const Access& access : transaction_.accesses()) {
-    if (!access.fetched() || access.locked || (commits && access.write != WriteKind::none)) continue;
+    if (!access.fetched() || access.locked || access.shared || (commits && access.write != WriteKind::none))
+      continue;
     saw_record(access.lookup);
   }
 }

@@ -21,7 +21,8 @@ constexpr std::size_t kMaxChain = 4096;
 
 // Behind what is READ, the lease.
 std::size_t lease_at(const storage::Table& table) {
-  return std::max<std::size_t>(layout::kBucket_bytes, table.record.current_bytes() + 8);
+  return std::max<std::size_t>(layout::kBucket_bytes,
+                               table.record.current_bytes() + 8 + 8 * table.record.reader_words);
 }
 
 std::size_t buffer_bytes(const storage::Table& table) {

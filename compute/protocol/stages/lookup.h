@@ -64,12 +64,25 @@ class Lookup {
     reads_waiter_ = with_waiter;
   }
   bool locks_along() const { return locks_along_; }
+  // The same, but a reader's lock.
+  void share_along(bool with_waiter) {
+    lock_along(with_waiter);
+    shares_ = true;
+  }
+  bool shares() const { return shares_; }
+  // By what the rules remember that lock; 0: there is none.
+  std::uint32_t share() const { return share_; }
+  void set_share(std::uint32_t share) { share_ = share; }
   // Its record's lease is to be known, of a moment before the record was READ: lease().
   void lease_along() { leases_along_ = true; }
   // Its record is READ along with others, and its first read_bytes() will stand there (run_reads.h). For what
   // started at a known place and has not READ anything.
   void read_along(const std::byte* bytes) { along_ = bytes; }
-  std::uint32_t read_bytes() const { return table_->record.current_bytes() + (reads_waiter_ ? 8 : 0); }
+  std::uint32_t read_bytes() const {
+    const layout::RecordLayout& layout = table_->record;
+    if (locks_along_ && layout.reader_words != 0) return layout.locked_bytes();
+    return layout.current_bytes() + (reads_waiter_ ? 8 : 0);
+  }
   // What add_read() takes of the pool, if it is an older version that it READs; that may be much.
   std::size_t older_bytes() const { return state_ == State::older ? walk_.read_bytes() : 0; }
   // Adds the READ, or the call, that the next advance() looks at. May be called again without advance() in
@@ -119,6 +132,11 @@ class Lookup {
 
   // With a record, after lock_along(true): who waited for the record when it was READ.
   layout::HeaderWord waiter() const { return waiter_; }
+  // With a record, after lock_along() or share_along(), where records have reader words: that word in the
+  // last READ.
+  layout::HeaderWord reader(std::uint32_t index) const {
+    return layout::HeaderWord(layout::load_word(buffer_.data() + table_->record.reader_offset(index)));
+  }
 
   // absent without a record: the buckets of the chain in order, the array that the first one is in and its
   // lock word, and locations of records whose hash collides with the key's.
@@ -158,6 +176,8 @@ class Lookup {
   bool held_ = false;
   bool from_cache_ = false;
   bool locks_along_ = false;
+  bool shares_ = false;
+  std::uint32_t share_ = 0;
   bool leases_along_ = false;
   bool reads_waiter_ = false;
   layout::HeaderWord waiter_;

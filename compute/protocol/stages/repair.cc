@@ -82,6 +82,8 @@ reactor::Task<Status> Repair::undo(GlobalAddress address, HeaderWord word, std::
   if (body_bytes == 0) {
     co_return co_await unlock(address, word, HeaderWord(word.stamp()));
   }
+  // What that transaction read counts for its commit, which is in the journal or never comes.
+  if (body_bytes == kReaderWord) co_return co_await unlock(address, word, HeaderWord());
   const LocalBuffer buffer(cluster_.pool(), 8 + body_bytes);
   fabric::OperationCounters counters;
   txn::BatchSet batches(cluster_);

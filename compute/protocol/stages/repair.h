@@ -10,7 +10,9 @@
 //            0 and the owner died before it had placed it, and close the slot
 //
 // A commit without a complete entry installed nothing. Its locks are found only by who meets them: once the
-// slot is closed, such a lock is undone by a CAS from exactly its value to the body's own stamp.
+// slot is closed, such a lock is undone by a CAS from exactly its value to the body's own stamp. So is a
+// reader word, to 0: nothing of its transaction can come any more, and what that wrote is locked, or stands
+// there.
 //
 // A repair that fails is reported, and tried again when the slot is asked for again; others go on.
 #pragma once

@@ -109,14 +109,15 @@ class Rules {
   virtual reactor::Task<Status> will_fetch() { co_return Status(); }
   // The lookup has such a row's record, or where it is thought to be, READ in this batch: may add the CAS
   // that locks it before that READ. look_at_locks() once the batch completed.
-  virtual void lock_along(const Lookup& /*lookup*/, txn::BatchSet& /*batches*/) {}
+  virtual void lock_along(Lookup& /*lookup*/, txn::BatchSet& /*batches*/) {}
   virtual void look_at_locks() {}
   // Some of these lookups wait for records that others hold. True: it has waited for them. False: the caller
   // waits before it looks again.
   virtual reactor::Task<Result<bool>> wait_for_locks(const reactor::PooledVector<Lookup*>* /*lookups*/) {
     co_return false;
   }
-  // Rows that were asked for by key have just been read: whoever wants them locked (Access::locked) does it.
+  // Rows that were asked for by key, to be locked (Access::locked) or shared (Access::shares), have just been
+  // read: this does the rest. What it cannot share is validated.
   virtual reactor::Task<Status> fetched(std::span<const txn::RowId> /*rows*/) { co_return Status(); }
   // Conflicts of a write to an existing record that are known without asking.
   virtual Status may_write(const Access& access) const = 0;

@@ -102,7 +102,7 @@ RowId StagedTransaction::get(const TableRef& table, std::span<const std::byte> k
   RowId row = 0;
   Access& wanted = access(table, key, row);
   if (!wanted.only_read) return row;
-  wanted.only_read = false;
+  wanted.only_read = wanted.shares = false;
   // The next fetch() has the version that was read locked.
   if (wanted.fetched() && rules_->locks_rows()) {
     wanted.shown = true;
@@ -115,9 +115,12 @@ RowId StagedTransaction::read(const TableRef& table, std::span<const std::byte> 
   RowId row = 0;
   const std::size_t known = accesses_.size();
   Access& wanted = access(table, key, row);
-  // Where they lock as well, readers ask as writers do.
-  if (accesses_.size() != known)
-    wanted.only_read = worker_.read_locks == txn::ReadLocks::none || !rules_->locks_rows();
+  if (accesses_.size() == known) return row;
+  const bool locks_rows = rules_->locks_rows();
+  // Where they lock others out, readers ask as writers do.
+  wanted.only_read = !locks_rows || worker_.read_locks != txn::ReadLocks::exclusive;
+  wanted.shares = locks_rows && wanted.only_read && worker_.read_locks != txn::ReadLocks::none &&
+                  table->record.reader_words != 0;
   return row;
 }
 
@@ -227,7 +230,7 @@ reactor::Task<Status> StagedTransaction::do_fetch() {
   reactor::PooledVector<RowId> to_lock;
   if (rules_->locks_rows()) {
     std::ranges::copy_if(asked, std::back_inserter(to_lock),
-                         [this](RowId row) { return !accesses_[row].only_read; });
+                         [this](RowId row) { return !accesses_[row].only_read || accesses_[row].shares; });
     if (!to_lock.empty()) status = co_await rules_->will_fetch();
     if (!status.ok()) co_return status;
   }
@@ -237,6 +240,8 @@ reactor::Task<Status> StagedTransaction::do_fetch() {
       access.lookup.start(worker_, *access.table, access.key, access.key_hash);
       if (rules_->has_timestamps()) {
         access.lookup.lease_along();
+      } else if (access.shares) {
+        access.lookup.share_along(rules_->has_waiters());
       } else if (!access.only_read) {
         access.lookup.lock_along(rules_->has_waiters());
       }
@@ -370,6 +375,15 @@ void StagedTransaction::put_off(reactor::PooledVector<Lookup*>& lookups,
   });
 }
 
+reactor::Task<Status> StagedTransaction::wait_for_others(Wait* wait, std::uint32_t waits) {
+  Status status = wait->goes_on(*this);
+  if (!status.ok()) co_return status;
+  const txn::StageTimer timer(worker_.cluster.stage_times(), worker_.executor, counters_);
+  co_await pause(waits);
+  timer.end(txn::Wait::held);
+  co_return check_going_on();
+}
+
 reactor::Task<Status> StagedTransaction::run_lookups(reactor::PooledVector<Lookup*> lookups,
                                                      reactor::PooledVector<const storage::Table*> tables,
                                                      Together together) {
@@ -477,12 +491,21 @@ reactor::Task<Status> StagedTransaction::confirmed(Status error) {
   co_return status.ok() ? std::move(error) : std::move(status);
 }
 
+// Who locks a row only at commit does not look for its readers.
+void StagedTransaction::ask_for_locks_of_writes() {
+  if (!worker_.cluster.shared_read_locks()) return;
+  for (const Access& access : accesses_) {
+    if (access.write != WriteKind::none && access.only_read && access.stored()) get(access.table, access.key);
+  }
+}
+
 reactor::Task<Status> StagedTransaction::commit() {
   if (ended_ && !failure_.ok()) co_return failure_;
   if (ended_) co_return Status(ErrorCode::no_active_transaction, "the transaction has ended");
   const Busy busy(*this);
   // A caller that passed over an error must not commit what it knows nothing of.
   Status status = failure_;
+  if (rules_->locks_rows()) ask_for_locks_of_writes();
   if (status.ok() && !unfetched_.empty()) status = co_await fetch();
   if (status.ok() && writes_hash_entries(accesses_)) status = co_await write_hash_entries(this);
   if (status.ok() && has_writes()) {

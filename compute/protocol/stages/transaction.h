@@ -116,6 +116,8 @@ class StagedTransaction : public txn::Transaction,
    private:
     std::uint64_t since_ns_ = 0;
   };
+  // A moment of that, which is longer the more there were. Error: nobody wants to wait any longer.
+  reactor::Task<Status> wait_for_others(Wait* wait, std::uint32_t waits);
 
  private:
   Access& access(const storage::TableRef& table, std::span<const std::byte> key, txn::RowId& row);
@@ -125,6 +127,7 @@ class StagedTransaction : public txn::Transaction,
   Status too_old() const;
   Status still_there(std::uint32_t table) const;
   reactor::Task<Status> do_fetch();
+  void ask_for_locks_of_writes();
   void note_primary_violation(txn::RowId id);
   reactor::Task<Status> run_one_by_one(const reactor::PooledVector<Lookup*>* lookups,
                                        const reactor::PooledVector<const storage::Table*>* tables);

@@ -7,6 +7,7 @@
 
 #include "common/base/checksum.h"
 #include "common/layout/timestamp_floors.h"
+#include "memory/slots.h"
 #include "tools/namsim/mutants/look.h"
 #include "tools/namsim/mutants/mutants.h"
 
@@ -101,8 +102,52 @@ class FloorsNotSeen final : public Mutant {
   }
 };
 
+// Readers share locks, but whoever writes a row does not see them.
+class ReadersNotSeen final : public Mutant {
+ public:
+  void after(Posting& posting) override {
+    const layout::RecordLayout record = shared_layout();
+    const std::uint32_t words_bytes = record.locked_bytes() - record.reader_offset(0);
+    for (const fabric::Operation& operation : posting.operations) {
+      // With the record behind the CAS that locks it, or with the word of who waits alone.
+      if (operation.kind == fabric::OperationKind::read &&
+          (operation.length_bytes == record.locked_bytes() || operation.length_bytes == 8 + words_bytes))
+        std::memset(operation.local + operation.length_bytes - words_bytes, 0, words_bytes);
+    }
+  }
+
+ private:
+  static layout::RecordLayout shared_layout() {
+    layout::RecordLayout record = record_layout();
+    record.reader_words = layout::kReaderWords;
+    return record;
+  }
+};
+
+// The word of a reader whose slot is closed is not cleared.
+class DeadReadersStay final : public Mutant {
+ public:
+  void before(Posting& posting) override {
+    for (fabric::Operation& operation : posting.operations) {
+      const layout::HeaderWord word(operation.expected);
+      if (operation.kind != fabric::OperationKind::compare_and_swap || operation.operand != 0 ||
+          !word.locked())
+        continue;
+      const memory::Slot* const slot = cluster().memory(0).server->slots()->find(word.stamp().slot);
+      if (slot == nullptr || slot->state == memory::SlotState::closed) operation.operand = operation.expected;
+    }
+  }
+};
+
 std::function<void(Scenario&)> under(const char* protocol) {
   return [protocol](Scenario& scenario) { scenario.cluster.memory.protocol = protocol; };
+}
+
+std::function<void(Scenario&)> sharing_under(const char* protocol) {
+  return [protocol](Scenario& scenario) {
+    scenario.cluster.memory.protocol = protocol;
+    scenario.cluster.memory.shared_read_locks = true;
+  };
 }
 
 // Most rows are not there at first.
@@ -133,6 +178,14 @@ std::vector<MutantCase> serializable_mutants() {
       {"under WAITDIE, repair does not learn under which stamp records are locked",
        "common/layout/journal.cc", Emphasis::kills, 113, "missed a write that what it saw depends on",
        make_mutant<LockNotInJournal>, nullptr, under("waitdie")},
+      {"a writer does not look at the readers that share a row",
+       "compute/protocol/locking/meeting_readers.cc", Emphasis::snapshots, 1, "write skew",
+       make_mutant<ReadersNotSeen>, nullptr, sharing_under("nowait")},
+      {"under WAITDIE, a writer does not look at the readers that share a row",
+       "compute/protocol/locking/meeting_readers.cc", Emphasis::snapshots, 1, "write skew",
+       make_mutant<ReadersNotSeen>, nullptr, sharing_under("waitdie")},
+      {"the words of dead readers are not cleared", "compute/protocol/stages/repair.cc", Emphasis::kills, 1,
+       "a row stays out of reach", make_mutant<DeadReadersStay>, nullptr, sharing_under("nowait")},
       {"a lease is raised without a look at the row", "compute/protocol/timestamps/timestamp_rules.cc",
        Emphasis::snapshots, 9, "write skew", make_mutant<ReadsBelieved>, nullptr, under("sundial")},
       {"a writer does not look at the leases of what it displaces",
