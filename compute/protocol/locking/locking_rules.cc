@@ -138,7 +138,8 @@ reactor::Task<Status> LockingRules::lock_rows(reactor::PooledVector<RowId> wante
       ++round;
       status = co_await read_again(&changed);
     } else if (status.ok() && !wanted.empty()) {
-      status = co_await transaction().wait_for_others(&wait, ++waits);
+      const layout::GlobalAddress held = transaction().accesses()[wanted.front()].lookup.record();
+      status = co_await transaction().wait_for_others(&wait, held, ++waits);
     }
     if (!status.ok()) co_return status;
   }

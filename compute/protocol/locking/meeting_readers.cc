@@ -86,7 +86,7 @@ reactor::Task<Status> LockingRules::ask_to_share(reactor::PooledVector<RowId>* r
 reactor::Task<Status> LockingRules::meet_readers() {
   StagedTransaction::Wait wait;
   for (std::uint32_t waits = 0;;) {
-    bool waiting = false;
+    std::optional<layout::GlobalAddress> read_by_others;
     Status conflict;
     for (Held*& lock : unmet_) {
       if (!lock->behind) continue;
@@ -94,7 +94,7 @@ reactor::Task<Status> LockingRules::meet_readers() {
       if (!read.ok()) {
         conflict = read.status();
       } else if (*read) {
-        waiting = true;
+        read_by_others = lock->access->lookup.record();
       } else {
         lock = nullptr;
       }
@@ -102,7 +102,7 @@ reactor::Task<Status> LockingRules::meet_readers() {
     std::erase(unmet_, nullptr);
     if (!conflict.ok() || unmet_.empty()) co_return conflict;
     Status status;
-    if (waiting) status = co_await transaction().wait_for_others(&wait, ++waits);
+    if (read_by_others) status = co_await transaction().wait_for_others(&wait, *read_by_others, ++waits);
     if (status.ok()) status = co_await look_behind();
     if (!status.ok()) co_return status;
   }

@@ -375,8 +375,9 @@ void StagedTransaction::put_off(reactor::PooledVector<Lookup*>& lookups,
   });
 }
 
-reactor::Task<Status> StagedTransaction::wait_for_others(Wait* wait, std::uint32_t waits) {
-  Status status = wait->goes_on(*this);
+reactor::Task<Status> StagedTransaction::wait_for_others(Wait* wait, layout::GlobalAddress held,
+                                                         std::uint32_t waits) {
+  Status status = wait->goes_on(*this, held);
   if (!status.ok()) co_return status;
   const txn::StageTimer timer(worker_.cluster.stage_times(), worker_.executor, counters_);
   co_await pause(waits);

@@ -117,7 +117,7 @@ class StagedTransaction : public txn::Transaction,
     std::uint64_t since_ns_ = 0;
   };
   // A moment of that, which is longer the more there were. Error: nobody wants to wait any longer.
-  reactor::Task<Status> wait_for_others(Wait* wait, std::uint32_t waits);
+  reactor::Task<Status> wait_for_others(Wait* wait, layout::GlobalAddress held, std::uint32_t waits);
 
  private:
   Access& access(const storage::TableRef& table, std::span<const std::byte> key, txn::RowId& row);
