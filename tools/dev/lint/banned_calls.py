@@ -50,15 +50,20 @@ CLOCKS = [
     (r"(?<![\w:.>])s?rand\s*\(", "rand: draw from the Random that was given"),
     (r"\bgetrandom\s*\(|\bgetentropy\s*\(", "operating-system randomness: draw from the Random that was given"),
     (r"\bmt19937", "a standard generator: draw from common/base/random.h"),
-    (r"(?<![\w.>])(?:u|nano)?sleep\s*\(|\bsleep_(?:for|until)\s*\(\s*std::chrono", "sleep: await the Executor's"),
+    (r"\babsl::(?:Now|GetCurrentTimeNanos)\s*\(", "abseil's clock: take the time from the Executor"),
+    (r"\babsl::(?:Insecure)?BitGen\b", "abseil's randomness: draw from the Random that was given"),
+    (r"\babsl::SleepFor\s*\(|(?<![\w.>])(?:u|nano)?sleep\s*\(|\bsleep_(?:for|until)\s*\(\s*std::chrono", "sleep: await the Executor's"),
 ]
 THREADS = [
     (r"\bstd::(?:j?thread|async|this_thread|mutex|shared_mutex|condition_variable)\b",
      "threads and locks: tasks of one Executor need none"),
+    (r"\babsl::(?:Mutex|CondVar|Notification|Barrier|BlockingCounter)\b",
+     "threads and locks: tasks of one Executor need none"),
     (r"\bpthread_\w+\s*\(", "threads and locks: tasks of one Executor need none"),
     (r"\bthread_local\b", "thread_local: state belongs to the object that the Executor runs"),
 ]
-UNORDERED = re.compile(r"\bstd::unordered_(?:multi)?(?:map|set)\s*<")
+# abseil's order differs from process to process.
+UNORDERED = re.compile(r"\b(?:std::unordered_(?:multi)?(?:map|set)|absl::(?:flat|node)_hash_(?:map|set))\s*<")
 
 
 def exempt(path):

@@ -52,7 +52,8 @@ class Banned(unittest.TestCase):
     def test_clocks_randomness_threads_and_sleep_are_found(self):
         for line in ("clock_gettime(CLOCK_REALTIME, &t);", "auto t = std::chrono::steady_clock::now();",
                      "std::random_device d;", "std::thread t(f);", "usleep(10);", "int r = rand();",
-                     "auto t = __builtin_ia32_rdtsc();", "time_t t = time(nullptr);", "std::mutex m;"):
+                     "auto t = __builtin_ia32_rdtsc();", "time_t t = time(nullptr);", "std::mutex m;",
+                     "auto t = absl::Now();", "absl::Mutex m;", "absl::BitGen g;", "absl::SleepFor(d);"):
             self.assertEqual(self.check(line), 1, line)
 
     def test_the_executors_own_are_let_pass(self):
@@ -65,6 +66,8 @@ class Banned(unittest.TestCase):
         self.assertEqual(self.check(declaration + "for (auto& [a, b] : names_) {}"), 1)
         self.assertEqual(self.check(declaration + "for (auto& [a, b] : this->names_) {}"), 1)
         self.assertEqual(self.check(declaration + "names_.find(x);"), 0)
+        for kind in ("flat_hash_map<int, int>", "node_hash_map<int, int>", "flat_hash_set<int>"):
+            self.assertEqual(self.check(f"absl::{kind} names_;\nfor (auto& a : names_) {{}}"), 1, kind)
 
     def test_files_that_touch_the_operating_system_are_exempt(self):
         self.assertEqual(self.check("std::thread t(f);", "common/fabric/shm/x.cc"), 0)
