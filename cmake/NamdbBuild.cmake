@@ -2,6 +2,7 @@
 # folder's CMakeLists.txt uses. Nothing here depends on the machine that builds (no -march=native).
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
+find_package(absl REQUIRED)
 # Debian's own, which has python3-psycopg: lints and end-to-end tests.
 find_program(NAMDB_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH REQUIRED)
 

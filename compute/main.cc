@@ -7,6 +7,7 @@
 
 #include <csignal>
 
+#include "common/base/crash_handler.h"
 #include "common/config/daemon_flags.h"
 #include "common/config/daemon_log.h"
 #include "common/config/data_folder.h"
@@ -136,6 +137,7 @@ int run(const Flags& flags) {
 }  // namespace namdb::compute
 
 int main(int argc, char** argv) {
+  namdb::install_crash_handler(argv[0]);
   int exit_code = 0;
   const std::optional<namdb::compute::Flags> flags = namdb::compute::parse_flags(argc, argv, exit_code);
   if (!flags) return exit_code;

@@ -5,6 +5,8 @@
 #include <thread>
 #include <utility>
 
+#include "common/base/signal_stack.h"
+
 namespace namdb::compute {
 
 struct WorkerPool::Other {
@@ -23,6 +25,7 @@ WorkerPool::~WorkerPool() {
 }
 
 void WorkerPool::run_other(SharedState& shared, std::uint32_t index, Other& self) {
+  const SignalStack signal_stack;
   auto worker = WorkerThread::create(shared, index);
   Status status = worker.ok() ? (*worker)->connect() : worker.status();
   if (!status.ok()) return self.ready.set_value(Result<WorkerThread*>(std::move(status)));

@@ -9,6 +9,7 @@
 #include <string>
 #include <thread>
 
+#include "common/base/crash_handler.h"
 #include "common/config/daemon_flags.h"
 #include "common/config/daemon_log.h"
 #include "common/config/data_folder.h"
@@ -165,6 +166,7 @@ int run(Flags flags) {
 }  // namespace namdb::memory
 
 int main(int argc, char** argv) {
+  namdb::install_crash_handler(argv[0]);
   int exit_code = 0;
   std::optional<namdb::memory::Flags> flags = namdb::memory::parse_flags(argc, argv, exit_code);
   if (!flags) return exit_code;

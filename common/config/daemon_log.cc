@@ -82,11 +82,12 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
 };
 
 std::shared_ptr<spdlog::details::thread_pool> make_thread() {
-  // Signals are the daemon's threads' to handle.
-  sigset_t all;
+  // Signals are the daemon's threads' to handle, but for those of a crash of its own.
+  sigset_t blocked;
   sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  ::sigfillset(&blocked);
+  for (const int crash : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT}) ::sigdelset(&blocked, crash);
+  ::pthread_sigmask(SIG_SETMASK, &blocked, &before);
   auto pool = std::make_shared<spdlog::details::thread_pool>(kWaitingLines, 1);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return pool;

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "common/base/signal_stack.h"
+
 namespace namdb::reactor {
 
 Result<std::unique_ptr<ReactorThread>> ReactorThread::start(const ReactorOptions& options) {
@@ -12,6 +14,7 @@ Result<std::unique_ptr<ReactorThread>> ReactorThread::start(const ReactorOptions
 
 ReactorThread::ReactorThread(std::unique_ptr<Reactor> reactor)
     : reactor_(reactor.get()), thread_([this, owned = std::move(reactor)]() mutable {
+        const SignalStack signal_stack;
         owned->run();
         stopped_.acquire();
         owned.reset();

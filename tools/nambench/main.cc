@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/crash_handler.h"
 #include "common/base/standard_output.h"
 #include "tools/nambench/command.h"
 #include "tools/nambench/comparison/compare_command.h"
@@ -181,6 +182,7 @@ int main_program(int argc, char** argv) {
 }  // namespace namdb::nambench
 
 int main(int argc, char** argv) {
+  namdb::install_crash_handler(argv[0]);
   // What the transports have to say is not part of a report.
   spdlog::set_default_logger(spdlog::stderr_logger_st("nambench"));
   spdlog::set_level(spdlog::level::warn);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/crash_handler.h"
 #include "common/base/standard_output.h"
 #include "common/layout/protocol.h"
 #include "tools/namctl/command_cluster.h"
@@ -214,6 +215,7 @@ int run(int argc, char** argv) {
 }  // namespace namdb::namctl
 
 int main(int argc, char** argv) {
+  namdb::install_crash_handler(argv[0]);
   // Standard output is the report's.
   auto logger = std::make_shared<spdlog::logger>("namctl", std::make_shared<spdlog::sinks::stderr_sink_st>());
   logger->set_level(spdlog::level::warn);

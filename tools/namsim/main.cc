@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <map>
 
+#include "common/base/crash_handler.h"
 #include "common/base/standard_output.h"
 #include "tools/namsim/command.h"
 
@@ -30,6 +31,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  namdb::install_crash_handler(argv[0]);
   namdb::ignore_broken_pipes();
   return namdb::finish_standard_output("namsim", run(argc, argv));
 }

@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "common/base/crash_handler.h"
 #include "common/base/standard_output.h"
 #include "tools/sqltest/corpus.h"
 #include "tools/sqltest/isolation_command.h"
@@ -118,6 +119,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  namdb::install_crash_handler(argv[0]);
   namdb::ignore_broken_pipes();
   return namdb::finish_standard_output("sqltest", run(argc, argv));
 }
