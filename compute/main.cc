@@ -15,10 +15,10 @@
 #include "common/fabric/verbs/communicator.h"
 #include "common/reactor/reactor_thread.h"
 #include "common/reactor/signals.h"
-#include "compute/flags.h"
 #include "compute/procedure/library.h"
-#include "compute/sql_port.h"
-#include "compute/worker_pool.h"
+#include "compute/worker/flags.h"
+#include "compute/worker/sql_port.h"
+#include "compute/worker/worker_pool.h"
 
 namespace namdb::compute {
 namespace {

@@ -75,8 +75,8 @@ struct Options {
   std::string protocol = std::string(layout::kDefaultProtocol);
   // Which stages of transactions compute servers run two-sided; the same on all servers.
   layout::StageCode stages;
-  // Records of new tables have reader words, so that readers can share locks (compute/protocol/locking). The
-  // same on all servers; only where the protocol locks rows.
+  // Records of new tables have reader words, so that readers can share locks
+  // (compute/protocol/two_phase_locking). The same on all servers; only where the protocol locks rows.
   bool shared_read_locks = false;
   // How the timestamp vector lies on the memory servers; the same on all of them.
   layout::VectorSpread timestamp_vector = layout::VectorSpread::whole;

@@ -1,7 +1,7 @@
 // The concurrency-control protocols that a database can be created with, and what each declares of the bytes
 // in the region. A database runs one of them for its whole life: memory server 0 remembers which, records are
 // laid out for it, and every compute server learns of it when it connects. What a protocol does is
-// compute/protocol/stages/rules.h.
+// compute/txn/rules.h.
 #pragma once
 
 #include <span>

@@ -15,7 +15,7 @@
 #include "compute/pgwire/live_session.h"
 #include "compute/pgwire/output.h"
 #include "compute/pgwire/process_state.h"
-#include "compute/sql/session.h"
+#include "compute/sql/session/session.h"
 
 namespace namdb::pgwire {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "compute/sql/session_directory.h"
+#include "compute/sql/expression/session_directory.h"
 
 namespace namdb::pgwire {
 

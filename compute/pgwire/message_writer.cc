@@ -3,7 +3,7 @@
 #include <array>
 #include <charconv>
 
-#include "compute/sql/value_format.h"
+#include "compute/sql/value/value_format.h"
 
 namespace namdb::pgwire {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "compute/sql/error_fields.h"
-#include "compute/sql/plan.h"
-#include "compute/sql/result_sink.h"
+#include "compute/sql/execute/result_sink.h"
+#include "compute/sql/plan/plan.h"
+#include "compute/sql/syntax/error_fields.h"
 
 namespace namdb::pgwire {
 

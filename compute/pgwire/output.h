@@ -9,7 +9,7 @@
 
 #include "common/reactor/stream.h"
 #include "compute/pgwire/message_writer.h"
-#include "compute/sql/result_sink.h"
+#include "compute/sql/execute/result_sink.h"
 
 namespace namdb::pgwire {
 

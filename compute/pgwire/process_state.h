@@ -16,9 +16,9 @@
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "compute/pgwire/live_session.h"
-#include "compute/sql/memory_budget.h"
-#include "compute/sql/session_directory.h"
-#include "compute/sql/statistics.h"
+#include "compute/sql/expression/session_directory.h"
+#include "compute/sql/system/memory_budget.h"
+#include "compute/sql/system/statistics.h"
 
 namespace namdb::pgwire {
 

@@ -10,11 +10,11 @@
 
 #include "common/reactor/executor.h"
 #include "common/reactor/stream.h"
+#include "compute/api/engine.h"
 #include "compute/pgwire/connection.h"
 #include "compute/pgwire/process_state.h"
 #include "compute/procedure/registry.h"
-#include "compute/sql/session.h"
-#include "compute/txn/engine.h"
+#include "compute/sql/session/session.h"
 
 namespace namdb::pgwire {
 

@@ -52,7 +52,7 @@ inline constexpr std::uint32_t kAbiVersion = 2;
 // NULL, integer types (numeric: scaled by the parameter's scale; timestamp: µs since 2000), double, string.
 using Value = std::variant<std::monostate, std::int64_t, double, std::string>;
 
-// What a running procedure may do. Row functions are those of compute/txn/transaction.h.
+// What a running procedure may do. Row functions are those of compute/api/transaction.h.
 class Context {
  public:
   virtual ~Context() = default;

@@ -8,10 +8,10 @@
 
 #include "common/base/error.h"
 #include "common/reactor/task.h"
+#include "compute/api/engine.h"
+#include "compute/api/table.h"
+#include "compute/api/transaction.h"
 #include "compute/procedure/procedure.h"
-#include "compute/storage/table.h"
-#include "compute/txn/engine.h"
-#include "compute/txn/transaction.h"
 
 namespace namdb::procedure {
 

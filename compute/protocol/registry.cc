@@ -4,7 +4,7 @@
 #include <array>
 
 #include "common/layout/protocol_list.h"
-#include "compute/protocol/stages/make_rules.h"
+#include "compute/txn/make_rules.h"
 
 namespace namdb::protocol {
 namespace {

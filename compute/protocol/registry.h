@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "common/layout/protocol.h"
-#include "compute/protocol/stages/transaction.h"
+#include "compute/txn/staged_transaction.h"
 
 namespace namdb::protocol {
 

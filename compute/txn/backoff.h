@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "common/base/random.h"
-#include "compute/txn/engine.h"
+#include "compute/api/engine.h"
 
 namespace namdb::txn {
 

@@ -23,7 +23,7 @@
 #include "common/layout/global_address.h"
 #include "common/layout/stamp.h"
 #include "common/reactor/executor.h"
-#include "compute/txn/cluster.h"
+#include "compute/cluster/cluster.h"
 
 namespace namdb::txn {
 

@@ -1,7 +1,7 @@
 #include "compute/txn/lock_releaser.h"
 
 #include "common/layout/words.h"
-#include "compute/txn/batch_set.h"
+#include "compute/cluster/batch_set.h"
 
 namespace namdb::txn {
 

@@ -12,7 +12,7 @@
 #include "common/layout/stamp.h"
 #include "common/reactor/executor.h"
 #include "common/reactor/pooled_allocator.h"
-#include "compute/txn/cluster.h"
+#include "compute/cluster/cluster.h"
 #include "compute/txn/execution_slot.h"
 #include "compute/txn/transaction_registry.h"
 

@@ -4,7 +4,7 @@
 
 #include "common/layout/global_address.h"
 #include "common/layout/stamp.h"
-#include "compute/storage/table.h"
+#include "compute/api/table.h"
 
 namespace namdb::txn {
 

@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "common/layout/age.h"
-#include "compute/txn/timestamp_clock.h"
+#include "compute/cluster/timestamp_clock.h"
 
 namespace namdb::txn {
 

@@ -11,8 +11,8 @@
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/layout/global_address.h"
-#include "compute/storage/table.h"
-#include "compute/txn/cluster.h"
+#include "compute/api/table.h"
+#include "compute/cluster/cluster.h"
 
 namespace namdb::txn {
 

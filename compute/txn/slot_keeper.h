@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/reactor/executor.h"
-#include "compute/txn/cluster.h"
+#include "compute/cluster/cluster.h"
 #include "compute/txn/execution_slot.h"
 
 namespace namdb::txn {

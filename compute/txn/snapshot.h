@@ -23,8 +23,8 @@
 #include "common/fabric/fabric.h"
 #include "common/layout/stamp.h"
 #include "common/layout/timestamp_vector.h"
-#include "compute/txn/batch_set.h"
-#include "compute/txn/cluster.h"
+#include "compute/cluster/batch_set.h"
+#include "compute/cluster/cluster.h"
 #include "compute/txn/snapshot_choice.h"
 #include "proto/control_types.h"
 

@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "common/reactor/executor.h"
-#include "compute/storage/index_cache.h"
-#include "compute/storage/location_cache.h"
-#include "compute/txn/cluster.h"
+#include "compute/cluster/cluster.h"
+#include "compute/cluster/index_cache.h"
+#include "compute/cluster/location_cache.h"
 #include "compute/txn/snapshot.h"
 
 namespace namdb::txn {

@@ -11,7 +11,7 @@
 
 #include "common/layout/stages.h"
 #include "common/reactor/task.h"
-#include "compute/txn/engine.h"
+#include "compute/api/engine.h"
 #include "memory/options.h"
 
 namespace namdb::conformance {

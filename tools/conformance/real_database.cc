@@ -6,8 +6,8 @@
 #include <stdexcept>
 
 #include "common/reactor/reactor.h"
-#include "compute/storage/location_cache.h"
-#include "compute/worker.h"
+#include "compute/cluster/location_cache.h"
+#include "compute/worker/worker.h"
 #include "tools/conformance/database.h"
 #include "tools/nambench/server_thread.h"
 #include "tools/nambench/transports.h"

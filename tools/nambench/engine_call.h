@@ -10,8 +10,8 @@
 
 #include "common/fabric/counters.h"
 #include "common/reactor/task.h"
+#include "compute/api/engine.h"
 #include "compute/procedure/procedure.h"
-#include "compute/txn/engine.h"
 #include "tools/nambench/progress.h"
 #include "tools/nambench/run_report.h"
 

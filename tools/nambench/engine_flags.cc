@@ -6,7 +6,7 @@
 #include "common/layout/presets.h"
 #include "common/layout/protocol.h"
 #include "common/layout/stages.h"
-#include "compute/txn/optimisations.h"
+#include "compute/cluster/optimisations.h"
 #include "tools/nambench/server_thread.h"
 
 namespace namdb::nambench {

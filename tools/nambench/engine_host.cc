@@ -11,9 +11,9 @@
 
 #include "common/fabric/cluster_key.h"
 #include "common/reactor/reactor.h"
-#include "compute/storage/location_cache.h"
+#include "compute/cluster/location_cache.h"
 #include "compute/txn/snapshot_fetcher.h"
-#include "compute/worker.h"
+#include "compute/worker/worker.h"
 #include "tools/nambench/transports.h"
 
 namespace namdb::nambench {

@@ -9,8 +9,8 @@
 
 #include "common/base/error.h"
 #include "common/reactor/task.h"
-#include "compute/txn/engine.h"
-#include "compute/txn/stage_times.h"
+#include "compute/api/engine.h"
+#include "compute/cluster/stage_times.h"
 #include "tools/nambench/database_view.h"
 
 namespace namdb::nambench {

@@ -6,7 +6,7 @@
 #include "common/base/random.h"
 #include "common/layout/bucket.h"
 #include "common/layout/key.h"
-#include "compute/txn/engine.h"
+#include "compute/api/engine.h"
 #include "tools/nambench/engine_host.h"
 #include "tools/nambench/server_thread.h"
 #include "workloads/generators/zipf.h"

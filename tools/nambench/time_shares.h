@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "compute/txn/stage_times.h"
+#include "compute/cluster/stage_times.h"
 #include "tools/nambench/run_report.h"
 
 namespace namdb::nambench {

@@ -1,5 +1,5 @@
 // Bucket chains are latches: commits that insert different keys into one chain wait for each other, and none
-// is a conflict to the other (compute/protocol/stages/chain_locks.h).
+// is a conflict to the other (compute/commit/chain_locks.h).
 #include <catch2/catch.hpp>
 #include <memory>
 #include <string>

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/fabric/sim/world.h"
-#include "compute/txn/engine.h"
+#include "compute/api/engine.h"
 #include "tools/namsim/history/history.h"
 
 namespace namdb::sim {

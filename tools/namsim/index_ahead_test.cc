@@ -1,4 +1,4 @@
-// Entries that are sent ahead of the commit's locks (compute/protocol/stages/index_writes.h).
+// Entries that are sent ahead of the commit's locks (compute/index/index_writes.h).
 #include <catch2/catch.hpp>
 #include <vector>
 

@@ -7,7 +7,7 @@
 
 #include "common/layout/index_key.h"
 #include "common/layout/protocol.h"
-#include "compute/storage/index_split.h"
+#include "compute/schema/index_split.h"
 #include "proto/control.pb.h"
 #include "tools/namsim/cluster.h"
 #include "tools/namsim/workloads/tables.h"

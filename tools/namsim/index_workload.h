@@ -7,7 +7,7 @@
 
 #include "common/base/random.h"
 #include "common/reactor/task.h"
-#include "compute/txn/engine.h"
+#include "compute/api/engine.h"
 
 namespace namdb::sim {
 

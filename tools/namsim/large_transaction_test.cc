@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <optional>
 
-#include "compute/txn/transaction.h"
+#include "compute/api/transaction.h"
 #include "tools/namsim/cluster.h"
 #include "tools/namsim/workloads/tables.h"
 

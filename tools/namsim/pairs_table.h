@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "compute/txn/engine.h"
+#include "compute/api/engine.h"
 
 namespace namdb::sim {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "common/fabric/sim/world.h"
-#include "compute/txn/engine.h"
+#include "compute/api/engine.h"
 
 namespace namdb::sim {
 

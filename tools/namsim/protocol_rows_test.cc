@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "common/layout/placement.h"
-#include "compute/txn/transaction_facts.h"
+#include "compute/api/transaction_facts.h"
 #include "tools/namsim/cluster.h"
 #include "tools/namsim/workloads/tables.h"
 

@@ -2,7 +2,7 @@
 // serves.
 #include <catch2/catch.hpp>
 
-#include "compute/txn/transaction.h"
+#include "compute/api/transaction.h"
 #include "tools/namsim/cluster.h"
 #include "tools/namsim/workloads/tables.h"
 

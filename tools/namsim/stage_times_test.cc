@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "common/layout/protocol.h"
-#include "compute/txn/stage_times.h"
+#include "compute/cluster/stage_times.h"
 #include "tools/namsim/cluster.h"
 #include "tools/namsim/pairs_table.h"
 #include "tools/namsim/workloads/tables.h"

@@ -3,12 +3,12 @@
 #include <catch2/catch.hpp>
 
 #include "common/layout/protocol.h"
+#include "compute/cluster/catalog_cache.h"
+#include "compute/commit/read_set.h"
 #include "compute/protocol/registry.h"
-#include "compute/protocol/stages/read_set.h"
-#include "compute/protocol/stages/rules.h"
-#include "compute/protocol/stages/transaction.h"
-#include "compute/txn/catalog_cache.h"
+#include "compute/txn/rules.h"
 #include "compute/txn/slot_keeper.h"
+#include "compute/txn/staged_transaction.h"
 #include "tools/namsim/index_run.h"
 #include "tools/namsim/scenario.h"
 #include "tools/namsim/seeds.h"

@@ -9,7 +9,7 @@
 
 #include "common/fabric/sim/world.h"
 #include "common/reactor/executor.h"
-#include "compute/txn/engine.h"
+#include "compute/api/engine.h"
 #include "tools/namsim/history/history.h"
 #include "tools/namsim/simulated_stream.h"
 

@@ -1,6 +1,6 @@
 #include "tools/sqltest/session_client.h"
 
-#include "compute/sql/value_format.h"
+#include "compute/sql/value/value_format.h"
 #include "tools/sqltest/procedures.h"
 
 namespace namdb::sqltest {

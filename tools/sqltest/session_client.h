@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "compute/procedure/registry.h"
-#include "compute/sql/session.h"
+#include "compute/sql/session/session.h"
 #include "compute/sql/testing/fake_engine.h"
 #include "tools/sqltest/corpus.h"
 

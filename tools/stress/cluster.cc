@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "compute/sql_port.h"
+#include "compute/worker/sql_port.h"
 #include "workloads/procedures.h"
 
 namespace namdb::stress {

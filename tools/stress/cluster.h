@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "compute/worker_pool.h"
+#include "compute/worker/worker_pool.h"
 #include "memory/options.h"
 #include "tools/nambench/connection.h"
 #include "tools/nambench/server_thread.h"

@@ -1,6 +1,6 @@
 #include "compute/protocol/sundial/sundial_rules.h"
 
-#include "compute/protocol/stages/make_rules.h"
+#include "compute/txn/make_rules.h"
 
 namespace namdb::protocol {
 

@@ -1,5 +1,5 @@
 // SUNDIAL, as RCC runs it (its §4.5): logical leases, and a timestamp that is found when the transaction
-// commits. Metadata, and why it is serializable: compute/protocol/timestamps/timestamp_rules.h.
+// commits. Metadata, and why it is serializable: compute/protocol/timestamp_ordering/timestamp_rules.h.
 //
 //   a version holds         from its timestamp to the record's lease, or to its timestamp if that is newer;
 //                           records keep one version
@@ -13,7 +13,7 @@
 // nothing of it. What it reads, however, was the newest when it was read.
 #pragma once
 
-#include "compute/protocol/timestamps/timestamp_rules.h"
+#include "compute/protocol/timestamp_ordering/timestamp_rules.h"
 
 namespace namdb::protocol {
 

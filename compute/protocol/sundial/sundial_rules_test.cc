@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <functional>
 
-#include "compute/protocol/testing/timestamp_scene.h"
+#include "compute/testing/timestamp_scene.h"
 
 namespace namdb::protocol::testing {
 namespace {

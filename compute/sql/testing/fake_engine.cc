@@ -1,6 +1,6 @@
 #include "compute/sql/testing/fake_engine.h"
 
-#include "compute/txn/transaction_facts.h"
+#include "compute/api/transaction_facts.h"
 
 #include <algorithm>
 #include <optional>

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/reactor/testing/manual_executor.h"
-#include "compute/txn/engine.h"
+#include "compute/api/engine.h"
 
 namespace namdb::sql::testing {
 

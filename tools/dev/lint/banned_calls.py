@@ -25,10 +25,10 @@ EXEMPT = (
     "tools/namsim/report.",
     "memory/main.cc",
     "compute/main.cc",
-    "compute/worker_thread.",
-    "compute/worker_pool.",
+    "compute/worker/worker_thread.",
+    "compute/worker/worker_pool.",
     "compute/pgwire/process_state.",  # shared by the workers' threads
-    "compute/sql/statistics.",
+    "compute/sql/system/statistics.",
     "common/config/daemon_log.",  # its thread is the log's own
     "common/fabric/conformance/threaded_fixture.",  # a test on real threads
     "common/fabric/conformance/suite.",

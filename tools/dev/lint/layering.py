@@ -9,7 +9,7 @@ from sources import Finding
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 EVERYTHING_GOES = re.compile(r"^tools/|^common/fabric/conformance/|_(test|bench)\.(cc|h)$|(^|/)test_\w+\.(cc|h)$|(^|/)(test|testing)/|^(memory|compute)/main\.cc$"
-                             r"|^compute/worker_thread\.")
+                             r"|^compute/worker/worker_thread\.")
 
 
 def read_layers(path):

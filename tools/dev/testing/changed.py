@@ -25,7 +25,11 @@ NEAREST = (
     ("compute/pgwire/", r"namsim_wire|e2e_sql"),
     ("compute/protocol/", r"namsim_protocols_test|namsim_costs|namsim_isolation"),
     ("compute/txn/", r"namsim_costs|namsim_isolation"),
-    ("compute/storage/", r"namsim_costs|namsim_isolation"),
+    ("compute/commit/", r"namsim_protocols_test|namsim_costs|namsim_isolation"),
+    ("compute/index/", r"namsim_index.*"),
+    ("compute/schema/", r"namsim_index.*"),
+    ("compute/recovery/", r"namsim_faults.*|namsim_growth"),
+    ("compute/cluster/", r"namsim_costs|namsim_isolation"),
     ("compute/", r"namsim_wire|namsim_costs|e2e_daemons"),
     ("memory/btree/", r"namsim_index.*"),
     ("memory/", r"namsim_growth|namsim_costs|e2e_daemons"),
@@ -97,7 +101,8 @@ def read_deps(text, folder):
 
 def distance(test, files, object_count):
     """How far a test is from the changed files: the smaller, the nearer."""
-    folders = {str(Path(file).parent) for file in files}
+    # A room's tests may be in a program of the folder above it.
+    folders = {str(folder) for file in files for folder in Path(file).parents}
     beside = test.script in files or any(
         re.fullmatch(pattern, test.name) for prefix, pattern in NEAREST for file in files if file.startswith(prefix))
     own = test.program and any(Path(test.program).name.removesuffix("_test") in

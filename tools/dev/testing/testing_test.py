@@ -79,7 +79,7 @@ class Changed(unittest.TestCase):
         near = changed.Test("namsim_wire", "bin/namsim_test", "", set())
         far = changed.Test("stress_test", "bin/stress_test", "", set())
         farther = changed.Test("namsim_leaks", "bin/namsim_test", "", set())
-        files = ["compute/sql/bind.cc"]
+        files = ["compute/sql/bind/bind.cc"]
         ranks = [changed.distance(test, files, count) for test, count in ((own, 80), (near, 260), (far, 100), (farther, 260))]
         self.assertEqual(ranks, sorted(ranks))
         self.assertEqual(len(set(ranks)), 4)

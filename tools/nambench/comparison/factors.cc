@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "compute/txn/optimisations.h"
+#include "compute/cluster/optimisations.h"
 #include "tools/nambench/comparison/markdown.h"
 #include "tools/nambench/comparison/tables.h"
 #include "tools/nambench/text_table.h"

@@ -23,7 +23,7 @@ struct FactorStep {
 };
 
 // The first with nothing, one transaction under way; the last is options.subject. Optimisations come in the
-// order of compute/txn/optimisations.h; many transactions under way before the last of them, as in the
+// order of compute/cluster/optimisations.h; many transactions under way before the last of them, as in the
 // paper's table.
 std::vector<FactorStep> factor_steps(const FactorOptions& options);
 

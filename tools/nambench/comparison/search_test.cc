@@ -4,7 +4,7 @@
 #include <set>
 
 #include "common/layout/protocol.h"
-#include "compute/txn/optimisations.h"
+#include "compute/cluster/optimisations.h"
 #include "tools/nambench/comparison/factors.h"
 #include "tools/nambench/comparison/hybrid_search.h"
 #include "tools/nambench/comparison/stage_search.h"

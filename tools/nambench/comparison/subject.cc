@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "compute/txn/optimisations.h"
+#include "compute/cluster/optimisations.h"
 #include "tools/nambench/engine_flags.h"
 #include "tools/nambench/engine_run.h"
 #include "tools/nambench/progress.h"

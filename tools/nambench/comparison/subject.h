@@ -19,7 +19,7 @@ struct Subject {
   ComparedWorkload workload;
   std::uint64_t coroutines = 1;
   double computation_us = 0;  // of each attempt, between its last read and its commit
-  std::string without;        // optimisations that are left out (compute/txn/optimisations.h)
+  std::string without;        // optimisations that are left out (compute/cluster/optimisations.h)
   bool stage_times = false;   // count where the time goes
 
   friend bool operator==(const Subject&, const Subject&) = default;

@@ -124,13 +124,13 @@ class OutgrownAcknowledgedAtOnce final : public HeartbeatMutant {
 }  // namespace
 
 std::vector<MutantCase> growth_mutants() {
-  const char* const lookup = "compute/protocol/stages/lookup.cc";
+  const char* const lookup = "compute/txn/lookup.cc";
   return {
       {"a lookup stops at a bucket that was forwarded", lookup, GrowthTrouble::none, 7, "is not found",
        make_mutant<ForwardIgnored>},
-      {"an insert goes to the old bucket after the move", "compute/protocol/stages/chain_locks.cc",
+      {"an insert goes to the old bucket after the move", "compute/commit/chain_locks.cc",
        GrowthTrouble::none, 12, "is not found", make_mutant<InsertedIntoOldBucket>},
-      {"buckets are looked for where they were before the table grew", "compute/txn/catalog_cache.cc",
+      {"buckets are looked for where they were before the table grew", "compute/cluster/catalog_cache.cc",
        GrowthTrouble::none, 12, "the table was dropped or rebuilt", make_mutant<OldDirectory>},
       {"an outgrown array of buckets is used again unacknowledged", "memory/growth.cc", GrowthTrouble::none,
        215, "snapshot too old", make_mutant<OutgrownAcknowledgedAtOnce>},

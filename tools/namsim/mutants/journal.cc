@@ -45,9 +45,8 @@ class OneJournalPlace final : public Mutant {
 
 std::vector<MutantCase> journal_mutants() {
   return {
-      {"a commit is installed and acknowledged without its journal entry",
-       "compute/protocol/stages/commit.cc", Emphasis::kills, 27, "a row stays out of reach",
-       make_mutant<NoJournal>},
+      {"a commit is installed and acknowledged without its journal entry", "compute/commit/commit.cc",
+       Emphasis::kills, 27, "a row stays out of reach", make_mutant<NoJournal>},
       {"a journal entry overwrites one that is still needed", "compute/txn/execution_slot.cc",
        Emphasis::kills, 1247, "the clients did not finish", make_mutant<OneJournalPlace>},
   };

@@ -137,12 +137,12 @@ class BufferUsedAgain final : public Mutant {
 }  // namespace
 
 std::vector<MutantCase> lock_mutants() {
-  const char* const commit = "compute/protocol/stages/commit.cc";
+  const char* const commit = "compute/commit/commit.cc";
   return {
       {"a lock that was not taken counts as taken", commit, Emphasis::snapshots, 6, "lost update",
        make_mutant<FailedLockTaken>},
-      {"an insert goes on without the chain's lock", "compute/protocol/stages/chain_locks.cc",
-       Emphasis::inserts, 1, "is not linked", make_mutant<ChainUnlocked>},
+      {"an insert goes on without the chain's lock", "compute/commit/chain_locks.cc", Emphasis::inserts, 1,
+       "is not linked", make_mutant<ChainUnlocked>},
       {"an abort releases a lock that it did not get", commit, Emphasis::snapshots, 2, "lost update",
        make_mutant<ForeignLockReleased>},
       {"the journal entry is written before the last lock", commit, Emphasis::snapshots, 6, "lost update",

@@ -97,9 +97,9 @@ std::vector<MutantCase> partitioned_vector_mutants() {
        "missed a write that what it saw depends on", make_mutant<PartUnconfirmed>, nullptr, on_two_servers},
       {"a slot is not placed in its part", "compute/txn/execution_slot.cc", Emphasis::short_slots, 1,
        "lies behind the vector's length", make_mutant<NeverPlaced>, nullptr, on_two_servers},
-      {"a publish rides with a part of the installation", "compute/protocol/stages/commit.cc",
-       Emphasis::inserts, 794, "missed a write that what it saw depends on", make_mutant<PublishedWithPart>,
-       nullptr, inserts_on_two_servers},
+      {"a publish rides with a part of the installation", "compute/commit/commit.cc", Emphasis::inserts, 794,
+       "missed a write that what it saw depends on", make_mutant<PublishedWithPart>, nullptr,
+       inserts_on_two_servers},
   };
 }
 

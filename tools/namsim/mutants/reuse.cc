@@ -59,8 +59,8 @@ class ReuseAcknowledgedAtOnce final : public HeartbeatMutant {
 
 std::vector<MutantCase> reuse_mutants() {
   return {
-      {"a location is used without its check of key and incarnation", "compute/protocol/stages/lookup.cc",
-       Churn{}, 1, "its companion says", make_mutant<LocationBelieved>},
+      {"a location is used without its check of key and incarnation", "compute/txn/lookup.cc", Churn{}, 1,
+       "its companion says", make_mutant<LocationBelieved>},
       {"deleted records are reclaimed and used again unacknowledged", "compute/txn/transaction_registry.h",
        Churn{}, 17, "its companion says", make_mutant<ReuseAcknowledgedAtOnce>},
   };

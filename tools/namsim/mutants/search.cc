@@ -154,7 +154,7 @@ void one_client(Scenario& scenario) {
 }  // namespace
 
 std::vector<MutantCase> search_mutants() {
-  const char* const lookup = "compute/protocol/stages/lookup.cc";
+  const char* const lookup = "compute/txn/lookup.cc";
   return {
       {"a version that is in neither place is absent", lookup, Emphasis::old_versions, 9, "a row is gone",
        make_mutant<SearchNotRestarted>, make_mutant<HeadReadTooEarly>, one_client},

@@ -176,20 +176,20 @@ class LinkIgnored final : public Mutant {
 
 std::vector<MutantCase> version_mutants() {
   return {
-      {"a ring slot is overwritten unmoved", "compute/protocol/stages/commit.cc", Emphasis::old_versions, 2,
+      {"a ring slot is overwritten unmoved", "compute/commit/commit.cc", Emphasis::old_versions, 2,
        "a version was lost", make_mutant<RingOverwritten>},
-      {"a ring slot is chosen by what was read before the lock", "compute/protocol/stages/commit.cc",
+      {"a ring slot is chosen by what was read before the lock", "compute/commit/commit.cc",
        Emphasis::old_versions, 8, "a version was lost", make_mutant<RingWordsRemembered>},
-      {"the displaced version is not kept", "compute/protocol/stages/commit.cc", Emphasis::old_versions, 2,
+      {"the displaced version is not kept", "compute/commit/commit.cc", Emphasis::old_versions, 2,
        "a version was lost", make_mutant<DisplacedNotKept>},
       {"moved is set without a certified copy", "memory/version_mover.cc", Emphasis::old_versions, 1,
        "a version was lost", make_mutant<MovedUncopied>},
-      {"a torn body is believed", "compute/protocol/stages/lookup.cc", Emphasis::shared_slots, 10,
+      {"a torn body is believed", "compute/txn/lookup.cc", Emphasis::shared_slots, 10,
        "missed a write that what it saw depends on", make_mutant<TornBodyBelieved>},
-      {"a ring slot's version is taken for the one that the link means", "compute/protocol/stages/lookup.cc",
+      {"a ring slot's version is taken for the one that the link means", "compute/txn/lookup.cc",
        Emphasis::old_versions, 2, "missed a write that what it saw depends on", make_mutant<LinkIgnored>},
-      {"the overflow chain is entered at a remembered head", "compute/protocol/stages/lookup.cc",
-       Emphasis::old_versions, 3, "a version was lost", make_mutant<OverflowHeadRemembered>},
+      {"the overflow chain is entered at a remembered head", "compute/txn/lookup.cc", Emphasis::old_versions,
+       3, "a version was lost", make_mutant<OverflowHeadRemembered>},
   };
 }
 

@@ -2,7 +2,7 @@
 
 #include "common/base/check.h"
 #include "compute/procedure/transaction_context.h"
-#include "compute/sql/value_format.h"
+#include "compute/sql/value/value_format.h"
 
 namespace namdb::sim {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <charconv>
 
-#include "compute/sql/result_sink.h"
-#include "compute/sql/value_format.h"
+#include "compute/sql/execute/result_sink.h"
+#include "compute/sql/value/value_format.h"
 
 namespace namdb::sim {
 namespace {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "compute/api/engine.h"
 #include "compute/procedure/registry.h"
-#include "compute/sql/session.h"
-#include "compute/sql/statistics.h"
-#include "compute/txn/engine.h"
+#include "compute/sql/session/session.h"
+#include "compute/sql/system/statistics.h"
 
 namespace namdb::sim {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/layout/key.h"
-#include "compute/txn/engine.h"
+#include "compute/api/engine.h"
 
 namespace namdb::sim {
 

@@ -1,0 +1,110 @@
+// The engine of one worker: what a session needs to run transactions and schema changes. One Engine a worker
+// thread, shared by all its sessions; implemented over the fabric by compute/worker.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/fabric/facts.h"
+#include "common/layout/global_address.h"
+#include "common/layout/schema.h"
+#include "common/reactor/executor.h"
+#include "common/reactor/task.h"
+#include "compute/api/table.h"
+#include "compute/api/transaction.h"
+
+namespace namdb::txn {
+
+// UNIQUE (columns): an index that comes and goes with its table.
+struct UniqueConstraint {
+  std::string name;
+  std::vector<std::uint32_t> columns;  // positions in the table
+};
+
+struct TableOptions {
+  // How many rows it will probably have; it grows beyond by itself. The default takes little memory.
+  std::uint64_t size_hint_rows = 512;
+  std::uint32_t ring_slots = 0;  // 0: the cluster's default
+  std::vector<UniqueConstraint> unique;
+};
+
+struct IndexDefinition {
+  std::string name;
+  std::string table;
+  std::vector<layout::IndexColumn> columns;
+  bool unique = false;
+  bool hash = false;  // then no column is descending
+};
+
+// Where tables lie.
+struct Placement {
+  std::uint32_t memory_servers = 1;
+  // The memory server that this compute server stands beside, if its operator said so. Nothing here depends
+  // on it: clients ask, and send their calls where the data is.
+  std::optional<layout::ServerId> beside;
+};
+
+struct RetryOptions {
+  std::uint32_t max_attempts = 64;  // hostile: 1
+  std::uint64_t first_backoff_ns = 10'000;
+  std::uint64_t max_backoff_ns = 10'000'000;
+};
+
+// What a client's session carries from transaction to transaction, so that it reads its own writes and never
+// goes back in time. Made by Engine::open_session; destroyed before the engine.
+class Session {
+ public:
+  virtual ~Session() = default;
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  virtual reactor::Executor& executor() = 0;
+  // Whether its transactions are serializable; otherwise they have snapshot isolation. As of the last
+  // connection to the memory servers.
+  virtual bool serializable() const { return false; }
+  virtual std::unique_ptr<Session> open_session() = 0;
+  // Neither suspends nor posts anything; the snapshot is taken by the first fetch or scan. The transaction
+  // is destroyed before its session.
+  virtual std::unique_ptr<Transaction> begin(Session& session) = 0;
+
+  // From the cached catalog, refreshed from the memory server when the name is unknown. undefined_table.
+  virtual reactor::Task<Result<storage::TableRef>> table(std::string name) = 0;
+  // The cached entry or null; no round trip.
+  virtual storage::TableRef cached_table(std::string_view name) = 0;
+  // A number that changes whenever a cached catalog entry may have changed: cached plans compare it.
+  virtual std::uint64_t catalog_version() const = 0;
+  virtual reactor::Task<Result<std::vector<storage::TableRef>>> tables() = 0;
+  // Errors duplicate_table (also a constraint's name), out_of_memory. Visible to every session when it
+  // returns; nobody ever sees it without its constraints.
+  virtual reactor::Task<Status> create_table(std::string name, layout::Schema schema,
+                                             TableOptions options) = 0;
+  // undefined_table. Transactions that still use the table end in catalog_changed.
+  virtual reactor::Task<Status> drop_table(std::string name) = 0;
+  // Builds the index while others use the table; returns when it is ready, for transactions that begin then.
+  // Errors duplicate_table, undefined_table, duplicate_key (unique), out_of_memory; nothing is left behind.
+  virtual reactor::Task<Status> create_index(IndexDefinition definition) = 0;
+  // Builds the index anew, in parts as its table is now, while others use it, and puts the new one in its
+  // place. Errors undefined_object, feature_not_supported (a hash index), portal_not_ready while somebody
+  // else does the same, and those of create_index(); the index is then as it was.
+  virtual reactor::Task<Status> rebuild_index(std::string name) = 0;
+  // undefined_object; feature_not_supported when it is a constraint's.
+  virtual reactor::Task<Status> drop_index(std::string name) = 0;
+
+  // Before attempt `attempt` (1 = first retry) of a transaction: jittered, capped backoff.
+  virtual reactor::Task<void> backoff(std::uint32_t attempt) = 0;
+  virtual const RetryOptions& retry_options() const = 0;
+
+  virtual Placement placement() const { return {}; }
+  // What the workers of this compute server say about their connections to memory servers.
+  virtual std::vector<fabric::ConnectionFacts> fabric_facts() { return {}; }
+};
+
+}  // namespace namdb::txn

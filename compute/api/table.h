@@ -1,0 +1,50 @@
+// A table as a compute server knows it: a worker's copy of a catalog entry, shared by reference. It never
+// changes, but for where the main buckets are: when they were doubled, the worker's catalog cache replaces
+// `arrays` in place, so who needs the same ones over a suspension takes a copy. A dropped table's object
+// stays valid for those who hold it; using it ends in catalog_changed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/layout/bucket.h"
+#include "common/layout/global_address.h"
+#include "common/layout/placement.h"
+#include "common/layout/record.h"
+#include "common/layout/schema.h"
+#include "compute/api/index.h"
+
+namespace namdb::storage {
+
+struct Table {
+  std::uint32_t id = 0;
+  std::string name;
+  layout::Schema schema;
+  layout::RecordLayout record;
+  std::uint64_t size_hint_rows = 0;
+  std::uint32_t generation = 0;             // of the arrays that the table was created with
+  std::vector<layout::BucketArray> arrays;  // main buckets, one a memory server
+  // All that writers keep, ready or not, by id. Replaced in place like the arrays; borrow the schema.
+  std::vector<IndexRef> indexes;
+
+  std::uint64_t bucket_count() const {
+    std::uint64_t count = 0;
+    for (const layout::BucketArray& array : arrays) count += array.bucket_count;
+    return count;
+  }
+  // What buckets know a row by.
+  std::uint64_t hash_of(std::span<const std::byte> key) const {
+    return layout::row_hash(id, schema, key, arrays.size());
+  }
+  // Where records with that hash are, however the arrays grow.
+  layout::ServerId server_of(std::uint64_t key_hash) const {
+    return static_cast<layout::ServerId>(layout::bucket_index(key_hash, arrays.size()));
+  }
+};
+
+using TableRef = std::shared_ptr<const Table>;
+
+}  // namespace namdb::storage

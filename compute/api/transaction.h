@@ -1,0 +1,134 @@
+// A transaction: read set and write set over one snapshot, and its commit. This is what SQL and procedures
+// are written against; which protocol runs below it, and which transport, they never see.
+//
+// Reads are asked for and then fetched together: any number of keys, one round trip when their locations are
+// cached. Writes are buffered until commit and seen by the transaction's own reads. Isolation is what the
+// database's protocol gives (snapshot isolation: all reads from one snapshot, first committer wins).
+//
+// Not thread-safe; belongs to its worker's executor. After any error from fetch(), a scan or commit() the
+// transaction can only be aborted (abort() or the destructor).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/fabric/counters.h"
+#include "common/layout/index_key.h"
+#include "common/layout/row.h"
+#include "common/reactor/task.h"
+#include "compute/api/table.h"
+
+namespace namdb::txn {
+
+// A row that a transaction reads or writes: valid as long as the transaction.
+using RowId = std::uint32_t;
+
+// Of a scan the limit is only how many rows will probably be taken.
+using IndexRange = layout::IndexRange;
+
+// Reads a whole table, or a range of an index, in the transaction's snapshot, the transaction's own writes
+// included. Rows written by the transaction after the scan began may or may not be seen. At most one next()
+// at a time. Destroyed before its transaction.
+class TableScan {
+ public:
+  virtual ~TableScan() = default;
+  // Replaces `rows` by the next ones; empty at the end. Order is that of the hash index, or of the secondary
+  // index that is scanned.
+  virtual reactor::Task<Status> next(std::vector<layout::Row>& rows) = 0;
+};
+
+// Somebody no longer wants what a transaction does for them.
+class Interrupt {
+ public:
+  virtual ~Interrupt() = default;
+  // query_canceled once it should end. Cheap: it is asked after every batch.
+  virtual Status check() const = 0;
+  // The same, now that the transaction has waited since then, by the executor's clock, for what others hold
+  // there: a record, or a bucket chain.
+  virtual Status check_wait(layout::GlobalAddress /*held*/, std::uint64_t /*since_ns*/) const {
+    return Status();
+  }
+};
+
+class Transaction {
+ public:
+  virtual ~Transaction() = default;
+
+  // fetch() and scans ask it and end with its error, also while they wait for others; a commit that has begun
+  // to lock runs to its end. Borrowed, by default none.
+  void set_interrupt(const Interrupt* interrupt) { interrupt_ = interrupt; }
+
+  // Asks for the row with that key (Schema::key_bytes() long; copied). The same key gives the same RowId.
+  // Under protocols that lock rows as they are read it is locked, since it may be written.
+  virtual RowId get(const storage::TableRef& table, std::span<const std::byte> key) = 0;
+  // The same of a row that is only to be read: nobody who reads it as well is kept out. It may be asked for
+  // by get() later. If the database's readers share locks, no other transaction writes it before this one
+  // ends.
+  virtual RowId read(const storage::TableRef& table, std::span<const std::byte> key) {
+    return get(table, key);
+  }
+  // Buffers a new row (Schema::row_bytes() long; copied). Whether the key is free is known after the next
+  // fetch() (error duplicate_key) and for certain after commit(). NULL checks are the caller's business.
+  virtual RowId insert(const storage::TableRef& table, std::span<const std::byte> row) = 0;
+  // Reads all that was asked for since the last fetch. Takes the snapshot if there is none yet.
+  virtual reactor::Task<Status> fetch() = 0;
+
+  // After fetch(): whether the row is visible; false after erase().
+  virtual bool found(RowId row) const = 0;
+  // The row as this transaction sees it; needs found(). Valid until the next update() of it or the end.
+  virtual layout::RowView row(RowId row) const = 0;
+  // The row's new image, at first a copy of the current one; needs found(). Key columns must not be changed.
+  virtual layout::RowWriter update(RowId row) = 0;
+  // Buffers a delete; needs found().
+  virtual void erase(RowId row) = 0;
+
+  virtual std::unique_ptr<TableScan> scan(const storage::TableRef& table) = 0;
+  // `index` is or was one of the table's. When it was dropped, or is not ready for this transaction's
+  // snapshot, the same rows come from the whole table; catalog_changed when there are too many, or when it is
+  // dropped in the middle.
+  virtual std::unique_ptr<TableScan> scan_index(const storage::TableRef& table,
+                                                const storage::IndexRef& index, IndexRange range) = 0;
+  // The rows of the range, at most range.limit, in the order of the index: as by get() and fetch(), also of
+  // what was asked for before. Replaces `rows`. Errors are those of scan_index().
+  virtual reactor::Task<Status> find(storage::TableRef table, storage::IndexRef index, IndexRange range,
+                                     std::vector<RowId>& rows) = 0;
+
+  // Whether all rows that were read until now were true at one moment: under a protocol that reads from a
+  // snapshot they always were, under others it is certain only after commit(). Whoever draws conclusions from
+  // rows before that, for instance an error for his client, asks. Error serialization_failure.
+  virtual reactor::Task<Status> confirm_reads() { co_return Status(); }
+
+  // Ends the transaction. Ok: committed, and visible to every snapshot taken from now on. Errors with
+  // info().retry: aborted, nothing happened. unknown_outcome: nobody can say. Other errors: aborted.
+  virtual reactor::Task<Status> commit() = 0;
+  // Forgets everything; no effect after commit(). The destructor does the same.
+  virtual void abort() = 0;
+
+  virtual bool has_writes() const = 0;
+  // What this transaction cost so far.
+  virtual const fabric::OperationCounters& counters() const = 0;
+
+ protected:
+  Status check_interrupt() const { return interrupt_ == nullptr ? Status() : interrupt_->check(); }
+  Status check_wait(layout::GlobalAddress held, std::uint64_t since_ns) const {
+    return interrupt_ == nullptr ? Status() : interrupt_->check_wait(held, since_ns);
+  }
+
+ private:
+  const Interrupt* interrupt_ = nullptr;
+};
+
+// What becomes of an error that somebody drew from a transaction's rows, before its commit: if they were not
+// all true at one moment, it is a conflict, and the transaction is to be tried again.
+inline reactor::Task<Status> confirm_error(Transaction* transaction, Status error) {
+  if (error.ok() || error.info().retry) co_return error;
+  Status confirmed = co_await transaction->confirm_reads();
+  co_return !confirmed.ok() && confirmed.info().retry ? confirmed : error;
+}
+
+}  // namespace namdb::txn

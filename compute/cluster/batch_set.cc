@@ -1,0 +1,221 @@
+#include "compute/cluster/batch_set.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "common/layout/stage_calls.h"
+#include "compute/cluster/call_set.h"
+#include "compute/cluster/stage_times.h"
+
+namespace namdb::txn {
+namespace {
+
+// Of one message; what has more goes on in the next.
+constexpr std::size_t kMostOfCall_bytes = fabric::kMaxCall_bytes / 2;
+
+layout::StageOperation stage_operation(const fabric::Operation& operation) {
+  layout::StageOperation out{.length_bytes = operation.length_bytes,
+                             .offset = operation.remote_offset,
+                             .bytes = {},
+                             .expected = operation.expected,
+                             .desired = operation.operand};
+  switch (operation.kind) {
+    case fabric::OperationKind::read:
+      out.kind = layout::StageOperation::Kind::read;
+      break;
+    case fabric::OperationKind::write:
+      out.kind = layout::StageOperation::Kind::write;
+      out.bytes = {reinterpret_cast<const char*>(operation.local), operation.length_bytes};
+      break;
+    case fabric::OperationKind::compare_and_swap:
+      out.kind = layout::StageOperation::Kind::compare_and_swap;
+      break;
+    case fabric::OperationKind::fetch_add:
+      NAMDB_CHECK(!"no stage has a FETCH-ADD");
+  }
+  return out;
+}
+
+}  // namespace
+
+bool BatchSet::empty() const {
+  return std::all_of(batches_.begin(), batches_.end(),
+                     [](const fabric::Batch& batch) { return batch.empty(); });
+}
+
+bool BatchSet::only(layout::ServerId server) const {
+  for (std::size_t i = 0; i < batches_.size(); ++i) {
+    if (i != server && !batches_[i].empty()) return false;
+  }
+  return true;
+}
+
+reactor::Task<Status> BatchSet::run(fabric::OperationCounters& counters, layout::Stage stage) {
+  return cluster_.stage_times() == nullptr ? run_in_background(counters, stage) : run_timed(counters, stage);
+}
+
+reactor::Task<Status> BatchSet::run_timed(fabric::OperationCounters& counters, layout::Stage stage) {
+  const StageTimer timer(cluster_.stage_times(), cluster_.executor(), counters);
+  // What is READ along with keys that memory servers look for is waited for together with them.
+  const bool finds = finds_ != nullptr && !finds_->empty();
+  Status status = co_await run_in_background(counters, stage);
+  timer.end(finds ? layout::Stage::find : stage);
+  co_return status;
+}
+
+reactor::Task<Status> BatchSet::run_in_background(fabric::OperationCounters& counters, layout::Stage stage) {
+  const bool two_sided =
+      cluster_.stages().two_sided(stage) && std::ranges::none_of(batches_, [](const fabric::Batch& batch) {
+        return std::ranges::any_of(batch.operations(), [](const fabric::Operation& each) {
+          return each.length_bytes > kMostOfCall_bytes;
+        });
+      });
+  if (finds_ != nullptr && !finds_->empty()) return run_with_finds(counters, stage);
+  return two_sided ? run_by_calls(counters) : run(counters);
+}
+
+reactor::Task<Status> BatchSet::run_with_finds(fabric::OperationCounters& counters, layout::Stage stage) {
+  std::unique_ptr<FindSet> finds = std::move(finds_);
+  finds->post(counters);
+  if (empty()) ++counters.round_trips;
+  Status status = co_await run_in_background(counters, stage);
+  const Status found = co_await finds->finish(counters);
+  finds_ = std::move(finds);
+  co_return status.ok() ? found : status;
+}
+
+bool BatchSet::only_writes() const {
+  return std::ranges::all_of(batches_, [](const fabric::Batch& batch) {
+    return std::ranges::all_of(batch.operations(), [](const fabric::Operation& each) {
+      return each.kind == fabric::OperationKind::write;
+    });
+  });
+}
+
+std::size_t BatchSet::written_bytes() const {
+  std::size_t bytes = 0;
+  for (const fabric::Batch& batch : batches_) {
+    for (const fabric::Operation& operation : batch.operations()) bytes += operation.length_bytes;
+  }
+  return bytes;
+}
+
+void BatchSet::copy_sources() {
+  sources_ = fabric::LocalBuffer(cluster_.pool(), written_bytes());
+  std::byte* place = sources_.data();
+  for (fabric::Batch& batch : batches_) {
+    reactor::PooledVector<fabric::Operation> operations(batch.operations().begin(), batch.operations().end());
+    for (fabric::Operation& operation : operations) {
+      NAMDB_CHECK(operation.kind == fabric::OperationKind::write);
+      std::memcpy(place, operation.local, operation.length_bytes);
+      operation.local = std::exchange(place, place + operation.length_bytes);
+    }
+    batch.assign(operations);
+  }
+}
+
+void BatchSet::post(fabric::OperationCounters& counters) {
+  const bool together = cluster_.optimisations().doorbell_batching;
+  for (std::size_t i = 0; i < batches_.size(); ++i) {
+    if (batches_[i].empty()) continue;
+    fabric::Channel& channel = cluster_.channel(static_cast<layout::ServerId>(i));
+    if (together) [[likely]] {
+      counters.count(batches_[i].operations());
+      channel.post(batches_[i]);
+      continue;
+    }
+    for (const fabric::Operation& operation : batches_[i].operations()) {
+      fabric::Batch& single = singles_.emplace_back();
+      single.assign({&operation, 1});
+      counters.count(single.operations());
+      channel.post(single);
+    }
+    batches_[i].clear();
+  }
+  posted_ = true;
+}
+
+reactor::Task<Status> BatchSet::run_by_calls(fabric::OperationCounters& counters) {
+  CallSet calls(cluster_);
+  reactor::PooledVector<std::size_t> done(batches_.size());  // operations of each server
+  Status status;
+  for (bool more = true; more && status.ok();) {
+    reactor::PooledVector<std::size_t> asked = done;
+    for (std::size_t i = 0; i < batches_.size(); ++i) {
+      std::string& request = calls.request(static_cast<layout::ServerId>(i));
+      std::size_t reply_bytes = 0;
+      for (; asked[i] < batches_[i].operations().size(); ++asked[i]) {
+        const layout::StageOperation operation = stage_operation(batches_[i].operations()[asked[i]]);
+        reply_bytes += operation.reply_bytes();
+        const bool fits = request.size() + operation.request_bytes() <= fabric::kMaxCall_bytes &&
+                          reply_bytes <= fabric::kMaxCall_bytes;
+        if (!fits) break;
+        append(request, operation);
+      }
+    }
+    status = co_await calls.run(layout::kStageMethod, counters);
+    if (!status.ok()) calls.give_up();
+    more = false;
+    for (std::size_t i = 0; i < batches_.size() && status.ok(); ++i) {
+      std::string_view reply = calls.reply(static_cast<layout::ServerId>(i));
+      for (; done[i] < asked[i]; ++done[i]) {
+        const fabric::Operation& operation = batches_[i].operations()[done[i]];
+        if (operation.kind == fabric::OperationKind::write) continue;
+        if (reply.size() < operation.length_bytes) {
+          status = Status(ErrorCode::protocol_violation, "memory server sent a reply that cannot be read");
+          break;
+        }
+        std::memcpy(operation.local, reply.data(), operation.length_bytes);
+        reply.remove_prefix(operation.length_bytes);
+      }
+      more = more || done[i] < batches_[i].operations().size();
+    }
+  }
+  for (fabric::Batch& batch : batches_) batch.clear();
+  co_return status;
+}
+
+reactor::Task<Status> BatchSet::run(fabric::OperationCounters& counters) {
+  if (!posted_) {
+    if (!cluster_.optimisations().outstanding_requests) [[unlikely]]
+      co_return co_await run_one_by_one(counters);
+    if (empty()) co_return Status();
+    post(counters);
+    ++counters.round_trips;
+  }
+  posted_ = false;
+  Status first;
+  for (fabric::Batch& batch : batches_) {
+    if (batch.empty()) continue;
+    // Every batch is awaited, failed or not: its buffers belong to the channel until then.
+    const Status& status = co_await batch.done();
+    if (!status.ok() && first.ok()) first = status;
+    batch.clear();
+  }
+  for (fabric::Batch& batch : singles_) {
+    const Status& status = co_await batch.done();
+    if (!status.ok() && first.ok()) first = status;
+  }
+  singles_.clear();
+  co_return first;
+}
+
+reactor::Task<Status> BatchSet::run_one_by_one(fabric::OperationCounters& counters) {
+  Status status;
+  fabric::Batch single;
+  for (std::size_t i = 0; i < batches_.size(); ++i) {
+    for (const fabric::Operation& operation : batches_[i].operations()) {
+      if (!status.ok()) break;
+      single.assign({&operation, 1});
+      counters.count(single.operations());
+      ++counters.round_trips;
+      cluster_.channel(static_cast<layout::ServerId>(i)).post(single);
+      status = co_await single.done();
+    }
+    batches_[i].clear();
+  }
+  co_return status;
+}
+
+}  // namespace namdb::txn

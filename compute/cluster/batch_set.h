@@ -1,0 +1,72 @@
+// The operations of a stage: one batch a memory server, posted together and awaited together: one round trip,
+// however many servers. Reused by its owner from stage to stage; buffers named in the batches live until
+// run() has returned.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "common/fabric/fabric.h"
+#include "common/fabric/local_pool.h"
+#include "common/layout/global_address.h"
+#include "common/reactor/pooled_allocator.h"
+#include "compute/cluster/cluster.h"
+#include "compute/cluster/find_set.h"
+
+namespace namdb::txn {
+
+class BatchSet {
+ public:
+  explicit BatchSet(Cluster& cluster) : cluster_(cluster), batches_(cluster.server_count()) {}
+
+  fabric::Batch& at(layout::ServerId server) { return batches_[server]; }
+  void read(layout::GlobalAddress from, std::byte* local, std::size_t length_bytes) {
+    at(from.server()).read(from.offset(), local, static_cast<std::uint32_t>(length_bytes));
+  }
+  void write(layout::GlobalAddress to, const std::byte* local, std::size_t length_bytes) {
+    at(to.server()).write(to.offset(), local, static_cast<std::uint32_t>(length_bytes));
+  }
+  void compare_and_swap(layout::GlobalAddress word, std::uint64_t expected, std::uint64_t desired,
+                        std::byte* old) {
+    at(word.server()).compare_and_swap(word.offset(), expected, desired, old);
+  }
+  // Has the memory server look for a record: goes along with the next run(). `found` gets the answer, which
+  // is good until the next find().
+  void find(layout::ServerId server, const layout::FindRequest& lookup, layout::FoundPieces* found) {
+    if (finds_ == nullptr) finds_ = std::make_unique<FindSet>(cluster_);
+    finds_->add(server, lookup, found);
+  }
+  bool empty() const;
+  // True if nothing but this server's batch holds operations.
+  bool only(layout::ServerId server) const;
+
+  // Posts everything, waits for all of it, clears the batches, and counts operations and one round trip. The
+  // first error, if any; then the outcome of every operation is unknown.
+  reactor::Task<Status> run(fabric::OperationCounters& counters);
+  // The same, as one call a memory server where the database runs that stage two-sided.
+  reactor::Task<Status> run(fabric::OperationCounters& counters, layout::Stage stage);
+  // The same where no transaction waits for it: its time is not counted (stage_times.h).
+  reactor::Task<Status> run_in_background(fabric::OperationCounters& counters, layout::Stage stage);
+
+  // Posts everything now, and counts it; run() then only waits.
+  void post(fabric::OperationCounters& counters);
+  // Nothing but WRITEs.
+  bool only_writes() const;
+  std::size_t written_bytes() const;
+  // What is to be written is written from a copy of these bytes, which this owns; nothing may be READ.
+  void copy_sources();
+
+ private:
+  reactor::Task<Status> run_timed(fabric::OperationCounters& counters, layout::Stage stage);
+  reactor::Task<Status> run_by_calls(fabric::OperationCounters& counters);
+  reactor::Task<Status> run_with_finds(fabric::OperationCounters& counters, layout::Stage stage);
+  reactor::Task<Status> run_one_by_one(fabric::OperationCounters& counters);
+  Cluster& cluster_;
+  reactor::PooledVector<fabric::Batch> batches_;
+  reactor::PooledDeque<fabric::Batch> singles_;  // without doorbell batching: an operation each
+  std::unique_ptr<FindSet> finds_;
+  fabric::LocalBuffer sources_;
+  bool posted_ = false;
+};
+
+}  // namespace namdb::txn

@@ -1,0 +1,41 @@
+// One call a memory server, posted together and awaited together: one round trip, however many servers.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/fabric/fabric.h"
+#include "common/layout/global_address.h"
+#include "compute/cluster/cluster.h"
+
+namespace namdb::txn {
+
+class CallSet {
+ public:
+  explicit CallSet(Cluster& cluster) : cluster_(cluster), calls_(cluster.server_count()) {}
+
+  // What goes to that server; nothing is posted while it is empty. Cleared by run().
+  std::string& request(layout::ServerId server) { return calls_[server].request; }
+  // After run(): a server's answer, empty if it was not asked.
+  const std::string& reply(layout::ServerId server) const { return calls_[server].reply; }
+
+  // Counts one round trip. The first error, if any; replies of other servers are there all the same.
+  reactor::Task<Status> run(std::uint16_t method, fabric::OperationCounters& counters);
+  // The same in two parts: for who posts other things in between, and counts the round trip.
+  void post(std::uint16_t method, fabric::OperationCounters& counters);
+  reactor::Task<Status> finish(fabric::OperationCounters& counters);
+  // After an error that no request of this kind may end in: the memory server is given up (Channel::give_up),
+  // so that locks of which nothing is known are repaired with the slot.
+  void give_up();
+  bool empty() const;
+  std::size_t size() const { return calls_.size(); }
+
+ private:
+  Cluster& cluster_;
+  std::vector<fabric::Call> calls_;
+  std::optional<std::pair<layout::ServerId, Status>> failed_;  // the first
+};
+
+}  // namespace namdb::txn

@@ -1,0 +1,51 @@
+// A worker's copy of the catalog (NAM-DB §6.1): refreshed by a call when a name is unknown or when a snapshot
+// shows another catalog version. A refresh keeps the objects of tables that are still there: all that can
+// have changed in them is where their main buckets are, and which indexes they have.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/error.h"
+#include "compute/api/table.h"
+#include "compute/cluster/cluster.h"
+#include "proto/control_types.h"
+
+namespace namdb::txn {
+
+// Outside input: error corrupt_data when it describes no sound table.
+Result<std::shared_ptr<storage::Table>> table_from_descriptor(const control::TableDescriptor& descriptor,
+                                                              std::size_t server_count);
+// Of an index of that table. The same.
+Result<storage::IndexRef> index_from_descriptor(const control::IndexDescriptor& descriptor,
+                                                const storage::Table& table, std::size_t server_count);
+// Of a hash index of that table, whose entries are in the other.
+Result<storage::IndexRef> hash_index_from_descriptor(const control::TableDescriptor& descriptor,
+                                                     const storage::Table& table, storage::TableRef entries);
+control::TableDescriptor descriptor_of(const std::string& name, const layout::Schema& schema);
+
+class CatalogCache {
+ public:
+  explicit CatalogCache(Cluster& cluster) : cluster_(cluster) {}
+
+  std::uint64_t version() const { return version_; }
+  storage::TableRef find(std::string_view name) const;
+  storage::TableRef find_id(std::uint32_t id) const;
+  // False when the table was dropped, or is known under a former connection only.
+  bool current(const storage::Table& table) const;
+  std::vector<storage::TableRef> all() const;
+  // The table that has an index of that name; null when there is none.
+  storage::TableRef table_of_index(std::string_view name) const;
+  reactor::Task<Status> refresh();
+
+ private:
+  Cluster& cluster_;
+  std::uint64_t version_ = 0;
+  std::map<std::string, storage::TableRef, std::less<>> by_name_;   // tables of rows
+  std::map<std::uint32_t, std::shared_ptr<storage::Table>> by_id_;  // also those of hash indexes' entries
+};
+
+}  // namespace namdb::txn

@@ -1,0 +1,168 @@
+#include "compute/cluster/cluster.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "common/layout/presets.h"
+#include "proto/control.pb.h"
+
+namespace namdb::txn {
+namespace {
+
+constexpr std::uint32_t kProtocolVersion = 1;
+
+Status disagreement(const std::string& address, const std::string& what) {
+  return Status(ErrorCode::configuration, "memory server " + address + " " + what,
+                "give the addresses of one cluster's memory servers, server 0 first");
+}
+
+}  // namespace
+
+Cluster::Cluster(reactor::Executor& executor, fabric::ClientFabric& fabric, ClusterOptions options)
+    : executor_(executor), fabric_(fabric), options_(std::move(options)), timestamps_(executor) {}
+
+reactor::Task<Status> Cluster::connect() {
+  NAMDB_CHECK(links_.empty());
+  std::vector<std::uint64_t> epochs;
+  for (std::size_t i = 0; i < options_.memory_servers.size(); ++i) {
+    const std::string& address = options_.memory_servers[i];
+    control::Hello hello;
+    hello.set_protocol_version(kProtocolVersion);
+    hello.set_compute_id(options_.compute_id.data(), options_.compute_id.size());
+    hello.set_name(options_.name);
+    hello.set_worker(options_.worker);
+    if (i > 0) hello.set_cluster_epoch(epochs[0]);
+    std::string welcome_bytes;
+    const std::uint64_t sent_ns = executor_.fresh_now_ns();
+    auto channel = co_await fabric_.connect(address, hello.SerializeAsString(), &welcome_bytes);
+    if (!channel.ok()) co_return channel.status();
+    control::Welcome welcome;
+    Link link;
+    if (!welcome.ParseFromString(welcome_bytes) || welcome.region_map().size() != sizeof link.map) {
+      co_return disagreement(address, "sent a welcome that cannot be read");
+    }
+    std::memcpy(&link.map, welcome.region_map().data(), sizeof link.map);
+    link.known_bytes = welcome.region_bytes();
+    if (welcome.protocol_version() != kProtocolVersion || !link.map.certified()) {
+      co_return disagreement(address, "speaks another protocol or region format version");
+    }
+    if (welcome.server_id() != i || welcome.server_count() != options_.memory_servers.size()) {
+      co_return disagreement(address, "is server " + std::to_string(welcome.server_id()) + " of " +
+                                          std::to_string(welcome.server_count()) + ", not " +
+                                          std::to_string(i) + " of " +
+                                          std::to_string(options_.memory_servers.size()));
+    }
+    const layout::ProtocolTraits* const protocol = layout::find_protocol(welcome.protocol());
+    if (protocol == nullptr || (i > 0 && protocol != protocol_)) {
+      co_return disagreement(address, "runs protocol \"" + welcome.protocol() + "\"" +
+                                          (i > 0 ? ", server 0 " + std::string(protocol_->name) : ""));
+    }
+    const auto stages = layout::StageCode::parse(welcome.stages());
+    if (!stages || (i > 0 && *stages != stages_)) {
+      co_return disagreement(
+          address, "runs stages " + welcome.stages() + (i > 0 ? ", server 0 " + stages_.text() : ""));
+    }
+    const layout::Preset* const preset = layout::find_preset(welcome.preset());
+    if ((preset == nullptr && !welcome.preset().empty()) || (i > 0 && welcome.preset() != preset_)) {
+      co_return disagreement(address, "has preset \"" + welcome.preset() + "\"" +
+                                          (i > 0 ? ", server 0 \"" + preset_ + "\"" : ""));
+    }
+    const auto spread = layout::find_vector_spread(welcome.timestamp_vector());
+    const layout::VectorParts parts(spread.value_or(layout::VectorSpread::whole),
+                                    static_cast<std::uint32_t>(options_.memory_servers.size()));
+    if (!spread || (i > 0 && parts.count() != vector_parts_.count())) {
+      co_return disagreement(address, "has the timestamp vector \"" + welcome.timestamp_vector() + "\"" +
+                                          (i > 0 ? ", other than server 0" : ""));
+    }
+    if (i > 0 && parts.count() > 1 && link.map.vector_capacity != links_[0].map.vector_capacity) {
+      co_return disagreement(address, "has room for " + std::to_string(link.map.vector_capacity) +
+                                          " execution slots, server 0 for " +
+                                          std::to_string(links_[0].map.vector_capacity) +
+                                          "; --slots must be the same");
+    }
+    if (i > 0 && welcome.shared_read_locks() != shared_read_locks_) {
+      co_return disagreement(address, std::string("has records ") +
+                                          (shared_read_locks_ ? "without" : "with") +
+                                          " words for readers that share locks, other than server 0;"
+                                          " --read-locks must be the same");
+    }
+    vector_parts_ = parts;
+    shared_read_locks_ = welcome.shared_read_locks();
+    protocol_ = protocol;
+    stages_ = *stages;
+    preset_ = welcome.preset();
+    optimisations_ = options_.optimisations;
+    if (preset != nullptr) optimisations_ = *options_.optimisations.leave_out(preset->without);
+    if (i == 0) {
+      max_transaction_ns_ = welcome.max_transaction_ns();
+      ring_slots_ = welcome.ring_slots();
+      timestamps_.follow(welcome.clock_ns(), sent_ns);
+    }
+    epochs.push_back(link.map.epoch);
+    link.channel = std::move(channel).value();
+    links_.push_back(std::move(link));
+  }
+  co_return co_await join(std::move(epochs));
+}
+
+reactor::Task<Status> Cluster::join(std::vector<std::uint64_t> epochs) {
+  if (epochs.size() == 1) co_return Status();
+  control::JoinClusterRequest request;
+  request.mutable_epochs()->Add(epochs.begin(), epochs.end());
+  // In this order: nobody may belong to a cluster whose server 0 will have to be restarted.
+  for (std::size_t server = 0; server < epochs.size(); ++server) {
+    Status status =
+        co_await call(static_cast<layout::ServerId>(server), control::JOIN_CLUSTER, request, nullptr);
+    if (!status.ok()) co_return status;
+  }
+  co_return Status();
+}
+
+bool Cluster::failed() const {
+  return std::any_of(links_.begin(), links_.end(), [](const Link& link) { return link.channel->failed(); });
+}
+
+reactor::Task<Result<std::string>> Cluster::call_bytes(layout::ServerId server, std::uint16_t method,
+                                                       std::string request,
+                                                       fabric::OperationCounters* counters) {
+  fabric::Call call;
+  call.method = method;
+  call.request = std::move(request);
+  if (counters != nullptr) {
+    ++counters->calls;
+    ++counters->round_trips;
+    counters->call_bytes += call.request.size();
+  }
+  channel(server).post(call);
+  const Status& status = co_await call.done();
+  if (!status.ok()) co_return Result<std::string>(status);
+  if (counters != nullptr) counters->call_bytes += call.reply.size();
+  co_return std::move(call.reply);
+}
+
+reactor::Task<Status> Cluster::place_slot(std::uint32_t slot, std::uint64_t position, std::uint32_t counter,
+                                          std::uint64_t vector_length) {
+  const layout::ServerId server = vector_parts_.place(position).server;
+  if (server == 0) co_return Status();
+  control::PlaceSlotRequest request;
+  request.set_slot(slot);
+  request.set_vector_position(position);
+  request.set_counter(counter);
+  request.set_vector_length(vector_length);
+  co_return co_await call(server, control::PLACE_SLOT, request, nullptr);
+}
+
+reactor::Task<Status> Cluster::call(layout::ServerId server, control::Method method,
+                                    const google::protobuf::MessageLite& request,
+                                    google::protobuf::MessageLite* reply,
+                                    fabric::OperationCounters* counters) {
+  auto bytes =
+      co_await call_bytes(server, static_cast<std::uint16_t>(method), request.SerializeAsString(), counters);
+  if (!bytes.ok()) co_return bytes.status();
+  if (reply != nullptr && !reply->ParseFromString(*bytes)) {
+    co_return Status(ErrorCode::protocol_violation, "memory server sent a reply that cannot be read");
+  }
+  co_return Status();
+}
+
+}  // namespace namdb::txn

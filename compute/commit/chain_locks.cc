@@ -1,0 +1,474 @@
+#include "compute/commit/chain_locks.h"
+
+#include <algorithm>
+#include <span>
+
+#include "common/base/checksum.h"
+#include "common/layout/changed_runs.h"
+#include "compute/cluster/bucket_search.h"
+#include "compute/txn/errors.h"
+#include "compute/txn/lock_resolver.h"
+#include "compute/txn/record_space.h"
+
+namespace namdb::protocol {
+
+using layout::Bucket;
+using layout::GlobalAddress;
+using layout::HeaderWord;
+using layout::JournalWriter;
+
+namespace {
+
+constexpr std::size_t kMaxChainBuckets = 4096;
+// So many chains are searched one by one.
+constexpr std::size_t kFew = 32;
+// Chains are waited for so long. A commit holds one for a few round trips, the memory server for
+// microseconds; but many may wait for one, with many rows each.
+constexpr std::uint64_t kPatience_ns = 200 * kMillisecond_ns;
+constexpr std::uint32_t kRoundsWithoutSleep = 16;
+constexpr std::uint64_t kMaxPause_ns = 500 * kMicrosecond_ns;
+
+// Who writes rows is not told that an index of theirs is no table.
+Status without_space(Status status, const storage::Table& table) {
+  if (status.code() != ErrorCode::undefined_table || !table.schema.chained()) return status;
+  return Status(ErrorCode::catalog_changed, "an index was dropped while the transaction ran");
+}
+
+// Differs from what stood at the same place before, but for a chance of 2^-16 that key and stamp cover.
+std::uint32_t incarnation_of(layout::Stamp stamp, GlobalAddress record) {
+  return static_cast<std::uint32_t>(checksum64(std::as_bytes(std::span(&stamp, 1)), record.value)) &
+         layout::kIncarnation_mask;
+}
+
+}  // namespace
+
+void ChainLocks::add(Access& access) {
+  const Lookup& lookup = access.lookup;
+  ChainLock& chain = chain_at(access.table, lookup.array(), lookup.chain().front());
+  if (chain.inserts.empty()) {
+    expect(chain, lookup.chain_lock());
+    for (std::size_t i = 1; i < lookup.chain().size(); ++i) add_bucket(chain, lookup.chain()[i]);
+  }
+  chain.inserts.push_back(&access);
+}
+
+void ChainLocks::expect(ChainLock& chain, HeaderWord found) {
+  chain.expected = found.locked() ? HeaderWord(found.stamp()) : found;
+}
+
+ChainLocks::ChainLock& ChainLocks::chain_at(const storage::TableRef& table, const layout::BucketArray& array,
+                                            GlobalAddress main) {
+  if (const auto known = position_of(main)) return chains_[*known];
+  if (chains_.size() == kFew) index_chains();
+  if (chains_.size() >= kFew) by_main_[main.value] = chains_.size();
+  ChainLock& chain = chains_.emplace_back();
+  chain.table = table;
+  chain.array = array;
+  chain.main = main;
+  chain.words = fabric::LocalBuffer(worker_.cluster.pool(), 16);
+  add_bucket(chain, main);
+  return chain;
+}
+
+void ChainLocks::index_chains() {
+  by_main_.clear();
+  if (chains_.size() < kFew) return;
+  for (std::size_t i = 0; i < chains_.size(); ++i) by_main_[chains_[i].main.value] = i;
+}
+
+std::optional<std::size_t> ChainLocks::position_of(GlobalAddress main) const {
+  if (!by_main_.empty()) {
+    const auto known = by_main_.find(main.value);
+    return known == by_main_.end() ? std::nullopt : std::optional(known->second);
+  }
+  const auto known = std::ranges::find(chains_, main, &ChainLock::main);
+  if (known == chains_.end()) return std::nullopt;
+  return static_cast<std::size_t>(known - chains_.begin());
+}
+
+void ChainLocks::add_bucket(ChainLock& chain, GlobalAddress address) {
+  fabric::LocalBuffer buffer(worker_.cluster.pool(), layout::kBucket_bytes);
+  chain.buckets.push_back({.address = address, .image = reinterpret_cast<Bucket*>(buffer.data())});
+  chain.buffers.push_back(std::move(buffer));
+}
+
+reactor::Task<Status> ChainLocks::reserve_space() {
+  for (ChainLock& chain : chains_) {
+    for (std::size_t i = 0; i < chain.inserts.size(); ++i) {
+      const layout::ServerId server = chain.main.server();
+      auto record = co_await worker_.space.take_record(*chain.table, server, counters_);
+      if (!record.ok()) co_return without_space(record.status(), *chain.table);
+      chain.records.push_back(*record);
+    }
+  }
+  co_return Status();
+}
+
+void ChainLocks::give_back_space() {
+  for (ChainLock& chain : chains_) {
+    for (const GlobalAddress record : chain.records) worker_.space.give_back_record(*chain.table, record);
+    for (const ChainBucket& bucket : chain.buckets) {
+      if (bucket.fresh) worker_.space.give_back_bucket(*chain.table, bucket.address);
+    }
+  }
+}
+
+// While one is waited for, those behind it are left alone.
+void ChainLocks::ask(layout::Stamp stamp) {
+  const GlobalAddress busy = first_busy();
+  for (ChainLock& chain : chains_) {
+    if (chain.state != State::to_ask || (!busy.null() && chain.main.value > busy.value)) continue;
+    chain.state = State::asked;
+    batches_.compare_and_swap(chain.main, chain.expected.value(), HeaderWord(stamp, false, true).value(),
+                              chain.words.data());
+    for (const ChainBucket& bucket : chain.buckets) {
+      batches_.read(bucket.address, reinterpret_cast<std::byte*>(bucket.image), layout::kBucket_bytes);
+    }
+  }
+}
+
+void ChainLocks::examine() {
+  for (ChainLock& chain : chains_) {
+    if (chain.state == State::asked) {
+      examine(chain);
+    } else {
+      chain.busy = chain.by_commit = false;  // nobody has looked
+    }
+  }
+}
+
+void ChainLocks::examine(ChainLock& chain) {
+  const HeaderWord old(layout::load_word(chain.words.data()));
+  chain.held = old == chain.expected;
+  chain.busy = chain.by_commit = false;
+  // An old chain that was forwarded is of no use, whoever holds it.
+  const Bucket& main = *chain.buckets.front().image;
+  if (main.certified(chain.main) && main.table == chain.table->id &&
+      main.generation == chain.array.generation && main.forwarded()) {
+    chain.state = State::forwarded;
+    return;
+  }
+  if (chain.held) {
+    chain.state = State::taken;
+    return;
+  }
+  chain.state = State::to_ask;
+  chain.busy = old.locked();
+  chain.by_commit = old.locked() && old.stamp().slot != layout::kCollectorSlot;
+  if (chain.by_commit) worker_.locks.note(chain.main, old, 0);
+  expect(chain, old);
+}
+
+GlobalAddress ChainLocks::first_busy() const {
+  GlobalAddress first;
+  for (const ChainLock& chain : chains_) {
+    if (chain.state != State::to_ask || !chain.by_commit) continue;
+    if (first.null() || chain.main.value < first.value) first = chain.main;
+  }
+  return first;
+}
+
+void ChainLocks::give_back_behind(GlobalAddress busy) {
+  for (ChainLock& chain : chains_) {
+    if (chain.state != State::taken || chain.main.value < busy.value) continue;
+    chain.held = false;
+    chain.state = State::to_ask;
+    layout::store_word(chain.words.data() + 8, chain.expected.value());
+    batches_.write(chain.main, chain.words.data() + 8, 8);
+  }
+}
+
+Status ChainLocks::follow(ChainLock& chain) {
+  const layout::ServerId server = chain.main.server();
+  const std::uint64_t region_bytes = worker_.cluster.region_map(server).limit_bytes;
+  struct Target {
+    layout::BucketArray array;
+    GlobalAddress main;
+  };
+  std::vector<Target> targets;
+  chain.state = State::left;
+  for (const Access* insert : chain.inserts) {
+    Target& target = targets.emplace_back(Target{chain.array, chain.main});
+    // Lookups that saw the table at different times lead from one chain that was left to another: a lock is
+    // not asked for again with the release of it. Each array is larger than the one before.
+    for (const ChainLock* left = &chain; left != nullptr; left = left_chain(target.main)) {
+      target.array = target.array.doubled(left->buckets.front().image->forward_base());
+      if (!storage::array_within(target.array, region_bytes))
+        return Status(ErrorCode::corrupt_data, "a bucket's forward leads nowhere");
+      const std::uint64_t index = target.array.index_of(insert->key_hash, chain.table->arrays.size());
+      target.main = GlobalAddress(server, target.array.bucket_offset(index));
+    }
+  }
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    ChainLock& target = chain_at(chain.table, targets[i].array, targets[i].main);
+    target.inserts.push_back(chain.inserts[i]);
+    target.records.push_back(chain.records[i]);
+  }
+  chain.inserts.clear();
+  chain.records.clear();
+  return {};
+}
+
+const ChainLocks::ChainLock* ChainLocks::left_chain(GlobalAddress main) const {
+  const auto known = position_of(main);
+  return known && chains_[*known].state == State::left ? &chains_[*known] : nullptr;
+}
+
+reactor::Task<Status> ChainLocks::pursue(layout::Stamp stamp) {
+  const auto unfinished = [](const ChainLock& chain) {
+    return chain.state == State::forwarded || chain.state == State::to_ask;
+  };
+  const std::uint64_t deadline_ns = worker_.executor.now_ns() + kPatience_ns;
+  std::uint32_t pauses = 0;
+  while (std::ranges::any_of(chains_, unfinished)) {
+    if (worker_.executor.now_ns() >= deadline_ns)
+      co_return write_conflict(*std::ranges::find_if(chains_, unfinished)->table);
+    if (std::ranges::any_of(chains_, &ChainLock::busy)) {
+      ++pauses;
+      if (pauses <= kRoundsWithoutSleep) {
+        co_await worker_.executor.yield();
+      } else {
+        const std::uint64_t pause_ns =
+            std::min<std::uint64_t>((pauses - kRoundsWithoutSleep) * 20'000, kMaxPause_ns);
+        co_await worker_.executor.sleep_for(pause_ns);
+      }
+    }
+    const GlobalAddress busy = first_busy();
+    if (!busy.null()) give_back_behind(busy);
+    for (std::size_t i = 0; i < chains_.size(); ++i) {
+      if (chains_[i].state != State::forwarded) continue;
+      const Status status = follow(chains_[i]);
+      if (!status.ok()) co_return status;
+    }
+    for (ChainLock& chain : chains_) {
+      if (chain.state == State::left) release(chain, stamp);
+    }
+    ask(stamp);
+    ++counters_.rereads;
+    const Status status = co_await batches_.run(counters_, layout::Stage::lock);
+    if (!status.ok()) co_return lost_connection();
+    examine();
+  }
+  if (std::erase_if(chains_, [](const ChainLock& chain) { return chain.state == State::left; }) != 0)
+    index_chains();
+  co_return Status();
+}
+
+reactor::Task<Status> ChainLocks::place(layout::Stamp stamp) {
+  for (ChainLock& chain : chains_) {
+    Status status = co_await read_rest(&chain);
+    if (status.ok()) status = co_await place_inserts(&chain, stamp);
+    if (!status.ok()) co_return status;
+  }
+  co_return Status();
+}
+
+// The chain may have grown since the lookups saw it.
+reactor::Task<Status> ChainLocks::read_rest(ChainLock* chain) {
+  for (std::size_t i = 0; i < chain->buckets.size(); ++i) {
+    const Bucket& bucket = *chain->buckets[i].image;
+    if (!bucket.certified(chain->buckets[i].address)) {
+      co_return Status(ErrorCode::corrupt_data, "a locked bucket chain holds a half-written bucket");
+    }
+    if (bucket.table != chain->table->id || bucket.generation != chain->array.generation) {
+      co_return Status(ErrorCode::catalog_changed,
+                       "the table was dropped or rebuilt while the transaction ran");
+    }
+    if (i + 1 < chain->buckets.size() || bucket.next_offset == 0) continue;
+    if (chain->buckets.size() > kMaxChainBuckets && chain->table->schema.chained())
+      co_return too_many_alike(*chain->table);
+    if (chain->buckets.size() > kMaxChainBuckets)
+      co_return Status(ErrorCode::corrupt_data, "a bucket chain has no end");
+    const layout::ServerId server = chain->main.server();
+    const std::uint64_t region_bytes = worker_.cluster.region_map(server).limit_bytes;
+    if (!storage::place_within(bucket.next_offset, layout::kBucket_bytes, region_bytes))
+      co_return Status(ErrorCode::corrupt_data, "a bucket chain leads nowhere");
+    const GlobalAddress next(server, bucket.next_offset);
+    add_bucket(*chain, next);
+    batches_.read(next, chain->buffers.back().data(), layout::kBucket_bytes);
+    ++counters_.rereads;
+    const Status status = co_await batches_.run(counters_, layout::Stage::lock);
+    if (!status.ok()) co_return lost_connection();
+  }
+  co_return Status();
+}
+
+reactor::Task<Status> ChainLocks::place_inserts(ChainLock* chain, layout::Stamp stamp) {
+  for (ChainBucket& bucket : chain->buckets) bucket.before = *bucket.image;
+  for (std::size_t i = 0; i < chain->inserts.size(); ++i) {
+    Access& access = *chain->inserts[i];
+    for (const ChainBucket& bucket : chain->buckets) {
+      for (std::uint32_t found = storage::find_entry(*bucket.image, access.key_hash);
+           found < layout::kBucketEntries;
+           found = storage::find_entry(*bucket.image, access.key_hash, found + 1)) {
+        // Another key that the lookup has compared, another row of this commit, or a rival that came since.
+        const auto& collisions = access.lookup.collisions();
+        const layout::BucketEntry& other = bucket.image->entries[found];
+        const bool own =
+            std::ranges::any_of(std::span(chain->records).first(i),
+                                [&other](GlobalAddress record) { return record.offset() == other.offset(); });
+        if (!own && std::ranges::find(collisions, other.location) == collisions.end())
+          co_return write_conflict(*chain->table);
+      }
+    }
+    ChainBucket* home = nullptr;
+    std::uint32_t entry = 0;
+    for (ChainBucket& bucket : chain->buckets) {
+      if (const auto place = storage::free_entry(*bucket.image)) {
+        home = &bucket;
+        entry = *place;
+        break;
+      }
+    }
+    if (home == nullptr) {
+      auto fresh = co_await worker_.space.take_bucket(*chain->table, chain->main.server(), counters_);
+      if (!fresh.ok()) co_return without_space(fresh.status(), *chain->table);
+      chain->buckets.back().image->next_offset = fresh->offset();
+      chain->buckets.back().changed = true;
+      add_bucket(*chain, *fresh);
+      home = &chain->buckets.back();
+      home->fresh = home->changed = true;
+      *home->image = Bucket{};
+      home->image->table = chain->table->id;
+      home->image->generation = chain->array.generation;
+    }
+    const GlobalAddress address = chain->records[i];
+    home->image->entries[entry] =
+        layout::BucketEntry::make(access.key_hash, address.offset(), incarnation_of(stamp, address));
+    home->changed = true;
+  }
+  for (ChainBucket& bucket : chain->buckets) {
+    if (bucket.changed) bucket.image->seal(bucket.address);
+  }
+  co_return Status();
+}
+
+void ChainLocks::build_records(layout::Stamp stamp, std::uint64_t timestamp) {
+  for (const ChainLock& chain : chains_) {
+    const layout::RecordLayout& layout = chain.table->record;
+    for (std::size_t i = 0; i < chain.inserts.size(); ++i) {
+      Access& access = *chain.inserts[i];
+      const GlobalAddress address = chain.records[i];
+      layout::seal_body(
+          access.image_body(), address,
+          {.stamp = stamp,
+           .displaced = HeaderWord(timestamp),
+           .table = chain.table->id,
+           .incarnation = incarnation_of(stamp, address),
+           // A ring is filled from its first slot on.
+           .ring_slot = layout.timestamps ? layout::kNoRingSlot : std::max(layout.ring_slots, 1U) - 1});
+      layout::frame_new_record({access.image.data(), layout.locked_bytes()}, layout);
+    }
+  }
+}
+
+std::optional<HeaderWord> ChainLocks::taken_from(GlobalAddress main) const {
+  const auto known = position_of(main);
+  if (!known || !chains_[*known].held) return std::nullopt;
+  return chains_[*known].expected;
+}
+
+std::uint64_t ChainLocks::journal_bound_bytes() const {
+  // An insert changes at most two buckets: a fresh one and the one that leads to it, or one with a free
+  // entry. Pieces of a bucket are so far apart that together they take no more than the whole.
+  std::uint64_t length = 0;
+  for (const ChainLock& chain : chains_) {
+    length += chain.inserts.size() * (JournalWriter::kChain_bytes +
+                                      JournalWriter::chain_write_bytes(chain.table->record.locked_bytes()) +
+                                      2 * JournalWriter::chain_write_bytes(layout::kBucketBody_bytes));
+  }
+  return length;
+}
+
+template <typename Write>
+void ChainLocks::bucket_writes(const ChainBucket& bucket, const Write& write) const {
+  if (!bucket.changed) return;
+  const std::span<const std::byte> image = std::as_bytes(std::span(bucket.image, 1));
+  if (bucket.fresh || worker_.commit_writes == txn::CommitWrites::whole) {
+    return write(bucket.address + layout::kBucketBody_offset, image.subspan(layout::kBucketBody_offset));
+  }
+  layout::ChangedRuns runs(image, std::as_bytes(std::span(&bucket.before, 1)), layout::kBucketBody_offset,
+                           kWriteGap_bytes);
+  for (layout::ChangedRun run; runs.next(run);) {
+    write(bucket.address + run.begin, image.subspan(run.begin, run.end - run.begin));
+  }
+}
+
+std::uint64_t ChainLocks::journal_least_bytes() const {
+  std::uint64_t length = 0;
+  for (const ChainLock& chain : chains_) {
+    length += chain.inserts.size() * JournalWriter::chain_write_bytes(chain.table->record.locked_bytes());
+  }
+  return length;
+}
+
+std::uint64_t ChainLocks::journal_bytes() const {
+  std::uint64_t length = journal_least_bytes() + chains_.size() * JournalWriter::kChain_bytes;
+  for (const ChainLock& chain : chains_) {
+    for (const ChainBucket& bucket : chain.buckets) {
+      bucket_writes(bucket, [&length](GlobalAddress, std::span<const std::byte> bytes) {
+        length += JournalWriter::chain_write_bytes(bytes.size());
+      });
+    }
+  }
+  return length;
+}
+
+void ChainLocks::log(JournalWriter& writer) const {
+  for (const ChainLock& chain : chains_) {
+    std::size_t writes = chain.inserts.size();
+    for (const ChainBucket& bucket : chain.buckets)
+      bucket_writes(bucket, [&](GlobalAddress, std::span<const std::byte>) { ++writes; });
+    writer.chain(chain.main, static_cast<std::uint32_t>(chain.inserts.size()),
+                 static_cast<std::uint32_t>(writes));
+    for (std::size_t i = 0; i < chain.inserts.size(); ++i) {
+      writer.chain_write(chain.records[i],
+                         {chain.inserts[i]->image.data(), chain.table->record.locked_bytes()});
+    }
+    // New buckets lie at the end; they must stand before the bucket that leads to them.
+    for (auto bucket = chain.buckets.rbegin(); bucket != chain.buckets.rend(); ++bucket) {
+      bucket_writes(*bucket, [&](GlobalAddress address, std::span<const std::byte> bytes) {
+        writer.chain_write(address, bytes);
+      });
+    }
+  }
+}
+
+void ChainLocks::install(layout::Stamp stamp) {
+  for (ChainLock& chain : chains_) {
+    for (std::size_t i = 0; i < chain.inserts.size(); ++i) {
+      batches_.write(chain.records[i], chain.inserts[i]->image.data(), chain.table->record.locked_bytes());
+    }
+    for (auto bucket = chain.buckets.rbegin(); bucket != chain.buckets.rend(); ++bucket) {
+      bucket_writes(*bucket, [&](GlobalAddress address, std::span<const std::byte> bytes) {
+        batches_.write(address, bytes.data(), bytes.size());
+      });
+    }
+    release(chain, stamp);
+  }
+}
+
+void ChainLocks::release(layout::Stamp stamp) {
+  for (ChainLock& chain : chains_) release(chain, stamp);
+}
+
+void ChainLocks::release(ChainLock& chain, layout::Stamp stamp) {
+  if (!chain.held) return;
+  chain.held = false;
+  // Not the value from before: that one would let a CAS succeed whose owner read the chain long ago.
+  layout::store_word(chain.words.data() + 8, HeaderWord(stamp).value());
+  batches_.write(chain.main, chain.words.data() + 8, 8);
+}
+
+void ChainLocks::remember_locations() const {
+  for (const ChainLock& chain : chains_) {
+    for (std::size_t i = 0; i < chain.inserts.size(); ++i) {
+      const Access& access = *chain.inserts[i];
+      const layout::BodyHeader header = layout::decode_body_header(access.image_body().data());
+      worker_.locations.insert(
+          layout::BucketEntry::make(access.key_hash, chain.records[i].offset(), header.incarnation));
+    }
+  }
+}
+
+}  // namespace namdb::protocol

@@ -1,0 +1,116 @@
+// The commit of one transaction, stage by stage, each confirmed before the next. What differs between
+// protocols is rules.h; under snapshot isolation:
+//
+//   lock     a fresh counter c; CAS every header word from exactly the version that was read and is visible
+//            in the snapshot to ⟨slot, c, locked⟩, and every bucket chain's lock word likewise; behind each
+//            CAS, in the same batch, a READ of what it guards and may be of another time than the CAS: a
+//            record's ring words, a chain's buckets. The body is not read again: the CAS found the stamp of
+//            the certified body that the lookup has, and a stamp means one body.
+//   room     where the journal entry may not fit the slot's ring: a room for it (execution_slot.h), as long
+//            as it is, now that the chains' new buckets are known. It is given back when the commit is
+//            published.
+//   indexes  where the commit changes secondary indexes, their entries (index_writes.h); most go along with
+//            the locks
+//   validate what the rules ask: nothing under snapshot isolation
+//   log      one self-certifying journal entry: ring slots, displaced stamps, images of all new versions.
+//            From its completion on nothing may abort the commit.
+//   install  a record: displaced version into its ring slot (image, then ring word), what changed of the
+//            body, and last the unlocked header word. A chain: new records, new buckets, changed buckets, and
+//            last the lock word.
+//   publish  the slot's word in the timestamp vector; behind install in the same batch where all of it goes
+//            to the one channel that publishes, else once install completed on all servers. Where versions
+//            are not judged by the vector, nobody waits for it: it only frees the journal. Nor for the
+//            install then, with passive acknowledgement (compute/commit/passive_installs.h).
+//
+// Any failure before log: release exactly the locks that were taken, publish past c only after that is
+// confirmed, abort. A lost channel: aborted before log was posted, unknown_outcome from then on; repair frees
+// the locks.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "compute/cluster/batch_set.h"
+#include "compute/commit/chain_locks.h"
+#include "compute/index/index_writes.h"
+#include "compute/txn/access.h"
+#include "compute/txn/execution_slot.h"
+
+namespace namdb::protocol {
+
+class StagedTransaction;
+
+class Commit {
+ public:
+  explicit Commit(StagedTransaction& transaction);
+  reactor::Task<Status> run();
+
+ private:
+  // A record that is written in place.
+  struct RecordLock {
+    Access* access;
+    layout::HeaderWord expected;
+    // The old word (8 bytes), the ring words READ behind the CAS, room for the displaced version's image.
+    fabric::LocalBuffer buffer;
+    bool asked = false;  // by this commit
+    bool taken = false;
+    std::uint32_t ring_slot = 0;
+    std::uint32_t image_bytes = 0;
+
+    std::byte* ring_word(std::uint32_t slot) const { return buffer.data() + 8 + 8 * slot; }
+    bool ring_moved(std::uint32_t slot) const {
+      return layout::HeaderWord(layout::load_word(ring_word(slot))).moved();
+    }
+    std::span<std::byte> displaced_image() const {
+      const layout::RecordLayout& layout = access->table->record;
+      return {buffer.data() + 8 + layout.ring_headers_bytes(), layout.body_bytes()};
+    }
+    std::span<const std::byte> displaced_body() const { return access->lookup.body(); }
+  };
+
+  Status plan();
+  // Of the journal entry: frame, updates, and what the chains say.
+  std::uint64_t journal_bytes(std::uint64_t chains_bytes) const;
+  Status check_size(std::uint64_t entry_bytes) const;
+  reactor::Task<Status> begin();
+  reactor::Task<Status> borrow_room();
+  reactor::Task<Status> lock();
+  Status examine_locks();
+  reactor::Task<Status> wait_for_ring(RecordLock* record);
+  void build_images();
+  void install_body(const RecordLock& record);
+  layout::ImageForm form() const {
+    return worker_.commit_writes == txn::CommitWrites::whole ? layout::ImageForm::whole
+                                                             : layout::ImageForm::shorter;
+  }
+  reactor::Task<Status> log();
+  reactor::Task<Status> write_journal(const std::byte* entry, std::uint64_t length_bytes);
+  reactor::Task<Status> publish(bool rides);
+  void add_installs();
+  // The install needs nobody to wait for it, and is under way.
+  bool install_passively(bool rides);
+  reactor::Task<Status> install();
+  reactor::Task<Status> release(Status reason);
+  void after_commit();
+  layout::HeaderWord lock_word() const { return layout::HeaderWord(lock_stamp_, false, true); }
+
+  StagedTransaction& transaction_;
+  txn::WorkerState& worker_;
+  fabric::OperationCounters& counters_;
+  txn::BatchSet batches_;
+  std::shared_ptr<txn::ExecutionSlot> slot_;
+  layout::Stamp stamp_;
+  layout::Stamp lock_stamp_;  // in the lock words of records
+  reactor::PooledVector<RecordLock> records_;
+  ChainLocks chains_;
+  IndexWrites indexes_;
+  std::uint64_t journal_bound_bytes_ = 0;
+  layout::GlobalAddress journal_place_;
+  bool in_room_ = false;  // or will be: the entry is too long for the ring
+  fabric::LocalBuffer journal_;
+  fabric::LocalBuffer publish_word_;
+  bool passive_ = false;
+};
+
+}  // namespace namdb::protocol

@@ -1,0 +1,63 @@
+#include "compute/commit/engine_transaction.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "compute/commit/commit.h"
+#include "compute/index/hash_entries.h"
+#include "compute/index/index_scan.h"
+#include "compute/txn/table_scan.h"
+
+namespace namdb::protocol {
+
+using storage::TableRef;
+
+std::unique_ptr<txn::TableScan> EngineTransaction::scan(const TableRef& table) {
+  return std::make_unique<WholeTableScan>(*this, table, WholeTableScan::Order::by_address);
+}
+
+std::unique_ptr<txn::TableScan> EngineTransaction::scan_index(const TableRef& table,
+                                                              const storage::IndexRef& index,
+                                                              txn::IndexRange range) {
+  return std::make_unique<IndexScan>(*this, table, index, std::move(range));
+}
+
+reactor::Task<Status> EngineTransaction::find(storage::TableRef table, storage::IndexRef index,
+                                              txn::IndexRange range, std::vector<txn::RowId>& rows) {
+  rows.clear();
+  const std::uint64_t limit = range.limit == 0 ? ~std::uint64_t{0} : range.limit;
+  IndexScan scan(*this, std::move(table), std::move(index), std::move(range));
+  std::vector<txn::RowId> some;
+  while (rows.size() < limit) {
+    Status status = co_await scan.next(some);
+    if (!status.ok()) co_return status;
+    if (some.empty()) break;
+    some.resize(std::min<std::uint64_t>(some.size(), limit - rows.size()));
+    rows.insert(rows.end(), some.begin(), some.end());
+  }
+  co_return Status();
+}
+
+reactor::Task<Status> EngineTransaction::commit() {
+  if (ended() && !failure().ok()) co_return failure();
+  if (ended()) co_return Status(ErrorCode::no_active_transaction, "the transaction has ended");
+  const Busy busy(*this);
+  // A caller that passed over an error must not commit what it knows nothing of.
+  Status status = failure();
+  if (rules().locks_rows()) ask_for_locks_of_writes();
+  if (status.ok() && has_unfetched()) status = co_await fetch();
+  if (status.ok() && writes_hash_entries(accesses())) status = co_await write_hash_entries(this);
+  if (status.ok() && has_writes()) {
+    status = check_going_on();
+    if (status.ok()) {
+      Commit commit(*this);
+      status = co_await commit.run();
+    }
+  } else if (status.ok() && rules().validates_reads()) {
+    status = co_await rules().confirm_reads(true);
+  }
+  end(status);  // of what remains: nothing is held any more
+  co_return status;
+}
+
+}  // namespace namdb::protocol

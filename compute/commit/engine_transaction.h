@@ -1,0 +1,24 @@
+// The transaction that the engine gives out: what a staged one reads and buffers, the scans that see that,
+// and the commit (commit.h).
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "compute/txn/staged_transaction.h"
+
+namespace namdb::protocol {
+
+class EngineTransaction : public StagedTransaction {
+ public:
+  using StagedTransaction::StagedTransaction;
+
+  std::unique_ptr<txn::TableScan> scan(const storage::TableRef& table) override;
+  std::unique_ptr<txn::TableScan> scan_index(const storage::TableRef& table, const storage::IndexRef& index,
+                                             txn::IndexRange range) override;
+  reactor::Task<Status> find(storage::TableRef table, storage::IndexRef index, txn::IndexRange range,
+                             std::vector<txn::RowId>& rows) override;
+  reactor::Task<Status> commit() override;
+};
+
+}  // namespace namdb::protocol

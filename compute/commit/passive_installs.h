@@ -1,0 +1,59 @@
+// Installs of commits that were answered once they were logged (passive acknowledgement, DrTM+H §3.2): the
+// WRITEs are posted, and that they have completed is learned when nobody waits any more. From the log on a
+// commit cannot be undone: whoever meets its locks waits for it, and if this compute server dies, repair
+// installs it from the journal. What this worker posts afterwards to the same memory server sees it.
+//
+// A generation of the registry ends, and a counter is finished, only when its install has completed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "common/layout/global_address.h"
+#include "common/reactor/executor.h"
+#include "common/reactor/pooled_allocator.h"
+#include "compute/cluster/batch_set.h"
+#include "compute/cluster/cluster.h"
+#include "compute/commit/hint_queue.h"
+#include "compute/txn/execution_slot.h"
+#include "compute/txn/slot_keeper.h"
+#include "compute/txn/transaction_registry.h"
+
+namespace namdb::txn {
+
+struct PassiveInstall {
+  BatchSet batches;  // WRITEs only; their sources are copied
+  std::shared_ptr<ExecutionSlot> slot;
+  std::uint32_t counter = 0;
+  bool rides = false;  // the counter's publish is among them
+  std::uint64_t generation = 0;
+  reactor::PooledVector<std::pair<std::uint32_t, layout::GlobalAddress>> deleted;  // tables, records
+};
+
+class PassiveInstalls {
+ public:
+  PassiveInstalls(Cluster& cluster, TransactionRegistry& registry, SlotKeeper& slots, HintQueue& hints)
+      : cluster_(cluster), registry_(registry), slots_(slots), hints_(hints) {}
+
+  // Whether an install that writes so many bytes may be given to begin().
+  bool takes(std::size_t written_bytes) const { return written_bytes <= kMost_bytes && !gate_.closing(); }
+  // Posts it, unless the database installs by calls, which are posted a moment later. Takes over the
+  // generation, and the counter (ExecutionSlot::begin_commit). Counts into `counters`, calls of earlier ones
+  // too; no round trips.
+  void begin(PassiveInstall install, fabric::OperationCounters& counters);
+  // Waits for what is under way; before destruction, and before the slots are given back.
+  reactor::Task<void> close();
+
+ private:
+  static constexpr std::size_t kMost_bytes = 16U << 10;  // more is not worth its copy
+  reactor::Task<void> run(std::unique_ptr<PassiveInstall> install);
+  Cluster& cluster_;
+  TransactionRegistry& registry_;
+  SlotKeeper& slots_;
+  HintQueue& hints_;
+  fabric::OperationCounters unclaimed_;  // calls that nobody has counted yet
+  reactor::Gate gate_;
+};
+
+}  // namespace namdb::txn

@@ -1,0 +1,76 @@
+// What a transaction has read and must find unchanged: header words of records, lock words and checksums of
+// buckets, ranges of secondary indexes.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "common/layout/global_address.h"
+#include "common/layout/stamp.h"
+#include "common/reactor/pooled_allocator.h"
+#include "common/reactor/task.h"
+#include "compute/txn/rules.h"
+
+namespace namdb::protocol {
+
+class StagedTransaction;
+
+// What a transaction has read was changed by another one.
+Status changed_reads();
+
+class ReadSet {
+ public:
+  // The record that was found, whatever version of it; without one, the chain that does not have the key.
+  void add(const Lookup& lookup);
+  // `main`: the bucket that has the chain's lock word.
+  void add(layout::GlobalAddress address, const layout::Bucket& bucket, bool main);
+  void add_range(SeenRange range) { ranges_.push_back(std::move(range)); }
+
+  // Forgets what was added since.
+  struct Mark {
+    std::size_t records;
+    std::size_t buckets;
+  };
+  Mark mark() const { return {records_.size(), buckets_.size()}; }
+  void forget(Mark since) {
+    records_.resize(since.records);
+    buckets_.resize(since.buckets);
+  }
+
+  // Read in one READ, and so at one moment.
+  bool single() const { return ranges_.empty() && buckets_.empty() && records_.size() <= 1; }
+
+  // Ok: at a moment after this was called all was as it was read, and nobody held it but this transaction.
+  // Error serialization_failure. `own_lock`: what this transaction's locks on records look like; `chains`:
+  // those that it holds, or null.
+  reactor::Task<Status> validate(StagedTransaction* transaction, layout::HeaderWord own_lock,
+                                 const ChainLocks* chains);
+
+ private:
+  struct SeenHeader {
+    layout::GlobalAddress record;
+    layout::HeaderWord header;
+    std::uint32_t body_bytes;
+  };
+  struct SeenBucket {
+    layout::GlobalAddress bucket;
+    std::uint64_t checksum;
+    std::optional<layout::HeaderWord> lock;
+  };
+  // One round trip: READs of `count` records and buckets from the position on, where buckets follow records.
+  class Look;
+  // The catalog has changed since the transaction began: the indexes of all ranges are there all the same.
+  reactor::Task<Status> find_indexes(StagedTransaction* transaction);
+  class RangeLook;
+  // From ranges_[*next] on, until there are so many.
+  void post_ranges(StagedTransaction& transaction, std::size_t most, std::size_t* next,
+                   std::deque<RangeLook>* looks);
+
+  reactor::PooledVector<SeenHeader> records_;
+  reactor::PooledVector<SeenBucket> buckets_;
+  std::vector<SeenRange> ranges_;
+};
+
+}  // namespace namdb::protocol

@@ -1,0 +1,52 @@
+// Hash indexes in a transaction. Their entries are rows of tables of their own (common/layout/hash_entry.h),
+// which the transaction reads and writes like any others: so locks, journal, repair, versions, validation,
+// growth and reclaim are those of tables, and this is all that is theirs.
+//
+// Writing: a commit that changes a row's values in an index first adds to its own write set that the old
+// entry goes and that the new one comes. An entry and its row are of one commit: who sees the one version
+// sees the other. A unique index has one entry for its values, so a second one is a duplicate key like that
+// of a table; what the commit itself writes counts as it leaves it, so rows may swap their values.
+//
+// Reading: the chain of the values is READ, then its entries, then their rows, whose values decide once more:
+// without a snapshot the three may be of different moments until the commit has validated them. Validation
+// compares the chain's buckets, so no entry has come: there are no phantoms.
+//
+// Building, while others write (worker_hash_indexes.cc): everybody who may still commit knows of the
+// index and keeps it for what he writes. The builder enters a row in a transaction that reads it; where reads
+// are not validated it also writes the row, without a change. So of the builder and whoever changes the row
+// at the same time only one commits: no entry is left of values that the row had before. A writer whose row
+// is not entered yet finds no old entry, and leaves it at that.
+//
+// Under timestamps a reader may be older than the builder and come after him. So entries count, too, whose
+// first version is newer than the reader; their rows decide.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/layout/row.h"
+#include "compute/api/index.h"
+#include "compute/txn/staged_transaction.h"
+
+namespace namdb::protocol {
+
+// Whether the range is that of all keys with certain values in all of a hash index's columns.
+bool equal_hash_values(const storage::Index& index, const txn::IndexRange& range);
+
+// The keys of the entries with these values, in no order; those of the transaction's own rows are not among
+// them. Error catalog_changed: the index is gone.
+reactor::Task<Status> read_hash_entries(StagedTransaction* transaction, storage::IndexRef index,
+                                        std::string declared, std::vector<std::string>* keys);
+
+// Whether there may be entries to write for these changes.
+bool writes_hash_entries(const reactor::PooledDeque<Access>& accesses);
+// Before the commit: adds the entries to the write set. Error duplicate_key, and those of fetch().
+reactor::Task<Status> write_hash_entries(StagedTransaction* transaction);
+
+// Enters rows, by their primary keys, in an index that is being built; those that are gone or entered are
+// left out. The transaction is fresh, and is to be committed afterwards. Errors as above.
+reactor::Task<Status> enter_hash_entries(StagedTransaction* transaction, storage::TableRef table,
+                                         storage::IndexRef index, std::vector<std::vector<std::byte>> keys);
+
+}  // namespace namdb::protocol

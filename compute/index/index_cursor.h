@@ -1,0 +1,91 @@
+// The entries of a range of a secondary index, some at a time, in the order of the index.
+//
+// They come by calls, or from leaves that are READ where the pages above them are cached (txn::IndexReads): a
+// leaf that certifies, of that index and with the wanted key between its fences, saw every change that had
+// finished when the READ was posted, like a call that was posted then. The next leaf's keys must begin where
+// the last one's end; where that is not so, a page was split or freed meanwhile, and a call goes on.
+//
+// What was read and not yet handed out stays good: an entry that a snapshot needs is not removed, and those
+// that come later are of commits that the snapshot does not show.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/fabric/fabric.h"
+#include "common/fabric/local_pool.h"
+#include "common/layout/index_page.h"
+#include "compute/api/index.h"
+#include "compute/api/transaction.h"
+#include "compute/txn/worker_state.h"
+
+namespace namdb::protocol {
+
+class Rules;
+
+class IndexCursor {
+ public:
+  // What was seen is told to `watcher`, unless it is null.
+  IndexCursor(txn::WorkerState& worker, fabric::OperationCounters& counters, txn::IndexRange range,
+              Rules* watcher);
+
+  // At the beginning of the range.
+  void begin(storage::IndexRef index);
+  // False: all of the range was handed out.
+  bool entries_left() const { return !spare_.empty() || range_left_; }
+  // Asks for the next entries if none are there, without waiting for them. Only if entries_left().
+  void post();
+  // After post(): what came, appended, which may be nothing. Must be awaited in any case: buffers belong to
+  // the channel until then. Error catalog_changed: the index is gone.
+  reactor::Task<Status> finish(std::vector<std::string>* entries);
+  // The last post() needed the network.
+  bool waits() const { return posted_ != Posted::nothing; }
+
+ private:
+  enum class Posted : std::uint8_t { nothing, call, reads };
+  struct Leaf {
+    std::uint64_t offset = 0;
+    fabric::LocalBuffer page;
+  };
+
+  // A page may stand there: what memory servers say is outside input.
+  bool valid_page(std::uint64_t offset) const;
+  layout::ServerId server() const { return index_->parts[part_].server; }
+  std::string_view low() const { return std::max<std::string_view>(range_.low, index_->parts[part_].low); }
+  // The end of what is left in the part; nullopt: none.
+  std::optional<std::string> high() const;
+  void post_call();
+  reactor::Task<Status> finish_call();
+  reactor::Task<Status> finish_reads();
+  // Takes the entries of the leaf, if it is the one with which the range goes on. False: it is not.
+  bool take(const Leaf& leaf);
+  void take_keys(const layout::IndexPageView& page);
+  void end_of_part();
+  // What lies between `before` and what is left of the range was seen, and spare_ is all that is there.
+  void tell(const txn::IndexRange& before);
+  // Caches what leads to the leaf where a call found its first entries.
+  reactor::Task<Status> learn(std::uint64_t leaf_offset, std::uint64_t parent_offset);
+  // The leaves to READ next, as far as they are known.
+  std::vector<std::uint64_t> known_leaves(std::size_t most) const;
+
+  txn::WorkerState& worker_;
+  fabric::OperationCounters& counters_;
+  Rules* watcher_;
+  txn::IndexRange range_;  // what is left of it
+  storage::IndexRef index_;
+  std::size_t part_ = 0;
+  std::uint32_t wanted_ = 0;  // entries to ask for
+  bool range_left_ = false;
+  Posted posted_ = Posted::nothing;
+  fabric::Call call_;
+  fabric::Batch batch_;
+  std::vector<Leaf> leaves_;
+  std::deque<std::string> spare_;  // came, and was not handed out
+};
+
+}  // namespace namdb::protocol

@@ -1,0 +1,30 @@
+// A random sample of the keys that an index of a table has, or would have, to choose its parts by.
+//
+// Rows lie in the order of their keys' hashes, which is none of their values: the first ones of every memory
+// server are as good as any. Nothing depends on the sample but how even the parts are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compute/txn/staged_transaction.h"
+
+namespace namdb::protocol {
+
+struct IndexSample {
+  const layout::IndexShape* shape = nullptr;
+  // Only what the values take of each key.
+  bool declared_only = false;
+  std::size_t max_key_bytes = 0;  // longer keys, which no index can have, are left out
+  layout::ServerId server = 0;    // whose rows are looked at
+  std::size_t rows = 0;           // at most
+  std::uint64_t enough_ns = 0;    // the time from which on no more are read
+};
+
+// Appends the keys, or those that were read before an error. `transaction` is fresh.
+reactor::Task<Status> sample_index_keys(StagedTransaction* transaction, storage::TableRef table,
+                                        IndexSample sample, std::vector<std::string>* keys);
+
+}  // namespace namdb::protocol

@@ -1,0 +1,266 @@
+#include "compute/index/index_scan.h"
+
+#include <algorithm>
+
+#include "compute/cluster/catalog_cache.h"
+#include "compute/index/hash_entries.h"
+
+namespace namdb::protocol {
+namespace {
+
+// Of a range that is sorted in memory.
+constexpr std::size_t kMaxSortedRows = 1 << 20;
+// Entries of a hash index whose records are looked up together.
+constexpr std::size_t kHashedAtOnce = 1024;
+
+// Of the same table.
+bool have_same_keys(const storage::Index& left, const storage::Index& right) {
+  return left.hash == right.hash && std::ranges::equal(left.shape.columns(), right.shape.columns());
+}
+
+Status not_an_entry(const storage::Index& index) {
+  return Status(ErrorCode::corrupt_data, "an entry of index \"" + index.name + "\" is none");
+}
+
+}  // namespace
+
+IndexScan::IndexScan(StagedTransaction& transaction, storage::TableRef table, storage::IndexRef index,
+                     txn::IndexRange range)
+    : transaction_(transaction),
+      table_(std::move(table)),
+      index_(std::move(index)),
+      range_(std::move(range)),
+      cursor_(transaction.worker(), transaction.mutable_counters(), range_, &transaction.rules()) {}
+
+// An index that is built anew has another id than the plan says, and the snapshot decides between the two.
+bool IndexScan::usable() {
+  const storage::TableRef table = transaction_.worker().catalog.find_id(table_->id);
+  storage::IndexRef usable;
+  for (const storage::IndexRef& index : table->indexes) {
+    if (!index->serves(transaction_.rules().catalog_version())) continue;
+    const bool same = index->id == index_->id;
+    if (same || (usable == nullptr && have_same_keys(*index, *index_))) usable = index;
+    if (same) break;
+  }
+  if (usable == nullptr) return false;
+  index_ = std::move(usable);
+  return true;
+}
+
+reactor::Task<Status> IndexScan::begin() {
+  Status status = co_await transaction_.begin_reading();
+  if (status.ok()) status = co_await transaction_.check_table(*table_);
+  if (!status.ok()) co_return status;
+  if (!usable()) {
+    uses_table_ = true;
+    co_return co_await read_table();
+  }
+  collect_own_rows();
+  if (index_->hash) {
+    if (!equal_hash_values(*index_, range_)) {
+      own_rows_.clear();
+      uses_table_ = true;
+      co_return co_await read_table();
+    }
+    status = co_await read_hash();
+  } else {
+    cursor_.begin(index_);
+    if (cursor_.entries_left()) status = co_await seek();
+  }
+  if (status.ok() || status.code() != ErrorCode::catalog_changed) co_return status;
+  // It was dropped just now.
+  own_rows_.clear();
+  uses_table_ = true;
+  co_return co_await read_table();
+}
+
+reactor::Task<Status> IndexScan::read_hash() {
+  std::vector<std::string> entries;
+  const Status status = co_await read_hash_entries(&transaction_, index_, range_.low, &entries);
+  if (!status.ok()) co_return status;
+  transaction_.rules().saw_range(
+      {.table = table_->id, .index = index_, .low = range_.low, .high = range_.high, .entries = {}});
+  hashed_.assign(entries.begin(), entries.end());
+  std::ranges::sort(hashed_, [this](const auto& a, const auto& b) { return comes_before(a, b); });
+  co_return Status();
+}
+
+// As many as are wanted, if that is known.
+void IndexScan::take_hashed() {
+  std::size_t count = std::min(hashed_.size(), kHashedAtOnce);
+  if (range_.limit != 0) count = std::min<std::size_t>(count, range_.limit);
+  entries_.assign(hashed_.begin(), hashed_.begin() + static_cast<std::ptrdiff_t>(count));
+  hashed_.erase(hashed_.begin(), hashed_.begin() + static_cast<std::ptrdiff_t>(count));
+}
+
+reactor::Task<Status> IndexScan::read_table() {
+  const std::unique_ptr<txn::TableScan> scan = transaction_.scan(table_);
+  std::vector<layout::Row> rows;
+  do {
+    Status status = co_await scan->next(rows);
+    if (!status.ok()) co_return status;
+    for (layout::Row& row : rows) {
+      std::string key = layout::index_key(index_->shape, row.view()).bytes;
+      if (covers(key)) own_rows_.push_back({std::move(key), std::move(row)});
+    }
+    if (own_rows_.size() > kMaxSortedRows) {
+      co_return Status(ErrorCode::catalog_changed,
+                       "index \"" + index_->name + "\" was dropped, or is newer than the transaction");
+    }
+  } while (!rows.empty());
+  std::ranges::sort(own_rows_,
+                    [this](const KeyedRow& a, const KeyedRow& b) { return comes_before(a.key, b.key); });
+  co_return Status();
+}
+
+void IndexScan::collect_own_rows() {
+  for (const Access& access : transaction_.accesses()) {
+    if (access.table->id != table_->id || access.write == WriteKind::none || !access.found()) continue;
+    const layout::RowView row(table_->schema, access.image_row());
+    std::string key = layout::index_key(index_->shape, row).bytes;
+    if (!covers(key)) continue;
+    own_rows_.push_back({std::move(key), layout::Row(table_->schema, row.bytes())});
+  }
+  std::ranges::sort(own_rows_,
+                    [this](const KeyedRow& a, const KeyedRow& b) { return comes_before(a.key, b.key); });
+}
+
+reactor::Task<Status> IndexScan::next(std::vector<layout::Row>& rows) {
+  rows.clear();
+  const Output output(&rows);
+  co_return co_await next(output);
+}
+
+reactor::Task<Status> IndexScan::next(std::vector<txn::RowId>& rows) {
+  rows.clear();
+  const Output output(&rows);
+  Status status = co_await next(output);
+  // Those of rows that came from the table.
+  if (status.ok()) status = co_await transaction_.fetch();
+  co_return status;
+}
+
+reactor::Task<Status> IndexScan::next(Output output) {
+  const StagedTransaction::Busy busy(transaction_);
+  Status status = transaction_.check_open();
+  if (!status.ok()) co_return status;
+  if (!began_) {
+    began_ = true;
+    status = co_await begin();
+  }
+  while (status.ok() && output.empty() && !ended_) {
+    if (!entries_.empty() || entries_left()) {
+      status = co_await read_and_seek(output);
+    } else {
+      ended_ = true;
+      merge_own_rows({}, output);
+    }
+  }
+  co_return status;
+}
+
+reactor::Task<Status> IndexScan::read_entries(Output output) {
+  std::vector<std::string> entries;
+  std::swap(entries, entries_);
+  if (output.rows != nullptr) co_return co_await read_records(std::move(entries), output.rows);
+  co_return co_await fetch_records(std::move(entries), output.ids);
+}
+
+reactor::Task<Status> IndexScan::read_and_seek(Output output) {
+  if (index_->hash && entries_.empty()) take_hashed();
+  if (index_->hash || !entries_left()) co_return co_await read_entries(output);
+  // Whoever wants a few rows is probably served by the entries that are there.
+  if (range_.limit != 0) {
+    Status status = co_await read_entries(output);
+    if (status.ok() && output.empty()) status = co_await seek();
+    co_return status;
+  }
+  if (entries_.empty()) co_return co_await seek();
+  cursor_.post();
+  Status status = co_await read_entries(output);
+  // In any case: buffers belong to the channel until then.
+  Status sought = co_await finish_seek();
+  co_return status.ok() ? std::move(sought) : std::move(status);
+}
+
+reactor::Task<Status> IndexScan::seek() {
+  cursor_.post();
+  if (cursor_.waits()) ++transaction_.mutable_counters().round_trips;
+  co_return co_await finish_seek();
+}
+
+reactor::Task<Status> IndexScan::finish_seek() {
+  Status status = co_await cursor_.finish(&entries_);
+  co_return status.ok() ? transaction_.check_going_on() : std::move(status);
+}
+
+reactor::Task<Status> IndexScan::read_records(std::vector<std::string> entries,
+                                              std::vector<layout::Row>* rows) {
+  struct Candidate {
+    std::vector<std::byte> key;
+    bool own = false;
+    Lookup lookup;
+  };
+  if (entries.empty()) co_return Status();
+  std::deque<Candidate> candidates;
+  reactor::PooledVector<Lookup*> lookups;
+  for (const std::string& entry : entries) {
+    auto key = layout::primary_key_of(index_->shape, entry);
+    if (!key) co_return not_an_entry(*index_);
+    Candidate& candidate = candidates.emplace_back();
+    candidate.key = std::move(*key);
+    const Access* own = transaction_.find_access(*table_, candidate.key);
+    candidate.own = own != nullptr && own->write != WriteKind::none;
+    if (candidate.own) continue;
+    const std::uint64_t hash = table_->hash_of(candidate.key);
+    candidate.lookup.start(transaction_.worker(), *table_, candidate.key, hash);
+    lookups.push_back(&candidate.lookup);
+  }
+  reactor::PooledVector<const storage::Table*> no_tables;
+  Status status = co_await transaction_.run_lookups(std::move(lookups), std::move(no_tables),
+                                                    StagedTransaction::Together::near);
+  if (!status.ok()) co_return status;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    merge_own_rows(entries[i], Output(rows));
+    const Candidate& candidate = candidates[i];
+    if (!candidate.own) transaction_.rules().saw_record(candidate.lookup);
+    if (candidate.own || candidate.lookup.state() != Lookup::State::present) continue;
+    const layout::RowView row(table_->schema, candidate.lookup.payload());
+    if (layout::index_key(index_->shape, row).bytes != entries[i]) continue;
+    rows->emplace_back(table_->schema, row.bytes());
+  }
+  co_return Status();
+}
+
+reactor::Task<Status> IndexScan::fetch_records(std::vector<std::string> entries,
+                                               std::vector<txn::RowId>* ids) {
+  std::vector<txn::RowId> found;
+  for (const std::string& entry : entries) {
+    const auto key = layout::primary_key_of(index_->shape, entry);
+    if (!key) co_return not_an_entry(*index_);
+    found.push_back(transaction_.get(table_, *key));
+  }
+  Status status = co_await transaction_.fetch();
+  if (!status.ok()) co_return status;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    merge_own_rows(entries[i], Output(ids));
+    if (transaction_.accesses()[found[i]].write != WriteKind::none || !transaction_.found(found[i])) continue;
+    if (layout::index_key(index_->shape, transaction_.row(found[i])).bytes == entries[i])
+      ids->push_back(found[i]);
+  }
+  co_return Status();
+}
+
+void IndexScan::merge_own_rows(std::optional<std::string_view> before, Output output) {
+  while (!own_rows_.empty() && (!before || comes_before(own_rows_.front().key, *before))) {
+    layout::Row& row = own_rows_.front().row;
+    if (output.rows != nullptr) {
+      output.rows->push_back(std::move(row));
+    } else {
+      output.ids->push_back(transaction_.get(table_, row.key()));
+    }
+    own_rows_.pop_front();
+  }
+}
+
+}  // namespace namdb::protocol

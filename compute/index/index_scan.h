@@ -1,0 +1,90 @@
+// A range of a secondary index, in the order of the index.
+//
+// Entries are hints: each one's record is looked up, many at once, and counts only if the version that the
+// transaction sees has the very key of the entry. Every such version has its entry: it was added before the
+// version was published, and goes only when no snapshot needs it. Entries are asked for after the snapshot
+// was confirmed, and the next ones while the records of the former are read. Rows that the transaction itself
+// writes come from its write set alone.
+//
+// The entries of a hash index come all at once (hash_entries.h), and are then handed out in the same order.
+// They are those of the values of all its columns; a range that is not that comes from the whole table.
+//
+// Any index over the same columns will do. A transaction whose snapshot is older than all of them, or for
+// which the index is gone, gets the same rows in the same order from the whole table.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compute/index/index_cursor.h"
+#include "compute/txn/staged_transaction.h"
+
+namespace namdb::protocol {
+
+class IndexScan : public txn::TableScan {
+ public:
+  IndexScan(StagedTransaction& transaction, storage::TableRef table, storage::IndexRef index,
+            txn::IndexRange range);
+  reactor::Task<Status> next(std::vector<layout::Row>& rows) override;
+  // The same, with rows of the transaction's read set, which are fetched. One scan gives either.
+  reactor::Task<Status> next(std::vector<txn::RowId>& rows);
+
+ private:
+  // What goes to whoever asked: one of them is null.
+  struct Output {
+    explicit Output(std::vector<layout::Row>* into) : rows(into) {}
+    explicit Output(std::vector<txn::RowId>* into) : ids(into) {}
+
+    std::vector<layout::Row>* rows = nullptr;
+    std::vector<txn::RowId>* ids = nullptr;
+    bool empty() const { return rows != nullptr ? rows->empty() : ids->empty(); }
+  };
+  struct KeyedRow {
+    std::string key;
+    layout::Row row;
+  };
+  reactor::Task<Status> next(Output output);
+  reactor::Task<Status> begin();
+  // Whether the snapshot may trust the index; takes the catalog's entry of now.
+  bool usable();
+  void collect_own_rows();
+  // All rows of the range, from the table.
+  reactor::Task<Status> read_table();
+  // The entries of a hash index: all, in the order of the scan.
+  reactor::Task<Status> read_hash();
+  void take_hashed();
+  bool entries_left() const {
+    return !uses_table_ && (index_->hash ? !hashed_.empty() : cursor_.entries_left());
+  }
+  reactor::Task<Status> seek();
+  reactor::Task<Status> finish_seek();
+  reactor::Task<Status> read_records(std::vector<std::string> entries, std::vector<layout::Row>* rows);
+  reactor::Task<Status> fetch_records(std::vector<std::string> entries, std::vector<txn::RowId>* ids);
+  reactor::Task<Status> read_entries(Output output);
+  // Both at once: the records of the entries that are there, and the next entries.
+  reactor::Task<Status> read_and_seek(Output output);
+  // Own rows that come before the key; all that are left when there is none.
+  void merge_own_rows(std::optional<std::string_view> before, Output output);
+  bool covers(std::string_view key) const {
+    return key >= range_.low && (!range_.high || key < *range_.high);
+  }
+  bool comes_before(std::string_view left, std::string_view right) const {
+    return range_.descending ? left > right : left < right;
+  }
+
+  StagedTransaction& transaction_;
+  storage::TableRef table_;
+  storage::IndexRef index_;
+  txn::IndexRange range_;
+  IndexCursor cursor_;
+  bool began_ = false;
+  bool uses_table_ = false;  // rows come from the table: own_rows_ holds all
+  bool ended_ = false;
+  std::vector<std::string> entries_;
+  std::deque<std::string> hashed_;  // of a hash index: what is still to be handed out
+  std::deque<KeyedRow> own_rows_;   // in the order of the scan
+};
+
+}  // namespace namdb::protocol

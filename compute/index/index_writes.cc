@@ -1,0 +1,213 @@
+#include "compute/index/index_writes.h"
+
+#include "common/layout/index_page.h"
+#include "compute/index/verdict_queue.h"
+#include "compute/txn/backoff.h"
+#include "compute/txn/errors.h"
+#include "compute/txn/staged_transaction.h"
+
+namespace namdb::protocol {
+
+using layout::IndexChange;
+
+namespace {
+
+constexpr std::size_t kRequest_bytes = fabric::kMaxCall_bytes / 4;
+// With more conflicts among a worker's transactions, entries do not go ahead of locks that may not be had.
+constexpr std::uint64_t kMostConflicts = txn::Backoff::kAll / 4;
+
+}  // namespace
+
+IndexWrites::IndexWrites(StagedTransaction& transaction)
+    : transaction_(transaction), worker_(transaction.worker()) {}
+
+Status IndexWrites::duplicate(const Change& change) {
+  const layout::RowView row(change.table->schema, change.access->image_row());
+  transaction_.note_violation(change.table, *change.index, row);
+  return Status(ErrorCode::duplicate_key,
+                "duplicate key value violates unique constraint \"" + change.index->name + "\"");
+}
+
+void IndexWrites::plan(const Access& access, const storage::IndexRef& index) {
+  const layout::Schema& schema = access.table->schema;
+  std::optional<layout::IndexKey> before;
+  std::optional<layout::IndexKey> after;
+  if (access.stored()) {
+    before = layout::index_key(index->shape, layout::RowView(schema, access.lookup.payload()));
+  }
+  if (access.found()) after = layout::index_key(index->shape, layout::RowView(schema, access.image_row()));
+  if (before == after) return;
+  const auto add = [&](IndexChange::Kind kind, layout::IndexKey key) {
+    const layout::ServerId server = index->parts[index->part_of(key.bytes)].server;
+    changes_.push_back({access.table, index, kind, std::move(key), &access, server});
+  };
+  if (before) add(IndexChange::Kind::mark, std::move(*before));
+  if (after) add(IndexChange::Kind::add, std::move(*after));
+}
+
+void IndexWrites::plan() {
+  for (const Access& access : transaction_.accesses()) {
+    if (access.write == WriteKind::none) continue;
+    // Those of the catalog as it is now: whoever builds one waits for transactions that may not know of it.
+    for (const storage::IndexRef& index : access.table->indexes) {
+      if (!index->hash && !index->replaced()) plan(access, index);
+    }
+  }
+}
+
+bool IndexWrites::leaves_entries() const {
+  return std::ranges::any_of(changes_,
+                             [](const Change& change) { return change.kind == IndexChange::Kind::mark; });
+}
+
+Status IndexWrites::add_requests(const Some& changes, bool ahead, txn::CallSet& calls) {
+  for (const Change* change : changes) {
+    const auto declared = static_cast<std::uint16_t>(change->checked() ? change->key.declared_bytes : 0);
+    if (change->key.bytes.size() > layout::kMaxIndexPage_bytes) {
+      return Status(ErrorCode::limit_exceeded, "a key of index \"" + change->index->name + "\" is too long");
+    }
+    append(calls.request(change->server),
+           IndexChange{change->kind, change->index->id, declared, change->key.bytes, ahead});
+  }
+  return Status();
+}
+
+void IndexWrites::post_ahead() {
+  if (!worker_.cluster.optimisations().outstanding_requests ||
+      worker_.backoff.contention() >= kMostConflicts || std::ranges::any_of(changes_, &Change::checked)) {
+    return;
+  }
+  std::size_t bytes = 0;
+  for (Change& change : changes_) {
+    if (bytes >= kRequest_bytes) break;
+    ahead_.push_back(&change);
+    bytes += change.key.bytes.size();
+  }
+  if (ahead_.empty()) return;
+  ahead_calls_ = std::make_unique<txn::CallSet>(worker_.cluster);
+  if (!add_requests(ahead_, true, *ahead_calls_).ok()) {
+    // The error is reported under the locks.
+    ahead_.clear();
+    ahead_calls_ = nullptr;
+    return;
+  }
+  ahead_since_ns_ = worker_.executor.fresh_now_ns();
+  ahead_calls_->post(layout::kIndexWriteMethod, transaction_.mutable_counters());
+}
+
+reactor::Task<Status> IndexWrites::finish_ahead() {
+  if (ahead_calls_ == nullptr) co_return Status();
+  Status status = co_await ahead_calls_->finish(transaction_.mutable_counters());
+  status = outcome(std::move(status));
+  if (status.ok()) status = take_results(ahead_, *ahead_calls_);
+  ahead_calls_ = nullptr;
+  co_return status;
+}
+
+Status IndexWrites::outcome(Status status) const {
+  if (worker_.cluster.failed()) return lost_connection();
+  if (status.ok() || status.code() != ErrorCode::undefined_object) return status;
+  return Status(ErrorCode::catalog_changed, "an index was dropped while the transaction ran");
+}
+
+reactor::Task<Status> IndexWrites::send(Some* changes) {
+  txn::CallSet calls(worker_.cluster);
+  Status status = add_requests(*changes, false, calls);
+  if (!status.ok()) co_return status;
+  status = co_await calls.run(layout::kIndexWriteMethod, transaction_.mutable_counters());
+  status = outcome(std::move(status));
+  if (status.ok()) status = take_results(*changes, calls);
+  changes->clear();
+  co_return status;
+}
+
+reactor::Task<Status> IndexWrites::run(layout::Stamp stamp) {
+  const bool late = worker_.executor.fresh_now_ns() - ahead_since_ns_ > layout::kAheadOfLocks_ns;
+  Some some;
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < changes_.size(); ++i) {
+    Change& change = changes_[i];
+    if (change.sent && !late) continue;
+    some.push_back(&change);
+    bytes += change.key.bytes.size();
+    if (bytes < kRequest_bytes) continue;
+    Status status = co_await send(&some);
+    if (!status.ok()) co_return status;
+    bytes = 0;
+  }
+  Status status;
+  if (!some.empty()) status = co_await send(&some);
+  if (status.ok() && !rivals_.empty()) status = co_await check_rivals(stamp);
+  co_return status;
+}
+
+Status IndexWrites::take_results(const Some& changes, const txn::CallSet& calls) {
+  std::vector<std::vector<layout::IndexChangeResult>> results;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    auto decoded = layout::decode_index_results(calls.reply(static_cast<layout::ServerId>(i)));
+    results.push_back(decoded ? std::move(*decoded) : std::vector<layout::IndexChangeResult>());
+  }
+  std::vector<std::size_t> taken(results.size());
+  for (Change* change : changes) {
+    const layout::ServerId server = change->server;
+    if (taken[server] == results[server].size()) {
+      return Status(ErrorCode::protocol_violation, "memory server sent a reply that cannot be read");
+    }
+    Status status = take_result(*change, results[server][taken[server]++]);
+    if (!status.ok()) return status;
+  }
+  return Status();
+}
+
+Status IndexWrites::take_result(Change& change, const layout::IndexChangeResult& result) {
+  change.sent = true;
+  change.sequence = result.sequence;
+  if (!change.checked()) return Status();
+  if (result.more_candidates) {
+    return Status(ErrorCode::serialization_failure,
+                  "too many rows came and went under one key of index \"" + change.index->name + "\"");
+  }
+  const storage::Index& index = *change.index;
+  for (const std::string_view candidate : result.candidates) {
+    auto key = layout::primary_key_of(index.shape, candidate);
+    if (!key) return Status(ErrorCode::corrupt_data, "an entry of index \"" + index.name + "\" is none");
+    // What this transaction makes of a row counts, not what the others see.
+    const Access* own = transaction_.find_access(*change.table, *key);
+    if (own != nullptr && own->write != WriteKind::none) {
+      if (!own->found()) continue;
+      const layout::RowView row(change.table->schema, own->image_row());
+      if (layout::index_key(index.shape, row).declared() == change.key.declared()) return duplicate(change);
+      continue;
+    }
+    if (rows_ == nullptr) rows_ = std::make_unique<std::deque<LatestRow>>();
+    rivals_.push_back({&change, &rows_->emplace_back(change.table, std::move(*key))});
+  }
+  return Status();
+}
+
+reactor::Task<Status> IndexWrites::check_rivals(layout::Stamp stamp) {
+  Status status = co_await look_at_latest(&transaction_, rows_.get(), layout::HeaderWord(stamp, false, true));
+  if (!status.ok()) co_return status;
+  for (const Rival& rival : rivals_) {
+    transaction_.rules().saw_latest(rival.row->lookup);
+    if (rival.row->state == LatestRow::State::absent) continue;
+    // It is being written, or is newer than the snapshot.
+    if (rival.row->state == LatestRow::State::undecided) co_return write_conflict(*rival.change->table);
+    const storage::Index& index = *rival.change->index;
+    if (layout::index_key(index.shape, rival.row->row()).declared() == rival.change->key.declared()) {
+      co_return duplicate(*rival.change);
+    }
+  }
+  co_return Status();
+}
+
+void IndexWrites::confirm() {
+  using Verdict = layout::IndexVerdict;
+  for (const Change& change : changes_) {
+    if (change.sequence == 0) continue;
+    const auto kind = change.kind == IndexChange::Kind::add ? Verdict::Kind::live : Verdict::Kind::dead;
+    worker_.verdicts.add(change.server, {kind, change.index->id, change.sequence, change.key.bytes});
+  }
+}
+
+}  // namespace namdb::protocol

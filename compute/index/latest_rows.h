@@ -1,0 +1,39 @@
+// What the newest versions of some records are: for who must know whether an index entry still holds.
+//
+// The answers are about the moment of the call or a later one: whatever a commit did that held the record's
+// (or for a new row, its chain's) lock before the call began, and has released it, is seen. A record that
+// somebody holds, or whose newest version the transaction does not see, is undecided.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "common/layout/row.h"
+#include "common/layout/stamp.h"
+#include "compute/api/table.h"
+#include "compute/txn/lookup.h"
+
+namespace namdb::protocol {
+
+class StagedTransaction;
+
+struct LatestRow {
+  enum class State : std::uint8_t { undecided, absent, present };
+  LatestRow(storage::TableRef owner, std::vector<std::byte> key_bytes)
+      : table(std::move(owner)), key(std::move(key_bytes)) {}
+
+  storage::TableRef table;
+  std::vector<std::byte> key;
+  Lookup lookup;
+  State state = State::undecided;
+
+  // present: the version that is newest and that the snapshot shows.
+  layout::RowView row() const { return {table->schema, lookup.payload()}; }
+};
+
+// Fills in the states. A chain that is locked by `own_lock` counts as free. The rows stay where they are
+// until this returns.
+reactor::Task<Status> look_at_latest(StagedTransaction* transaction, std::deque<LatestRow>* rows,
+                                     layout::HeaderWord own_lock);
+
+}  // namespace namdb::protocol

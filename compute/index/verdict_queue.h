@@ -1,0 +1,37 @@
+// What became of index entries that were in doubt (common/layout/index_calls.h, INDEX_SETTLE): collected and
+// sent in the background, one call in flight for each memory server. A verdict that is lost costs only that
+// somebody looks at the record. They wait for company, since a call wakes the memory server.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "common/layout/global_address.h"
+#include "common/layout/index_calls.h"
+#include "common/reactor/executor.h"
+#include "compute/cluster/cluster.h"
+
+namespace namdb::txn {
+
+class VerdictQueue {
+ public:
+  explicit VerdictQueue(Cluster& cluster) : cluster_(cluster) {}
+
+  void add(layout::ServerId server, const layout::IndexVerdict& verdict);
+  // Sends what is there. Before destruction.
+  reactor::Task<void> close();
+
+ private:
+  struct Queue {
+    explicit Queue(reactor::Executor& executor) : wake(executor) {}
+    std::string items;
+    bool sending = false;
+    reactor::Event wake;  // of the sender that waits for more
+  };
+  reactor::Task<void> send(layout::ServerId server, Queue* queue);
+  Cluster& cluster_;
+  std::map<layout::ServerId, Queue> queues_;
+  reactor::Gate gate_;
+};
+
+}  // namespace namdb::txn

@@ -1,0 +1,112 @@
+// What protocols that order transactions by timestamps have in common (SUNDIAL, MVCC): leases of rows, floors
+// of tables, and how a commit makes sure that all it has read holds at its timestamp.
+//
+//   metadata   the record's header word, as in optimistic concurrency control; in every version its timestamp
+//              (BodyHeader::timestamp); behind the body the record's lease (RecordLayout::lease_offset), the
+//              newest timestamp at which somebody counts on the current version. On every memory server the
+//              floors of timestamps (common/layout/timestamp_floors.h). All are 64 bits and only grow.
+//   written by the holder of the header word: body with timestamp, then the header word. The lease by any
+//              reader, by CAS; the floors likewise.
+//   the commit's timestamp t   newer than the lease of every version that is displaced, and than the floors
+//              of the tables that are written to
+//   why it is serializable   in the order of timestamps every transaction reads what the last one before it
+//              wrote. A row that was read by key holds at t: either its lease says so, or the commit raises
+//              the lease to t and sees, behind that, that nobody has locked or changed the row. Who locks it
+//              later READs the lease behind his lock, and commits later than that. Keys that were not there,
+//              whole tables and index ranges have no lease: the commit raises the floors of those tables to
+//              t, and then looks at all of it again, as in optimistic concurrency control. Who changes them
+//              later reads the floors behind his locks and entries, and commits after that.
+//
+// A lease is trusted only if it was read before the record: a CAS that changes nothing, and the READ of the
+// record behind it (txn/lookup.h). In one READ the lease might be newer than the header word: a reader
+// raises it and only then finds the row locked.
+//
+// What the memory servers forget lies below the forgotten timestamp: who reclaims a deleted row first raises
+// it to the row's timestamp and lease; so does a commit that leaves index entries behind, to its own. Who
+// finds nothing where something may have been goes after it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "common/fabric/local_pool.h"
+#include "common/layout/timestamp_floors.h"
+#include "compute/protocol/occ/optimistic_rules.h"
+
+namespace namdb::protocol {
+
+class TimestampRules : public OptimisticRules {
+ public:
+  explicit TimestampRules(StagedTransaction& transaction);
+
+  void saw_record(const Lookup& lookup) override;
+  void saw_bucket(const storage::Table& table, layout::GlobalAddress address, const layout::Bucket& bucket,
+                  bool main) override;
+  void saw_latest(const Lookup& lookup) override;
+  void saw_range(SeenRange range) override;
+  void behind_lock(const Access& access, txn::BatchSet& batches) override;
+  void behind_locks(txn::BatchSet& batches) override;
+  reactor::Task<Status> validate(const Locked& locked) override;
+  std::uint64_t commit_timestamp() const override { return timestamp_; }
+  reactor::Task<Status> confirm_reads(bool commits) override;
+  bool give_up(std::uint64_t generation, const Status& outcome, bool wrote) override;
+
+ protected:
+  // A record that was read, and which of its versions.
+  struct SeenRow {
+    std::uint32_t table = 0;
+    layout::GlobalAddress record;
+    std::uint16_t incarnation = 0;
+    std::uint32_t body_bytes = 0;
+    layout::HeaderWord header;     // unlocked
+    layout::Stamp version;         // none: the row was not there
+    std::uint64_t lease = 0;       // of a moment before; if it was read by key
+    std::uint64_t held_until = 0;  // at which somebody counts on the version
+  };
+  using SeenRows = reactor::PooledVector<SeenRow>;
+
+  // The transaction goes after that timestamp, or at it.
+  virtual void after(std::uint64_t timestamp) = 0;
+  // All that it must go after is known. Error serialization_failure: it cannot.
+  virtual Status place() { return {}; }
+  // Rows that are locked or changed: Ok if what was read of them holds at the timestamp in spite of that.
+  virtual reactor::Task<Status> look_again(const SeenRows* rows);
+
+  std::uint64_t timestamp_ = 0;
+
+ private:
+  struct Displaced {
+    std::uint64_t timestamp;
+    fabric::LocalBuffer lease;
+  };
+  struct Raise;
+
+  void add_reads(bool commits, SeenRows* rows);
+  void add_row(const Lookup& lookup, bool leased, SeenRows& rows);
+  void note_table(std::uint32_t table) { unleased_ |= 1U << layout::floor_of(table); }
+  // Something may have been where nothing was found: all that has no lease, too.
+  bool may_have_missed() const { return unleased_ != 0 || seeks_forgotten_; }
+  void add_floor_reads(txn::BatchSet& batches);
+  std::uint64_t floor(std::size_t server, std::size_t word) const;
+  reactor::Task<Status> read_floors();
+  reactor::Task<Status> go_after_forgotten();
+  // The floors at those positions, a bit each, of all servers, which have been read.
+  void go_after(std::uint32_t positions);
+  reactor::Task<Status> commit_reads(const SeenRows* rows);
+  // Leases of those rows, and floors, to the timestamp; `doubtful`: rows that are locked or changed.
+  reactor::Task<Status> raise(const SeenRows* rows, bool forgets, SeenRows* doubtful);
+  // At what has no lease, behind the floors; and again at what is doubtful.
+  reactor::Task<Status> look_at_all(SeenRows* doubtful, const ChainLocks* chains);
+  reactor::Task<Status> look(const SeenRows* rows, SeenRows* doubtful);
+  bool same(const SeenRow& row, layout::HeaderWord now);
+
+  SeenRows scanned_;
+  std::uint32_t unleased_ = 0;  // floors, by their positions, of tables whose rows were read without a lease
+  std::uint32_t written_ = 0;   // of tables that the commit writes to
+  bool seeks_forgotten_ = false;  // a row was not there yet
+  std::vector<Displaced> displaced_;
+  fabric::LocalBuffer floors_;  // of each memory server
+};
+
+}  // namespace namdb::protocol

@@ -1,0 +1,51 @@
+#include "compute/recovery/orphan_tables.h"
+
+#include <set>
+#include <utility>
+#include "proto/control.pb.h"
+
+namespace namdb::txn {
+
+void OrphanTables::learn(std::size_t server, std::uint64_t peers_gone) {
+  if (gone_.size() <= server) gone_.resize(server + 1);
+  if (std::exchange(gone_[server], peers_gone) != peers_gone) look_ = true;
+}
+
+reactor::Task<Status> OrphanTables::discard() {
+  if (!look_) co_return Status();
+  look_ = false;
+  Status status = co_await discard_all();
+  if (!status.ok()) look_ = true;
+  co_return status;
+}
+
+// The catalog is asked last. Ids are begun there before any memory server hears of them and are never used
+// again: what is listed and then neither created nor being created will never be.
+reactor::Task<Status> OrphanTables::discard_all() {
+  std::vector<control::ListTablesReply> kept(cluster_.server_count());
+  for (std::size_t server = 0; server < kept.size(); ++server) {
+    const control::ListTablesRequest request;
+    Status status = co_await cluster_.call(static_cast<layout::ServerId>(server), control::LIST_TABLES,
+                                           request, &kept[server]);
+    if (!status.ok()) co_return status;
+  }
+  const control::GetCatalogRequest request;
+  control::GetCatalogReply catalog;
+  Status status = co_await cluster_.call(0, control::GET_CATALOG, request, &catalog);
+  if (!status.ok()) co_return status;
+  std::set<std::uint32_t> known(catalog.creating().begin(), catalog.creating().end());
+  for (const control::TableDescriptor& table : catalog.tables()) known.insert(table.id());
+  for (std::size_t server = 0; server < kept.size(); ++server) {
+    for (const std::uint32_t table : kept[server].tables()) {
+      if (known.contains(table)) continue;
+      control::DiscardTableRequest discard;
+      discard.set_table(table);
+      status = co_await cluster_.call(static_cast<layout::ServerId>(server), control::DISCARD_TABLE, discard,
+                                      nullptr);
+      if (cluster_.failed()) co_return status;
+    }
+  }
+  co_return Status();
+}
+
+}  // namespace namdb::txn

@@ -1,0 +1,240 @@
+#include "compute/sql/bind/bind.h"
+
+#include <nlohmann/json.hpp>
+
+#include "compute/sql/bind/bind_statement.h"
+#include "compute/sql/syntax/error_fields.h"
+#include "compute/sql/system/settings.h"
+#include "compute/sql/value/check_status.h"
+
+namespace namdb::sql {
+namespace {
+
+Status bind_transaction_options(const Json& options, TransactionPlan& transaction) {
+  for (const Json& item : options) {
+    const Json& element = *node(item).body;
+    const std::string_view name = text(element, "defname");
+    const Json* argument = find(element, "arg");
+    const Json* constant = argument == nullptr ? nullptr : node(*argument).body;
+    if (name == "transaction_isolation" && constant != nullptr) {
+      transaction.isolation = std::string(text(*find(*constant, "sval"), "sval"));
+    } else if (name == "transaction_read_only" && constant != nullptr) {
+      const Json* value = find(*constant, "ival");
+      transaction.read_only = value != nullptr && integer(*value, "ival") != 0;
+    } else if (name == "transaction_deferrable") {
+      // Says nothing below SERIALIZABLE.
+    } else {
+      return unsupported("transaction mode " + std::string(name));
+    }
+  }
+  return {};
+}
+
+// The value of SET: names, strings and numbers, separated by commas.
+Result<std::string> setting_value(const Json& args, bool names) {
+  std::string value;
+  for (const Json& item : args) {
+    if (!value.empty()) value += ", ";
+    Node element = node(item);
+    if (element.kind == "TypeCast") return unsupported("SET with a typed value");
+    if (element.kind != "A_Const") return unsupported(element);
+    if (const Json* string = find(*element.body, "sval")) {
+      value += names ? quoted_name(text(*string, "sval")) : std::string(text(*string, "sval"));
+    } else if (const Json* whole = find(*element.body, "ival")) {
+      value += std::to_string(integer(*whole, "ival"));
+    } else if (const Json* number = find(*element.body, "fval")) {
+      value += text(*number, "fval");
+    } else if (const Json* boolean = find(*element.body, "boolval")) {
+      value += flag(*boolean, "boolval") ? "on" : "off";
+    } else {
+      return unsupported("this value in SET");
+    }
+  }
+  return value;
+}
+
+Plan plain(std::string_view tag, Plan::Body body) {
+  Plan plan;
+  plan.tag = tag;
+  plan.body = std::move(body);
+  return plan;
+}
+
+Result<Plan> bind_deallocate(const Json& body) {
+  DeallocatePlan deallocate;
+  deallocate.name = text(body, "name");
+  return plain(deallocate.name.empty() ? "DEALLOCATE ALL" : "DEALLOCATE", std::move(deallocate));
+}
+
+Result<Plan> bind_discard(const Json& body) {
+  const std::string_view target = text(body, "target");
+  DiscardPlan discard;
+  discard.all = target == "DISCARD_ALL";
+  return plain(discard.all                     ? "DISCARD ALL"
+               : target == "DISCARD_PLANS"     ? "DISCARD PLANS"
+               : target == "DISCARD_SEQUENCES" ? "DISCARD SEQUENCES"
+                                               : "DISCARD TEMP",
+               discard);
+}
+
+Result<Plan> bind_close(const Json& body) {
+  ClosePlan close;
+  close.name = text(body, "portalname");
+  return plain(close.name.empty() ? "CLOSE CURSOR ALL" : "CLOSE CURSOR", std::move(close));
+}
+
+Result<Plan> bind_show(const Json& body) {
+  ShowPlan show;
+  show.name = text(body, "name");
+  Plan plan = plain("SHOW", Plan::Body());
+  if (show.name == "all") {
+    plan.columns = {{"name", {TypeId::text}}, {"setting", {TypeId::text}}, {"description", {TypeId::text}}};
+  } else if (show.name == "namdb.statistics") {
+    plan.columns = {{"name", {TypeId::text}}, {"metric", {TypeId::text}}, {"value", {TypeId::int8}}};
+  } else {
+    plan.columns = {{std::string(Settings::shown_name(show.name)), {TypeId::text}}};
+  }
+  plan.body = std::move(show);
+  return plan;
+}
+
+Result<Plan> bind_body(StatementBinder& binder, Node statement) {
+  const std::string_view kind = statement.kind;
+  if (kind.empty()) return Plan();
+  const Json& body = *statement.body;
+  if (kind == "SelectStmt") return bind_select(binder, body);
+  if (kind == "InsertStmt") return bind_insert(binder, body);
+  if (kind == "UpdateStmt") return bind_update(binder, body);
+  if (kind == "DeleteStmt") return bind_delete(binder, body);
+  if (kind == "CallStmt") return bind_call(binder, body);
+  if (kind == "CreateStmt") return bind_create_table(binder, body);
+  if (kind == "IndexStmt") return bind_create_index(binder, body);
+  if (kind == "DropStmt") return bind_drop(binder, body);
+  if (kind == "ReindexStmt") return bind_reindex(body);
+  if (kind == "TransactionStmt") return bind_transaction(body);
+  if (kind == "VariableSetStmt") return bind_set(body);
+  if (kind == "VariableShowStmt") return bind_show(body);
+  if (kind == "ExplainStmt") return bind_explain(binder, body);
+  if (kind == "DeallocateStmt") return bind_deallocate(body);
+  if (kind == "DiscardStmt") return bind_discard(body);
+  if (kind == "ClosePortalStmt") return bind_close(body);
+  if (kind == "UnlistenStmt") return plain("UNLISTEN", UnlistenPlan());
+  if (kind == "CreateFunctionStmt") {
+    return Status(
+        ErrorCode::feature_not_supported,
+        flag(body, "is_procedure") ? "CREATE PROCEDURE is not supported" : "CREATE FUNCTION is not supported",
+        "procedures come from libraries that the operator loads: nam-computed --procedure-library");
+  }
+  return unsupported(statement);
+}
+
+}  // namespace
+
+Result<Plan> bind_transaction(const Json& body) {
+  const std::string_view kind = text(body, "kind");
+  TransactionPlan transaction;
+  NAMDB_SQL_CHECK(bind_transaction_options(list(body, "options"), transaction));
+  if (kind == "TRANS_STMT_BEGIN") return plain("BEGIN", std::move(transaction));
+  if (kind == "TRANS_STMT_START") return plain("START TRANSACTION", std::move(transaction));
+  const bool commit = kind == "TRANS_STMT_COMMIT";
+  if (!commit && kind != "TRANS_STMT_ROLLBACK") {
+    std::string name(kind.starts_with("TRANS_STMT_") ? kind.substr(11) : kind);
+    for (char& c : name) c = c == '_' ? ' ' : c;
+    return unsupported(name);
+  }
+  if (flag(body, "chain")) return unsupported("AND CHAIN");
+  transaction.command = commit ? TransactionCommand::commit : TransactionCommand::rollback;
+  return plain(commit ? "COMMIT" : "ROLLBACK", std::move(transaction));
+}
+
+Result<Plan> bind_set(const Json& body) {
+  const std::string_view kind = text(body, "kind");
+  SetPlan set;
+  set.local = flag(body, "is_local");
+  set.name = text(body, "name");
+  if (kind == "VAR_SET_MULTI") {
+    TransactionPlan transaction;
+    transaction.command = TransactionCommand::set_characteristics;
+    transaction.for_session = set.name == "SESSION CHARACTERISTICS";
+    if (!transaction.for_session && set.name != "TRANSACTION") return unsupported("SET " + set.name);
+    NAMDB_SQL_CHECK(bind_transaction_options(list(body, "args"), transaction));
+    return plain("SET", std::move(transaction));
+  }
+  if (kind == "VAR_RESET_ALL") {
+    set.name.clear();
+    return plain("RESET", std::move(set));
+  }
+  if (kind == "VAR_RESET") return plain("RESET", std::move(set));
+  if (kind == "VAR_SET_DEFAULT") return plain("SET", std::move(set));
+  if (kind != "VAR_SET_VALUE") return unsupported("SET ... FROM CURRENT");
+  if (list(body, "args").size() > 1 && !Settings::is_list(set.name)) {
+    return Status(ErrorCode::invalid_parameter_value, "SET " + set.name + " takes only one argument");
+  }
+  NAMDB_SQL_ASSIGN(set.value, setting_value(list(body, "args"), set.name == "search_path"));
+  return plain("SET", std::move(set));
+}
+
+Result<Plan> bind_explain(StatementBinder& binder, const Json& body) {
+  ExplainPlan explain;
+  for (const Json& item : list(body, "options")) {
+    const Json& option = *node(item).body;
+    const std::string_view name = text(option, "defname");
+    const Json* argument = find(option, "arg");
+    bool on = true;
+    if (argument != nullptr) {
+      const Node value = node(*argument);
+      const std::string_view word = value.kind == "String" ? text(*value.body, "sval") : std::string_view();
+      on = value.kind == "Integer" ? integer(*value.body, "ival") != 0
+                                   : word == "true" || word == "on" || word == "text" || word == "TEXT";
+      if (name == "format" && !on) return unsupported("EXPLAIN (FORMAT " + std::string(word) + ")");
+    }
+    if (name == "analyze") {
+      explain.analyze = on;
+    } else if (name != "format" && name != "verbose" && name != "costs" && name != "timing" &&
+               name != "summary" && name != "buffers") {
+      return unsupported("EXPLAIN option " + std::string(name));
+    }
+  }
+  const Node inner = node(*find(body, "query"));
+  NAMDB_SQL_ASSIGN(Plan statement, bind_body(binder, inner));
+  if (!statement.is_transactional()) return unsupported("EXPLAIN of this statement");
+  explain.statement = std::make_unique<Plan>(std::move(statement));
+  Plan plan = plain("EXPLAIN", std::move(explain));
+  plan.columns = {{"QUERY PLAN", {TypeId::text}}};
+  return plan;
+}
+
+std::vector<std::string> tables_named_by(Node statement, const procedure::ProcedureRegistry& procedures) {
+  std::vector<std::string> tables;
+  if (statement.body == nullptr) return tables;
+  const Json& body = *statement.body;
+  if (statement.kind == "ExplainStmt") return tables_named_by(node(*find(body, "query")), procedures);
+  if (const Json* relation = find(body, "relation"); relation != nullptr && statement.kind != "CreateStmt")
+    tables.emplace_back(text(*relation, "relname"));
+  for (const Json& item : list(body, "fromClause")) {
+    const Node relation = node(item);
+    if (relation.kind == "RangeVar") tables.emplace_back(text(*relation.body, "relname"));
+  }
+  if (statement.kind == "CallStmt") {
+    const std::vector<std::string_view> name = names(list(*find(body, "funccall"), "funcname"));
+    const auto definition = name.empty() ? nullptr : procedures.find(name.back());
+    if (definition != nullptr) tables = definition->tables;
+  }
+  return tables;
+}
+
+Result<Plan> bind_statement(Node statement, const BindInput& input) {
+  StatementBinder binder{input, input.parameters};
+  NAMDB_SQL_ASSIGN(Plan plan, bind_body(binder, statement));
+  for (std::size_t i = 0; i < binder.parameters.size(); ++i) {
+    if (binder.parameters[i].id == TypeId::unknown) {
+      return Status(ErrorCode::indeterminate_datatype,
+                    "could not determine data type of parameter $" + std::to_string(i + 1));
+    }
+  }
+  plan.parameters = std::move(binder.parameters);
+  plan.catalog_version = input.catalog_version;
+  return plan;
+}
+
+}  // namespace namdb::sql

@@ -1,0 +1,32 @@
+// From a syntax tree to a plan: names become tables, columns and procedures, types are inferred, the way to
+// the rows is chosen. Whatever the subset does not hold is refused by its name. Neither suspends nor runs
+// anything: the tables that a statement names are looked up before (tables_named_by).
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compute/procedure/registry.h"
+#include "compute/sql/plan/plan.h"
+#include "compute/sql/syntax/error_fields.h"
+#include "compute/sql/syntax/syntax.h"
+
+namespace namdb::sql {
+
+struct BindInput {
+  // The tables that the statement names, and a procedure's; those that do not exist are missing here.
+  std::map<std::string, storage::TableRef, std::less<>> tables;
+  const procedure::ProcedureRegistry* procedures = nullptr;
+  // Types that the client declared for $1, $2, ...; unknown where it left them open.
+  std::vector<Type> parameters;
+  const SessionFacts* facts = nullptr;
+  std::uint64_t catalog_version = 0;
+  ErrorPlace* place = nullptr;  // is told where an error lies; null: nobody wants to know
+};
+
+std::vector<std::string> tables_named_by(Node statement, const procedure::ProcedureRegistry& procedures);
+
+Result<Plan> bind_statement(Node statement, const BindInput& input);
+
+}  // namespace namdb::sql

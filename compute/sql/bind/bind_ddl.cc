@@ -1,0 +1,398 @@
+// CREATE TABLE.
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "compute/sql/bind/bind_statement.h"
+#include "compute/sql/expression/functions.h"
+#include "compute/sql/system/virtual_table.h"
+#include "compute/sql/value/characters.h"
+#include "compute/sql/value/check_status.h"
+#include "compute/sql/value/value_format.h"
+
+namespace namdb::sql {
+namespace {
+
+Status set_column_type(layout::Column& column, const Type& type) {
+  switch (type.id) {
+    case TypeId::boolean:
+      column.type = layout::ColumnType::boolean;
+      return {};
+    case TypeId::int2:
+      column.type = layout::ColumnType::smallint;
+      return {};
+    case TypeId::int4:
+      column.type = layout::ColumnType::integer;
+      return {};
+    case TypeId::int8:
+      column.type = layout::ColumnType::bigint;
+      return {};
+    case TypeId::float8:
+      column.type = layout::ColumnType::double_precision;
+      return {};
+    case TypeId::timestamp:
+      column.type = layout::ColumnType::timestamp;
+      return {};
+    case TypeId::text:
+      column.type = layout::ColumnType::text;
+      return {};
+    case TypeId::varchar:
+    case TypeId::bpchar:
+      column.type = type.id == TypeId::varchar ? layout::ColumnType::varchar : layout::ColumnType::character;
+      column.length_bytes = type.length_characters().value_or(0);
+      return {};
+    case TypeId::numeric:
+      if (!type.numeric_precision()) {
+        return Status(ErrorCode::feature_not_supported, "numeric without a precision is not supported",
+                      "declare column \"" + column.name + "\" as numeric(precision, scale)");
+      }
+      if (*type.numeric_precision() > 18) return unsupported("a numeric column of more than 18 digits");
+      column.type = layout::ColumnType::numeric;
+      column.precision = static_cast<std::uint8_t>(*type.numeric_precision());
+      column.scale = static_cast<std::uint8_t>(*type.numeric_scale());
+      return {};
+    case TypeId::timestamptz:
+      return unsupported("a column of type timestamp with time zone");
+    case TypeId::unknown:
+      break;
+  }
+  return unsupported("this column type");
+}
+
+// The clock at the time of the insert, not one value for ever.
+bool is_now(const Expr& expr) {
+  if (expr.kind == ExprKind::cast) return is_now(*expr.args[0]);
+  return expr.kind == ExprKind::function && expr.function->name == "now";
+}
+
+Status set_default(StatementBinder& binder, layout::Column& column, const Json& value) {
+  ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
+  expressions.set_aggregates(nullptr, "DEFAULT expressions");
+  Result<ExprPtr> bound = expressions.bind(value);
+  if (!bound.ok() && bound.status().code() == ErrorCode::undefined_column) {
+    return Status(ErrorCode::feature_not_supported, "cannot use column reference in DEFAULT expression");
+  }
+  if (!bound.ok()) return bound.status();
+  ExprPtr expr = std::move(bound).value();
+  if (expr->is_null_constant()) return {};
+  if (column.type == layout::ColumnType::timestamp && is_now(*expr)) {
+    column.default_text = "now";
+    return {};
+  }
+  const Type type = column_type(column);
+  const Type from = expr->type;
+  Status status = expressions.coerce(expr, {type.id}, Coercion::assignment);
+  if (!status.ok() && status.code() == ErrorCode::datatype_mismatch) {
+    return Status(ErrorCode::datatype_mismatch,
+                  "column \"" + column.name + "\" is of type " + std::string(type_name(type.id)) +
+                      " but default expression is of type " + std::string(type_name(from.id)),
+                  "You will need to rewrite or cast the expression.");
+  }
+  NAMDB_SQL_CHECK(std::move(status));
+  // As the column would store it, so that a default that does not fit is refused here.
+  if (type.modifier != -1) {
+    ExprPtr cast = make_expr(ExprKind::cast, type);
+    cast->args.push_back(std::move(expr));
+    expr = std::move(cast);
+  }
+  if (!is_constant(*expr)) return unsupported("a DEFAULT that is neither a constant nor now()");
+  Arena arena;
+  Work work;
+  EvalContext context;
+  context.arena = &arena;
+  context.work = &work;
+  context.facts = binder.input.facts;
+  Datum datum;
+  NAMDB_SQL_CHECK(evaluate(*expr, context, datum));
+  if (datum.null) return {};
+  std::string text;
+  append_text(text, {type.id}, datum);
+  if (type.id == TypeId::bpchar) text.resize(without_trailing_blanks(text).size());
+  column.default_text = std::move(text);
+  return {};
+}
+
+struct UniqueColumns {
+  std::string name;  // empty: to be chosen
+  std::vector<std::string> columns;
+};
+
+struct Definition {
+  std::vector<layout::Column> columns;
+  std::vector<std::string> key;
+  bool has_key = false;
+  std::vector<UniqueColumns> unique;
+};
+
+Status set_key(Definition& definition, std::vector<std::string> key, const std::string& table) {
+  if (definition.has_key) {
+    return Status(ErrorCode::invalid_table_definition,
+                  "multiple primary keys for table \"" + table + "\" are not allowed");
+  }
+  definition.has_key = true;
+  definition.key = std::move(key);
+  return {};
+}
+
+Result<std::vector<std::uint32_t>> constraint_columns(const Definition& definition,
+                                                      const std::vector<std::string>& names,
+                                                      std::string_view constraint) {
+  std::vector<std::uint32_t> positions;
+  for (const std::string& name : names) {
+    const auto column = std::ranges::find(definition.columns, name, &layout::Column::name);
+    if (column == definition.columns.end()) {
+      return Status(ErrorCode::undefined_column, "column \"" + name + "\" named in key does not exist");
+    }
+    const auto position = static_cast<std::uint32_t>(column - definition.columns.begin());
+    if (std::ranges::find(positions, position) != positions.end()) {
+      return Status(ErrorCode::duplicate_column,
+                    "column \"" + name + "\" appears twice in " + std::string(constraint));
+    }
+    positions.push_back(position);
+  }
+  return positions;
+}
+
+// One that repeats the primary key or another one is dropped, as in PostgreSQL.
+Status add_unique(const Definition& definition, const std::vector<std::uint32_t>& key,
+                  const std::string& table, txn::TableOptions& options) {
+  const auto taken = [&](const std::string& name) {
+    return std::ranges::any_of(options.unique, [&](const auto& other) { return other.name == name; }) ||
+           std::ranges::any_of(definition.unique, [&](const auto& other) { return other.name == name; });
+  };
+  for (const UniqueColumns& unique : definition.unique) {
+    NAMDB_SQL_ASSIGN(std::vector<std::uint32_t> columns,
+                     constraint_columns(definition, unique.columns, "unique constraint"));
+    const bool repeated = columns == key || std::ranges::any_of(options.unique, [&](const auto& other) {
+                            return other.columns == columns;
+                          });
+    if (repeated) continue;
+    std::string name = unique.name;
+    if (name.empty()) {
+      const std::vector<std::string_view> names(unique.columns.begin(), unique.columns.end());
+      for (std::size_t i = 0; name.empty() || taken(name); ++i)
+        name = index_name(table, names, i == 0 ? "key" : "key" + std::to_string(i));
+    } else if (std::ranges::any_of(options.unique, [&](const auto& other) { return other.name == name; })) {
+      return Status(ErrorCode::duplicate_table, "relation \"" + name + "\" already exists");
+    }
+    options.unique.push_back({std::move(name), std::move(columns)});
+  }
+  return {};
+}
+
+Status unsupported_constraint(std::string_view kind) {
+  const std::string_view name = kind == "CONSTR_CHECK"       ? "CHECK"
+                                : kind == "CONSTR_FOREIGN"   ? "a foreign key (REFERENCES)"
+                                : kind == "CONSTR_IDENTITY"  ? "GENERATED AS IDENTITY"
+                                : kind == "CONSTR_GENERATED" ? "GENERATED ALWAYS AS"
+                                : kind == "CONSTR_EXCLUSION" ? "EXCLUDE"
+                                                             : "this constraint";
+  return unsupported(name);
+}
+
+Status bind_column_definition(StatementBinder& binder, const Json& body, const std::string& table,
+                              Definition& definition) {
+  NAMDB_SQL_CHECK(only(body, "a column definition", {"colname", "typeName", "constraints", "is_local"}));
+  layout::Column column;
+  column.name = text(body, "colname");
+  const bool taken = std::ranges::any_of(
+      definition.columns, [&](const layout::Column& other) { return other.name == column.name; });
+  if (taken) {
+    return Status(ErrorCode::duplicate_column, "column \"" + column.name + "\" specified more than once");
+  }
+  const Json& named = *find(body, "typeName");
+  const Result<Type> found = bind_type(named);
+  if (!found.ok()) return located(binder.input.place, named, found.status());
+  const Type type = *found;
+  NAMDB_SQL_CHECK(set_column_type(column, type));
+  bool null = false;
+  bool has_default = false;
+  for (const Json& item : list(body, "constraints")) {
+    const Json& constraint = *node(item).body;
+    const std::string_view kind = text(constraint, "contype");
+    if (kind == "CONSTR_NOTNULL" || kind == "CONSTR_NULL") {
+      (kind == "CONSTR_NULL" ? null : column.not_null) = true;
+      if (null && column.not_null) {
+        return Status(ErrorCode::syntax_error, "conflicting NULL/NOT NULL declarations for column \"" +
+                                                   column.name + "\" of table \"" + table + "\"");
+      }
+    } else if (kind == "CONSTR_PRIMARY") {
+      NAMDB_SQL_CHECK(only(constraint, "PRIMARY KEY", {"contype", "conname"}));
+      NAMDB_SQL_CHECK(set_key(definition, {column.name}, table));
+    } else if (kind == "CONSTR_UNIQUE") {
+      NAMDB_SQL_CHECK(only(constraint, "UNIQUE", {"contype", "conname"}));
+      definition.unique.push_back({std::string(text(constraint, "conname")), {column.name}});
+    } else if (kind == "CONSTR_DEFAULT") {
+      if (std::exchange(has_default, true)) {
+        return Status(ErrorCode::syntax_error, "multiple default values specified for column \"" +
+                                                   column.name + "\" of table \"" + table + "\"");
+      }
+      NAMDB_SQL_CHECK(set_default(binder, column, *find(constraint, "raw_expr")));
+    } else {
+      return unsupported_constraint(kind);
+    }
+  }
+  definition.columns.push_back(std::move(column));
+  return {};
+}
+
+// PARTITION BY HASH: the columns whose values decide on a row's memory server.
+Result<std::vector<std::uint32_t>> bind_partition(const Json& spec,
+                                                  const std::vector<layout::Column>& columns,
+                                                  const std::vector<std::uint32_t>& key,
+                                                  const std::string& table) {
+  const std::string_view strategy = text(spec, "strategy");
+  if (strategy == "list") return unsupported("PARTITION BY LIST");
+  if (strategy == "range") return unsupported("PARTITION BY RANGE");
+  if (strategy != "hash") {
+    return Status(ErrorCode::invalid_parameter_value,
+                  "unrecognized partitioning strategy \"" + std::string(strategy) + "\"");
+  }
+  std::vector<std::uint32_t> partition;
+  for (const Json& item : list(spec, "partParams")) {
+    const Json& element = *node(item).body;
+    if (find(element, "expr") != nullptr) return unsupported("PARTITION BY an expression");
+    NAMDB_SQL_CHECK(only(element, "PARTITION BY", {"name"}));
+    const std::string_view name = text(element, "name");
+    const auto column = std::ranges::find(columns, name, &layout::Column::name);
+    if (column == columns.end()) {
+      return Status(ErrorCode::undefined_column,
+                    "column \"" + std::string(name) + "\" named in partition key does not exist");
+    }
+    const auto position = static_cast<std::uint32_t>(column - columns.begin());
+    if (std::ranges::find(partition, position) != partition.end()) {
+      return Status(ErrorCode::duplicate_column,
+                    "column \"" + column->name + "\" appears twice in partition key");
+    }
+    if (std::ranges::find(key, position) == key.end()) {
+      return Status(ErrorCode::feature_not_supported,
+                    "unique constraint on partitioned table must include all partitioning columns",
+                    "PRIMARY KEY constraint on table \"" + table + "\" lacks column \"" + column->name +
+                        "\" which is part of the partition key.");
+    }
+    if (column->type == layout::ColumnType::numeric || column->type == layout::ColumnType::double_precision) {
+      return unsupported("PARTITION BY HASH of a column of type " +
+                         std::string(layout::column_type_name(column->type)));
+    }
+    partition.push_back(position);
+  }
+  return partition;
+}
+
+struct Options {
+  txn::TableOptions table;
+  std::uint32_t text_bytes = 0;
+};
+
+Status bind_option(const Json& element, Options& options) {
+  const std::string_view name = text(element, "defname");
+  std::string_view digits;
+  std::string number;
+  if (const Json* argument = find(element, "arg")) {
+    const Node value = node(*argument);
+    if (value.kind == "Integer") {
+      number = std::to_string(integer(*value.body, "ival"));
+      digits = number;
+    } else if (value.kind == "Float") {
+      digits = text(*value.body, "fval");
+    } else if (value.kind == "String") {
+      digits = text(*value.body, "sval");
+    }
+  }
+  std::uint64_t value = 0;
+  const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc() || stop != digits.data() + digits.size() || digits.empty()) {
+    return Status(ErrorCode::invalid_parameter_value,
+                  "invalid value for storage parameter \"" + std::string(name) + "\": a number is expected");
+  }
+  struct Bound {
+    std::string_view name;
+    std::uint64_t least;
+    std::uint64_t most;
+  };
+  constexpr std::array kBounds = {
+      Bound{"size_hint", 1, std::uint64_t{1} << 40}, Bound{"ring_versions", 1, 1024},
+      Bound{"text_bytes", 1, layout::kMaxString_bytes}, Bound{"fillfactor", 10, 100}};
+  for (const Bound& bound : kBounds) {
+    if (bound.name != name) continue;
+    if (value < bound.least || value > bound.most) {
+      return Status(
+          ErrorCode::invalid_parameter_value,
+          "value " + std::string(digits) + " out of bounds for option \"" + std::string(name) + "\"",
+          "Valid values are between \"" + std::to_string(bound.least) + "\" and \"" +
+              std::to_string(bound.most) + "\".");
+    }
+    if (name == "size_hint") options.table.size_hint_rows = value;
+    if (name == "ring_versions") options.table.ring_slots = static_cast<std::uint32_t>(value);
+    if (name == "text_bytes") options.text_bytes = static_cast<std::uint32_t>(value);
+    return {};
+  }
+  return Status(ErrorCode::invalid_parameter_value, "unrecognized parameter \"" + std::string(name) + "\"",
+                "size_hint, ring_versions and text_bytes are known");
+}
+
+}  // namespace
+
+Result<Plan> bind_create_table(StatementBinder& binder, const Json& body) {
+  if (find(body, "partbound") != nullptr) return unsupported("PARTITION OF");
+  NAMDB_SQL_CHECK(only(body, "CREATE TABLE",
+                       {"relation", "tableElts", "partspec", "options", "oncommit", "if_not_exists"}));
+  CreateTablePlan create;
+  const Json& relation = *find(body, "relation");
+  NAMDB_SQL_CHECK(check_schema(text(relation, "schemaname")));
+  NAMDB_SQL_ASSIGN(create.name, relation_name(relation));
+  // UNLOGGED ('u') says less about durability than namdb gives.
+  if (create.name.size() > 63)
+    return Status(ErrorCode::limit_exceeded, "a table's name can have at most 63 bytes");
+  if (find_virtual_table("", create.name) != nullptr) {
+    return Status(ErrorCode::duplicate_table, "relation \"" + create.name + "\" already exists");
+  }
+  create.if_not_exists = flag(body, "if_not_exists");
+  Definition definition;
+  for (const Json& item : list(body, "tableElts")) {
+    const Node element = node(item);
+    if (element.kind == "ColumnDef") {
+      NAMDB_SQL_CHECK(bind_column_definition(binder, *element.body, create.name, definition));
+      continue;
+    }
+    if (element.kind != "Constraint") return unsupported(element);
+    const std::string_view kind = text(*element.body, "contype");
+    const bool unique = kind == "CONSTR_UNIQUE";
+    if (kind != "CONSTR_PRIMARY" && !unique) return unsupported_constraint(kind);
+    NAMDB_SQL_CHECK(only(*element.body, unique ? "UNIQUE" : "PRIMARY KEY", {"contype", "conname", "keys"}));
+    std::vector<std::string> key;
+    for (const std::string_view column : names(list(*element.body, "keys"))) key.emplace_back(column);
+    if (unique) {
+      definition.unique.push_back({std::string(text(*element.body, "conname")), std::move(key)});
+      continue;
+    }
+    NAMDB_SQL_CHECK(set_key(definition, std::move(key), create.name));
+  }
+  if (!definition.has_key) {
+    return Status(ErrorCode::feature_not_supported, "a table without a primary key is not supported",
+                  "add PRIMARY KEY to a column, or PRIMARY KEY (columns)");
+  }
+  Options options;
+  for (const Json& item : list(body, "options")) NAMDB_SQL_CHECK(bind_option(*node(item).body, options));
+  create.options = options.table;
+  NAMDB_SQL_ASSIGN(std::vector<std::uint32_t> key,
+                   constraint_columns(definition, definition.key, "primary key constraint"));
+  NAMDB_SQL_CHECK(add_unique(definition, key, create.name, create.options));
+  std::vector<std::uint32_t> partition;
+  if (const Json* spec = find(body, "partspec"); spec != nullptr) {
+    NAMDB_SQL_ASSIGN(partition, bind_partition(*spec, definition.columns, key, create.name));
+  }
+  for (layout::Column& column : definition.columns) {
+    const bool unbounded = column.is_string() && column.length_bytes == 0;
+    if (unbounded && options.text_bytes != 0) column.length_bytes = options.text_bytes;
+  }
+  NAMDB_SQL_ASSIGN(create.schema, layout::Schema::create(std::move(definition.columns), std::move(key),
+                                                         std::move(partition)));
+  Plan plan;
+  plan.tag = "CREATE TABLE";
+  plan.body = std::move(create);
+  return plan;
+}
+
+}  // namespace namdb::sql

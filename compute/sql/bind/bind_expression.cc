@@ -1,0 +1,349 @@
+#include "compute/sql/bind/bind_expression.h"
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "compute/sql/system/virtual_table.h"
+#include "compute/sql/value/check_status.h"
+#include "compute/sql/value/value_format.h"
+
+namespace namdb::sql {
+namespace {
+
+constexpr int kMaxDepth = 400;
+constexpr std::int64_t kMaxParameters = 65'535;
+constexpr std::size_t kMaxMisspelling = 3;  // characters that are others, missing or too many
+
+// Levenshtein's, in bytes.
+std::size_t distance(std::string_view left, std::string_view right) {
+  std::vector<std::size_t> row(right.size() + 1);
+  for (std::size_t i = 0; i < row.size(); ++i) row[i] = i;
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < right.size(); ++j) {
+      const std::size_t replaced = diagonal + (left[i] == right[j] ? 0 : 1);
+      diagonal = std::exchange(row[j + 1], std::min({replaced, row[j] + 1, row[j + 1] + 1}));
+    }
+  }
+  return row.back();
+}
+
+// A hint to the one column whose name is nearest; empty when none is near, or several are.
+std::string similar_column(const Scope& scope, std::string_view wanted) {
+  std::size_t nearest = std::min(kMaxMisspelling, wanted.size() / 2) + 1;
+  const Scope::Column* found = nullptr;
+  for (const Scope::Column& column : scope.columns) {
+    const std::size_t here = distance(wanted, column.name);
+    if (here > nearest) continue;
+    found = here < nearest ? &column : nullptr;
+    nearest = here;
+  }
+  if (found == nullptr) return {};
+  return "Perhaps you meant to reference the column \"" + scope.name + "." + std::string(found->name) + "\".";
+}
+
+}  // namespace
+
+Scope scope_of(const Source& source) {
+  Scope scope;
+  scope.name = source.name;
+  if (source.table != nullptr) {
+    for (const layout::Column& column : source.table->schema.columns())
+      scope.columns.push_back({column.name, column_type(column)});
+  } else if (source.virtual_table != nullptr) {
+    for (const VirtualColumn& column : source.virtual_table->columns)
+      scope.columns.push_back({column.name, column.type});
+  }
+  return scope;
+}
+
+Result<ExprPtr> ExpressionBinder::bind(const Json& json) {
+  if (depth_ >= kMaxDepth) {
+    return Status(ErrorCode::statement_too_complex, "expression is nested too deeply",
+                  "at most " + std::to_string(kMaxDepth) + " levels");
+  }
+  ++depth_;
+  Result<ExprPtr> result = bind_node(node(json));
+  --depth_;
+  if (!result.ok()) {
+    const Json* const body = node(json).body;
+    if (place_ != nullptr && body != nullptr) place_->note(*body);
+    return result;
+  }
+  return fold(std::move(result).value());
+}
+
+Result<ExprPtr> ExpressionBinder::bind_node(Node e) {
+  if (e.kind == "A_Const") return bind_constant(*e.body);
+  if (e.kind == "ColumnRef") return bind_column(*e.body);
+  if (e.kind == "ParamRef") return bind_parameter(*e.body);
+  if (e.kind == "A_Expr") return bind_operator(*e.body);
+  if (e.kind == "BoolExpr") return bind_logical(*e.body);
+  if (e.kind == "TypeCast") return bind_cast(*e.body);
+  if (e.kind == "FuncCall") return bind_call(*e.body);
+  if (e.kind == "SQLValueFunction") return bind_value_function(*e.body);
+  if (e.kind == "CaseExpr") return bind_case(*e.body);
+  if (e.kind == "BooleanTest") return bind_boolean_test(*e.body);
+  if (e.kind == "CoalesceExpr") return bind_variadic(ExprKind::coalesce, "COALESCE", list(*e.body, "args"));
+  if (e.kind == "MinMaxExpr") {
+    const bool least = text(*e.body, "op") == "IS_LEAST";
+    return bind_variadic(least ? ExprKind::least : ExprKind::greatest, least ? "LEAST" : "GREATEST",
+                         list(*e.body, "args"));
+  }
+  if (e.kind == "NullTest") {
+    NAMDB_SQL_CHECK(only(*e.body, "IS NULL", {"arg", "nulltesttype"}));
+    NAMDB_SQL_ASSIGN(ExprPtr argument, bind(*find(*e.body, "arg")));
+    const bool is_null = text(*e.body, "nulltesttype") == "IS_NULL";
+    ExprPtr test = make_expr(is_null ? ExprKind::is_null : ExprKind::is_not_null, {TypeId::boolean});
+    test->args.push_back(std::move(argument));
+    return test;
+  }
+  return unsupported(e);
+}
+
+Result<ExprPtr> ExpressionBinder::bind_condition(const Json& json, std::string_view clause) {
+  NAMDB_SQL_ASSIGN(ExprPtr condition, bind(json));
+  if (condition->type.id != TypeId::boolean && condition->type.id != TypeId::unknown) {
+    if (place_ != nullptr) place_->note_begin(json);
+    return Status(ErrorCode::datatype_mismatch, "argument of " + std::string(clause) +
+                                                    " must be type boolean, not type " +
+                                                    std::string(type_name(condition->type.id)));
+  }
+  NAMDB_SQL_CHECK(coerce(condition, {TypeId::boolean}, Coercion::implicit));
+  return condition;
+}
+
+Result<ExprPtr> ExpressionBinder::bind_constant(const Json& body) {
+  if (flag(body, "isnull")) return make_constant({TypeId::unknown}, Datum());
+  if (const Json* value = find(body, "ival"))
+    return make_constant({TypeId::int4}, Datum::of_integer(integer(*value, "ival")));
+  if (const Json* value = find(body, "boolval"))
+    return make_constant({TypeId::boolean}, Datum::of_boolean(flag(*value, "boolval")));
+  if (const Json* value = find(body, "sval")) {
+    ExprPtr literal = make_constant({TypeId::unknown}, Datum::of_text(text(*value, "sval")));
+    if (place_ != nullptr) literals_.emplace_back(literal.get(), integer(body, "location"));
+    return literal;
+  }
+  if (const Json* value = find(body, "fval")) {
+    const std::string_view digits = text(*value, "fval");
+    std::int64_t whole = 0;
+    const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), whole);
+    if (error == std::errc() && stop == digits.data() + digits.size()) {
+      // -2147483648 is an integer, although its digits alone are not.
+      const bool small = whole == static_cast<std::int32_t>(whole);
+      return make_constant({small ? TypeId::int4 : TypeId::int8}, Datum::of_integer(whole));
+    }
+    NAMDB_SQL_ASSIGN(const Decimal number, parse_decimal(digits));
+    return make_constant({TypeId::numeric}, Datum::of_decimal(number));
+  }
+  return unsupported("this kind of constant");
+}
+
+Result<ExprPtr> ExpressionBinder::bind_column(const Json& body) {
+  const Json& fields = list(body, "fields");
+  const std::vector<std::string_view> parts = names(fields);
+  if (parts.size() != fields.size()) return unsupported("* in this place");
+  if (parts.empty() || parts.size() > 2) return unsupported("a column name of more than two parts");
+  const std::string_view column = parts.back();
+  if (parts.size() == 2 && parts[0] != scope_.name) {
+    return Status(ErrorCode::undefined_table,
+                  "missing FROM-clause entry for table \"" + std::string(parts[0]) + "\"");
+  }
+  for (std::size_t i = 0; i < scope_.columns.size(); ++i) {
+    if (scope_.columns[i].name != column) continue;
+    ExprPtr expr = make_expr(ExprKind::column, scope_.columns[i].type);
+    expr->index = static_cast<std::uint32_t>(i);
+    return expr;
+  }
+  if (parts.size() == 1 && !scope_.name.empty() && column == scope_.name)
+    return unsupported("a whole row as a value");
+  if (parts.size() == 2) {
+    return Status(ErrorCode::undefined_column,
+                  "column " + std::string(parts[0]) + "." + std::string(column) + " does not exist",
+                  similar_column(scope_, column));
+  }
+  return Status(ErrorCode::undefined_column, "column \"" + std::string(column) + "\" does not exist",
+                similar_column(scope_, column));
+}
+
+Result<ExprPtr> ExpressionBinder::bind_parameter(const Json& body) {
+  const std::int64_t number = integer(body, "number");
+  if (number < 1 || number > kMaxParameters)
+    return Status(ErrorCode::undefined_parameter, "there is no parameter $" + std::to_string(number));
+  const auto index = static_cast<std::uint32_t>(number - 1);
+  if (parameters_.size() <= index) parameters_.resize(index + 1);
+  ExprPtr expr = make_expr(ExprKind::parameter, parameters_[index]);
+  expr->index = index;
+  return expr;
+}
+
+Result<ExprPtr> ExpressionBinder::bind_logical(const Json& body) {
+  const std::string_view op = text(body, "boolop");
+  const std::string_view name = op == "AND_EXPR" ? "AND" : op == "OR_EXPR" ? "OR" : "NOT";
+  ExprPtr expr = make_expr(op == "AND_EXPR"  ? ExprKind::logical_and
+                           : op == "OR_EXPR" ? ExprKind::logical_or
+                                             : ExprKind::logical_not,
+                           {TypeId::boolean});
+  for (const Json& argument : list(body, "args")) {
+    NAMDB_SQL_ASSIGN(ExprPtr operand, bind_condition(argument, name));
+    expr->args.push_back(std::move(operand));
+  }
+  return expr;
+}
+
+Result<ExprPtr> ExpressionBinder::bind_boolean_test(const Json& body) {
+  NAMDB_SQL_ASSIGN(ExprPtr operand, bind_condition(*find(body, "arg"), "IS"));
+  const std::string_view test = text(body, "booltesttype");
+  const bool negated = test.starts_with("IS_NOT_");
+  char op = test.ends_with("TRUE") ? 't' : test.ends_with("FALSE") ? 'f' : 'u';
+  if (negated) op = static_cast<char>(op - 32);
+  ExprPtr expr = make_expr(ExprKind::boolean_test, {TypeId::boolean}, op);
+  expr->args.push_back(std::move(operand));
+  return expr;
+}
+
+Result<ExprPtr> ExpressionBinder::bind_case(const Json& body) {
+  NAMDB_SQL_CHECK(only(body, "CASE", {"arg", "args", "defresult"}));
+  const Json* subject = find(body, "arg");
+  std::vector<ExprPtr> conditions;
+  std::vector<ExprPtr> values;
+  for (const Json& item : list(body, "args")) {
+    const Json& when = *node(item).body;
+    if (subject != nullptr) {
+      NAMDB_SQL_ASSIGN(ExprPtr left, bind(*subject));
+      NAMDB_SQL_CHECK(decide_unknown(left));
+      NAMDB_SQL_ASSIGN(ExprPtr right, bind(*find(when, "expr")));
+      NAMDB_SQL_ASSIGN(ExprPtr condition, bind_compare('=', "=", std::move(left), std::move(right)));
+      conditions.push_back(std::move(condition));
+    } else {
+      NAMDB_SQL_ASSIGN(ExprPtr condition, bind_condition(*find(when, "expr"), "CASE/WHEN"));
+      conditions.push_back(std::move(condition));
+    }
+    NAMDB_SQL_ASSIGN(ExprPtr value, bind(*find(when, "result")));
+    values.push_back(std::move(value));
+  }
+  // ELSE says the type first, and is NULL when it is not there.
+  const Json* otherwise = find(body, "defresult");
+  ExprPtr last = make_constant({TypeId::unknown}, Datum());
+  if (otherwise != nullptr) {
+    NAMDB_SQL_ASSIGN(last, bind(*otherwise));
+  }
+  values.push_back(std::move(last));
+  std::vector<ExprPtr*> in_order = {&values.back()};
+  for (std::size_t i = 0; i < conditions.size(); ++i) in_order.push_back(&values[i]);
+  Type type;
+  NAMDB_SQL_CHECK(unify_all(in_order, "CASE", type));
+  ExprPtr expr = make_expr(ExprKind::case_when, type);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i < conditions.size()) expr->args.push_back(std::move(conditions[i]));
+    expr->args.push_back(std::move(values[i]));
+  }
+  return expr;
+}
+
+Result<ExprPtr> ExpressionBinder::bind_variadic(ExprKind kind, std::string_view name, const Json& args) {
+  ExprPtr expr = make_expr(kind, {});
+  for (const Json& argument : args) {
+    NAMDB_SQL_ASSIGN(ExprPtr value, bind(argument));
+    expr->args.push_back(std::move(value));
+  }
+  std::vector<ExprPtr*> all;
+  for (ExprPtr& argument : expr->args) all.push_back(&argument);
+  NAMDB_SQL_CHECK(unify_all(all, name, expr->type));
+  return expr;
+}
+
+Result<ExprPtr> ExpressionBinder::bind_cast(const Json& body) {
+  const Json& type_name = *find(body, "typeName");
+  const Result<Type> named = bind_type(type_name);
+  if (!named.ok()) return located(place_, type_name, named.status());
+  const Type type = *named;
+  const Node inner = node(*find(body, "arg"));
+  if (type.id == TypeId::float8 && inner.kind == "A_Const") {
+    // Digits that double precision can hold and numeric cannot: 1e300::double precision.
+    if (const Json* number = find(*inner.body, "fval")) {
+      Datum value;
+      NAMDB_SQL_CHECK(parse_text(text(*number, "fval"), TypeId::float8, 0, value));
+      return make_constant(type, value);
+    }
+  }
+  NAMDB_SQL_ASSIGN(ExprPtr argument, bind(*find(body, "arg")));
+  NAMDB_SQL_CHECK(coerce(argument, type, Coercion::explicit_cast));
+  return argument;
+}
+
+Status ExpressionBinder::coerce(ExprPtr& expr, Type target, Coercion coercion) {
+  // Whoever stores a value applies the column's modifier; see store_value.
+  const Type wanted = coercion == Coercion::assignment ? Type{target.id} : target;
+  if (expr->type.id == TypeId::unknown) {
+    if (expr->kind == ExprKind::parameter) {
+      Type& declared = parameters_[expr->index];
+      if (declared.id == TypeId::unknown) declared = {target.id};
+      expr->type = declared;
+    } else if (expr->kind == ExprKind::constant) {
+      if (!expr->value.null) {
+        Datum value;
+        const std::int64_t now_us = facts_ == nullptr ? 0 : facts_->now_us;
+        if (Status status = parse_text(expr->storage, target.id, now_us, value); !status.ok()) {
+          note_literal(*expr);
+          return status;
+        }
+        ExprPtr constant = make_constant({target.id}, value);
+        expr = std::move(constant);
+      } else {
+        expr->type = wanted;
+      }
+    } else {
+      NAMDB_SQL_CHECK(decide_unknown(expr));
+    }
+  }
+  if (expr->type.id == wanted.id && (expr->type == wanted || wanted.modifier == -1)) {
+    // A column cannot change its type: the cast says that nothing is known of the length.
+    if (expr->type == wanted || coercion != Coercion::explicit_cast) return {};
+  }
+  if (!can_cast(expr->type.id, wanted.id, coercion)) {
+    return Status(
+        coercion == Coercion::explicit_cast ? ErrorCode::cannot_coerce : ErrorCode::datatype_mismatch,
+        "cannot cast type " + std::string(type_name(expr->type.id)) + " to " +
+            std::string(type_name(wanted.id)));
+  }
+  ExprPtr cast = make_expr(ExprKind::cast, wanted);
+  cast->explicit_cast = coercion == Coercion::explicit_cast;
+  cast->args.push_back(std::move(expr));
+  expr = fold(std::move(cast));
+  return {};
+}
+
+void ExpressionBinder::note_literal(const Expr& expr) {
+  // The last one at that address: those before it are gone.
+  const auto found = std::find_if(literals_.rbegin(), literals_.rend(),
+                                  [&expr](const auto& literal) { return literal.first == &expr; });
+  if (found != literals_.rend()) place_->note_at(found->second);
+}
+
+Status ExpressionBinder::decide_unknown(ExprPtr& expr) {
+  if (expr->type.id != TypeId::unknown) return {};
+  if (expr->kind == ExprKind::constant || expr->kind == ExprKind::parameter)
+    return coerce(expr, {TypeId::text}, Coercion::implicit);
+  expr->type = {TypeId::text};
+  return {};
+}
+
+ExprPtr ExpressionBinder::fold(ExprPtr expr) const {
+  if (expr->kind == ExprKind::constant || !is_constant(*expr)) return expr;
+  Arena arena;
+  // An expression that takes long, or is long, is left for the statement's run, which others can interrupt.
+  constexpr std::uint64_t kMost_units = 64 << 10;
+  Work work(kMost_units);
+  EvalContext context;
+  context.arena = &arena;
+  context.work = &work;
+  context.facts = facts_;
+  Datum value;
+  if (!evaluate(*expr, context, value).ok()) return expr;
+  return make_constant(expr->type, value);
+}
+
+}  // namespace namdb::sql

@@ -1,0 +1,102 @@
+// Binding of expressions: what the statements' binders share.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compute/sql/expression/expression.h"
+#include "compute/sql/plan/plan.h"
+#include "compute/sql/syntax/error_fields.h"
+#include "compute/sql/syntax/syntax.h"
+#include "compute/sql/value/cast.h"
+
+namespace namdb::sql {
+
+// The columns that names may refer to.
+struct Scope {
+  struct Column {
+    std::string_view name;
+    Type type;
+  };
+  std::string name;  // alias or table; empty when there is no table
+  std::vector<Column> columns;
+};
+
+Scope scope_of(const Source& source);
+
+class ExpressionBinder {
+ public:
+  // `parameters` grows as the statement names more of them, and takes the types that are inferred. `place`
+  // is told where an error lies; it may be null.
+  ExpressionBinder(std::vector<Type>& parameters, const SessionFacts* facts, ErrorPlace* place)
+      : parameters_(parameters), facts_(facts), place_(place) {}
+
+  void set_scope(Scope scope) { scope_ = std::move(scope); }
+  const Scope& scope() const { return scope_; }
+  // Where aggregates go; null (at first): they are refused, with the clause's name in the message.
+  void set_aggregates(std::vector<Aggregate>* aggregates, std::string_view clause) {
+    aggregates_ = aggregates;
+    clause_ = clause;
+  }
+
+  Result<ExprPtr> bind(const Json& json);
+  // The condition of `clause`: boolean.
+  Result<ExprPtr> bind_condition(const Json& json, std::string_view clause);
+
+  // Converts to the type, or says why not with datatype_mismatch. Literals are read and parameters typed
+  // here. With `Coercion::assignment` the modifier is left to whoever stores the value.
+  Status coerce(ExprPtr& expr, Type target, Coercion coercion);
+  // What is still unknown becomes text: an output column, an operand of ||.
+  Status decide_unknown(ExprPtr& expr);
+
+ private:
+  Result<ExprPtr> bind_node(Node node);
+  Result<ExprPtr> bind_constant(const Json& body);
+  Result<ExprPtr> bind_column(const Json& body);
+  Result<ExprPtr> bind_parameter(const Json& body);
+  Result<ExprPtr> bind_operator(const Json& body);
+  Result<ExprPtr> bind_named_operator(std::string_view name, ExprPtr left, ExprPtr right);
+  Result<ExprPtr> bind_arithmetic(char op, std::string_view name, ExprPtr left, ExprPtr right);
+  Result<ExprPtr> bind_compare(char op, std::string_view name, ExprPtr left, ExprPtr right);
+  Result<ExprPtr> bind_unary(std::string_view name, const Json& operand);
+  Result<ExprPtr> bind_in(const Json& body);
+  Result<ExprPtr> bind_between(const Json& body, bool negated);
+  Result<ExprPtr> bind_like(const Json& body);
+  Result<ExprPtr> bind_null_if(const Json& body);
+  Result<ExprPtr> bind_logical(const Json& body);
+  Result<ExprPtr> bind_boolean_test(const Json& body);
+  Result<ExprPtr> bind_case(const Json& body);
+  Result<ExprPtr> bind_variadic(ExprKind kind, std::string_view name, const Json& args);
+  Result<ExprPtr> bind_cast(const Json& body);
+  Result<ExprPtr> bind_call(const Json& body);
+  Result<ExprPtr> bind_aggregate(std::string_view name, const Json& body);
+  Result<ExprPtr> bind_function(std::string_view name, std::vector<ExprPtr> args);
+  Result<ExprPtr> bind_value_function(const Json& body);
+
+  Status unify(ExprPtr& left, ExprPtr& right, std::string_view operator_name);
+  Status unify_all(std::span<ExprPtr* const> exprs, std::string_view construct, Type& type);
+  // Of IN: the value and the list.
+  Status unify_list(std::span<ExprPtr> exprs);
+  // Evaluates what is constant already; an error is left to the execution.
+  ExprPtr fold(ExprPtr expr) const;
+  // The value of a literal is none of its type.
+  void note_literal(const Expr& expr);
+
+  std::vector<Type>& parameters_;
+  const SessionFacts* facts_;
+  ErrorPlace* place_;
+  // Literals without a type of their own, and where they stand: what they mean shows later.
+  std::vector<std::pair<const Expr*, std::int64_t>> literals_;
+  Scope scope_;
+  std::vector<Aggregate>* aggregates_ = nullptr;
+  std::string_view clause_ = "this place";
+  int depth_ = 0;
+};
+
+// The type that a TypeName names. undefined_object, feature_not_supported.
+Result<Type> bind_type(const Json& type_name);
+// The name of an output column without an alias, as PostgreSQL chooses it.
+std::string column_name_of(const Json& expression);
+
+}  // namespace namdb::sql

@@ -1,0 +1,166 @@
+// CREATE INDEX and REINDEX; and DROP of tables and indexes.
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "compute/sql/bind/bind_statement.h"
+#include "compute/sql/value/characters.h"
+#include "compute/sql/value/check_status.h"
+
+namespace namdb::sql {
+namespace {
+
+constexpr std::size_t kMaxName_bytes = 63;
+
+// Without half a character at the end.
+std::string_view clipped(std::string_view name, std::size_t bytes) {
+  if (name.size() <= bytes) return name;
+  while (bytes > 0 && !begins_character(name[bytes])) --bytes;
+  return name.substr(0, bytes);
+}
+
+Result<layout::IndexColumn> bind_index_column(const storage::Table& table, const Json& body) {
+  if (find(body, "expr") != nullptr) return unsupported("an index on an expression");
+  NAMDB_SQL_CHECK(only(body, "CREATE INDEX", {"name", "ordering", "nulls_ordering"}));
+  const std::string_view name = text(body, "name");
+  const std::optional<std::uint32_t> column = table.schema.find(name);
+  if (!column) {
+    return Status(ErrorCode::undefined_column, "column \"" + std::string(name) + "\" does not exist");
+  }
+  const bool descending = text(body, "ordering") == "SORTBY_DESC";
+  const std::string_view nulls = text(body, "nulls_ordering");
+  const std::string_view other = descending ? "SORTBY_NULLS_LAST" : "SORTBY_NULLS_FIRST";
+  if (nulls == other && !table.schema.columns()[*column].not_null) {
+    return Status(ErrorCode::feature_not_supported,
+                  "NULLS FIRST of an ascending and NULLS LAST of a descending column are not supported",
+                  "in an index NULL sorts as the greatest value");
+  }
+  return layout::IndexColumn{*column, descending};
+}
+
+// Of a hash index's column.
+Status check_no_order(const Json& body) {
+  const auto given = [&body](const char* what, std::string_view none) {
+    const std::string_view value = text(body, what);
+    return !value.empty() && value != none;
+  };
+  if (given("ordering", "SORTBY_DEFAULT"))
+    return Status(ErrorCode::feature_not_supported,
+                  "access method \"hash\" does not support ASC/DESC options");
+  if (given("nulls_ordering", "SORTBY_NULLS_DEFAULT"))
+    return Status(ErrorCode::feature_not_supported,
+                  "access method \"hash\" does not support NULLS FIRST/LAST options");
+  return {};
+}
+
+}  // namespace
+
+Status check_schema(std::string_view schema) {
+  if (schema.empty() || schema == "public") return {};
+  if (schema == "pg_catalog" || schema == "information_schema") {
+    return Status(ErrorCode::insufficient_privilege, "permission denied for schema " + std::string(schema));
+  }
+  return Status(ErrorCode::undefined_schema, "schema \"" + std::string(schema) + "\" does not exist",
+                "the one schema is public");
+}
+
+// Of what is too long the longer one of table and columns is cut, byte by byte.
+std::string index_name(std::string_view table, std::span<const std::string_view> columns,
+                       std::string_view label) {
+  std::string joined;
+  for (const std::string_view column : columns) joined += (joined.empty() ? "" : "_") + std::string(column);
+  joined = clipped(joined, kMaxName_bytes);
+  std::size_t table_bytes = table.size();
+  std::size_t column_bytes = joined.size();
+  while (table_bytes + column_bytes + label.size() + 2 > kMaxName_bytes)
+    --(table_bytes > column_bytes ? table_bytes : column_bytes);
+  return std::string(clipped(table, table_bytes)) + "_" + std::string(clipped(joined, column_bytes)) + "_" +
+         std::string(label);
+}
+
+Result<Plan> bind_create_index(StatementBinder& binder, const Json& body) {
+  if (find(body, "whereClause") != nullptr) return unsupported("CREATE INDEX with WHERE");
+  if (find(body, "indexIncludingParams") != nullptr) return unsupported("CREATE INDEX with INCLUDE");
+  NAMDB_SQL_CHECK(
+      only(body, "CREATE INDEX",
+           {"idxname", "relation", "accessMethod", "indexParams", "unique", "concurrent", "if_not_exists"}));
+  const std::string_view method = text(body, "accessMethod");
+  if (!method.empty() && method != "btree" && method != "hash")
+    return unsupported("index method " + std::string(method));
+  CreateIndexPlan create;
+  create.hash = method == "hash";
+  NAMDB_SQL_ASSIGN(create.table, bind_table(binder, *find(body, "relation")));
+  // CONCURRENTLY or not, others go on writing.
+  create.unique = flag(body, "unique");
+  create.if_not_exists = flag(body, "if_not_exists");
+  create.name = text(body, "idxname");
+  std::vector<std::string_view> names;
+  for (const Json& item : list(body, "indexParams")) {
+    const Json& element = *node(item).body;
+    if (create.hash) NAMDB_SQL_CHECK(check_no_order(element));
+    NAMDB_SQL_ASSIGN(const layout::IndexColumn column, bind_index_column(*create.table, element));
+    const bool twice = std::ranges::any_of(
+        create.columns, [&](const layout::IndexColumn& other) { return other.column == column.column; });
+    if (twice) return unsupported("an index that has a column twice");
+    create.columns.push_back(column);
+    names.push_back(text(element, "name"));
+  }
+  create.name_is_chosen = create.name.empty();
+  if (create.name_is_chosen) create.name = index_name(create.table->name, names, "idx");
+  Plan plan;
+  plan.tag = "CREATE INDEX";
+  plan.body = std::move(create);
+  return plan;
+}
+
+Result<Plan> bind_reindex(const Json& body) {
+  const std::string_view kind = text(body, "kind");
+  const bool of_table = kind == "REINDEX_OBJECT_TABLE";
+  if (kind == "REINDEX_OBJECT_SCHEMA") return unsupported("REINDEX SCHEMA");
+  if (kind == "REINDEX_OBJECT_SYSTEM") return unsupported("REINDEX SYSTEM");
+  if (kind == "REINDEX_OBJECT_DATABASE") return unsupported("REINDEX DATABASE");
+  NAMDB_SQL_CHECK(only(body, "REINDEX", {"kind", "relation", "params"}));
+  // CONCURRENTLY or not, others go on writing.
+  for (const Json& item : list(body, "params")) {
+    const std::string_view option = text(*node(item).body, "defname");
+    if (option != "concurrently") return unsupported("REINDEX (" + std::string(option) + ")");
+  }
+  ReindexPlan reindex;
+  NAMDB_SQL_ASSIGN(reindex.name, relation_name(*find(body, "relation")));
+  reindex.of_table = of_table;
+  Plan plan;
+  plan.tag = "REINDEX";
+  plan.body = std::move(reindex);
+  return plan;
+}
+
+Result<Plan> bind_drop(StatementBinder&, const Json& body) {
+  std::string_view kind = text(body, "removeType");
+  const bool index = kind == "OBJECT_INDEX";
+  NAMDB_SQL_CHECK(only(body, index ? "DROP INDEX" : "DROP TABLE",
+                       {"objects", "removeType", "behavior", "missing_ok", "concurrent"}));
+  if (kind != "OBJECT_TABLE" && !index) {
+    if (kind.starts_with("OBJECT_")) kind.remove_prefix(7);
+    return unsupported("DROP " + std::string(kind));
+  }
+  // CASCADE has nothing else to drop: there are no views and no foreign keys.
+  std::vector<std::string> wanted;
+  for (const Json& item : list(body, "objects")) {
+    const std::vector<std::string_view> parts = names(list(*node(item).body, "items"));
+    if (parts.empty() || parts.size() > 2) return unsupported("a name with a database");
+    if (parts.size() == 2) NAMDB_SQL_CHECK(check_schema(parts[0]));
+    wanted.emplace_back(parts.back());
+  }
+  Plan plan;
+  const bool if_exists = flag(body, "missing_ok");
+  if (index) {
+    plan.tag = "DROP INDEX";
+    plan.body = DropIndexPlan{std::move(wanted), if_exists};
+  } else {
+    plan.tag = "DROP TABLE";
+    plan.body = DropTablePlan{std::move(wanted), if_exists};
+  }
+  return plan;
+}
+
+}  // namespace namdb::sql

@@ -1,0 +1,313 @@
+// Operators of expressions.
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "compute/sql/bind/bind_expression.h"
+#include "compute/sql/value/check_status.h"
+
+namespace namdb::sql {
+namespace {
+
+int rank(TypeId id) {
+  constexpr std::array kOrder = {TypeId::int2, TypeId::int4, TypeId::int8, TypeId::numeric, TypeId::float8};
+  return static_cast<int>(std::ranges::find(kOrder, id) - kOrder.begin());
+}
+
+Status no_operator(std::string_view name, const Type& left, const Type& right) {
+  return Status(ErrorCode::undefined_function,
+                "operator does not exist: " + std::string(type_name(left.id)) + " " + std::string(name) +
+                    " " + std::string(type_name(right.id)),
+                "No operator matches the given name and argument types. You might need to add explicit type "
+                "casts.");
+}
+
+Status not_unique(std::string_view name, const Type* left, const Type& right) {
+  return Status(ErrorCode::ambiguous_function,
+                "operator is not unique: " +
+                    (left == nullptr ? std::string() : std::string(type_name(left->id)) + " ") +
+                    std::string(name) + " " + std::string(type_name(right.id)),
+                "Could not choose a best candidate operator. You might need to add explicit type casts.");
+}
+
+// The type to which the operands of a comparison or a calculation go, if there is one without an explicit
+// cast.
+std::optional<TypeId> operand_type(const Type& left, const Type& right) {
+  if (left.id == right.id) return left.id;
+  if (left.is_number() && right.is_number()) return rank(left.id) > rank(right.id) ? left.id : right.id;
+  if (left.is_string() && right.is_string()) {
+    // char(n) and varchar compare as char(n), without regard to trailing blanks; text is stronger than both.
+    const bool padded = left.id == TypeId::bpchar || right.id == TypeId::bpchar;
+    return padded && left.id != TypeId::text && right.id != TypeId::text ? TypeId::bpchar : TypeId::text;
+  }
+  if (left.type_class() == TypeClass::time && right.type_class() == TypeClass::time)
+    return TypeId::timestamptz;
+  return std::nullopt;
+}
+
+bool same_category(const Type& left, const Type& right) {
+  return left.type_class() == right.type_class() || (left.is_number() && right.is_number());
+}
+
+}  // namespace
+
+Status ExpressionBinder::unify(ExprPtr& left, ExprPtr& right, std::string_view operator_name) {
+  if (left->type.id == TypeId::unknown && right->type.id == TypeId::unknown) {
+    NAMDB_SQL_CHECK(decide_unknown(left));
+    NAMDB_SQL_CHECK(decide_unknown(right));
+  }
+  // varchar has no operators of its own: what is compared with it is text.
+  const auto other = [](const Type& type) { return type.id == TypeId::varchar ? TypeId::text : type.id; };
+  if (left->type.id == TypeId::unknown)
+    NAMDB_SQL_CHECK(coerce(left, {other(right->type)}, Coercion::implicit));
+  if (right->type.id == TypeId::unknown)
+    NAMDB_SQL_CHECK(coerce(right, {other(left->type)}, Coercion::implicit));
+  const std::optional<TypeId> type = operand_type(left->type, right->type);
+  if (!type) return no_operator(operator_name, left->type, right->type);
+  // Integers of any width compare as they are.
+  if (left->type.is_integer() && right->type.is_integer()) return {};
+  NAMDB_SQL_CHECK(coerce(left, {*type}, Coercion::implicit));
+  return coerce(right, {*type}, Coercion::implicit);
+}
+
+// PostgreSQL's rule for CASE, COALESCE and their like: the first type stays unless another one is stronger.
+Status ExpressionBinder::unify_all(std::span<ExprPtr* const> exprs, std::string_view construct, Type& type) {
+  type = {};
+  for (const ExprPtr* expr : exprs) {
+    const Type& next = (*expr)->type;
+    if (next.id == TypeId::unknown || next.id == type.id) continue;
+    if (type.id == TypeId::unknown) {
+      type.id = next.id;
+    } else if (!same_category(type, next)) {
+      return Status(ErrorCode::datatype_mismatch, std::string(construct) + " types " +
+                                                      std::string(type_name(type.id)) + " and " +
+                                                      std::string(type_name(next.id)) + " cannot be matched");
+    } else if (!is_preferred(type.id) && can_cast(type.id, next.id, Coercion::implicit) &&
+               !can_cast(next.id, type.id, Coercion::implicit)) {
+      type.id = next.id;
+    }
+  }
+  if (type.id == TypeId::unknown) type = {TypeId::text};
+  // The modifier is that of all, or none.
+  bool same_modifier = true;
+  for (const ExprPtr* expr : exprs) same_modifier = same_modifier && (*expr)->type == (*exprs[0])->type;
+  if (same_modifier && (*exprs[0])->type.id == type.id) type.modifier = (*exprs[0])->type.modifier;
+  for (ExprPtr* expr : exprs) {
+    // Values that differ in their modifier only stay as they are.
+    if ((*expr)->type.id != type.id) NAMDB_SQL_CHECK(coerce(*expr, {type.id}, Coercion::implicit));
+  }
+  return {};
+}
+
+Result<ExprPtr> ExpressionBinder::bind_operator(const Json& body) {
+  NAMDB_SQL_CHECK(only(body, "an operator", {"kind", "name", "lexpr", "rexpr"}));
+  const std::string_view kind = text(body, "kind");
+  if (kind == "AEXPR_IN") return bind_in(body);
+  if (kind == "AEXPR_BETWEEN" || kind == "AEXPR_NOT_BETWEEN")
+    return bind_between(body, kind == "AEXPR_NOT_BETWEEN");
+  if (kind == "AEXPR_LIKE") return bind_like(body);
+  if (kind == "AEXPR_NULLIF") return bind_null_if(body);
+  if (kind == "AEXPR_ILIKE") return unsupported("ILIKE");
+  if (kind == "AEXPR_SIMILAR") return unsupported("SIMILAR TO");
+  if (kind.starts_with("AEXPR_BETWEEN") || kind.starts_with("AEXPR_NOT_BETWEEN"))
+    return unsupported("BETWEEN SYMMETRIC");
+  if (kind == "AEXPR_OP_ANY" || kind == "AEXPR_OP_ALL") return unsupported("ANY and ALL over arrays");
+  const bool distinct = kind == "AEXPR_DISTINCT" || kind == "AEXPR_NOT_DISTINCT";
+  if (kind != "AEXPR_OP" && !distinct) return unsupported("operator form " + std::string(kind));
+  const std::vector<std::string_view> parts = names(list(body, "name"));
+  if (parts.size() != 1) return unsupported("OPERATOR()");
+  const Json* left_json = find(body, "lexpr");
+  const Json* right_json = find(body, "rexpr");
+  if (right_json == nullptr) return unsupported("a postfix operator");
+  if (left_json == nullptr) return bind_unary(parts[0], *right_json);
+  NAMDB_SQL_ASSIGN(ExprPtr left, bind(*left_json));
+  NAMDB_SQL_ASSIGN(ExprPtr right, bind(*right_json));
+  if (distinct) {
+    return bind_compare(kind == "AEXPR_DISTINCT" ? 'D' : 'N', "IS DISTINCT FROM", std::move(left),
+                        std::move(right));
+  }
+  return bind_named_operator(parts[0], std::move(left), std::move(right));
+}
+
+Result<ExprPtr> ExpressionBinder::bind_named_operator(std::string_view name, ExprPtr left, ExprPtr right) {
+  struct Operator {
+    std::string_view name;
+    char op;
+    bool comparison;
+  };
+  constexpr std::array kOperators = {
+      Operator{"=", '=', true},  Operator{"<>", '!', true}, Operator{"<", '<', true},
+      Operator{">", '>', true},  Operator{"<=", 'l', true}, Operator{">=", 'g', true},
+      Operator{"+", '+', false}, Operator{"-", '-', false}, Operator{"*", '*', false},
+      Operator{"/", '/', false}, Operator{"%", '%', false}};
+  if (name == "||") {
+    NAMDB_SQL_CHECK(decide_unknown(left));
+    NAMDB_SQL_CHECK(decide_unknown(right));
+    if (!left->type.is_string() && !right->type.is_string())
+      return no_operator(name, left->type, right->type);
+    ExprPtr expr = make_expr(ExprKind::concat, {TypeId::text});
+    for (ExprPtr* operand : {&left, &right}) {
+      NAMDB_SQL_CHECK(coerce(*operand, {TypeId::text}, Coercion::assignment));
+      expr->args.push_back(std::move(*operand));
+    }
+    return expr;
+  }
+  for (const Operator& op : kOperators) {
+    if (op.name != name) continue;
+    return op.comparison ? bind_compare(op.op, name, std::move(left), std::move(right))
+                         : bind_arithmetic(op.op, name, std::move(left), std::move(right));
+  }
+  return unsupported("operator " + std::string(name));
+}
+
+Result<ExprPtr> ExpressionBinder::bind_compare(char op, std::string_view name, ExprPtr left, ExprPtr right) {
+  NAMDB_SQL_CHECK(unify(left, right, name));
+  ExprPtr expr = make_expr(ExprKind::compare, {TypeId::boolean}, op);
+  expr->args.push_back(std::move(left));
+  expr->args.push_back(std::move(right));
+  return expr;
+}
+
+Result<ExprPtr> ExpressionBinder::bind_arithmetic(char op, std::string_view name, ExprPtr left,
+                                                  ExprPtr right) {
+  const Type left_type = left->type;
+  const Type right_type = right->type;
+  if (left_type.type_class() == TypeClass::time || right_type.type_class() == TypeClass::time)
+    return unsupported("arithmetic with timestamps");
+  if (left_type.id == TypeId::unknown && right_type.id == TypeId::unknown)
+    return not_unique(name, &left_type, right_type);
+  const auto calculates = [](const Type& type) { return type.id == TypeId::unknown || type.is_number(); };
+  const bool real = left_type.id == TypeId::float8 || right_type.id == TypeId::float8;
+  if (!calculates(left_type) || !calculates(right_type) || (op == '%' && real))
+    return no_operator(name, left_type, right_type);
+  NAMDB_SQL_CHECK(unify(left, right, name));
+  const Type type{rank(left->type.id) > rank(right->type.id) ? left->type.id : right->type.id};
+  ExprPtr expr = make_expr(ExprKind::arithmetic, type, op);
+  expr->args.push_back(std::move(left));
+  expr->args.push_back(std::move(right));
+  return expr;
+}
+
+Result<ExprPtr> ExpressionBinder::bind_unary(std::string_view name, const Json& operand_json) {
+  NAMDB_SQL_ASSIGN(ExprPtr operand, bind(operand_json));
+  if (name != "-" && name != "+") return unsupported("operator " + std::string(name));
+  if (operand->type.id == TypeId::unknown && name == "-") return not_unique(name, nullptr, operand->type);
+  if (operand->type.id == TypeId::unknown)
+    NAMDB_SQL_CHECK(coerce(operand, {TypeId::float8}, Coercion::implicit));
+  if (!operand->type.is_number()) {
+    return Status(ErrorCode::undefined_function, "operator does not exist: " + std::string(name) + " " +
+                                                     std::string(type_name(operand->type.id)));
+  }
+  if (name == "+") return operand;
+  // 9223372036854775808 alone is no bigint, its negation is; and -2147483648 is an integer.
+  if (operand->kind == ExprKind::constant && !operand->value.null) {
+    if (operand->type.id == TypeId::numeric && operand->value.scale == 0 &&
+        operand->value.unscaled == -static_cast<Int128>(INT64_MIN)) {
+      return make_constant({TypeId::int8}, Datum::of_integer(INT64_MIN));
+    }
+    if (operand->type.id == TypeId::int8 && operand->value.integer == -static_cast<std::int64_t>(INT32_MIN))
+      return make_constant({TypeId::int4}, Datum::of_integer(INT32_MIN));
+  }
+  ExprPtr expr = make_expr(ExprKind::negate, {operand->type.id});
+  expr->args.push_back(std::move(operand));
+  return expr;
+}
+
+Status ExpressionBinder::unify_list(std::span<ExprPtr> exprs) {
+  std::vector<ExprPtr*> pointers;
+  for (ExprPtr& expr : exprs) pointers.push_back(&expr);
+  Type type;
+  return unify_all(pointers, "IN", type);
+}
+
+// What depends on the row is compared by itself; of all other items PostgreSQL makes one list of one type, if
+// they and the value have one in common.
+Result<ExprPtr> ExpressionBinder::bind_in(const Json& body) {
+  const Node items = node(*find(body, "rexpr"));
+  if (items.kind != "List") return unsupported(items);
+  NAMDB_SQL_ASSIGN(ExprPtr value, bind(*find(body, "lexpr")));
+  ExprPtr any = make_expr(ExprKind::logical_or, {TypeId::boolean});
+  ExprPtr in = make_expr(ExprKind::in_list, {TypeId::boolean});
+  in->args.push_back(clone(*value));
+  std::vector<ExprPtr> single;
+  for (const Json& item : list(*items.body, "items")) {
+    NAMDB_SQL_ASSIGN(ExprPtr bound, bind(item));
+    (contains_column(*bound) ? single : in->args).push_back(std::move(bound));
+  }
+  Status one_type =
+      in->args.size() > 2 ? unify_list(in->args) : Status(ErrorCode::datatype_mismatch, "there is no list");
+  if (!one_type.ok() && one_type.code() != ErrorCode::datatype_mismatch) return one_type;
+  if (one_type.ok()) {
+    any->args.push_back(std::move(in));
+  } else {
+    for (std::size_t i = 1; i < in->args.size(); ++i) single.push_back(std::move(in->args[i]));
+  }
+  for (ExprPtr& item : single) {
+    NAMDB_SQL_ASSIGN(ExprPtr compared, bind_compare('=', "=", clone(*value), std::move(item)));
+    any->args.push_back(std::move(compared));
+  }
+  ExprPtr expr = any->args.size() == 1 ? std::move(any->args[0]) : std::move(any);
+  const std::vector<std::string_view> parts = names(list(body, "name"));
+  if (parts.size() == 1 && parts[0] == "<>") {
+    ExprPtr negated = make_expr(ExprKind::logical_not, {TypeId::boolean});
+    negated->args.push_back(std::move(expr));
+    return negated;
+  }
+  return expr;
+}
+
+Result<ExprPtr> ExpressionBinder::bind_between(const Json& body, bool negated) {
+  const Node bounds = node(*find(body, "rexpr"));
+  if (bounds.kind != "List" || list(*bounds.body, "items").size() != 2) return unsupported(bounds);
+  ExprPtr both = make_expr(ExprKind::logical_and, {TypeId::boolean});
+  for (std::size_t i = 0; i < 2; ++i) {
+    NAMDB_SQL_ASSIGN(ExprPtr value, bind(*find(body, "lexpr")));
+    NAMDB_SQL_ASSIGN(ExprPtr bound, bind(list(*bounds.body, "items")[i]));
+    NAMDB_SQL_ASSIGN(
+        ExprPtr compared,
+        bind_compare(i == 0 ? 'g' : 'l', i == 0 ? ">=" : "<=", std::move(value), std::move(bound)));
+    both->args.push_back(std::move(compared));
+  }
+  if (!negated) return both;
+  ExprPtr expr = make_expr(ExprKind::logical_not, {TypeId::boolean});
+  expr->args.push_back(std::move(both));
+  return expr;
+}
+
+Result<ExprPtr> ExpressionBinder::bind_like(const Json& body) {
+  const std::vector<std::string_view> parts = names(list(body, "name"));
+  const bool negated = parts.size() == 1 && parts[0] == "!~~";
+  NAMDB_SQL_ASSIGN(ExprPtr value, bind(*find(body, "lexpr")));
+  NAMDB_SQL_ASSIGN(ExprPtr pattern, bind(*find(body, "rexpr")));
+  const Type value_type = value->type;
+  const Type pattern_type = pattern->type;
+  NAMDB_SQL_CHECK(decide_unknown(value));
+  NAMDB_SQL_CHECK(decide_unknown(pattern));
+  if (!value->type.is_string() || !pattern->type.is_string())
+    return no_operator(parts.back(), value_type, pattern_type);
+  // The blanks of char(n) are matched, those of a pattern of that type are not there.
+  if (pattern->type.id == TypeId::bpchar)
+    NAMDB_SQL_CHECK(coerce(pattern, {TypeId::text}, Coercion::implicit));
+  ExprPtr expr = make_expr(ExprKind::like, {TypeId::boolean}, negated ? '!' : ' ');
+  expr->args.push_back(std::move(value));
+  expr->args.push_back(std::move(pattern));
+  return expr;
+}
+
+// Its type is that of the value as the comparison sees it.
+Result<ExprPtr> ExpressionBinder::bind_null_if(const Json& body) {
+  NAMDB_SQL_ASSIGN(ExprPtr value, bind(*find(body, "lexpr")));
+  NAMDB_SQL_ASSIGN(ExprPtr other, bind(*find(body, "rexpr")));
+  ExprPtr original = clone(*value);
+  NAMDB_SQL_ASSIGN(ExprPtr compared, bind_compare('=', "=", std::move(value), std::move(other)));
+  // Times of both types compare as they are.
+  const bool time = original->type.type_class() == TypeClass::time;
+  ExprPtr again = time ? std::move(original) : clone(*compared->args[0]);
+  if (again->type.id == TypeId::varchar) NAMDB_SQL_CHECK(coerce(again, {TypeId::text}, Coercion::implicit));
+  ExprPtr expr = make_expr(ExprKind::null_if, again->type);
+  expr->args.push_back(std::move(again));
+  expr->args.push_back(std::move(compared));
+  return expr;
+}
+
+}  // namespace namdb::sql

@@ -1,0 +1,223 @@
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "compute/sql/bind/bind_statement.h"
+#include "compute/sql/plan/index_path.h"
+#include "compute/sql/system/virtual_table.h"
+#include "compute/sql/value/check_status.h"
+
+namespace namdb::sql {
+namespace {
+
+bool is_star(const Json& value) {
+  const Node e = node(value);
+  if (e.kind != "ColumnRef") return false;
+  const Json& fields = list(*e.body, "fields");
+  return !fields.empty() && node(fields.back()).kind == "A_Star";
+}
+
+// A column outside of all aggregates.
+bool has_bare_column(const Expr& expr, std::uint32_t& column) {
+  if (expr.kind == ExprKind::column) {
+    column = expr.index;
+    return true;
+  }
+  return std::ranges::any_of(
+      expr.args, [&column](const ExprPtr& argument) { return has_bare_column(*argument, column); });
+}
+
+Status expand_star(const Json& value, const Scope& scope, SelectPlan& select,
+                   std::vector<ResultColumn>& columns, ErrorPlace* place) {
+  const std::vector<std::string_view> parts = names(list(*node(value).body, "fields"));
+  if (scope.columns.empty() || parts.size() > 1) {
+    return located(place, *node(value).body,
+                   Status(ErrorCode::syntax_error, "SELECT * with no tables specified is not valid"));
+  }
+  if (parts.size() == 1 && parts[0] != scope.name) {
+    return located(place, *node(value).body,
+                   Status(ErrorCode::undefined_table,
+                          "missing FROM-clause entry for table \"" + std::string(parts[0]) + "\""));
+  }
+  for (std::size_t i = 0; i < scope.columns.size(); ++i) {
+    ExprPtr expr = make_expr(ExprKind::column, scope.columns[i].type);
+    expr->index = static_cast<std::uint32_t>(i);
+    columns.push_back({std::string(scope.columns[i].name), expr->type});
+    select.targets.push_back(std::move(expr));
+  }
+  return {};
+}
+
+Status bind_targets(ExpressionBinder& expressions, const Json& body, SelectPlan& select,
+                    std::vector<ResultColumn>& columns, ErrorPlace* place) {
+  for (const Json& item : list(body, "targetList")) {
+    const Json& target = *node(item).body;
+    NAMDB_SQL_CHECK(only(target, "a select list", {"name", "val"}));
+    const Json& value = *find(target, "val");
+    if (is_star(value)) {
+      NAMDB_SQL_CHECK(expand_star(value, expressions.scope(), select, columns, place));
+      continue;
+    }
+    NAMDB_SQL_ASSIGN(ExprPtr expr, expressions.bind(value));
+    NAMDB_SQL_CHECK(expressions.decide_unknown(expr));
+    std::string name(text(target, "name"));
+    columns.push_back({name.empty() ? column_name_of(value) : std::move(name), expr->type});
+    select.targets.push_back(std::move(expr));
+  }
+  if (columns.size() > 1664)
+    return Status(ErrorCode::limit_exceeded, "target lists can have at most 1664 entries");
+  return {};
+}
+
+// ORDER BY: an output column's name or position, or any expression.
+Result<ExprPtr> bind_order_value(ExpressionBinder& expressions, const Json& value, const SelectPlan& select,
+                                 const std::vector<ResultColumn>& columns) {
+  const Node e = node(value);
+  if (e.kind == "A_Const") {
+    const Json* number = find(*e.body, "ival");
+    if (number == nullptr) return Status(ErrorCode::syntax_error, "non-integer constant in ORDER BY");
+    const std::int64_t position = integer(*number, "ival");
+    if (position < 1 || position > static_cast<std::int64_t>(columns.size())) {
+      return Status(ErrorCode::invalid_column_reference,
+                    "ORDER BY position " + std::to_string(position) + " is not in select list");
+    }
+    return clone(*select.targets[static_cast<std::size_t>(position - 1)]);
+  }
+  if (e.kind == "ColumnRef") {
+    const std::vector<std::string_view> parts = names(list(*e.body, "fields"));
+    if (parts.size() == 1) {
+      const Expr* found = nullptr;
+      for (std::size_t i = 0; i < columns.size(); ++i) {
+        if (columns[i].name != parts[0]) continue;
+        const Expr* target = select.targets[i].get();
+        const bool same_column = found != nullptr && found->kind == ExprKind::column &&
+                                 target->kind == ExprKind::column && found->index == target->index;
+        if (found != nullptr && !same_column) {
+          return Status(ErrorCode::ambiguous_column,
+                        "ORDER BY \"" + std::string(parts[0]) + "\" is ambiguous");
+        }
+        found = target;
+      }
+      if (found != nullptr) return clone(*found);
+    }
+  }
+  return expressions.bind(value);
+}
+
+Status bind_order(ExpressionBinder& expressions, const Json& body, SelectPlan& select,
+                  const std::vector<ResultColumn>& columns, ErrorPlace* place) {
+  for (const Json& item : list(body, "sortClause")) {
+    const Json& sort = *node(item).body;
+    NAMDB_SQL_CHECK(only(sort, "ORDER BY", {"node", "sortby_dir", "sortby_nulls"}));
+    const std::string_view direction = text(sort, "sortby_dir");
+    const std::string_view nulls = text(sort, "sortby_nulls");
+    if (direction == "SORTBY_USING") return unsupported("ORDER BY ... USING");
+    OrderItem order;
+    const Json& wanted = *find(sort, "node");
+    Result<ExprPtr> bound = bind_order_value(expressions, wanted, select, columns);
+    if (!bound.ok()) return located(place, *node(wanted).body, bound.status());
+    order.value = std::move(bound).value();
+    NAMDB_SQL_CHECK(expressions.decide_unknown(order.value));
+    order.descending = direction == "SORTBY_DESC";
+    order.nulls_first = nulls == "SORTBY_NULLS_FIRST" || (order.descending && nulls != "SORTBY_NULLS_LAST");
+    select.order.push_back(std::move(order));
+  }
+  return {};
+}
+
+Status bind_limit(ExpressionBinder& expressions, const Json& body, const char* member,
+                  std::string_view clause, ErrorPlace* place, ExprPtr& out) {
+  const Json* value = find(body, member);
+  if (value == nullptr) return {};
+  expressions.set_aggregates(nullptr, clause);
+  NAMDB_SQL_ASSIGN(out, expressions.bind(*value));
+  std::uint32_t column = 0;
+  if (has_bare_column(*out, column)) {
+    if (place != nullptr) place->note_begin(*value);
+    return Status(ErrorCode::invalid_column_reference,
+                  "argument of " + std::string(clause) + " must not contain variables");
+  }
+  return expressions.coerce(out, {TypeId::int8}, Coercion::assignment);
+}
+
+Status check_grouping(const SelectPlan& select, const Scope& scope) {
+  if (select.aggregates.empty()) return {};
+  std::uint32_t column = 0;
+  const auto refuse = [&] {
+    return Status(ErrorCode::grouping_error,
+                  "column \"" + scope.name + "." + std::string(scope.columns[column].name) +
+                      "\" must appear in the GROUP BY clause or be used in an aggregate function");
+  };
+  for (const ExprPtr& target : select.targets) {
+    if (has_bare_column(*target, column)) return refuse();
+  }
+  for (const OrderItem& order : select.order) {
+    if (has_bare_column(*order.value, column)) return refuse();
+  }
+  return {};
+}
+
+// SELECT pg_sleep(n): the one function that waits, so the statement as a whole is made of it.
+bool is_sleep(const Json& body) {
+  const Json& targets = list(body, "targetList");
+  if (targets.size() != 1 || !list(body, "fromClause").empty()) return false;
+  const Json* value = find(*node(targets[0]).body, "val");
+  if (value == nullptr || node(*value).kind != "FuncCall") return false;
+  const std::vector<std::string_view> name = names(list(*node(*value).body, "funcname"));
+  return !name.empty() && name.back() == "pg_sleep" && list(*node(*value).body, "args").size() == 1;
+}
+
+}  // namespace
+
+Result<Plan> bind_select(StatementBinder& binder, const Json& body) {
+  if (is_catalog_completion(body)) return empty_completion(body);
+  if (text(body, "op") != "SETOP_NONE") return unsupported("UNION, INTERSECT and EXCEPT");
+  NAMDB_SQL_CHECK(only(body, "SELECT",
+                       {"targetList", "fromClause", "whereClause", "sortClause", "limitOffset", "limitCount",
+                        "limitOption", "op", "all"}));
+  if (text(body, "limitOption") == "LIMIT_OPTION_WITH_TIES") return unsupported("WITH TIES");
+  Plan plan;
+  plan.tag = "SELECT";
+  ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
+  if (is_sleep(body)) {
+    const Json& call = *node(*find(*node(list(body, "targetList")[0]).body, "val")).body;
+    SleepPlan sleep;
+    NAMDB_SQL_ASSIGN(sleep.seconds, expressions.bind(list(call, "args")[0]));
+    const TypeId type = sleep.seconds->type.id;
+    if (!can_cast(type, TypeId::float8, Coercion::implicit)) {
+      return Status(ErrorCode::undefined_function,
+                    "function pg_sleep(" + std::string(type_name(type)) + ") does not exist");
+    }
+    NAMDB_SQL_CHECK(expressions.coerce(sleep.seconds, {TypeId::float8}, Coercion::implicit));
+    plan.columns.push_back({"pg_sleep", {TypeId::text}});
+    plan.body = std::move(sleep);
+    return plan;
+  }
+  SelectPlan select;
+  if (list(body, "targetList").empty()) return unsupported("SELECT without columns");
+  const Json& from = list(body, "fromClause");
+  const Json* where = find(body, "whereClause");
+  if (from.size() > 1) return unsupported("a join (several tables in FROM)");
+  if (from.size() == 1) {
+    const Node relation = node(from[0]);
+    if (relation.kind != "RangeVar") return unsupported(relation);
+    NAMDB_SQL_ASSIGN(select.source, bind_source(binder, expressions, *relation.body, where));
+  } else if (where != nullptr) {
+    NAMDB_SQL_ASSIGN(select.source.filter, expressions.bind_condition(*where, "WHERE"));
+  }
+  const Scope scope = expressions.scope();
+  expressions.set_aggregates(&select.aggregates, "the select list");
+  NAMDB_SQL_CHECK(bind_targets(expressions, body, select, plan.columns, binder.input.place));
+  NAMDB_SQL_CHECK(bind_order(expressions, body, select, plan.columns, binder.input.place));
+  NAMDB_SQL_CHECK(check_grouping(select, scope));
+  NAMDB_SQL_CHECK(bind_limit(expressions, body, "limitCount", "LIMIT", binder.input.place, select.limit));
+  NAMDB_SQL_CHECK(bind_limit(expressions, body, "limitOffset", "OFFSET", binder.input.place, select.offset));
+  const bool ordered = !select.order.empty() && select.aggregates.empty();
+  if (find_index_path(select.source,
+                      ordered ? std::span<const OrderItem>(select.order) : std::span<const OrderItem>()))
+    select.order.clear();
+  plan.body = std::move(select);
+  return plan;
+}
+
+}  // namespace namdb::sql

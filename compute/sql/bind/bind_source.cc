@@ -1,0 +1,83 @@
+#include "compute/sql/bind/bind_statement.h"
+
+#include <nlohmann/json.hpp>
+#include "compute/sql/plan/key_path.h"
+#include "compute/sql/system/virtual_table.h"
+#include "compute/sql/value/check_status.h"
+
+namespace namdb::sql {
+namespace {
+
+Status system_catalog(std::string_view name) {
+  return Status(ErrorCode::feature_not_supported, "system catalog " + std::string(name) + " is not supported",
+                "namdb_tables and namdb_columns tell what tables there are");
+}
+
+}  // namespace
+
+Result<std::string> relation_name(const Json& range_var) {
+  NAMDB_SQL_CHECK(only(range_var, "a table name",
+                       {"schemaname", "relname", "inh", "relpersistence", "alias", "catalogname"}));
+  const std::string_view schema = text(range_var, "schemaname");
+  const std::string_view name = text(range_var, "relname");
+  if (!text(range_var, "catalogname").empty()) return unsupported("a name with a database");
+  if (text(range_var, "relpersistence") == "t") return unsupported("a temporary table");
+  if (schema == "pg_catalog" || schema == "information_schema") return system_catalog(name);
+  if (!schema.empty() && schema != "public") {
+    return Status(ErrorCode::undefined_table,
+                  "relation \"" + std::string(schema) + "." + std::string(name) + "\" does not exist",
+                  "the one schema is public");
+  }
+  return std::string(name);
+}
+
+namespace {
+
+Result<storage::TableRef> find_table(const StatementBinder& binder, const Json& range_var) {
+  NAMDB_SQL_ASSIGN(const std::string name, relation_name(range_var));
+  const auto table = binder.input.tables.find(name);
+  if (table == binder.input.tables.end()) {
+    if (find_virtual_table("", name) != nullptr) {
+      return Status(ErrorCode::insufficient_privilege,
+                    "permission denied for table " + name + ": it can only be read");
+    }
+    if (name.starts_with("pg_")) return system_catalog(name);
+    return Status(ErrorCode::undefined_table, "relation \"" + name + "\" does not exist");
+  }
+  return table->second;
+}
+
+}  // namespace
+
+Result<storage::TableRef> bind_table(const StatementBinder& binder, const Json& range_var) {
+  Result<storage::TableRef> table = find_table(binder, range_var);
+  if (!table.ok()) return located(binder.input.place, range_var, table.status());
+  return table;
+}
+
+Result<Source> bind_source(StatementBinder& binder, ExpressionBinder& expressions, const Json& range_var,
+                           const Json* where) {
+  Source source;
+  const std::string_view schema = text(range_var, "schemaname");
+  const std::string_view relation = text(range_var, "relname");
+  const Json* alias = find(range_var, "alias");
+  const bool stored = binder.input.tables.contains(relation) && (schema.empty() || schema == "public");
+  if (!stored) source.virtual_table = find_virtual_table(schema, relation);
+  if (source.virtual_table == nullptr) {
+    NAMDB_SQL_ASSIGN(source.table, bind_table(binder, range_var));
+  }
+  source.name = relation;
+  if (alias != nullptr) {
+    NAMDB_SQL_CHECK(only(*alias, "an alias", {"aliasname"}));
+    source.name = text(*alias, "aliasname");
+  }
+  expressions.set_scope(scope_of(source));
+  if (where != nullptr) {
+    expressions.set_aggregates(nullptr, "WHERE");
+    NAMDB_SQL_ASSIGN(source.filter, expressions.bind_condition(*where, "WHERE"));
+    if (source.table != nullptr) find_key(source);
+  }
+  return source;
+}
+
+}  // namespace namdb::sql

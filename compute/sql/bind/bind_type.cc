@@ -1,0 +1,158 @@
+#include <array>
+
+#include <nlohmann/json.hpp>
+
+#include "compute/sql/bind/bind_expression.h"
+#include "compute/sql/value/check_status.h"
+
+namespace namdb::sql {
+namespace {
+
+struct TypeAlias {
+  std::string_view name;
+  TypeId id;
+};
+
+// The parser has already turned the standard's spellings into these.
+constexpr std::array kNames = {
+    TypeAlias{"bool", TypeId::boolean},
+    TypeAlias{"int2", TypeId::int2},
+    TypeAlias{"int4", TypeId::int4},
+    TypeAlias{"int8", TypeId::int8},
+    TypeAlias{"float8", TypeId::float8},
+    TypeAlias{"numeric", TypeId::numeric},
+    TypeAlias{"text", TypeId::text},
+    TypeAlias{"varchar", TypeId::varchar},
+    TypeAlias{"bpchar", TypeId::bpchar},
+    TypeAlias{"timestamp", TypeId::timestamp},
+    TypeAlias{"timestamptz", TypeId::timestamptz},
+    TypeAlias{"name", TypeId::text},
+};
+
+// Types that PostgreSQL has and namdb does not: another answer than for a misspelt name.
+constexpr std::array<std::string_view, 26> kOtherTypes = {
+    "float4", "date",    "time",      "timetz",  "interval",    "bytea",   "json", "jsonb",  "uuid",
+    "money",  "bit",     "varbit",    "inet",    "cidr",        "macaddr", "xml",  "oid",    "regclass",
+    "serial", "serial4", "bigserial", "serial8", "smallserial", "serial2", "char", "regtype"};
+
+constexpr std::int64_t kMaxTypeLength = 10'485'760;  // PostgreSQL's; columns are bounded by their schema
+
+}  // namespace
+
+Result<Type> bind_type(const Json& type_name_json) {
+  NAMDB_SQL_CHECK(only(type_name_json, "a type name", {"names", "typmods", "typemod"}));
+  const std::vector<std::string_view> parts = names(list(type_name_json, "names"));
+  if (parts.empty() || parts.size() > 2 || (parts.size() == 2 && parts[0] != "pg_catalog"))
+    return Status(ErrorCode::undefined_object, "type does not exist");
+  const std::string_view name = parts.back();
+  std::vector<std::int64_t> modifiers;
+  for (const Json& item : list(type_name_json, "typmods")) {
+    const Node modifier = node(item);
+    const Json* value = modifier.kind == "A_Const" ? find(*modifier.body, "ival") : nullptr;
+    if (value == nullptr) return Status(ErrorCode::invalid_parameter_value, "type modifiers must be numbers");
+    modifiers.push_back(integer(*value, "ival"));
+  }
+  for (const TypeAlias& alias : kNames) {
+    if (alias.name != name) continue;
+    Type type{alias.id};
+    switch (alias.id) {
+      case TypeId::varchar:
+      case TypeId::bpchar:
+        if (modifiers.empty()) return type;
+        if (modifiers.size() > 1) return Status(ErrorCode::invalid_parameter_value, "invalid type modifier");
+        if (modifiers[0] < 1 || modifiers[0] > kMaxTypeLength) {
+          return Status(ErrorCode::invalid_parameter_value,
+                        std::string("length for type ") + (alias.id == TypeId::varchar ? "varchar" : "char") +
+                            (modifiers[0] < 1 ? " must be at least 1"
+                                              : " cannot exceed " + std::to_string(kMaxTypeLength)));
+        }
+        if (alias.id == TypeId::bpchar && modifiers[0] > layout::kMaxString_bytes)
+          return unsupported("char(n) of more than " + std::to_string(layout::kMaxString_bytes) +
+                             " characters");
+        return string_type(alias.id, static_cast<std::uint32_t>(modifiers[0]));
+      case TypeId::numeric: {
+        if (modifiers.empty()) return type;
+        const std::int64_t scale = modifiers.size() > 1 ? modifiers[1] : 0;
+        if (modifiers.size() > 2) return Status(ErrorCode::invalid_parameter_value, "invalid type modifier");
+        if (modifiers[0] < 1 || modifiers[0] > 1000) {
+          return Status(ErrorCode::invalid_parameter_value,
+                        "NUMERIC precision " + std::to_string(modifiers[0]) + " must be between 1 and 1000");
+        }
+        if (modifiers[0] > kMaxDecimalScale)
+          return unsupported("numeric with more than " + std::to_string(kMaxDecimalScale) + " digits");
+        if (scale < 0 || scale > modifiers[0]) return unsupported("numeric scale " + std::to_string(scale));
+        return numeric_type(static_cast<unsigned>(modifiers[0]), static_cast<unsigned>(scale));
+      }
+      case TypeId::timestamp:
+      case TypeId::timestamptz:
+        if (!modifiers.empty() && (modifiers.size() > 1 || modifiers[0] != 6))
+          return unsupported("timestamp precision other than 6");
+        return type;
+      default:
+        if (!modifiers.empty()) {
+          return Status(ErrorCode::syntax_error,
+                        "type modifier is not allowed for type \"" + std::string(name) + "\"");
+        }
+        return type;
+    }
+  }
+  for (const std::string_view other : kOtherTypes) {
+    if (other == name) return unsupported("type " + std::string(name == "float4" ? "real" : name));
+  }
+  return Status(ErrorCode::undefined_object, "type \"" + std::string(name) + "\" does not exist");
+}
+
+namespace {
+
+// A name, and whether a surrounding cast keeps it.
+struct Name {
+  std::string text;
+  bool strong = true;
+};
+
+Name name_of(const Json& expression) {
+  const Node e = node(expression);
+  if (e.kind == "ColumnRef") {
+    const std::vector<std::string_view> fields = names(list(*e.body, "fields"));
+    if (!fields.empty()) return {std::string(fields.back())};
+  } else if (e.kind == "FuncCall") {
+    const std::vector<std::string_view> parts = names(list(*e.body, "funcname"));
+    if (!parts.empty()) return {std::string(parts.back())};
+  } else if (e.kind == "TypeCast") {
+    if (const Json* argument = find(*e.body, "arg")) {
+      Name inner = name_of(*argument);
+      if (inner.strong && !inner.text.empty()) return inner;
+    }
+    if (const Json* type = find(*e.body, "typeName")) {
+      const std::vector<std::string_view> parts = names(list(*type, "names"));
+      if (!parts.empty()) return {std::string(parts.back()), false};
+    }
+  } else if (e.kind == "CaseExpr") {
+    if (const Json* otherwise = find(*e.body, "defresult")) {
+      Name inner = name_of(*otherwise);
+      if (inner.strong && !inner.text.empty()) return inner;
+    }
+    return {"case", false};
+  } else if (e.kind == "CoalesceExpr") {
+    return {"coalesce"};
+  } else if (e.kind == "MinMaxExpr") {
+    return {text(*e.body, "op") == "IS_LEAST" ? "least" : "greatest"};
+  } else if (e.kind == "A_Expr" && text(*e.body, "kind") == "AEXPR_NULLIF") {
+    return {"nullif"};
+  } else if (e.kind == "SQLValueFunction") {
+    std::string name(text(*e.body, "op"));
+    if (name.starts_with("SVFOP_")) name.erase(0, 6);
+    for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return {name};
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string column_name_of(const Json& expression) {
+  Name name = name_of(expression);
+  return name.text.empty() ? "?column?" : std::move(name.text);
+}
+
+}  // namespace namdb::sql

@@ -1,0 +1,276 @@
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "compute/sql/bind/bind_statement.h"
+#include "compute/sql/plan/index_path.h"
+#include "compute/sql/value/check_status.h"
+
+namespace namdb::sql {
+namespace {
+
+Status coerce_to_column(ExpressionBinder& expressions, ExprPtr& value, const layout::Column& column) {
+  const Type type = column_type(column);
+  const TypeId from = value->type.id;
+  Status status = expressions.coerce(value, type, Coercion::assignment);
+  if (!status.ok() && status.code() == ErrorCode::datatype_mismatch) {
+    return Status(ErrorCode::datatype_mismatch,
+                  "column \"" + column.name + "\" is of type " + std::string(type_name(type.id)) +
+                      " but expression is of type " + std::string(type_name(from)),
+                  "You will need to rewrite or cast the expression.");
+  }
+  return status;
+}
+
+// What a column gets when a statement gives it nothing; null: NULL.
+Result<ExprPtr> default_of(ExpressionBinder& expressions, const layout::Column& column) {
+  if (!column.default_text) return ExprPtr();
+  if (column.type == layout::ColumnType::timestamp && *column.default_text == "now") {
+    const Json now = {{"SQLValueFunction", {{"op", "SVFOP_LOCALTIMESTAMP"}}}};
+    return expressions.bind(now);
+  }
+  ExprPtr value = make_constant({TypeId::unknown}, Datum::of_text(*column.default_text));
+  NAMDB_SQL_CHECK(coerce_to_column(expressions, value, column));
+  return value;
+}
+
+// Of a target in INSERT and UPDATE.
+Result<std::uint32_t> find_column(const storage::Table& table, const Json& target, ErrorPlace* place) {
+  const std::string_view name = text(target, "name");
+  const std::optional<std::uint32_t> column = table.schema.find(name);
+  if (!column) {
+    return located(place, target,
+                   Status(ErrorCode::undefined_column, "column \"" + std::string(name) + "\" of relation \"" +
+                                                           table.name + "\" does not exist"));
+  }
+  return *column;
+}
+
+Result<std::vector<std::uint32_t>> target_columns(const storage::Table& table, const Json& cols,
+                                                  ErrorPlace* place) {
+  std::vector<std::uint32_t> columns;
+  for (const Json& item : cols) {
+    const Json& target = *node(item).body;
+    NAMDB_SQL_CHECK(only(target, "INSERT", {"name"}));
+    NAMDB_SQL_ASSIGN(const std::uint32_t column, find_column(table, target, place));
+    if (std::ranges::find(columns, column) != columns.end()) {
+      return located(place, target,
+                     Status(ErrorCode::duplicate_column,
+                            "column \"" + std::string(text(target, "name")) + "\" specified more than once"));
+    }
+    columns.push_back(column);
+  }
+  if (cols.empty()) {
+    for (std::uint32_t i = 0; i < table.schema.columns().size(); ++i) columns.push_back(i);
+  }
+  return columns;
+}
+
+Result<std::vector<ExprPtr>> bind_row(ExpressionBinder& expressions, const storage::Table& table,
+                                      const std::vector<std::uint32_t>& columns, const Json& items,
+                                      const Json& cols, ErrorPlace* place) {
+  if (items.size() > columns.size()) {
+    if (place != nullptr) place->note_begin(items[columns.size()]);
+    return Status(ErrorCode::syntax_error, "INSERT has more expressions than target columns");
+  }
+  if (items.size() < cols.size()) {
+    return located(place, *node(cols[items.size()]).body,
+                   Status(ErrorCode::syntax_error, "INSERT has more target columns than expressions"));
+  }
+  const std::vector<layout::Column>& all = table.schema.columns();
+  std::vector<ExprPtr> row(all.size());
+  std::vector<bool> given(all.size());
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const std::uint32_t column = columns[i];
+    if (node(items[i]).kind == "SetToDefault") continue;
+    NAMDB_SQL_ASSIGN(row[column], expressions.bind(items[i]));
+    if (Status status = coerce_to_column(expressions, row[column], all[column]); !status.ok()) {
+      if (place != nullptr) place->note_begin(items[i]);
+      return status;
+    }
+    given[column] = true;
+  }
+  for (std::size_t column = 0; column < all.size(); ++column) {
+    if (given[column]) continue;
+    NAMDB_SQL_ASSIGN(row[column], default_of(expressions, all[column]));
+  }
+  return row;
+}
+
+}  // namespace
+
+Result<Plan> bind_insert(StatementBinder& binder, const Json& body) {
+  NAMDB_SQL_CHECK(only(body, "INSERT", {"relation", "cols", "selectStmt", "override"}));
+  if (text(body, "override") != "OVERRIDING_NOT_SET") return unsupported("OVERRIDING");
+  if (const Json* alias = find(*find(body, "relation"), "alias"); alias != nullptr)
+    return unsupported("an alias in INSERT");
+  InsertPlan insert;
+  NAMDB_SQL_ASSIGN(insert.table, bind_table(binder, *find(body, "relation")));
+  NAMDB_SQL_ASSIGN(const std::vector<std::uint32_t> columns,
+                   target_columns(*insert.table, list(body, "cols"), binder.input.place));
+  ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
+  expressions.set_aggregates(nullptr, "VALUES");
+  const Json& cols = list(body, "cols");
+  const Json* source = find(body, "selectStmt");
+  if (source == nullptr) {
+    // INSERT ... DEFAULT VALUES
+    NAMDB_SQL_ASSIGN(std::vector<ExprPtr> row,
+                     bind_row(expressions, *insert.table, columns, Json::array(), Json::array(), nullptr));
+    insert.rows.push_back(std::move(row));
+  } else {
+    const Json& values = *node(*source).body;
+    if (list(values, "valuesLists").empty()) return unsupported("INSERT ... SELECT");
+    NAMDB_SQL_CHECK(only(values, "VALUES", {"valuesLists", "limitOption", "op"}));
+    std::size_t length = 0;
+    for (const Json& item : list(values, "valuesLists")) {
+      const std::size_t here = list(*node(item).body, "items").size();
+      if (length != 0 && here != length)
+        return Status(ErrorCode::syntax_error, "VALUES lists must all be the same length");
+      length = here;
+      NAMDB_SQL_ASSIGN(std::vector<ExprPtr> row,
+                       bind_row(expressions, *insert.table, columns, list(*node(item).body, "items"), cols,
+                                binder.input.place));
+      insert.rows.push_back(std::move(row));
+    }
+  }
+  Plan plan;
+  plan.tag = "INSERT";
+  plan.body = std::move(insert);
+  return plan;
+}
+
+Result<Plan> bind_update(StatementBinder& binder, const Json& body) {
+  NAMDB_SQL_CHECK(only(body, "UPDATE", {"relation", "targetList", "whereClause"}));
+  UpdatePlan update;
+  ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
+  NAMDB_SQL_ASSIGN(update.source,
+                   bind_source(binder, expressions, *find(body, "relation"), find(body, "whereClause")));
+  find_index_path(update.source, {});
+  if (update.source.table == nullptr)
+    return Status(ErrorCode::insufficient_privilege, "table " + update.source.name + " can only be read");
+  const storage::Table& table = *update.source.table;
+  expressions.set_aggregates(nullptr, "UPDATE");
+  for (const Json& item : list(body, "targetList")) {
+    const Json& target = *node(item).body;
+    NAMDB_SQL_CHECK(only(target, "UPDATE", {"name", "val"}));
+    Assignment assignment;
+    NAMDB_SQL_ASSIGN(assignment.column, find_column(table, target, binder.input.place));
+    const layout::Column& column = table.schema.columns()[assignment.column];
+    if (table.schema.is_key_column(assignment.column)) {
+      return located(binder.input.place, target,
+                     Status(ErrorCode::feature_not_supported,
+                            "UPDATE of primary key column \"" + column.name + "\" is not supported",
+                            "delete the row and insert it with the new key"));
+    }
+    const bool twice = std::ranges::any_of(
+        update.assignments, [&](const Assignment& other) { return other.column == assignment.column; });
+    if (twice) {
+      return Status(ErrorCode::syntax_error, "multiple assignments to same column \"" + column.name + "\"");
+    }
+    const Json& value = *find(target, "val");
+    if (node(value).kind == "SetToDefault") {
+      NAMDB_SQL_ASSIGN(assignment.value, default_of(expressions, column));
+      if (assignment.value == nullptr) assignment.value = make_constant({column_type(column).id}, Datum());
+    } else {
+      NAMDB_SQL_ASSIGN(assignment.value, expressions.bind(value));
+      if (Status status = coerce_to_column(expressions, assignment.value, column); !status.ok()) {
+        if (binder.input.place != nullptr) binder.input.place->note_begin(value);
+        return status;
+      }
+    }
+    update.assignments.push_back(std::move(assignment));
+  }
+  Plan plan;
+  plan.tag = "UPDATE";
+  plan.body = std::move(update);
+  return plan;
+}
+
+Result<Plan> bind_delete(StatementBinder& binder, const Json& body) {
+  NAMDB_SQL_CHECK(only(body, "DELETE", {"relation", "whereClause"}));
+  DeletePlan deletion;
+  ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
+  NAMDB_SQL_ASSIGN(deletion.source,
+                   bind_source(binder, expressions, *find(body, "relation"), find(body, "whereClause")));
+  find_index_path(deletion.source, {});
+  if (deletion.source.table == nullptr)
+    return Status(ErrorCode::insufficient_privilege, "table " + deletion.source.name + " can only be read");
+  Plan plan;
+  plan.tag = "DELETE";
+  plan.body = std::move(deletion);
+  return plan;
+}
+
+Result<Plan> bind_call(StatementBinder& binder, const Json& body) {
+  const Json& call = *find(body, "funccall");
+  NAMDB_SQL_CHECK(only(call, "CALL", {"funcname", "args", "funcformat"}));
+  const std::vector<std::string_view> parts = names(list(call, "funcname"));
+  if (parts.empty() || parts.size() > 2 || (parts.size() == 2 && parts[0] != "public"))
+    return unsupported("a procedure of another schema");
+  const std::string_view name = parts.back();
+  ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
+  expressions.set_aggregates(nullptr, "CALL arguments");
+  CallPlan plan_body;
+  for (const Json& argument : list(call, "args")) {
+    NAMDB_SQL_ASSIGN(ExprPtr value, expressions.bind(argument));
+    plan_body.arguments.push_back(std::move(value));
+  }
+  plan_body.definition = binder.input.procedures->find(name);
+  std::string signature;
+  for (const ExprPtr& argument : plan_body.arguments)
+    signature += (signature.empty() ? "" : ", ") + std::string(type_name(argument->type.id));
+  const auto no_such = [&] {
+    std::string hint =
+        "No procedure matches the given name and argument types. You might need to add explicit "
+        "type casts.";
+    if (plan_body.definition != nullptr) {
+      hint = "The procedure is " + std::string(name) + "(";
+      for (const procedure::Parameter& parameter : plan_body.definition->parameters) {
+        if (hint.back() != '(') hint += ", ";
+        hint += parameter.name + " " +
+                type_name(column_type(parameter.type, parameter.precision, parameter.scale));
+      }
+      hint += ").";
+    }
+    return located(binder.input.place, call,
+                   Status(ErrorCode::undefined_function,
+                          "procedure " + std::string(name) + "(" + signature + ") does not exist", hint));
+  };
+  if (plan_body.definition == nullptr) return no_such();
+  const procedure::Definition& definition = *plan_body.definition;
+  if (definition.parameters.size() != plan_body.arguments.size()) return no_such();
+  for (std::size_t i = 0; i < definition.parameters.size(); ++i) {
+    const procedure::Parameter& parameter = definition.parameters[i];
+    ExprPtr& argument = plan_body.arguments[i];
+    Type type = column_type(parameter.type, parameter.precision, parameter.scale);
+    // The procedure sees a scaled integer, so that there always is a scale.
+    if (type.id == TypeId::numeric && !type.numeric_scale()) type = numeric_type(18, parameter.scale);
+    // A constant may be narrowed, so that CALL p(1) finds a smallint parameter; numbers are always rounded to
+    // a numeric parameter's scale. Other types must convert implicitly, as in PostgreSQL.
+    const bool number_to_number = argument->type.is_number() && type.is_number();
+    const Coercion coercion =
+        number_to_number || type.is_string() ? Coercion::assignment : Coercion::implicit;
+    if (!can_cast(argument->type.id, type.id, coercion) ||
+        (type.is_string() && !can_cast(argument->type.id, type.id, Coercion::implicit))) {
+      return no_such();
+    }
+    NAMDB_SQL_CHECK(expressions.coerce(argument, {type.id}, coercion));
+    if (type.numeric_scale()) NAMDB_SQL_CHECK(expressions.coerce(argument, type, Coercion::explicit_cast));
+  }
+  for (const std::string& table_name : definition.tables) {
+    const auto table = binder.input.tables.find(table_name);
+    if (table == binder.input.tables.end()) {
+      return Status(ErrorCode::undefined_table, "relation \"" + table_name + "\" does not exist",
+                    "procedure " + std::string(name) + " uses it");
+    }
+    plan_body.tables.push_back(table->second);
+  }
+  Plan plan;
+  plan.tag = "CALL";
+  for (const procedure::Parameter& result : definition.results)
+    plan.columns.push_back({result.name, column_type(result.type, result.precision, result.scale)});
+  plan.body = std::move(plan_body);
+  return plan;
+}
+
+}  // namespace namdb::sql

@@ -1,0 +1,92 @@
+#include "compute/sql/execute/aggregate.h"
+
+#include <cmath>
+
+#include "compute/sql/value/check_status.h"
+
+namespace namdb::sql {
+
+Status Accumulator::add(const EvalContext& context) {
+  if (aggregate_->kind == AggregateKind::count_rows) {
+    ++count_;
+    return {};
+  }
+  Datum value;
+  NAMDB_SQL_CHECK(evaluate(*aggregate_->argument, context, value));
+  if (value.null) return {};
+  ++count_;
+  context.work->charge_bytes(value.text.size());
+  return add_value(value);
+}
+
+Status Accumulator::add_value(const Datum& value) {
+  const TypeClass type_class = aggregate_->argument->type.type_class();
+  switch (aggregate_->kind) {
+    case AggregateKind::sum:
+    case AggregateKind::average: {
+      if (type_class == TypeClass::real) {
+        const double sum = real_sum_ + value.real;
+        if (std::isinf(sum) && !std::isinf(real_sum_) && !std::isinf(value.real))
+          return Status(ErrorCode::numeric_out_of_range, "value out of range: overflow");
+        real_sum_ = sum;
+        return {};
+      }
+      const Decimal number = type_class == TypeClass::integer ? Decimal{value.integer, 0} : value.decimal();
+      NAMDB_SQL_ASSIGN(sum_, namdb::sql::add(sum_, number));
+      return {};
+    }
+    case AggregateKind::minimum:
+    case AggregateKind::maximum: {
+      const int wanted = aggregate_->kind == AggregateKind::minimum ? -1 : 1;
+      if (!best_.null && compare_values(aggregate_->argument->type.id, value, best_) != wanted) return {};
+      best_ = value;
+      if (type_class == TypeClass::string) {
+        best_text_ = value.text;
+        best_.text = best_text_;
+      }
+      return {};
+    }
+    default:
+      return {};
+  }
+}
+
+Status Accumulator::result(Datum& out) const {
+  const bool real = aggregate_->type.id == TypeId::float8;
+  switch (aggregate_->kind) {
+    case AggregateKind::count_rows:
+    case AggregateKind::count:
+      out = Datum::of_integer(count_);
+      return {};
+    case AggregateKind::minimum:
+    case AggregateKind::maximum:
+      out = best_;
+      if (aggregate_->argument->type.is_string()) out.text = best_text_;
+      return {};
+    case AggregateKind::sum:
+      if (count_ == 0) break;
+      if (real) {
+        out = Datum::of_real(real_sum_);
+      } else if (aggregate_->type.id == TypeId::int8) {
+        NAMDB_SQL_ASSIGN(const std::int64_t sum, to_integer(sum_));
+        out = Datum::of_integer(sum);
+      } else {
+        out = Datum::of_decimal(sum_);
+      }
+      return {};
+    case AggregateKind::average: {
+      if (count_ == 0) break;
+      if (real) {
+        out = Datum::of_real((real_sum_ + 0.0) / static_cast<double>(count_));
+        return {};
+      }
+      NAMDB_SQL_ASSIGN(const Decimal average, divide(sum_, {count_, 0}));
+      out = Datum::of_decimal(average);
+      return {};
+    }
+  }
+  out = Datum();
+  return {};
+}
+
+}  // namespace namdb::sql

@@ -1,0 +1,30 @@
+// count, sum, min, max and avg over the rows of a SELECT.
+#pragma once
+
+#include <string>
+
+#include "compute/sql/plan/plan.h"
+
+namespace namdb::sql {
+
+class Accumulator {
+ public:
+  explicit Accumulator(const Aggregate& aggregate) : aggregate_(&aggregate) {}
+
+  // The row is the context's. numeric_out_of_range and the argument's errors.
+  Status add(const EvalContext& context);
+  // A string borrows from the accumulator.
+  Status result(Datum& out) const;
+
+ private:
+  Status add_value(const Datum& value);
+
+  const Aggregate* aggregate_;
+  std::int64_t count_ = 0;
+  Decimal sum_;
+  double real_sum_ = -0.0;  // to which any number can be added without changing it
+  Datum best_;
+  std::string best_text_;
+};
+
+}  // namespace namdb::sql

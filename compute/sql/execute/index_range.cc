@@ -1,0 +1,228 @@
+// From the values of an index path's expressions to ranges of the index's keys.
+#include "compute/sql/execute/index_range.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "compute/sql/value/characters.h"
+
+namespace namdb::sql {
+namespace {
+
+// Where a value lies among those that a column can hold: the greatest that is not above it.
+struct Floor {
+  enum class Kind : std::uint8_t { below_all, value, above_all };
+  Kind kind = Kind::value;
+  bool exact = true;  // it is the value
+  std::int64_t integer = 0;
+  double real = 0;
+  std::string_view text;
+};
+
+std::int64_t least_integer(layout::ColumnType type) {
+  switch (type) {
+    case layout::ColumnType::smallint:
+      return INT16_MIN;
+    case layout::ColumnType::integer:
+      return INT32_MIN;
+    case layout::ColumnType::boolean:
+      return 0;
+    default:
+      return INT64_MIN;
+  }
+}
+
+std::int64_t greatest_integer(layout::ColumnType type) {
+  return type == layout::ColumnType::boolean ? 1 : -(least_integer(type) + 1);
+}
+
+// The number times 10^scale, rounded down; `exact` says whether it was whole.
+Int128 scaled_floor(const Decimal& number, unsigned scale, bool& exact) {
+  constexpr Int128 kFar = Int128{1} << 100;  // beyond any column's range
+  Int128 value = number.value;
+  for (unsigned digits = number.scale; digits < scale; ++digits)
+    value = value > kFar || value < -kFar ? value : value * 10;
+  exact = true;
+  for (unsigned digits = scale; digits < number.scale; ++digits) {
+    const Int128 below = value % 10 < 0 ? 1 : 0;
+    exact = exact && value % 10 == 0;
+    value = value / 10 - below;
+  }
+  return value;
+}
+
+Floor floor_of(const layout::Column& column, const Type& type, const Datum& value) {
+  Floor floor;
+  if (column.is_string()) {
+    floor.text =
+        column.type == layout::ColumnType::character ? without_trailing_blanks(value.text) : value.text;
+    floor.exact = floor.text.size() <= column.length_bytes;
+    floor.text = floor.text.substr(0, column.length_bytes);
+    return floor;
+  }
+  if (column.type == layout::ColumnType::double_precision) {
+    floor.real = value.real;
+    return floor;
+  }
+  Int128 number = value.integer;
+  if (type.id == TypeId::numeric) {
+    const unsigned scale = column.type == layout::ColumnType::numeric ? column.scale : 0;
+    number = scaled_floor(value.decimal(), scale, floor.exact);
+  }
+  if (number < least_integer(column.type)) floor.kind = Floor::Kind::below_all;
+  if (number > greatest_integer(column.type)) floor.kind = Floor::Kind::above_all;
+  if (floor.kind != Floor::Kind::value) {
+    floor.exact = false;
+  } else {
+    floor.integer = static_cast<std::int64_t>(number);
+  }
+  return floor;
+}
+
+void append(layout::IndexPrefix& prefix, const layout::Column& column, const Floor& value) {
+  if (column.is_string()) {
+    prefix.text(value.text);
+  } else if (column.type == layout::ColumnType::double_precision) {
+    prefix.real(value.real);
+  } else {
+    prefix.integer(value.integer);
+  }
+}
+
+// A place between two keys; nullopt: behind all.
+using Place = std::optional<std::string>;
+
+// The places of the first column behind a prefix. "Below" and "above" are meant in the order of the values,
+// which is that of the keys or its opposite.
+class ColumnPlaces {
+ public:
+  explicit ColumnPlaces(const layout::IndexPrefix& prefix, const layout::IndexShape& shape)
+      : prefix_(prefix),
+        part_(shape.parts()[prefix.columns()]),
+        column_(shape.schema().columns()[part_.column]) {}
+
+  bool descending() const { return part_.descending; }
+  Place below_all() const { return descending() ? layout::index_successor(prefix_.bytes()) : prefix(); }
+  Place above_all() const {
+    if (column_.not_null) return descending() ? Place(prefix()) : layout::index_successor(prefix_.bytes());
+    layout::IndexPrefix null = prefix_;
+    null.null();
+    return descending() ? layout::index_successor(null.bytes()) : Place(null.bytes());
+  }
+  // Below or above what equals the bound.
+  Place beside(const Expr& expr, const Datum& value, bool above_equal) const {
+    const Floor floor = floor_of(column_, expr.type, value);
+    if (floor.kind == Floor::Kind::below_all) return below_all();
+    if (floor.kind == Floor::Kind::above_all) return above_all();
+    layout::IndexPrefix end = prefix_;
+    append(end, column_, floor);
+    const bool above = above_equal || !floor.exact;
+    return above == descending() ? Place(end.bytes()) : layout::index_successor(end.bytes());
+  }
+
+ private:
+  Place prefix() const { return std::string(prefix_.bytes()); }
+
+  const layout::IndexPrefix& prefix_;
+  layout::IndexColumn part_;
+  const layout::Column& column_;
+};
+
+struct Bounds {
+  Datum low;
+  Datum high;
+};
+
+// None: it has no keys.
+std::optional<txn::IndexRange> range_of(const IndexPath& path, const layout::IndexPrefix& prefix,
+                                        const Bounds& bounds) {
+  Place from = std::string(prefix.bytes());
+  Place to = layout::index_successor(prefix.bytes());
+  if (path.low != nullptr || path.high != nullptr) {
+    const ColumnPlaces places(prefix, path.index->shape);
+    from =
+        path.low == nullptr ? places.below_all() : places.beside(*path.low, bounds.low, !path.low_inclusive);
+    to = path.high == nullptr ? places.above_all()
+                              : places.beside(*path.high, bounds.high, path.high_inclusive);
+    if (places.descending()) std::swap(from, to);
+  }
+  if (!from || (to && *from >= *to)) return std::nullopt;
+  return txn::IndexRange{std::move(*from), std::move(to), path.descending, 0};
+}
+
+reactor::Task<Status> evaluate_all(Run& run, const IndexPath& path, std::vector<std::vector<Datum>>& values,
+                                   Bounds& bounds) {
+  const EvalContext context = run.context();
+  Status status;
+  for (const std::vector<ExprPtr>& column : path.equal) {
+    std::vector<Datum>& row = values.emplace_back(column.size());
+    for (std::size_t i = 0; i < column.size(); ++i) {
+      if (column[i] != nullptr) status = evaluate(*column[i], context, row[i]);
+      if (status.ok() && run.value_ends_turn()) status = co_await run.take_turn();
+      if (!status.ok()) co_return status;
+    }
+  }
+  if (path.low != nullptr) status = evaluate(*path.low, context, bounds.low);
+  if (status.ok() && path.high != nullptr) status = evaluate(*path.high, context, bounds.high);
+  co_return status;
+}
+
+// False when no row has the values.
+bool append_values(const IndexPath& path, const std::vector<std::vector<Datum>>& values, std::size_t choice,
+                   layout::IndexPrefix& prefix) {
+  const layout::IndexShape& shape = path.index->shape;
+  for (std::size_t i = 0; i < path.equal.size(); ++i) {
+    const std::size_t at = path.equal[i].size() == 1 ? 0 : choice;
+    const layout::Column& column = shape.schema().columns()[shape.parts()[i].column];
+    if (path.equal[i][at] == nullptr) {
+      if (column.not_null) return false;
+      prefix.null();
+      continue;
+    }
+    if (values[i][at].null) return false;
+    const Floor floor = floor_of(column, path.equal[i][at]->type, values[i][at]);
+    if (!floor.exact) return false;
+    append(prefix, column, floor);
+  }
+  return true;
+}
+
+}  // namespace
+
+reactor::Task<Status> evaluate_ranges(Run& run, const IndexPath& path, std::vector<txn::IndexRange>& ranges) {
+  // All values first: each expression is evaluated, if only for its errors.
+  std::vector<std::vector<Datum>> values;
+  Bounds bounds;
+  Status status = co_await evaluate_all(run, path, values, bounds);
+  if (!status.ok()) co_return status;
+  if ((path.low != nullptr && bounds.low.null) || (path.high != nullptr && bounds.high.null))
+    co_return Status();
+  std::size_t choices = 1;
+  for (const std::vector<ExprPtr>& column : path.equal) choices = std::max(choices, column.size());
+  // Sorted as they come, since a sort of many would be one long step.
+  const auto comes_before = [](const txn::IndexRange& left, const txn::IndexRange& right) {
+    return left.low < right.low;
+  };
+  std::set<txn::IndexRange, decltype(comes_before)> sorted(comes_before);
+  for (std::size_t choice = 0; choice < choices; ++choice) {
+    layout::IndexPrefix prefix(path.index->shape);
+    if (append_values(path, values, choice, prefix)) {
+      if (auto range = range_of(path, prefix, bounds)) sorted.insert(std::move(*range));
+    }
+    if (run.value_ends_turn()) status = co_await run.take_turn();
+    if (!status.ok()) co_return status;
+  }
+  while (!sorted.empty()) {
+    ranges.push_back(
+        std::move(sorted.extract(path.descending ? std::prev(sorted.end()) : sorted.begin()).value()));
+    if (run.value_ends_turn()) status = co_await run.take_turn();
+    if (!status.ok()) co_return status;
+  }
+  co_return Status();
+}
+
+}  // namespace namdb::sql

@@ -1,0 +1,50 @@
+// Where a running statement's rows and messages go: the wire protocol's encoder, or a test.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "common/base/error.h"
+#include "common/reactor/task.h"
+#include "compute/sql/plan/plan.h"
+
+namespace namdb::sql {
+
+struct ErrorFields;
+
+struct Completion {
+  std::string_view tag;  // "INSERT"; empty for an empty statement
+  std::uint64_t rows = 0;
+  bool counts_rows = false;  // the tag is followed by the number of rows
+  bool suspended = false;    // the row limit was reached; there may be more
+};
+
+class ResultSink {
+ public:
+  virtual ~ResultSink() = default;
+
+  // Once before the rows of an execution, if the statement returns rows.
+  virtual void begin_rows(std::span<const ResultColumn> columns) = 0;
+  // A value for each column; valid during the call.
+  virtual void add_row(std::span<const Datum> values) = 0;
+  // `severity`: "NOTICE" or "WARNING".
+  virtual void notice(std::string_view severity, std::string_view sqlstate, std::string_view message) = 0;
+  // A setting that clients follow (PostgreSQL's GUC_REPORT) has another value.
+  virtual void setting_changed(std::string_view name, std::string_view value) = 0;
+
+  // Rows pile up: whoever produces more awaits relieve() first. Its error ends the statement: the client is
+  // gone.
+  virtual bool congested() const = 0;
+  virtual reactor::Task<Status> relieve() = 0;
+
+  // What was added since position() is taken back; false when some of it has left already.
+  virtual std::uint64_t position() const = 0;
+  virtual bool rewind(std::uint64_t position) = 0;
+
+  // Of each statement of a simple query.
+  virtual void complete(const Completion& completion) = 0;
+  virtual void error(const Status& status, const ErrorFields& fields) = 0;
+};
+
+}  // namespace namdb::sql

@@ -1,0 +1,127 @@
+#include "compute/sql/execute/run.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compute/sql/value/characters.h"
+
+namespace namdb::sql {
+
+Status Interrupt::check() const {
+  if (canceled_.load(std::memory_order_relaxed))
+    return Status(ErrorCode::query_canceled, "canceling statement due to user request");
+  if (deadline_ns_ != ~std::uint64_t{0} && clock_.now_ns() >= deadline_ns_)
+    return Status(ErrorCode::query_canceled, "canceling statement due to statement timeout");
+  if (check_client_) return check_client_();
+  return {};
+}
+
+void Interrupt::set_longest_wait(std::uint64_t longest_wait_ns) {
+  longest_wait_ns_ = longest_wait_ns;
+  met_.clear();
+}
+
+Status Interrupt::check_wait(layout::GlobalAddress held, std::uint64_t since_ns) const {
+  std::uint64_t waited_ns = clock_.now_ns() - since_ns;
+  const auto before = std::ranges::find(met_, held, &Met::held);
+  if (before != met_.end() && !held.null()) waited_ns += before->waited_ns;
+  if (waited_ns < longest_wait_ns_) return {};
+  return Status(ErrorCode::lock_not_available, "canceling statement due to lock timeout");
+}
+
+Status Interrupt::meet(const txn::MetLock& lock) {
+  const auto before = std::ranges::find(met_, lock.held, &Met::held);
+  const std::uint64_t before_ns = before == met_.end() ? 0 : before->waited_ns;
+  if (before != met_.end()) met_.erase(before);
+  met_.push_back({lock.held, before_ns});
+  if (lock.held.null()) return {};
+  Status status = check_wait(lock.held, lock.since_ns);
+  met_.back().waited_ns += clock_.now_ns() - lock.since_ns;
+  return status;
+}
+
+void Interrupt::add_pause(std::uint64_t since_ns) {
+  if (!met_.empty()) met_.back().waited_ns += clock_.now_ns() - since_ns;
+}
+
+reactor::Task<Status> Run::take_turn() {
+  co_await engine.executor().yield();
+  work.begin_turn();
+  co_return interrupt.check();
+}
+
+Status store_value(layout::RowWriter& row, std::uint32_t column, const Datum& value) {
+  const layout::Column& definition = row.view().schema().columns()[column];
+  if (value.null) {
+    row.set_null(column);
+    return {};
+  }
+  switch (definition.type) {
+    case layout::ColumnType::double_precision:
+      row.set_real(column, value.real);
+      return {};
+    case layout::ColumnType::numeric: {
+      const Result<std::int64_t> scaled =
+          to_scaled_integer(value.decimal(), definition.precision, definition.scale);
+      if (!scaled.ok()) return scaled.status();
+      return row.set_integer(column, *scaled);
+    }
+    case layout::ColumnType::character:
+    case layout::ColumnType::varchar: {
+      std::string_view text = value.text;
+      const std::size_t keep = prefix_bytes(text, definition.length_bytes);
+      if (!without_trailing_blanks(text.substr(keep)).empty()) {
+        return Status(ErrorCode::string_too_long,
+                      "value too long for type " + type_name(column_type(definition)));
+      }
+      text = text.substr(0, keep);
+      if (definition.type == layout::ColumnType::character) text = without_trailing_blanks(text);
+      if (text.size() > definition.length_bytes) {
+        return Status(ErrorCode::string_too_long,
+                      "value too long for type " + type_name(column_type(definition)) + " of column \"" +
+                          definition.name + "\": " + std::to_string(text.size()) + " bytes",
+                      "a column's length counts bytes of UTF-8");
+      }
+      return row.set_text(column, text);
+    }
+    case layout::ColumnType::text:
+      if (value.text.size() > definition.length_bytes) {
+        return Status(ErrorCode::string_too_long,
+                      "value too long for column \"" + definition.name + "\": at most " +
+                          std::to_string(definition.length_bytes) + " bytes",
+                      "create the table WITH (text_bytes = ...)");
+      }
+      return row.set_text(column, value.text);
+    default:
+      return row.set_integer(column, value.integer);
+  }
+}
+
+reactor::Task<Status> run_sleep(Run& run, const SleepPlan& plan) {
+  Datum seconds;
+  const EvalContext context = run.context();
+  while (true) {
+    Status status = evaluate(*plan.seconds, context, seconds);
+    if (status.ok()) break;
+    if (run.work.paused()) status = co_await run.take_turn();
+    if (!status.ok()) co_return status;
+  }
+  reactor::Executor& executor = run.engine.executor();
+  if (!seconds.null && seconds.real > 0) {
+    // In slices, since a cancel request of another thread does not wake the sleeper.
+    constexpr std::uint64_t kSlice_ns = 5 * kMillisecond_ns;
+    const double bounded = std::min(seconds.real, 1e9);
+    const std::uint64_t end_ns = executor.now_ns() + static_cast<std::uint64_t>(bounded * 1e9);
+    while (executor.now_ns() < end_ns) {
+      if (Status status = run.interrupt.check(); !status.ok()) co_return status;
+      const std::uint64_t wake_ns = std::min(end_ns, executor.now_ns() + kSlice_ns);
+      co_await executor.sleep_until(wake_ns);
+    }
+  }
+  const Datum nothing = seconds.null ? Datum() : Datum::of_text("");
+  run.sink.add_row({&nothing, 1});
+  run.affected = 1;
+  co_return Status();
+}
+
+}  // namespace namdb::sql

@@ -1,0 +1,121 @@
+// One run of a statement inside one transaction: what the executing functions share. They leave commit,
+// abort and retry to the session.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "common/reactor/task.h"
+#include "compute/api/engine.h"
+#include "compute/api/transaction_facts.h"
+#include "compute/procedure/procedure.h"
+#include "compute/sql/execute/result_sink.h"
+#include "compute/sql/expression/expression.h"
+#include "compute/sql/plan/plan.h"
+#include "compute/sql/syntax/error_fields.h"
+#include "compute/sql/system/statistics.h"
+
+namespace namdb::sql {
+
+// Asks a running statement to end: by the client's cancel request (from any thread), by a deadline, or
+// because its client no longer wants it.
+class Interrupt final : public txn::Interrupt {
+ public:
+  Interrupt(const Clock& clock, std::atomic<bool>& canceled) : clock_(clock), canceled_(canceled) {}
+  void set_deadline(std::uint64_t deadline_ns) { deadline_ns_ = deadline_ns; }
+  // Asked each time; not ok: nobody waits for the statement any more. By default there is no such question.
+  void set_client(std::function<Status()> check) { check_client_ = std::move(check); }
+  // A cancel request is for the statement that runs when it arrives.
+  void clear() { canceled_.store(false, std::memory_order_relaxed); }
+  Status check() const override;
+  // Of the statement that begins now, for any one record or bucket chain, in all of its attempts together.
+  void set_longest_wait(std::uint64_t longest_wait_ns);
+  Status check_wait(layout::GlobalAddress held, std::uint64_t since_ns) const override;
+  // An attempt ended in a conflict, of which this is known. Error: that lock was waited for long enough.
+  Status meet(const txn::MetLock& lock);
+  // Because of the last one the statement has paused since then.
+  void add_pause(std::uint64_t since_ns);
+
+ private:
+  const Clock& clock_;
+  std::atomic<bool>& canceled_;
+  std::uint64_t deadline_ns_ = ~std::uint64_t{0};
+  std::uint64_t longest_wait_ns_ = ~std::uint64_t{0};
+  struct Met {
+    layout::GlobalAddress held;
+    std::uint64_t waited_ns;
+  };
+  std::vector<Met> met_;  // in former attempts, the last one at the end
+  std::function<Status()> check_client_;
+};
+
+// Over shared memory a scan may never wait: others run between so many of its batches, and a cancel request
+// can arrive.
+inline constexpr std::uint32_t kBatchesPerYield = 32;
+
+// Rows that are read by key together.
+inline constexpr std::size_t kFetchRows = 256;
+
+// Memory that CALLs use again and again.
+struct CallScratch {
+  std::vector<procedure::Value> arguments;
+  std::vector<procedure::Value> results;
+  std::vector<Datum> row;
+};
+
+struct Run {
+  txn::Engine& engine;
+  txn::Transaction* transaction;  // null for statements that need none
+  std::span<const Datum> parameters;
+  const SessionFacts& facts;
+  const Statistics& statistics;
+  const Interrupt& interrupt;
+  Arena& arena;
+  Work& work;
+  CallScratch& call_scratch;
+  ResultSink& sink;
+  MemoryBudget* client_memory;  // null: none
+  ErrorFields& error;           // of the error that it ends in
+  std::uint64_t affected = 0;   // rows returned or changed
+
+  // When Work::paused() or due(): others run. Its error, a cancel request, a timeout or a client that is
+  // gone, ends the statement; otherwise what was paused is evaluated again.
+  reactor::Task<Status> take_turn();
+  // One more value of a list was handled: whether others should have their turn now.
+  bool value_ends_turn() {
+    work.charge(Work::kListValue_units);
+    return work.due();
+  }
+  // The values that the last row's expressions made are no longer needed.
+  void next_row() {
+    arena.reset();
+    work.forget();
+  }
+
+  EvalContext context() const {
+    EvalContext context;
+    context.parameters = parameters;
+    context.arena = &arena;
+    context.work = &work;
+    context.facts = &facts;
+    context.random = &engine.executor().random();
+    return context;
+  }
+};
+
+// Stores a value of the column's type in a row, with PostgreSQL's rules of assignment: numbers are rounded to
+// the column's scale, blanks beyond the column's length are cut, anything else that does not fit is an error.
+// NULL is stored whatever the column says: see check_not_null().
+Status store_value(layout::RowWriter& row, std::uint32_t column, const Datum& value);
+
+reactor::Task<Status> run_insert(Run& run, const InsertPlan& plan);
+reactor::Task<Status> run_update(Run& run, const UpdatePlan& plan);
+reactor::Task<Status> run_delete(Run& run, const DeletePlan& plan);
+reactor::Task<Status> run_call(Run& run, const CallPlan& plan, std::span<const ResultColumn> columns);
+reactor::Task<Status> run_sleep(Run& run, const SleepPlan& plan);
+
+}  // namespace namdb::sql

@@ -1,0 +1,82 @@
+#include "compute/sql/execute/source_keys.h"
+
+#include <string_view>
+#include <unordered_set>
+
+#include "common/layout/key.h"
+#include "compute/sql/value/characters.h"
+
+namespace namdb::sql {
+namespace {
+
+// The scaled integer of a numeric column that equals the number exactly.
+bool exact_scaled(const Decimal& number, unsigned scale, std::int64_t& out) {
+  const Result<Decimal> scaled = rescale(number, scale);
+  if (!scaled.ok() || compare(*scaled, number) != 0) return false;
+  if (scaled->value < INT64_MIN || scaled->value > INT64_MAX) return false;
+  out = static_cast<std::int64_t>(scaled->value);
+  return true;
+}
+
+// False when no value of the column equals the datum.
+bool add_to_key(layout::Key& key, const layout::Column& column, const Type& type, const Datum& value) {
+  if (value.null) return false;
+  if (column.type == layout::ColumnType::character)
+    return key.add_text(without_trailing_blanks(value.text)).ok();
+  if (column.is_string()) return key.add_text(value.text).ok();
+  if (column.type == layout::ColumnType::double_precision) return key.add_real(value.real).ok();
+  std::int64_t number = value.integer;
+  if (type.id == TypeId::numeric) {
+    const unsigned scale = column.type == layout::ColumnType::numeric ? column.scale : 0;
+    if (!exact_scaled(value.decimal(), scale, number)) return false;
+  }
+  return key.add_integer(number).ok();
+}
+
+}  // namespace
+
+reactor::Task<Status> evaluate_keys(Run& run, const Source& source, Keys& keys) {
+  const EvalContext context = run.context();
+  const layout::Schema& schema = source.table->schema;
+  keys.key_bytes = schema.key_bytes();
+  // All values first: each expression is evaluated, if only for its errors.
+  std::vector<std::vector<Datum>> values(source.key.size());
+  std::size_t count = 1;
+  Status status;
+  for (std::size_t i = 0; i < source.key.size(); ++i) {
+    for (const ExprPtr& expr : source.key[i]) {
+      Datum value;
+      status = evaluate(*expr, context, value);
+      if (status.ok() && run.value_ends_turn()) status = co_await run.take_turn();
+      if (!status.ok()) co_return status;
+      values[i].push_back(value);
+    }
+    count = std::max(count, values[i].size());
+  }
+  for (std::size_t row = 0; row < count; ++row) {
+    layout::Key key(schema);
+    bool possible = true;
+    for (std::size_t i = 0; i < values.size() && possible; ++i) {
+      const std::size_t choice = values[i].size() == 1 ? 0 : row;
+      possible =
+          add_to_key(key, schema.columns()[schema.key()[i]], source.key[i][choice]->type, values[i][choice]);
+    }
+    if (possible) keys.add(key.bytes());
+    if (run.value_ends_turn()) status = co_await run.take_turn();
+    if (!status.ok()) co_return status;
+  }
+  if (count == 1) co_return Status();
+  std::unordered_set<std::string_view> seen;
+  const Keys all = std::move(keys);
+  keys = {all.key_bytes, {}};
+  seen.reserve(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::string_view bytes(reinterpret_cast<const char*>(all[i].data()), all.key_bytes);
+    if (seen.insert(bytes).second) keys.add(all[i]);
+    if (run.value_ends_turn()) status = co_await run.take_turn();
+    if (!status.ok()) co_return status;
+  }
+  co_return Status();
+}
+
+}  // namespace namdb::sql

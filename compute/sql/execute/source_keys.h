@@ -1,0 +1,31 @@
+// The way by key: from a condition on the primary key to the keys of the rows that may meet it.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "compute/sql/execute/run.h"
+#include "compute/sql/expression/expression.h"
+#include "compute/sql/plan/plan.h"
+
+namespace namdb::sql {
+
+// Keys of one table, end to end.
+struct Keys {
+  std::size_t key_bytes = 0;
+  std::vector<std::byte> bytes;
+
+  std::size_t size() const { return bytes.empty() ? 0 : bytes.size() / key_bytes; }
+  std::span<const std::byte> operator[](std::size_t i) const {
+    return std::span(bytes).subspan(i * key_bytes, key_bytes);
+  }
+  void add(std::span<const std::byte> key) { bytes.insert(bytes.end(), key.begin(), key.end()); }
+};
+
+// The keys, each once. A value that no stored row can have (a NULL, a number that the column cannot hold)
+// gives none. Errors are those of the expressions; when the work is paused (Work::paused()), it is called
+// again. Of a long list others have their turns meanwhile.
+reactor::Task<Status> evaluate_keys(Run& run, const Source& source, Keys& keys);
+
+}  // namespace namdb::sql

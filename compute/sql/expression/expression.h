@@ -1,0 +1,125 @@
+// Bound expressions and their evaluation: three-valued logic, PostgreSQL's overflow and rounding rules. An
+// expression is immutable once its plan is made and may be shared by any number of runs; it never suspends,
+// but it may pause (work.h).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/base/random.h"
+#include "common/layout/row.h"
+#include "compute/sql/expression/work.h"
+#include "compute/sql/value/datum.h"
+#include "compute/sql/value/types.h"
+
+namespace namdb::sql {
+
+class SessionDirectory;
+
+// µs since 2000-01-01. None: time stands still at 0.
+using WallClock = std::function<std::int64_t()>;
+
+// What functions may ask about the session that runs them.
+struct SessionFacts {
+  std::string user;
+  std::string database;
+  std::int32_t process_id = 0;
+  std::int64_t now_us = 0;  // start of the transaction, µs since 2000-01-01
+  std::uint32_t memory_servers = 1;
+  std::int64_t statement_us = 0;             // start of the statement
+  const WallClock* wall_clock_us = nullptr;  // the present; null: as if there were no clock
+  SessionDirectory* sessions = nullptr;      // of the compute server; may be null
+
+  std::int64_t present_us() const {
+    return wall_clock_us != nullptr && *wall_clock_us ? (*wall_clock_us)() : 0;
+  }
+};
+
+struct EvalContext {
+  std::span<const Datum> parameters;
+  // The row that column references read: a table's, or when it is null the values of a virtual table's row.
+  const layout::RowView* row = nullptr;
+  std::span<const Datum> values;
+  std::span<const Datum> aggregates;
+  Arena* arena = nullptr;
+  Work* work = nullptr;
+  const SessionFacts* facts = nullptr;
+  Random* random = nullptr;
+};
+
+enum class ExprKind : std::uint8_t {
+  constant,
+  parameter,   // index
+  column,      // index
+  aggregate,   // index into the plan's aggregates
+  arithmetic,  // op: + - * / %
+  negate,
+  compare,  // op: = ! < > l (<=) g (>=); D, N: IS [NOT] DISTINCT FROM
+  logical_and,
+  logical_or,
+  logical_not,
+  is_null,
+  is_not_null,
+  boolean_test,  // op: t, f, u (IS TRUE, FALSE, UNKNOWN), upper case: IS NOT
+  in_list,       // args[0] IN (args[1..])
+  case_when,     // condition, value, condition, value, ..., [else]
+  coalesce,
+  null_if,
+  greatest,
+  least,
+  cast,      // explicit_cast
+  concat,    // ||
+  like,      // op: ' ' or '!' (NOT LIKE)
+  function,  // function
+};
+
+struct Function;
+struct Expr;
+using ExprPtr = std::unique_ptr<Expr>;
+
+struct Expr {
+  ExprKind kind = ExprKind::constant;
+  char op = ' ';
+  bool explicit_cast = false;
+  Type type;
+  std::uint32_t index = 0;
+  Datum value;  // constant; its text is in `storage`
+  std::string storage;
+  const Function* function = nullptr;
+  std::vector<ExprPtr> args;
+
+  bool is_null_constant() const { return kind == ExprKind::constant && value.null; }
+};
+
+ExprPtr make_constant(Type type, const Datum& value);
+ExprPtr make_expr(ExprKind kind, Type type, char op = ' ');
+ExprPtr clone(const Expr& expr);
+// Neither columns nor aggregates nor volatile functions, parameters allowed: the same for all rows of a run.
+bool is_row_independent(const Expr& expr);
+bool is_constant(const Expr& expr);
+bool contains_column(const Expr& expr);
+
+// The context has an arena and work. Not finished: Work::paused().
+Status evaluate(const Expr& expr, const EvalContext& context, Datum& out);
+
+// A predicate: true only if the value is true (NULL counts as false).
+Status evaluate_condition(const Expr& expr, const EvalContext& context, bool& out);
+
+// -1, 0, 1 of two values that are not NULL, of one type or of two integer types. NaN equals itself and is
+// above all numbers; trailing blanks of char(n) do not count.
+int compare_values(TypeId type, const Datum& left, const Datum& right);
+
+namespace detail {
+// Everything but leaves: evaluate() calls it.
+Status evaluate_operator(const Expr& expr, const EvalContext& context, Datum& out);
+}  // namespace detail
+
+// The field of a row; char(n) gets its blanks in the arena.
+void read_column(const layout::RowView& row, std::uint32_t column, Arena& arena, Datum& out);
+
+}  // namespace namdb::sql

@@ -1,0 +1,84 @@
+#include "compute/sql/plan/conditions.h"
+
+namespace namdb::sql {
+namespace {
+
+void add_conjuncts(const Expr& filter, std::vector<const Expr*>& out) {
+  if (filter.kind != ExprKind::logical_and) {
+    out.push_back(&filter);
+    return;
+  }
+  for (const ExprPtr& part : filter.args) add_conjuncts(*part, out);
+}
+
+// `integer_column = 1.5` compares as numeric; the column is below a cast that loses nothing.
+const Expr& without_cast(const Expr& expr) {
+  if (expr.kind != ExprKind::cast || expr.explicit_cast) return expr;
+  const Expr& inner = *expr.args[0];
+  const bool exact_string =
+      inner.type.is_string() && expr.type.id != TypeId::bpchar && inner.type.id != TypeId::bpchar;
+  const bool exact_number =
+      inner.type.is_integer() && (expr.type.is_integer() || expr.type.id == TypeId::numeric);
+  return exact_string || exact_number ? inner : expr;
+}
+
+// Whether comparing the column with such a value is comparing what is stored: then the value, converted, has
+// a place among the column's values. Comparisons that convert the column (integer = 1.5::float8) do not.
+bool decides_place(const Expr& column, const Expr& value) {
+  // An integer column compared as numeric: one that equals the value exists only if that is whole.
+  const bool numeric_for_integer = column.type.is_integer() && value.type.id == TypeId::numeric;
+  return (column.type.type_class() == value.type.type_class() || numeric_for_integer) &&
+         is_row_independent(value);
+}
+
+bool is_column(const Expr& expr, std::uint32_t column) {
+  return expr.kind == ExprKind::column && expr.index == column;
+}
+
+}  // namespace
+
+std::vector<const Expr*> conjuncts(const Expr& filter) {
+  std::vector<const Expr*> conditions;
+  add_conjuncts(filter, conditions);
+  return conditions;
+}
+
+std::vector<const Expr*> equal_values(const Expr& condition, std::uint32_t column) {
+  if (condition.kind == ExprKind::compare && condition.op == '=') {
+    for (std::size_t side = 0; side < 2; ++side) {
+      const Expr& left = without_cast(*condition.args[side]);
+      const Expr& right = *condition.args[1 - side];
+      if (is_column(left, column) && decides_place(left, right)) return {&right};
+    }
+  } else if (condition.kind == ExprKind::in_list) {
+    const Expr& left = without_cast(*condition.args[0]);
+    if (!is_column(left, column)) return {};
+    std::vector<const Expr*> values;
+    for (std::size_t i = 1; i < condition.args.size(); ++i) {
+      if (!decides_place(left, *condition.args[i])) return {};
+      values.push_back(condition.args[i].get());
+    }
+    return values;
+  }
+  return {};
+}
+
+bool is_null_test(const Expr& condition, std::uint32_t column) {
+  return condition.kind == ExprKind::is_null && is_column(*condition.args[0], column);
+}
+
+std::optional<Bound> bound_of(const Expr& condition, std::uint32_t column) {
+  if (condition.kind != ExprKind::compare) return std::nullopt;
+  const bool inclusive = condition.op == 'l' || condition.op == 'g';
+  const bool greater = condition.op == '>' || condition.op == 'g';
+  if (!greater && condition.op != '<' && condition.op != 'l') return std::nullopt;
+  for (std::size_t side = 0; side < 2; ++side) {
+    const Expr& left = without_cast(*condition.args[side]);
+    const Expr& right = *condition.args[1 - side];
+    if (is_column(left, column) && decides_place(left, right))
+      return Bound{&right, inclusive, greater == (side == 0)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace namdb::sql

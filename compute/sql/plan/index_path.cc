@@ -1,0 +1,146 @@
+#include "compute/sql/plan/index_path.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "compute/sql/plan/conditions.h"
+
+namespace namdb::sql {
+namespace {
+
+// What the filter says of an index's columns.
+struct Candidate {
+  storage::IndexRef index;
+  std::vector<std::vector<const Expr*>> equal;  // a null pointer: NULL
+  std::optional<Bound> low;
+  std::optional<Bound> high;
+  std::vector<const Expr*> conditions;
+  bool gives_order = false;
+  bool descending = false;
+  int score = 0;
+};
+
+struct Equality {
+  std::vector<const Expr*> values;
+  const Expr* condition = nullptr;
+};
+
+Equality equality_of(const std::vector<const Expr*>& conditions, std::uint32_t column) {
+  Equality best;
+  for (const Expr* condition : conditions) {
+    std::vector<const Expr*> values = equal_values(*condition, column);
+    if (is_null_test(*condition, column)) values = {nullptr};
+    if (!values.empty() && (best.values.empty() || values.size() < best.values.size()))
+      best = {std::move(values), condition};
+  }
+  return best;
+}
+
+void find_bounds(Candidate& candidate, const std::vector<const Expr*>& conditions, std::uint32_t column) {
+  for (const Expr* condition : conditions) {
+    const std::optional<Bound> bound = bound_of(*condition, column);
+    if (!bound) continue;
+    std::optional<Bound>& side = bound->is_low ? candidate.low : candidate.high;
+    if (side) continue;
+    side = bound;
+    candidate.conditions.push_back(condition);
+    ++candidate.score;
+  }
+}
+
+// Whether the index gives the order, forwards or backwards. Columns with one value each order nothing.
+bool match_order(Candidate& candidate, std::span<const OrderItem> order) {
+  const layout::IndexShape& shape = candidate.index->shape;
+  const std::span<const layout::IndexColumn> parts = shape.parts();
+  std::vector<bool> settled(shape.schema().columns().size());
+  for (std::size_t i = 0; i < candidate.equal.size(); ++i)
+    settled[parts[i].column] = candidate.equal[i].size() == 1;
+  std::optional<bool> descending;
+  std::size_t position = 0;
+  for (const OrderItem& item : order) {
+    if (item.value->kind != ExprKind::column) return false;
+    const std::uint32_t column = item.value->index;
+    if (settled[column]) continue;
+    while (position < parts.size() && settled[parts[position].column]) ++position;
+    if (position == parts.size()) break;  // no two rows are equal so far
+    if (parts[position].column != column) return false;
+    const bool nulls_fit = shape.schema().columns()[column].not_null || item.nulls_first == item.descending;
+    const bool backwards = item.descending != parts[position].descending;
+    if (!nulls_fit || (descending && *descending != backwards)) return false;
+    descending = backwards;
+    settled[column] = true;
+  }
+  candidate.descending = descending.value_or(false);
+  return true;
+}
+
+Candidate consider(const storage::IndexRef& index, const std::vector<const Expr*>& conditions,
+                   std::span<const OrderItem> order) {
+  constexpr int kOneValue = 8;
+  constexpr int kList = 6;
+  Candidate candidate{index, {}, {}, {}, {}, false, false, 0};
+  bool has_list = false;
+  // Of a hash index all columns, each by equality, or it says nothing; and it gives no order.
+  for (const layout::IndexColumn& part : index->hash ? index->shape.columns() : index->shape.parts()) {
+    Equality equality = equality_of(conditions, part.column);
+    const bool is_list = equality.values.size() > 1;
+    const bool is_null = !equality.values.empty() && equality.values.front() == nullptr;
+    if (index->hash && (equality.values.empty() || (is_list && has_list) || is_null))
+      return {index, {}, {}, {}, {}, false, false, 0};
+    if (equality.values.empty() || (is_list && has_list)) {
+      find_bounds(candidate, conditions, part.column);
+      candidate.score += candidate.low || candidate.high ? 1 : 0;
+      break;
+    }
+    has_list = has_list || is_list;
+    candidate.score += is_list ? kList : kOneValue;
+    candidate.equal.push_back(std::move(equality.values));
+    candidate.conditions.push_back(equality.condition);
+  }
+  candidate.gives_order = !index->hash && !order.empty() && match_order(candidate, order);
+  candidate.score += candidate.gives_order ? 1 : 0;
+  return candidate;
+}
+
+ExprPtr clone_or_null(const Expr* expr) {
+  return expr == nullptr ? nullptr : clone(*expr);
+}
+
+}  // namespace
+
+bool find_index_path(Source& source, std::span<const OrderItem> order) {
+  if (source.table == nullptr || !source.key.empty()) return false;
+  std::vector<const Expr*> conditions;
+  if (source.filter != nullptr) conditions = conjuncts(*source.filter);
+  Candidate best;
+  for (const storage::IndexRef& index : source.table->indexes) {
+    if (!index->ready() || index->replaced()) continue;
+    Candidate candidate = consider(index, conditions, order);
+    // Of what both find by equality alone, the hash index's entries are fewer bytes, and no call.
+    const bool is_hash = index->hash && best.index != nullptr && !best.index->hash;
+    if (candidate.score > best.score || (is_hash && candidate.score == best.score))
+      best = std::move(candidate);
+  }
+  if (best.score == 0) return false;
+  auto path = std::make_unique<IndexPath>();
+  path->index = best.index;
+  for (const std::vector<const Expr*>& values : best.equal) {
+    std::vector<ExprPtr>& copies = path->equal.emplace_back();
+    for (const Expr* value : values) copies.push_back(clone_or_null(value));
+  }
+  if (best.low) {
+    path->low = clone(*best.low->value);
+    path->low_inclusive = best.low->inclusive;
+  }
+  if (best.high) {
+    path->high = clone(*best.high->value);
+    path->high_inclusive = best.high->inclusive;
+  }
+  path->descending = best.descending && best.gives_order;
+  for (const Expr* condition : best.conditions) path->conditions.push_back(clone(*condition));
+  path->has_other_conditions = best.conditions.size() < conditions.size();
+  source.index_path = std::move(path);
+  return best.gives_order;
+}
+
+}  // namespace namdb::sql

@@ -1,0 +1,27 @@
+#include "compute/sql/plan/key_path.h"
+
+#include "compute/sql/plan/conditions.h"
+
+namespace namdb::sql {
+
+void find_key(Source& source) {
+  if (source.filter == nullptr) return;
+  const std::vector<const Expr*> conditions = conjuncts(*source.filter);
+  const std::vector<std::uint32_t>& columns = source.table->schema.key();
+  std::vector<std::vector<ExprPtr>> key;
+  std::size_t lists = 0;
+  for (const std::uint32_t column : columns) {
+    std::vector<const Expr*> best;
+    for (const Expr* condition : conditions) {
+      std::vector<const Expr*> values = equal_values(*condition, column);
+      if (!values.empty() && (best.empty() || values.size() < best.size())) best = std::move(values);
+    }
+    if (best.empty()) return;
+    if (best.size() > 1 && ++lists > 1) return;
+    std::vector<ExprPtr>& copies = key.emplace_back();
+    for (const Expr* value : best) copies.push_back(clone(*value));
+  }
+  source.key = std::move(key);
+}
+
+}  // namespace namdb::sql

@@ -1,0 +1,211 @@
+// What a statement will do, decided once: names are resolved, types are known, the way to the rows is chosen.
+// A plan is immutable and may be run any number of times, until the catalog changes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/layout/schema.h"
+#include "compute/api/engine.h"
+#include "compute/api/table.h"
+#include "compute/procedure/registry.h"
+#include "compute/sql/expression/expression.h"
+#include "compute/sql/system/memory_budget.h"
+
+namespace namdb::sql {
+
+struct VirtualTable;
+
+struct ResultColumn {
+  std::string name;
+  Type type;
+};
+
+// The way by a secondary index: a range of its keys, or for a list of values several.
+struct IndexPath {
+  storage::IndexRef index;
+  // For each of the first columns of the index's keys the values that it may have: one, or for one of the
+  // columns several. A null pointer: NULL.
+  std::vector<std::vector<ExprPtr>> equal;
+  // Bounds of the column after them; null: none.
+  ExprPtr low;
+  ExprPtr high;
+  bool low_inclusive = false;
+  bool high_inclusive = false;
+  bool descending = false;
+  std::vector<ExprPtr> conditions;    // what all of that says
+  bool has_other_conditions = false;  // the filter says more
+};
+
+// Where rows come from. No table and no virtual table: one row without columns.
+struct Source {
+  storage::TableRef table;
+  const VirtualTable* virtual_table = nullptr;
+  std::string name;  // the alias or the table's name
+  // For each key column, in key order, the values that it may have: one, or for one of the columns several. A
+  // row at most for each key. Empty: a scan.
+  std::vector<std::vector<ExprPtr>> key;
+  std::unique_ptr<IndexPath> index_path;  // only if there is no key; null: none
+  ExprPtr filter;                         // all of WHERE; null: every row
+};
+
+enum class AggregateKind : std::uint8_t { count_rows, count, sum, minimum, maximum, average };
+
+struct Aggregate {
+  AggregateKind kind = AggregateKind::count_rows;
+  ExprPtr argument;  // null for count(*)
+  Type type;
+};
+
+struct OrderItem {
+  ExprPtr value;
+  bool descending = false;
+  bool nulls_first = false;
+};
+
+struct SelectPlan {
+  Source source;
+  std::vector<ExprPtr> targets;
+  std::vector<Aggregate> aggregates;  // not empty: one row
+  std::vector<OrderItem> order;       // empty when the rows come in the wanted order
+  ExprPtr limit;                      // bigint; null: none
+  ExprPtr offset;                     // bigint; null: none
+};
+
+struct InsertPlan {
+  storage::TableRef table;
+  // For each row, an expression for each column of the table; null: NULL.
+  std::vector<std::vector<ExprPtr>> rows;
+};
+
+struct Assignment {
+  std::uint32_t column = 0;
+  ExprPtr value;
+};
+
+struct UpdatePlan {
+  Source source;
+  std::vector<Assignment> assignments;
+};
+
+struct DeletePlan {
+  Source source;
+};
+
+struct CallPlan {
+  std::shared_ptr<const procedure::Definition> definition;
+  std::vector<storage::TableRef> tables;  // those of the definition
+  std::vector<ExprPtr> arguments;         // converted to the declared types
+};
+
+struct CreateTablePlan {
+  std::string name;
+  layout::Schema schema;
+  txn::TableOptions options;
+  bool if_not_exists = false;
+};
+
+struct DropTablePlan {
+  std::vector<std::string> names;
+  bool if_exists = false;
+};
+
+struct CreateIndexPlan {
+  storage::TableRef table;
+  std::string name;
+  bool name_is_chosen = false;  // by us: another one will do when it is taken
+  std::vector<layout::IndexColumn> columns;
+  bool unique = false;
+  bool hash = false;
+  bool if_not_exists = false;
+};
+
+struct DropIndexPlan {
+  std::vector<std::string> names;
+  bool if_exists = false;
+};
+
+struct ReindexPlan {
+  std::string name;  // of an index; or of a table, all of whose indexes are built anew
+  bool of_table = false;
+};
+
+enum class TransactionCommand : std::uint8_t { begin, commit, rollback, set_characteristics };
+
+struct TransactionPlan {
+  TransactionCommand command = TransactionCommand::begin;
+  std::optional<std::string> isolation;
+  std::optional<bool> read_only;
+  bool for_session = false;  // SET SESSION CHARACTERISTICS
+};
+
+struct SetPlan {
+  std::string name;                  // empty: RESET ALL
+  std::optional<std::string> value;  // none: back to the default
+  bool local = false;
+};
+
+struct ShowPlan {
+  std::string name;  // "all": every setting
+};
+
+struct DeallocatePlan {
+  std::string name;  // empty: all
+};
+
+struct DiscardPlan {
+  bool all = false;
+};
+
+// Of portals: there is no DECLARE.
+struct ClosePlan {
+  std::string name;  // empty: all
+};
+
+// Nobody listens, since nothing notifies.
+struct UnlistenPlan {};
+
+struct SleepPlan {
+  ExprPtr seconds;
+};
+
+struct Plan;
+
+struct ExplainPlan {
+  bool analyze = false;
+  std::unique_ptr<Plan> statement;
+};
+
+struct Plan {
+  using Body =
+      std::variant<std::monostate, SelectPlan, InsertPlan, UpdatePlan, DeletePlan, CallPlan, CreateTablePlan,
+                   DropTablePlan, CreateIndexPlan, DropIndexPlan, ReindexPlan, TransactionPlan, SetPlan,
+                   ShowPlan, DeallocatePlan, DiscardPlan, ClosePlan, UnlistenPlan, SleepPlan, ExplainPlan>;
+  // What the plan does; monostate: an empty statement.
+  Body body;
+  // "SELECT", "INSERT", ...: the command tag without its counts, and the kind under which it is counted.
+  std::string_view tag;
+  std::vector<ResultColumn> columns;  // empty: no rows, not even none
+  std::vector<Type> parameters;
+  std::uint64_t catalog_version = 0;
+  MemoryShare memory;  // what the plan keeps, of the budget of all clients
+
+  template <typename T>
+  const T* as() const {
+    return std::get_if<T>(&body);
+  }
+  bool is_schema_change() const {
+    return as<CreateTablePlan>() || as<DropTablePlan>() || as<CreateIndexPlan>() || as<DropIndexPlan>() ||
+           as<ReindexPlan>();
+  }
+  // Runs inside a transaction of the engine.
+  bool is_transactional() const {
+    return as<SelectPlan>() || as<InsertPlan>() || as<UpdatePlan>() || as<DeletePlan>() || as<CallPlan>();
+  }
+};
+
+}  // namespace namdb::sql

@@ -1,0 +1,140 @@
+#include "compute/sql/plan/plan_memory.h"
+
+namespace namdb::sql {
+namespace {
+
+constexpr std::size_t kAllocation_bytes = 16;  // that each costs beside what was asked for
+
+std::size_t bytes_of(const std::string& text) {
+  return text.capacity() < sizeof(std::string) / 2 ? 0 : text.capacity() + kAllocation_bytes;
+}
+
+std::size_t bytes_of(const ExprPtr& expr) {
+  if (expr == nullptr) return 0;
+  std::size_t bytes = sizeof(Expr) + kAllocation_bytes + bytes_of(expr->storage);
+  if (!expr->args.empty()) bytes += expr->args.capacity() * sizeof(ExprPtr) + kAllocation_bytes;
+  for (const ExprPtr& argument : expr->args) bytes += bytes_of(argument);
+  return bytes;
+}
+
+std::size_t bytes_of(const Type&) {
+  return 0;
+}
+std::size_t bytes_of(const storage::TableRef&) {
+  return 0;
+}
+std::size_t bytes_of(const layout::IndexColumn&) {
+  return 0;
+}
+std::size_t bytes_of(const ResultColumn& column) {
+  return bytes_of(column.name);
+}
+std::size_t bytes_of(const Aggregate& aggregate) {
+  return bytes_of(aggregate.argument);
+}
+std::size_t bytes_of(const OrderItem& item) {
+  return bytes_of(item.value);
+}
+std::size_t bytes_of(const Assignment& assignment) {
+  return bytes_of(assignment.value);
+}
+std::size_t bytes_of(const layout::Column& column) {
+  return bytes_of(column.name) + (column.default_text ? bytes_of(*column.default_text) : 0);
+}
+
+template <typename T>
+std::size_t bytes_of_list(const std::vector<T>& list) {
+  std::size_t bytes = list.capacity() == 0 ? 0 : list.capacity() * sizeof(T) + kAllocation_bytes;
+  for (const T& element : list) bytes += bytes_of(element);
+  return bytes;
+}
+
+template <typename T>
+std::size_t bytes_of_lists(const std::vector<std::vector<T>>& lists) {
+  std::size_t bytes = lists.capacity() * sizeof(std::vector<T>) + kAllocation_bytes;
+  for (const std::vector<T>& list : lists) bytes += bytes_of_list(list);
+  return bytes;
+}
+
+std::size_t bytes_of(const Source& source) {
+  std::size_t bytes = bytes_of(source.name) + bytes_of_lists(source.key) + bytes_of(source.filter);
+  if (const IndexPath* path = source.index_path.get()) {
+    bytes += sizeof(IndexPath) + kAllocation_bytes + bytes_of_lists(path->equal) + bytes_of(path->low) +
+             bytes_of(path->high) + bytes_of_list(path->conditions);
+  }
+  return bytes;
+}
+
+std::size_t body_bytes(const SelectPlan& plan) {
+  return bytes_of(plan.source) + bytes_of_list(plan.targets) + bytes_of_list(plan.aggregates) +
+         bytes_of_list(plan.order) + bytes_of(plan.limit) + bytes_of(plan.offset);
+}
+std::size_t body_bytes(const InsertPlan& plan) {
+  return bytes_of_lists(plan.rows);
+}
+std::size_t body_bytes(const UpdatePlan& plan) {
+  return bytes_of(plan.source) + bytes_of_list(plan.assignments);
+}
+std::size_t body_bytes(const DeletePlan& plan) {
+  return bytes_of(plan.source);
+}
+std::size_t body_bytes(const CallPlan& plan) {
+  return bytes_of_list(plan.tables) + bytes_of_list(plan.arguments);
+}
+std::size_t body_bytes(const CreateTablePlan& plan) {
+  std::size_t bytes = bytes_of(plan.name);
+  for (const layout::Column& column : plan.schema.columns())
+    bytes += sizeof(layout::Column) + bytes_of(column);
+  return bytes;
+}
+std::size_t body_bytes(const DropTablePlan& plan) {
+  return bytes_of_list(plan.names);
+}
+std::size_t body_bytes(const CreateIndexPlan& plan) {
+  return bytes_of(plan.name) + bytes_of_list(plan.columns);
+}
+std::size_t body_bytes(const DropIndexPlan& plan) {
+  return bytes_of_list(plan.names);
+}
+std::size_t body_bytes(const ReindexPlan& plan) {
+  return bytes_of(plan.name);
+}
+std::size_t body_bytes(const TransactionPlan& plan) {
+  return plan.isolation ? bytes_of(*plan.isolation) : 0;
+}
+std::size_t body_bytes(const SetPlan& plan) {
+  return bytes_of(plan.name) + (plan.value ? bytes_of(*plan.value) : 0);
+}
+std::size_t body_bytes(const ShowPlan& plan) {
+  return bytes_of(plan.name);
+}
+std::size_t body_bytes(const DeallocatePlan& plan) {
+  return bytes_of(plan.name);
+}
+std::size_t body_bytes(const ClosePlan& plan) {
+  return bytes_of(plan.name);
+}
+std::size_t body_bytes(const SleepPlan& plan) {
+  return bytes_of(plan.seconds);
+}
+std::size_t body_bytes(const ExplainPlan& plan) {
+  return plan.statement == nullptr ? 0 : memory_bytes(*plan.statement);
+}
+std::size_t body_bytes(const DiscardPlan&) {
+  return 0;
+}
+std::size_t body_bytes(const UnlistenPlan&) {
+  return 0;
+}
+std::size_t body_bytes(const std::monostate&) {
+  return 0;
+}
+
+}  // namespace
+
+std::size_t memory_bytes(const Plan& plan) {
+  return sizeof(Plan) + kAllocation_bytes + bytes_of_list(plan.columns) + bytes_of_list(plan.parameters) +
+         std::visit([](const auto& body) { return body_bytes(body); }, plan.body);
+}
+
+}  // namespace namdb::sql

@@ -1,0 +1,13 @@
+// How many bytes a plan keeps, about: its expressions, names and lists, with what the allocator adds. Tables
+// and procedures, which it shares with others, do not count.
+#pragma once
+
+#include <cstddef>
+
+#include "compute/sql/plan/plan.h"
+
+namespace namdb::sql {
+
+std::size_t memory_bytes(const Plan& plan);
+
+}  // namespace namdb::sql

@@ -1,0 +1,341 @@
+#include "compute/sql/session/session.h"
+
+#include <algorithm>
+
+#include "compute/sql/value/value_format.h"
+
+namespace namdb::sql {
+
+using reactor::Task;
+
+namespace {
+
+bool ends_block(const Plan& plan) {
+  const auto* transaction = plan.as<TransactionPlan>();
+  return transaction != nullptr && (transaction->command == TransactionCommand::commit ||
+                                    transaction->command == TransactionCommand::rollback);
+}
+
+bool needs_transaction(const Plan& plan) {
+  const auto* select = plan.as<SelectPlan>();
+  return select == nullptr ? plan.is_transactional() : select->source.table != nullptr;
+}
+
+bool writes(const Plan& plan) {
+  return plan.as<InsertPlan>() != nullptr || plan.as<UpdatePlan>() != nullptr ||
+         plan.as<DeletePlan>() != nullptr;
+}
+
+Status read_only_error(std::string_view tag) {
+  return Status(ErrorCode::read_only_transaction,
+                "cannot execute " + std::string(tag) + " in a read-only transaction");
+}
+
+// The protocol's name of what the statement counts.
+void set_completion(const Plan& plan, std::uint64_t rows, Completion& completion) {
+  completion.tag = plan.tag;
+  completion.rows = rows;
+  completion.counts_rows = plan.as<SelectPlan>() || plan.as<SleepPlan>() || writes(plan);
+}
+
+}  // namespace
+
+Session::Session(Environment& environment, std::string user, std::string database, std::int32_t process_id,
+                 std::atomic<bool>& canceled)
+    : environment_(environment),
+      engine_(environment.engine),
+      facts_{std::move(user),
+             std::move(database),
+             process_id,
+             0,
+             environment.engine.placement().memory_servers,
+             0,
+             &environment.wall_clock_us,
+             environment.sessions},
+      settings_(environment.engine.serializable()),
+      interrupt_(environment.engine.executor(), canceled),
+      txn_session_(environment.engine.open_session()) {
+  settings_.initialize("session_authorization", facts_.user);
+  const auto beside = engine_.placement().beside;
+  settings_.initialize("namdb.beside_memory_server", beside ? std::to_string(*beside) : "");
+}
+
+Session::~Session() {
+  end_transaction();
+}
+
+char Session::status() const {
+  return state_ == State::block ? 'T' : state_ == State::failed ? 'E' : 'I';
+}
+
+void Session::start_clock() {
+  facts_.now_us = facts_.present_us();
+  began_ns_ = engine_.executor().now_ns();
+}
+
+std::uint64_t Session::transaction_deadline_ns() const {
+  const std::uint64_t timeout_ns = settings_.transaction_timeout_ns();
+  return timeout_ns == 0 ? ~std::uint64_t{0} : began_ns_ + timeout_ns;
+}
+
+void Session::ensure_transaction() {
+  if (transaction_ != nullptr) return;
+  if (state_ == State::idle) {
+    block_read_only_ = read_only();  // while it is idle: what the last block was is none of its business
+    state_ = State::implicit;
+    start_clock();
+  }
+  transaction_ = begin();
+}
+
+// Reads, also those that wait for others, end when the client cancels; a commit does not.
+std::unique_ptr<txn::Transaction> Session::begin() {
+  std::unique_ptr<txn::Transaction> transaction = engine_.begin(*txn_session_);
+  transaction->set_interrupt(&interrupt_);
+  return transaction;
+}
+
+bool Session::read_only() const {
+  return state_ == State::idle ? settings_.default_read_only() : block_read_only_;
+}
+
+// What runs half way through belongs to the transaction and goes first. Portals are only marked: the one
+// whose COMMIT this is still runs.
+void Session::end_transaction() {
+  const bool all = state_ == State::block || state_ == State::failed;
+  const auto end = [all](Portal& portal) {
+    if (all || portal.cursor != nullptr) portal.valid = false;
+    portal.cursor.reset();
+  };
+  end(unnamed_portal_);
+  end(simple_portal_);
+  for (auto& [name, portal] : portals_) end(portal);
+  transaction_.reset();
+}
+
+void Session::describe_error(const Status& status, const txn::Transaction& transaction) {
+  if (status.code() != ErrorCode::duplicate_key) return;
+  const txn::TransactionFacts* facts = txn::transaction_facts(&transaction);
+  if (facts != nullptr && facts->violation() != nullptr) describe_violation(*facts->violation(), error_);
+}
+
+void Session::fail(const Status& status) {
+  if (transaction_ != nullptr) {
+    environment_.statistics.entry("block").count_attempt(status, false, transaction_->counters());
+    end_transaction();
+  }
+  if (state_ == State::block) state_ = State::failed;
+  if (state_ == State::implicit) state_ = State::idle;
+}
+
+Task<Status> Session::commit_transaction(std::string_view statistics_name) {
+  Status status;
+  if (transaction_ != nullptr) {
+    status = co_await transaction_->commit();
+    if (!status.ok()) describe_error(status, *transaction_);
+    environment_.statistics.entry(statistics_name).count_attempt(status, false, transaction_->counters());
+  }
+  end_transaction();
+  state_ = State::idle;
+  co_return status;
+}
+
+Task<Status> Session::sync() {
+  Status status;
+  if (state_ == State::implicit) status = co_await commit_transaction("block");
+  forget_portals();
+  co_return status;
+}
+
+void Session::forget_portals() {
+  if (state_ != State::idle) return;
+  if (unnamed_portal_.plan != nullptr) unnamed_portal_.reset();
+  if (!portals_.empty()) portals_.clear();
+  portal_bytes_ = 0;
+}
+
+bool Session::may_be_alone(const Portal& portal) const {
+  return state_ == State::idle && portal.plan->as<CallPlan>() == nullptr && needs_transaction(*portal.plan);
+}
+
+Run Session::make_run(txn::Transaction* transaction, std::span<const Datum> parameters, ResultSink& sink) {
+  arena_.reset();
+  work_.forget();
+  return Run{engine_, transaction, parameters,    facts_, environment_.statistics.all(), interrupt_,
+             arena_,  work_,       call_scratch_, sink,   environment_.client_memory,    error_};
+}
+
+Task<Status> Session::run_plan(Run& run, const Plan& plan, Portal& portal, std::uint64_t max_rows) {
+  if (const auto* call = plan.as<CallPlan>()) co_return co_await run_call(run, *call, plan.columns);
+  if (const auto* update = plan.as<UpdatePlan>()) co_return co_await run_update(run, *update);
+  if (const auto* insert = plan.as<InsertPlan>()) co_return co_await run_insert(run, *insert);
+  if (const auto* deletion = plan.as<DeletePlan>()) co_return co_await run_delete(run, *deletion);
+  if (portal.cursor == nullptr) portal.cursor = std::make_unique<SelectCursor>(*plan.as<SelectPlan>());
+  co_return co_await portal.cursor->fetch(run, max_rows);
+}
+
+Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completion& completion) {
+  start_clock();
+  const bool forbid_writes = read_only();
+  if (forbid_writes && writes(*portal.plan)) co_return read_only_error(portal.plan->tag);
+  const std::uint64_t mark = sink.position();
+  const std::uint32_t max_attempts = engine_.retry_options().max_attempts;
+  for (std::uint32_t attempt = 1;; ++attempt) {
+    // The catalog may have changed since the statement was bound, or since the last attempt.
+    if (portal.plan->catalog_version != engine_.catalog_version()) {
+      Status renewed = co_await renew(*portal.prepared, &portal != &simple_portal_);
+      if (!renewed.ok()) co_return renewed;
+      if (portal.prepared->plan->parameters != portal.plan->parameters) {
+        co_return Status(ErrorCode::feature_not_supported, "cached plan must not change result type");
+      }
+      portal.plan = portal.prepared->plan;
+    }
+    std::unique_ptr<txn::Transaction> transaction = begin();
+    Run run = make_run(transaction.get(), portal.parameters, sink);
+    Status status = interrupt_.check();
+    if (status.ok()) status = co_await run_plan(run, *portal.plan, portal, 0);
+    portal.cursor.reset();
+    if (status.ok() && forbid_writes && transaction->has_writes()) status = read_only_error("CALL");
+    if (!status.ok()) status = co_await txn::confirm_error(transaction.get(), std::move(status));
+    if (status.ok()) status = co_await transaction->commit();
+    bool again = !status.ok() && status.info().retry && attempt < max_attempts;
+    if (again) {
+      // Whoever cancels a statement hears of that, and not of the conflict that it met.
+      Status interrupted = interrupt_.check();
+      const txn::TransactionFacts* facts = txn::transaction_facts(transaction.get());
+      if (interrupted.ok() && facts != nullptr) interrupted = interrupt_.meet(facts->met_lock());
+      again = interrupted.ok() && sink.rewind(mark);
+      if (!interrupted.ok()) status = std::move(interrupted);
+    }
+    portal.prepared->statistics->count_attempt(status, again, transaction->counters());
+    if (status.ok()) set_completion(*portal.plan, run.affected, completion);
+    if (!again && !status.ok()) describe_error(status, *transaction);
+    if (!again) co_return status;
+    error_ = {};
+    transaction.reset();  // nobody waits for its locks while it pauses
+    const std::uint64_t paused_ns = engine_.executor().now_ns();
+    co_await engine_.backoff(attempt);
+    interrupt_.add_pause(paused_ns);
+  }
+}
+
+Task<Status> Session::run_in_transaction(Portal& portal, ResultSink& sink, std::uint64_t max_rows,
+                                         Completion& completion) {
+  const Plan& plan = *portal.plan;
+  if (needs_transaction(plan)) ensure_transaction();
+  if (read_only() && writes(plan)) co_return read_only_error(plan.tag);
+  Run run = make_run(transaction_.get(), portal.parameters, sink);
+  Status status = interrupt_.check();
+  if (status.ok()) status = co_await run_plan(run, plan, portal, max_rows);
+  if (status.ok() && read_only() && plan.as<CallPlan>() && transaction_->has_writes())
+    status = read_only_error("CALL");
+  if (!status.ok() && transaction_ != nullptr) describe_error(status, *transaction_);
+  if (!status.ok()) co_return status;
+  set_completion(plan, run.affected, completion);
+  if (portal.cursor != nullptr) {
+    completion.suspended = !portal.cursor->done() && max_rows != 0 && run.affected >= max_rows;
+    if (!completion.suspended) portal.cursor.reset();
+  }
+  co_return Status();
+}
+
+Task<Status> Session::execute(Portal& portal, ResultSink& sink, std::uint64_t max_rows, bool alone,
+                              Completion& completion) {
+  const std::shared_ptr<const Plan> plan = portal.plan;
+  if (Status status = check_allowed(*plan); !status.ok()) co_return status;
+  if (Status status = check_expired(*plan); !status.ok()) co_return status;
+  if (portal.finished) {
+    if (!plan->columns.empty()) {
+      set_completion(*plan, 0, completion);
+      co_return Status();
+    }
+    co_return Status(ErrorCode::portal_not_ready, "portal cannot be run: it has run already");
+  }
+  facts_.statement_us = facts_.present_us();
+  const std::uint64_t timeout_ns = settings_.statement_timeout_ns();
+  interrupt_.set_deadline(timeout_ns == 0 ? ~std::uint64_t{0} : engine_.executor().now_ns() + timeout_ns);
+  const std::uint64_t longest_wait_ns = settings_.lock_timeout_ns();
+  interrupt_.set_longest_wait(longest_wait_ns == 0 ? ~std::uint64_t{0} : longest_wait_ns);
+  if (state_ == State::idle) start_clock();
+  // Also between the statements of one message: nothing is begun for a client that is gone.
+  if (Status status = interrupt_.check(); !status.ok()) co_return status;
+  if (portal.buffered != nullptr) {
+    give_buffered(portal, sink, max_rows, completion);
+    co_return Status();
+  }
+  Status status;
+  if (max_rows != 0 && !plan->columns.empty() && plan->as<SelectPlan>() == nullptr) {
+    portal.buffered = std::make_unique<RowBuffer>(sink);
+    portal.buffered->begin_rows(plan->columns);
+    status = co_await execute_all(portal, *portal.buffered, 0, alone, portal.buffered_completion);
+    if (status.ok()) give_buffered(portal, sink, max_rows, completion);
+  } else {
+    status = co_await execute_all(portal, sink, max_rows, alone, completion);
+    portal.finished = !completion.suspended;
+  }
+  if (!status.ok()) portal.finished = true;
+  co_return status;
+}
+
+Task<Status> Session::execute_all(Portal& portal, ResultSink& sink, std::uint64_t max_rows, bool alone,
+                                  Completion& completion) {
+  const Plan& plan = *portal.plan;
+  if (!plan.columns.empty()) sink.begin_rows(plan.columns);
+  if (!plan.is_transactional()) co_return co_await run_command(plan, portal, sink, completion);
+  const bool call = plan.as<CallPlan>() != nullptr;
+  if (call && state_ == State::implicit) {
+    Status status = co_await commit_transaction("block");
+    if (!status.ok()) co_return status;
+  }
+  if (state_ == State::idle && needs_transaction(plan) && (call || (alone && max_rows == 0)))
+    co_return co_await run_autocommit(portal, sink, completion);
+  if (state_ == State::idle && !needs_transaction(plan)) start_clock();
+  co_return co_await run_in_transaction(portal, sink, max_rows, completion);
+}
+
+void Session::give_buffered(Portal& portal, ResultSink& sink, std::uint64_t max_rows,
+                            Completion& completion) {
+  sink.begin_rows(portal.plan->columns);
+  auto& rows = portal.buffered->rows();
+  std::uint64_t given = 0;
+  while (!rows.empty() && (max_rows == 0 || given < max_rows)) {
+    sink.add_row(rows.front());
+    rows.pop_front();
+    ++given;
+  }
+  completion = portal.buffered_completion;
+  completion.rows = completion.counts_rows ? given : completion.rows;
+  completion.suspended = max_rows != 0 && given >= max_rows;
+  if (!completion.suspended) {
+    portal.buffered.reset();
+    portal.finished = true;
+  }
+}
+
+void RowBuffer::add_row(std::span<const Datum> values) {
+  std::vector<Datum>& row = rows_.emplace_back(values.begin(), values.end());
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (!row[i].null && columns_[i].type.is_string()) row[i].text = arena_.copy(row[i].text);
+  }
+}
+
+Status Session::check_describe(const Plan& plan) const {
+  return plan.columns.empty() ? Status() : check_allowed(plan);
+}
+
+Status Session::check_expired(const Plan& plan) const {
+  if (transaction_ == nullptr || ends_block(plan)) return {};
+  const txn::TransactionFacts* facts = txn::transaction_facts(transaction_.get());
+  return facts == nullptr ? Status() : facts->expired();
+}
+
+Status Session::check_allowed(const Plan& plan) const {
+  return state_ != State::failed || ends_block(plan) ? Status() : only_end_of_block();
+}
+
+Status Session::only_end_of_block() {
+  return Status(ErrorCode::in_failed_transaction,
+                "current transaction is aborted, commands ignored until end of transaction block");
+}
+
+}  // namespace namdb::sql

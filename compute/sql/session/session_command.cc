@@ -1,0 +1,313 @@
+// Statements that run outside of the engine's transactions: BEGIN and COMMIT themselves, settings, EXPLAIN.
+#include "compute/sql/plan/explain.h"
+#include "compute/sql/session/session.h"
+#include "compute/sql/system/virtual_table.h"
+
+namespace namdb::sql {
+
+using reactor::Task;
+
+namespace {
+
+// Counts rows and drops them; tells the client's messages to nobody.
+class CountingSink final : public ResultSink {
+ public:
+  void begin_rows(std::span<const ResultColumn>) override {}
+  void add_row(std::span<const Datum>) override {}
+  void notice(std::string_view, std::string_view, std::string_view) override {}
+  void setting_changed(std::string_view, std::string_view) override {}
+  bool congested() const override { return false; }
+  Task<Status> relieve() override { co_return Status(); }
+  std::uint64_t position() const override { return 0; }
+  bool rewind(std::uint64_t) override { return true; }
+  void complete(const Completion&) override {}
+  void error(const Status&, const ErrorFields&) override {}
+};
+
+}  // namespace
+
+Task<Status> Session::run_command(const Plan& plan, Portal& portal, ResultSink& sink,
+                                  Completion& completion) {
+  completion.tag = plan.tag;
+  if (const auto* transaction = plan.as<TransactionPlan>())
+    co_return co_await run_transaction_command(*transaction, sink, completion);
+  if (const auto* set = plan.as<SetPlan>()) co_return run_set(*set, sink);
+  if (const auto* show = plan.as<ShowPlan>()) co_return co_await run_show(*show, sink, completion);
+  if (const auto* discard = plan.as<DiscardPlan>()) co_return run_discard(*discard, portal, sink);
+  if (const auto* explain = plan.as<ExplainPlan>())
+    co_return co_await run_explain(*explain, portal, sink, completion);
+  if (plan.is_schema_change()) co_return co_await run_ddl(plan, sink);
+  if (const auto* deallocate = plan.as<DeallocatePlan>()) {
+    if (deallocate->name.empty()) {
+      close_all_prepared();
+    } else if (find_prepared(deallocate->name) == nullptr) {
+      co_return Status(ErrorCode::undefined_prepared_statement,
+                       "prepared statement \"" + deallocate->name + "\" does not exist");
+    } else {
+      close_prepared(deallocate->name);
+    }
+    co_return Status();
+  }
+  if (const auto* close = plan.as<ClosePlan>()) co_return run_close(*close, portal);
+  if (plan.as<UnlistenPlan>() != nullptr) co_return Status();
+  if (const auto* sleep = plan.as<SleepPlan>()) {
+    Run run = make_run(nullptr, portal.parameters, sink);
+    Status status = co_await run_sleep(run, *sleep);
+    completion.rows = run.affected;
+    completion.counts_rows = true;
+    completion.tag = "SELECT";
+    co_return status;
+  }
+  completion.tag = {};  // an empty statement
+  co_return Status();
+}
+
+void Session::notify(ResultSink& sink, std::string_view severity, std::string_view sqlstate,
+                     std::string_view message) const {
+  if (settings_.wants(severity)) sink.notice(severity, sqlstate, message);
+}
+
+Status Session::check_characteristics(const TransactionPlan& plan, ResultSink& sink) {
+  if (plan.isolation) {
+    if (Status status = settings_.check_isolation(*plan.isolation); !status.ok()) return status;
+  }
+  if (plan.for_session) {
+    if (plan.isolation) {
+      Status status = settings_.set("default_transaction_isolation", *plan.isolation, false);
+      if (!status.ok()) return status;
+    }
+    if (plan.read_only) {
+      Status status = settings_.set("default_transaction_read_only", *plan.read_only ? "on" : "off", false);
+      if (!status.ok()) return status;
+      sink.setting_changed("default_transaction_read_only", *plan.read_only ? "on" : "off");
+    }
+    return {};
+  }
+  if (plan.isolation) {
+    if (transaction_ != nullptr && settings_.get("transaction_isolation") != plan.isolation) {
+      return Status(ErrorCode::active_transaction,
+                    "SET TRANSACTION ISOLATION LEVEL must be called before any query");
+    }
+    Status status = settings_.set("transaction_isolation", *plan.isolation, true);
+    if (!status.ok()) return status;
+  }
+  if (plan.read_only) {
+    if (!*plan.read_only && block_read_only_ && transaction_ != nullptr) {
+      return Status(ErrorCode::active_transaction,
+                    "transaction read-write mode must be set before any query");
+    }
+    block_read_only_ = *plan.read_only;
+    return settings_.set("transaction_read_only", block_read_only_ ? "on" : "off", true);
+  }
+  return {};
+}
+
+Task<Status> Session::run_transaction_command(const TransactionPlan& plan, ResultSink& sink,
+                                              Completion& completion) {
+  switch (plan.command) {
+    case TransactionCommand::begin: {
+      if (state_ == State::block) {
+        notify(sink, "WARNING", "25001", "there is already a transaction in progress");
+        co_return check_characteristics(plan, sink);
+      }
+      if (plan.isolation) {
+        if (Status status = settings_.check_isolation(*plan.isolation); !status.ok()) co_return status;
+      }
+      if (state_ == State::idle) {
+        block_read_only_ = read_only();
+        start_clock();
+      }
+      state_ = State::block;  // an implicit transaction becomes the block's beginning
+      settings_.begin_block();
+      if (const auto isolation = settings_.get("default_transaction_isolation");
+          isolation && !plan.isolation) {
+        Status status = settings_.set("transaction_isolation", *isolation, true);
+        if (!status.ok()) co_return status;
+      }
+      co_return check_characteristics(plan, sink);
+    }
+    case TransactionCommand::set_characteristics:
+      if (!plan.for_session && state_ != State::block) {
+        if (plan.isolation) {
+          if (Status status = settings_.check_isolation(*plan.isolation); !status.ok()) co_return status;
+        }
+        notify(sink, "WARNING", "25P01", "SET TRANSACTION can only be used in transaction blocks");
+        co_return Status();
+      }
+      co_return check_characteristics(plan, sink);
+    case TransactionCommand::commit: {
+      if (state_ == State::failed) {
+        completion.tag = "ROLLBACK";
+        end_transaction();
+        state_ = State::idle;
+        end_settings_of_block(false, sink);
+        co_return Status();
+      }
+      if (state_ != State::block) notify(sink, "WARNING", "25P01", "there is no transaction in progress");
+      Status status = co_await commit_transaction("block");
+      end_settings_of_block(status.ok(), sink);
+      co_return status;
+    }
+    case TransactionCommand::rollback:
+      if (state_ != State::block && state_ != State::failed)
+        notify(sink, "WARNING", "25P01", "there is no transaction in progress");
+      if (transaction_ != nullptr) {
+        const Status rolled_back(ErrorCode::rolled_back, "ROLLBACK");
+        environment_.statistics.entry("block").count_attempt(rolled_back, false, transaction_->counters());
+      }
+      end_transaction();
+      state_ = State::idle;
+      end_settings_of_block(false, sink);
+      co_return Status();
+  }
+  co_return Status(ErrorCode::internal, "an unknown transaction command");
+}
+
+// Tells the client what has changed back.
+void Session::end_settings_of_block(bool committed, ResultSink& sink) {
+  for (const std::string_view name : settings_.end_block(committed))
+    sink.setting_changed(name, *settings_.get(name));
+}
+
+// Tells the client again what may have changed.
+void Session::report_settings(ResultSink& sink) {
+  for (const std::string_view name :
+       {"application_name", "DateStyle", "default_transaction_read_only", "TimeZone", "IntervalStyle"})
+    sink.setting_changed(name, *settings_.get(name));
+}
+
+Status Session::run_set(const SetPlan& plan, ResultSink& sink) {
+  if (plan.name.empty()) {
+    settings_.reset_all();
+    report_settings(sink);
+    return {};
+  }
+  if (plan.name == "transaction_isolation" && state_ != State::block) return {};
+  if (plan.name == "transaction_read_only") return set_read_only(plan, sink);
+  Status status = plan.value ? settings_.set(plan.name, *plan.value, plan.local) : settings_.reset(plan.name);
+  if (!status.ok()) return status;
+  if (plan.local && state_ != State::block) {
+    notify(sink, "WARNING", "25P01", "SET LOCAL can only be used in transaction blocks");
+    return {};
+  }
+  if (const auto name = Settings::reported_name(plan.name))
+    sink.setting_changed(*name, *settings_.get(*name));
+  return {};
+}
+
+// Of the block that runs; outside of one the statement's own transaction ends with it.
+Status Session::set_read_only(const SetPlan& plan, ResultSink& sink) {
+  Settings scratch = settings_;
+  Status status = scratch.set(plan.name, plan.value.value_or("off"), false);
+  if (!status.ok() || state_ != State::block) return status;
+  TransactionPlan characteristics;
+  characteristics.read_only = scratch.get(plan.name) == "on";
+  return check_characteristics(characteristics, sink);
+}
+
+Task<Status> Session::run_show(const ShowPlan& plan, ResultSink& sink, Completion&) {
+  if (plan.name == "all") {
+    for (const Settings::Row& row : settings_.all()) {
+      const std::array<Datum, 3> values = {Datum::of_text(row.name), Datum::of_text(row.value),
+                                           Datum::of_text(row.description)};
+      sink.add_row(values);
+    }
+    co_return Status();
+  }
+  if (plan.name == "namdb.statistics") {
+    arena_.reset();
+    VirtualTableInput input{&engine_, &environment_.statistics.all(), &arena_, &facts_};
+    const VirtualTable* table = find_virtual_table("public", "namdb_statistics");
+    Result<VirtualRows> rows = co_await table->rows(input);
+    if (!rows.ok()) co_return rows.status();
+    for (const std::vector<Datum>& row : *rows) sink.add_row(row);
+    co_return Status();
+  }
+  std::optional<std::string> value = settings_.get(plan.name);
+  if (plan.name == "transaction_read_only") value = read_only() ? "on" : "off";
+  if (!value) {
+    co_return Status(ErrorCode::undefined_object,
+                     "unrecognized configuration parameter \"" + plan.name + "\"");
+  }
+  const Datum datum = Datum::of_text(*value);
+  sink.add_row({&datum, 1});
+  co_return Status();
+}
+
+Status Session::run_discard(const DiscardPlan& plan, const Portal& running, ResultSink& sink) {
+  if (!plan.all) return {};
+  if (state_ != State::idle) {
+    return Status(ErrorCode::active_transaction, "DISCARD ALL cannot run inside a transaction block");
+  }
+  settings_.reset_all();
+  report_settings(sink);
+  close_all_prepared();
+  return run_close(ClosePlan(), running);
+}
+
+// Portals are only marked, as at the end of a transaction: `running` is one of them.
+Status Session::run_close(const ClosePlan& plan, const Portal& running) {
+  const auto close = [&running](Portal& portal) {
+    if (&portal == &running) return;
+    portal.valid = false;
+    portal.cursor.reset();
+    portal.buffered.reset();
+  };
+  if (!plan.name.empty()) {
+    Portal* portal = find_portal(plan.name);
+    if (portal == nullptr || portal == &running)
+      return Status(ErrorCode::undefined_portal, "cursor \"" + plan.name + "\" does not exist");
+    close(*portal);
+    return {};
+  }
+  close(unnamed_portal_);
+  for (auto& [name, portal] : portals_) close(portal);
+  return {};
+}
+
+// Runs the statement for its cost. Outside of a block the cost of its commit is part of it.
+Task<Status> Session::analyze(const Plan& plan, Portal& portal, std::vector<std::string>& lines) {
+  CountingSink sink;
+  const bool own = state_ == State::idle;
+  std::unique_ptr<txn::Transaction> transaction;
+  if (own) {
+    start_clock();
+    transaction = begin();
+  } else {
+    ensure_transaction();
+  }
+  txn::Transaction& used = own ? *transaction : *transaction_;
+  const fabric::OperationCounters before = used.counters();
+  Run run = make_run(&used, portal.parameters, sink);
+  Portal scratch;
+  Status status = co_await run_plan(run, plan, scratch, 0);
+  scratch.cursor.reset();
+  if (status.ok() && own) status = co_await used.commit();
+  if (!status.ok()) co_return status;
+  lines = explain_cost(used.counters() - before, run.affected);
+  if (!own && used.has_writes()) lines.emplace_back("(without the commit)");
+  co_return Status();
+}
+
+Task<Status> Session::run_explain(const ExplainPlan& plan, Portal& portal, ResultSink& sink,
+                                  Completion& completion) {
+  std::vector<std::string> lines = explain_plan(*plan.statement);
+  if (plan.analyze) {
+    if (read_only() && plan.statement->as<SelectPlan>() == nullptr) {
+      co_return Status(ErrorCode::read_only_transaction,
+                       "cannot execute " + std::string(plan.statement->tag) + " in a read-only transaction");
+    }
+    std::vector<std::string> cost;
+    Status status = co_await analyze(*plan.statement, portal, cost);
+    if (!status.ok()) co_return status;
+    lines.insert(lines.end(), cost.begin(), cost.end());
+  }
+  for (const std::string& line : lines) {
+    const Datum datum = Datum::of_text(line);
+    sink.add_row({&datum, 1});
+  }
+  completion.rows = lines.size();
+  co_return Status();
+}
+
+}  // namespace namdb::sql

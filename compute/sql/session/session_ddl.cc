@@ -1,0 +1,185 @@
+// Schema changes: they take effect at once, outside of transactions.
+#include "compute/sql/session/session.h"
+
+namespace namdb::sql {
+
+using reactor::Task;
+
+namespace {
+
+// What a name means now: a table, one of a table's indexes, or nothing.
+struct Relation {
+  storage::TableRef table;
+  storage::IndexRef index;
+};
+
+Task<Result<Relation>> find_relation(txn::Engine* engine, std::string name) {
+  Result<std::vector<storage::TableRef>> tables = co_await engine->tables();
+  if (!tables.ok()) co_return tables.status();
+  for (const storage::TableRef& table : *tables) {
+    if (table->name == name) co_return Relation{table, nullptr};
+    for (const storage::IndexRef& index : table->indexes) {
+      if (index->name == name && !index->replaced()) co_return Relation{table, index};
+    }
+  }
+  co_return Relation();
+}
+
+std::string quoted(const std::string& name) {
+  return "\"" + name + "\"";
+}
+
+// Whether a name may be dropped; undefined_table and undefined_object when there is none.
+Status check_droppable(const Relation& relation, const std::string& name, bool as_index) {
+  if (as_index && relation.index != nullptr) {
+    if (!relation.index->constraint) return {};
+    return Status(ErrorCode::feature_not_supported, "cannot drop index " + name + " because constraint " +
+                                                        name + " on table " + relation.table->name +
+                                                        " requires it");
+  }
+  if (!as_index && relation.table != nullptr && relation.index == nullptr) return {};
+  if (relation.table != nullptr) {
+    return Status(ErrorCode::wrong_object_type,
+                  quoted(name) + (as_index ? " is not an index" : " is not a table"),
+                  as_index ? "Use DROP TABLE to remove a table." : "Use DROP INDEX to remove an index.");
+  }
+  return as_index ? Status(ErrorCode::undefined_object, "index " + quoted(name) + " does not exist")
+                  : Status(ErrorCode::undefined_table, "table " + quoted(name) + " does not exist");
+}
+
+// Whether REINDEX may be said of a name.
+Status check_reindexable(const Relation& relation, const std::string& name, bool of_table) {
+  if (relation.table == nullptr) {
+    return of_table ? Status(ErrorCode::undefined_table, "relation " + quoted(name) + " does not exist")
+                    : Status(ErrorCode::undefined_object, "index " + quoted(name) + " does not exist");
+  }
+  if (of_table != (relation.index == nullptr)) {
+    return Status(ErrorCode::wrong_object_type,
+                  quoted(name) + (of_table ? " is not a table" : " is not an index"));
+  }
+  if (relation.index != nullptr && relation.index->hash) {
+    return Status(ErrorCode::feature_not_supported, "REINDEX of a hash index is not supported",
+                  "it grows by itself, and its entries lie on all memory servers");
+  }
+  return {};
+}
+
+bool unknown(const Status& status) {
+  return status.code() == ErrorCode::undefined_table || status.code() == ErrorCode::undefined_object;
+}
+
+bool taken(const Status& status, const std::string& name) {
+  return !status.ok() && status.code() == ErrorCode::duplicate_table &&
+         status.message() == "relation " + quoted(name) + " already exists";
+}
+
+}  // namespace
+
+Task<Status> Session::run_ddl(const Plan& plan, ResultSink& sink) {
+  if (state_ == State::block) {
+    co_return Status(ErrorCode::active_transaction,
+                     std::string(plan.tag) + " cannot run inside a transaction block",
+                     "schema changes take effect at once and cannot be rolled back");
+  }
+  if (read_only()) {
+    co_return Status(ErrorCode::read_only_transaction,
+                     "cannot execute " + std::string(plan.tag) + " in a read-only transaction");
+  }
+  if (state_ == State::implicit) {
+    Status status = co_await commit_transaction("block");
+    if (!status.ok()) co_return status;
+  }
+  if (const auto* create = plan.as<CreateTablePlan>()) co_return co_await create_table(*create, sink);
+  if (const auto* create = plan.as<CreateIndexPlan>()) co_return co_await create_index(*create, sink);
+  if (const auto* drop = plan.as<DropIndexPlan>())
+    co_return co_await drop_relations(drop->names, drop->if_exists, true, sink);
+  if (const auto* reindex = plan.as<ReindexPlan>()) co_return co_await run_reindex(*reindex, sink);
+  const auto* drop = plan.as<DropTablePlan>();
+  co_return co_await drop_relations(drop->names, drop->if_exists, false, sink);
+}
+
+Task<Status> Session::create_table(const CreateTablePlan& plan, ResultSink& sink) {
+  std::string name = plan.name;
+  layout::Schema schema = plan.schema;
+  txn::TableOptions options = plan.options;
+  Status status = co_await engine_.create_table(std::move(name), std::move(schema), std::move(options));
+  if (plan.if_not_exists && taken(status, plan.name)) {
+    notify(sink, "NOTICE", "42P07", "relation " + quoted(plan.name) + " already exists, skipping");
+    co_return Status();
+  }
+  co_return status;
+}
+
+Task<Status> Session::create_index(const CreateIndexPlan& plan, ResultSink& sink) {
+  txn::IndexDefinition definition{plan.name, plan.table->name, plan.columns, plan.unique, plan.hash};
+  constexpr std::uint32_t kMaxNames = 1000;
+  for (std::uint32_t number = 1;; ++number) {
+    txn::IndexDefinition wanted = definition;
+    Status status = co_await engine_.create_index(std::move(wanted));
+    if (!status.ok() && status.code() == ErrorCode::duplicate_key)
+      describe_constraint(plan.table->name, definition.name, error_);
+    if (!taken(status, definition.name)) co_return status;
+    if (plan.if_not_exists) {
+      notify(sink, "NOTICE", "42P07", "relation " + quoted(plan.name) + " already exists, skipping");
+      co_return Status();
+    }
+    if (!plan.name_is_chosen || number == kMaxNames) co_return status;
+    definition.name = plan.name.substr(0, 58) + std::to_string(number);
+  }
+}
+
+Task<Status> Session::run_reindex(const ReindexPlan& plan, ResultSink& sink) {
+  std::string wanted = plan.name;
+  Result<Relation> relation = co_await find_relation(&engine_, std::move(wanted));
+  if (!relation.ok()) co_return relation.status();
+  Status status = check_reindexable(*relation, plan.name, plan.of_table);
+  if (!status.ok()) co_return status;
+  if (!plan.of_table) {
+    wanted = plan.name;
+    co_return co_await engine_.rebuild_index(std::move(wanted));
+  }
+  // A copy: the table's list changes with each of them.
+  const std::vector<storage::IndexRef> indexes = relation->table->indexes;
+  for (const storage::IndexRef& index : indexes) {
+    if (index->replaced() || !index->ready()) continue;
+    if (index->hash) {
+      notify(sink, "NOTICE", "00000", "hash index " + quoted(index->name) + " is left as it is");
+      continue;
+    }
+    wanted = index->name;
+    status = co_await engine_.rebuild_index(std::move(wanted));
+    // Another session may have dropped it.
+    if (!status.ok() && status.code() != ErrorCode::undefined_object) co_return status;
+  }
+  co_return Status();
+}
+
+Task<Status> Session::drop_relations(std::vector<std::string> names, bool if_exists, bool as_index,
+                                     ResultSink& sink) {
+  // All or nothing, as far as one server can see.
+  for (const std::string& name : names) {
+    std::string wanted = name;
+    Result<Relation> relation = co_await find_relation(&engine_, std::move(wanted));
+    if (!relation.ok()) co_return relation.status();
+    Status status = check_droppable(*relation, name, as_index);
+    if (!status.ok() && !(if_exists && unknown(status))) co_return status;
+  }
+  for (const std::string& name : names) {
+    std::string wanted = name;
+    Status status;
+    if (as_index) {
+      status = co_await engine_.drop_index(std::move(wanted));
+    } else {
+      status = co_await engine_.drop_table(std::move(wanted));
+    }
+    if (!status.ok() && unknown(status) && if_exists) {
+      notify(sink, "NOTICE", "00000",
+             (as_index ? "index " : "table ") + quoted(name) + " does not exist, skipping");
+    } else if (!status.ok()) {
+      co_return status;
+    }
+  }
+  co_return Status();
+}
+
+}  // namespace namdb::sql

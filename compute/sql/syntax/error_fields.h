@@ -1,0 +1,51 @@
+// The fields of an error beside its Status, as in PostgreSQL's ErrorResponse. They are kept where a statement
+// runs, and given to the client with its error.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "compute/api/transaction_facts.h"
+#include "compute/sql/syntax/syntax.h"
+
+namespace namdb::sql {
+
+struct ErrorFields {
+  std::string detail;
+  std::string schema;
+  std::string table;
+  std::string column;
+  std::string constraint;
+  std::uint32_t position = 0;  // in the statement's text, in characters from 1; 0: nowhere
+};
+
+// Where in the text of a statement the error lies that its binding ends in. The innermost place counts:
+// binders note theirs while the error passes by.
+class ErrorPlace {
+ public:
+  void note(const Json& body);
+  // Of an expression: where its text begins, and not where its operator stands.
+  void note_begin(const Json& expression);
+  void note_at(std::int64_t offset_bytes);
+  // 0: nowhere.
+  std::uint32_t position_in(std::string_view text) const;
+
+ private:
+  std::optional<std::size_t> offset_bytes_;
+};
+
+// The error, whose place is that of `body`. `place` may be null.
+Status located(ErrorPlace* place, const Json& body, Status error);
+
+// Whether the row has NULL in a column that must have a value: error not_null_violation, and its fields.
+Status check_not_null(const layout::RowView& row, const storage::Table& table, ErrorFields& fields);
+void describe_violation(const txn::Violation& violation, ErrorFields& fields);
+// Of the unique index or constraint whose values two rows have.
+void describe_constraint(std::string_view table, std::string_view constraint, ErrorFields& fields);
+
+// As PostgreSQL shows names: in quotation marks unless they are plain words.
+std::string quoted_name(std::string_view name);
+
+}  // namespace namdb::sql

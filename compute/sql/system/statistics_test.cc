@@ -1,0 +1,39 @@
+#include "compute/sql/system/statistics.h"
+
+#include <catch2/catch.hpp>
+#include <map>
+
+namespace namdb::sql {
+
+TEST_CASE("statistics of all workers are added up by name and metric", "[statistics]") {
+  Statistics all;
+  WorkerStatistics one(all);
+  WorkerStatistics two(all);
+  CHECK(&one.entry("pay") == &one.entry("pay"));
+  CHECK(&one.entry("pay") != &two.entry("pay"));
+  fabric::OperationCounters cost;
+  cost.reads = 3;
+  cost.read_bytes = 300;
+  cost.compare_and_swaps = 2;
+  cost.round_trips = 5;
+  one.entry("pay").count_attempt(Status(ErrorCode::serialization_failure, ""), true, cost);
+  one.entry("pay").count_attempt(Status(), false, cost);
+  two.entry("pay").count_attempt(Status(), false, cost);
+  two.entry("pay").count_attempt(Status(ErrorCode::duplicate_key, ""), false, {});
+  two.entry("never used");
+  std::map<std::string, std::uint64_t> metrics;
+  for (const Statistics::Row& row : all.rows()) {
+    CHECK(row.name == "pay");
+    metrics[row.metric] = row.value;
+  }
+  CHECK(metrics["transactions"] == 3);
+  CHECK(metrics["commits"] == 2);
+  CHECK(metrics["retries"] == 1);
+  CHECK(metrics["aborts_serialization_failure"] == 1);
+  CHECK(metrics["aborts_duplicate_key"] == 1);
+  CHECK(metrics["reads"] == 9);
+  CHECK(metrics["round_trips"] == 15);
+  CHECK(metrics["bytes"] == 3 * (300 + 2 * 8));
+}
+
+}  // namespace namdb::sql

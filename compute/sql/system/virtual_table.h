@@ -1,0 +1,45 @@
+// Tables that are not stored: their rows are made when they are read. SELECT only.
+#pragma once
+
+#include <memory_resource>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/reactor/task.h"
+#include "compute/api/engine.h"
+#include "compute/sql/value/datum.h"
+#include "compute/sql/value/types.h"
+
+namespace namdb::sql {
+
+class Statistics;
+struct SessionFacts;
+
+struct VirtualColumn {
+  std::string_view name;
+  Type type;
+};
+
+// What rows are made of. Strings of the rows live in the arena.
+struct VirtualTableInput {
+  txn::Engine* engine = nullptr;
+  const Statistics* statistics = nullptr;
+  Arena* arena = nullptr;
+  const SessionFacts* facts = nullptr;  // of the session that reads
+};
+
+using VirtualRows = std::vector<std::vector<Datum>>;
+
+struct VirtualTable {
+  std::string_view schema;  // "public", "pg_catalog" or "information_schema"
+  std::string_view name;
+  std::vector<VirtualColumn> columns;
+  reactor::Task<Result<VirtualRows>> (*rows)(VirtualTableInput input);
+};
+
+// Null when there is none of that name. An empty schema searches public and pg_catalog.
+const VirtualTable* find_virtual_table(std::string_view schema, std::string_view name);
+
+}  // namespace namdb::sql

@@ -1,0 +1,80 @@
+// One SQL value while a statement runs. Which member counts is decided by the expression's type; a datum
+// itself only knows whether it is NULL. Strings are borrowed: from the row, from the parameters, from the
+// plan or from the statement's arena. A datum is small and is copied freely.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <memory_resource>
+#include <string>
+#include <string_view>
+
+#include "compute/sql/value/decimal.h"
+
+namespace namdb::sql {
+
+struct Datum {
+  bool null = true;
+  std::uint8_t scale = 0;    // numeric
+  std::int64_t integer = 0;  // integers, boolean, timestamps (µs since 2000-01-01)
+  union {
+    double real = 0;  // float8
+    Int128 unscaled;  // numeric
+  };
+  std::string_view text;  // strings; char(n) with its trailing blanks
+
+  static Datum of_integer(std::int64_t value) {
+    Datum datum;
+    datum.null = false;
+    datum.integer = value;
+    return datum;
+  }
+  static Datum of_boolean(bool value) { return of_integer(value ? 1 : 0); }
+  static Datum of_real(double value) {
+    Datum datum;
+    datum.null = false;
+    datum.real = value;
+    return datum;
+  }
+  static Datum of_decimal(const Decimal& value) {
+    Datum datum;
+    datum.null = false;
+    datum.scale = static_cast<std::uint8_t>(value.scale);
+    datum.unscaled = value.value;
+    return datum;
+  }
+  static Datum of_text(std::string_view value) {
+    Datum datum;
+    datum.null = false;
+    datum.text = value;
+    return datum;
+  }
+  Decimal decimal() const { return {unscaled, scale}; }
+  bool is_true() const { return !null && integer != 0; }
+};
+
+// Where strings that expressions make live, until the statement's next row.
+class Arena {
+ public:
+  std::string_view copy(std::string_view text) {
+    if (text.empty()) return {};
+    char* bytes = allocate(text.size());
+    std::memcpy(bytes, text.data(), text.size());
+    return {bytes, text.size()};
+  }
+  char* allocate(std::size_t bytes) {
+    allocated_bytes_ += bytes;
+    return static_cast<char*>(resource_.allocate(bytes, 1));
+  }
+  void reset() {
+    allocated_bytes_ = 0;
+    resource_.release();
+  }
+  std::size_t allocated_bytes() const { return allocated_bytes_; }
+
+ private:
+  std::size_t allocated_bytes_ = 0;
+  std::pmr::monotonic_buffer_resource resource_{256};
+};
+
+}  // namespace namdb::sql

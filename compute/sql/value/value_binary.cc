@@ -1,0 +1,180 @@
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <vector>
+
+#include "compute/sql/value/value_format.h"
+
+namespace namdb::sql {
+namespace {
+
+template <typename T>
+void append_big_endian(std::string& out, T value) {
+  std::array<char, sizeof(T)> bytes;
+  auto bits = static_cast<std::make_unsigned_t<T>>(value);
+  for (std::size_t i = bytes.size(); i-- > 0; bits = static_cast<decltype(bits)>(bits >> 7 >> 1))
+    bytes[i] = static_cast<char>(bits & 0xff);
+  out.append(bytes.data(), bytes.size());
+}
+
+std::uint64_t big_endian(std::string_view bytes) {
+  std::uint64_t value = 0;
+  for (const char c : bytes) value = value << 8 | static_cast<unsigned char>(c);
+  return value;
+}
+
+std::int64_t signed_big_endian(std::string_view bytes) {
+  const auto shift = static_cast<unsigned>(64 - 8 * bytes.size());
+  return static_cast<std::int64_t>(big_endian(bytes) << shift) >> shift;
+}
+
+// A numeric on the wire: count of base-10000 digits, weight of the first, sign, digits behind the point,
+// digits.
+constexpr std::uint16_t kNegative = 0x4000;
+
+void append_numeric(std::string& out, const Decimal& number) {
+  std::string digits = to_string(number);
+  const bool negative = digits.front() == '-';
+  if (negative) digits.erase(0, 1);
+  const std::size_t point = std::min(digits.find('.'), digits.size());
+  std::string whole = digits.substr(0, point);
+  std::string fraction = point < digits.size() ? digits.substr(point + 1) : std::string();
+  whole.insert(0, (4 - whole.size() % 4) % 4, '0');
+  fraction.append((4 - fraction.size() % 4) % 4, '0');
+  std::vector<std::uint16_t> groups;
+  const std::string all = whole + fraction;
+  for (std::size_t at = 0; at < all.size(); at += 4)
+    groups.push_back(static_cast<std::uint16_t>(std::stoi(all.substr(at, 4))));
+  int weight = static_cast<int>(whole.size() / 4) - 1;
+  while (!groups.empty() && groups.front() == 0) {
+    groups.erase(groups.begin());
+    --weight;
+  }
+  while (!groups.empty() && groups.back() == 0) groups.pop_back();
+  if (groups.empty()) weight = 0;
+  append_big_endian(out, static_cast<std::uint16_t>(groups.size()));
+  append_big_endian(out, static_cast<std::uint16_t>(weight));
+  append_big_endian(out, static_cast<std::uint16_t>(negative && !groups.empty() ? kNegative : 0));
+  append_big_endian(out, static_cast<std::uint16_t>(number.scale));
+  for (const std::uint16_t group : groups) append_big_endian(out, group);
+}
+
+// Of a value of fixed size.
+Status wrong_size(std::string_view bytes, std::size_t expected) {
+  if (bytes.size() < expected)
+    return Status(ErrorCode::protocol_violation, "insufficient data left in message");
+  return Status(ErrorCode::invalid_binary, "incorrect binary data format in bind parameter");
+}
+
+Status malformed() {
+  return Status(ErrorCode::invalid_binary, "incorrect binary data format in bind parameter");
+}
+
+Status parse_numeric(std::string_view bytes, Datum& out) {
+  if (bytes.size() < 8) return wrong_size(bytes, 8);
+  const auto field = [bytes](std::size_t index) {
+    return static_cast<std::uint16_t>(big_endian(bytes.substr(index * 2, 2)));
+  };
+  const std::size_t count = field(0);
+  const int weight = static_cast<std::int16_t>(field(1));
+  const std::uint16_t sign = field(2);
+  const unsigned scale = field(3);
+  if (bytes.size() != 8 + count * 2) return wrong_size(bytes, 8 + count * 2);
+  if (sign != 0 && sign != kNegative) {
+    if ((sign & 0xc000) != 0xc000) return malformed();
+    return Status(ErrorCode::feature_not_supported, "numeric NaN and infinity are not supported");
+  }
+  if (weight > 16 || weight < -16 || count > 32 || scale > 1000)
+    return Status(ErrorCode::numeric_out_of_range, "value overflows numeric format");
+  // As text: simple, and the bounds are checked in one place.
+  std::string digits = sign == kNegative ? "-" : "";
+  if (weight < 0) digits += "0";
+  std::string fraction(weight < -1 ? static_cast<std::size_t>(-weight - 1) * 4 : 0, '0');
+  for (std::size_t i = 0; i < std::max<std::size_t>(count, static_cast<std::size_t>(std::max(weight + 1, 0)));
+       ++i) {
+    const unsigned group = i < count ? field(4 + i) : 0;
+    if (group > 9999) return malformed();
+    std::string four = std::to_string(group);
+    four.insert(0, 4 - four.size(), '0');
+    (static_cast<int>(i) <= weight ? digits : fraction) += four;
+  }
+  fraction.resize(scale, '0');
+  const Result<Decimal> number = parse_decimal(fraction.empty() ? digits : digits + "." + fraction);
+  if (!number.ok()) return number.status();
+  out = Datum::of_decimal(*number);
+  return {};
+}
+
+}  // namespace
+
+void append_binary(std::string& out, const Type& type, const Datum& value) {
+  switch (type.id) {
+    case TypeId::boolean:
+      out += static_cast<char>(value.integer != 0 ? 1 : 0);
+      break;
+    case TypeId::int2:
+      append_big_endian(out, static_cast<std::int16_t>(value.integer));
+      break;
+    case TypeId::int4:
+      append_big_endian(out, static_cast<std::int32_t>(value.integer));
+      break;
+    case TypeId::int8:
+    case TypeId::timestamp:
+    case TypeId::timestamptz:
+      append_big_endian(out, value.integer);
+      break;
+    case TypeId::float8:
+      append_big_endian(out, std::bit_cast<std::int64_t>(value.real));
+      break;
+    case TypeId::numeric:
+      append_numeric(out, value.decimal());
+      break;
+    case TypeId::unknown:
+    case TypeId::text:
+    case TypeId::varchar:
+    case TypeId::bpchar:
+      append_text(out, type, value);
+      break;
+  }
+}
+
+Status parse_binary(std::string_view bytes, TypeId type, Oid declared, Datum& out) {
+  out = Datum();
+  out.null = false;
+  switch (type) {
+    case TypeId::boolean:
+      if (bytes.size() != 1) return wrong_size(bytes, 1);
+      out.integer = bytes[0] != 0 ? 1 : 0;
+      return {};
+    case TypeId::int2:
+    case TypeId::int4:
+    case TypeId::int8:
+    case TypeId::timestamp:
+    case TypeId::timestamptz:
+      if (const auto expected = static_cast<std::size_t>(type_size(type)); bytes.size() != expected)
+        return wrong_size(bytes, expected);
+      out.integer = signed_big_endian(bytes);
+      return {};
+    case TypeId::float8:
+      if (declared == kOidFloat4) {
+        if (bytes.size() != 4) return wrong_size(bytes, 4);
+        out.real = static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(big_endian(bytes))));
+        return {};
+      }
+      if (bytes.size() != 8) return wrong_size(bytes, 8);
+      out.real = std::bit_cast<double>(big_endian(bytes));
+      return {};
+    case TypeId::numeric:
+      return parse_numeric(bytes, out);
+    case TypeId::unknown:
+    case TypeId::text:
+    case TypeId::varchar:
+    case TypeId::bpchar:
+      break;
+  }
+  out.text = bytes;
+  return check_utf8(bytes);
+}
+
+}  // namespace namdb::sql

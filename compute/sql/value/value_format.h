@@ -1,0 +1,26 @@
+// Values as the wire carries them: PostgreSQL's text and binary forms of each type. Parsing takes outside
+// input of any content: errors are invalid_text, invalid_binary, numeric_out_of_range and their like.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "compute/sql/value/datum.h"
+#include "compute/sql/value/types.h"
+
+namespace namdb::sql {
+
+// `value` is not NULL. Appends to `out`.
+void append_text(std::string& out, const Type& type, const Datum& value);
+void append_binary(std::string& out, const Type& type, const Datum& value);
+
+// The result borrows strings from `text`. `now_us`: what "now" means.
+Status parse_text(std::string_view text, TypeId type, std::int64_t now_us, Datum& out);
+// `declared` is the type that the client gave: binary forms of 2-, 4- and 8-byte numbers differ.
+Status parse_binary(std::string_view bytes, TypeId type, Oid declared, Datum& out);
+
+// Well-formed UTF-8 without zero bytes: what strings and statements must be. invalid_encoding.
+Status check_utf8(std::string_view text);
+
+}  // namespace namdb::sql

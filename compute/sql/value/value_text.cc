@@ -1,0 +1,237 @@
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "compute/sql/value/timestamp.h"
+#include "compute/sql/value/value_format.h"
+
+namespace namdb::sql {
+namespace {
+
+bool is_space(char c) {
+  return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+Status invalid(std::string_view text, TypeId type) {
+  return Status(ErrorCode::invalid_text, "invalid input syntax for type " + std::string(type_name(type)) +
+                                             ": \"" + std::string(text) + "\"");
+}
+
+bool equal_ignoring_case(std::string_view a, std::string_view lower) {
+  return a.size() == lower.size() && std::equal(a.begin(), a.end(), lower.begin(), [](char x, char y) {
+           return std::tolower(static_cast<unsigned char>(x)) == y;
+         });
+}
+
+// A word that begins one of PostgreSQL's names of a boolean: "t", "tr", "yes", "of", "1", ...
+bool parse_boolean(std::string_view text, bool& value) {
+  const std::string_view word = trim(text);
+  const auto abbreviates = [word](std::string_view whole, std::size_t least) {
+    return word.size() >= least && word.size() <= whole.size() &&
+           equal_ignoring_case(word, whole.substr(0, word.size()));
+  };
+  if (word == "1" || abbreviates("true", 1) || abbreviates("yes", 1) || abbreviates("on", 2)) {
+    value = true;
+    return true;
+  }
+  if (word == "0" || abbreviates("false", 1) || abbreviates("no", 1) || abbreviates("off", 2)) {
+    value = false;
+    return true;
+  }
+  return false;
+}
+
+Status parse_integer(std::string_view text, TypeId type, std::int64_t& value) {
+  std::string_view digits = trim(text);
+  if (digits.size() > 1 && digits.front() == '+' && digits[1] != '-') digits.remove_prefix(1);
+  const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error == std::errc::invalid_argument || stop != digits.data() + digits.size())
+    return invalid(text, type);
+  const bool fits =
+      error == std::errc() &&
+      (type == TypeId::int8 || (type == TypeId::int4 && value == static_cast<std::int32_t>(value)) ||
+       (type == TypeId::int2 && value == static_cast<std::int16_t>(value)));
+  if (!fits) {
+    return Status(
+        ErrorCode::numeric_out_of_range,
+        "value \"" + std::string(text) + "\" is out of range for type " + std::string(type_name(type)));
+  }
+  return {};
+}
+
+Status parse_real(std::string_view text, double& value) {
+  std::string_view digits = trim(text);
+  if (digits.size() > 1 && digits.front() == '+' && digits[1] != '-') digits.remove_prefix(1);
+  const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error == std::errc::invalid_argument || stop != digits.data() + digits.size())
+    return invalid(text, TypeId::float8);
+  if (error == std::errc::result_out_of_range) {
+    return Status(ErrorCode::numeric_out_of_range,
+                  "\"" + std::string(text) + "\" is out of range for type double precision");
+  }
+  return {};
+}
+
+void append_integer(std::string& out, std::int64_t value) {
+  std::array<char, 24> buffer;
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+  out.append(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
+}
+
+// Shortest digits that read back as the same number, laid out as PostgreSQL does it.
+void append_real(std::string& out, double value) {
+  if (std::isnan(value)) {
+    out += "NaN";
+    return;
+  }
+  if (std::isinf(value)) {
+    out += value < 0 ? "-Infinity" : "Infinity";
+    return;
+  }
+  std::array<char, 40> buffer;
+  const auto end =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::scientific).ptr;
+  std::string_view text(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
+  if (text.front() == '-') {
+    out += '-';
+    text.remove_prefix(1);
+  }
+  const std::size_t e = text.find('e');
+  int exponent = 0;
+  const char* exponent_begin = text.data() + e + 1;
+  if (*exponent_begin == '+') ++exponent_begin;
+  std::from_chars(exponent_begin, text.data() + text.size(), exponent);
+  std::string digits(1, text[0]);
+  if (e > 2) digits.append(text.substr(2, e - 2));
+  const int count = static_cast<int>(digits.size());
+  if (exponent < -4 || exponent >= 15) {
+    out += digits[0];
+    if (count > 1) out.append(".").append(digits, 1);
+    out += exponent < 0 ? "e-" : "e+";
+    const int size = std::abs(exponent);
+    if (size < 10) out += '0';
+    append_integer(out, size);
+  } else if (exponent < 0) {
+    out += "0.";
+    out.append(static_cast<std::size_t>(-exponent - 1), '0').append(digits);
+  } else if (count <= exponent + 1) {
+    out.append(digits).append(static_cast<std::size_t>(exponent + 1 - count), '0');
+  } else {
+    out.append(digits, 0, static_cast<std::size_t>(exponent) + 1).append(".");
+    out.append(digits, static_cast<std::size_t>(exponent) + 1);
+  }
+}
+
+}  // namespace
+
+void append_text(std::string& out, const Type& type, const Datum& value) {
+  switch (type.id) {
+    case TypeId::boolean:
+      out += value.integer != 0 ? 't' : 'f';
+      break;
+    case TypeId::int2:
+    case TypeId::int4:
+    case TypeId::int8:
+      append_integer(out, value.integer);
+      break;
+    case TypeId::float8:
+      append_real(out, value.real);
+      break;
+    case TypeId::numeric:
+      append(out, value.decimal());
+      break;
+    case TypeId::unknown:
+    case TypeId::text:
+    case TypeId::varchar:
+    case TypeId::bpchar:
+      out += value.text;
+      break;
+    case TypeId::timestamp:
+    case TypeId::timestamptz:
+      append_timestamp(out, value.integer, type.id == TypeId::timestamptz);
+      break;
+  }
+}
+
+Status parse_text(std::string_view text, TypeId type, std::int64_t now_us, Datum& out) {
+  out = Datum();
+  out.null = false;
+  switch (type) {
+    case TypeId::boolean: {
+      bool value = false;
+      if (!parse_boolean(text, value)) return invalid(text, type);
+      out.integer = value ? 1 : 0;
+      return {};
+    }
+    case TypeId::int2:
+    case TypeId::int4:
+    case TypeId::int8:
+      return parse_integer(text, type, out.integer);
+    case TypeId::float8:
+      return parse_real(text, out.real);
+    case TypeId::numeric: {
+      const Result<Decimal> number = parse_decimal(text);
+      if (!number.ok()) return number.status();
+      out = Datum::of_decimal(*number);
+      return {};
+    }
+    case TypeId::timestamp:
+    case TypeId::timestamptz: {
+      const Result<std::int64_t> value = parse_timestamp(text, type == TypeId::timestamptz, now_us);
+      if (!value.ok()) return value.status();
+      out.integer = *value;
+      return {};
+    }
+    case TypeId::unknown:
+    case TypeId::text:
+    case TypeId::varchar:
+    case TypeId::bpchar:
+      break;
+  }
+  out.text = text;
+  return check_utf8(text);
+}
+
+Status check_utf8(std::string_view text) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(text.data());
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const unsigned char c = bytes[at];
+    if (c >= 1 && c < 0x80) {
+      ++at;
+      continue;
+    }
+    const std::size_t length = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
+    bool valid = c >= 0xc2 && c <= 0xf4 && length <= text.size() - at;
+    for (std::size_t i = 1; valid && i < length; ++i) valid = (bytes[at + i] & 0xc0) == 0x80;
+    if (valid && length > 2) {
+      const unsigned char next = bytes[at + 1];
+      // Overlong forms, surrogates, and what lies beyond U+10FFFF.
+      valid = !(c == 0xe0 && next < 0xa0) && !(c == 0xed && next >= 0xa0) && !(c == 0xf0 && next < 0x90) &&
+              !(c == 0xf4 && next >= 0x90);
+    }
+    if (!valid) {
+      std::string message = "invalid byte sequence for encoding \"UTF8\":";
+      std::array<char, 8> hex;
+      const std::size_t shown = c < 0x80 ? 1 : std::min(length, text.size() - at);
+      for (std::size_t i = 0; i < shown; ++i) {
+        std::snprintf(hex.data(), hex.size(), " 0x%02x", bytes[at + i]);
+        message += hex.data();
+      }
+      return Status(ErrorCode::invalid_encoding, std::move(message));
+    }
+    at += length;
+  }
+  return {};
+}
+
+}  // namespace namdb::sql

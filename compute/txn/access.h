@@ -1,0 +1,58 @@
+// One row of a transaction's read and write set.
+//
+// `image` is registered memory that the install stage WRITEs from:
+//   0                 the unlocked header word
+//   8                 the new body (its payload is the row that the transaction builds)
+//   8 + body_bytes    update: the ring word of the displaced version. insert: overflow head and ring words,
+//                     so that the whole is a new record up to its ring headers.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "common/fabric/local_pool.h"
+#include "common/layout/key.h"
+#include "common/layout/record.h"
+#include "common/layout/row.h"
+#include "common/reactor/pooled_allocator.h"
+#include "compute/api/table.h"
+#include "compute/txn/lookup.h"
+
+namespace namdb::protocol {
+
+// A WRITE more costs about as much as this many bytes: changed words that are nearer to each other are one.
+inline constexpr std::uint32_t kWriteGap_bytes = 64;
+
+enum class WriteKind : std::uint8_t { none, insert, update, erase };
+
+struct Access {
+  Access(storage::TableRef owner, std::span<const std::byte> key_bytes, std::uint64_t hash)
+      : table(std::move(owner)), key(key_bytes.begin(), key_bytes.end()), key_hash(hash) {}
+
+  storage::TableRef table;
+  reactor::PooledVector<std::byte> key;
+  std::uint64_t key_hash;
+  Lookup lookup;
+  WriteKind write = WriteKind::none;
+  bool insert_asked = false;  // insert() was called before the lookup was done: must turn out absent
+  bool locked = false;        // by the rules, since it was read
+  bool only_read = false;     // nobody has asked for it but to read it: the rules do not lock it
+  bool shares = false;        // and its reader's lock is asked for
+  bool shared = false;        // which it has: nobody else writes the version that was read
+  bool shown = false;         // it was read without a lock: what was read must not change any more
+  bool duplicate = false;     // insert() of a row that the transaction itself sees
+  fabric::LocalBuffer image;
+
+  bool fetched() const { return lookup.done(); }
+  bool stored() const { return lookup.state() == Lookup::State::present; }
+  bool found() const {
+    if (write == WriteKind::insert || write == WriteKind::update) return true;
+    return write == WriteKind::none && stored();
+  }
+  std::span<std::byte> image_body() const { return {image.data() + 8, table->record.body_bytes()}; }
+  std::span<std::byte> image_row() const { return layout::body_payload(image_body()); }
+  // An insert revives a tombstone in place, like an update.
+  bool writes_in_place() const { return lookup.has_record(); }
+};
+
+}  // namespace namdb::protocol

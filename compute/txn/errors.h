@@ -1,0 +1,16 @@
+// Errors in which transactions end because of others, or of what memory servers hold.
+#pragma once
+
+#include "common/base/error.h"
+#include "compute/api/table.h"
+
+namespace namdb::protocol {
+
+// Aborts that others' commits cause.
+Status write_conflict(const storage::Table& table);
+// A hash index's chain has become too long.
+Status too_many_alike(const storage::Table& entries);
+// Before anything was logged.
+Status lost_connection();
+
+}  // namespace namdb::protocol

@@ -1,0 +1,389 @@
+#include "compute/txn/lookup.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "common/base/checksum.h"
+#include "compute/cluster/bucket_search.h"
+#include "compute/txn/errors.h"
+#include "compute/txn/rules.h"
+
+namespace namdb::protocol {
+
+using layout::GlobalAddress;
+using layout::HeaderWord;
+
+namespace {
+
+constexpr std::uint32_t kMaxRestarts = 64;
+constexpr std::size_t kMaxChain = 4096;
+
+// Behind what is READ, the lease.
+std::size_t lease_at(const storage::Table& table) {
+  return std::max<std::size_t>(layout::kBucket_bytes,
+                               table.record.current_bytes() + 8 + 8 * table.record.reader_words);
+}
+
+std::size_t buffer_bytes(const storage::Table& table) {
+  return lease_at(table) + 8;
+}
+
+}  // namespace
+
+void Lookup::start(txn::WorkerState& worker, const storage::Table& table, std::span<const std::byte> key,
+                   std::uint64_t key_hash) {
+  table_ = &table;
+  key_ = key;
+  key_hash_ = key_hash;
+  buffer_ = fabric::LocalBuffer(worker.cluster.pool(), buffer_bytes(table));
+  server_ = table.server_of(key_hash);
+  region_bytes_ = worker.cluster.region_map(server_).limit_bytes;
+  finds_ = worker.cluster.stages().two_sided(layout::Stage::find);
+  // What was remembered may belong to another key, and so to another server.
+  const auto location =
+      worker.cluster.optimisations().location_cache ? worker.locations.find(key_hash) : std::nullopt;
+  if (location && location->offset + table.record.record_bytes() <= worker.cluster.known_bytes(server_)) {
+    record_ = GlobalAddress(server_, location->offset);
+    incarnation_ = location->incarnation;
+    from_cache_ = true;
+    state_ = State::record;
+    return;
+  }
+  start_chain();
+}
+
+void Lookup::start_at(txn::WorkerState& worker, const storage::Table& table, GlobalAddress record,
+                      std::uint16_t incarnation) {
+  table_ = &table;
+  key_ = {};
+  buffer_ = fabric::LocalBuffer(worker.cluster.pool(), buffer_bytes(table));
+  region_bytes_ = worker.cluster.region_map(record.server()).limit_bytes;
+  record_ = record;
+  incarnation_ = incarnation;
+  state_ = State::record;
+}
+
+std::uint64_t Lookup::lease() const {
+  return layout::load_word(buffer_.data() + lease_at(*table_));
+}
+
+void Lookup::start_chain() {
+  from_cache_ = false;
+  record_ = GlobalAddress();
+  state_ = State::bucket;
+  enter_array(table_->arrays[server_]);
+}
+
+void Lookup::enter_array(const layout::BucketArray& array) {
+  array_ = array;
+  chain_.clear();
+  chain_checksums_.clear();
+  collisions_.clear();
+  bucket_ = GlobalAddress(server_, array.bucket_offset(array.index_of(key_hash_, table_->arrays.size())));
+  next_entry_ = 0;
+}
+
+void Lookup::add_atomics(txn::BatchSet& batches, Rules& rules) {
+  if (state_ != State::record) return;
+  if (locks_along_) rules.lock_along(*this, batches);
+  if (leases_along_)
+    batches.compare_and_swap(record_ + table_->record.lease_offset(), layout::kNoLease, layout::kNoLease,
+                             buffer_.data() + lease_at(*table_));
+}
+
+void Lookup::add_read(txn::BatchSet& batches) {
+  switch (state_) {
+    case State::bucket:
+      if (finds_) return ask_for_record(batches);
+      batches.read(bucket_, buffer_.data(), layout::kBucket_bytes);
+      break;
+    case State::record:
+      if (along_ == nullptr) batches.read(record_, buffer_.data(), read_bytes());
+      break;
+    case State::older:
+      walk_.add_read(batches);
+      break;
+    default:
+      NAMDB_CHECK(!"a finished lookup needs no READ");
+  }
+}
+
+void Lookup::ask_for_record(txn::BatchSet& batches) {
+  batches.find(bucket_.server(),
+               {.bucket_offset = bucket_.offset(),
+                .key_hash = key_hash_,
+                .record_bytes = read_bytes(),
+                .leases = leases_along_},
+               &found_);
+}
+
+// As if each piece had been READ by itself. What is missing is asked for in the next step.
+void Lookup::see_found(txn::WorkerState& worker, Rules& rules) {
+  while (state_ == State::bucket && !waiting_) {
+    const std::string_view bucket = found_.take_bucket(bucket_.offset());
+    if (bucket.empty()) return;
+    std::memcpy(buffer_.data(), bucket.data(), bucket.size());
+    see_bucket(worker, rules);
+  }
+  if (state_ != State::record) return;
+  const std::string_view record = found_.take_record(record_.offset());
+  if (record.empty()) return;
+  std::memcpy(buffer_.data() + lease_at(*table_), record.data(), 8);
+  std::memcpy(buffer_.data(), record.data() + 8, record.size() - 8);
+  see_record(worker, rules);
+}
+
+std::uint32_t Lookup::advance(txn::WorkerState& worker, Rules& rules) {
+  waiting_ = false;
+  held_ = false;
+  if (!deciding_) {
+    switch (state_) {
+      case State::bucket:
+        if (finds_) {
+          see_found(worker, rules);
+        } else {
+          see_bucket(worker, rules);
+        }
+        break;
+      case State::record:
+        if (along_ != nullptr) std::memcpy(buffer_.data(), std::exchange(along_, nullptr), read_bytes());
+        see_record(worker, rules);
+        break;
+      case State::older:
+        step_back();
+        break;
+      default:
+        break;
+    }
+  }
+  // A certified body stands at body_: does the transaction see it? If not, the one before may be at hand.
+  while (deciding_) {
+    const bool is_current = state_ == State::record;
+    const Judgement judgement = rules.judge({header_seen_, candidate_, is_current});
+    if (judgement == Judgement::unknown_slot) return candidate_.stamp.slot;
+    decide(worker, rules, judgement);
+  }
+  if (done()) walk_.end();
+  return 0;
+}
+
+void Lookup::decide(txn::WorkerState& worker, Rules& rules, Judgement judgement) {
+  deciding_ = false;
+  const bool is_current = state_ == State::record;
+  const bool visible = judgement == Judgement::visible;
+  if (is_current) {
+    current_is_visible_ = visible;
+    lock_seen_ = header_seen_;
+    lock_address_ = record_;
+  }
+  if (judgement == Judgement::held) {
+    waiting_ = true;
+    held_ = is_current;
+  } else if (judgement == Judgement::torn) {
+    wait_for_record(header_seen_, rules);
+  } else if (judgement == Judgement::conflict) {
+    error_ = write_conflict(*table_);
+    state_ = State::failed;
+  } else if (visible) {
+    state_ = candidate_.deleted ? State::absent : State::present;
+  } else if (is_birth(candidate_)) {
+    state_ = State::absent;
+  } else {
+    if (is_current) walk_.start(worker.cluster.pool(), *table_, record_, region_bytes_, body_);
+    state_ = State::older;
+    step_back();
+  }
+}
+
+void Lookup::see_bucket(txn::WorkerState& worker, Rules& rules) {
+  // The READ rode with the one that showed a newer catalog: the old array may be something else by now.
+  if (chain_.empty() && array_.generation < table_->arrays[server_].generation) {
+    enter_array(table_->arrays[server_]);
+    return;
+  }
+  layout::Bucket& bucket = bucket_image_;
+  std::memcpy(&bucket, buffer_.data(), sizeof bucket);
+  if (!bucket.certified(bucket_)) return wait_for_bucket(bucket);
+  if (bucket.table != table_->id || bucket.generation != array_.generation) {
+    fail(ErrorCode::catalog_changed, "the table was dropped or rebuilt while the transaction ran");
+    return;
+  }
+  if (bucket.forwarded()) return follow_forward(bucket);
+  if (next_entry_ == 0) {
+    if (chain_.empty()) chain_lock_ = HeaderWord(bucket.lock_word);
+    chain_.push_back(bucket_);
+    chain_checksums_.push_back(bucket.checksum);
+    for (const layout::BucketEntry& entry : bucket.entries) {
+      if (entry.free()) continue;
+      if (entry.key_hash == key_hash_) {
+        worker.locations.insert(entry);
+      } else {
+        worker.locations.offer(entry);
+      }
+    }
+  }
+  const std::uint32_t found = storage::find_entry(bucket, key_hash_, next_entry_);
+  if (found < layout::kBucketEntries) {
+    const std::uint64_t offset = bucket.entries[found].offset();
+    if (!storage::place_within(offset, table_->record.record_bytes(), region_bytes_))
+      return fail(ErrorCode::corrupt_data, "a bucket's entry leads nowhere");
+    record_ = GlobalAddress(bucket_.server(), offset);
+    incarnation_ = bucket.entries[found].incarnation();
+    worker.cluster.saw_memory(record_, table_->record.record_bytes());
+    next_entry_ = found + 1;
+    state_ = State::record;
+    return;
+  }
+  if (bucket.next_offset == 0) {
+    record_ = GlobalAddress();
+    if (!rules.believes_absence(chain_lock_)) {
+      lock_seen_ = chain_lock_;
+      lock_address_ = chain_.front();
+      start_chain();
+      waiting_ = true;
+      return;
+    }
+    state_ = State::absent;
+    return;
+  }
+  if (chain_.size() >= kMaxChain && table_->schema.chained()) return fail_long_chain();
+  if (chain_.size() >= kMaxChain ||
+      !storage::place_within(bucket.next_offset, layout::kBucket_bytes, region_bytes_)) {
+    fail(ErrorCode::corrupt_data, "a bucket chain has no end");
+    return;
+  }
+  bucket_ = GlobalAddress(bucket_.server(), bucket.next_offset);
+  next_entry_ = 0;
+}
+
+// It is being written, or damaged.
+void Lookup::wait_for_bucket(const layout::Bucket& bucket) {
+  waiting_ = true;
+  const bool main = chain_.empty();
+  lock_seen_ = main ? HeaderWord(bucket.lock_word) : chain_lock_;
+  lock_address_ = main ? bucket_ : chain_.front();
+  if (lock_seen_.locked()) return steady_.forget();
+  const std::uint64_t seed = bucket_.value ^ lock_seen_.value();
+  if (steady_.seen(checksum64(std::as_bytes(std::span(&bucket, 1)), seed)))
+    return fail_damaged("a bucket", bucket_);
+  // The chain's lock was READ before all of that: it counts when it is the same in between.
+  if (!main && steady_.halfway()) start_chain();
+}
+
+void Lookup::follow_forward(const layout::Bucket& bucket) {
+  const layout::BucketArray next = array_.doubled(bucket.forward_base());
+  if (!storage::array_within(next, region_bytes_)) {
+    return fail(ErrorCode::corrupt_data, "a bucket's forward leads nowhere");
+  }
+  enter_array(next);
+}
+
+void Lookup::see_record(txn::WorkerState& worker, Rules& rules) {
+  const std::span<const std::byte> body(buffer_.data() + 8, table_->record.body_bytes());
+  const HeaderWord header(layout::load_word(buffer_.data()));
+  if (!layout::certify_body(body, record_)) {
+    // Being written; or other memory by now, to which a stale location led: so a location from the cache is
+    // given up for the chain after a while.
+    if (from_cache_ && ++waits_ % SteadyBytes::kLooks == 0) return mismatch(worker);
+    return wait_for_record(header, rules);
+  }
+  const layout::BodyHeader found = layout::decode_body_header(body.data());
+  const std::span<const std::byte> payload = layout::body_payload(body);
+  // The cache knows the low bits only.
+  const std::uint32_t incarnation_mask = from_cache_ ? 0xff : 0xffff;
+  const bool matches =
+      found.table == table_->id && (found.incarnation & incarnation_mask) == incarnation_ &&
+      (key_.empty() || std::ranges::equal(payload.subspan(table_->schema.key_offset(), key_.size()), key_));
+  if (!matches) return mismatch(worker);
+  current_ = found;
+  header_seen_ = header;
+  if (reads_waiter_) waiter_ = HeaderWord(layout::load_word(buffer_.data() + table_->record.waiter_offset()));
+  candidate(body);
+}
+
+// It is being written, or damaged: body and header word are not of one version.
+void Lookup::wait_for_record(HeaderWord header, Rules& rules) {
+  waiting_ = true;
+  lock_seen_ = header;
+  lock_address_ = record_;
+  if (header.locked() && !rules.holds(record_)) return steady_.forget();
+  const std::span<const std::byte> bytes(buffer_.data(), table_->record.current_bytes());
+  if (steady_.seen(checksum64(bytes, record_.value))) fail_damaged("a record", record_);
+}
+
+void Lookup::mismatch(txn::WorkerState& worker) {
+  steady_.forget();
+  if (key_.empty()) {  // a scan's entry of a record that was reclaimed since: no snapshot sees it
+    record_ = GlobalAddress();
+    state_ = State::absent;
+    return;
+  }
+  if (from_cache_) {
+    worker.locations.erase(key_hash_);
+    start_chain();
+    return;
+  }
+  // Either another key with the same hash, or the record was reclaimed since the bucket was read. The next
+  // entries decide the first; for the second the chain is read again.
+  const layout::BodyHeader found = layout::decode_body_header(buffer_.data() + 8);
+  if (found.table == table_->id && static_cast<std::uint16_t>(found.incarnation) == incarnation_) {
+    collisions_.push_back(layout::BucketEntry::make(key_hash_, record_.offset(), incarnation_).location);
+    record_ = GlobalAddress();
+    state_ = State::bucket;  // the same bucket again, from the next entry on
+    return;
+  }
+  if (++restarts_ > kMaxRestarts) return fail(ErrorCode::version_collected, "the record moved too often");
+  start_chain();
+}
+
+void Lookup::candidate(std::span<const std::byte> body) {
+  body_ = body;
+  candidate_ = layout::decode_body_header(body.data());
+  deciding_ = true;
+}
+
+bool Lookup::is_birth(const layout::BodyHeader& version) const {
+  return table_->record.timestamps ? version.ring_slot == layout::kNoRingSlot : version.birth();
+}
+
+void Lookup::step_back() {
+  switch (walk_.step()) {
+    case VersionWalk::Step::found:
+      return candidate(walk_.body());
+    case VersionWalk::Step::read:
+      return;
+    case VersionWalk::Step::lost:
+      return restart();
+    case VersionWalk::Step::overwritten:
+      return fail(ErrorCode::serialization_failure,
+                  "could not serialize access: the version that the transaction needs was overwritten");
+    case VersionWalk::Step::corrupt:
+      return fail(ErrorCode::corrupt_data, "a version's link, or what it leads to, cannot be");
+  }
+}
+
+void Lookup::restart() {
+  if (++restarts_ > kMaxRestarts)
+    return fail(ErrorCode::version_collected, "the version that the snapshot needs was collected");
+  state_ = State::record;
+}
+
+void Lookup::fail_long_chain() {
+  error_ = too_many_alike(*table_);
+  state_ = State::failed;
+}
+
+void Lookup::fail_damaged(const char* what, GlobalAddress address) {
+  damaged_ = true;
+  lock_seen_ = HeaderWord();
+  error_ = protocol::damaged(*table_, what, address);
+  state_ = State::failed;
+}
+
+void Lookup::fail(ErrorCode code, const char* message) {
+  error_ = Status(code, message);
+  state_ = State::failed;
+}
+
+}  // namespace namdb::protocol

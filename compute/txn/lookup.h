@@ -1,0 +1,215 @@
+// Finding one record's version that a transaction sees: a state machine over fetched bytes. It says which
+// READ it needs next, and takes the decision when the bytes are there; many lookups advance together, one
+// round trip a step. By key: (location cache, else bucket chain), record, then older versions; or at a known
+// address. A main bucket that was forwarded, since its array has grown, leads to the chain in the next array.
+//
+// The rules (NAM-DB §5.1 and docs/internals/snapshot-isolation.md):
+//  - The certified body's stamp decides visibility; the header word only says who holds the record. A body
+//    that does not certify is being written: read again; or it is damaged (damage.h). Whether a certified
+//    body is visible, and whether its holder is waited for, the protocol says (rules.h).
+//  - Older versions are found by following the displaced links through ring and overflow (version_walk.h).
+//    "Absent" needs the birth marker. A link found in neither place means start again, and after a bound
+//    version_collected.
+//  - A location from the cache or a bucket must match key and incarnation, else it is a miss.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "common/fabric/local_pool.h"
+#include "common/layout/bucket.h"
+#include "common/layout/find_calls.h"
+#include "common/layout/record.h"
+#include "common/reactor/pooled_allocator.h"
+#include "compute/api/table.h"
+#include "compute/cluster/batch_set.h"
+#include "compute/txn/damage.h"
+#include "compute/txn/version_walk.h"
+#include "compute/txn/worker_state.h"
+
+namespace namdb::protocol {
+
+class Rules;
+enum class Judgement : std::uint8_t;
+
+class Lookup {
+ public:
+  enum class State : std::uint8_t {
+    idle,
+    bucket,
+    record,
+    older,
+    // Ends:
+    present,  // body() is the visible version, not a tombstone
+    absent,
+    failed,  // error()
+  };
+
+  Lookup() = default;
+
+  // By key. `key` outlives the lookup. At the end either a record or the whole chain() is known.
+  void start(txn::WorkerState& worker, const storage::Table& table, std::span<const std::byte> key,
+             std::uint64_t key_hash);
+  // The record at a known place, whatever its key; absent if it was reclaimed.
+  void start_at(txn::WorkerState& worker, const storage::Table& table, layout::GlobalAddress record,
+                std::uint16_t incarnation);
+
+  bool done() const { return state_ >= State::present; }
+  State state() const { return state_; }
+  // Its record, wherever it is read, may be locked along with that (Rules::lock_along); `with_waiter`: who
+  // waits for it is READ with it.
+  void lock_along(bool with_waiter) {
+    locks_along_ = true;
+    reads_waiter_ = with_waiter;
+  }
+  bool locks_along() const { return locks_along_; }
+  // The same, but a reader's lock.
+  void share_along(bool with_waiter) {
+    lock_along(with_waiter);
+    shares_ = true;
+  }
+  bool shares() const { return shares_; }
+  // By what the rules remember that lock; 0: there is none.
+  std::uint32_t share() const { return share_; }
+  void set_share(std::uint32_t share) { share_ = share; }
+  // Its record's lease is to be known, of a moment before the record was READ: lease().
+  void lease_along() { leases_along_ = true; }
+  // Its record is READ along with others, and its first read_bytes() will stand there (run_reads.h). For what
+  // started at a known place and has not READ anything.
+  void read_along(const std::byte* bytes) { along_ = bytes; }
+  std::uint32_t read_bytes() const {
+    const layout::RecordLayout& layout = table_->record;
+    if (locks_along_ && layout.reader_words != 0) return layout.locked_bytes();
+    return layout.current_bytes() + (reads_waiter_ ? 8 : 0);
+  }
+  // What add_read() takes of the pool, if it is an older version that it READs; that may be much.
+  std::size_t older_bytes() const { return state_ == State::older ? walk_.read_bytes() : 0; }
+  // Adds the READ, or the call, that the next advance() looks at. May be called again without advance() in
+  // between, when the fetched bytes were thrown away.
+  void add_read(txn::BatchSet& batches);
+  // Before that: adds the CASes that go along. All lookups of a batch add theirs before any adds its READ:
+  // the place that one remembers may be other memory by now, which another READs, and a CAS may overtake a
+  // READ that is in front of it.
+  void add_atomics(txn::BatchSet& batches, Rules& rules);
+  // Looks at the bytes. If it needs the slot directory it returns the slot and must be called again, with the
+  // same bytes, once the directory decides; otherwise 0.
+  std::uint32_t advance(txn::WorkerState& worker, Rules& rules);
+  // The last advance() saw something in the middle of being written; another turn may help.
+  bool waiting() const { return waiting_; }
+  // While waiting(): somebody holds the record, which was the key's when it was READ. Not so where it could
+  // not be read whole, and may be other memory by now.
+  bool held() const { return held_; }
+  // While waiting(): the lock word that was seen and where, for the lock resolver. 0 if none.
+  layout::HeaderWord lock_seen() const { return lock_seen_; }
+  layout::GlobalAddress lock_address() const { return lock_address_; }
+  // 0 for a bucket chain's lock.
+  std::uint32_t lock_body_bytes() const { return state_ == State::bucket ? 0 : table_->record.body_bytes(); }
+
+  std::uint32_t body_bytes() const { return table_->record.body_bytes(); }
+
+  const Status& error() const { return error_; }
+  // failed: because of bytes that are damaged, if its table is still there.
+  bool damaged() const { return damaged_; }
+  // present: the visible version's body.
+  std::span<const std::byte> body() const { return body_; }
+  std::span<const std::byte> payload() const { return layout::body_payload(body_); }
+
+  const storage::Table& table() const { return *table_; }
+  // A record with this key exists, visible or not (present or absent).
+  bool has_record() const { return !record_.null(); }
+  layout::GlobalAddress record() const { return record_; }
+  // The record's current version at the time of the READ, and whether it is the one that the snapshot sees.
+  const layout::BodyHeader& current() const { return current_; }
+  bool current_is_visible() const { return current_is_visible_; }
+  // The header word in that READ. Unlocked and equal to current()'s, nobody held the record at some moment
+  // of the READ.
+  layout::HeaderWord header_seen() const { return header_seen_; }
+
+  // With a record, after lease_along(): the record's timestamp at which somebody counts on what the READ
+  // showed. Whoever locks it after that commits later than this.
+  std::uint64_t lease() const;
+
+  // With a record, after lock_along(true): who waited for the record when it was READ.
+  layout::HeaderWord waiter() const { return waiter_; }
+  // With a record, after lock_along() or share_along(), where records have reader words: that word in the
+  // last READ.
+  layout::HeaderWord reader(std::uint32_t index) const {
+    return layout::HeaderWord(layout::load_word(buffer_.data() + table_->record.reader_offset(index)));
+  }
+
+  // absent without a record: the buckets of the chain in order, the array that the first one is in and its
+  // lock word, and locations of records whose hash collides with the key's.
+  const std::vector<layout::GlobalAddress>& chain() const { return chain_; }
+  const layout::BucketArray& array() const { return array_; }
+  layout::HeaderWord chain_lock() const { return chain_lock_; }
+  const std::vector<std::uint64_t>& collisions() const { return collisions_; }
+  // The checksums of the chain's buckets, in order.
+  const reactor::PooledVector<std::uint64_t>& chain_checksums() const { return chain_checksums_; }
+
+ private:
+  void start_chain();
+  void ask_for_record(txn::BatchSet& batches);
+  void see_found(txn::WorkerState& worker, Rules& rules);
+  void enter_array(const layout::BucketArray& array);
+  void see_bucket(txn::WorkerState& worker, Rules& rules);
+  void follow_forward(const layout::Bucket& bucket);
+  void see_record(txn::WorkerState& worker, Rules& rules);
+  void wait_for_bucket(const layout::Bucket& bucket);
+  void wait_for_record(layout::HeaderWord header, Rules& rules);
+  void mismatch(txn::WorkerState& worker);
+  void candidate(std::span<const std::byte> body);
+  void decide(txn::WorkerState& worker, Rules& rules, Judgement judgement);
+  bool is_birth(const layout::BodyHeader& version) const;
+  void step_back();
+  void restart();
+  void fail_long_chain();
+  void fail_damaged(const char* what, layout::GlobalAddress address);
+  void fail(ErrorCode code, const char* message);
+
+  const storage::Table* table_ = nullptr;
+  std::span<const std::byte> key_;  // empty: any key
+  std::uint64_t key_hash_ = 0;
+  std::uint64_t region_bytes_ = 0;
+  State state_ = State::idle;
+  bool waiting_ = false;
+  bool held_ = false;
+  bool from_cache_ = false;
+  bool locks_along_ = false;
+  bool shares_ = false;
+  std::uint32_t share_ = 0;
+  bool leases_along_ = false;
+  bool reads_waiter_ = false;
+  layout::HeaderWord waiter_;
+  bool deciding_ = false;  // candidate_ waits for the slot directory
+  bool current_is_visible_ = false;
+  std::uint32_t restarts_ = 0;
+  std::uint32_t waits_ = 0;
+  layout::ServerId server_ = 0;  // by key
+  layout::BucketArray array_;
+  layout::GlobalAddress bucket_;
+  layout::GlobalAddress record_;
+  std::uint16_t incarnation_ = 0;
+  std::uint32_t next_entry_ = 0;
+  layout::Bucket bucket_image_{};
+  layout::BodyHeader current_;
+  layout::HeaderWord header_seen_;
+  layout::BodyHeader candidate_;
+  std::span<const std::byte> body_;
+  VersionWalk walk_;
+  fabric::LocalBuffer buffer_;
+  const std::byte* along_ = nullptr;
+  bool finds_ = false;  // by key: the memory server looks for it
+  layout::FoundPieces found_;
+  std::vector<layout::GlobalAddress> chain_;
+  reactor::PooledVector<std::uint64_t> chain_checksums_;
+  layout::HeaderWord chain_lock_;
+  std::vector<std::uint64_t> collisions_;
+  layout::HeaderWord lock_seen_;
+  layout::GlobalAddress lock_address_;
+  SteadyBytes steady_;
+  bool damaged_ = false;
+  Status error_;
+};
+
+}  // namespace namdb::protocol

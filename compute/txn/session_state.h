@@ -1,0 +1,25 @@
+// What a client's session carries from transaction to transaction, for all protocols.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "compute/api/engine.h"
+
+namespace namdb::protocol {
+
+struct SessionState : txn::Session {
+  // Snapshot isolation. Words of the newest snapshot that the session has used: a later one shows at least as
+  // much.
+  std::vector<std::uint64_t> newest_words;
+  // When the session's last commit was published or its last transaction failed: a copy of the vector that
+  // others took before that will not do.
+  std::uint64_t fresh_from_ns = 0;
+  // Where transactions have timestamps: that of the last one.
+  std::uint64_t timestamp = 0;
+  // Wait-die. The priority of a transaction that gave way, for the one that tries again; 0: none.
+  std::uint32_t priority = 0;
+  std::uint64_t priority_taken_ns = 0;
+};
+
+}  // namespace namdb::protocol

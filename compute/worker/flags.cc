@@ -1,0 +1,218 @@
+#include "compute/worker/flags.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+
+#include "common/config/daemon_flags.h"
+#include "common/config/toml_config.h"
+#include "compute/cluster/optimisations.h"
+
+namespace namdb::compute {
+namespace {
+
+std::optional<Flags> wrong(int& exit_code, const std::string& message) {
+  std::cerr << "nam-computed: " << message << "\n";
+  exit_code = config::kExitUsage;
+  return std::nullopt;
+}
+
+bool is_unix(const std::string& address) {
+  return address.starts_with("unix:");
+}
+
+}  // namespace
+
+std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
+  Flags flags;
+  flags.data = config::default_data_folder("compute");
+  CLI::App app(
+      "nam-computed, namdb's compute server: speaks the PostgreSQL wire protocol to clients and runs their\n"
+      "transactions on the memory servers' data. It keeps no state: stop, kill or add one at any time.\n\n"
+      "Exit codes: 2 wrong usage, 3 the environment refuses, which does not mend itself, 1 anything else.",
+      "nam-computed");
+  app.set_version_flag("--version", "nam-computed " NAMDB_VERSION, "Print the version and exit");
+  const std::filesystem::path config =
+      std::filesystem::path(config::data_argument(argc, argv, flags.data)) / "config.toml";
+  std::error_code ignored;
+  app.set_config("--config", std::filesystem::exists(config, ignored) ? config.string() : "",
+                 "TOML file with these options' long names as keys; DIR/config.toml is read if it is there.\n"
+                 "Flags override it")
+      ->type_name("FILE");
+  config::read_config_as_toml(app);
+  app.allow_config_extras(CLI::config_extras_mode::error);
+  app.add_option("--data", flags.data, "Folder for what this daemon keeps: DIR/{config.toml,run,log}")
+      ->capture_default_str()
+      ->type_name("DIR");
+  app.add_option(
+         "--memory-server", flags.memory_servers,
+         "Address of a memory server: unix:PATH (shared memory) or HOST:PORT (tcp, verbs). Once for each,\n"
+         "server 0 first. Default: the one that nam-memoryd's own defaults start")
+      ->type_name("ADDRESS");
+  app.add_option("--fabric", flags.fabric,
+                 "How memory servers are reached; must fit the addresses. Default: as they say,\n"
+                 "HOST:PORT being tcp")
+      ->check(CLI::IsMember({"shm", "tcp", "verbs"}));
+  app.add_option("--listen", flags.listen, "HOST:PORT for SQL clients; port 0 takes any free one")
+      ->capture_default_str()
+      ->type_name("ADDRESS");
+  app.add_option("--unix-socket-dir", flags.unix_socket_folder,
+                 "Folder for a unix socket named as PostgreSQL's (.s.PGSQL.PORT); none without it")
+      ->type_name("DIR");
+  app.add_option("--workers", flags.workers, "Worker threads; each serves a share of the connections")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  app.add_option("--procedure-library", flags.procedure_libraries,
+                 "Shared library of stored procedures to load. May be given several times")
+      ->type_name("PATH");
+  app.add_option("--cluster-key", flags.cluster_key,
+                 "File with the cluster's 32-byte secret, mode 0600; needed where memory servers have one")
+      ->type_name("FILE");
+  app.add_flag("--trust-remote", flags.trust_remote,
+               "Let SQL clients from other machines in without authentication (there is none yet)");
+  app.add_option("--max-connections", flags.max_connections, "SQL connections at a time")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  app.add_option("--reserved-connections", flags.reserved_connections,
+                 "Of those, how many are kept for superusers")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
+  app.add_option("--superuser", flags.superusers,
+                 "Name of a user that may take a kept connection. May be given several times; names are not\n"
+                 "authenticated")
+      ->capture_default_str()
+      ->type_name("NAME");
+  app.add_option("--max-attempts", flags.max_attempts,
+                 "How often a CALL or single statement is run before its conflict is reported (40001)")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  app.add_option(
+         "--snapshots", flags.snapshots,
+         "own: each transaction takes its snapshot. shared: those that begin together take one.\n"
+         "prefetched: they take the newest one of the worker, up to 5 ms old; a session sees what it\n"
+         "did itself, what others were told is committed perhaps a moment later")
+      ->check(CLI::IsMember({"own", "shared", "prefetched"}))
+      ->capture_default_str();
+  app.add_option(
+         "--slots-per-worker", flags.slots_per_worker,
+         "Execution slots in the timestamp vector for each worker. With 1 its commits are published in\n"
+         "their order, many by one WRITE; with more, those that run at once do not wait for each other,\n"
+         "and snapshots are larger")
+      ->check(CLI::Range(1, 31))
+      ->capture_default_str();
+  app.add_flag("--whole-writes", flags.whole_writes,
+               "Write rows and buckets that a commit changes whole, to their places, the journal and the\n"
+               "version ring, as the NAM-DB paper does; otherwise only what changed is written");
+  app.add_option("--index-reads", flags.index_reads,
+                 "leaves: entries of indexes are READ from leaves where the pages above them are cached.\n"
+                 "calls: memory servers are asked for them, always. auto: calls over tcp, where that costs\n"
+                 "less, leaves elsewhere")
+      ->check(CLI::IsMember({"auto", "leaves", "calls"}))
+      ->capture_default_str();
+  app.add_option(
+         "--read-locks", flags.read_locks,
+         "Of rows that SELECT finds by key, under nowait and waitdie. none: they are validated at\n"
+         "COMMIT. shared: no other transaction may write them until then, where memory servers have\n"
+         "--read-locks shared. exclusive: nor read them, as RCC's; to compare. auto: shared where memory\n"
+         "servers have that, else none")
+      ->check(CLI::IsMember({"auto", "none", "exclusive", "shared"}))
+      ->capture_default_str();
+  app.add_option(
+         "--balance-indexes", flags.balance_indexes,
+         "Build an index anew, in the background, when a memory server has more than this of it, and much\n"
+         "more than its share. 0 = never; units as in 64MiB")
+      ->transform(CLI::AsSizeValue(false))
+      ->capture_default_str();
+  app.add_option("--without", flags.without,
+                 "To measure what they are worth: optimisations to leave out, separated by commas, of\n" +
+                     txn::Optimisations::names())
+      ->check(txn::Optimisations::complaint)
+      ->type_name("LIST");
+  app.add_option("--location-cache-bytes", flags.location_cache_bytes,
+                 "Memory for the cache of records' addresses, 8 bytes a record; units as in 64MiB")
+      ->transform(CLI::AsSizeValue(false))
+      ->capture_default_str();
+  app.add_option("--client-memory-bytes", flags.client_memory_bytes,
+                 "Memory that all clients together may make this server keep: prepared statements, long\n"
+                 "parameters, unfinished messages, what statements gather; units as in 512MiB")
+      ->transform(CLI::AsSizeValue(false))
+      ->capture_default_str();
+  app.add_option("--connect-timeout-seconds", flags.connect_timeout_s,
+                 "Give up, with exit code 1, when memory servers are not there so long after the start.\n"
+                 "Default: they are waited for as long as it takes")
+      ->check(CLI::Range(0.0, 86'400.0));
+  app.add_option(
+         "--memory-timeout-seconds", flags.memory_timeout_s,
+         "Take a memory server for gone that does not answer for so long, and fail what waits for it;\n"
+         "0 = never. Default: 10 for tcp and verbs; 0 for shm, where the kernel reports its end")
+      ->check(CLI::Range(0.0, 86'400.0));
+  app.add_option("--beside", flags.beside,
+                 "Number of the memory server that this one stands beside, for clients that send their\n"
+                 "calls where the data is: SHOW namdb.beside_memory_server tells them")
+      ->type_name("K")
+      ->take_last();
+  config::add_rdma_flags(app, flags.rdma);
+  app.add_option("--rdma-source", flags.rdma_source,
+                 "With --fabric verbs: HOST, this machine's address whose device to connect from. Default:\n"
+                 "that of --rdma-device, or as routes say")
+      ->type_name("HOST");
+  app.add_option(
+         "--queue-pairs", flags.queue_pairs,
+         "With --fabric verbs: each worker reaches each memory server by a queue pair of its own\n"
+         "(per-worker), or all by the same one, which a thread of its own serves (shared): for cards and\n"
+         "memory servers with too many")
+      ->check(CLI::IsMember({"per-worker", "shared"}))
+      ->capture_default_str();
+  app.add_option("--rdma-calls", flags.rdma_calls,
+                 "With --fabric verbs: calls go by reliable connections (rc), or as datagrams where they fit "
+                 "into a packet (ud)")
+      ->check(CLI::IsMember({"rc", "ud"}))
+      ->capture_default_str();
+  app.add_option("--log-level", flags.log_level, "What is logged to standard error")
+      ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error"}))
+      ->capture_default_str();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& done) {
+    exit_code = app.exit(done);
+    return std::nullopt;
+  } catch (const CLI::ParseError& error) {
+    return wrong(exit_code, std::string(error.what()) + "\nRun with --help for the options");
+  }
+  if (flags.memory_servers.empty()) {
+    flags.memory_servers.push_back(flags.fabric == "tcp" || flags.fabric == "verbs"
+                                       ? "127.0.0.1:7400"
+                                       : "unix:" + config::default_data_folder("memory") +
+                                             "/run/memory.sock");
+  }
+  const bool shared = is_unix(flags.memory_servers.front());
+  if (!std::ranges::all_of(flags.memory_servers,
+                           [shared](const std::string& address) { return is_unix(address) == shared; })) {
+    return wrong(exit_code, "--memory-server: all addresses must be of one fabric, unix:PATH or HOST:PORT");
+  }
+  if (flags.fabric.empty()) flags.fabric = shared ? "shm" : "tcp";
+  if ((flags.fabric == "shm") != shared) {
+    return wrong(exit_code, "--memory-server " + flags.memory_servers.front() +
+                                " is no address of --fabric " + flags.fabric);
+  }
+  if (flags.memory_timeout_s < 0) flags.memory_timeout_s = shared ? 0 : 10;
+  if (std::string message = config::wrong_rdma_flags(flags.rdma, flags.fabric); !message.empty())
+    return wrong(exit_code, message);
+  if (flags.queue_pairs == "shared" && flags.fabric != "verbs") {
+    return wrong(exit_code, "--queue-pairs shared: --fabric " + flags.fabric + " has no queue pairs");
+  }
+  if (flags.queue_pairs == "shared" && flags.rdma_calls == "ud") {
+    return wrong(exit_code, "--queue-pairs shared goes with --rdma-calls rc only");
+  }
+  if (flags.beside && *flags.beside >= flags.memory_servers.size()) {
+    return wrong(exit_code, "--beside " + std::to_string(*flags.beside) + ": there are " +
+                                std::to_string(flags.memory_servers.size()) +
+                                " memory servers, and the first is 0");
+  }
+  if (is_unix(flags.listen))
+    return wrong(exit_code, "--listen takes HOST:PORT; for a unix socket use --unix-socket-dir");
+  return flags;
+}
+
+}  // namespace namdb::compute

@@ -1,0 +1,51 @@
+// The command line and configuration file of nam-computed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/config/rdma_flags.h"
+
+namespace namdb::compute {
+
+struct Flags {
+  std::string data;
+  std::vector<std::string> memory_servers;  // never empty after parsing
+  std::string fabric;                       // shm, tcp or verbs; decided by the addresses unless given
+  std::string listen = "127.0.0.1:5433";
+  std::string unix_socket_folder;  // empty: none
+  std::uint32_t workers = 1;
+  std::vector<std::string> procedure_libraries;
+  std::string cluster_key;
+  bool trust_remote = false;
+  std::uint32_t max_connections = 1000;
+  std::uint32_t reserved_connections = 3;
+  std::vector<std::string> superusers = {"namctl", "postgres"};
+  std::uint32_t max_attempts = 64;
+  std::string snapshots = "own";  // or shared, prefetched
+  std::size_t slots_per_worker = 1;
+  bool whole_writes = false;
+  std::string index_reads = "auto";  // or leaves, calls
+  std::string read_locks = "auto";   // or none, exclusive, shared
+  std::uint64_t balance_indexes = 64U << 20;
+  std::string without;  // optimisations that are left out (cluster/optimisations.h)
+  std::uint64_t location_cache_bytes = 64U << 20;
+  std::uint64_t client_memory_bytes = 512U << 20;
+  double connect_timeout_s = -1;        // negative: never
+  double memory_timeout_s = -1;         // as the fabric says; never negative after parsing
+  std::optional<std::uint16_t> beside;  // position in memory_servers
+  // With verbs.
+  config::RdmaFlags rdma;
+  std::string queue_pairs = "per-worker";  // or shared
+  std::string rdma_calls = "rc";
+  std::string rdma_source;  // empty: as the routes say
+  std::string log_level = "info";
+};
+
+// Parses argv and the configuration file, whose values flags override. nullopt: `exit_code` is to be returned
+// now; help, version, or what is wrong has been printed.
+std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code);
+
+}  // namespace namdb::compute

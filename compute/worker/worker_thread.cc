@@ -1,0 +1,161 @@
+#include "compute/worker/worker_thread.h"
+
+#include <openssl/rand.h>
+#include <signal.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "common/fabric/registry.h"
+#include "common/fabric/shm/transport.h"
+#include "common/fabric/tcp/transport.h"
+#include "common/fabric/verbs/transport.h"
+#include "common/reactor/socket_stream.h"
+#include "compute/txn/snapshot_fetcher.h"
+
+namespace namdb::compute {
+namespace {
+
+constexpr std::uint64_t kRetry_ns = 100 * kMillisecond_ns;
+constexpr std::int64_t kUnixTimeOf2000_us = 946'684'800'000'000;
+
+txn::ComputeId random_compute_id() {
+  txn::ComputeId id;
+  NAMDB_CHECK(RAND_bytes(reinterpret_cast<unsigned char*>(id.data()), static_cast<int>(id.size())) == 1);
+  return id;
+}
+
+std::int64_t wall_clock_us() {
+  const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::microseconds>(since_1970).count() - kUnixTimeOf2000_us;
+}
+
+std::uint64_t random_seed() {
+  std::uint64_t seed = 0;
+  NAMDB_CHECK(RAND_bytes(reinterpret_cast<unsigned char*>(&seed), sizeof seed) == 1);
+  return seed;
+}
+
+bool told_to_end() {
+  sigset_t pending;
+  sigemptyset(&pending);
+  ::sigpending(&pending);
+  return sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1;
+}
+
+// Whether the error is over when somebody starts a memory server, a network comes up, or a name is entered.
+bool mends_itself(const Status& status) {
+  return status.code() == ErrorCode::connection_failure ||
+         status.code() == ErrorCode::memory_server_restarted || status.code() == ErrorCode::admin_shutdown;
+}
+
+reactor::Task<void> call_aside(reactor::Mailbox* aside, reactor::Mailbox* home, std::function<void()> work) {
+  co_await reactor::call_on(*aside, *home, std::move(work));
+}
+
+}  // namespace
+
+WorkerThread::WorkerThread(SharedState& shared, std::uint32_t index) : shared_(shared), index_(index) {}
+
+WorkerThread::~WorkerThread() = default;
+
+Result<std::unique_ptr<WorkerThread>> WorkerThread::create(SharedState& shared, std::uint32_t index) {
+  std::unique_ptr<WorkerThread> self(new WorkerThread(shared, index));
+  reactor::ReactorOptions reactor_options;
+  reactor_options.seed = random_seed();
+  auto reactor = reactor::Reactor::create(reactor_options);
+  if (!reactor.ok()) return reactor.status();
+  self->reactor_ = std::move(reactor).value();
+  fabric::TransportRegistry transports;
+  transports.add(fabric::shm::transport(*self->reactor_));
+  transports.add(fabric::tcp::transport(*self->reactor_, shared.tcp));
+  transports.add(fabric::verbs::transport(*self->reactor_, shared.verbs));
+  const auto transport = transports.find(shared.flags.fabric);
+  if (!transport.ok()) return transport.status();
+  self->fabric_ = transport.value()->make_client();
+
+  WorkerOptions options;
+  options.memory_servers = shared.flags.memory_servers;
+  options.name = "nam-computed " + shared.flags.listen;
+  options.worker = index;
+  options.snapshot_mode = shared.flags.fabric == "shm"     ? txn::SnapshotSource::Mode::reads
+                          : shared.flags.fabric == "verbs" ? txn::SnapshotSource::Mode::adaptive
+                                                           : txn::SnapshotSource::Mode::call;
+  options.snapshot_sharing = txn::snapshot_sharing_of(shared.flags.snapshots);
+  options.slot.slots = shared.flags.slots_per_worker;
+  options.commit_writes = shared.flags.whole_writes ? txn::CommitWrites::whole : txn::CommitWrites::changed;
+  options.index_reads = txn::index_reads_of(shared.flags.index_reads, shared.flags.fabric);
+  options.read_locks = txn::read_locks_of(shared.flags.read_locks);
+  // One worker of a compute server is enough.
+  options.balance_bytes = index == 0 ? shared.flags.balance_indexes : 0;
+  options.optimisations = txn::Optimisations::without(shared.flags.without).value_or(txn::Optimisations());
+  options.beside = shared.flags.beside;
+  options.retry.max_attempts = shared.flags.max_attempts;
+  options.board = shared.board;
+  // Flags that were not parsed leave it open: then it is never.
+  options.memory_timeout_ns = static_cast<std::uint64_t>(std::max(shared.flags.memory_timeout_s, 0.0) *
+                                                         static_cast<double>(kSecond_ns));
+  self->worker_ =
+      std::make_unique<Worker>(*self->reactor_, *self->fabric_, shared.locations, std::move(options),
+                               random_compute_id, [](const std::string& line) { spdlog::warn("{}", line); });
+  reactor::Mailbox* const home = &self->reactor_->mailbox();
+  self->server_ = std::make_unique<pgwire::Server>(
+      *self->worker_, shared.procedures, shared.process, wall_clock_us,
+      [home](std::function<void()> message) { home->post(std::move(message)); },
+      [home, aside = &shared.aside](std::function<void()> work) {
+        return call_aside(aside, home, std::move(work));
+      });
+  self->stop_ = std::make_unique<reactor::Event>(*self->reactor_);
+  return self;
+}
+
+reactor::Task<Status> WorkerThread::connect_in_time() {
+  const double timeout_s = shared_.flags.connect_timeout_s;
+  const std::uint64_t deadline_ns =
+      timeout_s < 0
+          ? ~std::uint64_t{0}
+          : reactor_->now_ns() + static_cast<std::uint64_t>(timeout_s * static_cast<double>(kSecond_ns));
+  std::string told;
+  while (true) {
+    Status status = co_await worker_->start();
+    if (status.ok() || !mends_itself(status) || reactor_->now_ns() >= deadline_ns) co_return status;
+    if (told_to_end()) {
+      co_return Status(ErrorCode::admin_shutdown, "told to end while memory servers were waited for");
+    }
+    if (status.message() != told && shared_.waiting) shared_.waiting(status.message());
+    told = status.message();
+    co_await reactor_->sleep_for(kRetry_ns);
+  }
+}
+
+Status WorkerThread::connect() {
+  return reactor_->run_until(connect_in_time());
+}
+
+reactor::Task<void> WorkerThread::serve(std::function<reactor::Task<void>()> also) {
+  reactor::Gate gate;
+  if (also) reactor_->spawn(gate, also());
+  while (!stopping_) co_await stop_->wait();
+  co_await server_->stop();
+  co_await gate.close();
+  co_await worker_->stop();
+}
+
+void WorkerThread::run(std::function<reactor::Task<void>()> also) {
+  reactor_->run_until(serve(std::move(also)));
+}
+
+void WorkerThread::adopt(int descriptor) {
+  reactor_->mailbox().post(
+      [this, descriptor] { server_->adopt(reactor::make_socket_stream(*reactor_, descriptor)); });
+}
+
+void WorkerThread::stop_soon() {
+  reactor_->mailbox().post([this] {
+    stopping_ = true;
+    stop_->notify_all();
+  });
+}
+
+}  // namespace namdb::compute
