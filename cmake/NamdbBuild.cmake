@@ -146,7 +146,7 @@ function(namdb_test name)
   cmake_parse_arguments(ARG "" "COST" "SOURCES;APART;LIBRARIES;LABELS;PARTS" ${ARGN})
   add_executable(${name})
   namdb_sources(${name} ${NAMDB_BATCH} "${ARG_SOURCES}" "${ARG_APART}")
-  target_link_libraries(${name} PRIVATE namdb_options namdb_catch_main ${ARG_LIBRARIES})
+  target_link_libraries(${name} PRIVATE namdb_options namdb_base_testing ${ARG_LIBRARIES})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # Tests are compiled in two thirds of the time so. Chains of coroutines need tail calls.
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1;-foptimize-sibling-calls>)

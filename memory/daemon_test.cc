@@ -22,7 +22,7 @@
 #include "common/fabric/shm/transport.h"
 #include "common/fabric/tcp/transport.h"
 #include "common/reactor/reactor.h"
-#include "memory/region_memory.h"
+#include "memory/process/region_memory.h"
 #include "proto/control.pb.h"
 
 extern char** environ;

@@ -24,9 +24,9 @@
 #include "common/reactor/reactor.h"
 #include "common/reactor/signals.h"
 #include "common/reactor/socket_address.h"
-#include "memory/flags.h"
-#include "memory/region_memory.h"
-#include "memory/server.h"
+#include "memory/process/flags.h"
+#include "memory/process/region_memory.h"
+#include "memory/server/server.h"
 
 namespace namdb::memory {
 namespace {

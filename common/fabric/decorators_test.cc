@@ -5,7 +5,7 @@
 #include "common/fabric/checking.h"
 #include "common/fabric/decorated_fabric.h"
 #include "common/fabric/fault.h"
-#include "common/fabric/sim/test_cluster.h"
+#include "common/fabric/sim/testing/test_cluster.h"
 
 namespace namdb::fabric {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "common/layout/stage_calls.h"
+#include "common/calls/stage_calls.h"
 #include "compute/cluster/call_set.h"
 #include "compute/cluster/stage_times.h"
 

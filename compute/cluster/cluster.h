@@ -90,7 +90,7 @@ class Cluster {
                              const google::protobuf::MessageLite& request,
                              google::protobuf::MessageLite* reply,
                              fabric::OperationCounters* counters = nullptr);
-  // The same with bytes as they are (common/layout/hot_calls.h).
+  // The same with bytes as they are (common/calls/hot_calls.h).
   reactor::Task<Result<std::string>> call_bytes(layout::ServerId server, std::uint16_t method,
                                                 std::string request,
                                                 fabric::OperationCounters* counters = nullptr);

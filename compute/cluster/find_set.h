@@ -1,10 +1,10 @@
-// Lookups of a stage that memory servers do (common/layout/find_calls.h): one call a memory server, posted
+// Lookups of a stage that memory servers do (common/calls/find_calls.h): one call a memory server, posted
 // together with the other operations of the stage.
 #pragma once
 
 #include <vector>
 
-#include "common/layout/find_calls.h"
+#include "common/calls/find_calls.h"
 #include "compute/cluster/call_set.h"
 
 namespace namdb::txn {

@@ -1,6 +1,6 @@
 #include "compute/commit/hint_queue.h"
 
-#include "common/layout/hot_calls.h"
+#include "common/calls/hot_calls.h"
 
 namespace namdb::txn {
 namespace {

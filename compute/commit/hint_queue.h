@@ -11,8 +11,8 @@
 #include <string>
 #include <utility>
 
+#include "common/calls/hot_calls.h"
 #include "common/layout/global_address.h"
-#include "common/layout/hot_calls.h"
 #include "common/reactor/executor.h"
 #include "compute/cluster/cluster.h"
 

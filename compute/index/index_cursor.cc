@@ -1,6 +1,6 @@
 #include "compute/index/index_cursor.h"
 
-#include "common/layout/index_calls.h"
+#include "common/calls/index_calls.h"
 #include "compute/cluster/batch_set.h"
 #include "compute/txn/rules.h"
 

@@ -1,6 +1,6 @@
 #include "compute/index/index_fill.h"
 
-#include "common/layout/index_calls.h"
+#include "common/calls/index_calls.h"
 #include "common/layout/index_page.h"
 #include "compute/cluster/call_set.h"
 #include "compute/index/latest_rows.h"

@@ -1,6 +1,6 @@
 #include "compute/index/index_janitor.h"
 
-#include "common/layout/index_calls.h"
+#include "common/calls/index_calls.h"
 #include "compute/cluster/catalog_cache.h"
 #include "compute/index/latest_rows.h"
 

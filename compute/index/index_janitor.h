@@ -1,5 +1,5 @@
 // Looks at index entries that are in doubt, for a memory server that asks for it
-// (common/layout/index_calls.h): whether the record's newest version still has the entry's key.
+// (common/calls/index_calls.h): whether the record's newest version still has the entry's key.
 #pragma once
 
 #include "compute/txn/staged_transaction.h"

@@ -1,5 +1,5 @@
 // What a commit does to secondary indexes: entries of new images are added, those of displaced ones are
-// marked as in doubt (common/layout/index_calls.h), before the journal.
+// marked as in doubt (common/calls/index_calls.h), before the journal.
 //
 // They are posted together with the locks, and cost no round trip: nobody is asked about such an entry for
 // longer than a commit may take for its locks, and one that takes longer sends its changes again. A commit
@@ -21,7 +21,7 @@
 #include <memory>
 #include <vector>
 
-#include "common/layout/index_calls.h"
+#include "common/calls/index_calls.h"
 #include "compute/cluster/call_set.h"
 #include "compute/index/latest_rows.h"
 #include "compute/txn/access.h"

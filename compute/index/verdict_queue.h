@@ -1,4 +1,4 @@
-// What became of index entries that were in doubt (common/layout/index_calls.h, INDEX_SETTLE): collected and
+// What became of index entries that were in doubt (common/calls/index_calls.h, INDEX_SETTLE): collected and
 // sent in the background, one call in flight for each memory server. A verdict that is lost costs only that
 // somebody looks at the record. They wait for company, since a call wakes the memory server.
 #pragma once
@@ -6,8 +6,8 @@
 #include <map>
 #include <string>
 
+#include "common/calls/index_calls.h"
 #include "common/layout/global_address.h"
-#include "common/layout/index_calls.h"
 #include "common/reactor/executor.h"
 #include "compute/cluster/cluster.h"
 

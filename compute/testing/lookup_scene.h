@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "common/layout/find_calls.h"
+#include "common/calls/find_calls.h"
 #include "compute/testing/bytes.h"
 #include "compute/testing/scripted_rules.h"
 #include "compute/txn/lookup.h"
@@ -90,7 +90,7 @@ class LookupScene {
   std::size_t reads = 0;
 
  private:
-  // As the memory server answers (common/layout/find_calls.h).
+  // As the memory server answers (common/calls/find_calls.h).
   Status find(std::string_view request, std::string& reply) {
     const auto asked = layout::decode_find(request, {kRegion_bytes, kRegion_bytes});
     REQUIRE(asked.has_value());

@@ -17,9 +17,9 @@
 #include <span>
 #include <vector>
 
+#include "common/calls/find_calls.h"
 #include "common/fabric/local_pool.h"
 #include "common/layout/bucket.h"
-#include "common/layout/find_calls.h"
 #include "common/layout/record.h"
 #include "common/reactor/pooled_allocator.h"
 #include "compute/api/table.h"

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "common/layout/hot_calls.h"
+#include "common/calls/hot_calls.h"
 #include "proto/control.pb.h"
 
 namespace namdb::txn {

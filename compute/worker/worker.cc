@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/layout/hot_calls.h"
+#include "common/calls/hot_calls.h"
 #include "common/layout/timestamp_vector.h"
 #include "compute/index/index_janitor.h"
 #include "compute/recovery/departed.h"

@@ -9,8 +9,8 @@
 #include "compute/cluster/location_cache.h"
 #include "compute/worker/worker.h"
 #include "tools/conformance/database.h"
-#include "tools/nambench/server_thread.h"
-#include "tools/nambench/transports.h"
+#include "tools/support/servers/server_thread.h"
+#include "tools/support/servers/transports.h"
 
 namespace namdb::conformance {
 namespace {

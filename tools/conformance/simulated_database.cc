@@ -1,5 +1,5 @@
 #include "tools/conformance/database.h"
-#include "tools/namsim/cluster.h"
+#include "tools/namsim/cluster/cluster.h"
 
 namespace namdb::conformance {
 namespace {

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "tools/nambench/distribution_report.h"
-#include "tools/nambench/engine_run.h"
-#include "tools/nambench/server_thread.h"
+#include "tools/nambench/engine/engine_run.h"
+#include "tools/nambench/report/distribution_report.h"
+#include "tools/support/servers/server_thread.h"
 #include "workloads/workload.h"
 
 namespace namdb::nambench {

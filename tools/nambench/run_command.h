@@ -5,11 +5,11 @@
 #include <functional>
 #include <memory>
 
-#include "tools/nambench/command.h"
-#include "tools/nambench/engine_flags.h"
-#include "tools/nambench/progress.h"
-#include "tools/nambench/wire_run.h"
-#include "tools/nambench/workload_options.h"
+#include "tools/nambench/engine/engine_flags.h"
+#include "tools/nambench/report/command.h"
+#include "tools/nambench/report/progress.h"
+#include "tools/nambench/wire/wire_run.h"
+#include "tools/nambench/workload/workload_options.h"
 
 namespace namdb::nambench {
 

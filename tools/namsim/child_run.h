@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tools/namsim/history/anomaly.h"
-#include "tools/namsim/scenario.h"
+#include "tools/namsim/scenario/scenario.h"
 
 namespace namdb::sim {
 

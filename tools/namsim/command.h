@@ -11,8 +11,8 @@
 
 #include "common/base/error.h"
 #include "tools/namsim/history/check.h"
-#include "tools/namsim/scenario.h"
-#include "tools/namsim/workload_file.h"
+#include "tools/namsim/scenario/scenario.h"
+#include "tools/namsim/scenario/workload_file.h"
 
 namespace CLI {
 class App;

@@ -7,9 +7,9 @@
 #include <thread>
 
 #include "common/base/random.h"
-#include "tools/nambench/connection.h"
 #include "tools/namsim/history/format.h"
 #include "tools/namsim/workloads/append_workload.h"
+#include "tools/support/client/connection.h"
 
 namespace namdb::sim {
 namespace {

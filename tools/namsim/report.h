@@ -5,7 +5,7 @@
 #include <string>
 
 #include "tools/namsim/history/check.h"
-#include "tools/namsim/scenario.h"
+#include "tools/namsim/scenario/scenario.h"
 
 namespace namdb::sim {
 

@@ -1,7 +1,7 @@
 #include "tools/sqltest/session_client.h"
 
+#include "compute/procedure/testing/procedures.h"
 #include "compute/sql/value/value_format.h"
-#include "tools/sqltest/procedures.h"
 
 namespace namdb::sqltest {
 namespace {

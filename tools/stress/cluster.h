@@ -11,8 +11,8 @@
 
 #include "compute/worker/worker_pool.h"
 #include "memory/options.h"
-#include "tools/nambench/connection.h"
-#include "tools/nambench/server_thread.h"
+#include "tools/support/client/connection.h"
+#include "tools/support/servers/server_thread.h"
 
 namespace namdb::stress {
 

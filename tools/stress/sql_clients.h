@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "tools/nambench/connection.h"
+#include "tools/support/client/connection.h"
 
 namespace namdb::stress {
 

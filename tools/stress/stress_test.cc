@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "tools/nambench/wire_load.h"
-#include "tools/nambench/wire_run.h"
+#include "tools/nambench/wire/wire_load.h"
+#include "tools/nambench/wire/wire_run.h"
 #include "tools/stress/cluster.h"
 #include "tools/stress/sql_clients.h"
 #include "workloads/smallbank_workload.h"

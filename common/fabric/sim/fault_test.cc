@@ -3,7 +3,7 @@
 #include <numeric>
 #include <set>
 
-#include "common/fabric/sim/test_cluster.h"
+#include "common/fabric/sim/testing/test_cluster.h"
 
 namespace namdb::fabric::sim {
 

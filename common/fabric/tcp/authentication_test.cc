@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/fabric/cluster_key.h"
-#include "common/fabric/tcp/test_pair.h"
+#include "common/fabric/tcp/testing/test_pair.h"
 
 namespace namdb::fabric::tcp {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/fabric/tcp/test_pair.h"
+#include "common/fabric/tcp/testing/test_pair.h"
 #include "common/reactor/socket_listener.h"
 #include "common/reactor/socket_stream.h"
 

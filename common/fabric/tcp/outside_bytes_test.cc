@@ -6,7 +6,7 @@
 
 #include "common/base/random.h"
 #include "common/fabric/tcp/frames.h"
-#include "common/fabric/tcp/test_pair.h"
+#include "common/fabric/tcp/testing/test_pair.h"
 #include "common/reactor/socket_stream.h"
 
 namespace namdb::fabric::tcp {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "common/fabric/tcp/test_pair.h"
+#include "common/fabric/tcp/testing/test_pair.h"
 
 namespace namdb::fabric::tcp {
 namespace {

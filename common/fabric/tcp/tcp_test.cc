@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string>
 
-#include "common/fabric/tcp/test_pair.h"
+#include "common/fabric/tcp/testing/test_pair.h"
 
 namespace namdb::fabric::tcp {
 namespace {

@@ -2,7 +2,7 @@
 // name. See test_peers.h.
 #include "common/fabric/verbs/device_choice.h"
 
-#include "common/fabric/verbs/test_peers.h"
+#include "common/fabric/verbs/testing/test_peers.h"
 
 namespace namdb::fabric::verbs {
 namespace {

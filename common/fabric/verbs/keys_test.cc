@@ -1,5 +1,5 @@
 // Who reaches the region on a real device, and with which key. See test_peers.h.
-#include "common/fabric/verbs/test_peers.h"
+#include "common/fabric/verbs/testing/test_peers.h"
 
 namespace namdb::fabric::verbs {
 namespace {

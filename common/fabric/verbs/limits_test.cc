@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-#include "common/fabric/verbs/test_peers.h"
+#include "common/fabric/verbs/testing/test_peers.h"
 
 namespace namdb::fabric::verbs {
 namespace {

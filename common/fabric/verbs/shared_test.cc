@@ -4,7 +4,7 @@
 
 #include "common/fabric/verbs/communicator.h"
 #include "common/fabric/verbs/shared_client.h"
-#include "common/fabric/verbs/test_peers.h"
+#include "common/fabric/verbs/testing/test_peers.h"
 
 namespace namdb::fabric::verbs {
 namespace {

@@ -1,6 +1,6 @@
 // Connections of which nothing is known, on a real device: they keep no member out, and are not many for
 // long. See test_peers.h.
-#include "common/fabric/verbs/test_peers.h"
+#include "common/fabric/verbs/testing/test_peers.h"
 
 namespace namdb::fabric::verbs {
 namespace {

@@ -9,8 +9,8 @@
 #include "common/reactor/signals.h"
 #include "common/reactor/socket_listener.h"
 #include "compute/pgwire/server.h"
+#include "compute/procedure/testing/procedures.h"
 #include "compute/sql/testing/fake_engine.h"
-#include "tools/sqltest/procedures.h"
 
 namespace {
 

@@ -8,8 +8,8 @@
 
 #include "compute/pgwire/server.h"
 #include "compute/pgwire/testing/memory_stream.h"
+#include "compute/procedure/testing/procedures.h"
 #include "compute/sql/testing/fake_engine.h"
-#include "tools/sqltest/procedures.h"
 
 namespace namdb::pgwire::testing {
 

@@ -1,8 +1,8 @@
 #include "compute/protocol/waitdie/waitdie_rules.h"
 
+#include "common/calls/lock_calls.h"
+#include "common/calls/word_stream.h"
 #include "common/layout/age.h"
-#include "common/layout/lock_calls.h"
-#include "common/layout/word_stream.h"
 #include "compute/cluster/call_set.h"
 #include "compute/txn/errors.h"
 #include "compute/txn/header_guesses.h"

@@ -13,7 +13,7 @@
 //              they are read; what is validated at commit others may have changed.
 //   who waits and is dead   is known by his slot: nobody has leased it any more. Then the word is cleared.
 //
-// Where the stage `lock` runs two-sided, who waits does so at the memory server (common/layout/lock_calls.h),
+// Where the stage `lock` runs two-sided, who waits does so at the memory server (common/calls/lock_calls.h),
 // in RCC's waiting list: the answer comes when he has the lock. He says in the record that he waits all the
 // same: others' CASes may go along with their one-sided READs.
 //

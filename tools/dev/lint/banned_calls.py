@@ -18,6 +18,7 @@ EXEMPT = (
     "tools/namctl/",
     "tools/sqltest/",
     "tools/stress/",
+    "tools/support/",
     "tools/namsim/child_run.",
     "tools/namsim/command",
     "tools/namsim/main.cc",

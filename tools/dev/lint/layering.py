@@ -8,8 +8,16 @@ import sources
 from sources import Finding
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
-EVERYTHING_GOES = re.compile(r"^tools/|^common/fabric/conformance/|_(test|bench)\.(cc|h)$|(^|/)test_\w+\.(cc|h)$|(^|/)(test|testing)/|^(memory|compute)/main\.cc$"
+EVERYTHING_GOES = re.compile(r"^common/fabric/conformance/|_test\.(cc|h)$|(^|/)test_\w+\.(cc|h)$|(^|/)(test|testing)/|^(memory|compute)/main\.cc$"
                              r"|^compute/worker/worker_thread\.")
+
+
+def expanded(name, layers):
+    """`FOLDER/*`: every layer that is the folder or below it."""
+    if not name.endswith("/*"):
+        return [name]
+    folder = name[:-2]
+    return [layer for layer in layers if layer == folder or layer.startswith(folder + "/")]
 
 
 def read_layers(path):
@@ -20,6 +28,7 @@ def read_layers(path):
             folder, _, below = line.partition(":")
             layers[folder.strip()] = below.split()
     for folder, below in layers.items():
+        layers[folder] = below = [other for name in below for other in expanded(name, layers)]
         for other in below:
             if other not in layers:
                 raise SystemExit(f"layers.txt: {folder} names the unknown folder {other}")
@@ -37,8 +46,11 @@ def layer_of(path, layers):
 
 
 def check(path, text, layers):
-    if EVERYTHING_GOES.search(path):
-        return []
+    """Tests may include everything but what is of tools/, which only tools/ may."""
+    of_tools = [Finding(path, sources.line_of(text, match.start(1)), "layering", f"only tools/ may include {match.group(1)}")
+                for match in INCLUDE.finditer(text) if match.group(1).startswith("tools/") and not path.startswith("tools/")]
+    if of_tools or EVERYTHING_GOES.search(path):
+        return of_tools
     own = layer_of(path, layers)
     if own is None:
         return [Finding(path, 1, "layering", "the folder is not in tools/dev/lint/layers.txt")]
@@ -50,9 +62,7 @@ def check(path, text, layers):
             findings.append(Finding(path, line, "layering", f'"{included}": write the path from the root'))
             continue
         layer = layer_of(included, layers)
-        if included.startswith("tools/"):
-            findings.append(Finding(path, line, "layering", f"{own} may not include {included}"))
-        elif layer is not None and layer != own and layer not in layers[own]:
+        if layer is not None and layer != own and layer not in layers[own]:
             findings.append(Finding(path, line, "layering", f"{own} may not include {included} ({layer} is not below it)"))
     return findings
 

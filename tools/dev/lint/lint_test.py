@@ -35,10 +35,14 @@ class Layering(unittest.TestCase):
         self.assertEqual(self.check("common/layout/x.h", "compute/api/table.h"), 1)
         self.assertEqual(self.check("memory/x.cc", "common/fabric/shm/shm.h"), 1)
         self.assertEqual(self.check("compute/txn/x.cc", "tools/namctl/x.h"), 1)
+        self.assertEqual(self.check("compute/txn/x_test.cc", "tools/namctl/x.h"), 1)
+        self.assertEqual(self.check("tools/namsim/cluster/x.cc", "tools/namsim/scenario/x.h"), 1)
+        self.assertEqual(self.check("tools/namsim/history/x.cc", "memory/region/region.h"), 1)
 
     def test_a_higher_folder_may_include_a_lower_one(self):
         self.assertEqual(self.check("compute/txn/x.cc", "common/fabric/fabric.h"), 0)
         self.assertEqual(self.check("memory/main.cc", "common/fabric/shm/shm.h"), 0)
+        self.assertEqual(self.check("tools/stress/x.cc", "memory/server/server.h"), 0)
         self.assertEqual(self.check("common/fabric/x_test.cc", "common/fabric/shm/shm.h"), 0)
 
     def test_a_folder_that_the_table_does_not_know_is_found(self):

@@ -31,7 +31,7 @@ NEAREST = (
     ("compute/recovery/", r"namsim_faults.*|namsim_growth"),
     ("compute/cluster/", r"namsim_costs|namsim_isolation"),
     ("compute/", r"namsim_wire|namsim_costs|e2e_daemons"),
-    ("memory/btree/", r"namsim_index.*"),
+    ("memory/index/", r"namsim_index.*"),
     ("memory/", r"namsim_growth|namsim_costs|e2e_daemons"),
     ("common/fabric/tcp/", r"e2e_daemons"),
     ("common/fabric/sim/", r"namsim_faults.*"),

@@ -9,8 +9,8 @@
 
 #include "tools/nambench/comparison/compare_report.h"
 #include "tools/nambench/comparison/subject_flags.h"
-#include "tools/nambench/engine_flags.h"
-#include "tools/nambench/text_table.h"
+#include "tools/nambench/engine/engine_flags.h"
+#include "tools/nambench/report/text_table.h"
 
 namespace namdb::nambench {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "tools/nambench/command.h"
 #include "tools/nambench/comparison/compare_plan.h"
+#include "tools/nambench/report/command.h"
 
 namespace namdb::nambench {
 

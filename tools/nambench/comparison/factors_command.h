@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "tools/nambench/command.h"
 #include "tools/nambench/comparison/factors.h"
+#include "tools/nambench/report/command.h"
 
 namespace namdb::nambench {
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/nambench/comparison/subject_flags.h"
-#include "tools/nambench/engine_flags.h"
+#include "tools/nambench/engine/engine_flags.h"
 
 namespace namdb::nambench {
 

@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "tools/nambench/command.h"
 #include "tools/nambench/comparison/hybrid_search.h"
+#include "tools/nambench/report/command.h"
 
 namespace namdb::nambench {
 

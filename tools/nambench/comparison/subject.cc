@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "compute/cluster/optimisations.h"
-#include "tools/nambench/engine_flags.h"
-#include "tools/nambench/engine_run.h"
-#include "tools/nambench/progress.h"
-#include "tools/nambench/server_thread.h"
+#include "tools/nambench/engine/engine_flags.h"
+#include "tools/nambench/engine/engine_run.h"
+#include "tools/nambench/report/progress.h"
+#include "tools/support/servers/server_thread.h"
 #include "workloads/workload.h"
 
 namespace namdb::nambench {

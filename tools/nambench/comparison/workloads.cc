@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "common/layout/protocol.h"
-#include "tools/nambench/text_table.h"
+#include "tools/nambench/report/text_table.h"
 
 namespace namdb::nambench {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "common/base/error.h"
-#include "tools/nambench/workload_options.h"
+#include "tools/nambench/workload/workload_options.h"
 
 namespace CLI {
 class App;

@@ -1,7 +1,7 @@
 // Lists: small histories with each anomaly, and without it.
 #include <catch2/catch.hpp>
 
-#include "tools/namsim/history/test_histories.h"
+#include "tools/namsim/history/testing/test_histories.h"
 
 namespace namdb::history {
 namespace {

@@ -2,7 +2,7 @@
 // it.
 #include <catch2/catch.hpp>
 
-#include "tools/namsim/history/test_histories.h"
+#include "tools/namsim/history/testing/test_histories.h"
 
 namespace namdb::history {
 namespace {

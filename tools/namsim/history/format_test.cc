@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "common/base/random.h"
-#include "tools/namsim/history/test_histories.h"
+#include "tools/namsim/history/testing/test_histories.h"
 
 namespace namdb::history {
 namespace {

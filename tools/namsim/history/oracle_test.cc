@@ -6,7 +6,7 @@
 #include <set>
 
 #include "common/base/random.h"
-#include "tools/namsim/history/test_histories.h"
+#include "tools/namsim/history/testing/test_histories.h"
 
 namespace namdb::history {
 namespace {

@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "common/layout/hot_calls.h"
+#include "common/calls/hot_calls.h"
 #include "compute/txn/snapshot_fetcher.h"
 #include "proto/control.pb.h"
 #include "tools/namsim/mutants/heartbeat.h"
@@ -141,7 +141,7 @@ std::vector<MutantCase> collection_mutants() {
       {"a shared copy does not count among the running transactions", "compute/txn/snapshot_fetcher.h",
        Emphasis::old_versions, 35, "a version was lost", copies_do_not_count, copies_count,
        short_transactions_with_old_copies},
-      {"collection counts from install", "memory/old_versions.cc", Emphasis::old_versions, 195,
+      {"collection counts from install", "memory/reclaim/old_versions.cc", Emphasis::old_versions, 195,
        "a version was lost", make_mutant<CollectedFromInstall>, make_mutant<ManyHints>},
       {"a transaction outlives E", "compute/txn/staged_transaction.cc", Emphasis::short_age, 3,
        "a version was lost", make_mutant<AgeIgnored>},

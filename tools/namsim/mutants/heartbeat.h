@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "common/layout/hot_calls.h"
+#include "common/calls/hot_calls.h"
 #include "proto/control.pb.h"
 #include "tools/namsim/mutants/mutant.h"
 

@@ -1,5 +1,5 @@
 // Entries of indexes: nobody says that an entry is dead while a commit that adds it may still run.
-#include "common/layout/index_calls.h"
+#include "common/calls/index_calls.h"
 #include "tools/namsim/mutants/mutants.h"
 
 namespace namdb::sim {
@@ -26,7 +26,7 @@ class AheadForgotten final : public Mutant {
 
 std::vector<MutantCase> index_mutants() {
   return {
-      {"others look at an entry whose commit may not have its locks", "memory/btree/doubts.cc",
+      {"others look at an entry whose commit may not have its locks", "memory/index/doubts.cc",
        IndexTrouble::none, 64, "entries for", make_mutant<AheadForgotten>},
   };
 }

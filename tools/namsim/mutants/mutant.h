@@ -18,8 +18,8 @@
 
 #include "common/fabric/fabric.h"
 #include "common/layout/record.h"
-#include "tools/namsim/cluster.h"
-#include "tools/namsim/interposer.h"
+#include "tools/namsim/cluster/cluster.h"
+#include "tools/namsim/cluster/interposer.h"
 
 namespace namdb::sim {
 

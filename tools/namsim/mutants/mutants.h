@@ -7,11 +7,11 @@
 #include <variant>
 #include <vector>
 
-#include "tools/namsim/growth_run.h"
-#include "tools/namsim/index_run.h"
 #include "tools/namsim/mutants/mutant.h"
-#include "tools/namsim/paused_run.h"
-#include "tools/namsim/scenario.h"
+#include "tools/namsim/scenario/growth_run.h"
+#include "tools/namsim/scenario/index_run.h"
+#include "tools/namsim/scenario/paused_run.h"
+#include "tools/namsim/scenario/scenario.h"
 
 namespace namdb::sim {
 

@@ -236,8 +236,8 @@ std::vector<MutantCase> repair_mutants() {
        4, "is not linked", make_mutant<RepairedUnlocked>, nullptr, inserts_and_kills},
       {"a slot is closed before repair has published it", "compute/recovery/repair.cc", Emphasis::kills, 9,
        "a row stays out of reach", make_mutant<ClosedUnpublished>},
-      {"two repairers at one slot", "memory/slots.cc", Emphasis::kills, 94, "a row stays out of reach",
-       make_mutant<ManyRepairers>},
+      {"two repairers at one slot", "memory/coordinator/slots.cc", Emphasis::kills, 94,
+       "a row stays out of reach", make_mutant<ManyRepairers>},
   };
 }
 

@@ -7,7 +7,7 @@
 
 #include "common/base/checksum.h"
 #include "common/layout/timestamp_floors.h"
-#include "memory/slots.h"
+#include "memory/coordinator/slots.h"
 #include "tools/namsim/mutants/look.h"
 #include "tools/namsim/mutants/mutants.h"
 

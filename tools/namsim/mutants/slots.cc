@@ -221,9 +221,9 @@ void short_slots(Scenario& scenario) {
 
 std::vector<MutantCase> slot_mutants() {
   return {
-      {"two compute servers have the same slot", "memory/slots.cc", Emphasis::snapshots, 1,
+      {"two compute servers have the same slot", "memory/coordinator/slots.cc", Emphasis::snapshots, 1,
        "the timestamp vector went backwards", make_mutant<SlotSharedByTwo>},
-      {"a slot's id is used again", "memory/slots.cc", Emphasis::short_slots, 1,
+      {"a slot's id is used again", "memory/coordinator/slots.cc", Emphasis::short_slots, 1,
        "stands in the journal of slot", make_mutant<SlotIdReused>, nullptr, many_slots},
       {"a slot that the snapshot does not show is visible", "compute/txn/snapshot.cc", Emphasis::short_slots,
        1, "missed a write that what it saw depends on", make_mutant<UnknownSlotVisible>, nullptr,
@@ -233,9 +233,10 @@ std::vector<MutantCase> slot_mutants() {
       {"an unknown slot is judged by a directory from before the snapshot", "compute/txn/snapshot.cc",
        Emphasis::short_age, 12, "missed a write that what it saw depends on", make_mutant<StaleDirectory>,
        nullptr, short_slots},
-      {"a slot is published before the vector's length covers it", "memory/slots.cc", Emphasis::short_slots,
-       32, "missed a write that what it saw depends on", make_mutant<LengthRaisedLater>},
-      {"a closed slot leaves the vector at once", "memory/slots.cc", Emphasis::short_slots, 1,
+      {"a slot is published before the vector's length covers it", "memory/coordinator/slots.cc",
+       Emphasis::short_slots, 32, "missed a write that what it saw depends on",
+       make_mutant<LengthRaisedLater>},
+      {"a closed slot leaves the vector at once", "memory/coordinator/slots.cc", Emphasis::short_slots, 1,
        "a row is gone", make_mutant<ClosedSlotGone>, nullptr, snapshots_by_reads},
       {"a slot's counters come round", "compute/txn/slot_keeper.cc", Emphasis::snapshots, 5,
        "a compute server does not stop", make_mutant<CountersComeRound>},

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "common/layout/hot_calls.h"
+#include "common/calls/hot_calls.h"
 #include "common/layout/overflow_group.h"
-#include "memory/version_mover.h"
+#include "memory/reclaim/version_mover.h"
 #include "tools/namsim/mutants/look.h"
 #include "tools/namsim/mutants/mutants.h"
 
@@ -182,7 +182,7 @@ std::vector<MutantCase> version_mutants() {
        Emphasis::old_versions, 8, "a version was lost", make_mutant<RingWordsRemembered>},
       {"the displaced version is not kept", "compute/commit/commit.cc", Emphasis::old_versions, 2,
        "a version was lost", make_mutant<DisplacedNotKept>},
-      {"moved is set without a certified copy", "memory/version_mover.cc", Emphasis::old_versions, 1,
+      {"moved is set without a certified copy", "memory/reclaim/version_mover.cc", Emphasis::old_versions, 1,
        "a version was lost", make_mutant<MovedUncopied>},
       {"a torn body is believed", "compute/txn/lookup.cc", Emphasis::shared_slots, 10,
        "missed a write that what it saw depends on", make_mutant<TornBodyBelieved>},

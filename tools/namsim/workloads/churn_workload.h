@@ -2,7 +2,7 @@
 // row is there and as which version, so that whoever sees both must see them agree.
 #pragma once
 
-#include "tools/namsim/workload.h"
+#include "tools/namsim/workloads/workload.h"
 
 namespace namdb::sim {
 

@@ -2,8 +2,8 @@
 // every snapshot must show one whole ring of a length that the acknowledged changes allow, and no other row.
 #pragma once
 
-#include "tools/namsim/workload.h"
 #include "tools/namsim/workloads/ledger.h"
+#include "tools/namsim/workloads/workload.h"
 
 namespace namdb::sim {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/layout/row.h"
-#include "tools/namsim/workload.h"
+#include "tools/namsim/workloads/workload.h"
 
 namespace namdb::sim {
 

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "compute/procedure/registry.h"
-#include "tools/namsim/workload.h"
 #include "tools/namsim/workloads/sql_client.h"
+#include "tools/namsim/workloads/workload.h"
 
 namespace namdb::sim {
 

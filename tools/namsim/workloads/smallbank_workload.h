@@ -3,9 +3,9 @@
 #pragma once
 
 #include "compute/procedure/registry.h"
-#include "tools/namsim/workload.h"
 #include "tools/namsim/workloads/ledger.h"
 #include "tools/namsim/workloads/procedure_client.h"
+#include "tools/namsim/workloads/workload.h"
 
 namespace namdb::sim {
 

@@ -1,6 +1,6 @@
 #include "tools/namsim/workloads/tables.h"
 
-#include "tools/namsim/workload.h"
+#include "tools/namsim/workloads/workload.h"
 
 namespace namdb::sim {
 namespace {

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "compute/procedure/registry.h"
-#include "tools/namsim/workload.h"
 #include "tools/namsim/workloads/ledger.h"
 #include "tools/namsim/workloads/procedure_client.h"
 #include "tools/namsim/workloads/tpcc_conditions.h"
+#include "tools/namsim/workloads/workload.h"
 #include "workloads/tpcc_schema.h"
 
 namespace namdb::sim {

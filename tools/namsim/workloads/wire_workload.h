@@ -7,7 +7,7 @@
 #include <map>
 #include <memory>
 
-#include "tools/namsim/simulated_stream.h"
+#include "tools/namsim/cluster/simulated_stream.h"
 #include "tools/namsim/workloads/append_workload.h"
 #include "tools/namsim/workloads/wire_client.h"
 

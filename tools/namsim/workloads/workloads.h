@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "tools/namsim/workload.h"
+#include "tools/namsim/workloads/workload.h"
 
 namespace namdb::sim {
 

@@ -1,0 +1,87 @@
+#include "common/calls/stage_calls.h"
+
+#include <catch2/catch.hpp>
+
+namespace namdb::layout {
+namespace {
+
+constexpr RegionLength kRegion{4096, 8192};
+constexpr std::uint64_t kReply_bytes = 1024;
+
+std::string three() {
+  std::string request;
+  append(request, {.kind = StageOperation::Kind::compare_and_swap,
+                   .length_bytes = 8,
+                   .offset = 64,
+                   .bytes = {},
+                   .expected = 5,
+                   .desired = 7});
+  append(request, {.kind = StageOperation::Kind::read, .length_bytes = 48, .offset = 72, .bytes = {}});
+  append(
+      request,
+      {.kind = StageOperation::Kind::write, .length_bytes = 16, .offset = 4080, .bytes = "0123456789abcdef"});
+  return request;
+}
+
+}  // namespace
+
+TEST_CASE("operations of a stage come out as they went in", "[layout]") {
+  const std::string request = three();
+  const auto operations = decode_stage(request, kRegion, kReply_bytes);
+  REQUIRE(operations.has_value());
+  REQUIRE(operations->size() == 3);
+  CHECK((*operations)[0].expected == 5);
+  CHECK((*operations)[0].desired == 7);
+  CHECK((*operations)[0].offset == 64);
+  CHECK((*operations)[1].kind == StageOperation::Kind::read);
+  CHECK((*operations)[1].length_bytes == 48);
+  CHECK((*operations)[2].bytes == "0123456789abcdef");
+  std::size_t bytes = 0;
+  for (const StageOperation& operation : *operations) bytes += operation.request_bytes();
+  CHECK(bytes == request.size());
+}
+
+TEST_CASE("what is no list of operations within the region is refused", "[layout]") {
+  const std::string request = three();
+  for (std::size_t length = 0; length < request.size(); ++length) {
+    const auto cut = decode_stage(std::string_view(request).substr(0, length), kRegion, kReply_bytes);
+    // Whole operations at the front are a request of their own.
+    CHECK(cut.has_value() == (length == 32 || length == 48));
+  }
+  CHECK_FALSE(decode_stage(request, {4088, 4088}, kReply_bytes));
+  CHECK_FALSE(decode_stage(request, kRegion, 48));
+  const auto refused = [](StageOperation operation) {
+    std::string bytes;
+    append(bytes, operation);
+    return !decode_stage(bytes, kRegion, kReply_bytes).has_value();
+  };
+  // What the region may grow to is read, also by who compares it with what it cannot be, and nothing else.
+  CHECK_FALSE(refused({.kind = StageOperation::Kind::compare_and_swap,
+                       .length_bytes = 8,
+                       .offset = 4096,
+                       .bytes = {},
+                       .expected = 5,
+                       .desired = 5}));
+  CHECK(refused({.kind = StageOperation::Kind::compare_and_swap,
+                 .length_bytes = 8,
+                 .offset = 8192,
+                 .bytes = {},
+                 .expected = 5,
+                 .desired = 5}));
+  CHECK(
+      refused({.kind = StageOperation::Kind::write, .length_bytes = 8, .offset = 4096, .bytes = "01234567"}));
+  CHECK_FALSE(refused({.kind = StageOperation::Kind::read, .length_bytes = 16, .offset = 4088, .bytes = {}}));
+  CHECK(refused({.kind = StageOperation::Kind::read, .length_bytes = 16, .offset = 8184, .bytes = {}}));
+  CHECK(refused(
+      {.kind = StageOperation::Kind::compare_and_swap, .length_bytes = 8, .offset = 4096, .bytes = {}}));
+  CHECK(refused({.kind = StageOperation::Kind::read, .length_bytes = 0, .offset = 0, .bytes = {}}));
+  CHECK(refused({.kind = StageOperation::Kind::read, .length_bytes = 12, .offset = 0, .bytes = {}}));
+  CHECK(refused({.kind = StageOperation::Kind::read, .length_bytes = 8, .offset = 4, .bytes = {}}));
+  CHECK(refused(
+      {.kind = StageOperation::Kind::read, .length_bytes = 8, .offset = ~std::uint64_t{7}, .bytes = {}}));
+  CHECK(refused(
+      {.kind = StageOperation::Kind::compare_and_swap, .length_bytes = 16, .offset = 0, .bytes = {}}));
+  CHECK(refused({.kind = static_cast<StageOperation::Kind>(9), .length_bytes = 8, .offset = 0, .bytes = {}}));
+}
+
+}  // namespace namdb::layout

@@ -1,0 +1,51 @@
+#include "memory/calls/stage.h"
+
+#include <cstring>
+
+#include "common/calls/stage_calls.h"
+
+namespace namdb::memory {
+
+using layout::StageOperation;
+
+reactor::Task<Status> run_stage(const Region& region, fabric::Channel& loopback, std::string_view request,
+                                std::string& reply) {
+  const auto operations =
+      layout::decode_stage(request, {region.bytes(), region.limit_bytes()}, fabric::kMaxCall_bytes);
+  if (!operations) co_return Status(ErrorCode::protocol_violation, "a stage that cannot be read");
+  std::size_t local_bytes = 0;
+  for (const StageOperation& operation : *operations) local_bytes += operation.length_bytes;
+  const fabric::LocalBuffer local(loopback.pool(), local_bytes);
+  fabric::Batch batch;
+  std::byte* place = local.data();
+  for (const StageOperation& operation : *operations) {
+    switch (operation.kind) {
+      case StageOperation::Kind::read:
+        batch.read(operation.offset, place, operation.length_bytes);
+        break;
+      case StageOperation::Kind::write:
+        std::memcpy(place, operation.bytes.data(), operation.length_bytes);
+        batch.write(operation.offset, place, operation.length_bytes);
+        break;
+      case StageOperation::Kind::compare_and_swap:
+        if (operation.offset < region.bytes()) {
+          batch.compare_and_swap(operation.offset, operation.expected, operation.desired, place);
+        } else {
+          batch.read(operation.offset, place, operation.length_bytes);  // not there yet: it finds zero
+        }
+        break;
+    }
+    place += operation.length_bytes;
+  }
+  loopback.post(batch);
+  const Status& status = co_await batch.done();
+  if (!status.ok()) co_return status;
+  place = local.data();
+  for (const StageOperation& operation : *operations) {
+    reply.append(reinterpret_cast<const char*>(place), operation.reply_bytes());
+    place += operation.length_bytes;
+  }
+  co_return Status();
+}
+
+}  // namespace namdb::memory

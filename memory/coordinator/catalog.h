@@ -1,0 +1,115 @@
+// The catalog (server 0): tables by name, ids that are never used again, and a version that every change
+// raises. The version also stands in front of the timestamp vector, where each snapshot sees it.
+//
+// A table is created in two steps: begin() reserves name and id, the creator prepares the table on every
+// memory server, finish() makes it visible. A creator that goes away in between leaves no name. An index is
+// visible in two states, and its creator must stay until it is ready. One that is built anew is visible
+// beside the one that it is to replace; in one step it takes the place, and the other one is visible until no
+// transaction can need it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/fabric/fabric.h"
+#include "memory/options.h"
+#include "memory/region/region.h"
+#include "proto/control.pb.h"
+
+namespace namdb::memory {
+
+class Catalog {
+ public:
+  Catalog(Region& region, const Options& options);
+
+  std::uint64_t version() const { return version_; }
+  const std::map<std::string, control::TableDescriptor>& tables() const { return tables_; }
+
+  // Fills in id, generation, and the defaults of what is 0: ring slots, size hint, buckets a server.
+  Result<control::TableDescriptor> begin(fabric::PeerId peer, control::TableDescriptor table);
+  // The table as begin() returned it, with a bucket base for each server, and the indexes that were begun for
+  // it, with their parts. Returns the catalog's version.
+  Result<std::uint64_t> finish(fabric::PeerId peer, const control::FinishCreateTableRequest& request);
+  Status abandon(fabric::PeerId peer, std::uint32_t table);
+  // Where a table's main buckets on one server are since they were doubled; older news changes nothing.
+  // Outside input: undefined_table, or protocol_violation.
+  Status grow(const control::GrowTableRequest& request);
+  // The ids of tables and indexes that are begun and not finished.
+  std::vector<std::uint32_t> creating() const;
+  // Returns the table's id.
+  Result<std::uint32_t> drop(const std::string& name);
+  // Undoes the peer's unfinished creations; the ids of those tables and indexes.
+  std::vector<std::uint32_t> disconnected(fabric::PeerId peer);
+
+  // --- indexes (catalog_indexes.cc) ---
+  // A hash index is a table here: begun and finished as one, which begin() makes the columns of. Then it is
+  // building, and goes on by advance_index() like others.
+  const std::map<std::string, control::IndexDescriptor>& indexes() const { return indexes_; }
+  // Those that are to replace one of the same name, and those that were replaced; by id.
+  const std::map<std::uint32_t, control::IndexDescriptor>& indexes_beside() const { return indexes_beside_; }
+  // Fills in id and page length. Outside input. The table may be one that the peer is creating.
+  Result<control::IndexDescriptor> begin_index(fabric::PeerId peer, control::IndexDescriptor index);
+  // Returns the catalog's version.
+  Result<std::uint64_t> advance_index(fabric::PeerId peer, const control::AdvanceIndexRequest& request);
+  // Returns the index's id. Its creation ends, if it was not ready, and that of one that was to replace it.
+  Result<std::uint32_t> drop_index(const std::string& name);
+  // Every live worker has acknowledged that version: replaced indexes that only older transactions need go.
+  void acknowledged(std::uint64_t version);
+
+ private:
+  static constexpr std::size_t kMaxName_bytes = 255;
+  // A reply of GET_CATALOG holds the whole catalog; each entry with a frame.
+  static constexpr std::size_t kMaxCatalog_bytes = fabric::kMaxCall_bytes - 4096;
+  static constexpr std::size_t kFrame_bytes = 32;
+
+  struct Creation {
+    fabric::PeerId peer;
+    control::TableDescriptor table;
+  };
+  struct IndexCreation {
+    fabric::PeerId peer;
+    control::IndexDescriptor index;
+  };
+  void changed();
+  // By a table or an index, also one that is only begun.
+  bool name_taken(const std::string& name) const;
+  // The description with the parts that `given` has; nullopt when that is not the one that was begun.
+  std::optional<control::IndexDescriptor> with_parts(const control::IndexDescriptor& begun,
+                                                     const control::IndexDescriptor& given) const;
+  // Checks that these are the table's indexes that the peer has begun, all of them, and gives them.
+  Result<std::vector<control::IndexDescriptor>> indexes_to_finish(
+      fabric::PeerId peer, const control::FinishCreateTableRequest& request) const;
+  Result<control::IndexDescriptor> begin_replacement(fabric::PeerId peer,
+                                                     const control::IndexDescriptor& wanted);
+  // The index takes the place of the one that it replaces, and is ready.
+  Status replace(const control::IndexDescriptor& index);
+  void erase_index(const std::string& name);
+  void erase_beside(std::uint32_t id);
+  // Fills in the columns of the table that is to hold a hash index's entries. Outside input.
+  Status make_hash_index(control::TableDescriptor& table) const;
+  Result<std::uint64_t> advance_hash_index(fabric::PeerId peer, const control::AdvanceIndexRequest& request);
+  void erase_hash_index(std::uint32_t id);
+  const control::TableDescriptor* find_table(std::uint32_t id) const;
+  void drop_indexes_of(std::uint32_t table);
+  std::vector<std::uint32_t> undo_index_creations(fabric::PeerId peer);
+  // The most that the table's entry in a reply of GET_CATALOG takes, however it grows.
+  std::size_t encoded_bytes(const control::TableDescriptor& table) const;
+
+  Region& region_;
+  const Options& options_;
+  std::uint64_t version_ = 0;
+  std::uint32_t next_id_ = 1;
+  std::size_t encoded_bytes_ = 0;
+  std::map<std::string, control::TableDescriptor> tables_;
+  std::map<std::uint32_t, Creation> creations_;
+  std::map<std::string, control::IndexDescriptor> indexes_;  // that transactions know of, and those beside
+  std::map<std::uint32_t, control::IndexDescriptor> indexes_beside_;
+  std::map<std::uint32_t, IndexCreation> index_creations_;  // of indexes that are not ready, by id
+  std::map<std::uint32_t, fabric::PeerId> hash_builders_;   // of hash indexes that are building, by id
+};
+
+}  // namespace namdb::memory

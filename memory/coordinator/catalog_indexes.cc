@@ -1,0 +1,350 @@
+// The catalog's part about secondary indexes.
+#include <algorithm>
+
+#include "common/layout/hash_entry.h"
+#include "common/layout/index_key.h"
+#include "memory/coordinator/catalog.h"
+#include "memory/region/descriptor.h"
+
+namespace namdb::memory {
+namespace {
+
+Status not_creating(std::uint32_t index) {
+  return Status(ErrorCode::undefined_object, "this channel is not creating index " + std::to_string(index));
+}
+
+// One or more parts, each on a memory server, whose ranges follow each other.
+bool valid_parts(const control::IndexDescriptor& index, std::uint32_t server_count) {
+  if (index.parts_size() == 0 || !index.parts(0).low().empty()) return false;
+  for (int i = 0; i < index.parts_size(); ++i) {
+    if (index.parts(i).server() >= server_count) return false;
+    if (i > 0 && index.parts(i).low() <= index.parts(i - 1).low()) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+const control::TableDescriptor* Catalog::find_table(std::uint32_t id) const {
+  for (const auto& [name, table] : tables_) {
+    if (table.id() == id) return &table;
+  }
+  return nullptr;
+}
+
+Status Catalog::make_hash_index(control::TableDescriptor& table) const {
+  control::HashIndex& index = *table.mutable_hash_index();
+  const control::TableDescriptor* const indexed = find_table(index.table());
+  if (indexed == nullptr || indexed->has_hash_index())
+    return Status(ErrorCode::undefined_table, "there is no table " + std::to_string(index.table()));
+  const auto base = TableShape::create(*indexed);
+  if (!base.ok()) return base.status();
+  std::vector<layout::IndexColumn> columns;
+  for (const std::uint32_t column : index.columns()) columns.push_back({column, false});
+  const auto shape = layout::IndexShape::create(base->schema, std::move(columns));
+  if (!shape.ok()) return shape.status();
+  const auto schema = layout::hash_entry_schema(*shape, index.unique());
+  if (!schema.ok()) return schema.status();
+  index.set_state(control::INDEX_BUILDING);
+  index.set_ready_version(0);
+  table.clear_columns();
+  for (const layout::Column& column : schema->columns()) {
+    control::Column& added = *table.add_columns();
+    added.set_name(column.name);
+    added.set_type(static_cast<std::uint32_t>(column.type));
+    added.set_length_bytes(column.length_bytes);
+    added.set_not_null(column.not_null);
+  }
+  table.mutable_key()->Assign(schema->key().begin(), schema->key().end());
+  table.mutable_partition()->Assign(schema->partition().begin(), schema->partition().end());
+  return {};
+}
+
+Result<std::uint64_t> Catalog::advance_hash_index(fabric::PeerId peer,
+                                                  const control::AdvanceIndexRequest& request) {
+  const std::uint32_t id = request.index().id();
+  const auto builder = hash_builders_.find(id);
+  if (builder->second != peer) return not_creating(id);
+  if (request.abandon()) {
+    erase_hash_index(id);
+    return version_;
+  }
+  if (request.state() != control::INDEX_READY)
+    return Status(ErrorCode::protocol_violation, "an index cannot go on to that state");
+  control::HashIndex& index = *tables_[find_table(id)->name()].mutable_hash_index();
+  index.set_state(control::INDEX_READY);
+  index.set_ready_version(version_ + 1);
+  hash_builders_.erase(builder);
+  changed();
+  return version_;
+}
+
+void Catalog::erase_hash_index(std::uint32_t id) {
+  const std::string name = find_table(id)->name();
+  encoded_bytes_ -= encoded_bytes(tables_[name]);
+  hash_builders_.erase(id);
+  tables_.erase(name);
+  changed();
+}
+
+Result<control::IndexDescriptor> Catalog::begin_index(fabric::PeerId peer, control::IndexDescriptor index) {
+  if (index.replaces() != 0) return begin_replacement(peer, index);
+  if (index.name().empty() || index.name().size() > kMaxName_bytes) {
+    return Status(ErrorCode::invalid_table_definition, "an index's name has 1 to 255 bytes");
+  }
+  if (name_taken(index.name())) {
+    return Status(ErrorCode::duplicate_table, "relation \"" + index.name() + "\" already exists");
+  }
+  const auto table = std::find_if(tables_.begin(), tables_.end(),
+                                  [&](const auto& entry) { return entry.second.id() == index.table(); });
+  const auto creation = creations_.find(index.table());
+  const bool created_by_peer = creation != creations_.end() && creation->second.peer == peer;
+  const bool is_rows = table != tables_.end() && !table->second.has_hash_index();
+  if (!is_rows && (!created_by_peer || creation->second.table.has_hash_index())) {
+    return Status(ErrorCode::undefined_table, "there is no table " + std::to_string(index.table()));
+  }
+  const auto shape = TableShape::create(created_by_peer ? creation->second.table : table->second);
+  if (!shape.ok()) return shape.status();
+  std::vector<layout::IndexColumn> columns;
+  for (const control::IndexColumn& column : index.columns()) {
+    columns.push_back({column.column(), column.descending()});
+  }
+  const auto checked = layout::IndexShape::create(shape->schema, std::move(columns));
+  if (!checked.ok()) return checked.status();
+  index.set_page_bytes(options_.index_page_bytes);
+  index.set_state(control::INDEX_UNKNOWN);
+  index.set_ready_version(0);
+  index.clear_replaced_version();
+  index.clear_parts();
+  if (encoded_bytes_ + index.ByteSizeLong() + kFrame_bytes > kMaxCatalog_bytes) {
+    return Status(ErrorCode::limit_exceeded, "the catalog is full", "drop what is not needed");
+  }
+  index.set_id(next_id_++);
+  index_creations_[index.id()] = IndexCreation{peer, index};
+  return index;
+}
+
+Result<control::IndexDescriptor> Catalog::begin_replacement(fabric::PeerId peer,
+                                                            const control::IndexDescriptor& wanted) {
+  const std::uint32_t replaced = wanted.replaces();
+  const auto found =
+      std::ranges::find_if(indexes_, [&](const auto& entry) { return entry.second.id() == replaced; });
+  if (found == indexes_.end()) {
+    return Status(ErrorCode::undefined_object, "there is no index " + std::to_string(replaced));
+  }
+  const bool begun = std::ranges::any_of(
+      index_creations_, [&](const auto& entry) { return entry.second.index.replaces() == replaced; });
+  if (begun || found->second.state() != control::INDEX_READY) {
+    return Status(ErrorCode::portal_not_ready, "index \"" + found->first + "\" is being built already",
+                  "wait until that has ended");
+  }
+  control::IndexDescriptor index = found->second;
+  index.set_page_bytes(options_.index_page_bytes);
+  index.set_state(control::INDEX_UNKNOWN);
+  index.set_ready_version(0);
+  index.clear_parts();
+  index.set_replaces(replaced);
+  index.set_balanced_bytes(wanted.balanced_bytes());
+  if (encoded_bytes_ + index.ByteSizeLong() + kFrame_bytes > kMaxCatalog_bytes) {
+    return Status(ErrorCode::limit_exceeded, "the catalog is full", "drop what is not needed");
+  }
+  index.set_id(next_id_++);
+  index_creations_[index.id()] = IndexCreation{peer, index};
+  return index;
+}
+
+Status Catalog::replace(const control::IndexDescriptor& index) {
+  const auto current = indexes_.find(index.name());
+  if (current == indexes_.end() || current->second.id() != index.replaces()) {
+    return Status(ErrorCode::undefined_object, "index \"" + index.name() + "\" was dropped meanwhile");
+  }
+  const auto beside = indexes_beside_.find(index.id());
+  const std::size_t before = current->second.ByteSizeLong() + beside->second.ByteSizeLong();
+  control::IndexDescriptor former = std::move(current->second);
+  former.set_replaced_version(version_ + 1);
+  current->second = std::move(beside->second);
+  current->second.set_state(control::INDEX_READY);
+  current->second.set_ready_version(version_ + 1);
+  current->second.clear_replaces();
+  indexes_beside_.erase(beside);
+  encoded_bytes_ += current->second.ByteSizeLong() + former.ByteSizeLong();
+  encoded_bytes_ -= before;
+  indexes_beside_[former.id()] = std::move(former);
+  changed();
+  return {};
+}
+
+void Catalog::acknowledged(std::uint64_t version) {
+  for (auto entry = indexes_beside_.begin(); entry != indexes_beside_.end();) {
+    const auto& [id, index] = *entry++;
+    if (index.replaced_version() != 0 && index.replaced_version() <= version) erase_beside(id);
+  }
+}
+
+Result<std::uint64_t> Catalog::advance_index(fabric::PeerId peer,
+                                             const control::AdvanceIndexRequest& request) {
+  if (hash_builders_.contains(request.index().id())) return advance_hash_index(peer, request);
+  const auto creation = index_creations_.find(request.index().id());
+  if (creation == index_creations_.end() || creation->second.peer != peer) {
+    return not_creating(request.index().id());
+  }
+  control::IndexDescriptor& index = creation->second.index;
+  const bool replaces = index.replaces() != 0;
+  const bool visible = replaces ? indexes_beside_.contains(index.id()) : indexes_.contains(index.name());
+  if (request.abandon()) {
+    const std::string name = index.name();
+    const std::uint32_t id = index.id();
+    index_creations_.erase(creation);
+    if (visible && replaces) erase_beside(id);
+    if (visible && !replaces) erase_index(name);
+    return version_;
+  }
+  if (!visible && request.state() == control::INDEX_BUILDING && !creations_.contains(index.table())) {
+    auto given = with_parts(index, request.index());
+    if (!given || encoded_bytes_ + given->ByteSizeLong() + kFrame_bytes > kMaxCatalog_bytes) {
+      return Status(ErrorCode::protocol_violation, "the index is not the one that was begun");
+    }
+    index = std::move(*given);
+    index.set_state(control::INDEX_BUILDING);
+    encoded_bytes_ += index.ByteSizeLong() + kFrame_bytes;
+    (replaces ? indexes_beside_[index.id()] : indexes_[index.name()]) = index;
+    changed();
+    return version_;
+  }
+  if (visible && replaces && request.state() == control::INDEX_READY) {
+    if (Status status = replace(index); !status.ok()) return status;
+    index_creations_.erase(creation);
+    return version_;
+  }
+  if (visible && request.state() == control::INDEX_READY) {
+    control::IndexDescriptor& shown = indexes_[index.name()];
+    encoded_bytes_ -= shown.ByteSizeLong();
+    shown.set_state(control::INDEX_READY);
+    shown.set_ready_version(version_ + 1);
+    encoded_bytes_ += shown.ByteSizeLong();
+    index_creations_.erase(creation);
+    changed();
+    return version_;
+  }
+  return Status(ErrorCode::protocol_violation, "an index cannot go on to that state");
+}
+
+std::optional<control::IndexDescriptor> Catalog::with_parts(const control::IndexDescriptor& begun,
+                                                            const control::IndexDescriptor& given) const {
+  control::IndexDescriptor expected = begun;
+  *expected.mutable_parts() = given.parts();
+  if (expected.SerializeAsString() != given.SerializeAsString()) return std::nullopt;
+  if (!valid_parts(expected, options_.server_count)) return std::nullopt;
+  return expected;
+}
+
+Result<std::vector<control::IndexDescriptor>> Catalog::indexes_to_finish(
+    fabric::PeerId peer, const control::FinishCreateTableRequest& request) const {
+  const auto refused = [] {
+    return Status(ErrorCode::protocol_violation, "the table's indexes are not those that were begun");
+  };
+  const auto begun = std::count_if(index_creations_.begin(), index_creations_.end(), [&](const auto& entry) {
+    return entry.second.index.table() == request.table().id();
+  });
+  if (begun != request.indexes_size()) return refused();
+  std::vector<control::IndexDescriptor> indexes;
+  std::size_t bytes = encoded_bytes_ + encoded_bytes(request.table());
+  for (const control::IndexDescriptor& given : request.indexes()) {
+    const auto creation = index_creations_.find(given.id());
+    const bool twice =
+        std::ranges::any_of(indexes, [&](const auto& other) { return other.id() == given.id(); });
+    if (creation == index_creations_.end() || creation->second.peer != peer || twice) return refused();
+    auto index = with_parts(creation->second.index, given);
+    if (!index || index->table() != request.table().id()) return refused();
+    bytes += index->ByteSizeLong() + 2 * kFrame_bytes;
+    indexes.push_back(std::move(*index));
+  }
+  if (bytes > kMaxCatalog_bytes) {
+    return Status(ErrorCode::limit_exceeded, "the catalog is full", "drop tables that are not needed");
+  }
+  return indexes;
+}
+
+void Catalog::erase_index(const std::string& name) {
+  const auto found = indexes_.find(name);
+  encoded_bytes_ -= found->second.ByteSizeLong() + kFrame_bytes;
+  indexes_.erase(found);
+  changed();
+}
+
+void Catalog::erase_beside(std::uint32_t id) {
+  const auto found = indexes_beside_.find(id);
+  encoded_bytes_ -= found->second.ByteSizeLong() + kFrame_bytes;
+  indexes_beside_.erase(found);
+  changed();
+}
+
+Result<std::uint32_t> Catalog::drop_index(const std::string& name) {
+  if (const auto hash = tables_.find(name); hash != tables_.end() && hash->second.has_hash_index()) {
+    const std::uint32_t id = hash->second.id();
+    erase_hash_index(id);
+    return id;
+  }
+  const auto found = indexes_.find(name);
+  if (found == indexes_.end()) {
+    return Status(ErrorCode::undefined_object, "index \"" + name + "\" does not exist");
+  }
+  if (found->second.constraint()) {
+    return Status(ErrorCode::feature_not_supported,
+                  "cannot drop index \"" + name + "\" because a constraint of its table requires it");
+  }
+  const std::uint32_t id = found->second.id();
+  index_creations_.erase(id);
+  const auto replacement = std::ranges::find_if(
+      index_creations_, [&](const auto& entry) { return entry.second.index.replaces() == id; });
+  if (replacement != index_creations_.end()) {
+    if (indexes_beside_.contains(replacement->first)) erase_beside(replacement->first);
+    index_creations_.erase(replacement);
+  }
+  erase_index(name);
+  return id;
+}
+
+void Catalog::drop_indexes_of(std::uint32_t table) {
+  std::erase_if(index_creations_, [&](const auto& entry) { return entry.second.index.table() == table; });
+  for (auto entry = indexes_.begin(); entry != indexes_.end();) {
+    const auto index = entry++;
+    if (index->second.table() == table) erase_index(std::string(index->first));
+  }
+  for (auto entry = indexes_beside_.begin(); entry != indexes_beside_.end();) {
+    const auto& [id, index] = *entry++;
+    if (index.table() == table) erase_beside(id);
+  }
+  std::erase_if(creations_, [&](const auto& entry) {
+    return entry.second.table.has_hash_index() && entry.second.table.hash_index().table() == table;
+  });
+  std::vector<std::uint32_t> hash_indexes;
+  for (const auto& [name, other] : tables_) {
+    if (other.has_hash_index() && other.hash_index().table() == table) hash_indexes.push_back(other.id());
+  }
+  for (const std::uint32_t id : hash_indexes) erase_hash_index(id);
+}
+
+std::vector<std::uint32_t> Catalog::undo_index_creations(fabric::PeerId peer) {
+  std::vector<std::uint32_t> undone;
+  for (auto entry = index_creations_.begin(); entry != index_creations_.end();) {
+    if (entry->second.peer != peer) {
+      ++entry;
+      continue;
+    }
+    undone.push_back(entry->first);
+    const control::IndexDescriptor index = std::move(entry->second.index);
+    entry = index_creations_.erase(entry);
+    if (indexes_beside_.contains(index.id())) erase_beside(index.id());
+    if (index.replaces() == 0 && indexes_.contains(index.name())) erase_index(index.name());
+  }
+  for (auto entry = hash_builders_.begin(); entry != hash_builders_.end();) {
+    const auto [id, builder] = *entry++;
+    if (builder != peer) continue;
+    undone.push_back(id);
+    erase_hash_index(id);
+  }
+  return undone;
+}
+
+}  // namespace namdb::memory

@@ -1,0 +1,42 @@
+#include "memory/coordinator/cluster_identity.h"
+
+namespace namdb::memory {
+namespace {
+
+Status restarted(std::size_t server) {
+  return Status(ErrorCode::memory_server_restarted,
+                "memory server " + std::to_string(server) + " has restarted and is empty",
+                "restart all memory servers");
+}
+
+}  // namespace
+
+ClusterIdentity::ClusterIdentity(std::uint32_t server_id, std::uint32_t server_count, std::uint64_t epoch)
+    : server_id_(server_id), server_count_(server_count), epoch_(epoch) {}
+
+Status ClusterIdentity::other_cluster() const {
+  const std::string self = "memory server " + std::to_string(server_id_);
+  return Status(ErrorCode::memory_server_restarted,
+                self + " belongs to another cluster, or memory server 0 has restarted", "restart " + self);
+}
+
+Status ClusterIdentity::check(std::uint64_t cluster_epoch) const {
+  if (cluster_epoch == 0) return Status();
+  if (server_id_ == 0) return cluster_epoch == epoch_ ? Status() : restarted(0);
+  return epochs_.empty() || cluster_epoch == epochs_[0] ? Status() : other_cluster();
+}
+
+Status ClusterIdentity::join(const std::vector<std::uint64_t>& epochs) {
+  if (epochs.size() != server_count_) {
+    return Status(ErrorCode::protocol_violation,
+                  "a cluster of " + std::to_string(server_count_) + " memory servers has as many epochs");
+  }
+  if (epochs[server_id_] != epoch_) return restarted(server_id_);
+  if (epochs_.empty()) epochs_ = epochs;
+  for (std::size_t server = 0; server < epochs.size(); ++server) {
+    if (epochs[server] != epochs_[server]) return server == 0 ? other_cluster() : restarted(server);
+  }
+  return Status();
+}
+
+}  // namespace namdb::memory

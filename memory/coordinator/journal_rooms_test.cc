@@ -1,0 +1,126 @@
+// Rooms for journal entries that are too long for their slot's ring.
+#include <catch2/catch.hpp>
+
+#include "memory/coordinator/slots.h"
+#include "memory/testing/test_cluster.h"
+
+namespace namdb::memory {
+namespace {
+
+using testing::hello;
+using testing::TestClient;
+using testing::TestCluster;
+
+Result<std::uint64_t> lease_room(TestClient& client, std::uint32_t slot, std::uint64_t length_bytes) {
+  control::LeaseJournalRoomRequest request;
+  request.set_slot(slot);
+  request.set_length_bytes(length_bytes);
+  const auto reply = client.call<control::LeaseJournalRoomReply>(control::LEASE_JOURNAL_ROOM, request);
+  if (!reply.ok()) return reply.status();
+  return reply->offset();
+}
+
+Status return_room(TestClient& client, std::uint32_t slot, std::uint64_t offset) {
+  control::ReturnJournalRoomRequest request;
+  request.set_slot(slot);
+  request.set_offset(offset);
+  return client.call<control::ReturnJournalRoomReply>(control::RETURN_JOURNAL_ROOM, request).status();
+}
+
+std::uint64_t journals_bytes(const TestCluster& cluster) {
+  std::uint64_t bytes = 0;
+  const control::MemoryReply memory = cluster.server->memory();
+  for (const control::MemoryPart& part : memory.parts()) {
+    if (part.purpose() == control::MEMORY_JOURNALS) bytes += part.bytes();
+  }
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("a slot's journal takes 256 KiB where nobody has said otherwise") {
+  CHECK(Options().journal_bytes == 256U << 10);
+  Options options = testing::small_options();
+  options.journal_bytes = Options().journal_bytes;
+  TestCluster cluster(options);
+  const auto client = cluster.client("c");
+  REQUIRE(client->connect(hello('a')).ok());
+  REQUIRE(client->lease().ok());
+  CHECK(journals_bytes(cluster) == 256U << 10);
+}
+
+TEST_CASE("a slot is lent rooms for long journal entries, and gives them back") {
+  TestCluster cluster;
+  const auto client = cluster.client("c");
+  const auto other = cluster.client("o");
+  REQUIRE(client->connect(hello('a')).ok());
+  REQUIRE(other->connect(hello('b')).ok());
+  const auto slot = client->lease();
+  REQUIRE(slot.ok());
+  const std::uint32_t id = slot->slot();
+  const std::uint64_t ring_bytes = journals_bytes(cluster);
+  CHECK(lease_room(*other, id, 1U << 20).status().code() == ErrorCode::undefined_object);
+  CHECK(lease_room(*client, id + 1, 1U << 20).status().code() == ErrorCode::undefined_object);
+  CHECK(lease_room(*client, id, 0).status().code() == ErrorCode::limit_exceeded);
+  CHECK(lease_room(*client, id, slot->max_journal_room_bytes() + 1).status().code() ==
+        ErrorCode::limit_exceeded);
+  CHECK(lease_room(*client, id, 64U << 20).status().code() == ErrorCode::out_of_memory);
+  CHECK(journals_bytes(cluster) == ring_bytes);
+
+  for (int i = 0; i < 100; ++i) {
+    const auto room = lease_room(*client, id, 3U << 20);
+    REQUIRE(room.ok());
+    CHECK(journals_bytes(cluster) == ring_bytes + (3U << 20));
+    // No entry stands there.
+    CHECK(cluster.load(*room) == 0);
+    cluster.store(*room, 77);
+    CHECK(return_room(*other, id, *room).code() == ErrorCode::undefined_object);
+    REQUIRE(return_room(*client, id, *room).ok());
+    CHECK(return_room(*client, id, *room).code() == ErrorCode::undefined_object);
+    CHECK(journals_bytes(cluster) == ring_bytes);
+  }
+}
+
+TEST_CASE("who repairs a slot learns of its rooms, and they come back when it is closed") {
+  TestCluster cluster;
+  const auto owner = cluster.client("o");
+  const auto repairer = cluster.client("r");
+  REQUIRE(owner->connect(hello('o')).ok());
+  REQUIRE(repairer->connect(hello('r')).ok());
+  const auto slot = owner->lease();
+  REQUIRE(slot.ok());
+  cluster.publish(*slot, 4);
+  const std::uint64_t ring_bytes = journals_bytes(cluster);
+  const auto first = lease_room(*owner, slot->slot(), 1U << 20);
+  const auto second = lease_room(*owner, slot->slot(), 1U << 20);
+  REQUIRE((first.ok() && second.ok()));
+  REQUIRE(return_room(*owner, slot->slot(), *first).ok());
+  owner->disconnect();
+  cluster.run_for(10 * kMillisecond_ns);
+  CHECK(journals_bytes(cluster) == ring_bytes + (1U << 20));
+  CHECK(cluster.server->slots()->dead_journal_bytes() == ring_bytes + (1U << 20));
+
+  control::ClaimRepairRequest claim;
+  claim.set_slot(slot->slot());
+  const auto claimed = repairer->call<control::ClaimRepairReply>(control::CLAIM_REPAIR, claim);
+  REQUIRE(claimed.ok());
+  REQUIRE(claimed->slot().journal_rooms_size() == 1);
+  CHECK(claimed->slot().journal_rooms(0).offset() == *second);
+  CHECK(claimed->slot().journal_rooms(0).length_bytes() == 1U << 20);
+  control::FinishRepairRequest finish;
+  finish.set_slot(slot->slot());
+  finish.set_repair_epoch(claimed->repair_epoch());
+  finish.set_final_counter(4);
+  REQUIRE(repairer->call<control::FinishRepairReply>(control::FINISH_REPAIR, finish).ok());
+  CHECK(journals_bytes(cluster) == ring_bytes);
+
+  const auto next = repairer->lease();
+  REQUIRE(next.ok());
+  REQUIRE(lease_room(*repairer, next->slot(), 1U << 20).ok());
+  control::CloseSlotRequest close;
+  close.set_slot(next->slot());
+  REQUIRE(repairer->call<control::CloseSlotReply>(control::CLOSE_SLOT, close).ok());
+  CHECK(journals_bytes(cluster) <= 2 * ring_bytes);
+}
+
+}  // namespace namdb::memory

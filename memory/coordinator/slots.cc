@@ -1,0 +1,269 @@
+#include "memory/coordinator/slots.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "common/layout/journal.h"
+
+namespace namdb::memory {
+namespace {
+
+Status not_leased(std::uint32_t slot) {
+  return Status(ErrorCode::undefined_object,
+                "slot " + std::to_string(slot) + " is not leased by this channel");
+}
+
+}  // namespace
+
+Slots::Slots(Region& region, const Options& options, const Visibility& copies)
+    : region_(region),
+      options_(options),
+      copies_(copies),
+      parts_(options.vector_parts()),
+      next_(options.first_slot),
+      position_used_(options.vector_capacity) {}
+
+Result<Block> Slots::allocate_journal() {
+  for (auto& [id, slot] : slots_) {
+    if (slot.state == SlotState::closed && slot.journal_bytes != 0)
+      return Block{slot.journal_offset, std::exchange(slot.journal_bytes, 0), true};
+  }
+  const auto block = region_.blocks().allocate(options_.journal_bytes);
+  if (!block) return Status(ErrorCode::out_of_memory, "the region has no room for another journal");
+  journal_bytes_ += block->bytes;
+  return *block;
+}
+
+void Slots::give_back_journal(const Block& journal) {
+  region_.blocks().free(journal.offset, journal.bytes);
+  journal_bytes_ -= journal.bytes;
+}
+
+std::optional<std::uint64_t> Slots::free_position() const {
+  const auto found = std::find(position_used_.begin(), position_used_.end(), false);
+  if (found == position_used_.end()) return std::nullopt;
+  return static_cast<std::uint64_t>(found - position_used_.begin());
+}
+
+std::optional<std::uint64_t> Slots::index_here(std::uint64_t position) const {
+  const layout::VectorParts::Place place = parts_.place(position);
+  if (place.server != 0) return std::nullopt;
+  return place.index;
+}
+
+std::uint64_t Slots::positions_in_use() const {
+  const auto last = std::find(position_used_.rbegin(), position_used_.rend(), true);
+  return static_cast<std::uint64_t>(position_used_.rend() - last);
+}
+
+std::uint64_t Slots::dead_journal_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const auto& [id, slot] : slots_) {
+    if (slot.state != SlotState::dead && slot.state != SlotState::repairing) continue;
+    bytes += slot.journal_bytes;
+    for (const auto& [offset, room_bytes] : slot.rooms) bytes += room_bytes;
+  }
+  return bytes;
+}
+
+Result<const Slot*> Slots::lease(fabric::PeerId peer, const std::string& compute_id, const std::string& name,
+                                 const Block& journal) {
+  const auto held = std::count_if(slots_.begin(), slots_.end(), [&](const auto& entry) {
+    return entry.second.owner == peer && entry.second.state == SlotState::leased;
+  });
+  if (static_cast<std::uint32_t>(held) >= options_.max_slots_per_peer) {
+    return Status(
+        ErrorCode::limit_exceeded,
+        "a channel can hold at most " + std::to_string(options_.max_slots_per_peer) + " execution slots");
+  }
+  const auto left = std::count_if(slots_.begin(), slots_.end(), [&](const auto& entry) {
+    return entry.second.name == name && entry.second.state != SlotState::leased;
+  });
+  if (2 * static_cast<std::uint64_t>(left) >= std::max(options_.vector_capacity, 2U)) {
+    return Status(ErrorCode::limit_exceeded,
+                  "the slots of earlier starts of \"" + name + "\" take half of the timestamp vector",
+                  "it starts and ends too often; slots are free again after --max-transaction-seconds");
+  }
+  if (next_ > layout::kMaxSlot) {
+    return Status(
+        ErrorCode::limit_exceeded, "all ids of execution slots have been used",
+        "none is ever used again: nothing can be written until the memory servers start anew, empty");
+  }
+  const auto position = free_position();
+  if (!position) {
+    return Status(ErrorCode::limit_exceeded, "no position in the timestamp vector is free");
+  }
+  Slot slot;
+  slot.id = next_++;
+  slot.owner = peer;
+  slot.compute_id = compute_id;
+  slot.name = name;
+  slot.position = *position;
+  slot.journal_offset = journal.offset;
+  slot.journal_bytes = journal.bytes;
+  position_used_[*position] = true;
+  if (const auto index = index_here(*position))
+    region_.set_vector_word(*index, layout::Stamp{slot.id, options_.first_counter - 1});
+  shorten_vector();
+  return &slots_.emplace(slot.id, std::move(slot)).first->second;
+}
+
+Status Slots::end(Slot& slot, std::uint32_t final_counter, std::uint64_t now_ns) {
+  // Nobody else publishes this slot any more.
+  if (const auto index = index_here(slot.position)) {
+    const layout::Stamp published = region_.vector_word(*index).stamp();
+    if (published.slot != slot.id || published.counter > final_counter) {
+      return Status(ErrorCode::protocol_violation,
+                    "slot " + std::to_string(slot.id) + " has published past its final counter");
+    }
+    region_.set_vector_word(*index, layout::Stamp{slot.id, final_counter});
+  }
+  if (slot.state != SlotState::leased) --dead_;
+  slot.state = SlotState::closed;
+  for (const auto& [offset, bytes] : slot.rooms) give_back_journal({offset, bytes, true});
+  slot.rooms.clear();
+  slot.repairer_ids.clear();
+  ++closed_;
+  slot.final_counter = final_counter;
+  slot.closed_ns = now_ns;
+  return Status();
+}
+
+Status Slots::close(fabric::PeerId peer, std::uint32_t id, std::uint32_t final_counter,
+                    std::uint64_t now_ns) {
+  Slot* const slot = leased_by(peer, id);
+  return slot == nullptr ? not_leased(id) : end(*slot, final_counter, now_ns);
+}
+
+Slot* Slots::leased_by(fabric::PeerId peer, std::uint32_t id) {
+  const auto found = slots_.find(id);
+  const bool leased =
+      found != slots_.end() && found->second.owner == peer && found->second.state == SlotState::leased;
+  return leased ? &found->second : nullptr;
+}
+
+Result<std::uint64_t> Slots::lend_room(fabric::PeerId peer, std::uint32_t id, std::uint64_t length_bytes) {
+  Slot* const slot = leased_by(peer, id);
+  if (slot == nullptr) return not_leased(id);
+  if (length_bytes == 0 || length_bytes > options_.max_journal_room_bytes) {
+    return Status(ErrorCode::limit_exceeded, "a journal entry can have at most " +
+                                                 std::to_string(options_.max_journal_room_bytes) + " bytes");
+  }
+  const auto block = region_.blocks().allocate(length_bytes, /*keep_reserve=*/true);
+  if (!block)
+    return Status(ErrorCode::out_of_memory, "the region has no room for the journal of a large transaction");
+  if (block->dirty) region_.zero(block->offset, layout::kJournalAlign_bytes);
+  journal_bytes_ += block->bytes;
+  slot->rooms[block->offset] = block->bytes;
+  return block->offset;
+}
+
+Status Slots::take_room_back(fabric::PeerId peer, std::uint32_t id, std::uint64_t offset) {
+  Slot* const slot = leased_by(peer, id);
+  if (slot == nullptr) return not_leased(id);
+  const auto room = slot->rooms.find(offset);
+  if (room == slot->rooms.end())
+    return Status(ErrorCode::undefined_object, "slot " + std::to_string(id) + " has no such room");
+  give_back_journal({offset, room->second, true});
+  slot->rooms.erase(room);
+  return Status();
+}
+
+Result<Slots::Claim> Slots::claim(fabric::PeerId peer, const std::string& compute_id, std::uint32_t id) {
+  const auto found = slots_.find(id);
+  if (found == slots_.end()) {
+    return Status(ErrorCode::undefined_object, "slot " + std::to_string(id) + " is not in use");
+  }
+  Slot& slot = found->second;
+  Claim claim;
+  const bool again = slot.state == SlotState::repairing && slot.repairer == peer;
+  if (slot.state != SlotState::dead && !again) return claim;
+  claim.granted = true;
+  // A repairer of the same compute server cannot be fenced without ending its successor too.
+  std::copy_if(slot.repairer_ids.begin(), slot.repairer_ids.end(), std::back_inserter(claim.former_repairers),
+               [&](const std::string& former) { return former != compute_id; });
+  slot.state = SlotState::repairing;
+  ++slot.repair_epoch;
+  slot.repairer = peer;
+  slot.repairer_ids.insert(compute_id);
+  return claim;
+}
+
+Status Slots::finish(fabric::PeerId peer, std::uint32_t id, std::uint64_t epoch, std::uint32_t final_counter,
+                     std::uint64_t now_ns) {
+  const auto found = slots_.find(id);
+  if (found == slots_.end() || found->second.state != SlotState::repairing ||
+      found->second.repairer != peer || found->second.repair_epoch != epoch) {
+    return Status(ErrorCode::fenced,
+                  "the claim to repair slot " + std::to_string(id) + " is not valid any more");
+  }
+  return end(found->second, final_counter, now_ns);
+}
+
+void Slots::disconnected(fabric::PeerId peer) {
+  for (auto& [id, slot] : slots_) {
+    if (slot.state == SlotState::leased && slot.owner == peer) {
+      slot.state = SlotState::dead;
+      ++dead_;
+    } else if (slot.state == SlotState::repairing && slot.repairer == peer) {
+      slot.state = SlotState::dead;
+    }
+  }
+}
+
+void Slots::retire(std::uint64_t now_ns, std::uint64_t age_ns) {
+  for (auto entry = slots_.begin(); entry != slots_.end();) {
+    const Slot& slot = entry->second;
+    if (slot.state != SlotState::closed || now_ns - slot.closed_ns < age_ns) {
+      ++entry;
+      continue;
+    }
+    // The owner closed it, or was fenced: nobody writes to the journal.
+    if (slot.journal_bytes != 0) give_back_journal({slot.journal_offset, slot.journal_bytes, true});
+    position_used_[slot.position] = false;
+    retired_[slot.id] = slot.final_counter;
+    --closed_;
+    entry = slots_.erase(entry);
+  }
+  shorten_vector();
+}
+
+void Slots::shorten_vector() {
+  // The latest slot stays: a copy that lacks an earlier one, and has that, shows that the earlier one is
+  // retired (visibility.h).
+  const auto leaves = [this](std::uint64_t index) {
+    return !position_used_[parts_.position({0, index})] &&
+           region_.vector_word(index).stamp().slot + 1 != next_;
+  };
+  std::uint64_t length = region_.vector_length();
+  while (length > 0 && leaves(length - 1)) --length;
+  region_.shorten_vector(length);
+}
+
+const Slot* Slots::find(std::uint32_t id) const {
+  const auto found = slots_.find(id);
+  return found == slots_.end() ? nullptr : &found->second;
+}
+
+std::optional<std::uint32_t> Slots::retired(std::uint32_t id) const {
+  const auto found = retired_.find(id);
+  if (found == retired_.end()) return std::nullopt;
+  return found->second;
+}
+
+bool Slots::published(layout::Stamp stamp) const {
+  if (stamp.slot < layout::kFirstLeasedSlot) return true;
+  if (const auto found = slots_.find(stamp.slot); found != slots_.end()) {
+    const Slot& slot = found->second;
+    if (slot.state == SlotState::closed) return stamp.counter <= slot.final_counter;
+    const auto index = index_here(slot.position);
+    if (!index) return copies_.published(stamp);
+    const layout::Stamp word = region_.vector_word(*index).stamp();
+    return word.slot == stamp.slot && stamp.counter <= word.counter;
+  }
+  const auto final_counter = retired(stamp.slot);
+  return final_counter && stamp.counter <= *final_counter;
+}
+
+}  // namespace namdb::memory

@@ -1,0 +1,134 @@
+// Execution slots (server 0): leases, positions in the timestamp vector, journals, and repair.
+//
+//   leased --CLOSE_SLOT--> closed --E + slack--> retired
+//   leased --channel gone--> dead --CLAIM--> repairing --FINISH--> closed
+//                             ^------ claimant gone ------+
+//
+// Ids ascend and are never used again. A slot's word stands in the vector, and the vector's length covers
+// it, before the lease is answered, and a journal is zeroed before: no entry of an earlier owner
+// certifies. That of a closed slot goes to the next lease, or is given back when the slot is retired: the
+// owner has finished all that it began, or a repairer has, and who had a claim before that one is fenced.
+// A commit whose entry is too long for its slot's ring has the slot lent a room, for that entry alone; it
+// comes back once the commit is published, else when the slot is closed, by its owner or its repairer: what
+// an entry of a closed slot says is done. An entry stands at the very beginning of its room, so only that is
+// zeroed. A closed slot's final counter is known for ever. The lowest free position is leased again, and
+// positions at the vector's end that nobody has leave it, but for the latest slot's: a snapshot costs what
+// the live slots cost, however many there were. Where the vector is partitioned, that goes for the positions
+// whose words are here; the others' are placed on their memory servers by who leases or closes the slot
+// (vector_part.h), and what is published there is known here from copies. A claim carries an epoch; the
+// claim of a channel that is gone is void, and its successor learns whom to fence first: all who ever held
+// a claim to this slot, for any of them may still have a channel to another memory server. The claimant
+// itself may claim again, after a failure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/fabric/fabric.h"
+#include "common/layout/stamp.h"
+#include "memory/options.h"
+#include "memory/region/region.h"
+#include "memory/region/visibility.h"
+
+namespace namdb::memory {
+
+enum class SlotState : std::uint8_t { leased, dead, repairing, closed };
+
+struct Slot {
+  std::uint32_t id = 0;
+  SlotState state = SlotState::leased;
+  fabric::PeerId owner = 0;
+  std::string compute_id;
+  std::string name;  // of the compute server, the same after it starts again
+  std::uint64_t position = 0;
+  std::uint64_t journal_offset = 0;
+  std::uint64_t journal_bytes = 0;               // 0: another lease has it
+  std::map<std::uint64_t, std::uint64_t> rooms;  // bytes by offset; none when closed
+  std::uint32_t final_counter = 0;               // closed
+  std::uint64_t closed_ns = 0;                   // closed
+  std::uint64_t repair_epoch = 0;                // of the last claim
+  fabric::PeerId repairer = 0;                   // repairing
+  std::set<std::string> repairer_ids;            // of all claims until the slot is closed
+};
+
+class Slots final : public Visibility {
+ public:
+  // `copies`: what is known of slots whose words are on other memory servers; outlives this.
+  Slots(Region& region, const Options& options, const Visibility& copies);
+
+  // Memory for a journal, first that of a closed slot, not zeroed when `dirty`; for a lease, or to be given
+  // back.
+  Result<Block> allocate_journal();
+  void give_back_journal(const Block& journal);
+  // A new slot for the peer; `journal` is zero and is the slot's from now on. Error limit_exceeded when the
+  // vector is full, the peer has too many, or what earlier ones of that name have left takes half of the
+  // vector; the journal is then still the caller's.
+  Result<const Slot*> lease(fabric::PeerId peer, const std::string& compute_id, const std::string& name,
+                            const Block& journal);
+  Status close(fabric::PeerId peer, std::uint32_t slot, std::uint32_t final_counter, std::uint64_t now_ns);
+
+  // A room for a journal entry of a slot that the peer has leased; its offset. Errors undefined_object,
+  // limit_exceeded, out_of_memory.
+  Result<std::uint64_t> lend_room(fabric::PeerId peer, std::uint32_t slot, std::uint64_t length_bytes);
+  // Error undefined_object where the peer's slot has no such room.
+  Status take_room_back(fabric::PeerId peer, std::uint32_t slot, std::uint64_t offset);
+
+  struct Claim {
+    bool granted = false;
+    std::vector<std::string> former_repairers;
+  };
+  // Granted for a dead slot, and again to the channel that is repairing it: its earlier claim is void then.
+  // Error undefined_object for a slot that never was or is retired.
+  Result<Claim> claim(fabric::PeerId peer, const std::string& compute_id, std::uint32_t slot);
+  // Error fenced when the claim is not the latest, or void.
+  Status finish(fabric::PeerId peer, std::uint32_t slot, std::uint64_t epoch, std::uint32_t final_counter,
+                std::uint64_t now_ns);
+
+  // The peer's channel is destroyed and drained: its slots are dead, its claims void.
+  void disconnected(fabric::PeerId peer);
+  // Retires what was closed so long ago.
+  void retire(std::uint64_t now_ns, std::uint64_t age_ns);
+
+  const Slot* find(std::uint32_t slot) const;                      // null when unknown or retired
+  std::optional<std::uint32_t> retired(std::uint32_t slot) const;  // its final counter
+  const std::map<std::uint32_t, Slot>& active() const { return slots_; }
+  // Behind the last position that has a slot.
+  std::uint64_t positions_in_use() const;
+  std::uint32_t next_slot() const { return next_; }
+  std::uint64_t dead_count() const { return dead_; }
+  std::uint64_t closed_count() const { return closed_; }
+  std::uint64_t journal_bytes() const { return journal_bytes_; }
+  // Of slots that wait for their repair.
+  std::uint64_t dead_journal_bytes() const;
+
+  bool published(layout::Stamp stamp) const override;
+
+ private:
+  // The slot's word, if it is here.
+  std::optional<std::uint64_t> index_here(std::uint64_t position) const;
+  // Takes positions without a slot off the end of what is here of the vector.
+  void shorten_vector();
+  Status end(Slot& slot, std::uint32_t final_counter, std::uint64_t now_ns);
+  // Null if the peer has not leased that slot.
+  Slot* leased_by(fabric::PeerId peer, std::uint32_t slot);
+  std::optional<std::uint64_t> free_position() const;
+
+  Region& region_;
+  const Options& options_;
+  const Visibility& copies_;
+  layout::VectorParts parts_;
+  std::uint32_t next_;
+  std::map<std::uint32_t, Slot> slots_;
+  std::map<std::uint32_t, std::uint32_t> retired_;
+  std::vector<bool> position_used_;
+  std::uint64_t dead_ = 0;    // repairing included
+  std::uint64_t closed_ = 0;  // not yet retired
+  std::uint64_t journal_bytes_ = 0;
+};
+
+}  // namespace namdb::memory

@@ -1,0 +1,112 @@
+#include "memory/index/doubts.h"
+
+#include <algorithm>
+
+namespace namdb::memory {
+namespace {
+
+constexpr std::uint64_t kHeld_ns = ~std::uint64_t{0};
+
+}  // namespace
+
+void Doubts::enqueue(Map::iterator doubt, std::uint64_t due_ns) {
+  doubt->second.due_ns = due_ns;
+  queue_.emplace(std::pair{due_ns, doubt->second.sequence}, doubt);
+}
+
+std::uint64_t Doubts::raise(IndexEntry entry, Raise how, std::uint64_t now_ns) {
+  const auto [doubt, fresh] = doubts_.try_emplace(std::move(entry));
+  if (!fresh) dequeue(doubt->second);
+  // Whoever raised it before may still be ahead of the locks, too.
+  std::uint64_t locked_ns = doubt->second.locked_ns;
+  if (how.ahead) locked_ns = now_ns + 2 * layout::kAheadOfLocks_ns;
+  doubt->second = {.sequence = ++sequence_, .due_ns = 0, .locked_ns = locked_ns, .dead = false};
+  enqueue(doubt, how.held ? kHeld_ns : std::max(locked_ns, now_ns + options_.index_grace_ns));
+  return sequence_;
+}
+
+void Doubts::settle(const layout::IndexVerdict& verdict, std::uint64_t now_ns) {
+  const auto doubt = doubts_.find({verdict.index, std::string(verdict.key)});
+  if (doubt == doubts_.end() || doubt->second.dead || doubt->second.sequence != verdict.sequence) return;
+  const bool held = doubt->second.due_ns == kHeld_ns;
+  if (held && verdict.kind != layout::IndexVerdict::Kind::live) return;
+  dequeue(doubt->second);
+  switch (verdict.kind) {
+    case layout::IndexVerdict::Kind::live:
+      doubts_.erase(doubt);
+      break;
+    case layout::IndexVerdict::Kind::dead:
+      doubt->second.dead = true;
+      condemned_.push_back({doubt->first, verdict.sequence});
+      break;
+    case layout::IndexVerdict::Kind::open:
+      enqueue(doubt, now_ns + options_.index_grace_ns);
+      break;
+  }
+}
+
+void Doubts::take(std::uint32_t limit, std::size_t max_bytes, std::uint64_t now_ns, std::string& items) {
+  const std::uint64_t again_ns = now_ns + options_.index_lease_ns;
+  // Whatever the lease, no entry is given twice here.
+  std::vector<Map::iterator> given;
+  while (due(now_ns) && given.size() < limit && items.size() < max_bytes) {
+    const Map::iterator doubt = queue_.begin()->second;
+    queue_.erase(queue_.begin());
+    append(items, layout::IndexDoubt{doubt->first.index, doubt->second.sequence, doubt->first.key});
+    given.push_back(doubt);
+  }
+  for (const Map::iterator doubt : given) enqueue(doubt, again_ns);
+}
+
+std::vector<IndexEntry> Doubts::expired(const Peers& peers, std::uint64_t now_ns, std::size_t limit) {
+  if (!condemned_.empty()) aging_.push_back({now_ns, epoch_.raise(), std::exchange(condemned_, {})});
+  std::vector<IndexEntry> gone;
+  const std::uint64_t age_ns = options_.max_transaction_ns + options_.slack_ns;
+  while (!aging_.empty()) {
+    Aging& oldest = aging_.front();
+    const bool acknowledged =
+        options_.collect_by_acknowledgement && oldest.epoch <= peers.acknowledged().versions;
+    if (!acknowledged && now_ns - oldest.since_ns < age_ns) break;
+    while (!oldest.entries.empty() && gone.size() < limit) {
+      Condemned& next = oldest.entries.front();
+      // Raised again since, the entry lives under another sequence.
+      const auto doubt = doubts_.find(next.entry);
+      if (doubt != doubts_.end() && doubt->second.dead && doubt->second.sequence == next.sequence) {
+        doubts_.erase(doubt);
+        gone.push_back(std::move(next.entry));
+      }
+      oldest.entries.pop_front();
+    }
+    if (!oldest.entries.empty()) break;
+    aging_.pop_front();
+  }
+  return gone;
+}
+
+void Doubts::release(std::uint32_t index, std::uint64_t now_ns) {
+  for (auto doubt = doubts_.lower_bound({index, {}}); doubt != doubts_.end() && doubt->first.index == index;
+       ++doubt) {
+    if (doubt->second.dead || doubt->second.due_ns != kHeld_ns) continue;
+    dequeue(doubt->second);
+    enqueue(doubt, std::max(now_ns, doubt->second.locked_ns));
+  }
+}
+
+void Doubts::forget(std::uint32_t index) {
+  auto doubt = doubts_.lower_bound({index, {}});
+  while (doubt != doubts_.end() && doubt->first.index == index) {
+    if (!doubt->second.dead) dequeue(doubt->second);
+    doubt = doubts_.erase(doubt);
+  }
+}
+
+std::size_t Doubts::count(std::uint32_t index) const {
+  std::size_t count = 0;
+  for (auto doubt = doubts_.lower_bound({index, {}}); doubt != doubts_.end() && doubt->first.index == index;
+       ++doubt) {
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace namdb::memory

@@ -1,0 +1,99 @@
+// Entries of indexes that are in doubt: somebody must look whether a record still has that key.
+//
+// An index holds no versions. An entry that a commit adds or leaves behind is in doubt until the commit, or
+// any worker that looks at the record, says what became of it. Every raise of a doubt has a sequence of its
+// own, and a verdict counts only under the sequence that it was given for: what a later commit did to the
+// entry is never undone by a look from before.
+//
+// A dead entry goes once no running transaction can have a snapshot that still needs it. The worker said that
+// the record's newest version is published and has another key, so every snapshot taken from then on sees
+// that one or a later one; and a later one with this key has raised the doubt anew: after the look, or ahead
+// of its locks, so shortly before the look that nobody would have been asked for one. What remains is the
+// rule of old versions (old_versions.h): E + slack from the verdict, or acknowledged version epochs.
+//
+// Private memory; belongs to the memory server's thread.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/calls/index_calls.h"
+#include "memory/options.h"
+#include "memory/peers/peers.h"
+#include "memory/peers/version_epoch.h"
+
+namespace namdb::memory {
+
+struct IndexEntry {
+  std::uint32_t index = 0;
+  std::string key;
+  friend auto operator<=>(const IndexEntry&, const IndexEntry&) = default;
+};
+
+class Doubts {
+ public:
+  Doubts(const Options& options, VersionEpoch& epoch) : options_(options), epoch_(epoch) {}
+
+  struct Raise {
+    bool held = false;  // given to nobody until release()
+    bool ahead =
+        false;  // of its record's lock (IndexChange::ahead): given to nobody before that is surely had
+  };
+  // Puts the entry in doubt, anew if it was; given to others to look at unless its commit says soon what
+  // became of it. `now_ns` is not from before the request came. The sequence, never 0.
+  std::uint64_t raise(IndexEntry entry, Raise how, std::uint64_t now_ns);
+  bool contains(const IndexEntry& entry) const { return doubts_.contains(entry); }
+  void settle(const layout::IndexVerdict& verdict, std::uint64_t now_ns);
+  // Appends doubts for somebody to look at, which others do not get for a while (layout::IndexDoubt items).
+  void take(std::uint32_t limit, std::size_t max_bytes, std::uint64_t now_ns, std::string& items);
+  // True if take() would give something.
+  bool due(std::uint64_t now_ns) const { return !queue_.empty() && queue_.begin()->first.first <= now_ns; }
+  // Dead entries, at most `limit`, that no snapshot needs any more. They are no longer in doubt.
+  std::vector<IndexEntry> expired(const Peers& peers, std::uint64_t now_ns, std::size_t limit);
+  // The held doubts of the index become due, those that may be ahead of their locks later.
+  void release(std::uint32_t index, std::uint64_t now_ns);
+  // Of an index that is dropped.
+  void forget(std::uint32_t index);
+
+  std::size_t count() const { return doubts_.size(); }
+  std::size_t count(std::uint32_t index) const;
+  // Some are dead, and wait for snapshots to end.
+  bool aging() const { return !condemned_.empty() || !aging_.empty(); }
+
+ private:
+  struct Doubt {
+    std::uint64_t sequence = 0;
+    std::uint64_t due_ns = 0;
+    std::uint64_t locked_ns = 0;  // until then commits that raised it may be ahead of their locks
+    bool dead = false;
+  };
+  struct Condemned {
+    IndexEntry entry;
+    std::uint64_t sequence;
+  };
+  struct Aging {
+    std::uint64_t since_ns;
+    std::uint64_t epoch;
+    std::deque<Condemned> entries;
+  };
+  using Map = std::map<IndexEntry, Doubt>;
+  // Dead doubts are not in the queue, held ones at its far end.
+  void enqueue(Map::iterator doubt, std::uint64_t due_ns);
+  void dequeue(const Doubt& doubt) { queue_.erase({doubt.due_ns, doubt.sequence}); }
+
+  const Options& options_;
+  VersionEpoch& epoch_;
+  std::uint64_t sequence_ = 0;
+  Map doubts_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, Map::iterator> queue_;  // by when due, sequence
+  std::deque<Condemned> condemned_;                                         // since the last expired()
+  std::deque<Aging> aging_;
+};
+
+}  // namespace namdb::memory

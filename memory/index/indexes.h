@@ -1,0 +1,100 @@
+// The secondary indexes on this server: for each a tree with the part of the index that lies here, and which
+// of its entries are in doubt. What the calls of common/calls/index_calls.h do.
+//
+// An index is prepared, filled while it is building (its doubts are held meanwhile, so that an entry that the
+// builder adds late from its old snapshot finds the mark that a commit has left), then ready; and discarded
+// in the end, which gives its memory back once Reuse says so.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/calls/index_calls.h"
+#include "common/fabric/fabric.h"
+#include "common/reactor/executor.h"
+#include "common/reactor/task.h"
+#include "memory/index/doubts.h"
+#include "memory/index/tree.h"
+#include "memory/options.h"
+#include "memory/peers/peers.h"
+#include "memory/region/region.h"
+#include "memory/region/tables.h"
+#include "proto/control.pb.h"
+
+namespace namdb::memory {
+
+struct Index {
+  std::uint32_t id = 0;
+  std::uint32_t table = 0;
+  std::string name;
+  std::unique_ptr<Tree> tree;
+  fabric::PeerId builder = 0;  // 0: the index is ready
+  bool discarded = false;
+
+  bool building() const { return builder != 0; }
+};
+
+// Shared by tasks that keep an index over a suspension.
+using IndexPointer = std::shared_ptr<Index>;
+
+class Indexes {
+ public:
+  Indexes(reactor::Executor& executor, Region& region, const Options& options, Tables& tables,
+          VersionEpoch& epoch)
+      : executor_(executor), region_(region), options_(options), tables_(tables), doubts_(options, epoch) {}
+
+  // Outside input. Errors out_of_memory, undefined_table, duplicate_table when the id is in use,
+  // invalid_table_definition.
+  Status prepare(fabric::PeerId builder, const control::PrepareIndexRequest& request);
+  // The peer that builds it is done.
+  Status built(fabric::PeerId builder, std::uint32_t id);
+  // Null for an index that is unknown or discarded.
+  IndexPointer find(std::uint32_t id) const;
+  // Those that the peer is building, and those of a table.
+  std::vector<std::uint32_t> built_by(fabric::PeerId builder) const;
+  std::vector<std::uint32_t> of_table(std::uint32_t table) const;
+  // From now on find() does not know it. False when it was not there.
+  bool discard(std::uint32_t id);
+  bool known(std::uint32_t id) const { return indexes_.contains(id); }
+  // Gives back a discarded index's memory, after its pages were wiped. False while some task holds it.
+  reactor::Task<bool> release(std::uint32_t id);
+
+  // The calls: requests are outside input and live until the task ends.
+  reactor::Task<Status> write(std::string_view request, std::string& reply);
+  Status settle(std::string_view request);
+  Status take_doubts(std::string_view request, std::string& reply);
+  Status seek(std::string_view request, std::string& reply) const;
+
+  // Removes the entries that no snapshot needs any more.
+  reactor::Task<void> tick(const Peers& peers);
+  // tick() has something to wait for.
+  bool aging() const { return doubts_.aging(); }
+  // What workers should know about them.
+  void describe(control::HeartbeatReply& reply) const;
+
+  // By id, discarded ones included.
+  const std::map<std::uint32_t, IndexPointer>& all() const { return indexes_; }
+  const Doubts& doubts() const { return doubts_; }
+  std::uint64_t removed() const { return removed_; }
+
+ private:
+  Status change(const layout::IndexChange& change, layout::IndexChangeResult& result,
+                std::vector<std::string>& candidates);
+  static void find_candidates(const Tree& tree, const layout::IndexChange& change,
+                              layout::IndexChangeResult& result, std::vector<std::string>& candidates);
+
+  reactor::Executor& executor_;
+  Region& region_;
+  const Options& options_;
+  Tables& tables_;
+  Doubts doubts_;
+  std::map<std::uint32_t, IndexPointer> indexes_;
+  std::uint64_t removed_ = 0;
+};
+
+}  // namespace namdb::memory

@@ -1,0 +1,244 @@
+#include "memory/process/flags.h"
+
+#include <CLI/CLI.hpp>
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <string_view>
+
+#include "common/config/daemon_flags.h"
+#include "common/config/toml_config.h"
+#include "common/layout/presets.h"
+#include "common/layout/protocol.h"
+#include "common/layout/record.h"
+
+namespace namdb::memory {
+namespace {
+
+constexpr std::uint64_t kSmallestRegion_bytes = 16U << 20;
+constexpr std::uint64_t kSmallestExtent_bytes = 64U << 10;
+constexpr std::uint64_t kLargestExtent_bytes = 1U << 30;
+constexpr std::uint32_t kFirstPort = 7400;
+
+std::optional<Flags> wrong(int& exit_code, const std::string& message) {
+  std::cerr << "nam-memoryd: " << message << "\n";
+  exit_code = config::kExitUsage;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
+  Flags flags;
+  flags.data = config::default_data_folder("memory");
+  flags.region_bytes = RegionMemory::default_bytes();
+  double max_transaction_s = 60;
+  double heartbeat_timeout_s = -1;
+
+  CLI::App app(
+      "nam-memoryd, namdb's memory server: holds tables, versions, the timestamp vector and the catalog in "
+      "its\n"
+      "memory, which compute servers reach with one-sided operations.\n\n"
+      "Exit codes: 2 wrong usage, 3 the environment refuses, which does not mend itself, 1 anything else.",
+      "nam-memoryd");
+  app.set_version_flag("--version", "nam-memoryd " NAMDB_VERSION, "Print the version and exit");
+  const std::filesystem::path config =
+      std::filesystem::path(config::data_argument(argc, argv, flags.data)) / "config.toml";
+  std::error_code ignored;
+  app.set_config("--config", std::filesystem::exists(config, ignored) ? config.string() : "",
+                 "TOML file with these options' long names as keys; DIR/config.toml is read if it is there.\n"
+                 "Flags override it")
+      ->type_name("FILE");
+  config::read_config_as_toml(app);
+  app.add_option("--data", flags.data, "Folder for what this daemon keeps: DIR/{config.toml,run,log,data}")
+      ->capture_default_str()
+      ->type_name("DIR");
+  app.add_option("--fabric", flags.fabric, "How compute servers reach this server")
+      ->check(CLI::IsMember({"shm", "tcp", "verbs"}))
+      ->capture_default_str();
+  app.add_option("--listen", flags.listen,
+                 "unix:PATH (shm) or HOST:PORT (tcp; verbs: an RDMA device's address); default\n"
+                 "unix:DIR/run/memory.sock, or port 7400 and up by server id on 127.0.0.1 or the address\n"
+                 "of --rdma-device")
+      ->type_name("ADDRESS");
+  app.add_option("--region-bytes", flags.region_bytes,
+                 "Size of the memory region: bytes, or with a unit as in 512MiB or 4GiB.\n"
+                 "Default: the smaller of 25 % of the memory and 4 GiB")
+      ->transform(CLI::AsSizeValue(false))
+      ->capture_default_str();
+  app.add_option("--region-limit", flags.region_limit_bytes,
+                 "What the region may grow to when it is full, while it is used. Default: it does not grow.\n"
+                 "Not with --fabric verbs, where peers hold keys of all that was registered at the start")
+      ->transform(CLI::AsSizeValue(false));
+  app.add_option("--extent-size", flags.options.extent_bytes,
+                 "Unit in which the region is given to tables, versions and journals: a power of two from\n"
+                 "64KiB to 1GiB. Small ones waste less where there are many small tables")
+      ->transform(CLI::AsSizeValue(false))
+      ->capture_default_str();
+  std::string huge_pages = "auto";
+  app.add_option("--huge-pages", huge_pages,
+                 "auto: 2 MiB pages when enough are reserved (sysctl vm.nr_hugepages); never; always:\n"
+                 "refuse to start without")
+      ->check(CLI::IsMember({"auto", "never", "always"}))
+      ->capture_default_str();
+  app.add_option("--server-id", flags.options.server_id, "This memory server's number; 0 holds the catalog")
+      ->capture_default_str();
+  app.add_option("--server-count", flags.options.server_count,
+                 "Memory servers of the cluster, fixed for its life")
+      ->check(CLI::Range(1, 65'535))
+      ->capture_default_str();
+  app.add_option("--max-transaction-seconds", max_transaction_s,
+                 "Age at which a transaction is aborted; old versions are kept as long where needed")
+      ->check(CLI::Range(0.1, 86'400.0))
+      ->capture_default_str();
+  app.add_option("--ring-versions", flags.options.ring_slots,
+                 "Old versions kept inside a record of a new table")
+      ->check(CLI::Range(1U, layout::kMaxRingSlots))
+      ->capture_default_str();
+  std::string protocols;
+  std::vector<std::string> protocol_names;
+  for (const layout::ProtocolTraits& protocol : layout::protocol_traits()) {
+    protocols += "\n  " + std::string(protocol.name) + ": " + std::string(protocol.description);
+    protocol_names.emplace_back(protocol.name);
+  }
+  app.add_option("--protocol", flags.options.protocol,
+                 "The database's concurrency control, the same on all its memory servers:" + protocols)
+      ->check(CLI::IsMember(protocol_names))
+      ->capture_default_str();
+  std::string stages = flags.options.stages.text();
+  app.add_option(
+         "--stages", stages,
+         "Stages of transactions that run by calls to memory servers instead of one-sided operations,\n"
+         "the same on all memory servers: one-sided (none), two-sided (all), or some of find, read, lock,\n"
+         "validate, renew, log, install, release, separated by commas")
+      ->capture_default_str();
+  std::string read_locks = "none";
+  app.add_option("--read-locks", read_locks,
+                 "With --protocol nowait or waitdie, the same on all memory servers. shared: records have\n"
+                 "words in which readers say that they hold them, beside each other, until COMMIT; none:\n"
+                 "what was only read is validated then")
+      ->check(CLI::IsMember({"none", "shared"}))
+      ->capture_default_str();
+  std::string presets;
+  for (const layout::Preset& preset : layout::presets())
+    presets += "\n  " + std::string(preset.name) + ": " + std::string(preset.description);
+  app.add_option("--preset", flags.options.preset,
+                 "Protocol and stages of a system that is to be compared, instead of both; compute servers\n"
+                 "leave out what it has not. The same on all memory servers:" +
+                     presets)
+      ->check(CLI::IsMember(layout::preset_names()));
+  std::string timestamp_vector(layout::name_of(flags.options.timestamp_vector));
+  app.add_option(
+         "--timestamp-vector", timestamp_vector,
+         "Where the timestamp vector is, the same on all memory servers. whole: on server 0.\n"
+         "partitioned: over all of them, where one would be the bottleneck; each snapshot READs all parts")
+      ->check(CLI::IsMember(
+          std::vector<std::string>(layout::kVectorSpreadNames.begin(), layout::kVectorSpreadNames.end())))
+      ->capture_default_str();
+  app.add_option("--slots", flags.options.vector_capacity,
+                 "Execution slots (workers) that can be alive at once")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  app.add_option("--heartbeat-timeout-seconds", heartbeat_timeout_s,
+                 "Declare a compute server dead after so long a silence; 0 = never.\n"
+                 "Default: 10 for tcp and verbs; 0 for shm, where the kernel reports its end")
+      ->check(CLI::Range(0.0, 86'400.0));
+  app.add_option("--durability", flags.durability,
+                 "memory: what is committed lives in this server's memory only. flushed: not there yet")
+      ->check(CLI::IsMember({"memory", "flushed"}))
+      ->capture_default_str();
+  app.add_option("--cluster-key", flags.cluster_key,
+                 "File with the cluster's 32-byte secret, mode 0600; needed to listen beyond loopback")
+      ->type_name("FILE");
+  config::add_rdma_flags(app, flags.rdma);
+  app.add_option(
+         "--rdma-region-keys", flags.rdma_region_keys,
+         "With --fabric verbs: what gives each peer a key of its own: windows (of memory, type 2), or\n"
+         "registrations where the device has none")
+      ->check(CLI::IsMember({"auto", "windows", "registrations"}))
+      ->capture_default_str();
+  app.add_option("--log-level", flags.log_level, "What is logged to standard error")
+      ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error"}))
+      ->capture_default_str();
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& done) {
+    exit_code = app.exit(done);
+    return std::nullopt;
+  } catch (const CLI::ParseError& error) {
+    return wrong(exit_code, std::string(error.what()) + "\nRun with --help for the options");
+  }
+
+  if (flags.durability == "flushed") {
+    return wrong(exit_code, "--durability flushed does not exist yet; only memory does");
+  }
+  if (const layout::Preset* const preset = layout::find_preset(flags.options.preset)) {
+    if (app.count("--protocol") + app.count("--stages") != 0) {
+      return wrong(exit_code,
+                   "--preset says which protocol and stages, so it goes without --protocol and --stages");
+    }
+    flags.options.protocol = preset->protocol;
+    stages = preset->stages;
+  }
+  const auto code = layout::parse_stages(*layout::find_protocol(flags.options.protocol), stages);
+  if (!code.ok()) {
+    const std::string& hint = code.status().hint();
+    return wrong(exit_code, "--stages: " + code.status().message() + (hint.empty() ? "" : "; " + hint));
+  }
+  flags.options.stages = *code;
+  flags.options.shared_read_locks = read_locks == "shared";
+  if (flags.options.shared_read_locks && !layout::find_protocol(flags.options.protocol)->locks_rows) {
+    return wrong(exit_code, "--read-locks shared: --protocol " + flags.options.protocol +
+                                " locks no rows as they are read; nowait and waitdie do");
+  }
+  flags.options.timestamp_vector = *layout::find_vector_spread(timestamp_vector);
+  if (flags.options.server_id >= flags.options.server_count) {
+    return wrong(exit_code, "--server-id must be smaller than --server-count");
+  }
+  if (flags.region_bytes < kSmallestRegion_bytes) {
+    return wrong(exit_code, "--region-bytes must be at least 16MiB");
+  }
+  if (flags.region_limit_bytes == 0) flags.region_limit_bytes = flags.region_bytes;
+  if (flags.region_limit_bytes < flags.region_bytes) {
+    return wrong(exit_code, "--region-limit must not be smaller than --region-bytes");
+  }
+  if (flags.region_limit_bytes > flags.region_bytes && flags.fabric == "verbs") {
+    return wrong(
+        exit_code,
+        "--region-limit is not for --fabric verbs: peers hold keys of all that was registered at the "
+        "start, and more cannot be added to them; give --region-bytes all that the region needs");
+  }
+  const std::uint64_t extent_bytes = flags.options.extent_bytes;
+  if (!std::has_single_bit(extent_bytes) || extent_bytes < kSmallestExtent_bytes ||
+      extent_bytes > kLargestExtent_bytes) {
+    return wrong(exit_code, "--extent-size must be a power of two from 64KiB to 1GiB");
+  }
+  flags.huge_pages = huge_pages == "never"    ? HugePages::never
+                     : huge_pages == "always" ? HugePages::always
+                                              : HugePages::automatic;
+  if (std::string message = config::wrong_rdma_flags(flags.rdma, flags.fabric); !message.empty())
+    return wrong(exit_code, message);
+  const bool shared = flags.fabric == "shm";
+  if (flags.listen.empty()) {
+    const std::string host = flags.rdma.device.empty() ? "127.0.0.1:" : "0.0.0.0:";  // that is, the device's
+    flags.listen = shared ? "unix:" + flags.data + "/run/memory.sock"
+                          : host + std::to_string(kFirstPort + flags.options.server_id);
+  }
+  if (shared != flags.listen.starts_with("unix:")) {
+    return wrong(exit_code, "--listen " + flags.listen + " is no address of --fabric " + flags.fabric);
+  }
+  if (heartbeat_timeout_s < 0) heartbeat_timeout_s = shared ? 0 : 10;
+  const auto nanoseconds = [](double seconds) {
+    return static_cast<std::uint64_t>(std::llround(seconds * static_cast<double>(kSecond_ns)));
+  };
+  flags.options.max_transaction_ns = nanoseconds(max_transaction_s);
+  flags.options.slack_ns = flags.options.max_transaction_ns / 10;
+  flags.options.heartbeat_timeout_ns = nanoseconds(heartbeat_timeout_s);
+  flags.options.version = NAMDB_VERSION;
+  return flags;
+}
+
+}  // namespace namdb::memory

@@ -1,0 +1,34 @@
+// The command line and configuration file of nam-memoryd.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "common/config/rdma_flags.h"
+#include "memory/options.h"
+#include "memory/process/region_memory.h"
+
+namespace namdb::memory {
+
+struct Flags {
+  std::string data;
+  std::string fabric = "shm";
+  std::string listen;  // never empty after parsing
+  std::uint64_t region_bytes = 0;
+  std::uint64_t region_limit_bytes = 0;  // at least region_bytes after parsing
+  HugePages huge_pages = HugePages::automatic;
+  std::string cluster_key;  // a file, or empty
+  // With verbs.
+  config::RdmaFlags rdma;
+  std::string rdma_region_keys = "auto";
+  std::string log_level = "info";
+  std::string durability = "memory";
+  Options options;
+};
+
+// Parses argv and the configuration file, whose values flags override. nullopt: `exit_code` is to be returned
+// now; help, version, or what is wrong has been printed.
+std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code);
+
+}  // namespace namdb::memory

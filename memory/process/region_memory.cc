@@ -1,0 +1,155 @@
+#include "memory/process/region_memory.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "memory/process/memory_limits.h"
+
+#ifndef MFD_HUGE_2MB
+#define MFD_HUGE_2MB (21U << 26)
+#endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+namespace namdb::memory {
+namespace {
+
+constexpr std::uint64_t kLargestDefault_bytes = 4ULL << 30;
+constexpr const char* kHugePagesFolder = "/sys/kernel/mm/hugepages/hugepages-2048kB/";
+
+Status cannot(const std::string& what) {
+  return Status(ErrorCode::configuration, "the region's memory: " + what + ": " + std::strerror(errno));
+}
+
+std::uint64_t round_up(std::uint64_t bytes) {
+  return (bytes + RegionMemory::kUnit_bytes - 1) / RegionMemory::kUnit_bytes * RegionMemory::kUnit_bytes;
+}
+
+std::string mebibytes(std::uint64_t bytes) {
+  return std::to_string(bytes >> 20) + " MiB";
+}
+
+}  // namespace
+
+std::uint64_t RegionMemory::default_bytes() {
+  const std::uint64_t bytes = std::min(memory_limits().total_bytes / 4, kLargestDefault_bytes);
+  return bytes / kUnit_bytes * kUnit_bytes;
+}
+
+Result<std::unique_ptr<RegionMemory>> RegionMemory::create(std::uint64_t length_bytes,
+                                                           std::uint64_t limit_bytes, HugePages huge_pages,
+                                                           std::function<MemoryLimits()> limits) {
+  limit_bytes = std::max(length_bytes, limit_bytes);
+  if (limit_bytes > 1ULL << 47) {
+    return Status(ErrorCode::configuration,
+                  "a region of " + std::to_string(limit_bytes) + " bytes is larger than an address can name");
+  }
+  const std::uint64_t rounded = round_up(length_bytes);
+  const std::uint64_t limit = round_up(limit_bytes);
+  const std::uint64_t units = limit / kUnit_bytes;
+  auto memory = std::unique_ptr<RegionMemory>(new RegionMemory());
+  memory->limits_ = std::move(limits);
+  const std::uint64_t reserved = read_number(std::string(kHugePagesFolder) + "free_hugepages");
+  if (huge_pages != HugePages::never) {
+    if (reserved != kUnlimited && reserved >= units && memory->allocate(rounded, limit, true).ok())
+      return memory;
+    const std::string cure = "sysctl vm.nr_hugepages=" + std::to_string(units);
+    if (huge_pages == HugePages::always) {
+      return Status(ErrorCode::configuration,
+                    "a region of " + mebibytes(limit) + " needs " + std::to_string(units) +
+                        " huge pages, of which " + (reserved == kUnlimited ? "0" : std::to_string(reserved)) +
+                        " are free",
+                    cure);
+    }
+    memory->warning_ = "ordinary pages are used, which is slower: fewer than " + std::to_string(units) +
+                       " huge pages of 2 MiB are free (" + cure + ")";
+  }
+  const MemoryLimits allowed = memory->limits_();
+  if (rounded > allowed.free_bytes) {
+    return Status(ErrorCode::configuration,
+                  "a region of " + mebibytes(rounded) + " does not fit: " + mebibytes(allowed.free_bytes) +
+                      " of memory are free",
+                  "choose a smaller --region-bytes");
+  }
+  // Memory that no group grants cannot be grown to, and must not be counted on. Huge pages are not theirs.
+  const std::uint64_t granted = std::max(rounded, allowed.total_bytes / kUnit_bytes * kUnit_bytes);
+  if (limit > granted) {
+    memory->warning_ += std::string(memory->warning_.empty() ? "" : "; ") + "the region's limit is " +
+                        mebibytes(granted) + ", which is what the machine and the control group allow";
+  }
+  Status status = memory->allocate(rounded, std::min(limit, granted), false);
+  if (!status.ok()) return status;
+  return memory;
+}
+
+Status RegionMemory::allocate(std::uint64_t length_bytes, std::uint64_t limit_bytes, bool huge) {
+  const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING | (huge ? MFD_HUGETLB | MFD_HUGE_2MB : 0U);
+  descriptor_ = ::memfd_create("namdb-region", flags);
+  if (descriptor_ < 0) return cannot("memfd_create");
+  const auto fail = [this](const char* what) {
+    Status status = cannot(what);
+    release();
+    return status;
+  };
+  if (::ftruncate(descriptor_, static_cast<off_t>(limit_bytes)) != 0) return fail("ftruncate");
+  // A peer that shortened it would make the server fault.
+  if (::fcntl(descriptor_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) return fail("seal");
+  // MAP_POPULATE would hide an error; what follows does not. Huge pages are reserved for the whole mapping.
+  void* base = ::mmap(nullptr, limit_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+  if (base == MAP_FAILED) return fail("mmap");
+  base_ = static_cast<std::byte*>(base);
+  limit_bytes_ = limit_bytes;
+  // Children have no business here; dumps of gigabytes help nobody. Refusals of these do no harm.
+  ::madvise(base_, limit_bytes, MADV_DONTFORK);
+  ::madvise(base_, limit_bytes, MADV_DONTDUMP);
+  if (!huge) ::madvise(base_, limit_bytes, MADV_HUGEPAGE);
+  if (!populate(length_bytes)) return fail("there is not enough");
+  huge_pages_ = huge;
+  return Status();
+}
+
+bool RegionMemory::populate(std::uint64_t length_bytes) {
+  const std::uint64_t more_bytes = length_bytes - length_bytes_;
+  if (::madvise(base_ + length_bytes_, more_bytes, MADV_POPULATE_WRITE) != 0) {
+    if (errno != EINVAL) return false;
+    if (::fallocate(descriptor_, 0, static_cast<off_t>(length_bytes_), static_cast<off_t>(more_bytes)) != 0)
+      return false;
+  }
+  length_bytes_ = length_bytes;
+  return true;
+}
+
+Result<std::uint64_t> RegionMemory::grow(std::uint64_t length_bytes) {
+  const std::uint64_t rounded = std::min(round_up(length_bytes), limit_bytes_);
+  if (rounded <= length_bytes_) return length_bytes_;
+  const auto no_memory = [&](const std::string& why) {
+    return Status(ErrorCode::out_of_memory,
+                  "there is no memory for a region of " + mebibytes(rounded) + ": " + why);
+  };
+  // A page that a control group does not grant ends the process; so it is not asked for.
+  const std::uint64_t free_bytes = limits_().free_bytes;
+  if (!huge_pages_ && rounded - length_bytes_ > free_bytes)
+    return no_memory(mebibytes(free_bytes) + " are free");
+  if (!populate(rounded)) return no_memory(std::strerror(errno));
+  return length_bytes_;
+}
+
+void RegionMemory::release() {
+  if (base_ != nullptr) ::munmap(base_, limit_bytes_);
+  base_ = nullptr;
+  length_bytes_ = limit_bytes_ = 0;
+  if (descriptor_ >= 0) ::close(descriptor_);
+  descriptor_ = -1;
+}
+
+RegionMemory::~RegionMemory() {
+  release();
+}
+
+}  // namespace namdb::memory

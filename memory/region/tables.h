@@ -1,0 +1,119 @@
+// The memory of each table on this server: main buckets (one block), indirect buckets, records.
+// While the main buckets are doubled (growth.h) there are two arrays of them, and older ones until nobody can
+// come there.
+//
+// A table is prepared in steps that yield, usable once its buckets are certified and empty, and later
+// discarded: from then on it takes no calls, and its memory is given back when Reuse says so and no task of
+// this server uses it. Everything is handed out zeroed: no image of an earlier life certifies there.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/layout/bucket.h"
+#include "common/reactor/executor.h"
+#include "common/reactor/task.h"
+#include "memory/region/descriptor.h"
+#include "memory/region/region.h"
+#include "memory/region/units.h"
+#include "proto/control.pb.h"
+
+namespace namdb::memory {
+
+// An array of main buckets, at the beginning of the block that it lies in.
+struct MainBuckets {
+  layout::BucketArray array;
+  std::uint64_t block_bytes = 0;
+};
+
+// An array whose chains were all forwarded, with the indirect buckets that hang off it.
+struct Outgrown {
+  MainBuckets main;
+  std::vector<std::uint64_t> indirect;
+  bool retired = false;  // handed to Reuse
+};
+
+struct Table {
+  Table(Region& region, TableShape table_shape)
+      : shape(std::move(table_shape)),
+        indirect(region, layout::kBucket_bytes, true),
+        records(region, shape.record.record_bytes(), true) {}
+
+  // Arrays of main buckets that take memory, oldest first.
+  std::vector<MainBuckets> arrays() const;
+  // True if a bucket of this table, main or indirect, begins at the offset. Outgrown arrays do not count.
+  bool is_bucket(std::uint64_t offset) const;
+  std::uint32_t doublings() const { return main.array.generation - shape.generation; }
+  // Of all arrays of main buckets, and of the blocks that hold them.
+  std::uint64_t main_bytes() const;
+  std::uint64_t main_block_bytes() const;
+
+  TableShape shape;
+  MainBuckets main;                 // every key's chain is in this array, or forwarded to `next`
+  std::optional<MainBuckets> next;  // growth is under way: it becomes `main`
+  std::vector<std::uint64_t> forwarded_indirect;  // old indirect buckets of chains that went to `next`
+  std::deque<Outgrown> outgrown;                  // oldest first
+  Units indirect;
+  Units records;
+  bool ready = false;
+  bool discarded = false;
+};
+
+// Shared by tasks that keep a table over a suspension; its memory is not given back while one does.
+using TablePointer = std::shared_ptr<Table>;
+
+class Tables {
+ public:
+  Tables(reactor::Executor& executor, Region& region, const Options& options)
+      : executor_(executor), region_(region), options_(options) {}
+
+  // The offset of the first main bucket. Error out_of_memory; duplicate_table when the id is in use.
+  reactor::Task<Result<std::uint64_t>> prepare(control::TableDescriptor descriptor);
+  // Null for a table that is unknown, not ready, or discarded.
+  TablePointer find(std::uint32_t id) const;
+  // From now on find() does not know it. False when it was not there.
+  bool discard(std::uint32_t id);
+  // Gives back a discarded table's memory. False while some task still holds the table: ask again.
+  bool release(std::uint32_t id);
+  // Gives back the outgrown array that begins at the offset, if the table still has it.
+  reactor::Task<void> release_outgrown(std::uint32_t id, std::uint64_t base_offset);
+  // Where the chain of a key with that hash begins; 0 when it is not on this server, or when a look at the
+  // bucket cannot tell, since it is being written.
+  std::uint64_t find_chain(const Table& table, std::uint64_t key_hash) const;
+
+  Status allocate_records(std::uint32_t id, std::uint32_t count, control::AllocateReply& reply);
+  Status allocate_buckets(std::uint32_t id, std::uint32_t count, control::AllocateReply& reply);
+  // Checks all ranges before it changes anything; the pieces that they cover.
+  Result<std::vector<std::uint64_t>> returned(const control::ReturnMemoryRequest& request) const;
+  void free_buckets(std::uint32_t id, const std::vector<std::uint64_t>& offsets);
+  // Clears a record that nobody can reach any more and makes it available.
+  void free_record(std::uint32_t id, std::uint64_t offset);
+
+  // Tables with the entries of that table's hash indexes.
+  std::vector<std::uint32_t> hash_indexes_of(std::uint32_t id) const;
+  // True if the table is one with a hash index's entries.
+  bool has_hash_index(std::uint32_t id) const;
+
+  // By id, discarded ones included.
+  const std::map<std::uint32_t, TablePointer>& all() const { return tables_; }
+  // The error of whoever found the region full, which is counted.
+  Status full();
+  // How often that was so.
+  std::uint64_t refusals() const { return refusals_; }
+
+ private:
+  Status allocate(Units& units, std::uint32_t count, control::AllocateReply& reply);
+
+  reactor::Executor& executor_;
+  Region& region_;
+  const Options& options_;
+  std::map<std::uint32_t, TablePointer> tables_;
+  std::uint64_t refusals_ = 0;
+};
+
+}  // namespace namdb::memory

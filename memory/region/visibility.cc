@@ -1,0 +1,34 @@
+#include "memory/region/visibility.h"
+
+#include <algorithm>
+
+#include "common/layout/record.h"
+
+namespace namdb::memory {
+
+bool CopiedVisibility::learn(std::string_view vector_words) {
+  if (vector_words.size() % 8 != 0) return false;
+  std::map<std::uint32_t, std::uint32_t> copy;
+  for (std::size_t i = 0; i < vector_words.size(); i += 8) {
+    const layout::HeaderWord word(
+        layout::load_word(reinterpret_cast<const std::byte*>(vector_words.data()) + i));
+    if (word.value() == 0) continue;
+    if (word.locked() || word.moved() || word.deleted()) return false;
+    copy[word.stamp().slot] = word.stamp().counter;
+  }
+  for (const auto& [slot, counter] : copy) {
+    std::uint32_t& known = counters_[slot];
+    known = std::max(known, counter);
+  }
+  last_copy_ = std::move(copy);
+  return true;
+}
+
+bool CopiedVisibility::published(layout::Stamp stamp) const {
+  if (stamp.slot < layout::kFirstLeasedSlot) return true;
+  const auto known = counters_.find(stamp.slot);
+  if (known != counters_.end() && stamp.counter <= known->second) return true;
+  return !last_copy_.empty() && last_copy_.rbegin()->first > stamp.slot && !last_copy_.contains(stamp.slot);
+}
+
+}  // namespace namdb::memory

@@ -1,0 +1,145 @@
+#include "memory/server/accounting.h"
+
+#include <map>
+
+#include "common/layout/timestamp_vector.h"
+
+namespace namdb::memory {
+namespace {
+
+// Adds a part whose kinds are set, and sums them up; one without bytes is left out.
+void add(control::MemoryReply& reply, control::MemoryPurpose purpose, control::MemoryPart part) {
+  part.set_purpose(purpose);
+  part.set_bytes(part.used_bytes() + part.reserved_bytes() + part.waiting_bytes() + part.free_bytes() +
+                 part.unusable_bytes());
+  if (part.bytes() != 0) *reply.add_parts() = std::move(part);
+}
+
+void add_frame(control::MemoryReply& reply, const Region& region) {
+  const layout::RegionMap& map = region.map();
+  control::MemoryPart part;
+  part.set_used_bytes(layout::kRegionMap_bytes);
+  add(reply, control::MEMORY_REGION_MAP, part);
+  std::uint64_t vector_bytes = 0;
+  if (map.vector_capacity != 0) {
+    vector_bytes = layout::vector_bytes(map.vector_capacity);
+    part.set_used_bytes(layout::vector_bytes(region.vector_length()));
+    part.set_free_bytes(vector_bytes - part.used_bytes());
+    add(reply, control::MEMORY_TIMESTAMP_VECTOR, part);
+  }
+  control::MemoryPart alignment;
+  alignment.set_unusable_bytes(region.fixed_bytes() - layout::kRegionMap_bytes - vector_bytes);
+  add(reply, control::MEMORY_ALIGNMENT, alignment);
+}
+
+void add_journals(control::MemoryReply& reply, const Slots& slots) {
+  control::MemoryPart part;
+  for (const auto& [id, slot] : slots.active()) {
+    if (slot.state == SlotState::closed) part.set_waiting_bytes(part.waiting_bytes() + slot.journal_bytes);
+  }
+  part.set_used_bytes(slots.journal_bytes() - part.waiting_bytes());
+  add(reply, control::MEMORY_JOURNALS, part);
+}
+
+// Free and unusable bytes of pieces' runs; what is handed out is the caller's to tell apart.
+control::MemoryPart part_of(const control::MemoryPart& table, const Units& units) {
+  control::MemoryPart part = table;
+  part.set_free_bytes(units.free_bytes());
+  part.set_unusable_bytes(units.block_bytes() - units.used_bytes() - units.free_bytes());
+  return part;
+}
+
+void set_handed_out(control::MemoryPart& part, std::uint64_t all_bytes, std::uint64_t waiting_bytes,
+                    std::uint64_t reserved_bytes) {
+  part.set_waiting_bytes(waiting_bytes);
+  part.set_reserved_bytes(reserved_bytes);
+  part.set_used_bytes(all_bytes - waiting_bytes - reserved_bytes);
+}
+
+void add_table(control::MemoryReply& reply, const Accounted& of, const Table& table,
+               std::uint64_t waiting_records) {
+  const bool is_index = table.shape.indexed_table != 0;
+  const auto purpose_of = [is_index](control::MemoryPurpose purpose) {
+    return is_index ? control::MEMORY_INDEXES : purpose;
+  };
+  control::MemoryPart common;
+  common.set_table(is_index ? table.shape.indexed_table : table.shape.id);
+  common.set_name(table.shape.name);
+  common.set_dropped(table.discarded);
+
+  std::uint64_t waiting_bytes = 0;
+  std::uint64_t waiting_buckets = 0;
+  for (const Outgrown& old : table.outgrown) {
+    waiting_bytes += old.main.array.bytes();
+    waiting_buckets += old.indirect.size();
+  }
+  control::MemoryPart main = common;
+  set_handed_out(main, table.main_bytes(), table.discarded ? table.main_bytes() : waiting_bytes, 0);
+  main.set_unusable_bytes(table.main_block_bytes() - table.main_bytes());
+  add(reply, purpose_of(control::MEMORY_MAIN_BUCKETS), main);
+
+  const auto add_pieces = [&](control::MemoryPurpose purpose, const Units& units, std::uint64_t waiting) {
+    control::MemoryPart part = part_of(common, units);
+    if (table.discarded) {
+      set_handed_out(part, units.used_bytes(), units.used_bytes(), 0);
+    } else {
+      const bool buckets = purpose == control::MEMORY_INDIRECT_BUCKETS;
+      const std::uint64_t reserved = of.reservations.unused(table.shape.id, buckets);
+      set_handed_out(part, units.used_bytes(), waiting * units.unit_bytes(), reserved * units.unit_bytes());
+    }
+    add(reply, purpose_of(purpose), part);
+  };
+  add_pieces(control::MEMORY_INDIRECT_BUCKETS, table.indirect, waiting_buckets);
+  add_pieces(control::MEMORY_RECORDS, table.records, waiting_records);
+}
+
+void add_index(control::MemoryReply& reply, const Index& index) {
+  control::MemoryPart common;
+  common.set_table(index.table);
+  common.set_name(index.name);
+  common.set_dropped(index.discarded);
+  const Units& pages = index.tree->pages();
+  control::MemoryPart part = part_of(common, pages);
+  set_handed_out(part, pages.used_bytes(), index.discarded ? pages.used_bytes() : 0, 0);
+  add(reply, control::MEMORY_INDEXES, part);
+}
+
+void add_overflow(control::MemoryReply& reply, const Overflow& overflow, const OldVersions& old_versions) {
+  control::MemoryPart part;
+  part.set_free_bytes(overflow.spare_bytes());
+  for (const auto& [group_bytes, units] : overflow.classes()) {
+    part.set_free_bytes(part.free_bytes() + units->free_bytes());
+  }
+  set_handed_out(part, overflow.used_bytes(), old_versions.aging().bytes, 0);
+  part.set_unusable_bytes(overflow.block_bytes() - overflow.used_bytes() - part.free_bytes());
+  add(reply, control::MEMORY_OVERFLOW, part);
+}
+
+}  // namespace
+
+control::MemoryReply account(const Accounted& of) {
+  control::MemoryReply reply;
+  const Extents& extents = of.region.extents();
+  reply.set_server_id(of.region.map().server_id);
+  reply.set_epoch(of.region.map().epoch);
+  reply.set_region_bytes(of.region.bytes());
+  reply.set_limit_bytes(of.region.limit_bytes());
+  reply.set_extent_bytes(extents.extent_bytes());
+  reply.set_free_extents(extents.free_count());
+
+  add_frame(reply, of.region);
+  if (of.slots != nullptr) add_journals(reply, *of.slots);
+  std::map<std::uint32_t, std::uint64_t> waiting;  // records, by table
+  for (const Freed& freed : of.reuse.pending()) {
+    if (freed.offset != 0 && !freed.outgrown) ++waiting[freed.table];
+  }
+  for (const auto& [id, table] : of.tables.all()) add_table(reply, of, *table, waiting[id]);
+  for (const auto& [id, index] : of.indexes.all()) add_index(reply, *index);
+  add_overflow(reply, of.overflow, of.old_versions);
+  control::MemoryPart free;
+  free.set_free_bytes(of.region.blocks().free_bytes());
+  add(reply, control::MEMORY_FREE_EXTENTS, free);
+  return reply;
+}
+
+}  // namespace namdb::memory

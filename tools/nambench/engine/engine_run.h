@@ -1,0 +1,39 @@
+// Runs and loads a workload on the engine: the same procedures in this process, many of them as coroutines of
+// one worker. What the wire costs is the difference to a run through it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/base/error.h"
+#include "tools/nambench/engine/engine_host.h"
+#include "tools/nambench/report/progress.h"
+#include "tools/nambench/report/run_recorder.h"
+#include "tools/nambench/report/run_report.h"
+#include "tools/nambench/workload/load_rows.h"
+#include "workloads/workload.h"
+
+namespace namdb::nambench {
+
+// Where the host counts stage times, the report says where the time of the transactions went.
+struct EngineRunOptions {
+  std::uint64_t coroutines = 16;  // transactions under way at once
+  RunLength length;
+  std::uint64_t computation_ns = 0;  // of each attempt, between its last read and its commit
+  bool check = true;
+  bool check_rows = false;
+};
+Result<RunReport> engine_run(const workloads::Workload& workload, EngineHost& host,
+                             const EngineRunOptions& options, Progress& progress);
+
+struct EngineLoadOptions {
+  std::uint32_t coroutines = 8;
+  std::uint32_t rows_per_insert = 0;  // 0: by the size of the rows
+  bool replace = false;
+  std::vector<std::string> tables;  // only these; empty: all
+};
+Result<LoadReport> engine_load(const workloads::Workload& workload, EngineHost& host,
+                               const EngineLoadOptions& options, Progress& progress);
+
+}  // namespace namdb::nambench

@@ -1,0 +1,18 @@
+// Where the time of the mean transaction goes, as the latency breakdowns of DrTM+H (Figure 15) and RCC
+// (Figure 13) show it: the stages, what else was waited for, computation, and what remains.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compute/cluster/stage_times.h"
+#include "tools/nambench/report/run_report.h"
+
+namespace namdb::nambench {
+
+// In the order of a transaction. The last is what nothing else accounts for: the procedure's and the engine's
+// own computing, and turns of others. Of types whose metrics have time_ns (engine_call.h).
+std::vector<TimeShare> time_shares(const txn::StageTimes& times, std::span<const TypeReport> types);
+
+}  // namespace namdb::nambench

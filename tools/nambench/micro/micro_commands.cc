@@ -1,0 +1,220 @@
+#include "tools/nambench/micro/micro_commands.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tools/nambench/report/run_report.h"
+#include "tools/nambench/report/text_table.h"
+
+namespace namdb::nambench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json rate_json(const Rate& rate) {
+  return {{"name", rate.name}, {"median", rate.median}};
+}
+
+Json to_json(const std::vector<FabricReport>& reports) {
+  Json json;
+  json["unit"] = "million operations a second";
+  Json transports = Json::array();
+  for (const FabricReport& report : reports) {
+    Json rates = Json::array();
+    for (const Rate& rate : report.rates) {
+      Json entry = rate_json(rate);
+      entry["ratio"] = rate.median / report.baseline.median;
+      rates.push_back(entry);
+    }
+    transports.push_back({{"transport", report.transport},
+                          {"baseline", rate_json(report.baseline)},
+                          {"rates", rates},
+                          {"hash", hash_text(report.hash)}});
+  }
+  json["transports"] = transports;
+  return json;
+}
+
+std::string to_text(const std::vector<FabricReport>& reports) {
+  std::string text;
+  for (const FabricReport& report : reports) {
+    TextTable table({report.transport + ", 64 bytes", "million/s", "ns each", "ratio"});
+    const auto add = [&](const Rate& rate) {
+      table.add({rate.name, decimal(rate.median, 2), decimal(1e3 / rate.median, 1),
+                 decimal(rate.median / report.baseline.median, 2)});
+    };
+    add(report.baseline);
+    for (const Rate& rate : report.rates) add(rate);
+    text += table.to_text() + "hash of what was read " + hash_text(report.hash) + "\n\n";
+  }
+  return text;
+}
+
+Json to_json(const std::vector<HashReport>& reports) {
+  Json json = Json::array();
+  for (const HashReport& report : reports) {
+    Json entry = {
+        {"distribution", report.distribution}, {"occupancy", report.occupancy}, {"reads", report.reads}};
+    for (const CachedReads& cached : report.cached) {
+      entry["cached"].push_back({{"bytes_per_key", cached.bytes_per_key}, {"reads", cached.reads}});
+    }
+    if (report.published > 0) {
+      entry["published_reads"] = report.published;
+      entry["published_cached_reads"] = report.published_cached;
+    }
+    entry["hash"] = hash_text(report.hash);
+    json.push_back(entry);
+  }
+  return {{"unit", "bucket READs a lookup"}, {"results", json}};
+}
+
+std::string to_text(const std::vector<HashReport>& reports) {
+  std::vector<std::string> header = {"bucket READs a lookup", "occupancy", "no cache", "DrTM"};
+  if (!reports.empty()) {
+    for (const CachedReads& cached : reports.front().cached) {
+      header.push_back("cold cache of " + decimal(cached.bytes_per_key, 0) + " B/key");
+    }
+  }
+  header.emplace_back("DrTM, cold cache");
+  TextTable table(std::move(header));
+  std::uint64_t hash = 0;
+  for (const HashReport& report : reports) {
+    const auto published = [&](double value) {
+      return report.published > 0 ? decimal(value, 3) : std::string("-");
+    };
+    std::vector<std::string> row = {report.distribution, decimal(100 * report.occupancy, 1) + " %",
+                                    decimal(report.reads, 3), published(report.published)};
+    for (const CachedReads& cached : report.cached) row.push_back(decimal(cached.reads, 3));
+    row.push_back(published(report.published_cached));
+    table.add(std::move(row));
+    hash += report.hash;
+  }
+  return table.to_text() + "hash of what was found " + hash_text(hash) + "\n";
+}
+
+Json to_json(const std::vector<OracleReport>& reports) {
+  Json json = Json::array();
+  for (const OracleReport& report : reports) {
+    json.push_back({{"transport", report.transport},
+                    {"oracle", report.oracle},
+                    {"clients", report.clients},
+                    {"per_second", report.median_per_second},
+                    {"operations", report.operations},
+                    {"round_trips", report.round_trips},
+                    {"bytes", report.bytes}});
+  }
+  return {{"unit", "timestamp transactions"}, {"results", json}};
+}
+
+std::string to_text(const std::vector<OracleReport>& reports) {
+  TextTable table({"timestamp transactions", "transport", "clients", "thousand/s", "operations each",
+                   "round trips each", "bytes each"});
+  for (const OracleReport& report : reports) {
+    table.add({report.oracle, report.transport, std::to_string(report.clients),
+               decimal(report.median_per_second / 1e3, 1), decimal(report.operations, 2),
+               decimal(report.round_trips, 2), decimal(report.bytes, 1)});
+  }
+  return table.to_text();
+}
+
+// Runs a benchmark and prints its reports.
+template <typename Bench, typename Options>
+int run_bench(Bench bench, const Options& options, const Common& common) {
+  const auto reports = [&] {
+    Progress progress(common.quiet);
+    return bench(options, progress);
+  }();
+  if (!reports.ok()) return fail(reports.status());
+  print(common.json ? to_json(reports.value()).dump(2) + "\n" : to_text(reports.value()));
+  return 0;
+}
+
+}  // namespace
+
+FabricCommand::FabricCommand(CLI::App& app) {
+  app.add_option("--transports", options_.transports, "shm, tcp and verbs, joined by commas")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"shm", "tcp", "verbs"}));
+  app.add_option("--verbs-host", options_.verbs_host,
+                 "With verbs: address of an RDMA device of this machine");
+  app.add_option("--nodes", options_.nodes, "With verbs: clusters to emulate, a queue pair for each node")
+      ->delimiter(',')
+      ->capture_default_str()
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--verbs-operations", options_.verbs_operations, "READs of one measurement")
+      ->capture_default_str()
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 30));
+  app.add_option("--region-mib", region_mib_, "Region that is read from, in MiB")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 65'536));
+  app.add_option("--shm-operations", options_.shm_operations, "READs of one measurement")
+      ->capture_default_str()
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 30));
+  app.add_option("--tcp-operations", options_.tcp_operations, "READs of one measurement")
+      ->capture_default_str()
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 30));
+  app.add_option("--repetitions", options_.repetitions, "Measurements of each kind, in turns")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--seed", options_.seed, "Decides contents and places")->capture_default_str();
+  add_common(app, common_);
+}
+
+int FabricCommand::run() {
+  options_.region_bytes = region_mib_ << 20;
+  return run_bench(fabric_bench, options_, common_);
+}
+
+HashCommand::HashCommand(CLI::App& app) {
+  app.add_option("--keys", options_.keys, "Keys in the table")
+      ->capture_default_str()
+      ->check(CLI::Range(std::uint64_t{100}, std::uint64_t{1} << 30));
+  app.add_option("--lookups", options_.lookups, "Lookups of one measurement (as many as keys)");
+  app.add_option("--occupancy", options_.occupancies_percent, "Keys over main buckets' entries, in percent")
+      ->delimiter(',')
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--zipf", options_.zipf_theta, "Theta of the skewed distribution")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 0.9999));
+  app.add_option("--cache-bytes-per-key", options_.cache_bytes_per_key, "Sizes of the location cache")
+      ->delimiter(',')
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1000.0));
+  app.add_option("--seed", options_.seed, "Decides the keys that are looked up")->capture_default_str();
+  add_common(app, common_);
+}
+
+int HashCommand::run() {
+  return run_bench(hash_bench, options_, common_);
+}
+
+OracleCommand::OracleCommand(CLI::App& app) {
+  app.add_option("--transports", options_.transports, "shm, tcp or both, joined by commas")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"shm", "tcp"}));
+  app.add_option("--oracles", options_.oracles, "Which, joined by commas; all unless given")
+      ->delimiter(',')
+      ->check(CLI::IsMember(oracle_names()));
+  app.add_option("--clients", options_.clients,
+                 "Execution threads (coroutines) at once, one measurement each")
+      ->delimiter(',')
+      ->capture_default_str()
+      ->check(CLI::Range(1, 2048));
+  app.add_option("--threads", options_.threads, "Threads that they are spread over, each with a connection")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 256));
+  app.add_option("--transactions", options_.transactions, "Of all clients together, in one measurement")
+      ->capture_default_str()
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40));
+  app.add_option("--repetitions", options_.repetitions, "Measurements of each kind")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  add_common(app, common_);
+}
+
+int OracleCommand::run() {
+  return run_bench(oracle_bench, options_, common_);
+}
+
+}  // namespace namdb::nambench

@@ -1,0 +1,21 @@
+// What a compute server counted: read before and after a run, the difference is the run's.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/base/error.h"
+#include "tools/nambench/report/run_report.h"
+#include "tools/support/client/connection.h"
+
+namespace namdb::nambench {
+
+using Statistics = std::map<std::string, ServerMetrics>;  // by transaction type: a procedure's name
+
+// Summed over the servers.
+Result<Statistics> read_statistics(const std::vector<Endpoint>& endpoints);
+// Puts the differences into the report's types.
+void add_statistics(RunReport& report, const Statistics& before, const Statistics& after);
+
+}  // namespace namdb::nambench

@@ -1,0 +1,164 @@
+#include "tools/namsim/cluster/cluster.h"
+
+#include <algorithm>
+
+#include "common/base/check.h"
+#include "common/fabric/checking.h"
+#include "common/layout/timestamp_vector.h"
+#include "tools/namsim/checks/region_check.h"
+
+namespace namdb::sim {
+namespace {
+
+struct Stopping {
+  reactor::Gate gate;
+  bool done = false;
+};
+
+std::uint64_t first_region_bytes(const ClusterOptions& options) {
+  if (!options.growing_regions) return options.region_bytes;
+  const std::uint64_t vector_bytes = layout::vector_bytes(options.memory.vector_capacity);
+  const std::uint64_t first_bytes = layout::kRegionMap_bytes + vector_bytes + 3 * options.memory.extent_bytes;
+  return std::min(options.region_bytes, first_bytes) & ~7ULL;
+}
+
+reactor::Task<void> stop(compute::Worker* worker, bool* done) {
+  co_await worker->stop();
+  *done = true;
+}
+
+}  // namespace
+
+Cluster::Cluster(fabric::sim::SimWorld& world, ClusterOptions options)
+    : world_(world), options_(std::move(options)) {
+  if (options_.interposer != nullptr) options_.interposer->attach(*this);
+  for (std::uint32_t i = 0; i < options_.memory_servers; ++i) memories_.push_back(start_memory(i));
+}
+
+std::unique_ptr<MemoryProcess> Cluster::start_memory(std::uint32_t i) {
+  auto process = std::make_unique<MemoryProcess>();
+  process->node = &world_.add_node(options_.memory_name + std::to_string(i));
+  const std::uint64_t limit_bytes = options_.region_bytes;
+  process->words.resize(limit_bytes / 8);
+  const std::span<std::byte> region =
+      std::as_writable_bytes(std::span(process->words)).first(first_region_bytes(options_));
+  memory::Options memory = options_.memory;
+  memory.server_id = static_cast<std::uint16_t>(i);
+  memory.server_count = static_cast<std::uint16_t>(options_.memory_servers);
+  // All of it is there from the start.
+  auto server = memory::MemoryServer::create(
+      *process->node, region, std::move(memory),
+      {limit_bytes, [](std::uint64_t length_bytes) { return Result<std::uint64_t>(length_bytes); }});
+  NAMDB_CHECK(server.ok());
+  process->server = std::move(server).value();
+  fabric::Service* service = process->server.get();
+  if (options_.interposer != nullptr) {
+    process->interposed = options_.interposer->service(i, *service);
+    service = process->interposed.get();
+  }
+  process->fabric =
+      std::make_unique<fabric::sim::SimServerFabric>(*process->node, region, *service, limit_bytes);
+  process->server->start(*process->fabric);
+  const Status status = world_.run(*process->node, process->fabric->listen(memory_address(i)));
+  NAMDB_CHECK(status.ok());
+  return process;
+}
+
+void Cluster::restart_memory(std::size_t server) {
+  world_.kill(*memories_[server]->node);
+  memories_[server]->words = {};  // nobody looks at them any more, and they are large
+  fabric::sim::SimWorld::bury(std::move(memories_[server]));
+  memories_[server] = start_memory(static_cast<std::uint32_t>(server));
+}
+
+Cluster::~Cluster() {
+  for (auto& compute : computes_) {
+    if (compute != nullptr) world_.run(*compute->node, compute->worker->stop());
+  }
+  computes_.clear();
+  for (auto& memory : memories_) {
+    if (!stopped_) world_.run(*memory->node, memory->server->stop());
+    world_.run(*memory->node, memory->fabric->close());
+  }
+}
+
+std::size_t Cluster::add_compute() {
+  // One that is slow to start may be taken for dead on the way.
+  constexpr int kMaxAttempts = 20;
+  Status status = try_add_compute();
+  for (int attempt = 1; !status.ok() && attempt < kMaxAttempts; ++attempt) {
+    computes_.pop_back();  // the killed one
+    world_.run_for(10 * kMillisecond_ns);
+    status = try_add_compute();
+  }
+  if (!status.ok()) std::fprintf(stderr, "compute: %s\n", status.to_string().c_str());
+  NAMDB_CHECK(status.ok());
+  return computes_.size() - 1;
+}
+
+Status Cluster::try_add_compute() {
+  const std::string name = "c" + std::to_string(computes_.size());
+  auto process = std::make_unique<ComputeProcess>();
+  process->node = &world_.add_node(name);
+  process->locations = std::make_unique<storage::LocationCache>(options_.location_cache_bytes);
+  process->fabric = std::make_unique<fabric::sim::SimClientFabric>(*process->node);
+  // Doubles do what no channel should see.
+  if (options_.interposer != nullptr)
+    process->fabric = options_.interposer->client(computes_.size(), std::move(process->fabric));
+  else
+    process->fabric =
+        std::make_unique<fabric::CheckingClientFabric>(std::move(process->fabric), fabric::CheckingOptions{});
+  compute::WorkerOptions worker = options_.worker;
+  worker.name = name;
+  for (std::uint32_t i = 0; i < options_.memory_servers; ++i)
+    worker.memory_servers.push_back(memory_address(i));
+  Random* random = &world_.random();
+  const auto make_compute_id = [random] {
+    txn::ComputeId id;
+    for (std::byte& byte : id) byte = static_cast<std::byte>(random->below(256));
+    return id;
+  };
+  process->worker = std::make_unique<compute::Worker>(*process->node, *process->fabric, *process->locations,
+                                                      std::move(worker), make_compute_id, options_.log);
+  Status status = world_.run(*process->node, process->worker->start());
+  computes_.push_back(std::move(process));
+  if (!status.ok()) kill_compute(computes_.size() - 1);
+  return status;
+}
+
+bool Cluster::stop_compute(std::size_t compute, std::uint64_t limit_ns) {
+  auto stopping = std::make_unique<Stopping>();
+  computes_[compute]->node->spawn(stopping->gate, stop(computes_[compute]->worker.get(), &stopping->done));
+  if (!world_.run_until([&] { return stopping->done; }, limit_ns)) {
+    fabric::sim::SimWorld::bury(std::move(stopping));
+    return false;
+  }
+  computes_[compute].reset();
+  return true;
+}
+
+std::string Cluster::check_at_rest(std::uint64_t limit_ns) {
+  std::vector<const memory::MemoryServer*> servers;
+  for (const auto& memory : memories_) servers.push_back(memory->server.get());
+  // The checker says which are left if they are not all gone by then.
+  world_.run_until(
+      [&] {
+        return std::all_of(servers.begin(), servers.end(),
+                           [](const auto* server) { return server->peers().all().empty(); });
+      },
+      limit_ns);
+  // The collector sees at its next turn that nobody is left.
+  world_.run_for(3 * std::max(options_.memory.collect_interval_ns, kMillisecond_ns));
+  for (const auto& memory : memories_) world_.run(*memory->node, memory->server->stop());
+  stopped_ = true;
+  std::string lines;
+  for (const std::string& sentence : check_regions(servers)) lines += (lines.empty() ? "" : "\n") + sentence;
+  return lines;
+}
+
+void Cluster::kill_compute(std::size_t compute) {
+  world_.kill(*computes_[compute]->node);
+  fabric::sim::SimWorld::bury(std::move(computes_[compute]));
+}
+
+}  // namespace namdb::sim

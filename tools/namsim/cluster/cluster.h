@@ -1,0 +1,92 @@
+// Composition root of the simulator: memory servers and compute workers, the production code, on simulated
+// nodes. Everything is decided by the world's seed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/fabric/sim/client.h"
+#include "common/fabric/sim/server.h"
+#include "common/fabric/sim/world.h"
+#include "compute/cluster/location_cache.h"
+#include "compute/worker/worker.h"
+#include "memory/options.h"
+#include "memory/server/server.h"
+#include "tools/namsim/cluster/interposer.h"
+#include "tools/namsim/cluster/zeroed_memory.h"
+
+namespace namdb::sim {
+
+struct ClusterOptions {
+  std::uint32_t memory_servers = 1;
+  std::uint64_t region_bytes = 16U << 20;
+  bool growing_regions = false;   // they begin with a few extents and grow to region_bytes
+  memory::Options memory;         // server_id and server_count are set by the cluster
+  compute::WorkerOptions worker;  // memory_servers and name are set by the cluster
+  std::size_t location_cache_bytes = 64U << 10;
+  std::string memory_name = "m";     // of the memory servers, which listen on sim:m0 and so on
+  Interposer* interposer = nullptr;  // outlives the cluster
+  compute::LogLine log = [](const std::string&) {};  // of all compute processes
+};
+
+// One memory server's process.
+struct MemoryProcess {
+  fabric::sim::SimNode* node = nullptr;
+  ZeroedWords words;
+  std::unique_ptr<memory::MemoryServer> server;
+  std::unique_ptr<fabric::Service> interposed;  // null without an interposer
+  std::unique_ptr<fabric::sim::SimServerFabric> fabric;
+};
+
+// One compute server's process with one worker.
+struct ComputeProcess {
+  fabric::sim::SimNode* node = nullptr;
+  std::unique_ptr<storage::LocationCache> locations;
+  std::unique_ptr<fabric::ClientFabric> fabric;
+  std::unique_ptr<compute::Worker> worker;
+};
+
+class Cluster {
+ public:
+  Cluster(fabric::sim::SimWorld& world, ClusterOptions options);
+  // Stops what still lives.
+  ~Cluster();
+
+  // Starts a compute process and connects it; its position. It is a programming error if it cannot start.
+  std::size_t add_compute();
+  // The same; if it cannot start, the process is dead and the error says why.
+  Status try_add_compute();
+  compute::Worker& worker(std::size_t compute) { return *computes_[compute]->worker; }
+  fabric::sim::SimNode& node(std::size_t compute) { return *computes_[compute]->node; }
+  // In order; its process is gone then. False, and it still runs, if it takes longer than that in virtual
+  // time.
+  bool stop_compute(std::size_t compute, std::uint64_t limit_ns);
+  // As SIGKILL: nothing of it runs any more.
+  void kill_compute(std::size_t compute);
+  bool alive(std::size_t compute) const { return computes_[compute] != nullptr; }
+  std::size_t computes() const { return computes_.size(); }
+  // Once every compute server has stopped or is dead: waits until the memory servers have noticed that and
+  // ends their own tasks. What check_regions() (region_check.h) finds wrong then, in lines; empty if nothing.
+  std::string check_at_rest(std::uint64_t limit_ns);
+  const ClusterOptions& options() const { return options_; }
+  // As SIGKILL, and a new process with an empty region at the same address.
+  void restart_memory(std::size_t server);
+  std::string memory_address(std::size_t server) const {
+    return "sim:" + options_.memory_name + std::to_string(server);
+  }
+  MemoryProcess& memory(std::size_t server) { return *memories_[server]; }
+  fabric::sim::SimWorld& world() { return world_; }
+
+ private:
+  std::unique_ptr<MemoryProcess> start_memory(std::uint32_t server);
+
+  fabric::sim::SimWorld& world_;
+  ClusterOptions options_;
+  bool stopped_ = false;  // the memory servers
+  std::vector<std::unique_ptr<MemoryProcess>> memories_;
+  std::vector<std::unique_ptr<ComputeProcess>> computes_;
+};
+
+}  // namespace namdb::sim

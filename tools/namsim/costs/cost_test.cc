@@ -1,0 +1,381 @@
+// What transactions cost in one-sided operations and dependent round trips: noise-free, and asserted. The
+// procedures are the workloads' own. Budget, stage by stage: docs/internals/snapshot-isolation.md.
+#include <catch2/catch.hpp>
+
+#include "compute/procedure/registry.h"
+#include "compute/procedure/transaction_context.h"
+#include "tools/namsim/cluster/cluster.h"
+#include "workloads/procedures.h"
+#include "workloads/smallbank_schema.h"
+#include "workloads/tpcc_order_items.h"
+#include "workloads/tpcc_rows.h"
+#include "workloads/tpcc_schema.h"
+
+namespace namdb::sim {
+namespace {
+
+using fabric::OperationCounters;
+using procedure::Value;
+using reactor::Task;
+
+// The network is mild and nothing fails, so that nothing is repeated.
+ClusterOptions budget_cluster(std::uint32_t memory_servers, txn::SnapshotSource::Mode mode,
+                              txn::SnapshotSharing sharing, txn::CommitWrites writes,
+                              layout::VectorSpread timestamp_vector) {
+  ClusterOptions options;
+  options.memory_servers = memory_servers;
+  options.region_bytes = 64U << 20;
+  options.memory.extent_bytes = 256U << 10;
+  options.memory.journal_bytes = 1U << 20;
+  options.location_cache_bytes = 4U << 20;
+  options.worker.snapshot_mode = mode;
+  options.worker.snapshot_sharing = sharing;
+  options.worker.commit_writes = writes;
+  options.memory.timestamp_vector = timestamp_vector;
+  return options;
+}
+
+Task<Status> create(txn::Engine* engine, std::span<const workloads::TableSpec> tables) {
+  for (const workloads::TableSpec& table : tables) {
+    txn::TableOptions options;
+    options.size_hint_rows = 2000;
+    options.ring_slots = std::max<std::uint32_t>(table.ring_versions, 4);
+    Status status = co_await engine->create_table(table.name, table.schema(), options);
+    if (!status.ok()) co_return status;
+  }
+  co_return Status();
+}
+
+Task<Status> insert_rows(txn::Engine* engine, std::string name, const std::vector<layout::Row>* rows) {
+  auto table = co_await engine->table(name);
+  if (!table.ok()) co_return table.status();
+  const auto session = engine->open_session();
+  for (std::size_t first = 0; first < rows->size(); first += 100) {
+    const auto transaction = engine->begin(*session);
+    for (std::size_t i = first; i < std::min(first + 100, rows->size()); ++i)
+      transaction->insert(*table, (*rows)[i].bytes());
+    Status status = co_await transaction->fetch();
+    if (status.ok()) status = co_await transaction->commit();
+    if (!status.ok()) co_return status;
+  }
+  co_return Status();
+}
+
+Task<Result<OperationCounters>> call(txn::Engine* engine,
+                                     std::shared_ptr<const procedure::Definition> definition,
+                                     std::vector<Value> arguments) {
+  auto tables = co_await procedure::resolve_tables(*engine, *definition);
+  if (!tables.ok()) co_return tables.status();
+  const auto session = engine->open_session();
+  const auto transaction = engine->begin(*session);
+  std::vector<Value> results(definition->results.size());
+  procedure::TransactionContext context(*transaction, *tables, arguments, results, 0);
+  Status status = co_await definition->run(context);
+  if (status.ok()) status = co_await transaction->commit();
+  if (!status.ok()) co_return status;
+  co_return transaction->counters();
+}
+
+struct Bench {
+  Bench(std::uint32_t memory_servers, txn::SnapshotSource::Mode mode,
+        txn::SnapshotSharing sharing = txn::SnapshotSharing::own,
+        txn::CommitWrites writes = txn::CommitWrites::changed,
+        layout::VectorSpread timestamp_vector = layout::VectorSpread::whole)
+      : world(1),
+        cluster(world, budget_cluster(memory_servers, mode, sharing, writes, timestamp_vector)),
+        compute(cluster.add_compute()) {
+    workloads::register_all(procedures);
+  }
+  template <typename T>
+  T run(Task<T> task) {
+    return world.run(cluster.node(compute), std::move(task));
+  }
+  txn::Engine* engine() { return &cluster.worker(compute); }
+  void make(std::span<const workloads::TableSpec> tables) {
+    const Status status = run(create(engine(), tables));
+    INFO(status.to_string());
+    REQUIRE(status.ok());
+  }
+  void load(const std::string& table, const std::vector<layout::Row>& rows) {
+    const Status status = run(insert_rows(engine(), table, &rows));
+    INFO(status.to_string());
+    REQUIRE(status.ok());
+  }
+  OperationCounters cost(const std::string& name, std::vector<Value> arguments) {
+    auto counters = run(call(engine(), procedures.find(name), std::move(arguments)));
+    INFO(counters.status().to_string());
+    REQUIRE(counters.ok());
+    return *counters;
+  }
+
+  fabric::sim::SimWorld world;
+  Cluster cluster;
+  std::size_t compute;
+  procedure::ProcedureRegistry procedures;
+};
+
+void load_smallbank(Bench& bench) {
+  const auto tables = workloads::smallbank::tables();
+  bench.make(tables);
+  for (const workloads::TableSpec& table : tables) {
+    const layout::Schema schema = table.schema();
+    std::vector<layout::Row> rows;
+    for (std::int64_t customer = 0; customer < 50; ++customer) {
+      layout::Row row(schema);
+      REQUIRE(row.writer().set_integer(0, customer).ok());
+      if (table.name != "accounts") REQUIRE(row.writer().set_integer(1, 1'000'000).ok());
+      rows.push_back(std::move(row));
+    }
+    bench.load(table.name, rows);
+  }
+}
+
+void load_tpcc(Bench& bench, const workloads::tpcc::Scale& scale) {
+  const auto tables = workloads::tpcc::tables();
+  bench.make(tables);
+  for (std::size_t table = 0; table < tables.size(); ++table) {
+    const layout::Schema schema = tables[table].schema();
+    std::vector<layout::Row> rows;
+    for (std::uint64_t unit = 0; unit < workloads::tpcc::unit_count(scale, table); ++unit) {
+      workloads::tpcc::make_rows(scale, schema, table, unit, Random(unit), rows);
+    }
+    bench.load(tables[table].name, rows);
+  }
+}
+
+std::vector<Value> ten_items(std::int32_t first_item) {
+  workloads::tpcc::OrderItems items;
+  for (std::int32_t i = 0; i < 10; ++i)
+    items.add({.item = first_item + i, .supply_warehouse = 1, .quantity = 1});
+  return {std::int64_t{1}, std::int64_t{1}, std::int64_t{1}, items.to_text()};
+}
+
+}  // namespace
+
+TEST_CASE("send-payment takes 20 one-sided operations, 5 round trips on one memory server and 6 on several",
+          "[cost]") {
+  for (const std::uint32_t memory_servers : {1U, 3U}) {
+    Bench bench(memory_servers, txn::SnapshotSource::Mode::reads);
+    load_smallbank(bench);
+    for (std::int64_t customer = 0; customer < 10; customer += 2) {
+      const OperationCounters cost =
+          bench.cost("smallbank_send_payment", {customer, customer + 1, std::int64_t{100}});
+      CHECK(cost.rereads == 0);
+      CHECK(cost.calls == 0);
+      CHECK(cost.one_sided() <= 20);
+      CHECK(cost.round_trips <= (memory_servers == 1 ? 5 : 6));
+    }
+  }
+}
+
+TEST_CASE("a partitioned vector costs send-payment two READs more for each other part, and no round trip",
+          "[cost]") {
+  // Whatever takes snapshots of a whole vector: no call is any use here.
+  for (const auto mode : {txn::SnapshotSource::Mode::reads, txn::SnapshotSource::Mode::call}) {
+    for (const std::uint32_t memory_servers : {1U, 2U, 3U}) {
+      Bench bench(memory_servers, mode, txn::SnapshotSharing::own, txn::CommitWrites::changed,
+                  layout::VectorSpread::partitioned);
+      load_smallbank(bench);
+      if (memory_servers == 1 && mode == txn::SnapshotSource::Mode::call) continue;
+      for (std::int64_t customer = 0; customer < 10; customer += 2) {
+        const OperationCounters cost =
+            bench.cost("smallbank_send_payment", {customer, customer + 1, std::int64_t{100}});
+        CHECK(cost.rereads == 0);
+        CHECK(cost.calls == 0);
+        CHECK(cost.one_sided() <= 20 + 2 * (memory_servers - 1));
+        CHECK(cost.round_trips <= (memory_servers == 1 ? 5 : 6));
+      }
+    }
+  }
+}
+
+// The second worker's slot has its word on memory server 1.
+TEST_CASE("a publish rides on whichever channel has the slot's word, if all of the install goes there",
+          "[cost]") {
+  Bench bench(2, txn::SnapshotSource::Mode::reads, txn::SnapshotSharing::own, txn::CommitWrites::changed,
+              layout::VectorSpread::partitioned);
+  load_smallbank(bench);
+  const std::size_t second = bench.cluster.add_compute();
+  const auto deposit = [&](std::size_t compute, std::int64_t customer) {
+    auto counters =
+        bench.world.run(bench.cluster.node(compute), call(&bench.cluster.worker(compute),
+                                                          bench.procedures.find("smallbank_deposit_checking"),
+                                                          {customer, std::int64_t{100}}));
+    INFO(counters.status().to_string());
+    REQUIRE(counters.ok());
+    return counters->round_trips;
+  };
+  // Each row is on one of the two servers: one of the two workers' commits rides, the other's does not.
+  for (std::int64_t customer = 0; customer < 10; ++customer) {
+    for (const std::size_t compute : {bench.compute, second}) deposit(compute, customer);
+    const std::uint64_t trips[] = {deposit(bench.compute, customer), deposit(second, customer)};
+    CHECK(std::min(trips[0], trips[1]) + 1 == std::max(trips[0], trips[1]));
+  }
+}
+
+TEST_CASE("a snapshot costs what the live slots cost, however many there were", "[cost]") {
+  Bench bench(1, txn::SnapshotSource::Mode::reads);
+  load_smallbank(bench);
+  const auto pay = [&](std::size_t compute, std::int64_t customer) {
+    auto counters =
+        bench.world.run(bench.cluster.node(compute),
+                        call(&bench.cluster.worker(compute), bench.procedures.find("smallbank_send_payment"),
+                             {customer, customer + 1, std::int64_t{100}}));
+    INFO(counters.status().to_string());
+    REQUIRE(counters.ok());
+    return *counters;
+  };
+  const std::uint64_t alone_bytes = pay(0, 0).read_bytes;
+  std::vector<std::size_t> others;
+  for (std::int64_t i = 0; i < 40; ++i) {
+    others.push_back(bench.cluster.add_compute());
+    pay(others.back(), i % 20);
+  }
+  CHECK(pay(0, 0).read_bytes >= alone_bytes + 2 * 40 * 8);
+  for (const std::size_t other : others) REQUIRE(bench.cluster.stop_compute(other, 10 * kSecond_ns));
+  bench.world.run_for(70 * kSecond_ns);  // longer than E and slack
+  pay(bench.cluster.add_compute(), 2);
+  pay(0, 0);  // its next snapshot is shorter
+  CHECK(pay(0, 0).read_bytes <= alone_bytes + 2 * 8 * 8);
+}
+
+TEST_CASE("a snapshot by call costs send-payment no more round trips", "[cost]") {
+  Bench bench(1, txn::SnapshotSource::Mode::call);
+  load_smallbank(bench);
+  bench.cost("smallbank_send_payment", {std::int64_t{5}, std::int64_t{6}, std::int64_t{100}});
+  const OperationCounters cost =
+      bench.cost("smallbank_send_payment", {std::int64_t{1}, std::int64_t{2}, std::int64_t{100}});
+  CHECK(cost.calls == 1);
+  CHECK(cost.one_sided() <= 18);
+  CHECK(cost.round_trips <= 5);
+}
+
+TEST_CASE("a snapshot taken ahead saves send-payment a round trip", "[cost]") {
+  Bench bench(1, txn::SnapshotSource::Mode::call, txn::SnapshotSharing::prefetched);
+  load_smallbank(bench);
+  bench.world.run_for(kMillisecond_ns);  // other sessions' snapshots have what was loaded
+  bench.cost("smallbank_send_payment", {std::int64_t{5}, std::int64_t{6}, std::int64_t{100}});
+  const OperationCounters cost =
+      bench.cost("smallbank_send_payment", {std::int64_t{1}, std::int64_t{2}, std::int64_t{100}});
+  CHECK(cost.one_sided() <= 18);
+  CHECK(cost.round_trips <= 4);
+}
+
+TEST_CASE("a snapshot that transactions share costs send-payment no more round trips than its own",
+          "[cost]") {
+  Bench bench(1, txn::SnapshotSource::Mode::call, txn::SnapshotSharing::shared);
+  load_smallbank(bench);
+  bench.cost("smallbank_send_payment", {std::int64_t{5}, std::int64_t{6}, std::int64_t{100}});
+  const OperationCounters cost =
+      bench.cost("smallbank_send_payment", {std::int64_t{1}, std::int64_t{2}, std::int64_t{100}});
+  CHECK(cost.calls == 1);
+  CHECK(cost.one_sided() <= 18);
+  CHECK(cost.round_trips <= 5);
+}
+
+namespace {
+
+layout::Schema measured_things() {
+  using layout::ColumnType;
+  return *layout::Schema::create(
+      {{"id", ColumnType::bigint, 0, 0, 0, true, {}}, {"weight", ColumnType::bigint, 0, 0, 0, true, {}}},
+      {0});
+}
+
+// What scanning the weights in [0, end) by the index costs; `rows` receives how many there are.
+Task<Result<OperationCounters>> scan_weights(txn::Engine* engine, std::int64_t end, std::size_t* rows) {
+  const auto table = co_await engine->table("things");
+  if (!table.ok()) co_return table.status();
+  const storage::IndexRef index = (*table)->indexes.at(0);
+  const auto session = engine->open_session();
+  const auto transaction = engine->begin(*session);
+  txn::IndexRange range{std::string(layout::IndexPrefix(index->shape).integer(0).bytes()),
+                        std::string(layout::IndexPrefix(index->shape).integer(end).bytes()), false, 0};
+  const auto scan = transaction->scan_index(*table, index, std::move(range));
+  std::vector<layout::Row> some;
+  *rows = 0;
+  do {
+    Status status = co_await scan->next(some);
+    if (!status.ok()) co_return status;
+    *rows += some.size();
+  } while (!some.empty());
+  co_return transaction->counters();
+}
+
+}  // namespace
+
+TEST_CASE("a range of 1,000 records by an index takes at most 4 round trips behind its first leaf",
+          "[cost]") {
+  for (const std::uint32_t memory_servers : {1U, 3U}) {
+    Bench bench(memory_servers, txn::SnapshotSource::Mode::reads);
+    const layout::Schema schema = measured_things();
+    std::vector<layout::Row> rows;
+    for (std::int64_t id = 0; id < 3000; ++id) {
+      layout::Row row(schema);
+      REQUIRE(row.writer().set_integer(0, id).ok());
+      REQUIRE(row.writer().set_integer(1, (id * 7919) % 3000).ok());
+      rows.push_back(std::move(row));
+    }
+    txn::TableOptions options;
+    options.size_hint_rows = 8000;
+    REQUIRE(bench.run(bench.engine()->create_table("things", schema, options)).ok());
+    bench.load("things", rows);
+    const Status built = bench.run(bench.engine()->create_index({"weights", "things", {{1, false}}, false}));
+    INFO(built.to_string());
+    REQUIRE(built.ok());
+    // One that has the records' places, and one that has nothing yet.
+    const std::size_t fresh = bench.cluster.add_compute();
+    for (const std::size_t compute : {bench.compute, fresh}) {
+      const auto scan = [&](std::int64_t end, std::size_t expected) {
+        std::size_t found = 0;
+        const auto cost = bench.world.run(bench.cluster.node(compute),
+                                          scan_weights(&bench.cluster.worker(compute), end, &found));
+        INFO(cost.status().to_string());
+        REQUIRE(cost.ok());
+        CHECK(found == expected);
+        return *cost;
+      };
+      const OperationCounters snapshot = scan(0, 0);
+      const OperationCounters cost = scan(1000, 1000);
+      CHECK(cost.rereads == 0);
+      CHECK(cost.round_trips - snapshot.round_trips <= 1 + 4);
+    }
+  }
+}
+
+TEST_CASE("new-order of ten items takes 6 round trips on one memory server and 7 on several", "[cost]") {
+  for (const std::uint32_t memory_servers : {1U, 2U}) {
+    Bench bench(memory_servers, txn::SnapshotSource::Mode::reads);
+    load_tpcc(bench,
+              {.warehouses = 1, .items = 100, .customers_per_district = 10, .orders_per_district = 10});
+    // The first orders reserve record space and meet rings that the mover has not emptied.
+    bool seen = false;
+    for (std::int32_t order = 0; order < 8; ++order) {
+      const OperationCounters cost = bench.cost("tpcc_new_order", ten_items(1 + 10 * order));
+      bench.world.run_for(kSecond_ns);
+      if (cost.calls > 0 || cost.rereads > 0) continue;
+      seen = true;
+      CHECK(cost.round_trips <= (memory_servers == 1 ? 6 : 7));
+    }
+    CHECK(seen);
+  }
+}
+
+TEST_CASE("new-order moves 30 % fewer bytes than with whole rows, in as many round trips", "[cost]") {
+  std::array<OperationCounters, 2> costs;
+  for (const auto writes : {txn::CommitWrites::changed, txn::CommitWrites::whole}) {
+    Bench bench(1, txn::SnapshotSource::Mode::reads, txn::SnapshotSharing::own, writes);
+    load_tpcc(bench,
+              {.warehouses = 1, .items = 100, .customers_per_district = 10, .orders_per_district = 10});
+    bench.cost("tpcc_new_order", ten_items(11));
+    bench.world.run_for(kSecond_ns);
+    costs[writes == txn::CommitWrites::whole ? 1 : 0] = bench.cost("tpcc_new_order", ten_items(1));
+  }
+  const auto& [changed, whole] = costs;
+  INFO(changed.bytes() << " bytes instead of " << whole.bytes());
+  CHECK(changed.rereads == whole.rereads);
+  CHECK(changed.round_trips == whole.round_trips);
+  CHECK(10 * changed.bytes() <= 7 * whole.bytes());
+}
+
+}  // namespace namdb::sim

@@ -1,0 +1,126 @@
+#include "tools/namsim/scenario/fault_driver.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace namdb::sim {
+
+using Kind = Fault::Kind;
+using fabric::sim::Latency;
+using fabric::sim::SimNode;
+
+FaultDriver::FaultDriver(fabric::sim::SimWorld& world, Cluster& cluster, const Faults& faults,
+                         std::uint64_t seed)
+    : world_(world), cluster_(cluster), faults_(faults), draw_(seed * 32'452'843) {}
+
+void FaultDriver::begin() {
+  begun_ns_ = world_.now_ns();
+  for (const Fault& fault : faults_) {
+    if (fault.kind == Kind::clock_rate || fault.kind == Kind::set) count(fault);
+    if (fault.kind == Kind::clock_rate) {
+      SimNode* const node =
+          fault.compute ? &cluster_.node(pick_compute(fault)) : cluster_.memory(pick_memory(fault)).node;
+      world_.set_clock_rate(*node, fault.ppm);
+    } else if (fault.kind != Kind::set) {
+      pending_.push_back({&fault, fault.times});
+    }
+  }
+}
+
+bool FaultDriver::due(std::uint64_t transactions) {
+  if (pending_.empty()) return false;
+  for (Pending& pending : pending_) {
+    const Fault& fault = *pending.fault;
+    const bool now = fault.probability ? draw_.chance(*fault.probability)
+                     : fault.at_ns     ? world_.now_ns() >= begun_ns_ + *fault.at_ns
+                                       : transactions >= fault.after_transactions.value_or(0);
+    if (!now) continue;
+    due_.push_back(&fault);
+    --pending.left;
+  }
+  std::erase_if(pending_, [](const Pending& pending) { return pending.left == 0; });
+  return !due_.empty();
+}
+
+void FaultDriver::fire(FaultActions& actions) {
+  for (const Fault* fault : std::exchange(due_, {})) happen(*fault, actions);
+}
+
+void FaultDriver::heal() {
+  pending_.clear();
+  due_.clear();
+  for (const auto& end : std::exchange(ends_, {})) end();
+}
+
+std::vector<std::size_t> FaultDriver::living() const {
+  std::vector<std::size_t> living;
+  for (std::size_t i = 0; i < cluster_.computes(); ++i) {
+    if (cluster_.alive(i)) living.push_back(i);
+  }
+  return living;
+}
+
+std::size_t FaultDriver::pick_compute(const Fault& fault) {
+  const std::vector<std::size_t> all = living();
+  return all[(fault.compute ? *fault.compute : draw_.below(all.size())) % all.size()];
+}
+
+std::size_t FaultDriver::pick_memory(const Fault& fault) {
+  const std::uint64_t count = cluster_.options().memory_servers;
+  return (fault.memory ? *fault.memory : draw_.below(count)) % count;
+}
+
+void FaultDriver::end_at(std::uint64_t time_ns, std::function<void()> end) {
+  ends_.push_back(end);
+  world_.at(time_ns, std::move(end));
+}
+
+void FaultDriver::happen(const Fault& fault, FaultActions& actions) {
+  count(fault);
+  switch (fault.kind) {
+    case Kind::crash_compute:
+      return actions.crash_compute(pick_compute(fault));
+    case Kind::pause_compute:
+      return world_.pause(cluster_.node(pick_compute(fault)), fault.duration_ns);
+    case Kind::pause_memory:
+      return world_.pause(*cluster_.memory(pick_memory(fault)).node, fault.duration_ns);
+    case Kind::crash_memory:
+      return actions.restart_cluster(pick_memory(fault));
+    case Kind::cut_link:
+    case Kind::delay_link: {
+      const std::size_t compute = pick_compute(fault);
+      return disturb_link(fault, compute, pick_memory(fault));
+    }
+    case Kind::slow_node:
+      return slow(fault);
+    case Kind::abandon_session:
+      return actions.abandon_session(pick_compute(fault), fault.duration_ns);
+    case Kind::clock_rate:
+    case Kind::set:
+      return;
+  }
+}
+
+void FaultDriver::slow(const Fault& fault) {
+  SimNode* const node =
+      fault.compute ? &cluster_.node(pick_compute(fault)) : cluster_.memory(pick_memory(fault)).node;
+  world_.slow(*node, {0, fault.delay_ns, 0, 0});
+  end_at(world_.now_ns() + fault.duration_ns, [this, node] { world_.slow(*node, {}); });
+}
+
+void FaultDriver::disturb_link(const Fault& fault, std::size_t compute, std::size_t memory) {
+  SimNode* const client = &cluster_.node(compute);
+  SimNode* const server = cluster_.memory(memory).node;
+  const std::uint64_t end_ns = world_.now_ns() + fault.duration_ns;
+  if (fault.kind == Kind::cut_link && fault.direction == Fault::Direction::both) {
+    world_.block(*client, *server, true);
+    end_at(end_ns, [this, client, server] { world_.block(*client, *server, false); });
+    return;
+  }
+  const std::uint64_t longer_ns = fault.kind == Kind::cut_link ? fault.duration_ns : fault.delay_ns;
+  world_.delay(*client, *server, fault.direction != Fault::Direction::reply ? longer_ns : 0,
+               fault.direction != Fault::Direction::request ? longer_ns : 0);
+  end_at(end_ns, [this, client, server] { world_.delay(*client, *server, 0, 0); });
+}
+
+}  // namespace namdb::sim

@@ -1,0 +1,64 @@
+// Makes a run's faults happen, and ends them: between the events of the world, in no node's turn.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tools/namsim/cluster/cluster.h"
+#include "tools/namsim/scenario/faults.h"
+
+namespace namdb::sim {
+
+// What only the run can do, since clients are concerned. Positions of compute servers are those of the
+// cluster.
+class FaultActions {
+ public:
+  virtual void crash_compute(std::size_t compute) = 0;
+  virtual void restart_cluster(std::size_t memory) = 0;
+  virtual void abandon_session(std::size_t compute, std::uint64_t duration_ns) = 0;
+
+ protected:
+  ~FaultActions() = default;
+};
+
+class FaultDriver {
+ public:
+  // All outlive the driver. Faults of the kind `set` are not its business. Without faults it draws nothing.
+  FaultDriver(fabric::sim::SimWorld& world, Cluster& cluster, const Faults& faults, std::uint64_t seed);
+
+  // The clients run from now on. Sets the clocks.
+  void begin();
+  // After each event of the world: true when fire() has something to do.
+  bool due(std::uint64_t transactions);
+  // Not from within a task.
+  void fire(FaultActions& actions);
+  // Nothing happens any more; what lasts is over.
+  void heal();
+  const FaultCounts& happened() const { return happened_; }
+
+ private:
+  struct Pending {
+    const Fault* fault;
+    std::uint64_t left;
+  };
+  void count(const Fault& fault) { ++happened_[static_cast<std::size_t>(fault.kind)]; }
+  void happen(const Fault& fault, FaultActions& actions);
+  void disturb_link(const Fault& fault, std::size_t compute, std::size_t memory);
+  void slow(const Fault& fault);
+  void end_at(std::uint64_t time_ns, std::function<void()> end);
+  std::vector<std::size_t> living() const;
+  std::size_t pick_compute(const Fault& fault);
+  std::size_t pick_memory(const Fault& fault);
+
+  fabric::sim::SimWorld& world_;
+  Cluster& cluster_;
+  const Faults& faults_;
+  Random draw_;
+  std::uint64_t begun_ns_ = 0;
+  FaultCounts happened_{};
+  std::vector<Pending> pending_;
+  std::vector<const Fault*> due_;
+  std::vector<std::function<void()>> ends_;  // each undoes something, however often it is called
+};
+
+}  // namespace namdb::sim
