@@ -4,6 +4,7 @@ import unittest
 from pathlib import Path
 
 import banned_calls
+import circles
 import coroutines
 import docs
 import layering
@@ -47,6 +48,28 @@ class Layering(unittest.TestCase):
 
     def test_a_folder_that_the_table_does_not_know_is_found(self):
         self.assertEqual(self.check("common/new/x.cc", "common/base/error.h"), 1)
+
+
+class Circles(unittest.TestCase):
+    def problems(self, includes, known=()):
+        texts = {path: "".join(f'#include "{name}"\n' for name in names) for path, names in includes.items()}
+        return [(found.path, found.line) for found in circles.check(texts, known)]
+
+    def test_units_that_include_each_other_are_found(self):
+        self.assertEqual(self.problems({"a.h": [], "a.cc": ["a.h", "b.h"], "b.h": ["a.h"]}), [("a.cc", 2)])
+        self.assertEqual(len(self.problems({"a.h": ["b.h"], "b.h": ["c.h"], "c.cc": ["a.h"], "c.h": []})), 1)
+        self.assertEqual(len(self.problems({"a.h": ["b.h"], "b.h": ["a.h"], "c.h": ["d.h"], "d.h": ["c.h"]})), 2)
+
+    def test_a_tree_of_units_is_let_pass(self):
+        self.assertEqual(self.problems({"a.h": [], "a.cc": ["a.h", "b.h"], "b.h": ["c.h"], "c.h": [], "d.cc": ["a.h"]}), [])
+
+    def test_known_circles_are_let_pass_while_they_are_as_they_were(self):
+        two = {"a.h": ["b.h"], "b.h": ["a.h"], "c.h": []}
+        three = {"a.h": ["b.h"], "b.h": ["c.h"], "c.h": ["a.h"]}
+        self.assertEqual(self.problems(two, ["# two", "a b"]), [])
+        self.assertEqual(self.problems(three, ["a b"]), [("a.h", 1), (circles.LIST, 1)])
+        self.assertEqual(self.problems(two, ["a b c"]), [("a.h", 1), (circles.LIST, 1)])
+        self.assertEqual(self.problems({"a.h": ["b.h"], "b.h": []}, ["a b"]), [(circles.LIST, 1)])
 
 
 class Banned(unittest.TestCase):
