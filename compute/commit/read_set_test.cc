@@ -4,9 +4,9 @@
 #include <functional>
 
 #include "compute/commit/chain_locks.h"
+#include "compute/commit/engine_transaction.h"
 #include "compute/protocol/registry.h"
 #include "compute/testing/lookup_scene.h"
-#include "compute/txn/staged_transaction.h"
 
 namespace namdb::protocol::testing {
 namespace {
@@ -61,7 +61,7 @@ struct ReadScene {
 
   LookupScene look;
   SessionState session;
-  StagedTransaction transaction;
+  EngineTransaction transaction;
   txn::BatchSet batches;
   std::optional<Access> inserted;
   ChainLocks chains;

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "compute/commit/chain_locks.h"
+#include "compute/commit/engine_transaction.h"
 #include "compute/protocol/registry.h"
 #include "compute/testing/bytes.h"
-#include "compute/txn/staged_transaction.h"
 
 namespace namdb::protocol::testing {
 
@@ -96,7 +96,7 @@ class RulesScene {
   TestWorker worker;
   Bytes bytes;
   SessionState session;
-  std::optional<StagedTransaction> transaction;
+  std::optional<EngineTransaction> transaction;
 
  private:
   std::string judge_at(layout::GlobalAddress record, layout::GlobalAddress body_address, bool current) {
