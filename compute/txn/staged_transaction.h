@@ -124,6 +124,7 @@ class StagedTransaction : public txn::Transaction,
     outcome_ = outcome;
     abort();
   }
+  void ask_for_locks_of_writes();
 
  private:
   Access& access(const storage::TableRef& table, std::span<const std::byte> key, txn::RowId& row);
@@ -133,7 +134,6 @@ class StagedTransaction : public txn::Transaction,
   Status too_old() const;
   Status still_there(std::uint32_t table) const;
   reactor::Task<Status> do_fetch();
-  void ask_for_locks_of_writes();
   void note_primary_violation(txn::RowId id);
   reactor::Task<Status> run_one_by_one(const reactor::PooledVector<Lookup*>* lookups,
                                        const reactor::PooledVector<const storage::Table*>* tables);
