@@ -60,7 +60,7 @@ class LookupScene {
   std::string run(std::uint32_t looks = 1) {
     reads = 0;
     txn::BatchSet batches(worker.cluster);
-    while (true) {
+    while (reads < kMaxReads) {
       lookup.add_atomics(batches, rules());
       lookup.add_read(batches);
       ++reads;
@@ -69,6 +69,7 @@ class LookupScene {
       if (slot != 0) return "asks for slot " + std::to_string(slot);
       if (lookup.done() || (lookup.waiting() && --looks == 0)) return describe(lookup);
     }
+    return "no end";
   }
   void judge(ScriptedRules::Judge judge) { rules_ = std::make_unique<ScriptedRules>(std::move(judge)); }
   ScriptedRules& rules() { return *rules_; }
@@ -90,10 +91,13 @@ class LookupScene {
   std::size_t reads = 0;
 
  private:
+  static constexpr std::size_t kMaxReads = 20'000;
+
   // As the memory server answers (common/calls/find_calls.h).
   Status find(std::string_view request, std::string& reply) {
     const auto asked = layout::decode_find(request, {kRegion_bytes, kRegion_bytes});
     REQUIRE(asked.has_value());
+    worker.fabric.begin_batch();
     for (const layout::FindRequest& each : *asked) {
       layout::FoundWriter found;
       std::uint64_t offset = each.bucket_offset;

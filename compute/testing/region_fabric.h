@@ -54,9 +54,14 @@ class RegionFabric final : public fabric::ClientFabric {
   std::uint64_t word(layout::GlobalAddress address) { return layout::load_word(at(address)); }
   void set_word(layout::GlobalAddress address, std::uint64_t word) { layout::store_word(at(address), word); }
 
-  // Before the batch takes effect that is posted as the n-th from now on, counted from 0.
+  // Before the batch takes effect that is posted as the n-th from now on, counted from 0. A handler whose
+  // call stands for a batch calls begin_batch().
   void before_batch(std::size_t n, std::function<void()> change) {
     changes_.emplace(batches_ + n, std::move(change));
+  }
+  void begin_batch() {
+    const auto [first, last] = changes_.equal_range(batches_++);
+    for (auto change = first; change != last; ++change) change->second();
   }
   void handle(std::uint16_t method, Handler handler) { handlers_[method] = std::move(handler); }
 
@@ -111,8 +116,7 @@ class RegionFabric final : public fabric::ClientFabric {
   }
 
   Status run(layout::ServerId server, const fabric::Batch& batch) {
-    const auto [first, last] = changes_.equal_range(batches_++);
-    for (auto change = first; change != last; ++change) change->second();
+    begin_batch();
     for (const fabric::Operation& operation : batch.operations()) {
       const std::uint64_t offset = operation.remote_offset;
       const bool inside = offset % 8 == 0 && operation.length_bytes % 8 == 0 &&

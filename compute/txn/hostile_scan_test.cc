@@ -27,11 +27,17 @@ TEST_CASE("hostile bytes end every scan, and lead it nowhere outside", "[hostile
     RulesScene scene({.protocol = protocol});
     scene.worker.publish(0, {16, 100});
     Random random(3);
+    INFO(protocol);
     int whole = 0;
     for (int round = 0; round < kScans; ++round) {
-      INFO(protocol << ", round " << round);
+      INFO("round " << round);
       scene.no_rows();
       fill_with_hostile_bytes(scene.worker, random);
+      if (random.chance(0.5)) {  // records that are
+        scene.bytes.bucket(
+            scene.bytes.main_bucket(1),
+            {.entries = {scene.bytes.entry(1, kRecord, 0x105), scene.bytes.entry(2, kOtherRecord, 0x105)}});
+      }
       scene.again();
       whole += scan_all(scene).ok();
       REQUIRE(scene.worker.fabric.outside() == 0);

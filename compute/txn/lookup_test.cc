@@ -142,11 +142,6 @@ TEST_CASE("buckets and what a lookup by key decides", "[lookup]") {
                         {.entries = {s.bytes.entry(1, kRecord)}, .generation = next.generation});
          s.bytes.record(kRecord, {.value = 43});
          s.worker.fabric.before_batch(0, [&s, next] { s.table.arrays[0] = next; });
-         s.worker.fabric.handle(layout::kFindMethod, [&s, next](std::string_view, std::string& reply) {
-           s.table.arrays[0] = next;
-           layout::FoundWriter().finish(reply);
-           return Status();
-         });
        },
        "present 43"},
       {"a forward leads to the chain in the array of twice the size",
