@@ -41,8 +41,9 @@ TEST_CASE("what is no list of lookups within the region is refused", "[layout]")
   CHECK_FALSE(decode_find(bytes_of({192, 7, 0, false}), kRegion));
   CHECK_FALSE(decode_find(bytes_of({192, 7, 44, false}), kRegion));
   CHECK_FALSE(decode_find(bytes_of({192, 7, 1U << 30, false}), kRegion));
-  // The longest record, with who waits for it behind it.
-  const std::uint32_t longest = RecordLayout{.payload_bytes = kMaxPayload_bytes}.current_bytes() + 8;
+  // The longest record, and behind it the words of its waiter and its readers.
+  const std::uint32_t longest =
+      RecordLayout{.payload_bytes = kMaxPayload_bytes}.current_bytes() + 8 + 8 * kReaderWords;
   CHECK(decode_find(bytes_of({192, 7, longest, false}), kRegion));
   CHECK_FALSE(decode_find(bytes_of({192, 7, longest + 8, false}), kRegion));
 }

@@ -340,6 +340,7 @@ reactor::Task<Status> StagedTransaction::run_one_by_one(
 
 Status StagedTransaction::Wait::goes_on(const StagedTransaction& transaction, layout::GlobalAddress held) {
   if (since_ns_ == 0) since_ns_ = transaction.worker_.executor.now_ns();
+  held_ = held;
   return transaction.check_wait(held, since_ns_);
 }
 
@@ -435,7 +436,7 @@ reactor::Task<Status> StagedTransaction::run_lookups(reactor::PooledVector<Looku
         worker_.locks.note(lookup->lock_address(), lookup->lock_seen(), lookup->lock_body_bytes());
       }
       if (failed && lookup->damaged()) co_return co_await damage(lookup->table().id, lookup->error());
-      if (failed) meet(lookup->lock_address(), lookup->lock_seen(), wait.since_ns());
+      if (failed) meet(lookup->lock_address(), lookup->lock_seen(), wait.since_ns(lookup->lock_address()));
       if (failed) co_return lookup->error();
       if (waiting == nullptr) waiting = lookup;
       ++counters_.rereads;

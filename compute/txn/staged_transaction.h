@@ -104,11 +104,12 @@ class StagedTransaction : public txn::Transaction,
     // Another round is waited for, for what somebody holds there. Error: nobody wants to wait any longer.
     Status goes_on(const StagedTransaction& transaction, layout::GlobalAddress held);
     void ends() { since_ns_ = 0; }
-    // Since when; 0: it does not wait.
-    std::uint64_t since_ns() const { return since_ns_; }
+    // Since when it waits for that; 0: it does not.
+    std::uint64_t since_ns(layout::GlobalAddress held) const { return held_ == held ? since_ns_ : 0; }
 
    private:
     std::uint64_t since_ns_ = 0;
+    layout::GlobalAddress held_;  // what it waited for last
   };
   // A moment of that, which is longer the more there were. Error: nobody wants to wait any longer.
   reactor::Task<Status> wait_for_others(Wait* wait, layout::GlobalAddress held, std::uint32_t waits);

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "common/reactor/reactor_thread.h"
 #include "compute/worker/sql_port.h"
 #include "workloads/procedures.h"
 
@@ -87,7 +88,9 @@ struct ComputeServer::Process {
   pgwire::ProcessState state;
   storage::LocationCache locations;
   fabric::tcp::TcpOptions tcp;
-  compute::SharedState shared{flags, procedures, state, locations, tcp};
+  std::unique_ptr<reactor::ReactorThread> aside = reactor::ReactorThread::start().value();
+  compute::SharedState shared{
+      flags, procedures, state, locations, tcp, {}, nullptr, aside->reactor().mailbox(), {}};
   std::unique_ptr<compute::WorkerPool> pool;
   compute::SqlPort* port = nullptr;
   std::binary_semaphore told{0};  // the mailbox is in use until post() has returned

@@ -213,7 +213,7 @@ Result<Plan> bind_select(StatementBinder& binder, const Json& body) {
   NAMDB_SQL_CHECK(bind_limit(expressions, body, "limitCount", "LIMIT", binder.input.place, select.limit));
   NAMDB_SQL_CHECK(bind_limit(expressions, body, "limitOffset", "OFFSET", binder.input.place, select.offset));
   const bool ordered = !select.order.empty() && select.aggregates.empty();
-  if (find_index_path(select.source,
+  if (find_index_path(select.source, indexes_of(binder.input, select.source),
                       ordered ? std::span<const OrderItem>(select.order) : std::span<const OrderItem>()))
     select.order.clear();
   plan.body = std::move(select);

@@ -55,6 +55,12 @@ Result<storage::TableRef> bind_table(const StatementBinder& binder, const Json& 
   return table;
 }
 
+std::span<const storage::IndexRef> indexes_of(const BindInput& input, const Source& source) {
+  const auto found = input.indexes.find(source.table.get());
+  if (found == input.indexes.end()) return {};
+  return found->second;
+}
+
 Result<Source> bind_source(StatementBinder& binder, ExpressionBinder& expressions, const Json& range_var,
                            const Json* where) {
   Source source;

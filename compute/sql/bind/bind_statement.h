@@ -43,6 +43,8 @@ std::string index_name(std::string_view table, std::span<const std::string_view>
                        std::string_view label);
 // A stored table. undefined_table.
 Result<storage::TableRef> bind_table(const StatementBinder& binder, const Json& range_var);
+// Of the source's table; none of a table that is not stored.
+std::span<const storage::IndexRef> indexes_of(const BindInput& input, const Source& source);
 // The table, its alias, the condition, and whether the key decides. `where` may be null.
 Result<Source> bind_source(StatementBinder& binder, ExpressionBinder& expressions, const Json& range_var,
                            const Json* where);

@@ -145,7 +145,7 @@ Result<Plan> bind_update(StatementBinder& binder, const Json& body) {
   ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
   NAMDB_SQL_ASSIGN(update.source,
                    bind_source(binder, expressions, *find(body, "relation"), find(body, "whereClause")));
-  find_index_path(update.source, {});
+  find_index_path(update.source, indexes_of(binder.input, update.source), {});
   if (update.source.table == nullptr)
     return Status(ErrorCode::insufficient_privilege, "table " + update.source.name + " can only be read");
   const storage::Table& table = *update.source.table;
@@ -192,7 +192,7 @@ Result<Plan> bind_delete(StatementBinder& binder, const Json& body) {
   ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
   NAMDB_SQL_ASSIGN(deletion.source,
                    bind_source(binder, expressions, *find(body, "relation"), find(body, "whereClause")));
-  find_index_path(deletion.source, {});
+  find_index_path(deletion.source, indexes_of(binder.input, deletion.source), {});
   if (deletion.source.table == nullptr)
     return Status(ErrorCode::insufficient_privilege, "table " + deletion.source.name + " can only be read");
   Plan plan;

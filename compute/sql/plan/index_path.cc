@@ -108,12 +108,13 @@ ExprPtr clone_or_null(const Expr* expr) {
 
 }  // namespace
 
-bool find_index_path(Source& source, std::span<const OrderItem> order) {
+bool find_index_path(Source& source, std::span<const storage::IndexRef> indexes,
+                     std::span<const OrderItem> order) {
   if (source.table == nullptr || !source.key.empty()) return false;
   std::vector<const Expr*> conditions;
   if (source.filter != nullptr) conditions = conjuncts(*source.filter);
   Candidate best;
-  for (const storage::IndexRef& index : source.table->indexes) {
+  for (const storage::IndexRef& index : indexes) {
     if (!index->ready() || index->replaced()) continue;
     Candidate candidate = consider(index, conditions, order);
     // Of what both find by equality alone, the hash index's entries are fewer bytes, and no call.

@@ -75,7 +75,9 @@ Task<Result<Plan>> Session::make_plan(Parsing parsing, std::vector<Type> declare
       if (!found.ok() && found.status().code() != ErrorCode::undefined_table) co_return found.status();
       if (found.ok()) table = std::move(found).value();
     }
-    if (table != nullptr) input.tables.emplace(std::move(name), std::move(table));
+    if (table == nullptr) continue;
+    input.indexes.emplace(table.get(), table->indexes);
+    input.tables.emplace(std::move(name), std::move(table));
   }
   ErrorPlace place;
   input.place = &place;
