@@ -145,8 +145,8 @@ reactor::Task<void> WorkerThread::serve(std::function<reactor::Task<void>()> als
 
 void WorkerThread::run(std::function<reactor::Task<void>()> also) {
   reactor_->run_until(serve(std::move(also)));
-  // The other thread may still be inside the post() that brought its last answer: this reactor's mailbox is in
-  // use until that has returned, and messages run in order.
+  // The other thread may still be inside the post() that brought its last answer: this reactor's mailbox is
+  // in use until that has returned, and messages run in order.
   const auto done = std::make_shared<std::promise<void>>();
   shared_.aside.post([done] { done->set_value(); });
   done->get_future().wait();

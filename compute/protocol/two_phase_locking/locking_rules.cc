@@ -151,9 +151,10 @@ bool LockingRules::own(Access& access) {
   lock->access = &access;
   access.locked = true;
   const layout::RecordLayout& layout = access.table->record;
-  if (layout.reader_words != 0) {
-    // Read while it was locked: behind the CAS.
-    if (!lock->behind && access.lookup.header_seen() == own_lock()) {
+  // Nobody shares a tombstone: a word that a reader has taken there is not looked at.
+  if (layout.reader_words != 0 && !lock->unlocked.deleted()) {
+    // READ with its reader words while it was locked: behind the CAS.
+    if (!lock->behind && access.lookup.locks_along() && access.lookup.header_seen() == own_lock()) {
       lock->behind = fabric::LocalBuffer(transaction().worker().cluster.pool(), 8 + 8 * layout.reader_words);
       for (std::uint32_t i = 0; i < layout.reader_words; ++i)
         layout::store_word(lock->reader(i), access.lookup.reader(i).value());
@@ -201,7 +202,9 @@ reactor::Task<Status> LockingRules::ask(reactor::PooledVector<RowId>* rows) {
     if (access.shared && !found.locked() && found != asked_[i].unlocked) conflict = write_conflict(table);
     if (!found.locked()) continue;
     worker.locks.note(asked_[i].record, found, table.record.body_bytes());
-    if (meet_lock(found) == Judgement::conflict) conflict = write_conflict(table);
+    if (meet_lock(found) != Judgement::conflict) continue;
+    transaction().meet(asked_[i].record, found);
+    conflict = write_conflict(table);
   }
   take();
   std::erase_if(*rows, [this](RowId row) { return own(transaction().accesses()[row]); });

@@ -111,8 +111,9 @@ class LockingRules : public OptimisticRules {
   reactor::Task<Status> ask_to_share(reactor::PooledVector<txn::RowId>* rows);
   // Of the locks in unmet_: returns once nobody reads their rows.
   reactor::Task<Status> meet_readers();
-  // Whether somebody reads that one's row. Error: the transaction gives way.
-  Result<bool> meet_readers_of(const Held& lock);
+  // Whether somebody reads that one's row. Error: the transaction gives way. `since_ns`: it waited for the
+  // readers since then, or 0.
+  Result<bool> meet_readers_of(const Held& lock, std::uint64_t since_ns);
   reactor::Task<Status> look_behind();
   // Who waits for those rows.
   reactor::PooledVector<SeenWaiter> waiters_of(std::span<const txn::RowId> rows) const;

@@ -77,20 +77,27 @@ reactor::Task<Status> LockingRules::ask_to_share(reactor::PooledVector<RowId>* r
     again.push_back(row);
     if (!found.locked()) continue;
     worker.locks.note(access.lookup.record(), found, access.table->record.body_bytes());
-    if (meet_lock(found) == Judgement::conflict) conflict = write_conflict(*access.table);
+    if (meet_lock(found) != Judgement::conflict) continue;
+    transaction().meet(access.lookup.record(), found);
+    conflict = write_conflict(*access.table);
   }
   *rows = std::move(again);
   co_return conflict;
 }
 
 reactor::Task<Status> LockingRules::meet_readers() {
+  // INSERT of a row that is there ends in duplicate_key: its readers do not matter.
+  std::erase_if(unmet_, [](const Held* lock) {
+    const Access& access = *lock->access;
+    return access.duplicate || (access.insert_asked && access.stored());
+  });
   StagedTransaction::Wait wait;
   for (std::uint32_t waits = 0;;) {
     std::optional<layout::GlobalAddress> read_by_others;
     Status conflict;
     for (Held*& lock : unmet_) {
       if (!lock->behind) continue;
-      const Result<bool> read = meet_readers_of(*lock);
+      const Result<bool> read = meet_readers_of(*lock, wait.since_ns(lock->record));
       if (!read.ok()) {
         conflict = read.status();
       } else if (*read) {
@@ -108,7 +115,7 @@ reactor::Task<Status> LockingRules::meet_readers() {
   }
 }
 
-Result<bool> LockingRules::meet_readers_of(const Held& lock) {
+Result<bool> LockingRules::meet_readers_of(const Held& lock, std::uint64_t since_ns) {
   const storage::Table& table = *lock.access->table;
   bool read = false;
   for (std::uint32_t i = 0; i < table.record.reader_words; ++i) {
@@ -116,7 +123,10 @@ Result<bool> LockingRules::meet_readers_of(const Held& lock) {
     if (reader.value() == 0 || reader == own_lock()) continue;
     transaction().worker().locks.note(lock.record + table.record.reader_offset(i), reader,
                                       LockResolver::kReaderWord);
-    if (meet_lock(reader) == Judgement::conflict) return write_conflict(table);
+    if (meet_lock(reader) == Judgement::conflict) {
+      transaction().meet(lock.record, reader, since_ns);
+      return write_conflict(table);
+    }
     read = true;
   }
   return read;

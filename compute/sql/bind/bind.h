@@ -17,7 +17,8 @@ namespace namdb::sql {
 struct BindInput {
   // The tables that the statement names, and a procedure's; those that do not exist are missing here.
   std::map<std::string, storage::TableRef, std::less<>> tables;
-  // Their indexes. A long statement is bound on another thread, while the worker may replace those of a table.
+  // Their indexes. A long statement is bound on another thread, while the worker may replace those of a
+  // table.
   std::map<const storage::Table*, std::vector<storage::IndexRef>> indexes;
   const procedure::ProcedureRegistry* procedures = nullptr;
   // Types that the client declared for $1, $2, ...; unknown where it left them open.

@@ -200,6 +200,32 @@ TEST_CASE("a row that is not there is not shared, deleted or never inserted: it 
   }
 }
 
+TEST_CASE("an insert does not meet the readers of a row: it is a duplicate, or revives a tombstone",
+          "[protocols]") {
+  const std::string protocol = GENERATE("nowait", "waitdie");
+  CAPTURE(protocol);
+  Sessions sessions(protocol, "one-sided", txn::ReadLocks::shared);
+  for (std::size_t compute = 0; compute < kComputes; ++compute) {
+    CAPTURE(compute);
+    SqlClient& reader = sessions.open(0);
+    SqlClient& writer = sessions.open(compute);
+    REQUIRE(sessions.done(0, reader, kBeginSerializable));
+    REQUIRE(sessions.done(0, reader, "SELECT v FROM t WHERE id = 3"));
+    const Status status = sessions.run(compute, writer, "INSERT INTO t VALUES (3, 1, 1, 1)");
+    INFO(status.to_string());
+    CHECK(status.code() == ErrorCode::duplicate_key);
+    CHECK(sessions.done(0, reader, "COMMIT"));
+    // The reader's worker deletes the row itself, and so knows the tombstone's header word.
+    REQUIRE(sessions.done(0, reader, "DELETE FROM t WHERE id = 3"));
+    REQUIRE(sessions.done(0, reader, kBeginSerializable));
+    REQUIRE(sessions.done(0, reader, "SELECT v FROM t WHERE id = 3"));
+    CHECK(sessions.done(compute, writer, "INSERT INTO t VALUES (3, 3, 3, 3)"));
+    CHECK(sessions.took_ns() < kSecond_ns);
+    CHECK(sessions.run(0, reader, "COMMIT").code() == ErrorCode::serialization_failure);
+    sessions.run_for(20 * kMillisecond_ns);
+  }
+}
+
 TEST_CASE("who writes what a block shares waits no longer than lock_timeout and statement_timeout say",
           "[protocols]") {
   const std::string stages = GENERATE("one-sided", "two-sided");
