@@ -1,6 +1,5 @@
-// What a crash leaves behind: the signal and the stack, with names of functions, on standard error, which is
-// where daemons log. The process then ends by the same signal as without the handler, with a core file where
-// the system makes one.
+// A crash leaves the signal and the stack, with names of functions, on standard error, where daemons log. The
+// process then ends by the same signal as without the handler, with a core file where the system makes one.
 //
 // Handled are SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP and SIGABRT (failed checks, uncaught exceptions). A
 // reader of standard error that does not read for three seconds costs the rest of the stack: the process then

@@ -57,7 +57,7 @@ struct End {
   std::string said;
 };
 
-// What a process with the handler says on standard error when `crash` ends it.
+// The standard error of a process with the handler when `crash` ends it.
 End end_of(void (*crash)()) {
   int ends[2];
   REQUIRE(::pipe(ends) == 0);

@@ -8,7 +8,7 @@
 namespace namdb {
 namespace {
 
-// What abseil's handler asks for, and a page below that faults.
+// The size that abseil's handler asks for, and a page below that faults.
 constexpr std::size_t kStack_bytes = 64 << 10;
 constexpr std::size_t kGuard_bytes = 4 << 10;
 

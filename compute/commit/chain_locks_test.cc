@@ -61,7 +61,7 @@ struct ChainScene {
     if (status.ok()) status = look.worker.run(chains.place(kCommit));
     return status.ok() ? "ok" : std::string(status.info().name);
   }
-  // What the commit would install.
+  // The changes that the commit would install.
   void install() {
     chains.build_records(kCommit, 0);
     chains.install(kCommit);

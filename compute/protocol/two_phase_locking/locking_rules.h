@@ -115,7 +115,7 @@ class LockingRules : public OptimisticRules {
   // readers since then, or 0.
   Result<bool> meet_readers_of(const Held& lock, std::uint64_t since_ns);
   reactor::Task<Status> look_behind();
-  // Who waits for those rows.
+  // The transactions that wait for those rows.
   reactor::PooledVector<SeenWaiter> waiters_of(std::span<const txn::RowId> rows) const;
 
   std::shared_ptr<txn::ExecutionSlot> slot_;
