@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "common/base/error.h"
 #include "proto/control.pb.h"
 #include "tools/namctl/control_client.h"
@@ -50,8 +48,6 @@ struct ClusterView {
 // `sample_records` records.
 ClusterView view_cluster(ControlPlane& control, const ClusterAddress& address,
                          std::uint32_t sample_records = 0);
-
-nlohmann::json to_json(const ClusterView& view);
 
 // " (limit ...)" behind the size of a region that may still grow, or nothing.
 std::string limit_text(const control::StatusReply& reply);

@@ -10,6 +10,7 @@
 #include "common/layout/vector_parts.h"
 #include "proto/control.pb.h"
 #include "tools/namctl/cluster_file.h"
+#include "tools/namctl/cluster_json.h"
 #include "tools/namctl/cluster_view.h"
 #include "tools/namctl/command_dev.h"
 #include "tools/namctl/dev_cluster.h"

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "proto/control.pb.h"
+#include "tools/namctl/cluster_json.h"
 #include "tools/namctl/output.h"
 
 namespace namdb::namctl {

@@ -1,0 +1,92 @@
+#include "tools/namctl/cluster_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "proto/control.pb.h"
+#include "tools/namctl/index_view.h"
+
+namespace namdb::namctl {
+namespace {
+
+nlohmann::json table_json(const control::TableUse& table) {
+  nlohmann::json partition = nlohmann::json::array();
+  for (const std::string& column : table.partition_columns()) partition.push_back(column);
+  return {{"name", table.name()},
+          {"partition_columns", partition},
+          {"id", table.id()},
+          {"bucket_bytes", table.bucket_bytes()},
+          {"bucket_count", table.bucket_count()},
+          {"doublings", table.doublings()},
+          {"record_bytes", table.record_bytes()},
+          {"free_record_bytes", table.free_record_bytes()}};
+}
+
+nlohmann::json backlog_json(const control::Backlog& backlog) {
+  return {{"sampled_records", backlog.sampled_records()},
+          {"sampled_ring_slots", backlog.sampled_ring_slots()},
+          {"unmoved_ring_slots", backlog.unmoved_ring_slots()},
+          {"live_versions", backlog.live_versions()},
+          {"aging_versions", backlog.aging_versions()},
+          {"aging_ns", backlog.aging_ns()},
+          {"tombstones", backlog.tombstones()},
+          {"reuse_pieces", backlog.reuse_pieces()},
+          {"oldest_snapshot_ns", backlog.oldest_snapshot_ns()}};
+}
+
+}  // namespace
+
+nlohmann::json to_json(const ClusterView& view) {
+  nlohmann::json memory = nlohmann::json::array();
+  for (const MemoryView& server : view.memory) {
+    nlohmann::json entry = {{"address", server.address}, {"up", server.status.ok()}};
+    if (!server.status.ok()) {
+      entry["error"] = server.status.to_string();
+    } else {
+      const control::StatusReply& reply = server.reply;
+      entry["server_id"] = reply.server_id();
+      entry["epoch"] = reply.epoch();
+      entry["fabric"] = reply.fabric();
+      entry["protocol"] = reply.protocol();
+      entry["stages"] = reply.stages();
+      if (!reply.preset().empty()) entry["preset"] = reply.preset();
+      entry["timestamp_vector"] = reply.timestamp_vector();
+      entry["read_locks"] = reply.shared_read_locks() ? "shared" : "none";
+      entry["version"] = reply.version();
+      entry["uptime_ns"] = reply.uptime_ns();
+      entry["region_bytes"] = reply.region_bytes();
+      entry["region_limit_bytes"] = reply.limit_bytes();
+      entry["free_bytes"] = reply.free_bytes();
+      entry["overflow_bytes"] = reply.overflow_bytes();
+      entry["huge_pages"] = reply.huge_pages();
+      entry["max_transaction_ns"] = reply.max_transaction_ns();
+      entry["versions_moved"] = reply.versions_moved();
+      entry["versions_collected"] = reply.versions_collected();
+      entry["records_reclaimed"] = reply.records_reclaimed();
+      entry["backlog"] = backlog_json(reply.backlog());
+      entry["catalog_version"] = reply.catalog_version();
+      entry["peers"] = reply.peers_size();
+      nlohmann::json tables = nlohmann::json::array();
+      for (const control::TableUse& table : reply.tables()) tables.push_back(table_json(table));
+      entry["tables"] = tables;
+    }
+    memory.push_back(entry);
+  }
+  nlohmann::json compute = nlohmann::json::array();
+  for (const ComputeView& server : view.compute) {
+    nlohmann::json entry = {{"address", server.address}, {"up", server.error.empty()}};
+    if (server.error.empty()) {
+      entry["version"] = server.version;
+      entry["statistics"] = server.statistics;
+      entry["damaged_reads"] = server.damaged_reads();
+    } else {
+      entry["error"] = server.error;
+    }
+    compute.push_back(entry);
+  }
+  return {{"all_up", view.all_answer()},
+          {"memory_servers", memory},
+          {"compute_servers", compute},
+          {"indexes", to_json(view_indexes(view))}};
+}
+
+}  // namespace namdb::namctl
