@@ -6,11 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "common/base/random.h"
-
 namespace namdb::sim {
-
-struct Scenario;
 
 enum class Emphasis : std::uint8_t {
   none,
@@ -33,7 +29,5 @@ enum class Emphasis : std::uint8_t {
 
 inline constexpr std::array<std::string_view, 8> kEmphases{
     "none", "snapshots", "old-versions", "inserts", "kills", "short-slots", "shared-slots", "short-age"};
-
-void emphasise(Emphasis emphasis, Random& draw, Scenario& scenario);
 
 }  // namespace namdb::sim

@@ -72,6 +72,8 @@ struct Scenario {
   std::string describe() const;
 
  private:
+  // Makes milder what was drawn, or given as a fault, and would leave the workload no chance.
+  void fit_workload();
   Status make_up_for_clocks();
 };
 

@@ -1,6 +1,4 @@
-#include "tools/namsim/scenario/emphasis.h"
-
-#include "tools/namsim/scenario/scenario.h"
+#include "tools/namsim/scenario/emphasise.h"
 
 namespace namdb::sim {
 namespace {
