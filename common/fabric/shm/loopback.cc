@@ -1,15 +1,14 @@
 #include "common/fabric/shm/loopback.h"
 
 #include "common/fabric/shm/execute.h"
-#include "common/fabric/shm/server.h"
 
 namespace namdb::fabric::shm {
 
-LoopbackChannel::LoopbackChannel(ShmServerFabric& server) : Channel(server.reactor_), server_(server) {}
+LoopbackChannel::LoopbackChannel(ServedRegion& served) : Channel(served.executor), served_(served) {}
 
 void LoopbackChannel::do_post(Batch& batch) {
   batch.begin();
-  const ServerRegion& region = server_.region_;
+  const ServerRegion& region = served_.region;
   for (const Operation& operation : batch.operations()) {
     failed_ = failed_ || (!operation_fits(operation, region.length_bytes) &&
                           !reads_growth(operation, region.capacity_bytes));
@@ -24,12 +23,12 @@ void LoopbackChannel::do_post(Batch& batch) {
 
 void LoopbackChannel::do_post(Call& call) {
   call.begin();
-  server_.reactor_.spawn(server_.gate_, handle(&call));
+  served_.executor.spawn(served_.gate, handle(&call));
 }
 
 reactor::Task<void> LoopbackChannel::handle(Call* call) {
   call->reply.clear();
-  Status status = co_await server_.service_.on_call(0, call->method, call->request, call->reply);
+  Status status = co_await served_.service.on_call(0, call->method, call->request, call->reply);
   call->complete(executor(), std::move(status));
 }
 

@@ -2,14 +2,13 @@
 #pragma once
 
 #include "common/fabric/fabric.h"
+#include "common/fabric/served_region.h"
 
 namespace namdb::fabric::shm {
 
-class ShmServerFabric;
-
 class LoopbackChannel final : public Channel {
  public:
-  explicit LoopbackChannel(ShmServerFabric& server);
+  explicit LoopbackChannel(ServedRegion& served);
 
   bool atomics_with_cpu() const override { return true; }
   bool failed() const override { return failed_; }
@@ -21,7 +20,7 @@ class LoopbackChannel final : public Channel {
 
  private:
   reactor::Task<void> handle(Call* call);
-  ShmServerFabric& server_;
+  ServedRegion& served_;
   LocalPool pool_;
   bool failed_ = false;
 };

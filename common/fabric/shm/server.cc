@@ -110,7 +110,7 @@ class ShmServerFabric::Peer final : public reactor::SocketHandler, public reacto
         requests_(pipes_.header().requests, pipes_.request_bytes(), kPipe_bytes),
         replies_(pipes_.header().replies, pipes_.reply_bytes(), kPipe_bytes),
         client_wake_(std::move(client_wake)) {
-    pipes_.header().region_bytes.store(server.region_.length_bytes, std::memory_order_release);
+    pipes_.header().region_bytes.store(server.served_.region.length_bytes, std::memory_order_release);
   }
   ~Peer() override {
     if (announced_) server_.reactor_.cancel_flush(*this);
@@ -177,7 +177,7 @@ bool ShmServerFabric::Peer::poll() {
   while (takes_requests() && requests_.receive(header, request)) {
     worked = true;
     ++handlers;
-    server_.reactor_.spawn(server_.gate_, server_.handle_call(id, header, std::move(request)));
+    server_.reactor_.spawn(server_.served_.gate, server_.handle_call(id, header, std::move(request)));
   }
   if (requests_.broken() || replies_.broken()) {
     end();
@@ -214,7 +214,7 @@ void ShmServerFabric::Peer::on_receive(std::span<const std::byte> bytes) {
 
 void ShmServerFabric::Peer::end() {
   if (std::exchange(ended_, true)) return;
-  server_.reactor_.spawn(server_.gate_, server_.retire(id));
+  server_.reactor_.spawn(server_.served_.gate, server_.retire(id));
 }
 
 void ShmServerFabric::Peer::reply(const FrameHeader& request, const Status& status, std::string_view bytes) {
@@ -230,14 +230,11 @@ void ShmServerFabric::Peer::reply(const FrameHeader& request, const Status& stat
 
 ShmServerFabric::ShmServerFabric(reactor::Reactor& reactor, const ServerRegion& region, Service& service)
     : reactor_(reactor),
-      region_(region),
-      service_(service),
+      served_(reactor, region, service),
       wake_(reactor),
-      changed_(reactor),
       strangers_(kStrangers),
       refusals_(reactor, [](const std::string& line) { spdlog::warn("shm fabric: {}", line); }) {
-  if (region_.capacity_bytes < region_.length_bytes) region_.capacity_bytes = region_.length_bytes;
-  loopback_ = std::make_unique<LoopbackChannel>(*this);
+  loopback_ = std::make_unique<LoopbackChannel>(served_);
   reactor_.add_source(*this);
 }
 
@@ -252,7 +249,7 @@ Channel& ShmServerFabric::loopback() {
 
 void ShmServerFabric::describe(Facts& facts) const {
   facts.say("atomics", "with the CPU");
-  facts.count("mapped_bytes", region_.length_bytes);
+  facts.count("mapped_bytes", served_.region.length_bytes);
   facts.count("peers", peers_.size());
   facts.count("connections", accepted_);
   facts.count("refused", refused_);
@@ -260,8 +257,8 @@ void ShmServerFabric::describe(Facts& facts) const {
 }
 
 void ShmServerFabric::grow(std::size_t length_bytes) {
-  NAMDB_CHECK(length_bytes >= region_.length_bytes && length_bytes <= region_.capacity_bytes);
-  region_.length_bytes = length_bytes;
+  NAMDB_CHECK(length_bytes >= served_.region.length_bytes && length_bytes <= served_.region.capacity_bytes);
+  served_.region.length_bytes = length_bytes;
   for (const auto& [id, peer] : peers_) peer->announce_growth(length_bytes);
 }
 
@@ -290,13 +287,13 @@ reactor::Task<Status> ShmServerFabric::listen(std::string address) {
   Status status = prepare_directory(address.substr(std::strlen("unix:")));
   if (!status.ok()) co_return std::move(status);
   // A peer that truncated the region would make the server's next load from it a fatal signal.
-  ::fcntl(region_.descriptor, F_ADD_SEALS, F_SEAL_SHRINK);
+  ::fcntl(served_.region.descriptor, F_ADD_SEALS, F_SEAL_SHRINK);
   reactor::ListenOptions options;
   options.unix_mode = 0600;
   auto listener = reactor::SocketListener::listen(reactor_, std::move(address), options);
   if (!listener.ok()) co_return listener.status();
   listener_ = std::move(*listener);
-  reactor_.spawn(gate_, accept_peers());
+  reactor_.spawn(served_.gate, accept_peers());
   co_return Status();
 }
 
@@ -304,7 +301,7 @@ reactor::Task<void> ShmServerFabric::accept_peers() {
   for (;;) {
     auto accepted = co_await listener_->accept_descriptor();
     if (accepted.ok()) {
-      reactor_.spawn(gate_, admit(Descriptor(*accepted)));
+      reactor_.spawn(served_.gate, admit(Descriptor(*accepted)));
     } else if (accepted.status().code() == ErrorCode::connection_failure) {
       break;  // closed
     } else {
@@ -315,14 +312,14 @@ reactor::Task<void> ShmServerFabric::accept_peers() {
 
 reactor::Task<void> ShmServerFabric::limit_handshake(std::shared_ptr<bool> over, int socket) {
   const std::uint64_t deadline_ns = reactor_.now_ns() + kHandshake_ns;
-  while (!*over && !gate_.closing() && reactor_.now_ns() < deadline_ns)
-    co_await changed_.wait_until(deadline_ns);
+  while (!*over && !served_.gate.closing() && reactor_.now_ns() < deadline_ns)
+    co_await served_.changed.wait_until(deadline_ns);
   if (!*over) ::shutdown(socket, SHUT_RDWR);
 }
 
 reactor::Task<void> ShmServerFabric::admit(Descriptor socket) {
   auto over = std::make_shared<bool>(false);
-  reactor_.spawn(gate_, limit_handshake(over, socket.get()));
+  reactor_.spawn(served_.gate, limit_handshake(over, socket.get()));
   const PeerId id = next_peer_id();
   std::unique_ptr<Peer> peer;
   const std::string user = user_of(socket.get());
@@ -333,17 +330,17 @@ reactor::Task<void> ShmServerFabric::admit(Descriptor socket) {
     status = co_await shake_hands(&socket, id, &peer, &seat, over.get());
   }
   *over = true;
-  changed_.notify_all();
+  served_.changed.notify_all();
   if (peer == nullptr) {
     ++refused_;
-    if (!status.ok() && !gate_.closing()) refusals_.refuse(user, status.message());
+    if (!status.ok() && !served_.gate.closing()) refusals_.refuse(user, status.message());
     co_return;
   }
   Peer& admitted = *peer;
   peers_.emplace(id, std::move(peer));
-  admitted.announce_growth(region_.length_bytes);  // it may have grown while hands were shaken
+  admitted.announce_growth(served_.region.length_bytes);  // it may have grown while hands were shaken
   ++accepted_;
-  if (!status.ok() || gate_.closing()) {
+  if (!status.ok() || served_.gate.closing()) {
     admitted.end();
   } else {
     admitted.start(std::move(socket));
@@ -372,22 +369,22 @@ reactor::Task<Status> ShmServerFabric::shake_hands(Descriptor* socket, PeerId id
   seat->leave();
   *over = true;
   ::fcntl(descriptors[0].get(), F_SETFL, O_NONBLOCK);
-  ServerWelcome answer{kMagic, kVersion, 0, region_.capacity_bytes, kPipe_bytes, 0};
+  ServerWelcome answer{kMagic, kVersion, 0, served_.region.capacity_bytes, kPipe_bytes, 0};
   std::string payload;
   std::vector<int> passed;
   auto pipes = PipesMapping::create();
   Status refusal = pipes.status();
-  if (refusal.ok() && gate_.closing())
+  if (refusal.ok() && served_.gate.closing())
     refusal = Status(ErrorCode::admin_shutdown, "the memory server is shutting down");
   if (refusal.ok()) {
-    Result<std::string> welcome = service_.on_connect(id, hello);
+    Result<std::string> welcome = served_.service.on_connect(id, hello);
     refusal = welcome.status();
     if (welcome.ok()) payload = std::move(*welcome);
   }
   if (refusal.ok()) {
     *peer =
         std::make_unique<Peer>(*this, id, std::move(*process), std::move(*pipes), std::move(descriptors[0]));
-    passed = std::vector<int>{region_.descriptor, (*peer)->pipes_descriptor(), wake_.descriptor()};
+    passed = std::vector<int>{served_.region.descriptor, (*peer)->pipes_descriptor(), wake_.descriptor()};
   } else {
     answer.refused = 1;
     payload = encode_error(refusal);
@@ -404,7 +401,7 @@ reactor::Task<void> ShmServerFabric::handle_call(PeerId id, FrameHeader header, 
   if (header.kind != FrameKind::request) {
     status = Status(ErrorCode::protocol_violation, "not a request");
   } else {
-    status = co_await service_.on_call(id, header.method, request, reply);
+    status = co_await served_.service.on_call(id, header.method, request, reply);
   }
   if (reply.size() > kMaxCall_bytes)
     status = Status(ErrorCode::limit_exceeded, "the reply of a call is too long");
@@ -412,7 +409,7 @@ reactor::Task<void> ShmServerFabric::handle_call(PeerId id, FrameHeader header, 
   Peer& peer = *peers_.at(id);
   peer.reply(header, status, reply);
   --peer.handlers;
-  changed_.notify_all();
+  served_.changed.notify_all();
 }
 
 reactor::Task<void> ShmServerFabric::retire(PeerId id) {
@@ -426,10 +423,10 @@ reactor::Task<void> ShmServerFabric::retire(PeerId id) {
     } while (result == -EINTR || result == -EAGAIN);
     NAMDB_CHECK(result > 0);
   }
-  while (peer.handlers != 0) co_await changed_.wait();
+  while (peer.handlers != 0) co_await served_.changed.wait();
   peers_.erase(id);
-  service_.on_disconnect(id);
-  changed_.notify_all();
+  served_.service.on_disconnect(id);
+  served_.changed.notify_all();
 }
 
 reactor::Task<void> ShmServerFabric::fence(PeerId id) {
@@ -441,7 +438,7 @@ reactor::Task<void> ShmServerFabric::fence(PeerId id) {
       found->second->kill();
     }
   }
-  while (peers_.contains(id)) co_await changed_.wait();
+  while (peers_.contains(id)) co_await served_.changed.wait();
 }
 
 reactor::Task<void> ShmServerFabric::close() {
@@ -449,13 +446,13 @@ reactor::Task<void> ShmServerFabric::close() {
   closed_ = true;
   if (listener_ != nullptr) listener_->close();
   // Wakes the handshakes, which then fail, and ends when none of all tasks is left.
-  auto all_gone = gate_.close();
-  changed_.notify_all();
+  auto all_gone = served_.gate.close();
+  served_.changed.notify_all();
   for (const auto& [id, peer] : peers_) peer->ask_to_close();
   const std::uint64_t deadline_ns = reactor_.now_ns() + kGrace_ns;
-  while (!peers_.empty() && reactor_.now_ns() < deadline_ns) co_await changed_.wait_until(deadline_ns);
+  while (!peers_.empty() && reactor_.now_ns() < deadline_ns) co_await served_.changed.wait_until(deadline_ns);
   for (const auto& [id, peer] : peers_) peer->kill();
-  while (!peers_.empty()) co_await changed_.wait();
+  while (!peers_.empty()) co_await served_.changed.wait();
   co_await all_gone;
   co_await refusals_.close();
 }

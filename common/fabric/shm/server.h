@@ -24,6 +24,7 @@
 #include "common/fabric/fabric.h"
 #include "common/fabric/refusal_log.h"
 #include "common/fabric/registry.h"
+#include "common/fabric/served_region.h"
 #include "common/fabric/shm/descriptor.h"
 #include "common/fabric/shm/mapping.h"
 #include "common/fabric/shm/pipe.h"
@@ -61,7 +62,6 @@ class ShmServerFabric final : public ServerFabric, public reactor::PollSource {
 
  private:
   class Peer;
-  friend class LoopbackChannel;
 
   reactor::Task<void> accept_peers();
   reactor::Task<void> admit(Descriptor socket);
@@ -75,14 +75,11 @@ class ShmServerFabric final : public ServerFabric, public reactor::PollSource {
   reactor::Task<void> retire(PeerId id);
 
   reactor::Reactor& reactor_;
-  ServerRegion region_;
-  Service& service_;
+  ServedRegion served_;
   reactor::WakeDescriptor wake_;
   std::unique_ptr<reactor::SocketListener> listener_;
   std::map<PeerId, std::unique_ptr<Peer>> peers_;
   std::unique_ptr<LoopbackChannel> loopback_;
-  reactor::Gate gate_;
-  reactor::Event changed_;  // a peer, handler or handshake ended
   bool closed_ = false;
   Strangers strangers_;
   RefusalLog refusals_;

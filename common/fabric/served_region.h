@@ -1,0 +1,36 @@
+// What the parts of a transport's server side share: the server has it as a member, and its connections and
+// its loopback channel refer to it. They are gone before the server is.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+
+#include "common/fabric/fabric.h"
+#include "common/fabric/registry.h"
+#include "common/reactor/executor.h"
+
+namespace namdb::fabric {
+
+// Belongs to the executor's thread. Only the server closes the gate.
+struct ServedRegion {
+  ServedRegion(reactor::Executor& server_executor, const ServerRegion& server_region, Service& region_service)
+      : executor(server_executor), region(server_region), service(region_service), changed(server_executor) {
+    region.capacity_bytes = std::max(region.length_bytes, region.capacity_bytes);
+  }
+
+  // The region at its present length.
+  std::span<std::byte> bytes() const { return {region.base, region.length_bytes}; }
+
+  reactor::Executor& executor;
+  // The memory belongs to the server's owner. ServerFabric::grow() changes the length, nothing changes the
+  // rest.
+  ServerRegion region;
+  Service& service;
+  // Counts the tasks of the server and of its connections.
+  reactor::Gate gate;
+  // Notified by each part when a call, a handshake or a peer of it has ended.
+  reactor::Event changed;
+};
+
+}  // namespace namdb::fabric
