@@ -1,11 +1,11 @@
 #include "common/fabric/tcp/loopback_channel.h"
 
+#include <cstddef>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include "common/fabric/region_words.h"
-#include "common/fabric/tcp/server.h"
-#include "common/reactor/reactor.h"
 
 namespace namdb::fabric::tcp {
 namespace {
@@ -45,23 +45,23 @@ void execute(const Operation& operation, std::span<std::byte> region, std::size_
 
 }  // namespace
 
-LoopbackChannel::LoopbackChannel(TcpServerFabric& server) : Channel(server.reactor()), server_(server) {}
+LoopbackChannel::LoopbackChannel(ServedRegion& served) : Channel(served.executor), served_(served) {}
 
 void LoopbackChannel::do_post(Batch& batch) {
   batch.begin();
   for (const Operation& operation : batch.operations())
-    execute(operation, server_.region(), server_.capacity_bytes());
+    execute(operation, served_.bytes(), served_.region.capacity_bytes);
   batch.complete(executor(), Status());
 }
 
 void LoopbackChannel::do_post(Call& call) {
   call.begin();
   call.reply.clear();
-  executor().spawn(server_.gate(), run_call(&call));
+  executor().spawn(served_.gate, run_call(&call));
 }
 
 reactor::Task<void> LoopbackChannel::run_call(Call* call) {
-  Status status = co_await server_.service().on_call(0, call->method, call->request, call->reply);
+  Status status = co_await served_.service.on_call(0, call->method, call->request, call->reply);
   call->complete(executor(), std::move(status));
 }
 

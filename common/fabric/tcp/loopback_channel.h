@@ -2,19 +2,14 @@
 // at once. Calls go to the service as peer 0. Offsets that do not fit are the server's own error and end it.
 #pragma once
 
-#include <cstddef>
-#include <span>
-
 #include "common/fabric/fabric.h"
-#include "common/reactor/executor.h"
+#include "common/fabric/served_region.h"
 
 namespace namdb::fabric::tcp {
 
-class TcpServerFabric;
-
 class LoopbackChannel final : public Channel {
  public:
-  explicit LoopbackChannel(TcpServerFabric& server);
+  explicit LoopbackChannel(ServedRegion& served);
 
   bool atomics_with_cpu() const override { return true; }
   bool failed() const override { return false; }
@@ -27,7 +22,7 @@ class LoopbackChannel final : public Channel {
  private:
   reactor::Task<void> run_call(Call* call);
 
-  TcpServerFabric& server_;
+  ServedRegion& served_;
   LocalPool pool_;
 };
 

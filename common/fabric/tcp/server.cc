@@ -11,7 +11,6 @@
 #include "common/fabric/tcp/frames.h"
 #include "common/fabric/tcp/link.h"
 #include "common/fabric/tcp/loopback_channel.h"
-#include "common/fabric/tcp/server_connection.h"
 #include "common/reactor/reactor.h"
 #include "common/reactor/socket_address.h"
 #include "common/reactor/socket_listener.h"
@@ -27,19 +26,16 @@ constexpr std::size_t kStrangers = 256;
 TcpServerFabric::TcpServerFabric(reactor::Reactor& reactor, const ServerRegion& region, Service& service,
                                  TcpOptions options)
     : reactor_(reactor),
-      region_(region.base, region.length_bytes),
-      capacity_bytes_(std::max(region.length_bytes, region.capacity_bytes)),
-      service_(service),
+      served_(reactor, region, service),
       options_(std::move(options)),
-      changed_(reactor),
       strangers_(kStrangers),
       refusals_(reactor, [](const std::string& line) { spdlog::warn("tcp fabric: {}", line); }),
-      loopback_(std::make_unique<LoopbackChannel>(*this)) {
+      loopback_(std::make_unique<LoopbackChannel>(served_)) {
   NAMDB_CHECK(reinterpret_cast<std::uintptr_t>(region.base) % 8 == 0 && region.length_bytes % 8 == 0);
 }
 
 TcpServerFabric::~TcpServerFabric() {
-  NAMDB_CHECK(connections_.empty() && gate_.count() == 0);
+  NAMDB_CHECK(connections_.empty() && served_.gate.count() == 0);
 }
 
 Channel& TcpServerFabric::loopback() {
@@ -51,8 +47,10 @@ const std::string& TcpServerFabric::address() const {
 }
 
 void TcpServerFabric::grow(std::size_t length_bytes) {
-  NAMDB_CHECK(length_bytes >= region_.size() && length_bytes <= capacity_bytes_ && length_bytes % 8 == 0);
-  region_ = {region_.data(), length_bytes};
+  ServerRegion& region = served_.region;
+  NAMDB_CHECK(length_bytes >= region.length_bytes && length_bytes <= region.capacity_bytes &&
+              length_bytes % 8 == 0);
+  region.length_bytes = length_bytes;
 }
 
 reactor::Task<Status> TcpServerFabric::listen(std::string address) {
@@ -73,7 +71,7 @@ reactor::Task<Status> TcpServerFabric::listen(std::string address) {
       reactor::SocketListener::listen(reactor_, address);
   if (!listener.ok()) co_return listener.status();
   listener_ = std::move(*listener);
-  reactor_.spawn(gate_, accept_peers());
+  reactor_.spawn(served_.gate, accept_peers());
   co_return Status();
 }
 
@@ -88,7 +86,7 @@ reactor::Task<void> TcpServerFabric::accept_peers() {
       spdlog::warn("tcp fabric: {}", descriptor.status().message());
       co_await reactor_.sleep_for(100 * kMillisecond_ns);
     } else {
-      reactor_.spawn(gate_, greet(*descriptor));
+      reactor_.spawn(served_.gate, greet(*descriptor));
     }
   }
 }
@@ -116,7 +114,7 @@ reactor::Task<void> TcpServerFabric::greet(int descriptor) {
   PeerId peer = 0;
   if (status.ok() && !closing_) {
     peer = next_peer_id();
-    Result<std::string> welcome = service_.on_connect(peer, hello);
+    Result<std::string> welcome = served_.service.on_connect(peer, hello);
     if (welcome.ok()) {
       answer(*link, *welcome);
     } else {
@@ -132,7 +130,8 @@ reactor::Task<void> TcpServerFabric::greet(int descriptor) {
     co_return;
   }
   greeting_.erase(link.get());
-  auto connection = std::make_unique<ServerConnection>(*this, peer, std::move(link));
+  ConnectionOwner& owner = *this;
+  auto connection = std::make_unique<ServerConnection>(owner, served_, peer, std::move(link));
   ServerConnection& added = *connection;
   connections_.emplace(peer, std::move(connection));
   ++accepted_;
@@ -149,22 +148,22 @@ void TcpServerFabric::describe(Facts& facts) const {
 }
 
 void TcpServerFabric::closed(ServerConnection& connection) {
-  reactor_.spawn(gate_, reap(connection.peer()));
+  reactor_.spawn(served_.gate, reap(connection.peer()));
 }
 
 reactor::Task<void> TcpServerFabric::reap(PeerId peer) {
   const auto found = connections_.find(peer);
-  while (found->second->running_calls() != 0) co_await changed_.wait();
-  service_.on_disconnect(peer);
+  while (found->second->running_calls() != 0) co_await served_.changed.wait();
+  served_.service.on_disconnect(peer);
   connections_.erase(found);
-  changed_.notify_all();
+  served_.changed.notify_all();
 }
 
 reactor::Task<void> TcpServerFabric::fence(PeerId peer) {
   const auto found = connections_.find(peer);
   if (found == connections_.end()) co_return;
   found->second->close("it is fenced", false);
-  while (connections_.contains(peer)) co_await changed_.wait();
+  while (connections_.contains(peer)) co_await served_.changed.wait();
 }
 
 reactor::Task<void> TcpServerFabric::close() {
@@ -172,7 +171,7 @@ reactor::Task<void> TcpServerFabric::close() {
   if (listener_ != nullptr) listener_->close();
   for (Link* link : greeting_) link->abort();
   for (const auto& [peer, connection] : connections_) connection->close("the server ends", false);
-  co_await gate_.close();
+  co_await served_.gate.close();
   co_await refusals_.close();
 }
 

@@ -11,15 +11,16 @@
 #include <map>
 #include <memory>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
 
 #include "common/fabric/fabric.h"
 #include "common/fabric/refusal_log.h"
 #include "common/fabric/registry.h"
+#include "common/fabric/served_region.h"
 #include "common/fabric/strangers.h"
 #include "common/fabric/tcp/client.h"
+#include "common/fabric/tcp/server_connection.h"
 #include "common/reactor/executor.h"
 
 namespace namdb::reactor {
@@ -31,9 +32,8 @@ namespace namdb::fabric::tcp {
 
 class Link;
 class LoopbackChannel;
-class ServerConnection;
 
-class TcpServerFabric final : public ServerFabric {
+class TcpServerFabric final : public ServerFabric, private ConnectionOwner {
  public:
   // `region` is 8-byte aligned, its lengths multiples of 8.
   TcpServerFabric(reactor::Reactor& reactor, const ServerRegion& region, Service& service,
@@ -54,31 +54,16 @@ class TcpServerFabric final : public ServerFabric {
   // Where it listens; with the real port where 0 was asked for.
   const std::string& address() const;
 
-  // --- for its connections ---
-  reactor::Reactor& reactor() { return reactor_; }
-  std::span<std::byte> region() const { return region_; }
-  std::size_t capacity_bytes() const { return capacity_bytes_; }
-  Service& service() { return service_; }
-  reactor::Gate& gate() { return gate_; }
-  // The connection is closed and executes nothing more: reports it when its calls have ended, and destroys
-  // it.
-  void closed(ServerConnection& connection);
-  // One of its calls has ended.
-  void call_ended() { changed_.notify_all(); }
-
  private:
+  void closed(ServerConnection& connection) override;
   reactor::Task<void> accept_peers();
   reactor::Task<void> greet(int descriptor);
   reactor::Task<void> reap(PeerId peer);
 
   reactor::Reactor& reactor_;
-  std::span<std::byte> region_;
-  std::size_t capacity_bytes_;
-  Service& service_;
+  ServedRegion served_;
   TcpOptions options_;
   bool closing_ = false;
-  reactor::Gate gate_;
-  reactor::Event changed_;  // a call ended, or a peer is gone
   std::unique_ptr<reactor::SocketListener> listener_;
   std::set<Link*> greeting_;
   Strangers strangers_;

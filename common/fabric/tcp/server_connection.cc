@@ -8,8 +8,6 @@
 
 #include "common/fabric/region_words.h"
 #include "common/fabric/status_bytes.h"
-#include "common/fabric/tcp/server.h"
-#include "common/reactor/reactor.h"
 
 namespace namdb::fabric::tcp {
 namespace {
@@ -55,8 +53,9 @@ class Prefetcher {
 
 }  // namespace
 
-ServerConnection::ServerConnection(TcpServerFabric& server, PeerId peer, std::unique_ptr<Link> link)
-    : server_(server), peer_(peer), link_(std::move(link)) {}
+ServerConnection::ServerConnection(ConnectionOwner& owner, ServedRegion& served, PeerId peer,
+                                   std::unique_ptr<Link> link)
+    : owner_(owner), served_(served), peer_(peer), link_(std::move(link)) {}
 
 ServerConnection::~ServerConnection() {
   NAMDB_CHECK(running_calls_ == 0);
@@ -67,7 +66,7 @@ void ServerConnection::close(const std::string& reason, bool is_fault) {
   spdlog::log(is_fault ? spdlog::level::warn : spdlog::level::info,
               "tcp fabric: peer {} ({}) is disconnected: {}", peer_, link_->peer(), reason);
   link_->socket().close();
-  server_.closed(*this);
+  owner_.closed(*this);
 }
 
 void ServerConnection::on_end(Status status) {
@@ -79,7 +78,8 @@ void ServerConnection::on_receive(std::span<const std::byte> bytes) {
     // Completes the frame that waits for its end, and no more than that: the others are parsed where they
     // are.
     while (!blocked_ && !bytes.empty()) {
-      const RequestFrame frame = decode_request(unread_, server_.region().size(), server_.capacity_bytes());
+      const RequestFrame frame =
+          decode_request(unread_, served_.region.length_bytes, served_.region.capacity_bytes);
       if (frame.state != RequestFrame::State::incomplete) break;
       const std::size_t taken = std::min(bytes.size(), frame.frame_bytes - unread_.size());
       unread_.insert(unread_.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(taken));
@@ -111,7 +111,7 @@ void ServerConnection::resume() {
 }
 
 std::size_t ServerConnection::execute(std::span<const std::byte> bytes) {
-  const std::span<std::byte> region = server_.region();
+  const std::span<std::byte> region = served_.bytes();
   reactor::Socket& socket = link_->socket();
   reactor::OutputBuffer& output = socket.output();
   const std::size_t results_begin = output.size();
@@ -122,7 +122,7 @@ std::size_t ServerConnection::execute(std::span<const std::byte> bytes) {
   std::size_t executed = 0;
   while (executed != bytes.size()) {
     const RequestFrame frame =
-        decode_request(bytes.subspan(executed), region.size(), server_.capacity_bytes());
+        decode_request(bytes.subspan(executed), region.size(), served_.region.capacity_bytes);
     if (frame.state == RequestFrame::State::incomplete) break;
     if (frame.state == RequestFrame::State::invalid) {
       close(std::string("it sent ") + frame.reason, true);
@@ -210,11 +210,11 @@ void ServerConnection::start_call(const RequestHeader& header, const std::byte* 
   call->reply.clear();
   ++running_calls_;
   running_call_bytes_ += call->request.size();
-  server_.reactor().spawn(server_.gate(), run_call(std::move(call)));
+  served_.executor.spawn(served_.gate, run_call(std::move(call)));
 }
 
 reactor::Task<void> ServerConnection::run_call(std::unique_ptr<CallContext> call) {
-  Status status = co_await server_.service().on_call(peer_, call->method, call->request, call->reply);
+  Status status = co_await served_.service.on_call(peer_, call->method, call->request, call->reply);
   if (!closed_) {
     if (status.ok() && call->reply.size() > kMaxCall_bytes) {
       status = Status(ErrorCode::limit_exceeded, "the reply of a call is too long");
@@ -232,7 +232,7 @@ reactor::Task<void> ServerConnection::run_call(std::unique_ptr<CallContext> call
   running_call_bytes_ -= call->request.size();
   if (free_calls_.size() < kKeptCalls) free_calls_.push_back(std::move(call));
   resume();
-  if (closed_) server_.call_ended();
+  if (closed_) served_.changed.notify_all();
 }
 
 }  // namespace namdb::fabric::tcp

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/fabric/fabric.h"
+#include "common/fabric/served_region.h"
 #include "common/fabric/tcp/frames.h"
 #include "common/fabric/tcp/link.h"
 #include "common/reactor/socket.h"
@@ -18,11 +19,22 @@
 
 namespace namdb::fabric::tcp {
 
-class TcpServerFabric;
+class ServerConnection;
+
+// Keeps the connections, and outlives them.
+class ConnectionOwner {
+ public:
+  // The connection is closed and executes nothing more: reports it when its calls have ended, and destroys
+  // it. Once a connection.
+  virtual void closed(ServerConnection& connection) = 0;
+
+ protected:
+  ~ConnectionOwner() = default;
+};
 
 class ServerConnection final : private reactor::SocketHandler {
  public:
-  ServerConnection(TcpServerFabric& server, PeerId peer, std::unique_ptr<Link> link);
+  ServerConnection(ConnectionOwner& owner, ServedRegion& served, PeerId peer, std::unique_ptr<Link> link);
   // No call runs any more.
   ~ServerConnection();
 
@@ -56,7 +68,8 @@ class ServerConnection final : private reactor::SocketHandler {
   void resume();
   bool too_many_calls() const;
 
-  TcpServerFabric& server_;
+  ConnectionOwner& owner_;
+  ServedRegion& served_;
   PeerId peer_;
   std::unique_ptr<Link> link_;
   bool closed_ = false;
