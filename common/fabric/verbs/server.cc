@@ -14,7 +14,6 @@
 
 #include "common/fabric/handshake.h"
 #include "common/fabric/verbs/device_choice.h"
-#include "common/fabric/verbs/server_connection.h"
 #include "common/reactor/reactor.h"
 #include "common/reactor/system_error.h"
 
@@ -44,15 +43,13 @@ std::uint64_t memory_page_bytes(int descriptor) {
 VerbsServerFabric::VerbsServerFabric(reactor::Reactor& reactor, const ServerRegion& region, Service& service,
                                      VerbsOptions options)
     : reactor_(reactor),
-      region_(region),
-      service_(service),
+      served_(reactor, region, service),
       options_(std::move(options)),
-      changed_(reactor),
       loopback_(reactor,
                 [this](Call& call) {
                   call.begin();
                   call.reply.clear();
-                  reactor_.spawn(gate_, run_loopback_call(&call));
+                  reactor_.spawn(served_.gate, run_loopback_call(&call));
                 }),
       strangers_(kStrangers),
       refusals_(reactor, [](const std::string& line) { spdlog::warn("verbs fabric: {}", line); }) {
@@ -60,7 +57,7 @@ VerbsServerFabric::VerbsServerFabric(reactor::Reactor& reactor, const ServerRegi
 }
 
 VerbsServerFabric::~VerbsServerFabric() {
-  NAMDB_CHECK(connections_.empty() && gate_.count() == 0);
+  NAMDB_CHECK(connections_.empty() && served_.gate.count() == 0);
   loopback_.close(Status(ErrorCode::connection_failure, "the server ends"));
   if (listener_ != nullptr) rdma_destroy_id(listener_);
 }
@@ -76,7 +73,7 @@ reactor::Task<Status> VerbsServerFabric::listen(std::string address) {
 Status VerbsServerFabric::start_listening(const std::string& asked) {
   Result<reactor::SocketAddress> own = resolve(asked, true);
   if (!own.ok()) return own.status();
-  if (region_.capacity_bytes > region_.length_bytes) {
+  if (served_.region.capacity_bytes > served_.region.length_bytes) {
     return Status(ErrorCode::configuration,
                   "a region that is reached over verbs cannot grow: each peer has one key, of all that the "
                   "device has registered and pinned",
@@ -128,7 +125,8 @@ Status VerbsServerFabric::open_device(const std::string& address) {
       Device::open(reactor_, listener_->verbs->device, options_.server_receive_buffers);
   if (!device.ok()) return device.status();
   device_ = std::move(*device);
-  Status status = keys_.open(*device_, region_.base, region_.length_bytes, options_.region_keys);
+  Status status =
+      keys_.open(*device_, served_.region.base, served_.region.length_bytes, options_.region_keys);
   if (!status.ok()) return status;
   const std::uint8_t port = listener_->port_num;
   status = loopback_.open(*device_, port, listener_->route.addr.addr.ibaddr.sgid, keys_.own_key(),
@@ -141,6 +139,7 @@ Status VerbsServerFabric::open_device(const std::string& address) {
     spdlog::warn("verbs fabric: calls go over connections: {}", made.message());
     datagrams_.reset();
   }
+  calls_.datagrams = datagrams_.get();
   spdlog::info("verbs fabric: the region is reached by {}", device_->describe(port));
   return status;
 }
@@ -152,7 +151,7 @@ void VerbsServerFabric::on_event(const ManagerEvent& event) {
     rdma_destroy_id(event.id);
     return;
   }
-  reactor_.spawn(gate_, greet(std::make_unique<Link>(reactor_, options_, event.id), event));
+  reactor_.spawn(served_.gate, greet(std::make_unique<Link>(reactor_, options_, event.id), event));
 }
 
 reactor::Task<Status> VerbsServerFabric::admit(Link* link, PeerId peer, Admission* admission,
@@ -175,19 +174,19 @@ reactor::Task<Status> VerbsServerFabric::admit(Link* link, PeerId peer, Admissio
   admission->key = std::move(*made);
   NAMDB_CHECK(::getrandom(&admission->token, sizeof admission->token, 0) ==
               static_cast<ssize_t>(sizeof admission->token));
-  Result<std::string> welcome = service_.on_connect(peer, *hello);
+  Result<std::string> welcome = served_.service.on_connect(peer, *hello);
   if (!welcome.ok()) {
     refuse(*link, welcome.status());
     co_return welcome.status();
   }
   Status status = link->open_memory();
   if (!status.ok()) {
-    service_.on_disconnect(peer);
+    served_.service.on_disconnect(peer);
     co_return status;
   }
   const std::uint32_t flags =
       device_->attributes().atomic_cap == IBV_ATOMIC_GLOB ? RegionAccess::kAtomicsWithCpu : 0;
-  const RegionAccess access{region_.length_bytes, admission->key->key(), flags, admission->token,
+  const RegionAccess access{served_.region.length_bytes, admission->key->key(), flags, admission->token,
                             datagrams_ == nullptr ? DatagramAddress{} : datagrams_->address()};
   std::string bytes(reinterpret_cast<const char*>(&access), sizeof access);
   answer(*link, bytes + *welcome);
@@ -211,7 +210,9 @@ reactor::Task<void> VerbsServerFabric::greet(std::unique_ptr<Link> link, Manager
     co_return;
   }
   greeting_.erase(link.get());
-  auto connection = std::make_unique<ServerConnection>(*this, peer, std::move(link), std::move(admission));
+  ConnectionOwner& owner = *this;
+  auto connection =
+      std::make_unique<ServerConnection>(owner, served_, calls_, peer, std::move(link), std::move(admission));
   ServerConnection& added = *connection;
   connections_.emplace(peer, std::move(connection));
   ++accepted_;
@@ -219,7 +220,7 @@ reactor::Task<void> VerbsServerFabric::greet(std::unique_ptr<Link> link, Manager
 }
 
 void VerbsServerFabric::grow(std::size_t length_bytes) {
-  NAMDB_CHECK(length_bytes == region_.length_bytes);
+  NAMDB_CHECK(length_bytes == served_.region.length_bytes);
 }
 
 void VerbsServerFabric::describe(Facts& facts) const {
@@ -233,15 +234,15 @@ void VerbsServerFabric::describe(Facts& facts) const {
   facts.count("refused", refused_);
   if (device_ == nullptr) return;
   device_->describe(listener_->port_num, listener_->route.addr.addr.ibaddr.sgid, facts);
-  facts.count("region_page_bytes", device_->page_bytes(memory_page_bytes(region_.descriptor)));
+  facts.count("region_page_bytes", device_->page_bytes(memory_page_bytes(served_.region.descriptor)));
   device_->totals().describe(facts);
   if (datagrams_ != nullptr) datagrams_->describe(facts);
-  facts.count("calls_doubled", doubled_calls_);
+  facts.count("calls_doubled", calls_.doubled);
   device_->describe_hardware(listener_->port_num, facts);
 }
 
 void VerbsServerFabric::closed(ServerConnection& connection) {
-  reactor_.spawn(gate_, reap(connection.peer()));
+  reactor_.spawn(served_.gate, reap(connection.peer()));
 }
 
 reactor::Task<void> VerbsServerFabric::reap(PeerId peer) {
@@ -250,13 +251,13 @@ reactor::Task<void> VerbsServerFabric::reap(PeerId peer) {
   // Each as soon as its own calls have ended: another one's may be waiting for just that.
   while (true) {
     const std::vector<PeerId> idle = found->second->take_idle_peers();
-    for (const PeerId ended : idle) service_.on_disconnect(ended);
-    if (!idle.empty()) changed_.notify_all();
+    for (const PeerId ended : idle) served_.service.on_disconnect(ended);
+    if (!idle.empty()) served_.changed.notify_all();
     if (found->second->peers().empty() && found->second->running_calls() == 0) break;
-    co_await changed_.wait();
+    co_await served_.changed.wait();
   }
   connections_.erase(found);
-  changed_.notify_all();
+  served_.changed.notify_all();
 }
 
 reactor::Task<void> VerbsServerFabric::fence(PeerId peer) {
@@ -269,12 +270,12 @@ reactor::Task<void> VerbsServerFabric::fence(PeerId peer) {
     const std::uint64_t deadline_ns = reactor_.now_ns() + kEviction_ns;
     bool in_time = true;
     while (in_time && connection != nullptr && !connection->is_leaving(peer)) {
-      in_time = co_await changed_.wait_until(deadline_ns);
+      in_time = co_await served_.changed.wait_until(deadline_ns);
       connection = carrier(peer);
     }
   }
   if (connection != nullptr && !connection->is_leaving(peer)) connection->close("it is fenced", false);
-  while (carrier(peer) != nullptr) co_await changed_.wait();
+  while (carrier(peer) != nullptr) co_await served_.changed.wait();
 }
 
 ServerConnection* VerbsServerFabric::carrier(PeerId peer) const {
@@ -288,13 +289,13 @@ reactor::Task<void> VerbsServerFabric::close() {
   closing_ = true;
   for (Link* link : greeting_) link->abort();
   for (const auto& [peer, connection] : connections_) connection->close("the server ends", false);
-  co_await gate_.close();
+  co_await served_.gate.close();
   co_await refusals_.close();
   loopback_.close(Status(ErrorCode::connection_failure, "the server ends"));
 }
 
 reactor::Task<void> VerbsServerFabric::run_loopback_call(Call* call) {
-  Status status = co_await service_.on_call(0, call->method, call->request, call->reply);
+  Status status = co_await served_.service.on_call(0, call->method, call->request, call->reply);
   call->complete(reactor_, std::move(status));
 }
 

@@ -10,13 +10,13 @@
 #include <map>
 #include <memory>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
 
 #include "common/fabric/fabric.h"
 #include "common/fabric/refusal_log.h"
 #include "common/fabric/registry.h"
+#include "common/fabric/served_region.h"
 #include "common/fabric/strangers.h"
 #include "common/fabric/verbs/connection_manager.h"
 #include "common/fabric/verbs/datagrams.h"
@@ -25,14 +25,12 @@
 #include "common/fabric/verbs/loopback_channel.h"
 #include "common/fabric/verbs/options.h"
 #include "common/fabric/verbs/region_keys.h"
+#include "common/fabric/verbs/server_connection.h"
 #include "common/reactor/executor.h"
 
 namespace namdb::fabric::verbs {
 
-struct Admission;
-class ServerConnection;
-
-class VerbsServerFabric final : public ServerFabric, private ManagerHandler {
+class VerbsServerFabric final : public ServerFabric, private ManagerHandler, private ConnectionOwner {
  public:
   // `region` is page-aligned.
   VerbsServerFabric(reactor::Reactor& reactor, const ServerRegion& region, Service& service,
@@ -55,22 +53,11 @@ class VerbsServerFabric final : public ServerFabric, private ManagerHandler {
   // Where it listens; with the real port where 0 was asked for.
   const std::string& address() const { return address_; }
 
-  // --- for its connections ---
-  reactor::Reactor& reactor() { return reactor_; }
-  Service& service() { return service_; }
-  reactor::Gate& gate() { return gate_; }
-  // The connection has closed itself: its end is awaited and reported.
-  void closed(ServerConnection& connection);
-  // Told when a call ends that somebody waits for, or a member leaves.
-  reactor::Event& changed() { return changed_; }
-  void call_doubled() { ++doubled_calls_; }
-  // Null: there is none.
-  DatagramPort* datagrams() { return datagrams_.get(); }
-
  private:
   Status start_listening(const std::string& asked);
   Status open_device(const std::string& address);
   void on_event(const ManagerEvent& event) override;
+  void closed(ServerConnection& connection) override;
   reactor::Task<void> greet(std::unique_ptr<Link> link, ManagerEvent request);
   reactor::Task<Status> admit(Link* link, PeerId peer, Admission* admission, std::uint64_t deadline_ns);
   reactor::Task<void> reap(PeerId peer);
@@ -79,12 +66,9 @@ class VerbsServerFabric final : public ServerFabric, private ManagerHandler {
   reactor::Task<void> run_loopback_call(Call* call);
 
   reactor::Reactor& reactor_;
-  ServerRegion region_;
-  Service& service_;
+  ServedRegion served_;
   VerbsOptions options_;
   std::string address_;
-  reactor::Event changed_;
-  reactor::Gate gate_;
   bool closing_ = false;
   std::unique_ptr<ConnectionManager> manager_;
   rdma_cm_id* listener_ = nullptr;
@@ -98,7 +82,7 @@ class VerbsServerFabric final : public ServerFabric, private ManagerHandler {
   std::map<PeerId, std::unique_ptr<ServerConnection>> connections_;  // by the peers that made them
   std::uint64_t accepted_ = 0;
   std::uint64_t refused_ = 0;
-  std::uint64_t doubled_calls_ = 0;
+  CallsServed calls_;
 };
 
 }  // namespace namdb::fabric::verbs

@@ -7,9 +7,7 @@
 #include <utility>
 
 #include "common/fabric/status_bytes.h"
-#include "common/fabric/verbs/server.h"
 #include "common/fabric/verbs/window.h"
-#include "common/reactor/reactor.h"
 
 namespace namdb::fabric::verbs {
 namespace {
@@ -18,9 +16,14 @@ constexpr std::size_t kKeptCalls = 64;
 
 }  // namespace
 
-ServerConnection::ServerConnection(VerbsServerFabric& server, PeerId peer, std::unique_ptr<Link> link,
-                                   Admission admission)
-    : server_(server), peer_(peer), link_(std::move(link)), admission_(std::move(admission)) {
+ServerConnection::ServerConnection(ConnectionOwner& owner, ServedRegion& served, CallsServed& calls,
+                                   PeerId peer, std::unique_ptr<Link> link, Admission admission)
+    : owner_(owner),
+      served_(served),
+      calls_(calls),
+      peer_(peer),
+      link_(std::move(link)),
+      admission_(std::move(admission)) {
   members_[0] = {peer, 0, false};
 }
 
@@ -33,11 +36,11 @@ void ServerConnection::close(const std::string& reason, bool is_fault) {
   spdlog::log(is_fault ? spdlog::level::warn : spdlog::level::info,
               "verbs fabric: peer {} ({}) is disconnected: {}", peer_, link_->peer(), reason);
   link_->close();
-  server_.closed(*this);
+  owner_.closed(*this);
 }
 
 void ServerConnection::destroy() {
-  if (uses_datagrams_) server_.datagrams()->leave(admission_.token);
+  if (uses_datagrams_) calls_.datagrams->leave(admission_.token);
   admission_.key.reset();
   link_->endpoint().destroy(Status(ErrorCode::connection_failure, "the channel is closed"));
 }
@@ -78,7 +81,7 @@ void ServerConnection::evict(PeerId peer) {
 
 Status ServerConnection::join(MemberId id, std::string_view hello, std::string& welcome) {
   const PeerId peer = next_peer_id();
-  Result<std::string> welcomed = server_.service().on_connect(peer, hello);
+  Result<std::string> welcomed = served_.service.on_connect(peer, hello);
   if (!welcomed.ok()) return welcomed.status();
   members_[id] = {peer, 0, false};
   welcome = std::move(*welcomed);
@@ -88,10 +91,10 @@ Status ServerConnection::join(MemberId id, std::string_view hello, std::string& 
 reactor::Task<void> ServerConnection::leave(MemberId id) {
   // What it posted before the message that brought this has taken effect: it is one queue pair.
   Member& member = members_.at(id);
-  while (member.running_calls != 0) co_await server_.changed().wait();
-  server_.service().on_disconnect(member.peer);
+  while (member.running_calls != 0) co_await served_.changed.wait();
+  served_.service.on_disconnect(member.peer);
   members_.erase(id);
-  server_.changed().notify_all();
+  served_.changed.notify_all();
 }
 
 void ServerConnection::on_lost(Status status) {
@@ -100,11 +103,11 @@ void ServerConnection::on_lost(Status status) {
 
 void ServerConnection::accept_datagrams(const std::string& address) {
   DatagramAddress peer{};
-  if (address.size() != sizeof peer || uses_datagrams_ || server_.datagrams() == nullptr) {
+  if (address.size() != sizeof peer || uses_datagrams_ || calls_.datagrams == nullptr) {
     return close("it wants datagrams, and may not", true);
   }
   std::memcpy(&peer, address.data(), sizeof peer);
-  const Status status = server_.datagrams()->join(admission_.token, link_->endpoint(), peer, *this);
+  const Status status = calls_.datagrams->join(admission_.token, link_->endpoint(), peer, *this);
   if (!status.ok()) return close(status.message(), false);
   uses_datagrams_ = true;
   answered_.resize(kClientCalls);
@@ -141,12 +144,12 @@ bool ServerConnection::is_new(std::uint64_t number, bool by_datagram) {
     return true;
   }
   if (newer == 0 && !by_datagram) last.by_connection = true;
-  server_.call_doubled();
+  ++calls_.doubled;
   if (newer < 0 || last.running || !last.kept) return false;
   if (by_datagram) {
-    server_.datagrams()->send(admission_.token,
-                              {last.kind, 0, 0, static_cast<std::uint32_t>(last.reply.size()), number},
-                              last.reply);
+    calls_.datagrams->send(admission_.token,
+                           {last.kind, 0, 0, static_cast<std::uint32_t>(last.reply.size()), number},
+                           last.reply);
   } else {
     link_->endpoint().send(last.kind, 0, number, last.reply);
   }
@@ -166,7 +169,7 @@ void ServerConnection::start_call(const MessageHeader& header, std::string paylo
   if (header.kind == MessageKind::call) ++found->second.running_calls;
   if (header.kind == MessageKind::leave) {
     found->second.leaving = true;
-    server_.changed().notify_all();
+    served_.changed.notify_all();
   }
   std::unique_ptr<CallContext> call;
   if (free_calls_.empty()) {
@@ -183,11 +186,11 @@ void ServerConnection::start_call(const MessageHeader& header, std::string paylo
   call->reply.clear();
   ++running_calls_;
   running_call_bytes_ += call->request.size();
-  server_.reactor().spawn(server_.gate(), run_call(std::move(call)));
+  served_.executor.spawn(served_.gate, run_call(std::move(call)));
 }
 
 void ServerConnection::answer(CallContext& call, MessageKind kind) {
-  DatagramPort* port = uses_datagrams_ ? server_.datagrams() : nullptr;
+  DatagramPort* port = uses_datagrams_ ? calls_.datagrams : nullptr;
   bool by_datagram = port != nullptr && port->fits(admission_.token, call.reply.size());
   if (uses_datagrams_) {
     Answered& answered = answered_[static_cast<std::uint32_t>(call.id)];
@@ -217,8 +220,8 @@ reactor::Task<Status> ServerConnection::run(CallContext* call) {
     co_return Status();
   }
   Member& member = members_.at(call->member);
-  Status status = co_await server_.service().on_call(member.peer, call->method, call->request, call->reply);
-  if (--member.running_calls == 0 && member.leaving) server_.changed().notify_all();
+  Status status = co_await served_.service.on_call(member.peer, call->method, call->request, call->reply);
+  if (--member.running_calls == 0 && member.leaving) served_.changed.notify_all();
   co_return status;
 }
 
@@ -238,7 +241,7 @@ reactor::Task<void> ServerConnection::run_call(std::unique_ptr<CallContext> call
   --running_calls_;
   running_call_bytes_ -= call->request.size();
   if (free_calls_.size() < kKeptCalls) free_calls_.push_back(std::move(call));
-  if (closed_) server_.changed().notify_all();
+  if (closed_) served_.changed.notify_all();
 }
 
 }  // namespace namdb::fabric::verbs

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/fabric/fabric.h"
+#include "common/fabric/served_region.h"
 #include "common/fabric/verbs/datagrams.h"
 #include "common/fabric/verbs/link.h"
 #include "common/fabric/verbs/region_keys.h"
@@ -20,7 +21,24 @@
 
 namespace namdb::fabric::verbs {
 
-class VerbsServerFabric;
+class ServerConnection;
+
+// Keeps the connections, and outlives them.
+class ConnectionOwner {
+ public:
+  // The connection has closed itself: destroys it, reports its peers when their calls have ended.
+  // Once a connection.
+  virtual void closed(ServerConnection& connection) = 0;
+
+ protected:
+  ~ConnectionOwner() = default;
+};
+
+// What all connections of a server share for their calls, beside the region.
+struct CallsServed {
+  DatagramPort* datagrams = nullptr;  // null: the device has none
+  std::uint64_t doubled = 0;          // calls that came again
+};
 
 // What a peer was given that has passed the handshake.
 struct Admission {
@@ -31,7 +49,8 @@ struct Admission {
 class ServerConnection final : private LinkHandler, private DatagramUser {
  public:
   // `peer` is member 0.
-  ServerConnection(VerbsServerFabric& server, PeerId peer, std::unique_ptr<Link> link, Admission admission);
+  ServerConnection(ConnectionOwner& owner, ServedRegion& served, CallsServed& calls, PeerId peer,
+                   std::unique_ptr<Link> link, Admission admission);
   // No call runs any more.
   ~ServerConnection();
 
@@ -98,7 +117,9 @@ class ServerConnection final : private LinkHandler, private DatagramUser {
   void on_lost(Status status) override;
   reactor::Task<void> run_call(std::unique_ptr<CallContext> call);
 
-  VerbsServerFabric& server_;
+  ConnectionOwner& owner_;
+  ServedRegion& served_;
+  CallsServed& calls_;
   PeerId peer_;
   std::map<MemberId, Member> members_;
   std::unique_ptr<Link> link_;
