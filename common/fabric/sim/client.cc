@@ -25,18 +25,18 @@ void SimChannel::do_post(Call& call) {
 }
 
 SimClientFabric::SimClientFabric(SimNode& node) : node_(node) {
-  node.world().network().pools.emplace_back(&node, &pool_);
+  node.network().pools.emplace_back(&node, &pool_);
 }
 
 SimClientFabric::~SimClientFabric() {
-  std::erase_if(node_.world().network().pools, [this](const auto& entry) { return entry.second == &pool_; });
+  std::erase_if(node_.network().pools, [this](const auto& entry) { return entry.second == &pool_; });
 }
 
 reactor::Task<Result<std::unique_ptr<Channel>>> SimClientFabric::connect(std::string address,
                                                                          std::string hello,
                                                                          std::string* welcome) {
-  SimWorld& world = node_.world();
-  Network& network = world.network();
+  Scheduler& scheduler = node_.scheduler();
+  Network& network = node_.network();
   ConnectEvent event;
   event.network = &network;
   event.client = &node_;
@@ -44,7 +44,7 @@ reactor::Task<Result<std::unique_ptr<Channel>>> SimClientFabric::connect(std::st
   event.hello = std::move(hello);
   event.begin();
   network.connects.push_back(&event);
-  world.schedule(world.now_ns() + 1 + world.options().request.draw(world.random()), event);
+  scheduler.schedule(scheduler.now_ns() + 1 + scheduler.options().request.draw(scheduler.random()), event);
   co_await event.done();
   std::erase(network.connects, &event);
   if (!event.result.ok()) co_return std::move(event.result);

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "common/fabric/fabric.h"
-#include "common/fabric/sim/world.h"
+#include "common/fabric/sim/node.h"
 
 namespace namdb::fabric::sim {
 
@@ -18,7 +18,7 @@ class SimChannel final : public Channel {
       : Channel(node),
         pool_(pool),
         connection_(connection),
-        atomics_with_cpu_(node.world().options().atomics_with_cpu) {}
+        atomics_with_cpu_(node.scheduler().options().atomics_with_cpu) {}
   ~SimChannel() override;
 
   bool atomics_with_cpu() const override { return atomics_with_cpu_; }

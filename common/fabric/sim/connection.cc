@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "common/fabric/region_words.h"
-#include "common/fabric/sim/server.h"
+#include "common/fabric/sim/graveyard.h"
 
 namespace namdb::fabric::sim {
 namespace {
@@ -30,14 +30,14 @@ Status connection_lost(const Connection& connection, std::string_view what) {
 
 }  // namespace
 
-Connection::Connection(Network& network, SimNode& client, SimServerFabric& server, PeerId peer, bool loopback)
-    : network_(network), world_(network.world()), client_(client), server_(&server), peer_(peer) {
+Connection::Connection(Network& network, SimNode& client, ServedNode& server, PeerId peer, bool loopback)
+    : network_(network), scheduler_(network.scheduler()), client_(client), server_(&server), peer_(peer) {
   notice_.connection = this;
   drained_.connection = this;
-  request_ = world_.options().request;
-  reply_ = world_.options().reply;
-  if (!loopback && world_.options().link_factor > 1) {
-    factor_ = world_.random().between(1, world_.options().link_factor);
+  request_ = scheduler_.options().request;
+  reply_ = scheduler_.options().reply;
+  if (!loopback && scheduler_.options().link_factor > 1) {
+    factor_ = scheduler_.random().between(1, scheduler_.options().link_factor);
   }
 }
 
@@ -59,8 +59,8 @@ Status Connection::validate(const Operation& operation) const {
 }
 
 OperationEvent& Connection::plan(const Operation& operation, BatchEvent& batch) {
-  Random& random = world_.random();
-  const SimOptions& options = world_.options();
+  Random& random = scheduler_.random();
+  const SimOptions& options = scheduler_.options();
   OperationEvent& event = network_.operations.take();
   event.connection = this;
   event.batch = &batch;
@@ -73,7 +73,7 @@ OperationEvent& Connection::plan(const Operation& operation, BatchEvent& batch) 
     event.gap_ns = random.between(1, options.long_tear_gap_ns);
   event.late = event.dropped = event.detached = event.stale = false;
 
-  std::uint64_t start_ns = world_.now_ns() + draw_request_ns();
+  std::uint64_t start_ns = scheduler_.now_ns() + draw_request_ns();
   if (operation.fence) start_ns = std::max({start_ns, reads_end_ns_ + 1, atomics_end_ns_ + 1});
   switch (operation.kind) {
     case OperationKind::read:
@@ -116,7 +116,7 @@ OperationEvent& Connection::plan(const Operation& operation, BatchEvent& batch) 
     }
   }
   add_member(in_flight_, event);
-  world_.schedule(start_ns, event);
+  scheduler_.schedule(start_ns, event);
   return event;
 }
 
@@ -129,10 +129,10 @@ void Connection::post(Batch& batch) {
   add_member(batches_, event);
   const bool usable = client_.alive() && !client_failed_;
   if (state_ == State::open && usable) {
-    const double cut_probability = world_.options().cut_probability;
-    const bool cut_now = cut_probability > 0 && world_.random().chance(cut_probability);
-    event.broken = cut_now && world_.random().chance(0.5);  // before anything of it left, or after
-    std::uint64_t end_ns = world_.now_ns();
+    const double cut_probability = scheduler_.options().cut_probability;
+    const bool cut_now = cut_probability > 0 && scheduler_.random().chance(cut_probability);
+    event.broken = cut_now && scheduler_.random().chance(0.5);  // before anything of it left, or after
+    std::uint64_t end_ns = scheduler_.now_ns();
     if (!event.broken) {
       for (const Operation& operation : batch.operations()) {
         if (Status status = validate(operation); !status.ok()) {
@@ -144,14 +144,14 @@ void Connection::post(Batch& batch) {
       }
     }
     event.completion_ns = end_ns + 2 + draw_reply_ns();
-    world_.schedule(event.completion_ns, event);
+    scheduler_.schedule(event.completion_ns, event);
     if (cut_now) cut(connection_lost(*this, "was cut"));
     return;
   }
   // Posted on what is broken already: an error when the client notices, or soon if it did.
   event.broken = true;
-  event.completion_ns = world_.now_ns() + 1;
-  world_.schedule(event.completion_ns, event);
+  event.completion_ns = scheduler_.now_ns() + 1;
+  scheduler_.schedule(event.completion_ns, event);
 }
 
 void Connection::post(Call& call) {
@@ -166,13 +166,13 @@ void Connection::post(Call& call) {
   event.status = Status();
   event.dropped = state_ != State::open || !client_.alive();
   event.fired = false;
-  event.arrive_ns = world_.now_ns() + 1 + draw_request_ns();
+  event.arrive_ns = scheduler_.now_ns() + 1 + draw_request_ns();
   if (!event.dropped && event.request.size() > kMaxCall_bytes) {
     event.status = Status(ErrorCode::limit_exceeded, "the request of a call is too long");
     event.phase = CallEvent::Phase::reply;
   }
   add_member(calls_, event);
-  world_.schedule(event.arrive_ns, event);
+  scheduler_.schedule(event.arrive_ns, event);
 }
 
 void OperationEvent::fire() {
@@ -183,8 +183,8 @@ void OperationEvent::fire() {
     network.operations.give_back(*this);
   };
   if (dropped) return release();
-  SimWorld& world = link.world_;
-  world.trace(operation.remote_offset * 8 + static_cast<std::uint64_t>(operation.kind));
+  Scheduler& scheduler = link.scheduler_;
+  scheduler.trace(operation.remote_offset * 8 + static_cast<std::uint64_t>(operation.kind));
   if (step == steps) {  // what a READ or an atomic brings back lands late
     if (!detached) std::memcpy(operation.local, words.data(), operation.length_bytes);
     remove_member(link.in_flight_, *this);
@@ -241,9 +241,9 @@ void OperationEvent::fire() {
     }
   }
   if (++step < steps_allowed) {
-    world.schedule(world.now_ns() + gap_ns, *this);
+    scheduler.schedule(scheduler.now_ns() + gap_ns, *this);
   } else if (late && !detached) {
-    world.schedule(batch->completion_ns - 1, *this);
+    scheduler.schedule(batch->completion_ns - 1, *this);
   } else {
     remove_member(link.in_flight_, *this);
     release();
@@ -256,7 +256,7 @@ void BatchEvent::fire() {
     // What is broken completes with fail_pending(), when the client notices, unless it did already.
     fired = true;
     if (!link.client_.alive() || (broken && !link.client_failed_)) return;
-    link.world_.trace(0x100000000 + link.peer_);
+    link.scheduler_.trace(0x100000000 + link.peer_);
     remove_member(link.batches_, *this);
     std::exchange(batch, nullptr)->complete(link.client_, broken ? link.failure_ : Status());
   }
@@ -272,7 +272,7 @@ void CallEvent::fire() {
   if (call != nullptr) {
     fired = true;
     if (!link.client_.alive() || (dropped && !link.client_failed_)) return;
-    link.world_.trace(0x200000000 + link.peer_);
+    link.scheduler_.trace(0x200000000 + link.peer_);
     remove_member(link.calls_, *this);
     call->reply = std::move(reply);
     std::exchange(call, nullptr)->complete(link.client_, dropped ? link.failure_ : std::move(status));
@@ -289,7 +289,7 @@ void Connection::DrainedEvent::fire() {
 }
 
 void Connection::cut_in_flight(bool server_gone, std::uint64_t& last_effect_ns) {
-  Random& random = world_.random();
+  Random& random = scheduler_.random();
   constexpr double kDrop[] = {0, 0.1, 0.5, 1};
   const double drop = kDrop[random.below(4)];
   std::sort(in_flight_.begin(), in_flight_.end(),
@@ -312,7 +312,7 @@ void Connection::cut_in_flight(bool server_gone, std::uint64_t& last_effect_ns) 
       } else if (behind_dropped || random.chance(drop)) {
         writes_dropped = true;
         const std::uint32_t left = event->steps - event->step;
-        dropped = behind_dropped || left < 2 || !random.chance(world_.options().partial_write);
+        dropped = behind_dropped || left < 2 || !random.chance(scheduler_.options().partial_write);
         // Some of its words land: those of a part of the steps that are left.
         if (!dropped)
           event->steps_allowed = static_cast<std::uint32_t>(event->step + random.between(1, left - 1));
@@ -348,9 +348,9 @@ void Connection::end(Status reason, bool server_gone) {
   if (state_ != State::open) return;
   state_ = State::cut;
   failure_ = std::move(reason);
-  world_.trace(0x300000000 + peer_);
-  Random& random = world_.random();
-  std::uint64_t last_effect_ns = world_.now_ns();
+  scheduler_.trace(0x300000000 + peer_);
+  Random& random = scheduler_.random();
+  std::uint64_t last_effect_ns = scheduler_.now_ns();
   cut_in_flight(server_gone, last_effect_ns);
   for (CallEvent* event : calls_) {
     if (event->phase != CallEvent::Phase::request || event->dropped) continue;
@@ -360,9 +360,9 @@ void Connection::end(Status reason, bool server_gone) {
   if (server_gone) {
     server_ = nullptr;
   } else {
-    world_.schedule(last_effect_ns + 1 + world_.options().notice.draw(random), drained_);
+    scheduler_.schedule(last_effect_ns + 1 + scheduler_.options().notice.draw(random), drained_);
   }
-  world_.schedule(world_.now_ns() + 1 + world_.options().notice.draw(random), notice_);
+  scheduler_.schedule(scheduler_.now_ns() + 1 + scheduler_.options().notice.draw(random), notice_);
 }
 
 void Connection::fail_pending() {
@@ -388,7 +388,7 @@ void Connection::detach_client() {
 
 void Connection::reply_later(CallEvent& call) {
   call.phase = CallEvent::Phase::reply;
-  world_.schedule(world_.now_ns() + 1 + draw_reply_ns(), call);
+  scheduler_.schedule(scheduler_.now_ns() + 1 + draw_reply_ns(), call);
 }
 
 void Connection::finish() {
@@ -412,8 +412,8 @@ void Connection::server_died() {
 }
 
 void Connection::abandon_client() {
-  for (const BatchEvent* event : batches_) SimWorld::bury_pointer(event->batch);
-  for (const CallEvent* event : calls_) SimWorld::bury_pointer(event->call);
+  for (const BatchEvent* event : batches_) bury_pointer(event->batch);
+  for (const CallEvent* event : calls_) bury_pointer(event->call);
   cut(connection_lost(*this, "lost its client"));
 }
 

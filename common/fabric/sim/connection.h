@@ -28,8 +28,10 @@
 
 #include "common/fabric/fabric.h"
 #include "common/fabric/sim/event_queue.h"
+#include "common/fabric/sim/node.h"
 #include "common/fabric/sim/options.h"
-#include "common/fabric/sim/world.h"
+#include "common/fabric/sim/scheduler.h"
+#include "common/fabric/sim/served_node.h"
 
 namespace namdb::fabric::sim {
 
@@ -90,7 +92,7 @@ class Connection {
  public:
   enum class State { open, cut, drained };
 
-  Connection(Network& network, SimNode& client, SimServerFabric& server, PeerId peer, bool loopback);
+  Connection(Network& network, SimNode& client, ServedNode& server, PeerId peer, bool loopback);
 
   void post(Batch& batch);
   void post(Call& call);
@@ -114,7 +116,7 @@ class Connection {
 
   PeerId peer() const { return peer_; }
   SimNode& client() { return client_; }
-  SimServerFabric* server() { return server_; }
+  ServedNode* server() { return server_; }
   State state() const { return state_; }
 
  private:
@@ -145,17 +147,17 @@ class Connection {
   void abandon_client();
 
   Network& network_;
-  SimWorld& world_;
+  Scheduler& scheduler_;
   SimNode& client_;
-  SimServerFabric* server_;  // null once drained, or the server is gone
+  ServedNode* server_;  // null once drained, or the server is gone
   PeerId peer_;
   State state_ = State::open;
   bool client_failed_ = false;
   Status failure_;
   std::uint64_t draw_request_ns() const {
-    return request_.draw(world_.random()) * factor_ + request_delay_ns_;
+    return request_.draw(scheduler_.random()) * factor_ + request_delay_ns_;
   }
-  std::uint64_t draw_reply_ns() const { return reply_.draw(world_.random()) * factor_ + reply_delay_ns_; }
+  std::uint64_t draw_reply_ns() const { return reply_.draw(scheduler_.random()) * factor_ + reply_delay_ns_; }
 
   Latency request_;
   Latency reply_;
@@ -181,7 +183,7 @@ struct ConnectEvent final : Event, Completion {
   std::string address;
   std::string hello;
   Phase phase = Phase::request;
-  SimServerFabric* server = nullptr;
+  ServedNode* server = nullptr;
   Connection* connection = nullptr;
   std::string welcome;
   Status result;
@@ -191,17 +193,17 @@ struct ConnectEvent final : Event, Completion {
 
 class Network {
  public:
-  explicit Network(SimWorld& world) : world_(world) {}
+  explicit Network(Scheduler& scheduler) : scheduler_(scheduler) {}
 
-  SimWorld& world() { return world_; }
-  Connection& connect(SimNode& client, SimServerFabric& server, bool loopback);
-  SimServerFabric* find_server(const std::string& address) const;
-  void add_server(const std::string& address, SimServerFabric& server) { servers_[address] = &server; }
-  void remove_server(SimServerFabric& server);
+  Scheduler& scheduler() { return scheduler_; }
+  Connection& connect(SimNode& client, ServedNode& server, bool loopback);
+  ServedNode* find_server(const std::string& address) const;
+  void add_server(const std::string& address, ServedNode& server) { servers_[address] = &server; }
+  void remove_server(ServedNode& server);
   std::size_t cut_between(SimNode& a, SimNode& b);
   void node_died(SimNode& node);
   // The server object goes away, in order: only its loopback can be left.
-  void server_closed(SimServerFabric& server);
+  void server_closed(ServedNode& server);
   // Gives the buffers of killed nodes back to the system.
   void discard_pools();
   void delay(SimNode& a, SimNode& b, std::uint64_t request_ns, std::uint64_t reply_ns);
@@ -219,10 +221,10 @@ class Network {
   std::vector<OperationEvent*> split_atomics;
 
  private:
-  SimWorld& world_;
+  Scheduler& scheduler_;
   PeerId next_peer_ = 1;
   std::vector<std::unique_ptr<Connection>> connections_;
-  std::map<std::string, SimServerFabric*, std::less<>> servers_;
+  std::map<std::string, ServedNode*, std::less<>> servers_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<std::uint64_t, std::uint64_t>> delays_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> blocked_;
 };

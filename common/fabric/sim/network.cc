@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "common/fabric/sim/connection.h"
-#include "common/fabric/sim/server.h"
+#include "common/fabric/sim/graveyard.h"
 
 namespace namdb::fabric::sim {
 namespace {
@@ -12,7 +12,7 @@ std::pair<std::uint32_t, std::uint32_t> link_of(const SimNode& a, const SimNode&
 
 }  // namespace
 
-Connection& Network::connect(SimNode& client, SimServerFabric& server, bool loopback) {
+Connection& Network::connect(SimNode& client, ServedNode& server, bool loopback) {
   connections_.push_back(std::make_unique<Connection>(*this, client, server, next_peer_++, loopback));
   Connection& connection = *connections_.back();
   const auto delay = delays_.find(link_of(client, server.node()));
@@ -20,12 +20,12 @@ Connection& Network::connect(SimNode& client, SimServerFabric& server, bool loop
   return connection;
 }
 
-SimServerFabric* Network::find_server(const std::string& address) const {
+ServedNode* Network::find_server(const std::string& address) const {
   const auto found = servers_.find(address);
   return found != servers_.end() && found->second->accepts() ? found->second : nullptr;
 }
 
-void Network::remove_server(SimServerFabric& server) {
+void Network::remove_server(ServedNode& server) {
   std::erase_if(servers_, [&](const auto& entry) { return entry.second == &server; });
 }
 
@@ -49,7 +49,7 @@ void Network::node_died(SimNode& node) {
     if (&connection->client() == &node) connection->abandon_client();
   }
   for (ConnectEvent* connect : connects) {
-    if (connect->client == &node) SimWorld::bury_pointer(connect);
+    if (connect->client == &node) bury_pointer(connect);
     if (connect->phase == ConnectEvent::Phase::handler && &connect->server->node() == &node) {
       connect->result = Status(ErrorCode::connection_failure, connect->address + " died");
       connect->reply_later();
@@ -58,7 +58,7 @@ void Network::node_died(SimNode& node) {
   std::erase_if(servers_, [&](const auto& entry) { return &entry.second->node() == &node; });
 }
 
-void Network::server_closed(SimServerFabric& server) {
+void Network::server_closed(ServedNode& server) {
   for (const auto& connection : connections_) {
     if (connection->server() == &server) connection->server_died();
   }
@@ -95,8 +95,8 @@ void Network::discard_pools() {
 
 void ConnectEvent::reply_later() {
   phase = Phase::reply;
-  SimWorld& world = network->world();
-  world.schedule(world.now_ns() + 1 + world.options().reply.draw(world.random()), *this);
+  Scheduler& scheduler = network->scheduler();
+  scheduler.schedule(scheduler.now_ns() + 1 + scheduler.options().reply.draw(scheduler.random()), *this);
 }
 
 void ConnectEvent::fire() {

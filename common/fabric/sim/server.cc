@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "common/fabric/sim/client.h"
+#include "common/fabric/sim/graveyard.h"
 
 namespace namdb::fabric::sim {
 
@@ -15,13 +15,13 @@ SimServerFabric::SimServerFabric(SimNode& node, std::span<std::byte> region, Ser
       tasks_(std::make_unique<Tasks>(node)),
       loopback_fabric_(node),
       loopback_(std::make_unique<SimChannel>(node, loopback_fabric_.pool(),
-                                             node.world().network().connect(node, *this, true))) {}
+                                             node.network().connect(node, *this, true))) {}
 
 SimServerFabric::~SimServerFabric() {
   NAMDB_CHECK(closed_ || !node_.alive());
-  if (!node_.alive()) SimWorld::bury(std::move(tasks_));
+  if (!node_.alive()) bury_pointer(tasks_.release());
   loopback_.reset();
-  node_.world().network().server_closed(*this);
+  node_.network().server_closed(*this);
 }
 
 reactor::Task<Status> SimServerFabric::listen(std::string address) {
@@ -29,7 +29,7 @@ reactor::Task<Status> SimServerFabric::listen(std::string address) {
   if (!address.starts_with("sim:")) {
     co_return Status(ErrorCode::configuration, "no address of the simulated fabric: " + address);
   }
-  Network& network = node_.world().network();
+  Network& network = node_.network();
   if (network.find_server(address) != nullptr) {
     co_return Status(ErrorCode::configuration, "the address is in use: " + address);
   }
@@ -52,7 +52,7 @@ void SimServerFabric::arrive(ConnectEvent& connect) {
 }
 
 reactor::Task<void> SimServerFabric::handle_connect(ConnectEvent* connect) {
-  Network& network = node_.world().network();
+  Network& network = node_.network();
   if (!accepts()) {
     connect->result = Status(ErrorCode::connection_failure, connect->address + " is shutting down");
   } else {
@@ -116,7 +116,7 @@ reactor::Task<void> SimServerFabric::fence(PeerId peer) {
 
 reactor::Task<void> SimServerFabric::close() {
   listening_ = false;
-  node_.world().network().remove_server(*this);
+  node_.network().remove_server(*this);
   for (const auto& [peer, state] : peers_) {
     state.connection->cut(Status(ErrorCode::connection_failure, "the memory server is shutting down"));
   }

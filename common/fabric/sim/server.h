@@ -13,11 +13,12 @@
 #include "common/fabric/fabric.h"
 #include "common/fabric/sim/client.h"
 #include "common/fabric/sim/connection.h"
-#include "common/fabric/sim/world.h"
+#include "common/fabric/sim/node.h"
+#include "common/fabric/sim/served_node.h"
 
 namespace namdb::fabric::sim {
 
-class SimServerFabric final : public ServerFabric {
+class SimServerFabric final : public ServerFabric, public ServedNode {
  public:
   // `region` is 8-byte aligned, its size a multiple of 8. With `capacity_bytes` it may grow, and the zeros
   // that it grows by follow it already.
@@ -35,13 +36,13 @@ class SimServerFabric final : public ServerFabric {
   reactor::Task<void> close() override;
 
   // --- for the network ---
-  SimNode& node() { return node_; }
-  std::span<std::byte> region() const { return region_; }
-  std::size_t capacity_bytes() const { return capacity_bytes_; }
-  bool accepts() const { return listening_ && node_.alive(); }
-  void arrive(ConnectEvent& connect);
-  void arrive(CallEvent& call);
-  void drained(Connection& connection);
+  SimNode& node() override { return node_; }
+  std::span<std::byte> region() const override { return region_; }
+  std::size_t capacity_bytes() const override { return capacity_bytes_; }
+  bool accepts() const override { return listening_ && node_.alive(); }
+  void arrive(ConnectEvent& connect) override;
+  void arrive(CallEvent& call) override;
+  void drained(Connection& connection) override;
 
  private:
   struct Peer {

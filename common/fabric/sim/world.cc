@@ -7,59 +7,6 @@
 
 namespace namdb::fabric::sim {
 
-SimNode::SimNode(SimWorld& world, std::string name, std::uint32_t index, std::uint64_t seed)
-    : Executor(seed), world_(world), name_(std::move(name)), index_(index) {
-  clock_offset_ns_ = world.random_.below(1000 * kSecond_ns);
-  const std::int64_t drift = world.options_.clock_drift_ppm;
-  if (drift != 0) {
-    clock_drift_ppm_ =
-        static_cast<std::int64_t>(world.random_.below(2 * static_cast<std::uint64_t>(drift) + 1));
-    clock_drift_ppm_ -= drift;
-  }
-}
-
-std::uint64_t SimNode::now_ns() const {
-  return clock_at(world_.now_ns_);
-}
-
-std::uint64_t SimNode::clock_at(std::uint64_t world_ns) const {
-  const __int128 drifted = static_cast<__int128>(world_ns) * clock_drift_ppm_ / 1'000'000;
-  return clock_offset_ns_ + static_cast<std::uint64_t>(static_cast<__int128>(world_ns) + drifted);
-}
-
-std::uint64_t SimNode::world_time_ns(std::uint64_t clock_ns) const {
-  if (clock_ns <= clock_offset_ns_) return 0;
-  const __int128 scaled = static_cast<__int128>(clock_ns - clock_offset_ns_) * 1'000'000;
-  const __int128 time = scaled / (1'000'000 + clock_drift_ppm_);
-  if (time >= static_cast<__int128>(kNever / 2)) return kNever;
-  auto world_ns = static_cast<std::uint64_t>(time);
-  while (clock_at(world_ns) < clock_ns) ++world_ns;
-  return world_ns;
-}
-
-std::uint64_t SimNode::next_turn_ns() {
-  if (!alive_) return kNever;
-  std::uint64_t turn = kNever;
-  if (has_ready()) {
-    if (turn_at_ns_ == kNever) {
-      turn_at_ns_ = world_.now_ns_ + world_.options_.turn.draw(world_.random_);
-      turn_at_ns_ += slow_turn_.draw(world_.random_);
-    }
-    turn = turn_at_ns_;
-  }
-  if (const std::uint64_t deadline = next_deadline_ns(); deadline != kNever) {
-    if (deadline != seen_deadline_ns_) {
-      seen_deadline_ns_ = deadline;
-      const std::uint64_t due = world_time_ns(deadline);
-      timer_turn_at_ns_ = due;
-      if (due != kNever)
-        timer_turn_at_ns_ += world_.options_.turn.draw(world_.random_) + slow_turn_.draw(world_.random_);
-    }
-    turn = std::min(turn, timer_turn_at_ns_);
-  }
-  return turn == kNever ? kNever : std::max({turn, paused_until_ns_, world_.now_ns_});
-}
-
 // A function that a test wants to happen at some time.
 class SimWorld::Scheduled final : public Event {
  public:
@@ -71,7 +18,7 @@ class SimWorld::Scheduled final : public Event {
 };
 
 SimWorld::SimWorld(std::uint64_t seed, SimOptions options)
-    : seed_(seed), options_(options), random_(seed), network_(std::make_unique<Network>(*this)) {}
+    : Scheduler(seed, options), network_(std::make_unique<Network>(*this)) {}
 
 SimWorld::~SimWorld() {
   network_->discard_pools();
@@ -82,7 +29,7 @@ SimWorld::~SimWorld() {
 
 SimNode& SimWorld::add_node(std::string name) {
   const auto index = static_cast<std::uint32_t>(nodes_.size());
-  nodes_.emplace_back(new SimNode(*this, std::move(name), index, random_.next()));
+  nodes_.emplace_back(new SimNode(*this, *network_, std::move(name), index, random_.next()));
   return *nodes_.back();
 }
 
@@ -193,11 +140,6 @@ std::uint64_t SimWorld::fingerprint() const {
   std::uint64_t hash = trace_hash_ ^ random_.state_hash() ^ now_ns_;
   for (const auto& node : nodes_) hash = hash * 0x9e3779b97f4a7c15ULL ^ node->random().state_hash();
   return hash * 0x9e3779b97f4a7c15ULL ^ events_;
-}
-
-void SimWorld::bury_pointer(const void* object) {
-  static auto& graveyard = *new std::vector<const void*>();
-  graveyard.push_back(object);
 }
 
 }  // namespace namdb::fabric::sim

@@ -20,57 +20,20 @@
 #include <string_view>
 #include <vector>
 
-#include "common/base/random.h"
 #include "common/fabric/fabric.h"
-#include "common/fabric/sim/event_queue.h"
+#include "common/fabric/sim/graveyard.h"
+#include "common/fabric/sim/node.h"
 #include "common/fabric/sim/options.h"
+#include "common/fabric/sim/scheduler.h"
 #include "common/reactor/executor.h"
 
 namespace namdb::fabric::sim {
 
-class Connection;
 class Network;
-class SimClientFabric;
-class SimServerFabric;
-class SimWorld;
 
-class SimNode final : public reactor::Executor {
- public:
-  // The node's own clock: starts anywhere, may drift, does not go back.
-  std::uint64_t now_ns() const override;
-  const std::string& name() const { return name_; }
-  std::uint32_t index() const { return index_; }
-  SimWorld& world() { return world_; }
-  bool alive() const { return alive_; }
-
- private:
-  friend class SimWorld;
-  SimNode(SimWorld& world, std::string name, std::uint32_t index, std::uint64_t seed);
-  // What this node's clock shows at that world time, and the first world time at which it shows that.
-  std::uint64_t clock_at(std::uint64_t world_ns) const;
-  std::uint64_t world_time_ns(std::uint64_t clock_ns) const;
-  // World time of the next turn, ~0 if there is nothing to do. Draws the delay once per turn.
-  std::uint64_t next_turn_ns();
-
-  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
-  SimWorld& world_;
-  std::string name_;
-  std::uint32_t index_;
-  bool alive_ = true;
-  std::uint64_t clock_offset_ns_ = 0;
-  std::int64_t clock_drift_ppm_ = 0;
-  std::uint64_t paused_until_ns_ = 0;
-  Latency slow_turn_;
-  std::uint64_t turn_at_ns_ = kNever;
-  std::uint64_t seen_deadline_ns_ = kNever;
-  std::uint64_t timer_turn_at_ns_ = kNever;
-};
-
-class SimWorld {
+class SimWorld final : public Scheduler {
  public:
   explicit SimWorld(std::uint64_t seed, SimOptions options = {});
-  SimWorld(const SimWorld&) = delete;
-  SimWorld& operator=(const SimWorld&) = delete;
   // Channels and servers of living nodes must be gone before.
   ~SimWorld();
 
@@ -113,27 +76,11 @@ class SimWorld {
   // Runs the function at the time (world clock) in no node's turn: for fault schedules.
   void at(std::uint64_t time_ns, std::function<void()> function);
 
-  std::uint64_t seed() const { return seed_; }
-  // True virtual time, which no node sees exactly.
-  std::uint64_t now_ns() const { return now_ns_; }
-  // For decisions of the test and the network, from the same seed.
-  Random& random() { return random_; }
-  SimOptions& options() { return options_; }
   std::uint64_t events() const { return events_; }
   // Equal for equal runs: the states of all generators and the sequence of all events.
   std::uint64_t fingerprint() const;
 
-  // --- for the parts of the simulator ---
-  void schedule(std::uint64_t time_ns, Event& event) { queue_.add(time_ns, event); }
-  void trace(std::uint64_t what) {
-    trace_hash_ = (trace_hash_ ^ what ^ now_ns_) * 0x9e3779b97f4a7c15ULL;
-    trace_hash_ ^= trace_hash_ >> 29;
-  }
-  Network& network() { return *network_; }
-  static void bury_pointer(const void* object);
-
  private:
-  friend class SimNode;
   // Carries out what is next if it is not later than the limit.
   bool step(std::uint64_t limit_ns);
   void report_stall(const SimNode& node) const;
@@ -149,13 +96,7 @@ class SimWorld {
   }
 
   class Scheduled;
-  std::uint64_t seed_;
-  SimOptions options_;
-  Random random_;
-  std::uint64_t now_ns_ = 0;
   std::uint64_t events_ = 0;
-  std::uint64_t trace_hash_ = 0;
-  EventQueue queue_;
   std::vector<std::unique_ptr<SimNode>> nodes_;
   std::unique_ptr<Network> network_;
   std::vector<std::unique_ptr<Scheduled>> scheduled_;
