@@ -29,7 +29,7 @@ DatagramPort::~DatagramPort() {
   if (timer_ >= 0) ::close(timer_);
   if (queue_pair_ != nullptr) {
     device_.drain();
-    device_.remove(*this);
+    device_.remove(queue_pair_->qp_num);
     NAMDB_CHECK(ibv_destroy_qp(queue_pair_) == 0);
     device_.release_completions(depth_);
   }
@@ -62,7 +62,7 @@ Status DatagramPort::create(std::uint8_t port, std::uint32_t send_queue_depth, s
                                                  " has no queue pair for datagrams: " + std::strerror(errno));
   }
   max_inline_bytes_ = initial.cap.max_inline_data;
-  device_.add(*this);
+  device_.add(queue_pair_->qp_num, *this, nullptr);
   NAMDB_CHECK(::getrandom(&key_, sizeof key_, 0) == static_cast<ssize_t>(sizeof key_));
   key_ &= 0x7fff'ffff;  // the highest bit has a meaning
   ibv_qp_attr attributes{};
@@ -186,6 +186,7 @@ void DatagramPort::end_of_turn() {
 }
 
 void DatagramPort::on_sent(const ibv_wc& completion) {
+  if (broken_) return;
   if (completion.status != IBV_WC_SUCCESS) {
     return fail(std::string("a datagram failed: ") + ibv_wc_status_str(completion.status));
   }
@@ -198,6 +199,7 @@ void DatagramPort::on_sent(const ibv_wc& completion) {
 }
 
 void DatagramPort::on_received(const ibv_wc& completion, std::span<const std::byte> bytes) {
+  if (broken_) return;
   DatagramHeader header;
   if (bytes.size() < kRoutingHeader_bytes + sizeof header) {
     ++counters_.dropped;

@@ -20,6 +20,7 @@
 #include "common/base/error.h"
 #include "common/fabric/facts.h"
 #include "common/fabric/queue.h"
+#include "common/fabric/verbs/completion_handler.h"
 #include "common/fabric/verbs/descriptor_watch.h"
 #include "common/fabric/verbs/device.h"
 #include "common/fabric/verbs/wire.h"
@@ -49,7 +50,7 @@ struct DatagramCounters {
   std::uint64_t dropped = 0;  // not sent for lack of room, or received from strangers
 };
 
-class DatagramPort final : private reactor::TurnHook {
+class DatagramPort final : private reactor::TurnHook, private CompletionHandler {
  public:
   static constexpr std::uint64_t kTick_ns = 5 * kMillisecond_ns;
 
@@ -78,11 +79,6 @@ class DatagramPort final : private reactor::TurnHook {
   const DatagramCounters& counters() const { return counters_; }
   void describe(Facts& facts) const;
 
-  // For the device.
-  void on_sent(const ibv_wc& completion);
-  void on_received(const ibv_wc& completion, std::span<const std::byte> bytes);
-  void fail(const std::string& reason);
-
  private:
   struct Peer {
     DatagramUser* user;
@@ -100,7 +96,11 @@ class DatagramPort final : private reactor::TurnHook {
     std::byte* buffer = nullptr;
   };
 
+  void on_sent(const ibv_wc& completion) override;
+  void on_received(const ibv_wc& completion, std::span<const std::byte> bytes) override;
+  void on_device_error(const std::string& reason) override { fail(reason); }
   void end_of_turn() override;
+  void fail(const std::string& reason);
   void on_timer();
   void free_handles();
 

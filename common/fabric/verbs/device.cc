@@ -1,7 +1,6 @@
 #include "common/fabric/verbs/device.h"
 
 #include <spdlog/spdlog.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,8 +10,6 @@
 #include <utility>
 
 #include "common/base/check.h"
-#include "common/fabric/verbs/datagrams.h"
-#include "common/fabric/verbs/endpoint.h"
 #include "common/reactor/reactor.h"
 
 namespace namdb::fabric::verbs {
@@ -24,12 +21,6 @@ constexpr int kLocalAccess = IBV_ACCESS_LOCAL_WRITE;
 constexpr int kRemoteAccess =
     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
 constexpr std::uint32_t kInitialCompletions = 4096;
-
-std::string locked_memory_limit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return "not limited";
-  return std::to_string(limit.rlim_cur >> 10) + " KiB";
-}
 
 }  // namespace
 
@@ -50,14 +41,14 @@ Result<std::unique_ptr<Device>> Device::open(reactor::Reactor& reactor, ibv_devi
 
 Device::Device(reactor::Reactor& reactor, ibv_context* context)
     : reactor_(reactor),
-      context_(context),
-      receives_(std::make_unique<ReceiveQueue>(*this)),
+      handle_{context},
+      receives_(std::make_unique<ReceiveQueue>(handle_)),
       messages_([this](std::byte* base, std::size_t length_bytes) {
         static_cast<void>(register_local(base, length_bytes));  // what names the chunk is refused
       }) {}
 
 Device::~Device() {
-  NAMDB_CHECK(endpoints_.empty() && datagram_ports_.empty());
+  NAMDB_CHECK(queue_pairs_.empty());
   if (completions_ != nullptr) reactor_.remove_source(*this);
   watch_.reset();
   event_watch_.reset();
@@ -66,48 +57,42 @@ Device::~Device() {
   if (completions_ != nullptr) ibv_destroy_cq(completions_);
   if (wake_ups_ != nullptr) ibv_destroy_comp_channel(wake_ups_);
   for (const Registration& registration : registrations_) ibv_dereg_mr(registration.region);
-  if (domain_ != nullptr) ibv_dealloc_pd(domain_);
-  ibv_close_device(context_);
-}
-
-Status Device::refused(const std::string& what, int error) const {
-  const std::string message = "the RDMA device " + name() + " refuses " + what + ": " + std::strerror(error);
-  if (error != ENOMEM) return Status(ErrorCode::configuration, message);
-  return Status(ErrorCode::configuration, message,
-                "the limit of locked memory is " + locked_memory_limit() +
-                    ": set LimitMEMLOCK=infinity in the systemd unit, or `ulimit -l unlimited`");
+  if (handle_.domain != nullptr) ibv_dealloc_pd(handle_.domain);
+  ibv_close_device(handle_.context);
 }
 
 Status Device::set_up(std::uint32_t receive_buffers) {
-  if (const int error = ibv_query_device(context_, &attributes_); error != 0)
+  if (const int error = ibv_query_device(handle_.context, &handle_.attributes); error != 0)
     return refused("to describe itself", error);
-  if (attributes_.atomic_cap == IBV_ATOMIC_NONE) {
+  if (handle_.attributes.atomic_cap == IBV_ATOMIC_NONE) {
     return Status(ErrorCode::configuration, "the RDMA device " + name() + " has no atomic operations");
   }
-  if (attributes_.max_srq == 0) {
+  if (handle_.attributes.max_srq == 0) {
     return Status(ErrorCode::configuration, "the RDMA device " + name() + " has no shared receive queues");
   }
   const auto page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  if (attributes_.page_size_cap != 0 && (attributes_.page_size_cap & (2 * page_bytes - 1)) == 0) {
+  if (handle_.attributes.page_size_cap != 0 &&
+      (handle_.attributes.page_size_cap & (2 * page_bytes - 1)) == 0) {
     return Status(ErrorCode::configuration,
                   "the RDMA device " + name() + " knows no pages as small as this machine's");
   }
   ibv_device_attr_ex extended{};
-  on_demand_paging_ = ibv_query_device_ex(context_, nullptr, &extended) == 0 &&
+  on_demand_paging_ = ibv_query_device_ex(handle_.context, nullptr, &extended) == 0 &&
                       (extended.odp_caps.general_caps & IBV_ODP_SUPPORT) != 0;
-  domain_ = ibv_alloc_pd(context_);
-  if (domain_ == nullptr) return refused("a protection domain", errno);
-  wake_ups_ = ibv_create_comp_channel(context_);
+  handle_.domain = ibv_alloc_pd(handle_.context);
+  if (handle_.domain == nullptr) return refused("a protection domain", errno);
+  wake_ups_ = ibv_create_comp_channel(handle_.context);
   if (wake_ups_ == nullptr) return refused("a completion channel", errno);
   watch_.emplace(reactor_, wake_ups_->fd, [this] { on_wake_up(); });
-  reserved_completions_ = std::min(receive_buffers, static_cast<std::uint32_t>(attributes_.max_srq_wr));
-  const int length =
-      std::min(static_cast<int>(std::max(kInitialCompletions, reserved_completions_)), attributes_.max_cqe);
-  completions_ = ibv_create_cq(context_, length, nullptr, wake_ups_, 0);
+  reserved_completions_ =
+      std::min(receive_buffers, static_cast<std::uint32_t>(handle_.attributes.max_srq_wr));
+  const int length = std::min(static_cast<int>(std::max(kInitialCompletions, reserved_completions_)),
+                              handle_.attributes.max_cqe);
+  completions_ = ibv_create_cq(handle_.context, length, nullptr, wake_ups_, 0);
   if (completions_ == nullptr) return refused("a completion queue of " + std::to_string(length), errno);
   reactor_.add_source(*this);
 
-  event_watch_.emplace(reactor_, context_->async_fd, [this] { take_events(); });
+  event_watch_.emplace(reactor_, handle_.context->async_fd, [this] { take_events(); });
   return receives_->create(receive_buffers);
 }
 
@@ -118,7 +103,7 @@ Status Device::register_local(std::byte* base, std::size_t length_bytes) {
 }
 
 Status Device::try_register(const Registration& memory) {
-  ibv_mr* region = ibv_reg_mr(domain_, memory.base, memory.length_bytes, kLocalAccess);
+  ibv_mr* region = ibv_reg_mr(handle_.domain, memory.base, memory.length_bytes, kLocalAccess);
   if (region != nullptr) {
     registrations_.push_back({memory.base, memory.length_bytes, region});
     registration_status_ = Status();
@@ -142,7 +127,7 @@ void Device::unregister_local(const std::byte* base) {
 
 Result<ibv_mr*> Device::register_remote(std::byte* base, std::size_t length_bytes, bool with_windows) {
   const int access = kRemoteAccess | (with_windows ? static_cast<int>(IBV_ACCESS_MW_BIND) : 0);
-  ibv_mr* region = ibv_reg_mr_iova(domain_, base, length_bytes, 0, static_cast<unsigned>(access));
+  ibv_mr* region = ibv_reg_mr_iova(handle_.domain, base, length_bytes, 0, static_cast<unsigned>(access));
   if (region != nullptr) return region;
   return refused("to register a region of " + std::to_string(length_bytes >> 20) + " MiB", errno);
 }
@@ -168,7 +153,7 @@ std::optional<std::uint32_t> Device::local_key(const std::byte* begin, std::size
 Status Device::reserve_completions(std::uint32_t count) {
   const std::uint32_t wanted = reserved_completions_ + count;
   if (wanted > static_cast<std::uint32_t>(completions_->cqe)) {
-    const auto most = static_cast<std::uint32_t>(attributes_.max_cqe);
+    const auto most = static_cast<std::uint32_t>(handle_.attributes.max_cqe);
     const std::uint32_t length =
         std::min(std::max(wanted, 2 * static_cast<std::uint32_t>(completions_->cqe)), most);
     const int error = wanted > most ? EINVAL : ibv_resize_cq(completions_, static_cast<int>(length));
@@ -178,12 +163,15 @@ Status Device::reserve_completions(std::uint32_t count) {
   return Status();
 }
 
-void Device::add(Endpoint& endpoint) {
-  NAMDB_CHECK(endpoints_.emplace(endpoint.number(), &endpoint).second);
+void Device::add(std::uint32_t queue_pair, CompletionHandler& handler, const EndpointCounters* counters) {
+  NAMDB_CHECK(queue_pairs_.emplace(queue_pair, QueuePair{&handler, counters}).second);
 }
 
-void Device::remove(Endpoint& endpoint) {
-  if (endpoints_.erase(endpoint.number()) != 0) retired_ += endpoint.counters();
+void Device::remove(std::uint32_t queue_pair) {
+  const auto found = queue_pairs_.find(queue_pair);
+  if (found == queue_pairs_.end()) return;
+  if (found->second.counters != nullptr) retired_ += *found->second.counters;
+  queue_pairs_.erase(found);
 }
 
 bool Device::poll() {
@@ -202,29 +190,17 @@ bool Device::poll() {
   return any;
 }
 
-DatagramPort* Device::find_port(std::uint32_t queue_pair) const {
-  for (DatagramPort* port : datagram_ports_) {
-    if (port->address().queue_pair == queue_pair) return port;
-  }
-  return nullptr;
-}
-
 void Device::dispatch(const ibv_wc& completion) {
-  const auto found = endpoints_.find(completion.qp_num);
-  Endpoint* endpoint =
-      found == endpoints_.end() ? nullptr : found->second;  // none: late, of one that is gone
-  DatagramPort* port = endpoint == nullptr ? find_port(completion.qp_num) : nullptr;
-  if ((completion.wr_id & Endpoint::kReceive) == 0) {
-    if (endpoint != nullptr) endpoint->on_sent(completion);
-    if (port != nullptr) port->on_sent(completion);
+  const auto found = queue_pairs_.find(completion.qp_num);
+  // Null: a late one, of a queue pair that is gone.
+  CompletionHandler* handler = found == queue_pairs_.end() ? nullptr : found->second.handler;
+  if ((completion.wr_id & ReceiveQueue::kReceive) == 0) {
+    if (handler != nullptr) handler->on_sent(completion);
     return;
   }
-  const std::uint64_t buffer = completion.wr_id & ~Endpoint::kReceive;
-  if (completion.status == IBV_WC_SUCCESS) {
-    const std::span<const std::byte> bytes = receives_->bytes(buffer, completion.byte_len);
-    if (endpoint != nullptr) endpoint->on_fragment(bytes);
-    if (port != nullptr) port->on_received(completion, bytes);
-  }
+  const std::uint64_t buffer = completion.wr_id & ~ReceiveQueue::kReceive;
+  if (completion.status == IBV_WC_SUCCESS && handler != nullptr)
+    handler->on_received(completion, receives_->bytes(buffer, completion.byte_len));
   receives_->give_back(buffer);
 }
 

@@ -19,7 +19,9 @@
 #include "common/base/error.h"
 #include "common/fabric/facts.h"
 #include "common/fabric/local_pool.h"
+#include "common/fabric/verbs/completion_handler.h"
 #include "common/fabric/verbs/descriptor_watch.h"
+#include "common/fabric/verbs/device_handle.h"
 #include "common/fabric/verbs/endpoint_counters.h"
 #include "common/fabric/verbs/receive_queue.h"
 #include "common/reactor/poll_source.h"
@@ -30,9 +32,6 @@ class Reactor;
 
 namespace namdb::fabric::verbs {
 
-class DatagramPort;
-class Endpoint;
-
 class Device final : private reactor::PollSource {
  public:
   // Errors (configuration) say what the device lacks, or which limit is too small.
@@ -41,7 +40,7 @@ class Device final : private reactor::PollSource {
   // No endpoint is left.
   ~Device() override;
 
-  std::string name() const { return ibv_get_device_name(context_->device); }
+  std::string name() const { return handle_.name(); }
   // For a line in the log: name, firmware, path MTU of the port, what its atomics are atomic with.
   std::string describe(std::uint8_t port);
   void describe(std::uint8_t port, const ibv_gid& gid, Facts& facts);
@@ -51,12 +50,12 @@ class Device final : private reactor::PollSource {
   void describe_hardware(std::uint8_t port, Facts& facts) const;
   // Of all endpoints that are or were.
   EndpointCounters totals() const;
-  ibv_context* context() const { return context_; }
-  ibv_pd* domain() const { return domain_; }
+  ibv_context* context() const { return handle_.context; }
+  ibv_pd* domain() const { return handle_.domain; }
   ibv_cq* completions() const { return completions_; }
   ibv_srq* receives() const { return receives_->queue(); }
   const ReceiveQueue& receive_queue() const { return *receives_; }
-  const ibv_device_attr& attributes() const { return attributes_; }
+  const ibv_device_attr& attributes() const { return handle_.attributes; }
   reactor::Reactor& reactor() const { return reactor_; }
 
   // Local memory that operations may name. Errors (configuration): the limit of locked memory, or no room in
@@ -67,8 +66,8 @@ class Device final : private reactor::PollSource {
   // Memory that peers reach, at addresses from 0, and windows if they are to be bound to it. The caller
   // deregisters it.
   Result<ibv_mr*> register_remote(std::byte* base, std::size_t length_bytes, bool with_windows);
-  // An error of the device, with the limit of locked memory where that may be the cause.
-  Status refused(const std::string& what, int error) const;
+  // As DeviceHandle::refused().
+  Status refused(const std::string& what, int error) const { return handle_.refused(what, error); }
   // The key of registered local memory; none if it is not.
   std::optional<std::uint32_t> local_key(const std::byte* begin, std::size_t length_bytes);
   // Why memory is not registered, if the device was the cause.
@@ -76,13 +75,13 @@ class Device final : private reactor::PollSource {
   // Buffers of messages that are sent.
   LocalPool& messages() { return messages_; }
 
-  // For endpoints. Makes room for so many more completions.
+  // For queue pairs. Makes room for so many more completions.
   Status reserve_completions(std::uint32_t count);
   void release_completions(std::uint32_t count) { reserved_completions_ -= count; }
-  void add(Endpoint& endpoint);
-  void remove(Endpoint& endpoint);
-  void add(DatagramPort& port) { datagram_ports_.push_back(&port); }
-  void remove(DatagramPort& port) { std::erase(datagram_ports_, &port); }
+  // From now on the handler hears of the queue pair of that number. Both stay until remove(). `counters` are a
+  // connection's, which totals() contains; null: a port for datagrams.
+  void add(std::uint32_t queue_pair, CompletionHandler& handler, const EndpointCounters* counters);
+  void remove(std::uint32_t queue_pair);
   // Takes all completions that are there. Not from within a completion.
   void drain() { poll(); }
 
@@ -95,6 +94,10 @@ class Device final : private reactor::PollSource {
     std::size_t length_bytes;
     ibv_mr* region;
   };
+  struct QueuePair {
+    CompletionHandler* handler;
+    const EndpointCounters* counters;  // null: a port for datagrams
+  };
   Status try_register(const Registration& memory);
 
   Device(reactor::Reactor& reactor, ibv_context* context);
@@ -103,17 +106,14 @@ class Device final : private reactor::PollSource {
   bool prepare_sleep() override;
   void cancel_sleep() override {}
   void dispatch(const ibv_wc& completion);
-  DatagramPort* find_port(std::uint32_t queue_pair) const;
   void on_wake_up();
   void take_events();
   void fail_all(const std::string& reason);
   const ibv_port_attr& port_attributes(std::uint8_t port);
 
   reactor::Reactor& reactor_;
-  ibv_context* context_;
-  ibv_device_attr attributes_{};
+  DeviceHandle handle_;
   bool on_demand_paging_ = false;
-  ibv_pd* domain_ = nullptr;
   ibv_comp_channel* wake_ups_ = nullptr;
   std::optional<DescriptorWatch> watch_;
   ibv_cq* completions_ = nullptr;
@@ -132,8 +132,7 @@ class Device final : private reactor::PollSource {
   std::vector<Registration> unregistered_;  // what the device had no room for
   std::size_t last_registration_ = 0;
   LocalPool messages_;
-  std::unordered_map<std::uint32_t, Endpoint*> endpoints_;  // by queue pair number
-  std::vector<DatagramPort*> datagram_ports_;
+  std::unordered_map<std::uint32_t, QueuePair> queue_pairs_;  // by number
 };
 
 }  // namespace namdb::fabric::verbs

@@ -69,7 +69,7 @@ Status Endpoint::create(std::uint32_t send_queue_depth) {
   }
   requests_.reserve(depth_);
   places_.reserve(depth_);
-  device_.add(*this);
+  device_.add(number(), *this, &counters_);
   return Status();
 }
 
@@ -294,7 +294,7 @@ void Endpoint::on_sent(const ibv_wc& completion) {
   if (confirmed) handler_.on_confirmed();
 }
 
-void Endpoint::on_fragment(std::span<const std::byte> bytes) {
+void Endpoint::on_received(const ibv_wc& /*completion*/, std::span<const std::byte> bytes) {
   if (stopped_) return;
   ++counters_.received;
   if (!in_message_) {
@@ -341,7 +341,7 @@ void Endpoint::destroy(const Status& status) {
     // Receives that have completed are given back first: destroying the queue pair may drop their
     // completions.
     device_.drain();
-    device_.remove(*this);
+    device_.remove(number());
     NAMDB_CHECK(ibv_destroy_qp(queue_pair_) == 0);
     queue_pair_ = nullptr;
     device_.release_completions(depth_);

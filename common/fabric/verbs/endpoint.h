@@ -15,6 +15,7 @@
 
 #include "common/fabric/fabric.h"
 #include "common/fabric/queue.h"
+#include "common/fabric/verbs/completion_handler.h"
 #include "common/fabric/verbs/device.h"
 #include "common/fabric/verbs/endpoint_counters.h"
 #include "common/fabric/verbs/wire.h"
@@ -35,11 +36,8 @@ class EndpointHandler {
   ~EndpointHandler() = default;
 };
 
-class Endpoint final : private reactor::TurnHook {
+class Endpoint final : private reactor::TurnHook, private CompletionHandler {
  public:
-  // Set in the identity of receives, which the device shares between endpoints.
-  static constexpr std::uint64_t kReceive = std::uint64_t{1} << 63;
-
   Endpoint(Device& device, EndpointHandler& handler) : device_(device), handler_(handler) {}
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
@@ -80,11 +78,6 @@ class Endpoint final : private reactor::TurnHook {
   std::uint32_t depth() const { return depth_; }
   std::uint32_t max_inline_bytes() const { return max_inline_bytes_; }
 
-  // For the device.
-  void on_device_error(const std::string& reason);
-  void on_sent(const ibv_wc& completion);
-  void on_fragment(std::span<const std::byte> bytes);
-
  private:
   struct Bind {
     ibv_mw* window;
@@ -107,6 +100,10 @@ class Endpoint final : private reactor::TurnHook {
     bool confirm = false;
   };
 
+  void on_device_error(const std::string& reason) override;
+  void on_sent(const ibv_wc& completion) override;
+  // A message, or a part of one.
+  void on_received(const ibv_wc& completion, std::span<const std::byte> bytes) override;
   void end_of_turn() override;
   void schedule();
   void post_queued();

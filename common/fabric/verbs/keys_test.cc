@@ -119,7 +119,7 @@ TEST_CASE("receive buffers that a device lost are replaced") {
     while (ibv_poll_cq(peer.device().completions(), 1, &completion) == 0) {
     }
     REQUIRE(completion.status == IBV_WC_SUCCESS);
-    if ((completion.wr_id & Endpoint::kReceive) != 0) ++lost;
+    if ((completion.wr_id & ReceiveQueue::kReceive) != 0) ++lost;
   }
   REQUIRE(peer.await([&] { return peer.device().receive_queue().replaced() != 0; }));
   require_service(server);

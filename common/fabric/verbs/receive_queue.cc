@@ -9,8 +9,6 @@
 
 #include "common/base/check.h"
 #include "common/fabric/huge_memory.h"
-#include "common/fabric/verbs/device.h"
-#include "common/fabric/verbs/endpoint.h"
 
 namespace namdb::fabric::verbs {
 
@@ -23,12 +21,12 @@ ReceiveQueue::~ReceiveQueue() {
 }
 
 Status ReceiveQueue::create(std::uint32_t count) {
-  count_ = std::min(count, static_cast<std::uint32_t>(device_.attributes().max_srq_wr));
+  count_ = std::min(count, static_cast<std::uint32_t>(device_.attributes.max_srq_wr));
   if (Status status = add_buffers(count_); !status.ok()) return status;
   ibv_srq_init_attr attributes{};
   attributes.attr.max_wr = count_;
   attributes.attr.max_sge = 1;
-  queue_ = ibv_create_srq(device_.domain(), &attributes);
+  queue_ = ibv_create_srq(device_.domain, &attributes);
   if (queue_ == nullptr) {
     return device_.refused("a shared receive queue of " + std::to_string(count_), errno);
   }
@@ -42,7 +40,7 @@ Status ReceiveQueue::add_buffers(std::uint32_t count) {
   const std::size_t length_bytes = std::size_t{count} * kFragment_bytes;
   std::byte* memory = map_memory(length_bytes);
   constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE;
-  ibv_mr* region = ibv_reg_mr(device_.domain(), memory, length_bytes, kAccess);
+  ibv_mr* region = ibv_reg_mr(device_.domain, memory, length_bytes, kAccess);
   const int error = errno;
   const std::uint64_t chunk = chunks_.size();
   chunks_.push_back({memory, length_bytes, region});
@@ -59,7 +57,7 @@ void ReceiveQueue::post() {
     places_[i] = {reinterpret_cast<std::uint64_t>(place(free_[i])), kFragment_bytes,
                   chunks_[free_[i] >> 32].region->lkey};
     ibv_recv_wr& request = requests_[i];
-    request.wr_id = Endpoint::kReceive | free_[i];
+    request.wr_id = kReceive | free_[i];
     request.sg_list = &places_[i];
     request.num_sge = 1;
     request.next = i + 1 == free_.size() ? nullptr : &requests_[i + 1];

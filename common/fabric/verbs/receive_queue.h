@@ -15,15 +15,17 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/fabric/verbs/device_handle.h"
 #include "common/fabric/verbs/wire.h"
 
 namespace namdb::fabric::verbs {
 
-class Device;
-
 class ReceiveQueue {
  public:
-  explicit ReceiveQueue(Device& device) : device_(device) {}
+  // Set in the identity of receives, which all queue pairs of the device share.
+  static constexpr std::uint64_t kReceive = std::uint64_t{1} << 63;
+
+  explicit ReceiveQueue(const DeviceHandle& device) : device_(device) {}
   ReceiveQueue(const ReceiveQueue&) = delete;
   ReceiveQueue& operator=(const ReceiveQueue&) = delete;
   // No queue pair uses it any more, and nothing posts.
@@ -35,7 +37,7 @@ class ReceiveQueue {
   std::uint32_t count() const { return count_; }
   std::uint64_t replaced() const { return replaced_; }
 
-  // `id`: without Endpoint::kReceive.
+  // `id`: without kReceive.
   std::span<const std::byte> bytes(std::uint64_t id, std::uint32_t length_bytes) const {
     return {place(id), length_bytes};
   }
@@ -62,7 +64,7 @@ class ReceiveQueue {
   Status add_buffers(std::uint32_t count);
   void arm();
 
-  Device& device_;
+  const DeviceHandle& device_;
   ibv_srq* queue_ = nullptr;
   std::uint32_t count_ = 0;
   std::uint32_t limit_ = 0;     // fewer than these posted are reported; 0: never
