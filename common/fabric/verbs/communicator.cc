@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "common/base/check.h"
-#include "common/fabric/verbs/shared_connection.h"
 
 namespace namdb::fabric::verbs {
 
@@ -106,7 +105,8 @@ reactor::Task<Status> Communicator::join(Attachment* attachment,
 
 void Communicator::add(Attachment* attachment, const std::shared_ptr<SharedConnection>& connection,
                        std::size_t id) {
-  members_.push_back(std::make_unique<Member>(*this, connection, id, attachment->channel, attachment->inbox));
+  MemberOwner& owner = *this;
+  members_.push_back(std::make_unique<Member>(owner, connection, id, attachment->channel, attachment->inbox));
   attachment->member = members_.back().get();
   attachment->atomics_with_cpu = connection->channel().atomics_with_cpu();
   attachment->member->send_facts();

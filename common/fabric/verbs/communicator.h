@@ -24,32 +24,19 @@
 #include "common/fabric/fabric.h"
 #include "common/fabric/verbs/client.h"
 #include "common/fabric/verbs/options.h"
+#include "common/fabric/verbs/parcel.h"
+#include "common/fabric/verbs/shared_connection.h"
 #include "common/reactor/executor.h"
 #include "common/reactor/mailbox.h"
 #include "common/reactor/reactor_thread.h"
 
 namespace namdb::fabric::verbs {
 
-class Member;
-class SharedChannel;
-class SharedConnection;
-
-// What a worker hands over in one turn, or gets back: batches or calls, begun, and how they ended. One of
-// neither says that the channel has failed.
-struct Parcel {
-  struct Item {
-    Batch* batch = nullptr;
-    Call* call = nullptr;
-    Status status;
-  };
-  std::vector<Item> items;
-};
-
 // A worker's wish to be connected; lives until it is done.
 struct Attachment {
   std::string address;
   std::string hello;
-  SharedChannel* channel = nullptr;
+  ParcelInbox* channel = nullptr;
   reactor::Mailbox* inbox = nullptr;  // of the worker
   std::string welcome;
   Status status;
@@ -59,7 +46,7 @@ struct Attachment {
   reactor::Event* changed = nullptr;  // notified on the worker's thread when it is done
 };
 
-class Communicator {
+class Communicator final : private MemberOwner {
  public:
   // Calls go by connections. Errors (configuration): the kernel refuses io_uring.
   static Result<std::shared_ptr<Communicator>> start(VerbsOptions options);
@@ -71,18 +58,16 @@ class Communicator {
   // Any thread: the way to everything below.
   reactor::Mailbox& mailbox() { return thread_->reactor().mailbox(); }
 
-  reactor::Reactor& reactor() { return thread_->reactor(); }
+  reactor::Reactor& reactor() override { return thread_->reactor(); }
   VerbsClientFabric& fabric() { return *fabric_; }
   void attach(Attachment& attachment);
-  // Ends the connection unless `done` becomes true in time. `what` is the reason then.
-  void watch(std::weak_ptr<SharedConnection> connection, std::shared_ptr<bool> done, const char* what,
-             std::uint64_t patience_ns);
-  void changed() { changed_->notify_all(); }
-  // What is awaited before the end.
-  void spawn(reactor::Task<void> task) { reactor().spawn(gate_, std::move(task)); }
-  void remove(Member& member);
 
  private:
+  void watch(std::weak_ptr<SharedConnection> connection, std::shared_ptr<bool> done, const char* what,
+             std::uint64_t patience_ns) override;
+  void changed() override { changed_->notify_all(); }
+  void spawn(reactor::Task<void> task) override { reactor().spawn(gate_, std::move(task)); }
+  void remove(Member& member) override;
   Communicator(std::unique_ptr<reactor::ReactorThread> thread, VerbsOptions options);
   reactor::Task<void> run_attach(Attachment* attachment);
   reactor::Task<Status> connect(Attachment* attachment);

@@ -1,5 +1,6 @@
 #include "common/fabric/verbs/shared_channel.h"
 
+#include <semaphore>
 #include <utility>
 
 #include "common/fabric/verbs/shared_connection.h"
@@ -12,7 +13,7 @@ constexpr std::size_t kSpareParcels = 16;
 }  // namespace
 
 SharedChannel::SharedChannel(reactor::Reactor& reactor, LocalPool& pool, reactor::Mailbox& inbox,
-                             Communicator& communicator)
+                             reactor::Mailbox& communicator)
     : Channel(reactor),
       reactor_(reactor),
       pool_(pool),
@@ -34,7 +35,7 @@ SharedChannel::~SharedChannel() {
   }
   if (member_ == nullptr) return;
   std::binary_semaphore closed(0);
-  communicator_.mailbox().post([member = member_, &closed] { member->close(&closed); });
+  communicator_.post([member = member_, &closed] { member->close(&closed); });
   closed.acquire();
   inbox_.poll();  // completes the rest
 }
@@ -51,12 +52,12 @@ void SharedChannel::describe(Facts& facts) const {
       facts.say(fact.name, fact.text);
     }
   }
-  if (member_ != nullptr) communicator_.mailbox().post([member = member_] { member->send_facts(); });
+  if (member_ != nullptr) communicator_.post([member = member_] { member->send_facts(); });
 }
 
 void SharedChannel::give_up(Status reason) {
   if (member_ == nullptr || failed()) return;
-  communicator_.mailbox().post([member = member_, reason = std::move(reason)] { member->fail(reason); });
+  communicator_.post([member = member_, reason = std::move(reason)] { member->fail(reason); });
 }
 
 void SharedChannel::hand_over(Parcel::Item item) {
@@ -84,7 +85,7 @@ void SharedChannel::do_post(Call& call) {
 void SharedChannel::end_of_turn() {
   scheduled_ = false;
   Parcel* parcel = outgoing_.release();
-  communicator_.mailbox().post([member = member_, parcel] { member->take(parcel); });
+  communicator_.post([member = member_, parcel] { member->take(parcel); });
   if (spare_.empty()) spare_.push_back(std::make_unique<Parcel>());
   outgoing_ = std::move(spare_.back());
   spare_.pop_back();

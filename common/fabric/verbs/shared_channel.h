@@ -5,17 +5,21 @@
 #include <memory>
 #include <vector>
 
+#include "common/fabric/fabric.h"
 #include "common/fabric/facts.h"
-#include "common/fabric/verbs/communicator.h"
+#include "common/fabric/verbs/parcel.h"
+#include "common/reactor/mailbox.h"
 #include "common/reactor/reactor.h"
 
 namespace namdb::fabric::verbs {
 
-class SharedChannel final : public Channel, private reactor::TurnHook {
+class Member;
+
+class SharedChannel final : public Channel, public ParcelInbox, private reactor::TurnHook {
  public:
-  // `inbox` is where the communicator leaves what it has for this worker.
+  // Messages for the communicator go into its mailbox, and those for this worker come by `inbox`.
   SharedChannel(reactor::Reactor& reactor, LocalPool& pool, reactor::Mailbox& inbox,
-                Communicator& communicator);
+                reactor::Mailbox& communicator);
   ~SharedChannel() override;
   // Before anything is posted.
   void open(Member* member, bool atomics_with_cpu);
@@ -28,8 +32,8 @@ class SharedChannel final : public Channel, private reactor::TurnHook {
   void describe(Facts& facts) const override;
 
   // From the inbox.
-  void take_back(Parcel* parcel);
-  void set_facts(const Facts& facts) { facts_ = facts; }
+  void take_back(Parcel* parcel) override;
+  void set_facts(const Facts& facts) override { facts_ = facts; }
 
  protected:
   void do_post(Batch& batch) override;
@@ -42,7 +46,7 @@ class SharedChannel final : public Channel, private reactor::TurnHook {
   reactor::Reactor& reactor_;
   LocalPool& pool_;
   reactor::Mailbox& inbox_;
-  Communicator& communicator_;
+  reactor::Mailbox& communicator_;
   Member* member_ = nullptr;  // the communicator's
   bool atomics_with_cpu_ = false;
   bool scheduled_ = false;

@@ -64,7 +64,7 @@ void SharedClientFabric::add_chunk(std::byte* base, std::size_t length_bytes) {
 reactor::Task<Result<std::unique_ptr<Channel>>> SharedClientFabric::connect(std::string address,
                                                                             std::string hello,
                                                                             std::string* welcome) {
-  auto channel = std::make_unique<SharedChannel>(reactor_, pool_, inbox_, *communicator_);
+  auto channel = std::make_unique<SharedChannel>(reactor_, pool_, inbox_, communicator_->mailbox());
   Attachment attachment;
   attachment.address = std::move(address);
   attachment.hello = std::move(hello);

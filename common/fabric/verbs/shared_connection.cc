@@ -5,7 +5,6 @@
 
 #include "common/base/check.h"
 #include "common/fabric/verbs/operations.h"
-#include "common/fabric/verbs/shared_channel.h"
 #include "common/reactor/reactor.h"
 
 namespace namdb::fabric::verbs {
@@ -76,9 +75,9 @@ struct Member::RelayedCall {
   Member* member;  // null: nobody's
 };
 
-Member::Member(Communicator& communicator, std::shared_ptr<SharedConnection> connection, std::size_t id,
-               SharedChannel* channel, reactor::Mailbox* inbox)
-    : communicator_(communicator),
+Member::Member(MemberOwner& owner, std::shared_ptr<SharedConnection> connection, std::size_t id,
+               ParcelInbox* channel, reactor::Mailbox* inbox)
+    : owner_(owner),
       connection_(std::move(connection)),
       id_(id),
       channel_(channel),
@@ -93,7 +92,7 @@ Member::~Member() {
 }
 
 void Member::schedule() {
-  if (!std::exchange(scheduled_, true)) communicator_.reactor().flush_soon(*this);
+  if (!std::exchange(scheduled_, true)) owner_.reactor().flush_soon(*this);
 }
 
 Status Member::refuse(std::span<const Operation> operations) {
@@ -143,7 +142,7 @@ void Member::post(Call& call) {
   relayed->call.request = call.request;
   running_calls_.push_back(relayed.get());
   connection_->channel().post_as(static_cast<MemberId>(id_), MessageKind::call, relayed->call);
-  communicator_.spawn(relay(std::move(relayed)));
+  owner_.spawn(relay(std::move(relayed)));
 }
 
 reactor::Task<void> Member::relay(std::unique_ptr<RelayedCall> relayed) {
@@ -174,7 +173,7 @@ void Member::close(std::binary_semaphore* closed) {
   closed_ = closed;
   fail(Status(ErrorCode::connection_failure, "the channel is closed"));
   if (in_flight_ != 0) {
-    communicator_.watch(connection_, drained_, "what a closed channel has posted does not end", kDrain_ns);
+    owner_.watch(connection_, drained_, "what a closed channel has posted does not end", kDrain_ns);
   }
   schedule();
 }
@@ -204,15 +203,15 @@ void Member::end_of_turn() {
   const bool alone = closed_ != nullptr && connection_.use_count() == 1;
   if (ends && !left_ && !alone && !connection_->channel().failed()) {
     left_ = true;
-    communicator_.spawn(leave(connection_, id_));
+    owner_.spawn(leave(connection_, id_));
   }
   deliver();
   if (!ends || closed_ == nullptr) return;
   *drained_ = true;
-  communicator_.changed();
+  owner_.changed();
   // The worker's channel and its buffers may be gone from here on.
   std::binary_semaphore* closed = closed_;
-  communicator_.remove(*this);
+  owner_.remove(*this);
   closed->release();
 }
 

@@ -4,6 +4,7 @@
 
 #include <bitset>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <semaphore>
 #include <span>
@@ -11,9 +12,13 @@
 #include <vector>
 
 #include "common/fabric/verbs/client_channel.h"
-#include "common/fabric/verbs/communicator.h"
+#include "common/fabric/verbs/parcel.h"
+#include "common/reactor/mailbox.h"
+#include "common/reactor/task.h"
 
 namespace namdb::fabric::verbs {
+
+class Member;
 
 class SharedConnection final : private MembersHandler {
  public:
@@ -42,12 +47,30 @@ class SharedConnection final : private MembersHandler {
   std::vector<Member*> members_;
 };
 
+// Keeps the members, and outlives them: the communicator.
+class MemberOwner {
+ public:
+  virtual reactor::Reactor& reactor() = 0;
+  // Starts a task that the owner awaits before its end.
+  virtual void spawn(reactor::Task<void> task) = 0;
+  // Ends the connection unless `done` becomes true in time. `what` is the reason then.
+  virtual void watch(std::weak_ptr<SharedConnection> connection, std::shared_ptr<bool> done, const char* what,
+                     std::uint64_t patience_ns) = 0;
+  // A watched `done` has become true.
+  virtual void changed() = 0;
+  // Destroys the member.
+  virtual void remove(Member& member) = 0;
+
+ protected:
+  ~MemberOwner() = default;
+};
+
 // One worker's channel as the communicator sees it. Posts copies of the worker's batches and calls on the
 // shared channel: the worker's own are touched only to read what they ask for, and to store a call's reply.
 class Member final : private reactor::TurnHook {
  public:
-  Member(Communicator& communicator, std::shared_ptr<SharedConnection> connection, std::size_t id,
-         SharedChannel* channel, reactor::Mailbox* inbox);
+  Member(MemberOwner& owner, std::shared_ptr<SharedConnection> connection, std::size_t id,
+         ParcelInbox* channel, reactor::Mailbox* inbox);
   Member(const Member&) = delete;
   Member& operator=(const Member&) = delete;
   ~Member() override;
@@ -77,10 +100,10 @@ class Member final : private reactor::TurnHook {
   void finish(Batch* batch, Call* call, const Status& status);
   void deliver();
 
-  Communicator& communicator_;
+  MemberOwner& owner_;
   std::shared_ptr<SharedConnection> connection_;
   std::size_t id_;
-  SharedChannel* channel_;
+  ParcelInbox* channel_;
   reactor::Mailbox* inbox_;
   Status failure_;
   bool scheduled_ = false;
