@@ -74,7 +74,7 @@ class RealDatabase final : public Database {
     compute.fabric = transport.make_client();
     compute::WorkerOptions options;
     options.memory_servers = addresses;
-    // Whoever builds an index waits for those of all others.
+    // Building an index waits for the other workers' transactions.
     options.heartbeat_ns = 5 * kMillisecond_ns;
     options.snapshot_mode = nambench::snapshot_mode(transport.name);
     compute.worker = std::make_unique<compute::Worker>(

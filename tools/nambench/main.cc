@@ -183,7 +183,7 @@ int main_program(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   namdb::install_crash_handler(argv[0]);
-  // What the transports have to say is not part of a report.
+  // Log lines of the transports are not part of a report.
   spdlog::set_default_logger(spdlog::stderr_logger_st("nambench"));
   spdlog::set_level(spdlog::level::warn);
   namdb::ignore_broken_pipes();

@@ -37,7 +37,7 @@ void wait_a_little() {
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
 }
 
-// What the clients share.
+// The state that the clients share.
 class Recording {
  public:
   explicit Recording(const RecordOptions& options) : options_(options), active_(options.keys) {}

@@ -49,7 +49,7 @@ reactor::Task<void> serve(compute::SqlPort* port) {
 
 }  // namespace
 
-// What its threads share, and what ends them.
+// The state that the server's threads share, and the event that ends them.
 struct ComputeServer::Process {
   explicit Process(compute::Flags all)
       : flags(std::move(all)), state({}, [this] { return ++secret; }), locations(kLocations_bytes) {

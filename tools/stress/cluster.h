@@ -1,6 +1,6 @@
 // A whole cluster in this process: each memory server and each worker of each compute server on a thread of
-// its own, with real transports and a real SQL port. What the simulator cannot see, which has one thread, the
-// thread sanitizer sees here.
+// its own, with real transports and a real SQL port. The thread sanitizer finds races here, which the
+// simulator with its one thread cannot show.
 #pragma once
 
 #include <cstdint>

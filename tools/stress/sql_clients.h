@@ -15,7 +15,7 @@ namespace namdb::stress {
 inline constexpr std::int64_t kAccounts = 12;
 inline constexpr std::int64_t kTotal = kAccounts * 100;
 
-// What clients found that must not be. Any thread.
+// The violations that clients found. Any thread may call it.
 class Complaints {
  public:
   void add(std::string complaint);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kMoreMemory = "if memory ran out: a larger --region-mib";
 
-// What a run must not have met, in a sentence; empty where all is well.
+// The first fault of a run that makes its figures worthless, as a sentence; empty if there is none.
 std::string complaint(const RunReport& report) {
   for (const CheckResult& check : report.checks) {
     if (!check.ok) return "check " + check.name + " failed: " + check.detail;

@@ -1,5 +1,5 @@
-// What is compared: a protocol with a stage code, on a workload, over a transport, with so many transactions
-// under way.
+// The subject of a comparison: a protocol with a stage code, on a workload, over a transport, with a number
+// of transactions under way.
 #pragma once
 
 #include <cstdint>

@@ -43,7 +43,7 @@ std::uint64_t first_word(const std::byte* bytes) {
   return word;
 }
 
-// What reading the first word at every place must come to.
+// The sum that reading the first word at every place must give.
 std::uint64_t sum_of_words(std::span<const std::byte> region, std::span<const std::uint64_t> offsets) {
   std::uint64_t sum = 0;
   for (const std::uint64_t offset : offsets) sum += first_word(region.data() + offset);

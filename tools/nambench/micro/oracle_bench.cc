@@ -76,7 +76,7 @@ class Worker {
   }
   // Of the last begin().
   fabric::OperationCounters cost() {
-    // On the thread: what fetches snapshots ahead may still count.
+    // On the thread: the task that fetches snapshots ahead may still count.
     fabric::OperationCounters cost;
     on_thread([&] { cost = clients_->counters() - before_; });
     return cost;

@@ -1,5 +1,5 @@
-// Every benchmark that needs no cluster, with a tiny input: that it runs, finds what is there, and comes to
-// the same result again. What it measures is not looked at.
+// Every benchmark that needs no cluster, with a tiny input: it runs, finds its data, and gives the same
+// result again. The tests do not check the figures.
 #include <catch2/catch.hpp>
 #include <map>
 
@@ -142,8 +142,8 @@ TEST_CASE("send_payment without conflicts takes 5 round trips and at most 20 one
   const std::int64_t commits = server.at("commits");
   REQUIRE(commits > 450);
   CHECK(server.at("retries") == 0);
-  // What was read again, because the version mover was at work, is counted apart; one record in a hundred may
-  // have been pushed out of the location cache.
+  // READs that were repeated because the version mover was at work are counted apart. The location cache may
+  // have evicted one record in a hundred.
   const std::int64_t one_sided = server.at("reads") + server.at("writes") + server.at("compare_and_swaps") +
                                  server.at("fetch_adds") - server.at("rereads");
   const std::int64_t transactions = server.at("transactions");

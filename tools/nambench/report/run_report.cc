@@ -47,7 +47,7 @@ std::int64_t metric(const TypeReport& type, const std::string& name) {
   return found == type.server.end() ? 0 : found->second;
 }
 
-// What a committed transaction cost, the attempts that led to it included.
+// The cost of a committed transaction, with the attempts that failed before it.
 std::string cost_text(const RunReport& report) {
   TextTable table({"per commit", "one-sided", "reads", "writes", "atomics", "calls", "round trips",
                    "re-reads", "retries", "bytes"});

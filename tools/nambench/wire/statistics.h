@@ -1,4 +1,4 @@
-// What a compute server counted: read before and after a run, the difference is the run's.
+// The counters of a compute server. The difference between before and after a run is the run's.
 #pragma once
 
 #include <map>

@@ -21,7 +21,7 @@ class DatabaseView;
 struct WorkloadOptions {
   std::string workload;
   std::uint64_t seed = 1;
-  // The size: what is not given is 1 scale's worth when loading, and what the database holds when running.
+  // The size. A value that is not given is that of scale 1 when loading, and the database's own when running.
   std::optional<std::uint64_t> scale;
   std::optional<std::uint64_t> accounts;
   std::optional<std::uint64_t> subscribers;

@@ -1,4 +1,4 @@
-// What single transactions under a protocol see of each other's rows, step by step.
+// Single transactions under a protocol on each other's rows, step by step.
 #include <catch2/catch.hpp>
 #include <memory>
 
@@ -428,7 +428,7 @@ TEST_CASE("under SUNDIAL a row that was overwritten since it was read is no conf
   CHECK(rows.commit(*reader).ok() == (protocol == "sundial"));
 }
 
-// The index stands for a while, for those who began before it was dropped; who began later adds no entries.
+// The index stays for a while for transactions that began before it was dropped. Later ones add no entries.
 TEST_CASE("nobody who commits has missed rows by an index that was dropped meanwhile", "[protocols]") {
   const std::string protocol = GENERATE("occ", "nowait", "waitdie", "mvcc", "sundial");
   CAPTURE(protocol);
@@ -480,7 +480,7 @@ TEST_CASE("a commit that loses a memory server while it locks changes no other m
   CHECK(unchanged);
 }
 
-// What was answered is in the journal, and its install may never have left the compute server.
+// The answered commit is in the journal, and its install may never have left the compute server.
 TEST_CASE("a commit that was answered outlives its compute server, whatever of its install has landed",
           "[protocols]") {
   const std::string protocol = GENERATE("occ", "nowait", "waitdie", "mvcc", "sundial");

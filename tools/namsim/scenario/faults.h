@@ -1,5 +1,5 @@
-// Faults as data: what goes wrong in a simulated run besides what its network does anyway. A list of faults
-// comes from a file, or is drawn from the seed; each can be left out, so that a failure can be shrunk.
+// Faults as data: the faults of a simulated run beyond those of its network. A list of faults comes from a
+// file, or is drawn from the seed; each can be left out, so that a failure can be shrunk.
 //
 //   {"faults": [
 //     {"fault": "crash-compute", "after_transactions": 20},

@@ -38,7 +38,7 @@ reactor::Task<void> finish(reactor::Task<void> task, std::binary_semaphore& done
 
 }  // namespace
 
-// What lives on the thread.
+// The objects that live on the thread.
 class ServerThread::Serving {
  public:
   Serving(reactor::Reactor& reactor, const ServerThreadOptions& options, const fabric::ServerRegion& region) {

@@ -1,5 +1,4 @@
-// The transports that nambench knows by name: concrete ones are named in composition roots only, and this is
-// one.
+// The transports that tools know by name. Only composition roots name concrete ones, and this is one.
 #pragma once
 
 #include <string_view>
@@ -12,7 +11,7 @@
 
 namespace namdb::nambench {
 
-// What they make lives on the reactor.
+// Their clients and servers live on the reactor.
 fabric::TransportRegistry transports(reactor::Reactor& reactor, const fabric::tcp::TcpOptions& tcp = {},
                                      const fabric::verbs::VerbsOptions& verbs = {});
 
