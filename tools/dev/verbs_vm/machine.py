@@ -80,7 +80,7 @@ class Machine:
         shutil.copy(HERE / "guest.sh", self.run_folder)
         words = " ".join(shlex.quote(word) for word in self.options.command)
         variables = "".join(f"export {shlex.quote(setting)}\n" for setting in self.options.env)
-        # What sanitizers say goes beside the logs: a daemon's own log goes with the test that started it.
+        # Reports of sanitizers go beside the logs: the test that started a daemon removes the daemon's own log.
         sanitizers = "".join(f"export {name}_OPTIONS={SANITIZER_OPTIONS}\n" for name in ("ASAN", "TSAN", "UBSAN"))
         (self.run_folder / "command.sh").write_text(
             f"export VERBS_VM_LOGS=/run/verbs-vm\n{sanitizers}{variables}cd {shlex.quote(os.getcwd())} || exit 3\nexec {words}\n")

@@ -146,7 +146,7 @@ class VirtualMachine(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    # What cannot be had is skipped, with the reason that this prints.
+    # Skipped, with the reason that this prints, where the machine is not available.
     status = subprocess.run([sys.executable, str(PROGRAM), "--skip-unavailable", "--prepare"]).returncode
     if status != 0:
         sys.exit(status)
