@@ -63,8 +63,8 @@ class IsolationRunner {
   // else's, and nothing is dropped. Error connection_failure: a server cannot be reached.
   Result<PermutationOutcome> run(const Permutation& permutation);
   // The same where steps may wait for other sessions: one that is not answered within `turn` is left behind,
-  // and with it the later ones of its session. When no more answers come, the sessions that have no steps left
-  // are rolled back, since the others wait for them.
+  // and with it the later ones of its session. When no more answers come, the sessions that have no steps
+  // left are rolled back, since the others wait for them.
   Result<PermutationOutcome> run_with_waits(const Permutation& permutation, std::chrono::milliseconds turn);
   // Steps one after the other, after these sessions have rolled back what their setup began. `settled`: each
   // session sees what the others have done, also where its server's clock is behind.

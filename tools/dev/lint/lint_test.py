@@ -173,9 +173,24 @@ class Prose(unittest.TestCase):
             self.assertEqual(self.check(line + "\n"), 0, line)
         self.assertEqual(self.check("```\nWho waits is told.\n```\n"), 0)
 
-    def test_comments_of_sources_are_read_when_asked(self):
+    def lines(self, path, text):
+        return [finding.line for finding in prose.check(path, text)]
+
+    def test_comments_of_sources_are_read_and_code_is_not(self):
         code = 'int a;  // Who waits is told.\n// A lock.\n//\n// What was taken\n// is released.\nconst char* b = "He";\n'
-        self.assertEqual([finding.line for finding in prose.check("a.cc", code)], [4])
+        for path in ("a.cc", "a.h", "a.inc", "a.proto"):
+            self.assertEqual(self.lines(path, code), [1, 4], path)
+        hashes = "# What was taken\n# is released.\nwho = 'He // is'  # What comes goes.\nhe = 1\n"
+        for path in ("CMakeLists.txt", "a.cmake", "a.sh", "docker/Dockerfile", "a.py"):
+            self.assertEqual(self.lines(path, hashes), [1, 3], path)
+        self.assertEqual(self.lines("tools/run", "#!/bin/sh\n" + hashes), [2, 4])
+        self.assertEqual(self.lines("a.sqltest", hashes), [])
+
+    def test_docstrings_are_read(self):
+        code = 'def f():\n    """A lock. Who waits\n    is told.\n\n    - What comes goes.\n    """\n    return "He"\n'
+        self.assertEqual(self.lines("a.py", code), [2, 5])
+        self.assertEqual(self.lines("tools/run", "#!/usr/bin/env python3\n" + code), [3, 6])
+        self.assertEqual(self.lines("a.sh", code), [])
 
     def test_an_allowance_needs_a_reason(self):
         line = "He waits. <!-- lint: allow prose: an example -->"

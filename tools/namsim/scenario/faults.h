@@ -27,7 +27,7 @@ namespace namdb::sim {
 struct Fault {
   enum class Kind : std::uint8_t {
     crash_compute,  // SIGKILL; another one takes its place
-    pause_compute,  // takes no turn; what it has posted goes on
+    pause_compute,  // takes no turn; operations that it has posted go on
     pause_memory,   // answers no call
     crash_memory,   // its data is gone, so the whole cluster starts over, empty
     cut_link,       // both ways: cut, and no connection until it is over; one way: operations hang until then
