@@ -95,7 +95,7 @@ class LoadCommand : public Command {
 
  private:
   Result<LoadReport> load_engine(const workloads::Workload& workload, Progress& progress) {
-    std::vector<std::unique_ptr<ServerThread>> servers;
+    std::vector<std::unique_ptr<support::ServerThread>> servers;
     auto host = engine_.open(servers);
     if (!host.ok()) return host.status();
     EngineLoadOptions options;

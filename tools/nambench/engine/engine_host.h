@@ -49,7 +49,7 @@ class EngineHost {
 };
 
 // Counts and sums by scanning.
-class EngineView : public DatabaseView {
+class EngineView : public support::DatabaseView {
  public:
   explicit EngineView(EngineHost& host) : host_(host) {}
   Result<std::int64_t> count(const std::string& table) override;

@@ -17,7 +17,7 @@ namespace {
 class CounterClients final : public OracleClients {
  public:
   CounterClients(reactor::Reactor& reactor, std::string address, std::uint64_t clients)
-      : registry_(transports(reactor)), address_(std::move(address)), count_(clients) {}
+      : registry_(support::transports(reactor)), address_(std::move(address)), count_(clients) {}
 
   reactor::Task<Status> open() override {
     const Result<const fabric::Transport*> transport = registry_.for_address(address_);

@@ -51,7 +51,7 @@ struct RunReport {
   std::vector<TypeReport> types;
   std::vector<TimeShare> time_shares;            // engine mode, if asked for; they add up
   std::map<std::string, std::uint64_t> reasons;  // errors and aborts: SQLSTATE and what it says
-  std::vector<CheckResult> checks;
+  std::vector<support::CheckResult> checks;
   std::vector<std::string> notes;
   // Of all calls, and of all calls and their results; sums over clients. The first is decided by seed and
   // number of transactions, the second also when there is but one client and nothing in the pipeline.

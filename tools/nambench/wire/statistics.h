@@ -14,7 +14,7 @@ namespace namdb::nambench {
 using Statistics = std::map<std::string, ServerMetrics>;  // by transaction type: a procedure's name
 
 // Summed over the servers.
-Result<Statistics> read_statistics(const std::vector<Endpoint>& endpoints);
+Result<Statistics> read_statistics(const std::vector<support::Endpoint>& endpoints);
 // Puts the differences into the report's types.
 void add_statistics(RunReport& report, const Statistics& before, const Statistics& after);
 

@@ -14,7 +14,7 @@
 namespace namdb::nambench {
 
 struct WireRunOptions {
-  std::vector<Endpoint> endpoints;  // at least one; clients are spread over them
+  std::vector<support::Endpoint> endpoints;  // at least one; clients are spread over them
   std::uint64_t clients = 8;
   std::uint64_t pipeline = 1;
   // Each client goes to a compute server beside the memory server that its calls are about.

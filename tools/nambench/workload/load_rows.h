@@ -77,6 +77,6 @@ LoadReport make_load_report(const workloads::Workload& workload, const std::vect
                             const RowProducer& producer, double seconds);
 
 // Counts the rows of every table that was loaded. corrupt_data.
-Status verify_loaded(const LoadReport& report, DatabaseView& database);
+Status verify_loaded(const LoadReport& report, support::DatabaseView& database);
 
 }  // namespace namdb::nambench

@@ -14,9 +14,11 @@ namespace CLI {
 class App;
 }
 
-namespace namdb::nambench {
-
+namespace namdb::support {
 class DatabaseView;
+}  // namespace namdb::support
+
+namespace namdb::nambench {
 
 struct WorkloadOptions {
   std::string workload;
@@ -55,7 +57,7 @@ void add_population_options(CLI::App& command, WorkloadOptions& options);
 void add_run_options(CLI::App& command, WorkloadOptions& options);
 
 // Fills the sizes that were not given from a loaded database.
-Status detect_population(WorkloadOptions& options, DatabaseView& database);
+Status detect_population(WorkloadOptions& options, support::DatabaseView& database);
 
 // Error invalid_parameter_value: also flags that belong to another workload.
 Result<std::unique_ptr<workloads::Workload>> make_workload(const WorkloadOptions& options);

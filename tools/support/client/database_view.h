@@ -11,7 +11,7 @@
 #include "common/base/error.h"
 #include "workloads/workload.h"
 
-namespace namdb::nambench {
+namespace namdb::support {
 
 class DatabaseView {
  public:
@@ -44,4 +44,4 @@ std::vector<CheckResult> judge_checks(const workloads::Workload& workload,
                                       const std::vector<std::int64_t>& before,
                                       const std::vector<std::int64_t>& after, std::int64_t change);
 
-}  // namespace namdb::nambench
+}  // namespace namdb::support

@@ -14,7 +14,7 @@
 #include "memory/server/server.h"
 #include "tools/support/servers/transports.h"
 
-namespace namdb::nambench {
+namespace namdb::support {
 namespace {
 
 Status system_failure(const std::string& what) {
@@ -145,4 +145,4 @@ void ServerThread::run(const std::function<reactor::Task<void>()>& task) {
   done.acquire();
 }
 
-}  // namespace namdb::nambench
+}  // namespace namdb::support

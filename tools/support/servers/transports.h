@@ -9,7 +9,7 @@
 #include "common/reactor/reactor.h"
 #include "compute/txn/snapshot.h"
 
-namespace namdb::nambench {
+namespace namdb::support {
 
 // Their clients and servers live on the reactor.
 fabric::TransportRegistry transports(reactor::Reactor& reactor, const fabric::tcp::TcpOptions& tcp = {},
@@ -20,4 +20,4 @@ inline txn::SnapshotSource::Mode snapshot_mode(std::string_view transport) {
   return transport == "shm" ? txn::SnapshotSource::Mode::reads : txn::SnapshotSource::Mode::call;
 }
 
-}  // namespace namdb::nambench
+}  // namespace namdb::support
