@@ -46,6 +46,12 @@ class Layering(unittest.TestCase):
         self.assertEqual(self.check("tools/stress/x.cc", "memory/server/server.h"), 0)
         self.assertEqual(self.check("common/fabric/x_test.cc", "common/fabric/shm/shm.h"), 0)
 
+    def test_only_tests_and_tools_include_test_support(self):
+        for path in ("memory/region/x.cc", "memory/region/x.h", "memory/main.cc", "memory/test_x.cc", "workloads/x.cc"):
+            self.assertEqual(self.check(path, "memory/testing/test_cluster.h"), 1, path)
+        for path in ("memory/region/x_test.cc", "memory/testing/y.h", "tools/sqltest/x.cc", "common/fabric/conformance/x.cc"):
+            self.assertEqual(self.check(path, "common/reactor/testing/manual_executor.h"), 0, path)
+
     def test_a_folder_that_the_table_does_not_know_is_found(self):
         self.assertEqual(self.check("common/new/x.cc", "common/base/error.h"), 1)
 

@@ -135,7 +135,7 @@ class VirtualMachine(unittest.TestCase):
 
     def test_folders_inside_of_shared_ones_are_not_shared_again(self):
         self.assertEqual(machine.hidden_folders("/tmp/tree/build", "/tmp/tree"), ["/tmp/tree"])
-        self.assertEqual(machine.hidden_folders("/tmp", "/home/tree", "/tmpfile", "/run/a", "/run/ab"), ["/run/a", "/run/ab"])
+        self.assertEqual(machine.hidden_folders("/tmp", "/usr/tree", "/tmpfile", "/run/a", "/run/ab"), ["/run/a", "/run/ab"])
 
     def test_without_debians_tools_there_is_none_and_the_reason_is_printed(self):
         for flags, status in (((), machine.ENVIRONMENT), (("--skip-unavailable",), SKIPPED)):
