@@ -8,9 +8,9 @@ find_program(NAMDB_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH REQUIRED)
 
 set(NAMDB_SANITIZE "" CACHE STRING "Sanitizers to build with, as -fsanitize= takes them")
 
-# The compiler cache works across clones: paths below the source folder are relative to it (base_dir), and neither the
-# build folder's name nor the preprocessor's output counts: what was compiled depends on the files that the compiler names
-# as dependencies (depend mode), which saves a run of the preprocessor for each file that is not in the cache.
+# The compiler cache works across clones: paths below the source folder are relative to it (base_dir), and the build
+# folder's name does not count. Its keys come from the files that the compiler names as dependencies (depend mode) and not
+# from the preprocessor's output, which saves a run of the preprocessor for each file that is not in the cache.
 find_program(NAMDB_CCACHE ccache)
 find_program(NAMDB_ENV env REQUIRED)
 if(NAMDB_CCACHE)
@@ -41,58 +41,63 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_link_options(namdb_options INTERFACE -fuse-ld=lld)
 endif()
 
-# Headers are most of what is compiled. So the files of a test, a program or a library of tools/ are compiled together, some
-# at a time, and in sanitizer builds, which are made whole and seldom, those of every library. Files that define names
-# which others of their target define as well, each for itself, are named after APART and compiled alone. The
+# Most of the time to compile goes into headers. So the files of a target are compiled together, some at a time: fewer of
+# a library, whose files change often, and more in sanitizer builds, which are made whole and seldom. Files that define
+# names which others of their target define as well, each for itself, are named after APART and compiled alone. The
 # debug preset compiles all files alone: clang-tidy looks at its list of them.
-option(NAMDB_COMPILE_TOGETHER "Compile files of tests, programs and tools together" ON)
+option(NAMDB_COMPILE_TOGETHER "Compile files of a target together" ON)
 set(NAMDB_TOOLS ${CMAKE_SOURCE_DIR}/tools)
 set(NAMDB_BATCH 8)
+set(NAMDB_LIBRARY_BATCH 4)
 set(NAMDB_SANITIZED_BATCH 16)
 
-# All test programs; those in which sanitizers may find something; those that the thread sanitizer runs; and what runs in
-# the virtual machine.
+# For tests and programs whose speed does not matter: two thirds of the time to compile. Chains of coroutines need tail calls.
+set(NAMDB_LESS_OPTIMISED "")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(NAMDB_LESS_OPTIMISED $<$<CONFIG:Release>:-O1;-foptimize-sibling-calls>)
+endif()
+
+# All test programs; those in which sanitizers may find something; those that the thread sanitizer runs; and those that run
+# in the virtual machine.
 add_custom_target(namdb_tests)
 add_custom_target(namdb_sanitized_tests)
 add_custom_target(namdb_threaded_tests)
 add_custom_target(namdb_verbs_tests)
 
-# Sets `out` to the files to compile for `target`: those of `apart`, and for each `size` of the other `sources` one that
-# includes them. It names them by their paths in the tree, so that the compiler cache knows it in every clone (those of
-# CMake's UNITY_BUILD have the clone's path in them).
-function(namdb_batches out target size sources apart)
+# Adds `sources` to `target`: those of `apart` alone, and for each `size` of the others a file that includes them.
+# cmake/batches.py writes these files when all targets are known (NamdbChecks.cmake), from the lines of the property
+# NAMDB_BATCHES. They name the sources by their paths in the tree, so that the compiler cache knows them in every clone
+# (those of CMake's UNITY_BUILD have the clone's path in them).
+function(namdb_sources target size sources apart)
+  if(NOT NAMDB_COMPILE_TOGETHER)
+    set(apart ${sources})
+  endif()
   list(REMOVE_ITEM sources ${apart})
-  set(includes "")
-  foreach(source IN LISTS sources)
+  set(paths "")
+  foreach(source IN LISTS apart sources)
     cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE path)
     cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${CMAKE_SOURCE_DIR})
-    list(APPEND includes "#include \"${path}\"\n")
+    if(source IN_LIST apart)
+      set_property(GLOBAL APPEND PROPERTY NAMDB_BATCHES "|${path}")
+    else()
+      list(APPEND paths ${path})
+    endif()
   endforeach()
-  list(LENGTH includes count)
-  set(result "")
+  target_sources(${target} PRIVATE ${apart})
+  list(LENGTH paths count)
   set(number 0)
   set(begin 0)
   while(begin LESS count)
-    list(SUBLIST includes ${begin} ${size} batch)
-    list(JOIN batch "" content)
-    set(file ${CMAKE_CURRENT_BINARY_DIR}/${target}.batch/${number}.cc)
-    file(CONFIGURE OUTPUT ${file} CONTENT "${content}" @ONLY)
-    list(APPEND result ${file})
+    list(SUBLIST paths ${begin} ${size} batch)
+    list(PREPEND batch ${CMAKE_CURRENT_BINARY_DIR}/${target}.batch/${number}.cc)
+    list(GET batch 0 file)
+    target_sources(${target} PRIVATE ${file})
+    list(JOIN batch "|" line)
+    set_property(GLOBAL APPEND PROPERTY NAMDB_BATCHES "${line}")
     math(EXPR number "${number} + 1")
     math(EXPR begin "${begin} + ${size}")
   endwhile()
-  set(${out} ${result} ${apart} PARENT_SCOPE)
-endfunction()
-
-# Adds `sources` to `target`, compiled together where that is wanted.
-function(namdb_sources target size sources apart)
-  if(size EQUAL 0 OR NOT NAMDB_COMPILE_TOGETHER)
-    target_sources(${target} PRIVATE ${sources})
-    return()
-  endif()
-  namdb_batches(batches ${target} ${size} "${sources}" "${apart}")
-  target_sources(${target} PRIVATE ${batches})
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  if(NAMDB_COMPILE_TOGETHER AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # g++ takes the anonymous namespaces of files that are compiled as one for those of a header.
     target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
   endif()
@@ -105,14 +110,11 @@ function(namdb_library name)
   if(ARG_SOURCES)
     add_library(${name} STATIC)
     cmake_path(IS_PREFIX NAMDB_TOOLS ${CMAKE_CURRENT_SOURCE_DIR} tool)
-    set(size 0)
+    set(size ${NAMDB_LIBRARY_BATCH})
     if(tool)
       set(size ${NAMDB_BATCH})
     elseif(NAMDB_SANITIZE)
       set(size ${NAMDB_SANITIZED_BATCH})
-    else()
-      list(TRANSFORM ARG_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE sources)
-      set_property(GLOBAL APPEND PROPERTY NAMDB_SOURCES_ALONE ${sources})
     endif()
     namdb_sources(${name} ${size} "${ARG_SOURCES}" "${ARG_APART}")
     set_property(GLOBAL APPEND PROPERTY NAMDB_LIBRARIES ${name})
@@ -141,10 +143,7 @@ function(namdb_test name)
   add_executable(${name})
   namdb_sources(${name} ${NAMDB_BATCH} "${ARG_SOURCES}" "${ARG_APART}")
   target_link_libraries(${name} PRIVATE namdb_options namdb_base_testing ${ARG_LIBRARIES})
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # Tests are compiled in two thirds of the time so. Chains of coroutines need tail calls.
-    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1;-foptimize-sibling-calls>)
-  endif()
+  target_compile_options(${name} PRIVATE ${NAMDB_LESS_OPTIMISED})
   add_dependencies(namdb_tests ${name})
   if(NOT "plain" IN_LIST ARG_LABELS)
     add_dependencies(namdb_sanitized_tests ${name})
@@ -177,8 +176,8 @@ function(namdb_test name)
   endif()
 endfunction()
 
-# What needs RDMA runs in a virtual machine of its own (verbs-vm); it is skipped, with the reason printed, where that
-# cannot be had.
+# A test that needs RDMA runs in a virtual machine of its own (verbs-vm). It is skipped, with the reason printed, where the
+# machine is not available.
 # namdb_verbs_vm_test(NAME COMMAND-IN-THE-MACHINE...)
 function(namdb_verbs_vm_test name)
   # Sanitizers make everything longer, and larger.

@@ -11,30 +11,24 @@ endfunction()
 foreach(lint format layering circles banned_calls coroutines docs prose text lint_test)
   namdb_lint_test(lint_${lint} ${NAMDB_PYTHON} ${CMAKE_SOURCE_DIR}/tools/dev/lint/${lint}.py)
 endforeach()
+# Each header is checked by some compilation.
+namdb_lint_test(batches_test ${NAMDB_PYTHON} ${CMAKE_SOURCE_DIR}/cmake/batches_test.py)
 # tools/test counts passed, failed and skipped cases rightly.
 namdb_lint_test(testing_test ${NAMDB_PYTHON} ${CMAKE_SOURCE_DIR}/tools/dev/testing/testing_test.py)
 
-# A header that a source file which is compiled alone includes first is checked there, whenever that is built. Each of
-# the others has a source here that includes nothing else. Not optimised: only whether it compiles matters.
-set(namdb_folders common memory compute workloads tools)
-set(namdb_header_patterns ${namdb_folders})
-list(TRANSFORM namdb_header_patterns REPLACE "(.+)" "${CMAKE_SOURCE_DIR}/\\1/*.h")
-get_property(namdb_sources GLOBAL PROPERTY NAMDB_SOURCES_ALONE)
-file(GLOB_RECURSE namdb_headers RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${namdb_header_patterns})
-foreach(source IN LISTS namdb_sources)
-  file(STRINGS ${source} first_include REGEX "^#include" LIMIT_COUNT 1)
-  if(first_include MATCHES "\"(.+)\"")
-    list(REMOVE_ITEM namdb_headers ${CMAKE_MATCH_1})
-  endif()
-endforeach()
-set(namdb_header_sources "")
-foreach(header IN LISTS namdb_headers)
-  set(source ${CMAKE_BINARY_DIR}/header_check/${header}.cc)
-  if(NOT EXISTS ${source})
-    file(WRITE ${source} "#include \"${header}\"\n")
-  endif()
-  list(APPEND namdb_header_sources ${source})
-endforeach()
+# Each header compiles alone: compiling the batches checks most headers, and checks of their own the others. Not optimised:
+# only whether they compile matters.
+get_property(namdb_batches GLOBAL PROPERTY NAMDB_BATCHES)
+list(JOIN namdb_batches "\n" namdb_batches)
+file(WRITE ${CMAKE_BINARY_DIR}/batches.txt "${namdb_batches}\n")
+execute_process(
+  COMMAND ${NAMDB_PYTHON} ${CMAKE_SOURCE_DIR}/cmake/batches.py ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/batches.txt
+    ${CMAKE_BINARY_DIR}/header_check
+  OUTPUT_VARIABLE namdb_header_sources COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX REPLACE "\n" ";" namdb_header_sources "${namdb_header_sources}")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS cmake/batches.py)
+# A header that comes or goes.
+file(GLOB_RECURSE namdb_headers CONFIGURE_DEPENDS common/*.h memory/*.h compute/*.h workloads/*.h tools/*.h)
 if(NAMDB_SANITIZE)
   add_library(namdb_header_check OBJECT EXCLUDE_FROM_ALL ${namdb_header_sources})
 else()
@@ -61,5 +55,5 @@ if(NOT NAMDB_SANITIZE)
   set_tests_properties(link_closure PROPERTIES RUN_SERIAL ON)
 endif()
 
-# What clang-tidy needs to be there before it reads a source file.
+# The files that must be generated before clang-tidy reads a source file.
 add_custom_target(namdb_generated DEPENDS namdb_proto)

@@ -28,7 +28,7 @@ void own_writes_are_read(Trial& t) {
   t.expect(read.ok() && seen == Sum{2, 12}, "the other compute server: " + said(read));
 }
 
-// Both read a row and write one more than they saw.
+// Both read a row and write its value plus one.
 void no_update_is_lost(Trial& t) {
   t.load({{.id = t.base, .group = t.base}});
   t.a.begin();
@@ -89,8 +89,8 @@ void wait_for_install(Trial& t, const Status& b_end, std::int64_t row) {
   t.expect(read.ok(), "b: " + said(read));
 }
 
-// Client a looks at rows and writes down, in another row, what it saw; b reads what is written there and
-// changes what a looked at. Neither can have been first.
+// Client a reads rows and writes the values that it saw into another row; b reads that row and changes the
+// rows that a has read. Neither can have been first.
 template <Look kLook, Change kChange>
 void phantom(Trial& t) {
   const std::int64_t group = t.base;
@@ -121,8 +121,8 @@ void phantom(Trial& t) {
   expect_not_both(t, note, t.a.commit(), b_end);
 }
 
-// Client a looks at rows, b makes one of them that was none, and a changes that one, too: it comes before b
-// and behind b.
+// Client a reads a range, b inserts a row into it, and a changes that row, too: a comes both before b and
+// after it.
 template <Look kLook>
 void phantom_that_is_written(Trial& t) {
   const std::int64_t group = t.base;
@@ -228,7 +228,7 @@ void reading_validates_in_one_round_trip(Trial& t) {
            std::to_string(t.b.round_trips() - fetched) + " round trips of validation");
 }
 
-// What is validated at commit goes together: rows by key, a whole table, ranges of indexes.
+// One commit validates all kinds of reads together: rows by key, a whole table, ranges of indexes.
 template <Look kLook>
 void looking_validates_in_one_round_trip(Trial& t) {
   std::vector<Item> items;
@@ -246,7 +246,7 @@ void looking_validates_in_one_round_trip(Trial& t) {
     looked = b.round_trips();
   });
   t.expect(end.ok(), said(end));
-  // Leases and floors of timestamps are looked at, and raised, before.
+  // Leases and floors of timestamps are read, and raised, before.
   const std::uint64_t most = t.traits.timestamps ? 4 : 1;
   t.expect(t.b.round_trips() <= looked + most,
            std::to_string(t.b.round_trips() - looked) + " round trips of validation");
@@ -296,8 +296,8 @@ void old_versions_cost_few_round_trips(Trial& t) {
   }
 }
 
-// Both look at the same rows, in each way, and neither is told to wait or to try again, once what the load
-// has locked is released.
+// Both read the same rows, in each way, and neither waits or gets a conflict, once the load's locks are
+// released.
 void readers_do_not_meet(Trial& t) {
   t.load({{.id = t.base, .group = t.base, .value = 1}, {.id = t.base + 1, .group = t.base, .value = 2}});
   const auto sees_all = [&t](Client& client) {
@@ -320,8 +320,7 @@ void readers_do_not_meet(Trial& t) {
   t.expect(false, "a: " + said(a_end) + ", b: " + said(b_end));
 }
 
-// Client a looks at rows by key and b then writes one of them: it cannot before a has ended, one way or the
-// other.
+// Client a reads rows by key and b then writes one of them: it cannot before a has committed or aborted.
 void a_reader_keeps_writers_out(Trial& t) {
   if (!t.shared_read_locks) {
     t.skipped = "readers share no locks";
@@ -356,7 +355,7 @@ void a_reader_keeps_writers_out(Trial& t) {
   }
 }
 
-// Client a looks at a row and then writes it, which it alone has shared.
+// Client a reads a row and then writes it. It alone shares the row's lock.
 void a_reader_goes_on_to_write(Trial& t) {
   t.load({{.id = t.base, .group = t.base, .value = 1}});
   t.settle();

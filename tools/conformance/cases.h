@@ -1,12 +1,12 @@
-// What every database must do, whatever its protocol, its two-sided stages and its transport: small histories
-// of two clients at different compute servers, one step after the other.
+// The cases that hold for every database, under any protocol, with any two-sided stages and over any
+// transport: small histories of two clients at different compute servers, one step after the other.
 //
 // A commit is answered once it is logged, and a transaction that gave way releases its locks in the
-// background: right after either, another compute server may meet a lock and be told to try again, as any
-// client may. So where a case wants one certain answer it tries again until it has one.
+// background. Right after either, another compute server may meet a lock and get a conflict, as any client
+// may. So where a case needs one certain answer it tries again until it has it.
 //
-// Client a always begins first: where the older transaction waits for the younger one, and the younger gives
-// way, nobody waits for a step that is not made.
+// Client a always begins first. Where the older transaction waits for the younger one, and the younger one
+// gives way, no transaction waits for a step that comes later.
 #pragma once
 
 #include <span>
@@ -37,7 +37,7 @@ struct Trial {
   void expect_commit_or_conflict(const Status& status, const std::string& who);
   // In a transaction of client a.
   void load(const std::vector<Item>& items);
-  // What was committed is seen by whoever begins now, whatever the clocks of compute servers say.
+  // Transactions that begin afterwards see all commits so far, although clocks of compute servers differ.
   void settle();
 };
 

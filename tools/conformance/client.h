@@ -20,7 +20,7 @@ struct Item {
   std::int64_t value = 0;
 };
 
-// What a transaction sees of a group: how many rows, and the sum of their values.
+// A transaction's view of a group: the number of its rows, and the sum of their values.
 struct Sum {
   std::int64_t rows = 0;
   std::int64_t value = 0;

@@ -1,5 +1,5 @@
-// A database of the suite's own: two memory servers and two compute servers, of which the test drives one
-// step at a time. The same over every transport; what is under way in the background goes on during steps.
+// A database of the suite's own: two memory servers and two compute servers. The test drives one step at a
+// time; background work goes on during steps. The same over every transport.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,8 @@ class Database {
 std::unique_ptr<Database> open_simulated(const DatabaseOptions& options);
 std::unique_ptr<Database> open_real(const DatabaseOptions& options);
 
-// What the suite runs on: verbs alone where NAMDB_TEST_VERBS_ADDRESS names an RDMA device, else all others.
+// The transports of the suite: verbs alone where NAMDB_TEST_VERBS_ADDRESS names an RDMA device, else all
+// others.
 std::vector<std::string> transports();
 std::unique_ptr<Database> open(const DatabaseOptions& options);
 

@@ -1,5 +1,4 @@
-// {protocol x stage codes x transport}: the same cases (cases.h) for all of them, and a table of what was
-// run.
+// {protocol x stage codes x transport}: the same cases (cases.h) for all of them, and a table of the runs.
 //
 // By default a covering sample: every protocol over every transport with all stages one-sided and with all
 // two-sided, and every single stage of every protocol by call over one transport, which differs from stage to
@@ -170,7 +169,7 @@ TEST_CASE("every protocol does the same over every transport, whichever stages a
   std::printf("%s", table.c_str());
 }
 
-// Every single stage by call, too: lock, read and find differ in how reader words are taken and looked at.
+// Every single stage by call, too: lock, read and find differ in how they take and check reader words.
 TEST_CASE("protocols that lock rows do the same over every transport where readers share locks",
           "[conformance]") {
   std::string table;

@@ -43,13 +43,13 @@ class RealDatabase final : public Database {
     spdlog::set_level(spdlog::level::err);
     std::vector<std::string> addresses;
     for (std::uint16_t server = 0; server < kMemoryServers; ++server) {
-      nambench::ServerThreadOptions thread{.transport = options.transport,
-                                           .region_bytes = kRegion_bytes,
-                                           .memory_server = options.memory(server),
-                                           .verbs = verbs_options()};
+      support::ServerThreadOptions thread{.transport = options.transport,
+                                          .region_bytes = kRegion_bytes,
+                                          .memory_server = options.memory(server),
+                                          .verbs = verbs_options()};
       thread.memory_server->server_count = kMemoryServers;
       if (const char* const host = std::getenv("NAMDB_TEST_VERBS_ADDRESS")) thread.verbs_host = host;
-      auto started = nambench::ServerThread::start(thread);
+      auto started = support::ServerThread::start(thread);
       if (!started.ok()) throw std::runtime_error(started.status().to_string());
       memory_.push_back(std::move(started).value());
       addresses.push_back(memory_.back()->address());
@@ -57,7 +57,7 @@ class RealDatabase final : public Database {
     auto reactor = reactor::Reactor::create();
     if (!reactor.ok()) throw std::runtime_error(reactor.status().to_string());
     reactor_ = std::move(reactor).value();
-    const fabric::TransportRegistry registry = nambench::transports(*reactor_, {}, verbs_options());
+    const fabric::TransportRegistry registry = support::transports(*reactor_, {}, verbs_options());
     for (Compute& compute : computes_)
       start_compute(compute, *registry.find(options.transport).value(), addresses);
   }
@@ -74,9 +74,9 @@ class RealDatabase final : public Database {
     compute.fabric = transport.make_client();
     compute::WorkerOptions options;
     options.memory_servers = addresses;
-    // Whoever builds an index waits for those of all others.
+    // Building an index waits for the other workers' transactions.
     options.heartbeat_ns = 5 * kMillisecond_ns;
-    options.snapshot_mode = nambench::snapshot_mode(transport.name);
+    options.snapshot_mode = support::snapshot_mode(transport.name);
     compute.worker = std::make_unique<compute::Worker>(
         *reactor_, *compute.fabric, compute.locations, std::move(options),
         [this] {
@@ -93,7 +93,7 @@ class RealDatabase final : public Database {
     reactor_->run_until(std::move(task));
   }
 
-  std::vector<std::unique_ptr<nambench::ServerThread>> memory_;
+  std::vector<std::unique_ptr<support::ServerThread>> memory_;
   std::unique_ptr<reactor::Reactor> reactor_;
   std::array<Compute, kComputeServers> computes_;
   std::uint8_t ids_ = 0;

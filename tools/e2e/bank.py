@@ -1,4 +1,4 @@
-"""Accounts between which money only moves: what every crash and every isolation mistake would show in."""
+"""Accounts between which money only moves. Lost commits and violations of isolation change the sum."""
 import random
 import threading
 

@@ -170,7 +170,7 @@ class GrowingRegion(TestCase):
                     until(lambda: "grown to its limit" in cluster.log("memory-0"), "the log says so")
                     self.assertEqual(reader.execute("SELECT count(*) FROM t").fetchone(), (key,))
                     print(f"{fabric}: {key} rows in a region that grew from 32 MiB to {self.LIMIT_BYTES >> 20} MiB")
-                # Whoever comes later, too.
+                # A compute server that starts later reads them, too.
                 cluster.kill("compute-1")
                 cluster.up()
                 self.assertEqual(cluster.query("SELECT count(*) FROM t", server=1), [(key,)])

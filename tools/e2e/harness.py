@@ -1,5 +1,5 @@
-"""Real daemons for tests: clusters in temporary folders on free ports, started by namctl, looked at through
-psycopg, /proc and raw sockets. Nothing here is killed but what a Cluster started.
+"""Real daemons for tests: clusters in temporary folders on free ports, started by namctl, and observed through
+psycopg, /proc and raw sockets. A Cluster kills only processes that it started.
 
 The programs are those of NAMDB_BIN (a folder), by default build/release/bin of this tree.
 """

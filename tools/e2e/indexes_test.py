@@ -131,7 +131,7 @@ class Indexes(TestCase):
             pass  # its server was killed
 
     def parts(self, cluster, name):
-        """What namctl says that each memory server has of the index, once there is one of that name."""
+        """The parts of the index on each memory server as namctl shows them, once there is an index of that name."""
         def found():
             done = namctl("status", "--data", cluster.data, "--json")
             self.assertEqual(done.returncode, 0, done.stderr)
@@ -182,7 +182,7 @@ class Indexes(TestCase):
                     values = ", ".join(f"({key}, {key % 97}, 'x')" for key in range(first, first + 500))
                     connection.execute("INSERT INTO item VALUES " + values)
             self.assertEqual(len(self.parts(cluster, "item_shelf")), 1)
-            # Who comes looks at once, and then every half minute.
+            # A compute server checks the balance when it starts, and then every half minute.
             cluster.flags += ["--compute-flag=--balance-indexes=64KiB"]
             cluster.kill("compute-1")
             with Writer(cluster, 0, 4) as writer:

@@ -1,5 +1,5 @@
-"""What clients see of a real cluster whose compute servers die is strict snapshot isolated: recorded through the
-wire, and checked. And namsim's commands: exit codes, reports, seeds that give the same run again."""
+"""Histories of clients of a real cluster whose compute servers die are strict snapshot isolated: they are recorded
+through the wire, and checked. Also namsim's commands: exit codes, reports, seeds that give the same run again."""
 import json
 import os
 import subprocess

@@ -25,9 +25,9 @@ EXPECTED = ("40001", "23505", "42P01", "42704", "42P07", "42710", "25P04", "5500
 
 
 def account(cluster):
-    """What every part of every memory server's region is used for: its bytes, of each kind. Not how many words of the
-    timestamp vector are in use: that depends on which slots were leased before others had retired. Of free extents it
-    is how much less than the region, which may grow."""
+    """The bytes of every part of every memory server's region, by use. The words of the timestamp vector that are in use
+    are left out: their number depends on which slots were leased before others had retired. Free extents count as the
+    rest of the region, since that may grow."""
     done = namctl("memory", "--data", cluster.data, "--json")
     if done.returncode != 0:
         raise AssertionError(f"namctl memory: exit {done.returncode}\n{done.stdout}\n{done.stderr}")
@@ -48,7 +48,7 @@ def account(cluster):
 
 
 def in_use(parts):
-    """What is not free, without the buckets of tables, which stay with them."""
+    """The bytes that are not free, without the buckets of tables, which stay with them."""
     sums = {key: sum(sums[1:4]) for key, sums in parts.items() if key[1] not in ("main_buckets", "indirect_buckets")}
     return {key: bytes_in_use for key, bytes_in_use in sums.items() if bytes_in_use}
 

@@ -132,7 +132,7 @@ class Runs(Nambench):
                      "--repetitions", 2)
         first, second = self.nambench(*arguments), self.nambench(*arguments)
         self.assertEqual(len(first["transports"]), 2)
-        # What was read is decided by the seed alone.
+        # The seed alone decides which places are read.
         self.assertEqual([transport["hash"] for transport in first["transports"]],
                          [transport["hash"] for transport in second["transports"]])
         report = self.nambench("hash", "--keys", 1000)

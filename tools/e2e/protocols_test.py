@@ -163,7 +163,7 @@ class Serializable(TestCase):
                 self.assertIn("40001", ends)
                 self.assertEqual(sorted(cluster.query("SELECT sum(on_call) FROM doctors")), [(1,)] if None in ends
                                  else [(2,)])
-                # Each adds a doctor to a ward that he has seen empty: by key, by the whole table, by the index.
+                # Each adds a doctor to a ward that it has seen empty: by key, by the whole table, by the index.
                 for ward, (read, where) in enumerate((("count(*)", "id = {0}"), ("count(*)", "on_call = {0}"),
                                                       ("count(*)", "ward = {0}")), start=10):
                     text = f"SELECT {read} FROM doctors WHERE " + where.format(ward * 100)

@@ -1,5 +1,5 @@
-"""What daemons over RDMA refuse, and say why: peers that a device has no room for, choices that are not there, limits that
-are too small, wrong keys. Part of verbs_test."""
+"""Refusals of daemons over RDMA, with their reasons: peers beyond the device's limits, devices that are not there, limits
+that are too small, wrong keys. Part of verbs_test."""
 import contextlib
 import os
 import subprocess
@@ -29,7 +29,7 @@ class WithoutRoom(TestCase):
                                                             f"--rdma-region-keys={keys}")) as cluster:
             (self.GROUP / "cgroup.procs").write_text(str(cluster.pid("memory-0")))
             for objects, words in enumerate(missing):
-                # What was made before is not counted here.
+                # The limit counts only objects that are made after this.
                 self.limit(objects)
                 done = namctl("status", "--data", cluster.data)
                 self.assertEqual(done.returncode, 1, done.stdout)

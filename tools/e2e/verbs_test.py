@@ -31,7 +31,7 @@ def lose_packets(share):
 
 
 def pull():
-    """Both ends lose the link. What is sent from now on is lost without a word, as on a cable."""
+    """Both ends lose the link. Packets from now on are lost without an error, as on a cable."""
     lose_packets(100)
     done = run("ip", "link", "set", "v0", "down")
     assert done.returncode == 0, done.stderr
@@ -49,7 +49,7 @@ def heal():
 
 
 def in_words(cost):
-    """What one commit cost on average, of what the server counted."""
+    """The average cost of a commit, from the server's counters."""
     operations = sum(cost[name] for name in ("reads", "writes", "compare_and_swaps", "fetch_adds"))
     transferred = sum(value for name, value in cost.items() if name.endswith("_bytes"))
     amounts = {"operations": operations, "calls": cost["calls"], "round trips": cost["round_trips"],
@@ -58,7 +58,7 @@ def in_words(cost):
 
 
 def fabric(cluster):
-    """What `namctl fabric` says."""
+    """The output of `namctl fabric`."""
     done = namctl("fabric", "--data", cluster.data, "--json")
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(done.stdout)
@@ -74,7 +74,7 @@ def check_specs(test, cluster, specs):
 
 
 class Mended:
-    """What deaths leave, for tests with `cluster`, of two memory and two compute servers, and `bank`."""
+    """Checks after deaths, for tests with `cluster`, of two memory and two compute servers, and `bank`."""
 
     def answers(self, server, statement):
         try:

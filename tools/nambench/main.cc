@@ -95,7 +95,7 @@ class LoadCommand : public Command {
 
  private:
   Result<LoadReport> load_engine(const workloads::Workload& workload, Progress& progress) {
-    std::vector<std::unique_ptr<ServerThread>> servers;
+    std::vector<std::unique_ptr<support::ServerThread>> servers;
     auto host = engine_.open(servers);
     if (!host.ok()) return host.status();
     EngineLoadOptions options;
@@ -183,7 +183,7 @@ int main_program(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   namdb::install_crash_handler(argv[0]);
-  // What the transports have to say is not part of a report.
+  // Log lines of the transports are not part of a report.
   spdlog::set_default_logger(spdlog::stderr_logger_st("nambench"));
   spdlog::set_level(spdlog::level::warn);
   namdb::ignore_broken_pipes();

@@ -76,7 +76,7 @@ int RunCommand::run() {
 }
 
 int RunCommand::run_wire(Progress& progress) {
-  Result<std::unique_ptr<Connection>> view = Connection::open(options_.endpoints.front());
+  Result<std::unique_ptr<support::Connection>> view = support::Connection::open(options_.endpoints.front());
   if (!view.ok()) return fail(view.status());
   if (Status status = detect_population(workload_, **view); !status.ok()) return fail(status);
   return run_on(**view, progress,
@@ -84,7 +84,7 @@ int RunCommand::run_wire(Progress& progress) {
 }
 
 int RunCommand::run_engine(Progress& progress) {
-  std::vector<std::unique_ptr<ServerThread>> servers;
+  std::vector<std::unique_ptr<support::ServerThread>> servers;
   auto host = engine_.open(servers);
   if (!host.ok()) return fail(host.status());
   EngineView view(*host.value());
@@ -107,7 +107,7 @@ int RunCommand::run_engine(Progress& progress) {
   });
 }
 
-int RunCommand::run_on(DatabaseView& view, Progress& progress, const RunOne& run_one) {
+int RunCommand::run_on(support::DatabaseView& view, Progress& progress, const RunOne& run_one) {
   if (!workload_.remote_percent.empty()) return run_degrees(view, progress, run_one);
   const Result<std::unique_ptr<workloads::Workload>> workload = make_workload(workload_);
   if (!workload.ok()) return fail(workload.status());
@@ -119,7 +119,7 @@ int RunCommand::run_on(DatabaseView& view, Progress& progress, const RunOne& run
   return report->checks_ok() ? 0 : kFailed;
 }
 
-int RunCommand::run_degrees(DatabaseView& view, Progress& progress, const RunOne& run_one) {
+int RunCommand::run_degrees(support::DatabaseView& view, Progress& progress, const RunOne& run_one) {
   const Result<std::uint32_t> servers = view.memory_servers();
   if (!servers.ok()) return fail(servers.status());
   const Result<bool> partitioned = view.partitioned("stock");

@@ -23,8 +23,8 @@ class RunCommand : public Command {
   using RunOne = std::function<Result<RunReport>(const workloads::Workload&)>;
   int run_wire(Progress& progress);
   int run_engine(Progress& progress);
-  int run_on(DatabaseView& view, Progress& progress, const RunOne& run_one);
-  int run_degrees(DatabaseView& view, Progress& progress, const RunOne& run_one);
+  int run_on(support::DatabaseView& view, Progress& progress, const RunOne& run_one);
+  int run_degrees(support::DatabaseView& view, Progress& progress, const RunOne& run_one);
 
   WorkloadOptions workload_;
   WireRunOptions options_;

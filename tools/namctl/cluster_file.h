@@ -1,12 +1,12 @@
-// What `namctl dev up` remembers about a cluster, in DIR/cluster.json, so that the other commands find it by
-// its data folder alone. Written by dev up only, as a whole or not at all.
+// The description of a cluster that `namctl dev up` writes into DIR/cluster.json, so that the other commands
+// find the cluster by its data folder alone. Only dev up writes it, as a whole or not at all.
 //
 //   DIR/cluster.json            this
-//   DIR/cluster.key             32 random bytes, mode 0600: who has it may join the cluster
+//   DIR/cluster.key             32 random bytes, mode 0600: a daemon that has them may join the cluster
 //   DIR/run/NAME.pid            process.h; NAME is memory-K or compute-K
-//   DIR/run/lock                held by whoever starts or stops the cluster
+//   DIR/run/lock                held by the command that starts or stops the cluster
 //   DIR/run/memory-K.sock       the shared-memory transport's sockets
-//   DIR/log/NAME.log            what the daemon printed
+//   DIR/log/NAME.log            the daemon's output
 //   DIR/NAME/                   the daemon's own data folder
 #pragma once
 
@@ -29,7 +29,7 @@ struct ClusterFile {
   std::string stages;                         // likewise
   std::string region_bytes;                   // likewise
   std::string region_limit;                   // likewise
-  // What daemons that are started are given, beside all that.
+  // Further arguments of the daemons that are started.
   std::vector<std::string> procedure_libraries;
   std::vector<std::string> memory_flags;
   std::vector<std::string> compute_flags;

@@ -1,4 +1,4 @@
-// `namctl top`: what a cluster does, again and again.
+// `namctl top`: the activity of a cluster, shown again after each interval.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ struct TopFlags {
   std::uint32_t count = 0;  // ends after so many looks; 0: never
   // One view, with the rates of one interval.
   bool once = false;
-  // Records of each memory server whose rings are looked at each time.
+  // Records of each memory server whose rings are read each time.
   std::uint32_t sample_records = 4096;
 };
 

@@ -67,8 +67,8 @@ Status make_folders(const fs::path& data) {
   for (const fs::path& folder : {data, data / "run", data / "log"}) {
     const bool made = fs::create_directories(folder, error);
     if (error) return environment_error("cannot create " + folder.string() + ": " + error.message());
-    // What is in them (keys, sockets, one day data) is the owner's alone. A folder that was there stays as it
-    // is.
+    // Only the owner may read their contents (keys, sockets, one day data). A folder that was there keeps its
+    // permissions.
     if (!made) continue;
     fs::permissions(folder, fs::perms::owner_all, error);
     if (error) return environment_error("cannot own " + folder.string() + ": " + error.message());

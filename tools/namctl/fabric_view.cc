@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kLineLength = 110;
 
-// Per commit of a compute server: what its commits cost altogether, with heartbeats and repairs in between.
+// Per commit of a compute server: all operations of its workers, heartbeats and repairs included.
 constexpr std::array kPerCommit = {"doorbells", "signalled", "requests", "batches", "calls"};
 
 std::uint64_t number(const std::optional<std::string>& text) {
@@ -81,7 +81,7 @@ nlohmann::json json_of(const fabric::Facts& facts) {
   return json;
 }
 
-// "name value, name value", in lines; what was never counted is left out.
+// "name value, name value", in lines. Counters that are zero are left out.
 void add_lines(const fabric::Facts& facts, std::vector<std::string>& lines) {
   std::string line;
   const auto flush = [&] {

@@ -1,4 +1,4 @@
-// What the servers of a cluster say about the fabric between them: for `namctl fabric`.
+// The report of a cluster's servers about the fabric between them: for `namctl fabric`.
 #pragma once
 
 #include <cstdint>

@@ -105,7 +105,7 @@ void add_dev_up(CLI::App& dev, Flags& flags) {
       ->capture_default_str();
   up->callback([&flags, up] {
     flags.up.data = flags.data;
-    // What was not said is the running cluster's.
+    // An option that was not given has the running cluster's value.
     if (up->count("--fabric") != 0) flags.up.fabric = flags.fabric;
     if (up->count("--memory-servers") != 0) flags.up.memory_servers = flags.memory_servers;
     if (up->count("--compute-servers") != 0) flags.up.compute_servers = flags.compute_servers;

@@ -1,4 +1,4 @@
-// What all commands of namctl share: where they print, and how they end.
+// Shared by all commands of namctl: output and exit codes.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace namdb::namctl {
 
-// Exit codes. 2 is CLI11's domain: an unknown command or flag, a value that is none.
+// Exit codes. CLI11 uses 2: an unknown command or flag, a malformed value.
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitOther = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitEnvironment = 3;
 
-// With --json, standard output holds one JSON document and nothing else; what is for people goes to standard
+// With --json, standard output holds one JSON document and nothing else; text for people goes to standard
 // error.
 class Output {
  public:

@@ -28,7 +28,7 @@ class Process {
  public:
   // The living process of that identity, or nothing when it has ended (a zombie has ended).
   static std::optional<Process> find(const ProcessIdentity& identity);
-  // The living process of that pid, whoever it is.
+  // The living process of that pid, of any program.
   static std::optional<Process> find(pid_t pid);
 
   Process(Process&& other) noexcept;

@@ -1,4 +1,4 @@
-// What `namctl top` shows: the activity of a cluster between two looks at its servers.
+// The contents of `namctl top`: the activity of a cluster between two queries of its servers.
 #pragma once
 
 #include <chrono>

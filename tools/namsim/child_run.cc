@@ -15,7 +15,7 @@
 namespace namdb::sim {
 namespace {
 
-// What a child sends for each scenario, and behind it the anomaly.
+// A child's message for each scenario; the anomaly's text follows it.
 struct Numbers {
   std::uint64_t transactions;
   std::uint64_t committed;

@@ -87,7 +87,7 @@ Scenario ScenarioFlags::scenario(std::uint64_t seed) const {
   if (faults == "none") return scenario;
   Status status =
       scenario.use_faults(faults == "seed" ? draw_faults(seed) : faults_of_file, faults, skip_faults);
-  // What the seed draws elsewhere may not go with these faults.
+  // The seed's other draws may not go together with these faults.
   if (!status.ok()) {
     std::fprintf(stderr, "namsim: seed %llu runs without faults: %s\n", static_cast<unsigned long long>(seed),
                  status.message().c_str());

@@ -1,6 +1,6 @@
-// What the commands of namsim share. Results go to standard output (--json: one document), progress and
-// errors to standard error. Exit codes: 0 clean, 1 an anomaly was found, 2 wrong usage, 3 the environment
-// refuses (files that cannot be read or are no history, no connection).
+// Shared by the commands of namsim. Results go to standard output (--json: one document), progress and errors
+// to standard error. Exit codes: 0 clean, 1 an anomaly was found, 2 wrong usage, 3 the environment refuses
+// (unreadable files, malformed histories, no connection).
 #pragma once
 
 #include <cstdint>
@@ -65,7 +65,8 @@ struct ScenarioFlags {
 int report_usage(const Status& status);
 void add_scenario_flags(CLI::App& command, ScenarioFlags& flags);
 
-// Each adds its command to the program; what is returned runs it after parsing and gives the exit code.
+// Each adds its command to the program. The function that it returns runs the command after parsing and
+// returns the exit code.
 using RunCommand = std::function<int()>;
 RunCommand add_check(CLI::App& program);
 RunCommand add_run(CLI::App& program);

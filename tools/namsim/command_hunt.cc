@@ -136,7 +136,7 @@ class Hunt {
                    std::string(flags_.level.level.name).c_str());
       failures_.push_back({scenarios[k], verdicts[k].anomaly});
     }
-    // What stood behind a failure is still to be run.
+    // The scenarios behind a failure are still to be run.
     left_.insert(left_.end(), scenarios.begin() + static_cast<std::ptrdiff_t>(verdicts.size()),
                  scenarios.end());
   }

@@ -1,4 +1,4 @@
-// namsim record: what clients of a real cluster see, as a history for namsim check.
+// namsim record: the observations of clients of a real cluster, as a history for namsim check.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>

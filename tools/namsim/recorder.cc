@@ -20,7 +20,7 @@ using history::Operation;
 using history::Outcome;
 using history::Transaction;
 using history::Version;
-using nambench::Connection;
+using support::Connection;
 using Clock = std::chrono::steady_clock;
 
 const std::string kTable = "namsim_record";
@@ -37,7 +37,7 @@ void wait_a_little() {
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
 }
 
-// What the clients share.
+// The state that the clients share.
 class Recording {
  public:
   explicit Recording(const RecordOptions& options) : options_(options), active_(options.keys) {}
@@ -60,7 +60,7 @@ class Recording {
   }
 
  private:
-  nambench::Endpoint endpoint(std::uint64_t client) const {
+  support::Endpoint endpoint(std::uint64_t client) const {
     return {options_.host, options_.ports[client % options_.ports.size()], options_.user, options_.database};
   }
   Result<std::unique_ptr<Connection>> connect(std::uint64_t client) {

@@ -1,6 +1,7 @@
-// Records what clients of a real cluster see: connections that read and write registers or lists through the
-// PostgreSQL protocol, each transaction written down as it ends. Connections that break are opened again, as
-// new sessions; what was under way is aborted, or of unknown outcome if its COMMIT had been sent.
+// Records the view of clients of a real cluster: connections that read and write registers or lists through
+// the PostgreSQL protocol. Each transaction is recorded as it ends. Connections that break are opened again,
+// as new sessions; a transaction under way is then aborted, or of unknown outcome if its COMMIT had been
+// sent.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,7 @@ struct RecordReport {
   std::uint64_t aborted = 0;
   std::uint64_t unknown = 0;
   std::uint64_t connections = 0;
-  // What no transaction may see: a row that is gone, a list that is none. Empty if all was well.
+  // The first impossible observation: a row that is gone, a malformed list. Empty if there was none.
   std::string complaint;
 };
 

@@ -1,4 +1,4 @@
-// What a checker found, for people and for programs.
+// A checker's findings, for people and for programs.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -28,7 +28,7 @@
 
 namespace namdb::sqltest {
 
-// What a server answered to one simple query.
+// A server's answer to one simple query.
 struct Outcome {
   std::vector<std::string> names;
   std::vector<std::vector<std::optional<std::string>>> rows;

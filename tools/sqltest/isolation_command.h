@@ -7,7 +7,7 @@
 
 namespace namdb::sqltest {
 
-// What the answers are compared with: those of the spec, or those of serial orders (serial_orders.h).
+// The expected answers: those of the spec, or those of serial orders (serial_orders.h).
 enum class Comparison { expected, serializable, strict };
 
 struct IsolationCommand {

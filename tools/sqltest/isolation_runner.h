@@ -22,8 +22,8 @@ class StepClient {
   virtual void send(const std::string& sql) = 0;
   // Whether the answer is there, or comes within that time.
   virtual bool answers_within(std::chrono::milliseconds patience) = 0;
-  // What its statements answered; none: nothing came for so long, and the connection is given up.
-  // A broken connection answers with the error -----.
+  // The answers of its statements. None: no answer came for so long, and the connection is given up. A broken
+  // connection answers with the error -----.
   virtual std::optional<std::vector<Outcome>> answer(std::chrono::milliseconds patience) = 0;
   // Whether a block is open, failed or not.
   virtual bool in_block() = 0;
@@ -63,7 +63,8 @@ class IsolationRunner {
   // else's, and nothing is dropped. Error connection_failure: a server cannot be reached.
   Result<PermutationOutcome> run(const Permutation& permutation);
   // The same where steps may wait for other sessions: one that is not answered within `turn` is left behind,
-  // and with it the later ones of its session. Whoever is waited for when no step is left is rolled back.
+  // and with it the later ones of its session. When no more answers come, the sessions that have no steps
+  // left are rolled back, since the others wait for them.
   Result<PermutationOutcome> run_with_waits(const Permutation& permutation, std::chrono::milliseconds turn);
   // Steps one after the other, after these sessions have rolled back what their setup began. `settled`: each
   // session sees what the others have done, also where its server's clock is behind.

@@ -50,7 +50,7 @@ std::size_t find_step(const IsolationSpec& spec, std::string_view name) {
                                   spec.steps.begin());
 }
 
-// Reads a file line by line; what an indented line belongs to is where the reader stands.
+// Reads a file line by line. An indented line belongs to the reader's current place.
 class SpecReader {
  public:
   Status read(std::string_view text) {

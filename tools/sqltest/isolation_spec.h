@@ -1,4 +1,4 @@
-// Isolation specs: what concurrent sessions see, step by step, for given orders of their steps. A file:
+// Isolation specs: the answers to concurrent sessions, step by step, for given orders of their steps. A file:
 //
 //   # What the file shows: the first line, and as many more as it takes.
 //   setup                                  before each permutation: statements, each ended by ; at a line's
@@ -10,7 +10,7 @@
 //     SELECT count(*) FROM t;              table of that name answers the first block with 40001; not here
 //   teardown                               after each permutation whose setup succeeded
 //     DROP TABLE IF EXISTS t;
-//   check                                  after each permutation: what is there in the end
+//   check                                  after each permutation: the rows that are there in the end
 //     SELECT * FROM t ORDER BY id;
 //
 //   session one                            a connection; `session one on 2`: to the second server. Without

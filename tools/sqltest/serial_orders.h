@@ -30,7 +30,8 @@ std::vector<StepTransaction> transactions_of(const IsolationSpec& spec, const Pe
 
 class SerialOrders {
  public:
-  // `strict`: who was answered before another one was sent comes before him, also in other sessions.
+  // `strict`: a transaction that was answered before another one was sent comes before it, also if they are
+  // of different sessions.
   SerialOrders(const IsolationSpec& spec, IsolationRunner& runner, bool strict)
       : spec_(spec), runner_(runner), strict_(strict) {}
 

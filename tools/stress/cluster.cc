@@ -49,7 +49,7 @@ reactor::Task<void> serve(compute::SqlPort* port) {
 
 }  // namespace
 
-// What its threads share, and what ends them.
+// The state that the server's threads share, and the event that ends them.
 struct ComputeServer::Process {
   explicit Process(compute::Flags all)
       : flags(std::move(all)), state({}, [this] { return ++secret; }), locations(kLocations_bytes) {
@@ -118,7 +118,7 @@ Cluster::Cluster(std::string transport) : transport_(std::move(transport)) {
   // Here, before there are threads: the library's own set-up is not seen by the sanitizer.
   spdlog::set_level(spdlog::level::err);
   for (std::uint16_t server = 0; server < kMemoryServers; ++server) {
-    auto started = nambench::ServerThread::start(
+    auto started = support::ServerThread::start(
         {.transport = transport_, .region_bytes = 128U << 20, .memory_server = restless_options(server)});
     if (!started.ok()) throw std::runtime_error(started.status().to_string());
     memory_.push_back(std::move(started).value());
@@ -132,8 +132,8 @@ ComputeServer& Cluster::add_compute(std::uint32_t workers) {
   return *computes_.back();
 }
 
-std::vector<nambench::Endpoint> Cluster::endpoints() const {
-  std::vector<nambench::Endpoint> endpoints;
+std::vector<support::Endpoint> Cluster::endpoints() const {
+  std::vector<support::Endpoint> endpoints;
   for (const auto& compute : computes_) endpoints.push_back(compute->endpoint());
   return endpoints;
 }

@@ -1,6 +1,6 @@
 // A whole cluster in this process: each memory server and each worker of each compute server on a thread of
-// its own, with real transports and a real SQL port. What the simulator cannot see, which has one thread, the
-// thread sanitizer sees here.
+// its own, with real transports and a real SQL port. The thread sanitizer finds races here, which the
+// simulator with its one thread cannot show.
 #pragma once
 
 #include <cstdint>
@@ -26,12 +26,12 @@ class ComputeServer {
   // Clients that are still there are told so.
   ~ComputeServer();
 
-  const nambench::Endpoint& endpoint() const { return endpoint_; }
+  const support::Endpoint& endpoint() const { return endpoint_; }
 
  private:
   struct Process;
   std::unique_ptr<Process> process_;
-  nambench::Endpoint endpoint_;
+  support::Endpoint endpoint_;
   std::thread thread_;
 };
 
@@ -44,11 +44,11 @@ class Cluster {
   // The one that was added first.
   void remove_compute() { computes_.erase(computes_.begin()); }
   // Of the compute servers that are there.
-  std::vector<nambench::Endpoint> endpoints() const;
+  std::vector<support::Endpoint> endpoints() const;
 
  private:
   std::string transport_;
-  std::vector<std::unique_ptr<nambench::ServerThread>> memory_;
+  std::vector<std::unique_ptr<support::ServerThread>> memory_;
   std::vector<std::unique_ptr<ComputeServer>> computes_;
 };
 

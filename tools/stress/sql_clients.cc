@@ -11,7 +11,7 @@
 namespace namdb::stress {
 namespace {
 
-using nambench::Connection;
+using support::Connection;
 
 // In the order in which they are drawn.
 enum class Action : std::uint8_t { transfer, add_up, insert, remove, cancel, leave, schema };
@@ -148,7 +148,7 @@ std::string Complaints::all() const {
   return text;
 }
 
-Status create_tables(const nambench::Endpoint& endpoint) {
+Status create_tables(const support::Endpoint& endpoint) {
   const auto connection = Connection::open(endpoint);
   if (!connection.ok()) return connection.status();
   std::string rows;
@@ -166,7 +166,7 @@ void run_client(const ClientOptions& options, Complaints& complaints) {
   Client(options, complaints).run();
 }
 
-Result<std::int64_t> sum_of_accounts(const nambench::Endpoint& endpoint) {
+Result<std::int64_t> sum_of_accounts(const support::Endpoint& endpoint) {
   const auto connection = Connection::open(endpoint);
   if (!connection.ok()) return connection.status();
   const auto rows = (*connection)->query("SELECT sum(cents) FROM accounts");

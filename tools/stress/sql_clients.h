@@ -15,7 +15,7 @@ namespace namdb::stress {
 inline constexpr std::int64_t kAccounts = 12;
 inline constexpr std::int64_t kTotal = kAccounts * 100;
 
-// What clients found that must not be. Any thread.
+// The violations that clients found. Any thread may call it.
 class Complaints {
  public:
   void add(std::string complaint);
@@ -27,12 +27,12 @@ class Complaints {
 };
 
 // The tables that the clients use.
-Status create_tables(const nambench::Endpoint& endpoint);
+Status create_tables(const support::Endpoint& endpoint);
 
 // Each does `rounds` things, drawn from the seed, and returns. `leaving`: the server may go away meanwhile;
 // then the client ends without complaint.
 struct ClientOptions {
-  nambench::Endpoint endpoint;
+  support::Endpoint endpoint;
   std::uint64_t seed = 0;
   std::uint64_t rounds = 100;
   bool leaving = false;
@@ -40,6 +40,6 @@ struct ClientOptions {
 void run_client(const ClientOptions& options, Complaints& complaints);
 
 // The sum of all accounts, or what went wrong.
-Result<std::int64_t> sum_of_accounts(const nambench::Endpoint& endpoint);
+Result<std::int64_t> sum_of_accounts(const support::Endpoint& endpoint);
 
 }  // namespace namdb::stress

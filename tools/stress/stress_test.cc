@@ -26,7 +26,7 @@ std::uint64_t factor() {
   return text == nullptr ? 1 : std::strtoull(text, nullptr, 10);
 }
 
-std::vector<std::thread> start_clients(const nambench::Endpoint& endpoint, std::uint64_t first_seed,
+std::vector<std::thread> start_clients(const support::Endpoint& endpoint, std::uint64_t first_seed,
                                        bool leaving, Complaints& complaints) {
   std::vector<std::thread> threads;
   for (std::uint64_t i = 0; i < kClients; ++i) {
@@ -53,13 +53,13 @@ TEST_CASE("clients of many threads find every promise kept while compute servers
     Cluster cluster(transport);
     Complaints complaints;
     cluster.add_compute(2);
-    const nambench::Endpoint first = cluster.endpoints().front();
+    const support::Endpoint first = cluster.endpoints().front();
     REQUIRE(create_tables(first).to_string() == Status().to_string());
-    const nambench::Endpoint second = cluster.add_compute(2).endpoint();
+    const support::Endpoint second = cluster.add_compute(2).endpoint();
     std::vector<std::thread> leaving = start_clients(first, 1, true, complaints);
     std::vector<std::thread> staying = start_clients(second, 100, false, complaints);
     cluster.remove_compute();  // the first, with its clients in the middle of their work
-    const nambench::Endpoint third = cluster.add_compute(1).endpoint();
+    const support::Endpoint third = cluster.add_compute(1).endpoint();
     std::vector<std::thread> late = start_clients(third, 200, false, complaints);
     join(leaving);
     join(staying);

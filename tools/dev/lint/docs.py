@@ -7,8 +7,8 @@
   scripts, comments left out; of `A::b` and `A.b` both, and where A is a protobuf message b is a field of it;
 - and a link leads to a file of the tree, and with # to one of its headings.
 
-Of a span of several words (a command, a statement) only its flags and paths are looked at. Words that are not ours
-stand in docs_words.txt, beside this.
+Of a span of several words (a command, a statement) only the flags and paths are checked. Words that are not ours are
+in docs_words.txt.
 """
 import fnmatch
 import re
@@ -118,7 +118,7 @@ def check_word(token, tree):
 
 
 def not_a_name(token):
-    """Patterns and numbers are nobody's names; what is left of words and hyphens is one."""
+    """Patterns and numbers name nothing; a token of letters, digits and hyphens is a name."""
     return f"nothing in the tree is called {token}" if re.fullmatch(r"[A-Za-z][\w-]*", token) else None
 
 

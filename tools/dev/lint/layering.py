@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""No file includes what lies above it: the include graph against layers.txt."""
+"""No file includes another one of a layer above it: the include graph against layers.txt. Only tests, test support (files
+in a folder `testing`) and tools include test support.
+"""
 import re
 import sys
 from pathlib import Path
@@ -8,8 +10,8 @@ import sources
 from sources import Finding
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
-EVERYTHING_GOES = re.compile(r"^common/fabric/conformance/|_test\.(cc|h)$|(^|/)test_\w+\.(cc|h)$|(^|/)(test|testing)/|^(memory|compute)/main\.cc$"
-                             r"|^compute/worker/worker_thread\.")
+TESTS = re.compile(r"^common/fabric/conformance/|_test\.cc$|/testing/")
+COMPOSITION_ROOTS = re.compile(r"^(memory|compute)/main\.cc$|^compute/worker/worker_thread\.")
 
 
 def expanded(name, layers):
@@ -46,15 +48,22 @@ def layer_of(path, layers):
 
 
 def check(path, text, layers):
-    """Tests may include everything but what is of tools/, which only tools/ may."""
-    of_tools = [Finding(path, sources.line_of(text, match.start(1)), "layering", f"only tools/ may include {match.group(1)}")
-                for match in INCLUDE.finditer(text) if match.group(1).startswith("tools/") and not path.startswith("tools/")]
-    if of_tools or EVERYTHING_GOES.search(path):
-        return of_tools
+    """Tests and composition roots may include everything but what is of tools/, which only tools/ may."""
+    is_test = TESTS.search(path) is not None
+    is_tool = path.startswith("tools/")
+    findings = []
+    for match in INCLUDE.finditer(text):
+        included = match.group(1)
+        line = sources.line_of(text, match.start(1))
+        if included.startswith("tools/") and not is_tool:
+            findings.append(Finding(path, line, "layering", f"only tools/ may include {included}"))
+        elif "/testing/" in included and not is_tool and not is_test:
+            findings.append(Finding(path, line, "layering", f"only tests and tools/ may include {included}"))
+    if findings or is_test or COMPOSITION_ROOTS.search(path):
+        return findings
     own = layer_of(path, layers)
     if own is None:
         return [Finding(path, 1, "layering", "the folder is not in tools/dev/lint/layers.txt")]
-    findings = []
     for match in INCLUDE.finditer(text):
         included = match.group(1)
         line = sources.line_of(text, match.start(1))

@@ -46,6 +46,12 @@ class Layering(unittest.TestCase):
         self.assertEqual(self.check("tools/stress/x.cc", "memory/server/server.h"), 0)
         self.assertEqual(self.check("common/fabric/x_test.cc", "common/fabric/shm/shm.h"), 0)
 
+    def test_only_tests_and_tools_include_test_support(self):
+        for path in ("memory/region/x.cc", "memory/region/x.h", "memory/main.cc", "memory/test_x.cc", "workloads/x.cc"):
+            self.assertEqual(self.check(path, "memory/testing/test_cluster.h"), 1, path)
+        for path in ("memory/region/x_test.cc", "memory/testing/y.h", "tools/sqltest/x.cc", "common/fabric/conformance/x.cc"):
+            self.assertEqual(self.check(path, "common/reactor/testing/manual_executor.h"), 0, path)
+
     def test_a_folder_that_the_table_does_not_know_is_found(self):
         self.assertEqual(self.check("common/new/x.cc", "common/base/error.h"), 1)
 
@@ -173,9 +179,24 @@ class Prose(unittest.TestCase):
             self.assertEqual(self.check(line + "\n"), 0, line)
         self.assertEqual(self.check("```\nWho waits is told.\n```\n"), 0)
 
-    def test_comments_of_sources_are_read_when_asked(self):
+    def lines(self, path, text):
+        return [finding.line for finding in prose.check(path, text)]
+
+    def test_comments_of_sources_are_read_and_code_is_not(self):
         code = 'int a;  // Who waits is told.\n// A lock.\n//\n// What was taken\n// is released.\nconst char* b = "He";\n'
-        self.assertEqual([finding.line for finding in prose.check("a.cc", code)], [4])
+        for path in ("a.cc", "a.h", "a.inc", "a.proto"):
+            self.assertEqual(self.lines(path, code), [1, 4], path)
+        hashes = "# What was taken\n# is released.\nwho = 'He // is'  # What comes goes.\nhe = 1\n"
+        for path in ("CMakeLists.txt", "a.cmake", "a.sh", "docker/Dockerfile", "a.py"):
+            self.assertEqual(self.lines(path, hashes), [1, 3], path)
+        self.assertEqual(self.lines("tools/run", "#!/bin/sh\n" + hashes), [2, 4])
+        self.assertEqual(self.lines("a.sqltest", hashes), [])
+
+    def test_docstrings_are_read(self):
+        code = 'def f():\n    """A lock. Who waits\n    is told.\n\n    - What comes goes.\n    """\n    return "He"\n'
+        self.assertEqual(self.lines("a.py", code), [2, 5])
+        self.assertEqual(self.lines("tools/run", "#!/usr/bin/env python3\n" + code), [3, 6])
+        self.assertEqual(self.lines("a.sh", code), [])
 
     def test_an_allowance_needs_a_reason(self):
         line = "He waits. <!-- lint: allow prose: an example -->"

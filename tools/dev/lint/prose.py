@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""The documentation is in plain English: subject, verb, object. This finds
+"""Documentation and comments are in plain English: subject, verb, object. This finds
 
-- sentences whose subject is a clause: they begin with Who, Whoever or What, or go on with one behind a semicolon or
+- sentences whose subject is a clause: they begin with `Who`, `Whoever` or `What`, or go on with one behind a semicolon or
   colon. Name the subject: "a worker that ...", "the rows that ...". Questions are let pass;
-- a program as a person: he, his, him. A transaction is "it";
+- a program as a person: `he`, `his`, `him`. A transaction is "it";
 - words of AVOIDED, each with a better one.
 
-Headings, blocks of code and spans in backticks are not looked into; a cell of a table is where it is a sentence.
-`prose.py --comments [FILE]` lists the same in the comments of sources, with a count for each folder, and fails on nothing.
+In pages of Markdown it reads all but headings, blocks of code and spans in backticks; a cell of a table is read if it is a
+sentence. In sources it reads comments, and docstrings of Python. Folders of UNREAD are let pass.
 """
+import io
 import re
 import sys
-from collections import Counter
+import tokenize
 from dataclasses import dataclass
-from pathlib import Path
 
 import sources
 from sources import Finding
@@ -28,6 +28,10 @@ AVOIDED = tuple((re.compile(pattern, re.I), better) for pattern, better in (
     (r"\b(?:go|goes|going|went|gone) along\b", "is sent with"),
     (r"\bwhoever\b", "name the subject"),
 ))
+# Their comments are still to be written anew.
+UNREAD = ("common/", "compute/", "memory/", "workloads/", "tools/namctl/", "tools/namsim/scenario/", "tools/dev/verbs_vm/")
+SLASHES = sources.CPP + (".proto",)
+HASHES = (".py", ".sh", ".cmake", ".txt", ".yaml", "/Dockerfile")
 SPAN = re.compile(r"(`+)(.+?)\1")
 # A sentence ends where a capital or a span begins the next, but not behind an abbreviation.
 SENTENCE = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!al\.)(?<!§\.)[)*\"]*\s+(?=[*\"(\[`A-Z0-9])")
@@ -58,7 +62,7 @@ def join(lines, cell=False):
 
 def blocks_of(text):
     """Of a page of Markdown."""
-    blocks, lines, in_code, in_comment = [], [], False, False
+    blocks, lines, in_code = [], [], False
 
     def close():
         if lines:
@@ -96,18 +100,59 @@ def blocks_of(text):
     return blocks
 
 
-def comments_of(text):
-    """Of a source of C++: each run of comment lines, apart where a line is blank or begins an item or a column."""
+def comments_of(text, mark):
+    """Each run of lines with nothing but a comment, apart where a line is blank or begins an item or a column; and the
+    comments behind code."""
     blocks, lines = [], []
+    whole, behind = re.compile(rf"^\s*{mark}+(?!!) ?(.*)$"), re.compile(rf"^.*\S\s+{mark}\s(.*)$")
     for number, line in enumerate(text.splitlines() + [""], 1):
-        match = re.match(r"^\s*//+ ?(.*)$", line)
+        match = whole.match(line)
         inner = match[1] if match else ""
         if lines and (not inner.strip() or re.match(r"\s*(?:[-*]|\d+\.) |\s{2,}\S+ {2,}", inner)):
             blocks.append(join(lines))
             lines = []
         if inner.strip():
             lines.append((number, masked(re.sub(r"^\s*(?:[-*]|\d+\.) +", "", inner))))
+        elif not match and (match := behind.match(line)):
+            blocks.append(join([(number, masked(match[1]))]))
     return blocks
+
+
+def only_comments(text):
+    """Python with its strings blanked, in which # begins no comment."""
+    lines = text.splitlines()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.STRING:
+            (first, begin), (last, end) = token.start, token.end
+            for number in range(first, last + 1):
+                line = lines[number - 1]
+                from_, to = begin if number == first else 0, end if number == last else len(line)
+                lines[number - 1] = line[:from_] + "x" * (to - from_) + line[to:]
+    return "\n".join(lines)
+
+
+def docstrings_of(text):
+    """Of Python: paragraphs and items, each on its own."""
+    blocks = []
+    for match in re.finditer(r'^ *"""(.*?)"""', text, re.M | re.S):
+        inside = blocks_of(re.sub(r"(?m)^ +", "", match[1]))
+        before = text.count("\n", 0, match.start(1))
+        blocks += [Block(block.text, tuple(before + number for number in block.at)) for block in inside]
+    return blocks
+
+
+def all_blocks(path, text):
+    """The prose of a file; empty for unknown kinds of files."""
+    if path.endswith(".md"):
+        return blocks_of(text)
+    if path.endswith(SLASHES):
+        return comments_of(text, "//")
+    if not path.endswith(HASHES) and not text.startswith("#!"):
+        return []
+    is_python = path.endswith(".py") or "python" in text.split("\n", 1)[0]
+    if is_python:
+        return comments_of(only_comments(text), "#") + docstrings_of(text)
+    return comments_of(text, "#")
 
 
 def sentences(block):
@@ -142,26 +187,8 @@ def check_block(path, block):
 
 
 def check(path, text):
-    blocks = comments_of(text) if path.endswith(sources.CPP) else blocks_of(text)
-    return [finding for block in blocks for finding in check_block(path, block)]
-
-
-def list_comments(target):
-    findings = [finding for path in sources.files(sources.CPP)
-                for finding in check(path, (sources.ROOT / path).read_text(errors="replace"))]
-    for folder, number in sorted(Counter(str(Path(finding.path).parent) for finding in findings).items()):
-        print(f"{number:5} {folder}")
-    print(f"{len(findings):5} in all")
-    if target:
-        Path(target).write_text("".join(f"{finding}\n" for finding in findings))
-    return 0
-
-
-def main():
-    if sys.argv[1:2] == ["--comments"]:
-        return list_comments(sys.argv[2] if len(sys.argv) > 2 else None)
-    return sources.main("prose", (".md",), check, lambda path: path.endswith(".md"))
+    return [finding for block in all_blocks(path, text) for finding in check_block(path, block)]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(sources.main("prose", None, check, lambda path: path.endswith(".md") or not path.startswith(UNREAD)))

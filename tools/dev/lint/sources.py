@@ -1,4 +1,4 @@
-"""What every lint shares: the files of the tree, C++ text without comments and strings, and the report.
+"""Shared by all lints: the files of the tree, C++ text without comments and strings, and the report.
 
 A finding on a line that carries `lint: allow NAME: reason` is let pass; a reason is required.
 """

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What every text file of the tree keeps to: headers and mains open with their contract, no header is read twice,
-no tabs or trailing blanks, no comment beyond the columns (clang-format does not reflow comments), nothing that only means
-something at a workplace. Long files are warned of.
+"""Rules for every text file of the tree: headers and mains open with their contract, headers have include guards, no tabs
+or trailing blanks, no comment beyond the columns (clang-format does not reflow comments), no words that only mean
+something at a workplace. It warns of long files.
 """
 import re
 import sys

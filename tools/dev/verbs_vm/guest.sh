@@ -55,7 +55,20 @@ make_devices() {
   chmod 0666 /dev/infiniband/*
 }
 
+# Folders of the host below those that the machine has for itself (a tree in /tmp), as writable as all others.
+mount_folders() {
+  local name folder layers
+  while read -r name folder; do
+    layers=/run/layers/$name
+    mkdir -p "$folder" $layers/{host,upper,work}
+    mount -t 9p -o trans=virtio,version=9p2000.L,msize=512000,ro,cache=loose "$name" $layers/host &&
+      mount -t overlay -o lowerdir=$layers/host,upperdir=$layers/upper,workdir=$layers/work overlay "$folder" ||
+      echo "verbs-vm: $folder is not in the machine"
+  done <$run/folders
+}
+
 make_devices >$run/devices.log 2>&1
+mount_folders
 if [ -e $run/shell ]; then
   echo "rx0 10.2.0.1, rx1 10.2.0.2, rxl 127.0.0.1; what is left in $run is kept. exit ends the machine."
   read -r TERM columns rows folder <$run/shell

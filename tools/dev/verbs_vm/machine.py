@@ -18,6 +18,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 # Rebuilt when one of these changes, or Debian has a newer kernel.
 SOURCES = ("packages.py", "boot_image.py", "init.sh")
 SANITIZER_OPTIONS = "halt_on_error=1:print_stacktrace=1:log_path=/run/verbs-vm/sanitizer"
+# Folders that the machine has for itself, in memory (init.sh).
+OWN_FOLDERS = ("/tmp", "/run", "/dev/shm")
 TIMED_OUT = 124
 ENVIRONMENT = 3
 # Without the features that make the kernel copy by single bytes: a card never tears an aligned word, so rxe may not.
@@ -70,9 +72,16 @@ def find(ready, path):
     raise Unavailable(f"there is no /{path}")
 
 
+def hidden_folders(*wanted):
+    """Those of the folders that lie below the machine's own ones, and so are shared one by one; none inside of another."""
+    below = sorted({path for path in wanted if any(path.startswith(own + "/") for own in OWN_FOLDERS)})
+    return [path for path in below if not any(path.startswith(other + "/") for other in below)]
+
+
 class Machine:
     def __init__(self, options):
         self.options = options
+        self.shared = {f"folder{number}": path for number, path in enumerate(hidden_folders(os.getcwd(), str(HERE.parents[2])))}
         self.run_folder = pathlib.Path(tempfile.mkdtemp(prefix="namdb-verbs-vm-"))
         self.process = None
 
@@ -80,10 +89,11 @@ class Machine:
         shutil.copy(HERE / "guest.sh", self.run_folder)
         words = " ".join(shlex.quote(word) for word in self.options.command)
         variables = "".join(f"export {shlex.quote(setting)}\n" for setting in self.options.env)
-        # What sanitizers say goes beside the logs: a daemon's own log goes with the test that started it.
+        # Reports of sanitizers go beside the logs: the test that started a daemon removes the daemon's own log.
         sanitizers = "".join(f"export {name}_OPTIONS={SANITIZER_OPTIONS}\n" for name in ("ASAN", "TSAN", "UBSAN"))
         (self.run_folder / "command.sh").write_text(
             f"export VERBS_VM_LOGS=/run/verbs-vm\n{sanitizers}{variables}cd {shlex.quote(os.getcwd())} || exit 3\nexec {words}\n")
+        (self.run_folder / "folders").write_text("".join(f"{name} {path}\n" for name, path in self.shared.items()))
         if self.options.keep:
             size = shutil.get_terminal_size()
             terminal = os.environ.get("TERM", "dumb")
@@ -110,7 +120,8 @@ class Machine:
             "-chardev", f"stdio,id=io,signal={'off' if self.options.keep else 'on'}",
             "-device", "virtio-serial-pci", "-device", "virtconsole,chardev=io",
             *self.share("host", "/", ",readonly=on"), *self.share("packages", root, ",readonly=on"),
-            *self.share("run", self.run_folder, "")]
+            *self.share("run", self.run_folder, ""),
+            *(word for name, path in self.shared.items() for word in self.share(name, path, ",readonly=on"))]
 
     @staticmethod
     def share(name, path, more):
@@ -164,6 +175,6 @@ class Machine:
             logs = pathlib.Path(self.options.logs)
             logs.mkdir(parents=True, exist_ok=True)
             for path in self.run_folder.iterdir():
-                if path.name not in ("guest.sh", "command.sh", "shell") and path.is_file():
+                if path.name not in ("guest.sh", "command.sh", "folders", "shell") and path.is_file():
                     shutil.copy(path, logs)
         shutil.rmtree(self.run_folder, ignore_errors=True)

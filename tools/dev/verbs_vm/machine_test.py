@@ -118,6 +118,25 @@ class VirtualMachine(unittest.TestCase):
         self.assertEqual((self.logs / "place").read_text(), f"{os.getcwd()}\n")
         self.assert_nothing_is_left()
 
+    def test_a_tree_below_a_folder_that_the_machine_has_for_itself_is_there(self):
+        tools = self.folder / "tree" / "tools" / "dev"
+        build = self.folder / "tree" / "build"
+        build.mkdir(parents=True)
+        shutil.copytree(PROGRAM.parent / "verbs_vm", tools / "verbs_vm")
+        shutil.copy(PROGRAM, tools)
+        self.assertTrue(str(self.folder).startswith(machine.OWN_FOLDERS), self.folder)
+        command = [sys.executable, tools / PROGRAM.name, "--", "bash", "-c",
+                   f"pwd; ls {tools}; echo made >mine && cat mine"]
+        done = subprocess.run(command, cwd=build, env=self.environment, capture_output=True, text=True, timeout=PATIENCE_S)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.split(), [str(build), "verbs-vm", "verbs_vm", "made"])
+        self.assertEqual(list(build.iterdir()), [])
+        self.assert_nothing_is_left()
+
+    def test_folders_inside_of_shared_ones_are_not_shared_again(self):
+        self.assertEqual(machine.hidden_folders("/tmp/tree/build", "/tmp/tree"), ["/tmp/tree"])
+        self.assertEqual(machine.hidden_folders("/tmp", "/usr/tree", "/tmpfile", "/run/a", "/run/ab"), ["/run/a", "/run/ab"])
+
     def test_without_debians_tools_there_is_none_and_the_reason_is_printed(self):
         for flags, status in (((), machine.ENVIRONMENT), (("--skip-unavailable",), SKIPPED)):
             done = self.run_machine(*flags, "--", "true", XDG_CACHE_HOME=str(self.folder), PATH="/nonexistent")
@@ -146,7 +165,7 @@ class VirtualMachine(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    # What cannot be had is skipped, with the reason that this prints.
+    # Skipped, with the reason that this prints, where the machine is not available.
     status = subprocess.run([sys.executable, str(PROGRAM), "--skip-unavailable", "--prepare"]).returncode
     if status != 0:
         sys.exit(status)

@@ -79,7 +79,8 @@ class Planner {
     }
   }
 
-  // What is not varied: the base, or everything.
+  // The numbers of coroutines where the comparison varies something else: the base, or with `full` all of
+  // them.
   std::vector<std::uint64_t> other_coroutines() const {
     return options_.full ? options_.coroutines : std::vector{options_.base_coroutines()};
   }
@@ -198,8 +199,7 @@ class Planner {
     }
   }
 
-  // One transaction under way: what others do meanwhile is not in its time. Both primitives, whatever else is
-  // compared.
+  // One transaction under way, so that its time has no work of others in it. Always with both primitives.
   void breakdowns() {
     for (const auto& variants : variants_) {
       Rows rows{.title = variants.front().title(), .trials = {}};

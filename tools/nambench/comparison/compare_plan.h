@@ -1,6 +1,6 @@
-// What a comparison runs, and which of its tables and pictures show what. One thing is varied at a time, the
-// others staying at their base, so that it ends in minutes (RCC §6.2 to §6.5); or, `full`, everything with
-// everything.
+// The plan of a comparison: its trials, and the tables and pictures that show them. It varies one thing at a
+// time and keeps the others at their base, so that it ends in minutes (RCC §6.2 to §6.5). With `full` it runs
+// every combination.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a comparison runs and what its report shows, of measurements that are made up.
+// The plan and the report of a comparison, on invented measurements.
 #include <catch2/catch.hpp>
 #include <set>
 

@@ -1,4 +1,4 @@
-// What each optimisation is worth: a factor analysis as DrTM+H's Figure 13, cumulative from none to all.
+// The gain of each optimisation: a factor analysis as in DrTM+H's Figure 13, cumulative from none to all.
 #pragma once
 
 #include <cstdint>

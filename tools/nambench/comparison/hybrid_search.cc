@@ -104,7 +104,7 @@ Result<HybridReport> search_hybrid(const HybridOptions& options, const RunOne& r
       kept.push_back(std::move(trials[position]));
     trials = std::move(kept);
   }
-  // What the probes said chose them: it would flatter the finalists.
+  // The probes chose the finalists, so their runs would flatter them.
   for (Trial& trial : trials) trial.runs.clear();
   Status status = turns.run(pointers(trials), options.repetitions, options.run, "finalists");
   if (!status.ok()) return status;

@@ -11,7 +11,7 @@
 
 namespace namdb::nambench {
 
-// How often a transaction type had to be tried: who never comes to an end is seen here.
+// The attempts that a transaction type needed. They show transactions that starve.
 struct TypeAttempts {
   std::string name;
   double conflicts_percent = 0;     // of all attempts

@@ -13,7 +13,8 @@ class Schedule {
     runs_left_ += runs;
     seconds_left_ += seconds;
   }
-  // One of them is done: what was planned for it, and what it took with starting and loading.
+  // One of them is done: the seconds that were planned for it, and those that it took, starting and loading
+  // included.
   void done(double planned_seconds, double taken_seconds);
 
   double left_seconds() const;

@@ -1,4 +1,4 @@
-// What decides in comparisons: codes, rounds, turns, medians. The runs are made up.
+// The decisions of comparisons: codes, rounds, turns and medians, on invented runs.
 #include <catch2/catch.hpp>
 #include <map>
 #include <set>

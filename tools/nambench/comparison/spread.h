@@ -1,4 +1,4 @@
-// What repetitions of one measurement came to.
+// Median and range of the repetitions of one measurement.
 #pragma once
 
 #include <vector>

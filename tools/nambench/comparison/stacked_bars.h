@@ -10,7 +10,7 @@ namespace namdb::nambench {
 struct StackedBars {
   struct Part {
     std::string name;
-    bool faint = false;  // grey: what the others are to stand out from
+    bool faint = false;  // grey: a background for the others
   };
   struct Row {
     std::string name;

@@ -16,9 +16,9 @@ namespace {
 
 constexpr const char* kMoreMemory = "if memory ran out: a larger --region-mib";
 
-// What a run must not have met, in a sentence; empty where all is well.
+// The first fault of a run that makes its figures worthless, as a sentence; empty if there is none.
 std::string complaint(const RunReport& report) {
-  for (const CheckResult& check : report.checks) {
+  for (const support::CheckResult& check : report.checks) {
     if (!check.ok) return "check " + check.name + " failed: " + check.detail;
   }
   if (report.failed() == 0) return {};
@@ -51,7 +51,7 @@ Result<Measurement> run_subject(const Subject& subject, const RunSpan& span, con
   if (!optimisations)
     return Status(ErrorCode::invalid_parameter_value, "no optimisations: " + subject.without);
   if (optimisations->location_cache) engine.host.without = subject.without;
-  std::vector<std::unique_ptr<ServerThread>> servers;
+  std::vector<std::unique_ptr<support::ServerThread>> servers;
   auto host = engine.open(servers);
   if (!host.ok()) return host.status();
 

@@ -1,5 +1,5 @@
-// What is compared: a protocol with a stage code, on a workload, over a transport, with so many transactions
-// under way.
+// The subject of a comparison: a protocol with a stage code, on a workload, over a transport, with a number
+// of transactions under way.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct RunSpan {
 
 struct RunLimits {
   Sizes sizes;
-  std::uint64_t region_mib = 0;  // 0: what the workload needs
+  std::uint64_t region_mib = 0;  // 0: the workload's need
 };
 
 // Starts a memory server on a thread of this process and a worker on this one, loads fresh tables, runs, and

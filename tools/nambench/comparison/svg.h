@@ -13,7 +13,7 @@ inline constexpr std::size_t kSvgColours = 12;
 
 enum class Anchor : std::uint8_t { begin, middle, end };
 
-// A picture of that size in pixels; what is added appears over what was added before.
+// A picture of that size in pixels. Each element covers those that were added before it.
 class Svg {
  public:
   Svg(double width, double height);
@@ -22,7 +22,7 @@ class Svg {
   void text(double x, double y, Anchor anchor, std::string_view css, std::string_view text);
   // css: grid, axis, or series_line().
   void line(double x1, double y1, double x2, double y2, std::string_view css);
-  // `path` as in SVG's d attribute; tooltip: what a pointer over it shows, none if empty.
+  // `path` as in SVG's d attribute. `tooltip`: the text under a pointer; no text if empty.
   void path(std::string_view path, std::string_view css, std::string_view tooltip = {});
   void rectangle(double x, double y, double width, double height, std::string_view css,
                  std::string_view tooltip = {});

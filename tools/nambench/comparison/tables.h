@@ -1,4 +1,4 @@
-// What trials came to, as tables of a report and as JSON.
+// The results of trials as tables of a report and as JSON.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ std::string figure_text(const Trial& trial, const Figure& figure);
 
 // A row for each trial, its figures in columns.
 std::string figures_table(std::span<const Trial> trials, const Label& label);
-// A row for each trial, columns for what its mean transaction's time went to, in microseconds and round
-// trips; what took none of all of them has no column.
+// A row for each trial, and a column for each share of its mean transaction's time, in microseconds and round
+// trips. A share that is zero in all trials has no column.
 std::string breakdown_table(std::span<const Trial> trials, const Label& label);
 // Positions among the trials' time shares of those that took time of any of them.
 std::vector<std::size_t> shown_shares(std::span<const Trial> trials);

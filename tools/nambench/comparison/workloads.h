@@ -27,7 +27,8 @@ struct Sizes {
   std::uint32_t customers_per_district = 100;
   std::uint32_t orders_per_district = 20;
 
-  // What the region of a memory server must hold, with what a run of so many seconds adds.
+  // The size of a memory server's region: room for the load and for the rows that a run of so many seconds
+  // adds.
   std::uint64_t region_mib(std::string_view workload, std::string_view protocol, double seconds) const;
 };
 void add_sizes(CLI::App& command, Sizes& sizes);

@@ -11,8 +11,8 @@
 
 namespace namdb::nambench {
 
-std::vector<Endpoint> Wire::endpoints() const {
-  std::vector<Endpoint> all;
+std::vector<support::Endpoint> Wire::endpoints() const {
+  std::vector<support::Endpoint> all;
   for (const std::uint16_t port : ports) {
     all.push_back(endpoint);
     all.back().port = port;
@@ -52,7 +52,8 @@ Status EngineFlags::check() const {
   return {};
 }
 
-Result<std::unique_ptr<EngineHost>> EngineFlags::open(std::vector<std::unique_ptr<ServerThread>>& servers) {
+Result<std::unique_ptr<EngineHost>> EngineFlags::open(
+    std::vector<std::unique_ptr<support::ServerThread>>& servers) {
   host.location_cache_bytes = location_cache_mib << 20;
   if (in_process) {
     host.memory_servers.clear();
@@ -67,7 +68,7 @@ Result<std::unique_ptr<EngineHost>> EngineFlags::open(std::vector<std::unique_pt
         memory.protocol = chosen->protocol;
         memory.stages = chosen->stage_code();
       }
-      auto started = ServerThread::start(
+      auto started = support::ServerThread::start(
           {.transport = fabric, .region_bytes = region_mib << 20, .memory_server = memory});
       if (!started.ok()) return started.status();
       host.memory_servers.push_back(started.value()->address());

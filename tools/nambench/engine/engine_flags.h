@@ -15,15 +15,17 @@ class App;
 class Option;
 }  // namespace CLI
 
+namespace namdb::support {
+class ServerThread;
+}  // namespace namdb::support
+
 namespace namdb::nambench {
 
-class ServerThread;
-
 struct Wire {
-  Endpoint endpoint;
+  support::Endpoint endpoint;
   std::vector<std::uint16_t> ports;
 
-  std::vector<Endpoint> endpoints() const;
+  std::vector<support::Endpoint> endpoints() const;
 };
 void add_wire(CLI::App& command, Wire& wire);
 
@@ -42,7 +44,7 @@ struct EngineFlags {
   // Error invalid_parameter_value: flags that do not go together.
   Status check() const;
   // Memory servers in this process, if that is wanted, each on a thread; then the worker.
-  Result<std::unique_ptr<EngineHost>> open(std::vector<std::unique_ptr<ServerThread>>& servers);
+  Result<std::unique_ptr<EngineHost>> open(std::vector<std::unique_ptr<support::ServerThread>>& servers);
 };
 void add_engine(CLI::App& command, EngineFlags& flags, bool with_in_process);
 // --without, into `list`.

@@ -37,7 +37,7 @@ struct TableScans {
   std::vector<std::string> tables;
   std::function<void()> restart;                      // before the first row, of each attempt
   std::function<Status(const layout::Schema&)> open;  // before the rows of each table
-  DatabaseView::TakeRow take;
+  support::DatabaseView::TakeRow take;
 };
 
 reactor::Task<Status> scan_tables(txn::Engine& engine, TableScans& scans) {
@@ -117,7 +117,7 @@ Result<std::unique_ptr<EngineHost>> EngineHost::open(const EngineHostOptions& op
     if (!key.ok()) return key.status();
     tcp.key = key.value();
   }
-  const fabric::TransportRegistry registry = transports(*parts->reactor, tcp);
+  const fabric::TransportRegistry registry = support::transports(*parts->reactor, tcp);
   if (options.memory_servers.empty()) return Status(ErrorCode::configuration, "no memory server was named");
   const Result<const fabric::Transport*> transport = registry.for_address(options.memory_servers.front());
   if (!transport.ok()) return transport.status();
@@ -126,7 +126,7 @@ Result<std::unique_ptr<EngineHost>> EngineHost::open(const EngineHostOptions& op
   compute::WorkerOptions worker;
   worker.memory_servers = options.memory_servers;
   worker.name = "nambench";
-  worker.snapshot_mode = snapshot_mode(transport.value()->name);
+  worker.snapshot_mode = support::snapshot_mode(transport.value()->name);
   worker.snapshot_sharing = txn::snapshot_sharing_of(options.snapshots);
   worker.index_reads = txn::index_reads_of(options.index_reads, transport.value()->name);
   worker.optimisations = txn::Optimisations::without(options.without).value_or(txn::Optimisations());

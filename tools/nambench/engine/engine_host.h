@@ -37,7 +37,7 @@ class EngineHost {
   ~EngineHost();
 
   txn::Engine& engine();
-  // Of all transactions so far, for whoever wants to set it to zero; null without stage_times.
+  // The times of all transactions so far. Callers may set them to zero. Null without stage_times.
   txn::StageTimes* stage_times();
   // Runs the reactor until the task has ended.
   void run(reactor::Task<void> task);
@@ -49,7 +49,7 @@ class EngineHost {
 };
 
 // Counts and sums by scanning.
-class EngineView : public DatabaseView {
+class EngineView : public support::DatabaseView {
  public:
   explicit EngineView(EngineHost& host) : host_(host) {}
   Result<std::int64_t> count(const std::string& table) override;

@@ -235,7 +235,7 @@ Result<RunReport> engine_run(const Workload& workload, EngineHost& host, const E
   EngineView view(host);
   std::vector<std::int64_t> values_before;
   if (options.check) {
-    Result<std::vector<std::int64_t>> values = check_values(workload, view);
+    Result<std::vector<std::int64_t>> values = support::check_values(workload, view);
     if (!values.ok()) return values.status();
     values_before = std::move(values).value();
   }
@@ -258,14 +258,14 @@ Result<RunReport> engine_run(const Workload& workload, EngineHost& host, const E
   if (options.check && recorder.unknown_outcomes()) {
     report.notes.push_back("sums were not checked: some calls have an unknown outcome");
   } else if (options.check) {
-    Result<std::vector<std::int64_t>> values = check_values(workload, view);
+    Result<std::vector<std::int64_t>> values = support::check_values(workload, view);
     if (!values.ok()) return values.status();
-    report.checks = judge_checks(workload, values_before, *values, recorder.change());
+    report.checks = support::judge_checks(workload, values_before, *values, recorder.change());
   }
   if (options.check_rows) {
-    Result<std::vector<CheckResult>> found = check_rows(workload, view);
+    Result<std::vector<support::CheckResult>> found = support::check_rows(workload, view);
     if (!found.ok()) return found.status();
-    for (CheckResult& result : *found) report.checks.push_back(std::move(result));
+    for (support::CheckResult& result : *found) report.checks.push_back(std::move(result));
   }
   return report;
 }

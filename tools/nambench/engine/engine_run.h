@@ -1,5 +1,5 @@
 // Runs and loads a workload on the engine: the same procedures in this process, many of them as coroutines of
-// one worker. What the wire costs is the difference to a run through it.
+// one worker. The difference to a run through the wire is the cost of the wire.
 #pragma once
 
 #include <cstdint>

@@ -43,7 +43,7 @@ std::uint64_t first_word(const std::byte* bytes) {
   return word;
 }
 
-// What reading the first word at every place must come to.
+// The sum that reading the first word at every place must give.
 std::uint64_t sum_of_words(std::span<const std::byte> region, std::span<const std::uint64_t> offsets) {
   std::uint64_t sum = 0;
   for (const std::uint64_t offset : offsets) sum += first_word(region.data() + offset);
@@ -125,18 +125,18 @@ class Bench {
                                              std::uint32_t channels = 1) {
     auto bench = std::make_unique<Bench>();
     const fabric::verbs::VerbsOptions verbs = verbs_options(channels);
-    auto server = ServerThread::start({.transport = transport,
-                                       .region_bytes = options.region_bytes,
-                                       .memory_server = std::nullopt,
-                                       .verbs_host = options.verbs_host,
-                                       .verbs = verbs});
+    auto server = support::ServerThread::start({.transport = transport,
+                                                .region_bytes = options.region_bytes,
+                                                .memory_server = std::nullopt,
+                                                .verbs_host = options.verbs_host,
+                                                .verbs = verbs});
     if (!server.ok()) return server.status();
     bench->server_ = std::move(server).value();
     fill(bench->region(), options.seed);
     auto reactor = reactor::Reactor::create();
     if (!reactor.ok()) return reactor.status();
     bench->reactor_ = std::move(reactor).value();
-    const fabric::TransportRegistry registry = transports(*bench->reactor_, {}, verbs);
+    const fabric::TransportRegistry registry = support::transports(*bench->reactor_, {}, verbs);
     bench->client_ = registry.find(transport).value()->make_client();
     while (bench->channels_.size() != channels) {
       Status status;
@@ -158,7 +158,7 @@ class Bench {
   reactor::Reactor& reactor() { return *reactor_; }
 
  private:
-  std::unique_ptr<ServerThread> server_;
+  std::unique_ptr<support::ServerThread> server_;
   std::unique_ptr<reactor::Reactor> reactor_;
   std::unique_ptr<fabric::ClientFabric> client_;
   std::vector<std::unique_ptr<fabric::Channel>> channels_;

@@ -1,10 +1,10 @@
-// What the fabric costs over what it cannot do without.
+// The fabric's overhead over the least that each transport needs.
 //
 // shm: fabric_shm_reads.h. tcp: 64-byte READs over one connection with 64 outstanding, against a bare
-// io_uring echo (uring_echo.h) of the same sizes. verbs: the same READs over one queue pair, against as many
-// queue pairs as a machine of a larger cluster has with the others, each READ over a random one: what the
-// device's cache of queue pairs makes of it. Sides take turns, and the figures are medians of the
-// repetitions.
+// io_uring echo (uring_echo.h) of the same sizes. verbs: the same READs over one queue pair, against READs
+// over as many queue pairs as a machine of a larger cluster has with the others, each over a random one: the
+// difference is the effect of the device's cache of queue pairs. Sides take turns, and the figures are
+// medians of the repetitions.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// `nambench fabric`, shared memory: what a READ over the transport costs next to a plain copy. Both copy the
+// `nambench fabric`, shared memory: the cost of a READ over the transport next to a plain copy. Both copy the
 // same number of bytes from the same random places of the same region and pages. Everything runs in one
 // process on one thread: on this transport the memory server's CPU has no part in a READ.
 #pragma once

@@ -137,7 +137,7 @@ class Table {
   Status status_;
 };
 
-Result<std::unique_ptr<EngineHost>> open_host(const ServerThread& server, std::size_t cache_bytes) {
+Result<std::unique_ptr<EngineHost>> open_host(const support::ServerThread& server, std::size_t cache_bytes) {
   EngineHostOptions options;
   options.memory_servers = {server.address()};
   options.location_cache_bytes = cache_bytes;
@@ -145,7 +145,7 @@ Result<std::unique_ptr<EngineHost>> open_host(const ServerThread& server, std::s
 }
 
 // One occupancy: a fresh table, then each distribution with and without a cache, each from a fresh worker.
-Status bench_occupancy(const ServerThread& server, const HashBenchOptions& options, int percent,
+Status bench_occupancy(const support::ServerThread& server, const HashBenchOptions& options, int percent,
                        std::vector<HashReport>& reports, Progress& progress) {
   auto loader = open_host(server, 1U << 20);
   if (!loader.ok()) return loader.status();
@@ -190,9 +190,9 @@ Status bench_occupancy(const ServerThread& server, const HashBenchOptions& optio
 Result<std::vector<HashReport>> hash_bench(const HashBenchOptions& options, Progress& progress) {
   // Some 250 bytes a key: record, bucket, and what waits to be freed.
   const std::uint64_t region_bytes = (64U << 20) + options.keys * 1024;
-  auto server = ServerThread::start({.transport = "shm",
-                                     .region_bytes = (region_bytes + 4095) / 4096 * 4096,
-                                     .memory_server = memory::Options()});
+  auto server = support::ServerThread::start({.transport = "shm",
+                                              .region_bytes = (region_bytes + 4095) / 4096 * 4096,
+                                              .memory_server = memory::Options()});
   if (!server.ok()) return server.status();
   std::vector<HashReport> reports;
   for (const int percent : options.occupancies_percent) {

@@ -1,4 +1,4 @@
-// What a lookup costs in the hash index: READs of buckets for one lookup at several occupancies, drawn
+// The cost of a lookup in the hash index: READs of buckets for one lookup at several occupancies, drawn
 // uniformly and by zipf, without a location cache and with caches of several sizes that start cold. The same
 // table as DrTM's Table VI, whose cached figures belong to a cache with room for every key (16 bytes each).
 //

@@ -76,7 +76,7 @@ class Worker {
   }
   // Of the last begin().
   fabric::OperationCounters cost() {
-    // On the thread: what fetches snapshots ahead may still count.
+    // On the thread: the task that fetches snapshots ahead may still count.
     fabric::OperationCounters cost;
     on_thread([&] { cost = clients_->counters() - before_; });
     return cost;
@@ -141,8 +141,8 @@ std::uint16_t memory_servers(const Shape& shape) {
   return shape.oracle == kPartitioned ? kPartitions : 1;
 }
 
-ServerThreadOptions server_options(const Shape& shape, std::uint16_t server_id) {
-  ServerThreadOptions options;
+support::ServerThreadOptions server_options(const Shape& shape, std::uint16_t server_id) {
+  support::ServerThreadOptions options;
   options.transport = shape.transport;
   if (shape.oracle == kCounter) {
     options.region_bytes = kCounterRegion_bytes;
@@ -162,10 +162,10 @@ ServerThreadOptions server_options(const Shape& shape, std::uint16_t server_id) 
 }
 
 Result<OracleReport> measure(const Shape& shape, const OracleBenchOptions& options) {
-  std::vector<std::unique_ptr<ServerThread>> servers;
+  std::vector<std::unique_ptr<support::ServerThread>> servers;
   std::vector<std::string> addresses;
   for (std::uint16_t id = 0; id < memory_servers(shape); ++id) {
-    auto server = ServerThread::start(server_options(shape, id));
+    auto server = support::ServerThread::start(server_options(shape, id));
     if (!server.ok()) return server.status();
     servers.push_back(std::move(server).value());
     addresses.push_back(servers.back()->address());

@@ -1,6 +1,6 @@
 // The experiment of NAM-DB §7.2: how many timestamps a second the timestamp vector gives, as a slot for each
-// execution thread and with its optimisations, and the classic global counter; and what each timestamp costs
-// in operations, round trips and bytes, which is the same on every machine.
+// execution thread and with its optimisations, and the classic global counter; and the cost of a timestamp in
+// operations, round trips and bytes, which is the same on every machine.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
-// Who takes timestamps in `nambench oracle`: one thread's clients, each of which runs, again and again, the
-// "timestamp transaction" of NAM-DB §7.2: read the current timestamp, make a commit timestamp, make it
-// visible.
+// The clients of `nambench oracle` on one thread. Each repeats the "timestamp transaction" of NAM-DB §7.2:
+// read the current timestamp, make a commit timestamp, make it visible.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +21,7 @@ class OracleClients {
   virtual reactor::Task<Status> open() = 0;
   // One timestamp transaction of the client; counts the dependent round trips that it waited for.
   virtual reactor::Task<Status> transaction(std::uint64_t client, std::uint64_t& round_trips) = 0;
-  // What was posted so far, by all clients.
+  // The operations that all clients have posted so far.
   virtual fabric::OperationCounters counters() const = 0;
   // Nothing is under way.
   virtual reactor::Task<Status> close() = 0;

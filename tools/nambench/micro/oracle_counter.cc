@@ -17,7 +17,7 @@ namespace {
 class CounterClients final : public OracleClients {
  public:
   CounterClients(reactor::Reactor& reactor, std::string address, std::uint64_t clients)
-      : registry_(transports(reactor)), address_(std::move(address)), count_(clients) {}
+      : registry_(support::transports(reactor)), address_(std::move(address)), count_(clients) {}
 
   reactor::Task<Status> open() override {
     const Result<const fabric::Transport*> transport = registry_.for_address(address_);
@@ -46,7 +46,7 @@ class CounterClients final : public OracleClients {
       status = co_await read_timestamp(client, round_trips);
       if (!status.ok()) co_return status;
     }
-    // The client goes on at once: what it finished before is complete by now.
+    // The client goes on at once: the WRITE that it posted before is complete by now.
     status = co_await client.finished.done();
     if (!status.ok()) co_return status;
     client.words.word(1) = timestamp;

@@ -21,7 +21,7 @@ class VectorClients final : public OracleClients {
   VectorClients(reactor::Reactor& reactor, std::vector<std::string> addresses,
                 const VectorClientsOptions& options)
       : reactor_(reactor),
-        registry_(transports(reactor)),
+        registry_(support::transports(reactor)),
         addresses_(std::move(addresses)),
         options_(options) {}
 
@@ -33,7 +33,7 @@ class VectorClients final : public OracleClients {
     NAMDB_CHECK(::getrandom(cluster.compute_id.data(), cluster.compute_id.size(), 0) ==
                 static_cast<ssize_t>(cluster.compute_id.size()));
     link_ = std::make_unique<Link>(reactor_, *fabric_, std::move(cluster),
-                                   snapshot_mode(transport.value()->name), options_);
+                                   support::snapshot_mode(transport.value()->name), options_);
     Status status = co_await link_->cluster.connect();
     for (std::uint64_t i = 0; i < options_.clients && status.ok(); ++i) {
       if (i == 0 || options_.slot_each) {

@@ -1,5 +1,5 @@
-// Every benchmark that needs no cluster, with a tiny input: that it runs, finds what is there, and comes to
-// the same result again. What it measures is not looked at.
+// Every benchmark that needs no cluster, with a tiny input: it runs, finds its data, and gives the same
+// result again. The tests do not check the figures.
 #include <catch2/catch.hpp>
 #include <map>
 
@@ -22,9 +22,9 @@ namespace {
 
 struct Cluster {
   explicit Cluster(const std::string& transport) : progress(true) {
-    server = std::move(ServerThread::start({.transport = transport,
-                                            .region_bytes = 256U << 20,
-                                            .memory_server = memory::Options()}))
+    server = std::move(support::ServerThread::start({.transport = transport,
+                                                     .region_bytes = 256U << 20,
+                                                     .memory_server = memory::Options()}))
                  .value();
     EngineHostOptions options;
     options.memory_servers = {server->address()};
@@ -46,7 +46,7 @@ struct Cluster {
     CHECK(report->committed() + report->aborted() == coroutines * transactions);
     CHECK(report->failed() == 0);
     CHECK_FALSE(report->checks.empty());
-    for (const CheckResult& check : report->checks) {
+    for (const support::CheckResult& check : report->checks) {
       INFO(check.name << ": " << check.detail);
       CHECK(check.ok);
     }
@@ -54,7 +54,7 @@ struct Cluster {
   }
 
   Progress progress;
-  std::unique_ptr<ServerThread> server;
+  std::unique_ptr<support::ServerThread> server;
   std::unique_ptr<EngineHost> host;
 };
 
@@ -111,7 +111,7 @@ TEST_CASE("loading refuses tables that are there, and running a workload that is
 TEST_CASE("a load that does not fit the region ends in an error that says how to go on") {
   Progress progress(true);
   const auto server =
-      std::move(ServerThread::start(
+      std::move(support::ServerThread::start(
                     {.transport = "shm", .region_bytes = 24U << 20, .memory_server = memory::Options()}))
           .value();
   EngineHostOptions options;
@@ -142,8 +142,8 @@ TEST_CASE("send_payment without conflicts takes 5 round trips and at most 20 one
   const std::int64_t commits = server.at("commits");
   REQUIRE(commits > 450);
   CHECK(server.at("retries") == 0);
-  // What was read again, because the version mover was at work, is counted apart; one record in a hundred may
-  // have been pushed out of the location cache.
+  // READs that were repeated because the version mover was at work are counted apart. The location cache may
+  // have evicted one record in a hundred.
   const std::int64_t one_sided = server.at("reads") + server.at("writes") + server.at("compare_and_swaps") +
                                  server.at("fetch_adds") - server.at("rereads");
   const std::int64_t transactions = server.at("transactions");
@@ -155,9 +155,9 @@ TEST_CASE("where the time of transactions went adds up, and conflicts and attemp
   Progress progress(true);
   memory::Options memory;
   memory.protocol = "occ";
-  const auto server =
-      std::move(ServerThread::start({.transport = "tcp", .region_bytes = 64U << 20, .memory_server = memory}))
-          .value();
+  const auto server = std::move(support::ServerThread::start(
+                                    {.transport = "tcp", .region_bytes = 64U << 20, .memory_server = memory}))
+                          .value();
   EngineHostOptions host_options;
   host_options.memory_servers = {server->address()};
   host_options.stage_times = true;

@@ -46,7 +46,7 @@ class Side {
   }
 
   Status start() {
-    // What a reactor asks for as well, where the kernel has it.
+    // The flags of a reactor, where the kernel has them.
     int error = io_uring_queue_init(
         64, &ring_, IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG);
     if (error == -EINVAL) error = io_uring_queue_init(64, &ring_, 0);

@@ -1,6 +1,6 @@
-// What a connection can carry without any database: two threads, a bare io_uring each, one loopback TCP
-// connection. The client keeps so many requests under way; the server answers each with a response of the
-// given size. Whatever is ready leaves in one send on both sides, as in the tcp fabric.
+// The capacity of a connection without a database: two threads, a bare io_uring each, one loopback TCP
+// connection. The client keeps a number of requests under way; the server answers each with a response of the
+// given size. On both sides all bytes that are ready leave in one send, as in the tcp fabric.
 #pragma once
 
 #include <cstdint>

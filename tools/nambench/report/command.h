@@ -1,4 +1,4 @@
-// What all commands of nambench share: exit codes, and the flags for output.
+// Shared by all commands of nambench: exit codes, and the flags for output.
 #pragma once
 
 #include <string>

@@ -114,7 +114,7 @@ std::string to_text(const std::vector<DistributionRuns>& degrees) {
   for (const DistributionRuns& degree : degrees) {
     for (const RunReport& report : degree.runs) {
       notes.insert(report.notes.begin(), report.notes.end());
-      for (const CheckResult& check : report.checks) {
+      for (const support::CheckResult& check : report.checks) {
         if (!check.ok) text += "check: " + check.name + ": FAILED, " + check.detail + '\n';
       }
     }

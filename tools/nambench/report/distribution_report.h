@@ -1,5 +1,5 @@
-// New orders at several degrees of distribution (NAM-DB 7.3), side by side: what it costs when a transaction
-// needs data of another memory server.
+// New orders at several degrees of distribution (NAM-DB §7.3), side by side: the cost of transactions that
+// need data of another memory server.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -53,7 +53,7 @@ class RunRecorder {
   std::uint64_t finished() const { return finished_; }
   // True if some call may or may not have happened, so that sums cannot be judged.
   bool unknown_outcomes() const { return unknown_ > 0; }
-  // What all committed calls together did to the workload's sum.
+  // The change of the workload's sum by all committed calls.
   std::int64_t change() const { return change_; }
   // Fills in all but populations, servers' metrics and checks.
   RunReport report(std::uint64_t now_ns, std::span<const ClientHash> hashes) const;

@@ -47,7 +47,7 @@ std::int64_t metric(const TypeReport& type, const std::string& name) {
   return found == type.server.end() ? 0 : found->second;
 }
 
-// What a committed transaction cost, the attempts that led to it included.
+// The cost of a committed transaction, with the attempts that failed before it.
 std::string cost_text(const RunReport& report) {
   TextTable table({"per commit", "one-sided", "reads", "writes", "atomics", "calls", "round trips",
                    "re-reads", "retries", "bytes"});
@@ -117,7 +117,7 @@ Histogram RunReport::latency() const {
   return all;
 }
 bool RunReport::checks_ok() const {
-  for (const CheckResult& check : checks) {
+  for (const support::CheckResult& check : checks) {
     if (!check.ok) return false;
   }
   return true;
@@ -171,7 +171,7 @@ Json to_json(const RunReport& report) {
   for (const auto& [reason, count] : report.reasons) reasons[reason] = count;
   json["reasons"] = reasons;
   Json checks = Json::array();
-  for (const CheckResult& check : report.checks) {
+  for (const support::CheckResult& check : report.checks) {
     checks.push_back({{"name", check.name}, {"ok", check.ok}, {"detail", check.detail}});
   }
   json["checks"] = checks;
@@ -213,7 +213,7 @@ std::string to_text(const RunReport& report) {
     text += reasons.to_text();
   }
   text += '\n';
-  for (const CheckResult& check : report.checks) {
+  for (const support::CheckResult& check : report.checks) {
     text += "check: " + check.name + ": " + (check.ok ? "ok" : "FAILED, " + check.detail) + '\n';
   }
   for (const std::string& note : report.notes) text += "note: " + note + '\n';

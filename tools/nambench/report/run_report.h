@@ -1,4 +1,4 @@
-// What a run came to, as JSON and as tables for people.
+// The results of a run, as JSON and as tables for people.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace namdb::nambench {
 
-// What the servers counted for one transaction type: the differences over the whole run, warm-up included.
+// The servers' counters for one transaction type: their differences over the whole run, warm-up included.
 using ServerMetrics = std::map<std::string, std::int64_t>;
 
 struct TypeReport {
@@ -45,13 +45,13 @@ struct RunReport {
   std::uint64_t seed = 0;
   double warmup_seconds = 0;
   double seconds = 0;  // measured
-  // Engine mode: what the worker's thread computed for one transaction, warm-up included; 0: not known. On a
-  // machine that does something else as well it says more than a rate.
+  // Engine mode: the processor time of the worker's thread for one transaction, warm-up included; 0: unknown.
+  // On a machine with other work it says more than a rate.
   double processor_us = 0;
   std::vector<TypeReport> types;
   std::vector<TimeShare> time_shares;            // engine mode, if asked for; they add up
   std::map<std::string, std::uint64_t> reasons;  // errors and aborts: SQLSTATE and what it says
-  std::vector<CheckResult> checks;
+  std::vector<support::CheckResult> checks;
   std::vector<std::string> notes;
   // Of all calls, and of all calls and their results; sums over clients. The first is decided by seed and
   // number of transactions, the second also when there is but one client and nothing in the pipeline.

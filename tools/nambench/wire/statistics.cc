@@ -9,10 +9,10 @@ constexpr const char* kQuery = "SELECT name, metric, value FROM namdb_statistics
 
 }  // namespace
 
-Result<Statistics> read_statistics(const std::vector<Endpoint>& endpoints) {
+Result<Statistics> read_statistics(const std::vector<support::Endpoint>& endpoints) {
   Statistics statistics;
-  for (const Endpoint& endpoint : endpoints) {
-    Result<std::unique_ptr<Connection>> connection = Connection::open(endpoint);
+  for (const support::Endpoint& endpoint : endpoints) {
+    Result<std::unique_ptr<support::Connection>> connection = support::Connection::open(endpoint);
     if (!connection.ok()) return connection.status();
     auto rows = connection.value()->query(kQuery);
     if (!rows.ok()) return rows.status();

@@ -1,4 +1,4 @@
-// What a compute server counted: read before and after a run, the difference is the run's.
+// The counters of a compute server. The difference between before and after a run is the run's.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ namespace namdb::nambench {
 using Statistics = std::map<std::string, ServerMetrics>;  // by transaction type: a procedure's name
 
 // Summed over the servers.
-Result<Statistics> read_statistics(const std::vector<Endpoint>& endpoints);
+Result<Statistics> read_statistics(const std::vector<support::Endpoint>& endpoints);
 // Puts the differences into the report's types.
 void add_statistics(RunReport& report, const Statistics& before, const Statistics& after);
 

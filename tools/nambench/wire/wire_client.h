@@ -23,7 +23,7 @@ namespace namdb::nambench {
 class WireClient {
  public:
   // Borrows all but the connection. `prepare()` first.
-  WireClient(std::unique_ptr<Connection> connection, std::unique_ptr<workloads::CallSource> calls,
+  WireClient(std::unique_ptr<support::Connection> connection, std::unique_ptr<workloads::CallSource> calls,
              const workloads::Workload& workload, const Definitions& definitions, std::uint64_t pipeline,
              RunRecorder& recorder);
 
@@ -53,7 +53,7 @@ class WireClient {
   Status send_calls();
   Status broken();
 
-  std::unique_ptr<Connection> connection_;
+  std::unique_ptr<support::Connection> connection_;
   std::unique_ptr<workloads::CallSource> calls_;
   const workloads::Workload& workload_;
   std::vector<const procedure::Definition*> definitions_;
@@ -62,7 +62,7 @@ class WireClient {
   RunRecorder& recorder_;
   std::deque<UnderWay> under_way_;
   std::vector<UnderWay> spare_;
-  WireParameters parameters_;
+  support::WireParameters parameters_;
   ClientHash hash_;
   std::uint64_t started_ = 0;
   bool wants_write_ = false;

@@ -15,7 +15,7 @@
 namespace namdb::nambench {
 
 struct WireLoadOptions {
-  std::vector<Endpoint> endpoints;  // connections are spread over them
+  std::vector<support::Endpoint> endpoints;  // connections are spread over them
   std::uint32_t connections = 4;
   std::uint32_t pipeline = 4;
   std::uint32_t rows_per_insert = 0;  // 0: by the size of the rows

@@ -107,7 +107,7 @@ class Router {
   // Asks every compute server which memory server it stands beside.
   Status open() {
     for (std::size_t i = 0; i < endpoints_.size(); ++i) {
-      auto connection = Connection::open(endpoints_[i]);
+      auto connection = support::Connection::open(endpoints_[i]);
       if (!connection.ok()) return connection.status();
       const auto rows = (*connection)->query("SHOW namdb.beside_memory_server");
       if (!rows.ok()) return rows.status();
@@ -124,7 +124,7 @@ class Router {
   }
 
   // One that is beside the partition's memory server, in turns; any where there is none.
-  Result<Endpoint> choose(std::uint64_t client, std::optional<std::int64_t> partition) {
+  Result<support::Endpoint> choose(std::uint64_t client, std::optional<std::int64_t> partition) {
     if (partition) {
       const auto server =
           view_->query_number("SELECT namdb_partition_server(" + std::to_string(*partition) + ")");
@@ -139,8 +139,8 @@ class Router {
   std::uint64_t routed() const { return routed_; }
 
  private:
-  const std::vector<Endpoint>& endpoints_;
-  std::unique_ptr<Connection> view_;
+  const std::vector<support::Endpoint>& endpoints_;
+  std::unique_ptr<support::Connection> view_;
   std::map<std::int64_t, std::vector<std::size_t>> beside_;  // by memory server
   std::map<std::int64_t, std::size_t> turns_;
   std::uint64_t routed_ = 0;
@@ -159,10 +159,10 @@ Result<RunReport> wire_run(const workloads::Workload& workload, const WireRunOpt
     if (Status status = router.open(); !status.ok()) return status;
   }
   for (std::uint64_t i = 0; i < options.clients; ++i) {
-    Result<Endpoint> endpoint = options.endpoints[i % options.endpoints.size()];
+    Result<support::Endpoint> endpoint = options.endpoints[i % options.endpoints.size()];
     if (options.route) endpoint = router.choose(i, workload.partition_of(i));
     if (!endpoint.ok()) return endpoint.status();
-    Result<std::unique_ptr<Connection>> connection = Connection::open(*endpoint);
+    Result<std::unique_ptr<support::Connection>> connection = support::Connection::open(*endpoint);
     if (!connection.ok()) return connection.status();
     auto client =
         std::make_unique<WireClient>(std::move(connection).value(), workload.open_client(i, options.clients),
@@ -170,11 +170,11 @@ Result<RunReport> wire_run(const workloads::Workload& workload, const WireRunOpt
     if (Status status = client->prepare(); !status.ok()) return status;
     if (Status status = loop.add(std::move(client)); !status.ok()) return status;
   }
-  Result<std::unique_ptr<Connection>> view = Connection::open(options.endpoints.front());
+  Result<std::unique_ptr<support::Connection>> view = support::Connection::open(options.endpoints.front());
   if (!view.ok()) return view.status();
   std::vector<std::int64_t> values_before;
   if (options.check) {
-    Result<std::vector<std::int64_t>> values = check_values(workload, **view);
+    Result<std::vector<std::int64_t>> values = support::check_values(workload, **view);
     if (!values.ok()) return values.status();
     values_before = std::move(values).value();
   }
@@ -203,14 +203,14 @@ Result<RunReport> wire_run(const workloads::Workload& workload, const WireRunOpt
   if (options.check && recorder.unknown_outcomes()) {
     notes.push_back("sums were not checked: some calls have an unknown outcome");
   } else if (options.check) {
-    Result<std::vector<std::int64_t>> values = check_values(workload, **view);
+    Result<std::vector<std::int64_t>> values = support::check_values(workload, **view);
     if (!values.ok()) return values.status();
-    report.checks = judge_checks(workload, values_before, *values, recorder.change());
+    report.checks = support::judge_checks(workload, values_before, *values, recorder.change());
   }
   if (options.check_rows) {
-    Result<std::vector<CheckResult>> found = check_rows(workload, **view);
+    Result<std::vector<support::CheckResult>> found = support::check_rows(workload, **view);
     if (!found.ok()) return found.status();
-    for (CheckResult& result : *found) report.checks.push_back(std::move(result));
+    for (support::CheckResult& result : *found) report.checks.push_back(std::move(result));
   }
   report.notes = std::move(notes);
   return report;

@@ -14,7 +14,7 @@
 namespace namdb::nambench {
 
 struct WireRunOptions {
-  std::vector<Endpoint> endpoints;  // at least one; clients are spread over them
+  std::vector<support::Endpoint> endpoints;  // at least one; clients are spread over them
   std::uint64_t clients = 8;
   std::uint64_t pipeline = 1;
   // Each client goes to a compute server beside the memory server that its calls are about.
@@ -24,7 +24,7 @@ struct WireRunOptions {
   bool check_rows = false;  // look at every row afterwards
 };
 
-// Errors: what ended the run before its time. Failing transactions do not: they are in the report.
+// Error: the one that ended the run early. A failed transaction does not end it: the report counts it.
 Result<RunReport> wire_run(const workloads::Workload& workload, const WireRunOptions& options,
                            Progress& progress);
 

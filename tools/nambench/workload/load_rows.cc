@@ -104,7 +104,7 @@ LoadReport make_load_report(const workloads::Workload& workload, const std::vect
   return report;
 }
 
-Status verify_loaded(const LoadReport& report, DatabaseView& database) {
+Status verify_loaded(const LoadReport& report, support::DatabaseView& database) {
   for (const LoadedTable& table : report.tables) {
     const Result<std::int64_t> rows = database.count(table.name);
     if (!rows.ok()) return rows.status();

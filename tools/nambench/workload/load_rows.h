@@ -33,7 +33,7 @@ class RowProducer {
   std::uint64_t total_rows() const;
   // Share of the work that was handed out.
   double done() const;
-  // The table that is being handed out, and those after it: what is left to do after a failure.
+  // The tables that are left to load after a failure: the one that is being handed out, and those after it.
   std::vector<std::size_t> tables_left(std::size_t from_table) const;
 
  private:
@@ -70,13 +70,13 @@ struct LoadReport {
   double seconds = 0;
   std::uint64_t hash = 0;
 };
-// After a failure: what it was, how far the load came, and the flags that go on from there.
+// The error after a failure: its cause, how far the load came, and the flags that resume it there.
 Status load_failure(const workloads::Workload& workload, const RowProducer& producer, std::size_t table,
                     const Status& cause);
 LoadReport make_load_report(const workloads::Workload& workload, const std::vector<std::size_t>& tables,
                             const RowProducer& producer, double seconds);
 
 // Counts the rows of every table that was loaded. corrupt_data.
-Status verify_loaded(const LoadReport& report, DatabaseView& database);
+Status verify_loaded(const LoadReport& report, support::DatabaseView& database);
 
 }  // namespace namdb::nambench

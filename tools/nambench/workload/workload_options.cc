@@ -140,7 +140,7 @@ void add_run_options(CLI::App& command, WorkloadOptions& options) {
   command.add_option("--reads", options.reads, "Share of reads among them, 0 to 1 (0.5)")->group("ycsb");
 }
 
-Status detect_population(WorkloadOptions& options, DatabaseView& database) {
+Status detect_population(WorkloadOptions& options, support::DatabaseView& database) {
   if (options.scale) return {};
   Status status;
   const auto count = [&](const char* table) -> std::uint64_t {

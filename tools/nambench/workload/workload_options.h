@@ -14,14 +14,16 @@ namespace CLI {
 class App;
 }
 
-namespace namdb::nambench {
-
+namespace namdb::support {
 class DatabaseView;
+}  // namespace namdb::support
+
+namespace namdb::nambench {
 
 struct WorkloadOptions {
   std::string workload;
   std::uint64_t seed = 1;
-  // The size: what is not given is 1 scale's worth when loading, and what the database holds when running.
+  // The size. A value that is not given is that of scale 1 when loading, and the database's own when running.
   std::optional<std::uint64_t> scale;
   std::optional<std::uint64_t> accounts;
   std::optional<std::uint64_t> subscribers;
@@ -55,7 +57,7 @@ void add_population_options(CLI::App& command, WorkloadOptions& options);
 void add_run_options(CLI::App& command, WorkloadOptions& options);
 
 // Fills the sizes that were not given from a loaded database.
-Status detect_population(WorkloadOptions& options, DatabaseView& database);
+Status detect_population(WorkloadOptions& options, support::DatabaseView& database);
 
 // Error invalid_parameter_value: also flags that belong to another workload.
 Result<std::unique_ptr<workloads::Workload>> make_workload(const WorkloadOptions& options);

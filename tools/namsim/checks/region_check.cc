@@ -107,7 +107,7 @@ void check_blocks(const MemoryServer& server, Findings& findings) {
   owners.finish();
 }
 
-// What the server tells people about its memory.
+// The server's own account of its memory, as it reports it to people.
 void check_accounting(const MemoryServer& server, Findings& findings) {
   const control::MemoryReply reply = server.memory();
   const std::string subject =

@@ -1,21 +1,22 @@
-// A checker of regions at rest: what every word of the memory servers must be once all clients have finished,
-// every compute server has stopped in order or its slots were repaired, and the memory servers' own tasks
-// have ended. It walks each region from its map and the catalog and trusts no list that it can derive from
-// the bytes.
+// A checker of regions at rest. It checks every word of the memory servers when all clients have finished,
+// every compute server has stopped cleanly or its slots were repaired, and the memory servers' own tasks have
+// ended. It walks each region from its map and the catalog and trusts no list that it can derive from the
+// bytes.
 //
 // Checked are
-//   the map, the timestamp vector (a word for each slot that is known, none that is not) and the journals (no
-//   entry of a commit that is not published);
-//   the memory: each block has one owner, and none is taken without one; the account of the memory adds up;
-//   the bucket chains: lock words free, every bucket certified, of its table and generation, reached once;
+//   the map, the timestamp vector (a word for each known slot and no other) and the journals (no entry of a
+//   commit that is not published);
+//   the memory: each block that is taken has one owner; the account of the memory adds up;
+//   the bucket chains: lock words free; every bucket certified, of its table and generation, reached once;
 //   every entry leads to a certified record of its table, hash and incarnation, in its chain; no record and
-//   no key twice; the records: header word free and that of the body, the body's commit published; the
-//   versions behind it in order and unbroken, in the ring and in the overflow region, down to a birth marker
-//   or to a version whose successor is published; no ring slot that nobody can take any more; the pieces:
-//   each that is handed out is linked, reserved and never written, or waits to be used again.
+//   no key twice;
+//   the records: the header word is free and equals the body's, the body's commit is published; the versions
+//   behind it are in order and unbroken, in the ring and in the overflow region, down to a birth marker or to
+//   a version whose successor is published; no ring slot that can never be taken again;
+//   the pieces: each that is handed out is linked, reserved and never written, or waits to be used again.
 //
-// One thing is left by design and is no finding: the lock of a bucket chain whose slot died without a journal
-// entry and was repaired. Whoever meets it undoes it.
+// One leftover is by design and no finding: the lock of a bucket chain whose slot died without a journal
+// entry and was repaired. The next transaction that meets it undoes it.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What the parts of the region checker (region_check.h) share.
+// Shared by the parts of the region checker (region_check.h).
 #pragma once
 
 #include <cstdint>

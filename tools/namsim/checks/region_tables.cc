@@ -66,7 +66,7 @@ class TableCheck {
  private:
   std::string at(std::uint64_t offset) const { return place(region_, offset); }
 
-  // A lock of a slot that died and was repaired is undone by whoever meets it.
+  // The next transaction that meets the lock of a slot that died and was repaired undoes it.
   bool left_by_design(HeaderWord lock) const {
     const memory::Slot* slot = slots_.find(lock.stamp().slot);
     if (slot == nullptr) return slots_.retired(lock.stamp().slot).has_value();
@@ -283,7 +283,7 @@ class TableCheck {
       if (newer.place() != 0 && !link.none() && !neighbours)
         findings_.add(where + " has another before it in its group than the one that it leads to");
     }
-    // What came before was collected; that needs a successor that every snapshot sees.
+    // The older versions were collected: that requires a successor that every snapshot sees.
     if (!version.birth() && !slots_.published(version.stamp))
       findings_.add(subject + ": the version before commit " + text(version.stamp) +
                     " is gone although that commit is not published");

@@ -67,8 +67,8 @@ class Cluster {
   void kill_compute(std::size_t compute);
   bool alive(std::size_t compute) const { return computes_[compute] != nullptr; }
   std::size_t computes() const { return computes_.size(); }
-  // Once every compute server has stopped or is dead: waits until the memory servers have noticed that and
-  // ends their own tasks. What check_regions() (region_check.h) finds wrong then, in lines; empty if nothing.
+  // Once every compute server has stopped or is dead: waits until the memory servers have noticed that, and
+  // ends their own tasks. Returns the findings of check_regions() (region_check.h) as lines; empty if none.
   std::string check_at_rest(std::uint64_t limit_ns);
   const ClusterOptions& options() const { return options_; }
   // As SIGKILL, and a new process with an empty region at the same address.

@@ -1,5 +1,5 @@
-// Stands between the processes of a simulated cluster and their fabric: what a compute server posts and sees,
-// and which calls a memory server gets, pass through it. For test doubles that break a promise.
+// Stands between the processes of a simulated cluster and their fabric: operations and their results on
+// compute servers, and calls to memory servers, pass through it. For test doubles that break a promise.
 #pragma once
 
 #include <cstddef>

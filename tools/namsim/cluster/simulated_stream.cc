@@ -16,7 +16,7 @@ Status broken() {
   return Status(ErrorCode::connection_failure, "the simulated stream is closed or broken");
 }
 
-// What both ends share; events that are under way keep it, too.
+// The state that both ends share. Events under way keep it alive, too.
 class Link : public std::enable_shared_from_this<Link> {
  public:
   Link(SimWorld& world, reactor::Executor& executor, const StreamOptions& options)

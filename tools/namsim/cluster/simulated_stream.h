@@ -1,5 +1,5 @@
-// Byte streams in virtual time: what is written arrives in pieces, later, in order; reads are short; now and
-// then the connection breaks while something is on its way, and a suffix of that is lost.
+// Byte streams in virtual time. Written bytes arrive later, in pieces and in order; reads are short. Now and
+// then the connection breaks while bytes are on their way, and loses a suffix of them.
 #pragma once
 
 #include <cstdint>

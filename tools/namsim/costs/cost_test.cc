@@ -1,4 +1,4 @@
-// What transactions cost in one-sided operations and dependent round trips: noise-free, and asserted. The
+// The cost of transactions in one-sided operations and dependent round trips: exact, and asserted. The
 // procedures are the workloads' own. Budget, stage by stage: docs/internals/snapshot-isolation.md.
 #include <catch2/catch.hpp>
 
@@ -170,7 +170,7 @@ TEST_CASE("send-payment takes 20 one-sided operations, 5 round trips on one memo
 
 TEST_CASE("a partitioned vector costs send-payment two READs more for each other part, and no round trip",
           "[cost]") {
-  // Whatever takes snapshots of a whole vector: no call is any use here.
+  // In both modes, which concern whole vectors only: a partitioned one is never fetched by a call.
   for (const auto mode : {txn::SnapshotSource::Mode::reads, txn::SnapshotSource::Mode::call}) {
     for (const std::uint32_t memory_servers : {1U, 2U, 3U}) {
       Bench bench(memory_servers, mode, txn::SnapshotSharing::own, txn::CommitWrites::changed,
@@ -282,7 +282,7 @@ layout::Schema measured_things() {
       {0});
 }
 
-// What scanning the weights in [0, end) by the index costs; `rows` receives how many there are.
+// The cost of scanning the weights in [0, end) by the index; `rows` receives the number of rows.
 Task<Result<OperationCounters>> scan_weights(txn::Engine* engine, std::int64_t end, std::size_t* rows) {
   const auto table = co_await engine->table("things");
   if (!table.ok()) co_return table.status();

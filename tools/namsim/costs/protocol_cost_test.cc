@@ -1,4 +1,4 @@
-// What a transaction costs under each protocol, in operations and dependent round trips: noise-free, and
+// The cost of a transaction under each protocol, in operations and dependent round trips: exact, and
 // asserted. The table is in docs/internals/protocols.md.
 #include <catch2/catch.hpp>
 
@@ -210,7 +210,7 @@ TEST_CASE("entries of an index that is not unique go along with the commit's loc
   const OperationCounters indexed = change_cost(budget.protocol, Indexed::yes);
   CHECK(indexed.calls == 1);
   CHECK(indexed.round_trips == budget.round_trips);
-  // Whoever adds first to a unique one must hold the lock when another looks: a round trip more.
+  // In a unique index the first to add must hold the lock when another looks: one more round trip.
   const OperationCounters unique = change_cost(budget.protocol, Indexed::uniquely);
   CHECK(unique.calls == 1);
   CHECK(unique.round_trips == budget.round_trips + 1);

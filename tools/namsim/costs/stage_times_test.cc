@@ -103,7 +103,7 @@ TEST_CASE(
     REQUIRE(world.run(cluster.node(compute), run(engine, &times)).status.ok());
     const Taken taken = world.run(cluster.node(compute), run(engine, &times, false));
     REQUIRE(taken.status.ok());
-    // What is READ along goes by itself: that stage is one-sided.
+    // With a cached location the record is READ there, which is the one-sided stage `read`, without a call.
     CHECK(taken.calls == (cached ? 0 : 1));
     CHECK(times.of(layout::Stage::find).times == (cached ? 0 : 1));
     CHECK(times.of(layout::Stage::read).times == (cached ? 1 : 0));

@@ -66,8 +66,8 @@ struct AnomalyInfo {
 std::span<const AnomalyInfo> anomaly_table();
 const AnomalyInfo& anomaly_info(AnomalyKind kind);
 
-// What a history is held against. A level forbids every anomaly up to its strength; sessions and real time
-// say which orders count as edges.
+// The criterion for a history. A level forbids every anomaly up to its strength; `sessions` and `real_time`
+// tell which orders count as edges.
 struct Level {
   std::string_view name;
   Strength strength;
@@ -78,7 +78,7 @@ struct Level {
 };
 std::span<const Level> levels();
 std::optional<Level> level_from_name(std::string_view name);
-// What namdb promises: snapshot isolation within sessions and real time.
+// namdb's guarantee: snapshot isolation within sessions and real time.
 const Level& strict_snapshot_isolation();
 
 enum class EdgeKind : std::uint8_t { ww, wr, rw, session, real_time };

@@ -10,7 +10,7 @@ namespace {
 
 // Cycles reported for one search; more say nothing new.
 constexpr std::size_t kCycles = 10;
-// Edges looked at for a shorter cycle once there is one.
+// The number of edges that the search for a shorter cycle may follow.
 constexpr std::uint64_t kWork = 20'000'000;
 
 std::string named(std::size_t transaction) {

@@ -12,8 +12,8 @@ namespace namdb::history {
 
 struct CheckOptions {
   Level level = strict_snapshot_isolation();
-  // What aborted and unknown transactions read must have been consistent, too: clients saw it. More than the
-  // levels' definitions ask for; namdb keeps it, since every transaction reads from one snapshot.
+  // Reads of aborted and unknown transactions must have been consistent, too: clients saw them. The levels'
+  // definitions do not require this; namdb keeps it, since every transaction reads from one snapshot.
   bool all_reads = false;
 };
 

@@ -19,7 +19,7 @@ constexpr int kDepth = 4;  // of nested objects and arrays in a line
 constexpr std::string_view kModels[] = {"registers", "lists"};
 constexpr std::string_view kOutcomes[] = {"committed", "aborted", "unknown"};
 
-// What is wrong with a line, thrown within this file only.
+// The fault of a line; thrown within this file only.
 struct Wrong {
   std::string what;
 };
@@ -28,7 +28,7 @@ struct Wrong {
   throw Wrong{where.empty() ? what : where + ": " + what};
 }
 
-// An object's fields, each taken once; what is left over is an error.
+// An object's fields. Each is taken once; a field that is left over is an error.
 class Fields {
  public:
   Fields(const Json& object, std::string where) : object_(object), where_(std::move(where)) {

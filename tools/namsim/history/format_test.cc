@@ -1,4 +1,4 @@
-// What is written is read again; everything else is refused with its line and field.
+// A history survives writing and reading. Malformed files are refused with the line and the field.
 #include "tools/namsim/history/format.h"
 
 #include <catch2/catch.hpp>

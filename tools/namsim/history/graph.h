@@ -1,7 +1,7 @@
-// The dependency graph of a history: transactions, and the edges that their versions, sessions and times
-// make. Real-time order is written down in a number of edges that grows with the number of transactions:
-// whoever ended leads to a moment in time, moments lead to later moments, and a moment leads to whoever began
-// after it. Moments are nodes behind those of the transactions.
+// The dependency graph of a history: transactions, and the edges of their versions, sessions and times.
+// Real-time order takes a number of edges that is linear in the transactions: a transaction has an edge to
+// the moment of its end, each moment one to the next, and a moment one to each transaction that began after
+// it. Moments are nodes behind those of the transactions.
 #pragma once
 
 #include <cstdint>

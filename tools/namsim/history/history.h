@@ -1,4 +1,4 @@
-// A history: what the clients of a database asked for and what they were told. Registers or lists:
+// A history: the requests of a database's clients and the answers. Its objects are registers or lists:
 //
 // - A *register* holds one version. Every write writes a version that is unique for its key, and says which
 //   version it displaced, so that the order of each key's versions is known.

@@ -14,7 +14,8 @@ namespace {
 // key -> versions in the order of their writes.
 using State = std::map<Key, std::vector<Version>>;
 
-// Runs the transaction on the state that it reads from: what it writes, or nothing if it saw something else.
+// Runs the transaction on the state that it reads from. Returns its writes, or nothing if it saw another
+// state.
 std::optional<State> replay(Model model, const Transaction& transaction, State snapshot) {
   State writes;
   for (const Operation& operation : transaction.operations) {

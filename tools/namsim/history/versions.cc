@@ -26,7 +26,7 @@ struct KeyVersionHash {
   }
 };
 
-// What a transaction saw of others: a version that it read, or that its first write of a key displaced.
+// A version of another transaction that this one saw: it read it, or its first write of the key displaced it.
 struct Observation {
   std::uint32_t transaction;
   std::uint32_t operation;
@@ -265,7 +265,7 @@ class Finder {
       }
       tail[key] = last;
     }
-    // Nothing is ever taken out of a list: what the longest read does not show comes behind it.
+    // No element ever leaves a list: those that the longest read does not show come behind it.
     for (std::uint32_t position = 0; position < ordered.size(); ++position) {
       const VersionEntry& unseen = versions_.entries[position];
       if (ordered[position] || unseen.writer == kNobody || !versions_.effective[unseen.writer]) continue;
@@ -295,7 +295,7 @@ class Finder {
       const Observation& seen = observations_[at];
       if (seen.displaces) continue;
       const std::uint32_t position = entry(seen.key, seen.version);
-      // The elements of lists were looked at.
+      // Elements of lists were checked above.
       const bool usable = history_.model() == Model::registers
                               ? check_seen(i, seen.key, seen.version, position)
                               : position != kMissing;

@@ -1,6 +1,7 @@
-// The versions of a history: who wrote which, in which order they displaced each other, who read which. And
-// the anomalies that show without a graph: reads of what nobody, an aborted or an unfinished transaction
-// wrote, writes that their own transaction does not see, versions that are there twice, forked orders.
+// The versions of a history: their writers, the order in which they displaced each other, and their readers.
+// Also the anomalies that need no graph: reads of versions that no transaction, an aborted one or an
+// unfinished one wrote; writes that their own transaction does not see; versions that are there twice; forked
+// orders.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +42,7 @@ struct Versions {
   std::vector<Anomaly> anomalies;
 };
 
-// `all_reads`: what aborted and unknown transactions read has to be consistent, too.
+// `all_reads`: reads of aborted and unknown transactions must be consistent, too.
 Versions find_versions(const History& history, bool all_reads);
 
 }  // namespace namdb::history

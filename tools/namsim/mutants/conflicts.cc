@@ -1,5 +1,5 @@
-// Conflicts: what is compared before something is written. Two inserts of one key, a version that the
-// snapshot does not see, a place that was remembered.
+// Conflicts: the comparisons before a write. They find two inserts of one key, a version that the snapshot
+// does not see, and a cached location that is stale.
 #include <algorithm>
 #include <cstring>
 #include <map>

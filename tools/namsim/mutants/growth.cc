@@ -63,8 +63,8 @@ class ForwardIgnored final : public BucketMutant {
   }
 };
 
-// An insert that found the chain before it was forwarded goes there all the same: whatever the lock word has
-// become, the lock is taken, and behind it the bucket is as it was.
+// An insert that found the chain before it was forwarded still goes there: its lock succeeds on any lock
+// word, and it sees the bucket as it was.
 class InsertedIntoOldBucket final : public BucketMutant {
  public:
   void before(Posting& posting) override {

@@ -34,7 +34,7 @@ class HeartbeatMutant : public Mutant {
   }
 
  protected:
-  // `known`: what the server answered last, to anybody.
+  // `known`: the server's last answer, to any compute server.
   virtual void alter(control::HeartbeatRequest& heartbeat, const control::HeartbeatReply& known) = 0;
   // Comes before each heartbeat.
   virtual std::string hint(std::size_t server) {

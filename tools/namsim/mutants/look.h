@@ -1,4 +1,4 @@
-// What a mutant recognises in the operations of a worker that runs the register workload.
+// Recognises the steps of a commit in the operations of a worker that runs the register workload.
 #pragma once
 
 #include <cstring>

@@ -1,12 +1,12 @@
-// A test double that removes one protection of design: product code runs unchanged, but what it posts, sees
-// or is answered is altered, as if the rule were not there. A run that still passes with a mutant does not
-// bite.
+// A test double that removes one protection of the design: product code runs unchanged, but the double alters
+// its operations, their results or its answers, as if the rule were not there. A run that still passes with a
+// mutant does not bite.
 //
 // A mutant overrides what it needs:
-//   before    operations on their way to a memory server may be changed, added or left out
-//   after     the batch has completed: what product code is about to see may be changed
-//   failed    the batch has failed: what product code is about to be told may be changed
-//   on_call   a call to a memory server may be answered otherwise
+//   before    operations are on their way to a memory server: may change, add or leave out some
+//   after     the batch has completed: may change the results that product code is about to see
+//   failed    the batch has failed: may change the error that product code is about to see
+//   on_call   a call to a memory server: may answer otherwise
 // One object serves one run: all compute servers and all memory servers of it, on one thread.
 #pragma once
 
@@ -53,7 +53,7 @@ class Mutant : public Interposer {
   virtual Result<std::string> on_connect(fabric::Service& inner, std::size_t server, fabric::PeerId peer,
                                          std::string_view hello);
 
-  // What all compute servers of the run have posted: one-sided operations and calls.
+  // The one-sided operations and calls that all compute servers of the run have posted.
   std::uint64_t operations() const { return operations_; }
   void count(std::uint64_t operations) { operations_ += operations; }
 

@@ -18,7 +18,7 @@ namespace namdb::sim {
 // A scenario with rows that come and go.
 struct Churn {};
 
-// What a mutant is tried on: a scenario with registers that has this emphasis, or one of the other runs.
+// The run that tries a mutant: a scenario with registers that has this emphasis, or one of the other runs.
 using MutantRun = std::variant<Emphasis, Churn, GrowthTrouble, Pauses, IndexTrouble>;
 
 struct MutantCase {
@@ -28,9 +28,9 @@ struct MutantCase {
   std::uint64_t seed;        // fails with the mutant, passes without
   std::string_view finding;  // what the failure says, among other things
   std::function<std::unique_ptr<Mutant>()> make;
-  // What stands in its place where the run must pass, if not nothing: the hostile surroundings of the mutant.
+  // Stands in the mutant's place where the run must pass: its hostile surroundings without the fault, if any.
   std::function<std::unique_ptr<Mutant>()> sound = nullptr;
-  // What a scenario has besides its emphasis.
+  // Changes the scenario beyond its emphasis.
   std::function<void(Scenario&)> adjust = nullptr;
 };
 

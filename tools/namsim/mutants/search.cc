@@ -1,5 +1,5 @@
-// The search for an older version: by links, from the ring into the overflow chain, again from the start when
-// it is in neither, and absent only where the links end. What a link leads to is rebuilt from its neighbour.
+// The search for an older version: by links, from the ring into the overflow chain, again from the start if
+// it is in neither, and absent only where the links end. A version is rebuilt from its neighbour by the link.
 #include <algorithm>
 #include <cstring>
 #include <map>

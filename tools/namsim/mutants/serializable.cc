@@ -1,5 +1,5 @@
-// The serializable protocols: what was read is validated, a lock that was not taken is not held, and the
-// journal says under which stamp records are locked.
+// The serializable protocols: reads are validated, a lock that was not taken is not held, and the journal
+// names the stamp under which records are locked.
 #include <cstring>
 #include <map>
 #include <set>
@@ -18,7 +18,7 @@ layout::RecordLayout record_layout() {
   return {.payload_bytes = register_schema().row_bytes(), .ring_slots = 0};
 }
 
-// A header word that is looked at again is what this compute server has last seen with the record.
+// Validation sees the header word that this compute server read last with the record, not the current one.
 class ReadsBelieved final : public Mutant {
  public:
   void after(Posting& posting) override {
@@ -37,7 +37,7 @@ class ReadsBelieved final : public Mutant {
   std::map<std::tuple<std::size_t, std::size_t, std::uint64_t>, std::uint64_t> seen_;
 };
 
-// Whoever asks for a lock together with the record is told that he has it.
+// Every lock that is requested together with the record is reported as taken.
 class LockAlongBelieved final : public Mutant {
  public:
   void after(Posting& posting) override {
@@ -73,7 +73,7 @@ class LockNotInJournal final : public Mutant {
   }
 };
 
-// Timestamps: whoever writes a row sees no lease of its readers.
+// Timestamps: the writer of a row sees no lease of its readers.
 class LeasesNotSeen final : public Mutant {
  public:
   void after(Posting& posting) override {
@@ -102,7 +102,7 @@ class FloorsNotSeen final : public Mutant {
   }
 };
 
-// Readers share locks, but whoever writes a row does not see them.
+// Readers share locks, but the writer of a row does not see them.
 class ReadersNotSeen final : public Mutant {
  public:
   void after(Posting& posting) override {

@@ -1,4 +1,4 @@
-// Ids of execution slots are used once and end some day. What was written then can be read for ever.
+// Ids of execution slots are used once, and run out some day. Rows of such slots can be read for ever.
 #include <algorithm>
 #include <catch2/catch.hpp>
 

@@ -88,7 +88,7 @@ class SlotIdReused final : public LeaseMutant {
     std::uint64_t position;
   };
   std::optional<std::uint32_t> closed_;
-  // What the memory server leased, by the id that it goes by.
+  // The memory server's leases, by peer and slot id.
   std::map<std::pair<fabric::PeerId, std::uint32_t>, Leased> leased_;
 };
 
@@ -163,7 +163,7 @@ class UnknownSlotInvisible final : public DirectoryMutant {
   }
 };
 
-// The directory is looked at before the snapshot: each answer is the one before it.
+// The directory is read before the snapshot: each answer is the previous one.
 class StaleDirectory final : public Mutant {
  public:
   reactor::Task<Status> on_call(fabric::Service* inner, std::size_t server, fabric::PeerId peer,

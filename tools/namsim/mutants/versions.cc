@@ -124,7 +124,7 @@ class DisplacedNotKept final : public Mutant {
   }
 };
 
-// What stands in the ring slot that a link names is taken for the version that the link means.
+// The content of the ring slot that a link names is taken for the version that the link means.
 class LinkIgnored final : public Mutant {
  public:
   void after(Posting& posting) override {

@@ -1,5 +1,5 @@
-// Bytes in a region that somebody other than a writer has changed: who reads them is told so, soon, and
-// nobody else is. And what writers leave half done for a moment is never taken for that.
+// Damaged bytes in a region: their readers, and no other transactions, soon get an error. The intermediate
+// states of writers are never taken for damage.
 #include <bit>
 #include <catch2/catch.hpp>
 #include <cstdio>

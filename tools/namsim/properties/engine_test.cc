@@ -1,5 +1,5 @@
-// The engine on a simulated cluster, one property at a time: what a single client sees, what it costs, and
-// what is left after a compute server died.
+// The engine on a simulated cluster, one property at a time: a single client's view, its costs, and the state
+// after a compute server died.
 #include <array>
 #include <catch2/catch.hpp>
 
@@ -29,7 +29,7 @@ ClusterOptions small_cluster() {
   return options;
 }
 
-// What a client does, as plain steps that fail the test when they should not fail.
+// A client's steps. Each fails the test if it fails unexpectedly.
 struct Client {
   explicit Client(compute::Worker& engine) : worker(engine), session(engine.open_session()) {}
 

@@ -313,7 +313,7 @@ reactor::Task<Status> find_across_rebuild(txn::Engine* reader, txn::Engine* buil
   // So long that every worker has said that it knows of the new one.
   co_await reader->executor().sleep_for(kSecond_ns);
   if (status.ok()) status = **rebuilt;
-  // What nobody tells the old index.
+  // Rows that the old index does not get.
   if (status.ok()) status = co_await insert_number(builder, 20'000, -5);
   if (status.ok()) status = co_await insert_number(reader, 20'001, -4);
   if (!status.ok()) co_return status;

@@ -1,215 +1,12 @@
-// What single transactions under a protocol see of each other's rows, step by step.
+// Single transactions under a protocol on each other's rows, step by step.
 #include <catch2/catch.hpp>
 #include <memory>
 
-#include "common/layout/placement.h"
 #include "compute/api/transaction_facts.h"
-#include "tools/namsim/cluster/cluster.h"
-#include "tools/namsim/workloads/tables.h"
+#include "tools/namsim/testing/small_table.h"
 
 namespace namdb::sim {
 namespace {
-
-using reactor::Task;
-
-constexpr std::int64_t kRows = 4;
-
-// Table "rows" with the rows 0 to 3, value 0, and compute servers that use it.
-class SmallTable {
- public:
-  explicit SmallTable(std::string_view protocol, std::uint64_t max_transaction_ns = 10 * kSecond_ns,
-                      std::string_view stages = "one-sided", std::uint32_t memory_servers = 1)
-      : world_(1), cluster_(world_, options(protocol, max_transaction_ns, stages, memory_servers)) {
-    add_compute();
-    const layout::Schema schema = bigints({"id", "value"});
-    std::vector<layout::Row> rows;
-    for (std::int64_t id = 0; id < kRows; ++id) {
-      layout::Row& row = rows.emplace_back(schema);
-      REQUIRE(row.writer().set_integer(0, id).ok());
-      REQUIRE(row.writer().set_integer(1, 0).ok());
-    }
-    REQUIRE(run(create_table(engine(), "rows", schema, 1024, 4)).ok());
-    REQUIRE(run(put_rows(engine(), "rows", &rows)).ok());
-  }
-  ~SmallTable() {
-    for (const auto& gate : gates_) REQUIRE(gate->count() == 0);
-  }
-
-  // Whose transactions begin from now on.
-  void add_compute() { use_compute(cluster_.add_compute()); }
-  void use_compute(std::size_t compute) {
-    compute_ = compute;
-    sessions_.push_back(engine().open_session());
-    session_ = sessions_.back().get();
-  }
-  // And what runs there. Another is to be used then.
-  void kill_compute(std::unique_ptr<txn::Transaction> running) {
-    cluster_.kill_compute(compute_);
-    fabric::sim::SimWorld::bury(std::move(running));
-    for (auto& gate : gates_) fabric::sim::SimWorld::bury(std::move(gate));
-    gates_.clear();
-  }
-  std::unique_ptr<txn::Transaction> begin() { return engine().begin(*session_); }
-  std::unique_ptr<txn::Transaction> begin_in_new_session() {
-    sessions_.push_back(engine().open_session());
-    return engine().begin(*sessions_.back());
-  }
-
-  // The value of a row.
-  std::int64_t read(txn::Transaction& transaction, std::int64_t id) {
-    txn::RowId row = 0;
-    REQUIRE(run(find(&engine(), &transaction, id, &row)).ok());
-    return transaction.row(row).integer(1);
-  }
-  Status try_read(txn::Transaction& transaction, std::int64_t id) {
-    txn::RowId row = 0;
-    return run(find(&engine(), &transaction, id, &row));
-  }
-  // As SELECT reads it: it is not to be written.
-  std::int64_t look(txn::Transaction& transaction, std::int64_t id) {
-    txn::RowId row = 0;
-    REQUIRE(run(look_at(&engine(), &transaction, id, &row)).ok());
-    return transaction.row(row).integer(1);
-  }
-  Status try_look(txn::Transaction& transaction, std::int64_t id) {
-    txn::RowId row = 0;
-    return run(look_at(&engine(), &transaction, id, &row));
-  }
-  Status try_count(txn::Transaction& transaction, const storage::TableRef& table) {
-    std::size_t rows = 0;
-    return run(count_rows(&transaction, table, false, &rows));
-  }
-  void write(txn::Transaction& transaction, std::int64_t id, std::int64_t value) {
-    txn::RowId row = 0;
-    REQUIRE(run(find(&engine(), &transaction, id, &row)).ok());
-    REQUIRE(transaction.update(row).set_integer(1, value).ok());
-  }
-  Status commit(txn::Transaction& transaction) { return run(end(&transaction)); }
-  // In a transaction of its own.
-  void change(std::int64_t id, std::int64_t value) {
-    const auto transaction = begin_in_new_session();
-    write(*transaction, id, value);
-    REQUIRE(commit(*transaction).ok());
-  }
-
-  void insert(txn::Transaction& transaction, std::int64_t id) {
-    REQUIRE(run(insert_row(&engine(), &transaction, id)).ok());
-  }
-  // Of the column "value".
-  void create_index(bool hash) {
-    txn::IndexDefinition definition{
-        .name = "by_value", .table = "rows", .columns = {{1, false}}, .hash = hash};
-    REQUIRE(run(engine().create_index(std::move(definition))).ok());
-  }
-  void drop_index() { REQUIRE(run(engine().drop_index("by_value")).ok()); }
-  // How many rows a whole scan shows, of the table or of the index that it had when this was created; of a
-  // hash index those with value 0.
-  std::size_t count(txn::Transaction& transaction, const storage::TableRef& table, bool by_index) {
-    std::size_t rows = 0;
-    REQUIRE(run(count_rows(&transaction, table, by_index, &rows)).ok());
-    return rows;
-  }
-  storage::TableRef table() {
-    auto table = run(engine().table("rows"));
-    REQUIRE(table.ok());
-    return *table;
-  }
-
-  layout::ServerId server_of(std::int64_t id) {
-    const storage::TableRef rows = table();
-    return rows->server_of(layout::row_hash(rows->id, rows->schema, key_of(rows->schema, id).bytes(),
-                                            cluster_.options().memory_servers));
-  }
-  std::vector<std::uint64_t> region(std::size_t server) {
-    const ZeroedWords& words = cluster_.memory(server).words;
-    return {words.begin(), words.end()};
-  }
-  // Old versions whose memory was given back.
-  std::uint64_t collected() { return cluster_.memory(0).server->old_versions().collected(); }
-  void restart_memory(std::size_t server) { cluster_.restart_memory(server); }
-
-  // Reads a row in the background: `*status` once that is done.
-  void start_to_read(txn::Transaction& transaction, std::int64_t id, std::optional<Status>* status) {
-    gates_.push_back(std::make_unique<reactor::Gate>());
-    cluster_.node(compute_).spawn(*gates_.back(), read_later(&engine(), &transaction, id, status));
-  }
-  void run_for(std::uint64_t duration_ns) { world_.run_for(duration_ns); }
-  const Clock& clock() { return cluster_.worker(compute_).executor(); }
-
- private:
-  static ClusterOptions options(std::string_view protocol, std::uint64_t max_transaction_ns,
-                                std::string_view stages, std::uint32_t memory_servers) {
-    ClusterOptions options;
-    options.memory_servers = memory_servers;
-    options.region_bytes = 64U << 20;
-    options.memory.protocol = protocol;
-    options.memory.stages = *layout::StageCode::parse(stages);
-    options.memory.max_transaction_ns = max_transaction_ns;
-    return options;
-  }
-  txn::Engine& engine() { return cluster_.worker(compute_); }
-  template <typename T>
-  T run(Task<T> task) {
-    return world_.run(cluster_.node(compute_), std::move(task));
-  }
-  static Task<Status> find(txn::Engine* engine, txn::Transaction* transaction, std::int64_t id,
-                           txn::RowId* row) {
-    const auto table = co_await engine->table("rows");
-    if (!table.ok()) co_return table.status();
-    *row = transaction->get(*table, key_of((*table)->schema, id).bytes());
-    co_return co_await transaction->fetch();
-  }
-  static Task<Status> look_at(txn::Engine* engine, txn::Transaction* transaction, std::int64_t id,
-                              txn::RowId* row) {
-    const auto table = co_await engine->table("rows");
-    if (!table.ok()) co_return table.status();
-    *row = transaction->read(*table, key_of((*table)->schema, id).bytes());
-    co_return co_await transaction->fetch();
-  }
-  static Task<Status> insert_row(txn::Engine* engine, txn::Transaction* transaction, std::int64_t id) {
-    const auto table = co_await engine->table("rows");
-    if (!table.ok()) co_return table.status();
-    layout::Row row((*table)->schema);
-    Status status = row.writer().set_integer(0, id);
-    if (status.ok()) status = row.writer().set_integer(1, 0);
-    if (!status.ok()) co_return status;
-    transaction->insert(*table, row.bytes());
-    co_return co_await transaction->fetch();
-  }
-  static Task<Status> count_rows(txn::Transaction* transaction, storage::TableRef table, bool by_index,
-                                 std::size_t* count) {
-    std::unique_ptr<txn::TableScan> scan;
-    if (by_index) {
-      const storage::IndexRef index = table->indexes.front();
-      layout::IndexPrefix zero(index->shape);
-      txn::IndexRange range;
-      if (index->hash) range = layout::index_range(zero.integer(0));
-      scan = transaction->scan_index(table, index, std::move(range));
-    } else {
-      scan = transaction->scan(table);
-    }
-    std::vector<layout::Row> rows;
-    do {
-      Status status = co_await scan->next(rows);
-      if (!status.ok()) co_return status;
-      *count += rows.size();
-    } while (!rows.empty());
-    co_return Status();
-  }
-  static Task<void> read_later(txn::Engine* engine, txn::Transaction* transaction, std::int64_t id,
-                               std::optional<Status>* status) {
-    txn::RowId row = 0;
-    *status = co_await find(engine, transaction, id, &row);
-  }
-  static Task<Status> end(txn::Transaction* transaction) { co_return co_await transaction->commit(); }
-
-  fabric::sim::SimWorld world_;
-  Cluster cluster_;
-  std::size_t compute_ = 0;
-  std::vector<std::unique_ptr<txn::Session>> sessions_;
-  txn::Session* session_ = nullptr;
-  std::vector<std::unique_ptr<reactor::Gate>> gates_;
-};
 
 // A client that waits for ten milliseconds.
 class Impatient final : public txn::Interrupt {
@@ -428,7 +225,7 @@ TEST_CASE("under SUNDIAL a row that was overwritten since it was read is no conf
   CHECK(rows.commit(*reader).ok() == (protocol == "sundial"));
 }
 
-// The index stands for a while, for those who began before it was dropped; who began later adds no entries.
+// The index stays for a while for transactions that began before it was dropped. Later ones add no entries.
 TEST_CASE("nobody who commits has missed rows by an index that was dropped meanwhile", "[protocols]") {
   const std::string protocol = GENERATE("occ", "nowait", "waitdie", "mvcc", "sundial");
   CAPTURE(protocol);
@@ -437,7 +234,7 @@ TEST_CASE("nobody who commits has missed rows by an index that was dropped meanw
   rows.add_compute();
   {
     const auto warms = rows.begin();
-    CHECK(rows.count(*warms, rows.table(), true) == kRows);
+    CHECK(rows.count(*warms, rows.table(), true) == SmallTable::kRows);
     REQUIRE(rows.commit(*warms).ok());
   }
   const storage::TableRef table = rows.table();
@@ -447,7 +244,7 @@ TEST_CASE("nobody who commits has missed rows by an index that was dropped meanw
   rows.drop_index();
   {
     const auto writer = rows.begin();
-    rows.insert(*writer, kRows);
+    rows.insert(*writer, SmallTable::kRows);
     REQUIRE(rows.commit(*writer).ok());
   }
   rows.use_compute(1);
@@ -465,7 +262,7 @@ TEST_CASE("a commit that loses a memory server while it locks changes no other m
   SmallTable rows(protocol, 10 * kSecond_ns, "one-sided", 2);
   std::optional<std::int64_t> here;
   std::optional<std::int64_t> there;
-  for (std::int64_t id = 0; id < kRows; ++id) {
+  for (std::int64_t id = 0; id < SmallTable::kRows; ++id) {
     for (std::int64_t value = 1; value < 8; ++value) rows.change(id, value);
     (rows.server_of(id) == 0 ? here : there) = id;
   }
@@ -480,7 +277,7 @@ TEST_CASE("a commit that loses a memory server while it locks changes no other m
   CHECK(unchanged);
 }
 
-// What was answered is in the journal, and its install may never have left the compute server.
+// The answered commit is in the journal, and its install may never have left the compute server.
 TEST_CASE("a commit that was answered outlives its compute server, whatever of its install has landed",
           "[protocols]") {
   const std::string protocol = GENERATE("occ", "nowait", "waitdie", "mvcc", "sundial");

@@ -1,5 +1,5 @@
-// What SQL sessions meet that read beside blocks of others, under protocols that lock rows before the commit
-// and under those that do not: readers never meet, and nobody waits for ever. All of nam-computed but the
+// SQL sessions that read beside open blocks of others, under protocols that lock rows before the commit and
+// under those that do not: readers never conflict, and no session waits for ever. All of nam-computed but the
 // wire; two compute servers.
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -102,7 +102,7 @@ std::vector<std::string> serializable_protocols() {
 
 }  // namespace
 
-// The idle blocks never go on while the others read: who waited for them would wait in vain.
+// The idle blocks never go on while the others read: waiting for them would never end.
 TEST_CASE("readers do not meet: neither a statement nor a block fails or waits for blocks that only read",
           "[protocols]") {
   const std::string protocol = GENERATE(from_range(serializable_protocols()));

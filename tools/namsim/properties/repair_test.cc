@@ -131,7 +131,7 @@ TEST_CASE("a slot that cannot be repaired is reported once, stops no compute ser
   CHECK(log[0].find("names a memory server that is not there") != std::string::npos);
   CHECK(state_of(cluster, corrupt.slot()) == control::SLOT_REPAIRING);
 
-  // What was in the way is gone: the same repairer, still connected, tries again by itself.
+  // The obstacle is gone: the same repairer, still connected, tries again by itself.
   std::fill(journal.begin(), journal.end(), std::byte{});
   world.run_for(5 * kSecond_ns);
   CHECK(state_of(cluster, corrupt.slot()) == control::SLOT_CLOSED);

@@ -9,8 +9,8 @@
 
 namespace namdb::sim {
 
-// What only the run can do, since clients are concerned. Positions of compute servers are those of the
-// cluster.
+// The faults that only the run can do, since they concern clients. Compute servers are named by their
+// positions in the cluster.
 class FaultActions {
  public:
   virtual void crash_compute(std::size_t compute) = 0;
@@ -32,7 +32,7 @@ class FaultDriver {
   bool due(std::uint64_t transactions);
   // Not from within a task.
   void fire(FaultActions& actions);
-  // Nothing happens any more; what lasts is over.
+  // No more faults happen, and lasting ones end.
   void heal();
   const FaultCounts& happened() const { return happened_; }
 

@@ -23,7 +23,7 @@ const std::map<std::string, Setter>& setters() {
       {"first_counter",
        [](ClusterOptions& options, std::uint64_t number) {
          options.memory.first_counter = static_cast<std::uint32_t>(number);
-         // What has begun by then still gets counters of its own.
+         // Transactions that have begun by then still get counters of their own.
          constexpr std::uint64_t kEnd = 0xffff'0000U;
          options.worker.slot.counters_per_slot =
              std::min(options.worker.slot.counters_per_slot,

@@ -1,5 +1,5 @@
-// Faults as data: what goes wrong in a simulated run besides what its network does anyway. A list of faults
-// comes from a file, or is drawn from the seed; each can be left out, so that a failure can be shrunk.
+// Faults as data: the faults of a simulated run beyond those of its network. A list of faults comes from a
+// file, or is drawn from the seed; each can be left out, so that a failure can be shrunk.
 //
 //   {"faults": [
 //     {"fault": "crash-compute", "after_transactions": 20},
@@ -27,7 +27,7 @@ namespace namdb::sim {
 struct Fault {
   enum class Kind : std::uint8_t {
     crash_compute,  // SIGKILL; another one takes its place
-    pause_compute,  // takes no turn; what it has posted goes on
+    pause_compute,  // takes no turn; operations that it has posted go on
     pause_memory,   // answers no call
     crash_memory,   // its data is gone, so the whole cluster starts over, empty
     cut_link,       // both ways: cut, and no connection until it is over; one way: operations hang until then

@@ -128,7 +128,7 @@ class Run final : SeededRun {
     if (sound()) {
       fail(history::first_anomaly(history::check(history_, {.all_reads = true}), history_));
     }
-    // Growth comes to an end, and old arrays are given back; what the dead left is repaired.
+    // Growth ends, old arrays are given back, and the leftovers of dead compute servers are repaired.
     const auto settled = [&] { return look_at_growth(cluster_).other_array_bytes == 0; };
     if (sound() && !world_.run_until(settled, 60 * kSecond_ns)) fail("growth does not end");
     if (sound() && !world_.run_until([&] { return repaired(); }, 60 * kSecond_ns))

@@ -87,7 +87,7 @@ class Run final : SeededRun {
     const Progress ended = [this] { return counts_.ended; };
     if (trouble_ == IndexTrouble::kills)
       kill_some(computes, ended, [this](std::size_t i) { start_clients(i); });
-    // Long ones: until entries that were sent ahead of their locks are looked at by others.
+    // Long ones: until others read entries that were sent ahead of their locks.
     if (trouble_ == IndexTrouble::pauses)
       pause_some(computes, ended, (draw_.chance(0.25) ? 200 : 20) * kMillisecond_ns);
     await_clients();

@@ -56,7 +56,7 @@ TEST_CASE("whatever workload, kills and faults the seed draws, histories are sna
   }
 }
 
-// What failed once, with what it showed: a run of these seeds must not fail again.
+// Seeds that failed once, each with the fault that it showed. Their runs must not fail again.
 TEST_CASE("seeds that have failed", "[isolation]") {
   const std::vector<std::pair<std::uint64_t, std::string>> seeds{
       // One link was lost while a slot was on its way out: another slot was asked for, beyond what a

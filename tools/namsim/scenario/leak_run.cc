@@ -34,13 +34,13 @@ ClusterOptions hostile_cluster(Random& draw) {
   options.worker.snapshot_mode =
       draw.chance(0.5) ? txn::SnapshotSource::Mode::call : txn::SnapshotSource::Mode::reads;
   options.worker.heartbeat_ns = draw.between(100, 5000) * kMicrosecond_ns;
-  // A generator of its own: what else a seed draws stays as it was.
+  // A generator of its own: the seed's other draws stay as they were.
   if (Random parts(draw.state_hash()); parts.chance(0.3))
     options.memory.timestamp_vector = layout::VectorSpread::partitioned;
   return options;
 }
 
-// What may be met while others create, drop and write, and while servers die.
+// Errors that are possible while others create, drop and write, and while servers die.
 bool expected(const Status& status) {
   if (status.ok()) return true;
   switch (status.code()) {

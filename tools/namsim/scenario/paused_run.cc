@@ -129,7 +129,7 @@ class Run final : SeededRun {
   }
 
   void await_repair(std::size_t computes) {
-    world_.run_for(5 * kTimeout_ns);  // whoever is paused still is taken for dead, and comes back
+    world_.run_for(5 * kTimeout_ns);  // servers that are still paused are taken for dead, and come back
     const memory::MemoryServer& server = *cluster_.memory(0).server;
     const auto repaired = [&] {
       return server.peers().all().size() <= computes && server.slots()->dead_count() == 0;

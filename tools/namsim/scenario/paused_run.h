@@ -12,7 +12,7 @@
 
 namespace namdb::sim {
 
-// What happens to those who are paused.
+// The event that paused compute servers meet.
 enum class Pauses : std::uint8_t { taken_for_dead, tables_dropped };
 
 struct PausedVerdict {

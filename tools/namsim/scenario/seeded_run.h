@@ -1,5 +1,5 @@
-// What whole runs have in common that a seed decides: a cluster, clients on its compute servers, of which
-// some are killed or take no turn for a while, and regions that are whole at the end.
+// The common parts of whole runs that a seed decides: a cluster with clients on its compute servers, some of
+// which are killed or paused, and the check of the regions at the end.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class SeededRun {
   };
   // All but the world is drawn from `draw_seed`. `anomaly` outlives the run.
   SeededRun(std::uint64_t seed, std::uint64_t draw_seed, const Setup& setup, std::string& anomaly);
-  // After an anomaly something may wait for ever: nothing is stopped in order.
+  // After an anomaly a coroutine may wait for ever: nothing is stopped cleanly.
   ~SeededRun();
 
   bool sound() const { return anomaly_.empty(); }
@@ -50,7 +50,7 @@ class SeededRun {
   void pause_some(std::size_t computes, const Progress& ended,
                   std::uint64_t longest_ns = 20 * kMillisecond_ns);
   std::size_t survivor() const;
-  // Those compute servers that live stop in order.
+  // The living compute servers stop cleanly.
   void stop_computes();
   void stop_and_check_regions();
 

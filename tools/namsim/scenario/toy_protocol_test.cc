@@ -20,7 +20,7 @@ using layout::HeaderWord;
 using protocol::Judgement;
 using reactor::Task;
 
-// Whoever meets a lock aborts. At commit, under its locks, a transaction finds all that it has read
+// A transaction that meets a lock aborts. At commit, under its locks, it validates that all its reads are
 // unchanged.
 class ToyRules final : public protocol::Rules {
  public:

@@ -14,8 +14,8 @@ struct WorkloadFile {
   Size size;
   WorkloadOptions options;  // without keys, which is of the size
 
-  // Error configuration: the file's name, the field and what is wrong with it. What is not given is as the
-  // seed draws it.
+  // Error configuration: the file's name, the field and its fault. A field that is not given has the value
+  // that the seed draws.
   static Result<WorkloadFile> parse(const std::string& json, const std::string& file);
   static Result<WorkloadFile> read(const std::string& file);
   // Takes over what the file gives.

@@ -27,7 +27,7 @@ struct TextRows {
                                  {.name = "second", .type = ColumnType::text, .length_bytes = text_bytes}},
                                 {id}));
   }
-  // What the texts are in rows of that value.
+  // The text of rows of that value.
   std::string text_of(std::int64_t number) const {
     return std::string(text_bytes, static_cast<char>('a' + number % 26));
   }

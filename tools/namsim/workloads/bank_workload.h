@@ -1,5 +1,5 @@
-// Accounts between which money only moves. Whoever reads all of them, long readers among them, must see the
-// sum that was there at the start. The accounts are registers besides: each write writes a version, too.
+// Accounts between which money only moves. Each transaction that reads all of them, however long it takes,
+// must see the sum of the start. The accounts are also registers: each write writes a version.
 #pragma once
 
 #include "tools/namsim/workloads/row_workload.h"

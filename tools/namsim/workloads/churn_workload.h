@@ -1,5 +1,5 @@
-// Rows that come and go. Each key has a companion that is never deleted: a register, which says whether the
-// row is there and as which version, so that whoever sees both must see them agree.
+// Rows that come and go. Each key has a companion that is never deleted: a register that tells whether the
+// row is there and as which version. In each transaction that reads both, they must agree.
 #pragma once
 
 #include "tools/namsim/workloads/workload.h"

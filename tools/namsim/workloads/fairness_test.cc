@@ -1,4 +1,4 @@
-// SmallBank where nine calls in ten are about few customers: whoever conflicts tries again, and no
+// SmallBank where nine calls in ten concern few customers: a call that conflicts is tried again, and no
 // transaction type needs many attempts, under any protocol.
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -33,7 +33,7 @@ class GrowingWorkload {
 
   // Creates both tables; no key is there.
   reactor::Task<Status> load(txn::Engine& engine);
-  // One transaction, recorded in the history. What should not be stands in anomaly().
+  // One transaction, recorded in the history. A violated invariant is in anomaly().
   reactor::Task<bool> run_one(txn::Engine& engine, txn::Session& session, std::uint64_t session_id);
   // Writes every key, there or not: nothing may be locked for ever. Then compares all once more.
   reactor::Task<Status> touch_all(txn::Engine& engine);

@@ -121,7 +121,7 @@ reactor::Task<Status> IndexWorkload::compare(txn::Transaction* transaction, Tabl
       range.low = draw->chance(0.5) ? key_of().bytes : std::string(key_of().declared());
       if (draw->chance(0.5)) range.high = key_of().bytes;
       if (draw->chance(0.3)) range.high = layout::index_successor(range.low);
-      // What a hash index is for; other ranges it leaves to the table.
+      // A hash index answers single keys; for other ranges the table is scanned.
       if (index->hash && draw->chance(0.9)) {
         range.low = key_of().declared();
         range.high = layout::index_successor(range.low);

@@ -1,5 +1,5 @@
-// What the clients of index_run.h do: a table "things" with an index over columns that change, and
-// transactions that compare ranges of it with full scans.
+// The clients of index_run.h: a table "things" with an index over columns that change, and transactions that
+// compare ranges of it with full scans.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ class IndexWorkload {
   reactor::Task<void> change_indexes(txn::Engine* engine, Random* draw);
   reactor::Task<void> change_aside(txn::Engine* engine, Random* draw);
   reactor::Task<void> rebuild_index(txn::Engine* engine, Random* draw);
-  // Writes every row: what the dead have locked is met, and repaired.
+  // Writes every row, and so meets all locks of dead compute servers; they are repaired.
   reactor::Task<Status> touch_all(txn::Engine* engine);
   reactor::Task<Status> touch_entries(txn::Engine* engine, txn::Session* session);
   // Every index against a full scan; rows are counted.
@@ -67,7 +67,7 @@ class IndexWorkload {
                                       txn::IndexRange range);
   // Empty: no two rows have the same code.
   static std::string duplicates_of(const std::vector<layout::Row>& all);
-  // What the transaction has seen amiss counts if it could commit.
+  // A wrong observation counts only if the transaction can commit.
   reactor::Task<Status> report(txn::Transaction* transaction, std::string mistake);
   void fail(const std::string& what) {
     if (anomaly_.empty()) anomaly_ = what;

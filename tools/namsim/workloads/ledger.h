@@ -1,4 +1,4 @@
-// What sums over rows must be, when many clients change them and some never learn whether they did.
+// The possible sums over rows that many clients change, some of which never learn whether they did.
 //
 // Each change is entered before it is tried, with every amount that it may turn out to be, and settled when
 // its outcome is known. A snapshot that was taken within a span of time shows all changes that were
@@ -20,9 +20,9 @@ class Ledger {
   using Entry = std::uint64_t;
 
   void open(Account account, std::int64_t value) { opening_[account] = value; }
-  // All is as after open(). What is not settled yet may have changed the accounts of before or these.
+  // All is as after open(). A change that is not settled yet may belong to the accounts before or to these.
   void restart();
-  // The same of whatever was entered since then.
+  // The same for changes that were entered since then.
   void doubt();
 
   // The change is one of `alternatives`, or does not happen.

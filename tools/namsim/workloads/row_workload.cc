@@ -126,7 +126,7 @@ reactor::Task<Status> RowWorkload::attempt(txn::Engine& engine, txn::Session& se
     }
   }
   Status status = co_await transaction->fetch();
-  // What is said of all rows together, and that one is not there, is said of one moment.
+  // A statement about all rows together, or about a row that is not there, holds at one moment.
   const auto missing = [&](txn::RowId row) { return !transaction->found(row); };
   if (status.ok() && (reads.keys.size() == options().keys || std::ranges::any_of(reads.rows, missing)))
     status = co_await transaction->confirm_reads();

@@ -20,7 +20,7 @@ class RowWorkload : public Workload {
   reactor::Task<void> abandon_one(txn::Engine& engine, std::uint64_t duration_ns) override;
 
  protected:
-  // What a transaction has so far: its row ids, and the keys in the order in which they were read.
+  // A transaction's reads so far: its row ids, and the keys in the order in which they were read.
   struct Reads {
     storage::TableRef table;
     std::vector<std::uint64_t> keys;
@@ -31,7 +31,8 @@ class RowWorkload : public Workload {
   virtual layout::Schema schema() const = 0;
   // The columns behind the key (column 0), as loaded.
   virtual Status fill(layout::RowWriter row) const = 0;
-  // What reading the row is in the history; an error if the row holds what nobody writes.
+  // The operation of the history for reading the row; an error if the row holds a value that no client
+  // writes.
   virtual Result<history::Operation> read(std::uint64_t key, layout::RowView row) const = 0;
   // Buffers what the transaction writes after its reads, which are recorded, and records it.
   virtual Status write(txn::Transaction& transaction, const Reads& reads, std::size_t record) = 0;

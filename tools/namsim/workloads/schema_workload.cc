@@ -26,7 +26,7 @@ history::Key key_of(std::uint64_t creation, std::uint64_t id) {
   return creation * kRows + id;
 }
 
-// What a statement meets when a table has come or gone.
+// The errors of a statement whose table was created or dropped meanwhile.
 bool is_of_schema(const Status& status) {
   return status.code() == ErrorCode::undefined_table || status.code() == ErrorCode::undefined_column;
 }
@@ -166,7 +166,7 @@ reactor::Task<Status> SchemaWorkload::use_tables(SqlClient& sql, std::size_t rec
   const std::uint64_t count = random().between(1, 2);
   for (std::uint64_t i = 0; i < count && status.ok() && complaint().empty(); ++i) {
     status = co_await use_table(sql, table_name((first + i) % kTables), record);
-    // What the block has seen belongs to the life of the data in which it began.
+    // The block's observations belong to the life of the data in which it began.
     if (!still(life)) status = Status(ErrorCode::memory_server_restarted, "all data is gone");
   }
   if (status.ok()) {

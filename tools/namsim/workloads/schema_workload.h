@@ -1,6 +1,6 @@
-// Tables that are created and dropped by SQL sessions while others read and write them. Every creation has a
-// column of its own name, so that whoever looks at a table sees which one it is: its rows must be those that
-// were written to that one, and within a transaction a name never means two tables. Rows are registers.
+// SQL sessions create and drop tables while others read and write them. Every creation has a column of its
+// own name, so that a reader knows which creation it sees: the rows must be those that were written to it,
+// and within a transaction a name never means two tables. Rows are registers.
 #pragma once
 
 #include <map>
@@ -21,7 +21,7 @@ class SchemaWorkload final : public Workload {
 
  private:
   class Client;
-  // What a SELECT of a whole table shows.
+  // The result of a SELECT of a whole table.
   struct Seen {
     std::uint64_t creation = 0;
     std::map<std::uint64_t, history::Version> rows;  // by id

@@ -13,7 +13,7 @@
 
 namespace namdb::sim {
 
-// What came back for one simple query, which may be several statements.
+// The answer to one simple query, which may be several statements.
 struct SqlAnswer {
   Status status;                               // the first error
   std::vector<std::string> columns;            // of the last statement that returned rows

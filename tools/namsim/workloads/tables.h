@@ -1,4 +1,4 @@
-// What workloads with whole tables share: creating, filling and reading them.
+// Shared by workloads with whole tables: creating, filling and reading them.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ reactor::Task<Status> put_rows(txn::Engine& engine, std::string table, const std
 // Everything outlives the task; the rows borrow the table's schema.
 reactor::Task<Status> scan_rows(txn::Engine& engine, txn::Transaction& transaction, storage::TableRef table,
                                 std::uint64_t pause_ns, std::vector<layout::Row>* rows);
-// Updates every row of the table to what it is, some at a time: whatever locks of the dead are left are met.
+// Updates every row of the table to its own value, some at a time, and so meets all locks that dead compute
+// servers have left.
 reactor::Task<Status> touch_rows(txn::Engine& engine, std::string table);
 // Reads the first rows of the table and stops there.
 reactor::Task<void> abandon_scan(txn::Engine& engine, std::string table, std::uint64_t duration_ns);

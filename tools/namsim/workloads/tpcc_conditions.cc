@@ -34,7 +34,7 @@ std::string check_stock(const TpccRows& rows, const Scale& scale) {
   return {};
 }
 
-// A payment is a row of history, whoever counts.
+// Each payment of a customer is a row of history, so the customer's counter equals the number of its rows.
 std::string check_payments(const TpccRows& rows) {
   std::map<Conditions::Name, std::int64_t> payments;
   for (const layout::Row& row : rows[kHistory])

@@ -1,6 +1,5 @@
-// What must hold in every snapshot of a simulated TPC-C: the specification's consistency conditions
-// (workloads/tpcc_conditions.h), that stock gave what the order lines say, and that orders which were
-// acknowledged are there.
+// The conditions of every snapshot of a simulated TPC-C: the specification's consistency conditions
+// (workloads/tpcc_conditions.h), stock that matches the order lines, and all acknowledged orders.
 #pragma once
 
 #include <array>
@@ -25,8 +24,8 @@ struct AcknowledgedOrder {
 };
 using AcknowledgedOrders = std::map<OrderName, AcknowledgedOrder>;
 
-// The first that does not hold, in a sentence; empty if all is well. `scale` is that of the load. What was
-// acknowledged before `begin_ns` must be there.
+// The first condition that does not hold, as a sentence; empty if all hold. `scale` is that of the load.
+// Orders that were acknowledged before `begin_ns` must be there.
 std::string check_tpcc(const TpccRows& rows, const workloads::tpcc::Scale& scale,
                        const AcknowledgedOrders& orders, std::uint64_t begin_ns);
 

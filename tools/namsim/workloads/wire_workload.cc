@@ -100,7 +100,7 @@ class WireWorkload::Client final : public WorkloadClient {
       const WireAnswer answer = co_await wire_->start();
       if (!answer.lost && !answer.ok())
         workload_.complain("start-up: " + answer.sqlstate + " " + answer.message);
-      // What is recorded after the data is gone belongs to its next life.
+      // Records made after the data is gone belong to its next life.
       if (!answer.ok() || workload_.gone()) co_return Outcome::aborted;
     }
     const std::size_t record = workload_.begin_record(session_id);

@@ -68,8 +68,8 @@ void Workload::judge(const Status& status) {
 
 reactor::Task<Status> Workload::touch_all(txn::Engine& engine) {
   Status status;
-  // What a dead compute server holds is free once memory servers have learned of its death, however short
-  // the pauses between attempts are.
+  // Locks of a dead compute server are free once memory servers have learned of its death, however short the
+  // pauses between attempts are.
   const std::uint64_t until_ns = engine.executor().now_ns() + kTouches_ns;
   for (std::uint32_t attempt = 1; attempt <= kTouches || engine.executor().now_ns() < until_ns; ++attempt) {
     status = co_await touch(engine, kAuditor + attempt);

@@ -1,5 +1,5 @@
-// What the clients of a simulated run do, and what must be so whatever happens to them. The workloads are
-// beside this; each draws from the world's generator and from nothing else.
+// The clients of a simulated run, and the invariants that must hold in every run. The workloads are beside
+// this file; each draws from the world's generator and from nothing else.
 #pragma once
 
 #include <cstdint>
@@ -59,22 +59,22 @@ class Workload {
   virtual std::unique_ptr<WorkloadClient> open_client(txn::Engine& engine) = 0;
   // Begins a transaction, reads a row, and stops there for so long, in virtual time.
   virtual reactor::Task<void> abandon_one(txn::Engine& engine, std::uint64_t duration_ns) = 0;
-  // The compute server is about to stop in order, its clients are gone; or it died and never runs again.
+  // leave: the compute server is about to stop cleanly, its clients are gone. died: it never runs again.
   virtual reactor::Task<void> leave(txn::Engine&) { co_return; }
   virtual void died(txn::Engine&) {}
   // At the end: touch() until it succeeds. The last error if something stays out of reach.
   reactor::Task<Status> touch_all(txn::Engine& engine);
 
-  // The memory servers are gone with all data: until the tables are loaded again nothing is begun and nothing
-  // that is missing is a complaint. What is recorded afterwards has nothing to do with what was before.
+  // The memory servers are gone with all data. Until the tables are loaded again no transaction begins, and
+  // missing data is no complaint. Later records are independent of earlier ones.
   virtual void data_is_gone();
   virtual void data_is_back() { gone_ = false; }
   bool gone() const { return gone_; }
   // In each life of the data, the first transaction of the history.
   const std::vector<std::size_t>& lives() const { return lives_; }
-  // What no transaction should have met: a version that its snapshot needs and that is not there although the
-  // transaction is younger than E, an error that is none of a conflict or of a lost connection, an invariant
-  // of the workload that did not hold.
+  // The first violation that a transaction met: a version that its snapshot needs is missing although the
+  // transaction is younger than E; an error of neither a conflict nor a lost connection; an invariant of the
+  // workload that did not hold.
   const std::string& complaint() const { return complaint_; }
 
  protected:
@@ -85,10 +85,10 @@ class Workload {
   // A transaction's place in the history, and what became of it.
   std::size_t begin_record(std::uint64_t session_id);
   history::Outcome end_record(std::size_t record, const Status& status);
-  // What a client saw can be held against the others' changes if this is true of the number of lives when it
-  // began: all that time was within one life.
+  // A client's observations can be compared with the others' changes if this is true for the number of lives
+  // when it began: then all that time was within one life.
   bool still(std::size_t life) const { return !gone_ && life == lives_.size(); }
-  // Since when a transaction that began then may miss what was committed.
+  // A transaction that began at `begin_ns` may miss commits from the returned time on, and none before it.
   std::uint64_t may_miss_from_ns(std::uint64_t begin_ns) const {
     return options_.may_read_old_rows ? 0 : begin_ns;
   }

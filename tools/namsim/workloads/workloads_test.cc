@@ -1,4 +1,4 @@
-// The workloads' own checks bite: what a broken protocol or a wrong procedure does to them is seen.
+// The workloads' own checks bite: they find the effects of a broken protocol and of a wrong procedure.
 #include <algorithm>
 #include <catch2/catch.hpp>
 
@@ -17,7 +17,7 @@ std::unique_ptr<Mutant> make(std::string_view name) {
   return found->make();
 }
 
-// What the first seed says that fails in this way with the mutant; empty if none of a hundred does.
+// The message of the first seed that fails in this way with the mutant; empty if none of a hundred does.
 std::string anomaly_with(std::string_view mutant, const char* workload, std::string_view finding) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     const auto interposer = make(mutant);

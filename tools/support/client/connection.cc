@@ -2,7 +2,7 @@
 
 #include "tools/support/client/wire_value.h"
 
-namespace namdb::nambench {
+namespace namdb::support {
 namespace {
 
 std::string first_line(const char* text) {
@@ -168,4 +168,4 @@ Status Connection::scan_table(std::size_t position, const workloads::TableLoad& 
   return status;
 }
 
-}  // namespace namdb::nambench
+}  // namespace namdb::support

@@ -11,7 +11,7 @@
 #include "common/base/error.h"
 #include "tools/support/client/database_view.h"
 
-namespace namdb::nambench {
+namespace namdb::support {
 
 struct Endpoint {
   std::string host = "127.0.0.1";
@@ -64,4 +64,4 @@ class Connection : public DatabaseView {
 // The first row of the error table with that SQLSTATE.
 ErrorCode code_of_sqlstate(std::string_view sqlstate);
 
-}  // namespace namdb::nambench
+}  // namespace namdb::support

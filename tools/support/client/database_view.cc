@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-namespace namdb::nambench {
+namespace namdb::support {
 
 Result<std::vector<std::int64_t>> check_values(const workloads::Workload& workload, DatabaseView& database) {
   std::vector<std::int64_t> values;
@@ -50,4 +50,4 @@ std::vector<CheckResult> judge_checks(const workloads::Workload& workload,
   return results;
 }
 
-}  // namespace namdb::nambench
+}  // namespace namdb::support

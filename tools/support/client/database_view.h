@@ -1,4 +1,4 @@
-// What a driver asks a database besides its transactions: how many rows, what sum. Through the wire it is
+// A driver's questions to a database besides its transactions: numbers of rows, sums. Through the wire it is
 // SQL; in engine mode a scan. Blocks until the answer is there.
 #pragma once
 
@@ -11,7 +11,7 @@
 #include "common/base/error.h"
 #include "workloads/workload.h"
 
-namespace namdb::nambench {
+namespace namdb::support {
 
 class DatabaseView {
  public:
@@ -37,11 +37,11 @@ struct CheckResult {
   bool ok = false;
   std::string detail;  // when not ok
 };
-// Looks at every row, where the workload has something to say of them; else no results.
+// Reads every row, if the workload has checks of rows; else no results.
 Result<std::vector<CheckResult>> check_rows(const workloads::Workload& workload, DatabaseView& database);
-// `before` and `after`: check_values() around the run; `change`: what the committed calls in between said.
+// `before` and `after`: check_values() around the run; `change`: the sum of the committed calls' own changes.
 std::vector<CheckResult> judge_checks(const workloads::Workload& workload,
                                       const std::vector<std::int64_t>& before,
                                       const std::vector<std::int64_t>& after, std::int64_t change);
 
-}  // namespace namdb::nambench
+}  // namespace namdb::support

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <utility>
 
-namespace namdb::nambench {
+namespace namdb::support {
 
 using layout::ColumnType;
 
@@ -208,4 +208,4 @@ Status set_from_text(layout::RowWriter row, std::uint32_t position, const layout
   }
 }
 
-}  // namespace namdb::nambench
+}  // namespace namdb::support

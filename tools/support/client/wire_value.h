@@ -11,7 +11,7 @@
 #include "common/layout/schema.h"
 #include "compute/procedure/procedure.h"
 
-namespace namdb::nambench {
+namespace namdb::support {
 
 // The parameters of one statement, in the arrays that libpq takes. Reusable; keeps its capacity.
 class WireParameters {
@@ -56,4 +56,4 @@ std::optional<std::int64_t> parse_timestamp(std::string_view text);
 Status set_from_text(layout::RowWriter row, std::uint32_t position, const layout::Column& column,
                      std::string_view text);
 
-}  // namespace namdb::nambench
+}  // namespace namdb::support

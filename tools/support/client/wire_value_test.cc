@@ -4,7 +4,7 @@
 #include <limits>
 
 using namespace namdb;
-using namespace namdb::nambench;
+using namespace namdb::support;
 using layout::ColumnType;
 
 TEST_CASE("numerics are written and read back exactly") {

@@ -14,7 +14,7 @@
 #include "memory/server/server.h"
 #include "tools/support/servers/transports.h"
 
-namespace namdb::nambench {
+namespace namdb::support {
 namespace {
 
 Status system_failure(const std::string& what) {
@@ -38,7 +38,7 @@ reactor::Task<void> finish(reactor::Task<void> task, std::binary_semaphore& done
 
 }  // namespace
 
-// What lives on the thread.
+// The objects that live on the thread.
 class ServerThread::Serving {
  public:
   Serving(reactor::Reactor& reactor, const ServerThreadOptions& options, const fabric::ServerRegion& region) {
@@ -145,4 +145,4 @@ void ServerThread::run(const std::function<reactor::Task<void>()>& task) {
   done.acquire();
 }
 
-}  // namespace namdb::nambench
+}  // namespace namdb::support

@@ -15,7 +15,7 @@
 #include "common/reactor/reactor_thread.h"
 #include "memory/options.h"
 
-namespace namdb::nambench {
+namespace namdb::support {
 
 struct ServerThreadOptions {
   std::string transport = "shm";
@@ -55,4 +55,4 @@ class ServerThread {
   reactor::Gate gate_;
 };
 
-}  // namespace namdb::nambench
+}  // namespace namdb::support

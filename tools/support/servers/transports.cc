@@ -4,7 +4,7 @@
 #include "common/fabric/tcp/transport.h"
 #include "common/fabric/verbs/transport.h"
 
-namespace namdb::nambench {
+namespace namdb::support {
 
 fabric::TransportRegistry transports(reactor::Reactor& reactor, const fabric::tcp::TcpOptions& tcp,
                                      const fabric::verbs::VerbsOptions& verbs) {
@@ -15,4 +15,4 @@ fabric::TransportRegistry transports(reactor::Reactor& reactor, const fabric::tc
   return registry;
 }
 
-}  // namespace namdb::nambench
+}  // namespace namdb::support

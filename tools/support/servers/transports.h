@@ -1,5 +1,4 @@
-// The transports that nambench knows by name: concrete ones are named in composition roots only, and this is
-// one.
+// The transports that tools know by name. Only composition roots name concrete ones, and this is one.
 #pragma once
 
 #include <string_view>
@@ -10,9 +9,9 @@
 #include "common/reactor/reactor.h"
 #include "compute/txn/snapshot.h"
 
-namespace namdb::nambench {
+namespace namdb::support {
 
-// What they make lives on the reactor.
+// Their clients and servers live on the reactor.
 fabric::TransportRegistry transports(reactor::Reactor& reactor, const fabric::tcp::TcpOptions& tcp = {},
                                      const fabric::verbs::VerbsOptions& verbs = {});
 
@@ -21,4 +20,4 @@ inline txn::SnapshotSource::Mode snapshot_mode(std::string_view transport) {
   return transport == "shm" ? txn::SnapshotSource::Mode::reads : txn::SnapshotSource::Mode::call;
 }
 
-}  // namespace namdb::nambench
+}  // namespace namdb::support
