@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/reactor/gate.h"
+#include "common/reactor/executor.h"
 #include "compute/api/engine.h"
 #include "tools/namsim/cluster/cluster.h"
 
