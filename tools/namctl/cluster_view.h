@@ -1,4 +1,4 @@
-// What the servers of a cluster say about themselves: for `status`, `top` and scripts.
+// The servers' accounts of themselves: for `status`, `top` and scripts.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ struct ClusterView {
   bool all_answer() const;
 };
 
-// Asks every server; one that does not answer is part of the view. Each memory server looks at the rings of
+// Asks every server; one that does not answer is part of the view. Each memory server reads the rings of
 // `sample_records` records.
 ClusterView view_cluster(ControlPlane& control, const ClusterAddress& address,
                          std::uint32_t sample_records = 0);

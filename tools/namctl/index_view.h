@@ -1,4 +1,4 @@
-// The indexes of a cluster, put together from what its memory servers have of them.
+// The indexes of a cluster, put together from the parts on its memory servers.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace namdb::namctl {
 
-// What one memory server has of an index: of a B+-tree a range of its keys, of a hash index its share.
+// The part of an index on one memory server: a range of the keys of a B+-tree, or a share of a hash index.
 struct IndexPartView {
   std::uint32_t server_id = 0;
   std::uint64_t bytes = 0;  // of pages in use

@@ -1,6 +1,6 @@
 // One whole simulated run, decided by a seed: a cluster and its options, a workload and its clients, compute
-// servers that die, and what came of it. Every option is drawn from the seed, can be printed, and can be set
-// to something smaller, so that a failure can be shrunk.
+// servers that die, and the verdict. Every option is drawn from the seed, can be printed, and can be set to a
+// smaller value, so that a failure can be shrunk.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +55,7 @@ struct Scenario {
   std::string faults_from = "none";
   std::vector<std::size_t> skipped_faults;
   std::string workload_from;  // a file, if `workload` was read from one
-  // Draws what is decided while the run goes on: how many clients, when whom to kill.
+  // Draws the decisions of the run: the number of clients, the times and victims of kills.
   Random draw{0};
 
   // Every option by the seed; the workload and the emphasis too, unless they are given.
@@ -72,7 +72,7 @@ struct Scenario {
   std::string describe() const;
 
  private:
-  // Makes milder what was drawn, or given as a fault, and would leave the workload no chance.
+  // Softens options, drawn or set by faults, under which no transaction of the workload could commit.
   void fit_workload();
   Status make_up_for_clocks();
 };
@@ -92,10 +92,10 @@ struct Verdict {
 // Any of the combinations, all one-sided more often.
 layout::StageCode draw_stages(std::uint64_t seed);
 
-// From a generator of its own: what else a seed draws stays as it was. Whole more often.
+// From a generator of its own: the seed's other draws stay as they were. Whole more often.
 layout::VectorSpread draw_timestamp_vector(std::uint64_t seed);
 
-// What the protocol of that name promises.
+// The guarantee of the protocol of that name.
 history::Level promised_level(std::string_view protocol);
 
 // Runs it, checks the history at the level, and that the clients finish, every row can be written afterwards,

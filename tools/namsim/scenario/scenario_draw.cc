@@ -23,7 +23,7 @@ Scenario Scenario::of_seed(std::uint64_t seed, std::optional<std::string> worklo
       draw.chance(0.5) ? txn::SnapshotSource::Mode::call : txn::SnapshotSource::Mode::reads;
   cluster.worker.heartbeat_ns = draw.chance(0.5) ? kMillisecond_ns : 20 * kMillisecond_ns;
   if (draw.chance(0.3)) cluster.worker.slot.counters_per_slot = 3;
-  // A generator of its own: what else a seed draws stays as it was.
+  // A generator of its own: the seed's other draws stay as they were.
   if (Random sharing(seed * 86'028'121); !emphasis && sharing.chance(0.4)) {
     cluster.worker.snapshot_sharing =
         sharing.chance(0.5) ? txn::SnapshotSharing::shared : txn::SnapshotSharing::prefetched;
@@ -51,7 +51,7 @@ Scenario Scenario::of_seed(std::uint64_t seed, std::optional<std::string> worklo
   scenario.size.transactions = 25;
   scenario.draw = draw;
 
-  // From a generator of its own: what is drawn above does not depend on the workload.
+  // From a generator of its own: the draws above do not depend on the workload.
   Random choice(seed * 104'729);
   const std::uint64_t drawn = choice.below(kWorkloads.size());
   scenario.workload = workload.value_or(std::string(kWorkloads[drawn]));

@@ -77,7 +77,7 @@ class Run final : public FaultActions {
       if (!cluster_.alive(compute) && gate->count() > 0) fabric::sim::SimWorld::bury(std::move(gate));
     }
     if (verdict_.anomaly.empty()) return;
-    // Something may wait for ever: it cannot be stopped in order.
+    // A coroutine may wait for ever: the cluster cannot be stopped cleanly.
     for (std::size_t i = 0; i < cluster_.computes(); ++i) {
       if (!cluster_.alive(i)) continue;
       workload_->died(cluster_.worker(i));
@@ -112,7 +112,7 @@ class Run final : public FaultActions {
     if (verdict_.anomaly.empty()) verdict_.anomaly = workload_->complaint();
     if (verdict_.anomaly.empty()) await_repair();
     if (verdict_.anomaly.empty()) stop();
-    // A lock without a journal entry is undone by who wants to write there, and nobody can.
+    // A lock without a journal entry is undone by the next writer, and there is none.
     if (verdict_.anomaly.empty() && !ids_used_up())
       verdict_.anomaly = cluster_.check_at_rest(scenario_.limit_ns);
     verdict_.fingerprint = fingerprint();
@@ -250,8 +250,8 @@ class Run final : public FaultActions {
     return survivor;
   }
 
-  // What hangs in a link that was disturbed arrives at last, and every compute server notices what it has
-  // lost.
+  // Operations that a disturbed link has delayed arrive, and every compute server notices the connections that
+  // it has lost.
   void settle() {
     std::uint64_t longest_ns = 0;
     for (const Fault& fault : scenario_.faults)
@@ -296,7 +296,7 @@ class Run final : public FaultActions {
       verdict_.anomaly = "a memory server keeps a table that the catalog does not have";
   }
 
-  // Tables that somebody created or dropped who died on the way: any compute server discards them.
+  // Any compute server discards tables whose creation or drop ended with the death of its compute server.
   bool has_orphans() {
     std::set<std::uint32_t> known;
     for (const auto& [name, table] : cluster_.memory(0).server->catalog()->tables()) known.insert(table.id());
