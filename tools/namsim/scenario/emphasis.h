@@ -1,5 +1,5 @@
-// The emphasis of a run. It narrows a scenario's options to those under which one family of mistakes soon shows
-// itself. It is drawn from the seed like every other option.
+// The emphasis of a run. It narrows a scenario's options to those under which one family of mistakes soon
+// shows itself. It is drawn from the seed like every other option.
 #pragma once
 
 #include <array>

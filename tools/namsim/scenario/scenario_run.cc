@@ -250,8 +250,8 @@ class Run final : public FaultActions {
     return survivor;
   }
 
-  // Operations that a disturbed link has delayed arrive, and every compute server notices the connections that
-  // it has lost.
+  // Operations that a disturbed link has delayed arrive, and every compute server notices the connections
+  // that it has lost.
   void settle() {
     std::uint64_t longest_ns = 0;
     for (const Fault& fault : scenario_.faults)
