@@ -1,5 +1,5 @@
-// What a device tells the owner of a queue pair. Device (device.h) finds the handler by the number of the queue
-// pair that a completion or an event names. Reactor's thread.
+// What a device tells the owner of a queue pair. The Device (device.h) finds the handler by the number of the
+// queue pair that a completion or an event names. Reactor's thread.
 #pragma once
 
 #include <infiniband/verbs.h>

@@ -78,8 +78,8 @@ class Device final : private reactor::PollSource {
   // For queue pairs. Makes room for so many more completions.
   Status reserve_completions(std::uint32_t count);
   void release_completions(std::uint32_t count) { reserved_completions_ -= count; }
-  // From now on the handler hears of the queue pair of that number. Both stay until remove(). `counters` are a
-  // connection's, which totals() contains; null: a port for datagrams.
+  // From now on the handler hears of the queue pair of that number. Both stay until remove(). `counters` are
+  // a connection's, which totals() contains; null: a port for datagrams.
   void add(std::uint32_t queue_pair, CompletionHandler& handler, const EndpointCounters* counters);
   void remove(std::uint32_t queue_pair);
   // Takes all completions that are there. Not from within a completion.
