@@ -48,6 +48,7 @@
 #include "common/base/error.h"
 #include "common/fabric/counters.h"
 #include "common/fabric/local_pool.h"
+#include "common/fabric/operation.h"
 #include "common/reactor/executor.h"
 #include "common/reactor/pooled_allocator.h"
 #include "common/reactor/task.h"
@@ -55,19 +56,6 @@
 namespace namdb::fabric {
 
 class Facts;
-
-enum class OperationKind : std::uint8_t { read, write, compare_and_swap, fetch_add };
-
-// One one-sided operation. Offsets and lengths are multiples of 8; an atomic has length 8.
-struct Operation {
-  OperationKind kind;
-  bool fence;                   // wait for all earlier READs and atomics of this channel
-  std::uint32_t length_bytes;   // READ and WRITE: multiple of 8, at least 8, at most kMaxOperation_bytes
-  std::uint64_t remote_offset;  // within the server's region
-  std::byte* local;        // registered. READ: destination; WRITE: source; atomics: receives the old value
-  std::uint64_t operand;   // CAS: new value; FETCH-ADD: addend
-  std::uint64_t expected;  // CAS only
-};
 
 inline constexpr std::uint32_t kMaxOperation_bytes = 1U << 20;
 // Requests and replies of calls, each.
