@@ -26,9 +26,9 @@
 #include "common/reactor/io_operation.h"
 #include "common/reactor/mailbox.h"
 #include "common/reactor/poll_source.h"
+#include "common/reactor/ring.h"
 
 struct io_uring;
-struct io_uring_sqe;
 struct sockaddr;
 struct msghdr;
 
@@ -54,17 +54,7 @@ struct ReactorOptions {
   bool use_multishot = true;
 };
 
-// What a reactor did, for tests, `top` and benchmarks.
-struct ReactorCounters {
-  std::uint64_t turns = 0;
-  std::uint64_t enters = 0;  // io_uring_enter system calls, the sleeps included
-  std::uint64_t sleeps = 0;
-  std::uint64_t completions = 0;
-  std::uint64_t sends = 0;     // send operations of sockets
-  std::uint64_t receives = 0;  // completed receive operations of sockets
-};
-
-class Reactor final : public Executor {
+class Reactor final : public Executor, public Ring {
  public:
   // An error (configuration) when the kernel refuses io_uring; it names the cure in one line.
   static Result<std::unique_ptr<Reactor>> create(const ReactorOptions& options = {});
@@ -137,15 +127,6 @@ class Reactor final : public Executor {
 
   static constexpr std::uint64_t kCurrentPosition = ~std::uint64_t{0};
 
-  // For requests that are not awaited: takes a place in the submission queue, to be filled with an
-  // io_uring_prep_ function and then handed to submit(), both before the next prepare().
-  io_uring_sqe* prepare();
-  // The kernel gets it with the turn's one system call. A null request's completion is ignored; any other is
-  // outstanding until its last completion.
-  void submit(io_uring_sqe* submission, IoRequest* request);
-  // Asks the kernel to end the request; it completes as always, with ECANCELED if it had not been done.
-  void cancel_request(IoRequest& request);
-
  private:
   Reactor(const ReactorOptions& options, std::unique_ptr<io_uring> ring, bool deferred_taskrun);
   template <typename T>
@@ -165,7 +146,6 @@ class Reactor final : public Executor {
   void flush();
 
   ReactorOptions options_;
-  std::unique_ptr<io_uring> ring_;
   bool deferred_taskrun_;
   bool use_multishot_;
   bool enabled_ = false;
@@ -178,8 +158,6 @@ class Reactor final : public Executor {
   int spin_credit_ = 1;              // recent spins that found work, less those that did not
   std::uint32_t spin_pause_ = 0;     // sleeps to come without a spin before
   std::uint32_t spin_backoff_ = 32;  // the next spin_pause_
-  std::uint64_t outstanding_ = 0;    // requests whose last completion has not been seen
-  ReactorCounters counters_;
   std::vector<PollSource*> sources_;
   std::vector<TurnHook*> flushes_;
   std::unique_ptr<WakeDescriptor> wake_;

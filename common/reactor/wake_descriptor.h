@@ -5,12 +5,12 @@
 
 namespace namdb::reactor {
 
-class Reactor;
+class Ring;
 
 class WakeDescriptor {
  public:
-  // Owns a new eventfd.
-  explicit WakeDescriptor(Reactor& reactor);
+  // Owns a new eventfd, which ends the sleep of the reactor whose ring it is.
+  explicit WakeDescriptor(Ring& ring);
   WakeDescriptor(const WakeDescriptor&) = delete;
   WakeDescriptor& operator=(const WakeDescriptor&) = delete;
   // On the reactor's thread. The descriptor is closed as soon as the kernel has let go of it.
