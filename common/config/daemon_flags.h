@@ -1,4 +1,4 @@
-// What the command lines of the daemons have in common.
+// The flags that both daemons have.
 #pragma once
 
 #include <string>

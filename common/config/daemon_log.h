@@ -1,9 +1,9 @@
 // The log of a daemon: lines on standard error, through spdlog's default logger.
 //
-// A line never blocks the thread that logs it and never ends the process. A thread of the log's own writes;
-// what it cannot keep up with waits, 4096 lines at most, and then the oldest are dropped. A reader that is
-// gone (a closed pipe) costs lines, nothing else: SIGPIPE is ignored from here on. How many lines were
-// dropped is said as soon as lines are written again.
+// A line never blocks the thread that logs it and never ends the process. The log has a thread of its own,
+// which writes. At most 4096 lines wait for it; beyond that the oldest are dropped. If the reader is gone (a
+// closed pipe), lines are lost and nothing else: SIGPIPE is ignored from here on. When lines can be written
+// again, the log says how many were dropped.
 #pragma once
 
 #include <memory>

@@ -15,15 +15,15 @@
 //     means unknown: each may have happened, or may still happen until the old channel is drained (7).
 //  4. Atomics are atomic among themselves on one transport. They are not atomic against WRITEs, against the
 //     memory server's CPU, or against another transport, unless atomics_with_cpu(). So a word that is CASed
-//     is WRITTEN only by whoever holds it as a lock, and the memory server changes it only by CAS through the
-//     loopback channel of the same transport.
+//     is WRITTEN only by the transaction that holds it as a lock, and the memory server changes it only by
+//     CAS through the loopback channel of the same transport.
 //  5. A call sees the operations that completed before it was posted. Nothing else is ordered between calls
 //     and one-sided operations, nor between calls: each is handled as its own task.
 //  6. Local buffers, Batch and Call objects given to post() belong to the channel until their completion or
 //     the channel's destruction. There is no cancellation.
 //  7. A channel that fails stays failed: every later post completes with an error. The server reports a peer
 //     as disconnected only after it destroyed the channel and executed or dropped everything that it had
-//     received; what is dropped is a suffix of the channel's WRITEs.
+//     received; dropped WRITEs are a suffix of the channel's WRITEs.
 //  8. An operation that is misaligned or reaches beyond the region harms nobody: its batch completes with an
 //     error and the channel has failed. A call that is too long completes with limit_exceeded.
 //  9. A region may grow, in place, up to a limit that it has from the start (ServerFabric::grow). Clients
@@ -72,7 +72,7 @@ class CompletionObserver {
   ~CompletionObserver() = default;
 };
 
-// What a worker can wait for: completes once, resumes at most one waiter through its executor.
+// Base of batches and calls. Completes once, and resumes at most one waiter, through its executor.
 class Completion {
  public:
   Completion() = default;
@@ -195,7 +195,7 @@ class Channel {
   virtual LocalPool& pool() = 0;
 
   const OperationCounters& counters() const { return counters_; }
-  // For people: what was counted, and what the transport says about the connection (facts.h).
+  // For people: the counters, and the transport's facts about the connection (facts.h).
   virtual void describe(Facts& facts) const;
   reactor::Executor& executor() { return executor_; }
 
@@ -225,7 +225,8 @@ using PeerId = std::uint64_t;
 // The next one, from 1; for transports of real processes. Any thread.
 PeerId next_peer_id();
 
-// What the owner of the region does with peers and their calls. All methods run on the server's executor.
+// The owner of the region, which accepts peers and handles their calls. All methods run on the server's
+// executor.
 class Service {
  public:
   virtual ~Service() = default;

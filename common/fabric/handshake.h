@@ -1,8 +1,8 @@
-// What both sides of a new connection say before the first request, on every transport between machines. Both
-// send a Greeting; with a cluster key the client sends a proof, and the server an Answer with its own; then
-// the client sends a Hello, and the server an Answer with the welcome. Everything received is outside input;
-// a peer that is not what it should be gets a Status that says so. Little-endian, no padding between the
-// pieces, each of which is followed by its CRC-32C: a flipped bit ends the connection, and is no wrong key.
+// The handshake of a new connection, before the first request, on every transport between machines. Both send
+// a Greeting; with a cluster key the client sends a proof, and the server an Answer with its own; then the
+// client sends a Hello, and the server an Answer with the welcome. Everything received is outside input; a
+// peer that is refused gets a Status with the reason. Little-endian, no padding between the pieces, each of
+// which is followed by its CRC-32C: a flipped bit ends the connection, and is no wrong key.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ struct Dialect {
   std::string_view name;
 };
 
-// Its own CRC-32C is looked at when the versions agree: it is the first thing that another version may lack.
+// Its own CRC-32C is checked only when the versions agree, for another version may lack it.
 struct Greeting {
   static constexpr std::uint32_t kHasKey = 1;
   std::array<char, 8> magic;

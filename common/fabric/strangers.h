@@ -1,6 +1,6 @@
 // Connections whose peers have not proven yet that they may connect. They hold few seats, and none of them
-// for good: where all are taken, the newest gets that of the oldest. So whoever connects and stays silent
-// keeps nobody out.
+// for good: when all are taken, the newest gets that of the oldest. So connections that stay silent keep no
+// member out.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Journal entries: what repair needs to finish or to undo a commit whose owner died (NAM-DB §6.2).
+// Journal entries, with which repair finishes or undoes a commit whose owner died (NAM-DB §6.2).
 //
 // Each leased slot has a journal ring in a memory server's region, written by its owner only. An entry starts
 // at a multiple of 64 bytes, never wraps, and is self-certifying: repair finds entries by looking at every

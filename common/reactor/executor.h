@@ -90,7 +90,8 @@ class Executor : public Clock {
   std::vector<TurnHook*> hooks_;
 };
 
-// Counts the tasks spawned into it. Whoever owns what those tasks use awaits close() before it goes away.
+// Counts the tasks spawned into it. The owner of objects that those tasks use awaits close() before it goes
+// away.
 class Gate {
  public:
   Gate() = default;

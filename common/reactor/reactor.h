@@ -122,7 +122,7 @@ class Reactor final : public Executor, public Ring {
   // Ends all operations on the descriptor with ECANCELED (one that is just completing may still succeed).
   // They may complete after this one.
   IoOperation cancel(int descriptor);
-  // Closes the descriptor; whoever waits on it is woken with ECANCELED first.
+  // Closes the descriptor; coroutines that wait on it are woken with ECANCELED first.
   Task<void> close(int descriptor);
 
   static constexpr std::uint64_t kCurrentPosition = ~std::uint64_t{0};

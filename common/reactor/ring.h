@@ -1,6 +1,6 @@
-// What a reactor asks of the kernel: the submission side of its io_uring, and requests with their
-// completions. Everything that a request names (itself, buffers, addresses, the coroutine frame) belongs to
-// the kernel until its last completion. Reactor's thread.
+// The submission side of a reactor's io_uring: requests to the kernel, and their completions. Everything that
+// a request names (itself, buffers, addresses, the coroutine frame) belongs to the kernel until its last
+// completion. Reactor's thread.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class IoRequest {
   ~IoRequest() = default;
 };
 
-// What a reactor did, for tests, `top` and benchmarks.
+// Counters of a reactor, for tests, `top` and benchmarks.
 struct ReactorCounters {
   std::uint64_t turns = 0;
   std::uint64_t enters = 0;  // io_uring_enter system calls, the sleeps included

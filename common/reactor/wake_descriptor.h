@@ -1,6 +1,6 @@
-// WakeDescriptor: an eventfd that ends a reactor's sleep. Whoever has work for a reactor writes to it, from
-// another thread or another process, after it saw that the reactor sleeps (PollSource::prepare_sleep()).
-// It is never read: each write is an edge that wakes the reactor once.
+// WakeDescriptor: an eventfd that ends a reactor's sleep. Another thread or another process that has work for
+// a reactor writes to it, after it saw that the reactor sleeps (PollSource::prepare_sleep()). It is never
+// read: each write is an edge that wakes the reactor once.
 #pragma once
 
 namespace namdb::reactor {

@@ -1,5 +1,5 @@
 // One direction of a channel's calls: frames through a ring of bytes in shared memory. A side owns its end;
-// what does not fit waits in the sender. The receiver copies bytes out before it looks at them, and checks
+// frames that do not fit wait in the sender. The receiver copies bytes out before it checks them, and checks
 // everything that the other side wrote: a violation breaks the channel, never the process.
 //
 // Waking: each side may sleep only after it announced so and looked once more (prepare_sleep). After send()

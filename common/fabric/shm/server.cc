@@ -63,7 +63,7 @@ struct PeerProcess {
   Descriptor pidfd;
 };
 
-// Who is at the other end, and the handle by which it can be fenced.
+// The process at the other end, and the handle by which it can be fenced.
 Result<PeerProcess> identify(int socket) {
   ucred credentials{};
   socklen_t length = sizeof credentials;

@@ -1,8 +1,8 @@
-// The server side of the shared-memory transport. The memory server creates the region as a memfd; whoever
-// may connect gets the descriptor over the unix socket and maps it.
+// The server side of the shared-memory transport. The memory server creates the region as a memfd; a peer
+// that may connect gets the descriptor over the unix socket and maps it.
 //
-// Who may connect: the socket's file is its owner's only (0600) in a directory that is its owner's only
-// (0700, created if it is missing), and the peer's user must be the server's.
+// A peer may connect if its user is the server's or root. Only its owner can reach the socket's file (0600)
+// and its directory (0700, created if it is missing).
 //
 // A connection that has not said hello within a second is dropped, and there are few of them (strangers.h).
 //
@@ -13,7 +13,7 @@
 // go without (its last instruction on the region came before). A peer in the server's own process (tests) is
 // asked to close, and waited for: its reactor must run.
 //
-// close() asks all peers to close first, and fences who has not done so after a second.
+// close() asks all peers to close first, and fences those that have not done so after a second.
 #pragma once
 
 #include <map>

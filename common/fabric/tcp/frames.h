@@ -12,7 +12,7 @@
 // nothing happened to it on the way. Frames that do not agree with their checksums end the connection, and
 // nothing of them is executed or handed on.
 //
-// All of it is outside input to whoever reads it.
+// All of it is outside input to the side that reads it.
 #pragma once
 
 #include <cstddef>

@@ -29,8 +29,8 @@ class Link final : public HandshakeStream, private reactor::SocketHandler {
   // Ends the handshake with an error for who takes, and closes.
   void abort(const std::string& reason = "the handshake was broken off");
 
-  // Ends the handshake. What has arrived already is delivered before this returns; the handler must not
-  // destroy the link meanwhile.
+  // Ends the handshake. Bytes that have arrived already are delivered before this returns; the handler must
+  // not destroy the link meanwhile.
   void start(reactor::SocketHandler& handler);
 
   reactor::Socket& socket() { return socket_; }

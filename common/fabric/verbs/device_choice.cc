@@ -76,7 +76,7 @@ bool is_of_family(const ibv_gid& gid, int family) {
   return static_cast<bool>(IN6_IS_ADDR_V4MAPPED(&as_address(gid))) == (family == AF_INET);
 }
 
-// An address of the port's own network only: what it leads to depends on the port.
+// An address of the port's own network only: its target depends on the port.
 bool is_link_local(const ibv_gid& gid) {
   return IN6_IS_ADDR_LINKLOCAL(&as_address(gid));
 }

@@ -24,7 +24,8 @@ Result<reactor::SocketAddress> resolve(const std::string& address, bool to_liste
 // (InfiniBand). Errors (configuration): there is no such device, port or GID.
 Result<std::string> host_of(const DeviceChoice& choice, int family);
 
-// Errors (configuration): what the bound identifier leads to was not chosen. `address` is for the message.
+// Errors (configuration): the bound identifier leads to a device, port or GID that was not chosen. `address`
+// is for the message.
 Status check(const DeviceChoice& choice, const rdma_cm_id& id, const std::string& address);
 
 // Where the port's table has the GID for packets that can be routed (RoCE v2, or InfiniBand).

@@ -70,7 +70,7 @@ class Link final : public HandshakeStream, private ManagerHandler, private Endpo
   const std::string& peer() const { return peer_; }
   // Of the device.
   std::uint8_t port() const { return id_->port_num; }
-  // Of a link that is or was connected. `counted`: what its queue pair did, too.
+  // Of a link that is or was connected. `counted`: with the queue pair's counters.
   void describe(Facts& facts, bool counted = true) const;
 
  private:

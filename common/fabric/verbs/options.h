@@ -1,4 +1,4 @@
-// What can be set for the verbs transport. All else is asked of the device.
+// The settings of the verbs transport. The device itself tells everything else.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ class Communicator;
 struct VerbsOptions {
   // Proven to and demanded from every peer. A server does not listen without.
   std::optional<ClusterKey> key;
-  // Of a server: what a peer that has not proven the key yet has for it.
+  // Of a server: the time that a peer has to prove the key.
   std::uint64_t stranger_timeout_ns = kSecond_ns;
   // From the connection's start to the welcome.
   std::uint64_t handshake_timeout_ns = 10 * kSecond_ns;

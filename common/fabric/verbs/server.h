@@ -41,7 +41,7 @@ class VerbsServerFabric final : public ServerFabric, private ManagerHandler, pri
   std::string_view name() const override { return "verbs"; }
   // HOST:PORT, HOST being an address of an RDMA device; not loopback, which belongs to none. Any address
   // (0.0.0.0 or [::]) is that of the device that the options name. Errors (configuration): no cluster key; no
-  // such device; what the device refuses.
+  // such device; a refusal of the device.
   reactor::Task<Status> listen(std::string address) override;
   reactor::Task<void> fence(PeerId peer) override;
   Channel& loopback() override { return loopback_; }
