@@ -17,7 +17,8 @@ class DaemonLog {
   DaemonLog(const std::string& daemon, const std::string& level, int descriptor = 2);
   DaemonLog(const DaemonLog&) = delete;
   DaemonLog& operator=(const DaemonLog&) = delete;
-  // Writes what waits, for a second at most where nobody reads it. The logger before is the default again.
+  // Writes the lines that wait, for a second at most where nobody reads them. The logger before is the
+  // default again.
   ~DaemonLog();
 
  private:

@@ -72,8 +72,8 @@ reactor::Task<Result<std::string>> greet_server(HandshakeStream& stream, Dialect
 // are.
 Status refused_by(const std::string& address, const Status& status, const std::optional<ClusterKey>& key);
 
-// As the server, in two steps. First the client proves what there is to prove: nothing but its dialect where
-// there is no key. Errors: as of greet_server().
+// As the server, in two steps. First the client proves that it speaks the dialect and, where there is a key,
+// that it knows the key. Errors: as of greet_server().
 reactor::Task<Status> prove_client(HandshakeStream& stream, Dialect dialect, std::optional<ClusterKey> key,
                                    std::uint64_t deadline_ns);
 // Then the client's hello. The client is still to be answered.

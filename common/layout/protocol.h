@@ -39,7 +39,7 @@ struct ProtocolTraits {
 inline constexpr std::string_view kDefaultProtocol = "si";
 
 std::span<const ProtocolTraits> protocol_traits();
-// Null: there is none of that name.
+// Null: no protocol has that name.
 const ProtocolTraits* find_protocol(std::string_view name);
 
 // For tests: find_protocol() finds this one, too, as long as it lives. One at a time; made before anybody
@@ -52,8 +52,8 @@ class ExtraProtocol {
   ~ExtraProtocol();
 };
 
-// The stage code of that text (stages.h), for a database of that protocol. Error invalid_parameter_value: it
-// is none, or names a stage that the protocol has not.
+// The stage code of that text (stages.h), for a database of that protocol. Error invalid_parameter_value: the
+// text is malformed, or names a stage that the protocol does not have.
 Result<StageCode> parse_stages(const ProtocolTraits& protocol, std::string_view text);
 
 }  // namespace namdb::layout

@@ -77,7 +77,7 @@ struct RecordLayout {
   std::uint32_t ring_header_offset(std::uint32_t ring_slot) const {
     return current_bytes() + 8 + 8 * ring_slot;
   }
-  std::uint32_t ring_headers_bytes() const { return 8 * ring_slots; }  // what a writer READs behind its lock
+  std::uint32_t ring_headers_bytes() const { return 8 * ring_slots; }  // which a writer READs behind its lock
   std::uint32_t reader_offset(std::uint32_t index) const {
     return current_bytes() + 8 + 8 * ring_slots + 8 * index;
   }

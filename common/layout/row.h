@@ -1,5 +1,5 @@
 // Reading and writing the fields of a row (schema.h). A RowView reads, a Row owns bytes and writes; both
-// borrow the schema. Setters check what the type cannot hold: numeric range and string length.
+// borrow the schema. Setters check the range of numbers and the length of strings.
 #pragma once
 
 #include <cstddef>

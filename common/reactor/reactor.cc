@@ -23,8 +23,8 @@ namespace {
 constexpr std::uint32_t kCompletionsPerSubmission = 8;
 
 // Spinning is left off while it does not pay, for so many sleeps, and then tried again: while answers take
-// longer than the spin, and above all when somebody else took the core during it. Then it would only use up
-// this process's share of the cores; the scheduler prefers those who sleep.
+// longer than the spin, and above all when another process took the core during it. Then it would only use up
+// this process's share of the cores; the scheduler prefers processes that sleep.
 constexpr int kMaxSpinCredit = 8;
 constexpr std::uint32_t kMinSpinPause = 32;
 constexpr std::uint32_t kMaxSpinPause = 4096;
@@ -218,7 +218,7 @@ void Reactor::flush() {
 
 void Reactor::enter() {
   const bool submissions = io_uring_sq_ready(ring_.get()) != 0;
-  // The kernel's word that completions wait for this thread to fetch them.
+  // The kernel reports that completions wait for this thread to fetch them.
   const std::uint32_t kernel = __atomic_load_n(ring_->sq.kflags, __ATOMIC_RELAXED);
   const bool completions = (kernel & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW)) != 0;
   if (!submissions && !completions) return;
@@ -234,7 +234,7 @@ bool Reactor::reap() {
   io_uring_cqe* completion;
   io_uring_for_each_cqe(ring_.get(), head, completion) {
     ++count;
-    auto* request = reinterpret_cast<IoRequest*>(completion->user_data);  // null: nobody wants to know
+    auto* request = reinterpret_cast<IoRequest*>(completion->user_data);  // null: its completion is ignored
     if (request == nullptr) continue;
     if ((completion->flags & IORING_CQE_F_MORE) == 0) --outstanding_;
     request->on_completion(completion->res, completion->flags);

@@ -58,7 +58,7 @@ class Reactor final : public Executor, public Ring {
  public:
   // An error (configuration) when the kernel refuses io_uring; it names the cure in one line.
   static Result<std::unique_ptr<Reactor>> create(const ReactorOptions& options = {});
-  // Cancels what the kernel still has of this reactor's requests and waits for it. Coroutines that waited for
+  // Cancels this reactor's requests that the kernel still has, and waits for them. Coroutines that waited for
   // them are not resumed: their owners' gates must have been closed before.
   ~Reactor() override;
 
@@ -68,7 +68,7 @@ class Reactor final : public Executor, public Ring {
   // Runs turns until stop(). May be called again.
   void run();
   // Any thread, and signal handlers: the current or next run() returns after its turn, maybe before stop()
-  // does; the reactor must outlive the call (ReactorThread sees to it).
+  // does; the reactor must outlive the call (ReactorThread ensures that).
   void stop();
   // Runs turns until the task has ended; stop() does not end it.
   template <typename T>

@@ -55,7 +55,7 @@ class Socket {
   // Lets a stream whose receiving is paused hear that the peer is gone. Once is enough.
   void watch_peer();
 
-  // Where to append what is to be sent; followed by send_soon() in the same turn.
+  // Bytes to be sent are appended here; followed by send_soon() in the same turn.
   OutputBuffer& output();
   void send_soon();
   // Appended and not yet accepted by the operating system.

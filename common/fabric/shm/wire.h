@@ -5,7 +5,7 @@
 //   client: ClientHello, `hello_bytes` bytes            descriptors: the client's eventfd
 //   server: ServerWelcome, `welcome_bytes` bytes        descriptors: region, pipes, the server's eventfd
 //           (refused: the bytes are an encoded error, and there are no descriptors)
-//   client: kGoodbye before it closes its channel in order; after it the channel touches the region no more
+//   client: kGoodbye before it closes its channel cleanly; after it the channel touches the region no more
 #pragma once
 
 #include <atomic>

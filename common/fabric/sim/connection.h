@@ -202,7 +202,7 @@ class Network {
   void remove_server(ServedNode& server);
   std::size_t cut_between(SimNode& a, SimNode& b);
   void node_died(SimNode& node);
-  // The server object goes away, in order: only its loopback can be left.
+  // The server object goes away cleanly: only its loopback can be left.
   void server_closed(ServedNode& server);
   // Gives the buffers of killed nodes back to the system.
   void discard_pools();

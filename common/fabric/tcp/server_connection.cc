@@ -20,8 +20,8 @@ constexpr std::size_t kKeptCalls = 64;
 static_assert(kUnsentLimit_bytes >= kMaxOperation_bytes, "one READ must always be possible");
 static_assert(kCallLimit_bytes >= kMaxCall_bytes, "one call must always be possible");
 
-// How many requests ahead of the one that is executed their memory is asked for: the region is larger than
-// any cache, and a miss takes longer than all the rest of a request.
+// The memory of so many requests ahead of the executed one is prefetched: the region is larger than any
+// cache, and a miss takes longer than all the rest of a request.
 constexpr std::size_t kPrefetched = 12;
 constexpr std::size_t kPrefetched_bytes = 256;  // of each
 

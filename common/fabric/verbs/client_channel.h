@@ -49,7 +49,7 @@ class VerbsChannel final : public Channel,
   std::size_t region_bytes() const { return region_bytes_; }
   Device& device() { return link_->endpoint().device(); }
 
-  // --- for who shares it; the handler outlives the channel's use ---
+  // --- for its sharer; the handler outlives the channel's use ---
   void share(MembersHandler& handler) { members_handler_ = &handler; }
   // As post(), for a member: a call, join or leave.
   void post_as(MemberId member, MessageKind kind, Call& call);

@@ -1,4 +1,4 @@
-// Rdma_cm's events on a reactor: each identifier has a handler that hears of what happens to it.
+// Rdma_cm's events on a reactor: each identifier has a handler that hears of its events.
 #pragma once
 
 #include <rdma/rdma_cma.h>

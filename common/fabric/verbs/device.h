@@ -41,7 +41,7 @@ class Device final : private reactor::PollSource {
   ~Device() override;
 
   std::string name() const { return handle_.name(); }
-  // For a line in the log: name, firmware, path MTU of the port, what its atomics are atomic with.
+  // For a line in the log: name, firmware, path MTU of the port, scope of its atomics.
   std::string describe(std::uint8_t port);
   void describe(std::uint8_t port, const ibv_gid& gid, Facts& facts);
   // By which it finds memory that lies on pages of that size: the largest that it knows.

@@ -56,7 +56,7 @@ class Link final : public HandshakeStream, private ManagerHandler, private Endpo
   void send(const void* bytes, std::size_t length_bytes) override;
   // Waits until the peer has all that was sent.
   reactor::Task<void> flush(std::uint64_t deadline_ns);
-  // Ends the handshake with an error for who takes.
+  // Ends the handshake with an error for the coroutine that takes.
   void abort(const std::string& reason = "the handshake was broken off");
 
   // Ends the handshake. The handler hears of a loss that has happened already before this returns.

@@ -11,7 +11,7 @@
 
 namespace namdb::fabric::verbs {
 
-// By what peers reach the region (region_keys.h).
+// The kind of key by which peers reach the region (region_keys.h).
 enum class RegionKeyKind : std::uint8_t { automatic, windows, registrations };
 
 // How calls go: over each peer's reliable connection, or as datagrams where they fit into a packet.
