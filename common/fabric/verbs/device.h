@@ -5,6 +5,7 @@
 // thread.
 #pragma once
 
+#include <absl/container/flat_hash_map.h>
 #include <infiniband/verbs.h>
 
 #include <cstddef>
@@ -13,7 +14,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "common/base/error.h"
@@ -132,7 +132,7 @@ class Device final : private reactor::PollSource {
   std::vector<Registration> unregistered_;  // what the device had no room for
   std::size_t last_registration_ = 0;
   LocalPool messages_;
-  std::unordered_map<std::uint32_t, QueuePair> queue_pairs_;  // by number
+  absl::flat_hash_map<std::uint32_t, QueuePair> queue_pairs_;  // by number
 };
 
 }  // namespace namdb::fabric::verbs
