@@ -4,7 +4,8 @@
 // A peer may connect if its user is the server's or root. Only its owner can reach the socket's file (0600)
 // and its directory (0700, created if it is missing).
 //
-// A connection that has not said hello within a second is dropped, and there are few of them (strangers.h).
+// A connection that has not said hello within a second is dropped, and there are few of these
+// (unauthenticated_peers.h).
 //
 // Fencing. A peer that has mapped the region can write to it as long as it runs. So a fence of a peer in
 // another process is a SIGKILL through the pidfd that was opened when it connected, and the pidfd's report
@@ -28,7 +29,7 @@
 #include "common/fabric/shm/descriptor.h"
 #include "common/fabric/shm/mapping.h"
 #include "common/fabric/shm/pipe.h"
-#include "common/fabric/strangers.h"
+#include "common/fabric/unauthenticated_peers.h"
 #include "common/reactor/poll_source.h"
 #include "common/reactor/reactor.h"
 #include "common/reactor/socket.h"
@@ -67,7 +68,7 @@ class ShmServerFabric final : public ServerFabric, public reactor::PollSource {
   reactor::Task<void> admit(Descriptor socket);
   // Leaves the seat, and says that it is over with the time limit, when the client has said hello.
   reactor::Task<Status> shake_hands(Descriptor* socket, PeerId id, std::unique_ptr<Peer>* peer,
-                                    Strangers::Seat* seat, bool* over);
+                                    UnauthenticatedPeers::Seat* seat, bool* over);
   // Shuts the socket down if the handshake takes too long.
   reactor::Task<void> limit_handshake(std::shared_ptr<bool> over, int socket);
   reactor::Task<void> handle_call(PeerId id, FrameHeader header, std::string request);
@@ -81,7 +82,7 @@ class ShmServerFabric final : public ServerFabric, public reactor::PollSource {
   std::map<PeerId, std::unique_ptr<Peer>> peers_;
   std::unique_ptr<LoopbackChannel> loopback_;
   bool closed_ = false;
-  Strangers strangers_;
+  UnauthenticatedPeers unauthenticated_;
   RefusalLog refusals_;
   std::uint64_t accepted_ = 0;
   std::uint64_t refused_ = 0;

@@ -31,7 +31,7 @@ struct VerbsOptions {
   // Proven to and demanded from every peer. A server does not listen without.
   std::optional<ClusterKey> key;
   // Of a server: the time that a peer has to prove the key.
-  std::uint64_t stranger_timeout_ns = kSecond_ns;
+  std::uint64_t authentication_timeout_ns = kSecond_ns;
   // From the connection's start to the welcome.
   std::uint64_t handshake_timeout_ns = 10 * kSecond_ns;
   // Port and GID only with a device.
