@@ -11,7 +11,7 @@ class Clock {
   virtual ~Clock() = default;
   // Nanoseconds since an arbitrary start; never goes back. Cheap: may be cached for a turn of the loop.
   virtual std::uint64_t now_ns() const = 0;
-  // The same, never cached: for what must be true at this very moment (the age of a transaction).
+  // The same, never cached: for decisions that need the present time (the age of a transaction).
   virtual std::uint64_t fresh_now_ns() const { return now_ns(); }
 };
 

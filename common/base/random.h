@@ -23,7 +23,7 @@ class Random {
   bool chance(double probability) { return unit() < probability; }
   // A generator for a part of the work, decided by this one's state.
   Random fork() { return Random(next()); }
-  // Equal states draw equal numbers: what a determinism test compares.
+  // For tests of determinism: equal states draw equal numbers.
   std::uint64_t state_hash() const;
 
   static constexpr std::uint64_t min() { return 0; }

@@ -1,4 +1,4 @@
-// What the command lines of the daemons have in common.
+// The flags that both daemons have.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ inline constexpr int kExitFailure = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitEnvironment = 3;
 
-// Of a daemon that cannot start or go on for that reason. kExitEnvironment is for what does not mend itself:
-// the daemon need not be started again before somebody has changed something.
+// Of a daemon that cannot start or go on, by the reason. kExitEnvironment is for causes that stay until
+// somebody changes something: starting the daemon again before is of no use.
 int exit_code_of(ErrorCode code);
 
 // Where a daemon of that kind ("memory", "compute") keeps its data unless told otherwise.

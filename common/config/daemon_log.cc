@@ -82,7 +82,7 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
 };
 
 std::shared_ptr<spdlog::details::thread_pool> make_thread() {
-  // Signals are the daemon's threads' to handle, but for those of a crash of its own.
+  // The daemon's other threads handle signals, but for those of a crash of this one.
   sigset_t blocked;
   sigset_t before;
   ::sigfillset(&blocked);
@@ -111,7 +111,7 @@ class DaemonLog::Parts {
   ~Parts() {
     sink_->leave();
     spdlog::set_default_logger(before_);
-    pool_.reset();  // writes what waits
+    pool_.reset();  // writes the lines that wait
   }
 
  private:

@@ -1,9 +1,9 @@
 // The log of a daemon: lines on standard error, through spdlog's default logger.
 //
-// A line never blocks the thread that logs it and never ends the process. A thread of the log's own writes;
-// what it cannot keep up with waits, 4096 lines at most, and then the oldest are dropped. A reader that is
-// gone (a closed pipe) costs lines, nothing else: SIGPIPE is ignored from here on. How many lines were
-// dropped is said as soon as lines are written again.
+// A line never blocks the thread that logs it and never ends the process. The log has a thread of its own,
+// which writes. At most 4096 lines wait for it; beyond that the oldest are dropped. If the reader is gone (a
+// closed pipe), lines are lost and nothing else: SIGPIPE is ignored from here on. When lines can be written
+// again, the log says how many were dropped.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,8 @@ class DaemonLog {
   DaemonLog(const std::string& daemon, const std::string& level, int descriptor = 2);
   DaemonLog(const DaemonLog&) = delete;
   DaemonLog& operator=(const DaemonLog&) = delete;
-  // Writes what waits, for a second at most where nobody reads it. The logger before is the default again.
+  // Writes the lines that wait, for a second at most where nobody reads them. The logger before is the
+  // default again.
   ~DaemonLog();
 
  private:

@@ -29,7 +29,7 @@ Result<std::unique_ptr<DataFolder>> DataFolder::open(const std::filesystem::path
     const std::filesystem::path folder = path / name;
     if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return cannot("create", folder, errno);
   }
-  // The sockets in it let whoever reaches them map the region.
+  // Every process that reaches the sockets in it can map the region.
   if (::chmod((path / "run").c_str(), 0700) != 0) return cannot("own", path / "run", errno);
 
   const std::filesystem::path lock_path = path / "run" / (daemon + ".lock");

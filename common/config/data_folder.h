@@ -11,7 +11,7 @@ namespace namdb::config {
 
 class DataFolder {
  public:
-  // Makes what is missing and takes DIR/run/DAEMON.lock, which also holds the process id. Error
+  // Makes the folders that are missing and takes DIR/run/DAEMON.lock, which also holds the process id. Error
   // configuration when the folder cannot be used, or another such daemon has it.
   static Result<std::unique_ptr<DataFolder>> open(const std::filesystem::path& path,
                                                   const std::string& daemon);

@@ -1,4 +1,4 @@
-// What both daemons' command lines say about RDMA (--fabric verbs).
+// The flags of both daemons for RDMA (--fabric verbs).
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct RdmaFlags {
 // `flags` outlives the app.
 void add_rdma_flags(CLI::App& app, RdmaFlags& flags);
 
-// After parsing: what is wrong with them for that fabric; empty: nothing.
+// After parsing: the reason why the flags do not fit that fabric, or empty if they do.
 std::string wrong_rdma_flags(const RdmaFlags& flags, const std::string& fabric);
 
 }  // namespace namdb::config

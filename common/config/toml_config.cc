@@ -1,9 +1,9 @@
 #include "common/config/toml_config.h"
 
+#include <absl/strings/str_cat.h>
 #include <toml++/toml.h>
 #include <CLI/CLI.hpp>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -41,7 +41,7 @@ class TomlConfig final : public CLI::Config {
 
  private:
   static std::string place(const std::string& file, const toml::source_region& source) {
-    return file + ":" + std::to_string(source.begin.line) + ": ";
+    return absl::StrCat(file, ":", source.begin.line, ": ");
   }
 
   // One text a value, as it would be on the command line.
@@ -57,16 +57,10 @@ class TomlConfig final : public CLI::Config {
   static std::string scalar(const toml::node& node, const std::string& what) {
     if (const auto* text = node.as_string()) return text->get();
     if (const auto* flag = node.as_boolean()) return flag->get() ? "true" : "false";
-    std::ostringstream number;
-    if (const auto* integer = node.as_integer()) {
-      number << integer->get();
-    } else if (const auto* real = node.as_floating_point()) {
-      number << real->get();
-    } else {
-      throw CLI::ConfigError(what + ": a text, a number, true or false, or an array of them is wanted",
-                             CLI::ExitCodes::ConfigError);
-    }
-    return number.str();
+    if (const auto* integer = node.as_integer()) return absl::StrCat(integer->get());
+    if (const auto* real = node.as_floating_point()) return absl::StrCat(real->get());
+    throw CLI::ConfigError(what + ": a text, a number, true or false, or an array of them is wanted",
+                           CLI::ExitCodes::ConfigError);
   }
 
   const CLI::App& app_;

@@ -1,8 +1,8 @@
 // Configuration files of the daemons: TOML whose keys are the flags' long names (`region-bytes = "512MiB"`,
 // `memory-server = ["10.0.0.1:7400", "10.0.0.2:7400"]`). A flag on the command line overrides the file.
 //
-// A file that is no TOML, a key that is no flag, and a value that is none of a flag's are errors of parse(),
-// CLI::ParseError, whose message names file, line and key.
+// If the file is malformed, a key names no flag, or a flag rejects a value, parse() throws CLI::ParseError.
+// The message names file, line and key.
 #pragma once
 
 namespace CLI {

@@ -1,5 +1,5 @@
-// The checking decorator: a channel that looks at how it is used, for tests and debugging. What is wrong on
-// one transport only, or only sometimes, is found here on all of them and always:
+// The checking decorator: a channel that checks how it is used, for tests and debugging. It finds mistakes on
+// every transport and every time that show on one transport only, or only sometimes:
 //
 //  * offsets, lengths and local addresses that are not aligned, lengths out of range, ends outside the
 //    region;
@@ -68,7 +68,7 @@ class CheckingChannel final : public Channel {
   LocalPool& pool() override { return inner_->pool(); }
 
   std::size_t outstanding() const { return outstanding_; }
-  // The most there ever were: what a send queue must hold.
+  // The most there ever were. A send queue must hold so many.
   std::size_t most_outstanding() const { return most_outstanding_; }
 
  protected:
@@ -91,7 +91,7 @@ class CheckingChannel final : public Channel {
   std::unique_ptr<Channel> inner_;  // goes first: its destructor completes what is pending
 };
 
-// A fabric whose channels are all looked at, with one set of buffers.
+// A fabric whose channels are all checked, with one set of buffers.
 class CheckingClientFabric final : public ClientFabric {
  public:
   CheckingClientFabric(std::unique_ptr<ClientFabric> inner, CheckingOptions options);

@@ -1,5 +1,6 @@
 #include "common/fabric/cluster_key.h"
 
+#include <absl/strings/escaping.h>
 #include <fcntl.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -40,18 +41,12 @@ Result<ClusterKey> read_cluster_key(const std::string& path) {
 }
 
 std::string fingerprint(const ClusterKey& key) {
-  constexpr char kDigits[] = "0123456789abcdef";
   constexpr std::size_t kShown_bytes = 8;
   std::array<unsigned char, 32> digest;
   unsigned length = 0;
   NAMDB_CHECK(
       ::EVP_Digest(key.bytes.data(), key.bytes.size(), digest.data(), &length, ::EVP_sha256(), nullptr) == 1);
-  std::string text;
-  for (std::size_t i = 0; i < kShown_bytes; ++i) {
-    text += kDigits[digest[i] >> 4];
-    text += kDigits[digest[i] & 15];
-  }
-  return text;
+  return absl::BytesToHexString({reinterpret_cast<const char*>(digest.data()), kShown_bytes});
 }
 
 Nonce make_nonce() {

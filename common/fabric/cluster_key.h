@@ -1,6 +1,6 @@
 // The cluster key: 32 secret bytes that every daemon of a cluster has. Each side of a new connection proves
 // that it knows them by an HMAC-SHA256 over both sides' nonces; the key itself is never sent. Connections are
-// not encrypted: whoever can change packets in flight is not kept out.
+// not encrypted: an attacker who can change packets in flight is not kept out.
 #pragma once
 
 #include <array>
@@ -31,8 +31,8 @@ using Proof = std::array<unsigned char, kProof_bytes>;
 
 Nonce make_nonce();
 enum class ProofRole { client, server };
-// What the side in that role sends. The roles differ, so that a proof cannot be sent back to its maker, and
-// the transports ("tcp") differ, so that it proves nothing on another one.
+// The proof that the side in that role sends. It covers the role, so that it cannot be sent back to its
+// maker, and the transport's name ("tcp"), so that it proves nothing on another transport.
 Proof make_proof(const ClusterKey& key, std::string_view transport, ProofRole role, const Nonce& client,
                  const Nonce& server);
 // In constant time.

@@ -1,6 +1,6 @@
 #include "common/fabric/counters.h"
 
-#include "common/fabric/fabric.h"
+#include "common/fabric/operation.h"
 
 namespace namdb::fabric {
 

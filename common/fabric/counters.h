@@ -1,5 +1,5 @@
 // Operations, calls, round trips and bytes: the project's noise-free performance figures. A round trip is a
-// dependent wait: whoever awaits one or several posted batches and calls together counts one.
+// dependent wait: a coroutine that awaits one or several posted batches and calls together counts one.
 #pragma once
 
 #include <array>

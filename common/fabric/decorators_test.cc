@@ -184,7 +184,7 @@ TEST_CASE("a checked channel that is destroyed gives its buffers back") {
 
 namespace {
 
-// Ten batches of three WRITEs each; what the poster is told, and what happened.
+// The result of ten batches of three WRITEs each: as reported to the poster, and as found in the region.
 struct Outcome {
   int confirmed = 0;
   std::size_t words = 0;

@@ -15,15 +15,15 @@
 //     means unknown: each may have happened, or may still happen until the old channel is drained (7).
 //  4. Atomics are atomic among themselves on one transport. They are not atomic against WRITEs, against the
 //     memory server's CPU, or against another transport, unless atomics_with_cpu(). So a word that is CASed
-//     is WRITTEN only by whoever holds it as a lock, and the memory server changes it only by CAS through the
-//     loopback channel of the same transport.
+//     is WRITTEN only by the transaction that holds it as a lock, and the memory server changes it only by
+//     CAS through the loopback channel of the same transport.
 //  5. A call sees the operations that completed before it was posted. Nothing else is ordered between calls
 //     and one-sided operations, nor between calls: each is handled as its own task.
 //  6. Local buffers, Batch and Call objects given to post() belong to the channel until their completion or
 //     the channel's destruction. There is no cancellation.
 //  7. A channel that fails stays failed: every later post completes with an error. The server reports a peer
 //     as disconnected only after it destroyed the channel and executed or dropped everything that it had
-//     received; what is dropped is a suffix of the channel's WRITEs.
+//     received; dropped WRITEs are a suffix of the channel's WRITEs.
 //  8. An operation that is misaligned or reaches beyond the region harms nobody: its batch completes with an
 //     error and the channel has failed. A call that is too long completes with limit_exceeded.
 //  9. A region may grow, in place, up to a limit that it has from the start (ServerFabric::grow). Clients
@@ -48,6 +48,7 @@
 #include "common/base/error.h"
 #include "common/fabric/counters.h"
 #include "common/fabric/local_pool.h"
+#include "common/fabric/operation.h"
 #include "common/reactor/executor.h"
 #include "common/reactor/pooled_allocator.h"
 #include "common/reactor/task.h"
@@ -55,19 +56,6 @@
 namespace namdb::fabric {
 
 class Facts;
-
-enum class OperationKind : std::uint8_t { read, write, compare_and_swap, fetch_add };
-
-// One one-sided operation. Offsets and lengths are multiples of 8; an atomic has length 8.
-struct Operation {
-  OperationKind kind;
-  bool fence;                   // wait for all earlier READs and atomics of this channel
-  std::uint32_t length_bytes;   // READ and WRITE: multiple of 8, at least 8, at most kMaxOperation_bytes
-  std::uint64_t remote_offset;  // within the server's region
-  std::byte* local;        // registered. READ: destination; WRITE: source; atomics: receives the old value
-  std::uint64_t operand;   // CAS: new value; FETCH-ADD: addend
-  std::uint64_t expected;  // CAS only
-};
 
 inline constexpr std::uint32_t kMaxOperation_bytes = 1U << 20;
 // Requests and replies of calls, each.
@@ -84,7 +72,7 @@ class CompletionObserver {
   ~CompletionObserver() = default;
 };
 
-// What a worker can wait for: completes once, resumes at most one waiter through its executor.
+// Base of batches and calls. Completes once, and resumes at most one waiter, through its executor.
 class Completion {
  public:
   Completion() = default;
@@ -207,7 +195,7 @@ class Channel {
   virtual LocalPool& pool() = 0;
 
   const OperationCounters& counters() const { return counters_; }
-  // For people: what was counted, and what the transport says about the connection (facts.h).
+  // For people: the counters, and the transport's facts about the connection (facts.h).
   virtual void describe(Facts& facts) const;
   reactor::Executor& executor() { return executor_; }
 
@@ -237,7 +225,8 @@ using PeerId = std::uint64_t;
 // The next one, from 1; for transports of real processes. Any thread.
 PeerId next_peer_id();
 
-// What the owner of the region does with peers and their calls. All methods run on the server's executor.
+// The owner of the region, which accepts peers and handles their calls. All methods run on the server's
+// executor.
 class Service {
  public:
   virtual ~Service() = default;

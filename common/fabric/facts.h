@@ -1,5 +1,5 @@
-// What an end of the fabric says about itself, for people and scripts: device and path, what it counts, what
-// went wrong. Names are lower case with underscores, a unit last; docs/operations.md explains them.
+// Facts that an end of the fabric reports about itself, for people and scripts: device and path, counters,
+// errors. Names are lower case with underscores, a unit last; docs/operations.md explains them.
 #pragma once
 
 #include <cstdint>

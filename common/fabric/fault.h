@@ -1,5 +1,5 @@
-// The fault decorator: a channel that fails on schedule, on any transport. What a real network does at a
-// moment that nobody chooses, a test does at each moment in turn.
+// The fault decorator: a channel that fails on schedule, on any transport. A real network fails at a random
+// moment; a test makes it fail at each moment in turn.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace namdb::fabric {
 
-// The first of these that comes about is what happens. Numbers count from 1 over the channel's life; 0 never.
-// A fault of a batch or operation fails the channel, as it does on every transport: what is pending and what
-// is posted later completes with connection_failure.
+// The first of these that comes about happens. Numbers count from 1 over the channel's life; 0 never. A fault
+// of a batch or operation fails the channel, as it does on every transport: pending and later posts complete
+// with connection_failure.
 struct FaultPlan {
   enum class Fate {
     nothing,     // nothing of the batch happens
@@ -21,8 +21,8 @@ struct FaultPlan {
   // The batch with this number completes with an error.
   std::uint64_t fail_batch = 0;
   Fate fate = Fate::nothing;
-  // The channel is cut right behind this operation: the rest of its batch does not happen. What is in flight
-  // may have happened.
+  // The channel is cut right behind this operation: the rest of its batch does not happen. Operations in
+  // flight may have happened.
   std::uint64_t cut_behind_operation = 0;
   // The call with this number completes with `call_error`. It does not reach the server, and the channel
   // stays as it was.

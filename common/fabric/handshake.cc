@@ -107,7 +107,7 @@ void send_answer(HandshakeStream& stream, bool ok, const std::string& bytes) {
   send(stream, std::string_view(bytes).substr(0, length_bytes));
 }
 
-// After its bytes: what else there is to say against the peer's greeting.
+// Checks the peer's greeting, once its bytes are there: dialect, checksum, key.
 reactor::Task<Status> check_greeting(HandshakeStream& stream, Dialect dialect, Greeting greeting,
                                      bool has_key, std::string other, std::uint64_t deadline_ns) {
   Status comparison = compare_dialects(dialect, greeting, other);
@@ -158,7 +158,7 @@ reactor::Task<Status> prove_client(HandshakeStream& stream, Dialect dialect, std
   const Result<std::string> bytes = co_await stream.take(sizeof(Greeting), deadline_ns);
   if (!bytes.ok()) co_return bytes.status();
   const auto greeting = from_bytes<Greeting>(*bytes);
-  // Whoever does not speak the protocol learns nothing, not even what this is.
+  // A peer that does not speak the protocol learns nothing, not even which protocol this is.
   const bool stranger = greeting.magic != dialect.magic;
   const Nonce nonce = make_nonce();
   if (!stranger) send(stream, bytes_of(make_greeting(dialect, key, nonce)));

@@ -1,8 +1,8 @@
-// What both sides of a new connection say before the first request, on every transport between machines. Both
-// send a Greeting; with a cluster key the client sends a proof, and the server an Answer with its own; then
-// the client sends a Hello, and the server an Answer with the welcome. Everything received is outside input;
-// a peer that is not what it should be gets a Status that says so. Little-endian, no padding between the
-// pieces, each of which is followed by its CRC-32C: a flipped bit ends the connection, and is no wrong key.
+// The handshake of a new connection, before the first request, on every transport between machines. Both send
+// a Greeting; with a cluster key the client sends a proof, and the server an Answer with its own; then the
+// client sends a Hello, and the server an Answer with the welcome. Everything received is outside input; a
+// peer that is refused gets a Status with the reason. Little-endian, no padding between the pieces, each of
+// which is followed by its CRC-32C: a flipped bit ends the connection, and is no wrong key.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ struct Dialect {
   std::string_view name;
 };
 
-// Its own CRC-32C is looked at when the versions agree: it is the first thing that another version may lack.
+// Its own CRC-32C is checked only when the versions agree, for another version may lack it.
 struct Greeting {
   static constexpr std::uint32_t kHasKey = 1;
   std::array<char, 8> magic;
@@ -72,8 +72,8 @@ reactor::Task<Result<std::string>> greet_server(HandshakeStream& stream, Dialect
 // are.
 Status refused_by(const std::string& address, const Status& status, const std::optional<ClusterKey>& key);
 
-// As the server, in two steps. First the client proves what there is to prove: nothing but its dialect where
-// there is no key. Errors: as of greet_server().
+// As the server, in two steps. First the client proves that it speaks the dialect and, where there is a key,
+// that it knows the key. Errors: as of greet_server().
 reactor::Task<Status> prove_client(HandshakeStream& stream, Dialect dialect, std::optional<ClusterKey> key,
                                    std::uint64_t deadline_ns);
 // Then the client's hello. The client is still to be answered.

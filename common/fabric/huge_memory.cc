@@ -14,8 +14,8 @@ constexpr std::size_t kHugePage_bytes = 2U << 20;
 }  // namespace
 
 std::byte* map_memory(std::size_t length_bytes) {
-  // What is smaller than such a page cannot lie on one; the rest has to begin where one does, which the
-  // kernel does not see to.
+  // A mapping smaller than such a page cannot lie on one. All others have to begin where a page begins, which
+  // the kernel does not ensure.
   const std::size_t spare_bytes = length_bytes < kHugePage_bytes ? 0 : kHugePage_bytes;
   void* mapped =
       ::mmap(nullptr, length_bytes + spare_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

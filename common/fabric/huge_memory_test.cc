@@ -8,7 +8,7 @@ namespace namdb::fabric {
 
 TEST_CASE("memory begins where a huge page does, is all there and zeroed") {
   const std::size_t length_bytes = GENERATE(std::size_t{4096}, std::size_t{2} << 20, std::size_t{4} << 20);
-  // What is left of one mapping must not be what makes the next one lie well.
+  // The remains of one mapping must not be the reason why the next one is aligned.
   for (int i = 0; i < 8; ++i) {
     std::byte* base = map_memory(length_bytes);
     const std::size_t border_bytes = length_bytes < (2U << 20) ? 4096 : 2U << 20;

@@ -1,6 +1,6 @@
-// Registered local buffers of one worker: what READs land in and WRITEs leave from. Size classes of powers
-// of two from 64 bytes, carved from chunks that are registered when they are added. Not thread-safe: it
-// belongs to its worker's thread. Buffers are 64-byte aligned and are not zeroed.
+// Registered local buffers of one worker: the destinations of READs and the sources of WRITEs. Size classes
+// of powers of two from 64 bytes, carved from chunks that are registered when they are added. Not
+// thread-safe: it belongs to its worker's thread. Buffers are 64-byte aligned and are not zeroed.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// A queue that keeps its memory: what a channel has posted and not seen complete.
+// A queue that keeps its memory, for posts of a channel that have not completed.
 #pragma once
 
 #include <cstddef>

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "common/fabric/sim/world.h"
-#include "common/fabric/strangers.h"
+#include "common/fabric/unauthenticated_peers.h"
 
 namespace namdb::fabric {
 namespace {
@@ -51,18 +51,18 @@ TEST_CASE("however many addresses are refused, few are remembered") {
   CHECK_THAT(lines.back(), Catch::StartsWith("other addresses: "));
 }
 
-TEST_CASE("strangers have few seats, and the newest gets the oldest one's") {
-  Strangers strangers(2);
+TEST_CASE("unauthenticated peers have few seats, and the newest gets the oldest one's") {
+  UnauthenticatedPeers peers(2);
   std::vector<int> evicted;
   const auto evict = [&](int number) { return [&evicted, number] { evicted.push_back(number); }; };
-  Strangers::Seat first = strangers.enter(evict(1));
-  const Strangers::Seat second = strangers.enter(evict(2));
+  UnauthenticatedPeers::Seat first = peers.enter(evict(1));
+  const UnauthenticatedPeers::Seat second = peers.enter(evict(2));
   first.leave();
-  const Strangers::Seat third = strangers.enter(evict(3));
+  const UnauthenticatedPeers::Seat third = peers.enter(evict(3));
   CHECK(evicted.empty());
-  const Strangers::Seat fourth = strangers.enter(evict(4));
+  const UnauthenticatedPeers::Seat fourth = peers.enter(evict(4));
   CHECK(evicted == std::vector<int>{2});
-  CHECK(strangers.count() == 2);
+  CHECK(peers.count() == 2);
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ inline void copy_to_region(std::byte* region, const std::byte* source, std::size
   }
 }
 
-// Where a region that may grow ends after `region_bytes`: what lies beyond is zero.
+// From a region that may grow and now has `region_bytes`: bytes beyond its end read as zero.
 inline void copy_from_growing_region(std::byte* destination, std::byte* region, std::uint64_t region_bytes,
                                      std::uint64_t offset, std::size_t length_bytes) {
   const std::size_t inside_bytes =

@@ -1,6 +1,6 @@
 // Transports by name. Concrete transports are named only in composition roots, which fill a registry; all
-// else asks it for `shm`, `tcp` or `verbs`, or for the one that an address belongs to. What is made lives on
-// the executor that the entry was made for.
+// else asks it for `shm`, `tcp` or `verbs`, or for the one that an address belongs to. The fabrics that an
+// entry makes live on the executor that the entry was made for.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ struct ServerRegion {
 
 struct Transport {
   std::string name;
-  // What an address of this transport looks like, for messages: "unix:PATH".
+  // The form of this transport's addresses, for messages: "unix:PATH".
   std::string address_form;
   std::function<bool(std::string_view address)> accepts;
   std::function<std::unique_ptr<ClientFabric>()> make_client;

@@ -1,5 +1,5 @@
-// What the parts of a transport's server side share: the server has it as a member, and its connections and
-// its loopback channel refer to it. They are gone before the server is.
+// The state that the parts of a transport's server side share: the server has it as a member, and its
+// connections and its loopback channel refer to it. They are gone before the server is.
 #pragma once
 
 #include <algorithm>

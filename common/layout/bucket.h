@@ -74,7 +74,7 @@ static_assert(offsetof(Bucket, checksum) == 184);
 // Never 0. Of a row whose whole key decides on its memory server; placement.h has that of all rows.
 std::uint64_t hash_key(std::uint32_t table, std::span<const std::byte> key);
 
-// Which main bucket a hash falls into, of `bucket_count`.
+// The main bucket, of `bucket_count`, that a hash falls into.
 inline std::uint64_t bucket_index(std::uint64_t key_hash, std::uint64_t bucket_count) {
   return static_cast<std::uint64_t>((static_cast<unsigned __int128>(key_hash) * bucket_count) >> 64);
 }

@@ -1,4 +1,4 @@
-// In which words two images of the same thing differ: what has to be written to make one of the other.
+// The words in which two images of the same object differ: writing them turns one into the other.
 #pragma once
 
 #include <cstddef>

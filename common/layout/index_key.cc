@@ -80,7 +80,7 @@ class Reader {
   bool at_end() const { return rest_.empty(); }
   std::size_t left_bytes() const { return rest_.size(); }
   bool took_null() const { return took_null_; }
-  // False when the bytes are none of that column. A NULL leaves `field` as it is.
+  // False when the bytes are malformed for that column. A NULL leaves `field` as it is.
   bool take(const Column& column, bool descending, std::byte* field) {
     flip_ = descending ? 0xff : 0;
     if (!column.not_null) {

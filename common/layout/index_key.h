@@ -1,5 +1,5 @@
-// Keys of secondary indexes: byte strings whose order (bytes compared as unsigned, a prefix before what
-// continues it) is the order of the values that they stand for.
+// Keys of secondary indexes: byte strings whose order (bytes compared as unsigned, a prefix before its
+// extensions) is the order of the values that they stand for.
 //
 // A key holds the index's columns, then those columns of the primary key that are not among them: so every
 // entry of an index is another byte string, and the primary key can be read out of it. A column is
@@ -108,7 +108,7 @@ std::optional<std::string> index_successor(std::string_view prefix);
 // The declared columns alone, of a key that begins with them; nullopt when it does not.
 std::optional<IndexKey> declared_key_of(const IndexShape& shape, std::string_view key);
 
-// The primary key's bytes (schema.h) from a key of the index; nullopt when the bytes are no such key.
+// The primary key's bytes (schema.h) from a key of the index; nullopt when the bytes are malformed.
 std::optional<std::vector<std::byte>> primary_key_of(const IndexShape& shape, std::string_view key);
 
 }  // namespace namdb::layout

@@ -113,7 +113,7 @@ struct IndexPageEntry {
   std::uint64_t child = 0;
 };
 
-// What a page is besides its entries.
+// The fields of a page besides its entries.
 struct IndexPageFrame {
   std::uint32_t index = 0;
   std::uint16_t level = 0;

@@ -1,4 +1,4 @@
-// Journal entries: what repair needs to finish or to undo a commit whose owner died (NAM-DB §6.2).
+// Journal entries, with which repair finishes or undoes a commit whose owner died (NAM-DB §6.2).
 //
 // Each leased slot has a journal ring in a memory server's region, written by its owner only. An entry starts
 // at a multiple of 64 bytes, never wraps, and is self-certifying: repair finds entries by looking at every
@@ -19,7 +19,7 @@
 // another counter than the one that their versions bear.
 //   update  {kind, ring slot, image bytes | record address | displaced stamp word | image of the new body}
 //           install: displaced version -> ring slot, ring word; new body; header word. The image may be a
-//           change, to be applied to what stands in the record (version_image.h).
+//           change, to be applied to the body in the record (version_image.h).
 //   chain   {kind, number of writes, how many of them are new records | lock word address} then writes
 //           {length | address | bytes}
 //           install: the WRITEs in order (new records, then buckets), then the lock word. Once a bucket names
@@ -104,8 +104,8 @@ class JournalWriter {
   std::uint32_t lock_counter_ = 0;
 };
 
-// How long the entry is that begins at the start of `bytes`, if one does; else 0. Whether it is complete, and
-// whether the bytes are as many, is another matter.
+// The length of the entry that begins at the start of `bytes`, or 0 when none does. The entry may be
+// incomplete, and longer than `bytes`.
 std::uint64_t journal_entry_bytes(std::span<const std::byte> bytes);
 
 // The entry at the start of `bytes`, if a complete one stands there; its spans point into `bytes`. Never

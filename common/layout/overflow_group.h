@@ -2,15 +2,15 @@
 // so that one READ brings many.
 //
 // A group has room for a few entries of one record and is filled from its first place on, the oldest version
-// first. A link names an entry, and its place in the group: what lies at the places before it is older and
-// was written before the link was. Of the entry at a group's first place, `next` leads to the newest entry of
-// the group before.
+// first. A link names an entry, and its place in the group: the entries at the places before it are older and
+// were written before the link was. Of the entry at a group's first place, `next` leads to the newest entry
+// of the group before.
 //
 // The longer the entries, the fewer fit into a group; so that one round trip brings as many all the same, the
 // entry at a group's first place also has links to the newest entries of the groups before that one
-// (overflow_links()). These are written once: what they lead to may have been collected since, and be other
-// memory. `next` alone is true as long as the entry is; a group counts as the one before another only where
-// that one's `next` leads to it.
+// (overflow_links()). These are written once: their targets may have been collected since, and the memory may
+// be in other use. `next` alone is true as long as the entry is; a group counts as the one before another
+// only where that one's `next` leads to it.
 #pragma once
 
 #include <algorithm>

@@ -36,7 +36,7 @@ std::uint64_t field_hash(const Column& column, std::span<const std::byte> field)
   }
 }
 
-// What of a chained table's hashes the whole key decides.
+// The bits of a chained table's hashes that the whole key decides.
 constexpr std::uint64_t kInChainMask = (std::uint64_t{1} << 24) - 1;
 
 }  // namespace

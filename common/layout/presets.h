@@ -25,7 +25,7 @@ struct Preset {
 
 std::span<const Preset> presets();
 std::vector<std::string> preset_names();
-// Null: there is none of that name.
+// Null: no preset has that name.
 const Preset* find_preset(std::string_view name);
 
 }  // namespace namdb::layout

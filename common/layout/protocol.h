@@ -1,6 +1,6 @@
 // The concurrency-control protocols that a database can be created with, and what each declares of the bytes
 // in the region. A database runs one of them for its whole life: memory server 0 remembers which, records are
-// laid out for it, and every compute server learns of it when it connects. What a protocol does is
+// laid out for it, and every compute server learns of it when it connects. A protocol's decisions are in
 // compute/txn/rules.h.
 #pragma once
 
@@ -21,9 +21,9 @@ struct ProtocolTraits {
   bool single_version = false;
   // Versions and rows have timestamps (record.h), and each memory server floors of them (timestamp_floors.h).
   bool timestamps = false;
-  // The serial order is that of time: who begins goes after all that has committed. Otherwise that is so
-  // within a session only, though every row that is read was the newest at some moment of the transaction,
-  // but for `by_clocks`.
+  // The serial order is that of time: a transaction goes after all that have committed before it began.
+  // Otherwise that is so within a session only, though every row that is read was the newest at some moment
+  // of the transaction, but for `by_clocks`.
   bool strict = true;
   // Rows are locked as they are read by key; so readers can share locks of them (--read-locks).
   bool locks_rows = false;
@@ -39,7 +39,7 @@ struct ProtocolTraits {
 inline constexpr std::string_view kDefaultProtocol = "si";
 
 std::span<const ProtocolTraits> protocol_traits();
-// Null: there is none of that name.
+// Null: no protocol has that name.
 const ProtocolTraits* find_protocol(std::string_view name);
 
 // For tests: find_protocol() finds this one, too, as long as it lives. One at a time; made before anybody
@@ -52,8 +52,8 @@ class ExtraProtocol {
   ~ExtraProtocol();
 };
 
-// The stage code of that text (stages.h), for a database of that protocol. Error invalid_parameter_value: it
-// is none, or names a stage that the protocol has not.
+// The stage code of that text (stages.h), for a database of that protocol. Error invalid_parameter_value: the
+// text is malformed, or names a stage that the protocol does not have.
 Result<StageCode> parse_stages(const ProtocolTraits& protocol, std::string_view text);
 
 }  // namespace namdb::layout

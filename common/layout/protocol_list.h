@@ -1,7 +1,7 @@
-// Which concurrency-control protocols there are: one line each, and nowhere else are they listed.
+// The concurrency-control protocols, one line each. They are listed nowhere else.
 //
 // X(name, traits...): the traits are layout::ProtocolTraits', but for the name (common/layout/protocol.h);
-// what the protocol does is made by make_<name>_rules, in its folder (compute/txn/make_rules.h).
+// make_<name>_rules, in the protocol's folder, makes its rules (compute/txn/make_rules.h).
 #pragma once
 
 // clang-format off

@@ -10,7 +10,7 @@
 //                          a transaction that keeps the record from being written, 0 = free; set and cleared
 //                          by CAS (compute/protocol/two_phase_locking/reader_words.h). Where there are any,
 //                          there is no ring
-//   ... + 8 * reader_words ring payloads, room for one body each; what they hold: version_image.h
+//   ... + 8 * reader_words ring payloads, room for one body each (version_image.h)
 //
 // A body is self-certifying:
 //   0   stamp word: slot, counter, deleted (a tombstone)
@@ -28,9 +28,9 @@
 // while it is not: the word never has two writers. The next slot to take is the one after the current
 // body's. A fresh ring is all moved with no stamp.
 //
-// Who writes what: the holder of the header word writes ring payload, ring word, body (or those parts of it
-// that change), header word, in this order, on one channel. A crash leaves a prefix of these WRITEs, which
-// repair completes from the journal.
+// Writers: the holder of the header word writes ring payload, ring word, body (or those parts of it that
+// change), header word, in this order, on one channel. A crash leaves a prefix of these WRITEs, which repair
+// completes from the journal.
 #pragma once
 
 #include <cstddef>
@@ -68,7 +68,7 @@ struct RecordLayout {
   bool moves_versions() const { return ring_slots != 0 && !timestamps; }
 
   std::uint32_t body_bytes() const { return kBodyPrefix_bytes + payload_bytes; }
-  // Header word and current body: what a lookup READs.
+  // Header word and current body, which a lookup READs.
   std::uint32_t current_bytes() const { return 8 + body_bytes(); }
   std::uint32_t overflow_head_offset() const { return current_bytes(); }
   // The same word.
@@ -77,11 +77,11 @@ struct RecordLayout {
   std::uint32_t ring_header_offset(std::uint32_t ring_slot) const {
     return current_bytes() + 8 + 8 * ring_slot;
   }
-  std::uint32_t ring_headers_bytes() const { return 8 * ring_slots; }  // what a writer READs behind its lock
+  std::uint32_t ring_headers_bytes() const { return 8 * ring_slots; }  // which a writer READs behind its lock
   std::uint32_t reader_offset(std::uint32_t index) const {
     return current_bytes() + 8 + 8 * ring_slots + 8 * index;
   }
-  // Header word through the last reader word: what an insert WRITEs.
+  // Header word through the last reader word, which an insert WRITEs.
   std::uint32_t locked_bytes() const { return reader_offset(reader_words); }
   std::uint32_t ring_payload_offset(std::uint32_t ring_slot) const {
     return locked_bytes() + ring_slot * body_bytes();

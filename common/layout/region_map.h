@@ -1,5 +1,5 @@
-// The first page of a memory server's region: what a compute server needs to know before it reads anything
-// else. Written once by the memory server before it accepts its first peer. Behind it: timestamp_floors.h.
+// The first page of a memory server's region, which a compute server reads before anything else. Written once
+// by the memory server before it accepts its first peer. Behind it: timestamp_floors.h.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ struct RegionMap {
   std::uint64_t epoch;        // random, never 0; another one means that the server restarted empty
   std::uint64_t limit_bytes;  // no address is ever beyond; the region may be shorter and grow
   std::uint64_t extent_bytes;
-  std::uint64_t vector_offset;    // timestamp_vector.h; 0 where no part of it is
+  std::uint64_t vector_offset;    // timestamp_vector.h; 0 on servers without a part of it
   std::uint64_t vector_capacity;  // words
   std::uint64_t first_extent_offset;
   std::uint64_t checksum;

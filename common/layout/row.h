@@ -1,5 +1,5 @@
 // Reading and writing the fields of a row (schema.h). A RowView reads, a Row owns bytes and writes; both
-// borrow the schema. Setters check what the type cannot hold: numeric range and string length.
+// borrow the schema. Setters check the range of numbers and the length of strings.
 #pragma once
 
 #include <cstddef>
@@ -64,7 +64,7 @@ class RowWriter {
   std::span<std::byte> bytes_;
 };
 
-// Writes one field given its column; what RowWriter and Key share. `field` is field_bytes() long.
+// Writes one field given its column, for RowWriter and Key. `field` is field_bytes() long.
 Status store_integer(const Column& column, std::byte* field, std::int64_t value);
 void store_real(std::byte* field, double value);
 Status store_text(const Column& column, std::byte* field, std::string_view value);

@@ -1,6 +1,6 @@
-// The stages of a transaction that can run one-sided or two-sided, and which of them a database runs how: its
-// stage code, as RCC's hybrid protocols have one (§5). One setting for all servers, chosen when the database
-// is created. Which stages a protocol has is in protocol.h.
+// The stages of a transaction that can run one-sided or two-sided, and a database's choice for each of them:
+// its stage code, as RCC's hybrid protocols have one (§5). One setting for all servers, chosen when the
+// database is created. The stages that a protocol has are in protocol.h.
 #pragma once
 
 #include <array>
@@ -15,11 +15,11 @@ enum class Stage : std::uint8_t {
   find,      // a key whose record's address is not cached
   read,      // records at known addresses, older versions, snapshots
   lock,      // records and bucket chains
-  validate,  // what was read, once more
+  validate,  // the read set, once more
   renew,     // leases and floors of timestamps
   log,       // the journal entry
   install,   // new versions, unlocked
-  release,   // locks of who aborts
+  release,   // locks of transactions that abort
 };
 
 inline constexpr std::array<std::string_view, 8> kStageNames{"find",  "read", "lock",    "validate",
@@ -36,8 +36,8 @@ class StageCode {
   // All of them.
   static constexpr StageCode two_sided() { return StageCode(kAll); }
 
-  // "one-sided", "two-sided", or the names of the two-sided stages, separated by commas. nullopt: a stage
-  // that there is not.
+  // "one-sided", "two-sided", or the names of the two-sided stages, separated by commas. nullopt: a stage is
+  // unknown.
   static std::optional<StageCode> parse(std::string_view text);
   std::string text() const;
   friend bool operator==(StageCode, StageCode) = default;

@@ -1,4 +1,4 @@
-// Stamps and header words (NAM-DB §5.1): who committed a version, and who holds a record.
+// Stamps and header words (NAM-DB §5.1): they name the commit of a version, and the holder of a record.
 //
 // A stamp is ⟨slot, counter⟩: the execution slot that committed and its commit counter. Slot ids are never
 // reused, so a stamp names one commit for ever. Stamps of different slots have no order of their own.

@@ -1,5 +1,5 @@
-// Images of a version that lean on the version beside it: what a ring slot, an overflow entry and a journal
-// item hold. Beyond NAM-DB (§5.1), which keeps whole copies.
+// Images of a version that lean on the version beside it, in ring slots, overflow entries and journal items.
+// Beyond NAM-DB (§5.1), which keeps whole copies.
 //
 // An image is either a whole body (record.h), or the *change* that leads to it from the body of a neighbour:
 // in ring slots and overflow entries from the version that displaced it, in a journal item from the version

@@ -1,7 +1,8 @@
 // Executor: the single thread on which tasks run, its timers, its clock and its randomness. The reactor
 // (io_uring, real time) and the simulator (virtual time) derive from it; all other code names only this.
-// Everything here belongs to the executor's own thread. A *turn* runs what was ready when it began, then
-// the end-of-turn hooks, where a fabric sends in one doorbell what the turn's coroutines have posted.
+// Everything here belongs to the executor's own thread. A *turn* runs the coroutines that were ready when it
+// began, then the end-of-turn hooks, where a fabric sends in one doorbell all that these coroutines have
+// posted.
 #pragma once
 
 #include <coroutine>
@@ -73,7 +74,7 @@ class Executor : public Clock {
   void remove_turn_hook(TurnHook& hook) { std::erase(hooks_, &hook); }
 
  protected:
-  // Runs one turn: due timers, what was ready at the start, the hooks. True if anything ran.
+  // Runs one turn: due timers, the coroutines that were ready at the start, the hooks. True if anything ran.
   bool run_turn();
   bool has_ready() const { return !ready_.empty(); }
   // Deadline of the earliest timer, or ~0 when there is none.
@@ -90,7 +91,8 @@ class Executor : public Clock {
   std::vector<TurnHook*> hooks_;
 };
 
-// Counts the tasks spawned into it. Whoever owns what those tasks use awaits close() before it goes away.
+// Counts the tasks spawned into it. The owner of objects that those tasks use awaits close() before it goes
+// away.
 class Gate {
  public:
   Gate() = default;

@@ -1,25 +1,13 @@
-// What a reactor asks of the kernel: requests with their completions, and the awaitable operations on file
-// descriptors. Everything that a request names (itself, buffers, addresses, the coroutine frame) belongs to
-// the kernel until its last completion.
+// The awaitable operations on file descriptors: requests (ring.h) that resume the coroutine that awaits them.
 #pragma once
 
 #include <coroutine>
 #include <cstdint>
 
+#include "common/reactor/executor.h"
+#include "common/reactor/ring.h"
+
 namespace namdb::reactor {
-
-class Reactor;
-
-// One request. Multishot requests complete several times.
-class IoRequest {
- public:
-  // `result` is the kernel's: not negative, or a negated error number. `flags` are the completion's
-  // (IORING_CQE_F_*). After the last completion the object may be destroyed, also from within the call.
-  virtual void on_completion(std::int32_t result, std::uint32_t flags) = 0;
-
- protected:
-  ~IoRequest() = default;
-};
 
 // The fields of a submission that namdb's operations use, in the kernel's meaning.
 struct IoFields {
@@ -34,7 +22,8 @@ struct IoFields {
 // Awaited once: `const int result = co_await reactor.read(...)` gives the kernel's result, negative on error.
 class IoOperation final : public IoRequest {
  public:
-  IoOperation(Reactor& reactor, const IoFields& fields) : reactor_(reactor), fields_(fields) {}
+  IoOperation(Ring& ring, Executor& executor, const IoFields& fields)
+      : ring_(ring), executor_(executor), fields_(fields) {}
   IoOperation(const IoOperation&) = delete;
   IoOperation& operator=(const IoOperation&) = delete;
 
@@ -45,7 +34,8 @@ class IoOperation final : public IoRequest {
   void on_completion(std::int32_t result, std::uint32_t flags) override;
 
  private:
-  Reactor& reactor_;
+  Ring& ring_;
+  Executor& executor_;
   IoFields fields_;
   std::coroutine_handle<> handle_;
   std::int32_t result_ = 0;

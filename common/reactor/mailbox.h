@@ -2,9 +2,9 @@
 // receiving reactor's thread, in the order in which one sender posted them; between senders there is no
 // order. post() is the only thread-safe call. It makes no system call unless the receiver sleeps.
 //
-// What a message's function names must live until it ran. Messages that are still there when the mailbox is
-// destroyed are dropped unrun. No sender may post to a mailbox that is being destroyed: join the threads
-// first.
+// All objects that a message's function names must live until it ran. Messages that are still there when the
+// mailbox is destroyed are dropped unrun. No sender may post to a mailbox that is being destroyed: join the
+// threads first.
 #pragma once
 
 #include <atomic>
@@ -53,7 +53,7 @@ class Mailbox final : public PollSource {
   std::function<void()> wake_;
   // Newest first; the receiver takes the whole list and turns it round.
   std::atomic<Node*> head_{nullptr};
-  // Set by the receiver before its last look at head_; whoever clears it wakes the receiver.
+  // Set by the receiver before its last look at head_; the thread that clears it wakes the receiver.
   std::atomic<bool> asleep_{false};
 };
 

@@ -23,7 +23,7 @@ class OutputBuffer {
   }
 
   const std::byte* data() const { return data_.get(); }
-  // To fill in what was not known when the bytes were appended. Valid until the next extend().
+  // To fill in values that were not known when the bytes were appended. Valid until the next extend().
   std::byte* at(std::size_t offset) { return data_.get() + offset; }
   std::size_t size() const { return size_bytes_; }
   bool empty() const { return size_bytes_ == 0; }

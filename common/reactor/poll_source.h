@@ -1,5 +1,5 @@
-// What a reactor looks at in every turn besides its io_uring: shared-memory rings, completion queues,
-// mailboxes. A source belongs to the reactor's thread.
+// The sources that a reactor polls in every turn besides its io_uring: shared-memory rings, completion
+// queues, mailboxes. A source belongs to the reactor's thread.
 #pragma once
 
 namespace namdb::reactor {

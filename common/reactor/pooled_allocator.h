@@ -1,6 +1,6 @@
 // A standard allocator over the thread's free lists of coroutine frames (frame_pool.h): for the containers
-// that a transaction makes and drops, so that one in steady state allocates nothing. As with frames, what a
-// thread takes it gives back.
+// that a transaction makes and drops, so that one in steady state allocates nothing. As with frames, the
+// thread that took memory gives it back.
 #pragma once
 
 #include <cstddef>

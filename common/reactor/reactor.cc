@@ -23,8 +23,8 @@ namespace {
 constexpr std::uint32_t kCompletionsPerSubmission = 8;
 
 // Spinning is left off while it does not pay, for so many sleeps, and then tried again: while answers take
-// longer than the spin, and above all when somebody else took the core during it. Then it would only use up
-// this process's share of the cores; the scheduler prefers those who sleep.
+// longer than the spin, and above all when another process took the core during it. Then it would only use up
+// this process's share of the cores; the scheduler prefers processes that sleep.
 constexpr int kMaxSpinCredit = 8;
 constexpr std::uint32_t kMinSpinPause = 32;
 constexpr std::uint32_t kMaxSpinPause = 4096;
@@ -79,8 +79,8 @@ Result<std::unique_ptr<Reactor>> Reactor::create(const ReactorOptions& options) 
 
 Reactor::Reactor(const ReactorOptions& options, std::unique_ptr<io_uring> ring, bool deferred_taskrun)
     : Executor(options.seed),
+      Ring(std::move(ring)),
       options_(options),
-      ring_(std::move(ring)),
       deferred_taskrun_(deferred_taskrun),
       use_multishot_(options.use_multishot),
       wake_(std::make_unique<WakeDescriptor>(*this)),
@@ -218,7 +218,7 @@ void Reactor::flush() {
 
 void Reactor::enter() {
   const bool submissions = io_uring_sq_ready(ring_.get()) != 0;
-  // The kernel's word that completions wait for this thread to fetch them.
+  // The kernel reports that completions wait for this thread to fetch them.
   const std::uint32_t kernel = __atomic_load_n(ring_->sq.kflags, __ATOMIC_RELAXED);
   const bool completions = (kernel & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW)) != 0;
   if (!submissions && !completions) return;
@@ -234,7 +234,7 @@ bool Reactor::reap() {
   io_uring_cqe* completion;
   io_uring_for_each_cqe(ring_.get(), head, completion) {
     ++count;
-    auto* request = reinterpret_cast<IoRequest*>(completion->user_data);  // null: nobody wants to know
+    auto* request = reinterpret_cast<IoRequest*>(completion->user_data);  // null: its completion is ignored
     if (request == nullptr) continue;
     if ((completion->flags & IORING_CQE_F_MORE) == 0) --outstanding_;
     request->on_completion(completion->res, completion->flags);
@@ -268,28 +268,6 @@ void Reactor::sleep() {
   while (armed != 0) sources_[--armed]->cancel_sleep();
 }
 
-io_uring_sqe* Reactor::prepare() {
-  io_uring_sqe* submission = io_uring_get_sqe(ring_.get());
-  while (submission == nullptr) {
-    ++counters_.enters;
-    const int result = io_uring_submit(ring_.get());
-    NAMDB_CHECK(result >= 0 || result == -EINTR || result == -EBUSY || result == -EAGAIN);
-    submission = io_uring_get_sqe(ring_.get());
-  }
-  return submission;
-}
-
-void Reactor::submit(io_uring_sqe* submission, IoRequest* request) {
-  io_uring_sqe_set_data(submission, request);
-  if (request != nullptr) ++outstanding_;
-}
-
-void Reactor::cancel_request(IoRequest& request) {
-  io_uring_sqe* submission = prepare();
-  io_uring_prep_cancel(submission, &request, 0);
-  submit(submission, nullptr);
-}
-
 ReceiveBuffers* Reactor::receive_buffers() {
   if (!receive_buffers_tried_) {
     receive_buffers_tried_ = true;
@@ -300,43 +278,45 @@ ReceiveBuffers* Reactor::receive_buffers() {
 }
 
 IoOperation Reactor::read(int descriptor, void* buffer, std::uint32_t length_bytes, std::uint64_t offset) {
-  return IoOperation(*this, {IORING_OP_READ, descriptor, buffer, length_bytes, offset, 0});
+  return IoOperation(*this, *this, {IORING_OP_READ, descriptor, buffer, length_bytes, offset, 0});
 }
 
 IoOperation Reactor::write(int descriptor, const void* buffer, std::uint32_t length_bytes,
                            std::uint64_t offset) {
-  return IoOperation(*this, {IORING_OP_WRITE, descriptor, buffer, length_bytes, offset, 0});
+  return IoOperation(*this, *this, {IORING_OP_WRITE, descriptor, buffer, length_bytes, offset, 0});
 }
 
 IoOperation Reactor::fsync(int descriptor, bool data_only) {
-  return IoOperation(*this, {IORING_OP_FSYNC, descriptor, nullptr, 0, 0,
-                             data_only ? std::uint32_t{IORING_FSYNC_DATASYNC} : 0});
+  return IoOperation(
+      *this, *this,
+      {IORING_OP_FSYNC, descriptor, nullptr, 0, 0, data_only ? std::uint32_t{IORING_FSYNC_DATASYNC} : 0});
 }
 
 IoOperation Reactor::connect(int descriptor, const sockaddr* address, std::uint32_t address_bytes) {
-  return IoOperation(*this, {IORING_OP_CONNECT, descriptor, address, 0, address_bytes, 0});
+  return IoOperation(*this, *this, {IORING_OP_CONNECT, descriptor, address, 0, address_bytes, 0});
 }
 
 IoOperation Reactor::poll(int descriptor, std::uint32_t events) {
-  return IoOperation(*this, {IORING_OP_POLL_ADD, descriptor, nullptr, 0, 0, events});
+  return IoOperation(*this, *this, {IORING_OP_POLL_ADD, descriptor, nullptr, 0, 0, events});
 }
 
 IoOperation Reactor::send_message(int descriptor, const msghdr* message, std::uint32_t flags) {
-  return IoOperation(*this, {IORING_OP_SENDMSG, descriptor, message, 1, 0, flags | MSG_NOSIGNAL});
+  return IoOperation(*this, *this, {IORING_OP_SENDMSG, descriptor, message, 1, 0, flags | MSG_NOSIGNAL});
 }
 
 IoOperation Reactor::receive_message(int descriptor, msghdr* message, std::uint32_t flags) {
-  return IoOperation(*this, {IORING_OP_RECVMSG, descriptor, message, 1, 0, flags | MSG_CMSG_CLOEXEC});
+  return IoOperation(*this, *this, {IORING_OP_RECVMSG, descriptor, message, 1, 0, flags | MSG_CMSG_CLOEXEC});
 }
 
 IoOperation Reactor::cancel(int descriptor) {
-  return IoOperation(*this, {IORING_OP_ASYNC_CANCEL, descriptor, nullptr, 0, 0,
-                             IORING_ASYNC_CANCEL_FD | IORING_ASYNC_CANCEL_ALL});
+  return IoOperation(
+      *this, *this,
+      {IORING_OP_ASYNC_CANCEL, descriptor, nullptr, 0, 0, IORING_ASYNC_CANCEL_FD | IORING_ASYNC_CANCEL_ALL});
 }
 
 Task<void> Reactor::close(int descriptor) {
   co_await cancel(descriptor);
-  IoOperation operation(*this, {IORING_OP_CLOSE, descriptor, nullptr, 0, 0, 0});
+  IoOperation operation(*this, *this, {IORING_OP_CLOSE, descriptor, nullptr, 0, 0, 0});
   co_await operation;
 }
 

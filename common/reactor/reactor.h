@@ -26,9 +26,9 @@
 #include "common/reactor/io_operation.h"
 #include "common/reactor/mailbox.h"
 #include "common/reactor/poll_source.h"
+#include "common/reactor/ring.h"
 
 struct io_uring;
-struct io_uring_sqe;
 struct sockaddr;
 struct msghdr;
 
@@ -54,21 +54,11 @@ struct ReactorOptions {
   bool use_multishot = true;
 };
 
-// What a reactor did, for tests, `top` and benchmarks.
-struct ReactorCounters {
-  std::uint64_t turns = 0;
-  std::uint64_t enters = 0;  // io_uring_enter system calls, the sleeps included
-  std::uint64_t sleeps = 0;
-  std::uint64_t completions = 0;
-  std::uint64_t sends = 0;     // send operations of sockets
-  std::uint64_t receives = 0;  // completed receive operations of sockets
-};
-
-class Reactor final : public Executor {
+class Reactor final : public Executor, public Ring {
  public:
   // An error (configuration) when the kernel refuses io_uring; it names the cure in one line.
   static Result<std::unique_ptr<Reactor>> create(const ReactorOptions& options = {});
-  // Cancels what the kernel still has of this reactor's requests and waits for it. Coroutines that waited for
+  // Cancels this reactor's requests that the kernel still has, and waits for them. Coroutines that waited for
   // them are not resumed: their owners' gates must have been closed before.
   ~Reactor() override;
 
@@ -78,7 +68,7 @@ class Reactor final : public Executor {
   // Runs turns until stop(). May be called again.
   void run();
   // Any thread, and signal handlers: the current or next run() returns after its turn, maybe before stop()
-  // does; the reactor must outlive the call (ReactorThread sees to it).
+  // does; the reactor must outlive the call (ReactorThread ensures that).
   void stop();
   // Runs turns until the task has ended; stop() does not end it.
   template <typename T>
@@ -132,19 +122,10 @@ class Reactor final : public Executor {
   // Ends all operations on the descriptor with ECANCELED (one that is just completing may still succeed).
   // They may complete after this one.
   IoOperation cancel(int descriptor);
-  // Closes the descriptor; whoever waits on it is woken with ECANCELED first.
+  // Closes the descriptor; coroutines that wait on it are woken with ECANCELED first.
   Task<void> close(int descriptor);
 
   static constexpr std::uint64_t kCurrentPosition = ~std::uint64_t{0};
-
-  // For requests that are not awaited: takes a place in the submission queue, to be filled with an
-  // io_uring_prep_ function and then handed to submit(), both before the next prepare().
-  io_uring_sqe* prepare();
-  // The kernel gets it with the turn's one system call. A null request's completion is ignored; any other is
-  // outstanding until its last completion.
-  void submit(io_uring_sqe* submission, IoRequest* request);
-  // Asks the kernel to end the request; it completes as always, with ECANCELED if it had not been done.
-  void cancel_request(IoRequest& request);
 
  private:
   Reactor(const ReactorOptions& options, std::unique_ptr<io_uring> ring, bool deferred_taskrun);
@@ -165,7 +146,6 @@ class Reactor final : public Executor {
   void flush();
 
   ReactorOptions options_;
-  std::unique_ptr<io_uring> ring_;
   bool deferred_taskrun_;
   bool use_multishot_;
   bool enabled_ = false;
@@ -178,8 +158,6 @@ class Reactor final : public Executor {
   int spin_credit_ = 1;              // recent spins that found work, less those that did not
   std::uint32_t spin_pause_ = 0;     // sleeps to come without a spin before
   std::uint32_t spin_backoff_ = 32;  // the next spin_pause_
-  std::uint64_t outstanding_ = 0;    // requests whose last completion has not been seen
-  ReactorCounters counters_;
   std::vector<PollSource*> sources_;
   std::vector<TurnHook*> flushes_;
   std::unique_ptr<WakeDescriptor> wake_;

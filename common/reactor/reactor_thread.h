@@ -15,8 +15,8 @@ class ReactorThread {
   static Result<std::unique_ptr<ReactorThread>> start(const ReactorOptions& options = {});
   ReactorThread(const ReactorThread&) = delete;
   ReactorThread& operator=(const ReactorThread&) = delete;
-  // Stops the reactor and waits for the thread. What lived on the reactor is gone, its gates are closed, and
-  // no other thread posts to its mailbox any more.
+  // Stops the reactor and waits for the thread. All objects on the reactor are gone before, its gates are
+  // closed, and no other thread posts to its mailbox any more.
   ~ReactorThread();
 
   // For other threads only its mailbox.

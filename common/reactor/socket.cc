@@ -85,7 +85,7 @@ class Socket::Core final : public TurnHook {
   void on_watched(std::int32_t result);
   bool in_kernel() const { return receive_armed_ || send_armed_ || watch_armed_; }
   void end(Status status);
-  // Deletes the core when neither the Socket nor the kernel needs it. Last statement of whoever calls it.
+  // Deletes the core when neither the Socket nor the kernel needs it. The last statement of every caller.
   void maybe_delete();
 
   Reactor& reactor_;

@@ -1,8 +1,8 @@
-// Socket: a connected stream socket on a reactor, driven by what arrives instead of by a waiting coroutine:
-// what transports parse their frames with, and what SocketStream is made of.
+// Socket: a connected stream socket on a reactor, driven by arriving bytes instead of by a waiting coroutine.
+// Transports parse their frames with it, and SocketStream is made of it.
 //
 // Sending: bytes are appended to output(); everything appended in one turn leaves in one send at its end, and
-// while a send is in the kernel what follows is gathered for the next. Receiving: the handler sees each piece
+// while a send is in the kernel later bytes are gathered for the next. Receiving: the handler sees each piece
 // in the kernel's buffer, once, in order. Reactor's thread only.
 #pragma once
 
@@ -46,7 +46,7 @@ class Socket {
   Socket(Reactor& reactor, int descriptor, SocketHandler& handler);
   Socket(const Socket&) = delete;
   Socket& operator=(const Socket&) = delete;
-  // Closes. What the kernel still has of it lives on until the kernel is done; the handler hears no more.
+  // Closes. Requests that the kernel still has live on until it is done; the handler hears no more.
   ~Socket();
 
   void start_receiving();
@@ -55,7 +55,7 @@ class Socket {
   // Lets a stream whose receiving is paused hear that the peer is gone. Once is enough.
   void watch_peer();
 
-  // Where to append what is to be sent; followed by send_soon() in the same turn.
+  // Bytes to be sent are appended here; followed by send_soon() in the same turn.
   OutputBuffer& output();
   void send_soon();
   // Appended and not yet accepted by the operating system.
@@ -63,7 +63,7 @@ class Socket {
 
   // Ends the sending direction after all that was appended.
   void shutdown_write();
-  // Ends both directions at once; what is unsent is dropped. Idempotent.
+  // Ends both directions at once; unsent bytes are dropped. Idempotent.
   void close();
   bool closed() const;
   // A send or receive failed; nothing will be sent any more.

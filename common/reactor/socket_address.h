@@ -15,8 +15,8 @@ namespace namdb::reactor {
 class SocketAddress {
  public:
   // All addresses that the text stands for, to be tried in order. Names are resolved here and now, which may
-  // block: at start-up and when connecting, not on hot paths. Errors: configuration for what is no address;
-  // connection_failure for a name that is not known, which it may be later.
+  // block: at start-up and when connecting, not on hot paths. Errors: configuration for a malformed address;
+  // connection_failure for a name that is not known at present.
   static Result<std::vector<SocketAddress>> resolve(std::string_view text, bool to_listen);
   // An IPv4 or IPv6 address.
   static SocketAddress of(const sockaddr& address);

@@ -67,7 +67,7 @@ class SocketStream final : public ByteStream, private SocketHandler {
   Socket socket_;
   std::string peer_;
   bool peer_is_local_;
-  // A waiting reader's buffer; what arrives goes straight there.
+  // A waiting reader's buffer; arriving bytes go straight there.
   std::coroutine_handle<> reader_;
   char* reader_buffer_ = nullptr;
   std::size_t reader_length_bytes_ = 0;

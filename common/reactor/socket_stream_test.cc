@@ -363,7 +363,7 @@ TEST_CASE("addresses: bad ones, busy ones, dead ones") {
     struct stat info{};
     REQUIRE(::stat(folder.file("s").c_str(), &info) == 0);
     CHECK((info.st_mode & 0077) == 0);
-    // What a killed process leaves behind: the file, with nobody behind it.
+    // The remains of a killed process: its socket file, without a listener.
     REQUIRE(::link(folder.file("s").c_str(), folder.file("dead").c_str()) == 0);
   }
   CHECK(::access(folder.file("s").c_str(), F_OK) != 0);

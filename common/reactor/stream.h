@@ -2,8 +2,8 @@
 // sockets (socket_stream.h) and the simulator implement them.
 //
 // Everything belongs to one executor's thread. At most one coroutine waits in read_some(), and one in
-// drain(), of a stream at a time. close() may be called by any coroutine of that thread: whoever waits gets
-// an error. A stream is destroyed only when nobody waits on it any more; destruction closes it.
+// drain(), of a stream at a time. close() may be called by any coroutine of that thread: a waiting coroutine
+// gets an error. A stream is destroyed only when no coroutine waits on it any more; destruction closes it.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ class ByteStream {
   // Takes a copy and never waits: all that is written in one turn of the executor leaves in one send at its
   // end, in the order of the calls. On a closed or broken stream the bytes are dropped; reads tell.
   virtual void write(std::string_view bytes) = 0;
-  // What was written and not yet accepted by the operating system. Whoever writes much looks at it, or
+  // Written bytes that the operating system has not accepted yet. A coroutine that writes much checks it, or
   // awaits drain(), so that a peer that does not read cannot make the process grow without bound.
   virtual std::size_t unsent_bytes() const = 0;
   // Waits until unsent_bytes() <= `at_most_bytes`, or the stream is closed or broken: connection_failure.
@@ -41,8 +41,8 @@ class ByteStream {
   // Ends both directions at once, drops what is unsent, and wakes the waiters. Idempotent.
   virtual void close() = 0;
   virtual bool closed() const = 0;
-  // The peer has ended its side or the connection broke, or this end was closed. Also while something that
-  // arrived before is still unread: whoever works for the peer need not find out by reading.
+  // The peer has ended its side or the connection broke, or this end was closed. Also while bytes that
+  // arrived before are still unread: a coroutine that works for the peer need not find out by reading.
   virtual bool peer_gone() const = 0;
 
   // For messages: an address, or "unix".

@@ -39,7 +39,7 @@ struct PromiseBase {
 
   std::suspend_always initial_suspend() const noexcept { return {}; }
   FinalAwaiter final_suspend() const noexcept { return {}; }
-  // namdb does not use exceptions for errors; what escapes (bad_alloc) ends the process.
+  // namdb does not use exceptions for errors; an exception that escapes (bad_alloc) ends the process.
   [[noreturn]] void unhandled_exception() noexcept { std::terminate(); }
 };
 

@@ -8,19 +8,19 @@
 #include <utility>
 
 #include "common/base/check.h"
-#include "common/reactor/reactor.h"
+#include "common/reactor/ring.h"
 
 namespace namdb::reactor {
 
 // The kernel's view: outlives the WakeDescriptor until its poll request has ended.
 class WakeDescriptor::Watch final : public IoRequest {
  public:
-  Watch(Reactor& reactor, int descriptor) : reactor_(reactor), descriptor_(descriptor) { arm(); }
+  Watch(Ring& ring, int descriptor) : ring_(ring), descriptor_(descriptor) { arm(); }
   ~Watch() { ::close(descriptor_); }
 
   void release() {
     released_ = true;
-    reactor_.cancel_request(*this);
+    ring_.cancel_request(*this);
   }
 
   void on_completion(std::int32_t /*result*/, std::uint32_t flags) override {
@@ -34,19 +34,19 @@ class WakeDescriptor::Watch final : public IoRequest {
 
  private:
   void arm() {
-    io_uring_sqe* submission = reactor_.prepare();
+    io_uring_sqe* submission = ring_.prepare();
     io_uring_prep_poll_multishot(submission, descriptor_, POLLIN);
-    reactor_.submit(submission, this);
+    ring_.submit(submission, this);
   }
 
-  Reactor& reactor_;
+  Ring& ring_;
   int descriptor_;
   bool released_ = false;
 };
 
-WakeDescriptor::WakeDescriptor(Reactor& reactor) : descriptor_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+WakeDescriptor::WakeDescriptor(Ring& ring) : descriptor_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   NAMDB_CHECK(descriptor_ >= 0);
-  watch_ = new Watch(reactor, descriptor_);
+  watch_ = new Watch(ring, descriptor_);
 }
 
 WakeDescriptor::~WakeDescriptor() {

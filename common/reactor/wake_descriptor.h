@@ -1,16 +1,16 @@
-// WakeDescriptor: an eventfd that ends a reactor's sleep. Whoever has work for a reactor writes to it, from
-// another thread or another process, after it saw that the reactor sleeps (PollSource::prepare_sleep()).
-// It is never read: each write is an edge that wakes the reactor once.
+// WakeDescriptor: an eventfd that ends a reactor's sleep. Another thread or another process that has work for
+// a reactor writes to it, after it saw that the reactor sleeps (PollSource::prepare_sleep()). It is never
+// read: each write is an edge that wakes the reactor once.
 #pragma once
 
 namespace namdb::reactor {
 
-class Reactor;
+class Ring;
 
 class WakeDescriptor {
  public:
-  // Owns a new eventfd.
-  explicit WakeDescriptor(Reactor& reactor);
+  // Owns a new eventfd, which ends the sleep of the reactor whose ring it is.
+  explicit WakeDescriptor(Ring& ring);
   WakeDescriptor(const WakeDescriptor&) = delete;
   WakeDescriptor& operator=(const WakeDescriptor&) = delete;
   // On the reactor's thread. The descriptor is closed as soon as the kernel has let go of it.

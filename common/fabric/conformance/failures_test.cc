@@ -207,7 +207,7 @@ TEST_CASE("after a fence nothing of the peer reaches the region") {
                                                &reported);
                           }}});
     REQUIRE(reported == 1);
-    // What was confirmed has happened; one more may have.
+    // All confirmed operations have happened; one more may have.
     const std::uint64_t happened = suite.word(0);
     REQUIRE(happened >= confirmed);
     REQUIRE(happened <= confirmed + 1);

@@ -1,5 +1,5 @@
-// What the conformance suite needs of a transport: a server with a region and some clients, wherever they
-// run. A transport is tested by adding a factory of its fixture to the suite's list (transports.cc).
+// A transport as the conformance suite uses it: a server with a region and some clients, wherever they run. A
+// transport is tested by adding a factory of its fixture to the suite's list (transports.cc).
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace namdb::fabric::conformance {
 
-// Makes the task on the thread where it runs. What it names outlives the run.
+// Makes the task on the thread where it runs. All objects that it names outlive the run.
 using Job = std::function<reactor::Task<void>()>;
 
 inline constexpr int kServer = -1;

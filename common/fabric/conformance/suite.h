@@ -1,4 +1,4 @@
-// What the suite's tests share: a service that they look into, and clients that are connected.
+// Shared by the suite's tests: a service that they look into, and clients that are connected.
 #pragma once
 
 #include <functional>

@@ -13,9 +13,9 @@
 namespace namdb::fabric::conformance {
 
 struct ThreadedTransport {
-  // What is made lives on the reactor.
+  // The transport's ends live on the reactor.
   std::function<Transport(reactor::Reactor& reactor)> transport;
-  // What to listen at, and where nobody listens; both in a directory that is new and this test's own.
+  // An address to listen at, and one where nobody listens; both in a new directory that only this test uses.
   std::function<std::string(const std::string& directory)> listen_address;
   std::function<std::string(const std::string& directory)> nowhere;
   // Where it listens then, if that is not what was asked for.

@@ -101,7 +101,7 @@ class ShmClientFabric final : public ClientFabric, public reactor::PollSource {
 
  private:
   friend class ShmChannel;
-  // What the memory server sent: region, pipes and its wake descriptor among it.
+  // The memory server's answer, with the region, the pipes and its wake descriptor.
   struct Greeting {
     ServerWelcome header{};
     std::string welcome;

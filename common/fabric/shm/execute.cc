@@ -8,7 +8,7 @@ namespace namdb::fabric::shm {
 namespace {
 
 constexpr std::size_t kCacheLine_bytes = 64;
-// Of one operation; what follows is fetched by the processor by itself.
+// Of one operation; the processor fetches the rest ahead by itself.
 constexpr std::size_t kPrefetched_bytes = 4 * kCacheLine_bytes;
 
 void prefetch(const std::byte* address, std::size_t length_bytes) {

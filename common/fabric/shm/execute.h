@@ -3,7 +3,7 @@
 // WRITEs are release stores, READs acquire loads, atomics locked instructions. On x86 and, by the C++ memory
 // model, everywhere, release stores of one thread become visible in their order, loads are not reordered with
 // later accesses, and both are what the contract asks for; the one thing that is missing is a later READ (or
-// whatever follows a completion) that overtakes an earlier WRITE in the store buffer. So a full fence stands
+// any action after a completion) that overtakes an earlier WRITE in the store buffer. So a full fence stands
 // between a WRITE and any later READ or completion; a locked instruction is one.
 #pragma once
 

@@ -21,7 +21,7 @@ reactor::Task<Status> send_all(reactor::Reactor* reactor, int socket, std::strin
 reactor::Task<Status> receive_all(reactor::Reactor* reactor, int socket, char* bytes,
                                   std::size_t length_bytes, std::vector<Descriptor>* descriptors);
 
-// True if the descriptor is an eventfd: what came from a peer is not written to otherwise.
+// True if the descriptor is an eventfd. A peer's descriptor is written to only if it is.
 bool is_eventfd(int descriptor);
 
 }  // namespace namdb::fabric::shm

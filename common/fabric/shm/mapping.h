@@ -47,7 +47,7 @@ class PipesMapping {
  public:
   // New memory, sealed: its size cannot change under either side.
   static Result<PipesMapping> create();
-  // What a server passed.
+  // Maps the pipes that a server passed.
   static Result<PipesMapping> map(Descriptor descriptor);
   PipesMapping(PipesMapping&& other) noexcept;
   PipesMapping& operator=(PipesMapping&& other) = delete;

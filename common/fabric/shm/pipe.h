@@ -1,5 +1,5 @@
 // One direction of a channel's calls: frames through a ring of bytes in shared memory. A side owns its end;
-// what does not fit waits in the sender. The receiver copies bytes out before it looks at them, and checks
+// frames that do not fit wait in the sender. The receiver copies bytes out before it checks them, and checks
 // everything that the other side wrote: a violation breaks the channel, never the process.
 //
 // Waking: each side may sleep only after it announced so and looked once more (prepare_sleep). After send()
@@ -26,7 +26,7 @@ class PipeSender {
   // Moves what waits into the ring, as far as it fits. True if anything moved.
   bool flush();
   bool waiting() const { return waiting_offset_ < waiting_.size(); }
-  // The other side wrote nonsense.
+  // The other side wrote a malformed frame or position.
   bool broken() const { return broken_; }
   // Something was written and wake_needed() not yet asked.
   bool unannounced() const { return unannounced_; }
@@ -55,7 +55,7 @@ class PipeReceiver {
   PipeReceiver(PipeControl& control, const std::byte* data, std::size_t capacity_bytes)
       : control_(control), data_(data), capacity_bytes_(capacity_bytes) {}
 
-  // The next whole frame, if there is one; its payload is moved out. Sets broken() on nonsense.
+  // The next whole frame, if there is one; its payload is moved out. Sets broken() on a malformed one.
   bool receive(FrameHeader& header, std::string& payload);
   bool broken() const { return broken_; }
   bool unannounced() const { return unannounced_; }
@@ -80,7 +80,7 @@ class PipeReceiver {
   std::string buffer_;  // of the header, or of the payload, as far as it has arrived
 };
 
-// A handler's error as the payload of a frame, and back. Bytes that are no such thing give an internal error.
+// A handler's error as the payload of a frame, and back. Malformed bytes give an internal error.
 std::string encode_error(const Status& status);
 Status decode_error(std::string_view bytes);
 

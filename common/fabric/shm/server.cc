@@ -28,7 +28,7 @@ using reactor::system_error;
 
 constexpr std::uint64_t kHandshake_ns = 1 * kSecond_ns;
 // Connections that have not said hello yet.
-constexpr std::size_t kStrangers = 256;
+constexpr std::size_t kUnauthenticatedPeers = 256;
 constexpr std::uint64_t kGrace_ns = 1 * kSecond_ns;
 // Calls of one peer that run at the same time; more wait in its pipe.
 constexpr std::size_t kMaxHandlers = 1024;
@@ -63,7 +63,7 @@ struct PeerProcess {
   Descriptor pidfd;
 };
 
-// Who is at the other end, and the handle by which it can be fenced.
+// The process at the other end, and the handle by which it can be fenced.
 Result<PeerProcess> identify(int socket) {
   ucred credentials{};
   socklen_t length = sizeof credentials;
@@ -232,7 +232,7 @@ ShmServerFabric::ShmServerFabric(reactor::Reactor& reactor, const ServerRegion& 
     : reactor_(reactor),
       served_(reactor, region, service),
       wake_(reactor),
-      strangers_(kStrangers),
+      unauthenticated_(kUnauthenticatedPeers),
       refusals_(reactor, [](const std::string& line) { spdlog::warn("shm fabric: {}", line); }) {
   loopback_ = std::make_unique<LoopbackChannel>(served_);
   reactor_.add_source(*this);
@@ -326,7 +326,7 @@ reactor::Task<void> ShmServerFabric::admit(Descriptor socket) {
   Status status;
   {
     const int stranger = socket.get();
-    Strangers::Seat seat = strangers_.enter([stranger] { ::shutdown(stranger, SHUT_RDWR); });
+    UnauthenticatedPeers::Seat seat = unauthenticated_.enter([stranger] { ::shutdown(stranger, SHUT_RDWR); });
     status = co_await shake_hands(&socket, id, &peer, &seat, over.get());
   }
   *over = true;
@@ -348,7 +348,7 @@ reactor::Task<void> ShmServerFabric::admit(Descriptor socket) {
 }
 
 reactor::Task<Status> ShmServerFabric::shake_hands(Descriptor* socket, PeerId id, std::unique_ptr<Peer>* peer,
-                                                   Strangers::Seat* seat, bool* over) {
+                                                   UnauthenticatedPeers::Seat* seat, bool* over) {
   auto process = identify(socket->get());
   if (!process.ok()) co_return process.status();
   ClientHello request{};

@@ -1,10 +1,11 @@
-// The server side of the shared-memory transport. The memory server creates the region as a memfd; whoever
-// may connect gets the descriptor over the unix socket and maps it.
+// The server side of the shared-memory transport. The memory server creates the region as a memfd; a peer
+// that may connect gets the descriptor over the unix socket and maps it.
 //
-// Who may connect: the socket's file is its owner's only (0600) in a directory that is its owner's only
-// (0700, created if it is missing), and the peer's user must be the server's.
+// A peer may connect if its user is the server's or root. Only its owner can reach the socket's file (0600)
+// and its directory (0700, created if it is missing).
 //
-// A connection that has not said hello within a second is dropped, and there are few of them (strangers.h).
+// A connection that has not said hello within a second is dropped, and there are few of these
+// (unauthenticated_peers.h).
 //
 // Fencing. A peer that has mapped the region can write to it as long as it runs. So a fence of a peer in
 // another process is a SIGKILL through the pidfd that was opened when it connected, and the pidfd's report
@@ -13,7 +14,7 @@
 // go without (its last instruction on the region came before). A peer in the server's own process (tests) is
 // asked to close, and waited for: its reactor must run.
 //
-// close() asks all peers to close first, and fences who has not done so after a second.
+// close() asks all peers to close first, and fences those that have not done so after a second.
 #pragma once
 
 #include <map>
@@ -28,7 +29,7 @@
 #include "common/fabric/shm/descriptor.h"
 #include "common/fabric/shm/mapping.h"
 #include "common/fabric/shm/pipe.h"
-#include "common/fabric/strangers.h"
+#include "common/fabric/unauthenticated_peers.h"
 #include "common/reactor/poll_source.h"
 #include "common/reactor/reactor.h"
 #include "common/reactor/socket.h"
@@ -67,7 +68,7 @@ class ShmServerFabric final : public ServerFabric, public reactor::PollSource {
   reactor::Task<void> admit(Descriptor socket);
   // Leaves the seat, and says that it is over with the time limit, when the client has said hello.
   reactor::Task<Status> shake_hands(Descriptor* socket, PeerId id, std::unique_ptr<Peer>* peer,
-                                    Strangers::Seat* seat, bool* over);
+                                    UnauthenticatedPeers::Seat* seat, bool* over);
   // Shuts the socket down if the handshake takes too long.
   reactor::Task<void> limit_handshake(std::shared_ptr<bool> over, int socket);
   reactor::Task<void> handle_call(PeerId id, FrameHeader header, std::string request);
@@ -81,7 +82,7 @@ class ShmServerFabric final : public ServerFabric, public reactor::PollSource {
   std::map<PeerId, std::unique_ptr<Peer>> peers_;
   std::unique_ptr<LoopbackChannel> loopback_;
   bool closed_ = false;
-  Strangers strangers_;
+  UnauthenticatedPeers unauthenticated_;
   RefusalLog refusals_;
   std::uint64_t accepted_ = 0;
   std::uint64_t refused_ = 0;

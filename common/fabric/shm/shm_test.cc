@@ -1,5 +1,5 @@
-// What is this transport's own: who may connect, other processes that are fenced or die, a region that grows.
-// The contract's guarantees are the conformance suite's.
+// The shared-memory transport's own properties: permission to connect, other processes that are fenced or
+// die, a region that grows. The conformance suite tests the contract's guarantees.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>

@@ -6,7 +6,7 @@
 
 namespace namdb::fabric::shm {
 
-// What it makes lives on the reactor.
+// Its fabrics live on the reactor.
 Transport transport(reactor::Reactor& reactor);
 
 }  // namespace namdb::fabric::shm

@@ -5,7 +5,7 @@
 //   client: ClientHello, `hello_bytes` bytes            descriptors: the client's eventfd
 //   server: ServerWelcome, `welcome_bytes` bytes        descriptors: region, pipes, the server's eventfd
 //           (refused: the bytes are an encoded error, and there are no descriptors)
-//   client: kGoodbye before it closes its channel in order; after it the channel touches the region no more
+//   client: kGoodbye before it closes its channel cleanly; after it the channel touches the region no more
 #pragma once
 
 #include <atomic>
@@ -37,8 +37,8 @@ struct ServerWelcome {
 static_assert(sizeof(ServerWelcome) == 32);
 
 // One direction: a ring of bytes. `written` and `read` only grow; the bytes between them are in the ring.
-// Each word has one writer, its side; the flags are set by the one who is about to sleep, and cleared by
-// whoever wakes him. Neither side trusts what it reads here.
+// Each word has one writer, its side; a flag is set by the side that is about to sleep, and cleared by the
+// side that wakes it. Neither side trusts the words that it reads here.
 struct PipeControl {
   alignas(64) std::atomic<std::uint64_t> written;
   std::atomic<std::uint32_t> writer_waits;  // for room

@@ -253,7 +253,7 @@ void OperationEvent::fire() {
 void BatchEvent::fire() {
   Connection& link = *connection;
   if (batch != nullptr) {
-    // What is broken completes with fail_pending(), when the client notices, unless it did already.
+    // A broken batch completes with fail_pending(), when the client notices, unless it did already.
     fired = true;
     if (!link.client_.alive() || (broken && !link.client_failed_)) return;
     link.scheduler_.trace(0x100000000 + link.peer_);
@@ -323,7 +323,7 @@ void Connection::cut_in_flight(bool server_gone, std::uint64_t& last_effect_ns) 
     }
     event->dropped = dropped;
     event->detached = true;
-    // What is carried out in part has not completed either.
+    // An operation that is carried out in part has not completed either.
     const bool whole = !dropped && event->steps_allowed == event->steps;
     if (!whole || operation.kind != OperationKind::write) event->batch->broken = true;
     if (dropped) {

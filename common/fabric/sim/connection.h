@@ -1,6 +1,6 @@
-// The simulated network: what happens to operations and calls between post() and completion, according to the
-// contract in fabric.h and no kinder. All decisions are drawn from the world's generator when an operation is
-// posted or its connection is cut; the events then only carry them out:
+// The simulated network: it carries operations and calls from post() to completion, according to the contract
+// in fabric.h and no kinder. All decisions are drawn from the world's generator when an operation is posted
+// or its connection is cut; the events then only carry them out:
 //
 //  * An operation's words move at up to tear_steps instants, each word at one of them, in any order.
 //  * start(WRITE) is after the end of every earlier WRITE of the connection; start(READ) after the end of
@@ -9,8 +9,8 @@
 //    happen in any order. In particular an atomic may overtake an earlier WRITE.
 //  * A WRITE's source is read when the words land; the destination of a READ or an atomic may hold garbage,
 //    or some of the words, until the completion.
-//  * A cut decides the fate of what is in flight: a suffix of the WRITEs, and a suffix of the atomics, is
-//    dropped (what is behind a fence only happens if the atomics before it do); the rest still happens,
+//  * A cut decides the fate of operations in flight: a suffix of the WRITEs, and a suffix of the atomics, is
+//    dropped (an operation behind a fence only happens if the atomics before it do); the rest still happens,
 //    later, until the server reports the peer as disconnected. The client learns of the cut at a time of its
 //    own.
 //
@@ -98,8 +98,8 @@ class Connection {
   void post(Call& call);
   // Ends the connection; the reason is what the client's pending and later posts complete with.
   void cut(Status reason);
-  // The client's channel goes away, now: what is pending completes with an error, no local memory is touched
-  // any more, the connection is cut.
+  // The client's channel goes away, now: pending posts complete with an error, no local memory is touched any
+  // more, the connection is cut.
   void detach_client();
   // A handler has ended; the reply travels to the client.
   void reply_later(CallEvent& call);
@@ -202,7 +202,7 @@ class Network {
   void remove_server(ServedNode& server);
   std::size_t cut_between(SimNode& a, SimNode& b);
   void node_died(SimNode& node);
-  // The server object goes away, in order: only its loopback can be left.
+  // The server object goes away cleanly: only its loopback can be left.
   void server_closed(ServedNode& server);
   // Gives the buffers of killed nodes back to the system.
   void discard_pools();

@@ -1,4 +1,4 @@
-// The heap of what happens next in virtual time. Events of equal time happen in the order in which they were
+// The heap of coming events in virtual time. Events of equal time happen in the order in which they were
 // added, so that a run depends on the seed alone. Events are pooled by their owners: nothing is allocated for
 // one in steady state.
 #pragma once

@@ -30,7 +30,7 @@ TEST_CASE("a cut drops a suffix of the WRITEs, the rest happens before the serve
     REQUIRE(!batch.pending());
     if (completed) REQUIRE(batch.status().ok());
     if (batch.status().ok()) REQUIRE(at_error == 32);
-    // The buffer is the client's again: what still happens must not take its bytes from there.
+    // The buffer is the client's again: operations that still happen must not take their bytes from there.
     std::memset(buffer.data(), 0xff, 256);
     REQUIRE(cluster.world.run_until([&] { return cluster.service.disconnected.size() == 1; }));
     late_effects += count() > at_error;
@@ -47,7 +47,7 @@ TEST_CASE("a cut drops a suffix of the WRITEs, the rest happens before the serve
     REQUIRE(rest < 4);
     partial += rest != 0;
     prefixes.insert(prefix);
-    // What failed stays failed.
+    // A failed channel stays failed.
     batch.clear();
     batch.read(0, buffer.data(), 8);
     REQUIRE(!cluster.world.run(*cluster.nodes[0], post_and_wait(cluster.channels[0].get(), &batch)).ok());
@@ -155,7 +155,7 @@ TEST_CASE("a fence returns once the peer's operations have happened or never wil
 
 namespace {
 
-// What a process owns; on a kill it is buried as a whole.
+// The objects of a process, which a kill buries as a whole.
 struct Process {
   std::unique_ptr<SimClientFabric> fabric;
   std::unique_ptr<Channel> channel;

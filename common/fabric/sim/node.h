@@ -25,7 +25,7 @@ class SimNode final : public reactor::Executor {
  private:
   friend class SimWorld;
   SimNode(Scheduler& scheduler, Network& network, std::string name, std::uint32_t index, std::uint64_t seed);
-  // What this node's clock shows at that world time, and the first world time at which it shows that.
+  // The time of this node's clock at that world time, and the first world time at which it shows that time.
   std::uint64_t clock_at(std::uint64_t world_ns) const;
   std::uint64_t world_time_ns(std::uint64_t clock_ns) const;
   // World time of the next turn, ~0 if there is nothing to do. Draws the delay once per turn.

@@ -1,6 +1,6 @@
-// What a simulated run draws from its seed: latencies, tearing, faults. The defaults are a mild network on
-// which nothing fails; swarm() picks every option by the seed, some at zero and some at extremes, because
-// bugs live in corners that one fixed setting never visits.
+// The options that a simulated run draws from its seed: latencies, tearing, faults. The defaults are a mild
+// network on which nothing fails; swarm() picks every option by the seed, some at zero and some at extremes,
+// because bugs live in corners that one fixed setting never visits.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ struct SimOptions {
   // Probability that a READ's or an atomic's destination is overwritten with garbage when it is posted.
   double scribble = 0.5;
 
-  // What the channels report. If false, an atomic is, with split_atomics' probability, a fetch and a later
+  // Reported by the channels. If false, an atomic is, with split_atomics' probability, a fetch and a later
   // store with WRITEs and the server's CPU in between; it stays atomic among atomics.
   bool atomics_with_cpu = false;
   double split_atomics = 0.5;

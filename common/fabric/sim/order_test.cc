@@ -1,4 +1,4 @@
-// What the contract leaves open happens, and what it promises holds: tears, overtaking, late landing, order.
+// Every freedom of the contract is used, and every promise holds: tears, overtaking, late landing, order.
 #include <array>
 #include <cstring>
 #include <numeric>

@@ -49,7 +49,7 @@ class SimServerFabric final : public ServerFabric, public ServedNode {
     Connection* connection;
     std::size_t handlers = 0;
   };
-  // What spawned tasks use. Leaked with them when the node is killed.
+  // The state of spawned tasks. It is leaked with them when the node is killed.
   struct Tasks {
     explicit Tasks(reactor::Executor& executor) : changed(executor) {}
     reactor::Gate gate;

@@ -71,7 +71,7 @@ class SimWorld final : public Scheduler {
   void slow(SimNode& node, Latency turn);
   // The node's clock shows the same time now and runs faster or slower by this from now on.
   void set_clock_rate(SimNode& node, std::int64_t ppm);
-  // From now on what connections between the two nodes carry takes longer by that, whatever else it takes.
+  // From now on each message between the two nodes takes longer by that.
   void delay(SimNode& a, SimNode& b, std::uint64_t request_ns, std::uint64_t reply_ns);
   // Runs the function at the time (world clock) in no node's turn: for fault schedules.
   void at(std::uint64_t time_ns, std::function<void()> function);

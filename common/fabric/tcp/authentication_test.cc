@@ -1,4 +1,4 @@
-// Who may connect: the service's refusal, the cluster key, addresses that others can reach.
+// Permission to connect: the service's refusal, the cluster key, addresses that others can reach.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -21,8 +21,8 @@ namespace namdb::fabric::tcp {
 struct TcpOptions {
   // Proven to and demanded from every peer. Without one, a server listens on loopback addresses only.
   std::optional<ClusterKey> key;
-  // Of a server: what a peer that has not proven the key yet, or without one has not said hello, has for it.
-  std::uint64_t stranger_timeout_ns = kSecond_ns;
+  // Of a server: the time that a peer has to prove the key, or without a key to say hello.
+  std::uint64_t authentication_timeout_ns = kSecond_ns;
   // From the connection's start to the welcome.
   std::uint64_t handshake_timeout_ns = 10 * kSecond_ns;
 };

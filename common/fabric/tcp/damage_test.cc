@@ -113,7 +113,7 @@ Outcome run(Pair& pair, std::optional<Flip> of_client, std::optional<Flip> of_se
   return outcome;
 }
 
-// In the order of the batch: what was executed is as it was sent, and a prefix of it.
+// In the order of the batch, the executed operations are a prefix, and their bytes are as sent.
 bool region_is_a_prefix(const Pair& pair) {
   const std::uint64_t wanted[] = {kWritten, kWritten, kWritten, kAdded};
   std::size_t executed = 0;

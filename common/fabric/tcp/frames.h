@@ -12,7 +12,7 @@
 // nothing happened to it on the way. Frames that do not agree with their checksums end the connection, and
 // nothing of them is executed or handed on.
 //
-// All of it is outside input to whoever reads it.
+// All of it is outside input to the side that reads it.
 #pragma once
 
 #include <cstddef>
@@ -88,8 +88,8 @@ struct RequestFrame {
   enum class State : std::uint8_t { whole, incomplete, invalid };
   State state;
   RequestHeader header;  // unless it is incomplete itself
-  std::size_t
-      frame_bytes;     // whole: its length; incomplete: what is known to be needed, more than input.size()
+  // whole: its length; incomplete: the least length that it has, more than input.size()
+  std::size_t frame_bytes;
   const char* reason;  // invalid: why the peer must go
 
   std::span<const std::byte> data(std::span<const std::byte> input) const {

@@ -7,7 +7,7 @@
 namespace namdb::fabric::tcp {
 namespace {
 
-// What an honest peer may send before the handshake has ended is a few kilobytes.
+// Before the handshake has ended, an honest peer sends a few kilobytes.
 constexpr std::size_t kInboxLimit_bytes = 4 * std::size_t{kMaxHandshake_bytes};
 
 std::string peer_of(int descriptor) {

@@ -26,11 +26,11 @@ class Link final : public HandshakeStream, private reactor::SocketHandler {
   // Waits until all that was sent has left, for a last message before the link is destroyed.
   reactor::Task<void> flush(std::uint64_t deadline_ns);
 
-  // Ends the handshake with an error for who takes, and closes.
+  // Ends the handshake with an error for the coroutine that takes, and closes.
   void abort(const std::string& reason = "the handshake was broken off");
 
-  // Ends the handshake. What has arrived already is delivered before this returns; the handler must not
-  // destroy the link meanwhile.
+  // Ends the handshake. Bytes that have arrived already are delivered before this returns; the handler must
+  // not destroy the link meanwhile.
   void start(reactor::SocketHandler& handler);
 
   reactor::Socket& socket() { return socket_; }

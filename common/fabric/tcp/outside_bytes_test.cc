@@ -1,4 +1,4 @@
-// What strangers and faulty peers send: it ends their own connection and nothing else.
+// Bytes of strangers and faulty peers end their own connection and nothing else.
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <string>

@@ -19,7 +19,7 @@ namespace namdb::fabric::tcp {
 namespace {
 
 // Connections whose peers have not proven anything yet.
-constexpr std::size_t kStrangers = 256;
+constexpr std::size_t kUnauthenticatedPeers = 256;
 
 }  // namespace
 
@@ -28,7 +28,7 @@ TcpServerFabric::TcpServerFabric(reactor::Reactor& reactor, const ServerRegion& 
     : reactor_(reactor),
       served_(reactor, region, service),
       options_(std::move(options)),
-      strangers_(kStrangers),
+      unauthenticated_(kUnauthenticatedPeers),
       refusals_(reactor, [](const std::string& line) { spdlog::warn("tcp fabric: {}", line); }),
       loopback_(std::make_unique<LoopbackChannel>(served_)) {
   NAMDB_CHECK(reinterpret_cast<std::uintptr_t>(region.base) % 8 == 0 && region.length_bytes % 8 == 0);
@@ -95,10 +95,10 @@ reactor::Task<void> TcpServerFabric::greet(int descriptor) {
   auto link = std::make_unique<Link>(reactor_, descriptor);
   const std::uint64_t deadline_ns = reactor_.now_ns() + options_.handshake_timeout_ns;
   const std::uint64_t proof_deadline_ns =
-      std::min(deadline_ns, reactor_.now_ns() + options_.stranger_timeout_ns);
+      std::min(deadline_ns, reactor_.now_ns() + options_.authentication_timeout_ns);
   Link* const stranger = link.get();
-  Strangers::Seat seat =
-      strangers_.enter([stranger] { stranger->abort("newer connections took all seats of strangers"); });
+  UnauthenticatedPeers::Seat seat = unauthenticated_.enter(
+      [stranger] { stranger->abort("newer connections took all seats of strangers"); });
   greeting_.insert(link.get());
   if (closing_) link->abort();
   Status status = co_await prove_client(*link, kDialect, options_.key, proof_deadline_ns);

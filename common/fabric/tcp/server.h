@@ -4,7 +4,7 @@
 //
 // A peer that sends what no peer may send (frames.h) is disconnected with a line in the log; it never gets
 // beyond its own connection. A connection that has not proven the cluster key is short-lived, and one of few
-// (strangers.h): members get in however many others connect.
+// (unauthenticated_peers.h): members get in however many others connect.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@
 #include "common/fabric/refusal_log.h"
 #include "common/fabric/registry.h"
 #include "common/fabric/served_region.h"
-#include "common/fabric/strangers.h"
 #include "common/fabric/tcp/client.h"
 #include "common/fabric/tcp/server_connection.h"
+#include "common/fabric/unauthenticated_peers.h"
 #include "common/reactor/executor.h"
 
 namespace namdb::reactor {
@@ -66,7 +66,7 @@ class TcpServerFabric final : public ServerFabric, private ConnectionOwner {
   bool closing_ = false;
   std::unique_ptr<reactor::SocketListener> listener_;
   std::set<Link*> greeting_;
-  Strangers strangers_;
+  UnauthenticatedPeers unauthenticated_;
   RefusalLog refusals_;
   std::map<PeerId, std::unique_ptr<ServerConnection>> connections_;
   std::uint64_t accepted_ = 0;

@@ -12,7 +12,7 @@
 namespace namdb::fabric::tcp {
 namespace {
 
-// What one peer may have waiting at the server: answers that it does not read, calls that have not ended.
+// Limits of one peer at the server: unsent answers, and calls that have not ended.
 constexpr std::size_t kUnsentLimit_bytes = 8U << 20;
 constexpr std::size_t kCallLimit = 4096;
 constexpr std::size_t kCallLimit_bytes = 64U << 20;
@@ -20,12 +20,12 @@ constexpr std::size_t kKeptCalls = 64;
 static_assert(kUnsentLimit_bytes >= kMaxOperation_bytes, "one READ must always be possible");
 static_assert(kCallLimit_bytes >= kMaxCall_bytes, "one call must always be possible");
 
-// How many requests ahead of the one that is executed their memory is asked for: the region is larger than
-// any cache, and a miss takes longer than all the rest of a request.
+// The memory of so many requests ahead of the executed one is prefetched: the region is larger than any
+// cache, and a miss takes longer than all the rest of a request.
 constexpr std::size_t kPrefetched = 12;
 constexpr std::size_t kPrefetched_bytes = 256;  // of each
 
-// Walks ahead of the execution. What it finds is only a hint: nothing of it has been checked yet.
+// Walks ahead of the execution. Its findings are only hints: nothing has been checked yet.
 class Prefetcher {
  public:
   Prefetcher(std::span<const std::byte> bytes, std::span<std::byte> region) : bytes_(bytes), region_(region) {
@@ -115,7 +115,7 @@ std::size_t ServerConnection::execute(std::span<const std::byte> bytes) {
   reactor::Socket& socket = link_->socket();
   reactor::OutputBuffer& output = socket.output();
   const std::size_t results_begin = output.size();
-  // What is in the kernel already counts, too.
+  // Bytes that are in the kernel already count, too.
   const std::size_t unsent_before_bytes = socket.unsent_bytes() - results_begin;
   Prefetcher prefetcher(bytes, region);
   std::uint32_t operations = 0;

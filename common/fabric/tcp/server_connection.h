@@ -57,7 +57,8 @@ class ServerConnection final : private reactor::SocketHandler {
   void on_end(Status status) override;
   void on_sent() override { resume(); }
 
-  // Executes whole frames; how many bytes they have. What is left is incomplete, or must wait (blocked_).
+  // Executes whole frames, and returns their length in bytes. The rest is incomplete, or must wait
+  // (blocked_).
   std::size_t execute(std::span<const std::byte> bytes);
   // On a place in the region, or that it may grow to; `data` follows the header.
   void execute_operation(const RequestHeader& header, std::span<std::byte> region, const std::byte* data,

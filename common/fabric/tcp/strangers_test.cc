@@ -24,7 +24,7 @@ TcpOptions with_key() {
   options.key = ClusterKey{};
   options.key->bytes.fill(7);
   // Nothing here depends on how fast the machine is: only newer connections end one.
-  options.stranger_timeout_ns = 3600 * kSecond_ns;
+  options.authentication_timeout_ns = 3600 * kSecond_ns;
   options.handshake_timeout_ns = 3600 * kSecond_ns;
   return options;
 }
@@ -93,7 +93,7 @@ Task<void> until_ended(Pair& pair, const SilentConnections& silent) {
 
 TEST_CASE("a connection that does not prove the key ends soon, however long a handshake may take") {
   TcpOptions options = with_key();
-  options.stranger_timeout_ns = 5 * kMillisecond_ns;
+  options.authentication_timeout_ns = 5 * kMillisecond_ns;
   Pair pair(options, options);
   SilentConnections silent(pair.server->address());
   silent.add();

@@ -1,5 +1,5 @@
-// The tcp transport's own properties: sizes and modes, coalescing, fences, the loopback channel. What every
-// transport must do is in the conformance suite.
+// The tcp transport's own properties: sizes and modes, coalescing, fences, the loopback channel. The
+// conformance suite tests the properties of all transports.
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <string>

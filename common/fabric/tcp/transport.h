@@ -10,7 +10,7 @@ class Reactor;
 
 namespace namdb::fabric::tcp {
 
-// What it makes lives on the reactor. The server is a TcpServerFabric, which knows the port that it got.
+// Its fabrics live on the reactor. The server is a TcpServerFabric, which knows the port that it got.
 Transport transport(reactor::Reactor& reactor, const TcpOptions& options);
 
 }  // namespace namdb::fabric::tcp

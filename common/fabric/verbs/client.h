@@ -1,6 +1,6 @@
-// The client side of the verbs transport: a channel is a reliable connection to a memory server's device.
-// What a turn's coroutines post to one server leaves with one doorbell. One device context, completion queue
-// and receive queue for each device that servers are reached by. Needs a Reactor.
+// The client side of the verbs transport: a channel is a reliable connection to a memory server's device. All
+// posts of a turn to one server leave with one doorbell. One device context, completion queue and receive
+// queue for each device that servers are reached by. Needs a Reactor.
 #pragma once
 
 #include <cstddef>

@@ -139,7 +139,7 @@ void VerbsChannel::on_datagrams_broken() {
 void VerbsChannel::on_datagram(const MessageHeader& header, std::string payload) {
   const auto slot = static_cast<std::uint32_t>(header.call);
   const bool is_answer = header.kind == MessageKind::reply || header.kind == MessageKind::failure;
-  // Whatever is not awaited came twice.
+  // An answer that no call awaits has come twice.
   if (failed() || !is_answer || slot >= slots_.size() || slots_[slot].call == nullptr ||
       number_of(slot) != header.call) {
     return;

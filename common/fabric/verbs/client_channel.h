@@ -16,7 +16,7 @@
 
 namespace namdb::fabric::verbs {
 
-// Whoever shares the connection among members.
+// Shares the connection among members.
 class MembersHandler {
  public:
   // The server wants the member to leave.
@@ -44,12 +44,12 @@ class VerbsChannel final : public Channel,
   void give_up(Status reason) override { fail(std::move(reason)); }
   LocalPool& pool() override { return pool_; }
   void describe(Facts& facts) const override;
-  // The same without what was posted. `counted`: what its queue pair did, too.
+  // The same without the channel's counters. `counted`: with the queue pair's counters.
   void describe_connection(Facts& facts, bool counted) const;
   std::size_t region_bytes() const { return region_bytes_; }
   Device& device() { return link_->endpoint().device(); }
 
-  // --- for who shares it; the handler outlives the channel's use ---
+  // --- for its sharer; the handler outlives the channel's use ---
   void share(MembersHandler& handler) { members_handler_ = &handler; }
   // As post(), for a member: a call, join or leave.
   void post_as(MemberId member, MessageKind kind, Call& call);

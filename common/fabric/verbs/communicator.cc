@@ -63,7 +63,7 @@ std::shared_ptr<SharedConnection> Communicator::find(const std::string& address)
 }
 
 reactor::Task<Status> Communicator::connect(Attachment* attachment) {
-  // Those who come while one connects wait, and join.
+  // Workers that come while one connects wait, and join.
   while (connecting_.contains(attachment->address)) co_await changed_->wait();
   if (std::shared_ptr<SharedConnection> connection = find(attachment->address); connection != nullptr) {
     co_return co_await join(attachment, std::move(connection));

@@ -1,13 +1,13 @@
 // Communicator: a thread that owns the queue pairs by which several workers of one process reach memory
 // servers: one for each memory server instead of one for each worker too (the "communicator thread" of
-// NAM-DB's §7.5). It takes what the workers post from its mailbox, posts it in the order of each, and gives
-// their completions to theirs; no lock is held anywhere, and what all of them post in one turn leaves with
-// one doorbell.
+// NAM-DB's §7.5). It takes the workers' batches and calls from its mailbox, posts those of each worker in
+// their order, and returns the completions to the workers' mailboxes. No lock is held anywhere, and all posts
+// of one turn leave with one doorbell.
 //
 // Each worker's channel is a peer of its own, a *member* of the connection (wire.h): it has its own hello,
-// calls and fence. The contract's order holds for each, since all that it posts goes to one queue pair in its
-// order. What a member may not do is found here, before the device finds it and takes the queue pair away
-// from all; when that is lost, all of its members are.
+// calls and fence. The contract's order holds for each, since all its posts go to one queue pair in their
+// order. Invalid operations of a member are refused here: the device would break the queue pair of all. When
+// a queue pair is lost, so are all of its members.
 //
 // start() and the destruction on any thread, everything else on the communicator's own.
 #pragma once

@@ -1,4 +1,4 @@
-// Rdma_cm's events on a reactor: each identifier has a handler that hears of what happens to it.
+// Rdma_cm's events on a reactor: each identifier has a handler that hears of its events.
 #pragma once
 
 #include <rdma/rdma_cma.h>
@@ -16,7 +16,7 @@ struct ManagerEvent {
   rdma_cm_event_type type;
   int status;
   rdma_cm_id* id;  // of a connect request: a new one, which the handler owns
-  // Of a connect request: what the client offers.
+  // Of a connect request: the client's offer.
   std::uint8_t responder_resources;
   std::uint8_t initiator_depth;
 };

@@ -1,7 +1,7 @@
 // DatagramPort: one unreliable queue pair of a device, over which calls that fit into a packet may go between
 // a process and all its peers, instead of over each peer's own reliable one. A datagram may be lost, doubled,
-// or overtake another; who uses the port sees to it (client_channel.h, server_connection.h). Peers know each
-// other by a token that their reliable connection brought, and are heard by nobody else. Reactor's thread.
+// or overtake another; the port's users handle that (client_channel.h, server_connection.h). Peers know each
+// other by a token that their reliable connection brought; datagrams of others are dropped. Reactor's thread.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -63,7 +63,7 @@ class DatagramPort final : private reactor::TurnHook, private CompletionHandler 
   // `lose_every`: for tests, one in so many datagrams is lost and another one doubled; 0: none. Errors
   // (limit_exceeded): the device has no more queue pairs.
   Status create(std::uint8_t port, std::uint32_t send_queue_depth, std::uint32_t lose_every);
-  // What peers send to. 0 when there is none, or it is broken.
+  // The address that peers send to. 0 when there is no queue pair, or it is broken.
   DatagramAddress address() const;
   bool broken() const { return broken_; }
 

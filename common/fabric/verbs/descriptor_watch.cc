@@ -30,7 +30,7 @@ class DescriptorWatch::Request final : public reactor::IoRequest {
       delete this;
       return;
     }
-    // Armed first: `readable` may destroy the watch. What becomes readable later completes the new request.
+    // Armed first: `readable` may destroy the watch. Later readiness completes the new request.
     arm();
     const std::function<void()> readable = readable_;
     readable();

@@ -205,7 +205,7 @@ void Device::dispatch(const ibv_wc& completion) {
 }
 
 bool Device::prepare_sleep() {
-  // Armed and not woken yet: whatever completes still ends the sleep.
+  // Armed and not woken yet: a completion still ends the sleep.
   if (!armed_) {
     NAMDB_CHECK(ibv_req_notify_cq(completions_, 0) == 0);
     armed_ = true;

@@ -1,10 +1,11 @@
 // Device: an RDMA device as one reactor uses it. Its own context, protection domain, completion queue, and a
 // shared receive queue with the buffers that all peers' messages arrive in; and which of this process's
-// memory is registered with it. The reactor polls it; before it sleeps, the completion queue is armed. What
-// the device reports of itself (ports, failures) is logged, and ends the queue pairs that it concerns.
-// Reactor's thread.
+// memory is registered with it. The reactor polls it; before it sleeps, the completion queue is armed. The
+// device's own reports (ports, failures) are logged, and end the queue pairs that they concern. Reactor's
+// thread.
 #pragma once
 
+#include <absl/container/flat_hash_map.h>
 #include <infiniband/verbs.h>
 
 #include <cstddef>
@@ -13,7 +14,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "common/base/error.h"
@@ -41,12 +41,12 @@ class Device final : private reactor::PollSource {
   ~Device() override;
 
   std::string name() const { return handle_.name(); }
-  // For a line in the log: name, firmware, path MTU of the port, what its atomics are atomic with.
+  // For a line in the log: name, firmware, path MTU of the port, scope of its atomics.
   std::string describe(std::uint8_t port);
   void describe(std::uint8_t port, const ibv_gid& gid, Facts& facts);
   // By which it finds memory that lies on pages of that size: the largest that it knows.
   std::uint64_t page_bytes(std::uint64_t memory_page_bytes) const;
-  // What the device counts of a port, with all processes that use it, as the kernel tells it.
+  // The device's counters of a port, of all processes that use it, as the kernel shows them.
   void describe_hardware(std::uint8_t port, Facts& facts) const;
   // Of all endpoints that are or were.
   EndpointCounters totals() const;
@@ -85,7 +85,7 @@ class Device final : private reactor::PollSource {
   // Takes all completions that are there. Not from within a completion.
   void drain() { poll(); }
 
-  // What the device reports, of a queue pair, a port, or itself. Public for tests.
+  // A report of the device about a queue pair, a port, or itself. Public for tests.
   void on_event(ibv_event_type type, std::uint32_t queue_pair, int port);
 
  private:
@@ -132,7 +132,7 @@ class Device final : private reactor::PollSource {
   std::vector<Registration> unregistered_;  // what the device had no room for
   std::size_t last_registration_ = 0;
   LocalPool messages_;
-  std::unordered_map<std::uint32_t, QueuePair> queue_pairs_;  // by number
+  absl::flat_hash_map<std::uint32_t, QueuePair> queue_pairs_;  // by number
 };
 
 }  // namespace namdb::fabric::verbs

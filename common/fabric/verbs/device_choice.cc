@@ -1,5 +1,7 @@
 #include "common/fabric/verbs/device_choice.h"
 
+#include <absl/strings/str_cat.h>
+#include <absl/strings/str_join.h>
 #include <arpa/inet.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -28,11 +30,10 @@ Result<Context> open(const std::string& name) {
   Context context;
   bool found = false;
   int error = 0;
-  std::string names;
+  std::vector<std::string> names;
   for (int i = 0; i < count; ++i) {
-    const std::string known = ibv_get_device_name(devices[i]);
-    names += (names.empty() ? "" : ", ") + known;
-    if (known != name) continue;
+    names.emplace_back(ibv_get_device_name(devices[i]));
+    if (names.back() != name) continue;
     found = true;
     context.reset(ibv_open_device(devices[i]));
     error = errno;
@@ -45,7 +46,7 @@ Result<Context> open(const std::string& name) {
   }
   return no_such("there is no RDMA device " + name, count == 0
                                                         ? "this machine has none; `rdma link show` lists them"
-                                                        : "this machine has " + names);
+                                                        : "this machine has " + absl::StrJoin(names, ", "));
 }
 
 int ports_of(ibv_context* context) {
@@ -76,7 +77,7 @@ bool is_of_family(const ibv_gid& gid, int family) {
   return static_cast<bool>(IN6_IS_ADDR_V4MAPPED(&as_address(gid))) == (family == AF_INET);
 }
 
-// An address of the port's own network only: what it leads to depends on the port.
+// An address of the port's own network only: its target depends on the port.
 bool is_link_local(const ibv_gid& gid) {
   return IN6_IS_ADDR_LINKLOCAL(&as_address(gid));
 }
@@ -91,8 +92,8 @@ std::string host_text(const ibv_gid_entry& entry) {
 }
 
 std::string name_of(const DeviceChoice& choice) {
-  return (choice.port ? "port " + std::to_string(*choice.port) + " of " : "") + "the RDMA device " +
-         choice.device;
+  return absl::StrCat(choice.port ? absl::StrCat("port ", *choice.port, " of ") : "", "the RDMA device ",
+                      choice.device);
 }
 
 Result<std::string> host_of_gid(const DeviceChoice& choice, const std::vector<ibv_gid_entry>& entries,
@@ -101,24 +102,24 @@ Result<std::string> host_of_gid(const DeviceChoice& choice, const std::vector<ib
     return entry.gid_index == *choice.gid_index && entry.port_num == choice.port.value_or(entry.port_num);
   });
   if (found == entries.end()) {
-    std::string known;
+    std::vector<std::string> known;
     for (const ibv_gid_entry& entry : entries) {
       if (entry.port_num != choice.port.value_or(entry.port_num)) continue;
-      known +=
-          (known.empty() ? "" : ", ") + std::to_string(entry.gid_index) + " (" + gid_text(entry.gid) + ")";
+      known.push_back(absl::StrCat(entry.gid_index, " (", gid_text(entry.gid), ")"));
     }
-    return no_such(name_of(choice) + " has no GID with index " + std::to_string(*choice.gid_index),
-                   known.empty() ? "it has none" : "it has " + known);
+    return no_such(absl::StrCat(name_of(choice), " has no GID with index ", *choice.gid_index),
+                   known.empty() ? "it has none" : "it has " + absl::StrJoin(known, ", "));
   }
   if (found->gid_type == IBV_GID_TYPE_IB) return std::string();
   if (found->gid_type == IBV_GID_TYPE_ROCE_V1) {
-    return no_such("GID " + std::to_string(*choice.gid_index) + " of " + name_of(choice) +
-                       " is of RoCE v1, which is not used",
-                   "the same address with RoCE v2 has another index: `rdma link show`, `ibv_devinfo -v`");
+    return no_such(
+        absl::StrCat("GID ", *choice.gid_index, " of ", name_of(choice), " is of RoCE v1, which is not used"),
+        "the same address with RoCE v2 has another index: `rdma link show`, `ibv_devinfo -v`");
   }
   if (!is_of_family(found->gid, family)) {
-    return no_such("GID " + std::to_string(*choice.gid_index) + " of " + name_of(choice) + " is " +
-                   gid_text(found->gid) + ", no " + (family == AF_INET ? "IPv4" : "IPv6") + " address");
+    return no_such(absl::StrCat("GID ", *choice.gid_index, " of ", name_of(choice), " is ",
+                                gid_text(found->gid), ", no ", family == AF_INET ? "IPv4" : "IPv6",
+                                " address"));
   }
   return host_text(*found);
 }
@@ -140,7 +141,7 @@ Result<std::string> host_of(const DeviceChoice& choice, int family) {
   const int ports = ports_of(context->get());
   if (choice.port && *choice.port > ports) {
     return no_such("there is no " + name_of(choice),
-                   "it has " + std::to_string(ports) + (ports == 1 ? " port" : " ports"));
+                   absl::StrCat("it has ", ports, ports == 1 ? " port" : " ports"));
   }
   const std::vector<ibv_gid_entry> entries = gids_of(context->get());
   if (choice.gid_index) return host_of_gid(choice, entries, family);
@@ -165,13 +166,12 @@ Status check(const DeviceChoice& choice, const rdma_cm_id& id, const std::string
       (!choice.gid_index || choice.gid_index == gid_index)) {
     return Status();
   }
-  return Status(ErrorCode::configuration,
-                address + " goes with port " + std::to_string(id.port_num) + " of the RDMA device " + device +
-                    ", GID " + (gid_index ? std::to_string(*gid_index) + " " : "") + "(" + gid_text(gid) +
-                    "), not with " +
-                    (choice.gid_index ? "GID " + std::to_string(*choice.gid_index) + " of " : "") +
-                    name_of(choice),
-                "addresses and --rdma-device, --rdma-port, --rdma-gid-index have to agree");
+  return Status(
+      ErrorCode::configuration,
+      absl::StrCat(address, " goes with port ", id.port_num, " of the RDMA device ", device, ", GID ",
+                   gid_index ? absl::StrCat(*gid_index, " ") : "", "(", gid_text(gid), "), not with ",
+                   choice.gid_index ? absl::StrCat("GID ", *choice.gid_index, " of ") : "", name_of(choice)),
+      "addresses and --rdma-device, --rdma-port, --rdma-gid-index have to agree");
 }
 
 std::optional<std::uint32_t> gid_index_of(ibv_context* context, std::uint8_t port, const ibv_gid& gid) {

@@ -1,6 +1,6 @@
 // How addresses and RDMA devices belong together. Rdma_cm finds device, port and GID by the address of this
 // machine that a connection, or a listener, is bound to: so a choice by name is turned into such an address
-// before, and what came of it is compared with the choice.
+// before, and the result is compared with the choice.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -24,7 +24,8 @@ Result<reactor::SocketAddress> resolve(const std::string& address, bool to_liste
 // (InfiniBand). Errors (configuration): there is no such device, port or GID.
 Result<std::string> host_of(const DeviceChoice& choice, int family);
 
-// Errors (configuration): what the bound identifier leads to was not chosen. `address` is for the message.
+// Errors (configuration): the bound identifier leads to a device, port or GID that was not chosen. `address`
+// is for the message.
 Status check(const DeviceChoice& choice, const rdma_cm_id& id, const std::string& address);
 
 // Where the port's table has the GID for packets that can be routed (RoCE v2, or InfiniBand).

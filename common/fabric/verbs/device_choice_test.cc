@@ -1,5 +1,5 @@
-// Which device, port and GID a server and its clients use: what the addresses lead to, and what is chosen by
-// name. See test_peers.h.
+// The device, port and GID that a server and its clients use: by their addresses, and by name. See
+// test_peers.h.
 #include "common/fabric/verbs/device_choice.h"
 
 #include "common/fabric/verbs/testing/test_peers.h"

@@ -1,4 +1,4 @@
-// What a device says about itself: at once (attributes, ports) and by and by (events).
+// A device's own reports: its attributes and ports, and its events.
 #include <spdlog/spdlog.h>
 
 #include <algorithm>

@@ -15,7 +15,7 @@ namespace {
 // A full queue must hold a signalled request, or nothing would ever leave it.
 constexpr std::uint32_t kSignalsPerQueue = 4;
 
-// What is tried: devices say only by refusing.
+// The sizes that are tried: a device shows its limit only by refusing.
 constexpr std::array<std::uint32_t, 6> kInlineSizes = {512, 256, 220, 128, 64, 0};
 
 Status explain(const ibv_wc& completion) {
@@ -60,7 +60,7 @@ Status Endpoint::create(std::uint32_t send_queue_depth) {
     return Status(ErrorCode::limit_exceeded,
                   "the RDMA device " + device_.name() + " has no queue pair: " + std::strerror(errno));
   }
-  // What it grants beyond the wish is not used: completions are reserved for the wish.
+  // Slots that it grants beyond the wish are not used: completions are reserved for the wish.
   depth_ = wanted;
   max_inline_bytes_ = attributes.cap.max_inline_data;
   if (Status status = device_.reserve_completions(depth_); !status.ok()) {
@@ -271,7 +271,7 @@ bool Endpoint::add_message(Queued& queued) {
 
 void Endpoint::on_sent(const ibv_wc& completion) {
   if (completion.status != IBV_WC_SUCCESS) {
-    // Those behind it are flushed. What they name stays in use until the queue pair is destroyed.
+    // The requests behind it are flushed. Their buffers stay in use until the queue pair is destroyed.
     if (completion.status != IBV_WC_WR_FLUSH_ERR) ++counters_.errors;
     if (completion.status != IBV_WC_WR_FLUSH_ERR || !stopped_) break_down(explain(completion));
     return;

@@ -55,7 +55,7 @@ class Endpoint final : private reactor::TurnHook, private CompletionHandler {
   Device& device() { return device_; }
   const EndpointCounters& counters() const { return counters_; }
 
-  // What the peer's region is reached with.
+  // The key of the peer's region.
   void set_remote_key(std::uint32_t key) { remote_key_ = key; }
   // Begun, not empty, and its operations valid. Completes when all of it has taken effect.
   void post(Batch& batch);
@@ -67,7 +67,7 @@ class Endpoint final : private reactor::TurnHook, private CompletionHandler {
   std::size_t unsent_bytes() const { return unsent_bytes_; }
   std::size_t unconfirmed() const { return unconfirmed_; }
 
-  // Neither side's requests are executed any more. What is posted later is kept until destroy().
+  // Neither side's requests are executed any more. Later posts are kept until destroy().
   void stop();
   // After this returns nothing reaches local buffers or comes from the peer; then all batches that are here
   // complete with the status.
@@ -92,7 +92,7 @@ class Endpoint final : private reactor::TurnHook, private CompletionHandler {
     std::string message;       // the header and its payload
     bool confirm = false;
   };
-  // What a completion ends: whatever has this sequence or an earlier one.
+  // Ends with the completion of the request with this sequence, or of a later one.
   struct InFlight {
     std::uint64_t sequence = 0;
     Batch* batch = nullptr;

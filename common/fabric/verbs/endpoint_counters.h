@@ -1,4 +1,4 @@
-// What queue pairs did, for tests and figures.
+// Counters of queue pairs, for tests and figures.
 #pragma once
 
 #include <infiniband/verbs.h>

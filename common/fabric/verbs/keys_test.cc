@@ -1,4 +1,4 @@
-// Who reaches the region on a real device, and with which key. See test_peers.h.
+// Access to the region on a real device: by which peer, with which key. See test_peers.h.
 #include "common/fabric/verbs/testing/test_peers.h"
 
 namespace namdb::fabric::verbs {

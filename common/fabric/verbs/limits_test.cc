@@ -34,7 +34,7 @@ class Group {
     put(kRoot / "cgroup.procs", std::to_string(::getpid()));
     ::rmdir(kOwn.c_str());
   }
-  // What the process made before it was in the group is not counted.
+  // Objects that the process made before it was in the group are not counted.
   void limit(const std::string& device, const std::string& objects) {
     REQUIRE(put(kOwn / "rdma.max", device + " hca_object=" + objects));
   }

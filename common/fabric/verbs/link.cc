@@ -194,7 +194,7 @@ Status Link::advance(ibv_qp_state state) {
     return reactor::system_error(ErrorCode::connection_failure,
                                  "rdma_cm does not know the queue pair's next state", errno);
   }
-  // What rdma_cm chose, which looks at addresses and the system's settings only.
+  // rdma_cm has chosen it, by addresses and the system's settings only.
   if (options_.device.gid_index && (mask & IBV_QP_AV) != 0 && attributes.ah_attr.is_global != 0 &&
       attributes.ah_attr.grh.sgid_index != *options_.device.gid_index) {
     return Status(ErrorCode::configuration,

@@ -56,7 +56,7 @@ class Link final : public HandshakeStream, private ManagerHandler, private Endpo
   void send(const void* bytes, std::size_t length_bytes) override;
   // Waits until the peer has all that was sent.
   reactor::Task<void> flush(std::uint64_t deadline_ns);
-  // Ends the handshake with an error for who takes.
+  // Ends the handshake with an error for the coroutine that takes.
   void abort(const std::string& reason = "the handshake was broken off");
 
   // Ends the handshake. The handler hears of a loss that has happened already before this returns.
@@ -70,7 +70,7 @@ class Link final : public HandshakeStream, private ManagerHandler, private Endpo
   const std::string& peer() const { return peer_; }
   // Of the device.
   std::uint8_t port() const { return id_->port_num; }
-  // Of a link that is or was connected. `counted`: what its queue pair did, too.
+  // Of a link that is or was connected. `counted`: with the queue pair's counters.
   void describe(Facts& facts, bool counted = true) const;
 
  private:

@@ -25,7 +25,8 @@ LoopbackChannel::~LoopbackChannel() {
 
 Status LoopbackChannel::open(Device& device, std::uint8_t port, const ibv_gid& gid, std::uint32_t region_key,
                              std::uint32_t send_queue_depth) {
-  // What it needs in all likelihood, while whoever starts it sees that there is no room.
+  // It needs this memory in all likelihood. If there is no room for it, the start fails instead of an
+  // operation.
   if (chunks_.empty()) LocalBuffer first(pool_, 64);
   for (const Chunk& chunk : chunks_) {
     if (Status status = device.register_local(chunk.base, chunk.length_bytes); !status.ok()) return status;

@@ -1,6 +1,6 @@
 // The memory server's own channel to its region: a queue pair of its device that is connected to another one
 // of the same device, so that its atomics are atomic with those of the peers. Calls go to the service as peer
-// 0. What is posted before open() waits for it.
+// 0. Posts before open() wait for it.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ class LoopbackChannel final : public Channel, private EndpointHandler, private r
   // `gid` is the address of the port on the fabric. Errors (configuration).
   Status open(Device& device, std::uint8_t port, const ibv_gid& gid, std::uint32_t region_key,
               std::uint32_t send_queue_depth);
-  // What is pending completes with the status, and all that is posted later. Before the device goes away.
+  // Pending and later posts complete with the status. Before the device goes away.
   void close(Status status);
 
   bool atomics_with_cpu() const override {

@@ -1,4 +1,4 @@
-// What no operation may be, on any queue pair. Bounds of the region are the device's business. Errors:
+// Checks of operations that hold on any queue pair. The device checks the bounds of the region. Errors:
 // internal, or limit_exceeded where the device has no room for the memory that it names.
 #pragma once
 

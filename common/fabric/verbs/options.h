@@ -1,4 +1,4 @@
-// What can be set for the verbs transport. All else is asked of the device.
+// The settings of the verbs transport. The device itself tells everything else.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace namdb::fabric::verbs {
 
-// By what peers reach the region (region_keys.h).
+// The kind of key by which peers reach the region (region_keys.h).
 enum class RegionKeyKind : std::uint8_t { automatic, windows, registrations };
 
 // How calls go: over each peer's reliable connection, or as datagrams where they fit into a packet.
@@ -30,8 +30,8 @@ class Communicator;
 struct VerbsOptions {
   // Proven to and demanded from every peer. A server does not listen without.
   std::optional<ClusterKey> key;
-  // Of a server: what a peer that has not proven the key yet has for it.
-  std::uint64_t stranger_timeout_ns = kSecond_ns;
+  // Of a server: the time that a peer has to prove the key.
+  std::uint64_t authentication_timeout_ns = kSecond_ns;
   // From the connection's start to the welcome.
   std::uint64_t handshake_timeout_ns = 10 * kSecond_ns;
   // Port and GID only with a device.

@@ -1,4 +1,4 @@
-// What a worker and the communicator hand to each other by their mailboxes, in both directions.
+// The messages between a worker and the communicator, in both directions, by their mailboxes.
 #pragma once
 
 #include <vector>
@@ -25,7 +25,7 @@ class ParcelInbox {
  public:
   // Completes what is in the parcel, and owns it from now on.
   virtual void take_back(Parcel* parcel) = 0;
-  // What the connection says about itself, for people.
+  // The connection's facts, for people.
   virtual void set_facts(const Facts& facts) = 0;
 
  protected:

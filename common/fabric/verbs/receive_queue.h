@@ -46,7 +46,7 @@ class ReceiveQueue {
     free_.push_back(id);
     ++received_;
   }
-  // Posts what was given back. What the device refuses is tried again the next time.
+  // Posts the buffers that were given back. Buffers that the device refuses are tried again the next time.
   void post();
   // The device says that few buffers are posted. All completions that there are have been taken, and at most
   // `arriving` messages are on their way into buffers.

@@ -21,7 +21,7 @@ namespace namdb::fabric::verbs {
 namespace {
 
 // Connections whose peers have not proven anything yet.
-constexpr std::size_t kStrangers = 128;
+constexpr std::size_t kUnauthenticatedPeers = 128;
 constexpr int kBacklog = 128;
 // How long a fenced peer that shares its queue pair has to let go of it.
 constexpr std::uint64_t kEviction_ns = kSecond_ns;
@@ -51,7 +51,7 @@ VerbsServerFabric::VerbsServerFabric(reactor::Reactor& reactor, const ServerRegi
                   call.reply.clear();
                   reactor_.spawn(served_.gate, run_loopback_call(&call));
                 }),
-      strangers_(kStrangers),
+      unauthenticated_(kUnauthenticatedPeers),
       refusals_(reactor, [](const std::string& line) { spdlog::warn("verbs fabric: {}", line); }) {
   NAMDB_CHECK(reinterpret_cast<std::uintptr_t>(region.base) % 4096 == 0 && region.length_bytes % 8 == 0);
 }
@@ -158,10 +158,11 @@ reactor::Task<Status> VerbsServerFabric::admit(Link* link, PeerId peer, Admissio
                                                std::uint64_t deadline_ns) {
   Status proven;
   {
-    const Strangers::Seat seat =
-        strangers_.enter([link] { link->abort("newer connections took all seats of strangers"); });
-    proven = co_await prove_client(*link, kDialect, options_.key,
-                                   std::min(deadline_ns, reactor_.now_ns() + options_.stranger_timeout_ns));
+    const UnauthenticatedPeers::Seat seat =
+        unauthenticated_.enter([link] { link->abort("newer connections took all seats of strangers"); });
+    proven =
+        co_await prove_client(*link, kDialect, options_.key,
+                              std::min(deadline_ns, reactor_.now_ns() + options_.authentication_timeout_ns));
   }
   if (!proven.ok() || closing_) co_return proven;
   const Result<std::string> hello = co_await take_hello(*link, deadline_ns);

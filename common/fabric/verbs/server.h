@@ -17,7 +17,7 @@
 #include "common/fabric/refusal_log.h"
 #include "common/fabric/registry.h"
 #include "common/fabric/served_region.h"
-#include "common/fabric/strangers.h"
+#include "common/fabric/unauthenticated_peers.h"
 #include "common/fabric/verbs/connection_manager.h"
 #include "common/fabric/verbs/datagrams.h"
 #include "common/fabric/verbs/device.h"
@@ -41,7 +41,7 @@ class VerbsServerFabric final : public ServerFabric, private ManagerHandler, pri
   std::string_view name() const override { return "verbs"; }
   // HOST:PORT, HOST being an address of an RDMA device; not loopback, which belongs to none. Any address
   // (0.0.0.0 or [::]) is that of the device that the options name. Errors (configuration): no cluster key; no
-  // such device; what the device refuses.
+  // such device; a refusal of the device.
   reactor::Task<Status> listen(std::string address) override;
   reactor::Task<void> fence(PeerId peer) override;
   Channel& loopback() override { return loopback_; }
@@ -77,7 +77,7 @@ class VerbsServerFabric final : public ServerFabric, private ManagerHandler, pri
   std::unique_ptr<DatagramPort> datagrams_;
   LoopbackChannel loopback_;
   std::set<Link*> greeting_;
-  Strangers strangers_;
+  UnauthenticatedPeers unauthenticated_;
   RefusalLog refusals_;
   std::map<PeerId, std::unique_ptr<ServerConnection>> connections_;  // by the peers that made them
   std::uint64_t accepted_ = 0;

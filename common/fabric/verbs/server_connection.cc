@@ -89,7 +89,7 @@ Status ServerConnection::join(MemberId id, std::string_view hello, std::string& 
 }
 
 reactor::Task<void> ServerConnection::leave(MemberId id) {
-  // What it posted before the message that brought this has taken effect: it is one queue pair.
+  // All that it posted before this message has taken effect: it is one queue pair.
   Member& member = members_.at(id);
   while (member.running_calls != 0) co_await served_.changed.wait();
   served_.service.on_disconnect(member.peer);
@@ -209,7 +209,8 @@ void ServerConnection::answer(CallContext& call, MessageKind kind) {
 
 reactor::Task<Status> ServerConnection::run(CallContext* call) {
   if (call->kind == MessageKind::join) {
-    // Another one may have joined as this one since; and who has lost the connection cannot join.
+    // Another member may have joined under this id since; and a peer that has lost the connection cannot
+    // join.
     if (closed_ || members_.contains(call->member)) {
       co_return Status(ErrorCode::connection_failure, "the member cannot join");
     }

@@ -34,13 +34,13 @@ class ConnectionOwner {
   ~ConnectionOwner() = default;
 };
 
-// What all connections of a server share for their calls, beside the region.
+// The state of calls that all connections of a server share, beside the region.
 struct CallsServed {
   DatagramPort* datagrams = nullptr;  // null: the device has none
   std::uint64_t doubled = 0;          // calls that came again
 };
 
-// What a peer was given that has passed the handshake.
+// The key and token of a peer that has passed the handshake.
 struct Admission {
   std::unique_ptr<PeerKey> key;
   std::uint64_t token = 0;
@@ -89,7 +89,7 @@ class ServerConnection final : private LinkHandler, private DatagramUser {
     std::string reply;
   };
 
-  // What is known of the last call in a slot.
+  // The last call in a slot.
   struct Answered {
     std::uint32_t uses = 0;
     bool running = false;

@@ -1,4 +1,4 @@
-// A worker's channel over a queue pair that the communicator owns. What a turn brought is handed over at its
+// A worker's channel over a queue pair that the communicator owns. The posts of a turn are handed over at its
 // end. On the worker's thread.
 #pragma once
 

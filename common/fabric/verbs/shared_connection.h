@@ -81,7 +81,7 @@ class Member final : private reactor::TurnHook {
   // Nothing of the worker's is touched any more when `closed` is released, and all has completed. The member
   // is gone then.
   void close(std::binary_semaphore* closed);
-  // What the connection says about itself, to the worker's channel.
+  // Sends the connection's facts to the worker's channel.
   void send_facts();
   // It posts nothing more, and leaves when what it posted has taken effect.
   void fail(const Status& status);

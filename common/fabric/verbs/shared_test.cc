@@ -41,7 +41,7 @@ class Workers {
   Status call_beside_a_refused_batch(std::size_t worker) {
     return reactor_->run_until(post_refused(this, worker));
   }
-  // What all post in one turn; the doorbells that it took.
+  // Lets all channels post in one turn; returns the number of doorbells.
   std::uint64_t doorbells_of_a_turn() { return reactor_->run_until(count_doorbells(this)); }
 
  private:

@@ -5,9 +5,9 @@ namespace namdb::fabric::verbs {
 namespace {
 
 // Nothing here depends on how fast the machine is.
-VerbsOptions patient(std::uint64_t stranger_timeout_ns) {
+VerbsOptions patient(std::uint64_t authentication_timeout_ns) {
   VerbsOptions options = options_with_key(7);
-  options.stranger_timeout_ns = stranger_timeout_ns;
+  options.authentication_timeout_ns = authentication_timeout_ns;
   options.handshake_timeout_ns = 3600 * kSecond_ns;
   return options;
 }

@@ -1,4 +1,5 @@
-// The verbs transport on a real device: what it asks of it, and what a peer cannot send. See test_peers.h.
+// The verbs transport on a real device: its requests to the device, and messages that a peer may not send.
+// See test_peers.h.
 #include "common/fabric/verbs/testing/test_peers.h"
 
 namespace namdb::fabric::verbs {

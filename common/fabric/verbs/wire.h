@@ -1,7 +1,7 @@
 // The messages of the verbs transport: SENDs of at most kFragment_bytes over the reliable connection that
-// also carries the one-sided operations. A message is a header and its payload; what does not fit into the
-// first SEND follows in further ones that have no header, all of them full but the last. Little-endian.
-// Outside input to whoever reads it.
+// also carries the one-sided operations. A message is a header and its payload; the part that does not fit
+// into the first SEND follows in further ones that have no header, all of them full but the last.
+// Little-endian. Outside input to the side that reads it.
 //
 // Where both sides want it, calls and replies that fit into a packet go as datagrams instead: the token of
 // the connection, and the same header and payload. Datagrams get lost, doubled and out of order, so there a

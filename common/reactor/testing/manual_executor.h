@@ -21,7 +21,7 @@ class ManualExecutor : public Executor {
       if (deadline > now_ns_) now_ns_ = deadline;
     }
   }
-  // One turn: what is ready now.
+  // One turn: all tasks that are ready now.
   void turn() { run_turn(); }
   void advance(std::uint64_t duration_ns) { now_ns_ += duration_ns; }
   // Until nothing is ready and no timer is due.

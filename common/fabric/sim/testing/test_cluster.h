@@ -1,4 +1,4 @@
-// What the simulator's own tests share: one memory server and some clients, on one seed.
+// Shared by the simulator's own tests: one memory server and some clients, on one seed.
 #pragma once
 
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-// What the tcp transport's own tests share: a server and a client on one reactor.
+// Shared by the tcp transport's own tests: a server and a client on one reactor.
 #pragma once
 
 #include <spdlog/spdlog.h>

@@ -1,4 +1,4 @@
-// What the tests of the verbs transport share: a server on a real device, and clients above and below the
+// Shared by the tests of the verbs transport: a server on a real device, and clients above and below the
 // transport's own. They run where RDMA is (tools/dev/verbs-vm): NAMDB_TEST_VERBS_ADDRESS is an address of a
 // device.
 #pragma once
@@ -254,7 +254,7 @@ inline Status with_channel(const std::string& address, const VerbsOptions& optio
   return reactor->run_until(use(fabric.get(), address, std::move(job)));
 }
 
-// What the channel, or the server, says about itself under that name.
+// The fact of that name that the channel, or the server, reports.
 template <typename End>
 Fact fact_of(const End& end, const std::string& name) {
   Facts facts;

@@ -1,6 +1,6 @@
-// Connections whose peers have not proven yet that they may connect. They hold few seats, and none of them
-// for good: where all are taken, the newest gets that of the oldest. So whoever connects and stays silent
-// keeps nobody out.
+// Connections whose peers have not authenticated themselves yet. They hold few seats, and none of them for
+// good: when all are taken, the newest gets that of the oldest. So connections that stay silent keep no
+// member out.
 #pragma once
 
 #include <cstddef>
@@ -11,23 +11,23 @@
 
 namespace namdb::fabric {
 
-class Strangers {
+class UnauthenticatedPeers {
  public:
-  // Held until the peer has proven itself, or is refused. The Strangers outlive it.
+  // Held until the peer has proven itself, or is refused. The UnauthenticatedPeers outlives it.
   class Seat {
    public:
-    Seat(Strangers& strangers, std::uint64_t number) : strangers_(&strangers), number_(number) {}
+    Seat(UnauthenticatedPeers& peers, std::uint64_t number) : peers_(&peers), number_(number) {}
     Seat(const Seat&) = delete;
     Seat& operator=(const Seat&) = delete;
     ~Seat() { leave(); }
-    void leave() { strangers_->seats_.erase(number_); }
+    void leave() { peers_->seats_.erase(number_); }
 
    private:
-    Strangers* strangers_;
+    UnauthenticatedPeers* peers_;
     std::uint64_t number_;
   };
 
-  explicit Strangers(std::size_t limit) : limit_(limit) {}
+  explicit UnauthenticatedPeers(std::size_t limit) : limit_(limit) {}
 
   // `evict` breaks the connection off; it is called at most once, and not after the seat was left.
   Seat enter(std::function<void()> evict) {
