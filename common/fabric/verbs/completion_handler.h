@@ -1,10 +1,5 @@
-<<<<<<< HEAD
-// What a device tells the owner of a queue pair. Device (device.h) finds the handler by the number of the
-// queue pair that a completion or an event names. Reactor's thread.
-=======
 // The owner of a queue pair, as the device calls it. The Device (device.h) finds the handler by the number of
 // the queue pair that a completion or an event names. Reactor's thread.
->>>>>>> hc
 #pragma once
 
 #include <infiniband/verbs.h>
