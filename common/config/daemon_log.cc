@@ -102,11 +102,11 @@ class DaemonLog::Parts {
         sink_(std::make_shared<DescriptorSink>(descriptor)),
         pool_(make_thread()) {
     sink_->count_overruns_of(pool_.get());
-    auto logger = std::make_shared<spdlog::async_logger>(daemon, sink_, pool_,
-                                                         spdlog::async_overflow_policy::overrun_oldest);
-    logger->set_level(spdlog::level::from_str(level));
-    logger->set_pattern("%Y-%m-%d %H:%M:%S.%e %n %l: %v");
-    spdlog::set_default_logger(std::move(logger));
+    logger_ = std::make_shared<spdlog::async_logger>(daemon, sink_, pool_,
+                                                     spdlog::async_overflow_policy::overrun_oldest);
+    logger_->set_level(spdlog::level::from_str(level));
+    logger_->set_pattern("%Y-%m-%d %H:%M:%S.%e %n %l: %v");
+    spdlog::set_default_logger(logger_);
   }
   ~Parts() {
     sink_->leave();
@@ -118,6 +118,8 @@ class DaemonLog::Parts {
   std::shared_ptr<spdlog::logger> before_;
   std::shared_ptr<DescriptorSink> sink_;
   std::shared_ptr<spdlog::details::thread_pool> pool_;
+  // Lines that wait own it as well: it lives here until the thread has ended, which so never destroys it.
+  std::shared_ptr<spdlog::logger> logger_;
 };
 
 DaemonLog::DaemonLog(const std::string& daemon, const std::string& level, int descriptor) {

@@ -86,9 +86,14 @@ class Workers {
       buffers.emplace_back(self->channels_[i]->pool(), 64);
       batches[i].read(0, buffers[i].data(), 64);
     }
-    // The communicator sees them together.
+    // The communicator sees them together: it has emptied its mailbox when it begins to wait.
+    std::binary_semaphore waits(0);
     std::binary_semaphore posted(0);
-    self->communicator_->mailbox().post([&posted] { posted.acquire(); });
+    self->communicator_->mailbox().post([&waits, &posted] {
+      waits.release();
+      posted.acquire();
+    });
+    waits.acquire();
     for (std::size_t i = 0; i < batches.size(); ++i) self->channels_[i]->post(batches[i]);
     co_await self->reactor_->yield();  // until they were handed over
     posted.release();
