@@ -253,7 +253,7 @@ std::vector<MutantCase> snapshot_mutants() {
       {"a copy counts that does not cover the vector's length", "compute/txn/snapshot.cc",
        Emphasis::short_slots, 1, "a row stays out of reach", make_mutant<LengthIgnored>, nullptr,
        snapshots_by_reads},
-      {"SNAPSHOT collects once", "memory/server/server_calls.cc", Emphasis::snapshots, 1,
+      {"SNAPSHOT collects once", "memory/calls/snapshot.cc", Emphasis::snapshots, 1,
        "missed a write that what it saw depends on", make_mutant<SnapshotCallCollectsOnce>,
        make_mutant<SlowSnapshotCall>, snapshots_by_call},
   };

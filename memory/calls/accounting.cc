@@ -1,4 +1,4 @@
-#include "memory/server/accounting.h"
+#include "memory/calls/accounting.h"
 
 #include <map>
 
@@ -56,7 +56,7 @@ void set_handed_out(control::MemoryPart& part, std::uint64_t all_bytes, std::uin
   part.set_used_bytes(all_bytes - waiting_bytes - reserved_bytes);
 }
 
-void add_table(control::MemoryReply& reply, const Accounted& of, const Table& table,
+void add_table(control::MemoryReply& reply, const ServerState& server, const Table& table,
                std::uint64_t waiting_records) {
   const bool is_index = table.shape.indexed_table != 0;
   const auto purpose_of = [is_index](control::MemoryPurpose purpose) {
@@ -84,7 +84,7 @@ void add_table(control::MemoryReply& reply, const Accounted& of, const Table& ta
       set_handed_out(part, units.used_bytes(), units.used_bytes(), 0);
     } else {
       const bool buckets = purpose == control::MEMORY_INDIRECT_BUCKETS;
-      const std::uint64_t reserved = of.reservations.unused(table.shape.id, buckets);
+      const std::uint64_t reserved = server.reservations.unused(table.shape.id, buckets);
       set_handed_out(part, units.used_bytes(), waiting * units.unit_bytes(), reserved * units.unit_bytes());
     }
     add(reply, purpose_of(purpose), part);
@@ -117,27 +117,41 @@ void add_overflow(control::MemoryReply& reply, const Overflow& overflow, const O
 
 }  // namespace
 
-control::MemoryReply account(const Accounted& of) {
+RegionUse region_use(const ServerState& server) {
+  RegionUse use;
+  use.fixed_bytes = server.region->fixed_bytes();
+  use.free_bytes = server.region->blocks().free_bytes();
+  use.journal_bytes = server.slots ? server.slots->journal_bytes() : 0;
+  for (const auto& [id, table] : server.tables.all()) {
+    use.table_bytes +=
+        table->main_block_bytes() + table->indirect.block_bytes() + table->records.block_bytes();
+  }
+  for (const auto& [id, index] : server.indexes.all()) use.index_bytes += index->tree->pages().block_bytes();
+  use.overflow_bytes = server.overflow.block_bytes();
+  return use;
+}
+
+control::MemoryReply account(const ServerState& server) {
   control::MemoryReply reply;
-  const Extents& extents = of.region.extents();
-  reply.set_server_id(of.region.map().server_id);
-  reply.set_epoch(of.region.map().epoch);
-  reply.set_region_bytes(of.region.bytes());
-  reply.set_limit_bytes(of.region.limit_bytes());
+  const Extents& extents = server.region->extents();
+  reply.set_server_id(server.region->map().server_id);
+  reply.set_epoch(server.region->map().epoch);
+  reply.set_region_bytes(server.region->bytes());
+  reply.set_limit_bytes(server.region->limit_bytes());
   reply.set_extent_bytes(extents.extent_bytes());
   reply.set_free_extents(extents.free_count());
 
-  add_frame(reply, of.region);
-  if (of.slots != nullptr) add_journals(reply, *of.slots);
+  add_frame(reply, *server.region);
+  if (server.slots) add_journals(reply, *server.slots);
   std::map<std::uint32_t, std::uint64_t> waiting;  // records, by table
-  for (const Freed& freed : of.reuse.pending()) {
+  for (const Freed& freed : server.reuse.pending()) {
     if (freed.offset != 0 && !freed.outgrown) ++waiting[freed.table];
   }
-  for (const auto& [id, table] : of.tables.all()) add_table(reply, of, *table, waiting[id]);
-  for (const auto& [id, index] : of.indexes.all()) add_index(reply, *index);
-  add_overflow(reply, of.overflow, of.old_versions);
+  for (const auto& [id, table] : server.tables.all()) add_table(reply, server, *table, waiting[id]);
+  for (const auto& [id, index] : server.indexes.all()) add_index(reply, *index);
+  add_overflow(reply, server.overflow, server.old_versions);
   control::MemoryPart free;
-  free.set_free_bytes(of.region.blocks().free_bytes());
+  free.set_free_bytes(server.region->blocks().free_bytes());
   add(reply, control::MEMORY_FREE_EXTENTS, free);
   return reply;
 }

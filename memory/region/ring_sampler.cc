@@ -1,4 +1,4 @@
-#include "memory/server/ring_sampler.h"
+#include "memory/region/ring_sampler.h"
 
 #include "common/layout/stamp.h"
 
