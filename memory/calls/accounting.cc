@@ -42,10 +42,10 @@ void add_journals(control::MemoryReply& reply, const Slots& slots) {
 }
 
 // Free and unusable bytes of pieces' runs; what is handed out is the caller's to tell apart.
-control::MemoryPart part_of(const control::MemoryPart& table, const Units& units) {
+control::MemoryPart part_of(const control::MemoryPart& table, const SlabAllocator& slabs) {
   control::MemoryPart part = table;
-  part.set_free_bytes(units.free_bytes());
-  part.set_unusable_bytes(units.block_bytes() - units.used_bytes() - units.free_bytes());
+  part.set_free_bytes(slabs.free_bytes());
+  part.set_unusable_bytes(slabs.block_bytes() - slabs.used_bytes() - slabs.free_bytes());
   return part;
 }
 
@@ -78,14 +78,15 @@ void add_table(control::MemoryReply& reply, const ServerState& server, const Tab
   main.set_unusable_bytes(table.main_block_bytes() - table.main_bytes());
   add(reply, purpose_of(control::MEMORY_MAIN_BUCKETS), main);
 
-  const auto add_pieces = [&](control::MemoryPurpose purpose, const Units& units, std::uint64_t waiting) {
-    control::MemoryPart part = part_of(common, units);
+  const auto add_pieces = [&](control::MemoryPurpose purpose, const SlabAllocator& slabs,
+                              std::uint64_t waiting) {
+    control::MemoryPart part = part_of(common, slabs);
     if (table.discarded) {
-      set_handed_out(part, units.used_bytes(), units.used_bytes(), 0);
+      set_handed_out(part, slabs.used_bytes(), slabs.used_bytes(), 0);
     } else {
       const bool buckets = purpose == control::MEMORY_INDIRECT_BUCKETS;
       const std::uint64_t reserved = server.reservations.unused(table.shape.id, buckets);
-      set_handed_out(part, units.used_bytes(), waiting * units.unit_bytes(), reserved * units.unit_bytes());
+      set_handed_out(part, slabs.used_bytes(), waiting * slabs.unit_bytes(), reserved * slabs.unit_bytes());
     }
     add(reply, purpose_of(purpose), part);
   };
@@ -98,7 +99,7 @@ void add_index(control::MemoryReply& reply, const Index& index) {
   common.set_table(index.table);
   common.set_name(index.name);
   common.set_dropped(index.discarded);
-  const Units& pages = index.tree->pages();
+  const SlabAllocator& pages = index.tree->pages();
   control::MemoryPart part = part_of(common, pages);
   set_handed_out(part, pages.used_bytes(), index.discarded ? pages.used_bytes() : 0, 0);
   add(reply, control::MEMORY_INDEXES, part);
@@ -107,8 +108,8 @@ void add_index(control::MemoryReply& reply, const Index& index) {
 void add_overflow(control::MemoryReply& reply, const Overflow& overflow, const OldVersions& old_versions) {
   control::MemoryPart part;
   part.set_free_bytes(overflow.spare_bytes());
-  for (const auto& [group_bytes, units] : overflow.classes()) {
-    part.set_free_bytes(part.free_bytes() + units->free_bytes());
+  for (const auto& [group_bytes, slabs] : overflow.classes()) {
+    part.set_free_bytes(part.free_bytes() + slabs->free_bytes());
   }
   set_handed_out(part, overflow.used_bytes(), old_versions.aging().bytes, 0);
   part.set_unusable_bytes(overflow.block_bytes() - overflow.used_bytes() - part.free_bytes());
@@ -133,7 +134,7 @@ RegionUse region_use(const ServerState& server) {
 
 control::MemoryReply account(const ServerState& server) {
   control::MemoryReply reply;
-  const Extents& extents = server.region->extents();
+  const ExtentAllocator& extents = server.region->extents();
   reply.set_server_id(server.region->map().server_id);
   reply.set_epoch(server.region->map().epoch);
   reply.set_region_bytes(server.region->bytes());
@@ -144,7 +145,7 @@ control::MemoryReply account(const ServerState& server) {
   add_frame(reply, *server.region);
   if (server.slots) add_journals(reply, *server.slots);
   std::map<std::uint32_t, std::uint64_t> waiting;  // records, by table
-  for (const Freed& freed : server.reuse.pending()) {
+  for (const Freed& freed : server.reclaimer.pending()) {
     if (freed.offset != 0 && !freed.outgrown) ++waiting[freed.table];
   }
   for (const auto& [id, table] : server.tables.all()) add_table(reply, server, *table, waiting[id]);

@@ -92,7 +92,7 @@ TEST_CASE("every byte of the region has one place, whatever it is used for", "[a
   const control::MemoryPart main = part_of(reply, control::MEMORY_MAIN_BUCKETS);
   CHECK(main.name() == "accounts");
   CHECK(main.used_bytes() == 3 * layout::kBucket_bytes);
-  CHECK(main.unusable_bytes() == Blocks::kSmallest_bytes - 3 * layout::kBucket_bytes);
+  CHECK(main.unusable_bytes() == BuddyAllocator::kSmallest_bytes - 3 * layout::kBucket_bytes);
   CHECK(part_of(reply, control::MEMORY_INDIRECT_BUCKETS).reserved_bytes() == 2 * layout::kBucket_bytes);
   const control::MemoryPart used = part_of(reply, control::MEMORY_RECORDS);
   CHECK(used.used_bytes() == 4 * record_bytes);

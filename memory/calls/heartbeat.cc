@@ -15,7 +15,7 @@ constexpr int kMaxHeldLocks = 32;
 Status heartbeat(Caller caller, const control::HeartbeatRequest& request, control::HeartbeatReply& reply) {
   ServerState& server = caller.server;
   // Nobody can have learned of an epoch that has not begun; the catalog's version is server 0's to know.
-  if (request.acknowledged_epoch() > server.reuse.epoch() ||
+  if (request.acknowledged_epoch() > server.reclaimer.epoch() ||
       request.acknowledged_versions() > server.version_epoch.current()) {
     return Status(ErrorCode::protocol_violation, "a heartbeat acknowledges what was not announced");
   }
@@ -34,12 +34,12 @@ Status heartbeat(Caller caller, const control::HeartbeatRequest& request, contro
     server.catalog->acknowledged(server.peers.acknowledged().catalog);
   }
   reply.set_clock_ns(server.executor.fresh_now_ns());
-  reply.set_reuse_epoch(server.reuse.epoch());
+  reply.set_reuse_epoch(server.reclaimer.epoch());
   reply.set_version_epoch(server.version_epoch.current());
   if (server.catalog) reply.set_catalog_version(server.catalog->version());
   if (server.slots) reply.set_dead_slots(server.slots->dead_count());
   reply.set_peers_gone(server.peers_gone);
-  if (!server.slots) server.departures.describe(reply);
+  if (!server.slots) server.disconnected_peers.describe(reply);
   server.growth.consider_again();
   server.growth.describe(reply);
   server.indexes.describe(reply);

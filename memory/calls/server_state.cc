@@ -26,20 +26,21 @@ ServerState::ServerState(reactor::Executor& server_executor, std::unique_ptr<Reg
       catalog(options.server_id == 0 ? std::make_unique<Catalog>(*region, options) : nullptr),
       tables(executor, *region, options),
       indexes(executor, *region, options, tables, version_epoch),
-      growth(executor, *region, options, tables, locks, reuse),
-      departures(peers),
+      growth(executor, *region, options, tables, locks, reclaimer),
+      disconnected_peers(peers),
       reservations(*region, tables),
       overflow(*region),
       old_versions(executor, *region, options, tables, overflow, visibility(), version_epoch),
       mover(executor, *region, options, tables, overflow, old_versions),
-      tombstones(executor, *region, options, tables, locks, visibility(), version_epoch, reuse),
+      tombstones(executor, *region, options, tables, locks, visibility(), version_epoch, reclaimer),
       rings(executor, *region, options, tables),
-      collector(executor, options,
-                Collector::Duties{old_versions, tombstones, reuse, tables, indexes, peers, departures,
-                                  reservations, slots.get(), [this](const std::string& compute_id) {
-                                    notice("a worker is silent: its compute server is fenced");
-                                    start_fence(compute_id);
-                                  }}) {
+      collector(
+          executor, options,
+          Collector::Duties{old_versions, tombstones, reclaimer, tables, indexes, peers, disconnected_peers,
+                            reservations, slots.get(), [this](const std::string& compute_id) {
+                              notice("a worker is silent: its compute server is fenced");
+                              start_fence(compute_id);
+                            }}) {
   if (region->limit_bytes() == region->bytes()) return;
   region->set_lengthen([this](std::uint64_t length_bytes) { return lengthen_region(length_bytes); });
 }
@@ -57,7 +58,7 @@ void ServerState::discard(std::uint32_t id) {
   for (const std::uint32_t index : indexes.of_table(id)) discard(index);
   for (const std::uint32_t index : tables.hash_indexes_of(id)) discard(index);
   if (!tables.discard(id) && !indexes.discard(id)) return;
-  reuse.defer({id, 0});
+  reclaimer.defer({id, 0});
   collector.wake();
 }
 

@@ -21,11 +21,11 @@
 #include "memory/peers/peers.h"
 #include "memory/peers/version_epoch.h"
 #include "memory/reclaim/collector.h"
-#include "memory/reclaim/departures.h"
-#include "memory/reclaim/growth.h"
+#include "memory/reclaim/disconnected_peers.h"
+#include "memory/reclaim/epoch_reclaimer.h"
 #include "memory/reclaim/old_versions.h"
-#include "memory/reclaim/reuse.h"
 #include "memory/reclaim/server_locks.h"
+#include "memory/reclaim/table_growth.h"
 #include "memory/reclaim/tombstones.h"
 #include "memory/reclaim/version_mover.h"
 #include "memory/region/overflow.h"
@@ -77,7 +77,7 @@ struct ServerState {
   ClusterIdentity identity;
   LockWaiters lock_waiters;
   Peers peers;
-  Reuse reuse;
+  EpochReclaimer reclaimer;
   VersionEpoch version_epoch;
   CopiedVisibility copies;           // of the words of the timestamp vector that other servers have
   std::unique_ptr<Slots> slots;      // server 0; null on the others
@@ -86,8 +86,8 @@ struct ServerState {
   Tables tables;
   Indexes indexes;
   ServerLocks locks;
-  Growth growth;
-  Departures departures;
+  TableGrowth growth;
+  DisconnectedPeers disconnected_peers;
   Reservations reservations;
   Overflow overflow;
   OldVersions old_versions;

@@ -1,5 +1,5 @@
 // ENDED_COMPUTES (server 0) and SETTLE_DEPARTED (the others): which compute servers have ended, so that the
-// memory that they left is free (departures.h).
+// memory that they left is free (disconnected_peers.h).
 #include "memory/calls/methods.h"
 
 namespace namdb::memory::handlers {
@@ -14,7 +14,7 @@ Status ended_computes(Caller caller, const control::EndedComputesRequest& reques
 
 Status settle_departed(Caller caller, const control::SettleDepartedRequest& request,
                        control::SettleDepartedReply& /*reply*/) {
-  caller.server.collector.settle(caller.server.departures.settle(request));
+  caller.server.collector.settle(caller.server.disconnected_peers.settle(request));
   return Status();
 }
 

@@ -116,7 +116,7 @@ reactor::Task<Status> status(Caller caller, const control::StatusRequest& reques
   backlog.set_aging_versions(server.old_versions.aging().versions);
   backlog.set_aging_ns(now_ns - server.old_versions.aging_since_ns(now_ns));
   backlog.set_tombstones(server.tombstones.pending());
-  backlog.set_reuse_pieces(server.reuse.pending_count());
+  backlog.set_reuse_pieces(server.reclaimer.pending_count());
   backlog.set_oldest_snapshot_ns(server.peers.oldest_snapshot_ns(now_ns));
   co_return Status();
 }

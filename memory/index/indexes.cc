@@ -51,7 +51,7 @@ Status Indexes::prepare(fabric::PeerId builder, const control::PrepareIndexReque
   index->table = wanted.table();
   index->name = wanted.name();
   index->builder = builder;
-  index->tree = Tree::create(region_, {wanted.id(), page_bytes, std::move(range)});
+  index->tree = BTree::create(region_, {wanted.id(), page_bytes, std::move(range)});
   if (index->tree == nullptr) return tables_.full();
   indexes_.emplace(wanted.id(), std::move(index));
   return Status();
@@ -112,7 +112,7 @@ reactor::Task<bool> Indexes::release(std::uint32_t id) {
   co_return true;
 }
 
-void Indexes::find_candidates(const Tree& tree, const layout::IndexChange& change,
+void Indexes::find_candidates(const BTree& tree, const layout::IndexChange& change,
                               layout::IndexChangeResult& result, std::vector<std::string>& candidates) {
   const std::string_view declared = change.key.substr(0, change.declared_bytes);
   const auto end = layout::index_successor(declared);
@@ -133,7 +133,7 @@ Status Indexes::change(const layout::IndexChange& change, layout::IndexChangeRes
   using Kind = layout::IndexChange::Kind;
   const IndexPointer index = find(change.index);
   if (index == nullptr) return no_such_index(change.index);
-  Tree& tree = *index->tree;
+  BTree& tree = *index->tree;
   if (change.key.size() > tree.max_key_bytes()) {
     return Status(ErrorCode::limit_exceeded, "a key of index \"" + index->name + "\" would take " +
                                                  std::to_string(change.key.size()) + " bytes; at most " +
@@ -150,7 +150,7 @@ Status Indexes::change(const layout::IndexChange& change, layout::IndexChangeRes
     }
     return Status();
   }
-  if (tree.add(change.key) == Tree::Change::full) return tables_.full();
+  if (tree.add(change.key) == BTree::Change::full) return tables_.full();
   if (change.kind == Kind::add || doubts_.contains(entry)) {
     result.sequence = doubts_.raise(std::move(entry), how, executor_.fresh_now_ns());
   }
@@ -209,7 +209,7 @@ Status Indexes::seek(std::string_view request, std::string& reply) const {
   layout::IndexSeekResult result;
   std::vector<std::string> keys;
   std::size_t bytes = 0;
-  const Tree::Place place =
+  const BTree::Place place =
       index->tree->scan(seek->low, seek->high, seek->descending, [&](std::string_view key) {
         if (keys.size() == seek->limit || bytes > kMaxReply_bytes) {
           result.more = true;

@@ -3,7 +3,7 @@
 //
 // An index is prepared, filled while it is building (its doubts are held meanwhile, so that an entry that the
 // builder adds late from its old snapshot finds the mark that a commit has left), then ready; and discarded
-// in the end, which gives its memory back once Reuse says so.
+// in the end, which gives its memory back after its reuse epoch (epoch_reclaimer.h).
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@
 #include "common/fabric/fabric.h"
 #include "common/reactor/executor.h"
 #include "common/reactor/task.h"
+#include "memory/index/btree.h"
 #include "memory/index/doubts.h"
-#include "memory/index/tree.h"
 #include "memory/options.h"
 #include "memory/peers/peers.h"
 #include "memory/region/region.h"
@@ -32,7 +32,7 @@ struct Index {
   std::uint32_t id = 0;
   std::uint32_t table = 0;
   std::string name;
-  std::unique_ptr<Tree> tree;
+  std::unique_ptr<BTree> tree;
   fabric::PeerId builder = 0;  // 0: the index is ready
   bool discarded = false;
 
@@ -85,7 +85,7 @@ class Indexes {
  private:
   Status change(const layout::IndexChange& change, layout::IndexChangeResult& result,
                 std::vector<std::string>& candidates);
-  static void find_candidates(const Tree& tree, const layout::IndexChange& change,
+  static void find_candidates(const BTree& tree, const layout::IndexChange& change,
                               layout::IndexChangeResult& result, std::vector<std::string>& candidates);
 
   reactor::Executor& executor_;

@@ -2,9 +2,9 @@
 //   old versions in the overflow region   old_versions.h
 //   deleted records                       tombstones.h
 //   dead entries of indexes               index/doubts.h
-//   memory given back for reuse           reuse.h
+//   memory given back for reuse           epoch_reclaimer.h
 //   closed slots (server 0)               slots.h
-//   what departed workers left            departures.h, reservations.h; tombstones that they did not note
+//   what departed workers left            disconnected_peers.h, reservations.h; tombstones that they did not note
 //   workers that fell silent              fenced, where a heartbeat timeout is set
 // It runs while there is something of this to do, a few times a second, and sleeps otherwise.
 #pragma once
@@ -21,9 +21,9 @@
 #include "memory/index/indexes.h"
 #include "memory/options.h"
 #include "memory/peers/peers.h"
-#include "memory/reclaim/departures.h"
+#include "memory/reclaim/disconnected_peers.h"
+#include "memory/reclaim/epoch_reclaimer.h"
 #include "memory/reclaim/old_versions.h"
-#include "memory/reclaim/reuse.h"
 #include "memory/reclaim/tombstones.h"
 #include "memory/region/reservations.h"
 #include "memory/region/tables.h"
@@ -35,11 +35,11 @@ class Collector {
   struct Duties {
     OldVersions& old_versions;
     Tombstones& tombstones;
-    Reuse& reuse;
+    EpochReclaimer& reclaimer;
     Tables& tables;
     Indexes& indexes;
     Peers& peers;
-    Departures& departures;
+    DisconnectedPeers& disconnected_peers;
     Reservations& reservations;
     Slots* slots;  // server 0
     // Fences a compute server whose worker fell silent.
@@ -57,7 +57,7 @@ class Collector {
   // There may be something to do.
   void wake() { wake_.notify_all(); }
   // Extents are on their way back: whoever finds none may wait for returned().
-  bool returns_extents() const { return returning_ || duties_.reuse.has_extents(); }
+  bool returns_extents() const { return returning_ || duties_.reclaimer.has_extents(); }
   // How often tables, indexes and arrays of buckets were given back.
   std::uint64_t returned() const { return returned_; }
   // Until then, or until more were given back, or old versions freed.

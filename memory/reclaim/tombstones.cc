@@ -183,7 +183,7 @@ reactor::Task<bool> Tombstones::reclaim(Tombstone tombstone, fabric::Channel& lo
   const bool released = co_await swap_word(loopback, chain, locked, unlocked);
   static_cast<void>(released);
   if (!unlinked) co_return record_locked;  // a record without an entry stays as it is
-  reuse_.defer({tombstone.table, tombstone.record});
+  reclaimer_.defer({tombstone.table, tombstone.record});
   ++reclaimed_;
   co_return true;
 }

@@ -21,8 +21,8 @@
 #include "common/layout/region_map.h"
 #include "common/layout/stamp.h"
 #include "memory/options.h"
-#include "memory/region/blocks.h"
-#include "memory/region/extents.h"
+#include "memory/region/buddy_allocator.h"
+#include "memory/region/extent_allocator.h"
 
 namespace namdb::memory {
 
@@ -46,10 +46,10 @@ class Region {
   // Bytes that are free, and those by which it may still grow.
   std::uint64_t obtainable_bytes() const;
   // All memory is taken through the blocks.
-  Blocks& blocks() { return blocks_; }
-  const Blocks& blocks() const { return blocks_; }
-  Extents& extents() { return extents_; }
-  const Extents& extents() const { return extents_; }
+  BuddyAllocator& blocks() { return blocks_; }
+  const BuddyAllocator& blocks() const { return blocks_; }
+  ExtentAllocator& extents() { return extents_; }
+  const ExtentAllocator& extents() const { return extents_; }
   // Map, vector, and what is left at the end: never given out.
   std::uint64_t fixed_bytes() const { return bytes() - extents_.count() * extents_.extent_bytes(); }
 
@@ -84,8 +84,8 @@ class Region {
   std::uint64_t length_bytes_;
   layout::RegionMap map_;
   Lengthen lengthen_;
-  Extents extents_;
-  Blocks blocks_;
+  ExtentAllocator extents_;
+  BuddyAllocator blocks_;
 };
 
 }  // namespace namdb::memory

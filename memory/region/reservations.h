@@ -3,7 +3,7 @@
 // A worker takes records and buckets in advance, and gives back what is left when it ends in order. When it
 // ends otherwise, what it never wrote to is still zero. That is freed once the compute server has *ended*: it
 // has no channel left here, and everything that it had begun is finished, since a repair may still write what
-// the worker's journal says. Server 0 knows that by the slots; the others are told (departures.h). What was
+// the worker's journal says. Server 0 knows that by the slots; the others are told (disconnected_peers.h). What was
 // written but never linked stays lost; it is little.
 #pragma once
 
@@ -47,7 +47,7 @@ class Reservations {
     std::size_t looked_at = 0;                    // how many there were after the last look
   };
   bool zero(std::uint64_t offset, std::uint64_t length_bytes) const;
-  bool untouched(const Units& units, std::uint64_t offset) const;
+  bool untouched(const SlabAllocator& slabs, std::uint64_t offset) const;
 
   Region& region_;
   Tables& tables_;

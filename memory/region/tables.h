@@ -1,9 +1,9 @@
 // The memory of each table on this server: main buckets (one block), indirect buckets, records.
-// While the main buckets are doubled (growth.h) there are two arrays of them, and older ones until nobody can
+// While the main buckets are doubled (table_growth.h) there are two arrays of them, and older ones until nobody can
 // come there.
 //
 // A table is prepared in steps that yield, usable once its buckets are certified and empty, and later
-// discarded: from then on it takes no calls, and its memory is given back when Reuse says so and no task of
+// discarded: from then on it takes no calls, and its memory is given back when EpochReclaimer says so and no task of
 // this server uses it. Everything is handed out zeroed: no image of an earlier life certifies there.
 #pragma once
 
@@ -20,7 +20,7 @@
 #include "common/reactor/task.h"
 #include "memory/region/descriptor.h"
 #include "memory/region/region.h"
-#include "memory/region/units.h"
+#include "memory/region/slab_allocator.h"
 #include "proto/control.pb.h"
 
 namespace namdb::memory {
@@ -35,7 +35,7 @@ struct MainBuckets {
 struct Outgrown {
   MainBuckets main;
   std::vector<std::uint64_t> indirect;
-  bool retired = false;  // handed to Reuse
+  bool retired = false;  // given to the EpochReclaimer
 };
 
 struct Table {
@@ -58,8 +58,8 @@ struct Table {
   std::optional<MainBuckets> next;  // growth is under way: it becomes `main`
   std::vector<std::uint64_t> forwarded_indirect;  // old indirect buckets of chains that went to `next`
   std::deque<Outgrown> outgrown;                  // oldest first
-  Units indirect;
-  Units records;
+  SlabAllocator indirect;
+  SlabAllocator records;
   bool ready = false;
   bool discarded = false;
 };
@@ -107,7 +107,7 @@ class Tables {
   std::uint64_t refusals() const { return refusals_; }
 
  private:
-  Status allocate(Units& units, std::uint32_t count, control::AllocateReply& reply);
+  Status allocate(SlabAllocator& slabs, std::uint32_t count, control::AllocateReply& reply);
 
   reactor::Executor& executor_;
   Region& region_;

@@ -109,7 +109,7 @@ void MemoryServer::on_disconnect(fabric::PeerId id) {
   const std::string name = peer->name;
   if (!peer->tool) ++state_.peers_gone;
   if (!peer->tool && !(peer->leaving && !state_.reservations.holds(peer->compute_id))) {
-    state_.departures.add(peer->compute_id);
+    state_.disconnected_peers.add(peer->compute_id);
   }
   state_.peers.remove(id);
   if (state_.slots) {

@@ -73,7 +73,7 @@ class MemoryServer final : public fabric::Service {
   const Indexes& indexes() const { return state_.indexes; }
   const Overflow& overflow() const { return state_.overflow; }
   const OldVersions& old_versions() const { return state_.old_versions; }
-  const Reuse& reuse() const { return state_.reuse; }
+  const EpochReclaimer& reclaimer() const { return state_.reclaimer; }
   const Peers& peers() const { return state_.peers; }
   const Reservations& reservations() const { return state_.reservations; }
   // Server 0; null on the others.

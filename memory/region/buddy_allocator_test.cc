@@ -1,4 +1,4 @@
-#include "memory/region/blocks.h"
+#include "memory/region/buddy_allocator.h"
 
 #include <catch2/catch.hpp>
 #include <map>
@@ -7,7 +7,7 @@
 #include "common/base/random.h"
 #include "memory/region/overflow.h"
 #include "memory/region/region.h"
-#include "memory/region/units.h"
+#include "memory/region/slab_allocator.h"
 
 namespace namdb::memory {
 namespace {
@@ -15,21 +15,21 @@ namespace {
 constexpr std::uint64_t kExtent_bytes = 64U << 10;
 
 TEST_CASE("a block is a power of two from 4 KiB, or whole extents") {
-  Extents extents(kExtent_bytes, kExtent_bytes, 8);
-  const Blocks blocks(extents);
+  ExtentAllocator extents(kExtent_bytes, kExtent_bytes, 8);
+  const BuddyAllocator blocks(extents);
   CHECK(blocks.block_bytes(1) == 4096);
   CHECK(blocks.block_bytes(4096) == 4096);
   CHECK(blocks.block_bytes(4097) == 8192);
   CHECK(blocks.block_bytes(kExtent_bytes / 2) == kExtent_bytes / 2);
   CHECK(blocks.block_bytes(kExtent_bytes / 2 + 1) == kExtent_bytes);
   CHECK(blocks.block_bytes(3 * kExtent_bytes - 5) == 3 * kExtent_bytes);
-  Extents small(4096, 4096, 8);
-  CHECK(Blocks(small).block_bytes(100) == 4096);
+  ExtentAllocator small(4096, 4096, 8);
+  CHECK(BuddyAllocator(small).block_bytes(100) == 4096);
 }
 
 TEST_CASE("blocks of different sizes share an extent, which comes back when all are free") {
-  Extents extents(kExtent_bytes, kExtent_bytes, 2);
-  Blocks blocks(extents);
+  ExtentAllocator extents(kExtent_bytes, kExtent_bytes, 2);
+  BuddyAllocator blocks(extents);
   std::vector<Block> held;
   for (const std::uint64_t bytes : {4000U, 30'000U, 8000U, 16'000U, 4096U})
     held.push_back(*blocks.allocate(bytes));
@@ -50,8 +50,8 @@ TEST_CASE("blocks of different sizes share an extent, which comes back when all 
 TEST_CASE("random allocations of blocks never overlap and never leak, and each knows whether it was used") {
   Random random(11);
   constexpr std::uint64_t kExtents = 12;
-  Extents extents(kExtent_bytes, kExtent_bytes, kExtents);
-  Blocks blocks(extents);
+  ExtentAllocator extents(kExtent_bytes, kExtent_bytes, kExtents);
+  BuddyAllocator blocks(extents);
   std::map<std::uint64_t, std::uint64_t> held;
   std::vector<bool> touched(kExtents * kExtent_bytes / 4096);
   for (int step = 0; step < 20'000; ++step) {
@@ -99,7 +99,7 @@ struct TwoExtents {
 
 TEST_CASE("what tables leave to old versions they do not take from the extents of those, either") {
   const TwoExtents two;
-  Blocks& blocks = two.region->blocks();
+  BuddyAllocator& blocks = two.region->blocks();
   REQUIRE(two.region->extents().reserve() == 1);
   while (blocks.allocate(4096, true)) {
   }
@@ -112,7 +112,7 @@ TEST_CASE("what tables leave to old versions they do not take from the extents o
 
 TEST_CASE("old versions of different lengths share the last extent") {
   const TwoExtents two;
-  Units rows(*two.region, 320, true);
+  SlabAllocator rows(*two.region, 320, true);
   while (rows.allocate()) {
   }
   REQUIRE(two.region->extents().free_count() == 1);
@@ -136,7 +136,7 @@ TEST_CASE("pieces begin in a small block, and lie in whole extents once there ar
   options.extent_bytes = kExtent_bytes;
   std::vector<std::uint64_t> memory(bytes / 8);
   const auto region = std::move(*Region::create(std::as_writable_bytes(std::span(memory)), options, 1));
-  Units units(*region, 192, true);
+  SlabAllocator units(*region, 192, true);
   REQUIRE(units.allocate());
   CHECK(units.block_bytes() == 4096);
   while (units.used_bytes() < bytes / 2) REQUIRE(units.allocate());
@@ -145,7 +145,7 @@ TEST_CASE("pieces begin in a small block, and lie in whole extents once there ar
   CHECK(small == 5);  // 4, 4, 8, 16 and 32 KiB
   CHECK(units.block_bytes() < units.used_bytes() + 2 * kExtent_bytes);
   // Little of a block is too small for a piece.
-  Units odd(*region, 2904, true);
+  SlabAllocator odd(*region, 2904, true);
   REQUIRE(odd.allocate());
   CHECK(odd.block_bytes() - odd.used_bytes() - odd.free_bytes() <= odd.block_bytes() / 8);
 }

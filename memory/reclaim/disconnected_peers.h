@@ -18,9 +18,9 @@
 
 namespace namdb::memory {
 
-class Departures {
+class DisconnectedPeers {
  public:
-  explicit Departures(const Peers& peers) : peers_(peers) {}
+  explicit DisconnectedPeers(const Peers& peers) : peers_(peers) {}
 
   // A worker's channel is destroyed, and it had not left in order.
   void add(const std::string& compute_id) { departed_.insert(compute_id); }

@@ -19,7 +19,7 @@
 
 #include "common/layout/index_page.h"
 #include "memory/region/region.h"
-#include "memory/region/units.h"
+#include "memory/region/slab_allocator.h"
 
 namespace namdb::memory {
 
@@ -30,7 +30,7 @@ struct KeyRange {
   bool covers(std::string_view key) const { return key >= low && (!high || key < *high); }
 };
 
-class Tree {
+class BTree {
  public:
   struct Shape {
     std::uint32_t index = 0;
@@ -45,7 +45,7 @@ class Tree {
   };
 
   // An empty tree; null when the region is full.
-  static std::unique_ptr<Tree> create(Region& region, Shape shape);
+  static std::unique_ptr<BTree> create(Region& region, Shape shape);
 
   const Shape& shape() const { return shape_; }
   std::size_t max_key_bytes() const { return layout::max_index_key_bytes(shape_.page_bytes); }
@@ -66,7 +66,7 @@ class Tree {
   std::uint64_t entries() const { return entries_; }
   std::uint32_t height() const { return height_; }  // 1: the root is a leaf
   std::uint64_t page_count() const { return pages_.used_count(); }
-  const Units& pages() const { return pages_; }
+  const SlabAllocator& pages() const { return pages_; }
   // What is wrong with the tree; empty when all of it fits together, every page certifies, and no page is
   // outside of it. Looks at everything.
   std::string check() const;
@@ -82,7 +82,7 @@ class Tree {
     std::vector<std::uint64_t> words;
   };
 
-  Tree(Region& region, Shape shape);
+  BTree(Region& region, Shape shape);
   layout::IndexPageView view(std::uint64_t offset) const;
   layout::IndexPageWriter writer(Image& image) const;
   Image copy_of(std::uint64_t offset) const;
@@ -108,7 +108,7 @@ class Tree {
 
   Region& region_;
   Shape shape_;
-  Units pages_;
+  SlabAllocator pages_;
   std::uint64_t root_offset_ = 0;
   std::uint32_t height_ = 1;
   std::uint64_t entries_ = 0;

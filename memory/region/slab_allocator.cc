@@ -1,4 +1,4 @@
-#include "memory/region/units.h"
+#include "memory/region/slab_allocator.h"
 
 #include <algorithm>
 #include <bit>
@@ -7,16 +7,16 @@
 
 namespace namdb::memory {
 
-Units::Units(Region& region, std::uint64_t unit_bytes, bool zeroed)
+SlabAllocator::SlabAllocator(Region& region, std::uint64_t unit_bytes, bool zeroed)
     : region_(region), unit_bytes_(unit_bytes), zeroed_(zeroed) {
   NAMDB_CHECK(unit_bytes >= 8 && unit_bytes % 8 == 0);
 }
 
-std::uint64_t Units::least_bytes() const {
+std::uint64_t SlabAllocator::least_bytes() const {
   return region_.blocks().block_bytes(unit_bytes_);
 }
 
-std::uint64_t Units::wanted_bytes() const {
+std::uint64_t SlabAllocator::wanted_bytes() const {
   const std::uint64_t extent_bytes = region_.extents().extent_bytes();
   std::uint64_t bytes = least_bytes();
   // Of each block less than an eighth is too small for a piece.
@@ -24,7 +24,7 @@ std::uint64_t Units::wanted_bytes() const {
   return bytes;
 }
 
-bool Units::add_run() {
+bool SlabAllocator::add_run() {
   std::optional<Block> block;
   // What is zeroed belongs to tables, which leave some to old versions.
   for (std::uint64_t bytes = wanted_bytes(); !block && bytes >= least_bytes(); bytes /= 2)
@@ -43,7 +43,7 @@ bool Units::add_run() {
   return true;
 }
 
-std::optional<std::uint64_t> Units::allocate() {
+std::optional<std::uint64_t> SlabAllocator::allocate() {
   if (open_.empty() && !add_run()) return std::nullopt;
   const std::uint64_t base = *open_.begin();
   Run& run = runs_.find(base)->second;
@@ -58,7 +58,7 @@ std::optional<std::uint64_t> Units::allocate() {
   return base + index * unit_bytes_;
 }
 
-Units::Runs::const_iterator Units::find(std::uint64_t offset) const {
+SlabAllocator::Runs::const_iterator SlabAllocator::find(std::uint64_t offset) const {
   auto found = runs_.upper_bound(offset);
   if (found == runs_.begin()) return runs_.end();
   --found;
@@ -67,14 +67,14 @@ Units::Runs::const_iterator Units::find(std::uint64_t offset) const {
   return begins ? found : runs_.end();
 }
 
-bool Units::used(std::uint64_t offset) const {
+bool SlabAllocator::used(std::uint64_t offset) const {
   const auto run = find(offset);
   if (run == runs_.end()) return false;
   const std::uint64_t index = (offset - run->first) / unit_bytes_;
   return (run->second.bits[index / 64] >> (index % 64) & 1) != 0;
 }
 
-void Units::free(std::uint64_t offset) {
+void SlabAllocator::free(std::uint64_t offset) {
   NAMDB_CHECK(used(offset));
   const auto found = runs_.find(find(offset)->first);
   Run& run = found->second;
@@ -93,7 +93,7 @@ void Units::free(std::uint64_t offset) {
   runs_.erase(found);
 }
 
-std::uint64_t Units::next_used(std::uint64_t offset) const {
+std::uint64_t SlabAllocator::next_used(std::uint64_t offset) const {
   auto run = runs_.upper_bound(offset);
   if (run != runs_.begin() && offset != 0) --run;
   for (; run != runs_.end(); ++run) {
@@ -111,13 +111,13 @@ std::uint64_t Units::next_used(std::uint64_t offset) const {
   return 0;
 }
 
-std::vector<Block> Units::blocks() const {
+std::vector<Block> SlabAllocator::blocks() const {
   std::vector<Block> blocks;
   for (const auto& [offset, run] : runs_) blocks.push_back({offset, run.bytes, true});
   return blocks;
 }
 
-void Units::release_all() {
+void SlabAllocator::release_all() {
   for (const auto& [offset, run] : runs_) region_.blocks().free(offset, run.bytes);
   runs_.clear();
   open_.clear();

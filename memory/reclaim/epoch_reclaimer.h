@@ -25,7 +25,7 @@ struct Freed {
   bool outgrown = false;
 };
 
-class Reuse {
+class EpochReclaimer {
  public:
   void defer(Freed freed);
   // Raises the epoch if memory waits for that and the last raise is `interval_ns` ago.

@@ -8,7 +8,7 @@
 //   4. the lock word is released
 // Nothing is ever taken out of the old chain, so whoever is on its way along it still finds all that was
 // there. The old array and its indirect buckets stay until the catalog has the new array and every live
-// worker has acknowledged that no older transaction runs (RETIRE_BUCKETS, reuse.h). Meanwhile the new one may
+// worker has acknowledged that no older transaction runs (RETIRE_BUCKETS, epoch_reclaimer.h). Meanwhile the new one may
 // be outgrown in its turn.
 //
 // Without room for the new array the table keeps its long chains, and growth is tried again later; without
@@ -28,7 +28,7 @@
 #include "common/reactor/executor.h"
 #include "common/reactor/task.h"
 #include "memory/options.h"
-#include "memory/reclaim/reuse.h"
+#include "memory/reclaim/epoch_reclaimer.h"
 #include "memory/reclaim/server_locks.h"
 #include "memory/region/region.h"
 #include "memory/region/tables.h"
@@ -36,16 +36,16 @@
 
 namespace namdb::memory {
 
-class Growth {
+class TableGrowth {
  public:
-  Growth(reactor::Executor& executor, Region& region, const Options& options, Tables& tables,
-         ServerLocks& locks, Reuse& reuse)
+  TableGrowth(reactor::Executor& executor, Region& region, const Options& options, Tables& tables,
+              ServerLocks& locks, EpochReclaimer& reclaimer)
       : executor_(executor),
         region_(region),
         options_(options),
         tables_(tables),
         locks_(locks),
-        reuse_(reuse),
+        reclaimer_(reclaimer),
         wake_(executor) {}
 
   // Runs until stop().
@@ -95,7 +95,7 @@ class Growth {
   const Options& options_;
   Tables& tables_;
   ServerLocks& locks_;
-  Reuse& reuse_;
+  EpochReclaimer& reclaimer_;
   reactor::Event wake_;
   bool stopping_ = false;
   std::map<std::uint32_t, Job> jobs_;

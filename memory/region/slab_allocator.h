@@ -15,14 +15,14 @@
 
 namespace namdb::memory {
 
-class Units {
+class SlabAllocator {
  public:
   // `unit_bytes` is a multiple of 8. With `zeroed`, pieces from memory that was used before are cleared when
   // the block is taken; a piece that comes back is cleared by whoever frees it.
-  Units(Region& region, std::uint64_t unit_bytes, bool zeroed);
-  Units(const Units&) = delete;
-  Units& operator=(const Units&) = delete;
-  ~Units() { release_all(); }
+  SlabAllocator(Region& region, std::uint64_t unit_bytes, bool zeroed);
+  SlabAllocator(const SlabAllocator&) = delete;
+  SlabAllocator& operator=(const SlabAllocator&) = delete;
+  ~SlabAllocator() { release_all(); }
 
   // nullopt when the region is full.
   std::optional<std::uint64_t> allocate();

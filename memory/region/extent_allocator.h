@@ -18,10 +18,10 @@ struct ExtentRun {
   bool dirty = false;  // some of the bytes may be not zero
 };
 
-class Extents {
+class ExtentAllocator {
  public:
   // `count` extents from `first_offset` on, all free and all zero.
-  Extents(std::uint64_t first_offset, std::uint64_t extent_bytes, std::uint64_t count)
+  ExtentAllocator(std::uint64_t first_offset, std::uint64_t extent_bytes, std::uint64_t count)
       : first_offset_(first_offset), extent_bytes_(extent_bytes), state_(count, State::clean), free_(count) {}
 
   // Asked to add() so many or more when an allocation finds too few; false: it cannot.

@@ -1,4 +1,4 @@
-#include "memory/region/blocks.h"
+#include "memory/region/buddy_allocator.h"
 
 #include <algorithm>
 #include <bit>
@@ -7,28 +7,28 @@
 
 namespace namdb::memory {
 
-Blocks::Blocks(Extents& extents) : extents_(extents) {
+BuddyAllocator::BuddyAllocator(ExtentAllocator& extents) : extents_(extents) {
   for (std::uint64_t bytes = kSmallest_bytes; bytes < extents.extent_bytes(); bytes *= 2)
     free_.emplace_back();
 }
 
-std::uint64_t Blocks::block_bytes(std::uint64_t bytes) const {
+std::uint64_t BuddyAllocator::block_bytes(std::uint64_t bytes) const {
   const std::uint64_t extent_bytes = extents_.extent_bytes();
   if (bytes > extent_bytes / 2) return extents_.extents_for(bytes) * extent_bytes;
   return std::max(std::bit_ceil(bytes), std::min(kSmallest_bytes, extent_bytes));
 }
 
-std::size_t Blocks::order_of(std::uint64_t bytes) const {
+std::size_t BuddyAllocator::order_of(std::uint64_t bytes) const {
   return static_cast<std::size_t>(std::countr_zero(bytes / kSmallest_bytes));
 }
 
 // The reserve may have nothing but the rest of a block: it is counted in bytes.
-bool Blocks::has_room(std::uint64_t bytes, bool keep_reserve) const {
+bool BuddyAllocator::has_room(std::uint64_t bytes, bool keep_reserve) const {
   const std::uint64_t kept_bytes = keep_reserve ? extents_.reserve() * extents_.extent_bytes() : 0;
   return free_bytes() >= bytes + kept_bytes;
 }
 
-std::optional<Block> Blocks::allocate(std::uint64_t bytes, bool keep_reserve) {
+std::optional<Block> BuddyAllocator::allocate(std::uint64_t bytes, bool keep_reserve) {
   NAMDB_CHECK(bytes > 0);
   const std::uint64_t length = block_bytes(bytes);
   const std::uint64_t keep_free = keep_reserve ? extents_.reserve() : 0;
@@ -53,7 +53,7 @@ std::optional<Block> Blocks::allocate(std::uint64_t bytes, bool keep_reserve) {
 }
 
 // Of the smallest that is large enough, so that large ones stay whole.
-std::optional<Block> Blocks::take(std::size_t order) {
+std::optional<Block> BuddyAllocator::take(std::size_t order) {
   for (std::size_t from = order; from < free_.size(); ++from) {
     if (free_[from].empty()) continue;
     const auto [offset, dirty] = *free_[from].begin();
@@ -63,7 +63,7 @@ std::optional<Block> Blocks::take(std::size_t order) {
   return std::nullopt;
 }
 
-Block Blocks::split(Block block, std::size_t from, std::size_t to) {
+Block BuddyAllocator::split(Block block, std::size_t from, std::size_t to) {
   while (from > to) {
     --from;
     free_[from][block.offset + bytes_of(from)] = block.dirty;
@@ -71,7 +71,7 @@ Block Blocks::split(Block block, std::size_t from, std::size_t to) {
   return {block.offset, bytes_of(to), block.dirty};
 }
 
-void Blocks::free(std::uint64_t offset, std::uint64_t bytes) {
+void BuddyAllocator::free(std::uint64_t offset, std::uint64_t bytes) {
   const std::uint64_t extent_bytes = extents_.extent_bytes();
   if (bytes >= extent_bytes) {
     NAMDB_CHECK(bytes % extent_bytes == 0);
@@ -101,7 +101,7 @@ void Blocks::free(std::uint64_t offset, std::uint64_t bytes) {
   extents_.free(offset, 1);
 }
 
-bool Blocks::used(std::uint64_t offset) const {
+bool BuddyAllocator::used(std::uint64_t offset) const {
   const std::uint64_t extent_bytes = extents_.extent_bytes();
   if (!extents_.used((offset - extents_.first_offset()) / extent_bytes)) return false;
   const auto extent = taken_.find(offset & ~(extent_bytes - 1));

@@ -1,4 +1,4 @@
-#include "memory/reclaim/growth.h"
+#include "memory/reclaim/table_growth.h"
 
 #include <algorithm>
 #include <array>
@@ -22,12 +22,12 @@ constexpr int kMaxReported = 16;
 
 }  // namespace
 
-bool Growth::crowded(const Table& table) const {
+bool TableGrowth::crowded(const Table& table) const {
   return table.records.used_count() * 100 >
          table.main.array.bucket_count * kBucketEntries * options_.growth_percent;
 }
 
-bool Growth::outgrown(const Table& table) const {
+bool TableGrowth::outgrown(const Table& table) const {
   const std::uint64_t count = table.main.array.bucket_count;
   const std::uint64_t sampled = std::min(count, kSampledChains);
   std::uint64_t entries = 0;
@@ -46,7 +46,7 @@ bool Growth::outgrown(const Table& table) const {
   return entries * 100 > sampled * kBucketEntries * options_.growth_percent;
 }
 
-void Growth::consider(std::uint32_t id) {
+void TableGrowth::consider(std::uint32_t id) {
   const TablePointer table = tables_.find(id);
   if (!table || stopping_ || table->next) return;
   if (!crowded(*table)) {
@@ -66,7 +66,7 @@ void Growth::consider(std::uint32_t id) {
   wake_.notify_all();
 }
 
-void Growth::consider_again() {
+void TableGrowth::consider_again() {
   std::erase_if(unknown_, [this](std::uint32_t id) { return !tables_.find(id); });
   for (auto entry = candidates_.begin(); entry != candidates_.end();) {
     const std::uint32_t id = entry->first;
@@ -79,8 +79,8 @@ void Growth::consider_again() {
   }
 }
 
-bool Growth::begin(std::uint32_t id, Table& table) {
-  const Extents& extents = region_.extents();
+bool TableGrowth::begin(std::uint32_t id, Table& table) {
+  const ExtentAllocator& extents = region_.extents();
   const std::uint64_t array_bytes = 2 * table.main.array.bytes();
   const std::uint64_t needed_bytes = region_.blocks().block_bytes(array_bytes);
   // Rows come first: growth takes no more than half of what is free.
@@ -93,7 +93,7 @@ bool Growth::begin(std::uint32_t id, Table& table) {
   return true;
 }
 
-reactor::Task<void> Growth::run(fabric::Channel& loopback) {
+reactor::Task<void> TableGrowth::run(fabric::Channel& loopback) {
   while (!stopping_) {
     bool moved = false;
     std::vector<std::uint32_t> ids;
@@ -115,7 +115,7 @@ reactor::Task<void> Growth::run(fabric::Channel& loopback) {
   }
 }
 
-std::vector<std::uint64_t> Growth::choose_chains(const Table& table, Job& job) {
+std::vector<std::uint64_t> TableGrowth::choose_chains(const Table& table, Job& job) {
   const std::uint32_t limit = std::min(options_.step_units, kChainsAtOnce);
   std::vector<std::uint64_t> chains;
   while (chains.size() < limit && job.next_chain < table.main.array.bucket_count) {
@@ -129,7 +129,7 @@ std::vector<std::uint64_t> Growth::choose_chains(const Table& table, Job& job) {
   return chains;
 }
 
-reactor::Task<bool> Growth::step(std::uint32_t id, fabric::Channel& loopback) {
+reactor::Task<bool> TableGrowth::step(std::uint32_t id, fabric::Channel& loopback) {
   const TablePointer table = tables_.find(id);
   if (!table || !table->next) {
     jobs_.erase(id);
@@ -188,7 +188,7 @@ reactor::Task<bool> Growth::step(std::uint32_t id, fabric::Channel& loopback) {
   co_return true;
 }
 
-bool Growth::move_chain(Table& table, std::uint64_t index) {
+bool TableGrowth::move_chain(Table& table, std::uint64_t index) {
   const layout::BucketArray& from = table.main.array;
   const layout::BucketArray& to = table.next->array;
   std::array<std::vector<BucketEntry>, 2> halves;
@@ -230,7 +230,8 @@ bool Growth::move_chain(Table& table, std::uint64_t index) {
   return true;
 }
 
-bool Growth::write_chain(Table& table, std::uint64_t main_offset, const std::vector<BucketEntry>& entries) {
+bool TableGrowth::write_chain(Table& table, std::uint64_t main_offset,
+                              const std::vector<BucketEntry>& entries) {
   std::vector<std::uint64_t> places = {main_offset};
   while (places.size() * kBucketEntries < entries.size()) {
     const auto place = table.indirect.allocate();
@@ -255,7 +256,7 @@ bool Growth::write_chain(Table& table, std::uint64_t main_offset, const std::vec
   return true;
 }
 
-void Growth::finish(std::uint32_t id, Table& table) {
+void TableGrowth::finish(std::uint32_t id, Table& table) {
   table.outgrown.push_back({table.main, std::exchange(table.forwarded_indirect, {})});
   table.main = *table.next;
   table.next.reset();
@@ -264,7 +265,7 @@ void Growth::finish(std::uint32_t id, Table& table) {
   consider(id);
 }
 
-void Growth::describe(control::HeartbeatReply& reply) const {
+void TableGrowth::describe(control::HeartbeatReply& reply) const {
   for (const std::uint32_t id : unknown_) {
     const TablePointer table = tables_.find(id);
     if (!table) continue;  // dropped since
@@ -289,7 +290,7 @@ void Growth::describe(control::HeartbeatReply& reply) const {
   }
 }
 
-Status Growth::retire(const control::RetireBucketsRequest& request) {
+Status TableGrowth::retire(const control::RetireBucketsRequest& request) {
   const TablePointer table = tables_.find(request.table());
   if (!table) {
     unknown_.erase(request.table());
@@ -303,7 +304,7 @@ Status Growth::retire(const control::RetireBucketsRequest& request) {
     const std::uint32_t doublings = old.main.array.generation - table->shape.generation;
     if (old.retired || doublings >= request.doublings()) continue;
     old.retired = true;
-    reuse_.defer({table->shape.id, old.main.array.base_offset, true});
+    reclaimer_.defer({table->shape.id, old.main.array.base_offset, true});
   }
   if (request.doublings() == table->doublings()) unknown_.erase(request.table());
   return Status();

@@ -1,4 +1,4 @@
-#include "memory/region/extents.h"
+#include "memory/region/extent_allocator.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -7,13 +7,13 @@
 
 #include "common/base/random.h"
 #include "memory/region/region.h"
-#include "memory/region/units.h"
+#include "memory/region/slab_allocator.h"
 
 namespace namdb::memory {
 namespace {
 
 TEST_CASE("a run of extents is contiguous, and everything comes back") {
-  Extents extents(4096, 4096, 8);
+  ExtentAllocator extents(4096, 4096, 8);
   const auto pair = extents.allocate(2);
   const auto single = extents.allocate(1);
   const auto five = extents.allocate(5);
@@ -37,7 +37,7 @@ TEST_CASE("a run of extents is contiguous, and everything comes back") {
 
 TEST_CASE("random allocations of extents never overlap and never leak") {
   Random random(7);
-  Extents extents(1 << 20, 4096, 64);
+  ExtentAllocator extents(1 << 20, 4096, 64);
   std::map<std::uint64_t, std::uint64_t> held;
   for (int step = 0; step < 5000; ++step) {
     if (random.chance(0.5)) {
@@ -77,7 +77,7 @@ TEST_CASE("units know what is handed out, and give empty blocks back") {
   SmallRegion small;
   const std::uint64_t before = small.region->extents().free_count();
   {
-    Units units(*small.region, 320, true);
+    SlabAllocator units(*small.region, 320, true);
     std::vector<std::uint64_t> held;
     for (int i = 0; i < 30; ++i) held.push_back(*units.allocate());
     CHECK(units.used_bytes() == 30 * 320);
@@ -101,7 +101,7 @@ TEST_CASE("units know what is handed out, and give empty blocks back") {
 
 TEST_CASE("a unit larger than an extent takes a run of its own") {
   SmallRegion small;
-  Units units(*small.region, 5000, true);
+  SlabAllocator units(*small.region, 5000, true);
   const auto unit = units.allocate();
   REQUIRE(unit);
   CHECK(units.used(*unit));
@@ -110,7 +110,7 @@ TEST_CASE("a unit larger than an extent takes a run of its own") {
 
 TEST_CASE("units from used extents are zero") {
   SmallRegion small;
-  Units units(*small.region, 64, true);
+  SlabAllocator units(*small.region, 64, true);
   while (const auto unit = units.allocate()) small.region->store(*unit, ~std::uint64_t{0});
   CHECK(small.region->extents().free_count() == small.region->extents().reserve());
   units.release_all();
@@ -118,7 +118,7 @@ TEST_CASE("units from used extents are zero") {
 }
 
 TEST_CASE("what an allocation lacks is asked for, and no more than once") {
-  Extents extents(4096, 4096, 4);
+  ExtentAllocator extents(4096, 4096, 4);
   std::vector<std::uint64_t> asked;
   std::uint64_t left = 8;
   extents.set_source([&](std::uint64_t lacking) {

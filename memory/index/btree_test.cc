@@ -1,4 +1,4 @@
-#include "memory/index/tree.h"
+#include "memory/index/btree.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -20,8 +20,8 @@ struct SmallRegion {
     memory.assign(region_bytes / 8, 0);
     region = std::move(*Region::create(std::as_writable_bytes(std::span(memory)), options, 1));
   }
-  std::unique_ptr<Tree> tree(KeyRange range = {}, std::uint32_t page_bytes = kPage_bytes) const {
-    return Tree::create(*region, {7, page_bytes, std::move(range)});
+  std::unique_ptr<BTree> tree(KeyRange range = {}, std::uint32_t page_bytes = kPage_bytes) const {
+    return BTree::create(*region, {7, page_bytes, std::move(range)});
   }
   std::vector<std::uint64_t> memory;
   std::unique_ptr<Region> region;
@@ -42,7 +42,7 @@ std::string random_key(Random& random) {
   return key;
 }
 
-std::vector<std::string> keys(const Tree& tree, std::string_view low = {},
+std::vector<std::string> keys(const BTree& tree, std::string_view low = {},
                               std::optional<std::string_view> high = {}, bool backward = false,
                               std::size_t limit = ~std::size_t{0}) {
   std::vector<std::string> found;
@@ -65,7 +65,7 @@ std::vector<std::string> expected(const Model& model, const std::string& low,
 }
 
 // Pages that no READ may take for the tree's: those that are not in use.
-void check_free_pages(const SmallRegion& small, const Tree& tree) {
+void check_free_pages(const SmallRegion& small, const BTree& tree) {
   for (const Block& block : tree.pages().blocks()) {
     const std::uint64_t end = block.offset + block.bytes;
     for (std::uint64_t page = block.offset; page < end; page += kPage_bytes) {
@@ -76,12 +76,12 @@ void check_free_pages(const SmallRegion& small, const Tree& tree) {
   }
 }
 
-void random_changes(Random& random, Tree& tree, Model& model, int steps, double share_of_adds) {
+void random_changes(Random& random, BTree& tree, Model& model, int steps, double share_of_adds) {
   for (int step = 0; step < steps; ++step) {
     std::string key = random_key(random);
     if (random.chance(share_of_adds)) {
       const bool fresh = model.insert(key).second;
-      REQUIRE(tree.add(key) == (fresh ? Tree::Change::made : Tree::Change::unchanged));
+      REQUIRE(tree.add(key) == (fresh ? BTree::Change::made : BTree::Change::unchanged));
     } else {
       // Half of the removals hit, whatever is there.
       if (const auto next = model.lower_bound(key); random.chance(0.5) && next != model.end()) key = *next;
@@ -137,7 +137,7 @@ TEST_CASE("a queue, added to at one end and taken from the other, keeps few page
       return counted(descending ? ~i : i) + std::string(i % 7, 'x');
     };
     for (std::uint64_t i = 0; i < 20'000; ++i) {
-      REQUIRE(tree->add(key_of(i)) == Tree::Change::made);
+      REQUIRE(tree->add(key_of(i)) == BTree::Change::made);
       if (i >= 100) REQUIRE(tree->remove(key_of(i - 100)));
       REQUIRE(tree->page_count() < 20);
     }
@@ -150,7 +150,7 @@ TEST_CASE("keys in ascending order leave full pages behind", "[btree]") {
   const SmallRegion small;
   const auto tree = small.tree();
   constexpr std::uint64_t kKeys = 5000;
-  for (std::uint64_t i = 0; i < kKeys; ++i) REQUIRE(tree->add(counted(i)) == Tree::Change::made);
+  for (std::uint64_t i = 0; i < kKeys; ++i) REQUIRE(tree->add(counted(i)) == BTree::Change::made);
   // What a page could hold if nothing were shared and it had no fences.
   const std::uint64_t per_page = (kPage_bytes - layout::kIndexPageHeader_bytes) / (8 + 4);
   CHECK(tree->page_count() <= kKeys / per_page * 115 / 100);
@@ -169,7 +169,7 @@ TEST_CASE("keys as long as a page allows are split and found", "[btree]") {
     key[key.size() - 2] = static_cast<char>(random.next());
     if (random.chance(0.3)) key = key.substr(0, random.below(4)) + static_cast<char>(random.next());
     model.insert(key);
-    REQUIRE(tree->add(key) != Tree::Change::full);
+    REQUIRE(tree->add(key) != BTree::Change::full);
   }
   CHECK(tree->check().empty());
   CHECK(keys(*tree) == std::vector<std::string>(model.begin(), model.end()));
@@ -195,13 +195,13 @@ TEST_CASE("a region that is full in the middle of a split leaves the tree whole"
       const std::string key = random_key(random) + std::to_string(random.below(1000));
       const std::uint64_t free_before = small.region->extents().free_count();
       switch (tree->add(key)) {
-        case Tree::Change::made:
+        case BTree::Change::made:
           model.insert(key);
           break;
-        case Tree::Change::unchanged:
+        case BTree::Change::unchanged:
           REQUIRE(model.contains(key));
           break;
-        case Tree::Change::full:
+        case BTree::Change::full:
           ++refused;
           REQUIRE_FALSE(model.contains(key));
           REQUIRE_FALSE(tree->contains(key));
@@ -215,7 +215,7 @@ TEST_CASE("a region that is full in the middle of a split leaves the tree whole"
     for (const std::string& key : Model(model)) {
       if (random.chance(0.9)) REQUIRE(tree->remove(key) == (model.erase(key) == 1));
     }
-    CHECK(tree->add("another") == Tree::Change::made);
+    CHECK(tree->add("another") == BTree::Change::made);
     CHECK(tree->check().empty());
   }
 }
@@ -224,8 +224,8 @@ TEST_CASE("a tree takes the keys of its range up to both ends", "[btree]") {
   const SmallRegion small;
   const auto tree = small.tree({"c", "f"});
   for (const char* key : {"c", "czz", "d", "ezzzz", "e\xff\xff"}) {
-    CHECK(tree->add(key) == Tree::Change::made);
-    CHECK(tree->add(key) == Tree::Change::unchanged);
+    CHECK(tree->add(key) == BTree::Change::made);
+    CHECK(tree->add(key) == BTree::Change::unchanged);
   }
   CHECK(keys(*tree, "", "zz").size() == 5);
   CHECK(keys(*tree, "", {}, true).front() == "e\xff\xff");
@@ -238,11 +238,11 @@ TEST_CASE("a tree takes the keys of its range up to both ends", "[btree]") {
 TEST_CASE("a scan tells the leaf where it began and the page above", "[btree]") {
   const SmallRegion small;
   const auto tree = small.tree();
-  for (std::uint64_t i = 0; i < 500; ++i) REQUIRE(tree->add(counted(i)) == Tree::Change::made);
+  for (std::uint64_t i = 0; i < 500; ++i) REQUIRE(tree->add(counted(i)) == BTree::Change::made);
   for (const bool backward : {false, true}) {
     const std::string low = counted(100);
     const std::string high = counted(300);
-    const Tree::Place place = tree->scan(low, high, backward, [](std::string_view) { return true; });
+    const BTree::Place place = tree->scan(low, high, backward, [](std::string_view) { return true; });
     const layout::IndexPageView leaf({small.region->at(place.leaf_offset), kPage_bytes});
     const layout::IndexPageView parent({small.region->at(place.parent_offset), kPage_bytes});
     CHECK(leaf.leaf());
@@ -256,7 +256,7 @@ TEST_CASE("what a wiped tree leaves behind certifies nowhere, and all its memory
   const SmallRegion small;
   const std::uint64_t before = small.region->extents().free_count();
   auto tree = small.tree();
-  for (std::uint64_t i = 0; i < 2000; ++i) REQUIRE(tree->add(counted(i * 77)) == Tree::Change::made);
+  for (std::uint64_t i = 0; i < 2000; ++i) REQUIRE(tree->add(counted(i * 77)) == BTree::Change::made);
   const std::uint64_t pages = tree->page_count();
   const auto blocks = tree->pages().blocks();
   std::uint64_t steps = 0;
@@ -273,7 +273,7 @@ TEST_CASE("what a wiped tree leaves behind certifies nowhere, and all its memory
 TEST_CASE("the check of a tree notices a page that is damaged", "[btree]") {
   const SmallRegion small;
   const auto tree = small.tree();
-  for (std::uint64_t i = 0; i < 500; ++i) REQUIRE(tree->add(counted(i)) == Tree::Change::made);
+  for (std::uint64_t i = 0; i < 500; ++i) REQUIRE(tree->add(counted(i)) == BTree::Change::made);
   REQUIRE(tree->check().empty());
   for (std::uint64_t page = tree->pages().next_used(0); page != 0; page = tree->pages().next_used(page)) {
     const std::uint64_t word = small.region->load(page + 128);

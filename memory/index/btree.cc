@@ -1,4 +1,4 @@
-#include "memory/index/tree.h"
+#include "memory/index/btree.h"
 
 #include <algorithm>
 #include <cstring>
@@ -13,11 +13,11 @@ using layout::IndexPageFrame;
 using layout::IndexPageView;
 using layout::IndexPageWriter;
 
-Tree::Tree(Region& region, Shape shape)
+BTree::BTree(Region& region, Shape shape)
     : region_(region), shape_(std::move(shape)), pages_(region, shape_.page_bytes, true) {}
 
-std::unique_ptr<Tree> Tree::create(Region& region, Shape shape) {
-  std::unique_ptr<Tree> tree(new Tree(region, std::move(shape)));
+std::unique_ptr<BTree> BTree::create(Region& region, Shape shape) {
+  std::unique_ptr<BTree> tree(new BTree(region, std::move(shape)));
   const auto root = tree->pages_.allocate();
   if (!root) return nullptr;
   tree->root_offset_ = *root;
@@ -28,32 +28,32 @@ std::unique_ptr<Tree> Tree::create(Region& region, Shape shape) {
   return tree;
 }
 
-IndexPageView Tree::view(std::uint64_t offset) const {
+IndexPageView BTree::view(std::uint64_t offset) const {
   return IndexPageView({region_.at(offset), shape_.page_bytes});
 }
 
-IndexPageWriter Tree::writer(Image& image) const {
+IndexPageWriter BTree::writer(Image& image) const {
   return IndexPageWriter(std::as_writable_bytes(std::span(image.words)));
 }
 
-Tree::Image Tree::empty_image(std::uint64_t offset) const {
+BTree::Image BTree::empty_image(std::uint64_t offset) const {
   return {offset, std::vector<std::uint64_t>(shape_.page_bytes / 8)};
 }
 
-Tree::Image Tree::copy_of(std::uint64_t offset) const {
+BTree::Image BTree::copy_of(std::uint64_t offset) const {
   Image image = empty_image(offset);
   std::memcpy(image.words.data(), region_.at(offset), shape_.page_bytes);
   return image;
 }
 
-std::optional<Tree::Image> Tree::built(std::uint64_t offset, const IndexPageFrame& frame,
-                                       std::span<const IndexPageEntry> entries) const {
+std::optional<BTree::Image> BTree::built(std::uint64_t offset, const IndexPageFrame& frame,
+                                         std::span<const IndexPageEntry> entries) const {
   Image image = empty_image(offset);
   if (!writer(image).build(frame, entries)) return std::nullopt;
   return image;
 }
 
-void Tree::write(Image& image) {
+void BTree::write(Image& image) {
   writer(image).seal(region_.address(image.offset));
   for (std::size_t i = 0; i < image.words.size(); ++i) {
     const std::uint64_t offset = image.offset + 8 * i;
@@ -61,12 +61,12 @@ void Tree::write(Image& image) {
   }
 }
 
-void Tree::free_page(std::uint64_t offset) {
+void BTree::free_page(std::uint64_t offset) {
   region_.zero(offset, shape_.page_bytes);
   pages_.free(offset);
 }
 
-Tree::Path Tree::descend(std::string_view key) const {
+BTree::Path BTree::descend(std::string_view key) const {
   Path path;
   std::uint64_t offset = root_offset_;
   for (IndexPageView page = view(offset); !page.leaf(); page = view(offset)) {
@@ -77,7 +77,7 @@ Tree::Path Tree::descend(std::string_view key) const {
   return path;
 }
 
-Tree::Change Tree::add(std::string_view key) {
+BTree::Change BTree::add(std::string_view key) {
   NAMDB_CHECK(shape_.range.covers(key) && key.size() <= max_key_bytes());
   const Path path = descend(key);
   const Step& leaf = path.back();
@@ -89,9 +89,9 @@ Tree::Change Tree::add(std::string_view key) {
   return Change::made;
 }
 
-bool Tree::halve(const Step& step, const IndexPageFrame& frame, std::uint64_t right_offset,
-                 std::span<const IndexPageEntry> entries, std::vector<Image>& images,
-                 std::string& separator) const {
+bool BTree::halve(const Step& step, const IndexPageFrame& frame, std::uint64_t right_offset,
+                  std::span<const IndexPageEntry> entries, std::vector<Image>& images,
+                  std::string& separator) const {
   const auto cut_at = [&](std::size_t cut) {
     const std::string& first = entries[cut].key;
     std::size_t length = first.size();
@@ -125,7 +125,7 @@ bool Tree::halve(const Step& step, const IndexPageFrame& frame, std::uint64_t ri
   return cut_at(std::clamp<std::size_t>(cut, 1, entries.size() - 1));
 }
 
-Tree::Change Tree::split(const Path& path, std::string_view key) {
+BTree::Change BTree::split(const Path& path, std::string_view key) {
   std::vector<Image> images;
   std::vector<std::uint64_t> taken;
   const auto take_page = [&] {
@@ -174,7 +174,7 @@ Tree::Change Tree::split(const Path& path, std::string_view key) {
   return Change::made;
 }
 
-bool Tree::remove(std::string_view key) {
+bool BTree::remove(std::string_view key) {
   const Path path = descend(key);
   const Step& leaf = path.back();
   if (!view(leaf.offset).holds(leaf.position, key)) return false;
@@ -186,12 +186,12 @@ bool Tree::remove(std::string_view key) {
   return true;
 }
 
-bool Tree::contains(std::string_view key) const {
+bool BTree::contains(std::string_view key) const {
   const Path path = descend(key);
   return view(path.back().offset).holds(path.back().position, key);
 }
 
-void Tree::drop_leaf(const Path& path) {
+void BTree::drop_leaf(const Path& path) {
   // The lowest page with another child besides the one that leads to the leaf.
   std::size_t fork = path.size() - 1;
   while (fork > 0 && view(path[fork - 1].offset).count() == 1) --fork;
@@ -202,7 +202,7 @@ void Tree::drop_leaf(const Path& path) {
   lower_root();
 }
 
-bool Tree::join_left(const Path& path, std::size_t fork) {
+bool BTree::join_left(const Path& path, std::size_t fork) {
   const Step& parent = path[fork - 1];
   std::vector<Image> images;
   std::uint64_t left = view(parent.offset).child(parent.position - 1);
@@ -225,7 +225,7 @@ bool Tree::join_left(const Path& path, std::size_t fork) {
   return true;
 }
 
-bool Tree::join_right(const Path& path, std::size_t fork) {
+bool BTree::join_right(const Path& path, std::size_t fork) {
   const Step& parent = path[fork - 1];
   std::vector<Image> images;
   std::vector<std::uint64_t> gone;
@@ -251,7 +251,7 @@ bool Tree::join_right(const Path& path, std::size_t fork) {
   return true;
 }
 
-void Tree::lower_root() {
+void BTree::lower_root() {
   for (IndexPageView root = view(root_offset_); !root.leaf() && root.count() == 1;
        root = view(root_offset_)) {
     const std::uint64_t child = root.child(0);
@@ -261,8 +261,8 @@ void Tree::lower_root() {
   }
 }
 
-Tree::Place Tree::scan(std::string_view low, std::optional<std::string_view> high, bool backward,
-                       const std::function<bool(std::string_view)>& visit) const {
+BTree::Place BTree::scan(std::string_view low, std::optional<std::string_view> high, bool backward,
+                         const std::function<bool(std::string_view)>& visit) const {
   const auto place_of = [](const Path& path) {
     return Place{path.back().offset, path.size() > 1 ? path[path.size() - 2].offset : 0};
   };
@@ -311,7 +311,7 @@ Tree::Place Tree::scan(std::string_view low, std::optional<std::string_view> hig
   }
 }
 
-bool Tree::wipe(std::uint32_t pages) {
+bool BTree::wipe(std::uint32_t pages) {
   for (; pages > 0; --pages) {
     wiped_ = pages_.next_used(wiped_);
     if (wiped_ == 0) return false;

@@ -1,4 +1,4 @@
-#include "memory/region/extents.h"
+#include "memory/region/extent_allocator.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 
 namespace namdb::memory {
 
-ExtentRun Extents::take(std::uint64_t first, std::uint64_t extents) {
+ExtentRun ExtentAllocator::take(std::uint64_t first, std::uint64_t extents) {
   ExtentRun run{first_offset_ + first * extent_bytes_, extents, false};
   for (std::uint64_t i = first; i < first + extents; ++i) {
     run.dirty = run.dirty || state_[i] == State::dirty;
@@ -16,26 +16,26 @@ ExtentRun Extents::take(std::uint64_t first, std::uint64_t extents) {
   return run;
 }
 
-void Extents::add(std::uint64_t extents) {
+void ExtentAllocator::add(std::uint64_t extents) {
   high_ = count() + extents;  // of no allocated one is known whether it is the last
   state_.resize(count() + extents, State::clean);
   free_ += extents;
 }
 
-std::uint64_t Extents::lacking(std::uint64_t extents, std::uint64_t keep_free) const {
+std::uint64_t ExtentAllocator::lacking(std::uint64_t extents, std::uint64_t keep_free) const {
   const std::uint64_t in_all = extents + keep_free - std::min(free_, extents + keep_free);
   std::uint64_t at_end = 0;
   while (at_end < std::min(extents, count()) && state_[count() - 1 - at_end] != State::used) ++at_end;
   return std::max<std::uint64_t>({in_all, extents - at_end, 1});
 }
 
-std::optional<ExtentRun> Extents::allocate(std::uint64_t extents, std::uint64_t keep_free) {
+std::optional<ExtentRun> ExtentAllocator::allocate(std::uint64_t extents, std::uint64_t keep_free) {
   auto run = find(extents, keep_free);
   if (!run && source_ && source_(lacking(extents, keep_free))) run = find(extents, keep_free);
   return run;
 }
 
-std::optional<ExtentRun> Extents::find(std::uint64_t extents, std::uint64_t keep_free) {
+std::optional<ExtentRun> ExtentAllocator::find(std::uint64_t extents, std::uint64_t keep_free) {
   if (free_ < keep_free || free_ - keep_free < extents) return std::nullopt;
   NAMDB_CHECK(extents > 0);
   if (extents > free_) return std::nullopt;
@@ -54,7 +54,7 @@ std::optional<ExtentRun> Extents::find(std::uint64_t extents, std::uint64_t keep
   return std::nullopt;
 }
 
-void Extents::free(std::uint64_t offset, std::uint64_t extents) {
+void ExtentAllocator::free(std::uint64_t offset, std::uint64_t extents) {
   NAMDB_CHECK(offset >= first_offset_ && (offset - first_offset_) % extent_bytes_ == 0);
   const std::uint64_t first = (offset - first_offset_) / extent_bytes_;
   NAMDB_CHECK(extents > 0 && first + extents <= count());

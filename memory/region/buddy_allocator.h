@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "memory/region/extents.h"
+#include "memory/region/extent_allocator.h"
 
 namespace namdb::memory {
 
@@ -21,18 +21,18 @@ struct Block {
   bool dirty = false;  // some of the bytes may be not zero
 };
 
-class Blocks {
+class BuddyAllocator {
  public:
   static constexpr std::uint64_t kSmallest_bytes = 4096;
 
   // `extents` outlives this.
-  explicit Blocks(Extents& extents);
-  Blocks(const Blocks&) = delete;
-  Blocks& operator=(const Blocks&) = delete;
+  explicit BuddyAllocator(ExtentAllocator& extents);
+  BuddyAllocator(const BuddyAllocator&) = delete;
+  BuddyAllocator& operator=(const BuddyAllocator&) = delete;
 
   // How long the block for so many bytes is.
   std::uint64_t block_bytes(std::uint64_t bytes) const;
-  // nullopt when there is none; with `keep_reserve` also when less than Extents::reserve() would be left to
+  // nullopt when there is none; with `keep_reserve` also when less than ExtentAllocator::reserve() would be left to
   // others.
   std::optional<Block> allocate(std::uint64_t bytes, bool keep_reserve = false);
   // A whole block; it counts as dirty.
@@ -51,7 +51,7 @@ class Blocks {
   std::optional<Block> take(std::size_t order);
   Block split(Block block, std::size_t from, std::size_t to);
 
-  Extents& extents_;
+  ExtentAllocator& extents_;
   std::vector<FreeBlocks> free_;  // by order: 4 KiB, 8 KiB, ... below an extent
   std::map<std::uint64_t, std::map<std::uint64_t, std::uint64_t>> taken_;  // by extent; bytes by offset
   std::uint64_t free_in_blocks_ = 0;

@@ -1,4 +1,4 @@
-#include "memory/reclaim/departures.h"
+#include "memory/reclaim/disconnected_peers.h"
 
 #include <algorithm>
 
@@ -17,14 +17,14 @@ bool ended(const std::string& compute_id, const Peers& peers, const Slots& slots
   });
 }
 
-void Departures::describe(control::HeartbeatReply& reply) const {
+void DisconnectedPeers::describe(control::HeartbeatReply& reply) const {
   for (const std::string& compute_id : departed_) {
     if (reply.departed_size() == kMaxNamed) break;
     if (peers_.of(compute_id).empty()) reply.add_departed(compute_id);
   }
 }
 
-std::set<std::string> Departures::settle(const control::SettleDepartedRequest& ended) {
+std::set<std::string> DisconnectedPeers::settle(const control::SettleDepartedRequest& ended) {
   std::set<std::string> settled;
   for (const std::string& compute_id : ended.compute_ids()) {
     // Outside input: one that is here has not ended.
@@ -33,7 +33,7 @@ std::set<std::string> Departures::settle(const control::SettleDepartedRequest& e
   return settled;
 }
 
-std::set<std::string> Departures::settle(const Slots& slots) {
+std::set<std::string> DisconnectedPeers::settle(const Slots& slots) {
   std::set<std::string> settled;
   for (const std::string& compute_id : departed_) {
     if (ended(compute_id, peers_, slots)) settled.insert(compute_id);

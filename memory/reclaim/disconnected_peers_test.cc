@@ -1,5 +1,5 @@
 // Compute servers that went away without a word, as memory servers other than 0 see them.
-#include "memory/reclaim/departures.h"
+#include "memory/reclaim/disconnected_peers.h"
 
 #include <catch2/catch.hpp>
 
@@ -44,7 +44,7 @@ void settle(TestClient& client, char id) {
 }
 
 TEST_CASE("what a compute server that departed had reserved is free when a worker says that it has ended",
-          "[departures]") {
+          "[disconnected_peers]") {
   TestCluster cluster(server_one());
   const auto dead = cluster.client("d");
   const auto live = cluster.client("l");
@@ -72,7 +72,8 @@ TEST_CASE("what a compute server that departed had reserved is free when a worke
   CHECK(record_use() == 2 * record_bytes);
 }
 
-TEST_CASE("whoever leaves in order, and has returned what it reserved, is not named", "[departures]") {
+TEST_CASE("whoever leaves in order, and has returned what it reserved, is not named",
+          "[disconnected_peers]") {
   TestCluster cluster(server_one());
   const auto first = cluster.client("f");
   const auto second = cluster.client("s");
@@ -102,7 +103,8 @@ TEST_CASE("whoever leaves in order, and has returned what it reserved, is not na
   }
 }
 
-TEST_CASE("server 0 says who has ended: no channel is left and every slot is closed", "[departures]") {
+TEST_CASE("server 0 says who has ended: no channel is left and every slot is closed",
+          "[disconnected_peers]") {
   TestCluster cluster;
   const auto dead = cluster.client("d");
   const auto live = cluster.client("l");
@@ -136,7 +138,7 @@ TEST_CASE("server 0 says who has ended: no channel is left and every slot is clo
         ErrorCode::protocol_violation);
 }
 
-TEST_CASE("deleted records that a dead compute server did not note are found", "[departures]") {
+TEST_CASE("deleted records that a dead compute server did not note are found", "[disconnected_peers]") {
   TestCluster cluster;
   const auto dead = cluster.client("d");
   const auto live = cluster.client("l");

@@ -1,4 +1,4 @@
-#include "memory/reclaim/growth.h"
+#include "memory/reclaim/table_growth.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>
@@ -175,7 +175,7 @@ TEST_CASE("old arrays stay until the catalog has the new one and every live work
   CHECK(test.use().other_array_bytes() == 0);
   CHECK(test.accounted() == 8U << 20);
   // Main buckets and records.
-  CHECK(test.cluster.server->use().table_bytes == 2 * Blocks::kSmallest_bytes);
+  CHECK(test.cluster.server->use().table_bytes == 2 * BuddyAllocator::kSmallest_bytes);
 }
 
 TEST_CASE("a chain whose lock is held is not moved, and workers hear of the lock") {
@@ -219,8 +219,9 @@ TEST_CASE("growth leaves at least as much room as it takes") {
   GrowthTest test(growing_options(), 8 * (64U << 10));
   test.insert(9);
   // All but what is reserved for old versions, and one block: growth takes that only if there is another.
-  const Extents& extents = test.cluster.server->region().extents();
-  const std::uint64_t left_bytes = extents.reserve() * extents.extent_bytes() + Blocks::kSmallest_bytes;
+  const ExtentAllocator& extents = test.cluster.server->region().extents();
+  const std::uint64_t left_bytes =
+      extents.reserve() * extents.extent_bytes() + BuddyAllocator::kSmallest_bytes;
   for (int i = 0; test.cluster.server->use().free_bytes > left_bytes; ++i)
     REQUIRE(test.client->create(testing::accounts("filler" + std::to_string(i), 1)).ok());
   CHECK(test.grow().grown_size() == 0);

@@ -1,12 +1,12 @@
 // Whether a tree at rest is whole: what tests and the checker of regions ask.
-#include "memory/index/tree.h"
+#include "memory/index/btree.h"
 
 namespace namdb::memory {
 
 using layout::IndexPageView;
 
-std::string Tree::check_page(std::uint64_t offset, const KeyRange& range, std::uint32_t level,
-                             std::vector<std::vector<std::uint64_t>>& levels) const {
+std::string BTree::check_page(std::uint64_t offset, const KeyRange& range, std::uint32_t level,
+                              std::vector<std::vector<std::uint64_t>>& levels) const {
   const std::string where = "index page " + std::to_string(offset);
   if (!pages_.used(offset)) return where + " is not one of the tree's";
   const IndexPageView page = view(offset);
@@ -28,7 +28,7 @@ std::string Tree::check_page(std::uint64_t offset, const KeyRange& range, std::u
   return {};
 }
 
-std::string Tree::check() const {
+std::string BTree::check() const {
   if (!pages_.used(root_offset_)) return "the root is not one of the tree's pages";
   std::vector<std::vector<std::uint64_t>> levels(height_);
   if (std::string wrong = check_page(root_offset_, shape_.range, height_ - 1, levels); !wrong.empty()) {
