@@ -8,7 +8,7 @@
 namespace namdb::layout {
 namespace {
 
-// With the header word, and behind the body with who waits for the record and who reads it.
+// With the header word; behind the body the word of its waiters and the words of its readers.
 constexpr std::uint32_t kMostRecord_bytes = 8 + kBodyPrefix_bytes + kMaxPayload_bytes + 8 + 8 * kReaderWords;
 
 constexpr std::uint64_t kFlag = std::uint64_t{1} << 32;  // has, or wants

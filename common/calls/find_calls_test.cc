@@ -29,7 +29,7 @@ TEST_CASE("lookups come out as they went in", "[layout]") {
   CHECK((*lookups)[1].leases);
 }
 
-TEST_CASE("what is no list of lookups within the region is refused", "[layout]") {
+TEST_CASE("a malformed list of lookups, or one beyond the region, is refused", "[layout]") {
   CHECK_FALSE(decode_find("", kRegion));
   const std::string whole = bytes_of({192, 7, 48, false});
   for (std::size_t length = 0; length < whole.size(); ++length)
@@ -48,7 +48,7 @@ TEST_CASE("what is no list of lookups within the region is refused", "[layout]")
   CHECK_FALSE(decode_find(bytes_of({192, 7, longest + 8, false}), kRegion));
 }
 
-TEST_CASE("what was found is taken piece by piece, each only where it was asked for", "[layout]") {
+TEST_CASE("the pieces found are taken one by one, each only where it was asked for", "[layout]") {
   const std::array<std::byte, kBucket_bytes> first{std::byte{1}};
   const std::array<std::byte, kBucket_bytes> second{std::byte{2}};
   const std::array<std::byte, 48> record{std::byte{3}};

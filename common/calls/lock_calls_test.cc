@@ -29,7 +29,7 @@ TEST_CASE("locks that are waited for come out as they went in", "[layout]") {
   CHECK((*locks)[1].offset == 64);
 }
 
-TEST_CASE("what is no list of locks within the region is refused", "[layout]") {
+TEST_CASE("a malformed list of locks, or one beyond the region, is refused", "[layout]") {
   const std::string request = one({64, kSeen, kOwn});
   for (std::size_t length = 0; length < request.size(); ++length)
     CHECK_FALSE(decode_lock(std::string_view(request).substr(0, length), kRegion, kReply_bytes));

@@ -41,7 +41,7 @@ void add_journals(control::MemoryReply& reply, const Slots& slots) {
   add(reply, control::MEMORY_JOURNALS, part);
 }
 
-// Free and unusable bytes of pieces' runs; what is handed out is the caller's to tell apart.
+// Free and unusable bytes of an allocator's blocks. The caller tells apart the pieces that are handed out.
 control::MemoryPart part_of(const control::MemoryPart& table, const SlabAllocator& slabs) {
   control::MemoryPart part = table;
   part.set_free_bytes(slabs.free_bytes());

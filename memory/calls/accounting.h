@@ -1,7 +1,7 @@
-// What each byte of the region is used for: the MEMORY call, `namctl memory`, and the region checker.
+// An account of every byte of the region: the MEMORY call, `namctl memory`, and the region checker.
 //
-// The parts add up to the region at any moment, also between two steps of a task that yields: whatever takes
-// extents is in one of the lists that are looked at here before it suspends.
+// The parts add up to the region's length at any moment, also between two steps of a task that yields: a task
+// that takes extents enters them in a list that is counted here before it suspends.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace namdb::memory {
 
-// Where the region's bytes are; the parts add up to region_bytes.
+// The region's bytes by their use; they add up to Region::bytes().
 struct RegionUse {
   std::uint64_t fixed_bytes = 0;
   std::uint64_t free_bytes = 0;

@@ -214,7 +214,7 @@ TEST_CASE("a sample of the rings goes on where the last one ended, and looks at 
   CHECK(backlog_of(*test.client, 0).sampled_records() == 0);
 }
 
-TEST_CASE("what waits is counted, and the oldest snapshot ages while its worker is silent", "[accounting]") {
+TEST_CASE("the backlog is counted, and the oldest snapshot ages while its worker is silent", "[accounting]") {
   Fixture test;
   const control::TableDescriptor table = *test.client->create(testing::accounts("accounts"));
   const std::uint64_t record = test.client->allocate(table.id(), 1)->front();

@@ -16,8 +16,8 @@ reactor::Task<Status> fence(Caller caller, const control::FenceRequest& request,
   }
   if (!server.peers.fenced(compute_id)) server.notice("a compute server is fenced on request");
   server.start_fence(compute_id);
-  // Two compute servers may fence each other. The transport waits for the calls of the peer that it fences, so
-  // this call ends when its own caller is fenced.
+  // Two compute servers may fence each other. The transport waits for the calls of the peer that it fences,
+  // so this call ends when its own caller is fenced.
   while (!server.peers.of(compute_id).empty()) {
     if (server.stopping) co_return Status(ErrorCode::admin_shutdown, "the memory server is shutting down");
     if (server.peers.fenced(own_id)) {

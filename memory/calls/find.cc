@@ -60,7 +60,7 @@ class FoundLookup {
       bucket_ = bucket.next_offset;
     }
   }
-  // What it may add to the reply at most, from here on.
+  // The most that a lookup can add to the reply.
   static std::size_t bound_bytes(const FindRequest& request) {
     return 8 + layout::kMaxFoundBuckets * layout::FoundWriter::kPiece_bytes + 16 + request.record_bytes;
   }

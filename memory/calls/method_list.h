@@ -5,9 +5,9 @@
 // name or its subject's: CLOSE_SLOT in lease_slot.cc, CLAIM_REPAIR in repair.cc. Columns:
 //
 //   kind       CALL           protobuf messages                Status f(Caller, const Request&, Reply&)
-//              WAITING_CALL   the same; the handler suspends   reactor::Task<Status> f(Caller, const Request&, Reply&)
+//              WAITING_CALL   the same; the handler suspends   Task<Status> f(Caller, const Request&, Reply&)
 //              BYTES          bytes of common/calls            Status f(const Call&)
-//              WAITING_BYTES  the same; the handler suspends   reactor::Task<Status> f(Call)
+//              WAITING_BYTES  the same; the handler suspends   Task<Status> f(Call)
 //   method     control::Method
 //   handler
 //   messages   request and reply (kinds CALL and WAITING_CALL)

@@ -19,7 +19,7 @@ enum class Where : std::uint8_t {
   partitioned_vector,  // other servers than 0, with a part of the timestamp vector
 };
 
-// What follows when a handler returns out_of_memory.
+// The consequence of a handler's out_of_memory.
 enum class WhenFull : std::uint8_t {
   fail,
   // The handler runs again when extents came back (waiting.h). It has changed nothing when it says so.

@@ -90,7 +90,7 @@ Result<std::uint64_t> ServerState::lengthen_region(std::uint64_t length_bytes) {
     return longer;
   }
   region_refused_ns = 0;
-  // Before anybody is given an address there.
+  // Before any peer is given an address there.
   server_fabric->grow(*longer);
   if (*longer == region->limit_bytes()) notice("the region has grown to its limit");
   return longer;

@@ -1,9 +1,9 @@
 // A B+-tree of byte strings in the region's pages (layout/index_page.h): one index's part on this server.
 //
-// Changed by the memory server's thread alone, and never suspended, so that every call of it is one step for
-// whoever calls. Others READ pages at any moment, also between the WRITEs of one change: these come in an
-// order in which every certified leaf holds all the keys of its range that any finished change left there.
-// A change that needs pages takes them all before it writes anything: a full region leaves the tree whole.
+// The memory server's thread alone changes it and never suspends meanwhile, so every call is one step. Peers
+// READ pages at any moment, also between the WRITEs of one change. These come in such an order that every
+// certified leaf holds all the keys of its range that any finished change left there. A change that needs
+// pages takes them all before it writes anything: a full region leaves the tree whole.
 //
 // Leaves that become empty are given to a neighbour's range and freed, unless its page cannot hold the new
 // fences; pages are not merged otherwise.
@@ -38,7 +38,7 @@ class BTree {
     KeyRange range;                // the keys that may be added
   };
   enum class Change : std::uint8_t { made, unchanged, full };
-  // What a search passed last: hints for readers who READ pages themselves.
+  // The last pages of a search: hints for peers that READ pages themselves.
   struct Place {
     std::uint64_t leaf_offset = 0;
     std::uint64_t parent_offset = 0;  // the inner page above it, 0 = there is none
@@ -67,8 +67,8 @@ class BTree {
   std::uint32_t height() const { return height_; }  // 1: the root is a leaf
   std::uint64_t page_count() const { return pages_.used_count(); }
   const SlabAllocator& pages() const { return pages_; }
-  // What is wrong with the tree; empty when all of it fits together, every page certifies, and no page is
-  // outside of it. Looks at everything.
+  // Describes the first fault of the tree; empty when it is consistent, every page certifies, and no page is
+  // outside of it. Reads every page.
   std::string check() const;
 
  private:

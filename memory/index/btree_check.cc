@@ -1,4 +1,4 @@
-// Whether a tree at rest is whole: what tests and the checker of regions ask.
+// Checks that a tree at rest is whole, for tests and for the checker of regions.
 #include "memory/index/btree.h"
 
 namespace namdb::memory {

@@ -94,7 +94,7 @@ void random_changes(Random& random, BTree& tree, Model& model, int steps, double
 
 }  // namespace
 
-TEST_CASE("a tree holds what an ordered set holds, while it grows and while it shrinks", "[btree]") {
+TEST_CASE("a tree equals an ordered set, while it grows and while it shrinks", "[btree]") {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Random random(seed);
     const SmallRegion small;
@@ -151,7 +151,7 @@ TEST_CASE("keys in ascending order leave full pages behind", "[btree]") {
   const auto tree = small.tree();
   constexpr std::uint64_t kKeys = 5000;
   for (std::uint64_t i = 0; i < kKeys; ++i) REQUIRE(tree->add(counted(i)) == BTree::Change::made);
-  // What a page could hold if nothing were shared and it had no fences.
+  // A page's capacity if keys shared no bytes and it had no fences.
   const std::uint64_t per_page = (kPage_bytes - layout::kIndexPageHeader_bytes) / (8 + 4);
   CHECK(tree->page_count() <= kKeys / per_page * 115 / 100);
   CHECK(tree->check().empty());
@@ -252,7 +252,7 @@ TEST_CASE("a scan tells the leaf where it began and the page above", "[btree]") 
   }
 }
 
-TEST_CASE("what a wiped tree leaves behind certifies nowhere, and all its memory comes back", "[btree]") {
+TEST_CASE("no page of a wiped tree certifies, and all its memory comes back", "[btree]") {
   const SmallRegion small;
   const std::uint64_t before = small.region->extents().free_count();
   auto tree = small.tree();

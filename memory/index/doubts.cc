@@ -17,7 +17,7 @@ void Doubts::enqueue(Map::iterator doubt, std::uint64_t due_ns) {
 std::uint64_t Doubts::raise(IndexEntry entry, Raise how, std::uint64_t now_ns) {
   const auto [doubt, fresh] = doubts_.try_emplace(std::move(entry));
   if (!fresh) dequeue(doubt->second);
-  // Whoever raised it before may still be ahead of the locks, too.
+  // The commit that raised it before may still be ahead of its locks, too.
   std::uint64_t locked_ns = doubt->second.locked_ns;
   if (how.ahead) locked_ns = now_ns + 2 * layout::kAheadOfLocks_ns;
   doubt->second = {.sequence = ++sequence_, .due_ns = 0, .locked_ns = locked_ns, .dead = false};
@@ -47,7 +47,7 @@ void Doubts::settle(const layout::IndexVerdict& verdict, std::uint64_t now_ns) {
 
 void Doubts::take(std::uint32_t limit, std::size_t max_bytes, std::uint64_t now_ns, std::string& items) {
   const std::uint64_t again_ns = now_ns + options_.index_lease_ns;
-  // Whatever the lease, no entry is given twice here.
+  // No entry is given twice here, however short the lease is.
   std::vector<Map::iterator> given;
   while (due(now_ns) && given.size() < limit && items.size() < max_bytes) {
     const Map::iterator doubt = queue_.begin()->second;

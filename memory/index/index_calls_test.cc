@@ -287,7 +287,7 @@ TEST_CASE("a mark of an entry that is not there is nothing, unless the index is 
   REQUIRE(subject.prepare(*subject.client).ok());
   CHECK(*subject.change(Kind::mark, "late") != 0);
   CHECK(*subject.change(Kind::load, "quiet") == 0);
-  // The builder adds what its old snapshot shows: somebody will look at it.
+  // The builder adds what its old snapshot shows: a worker will check it.
   CHECK(*subject.change(Kind::load, "late") != 0);
   subject.cluster.run_for(kSecond_ns);
   CHECK(subject.doubts().empty());
@@ -299,7 +299,7 @@ TEST_CASE("a mark of an entry that is not there is nothing, unless the index is 
   CHECK(subject.keys() == Keys{"late", "quiet"});
 }
 
-TEST_CASE("requests about indexes that make no sense are refused and harm nobody", "[index]") {
+TEST_CASE("malformed requests about indexes are refused and do no harm", "[index]") {
   Subject subject;
   subject.build();
   TestClient& client = *subject.client;
@@ -348,7 +348,7 @@ TEST_CASE("requests about indexes that make no sense are refused and harm nobody
   CHECK_FALSE(other.built(*other.client).ok());
 }
 
-TEST_CASE("what lies outside a server's part of an index is said to be elsewhere", "[index]") {
+TEST_CASE("keys outside a server's part of an index are said to be elsewhere", "[index]") {
   Subject subject;
   REQUIRE(subject.begin(*subject.client).ok());
   REQUIRE(subject.prepare(*subject.client, "c", "f").ok());

@@ -1,5 +1,5 @@
-// The secondary indexes on this server: for each a tree with the part of the index that lies here, and which
-// of its entries are in doubt. What the calls of common/calls/index_calls.h do.
+// The secondary indexes on this server: for each a tree with the part of the index that lies here, and the
+// entries of it that are in doubt. The calls of common/calls/index_calls.h end here.
 //
 // An index is prepared, filled while it is building (its doubts are held meanwhile, so that an entry that the
 // builder adds late from its old snapshot finds the mark that a commit has left), then ready; and discarded
@@ -74,7 +74,7 @@ class Indexes {
   reactor::Task<void> tick(const Peers& peers);
   // tick() has something to wait for.
   bool aging() const { return doubts_.aging(); }
-  // What workers should know about them.
+  // Adds news of indexes to a heartbeat's reply.
   void describe(control::HeartbeatReply& reply) const;
 
   // By id, discarded ones included.

@@ -81,8 +81,8 @@ void Collector::settle(const std::set<std::string>& ended) {
 }
 
 bool Collector::scan_is_due() {
-  // Tombstones that nobody spoke of are searched for when the region is full, and when compute servers were
-  // killed, now and then.
+  // Tombstones without a note are searched for when the region is full, and when compute servers were killed,
+  // now and then.
   if (!scan_is_wanted()) return false;
   const std::uint64_t now = executor_.now_ns();
   if (scanned_ && now - scanned_ns_ < options_.max_transaction_ns + options_.slack_ns) return false;

@@ -352,7 +352,7 @@ TEST_CASE("locks that are in the collector's way are named to the workers until 
   CHECK(test.status().records_reclaimed() == 1);
 }
 
-TEST_CASE("a full region finds tombstones that nobody spoke of, and deletes make room") {
+TEST_CASE("a full region finds tombstones without a note, and deletes make room") {
   CollectorTest test(testing::small_options(), 1U << 20);
   const std::uint32_t record_bytes = TestCluster::layout_of(test.table).record_bytes();
   std::vector<std::uint64_t> records;

@@ -221,7 +221,7 @@ reactor::Task<void> hint_now_and_then(Writer* writer, fabric::Channel* channel, 
   }
 }
 
-// What the seeds met, so that the test cannot pass by doing nothing.
+// Counts over all seeds, so that the test cannot pass by doing nothing.
 struct Seen {
   std::uint64_t versions = 0;
   std::uint64_t from_overflow = 0;

@@ -1,10 +1,10 @@
-// Compute servers that went away without a word: killed, fenced, or cut off. They may have left reserved
-// memory, and deleted records that nobody noted. Both are seen to once they have *ended*: no channel of
-// theirs is left here, and every slot that they had is closed, so that no repair writes for them any more.
+// Compute servers that disconnected without notice: killed, fenced, or cut off. They may have left reserved
+// memory, and deleted records that they did not note. Both are freed once a compute server has *ended*: no
+// channel of it is left here, and every slot that it had is closed, so that no repair writes for it any more.
 //
-// Server 0 looks at its slots. The others name who departed in heartbeats' replies; any worker asks server 0
-// which of them have ended (ENDED_COMPUTES) and passes it on (SETTLE_DEPARTED). Ids are drawn anew for every
-// connection of a worker, so who departed never comes back. A worker that leaves in order says so before.
+// Server 0 checks its slots. The others name departed compute servers in heartbeats' replies; any worker asks
+// server 0 which of them have ended (ENDED_COMPUTES) and passes it on (SETTLE_DEPARTED). Every connection of
+// a worker has a new id, so a departed one never comes back. A worker that leaves cleanly says so before.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,13 @@ class DisconnectedPeers {
  public:
   explicit DisconnectedPeers(const Peers& peers) : peers_(peers) {}
 
-  // A worker's channel is destroyed, and it had not left in order.
+  // A worker's channel is destroyed, and it had not left cleanly.
   void add(const std::string& compute_id) { departed_.insert(compute_id); }
-  // Who departed and is not settled, into a heartbeat's reply; some of them, if there are many.
+  // Names departed compute servers in a heartbeat's reply; some of them, if there are many.
   void describe(control::HeartbeatReply& reply) const;
-  // Those of the ids that departed, whether or not `ended` names others: they are settled, and forgotten.
+  // Forgets the departed ones among the ids, and returns them. `ended` is outside input: it may name others.
   std::set<std::string> settle(const control::SettleDepartedRequest& ended);
-  // The same by what server 0 knows itself.
+  // The same by the knowledge of server 0 itself.
   std::set<std::string> settle(const Slots& slots);
 
   bool empty() const { return departed_.empty(); }

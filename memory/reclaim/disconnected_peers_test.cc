@@ -43,7 +43,7 @@ void settle(TestClient& client, char id) {
   REQUIRE(client.call<control::SettleDepartedReply>(control::SETTLE_DEPARTED, request).ok());
 }
 
-TEST_CASE("what a compute server that departed had reserved is free when a worker says that it has ended",
+TEST_CASE("a departed compute server's reservations are free when a worker says that it has ended",
           "[disconnected_peers]") {
   TestCluster cluster(server_one());
   const auto dead = cluster.client("d");
@@ -72,7 +72,7 @@ TEST_CASE("what a compute server that departed had reserved is free when a worke
   CHECK(record_use() == 2 * record_bytes);
 }
 
-TEST_CASE("whoever leaves in order, and has returned what it reserved, is not named",
+TEST_CASE("a worker that leaves cleanly, and has returned its reservations, is not named",
           "[disconnected_peers]") {
   TestCluster cluster(server_one());
   const auto first = cluster.client("f");
@@ -103,7 +103,7 @@ TEST_CASE("whoever leaves in order, and has returned what it reserved, is not na
   }
 }
 
-TEST_CASE("server 0 says who has ended: no channel is left and every slot is closed",
+TEST_CASE("server 0 names the compute servers that have ended: no channel is left and every slot is closed",
           "[disconnected_peers]") {
   TestCluster cluster;
   const auto dead = cluster.client("d");
@@ -133,7 +133,7 @@ TEST_CASE("server 0 says who has ended: no channel is left and every slot is clo
   finish.set_repair_epoch(claimed->repair_epoch());
   REQUIRE(live->call<control::FinishRepairReply>(control::FINISH_REPAIR, finish).ok());
   CHECK(has_ended('d'));
-  control::SettleDepartedRequest settle;  // server 0 needs nobody's word
+  control::SettleDepartedRequest settle;  // server 0 needs no worker's word
   CHECK(live->call<control::SettleDepartedReply>(control::SETTLE_DEPARTED, settle).status().code() ==
         ErrorCode::protocol_violation);
 }

@@ -1,9 +1,10 @@
-// When memory that remote WRITEs and CASes may target can be used again: reuse epochs.
+// Epoch-based reclamation of memory that remote WRITEs and CASes may target.
 //
-// Freed memory waits until the epoch is raised, and then until every live worker has acknowledged the raised
-// epoch: by then each worker has learned of it and its older transactions have ended. A cached address may be
-// left: what is found there must certify as the record that was cached. A worker that never answers is fenced
-// by somebody, and then does not count. Durations play no part: they cannot bound a paused writer.
+// Freed memory waits until the reuse epoch is raised, and then until every live worker has acknowledged the
+// raised epoch: by then each worker has learned of it and its older transactions have ended. A worker may
+// still have a cached address: the bytes found there must certify as the record that was cached. A worker
+// that never answers is fenced by others, and then does not count. Durations play no part: they cannot bound
+// a paused writer.
 //
 // That covers tables and indexes that a worker's copy of the catalog still has: they left the catalog before
 // they were freed, so the snapshots of transactions that begin after the worker learned of the raised epoch
@@ -30,13 +31,13 @@ class EpochReclaimer {
   void defer(Freed freed);
   // Raises the epoch if memory waits for that and the last raise is `interval_ns` ago.
   void tick(std::uint64_t now_ns, std::uint64_t interval_ns);
-  // What may be used again now, oldest first; at most `limit` pieces.
+  // Memory that may be used again now, oldest first; at most `limit` pieces.
   std::vector<Freed> take(std::uint64_t acknowledged_epoch, std::size_t limit);
 
-  // What waits, the whole of it.
+  // All memory that waits.
   std::vector<Freed> pending() const;
   std::uint64_t pending_count() const;
-  // Among it are extents: tables, indexes or arrays of buckets.
+  // Tables, indexes or arrays of buckets are among it: extents will come back.
   bool has_extents() const;
   std::uint64_t epoch() const { return epoch_; }
   bool empty() const { return open_.freed.empty() && closed_.empty(); }

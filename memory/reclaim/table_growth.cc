@@ -210,7 +210,7 @@ bool TableGrowth::move_chain(Table& table, std::uint64_t index) {
   }
   if (!write_chain(table, to.bucket_offset(2 * index), halves[0])) return false;
   if (!write_chain(table, to.bucket_offset(2 * index + 1), halves[1])) {
-    // Nobody has seen the first half: its indirect buckets are free again.
+    // No peer has seen the first half: its indirect buckets are free again.
     Bucket bucket;
     region_.read(to.bucket_offset(2 * index), std::as_writable_bytes(std::span(&bucket, 1)));
     while (bucket.next_offset != 0) {

@@ -2,14 +2,14 @@
 //
 // A table has outgrown its main buckets when more entries hang off them than fit into them. Then an array of
 // twice the size is allocated. Chain by chain:
-//   1. the chain's lock word is taken by CAS (server_locks.h); a chain that somebody holds comes later
-//   2. its entries are copied into two chains of the new array, which nobody can reach yet
-//   3. a forward is written over the old main bucket: whoever comes from now on goes to the new chains
+//   1. the chain's lock word is taken by CAS (server_locks.h); a chain that is locked comes later
+//   2. its entries are copied into two chains of the new array, which no peer can reach yet
+//   3. a forward is written over the old main bucket: from now on lookups and inserts go to the new chains
 //   4. the lock word is released
-// Nothing is ever taken out of the old chain, so whoever is on its way along it still finds all that was
-// there. The old array and its indirect buckets stay until the catalog has the new array and every live
-// worker has acknowledged that no older transaction runs (RETIRE_BUCKETS, epoch_reclaimer.h). Meanwhile the new one may
-// be outgrown in its turn.
+// Nothing is ever taken out of the old chain, so a reader on its way along it still finds all that was there.
+// The old array and its indirect buckets stay until the catalog has the new array and every live worker has
+// acknowledged that no older transaction runs (RETIRE_BUCKETS, epoch_reclaimer.h). Meanwhile the new array
+// may be outgrown in its turn.
 //
 // Without room for the new array the table keeps its long chains, and growth is tried again later; without
 // room for a chain's indirect buckets that chain waits. The server ends: the region dies with it. The table
@@ -56,10 +56,10 @@ class TableGrowth {
   }
   // Records of the table were handed out: it may have outgrown its buckets. Cheap while it has not.
   void consider(std::uint32_t table);
-  // Looks again at tables whose growth was put off. Called now and then.
+  // Considers tables again whose growth was put off. Called now and then.
   void consider_again();
 
-  // What a heartbeat's reply says of growth.
+  // Adds news of growth to a heartbeat's reply.
   void describe(control::HeartbeatReply& reply) const;
   // RETIRE_BUCKETS. Outside input: error undefined_table, or protocol_violation.
   Status retire(const control::RetireBucketsRequest& request);
@@ -71,7 +71,7 @@ class TableGrowth {
     std::uint32_t rounds = 0;        // through `held` without success
     std::uint64_t retry_ns = 0;      // not before
   };
-  // A table with more records than its main buckets have entries, when last looked at.
+  // A table with more records than its main buckets have entries, when last considered.
   struct Candidate {
     std::uint64_t looked_ns = 0;
     std::uint64_t records = 0;

@@ -11,8 +11,8 @@
 //   4. unlock the chain. The record stays locked for ever: no stale value can be CASed into it
 //   5. give the record to the EpochReclaimer
 // Nothing is left to repair when the server dies in between: the region dies with it. A lock that is in the
-// way may be that of a dead commit without a journal entry, which is undone by who meets it: so it is named
-// to the workers.
+// way may be that of a dead commit without a journal entry, which a worker that meets it undoes: so
+// heartbeats' replies name it.
 #pragma once
 
 #include <compare>
@@ -50,7 +50,7 @@ class Tombstones {
         epoch_(epoch),
         reclaimer_(reclaimer) {}
 
-  // `record` may be any offset: what is no deleted record is forgotten later.
+  // `record` may be any offset: one that is no deleted record is forgotten later.
   void note(std::uint32_t table, std::uint64_t record) { noted_.push_back({table, 0, record, {}}); }
   // Notes every tombstone that it finds in the tables: for hints that never came.
   reactor::Task<void> scan();
@@ -58,8 +58,8 @@ class Tombstones {
 
   bool empty() const { return noted_.empty() && aging_.empty(); }
   std::uint64_t reclaimed() const { return reclaimed_; }
-  // Locks that were met and are still held, into a heartbeat's reply: their owners may be dead, and nobody
-  // else may ever come there. Up to `limit` in all of the reply.
+  // Names locks that were met and are still held in a heartbeat's reply: their owners may be dead, and no
+  // other worker may ever come there. Up to `limit` in all of the reply.
   void describe(control::HeartbeatReply& reply, int limit) const;
   // Not reclaimed yet; some of them may be no deleted records.
   std::uint64_t pending() const;
@@ -84,7 +84,7 @@ class Tombstones {
   };
   enum class Look { tombstone, later, unstable, other };
   Look look(const Tombstone& tombstone, layout::Stamp& stamp);
-  // The lock is held, whoever has it now.
+  // The lock is still held, perhaps by another holder.
   bool still(const Held& held) const;
   // False: not now, try again.
   reactor::Task<bool> reclaim(Tombstone tombstone, fabric::Channel& loopback);

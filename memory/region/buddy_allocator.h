@@ -1,9 +1,9 @@
-// Memory of the region by the byte: blocks of a power of two from 4 KiB, halves of halves of an extent, and
-// whole extents for what is as large as one or larger. So what begins small takes little, and things of
-// different sizes share an extent.
+// A buddy allocator for the region: blocks of a power of two from 4 KiB, which are halves of halves of an
+// extent, and whole extents for anything as large as one or larger. So a table that begins small takes
+// little, and things of different sizes share an extent.
 //
-// Two halves that are free are one again, and an extent whose blocks are all free goes back to the extents.
-// Which blocks there are is the server's private memory, never in the region.
+// Two free halves are joined, and an extent whose blocks are all free goes back to the extents. The list of
+// blocks is the server's private memory, never in the region.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ class BuddyAllocator {
 
   // How long the block for so many bytes is.
   std::uint64_t block_bytes(std::uint64_t bytes) const;
-  // nullopt when there is none; with `keep_reserve` also when less than ExtentAllocator::reserve() would be left to
-  // others.
+  // nullopt when there is none; with `keep_reserve` also when less than ExtentAllocator::reserve() would be
+  // left to other uses.
   std::optional<Block> allocate(std::uint64_t bytes, bool keep_reserve = false);
   // A whole block; it counts as dirty.
   void free(std::uint64_t offset, std::uint64_t bytes);

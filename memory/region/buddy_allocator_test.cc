@@ -97,7 +97,7 @@ struct TwoExtents {
   std::unique_ptr<Region> region;
 };
 
-TEST_CASE("what tables leave to old versions they do not take from the extents of those, either") {
+TEST_CASE("tables do not take the reserve for old versions from those versions' extents, either") {
   const TwoExtents two;
   BuddyAllocator& blocks = two.region->blocks();
   REQUIRE(two.region->extents().reserve() == 1);

@@ -1,8 +1,8 @@
 // Which extents of the region are free. The list is the server's private memory, never in the region.
 //
 // Runs of several extents (bucket arrays, journals) come from the low end, single ones from the high end, so
-// that the long-lived arrays do not end up between small pieces. An extent that was used once is dirty:
-// whoever needs zeros clears it.
+// that the long-lived arrays do not end up between small pieces. An extent that was used once is dirty: a
+// caller that needs zeros clears it.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ class ExtentAllocator {
   std::uint64_t count() const { return state_.size(); }
   std::uint64_t free_count() const { return free_; }
   std::uint64_t free_bytes() const { return free_ * extent_bytes_; }
-  // What tables leave to old versions: a region that new rows have filled still takes updates and deletes.
+  // The extents that tables leave to old versions: a region full of new rows still takes updates and deletes.
   std::uint64_t reserve() const { return (count() + 31) / 32; }
   // How many extents hold `bytes`.
   std::uint64_t extents_for(std::uint64_t bytes) const {

@@ -73,7 +73,7 @@ struct SmallRegion {
   std::unique_ptr<Region> region;
 };
 
-TEST_CASE("units know what is handed out, and give empty blocks back") {
+TEST_CASE("a slab allocator knows which pieces are handed out, and gives empty blocks back") {
   SmallRegion small;
   const std::uint64_t before = small.region->extents().free_count();
   {
@@ -117,7 +117,7 @@ TEST_CASE("units from used extents are zero") {
   while (const auto unit = units.allocate()) REQUIRE(small.region->load(*unit) == 0);
 }
 
-TEST_CASE("what an allocation lacks is asked for, and no more than once") {
+TEST_CASE("an allocation asks for the extents that it lacks, and no more than once") {
   ExtentAllocator extents(4096, 4096, 4);
   std::vector<std::uint64_t> asked;
   std::uint64_t left = 8;

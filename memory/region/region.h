@@ -2,7 +2,7 @@
 //
 //   0                     RegionMap, written once here
 //   4096                  timestamp vector, on the servers that have a part of it
-//   first_extent_offset   extents, aligned to their own size; what is left at the end is not used
+//   first_extent_offset   extents, aligned to their own size; the rest at the end is not used
 //
 // A region may grow up to a limit, when an allocation finds too few free extents: a sixteenth of its length
 // or kGrowthStep_bytes at a time, or what the allocation needs if that is more. It never shrinks.
@@ -29,8 +29,8 @@ namespace namdb::memory {
 class Region {
  public:
   static constexpr std::uint64_t kGrowthStep_bytes = 16U << 20;
-  // Makes the region at least so long, at most limit_bytes(), and says how long it is now: the bytes follow
-  // the others, are zero, and whoever gets an address there can use it.
+  // Makes the region at least so long, at most limit_bytes(), and returns its length then. The new bytes
+  // follow the others and are zero, and a peer that gets an address there can use it.
   using Lengthen = std::function<Result<std::uint64_t>(std::uint64_t length_bytes)>;
 
   // `bytes` are zero and stay valid; with a limit that is larger they are the start of so many. Error

@@ -27,7 +27,7 @@ void Reservations::granted(const std::string& compute_id, std::uint32_t id, bool
   if (!table) return;
   const SlabAllocator& slabs = buckets ? table->indirect : table->records;
   Reserved& reserved = reserved_[{id, buckets}];
-  // Twice as many as after the last look: most will have been used. So each is looked at about once.
+  // Twice as many as after the last check: most will have been used. So each is checked about once.
   if (reserved.owners.size() > 2 * reserved.looked_at + kSmallReservation) {
     std::erase_if(reserved.owners, [&](const auto& entry) { return !untouched(slabs, entry.first); });
     reserved.looked_at = reserved.owners.size();

@@ -6,7 +6,7 @@ namespace namdb::memory {
 
 void RingSampler::add(const Table& table, std::uint64_t record, RingSample& sample) const {
   const layout::HeaderWord word(region_.load(record));
-  // Reserved and never written, or reclaimed: no ring that anybody uses.
+  // Reserved and never written, or reclaimed: a ring that no transaction uses.
   if (word.value() == 0 || word.stamp().slot == layout::kCollectorSlot) return;
   const layout::RecordLayout& shape = table.shape.record;
   ++sample.records;

@@ -1,5 +1,6 @@
-// How full the rings of old versions are: looks at some records, and at further ones the next time, so that
-// an answer costs the same however large the tables are. Of tables with no more records it looks at all.
+// Samples how full the rings of old versions are: some records, and further ones the next time, so that an
+// answer costs the same however large the tables are. Tables with no more records than that are sampled
+// whole.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ class RingSampler {
   RingSampler(reactor::Executor& executor, const Region& region, const Options& options, const Tables& tables)
       : executor_(executor), region_(region), options_(options), tables_(tables) {}
 
-  // At up to `limit` records, yielding now and then.
+  // Samples up to `limit` records, yielding now and then.
   reactor::Task<RingSample> look(std::uint64_t limit);
 
  private:
@@ -35,7 +36,7 @@ class RingSampler {
   const Options& options_;
   const Tables& tables_;
   using Place = std::pair<std::uint32_t, std::uint64_t>;  // table, record; 0 = before the first
-  Place last_;                                            // that was looked at
+  Place last_;                                            // that was sampled
 };
 
 }  // namespace namdb::memory

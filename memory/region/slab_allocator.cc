@@ -26,7 +26,7 @@ std::uint64_t SlabAllocator::wanted_bytes() const {
 
 bool SlabAllocator::add_run() {
   std::optional<Block> block;
-  // What is zeroed belongs to tables, which leave some to old versions.
+  // Zeroed pieces belong to tables, which leave some extents to old versions.
   for (std::uint64_t bytes = wanted_bytes(); !block && bytes >= least_bytes(); bytes /= 2)
     block = region_.blocks().allocate(bytes, zeroed_);
   if (!block) return false;

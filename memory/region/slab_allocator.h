@@ -1,6 +1,7 @@
-// Pieces of one size, carved from blocks: the records of a table, its indirect buckets, the overflow entries
-// of one length. The first block is small, each later one as large as all before it together, up to an
-// extent; where the region has no such block left, a smaller one. A block that has no piece in use goes back.
+// A slab allocator: pieces of one size, carved from blocks. Pieces are the records of a table, its indirect
+// buckets, the overflow entries of one length, an index's pages. The first block is small, each later one as
+// large as all before it together, up to an extent; where the region has no such block left, a smaller one. A
+// block that has no piece in use goes back.
 //
 // Knows exactly which pieces are handed out, so that an offset from outside can be checked. Private memory.
 #pragma once
@@ -18,7 +19,7 @@ namespace namdb::memory {
 class SlabAllocator {
  public:
   // `unit_bytes` is a multiple of 8. With `zeroed`, pieces from memory that was used before are cleared when
-  // the block is taken; a piece that comes back is cleared by whoever frees it.
+  // the block is taken, and the caller clears a piece before it gives it back.
   SlabAllocator(Region& region, std::uint64_t unit_bytes, bool zeroed);
   SlabAllocator(const SlabAllocator&) = delete;
   SlabAllocator& operator=(const SlabAllocator&) = delete;

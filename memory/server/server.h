@@ -61,7 +61,7 @@ class MemoryServer final : public fabric::Service {
   void on_disconnect(fabric::PeerId peer) override;
 
   std::uint64_t epoch() const { return state_.region->map().epoch; }
-  // What the calls STATUS (without its backlog), FABRIC and MEMORY reply.
+  // The replies of STATUS (without its backlog), FABRIC and MEMORY.
   control::StatusReply status() const { return status_of(state_); }
   control::FabricReply fabric_facts() const { return fabric_of(state_); }
   control::MemoryReply memory() const { return account(state_); }

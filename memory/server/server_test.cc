@@ -89,7 +89,7 @@ TEST_CASE("a memory server other than 0 joins one cluster, not by a greeting alo
   auto greeting = hello('a');
   greeting.set_cluster_epoch(5);
   REQUIRE(first->connect(greeting).ok());
-  // Nobody joined: the cluster of epoch 5 may be one that is about to be restarted.
+  // No worker joined: the cluster of epoch 5 may be one that is about to be restarted.
   auto other = hello('b');
   other.set_cluster_epoch(6);
   REQUIRE(second->connect(other).ok());
@@ -340,7 +340,7 @@ TEST_CASE("an idle server wakes up for nothing") {
   cluster.world.run_until_idle();  // returns: no timer is left
 }
 
-TEST_CASE("requests of random bytes get an error and harm nobody") {
+TEST_CASE("requests of random bytes get an error and do no harm") {
   TestCluster cluster;
   auto client = cluster.client("c");
   REQUIRE(client->connect(hello('a')).ok());

@@ -1,5 +1,5 @@
-// Tables that outgrow their buckets while transactions run (memory/reclaim/table_growth.h): many seeds, each a
-// whole cluster. NAMDB_SEEDS and NAMDB_FIRST_SEED run more than the fixed ones.
+// Tables that outgrow their buckets while transactions run (memory/reclaim/table_growth.h): many seeds, each
+// a whole cluster. NAMDB_SEEDS and NAMDB_FIRST_SEED run more than the fixed ones.
 #include <catch2/catch.hpp>
 
 #include "common/layout/key.h"
