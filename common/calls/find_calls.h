@@ -22,7 +22,7 @@
 #include "common/calls/stage_calls.h"
 #include "common/layout/bucket.h"
 
-namespace namdb::layout {
+namespace namdb::calls {
 
 inline constexpr std::uint16_t kFindMethod = 30;
 inline constexpr std::uint32_t kMaxFoundBuckets = 8;
@@ -61,7 +61,7 @@ class FoundPieces {
 // The memory server's side: writes the reply to one lookup.
 class FoundWriter {
  public:
-  static constexpr std::size_t kPiece_bytes = 8 + kBucket_bytes;
+  static constexpr std::size_t kPiece_bytes = 8 + layout::kBucket_bytes;
   void add_bucket(std::uint64_t offset, const std::byte* bucket);
   void add_record(std::uint64_t offset, std::uint64_t lease, const std::byte* record,
                   std::size_t length_bytes);
@@ -73,4 +73,4 @@ class FoundWriter {
   std::string pieces_;
 };
 
-}  // namespace namdb::layout
+}  // namespace namdb::calls

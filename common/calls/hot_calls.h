@@ -19,7 +19,7 @@
 
 #include <cstdint>
 
-namespace namdb::layout {
+namespace namdb::calls {
 
 inline constexpr std::uint16_t kMoveVersionsMethod = 16;
 inline constexpr std::uint16_t kSnapshotMethod = 17;
@@ -28,4 +28,4 @@ inline constexpr std::uint16_t kPingMethod = 29;
 // Offsets in one request of MOVE_VERSIONS or NOTE_DELETES.
 inline constexpr std::uint32_t kMaxMoveVersions = 512;
 
-}  // namespace namdb::layout
+}  // namespace namdb::calls

@@ -36,7 +36,7 @@
 #include <string_view>
 #include <vector>
 
-namespace namdb::layout {
+namespace namdb::calls {
 
 inline constexpr std::uint16_t kIndexWriteMethod = 19;
 inline constexpr std::uint16_t kIndexSettleMethod = 20;
@@ -108,4 +108,4 @@ std::optional<std::vector<IndexDoubt>> decode_index_doubts(std::string_view byte
 std::optional<IndexSeek> decode_index_seek(std::string_view bytes);
 std::optional<IndexSeekResult> decode_index_seek_result(std::string_view bytes);
 
-}  // namespace namdb::layout
+}  // namespace namdb::calls

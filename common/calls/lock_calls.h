@@ -20,14 +20,14 @@
 #include "common/calls/stage_calls.h"
 #include "common/layout/stamp.h"
 
-namespace namdb::layout {
+namespace namdb::calls {
 
 inline constexpr std::uint16_t kLockMethod = 31;
 
 struct LockRequest {
   std::uint64_t offset = 0;
-  HeaderWord seen;
-  HeaderWord own;
+  layout::HeaderWord seen;
+  layout::HeaderWord own;
 
   static constexpr std::size_t kEncoded_bytes = 24;
 };
@@ -37,4 +37,4 @@ void append(std::string& request, const LockRequest& lock);
 std::optional<std::vector<LockRequest>> decode_lock(std::string_view request, const RegionLength& region,
                                                     std::uint64_t max_reply_bytes);
 
-}  // namespace namdb::layout
+}  // namespace namdb::calls

@@ -21,7 +21,7 @@
 #include <string_view>
 #include <vector>
 
-namespace namdb::layout {
+namespace namdb::calls {
 
 inline constexpr std::uint16_t kStageMethod = 28;
 
@@ -55,4 +55,4 @@ struct RegionLength {
 std::optional<std::vector<StageOperation>> decode_stage(std::string_view request, const RegionLength& region,
                                                         std::uint64_t max_reply_bytes);
 
-}  // namespace namdb::layout
+}  // namespace namdb::calls

@@ -109,7 +109,7 @@ TEST_CASE("old versions are live, then wait, then are free; deleted records and 
   const std::uint64_t record = test.client->allocate(table.id(), 1)->front();
   test.insert(table, record, 1);
   for (int i = 0; i < 3; ++i) test.cluster.update(table, record, {test.slot.slot(), ++test.counter});
-  REQUIRE(test.client->hint(layout::kMoveVersionsMethod, table.id(), {record}).ok());
+  REQUIRE(test.client->hint(calls::kMoveVersionsMethod, table.id(), {record}).ok());
   control::MemoryPart overflow = part_of(test.memory(), control::MEMORY_OVERFLOW);
   CHECK(overflow.used_bytes() == 3 * entry_bytes);
   CHECK(overflow.waiting_bytes() == 0);
@@ -123,8 +123,8 @@ TEST_CASE("old versions are live, then wait, then are free; deleted records and 
   CHECK(part_of(test.memory(), control::MEMORY_OVERFLOW).bytes() == 0);
 
   test.update(table, record, true);
-  REQUIRE(test.client->hint(layout::kMoveVersionsMethod, table.id(), {record}).ok());
-  REQUIRE(test.client->hint(layout::kNoteDeletesMethod, table.id(), {record}).ok());
+  REQUIRE(test.client->hint(calls::kMoveVersionsMethod, table.id(), {record}).ok());
+  REQUIRE(test.client->hint(calls::kNoteDeletesMethod, table.id(), {record}).ok());
   // Versions are acknowledged and the record is unlinked, but its reuse is not.
   control::HeartbeatRequest heartbeat;
   for (int i = 0; i < 20; ++i) {
@@ -220,7 +220,7 @@ TEST_CASE("the backlog is counted, and the oldest snapshot ages while its worker
   const std::uint64_t record = test.client->allocate(table.id(), 1)->front();
   test.insert(table, record, 1);
   test.update(table, record);
-  REQUIRE(test.client->hint(layout::kMoveVersionsMethod, table.id(), {record}).ok());
+  REQUIRE(test.client->hint(calls::kMoveVersionsMethod, table.id(), {record}).ok());
   test.cluster.run_for(10 * kMillisecond_ns);
   control::Backlog backlog = backlog_of(*test.client, 0);
   CHECK(backlog.live_versions() == 0);

@@ -15,7 +15,7 @@
 namespace namdb::memory::handlers {
 namespace {
 
-using layout::FindRequest;
+using calls::FindRequest;
 
 class FoundLookup {
  public:
@@ -56,13 +56,13 @@ class FoundLookup {
         std::ranges::find(bucket.entries, request_.key_hash, &layout::BucketEntry::key_hash);
     if (entry != bucket.entries.end()) {
       if (within(entry->offset(), request_.record_bytes + 8)) record_ = entry->offset();
-    } else if (buckets_ < layout::kMaxFoundBuckets && within(bucket.next_offset, layout::kBucket_bytes)) {
+    } else if (buckets_ < calls::kMaxFoundBuckets && within(bucket.next_offset, layout::kBucket_bytes)) {
       bucket_ = bucket.next_offset;
     }
   }
   // The most that a lookup can add to the reply.
   static std::size_t bound_bytes(const FindRequest& request) {
-    return 8 + layout::kMaxFoundBuckets * layout::FoundWriter::kPiece_bytes + 16 + request.record_bytes;
+    return 8 + calls::kMaxFoundBuckets * calls::FoundWriter::kPiece_bytes + 16 + request.record_bytes;
   }
   void finish(std::string& reply) const { found_.finish(reply); }
 
@@ -72,7 +72,7 @@ class FoundLookup {
   std::uint64_t record_ = 0;
   std::uint32_t buckets_ = 0;
   fabric::LocalBuffer buffer_;
-  layout::FoundWriter found_;
+  calls::FoundWriter found_;
 };
 
 }  // namespace
@@ -81,7 +81,7 @@ reactor::Task<Status> find(Call call) {
   const ServerState& server = call.caller.server;
   const Region& region = *server.region;
   fabric::Channel& loopback = server.server_fabric->loopback();
-  const auto requests = layout::decode_find(call.request, {region.bytes(), region.limit_bytes()});
+  const auto requests = calls::decode_find(call.request, {region.bytes(), region.limit_bytes()});
   if (!requests) co_return Status(ErrorCode::protocol_violation, "lookups that cannot be read");
   // Lookups for which the reply has no room are answered with nothing.
   std::vector<FoundLookup> lookups;
@@ -104,7 +104,7 @@ reactor::Task<Status> find(Call call) {
     }
   }
   for (const FoundLookup& lookup : lookups) lookup.finish(call.reply);
-  for (std::size_t i = lookups.size(); i < requests->size(); ++i) layout::FoundWriter().finish(call.reply);
+  for (std::size_t i = lookups.size(); i < requests->size(); ++i) calls::FoundWriter().finish(call.reply);
   co_return Status();
 }
 

@@ -37,12 +37,12 @@ class LockWaiters {
 
  private:
   // Until deadline_ns. `found` is the reply's word.
-  reactor::Task<Status> lock_one(fabric::Channel* loopback, layout::LockRequest lock,
+  reactor::Task<Status> lock_one(fabric::Channel* loopback, calls::LockRequest lock,
                                  std::uint64_t deadline_ns, layout::HeaderWord* found);
-  bool oldest(const layout::LockRequest& lock) const;
+  bool oldest(const calls::LockRequest& lock) const;
 
   reactor::Executor& executor_;
-  std::vector<const layout::LockRequest*> waiting_;
+  std::vector<const calls::LockRequest*> waiting_;
 };
 
 }  // namespace namdb::memory

@@ -23,7 +23,7 @@ const HeaderWord kOlder(Stamp{23, 9}, false, true);
 struct Waiting {
   reactor::Task<void> run() {
     fabric::Call call;
-    call.method = layout::kLockMethod;
+    call.method = calls::kLockMethod;
     call.request = request;
     channel->post(call);
     status = co_await call.done();
@@ -54,7 +54,7 @@ class Locks {
   HeaderWord word(std::size_t record) const { return HeaderWord(cluster_.load(records_[record])); }
   std::string request(std::size_t record, HeaderWord seen, HeaderWord own) const {
     std::string bytes;
-    append(bytes, layout::LockRequest{records_[record], seen, own});
+    append(bytes, calls::LockRequest{records_[record], seen, own});
     return bytes;
   }
   void ask(Waiting& waiting, std::string request) {

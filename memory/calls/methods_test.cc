@@ -16,15 +16,15 @@
 namespace namdb::memory {
 namespace {
 
-static_assert(layout::kMoveVersionsMethod == control::MOVE_VERSIONS &&
-              layout::kSnapshotMethod == control::SNAPSHOT &&
-              layout::kNoteDeletesMethod == control::NOTE_DELETES &&
-              layout::kIndexWriteMethod == control::INDEX_WRITE &&
-              layout::kIndexSettleMethod == control::INDEX_SETTLE &&
-              layout::kIndexDoubtsMethod == control::INDEX_DOUBTS &&
-              layout::kIndexSeekMethod == control::INDEX_SEEK && layout::kStageMethod == control::STAGE &&
-              layout::kPingMethod == control::PING && layout::kFindMethod == control::FIND &&
-              layout::kLockMethod == control::LOCK);
+static_assert(calls::kMoveVersionsMethod == control::MOVE_VERSIONS &&
+              calls::kSnapshotMethod == control::SNAPSHOT &&
+              calls::kNoteDeletesMethod == control::NOTE_DELETES &&
+              calls::kIndexWriteMethod == control::INDEX_WRITE &&
+              calls::kIndexSettleMethod == control::INDEX_SETTLE &&
+              calls::kIndexDoubtsMethod == control::INDEX_DOUBTS &&
+              calls::kIndexSeekMethod == control::INDEX_SEEK && calls::kStageMethod == control::STAGE &&
+              calls::kPingMethod == control::PING && calls::kFindMethod == control::FIND &&
+              calls::kLockMethod == control::LOCK);
 
 std::set<int> all_methods() {
   std::set<int> numbers;

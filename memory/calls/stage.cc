@@ -8,14 +8,14 @@
 
 namespace namdb::memory::handlers {
 
-using layout::StageOperation;
+using calls::StageOperation;
 
 reactor::Task<Status> stage(Call call) {
   const ServerState& server = call.caller.server;
   const Region& region = *server.region;
   fabric::Channel& loopback = server.server_fabric->loopback();
   const auto operations =
-      layout::decode_stage(call.request, {region.bytes(), region.limit_bytes()}, fabric::kMaxCall_bytes);
+      calls::decode_stage(call.request, {region.bytes(), region.limit_bytes()}, fabric::kMaxCall_bytes);
   if (!operations) co_return Status(ErrorCode::protocol_violation, "a stage that cannot be read");
   std::size_t local_bytes = 0;
   for (const StageOperation& operation : *operations) local_bytes += operation.length_bytes;

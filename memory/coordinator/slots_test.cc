@@ -271,7 +271,7 @@ TEST_CASE("where the vector is partitioned, server 0 has the words of its positi
   CHECK(word(0) == layout::Stamp{slots[0].slot(), 0});
   CHECK(word(1) == layout::Stamp{slots[2].slot(), 0});
   // A copy of a part is no snapshot.
-  CHECK(client->call(layout::kSnapshotMethod, "").status().code() == ErrorCode::protocol_violation);
+  CHECK(client->call(calls::kSnapshotMethod, "").status().code() == ErrorCode::protocol_violation);
 
   const Slots& known = *cluster.server->slots();
   const layout::Stamp commit{slots[1].slot(), 7};
@@ -411,7 +411,7 @@ TEST_CASE("memory that went on to another compute server is not taken from it") 
   cluster.insert(table.value(), record, 1, {slot.value().slot(), 1});
   cluster.update(table.value(), record, {slot.value().slot(), 2}, true);
   cluster.publish(slot.value(), 2);
-  REQUIRE(second->hint(layout::kNoteDeletesMethod, table.value().id(), {record}).ok());
+  REQUIRE(second->hint(calls::kNoteDeletesMethod, table.value().id(), {record}).ok());
   for (int i = 0; i < 30; ++i) {
     cluster.run_for(10 * kMillisecond_ns);
     REQUIRE(first->acknowledge_all().ok());

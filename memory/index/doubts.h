@@ -50,8 +50,8 @@ class Doubts {
   // `now_ns` is not from before the request came. Returns the sequence, never 0.
   std::uint64_t raise(IndexEntry entry, Raise how, std::uint64_t now_ns);
   bool contains(const IndexEntry& entry) const { return doubts_.contains(entry); }
-  void settle(const layout::IndexVerdict& verdict, std::uint64_t now_ns);
-  // Appends doubts for one worker to check, which others do not get for a while (layout::IndexDoubt items).
+  void settle(const calls::IndexVerdict& verdict, std::uint64_t now_ns);
+  // Appends doubts for one worker to check, which others do not get for a while (calls::IndexDoubt items).
   void take(std::uint32_t limit, std::size_t max_bytes, std::uint64_t now_ns, std::string& items);
   // True if take() would give something.
   bool due(std::uint64_t now_ns) const { return !queue_.empty() && queue_.begin()->first.first <= now_ns; }

@@ -5,7 +5,7 @@
 namespace namdb::memory {
 namespace {
 
-using Verdict = layout::IndexVerdict::Kind;
+using Verdict = calls::IndexVerdict::Kind;
 
 constexpr std::uint64_t kGrace_ns = 10;
 constexpr std::uint64_t kLease_ns = 100;
@@ -30,7 +30,7 @@ struct Subject {
     std::string items;
     doubts.take(limit, 1000, now, items);
     std::vector<std::string> keys;
-    const auto doubts_given = layout::decode_index_doubts(items);
+    const auto doubts_given = calls::decode_index_doubts(items);
     for (const auto& doubt : *doubts_given) keys.emplace_back(doubt.key);
     return keys;
   }
@@ -156,7 +156,7 @@ TEST_CASE("the doubts of a dropped index are forgotten, others stay", "[doubts]"
 }
 
 TEST_CASE("no worker is asked about an entry whose commit may not have its locks yet", "[doubts]") {
-  constexpr std::uint64_t kWait_ns = 2 * layout::kAheadOfLocks_ns;
+  constexpr std::uint64_t kWait_ns = 2 * calls::kAheadOfLocks_ns;
   Subject subject;
   SECTION("whatever others do to it meanwhile") {
     subject.raise("a", {.ahead = true});

@@ -83,10 +83,10 @@ class Indexes {
   std::uint64_t removed() const { return removed_; }
 
  private:
-  Status change(const layout::IndexChange& change, layout::IndexChangeResult& result,
+  Status change(const calls::IndexChange& change, calls::IndexChangeResult& result,
                 std::vector<std::string>& candidates);
-  static void find_candidates(const BTree& tree, const layout::IndexChange& change,
-                              layout::IndexChangeResult& result, std::vector<std::string>& candidates);
+  static void find_candidates(const BTree& tree, const calls::IndexChange& change,
+                              calls::IndexChangeResult& result, std::vector<std::string>& candidates);
 
   reactor::Executor& executor_;
   Region& region_;

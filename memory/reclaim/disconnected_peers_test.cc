@@ -156,7 +156,7 @@ TEST_CASE("deleted records that a dead compute server did not note are found", "
       cluster.run_for(10 * kMillisecond_ns);
       REQUIRE(live->acknowledge_all().ok());
       // The version before the tombstone has to leave the ring's chain first.
-      REQUIRE(live->hint(layout::kMoveVersionsMethod, table.id(), {record}).ok());
+      REQUIRE(live->hint(calls::kMoveVersionsMethod, table.id(), {record}).ok());
     }
   };
   settle_down();

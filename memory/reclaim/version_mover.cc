@@ -121,7 +121,7 @@ Result<RecordList> RecordList::parse(std::string_view request) {
     return layout::load_word(reinterpret_cast<const std::byte*>(request.data()) + 8 * index);
   };
   const std::size_t words = request.size() / 8;
-  if (request.size() % 8 != 0 || words == 0 || words > 1 + layout::kMaxMoveVersions ||
+  if (request.size() % 8 != 0 || words == 0 || words > 1 + calls::kMaxMoveVersions ||
       word(0) > ~std::uint32_t{0}) {
     return Status(ErrorCode::protocol_violation, "no list of a table's records");
   }

@@ -8,7 +8,7 @@
 namespace namdb::memory {
 namespace {
 
-using layout::kMoveVersionsMethod;
+using calls::kMoveVersionsMethod;
 using layout::Stamp;
 using testing::TestCluster;
 
