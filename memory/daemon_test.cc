@@ -1,4 +1,4 @@
-// The daemon itself: what it refuses, and how it ends.
+// The daemon itself: its refusals, and its end.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -133,7 +133,7 @@ std::pair<int, std::string> run(const Folder& folder, std::vector<std::string> a
   return {code, daemon.log()};
 }
 
-TEST_CASE("wrong usage ends with 2 and says what is wrong") {
+TEST_CASE("wrong usage ends with 2 and a reason") {
   const Folder folder;
   const auto refused = [&](std::vector<std::string> arguments, const std::string& words) {
     arguments.insert(arguments.end(), {"--data", folder.data()});
@@ -274,7 +274,7 @@ TEST_CASE("a tool shuts the daemon down over each transport") {
   }
 }
 
-TEST_CASE("the region's memory is zero, whole, and nobody can change its length") {
+TEST_CASE("the region's memory is zero and whole, and its length cannot be changed") {
   const auto memory = RegionMemory::create(5U << 20, 0, HugePages::never);
   REQUIRE(memory.ok());
   const RegionMemory& region = *memory.value();
@@ -318,7 +318,8 @@ TEST_CASE("memory of a region that may grow is allocated as it grows, where it i
   CHECK((*large)->bytes().size() == 2U << 20);
 }
 
-TEST_CASE("a region does not grow beyond what its control group allows, nor into what that has not free") {
+TEST_CASE(
+    "a region does not grow beyond its control group's limit, nor into memory that the group has not free") {
   MemoryLimits limits{.total_bytes = 9U << 20, .free_bytes = 5U << 20};
   const auto asked = [&limits] { return limits; };
   const auto too_long = RegionMemory::create(6U << 20, 0, HugePages::never, asked);

@@ -1,4 +1,4 @@
-// What can be set on a memory server. Times are nanoseconds of the executor's clock.
+// The settings of a memory server. Times are nanoseconds of the executor's clock.
 //
 // Every tunable stands in one table: type, name, default, and a hostile value that the simulator may pick
 // instead to make rare branches common.
@@ -19,7 +19,7 @@ namespace namdb::memory {
 
 // X(type, name, default, hostile)
 #define NAMDB_MEMORY_TUNABLES(X)                                                                    \
-  /* Unit of the region; what is smaller shares one. A power of two. */                             \
+  /* Unit of the region; smaller blocks share one. A power of two. */                               \
   X(std::uint64_t, extent_bytes, 2U << 20, 64U << 10)                                               \
   /* E: the age at which a transaction aborts itself. */                                            \
   X(std::uint64_t, max_transaction_ns, 60 * kSecond_ns, 20 * kMillisecond_ns)                       \
@@ -46,16 +46,16 @@ namespace namdb::memory {
   X(std::uint32_t, max_peers, 4096, 64)                                                             \
   /* Main buckets are doubled when more rows hang off them than this part of their entries. */      \
   X(std::uint32_t, growth_percent, 100, 20)                                                         \
-  /* Growth that was put off, for want of room for instance, is looked at again after this. */      \
+  /* Growth that was put off, for want of room for instance, is considered again after this. */     \
   X(std::uint64_t, growth_interval_ns, kSecond_ns, kMillisecond_ns)
 
 // The same for secondary indexes. Drawn by a call of its own, so that runs without indexes keep their seeds.
-#define NAMDB_MEMORY_INDEX_TUNABLES(X)                                                          \
-  /* Pages of new indexes' trees. A power of two, at most an extent. */                         \
-  X(std::uint32_t, index_page_bytes, 4096, 512)                                                 \
-  /* A commit has so long to say what became of its entries before others are asked to look. */ \
-  X(std::uint64_t, index_grace_ns, 100 * kMillisecond_ns, 0)                                    \
-  /* An entry that somebody is looking at is given to nobody else for so long. */               \
+#define NAMDB_MEMORY_INDEX_TUNABLES(X)                                                    \
+  /* Pages of new indexes' trees. A power of two, at most an extent. */                   \
+  X(std::uint32_t, index_page_bytes, 4096, 512)                                           \
+  /* A commit has so long to give a verdict on its entries before others are asked to. */ \
+  X(std::uint64_t, index_grace_ns, 100 * kMillisecond_ns, 0)                              \
+  /* An entry that one worker checks is given to no other for so long. */                 \
   X(std::uint64_t, index_lease_ns, 2 * kSecond_ns, kMillisecond_ns)
 
 struct Options {
@@ -87,7 +87,7 @@ struct Options {
   layout::VectorParts vector_parts() const { return {timestamp_vector, server_count}; }
   // Old versions are freed before E when every live worker says that no transaction can need them.
   bool collect_by_acknowledgement = true;
-  // What STATUS reports about the process.
+  // Facts about the process, for STATUS.
   bool huge_pages = false;
   std::string version;
   // One line for people about something unusual (a peer fenced, a slot dead). May be empty.

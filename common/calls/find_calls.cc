@@ -5,11 +5,12 @@
 #include "common/calls/word_stream.h"
 #include "common/layout/record.h"
 
-namespace namdb::layout {
+namespace namdb::calls {
 namespace {
 
-// With the header word, and behind the body with who waits for the record and who reads it.
-constexpr std::uint32_t kMostRecord_bytes = 8 + kBodyPrefix_bytes + kMaxPayload_bytes + 8 + 8 * kReaderWords;
+// With the header word; behind the body the word of its waiters and the words of its readers.
+constexpr std::uint32_t kMostRecord_bytes =
+    8 + layout::kBodyPrefix_bytes + layout::kMaxPayload_bytes + 8 + 8 * layout::kReaderWords;
 
 constexpr std::uint64_t kFlag = std::uint64_t{1} << 32;  // has, or wants
 constexpr std::size_t kRecordHead_bytes = 16;
@@ -33,7 +34,7 @@ std::optional<std::vector<FindRequest>> decode_find(std::string_view request, co
     const std::uint64_t record = word_at(request, 16);
     const FindRequest lookup{word_at(request, 0), word_at(request, 8), static_cast<std::uint32_t>(record),
                              (record & kFlag) != 0};
-    const bool possible = within(lookup.bucket_offset, kBucket_bytes, region.limit_bytes) &&
+    const bool possible = within(lookup.bucket_offset, layout::kBucket_bytes, region.limit_bytes) &&
                           lookup.key_hash != 0 && (record & ~kFlag) == lookup.record_bytes &&
                           lookup.record_bytes > 8 && lookup.record_bytes % 8 == 0 &&
                           lookup.record_bytes <= kMostRecord_bytes;
@@ -60,7 +61,7 @@ std::optional<FoundPieces> FoundPieces::take(std::string_view& reply, std::uint6
 
 std::string_view FoundPieces::take_bucket(std::uint64_t offset) {
   if (bytes_.empty() || word_at(bytes_, 0) != offset) return {};
-  const std::string_view bucket = bytes_.substr(8, kBucket_bytes);
+  const std::string_view bucket = bytes_.substr(8, layout::kBucket_bytes);
   bytes_.remove_prefix(FoundWriter::kPiece_bytes);
   return bucket;
 }
@@ -73,7 +74,7 @@ std::string_view FoundPieces::take_record(std::uint64_t offset) {
 void FoundWriter::add_bucket(std::uint64_t offset, const std::byte* bucket) {
   ++buckets_;
   append_word(pieces_, offset);
-  pieces_.append(reinterpret_cast<const char*>(bucket), kBucket_bytes);
+  pieces_.append(reinterpret_cast<const char*>(bucket), layout::kBucket_bytes);
 }
 
 void FoundWriter::add_record(std::uint64_t offset, std::uint64_t lease, const std::byte* record,
@@ -89,4 +90,4 @@ void FoundWriter::finish(std::string& reply) const {
   reply += pieces_;
 }
 
-}  // namespace namdb::layout
+}  // namespace namdb::calls

@@ -1,16 +1,16 @@
-// Records that a memory server looks for, since the compute server does not know their addresses: what one
-// bucket after the other, and then the record, would be READ in dependent round trips comes in one call
-// (DrTM+H §6.1, RCC §5.2). The answer is what those READs would have brought, with its addresses, so that it
-// is judged like them, and addresses are remembered.
+// Lookups at the memory server (DrTM+H §6.1, RCC §5.2): the compute server does not know a record's address,
+// and sends one call instead of READs of the chain's buckets and then of the record, in dependent round
+// trips. The answer has the bytes that those READs would have brought, with their addresses: it is checked
+// like them, and addresses are remembered.
 //
 // FIND (method 30):
 //   request  of each lookup {bucket offset}, {key hash}, {record bytes | wants the lease behind them << 32}
 //   reply    of each lookup {buckets | has record << 32}; of each bucket {offset} and its bytes; of the
 //            record {offset}, {lease} and its bytes
-// All fields are 64-bit words. The buckets are those of the chain, from the asked one to the first that has
-// an entry of that hash, and the record is that entry's. The memory server may stop before: at a bucket that
-// is being written, at one that leads elsewhere, after kMaxFoundBuckets, or when the reply is full; then the
-// lookup goes on from there. The lease is of a moment before the record was READ.
+// All fields are 64-bit words. The buckets are those of the chain, from the requested one to the first that
+// has an entry of that hash, and the record is that entry's. The memory server may stop earlier: at a bucket
+// that is being written, at one that leads to another server, after kMaxFoundBuckets, or when the reply is
+// full. Then the compute server goes on from there. The lease is of a moment before the record was READ.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@
 #include "common/calls/stage_calls.h"
 #include "common/layout/bucket.h"
 
-namespace namdb::layout {
+namespace namdb::calls {
 
 inline constexpr std::uint16_t kFindMethod = 30;
 inline constexpr std::uint32_t kMaxFoundBuckets = 8;
@@ -37,7 +37,7 @@ struct FindRequest {
 };
 
 void append(std::string& request, const FindRequest& lookup);
-// nullopt if it is none, or names what cannot be in the region.
+// nullopt if the request is malformed, or names addresses that cannot be in the region.
 std::optional<std::vector<FindRequest>> decode_find(std::string_view request, const RegionLength& region);
 
 // One lookup's part of a reply, read piece by piece. Borrows the bytes.
@@ -58,10 +58,10 @@ class FoundPieces {
   std::string_view record_;  // with its offset; empty: none
 };
 
-// The other end.
+// The memory server's side: writes the reply to one lookup.
 class FoundWriter {
  public:
-  static constexpr std::size_t kPiece_bytes = 8 + kBucket_bytes;
+  static constexpr std::size_t kPiece_bytes = 8 + layout::kBucket_bytes;
   void add_bucket(std::uint64_t offset, const std::byte* bucket);
   void add_record(std::uint64_t offset, std::uint64_t lease, const std::byte* record,
                   std::size_t length_bytes);
@@ -73,4 +73,4 @@ class FoundWriter {
   std::string pieces_;
 };
 
-}  // namespace namdb::layout
+}  // namespace namdb::calls

@@ -5,7 +5,7 @@
 
 #include "common/layout/record.h"
 
-namespace namdb::layout {
+namespace namdb::calls {
 namespace {
 
 constexpr RegionLength kRegion{4096, 8192};
@@ -18,7 +18,7 @@ std::string bytes_of(const FindRequest& lookup) {
 
 }  // namespace
 
-TEST_CASE("lookups come out as they went in", "[layout]") {
+TEST_CASE("lookups come out as they went in", "[calls]") {
   const auto lookups = decode_find(bytes_of({192, 7, 48, false}) + bytes_of({8000, 8, 56, true}), kRegion);
   REQUIRE(lookups.has_value());
   REQUIRE(lookups->size() == 2);
@@ -29,7 +29,7 @@ TEST_CASE("lookups come out as they went in", "[layout]") {
   CHECK((*lookups)[1].leases);
 }
 
-TEST_CASE("what is no list of lookups within the region is refused", "[layout]") {
+TEST_CASE("a malformed list of lookups, or one beyond the region, is refused", "[calls]") {
   CHECK_FALSE(decode_find("", kRegion));
   const std::string whole = bytes_of({192, 7, 48, false});
   for (std::size_t length = 0; length < whole.size(); ++length)
@@ -43,14 +43,15 @@ TEST_CASE("what is no list of lookups within the region is refused", "[layout]")
   CHECK_FALSE(decode_find(bytes_of({192, 7, 1U << 30, false}), kRegion));
   // The longest record, and behind it the words of its waiter and its readers.
   const std::uint32_t longest =
-      RecordLayout{.payload_bytes = kMaxPayload_bytes}.current_bytes() + 8 + 8 * kReaderWords;
+      layout::RecordLayout{.payload_bytes = layout::kMaxPayload_bytes}.current_bytes() + 8 +
+      8 * layout::kReaderWords;
   CHECK(decode_find(bytes_of({192, 7, longest, false}), kRegion));
   CHECK_FALSE(decode_find(bytes_of({192, 7, longest + 8, false}), kRegion));
 }
 
-TEST_CASE("what was found is taken piece by piece, each only where it was asked for", "[layout]") {
-  const std::array<std::byte, kBucket_bytes> first{std::byte{1}};
-  const std::array<std::byte, kBucket_bytes> second{std::byte{2}};
+TEST_CASE("the pieces found are taken one by one, each only where it was asked for", "[calls]") {
+  const std::array<std::byte, layout::kBucket_bytes> first{std::byte{1}};
+  const std::array<std::byte, layout::kBucket_bytes> second{std::byte{2}};
   const std::array<std::byte, 48> record{std::byte{3}};
   std::string reply;
   FoundWriter writer;
@@ -86,4 +87,4 @@ TEST_CASE("what was found is taken piece by piece, each only where it was asked 
   }
 }
 
-}  // namespace namdb::layout
+}  // namespace namdb::calls

@@ -2,9 +2,9 @@
 //
 // MOVE_VERSIONS (method 16), a hint from a compute server that records' rings fill up:
 //   request  table id, then record offsets, one word each, at most kMaxMoveVersions
-//   reply    empty, when the mover has looked at all of them
+//   reply    empty, when the mover has checked all of them
 //   The memory server copies the unmoved ring slots of each record to the overflow region and sets their
-//   moved bits. Offsets are outside input: what is no record of the table is skipped.
+//   moved bits. Offsets are outside input: those that are no records of the table are skipped.
 // SNAPSHOT (method 17), server 0: a double-collected copy of the timestamp vector, taken by the handler in
 //   its own memory after the call arrived.
 //   request  empty
@@ -14,12 +14,12 @@
 //   request  as MOVE_VERSIONS
 //   reply    empty, at once
 //   The memory server reclaims each once its tombstone has been visible long enough.
-// PING (method 29): empty, answered with nothing, at once.
+// PING (method 29): request and reply are empty; answered at once.
 #pragma once
 
 #include <cstdint>
 
-namespace namdb::layout {
+namespace namdb::calls {
 
 inline constexpr std::uint16_t kMoveVersionsMethod = 16;
 inline constexpr std::uint16_t kSnapshotMethod = 17;
@@ -28,4 +28,4 @@ inline constexpr std::uint16_t kPingMethod = 29;
 // Offsets in one request of MOVE_VERSIONS or NOTE_DELETES.
 inline constexpr std::uint32_t kMaxMoveVersions = 512;
 
-}  // namespace namdb::layout
+}  // namespace namdb::calls

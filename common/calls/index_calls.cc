@@ -4,7 +4,7 @@
 
 #include "common/base/check.h"
 
-namespace namdb::layout {
+namespace namdb::calls {
 namespace {
 
 // Beside the kind of an IndexChange.
@@ -193,4 +193,4 @@ std::optional<IndexSeekResult> decode_index_seek_result(std::string_view bytes) 
   return result;
 }
 
-}  // namespace namdb::layout
+}  // namespace namdb::calls

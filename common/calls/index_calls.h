@@ -9,17 +9,18 @@
 //   mark     the entry, if it is there, is in doubt from now on under that sequence
 //   load     the entry is there from now on; in doubt only if it was
 //   An add with declared bytes also asks for candidates: other entries whose keys begin with them.
-//   An add or a mark that is ahead is sent together with the lock of its record: who looked at the record now
-//   could find it unlocked yet, and would say what the commit makes untrue. So nobody is asked to look for
-//   2 * kAheadOfLocks_ns, and a commit that has its locks only after kAheadOfLocks_ns sends it again, under
-//   them. Both are durations, and clocks differ in pace by less than a factor of two.
-// INDEX_SETTLE (method 20): what became of entries that were in doubt.
+//   An add or a mark that is ahead is sent together with the lock of its record. A worker that checked the
+//   record now could find it unlocked, and would give a verdict that the commit makes untrue. So no worker is
+//   asked to check the entry for 2 * kAheadOfLocks_ns, and a commit that has its locks only after
+//   kAheadOfLocks_ns sends the item again, under them. Both are durations, and clocks differ in pace by less
+//   than a factor of two.
+// INDEX_SETTLE (method 20): verdicts on entries that were in doubt.
 //   request  items {verdict (8) | index (32) | sequence (64) | key};   reply  empty
 //   live     the record's version has this key: no doubt any more
 //   dead     the record's version, published, does not have it: the entry goes once no snapshot needs it
-//   open     nobody can say yet: ask again later
+//   open     there is no verdict yet: ask again later
 //   A verdict counts only while the entry is in doubt under that very sequence.
-// INDEX_DOUBTS (method 21): entries that somebody should look at; each is kept from others for a while.
+// INDEX_DOUBTS (method 21): entries for the caller to check, for a while kept from other callers.
 //   request  how many at most (32);   reply  items {index (32) | sequence (64) | key}
 // INDEX_SEEK (method 22): keys of a range, in ascending or descending order.
 //   request  index (32) | 1 = descending (8) | how many at most (32) | low key | 1 = there is an end (8) |
@@ -35,7 +36,7 @@
 #include <string_view>
 #include <vector>
 
-namespace namdb::layout {
+namespace namdb::calls {
 
 inline constexpr std::uint16_t kIndexWriteMethod = 19;
 inline constexpr std::uint16_t kIndexSettleMethod = 20;
@@ -107,4 +108,4 @@ std::optional<std::vector<IndexDoubt>> decode_index_doubts(std::string_view byte
 std::optional<IndexSeek> decode_index_seek(std::string_view bytes);
 std::optional<IndexSeekResult> decode_index_seek_result(std::string_view bytes);
 
-}  // namespace namdb::layout
+}  // namespace namdb::calls

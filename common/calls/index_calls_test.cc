@@ -4,7 +4,7 @@
 
 #include "common/base/random.h"
 
-namespace namdb::layout {
+namespace namdb::calls {
 
 TEST_CASE("calls about index entries arrive as they were sent", "[index]") {
   std::string bytes;
@@ -95,4 +95,4 @@ TEST_CASE("bytes that are no call about index entries are refused, whatever they
   }
 }
 
-}  // namespace namdb::layout
+}  // namespace namdb::calls

@@ -2,7 +2,7 @@
 
 #include "common/calls/word_stream.h"
 
-namespace namdb::layout {
+namespace namdb::calls {
 
 void append(std::string& request, const LockRequest& lock) {
   append_word(request, lock.offset);
@@ -19,8 +19,8 @@ std::optional<std::vector<LockRequest>> decode_lock(std::string_view request, co
   std::uint64_t own = 0;
   LockRequest lock;
   while (take_word(request, lock.offset) && take_word(request, seen) && take_word(request, own)) {
-    lock.seen = HeaderWord(seen);
-    lock.own = HeaderWord(own);
+    lock.seen = layout::HeaderWord(seen);
+    lock.own = layout::HeaderWord(own);
     const bool within = lock.offset % 8 == 0 && lock.offset <= region.region_bytes - 8;
     const bool locks_both = lock.seen.locked() && lock.own.locked() && !lock.own.stamp().none();
     if (!within || !locks_both) return std::nullopt;
@@ -29,4 +29,4 @@ std::optional<std::vector<LockRequest>> decode_lock(std::string_view request, co
   return locks;
 }
 
-}  // namespace namdb::layout
+}  // namespace namdb::calls

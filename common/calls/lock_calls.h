@@ -1,13 +1,14 @@
-// Locks that transactions wait for at the memory server (WAITDIE's waiting list, RCC §4.3): the event loop
-// looks at the lock words of who waits, so that nobody asks again and again over the network.
+// Locks that transactions wait for at the memory server (WAITDIE's waiting list, RCC §4.3): its event loop
+// reads the lock words for them, so that they need not ask again and again over the network.
 //
 // LOCK (method 31):
 //   request  of each record {offset of its header word}, {the lock word that was seen}, {the own lock word}
-//   reply    of each the word that was found: if it is not locked, it is now the own lock word's; else who
-//            holds the record
-// All fields are 64-bit words. A record is waited for while it is locked as it was seen, and a moment at
-// most; then, if it is free, it is locked by CAS, for the oldest of those who wait for it here. Whether to
-// wait for another holder the transaction decides anew. Once one is not got, the others are not waited for.
+//   reply    of each the word that was found: if it is not locked, the record now has the own lock word;
+//            else it is the lock word of the record's holder
+// All fields are 64-bit words. The server waits for a record while it is locked as it was seen, and a moment
+// at most. Then, if it is free, the server locks it by CAS for the oldest of the transactions that wait for
+// it here. The transaction decides anew whether to wait for another holder. Once one lock is not acquired,
+// the server does not wait for the rest.
 #pragma once
 
 #include <cstdint>
@@ -19,21 +20,21 @@
 #include "common/calls/stage_calls.h"
 #include "common/layout/stamp.h"
 
-namespace namdb::layout {
+namespace namdb::calls {
 
 inline constexpr std::uint16_t kLockMethod = 31;
 
 struct LockRequest {
   std::uint64_t offset = 0;
-  HeaderWord seen;
-  HeaderWord own;
+  layout::HeaderWord seen;
+  layout::HeaderWord own;
 
   static constexpr std::size_t kEncoded_bytes = 24;
 };
 
 void append(std::string& request, const LockRequest& lock);
-// nullopt if it is none, names words outside the region, or others than locks.
+// nullopt if the request is malformed, names words outside the region, or has words that are no locks.
 std::optional<std::vector<LockRequest>> decode_lock(std::string_view request, const RegionLength& region,
                                                     std::uint64_t max_reply_bytes);
 
-}  // namespace namdb::layout
+}  // namespace namdb::calls

@@ -2,7 +2,7 @@
 
 #include "common/calls/word_stream.h"
 
-namespace namdb::layout {
+namespace namdb::calls {
 namespace {
 
 constexpr std::uint64_t kLength_mask = (1U << 24) - 1;
@@ -62,4 +62,4 @@ std::optional<std::vector<StageOperation>> decode_stage(std::string_view request
   return operations;
 }
 
-}  // namespace namdb::layout
+}  // namespace namdb::calls

@@ -9,7 +9,7 @@
 //              write               the bytes
 //              compare_and_swap    {expected}, {desired}
 //   reply    in order, of each read the bytes, of each compare_and_swap the word that was there
-// All fields are 64-bit words; offsets and lengths are multiples of 8. Requests are outside input: what
+// All fields are 64-bit words; offsets and lengths are multiples of 8. Requests are outside input: one that
 // reaches beyond the region, or would make too long a reply, is refused as a whole.
 #pragma once
 
@@ -21,7 +21,7 @@
 #include <string_view>
 #include <vector>
 
-namespace namdb::layout {
+namespace namdb::calls {
 
 inline constexpr std::uint16_t kStageMethod = 28;
 
@@ -42,9 +42,9 @@ struct StageOperation {
 
 void append(std::string& request, const StageOperation& operation);
 
-// How long the region is, and how long it may grow: what it may get can be read already (fabric.h, 9), and a
-// compare_and_swap there finds zero, if that is not what it expects. (Leases are read so, at addresses that
-// may be of a time when the region was longer.)
+// The region's length, and the limit up to which it may grow. Memory below the limit can be READ already
+// (fabric.h, 9), and a compare_and_swap there finds zero, if it does not expect zero. (Leases are read so, at
+// addresses that may be of a time when the region was longer.)
 struct RegionLength {
   std::uint64_t region_bytes = 0;
   std::uint64_t limit_bytes = 0;
@@ -55,4 +55,4 @@ struct RegionLength {
 std::optional<std::vector<StageOperation>> decode_stage(std::string_view request, const RegionLength& region,
                                                         std::uint64_t max_reply_bytes);
 
-}  // namespace namdb::layout
+}  // namespace namdb::calls

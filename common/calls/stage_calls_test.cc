@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace namdb::layout {
+namespace namdb::calls {
 namespace {
 
 constexpr RegionLength kRegion{4096, 8192};
@@ -25,7 +25,7 @@ std::string three() {
 
 }  // namespace
 
-TEST_CASE("operations of a stage come out as they went in", "[layout]") {
+TEST_CASE("operations of a stage come out as they went in", "[calls]") {
   const std::string request = three();
   const auto operations = decode_stage(request, kRegion, kReply_bytes);
   REQUIRE(operations.has_value());
@@ -41,7 +41,7 @@ TEST_CASE("operations of a stage come out as they went in", "[layout]") {
   CHECK(bytes == request.size());
 }
 
-TEST_CASE("what is no list of operations within the region is refused", "[layout]") {
+TEST_CASE("a malformed list of operations, or one beyond the region, is refused", "[calls]") {
   const std::string request = three();
   for (std::size_t length = 0; length < request.size(); ++length) {
     const auto cut = decode_stage(std::string_view(request).substr(0, length), kRegion, kReply_bytes);
@@ -55,7 +55,8 @@ TEST_CASE("what is no list of operations within the region is refused", "[layout
     append(bytes, operation);
     return !decode_stage(bytes, kRegion, kReply_bytes).has_value();
   };
-  // What the region may grow to is read, also by who compares it with what it cannot be, and nothing else.
+  // Memory between length and limit may be READ, also by a compare_and_swap that expects a value that cannot
+  // be there. Nothing else may be done there.
   CHECK_FALSE(refused({.kind = StageOperation::Kind::compare_and_swap,
                        .length_bytes = 8,
                        .offset = 4096,
@@ -84,4 +85,4 @@ TEST_CASE("what is no list of operations within the region is refused", "[layout
   CHECK(refused({.kind = static_cast<StageOperation::Kind>(9), .length_bytes = 8, .offset = 0, .bytes = {}}));
 }
 
-}  // namespace namdb::layout
+}  // namespace namdb::calls

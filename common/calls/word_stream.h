@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace namdb::layout {
+namespace namdb::calls {
 
 inline void append_word(std::string& out, std::uint64_t word) {
   out.append(reinterpret_cast<const char*>(&word), sizeof word);
@@ -27,4 +27,4 @@ inline bool take_word(std::string_view& in, std::uint64_t& word) {
   return true;
 }
 
-}  // namespace namdb::layout
+}  // namespace namdb::calls

@@ -32,7 +32,7 @@ class BatchSet {
   }
   // Has the memory server look for a record: goes along with the next run(). `found` gets the answer, which
   // is good until the next find().
-  void find(layout::ServerId server, const layout::FindRequest& lookup, layout::FoundPieces* found) {
+  void find(layout::ServerId server, const calls::FindRequest& lookup, calls::FoundPieces* found) {
     if (finds_ == nullptr) finds_ = std::make_unique<FindSet>(cluster_);
     finds_->add(server, lookup, found);
   }

@@ -2,10 +2,10 @@
 
 namespace namdb::txn {
 
-void FindSet::add(layout::ServerId server, const layout::FindRequest& lookup, layout::FoundPieces* found) {
+void FindSet::add(layout::ServerId server, const calls::FindRequest& lookup, calls::FoundPieces* found) {
   *found = {};
   std::string& request = calls_.request(server);
-  if (request.size() + layout::FindRequest::kEncoded_bytes > fabric::kMaxCall_bytes) return;
+  if (request.size() + calls::FindRequest::kEncoded_bytes > fabric::kMaxCall_bytes) return;
   append(request, lookup);
   asked_.push_back({server, lookup.record_bytes, found});
 }
@@ -18,7 +18,7 @@ reactor::Task<Status> FindSet::finish(fabric::OperationCounters& counters) {
     replies.push_back(calls_.reply(static_cast<layout::ServerId>(server)));
   for (const Asked& asked : asked_) {
     if (!status.ok()) break;
-    const auto found = layout::FoundPieces::take(replies[asked.server], asked.record_bytes);
+    const auto found = calls::FoundPieces::take(replies[asked.server], asked.record_bytes);
     if (found) {
       *asked.found = *found;
     } else {

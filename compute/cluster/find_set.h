@@ -15,9 +15,9 @@ class FindSet {
 
   // `found` gets the answer, which borrows from this object until the next add(); none, where there is no
   // room in the call.
-  void add(layout::ServerId server, const layout::FindRequest& lookup, layout::FoundPieces* found);
+  void add(layout::ServerId server, const calls::FindRequest& lookup, calls::FoundPieces* found);
   bool empty() const { return asked_.empty(); }
-  void post(fabric::OperationCounters& counters) { calls_.post(layout::kFindMethod, counters); }
+  void post(fabric::OperationCounters& counters) { calls_.post(calls::kFindMethod, counters); }
   // Waits, and gives out the answers. Error protocol_violation: they cannot be read.
   reactor::Task<Status> finish(fabric::OperationCounters& counters);
 
@@ -25,7 +25,7 @@ class FindSet {
   struct Asked {
     layout::ServerId server;
     std::uint32_t record_bytes;
-    layout::FoundPieces* found;
+    calls::FoundPieces* found;
   };
   CallSet calls_;
   std::vector<Asked> asked_;

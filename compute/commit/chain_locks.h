@@ -11,8 +11,8 @@
 //    A transaction that holds a chain waits for no record. A holder that is dead is looked into as anywhere
 //    (compute/txn/lock_resolver.h); that takes longer than a moment, and so ends in a conflict.
 //  - The memory server holds the chain: likewise. It never waits for a lock while it holds one.
-//  - The chain was forwarded to another array (memory/reclaim/growth.h): its rows ask for the next array's
-//    chains, again and again if need be. A lock that was taken of the old chain is released.
+//  - The chain was forwarded to another array (memory/reclaim/table_growth.h): its rows ask for the next
+//    array's chains, again and again if need be. A lock that was taken of the old chain is released.
 #pragma once
 
 #include <cstdint>

@@ -15,11 +15,11 @@ void append_word(std::string& bytes, std::uint64_t word) {
 }  // namespace
 
 void HintQueue::ring_fills(std::uint32_t table, layout::GlobalAddress record, bool urgent) {
-  add(layout::kMoveVersionsMethod, table, record, urgent);
+  add(calls::kMoveVersionsMethod, table, record, urgent);
 }
 
 void HintQueue::deleted(std::uint32_t table, layout::GlobalAddress record) {
-  add(layout::kNoteDeletesMethod, table, record, false);
+  add(calls::kNoteDeletesMethod, table, record, false);
 }
 
 void HintQueue::add(std::uint16_t method, std::uint32_t table, layout::GlobalAddress record, bool urgent) {
@@ -46,7 +46,7 @@ reactor::Task<void> HintQueue::send(std::uint16_t method, layout::ServerId serve
     std::string request;
     append_word(request, table->first);
     std::set<std::uint64_t>& offsets = table->second;
-    for (std::uint32_t i = 0; i < layout::kMaxMoveVersions && !offsets.empty(); ++i) {
+    for (std::uint32_t i = 0; i < calls::kMaxMoveVersions && !offsets.empty(); ++i) {
       append_word(request, *offsets.begin());
       offsets.erase(offsets.begin());
       --queue->count;
@@ -66,7 +66,7 @@ reactor::Task<Status> HintQueue::move_now(std::uint32_t table, layout::GlobalAdd
   std::string request;
   append_word(request, table);
   append_word(request, record.offset());
-  const auto reply = co_await cluster_.call_bytes(record.server(), layout::kMoveVersionsMethod,
+  const auto reply = co_await cluster_.call_bytes(record.server(), calls::kMoveVersionsMethod,
                                                   std::move(request), &counters);
   co_return reply.status();
 }

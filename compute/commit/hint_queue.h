@@ -34,7 +34,7 @@ class HintQueue {
  private:
   struct Queue {
     explicit Queue(reactor::Executor& executor) : wake(executor) {}
-    bool due() const { return urgent || count >= layout::kMaxMoveVersions; }
+    bool due() const { return urgent || count >= calls::kMaxMoveVersions; }
     std::map<std::uint32_t, std::set<std::uint64_t>> offsets;  // by table
     std::size_t count = 0;                                     // of offsets
     bool urgent = false;

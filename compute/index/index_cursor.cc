@@ -85,10 +85,10 @@ void IndexCursor::post() {
 void IndexCursor::post_call() {
   posted_ = Posted::call;
   const std::optional<std::string> end = high();
-  layout::IndexSeek wanted{.index = index_->id, .descending = range_.descending, .limit = wanted_};
+  calls::IndexSeek wanted{.index = index_->id, .descending = range_.descending, .limit = wanted_};
   wanted.low = low();
   if (end) wanted.high = *end;
-  call_.method = layout::kIndexSeekMethod;
+  call_.method = calls::kIndexSeekMethod;
   call_.request = encode(wanted);
   call_.reply.clear();
   ++counters_.calls;
@@ -118,7 +118,7 @@ reactor::Task<Status> IndexCursor::finish_call() {
     if (done.code() != ErrorCode::undefined_object) co_return done;
     co_return Status(ErrorCode::catalog_changed, "index \"" + index_->name + "\" was dropped");
   }
-  const auto found = layout::decode_index_seek_result(call_.reply);
+  const auto found = calls::decode_index_seek_result(call_.reply);
   if (!found || !valid_page(found->leaf_offset) || !valid_page(found->parent_offset))
     co_return Status(ErrorCode::protocol_violation, "a list of entries that cannot be read");
   if (worker_.index_reads == txn::IndexReads::leaves) {

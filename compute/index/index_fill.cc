@@ -7,7 +7,7 @@
 
 namespace namdb::protocol {
 
-using layout::IndexChange;
+using calls::IndexChange;
 
 reactor::Task<Status> load_entries(txn::WorkerState* worker, storage::IndexRef index,
                                    const std::vector<layout::Row>* rows, std::vector<IndexRivals>* rivals,
@@ -26,11 +26,11 @@ reactor::Task<Status> load_entries(txn::WorkerState* worker, storage::IndexRef i
            IndexChange{IndexChange::Kind::load, index->id,
                        static_cast<std::uint16_t>(checked ? key.declared_bytes : 0), key.bytes});
   }
-  Status status = co_await calls.run(layout::kIndexWriteMethod, *counters);
+  Status status = co_await calls.run(calls::kIndexWriteMethod, *counters);
   if (!status.ok() || !index->unique) co_return status;
-  std::vector<std::vector<layout::IndexChangeResult>> results(worker->cluster.server_count());
+  std::vector<std::vector<calls::IndexChangeResult>> results(worker->cluster.server_count());
   for (std::size_t i = 0; i < results.size(); ++i) {
-    auto decoded = layout::decode_index_results(calls.reply(static_cast<layout::ServerId>(i)));
+    auto decoded = calls::decode_index_results(calls.reply(static_cast<layout::ServerId>(i)));
     if (decoded) results[i] = std::move(*decoded);
   }
   std::vector<std::size_t> taken(results.size());
@@ -39,7 +39,7 @@ reactor::Task<Status> load_entries(txn::WorkerState* worker, storage::IndexRef i
     if (taken[server] == results[server].size()) {
       co_return Status(ErrorCode::protocol_violation, "memory server sent a reply that cannot be read");
     }
-    const layout::IndexChangeResult& result = results[server][taken[server]++];
+    const calls::IndexChangeResult& result = results[server][taken[server]++];
     for (const std::string_view candidate : result.candidates) {
       auto rival = layout::primary_key_of(index->shape, candidate);
       if (!rival) co_return Status(ErrorCode::corrupt_data, "an entry of an index is none");

@@ -6,14 +6,14 @@
 
 namespace namdb::protocol {
 
-using layout::IndexVerdict;
+using calls::IndexVerdict;
 
 namespace {
 
 constexpr std::uint32_t kDoubtsAtOnce = 256;
 
 struct Look {
-  const layout::IndexDoubt* doubt;
+  const calls::IndexDoubt* doubt;
   storage::IndexRef index;
   const LatestRow* row;
 };
@@ -40,9 +40,9 @@ reactor::Task<Result<bool>> settle_doubts(StagedTransaction* transaction, layout
   std::string request(reinterpret_cast<const char*>(&limit), sizeof limit);
   // Before the snapshot: what it shows of a record is then newer than the doubt.
   const auto taken =
-      co_await worker.cluster.call_bytes(server, layout::kIndexDoubtsMethod, std::move(request));
+      co_await worker.cluster.call_bytes(server, calls::kIndexDoubtsMethod, std::move(request));
   if (!taken.ok()) co_return taken.status();
-  const auto doubts = layout::decode_index_doubts(*taken);
+  const auto doubts = calls::decode_index_doubts(*taken);
   if (!doubts) co_return Status(ErrorCode::protocol_violation, "a list of doubts that cannot be read");
   if (doubts->empty()) co_return false;
   Status status = co_await transaction->begin_reading();
@@ -51,7 +51,7 @@ reactor::Task<Result<bool>> settle_doubts(StagedTransaction* transaction, layout
   std::deque<LatestRow> rows;
   std::vector<Look> looks;
   const std::vector<storage::TableRef> known = worker.catalog.all();
-  for (const layout::IndexDoubt& doubt : *doubts) {
+  for (const calls::IndexDoubt& doubt : *doubts) {
     // One that is not in the catalog is being dropped, or was just begun: its doubts can wait.
     for (const storage::TableRef& table : known) {
       for (const storage::IndexRef& index : table->indexes) {
@@ -70,7 +70,7 @@ reactor::Task<Result<bool>> settle_doubts(StagedTransaction* transaction, layout
   }
   if (verdicts.empty()) co_return false;
   const auto settled =
-      co_await worker.cluster.call_bytes(server, layout::kIndexSettleMethod, std::move(verdicts));
+      co_await worker.cluster.call_bytes(server, calls::kIndexSettleMethod, std::move(verdicts));
   if (!settled.ok()) co_return settled.status();
   co_return doubts->size() == kDoubtsAtOnce;
 }

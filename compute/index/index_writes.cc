@@ -8,7 +8,7 @@
 
 namespace namdb::protocol {
 
-using layout::IndexChange;
+using calls::IndexChange;
 
 namespace {
 
@@ -92,7 +92,7 @@ void IndexWrites::post_ahead() {
     return;
   }
   ahead_since_ns_ = worker_.executor.fresh_now_ns();
-  ahead_calls_->post(layout::kIndexWriteMethod, transaction_.mutable_counters());
+  ahead_calls_->post(calls::kIndexWriteMethod, transaction_.mutable_counters());
 }
 
 reactor::Task<Status> IndexWrites::finish_ahead() {
@@ -114,7 +114,7 @@ reactor::Task<Status> IndexWrites::send(Some* changes) {
   txn::CallSet calls(worker_.cluster);
   Status status = add_requests(*changes, false, calls);
   if (!status.ok()) co_return status;
-  status = co_await calls.run(layout::kIndexWriteMethod, transaction_.mutable_counters());
+  status = co_await calls.run(calls::kIndexWriteMethod, transaction_.mutable_counters());
   status = outcome(std::move(status));
   if (status.ok()) status = take_results(*changes, calls);
   changes->clear();
@@ -122,7 +122,7 @@ reactor::Task<Status> IndexWrites::send(Some* changes) {
 }
 
 reactor::Task<Status> IndexWrites::run(layout::Stamp stamp) {
-  const bool late = worker_.executor.fresh_now_ns() - ahead_since_ns_ > layout::kAheadOfLocks_ns;
+  const bool late = worker_.executor.fresh_now_ns() - ahead_since_ns_ > calls::kAheadOfLocks_ns;
   Some some;
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < changes_.size(); ++i) {
@@ -142,10 +142,10 @@ reactor::Task<Status> IndexWrites::run(layout::Stamp stamp) {
 }
 
 Status IndexWrites::take_results(const Some& changes, const txn::CallSet& calls) {
-  std::vector<std::vector<layout::IndexChangeResult>> results;
+  std::vector<std::vector<calls::IndexChangeResult>> results;
   for (std::size_t i = 0; i < calls.size(); ++i) {
-    auto decoded = layout::decode_index_results(calls.reply(static_cast<layout::ServerId>(i)));
-    results.push_back(decoded ? std::move(*decoded) : std::vector<layout::IndexChangeResult>());
+    auto decoded = calls::decode_index_results(calls.reply(static_cast<layout::ServerId>(i)));
+    results.push_back(decoded ? std::move(*decoded) : std::vector<calls::IndexChangeResult>());
   }
   std::vector<std::size_t> taken(results.size());
   for (Change* change : changes) {
@@ -159,7 +159,7 @@ Status IndexWrites::take_results(const Some& changes, const txn::CallSet& calls)
   return Status();
 }
 
-Status IndexWrites::take_result(Change& change, const layout::IndexChangeResult& result) {
+Status IndexWrites::take_result(Change& change, const calls::IndexChangeResult& result) {
   change.sent = true;
   change.sequence = result.sequence;
   if (!change.checked()) return Status();
@@ -202,7 +202,7 @@ reactor::Task<Status> IndexWrites::check_rivals(layout::Stamp stamp) {
 }
 
 void IndexWrites::confirm() {
-  using Verdict = layout::IndexVerdict;
+  using Verdict = calls::IndexVerdict;
   for (const Change& change : changes_) {
     if (change.sequence == 0) continue;
     const auto kind = change.kind == IndexChange::Kind::add ? Verdict::Kind::live : Verdict::Kind::dead;

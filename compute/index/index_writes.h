@@ -56,13 +56,13 @@ class IndexWrites {
   struct Change {
     storage::TableRef table;
     storage::IndexRef index;
-    layout::IndexChange::Kind kind;
+    calls::IndexChange::Kind kind;
     layout::IndexKey key;
     const Access* access = nullptr;  // the row's
     layout::ServerId server = 0;
     bool sent = false;
     std::uint64_t sequence = 0;  // 0: the entry is not in doubt by it
-    bool checked() const { return kind == layout::IndexChange::Kind::add && index->unique && !key.has_null; }
+    bool checked() const { return kind == calls::IndexChange::Kind::add && index->unique && !key.has_null; }
   };
   struct Rival {
     const Change* change;
@@ -76,7 +76,7 @@ class IndexWrites {
   reactor::Task<Status> send(Some* changes);
   Status outcome(Status of_call) const;
   Status take_results(const Some& changes, const txn::CallSet& calls);
-  Status take_result(Change& change, const layout::IndexChangeResult& result);
+  Status take_result(Change& change, const calls::IndexChangeResult& result);
   reactor::Task<Status> check_rivals(layout::Stamp stamp);
 
   StagedTransaction& transaction_;

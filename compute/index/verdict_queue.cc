@@ -12,7 +12,7 @@ constexpr std::size_t kMost_bytes = fabric::kMaxCall_bytes / 2;
 
 }  // namespace
 
-void VerdictQueue::add(layout::ServerId server, const layout::IndexVerdict& verdict) {
+void VerdictQueue::add(layout::ServerId server, const calls::IndexVerdict& verdict) {
   if (gate_.closing()) return;
   Queue& queue = queues_.try_emplace(server, cluster_.executor()).first->second;
   if (queue.items.size() > kMost_bytes) return;
@@ -36,7 +36,7 @@ reactor::Task<void> VerdictQueue::send(layout::ServerId server, Queue* queue) {
     // An error means that the server is gone: nothing to do about a verdict.
     std::string items;
     std::swap(items, queue->items);
-    const auto reply = co_await cluster_.call_bytes(server, layout::kIndexSettleMethod, std::move(items));
+    const auto reply = co_await cluster_.call_bytes(server, calls::kIndexSettleMethod, std::move(items));
     (void)reply;
   }
   queue->items.clear();

@@ -17,7 +17,7 @@ class VerdictQueue {
  public:
   explicit VerdictQueue(Cluster& cluster) : cluster_(cluster) {}
 
-  void add(layout::ServerId server, const layout::IndexVerdict& verdict);
+  void add(layout::ServerId server, const calls::IndexVerdict& verdict);
   // Sends what is there. Before destruction.
   reactor::Task<void> close();
 

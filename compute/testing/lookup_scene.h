@@ -41,7 +41,7 @@ class LookupScene {
  public:
   explicit LookupScene(const TestOptions& options = {})
       : worker(options), table(*worker.table), bytes(worker) {
-    worker.fabric.handle(layout::kFindMethod, [this](std::string_view request, std::string& reply) {
+    worker.fabric.handle(calls::kFindMethod, [this](std::string_view request, std::string& reply) {
       return find(request, reply);
     });
   }
@@ -95,13 +95,13 @@ class LookupScene {
 
   // As the memory server answers (common/calls/find_calls.h).
   Status find(std::string_view request, std::string& reply) {
-    const auto asked = layout::decode_find(request, {kRegion_bytes, kRegion_bytes});
+    const auto asked = calls::decode_find(request, {kRegion_bytes, kRegion_bytes});
     REQUIRE(asked.has_value());
     worker.fabric.begin_batch();
-    for (const layout::FindRequest& each : *asked) {
-      layout::FoundWriter found;
+    for (const calls::FindRequest& each : *asked) {
+      calls::FoundWriter found;
       std::uint64_t offset = each.bucket_offset;
-      for (std::uint32_t i = 0; i < layout::kMaxFoundBuckets && offset != 0; ++i) {
+      for (std::uint32_t i = 0; i < calls::kMaxFoundBuckets && offset != 0; ++i) {
         const layout::Bucket bucket = bytes.bucket_at({0, offset});
         found.add_bucket(offset, worker.fabric.at({0, offset}));
         if (!bucket.certified({0, offset}) || bucket.forwarded()) break;

@@ -200,7 +200,7 @@ class Lookup {
   fabric::LocalBuffer buffer_;
   const std::byte* along_ = nullptr;
   bool finds_ = false;  // by key: the memory server looks for it
-  layout::FoundPieces found_;
+  calls::FoundPieces found_;
   std::vector<layout::GlobalAddress> chain_;
   reactor::PooledVector<std::uint64_t> chain_checksums_;
   layout::HeaderWord chain_lock_;

@@ -69,7 +69,7 @@ reactor::Task<Status> SnapshotSource::take(Snapshot& snapshot, fabric::Operation
 }
 
 reactor::Task<Status> SnapshotSource::take_by_call(Snapshot& snapshot, fabric::OperationCounters& counters) {
-  auto bytes = co_await cluster_.call_bytes(0, layout::kSnapshotMethod, std::string(), &counters);
+  auto bytes = co_await cluster_.call_bytes(0, calls::kSnapshotMethod, std::string(), &counters);
   if (!bytes.ok()) co_return bytes.status();
   std::uint64_t length = 0;
   if (bytes->size() >= layout::kVectorWords_offset)

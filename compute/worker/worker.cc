@@ -228,7 +228,7 @@ reactor::Task<void> Worker::copy_vector(std::shared_ptr<Link> link) {
     co_return;
   }
   // Not READs: a torn copy could lack a slot that is alive.
-  const auto copy = co_await link->cluster.call_bytes(0, layout::kSnapshotMethod, "");
+  const auto copy = co_await link->cluster.call_bytes(0, calls::kSnapshotMethod, "");
   if (!copy.ok()) co_return;  // the next heartbeat tries again
   link->vector_copied_ns = now_ns;
   if (copy.value().size() > layout::kVectorWords_offset) {
@@ -259,7 +259,7 @@ reactor::Task<void> Worker::copy_parts(std::shared_ptr<Link> link) {
 
 reactor::Task<void> Worker::ping(std::shared_ptr<Link> link, layout::ServerId server) {
   // Any answer will do.
-  static_cast<void>(co_await link->cluster.call_bytes(server, layout::kPingMethod, ""));
+  static_cast<void>(co_await link->cluster.call_bytes(server, calls::kPingMethod, ""));
   link->pings.erase(server);
 }
 

@@ -1,5 +1,6 @@
-#include "memory/calls/find.h"
-
+// FIND (common/calls/find_calls.h): READs what the lookups would READ, in the same order, through the
+// loopback channel: one step of all lookups at a time. Error protocol_violation; connection_failure when the
+// loopback channel has failed.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -9,11 +10,12 @@
 #include "common/layout/bucket.h"
 #include "common/layout/record.h"
 #include "common/layout/words.h"
+#include "memory/calls/methods.h"
 
-namespace namdb::memory {
+namespace namdb::memory::handlers {
 namespace {
 
-using layout::FindRequest;
+using calls::FindRequest;
 
 class FoundLookup {
  public:
@@ -54,13 +56,13 @@ class FoundLookup {
         std::ranges::find(bucket.entries, request_.key_hash, &layout::BucketEntry::key_hash);
     if (entry != bucket.entries.end()) {
       if (within(entry->offset(), request_.record_bytes + 8)) record_ = entry->offset();
-    } else if (buckets_ < layout::kMaxFoundBuckets && within(bucket.next_offset, layout::kBucket_bytes)) {
+    } else if (buckets_ < calls::kMaxFoundBuckets && within(bucket.next_offset, layout::kBucket_bytes)) {
       bucket_ = bucket.next_offset;
     }
   }
-  // What it may add to the reply at most, from here on.
+  // The most that a lookup can add to the reply.
   static std::size_t bound_bytes(const FindRequest& request) {
-    return 8 + layout::kMaxFoundBuckets * layout::FoundWriter::kPiece_bytes + 16 + request.record_bytes;
+    return 8 + calls::kMaxFoundBuckets * calls::FoundWriter::kPiece_bytes + 16 + request.record_bytes;
   }
   void finish(std::string& reply) const { found_.finish(reply); }
 
@@ -70,16 +72,18 @@ class FoundLookup {
   std::uint64_t record_ = 0;
   std::uint32_t buckets_ = 0;
   fabric::LocalBuffer buffer_;
-  layout::FoundWriter found_;
+  calls::FoundWriter found_;
 };
 
 }  // namespace
 
-reactor::Task<Status> find_records(const Region& region, fabric::Channel& loopback, layout::ServerId server,
-                                   std::string_view request, std::string& reply) {
-  const auto requests = layout::decode_find(request, {region.bytes(), region.limit_bytes()});
+reactor::Task<Status> find(Call call) {
+  const ServerState& server = call.caller.server;
+  const Region& region = *server.region;
+  fabric::Channel& loopback = server.server_fabric->loopback();
+  const auto requests = calls::decode_find(call.request, {region.bytes(), region.limit_bytes()});
   if (!requests) co_return Status(ErrorCode::protocol_violation, "lookups that cannot be read");
-  // Those that the reply has no room for are answered with nothing.
+  // Lookups for which the reply has no room are answered with nothing.
   std::vector<FoundLookup> lookups;
   std::size_t reply_bytes = 8 * requests->size();
   for (const FindRequest& each : *requests) {
@@ -96,12 +100,12 @@ reactor::Task<Status> find_records(const Region& region, fabric::Channel& loopba
     if (!status.ok()) co_return status;
     batch.clear();
     for (FoundLookup& lookup : lookups) {
-      if (!lookup.done()) lookup.look(server, region.bytes());
+      if (!lookup.done()) lookup.look(server.options.server_id, region.bytes());
     }
   }
-  for (const FoundLookup& lookup : lookups) lookup.finish(reply);
-  for (std::size_t i = lookups.size(); i < requests->size(); ++i) layout::FoundWriter().finish(reply);
+  for (const FoundLookup& lookup : lookups) lookup.finish(call.reply);
+  for (std::size_t i = lookups.size(); i < requests->size(); ++i) calls::FoundWriter().finish(call.reply);
   co_return Status();
 }
 
-}  // namespace namdb::memory
+}  // namespace namdb::memory::handlers

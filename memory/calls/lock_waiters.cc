@@ -9,8 +9,8 @@
 
 namespace namdb::memory {
 
+using calls::LockRequest;
 using layout::HeaderWord;
-using layout::LockRequest;
 
 namespace {
 
@@ -78,7 +78,7 @@ reactor::Task<Status> LockWaiters::lock_one(fabric::Channel* loopback, LockReque
 reactor::Task<Status> LockWaiters::lock(const Region& region, fabric::Channel& loopback,
                                         std::string_view request, std::string& reply) {
   const auto locks =
-      layout::decode_lock(request, {region.bytes(), region.limit_bytes()}, fabric::kMaxCall_bytes);
+      calls::decode_lock(request, {region.bytes(), region.limit_bytes()}, fabric::kMaxCall_bytes);
   if (!locks) co_return Status(ErrorCode::protocol_violation, "locks that cannot be read");
   std::uint64_t deadline_ns = executor_.now_ns() + kPatience_ns;
   for (const LockRequest& each : *locks) {
@@ -86,7 +86,7 @@ reactor::Task<Status> LockWaiters::lock(const Region& region, fabric::Channel& l
     const Status status = co_await lock_one(&loopback, each, deadline_ns, &found);
     if (!status.ok()) co_return status;
     if (found.locked()) deadline_ns = 0;
-    layout::append_word(reply, found.value());
+    calls::append_word(reply, found.value());
   }
   co_return Status();
 }

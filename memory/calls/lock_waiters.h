@@ -1,12 +1,12 @@
-// The waiting list of record locks (common/calls/lock_calls.h; WAITDIE, RCC §4.3), served by the event loop:
-// every call that waits is a coroutine, which looks at its lock word now and then through the loopback
-// channel and gives way to all other calls in between. It looks again and again, since locks may be released
-// by one-sided WRITEs, of which nobody tells the memory server. Where several wait for one record, the oldest
-// gets it.
+// The waiting list of record locks (common/calls/lock_calls.h; WAITDIE, RCC §4.3), served by the event loop.
+// Every call that waits is a coroutine, which reads its lock word now and then through the loopback channel
+// and gives way to all other calls in between. It reads again and again because locks may be released by
+// one-sided WRITEs, of which the memory server is not told. Of several calls that wait for one record, the
+// oldest transaction's gets it.
 //
-// No call waits for longer than kPatience_ns; who still wants the lock then asks again. So a fence, which
-// waits for the calls of who is fenced, and a shutdown wait no longer than that, and a lock that a waiter got
-// whose client has gone meanwhile is one of those that the client's slot is repaired for.
+// No call waits for longer than kPatience_ns; a transaction that still wants the lock asks again. So a
+// shutdown waits no longer than that, nor does a fence, which waits for the calls of the peer that it fences.
+// A waiter may get a lock after its client has gone: then the repair of the client's slot releases it.
 #pragma once
 
 #include <cstdint>
@@ -37,12 +37,12 @@ class LockWaiters {
 
  private:
   // Until deadline_ns. `found` is the reply's word.
-  reactor::Task<Status> lock_one(fabric::Channel* loopback, layout::LockRequest lock,
+  reactor::Task<Status> lock_one(fabric::Channel* loopback, calls::LockRequest lock,
                                  std::uint64_t deadline_ns, layout::HeaderWord* found);
-  bool oldest(const layout::LockRequest& lock) const;
+  bool oldest(const calls::LockRequest& lock) const;
 
   reactor::Executor& executor_;
-  std::vector<const layout::LockRequest*> waiting_;
+  std::vector<const calls::LockRequest*> waiting_;
 };
 
 }  // namespace namdb::memory

@@ -19,11 +19,11 @@ const HeaderWord kHolder(Stamp{21, 100}, false, true);
 const HeaderWord kOld(Stamp{22, 10}, false, true);
 const HeaderWord kOlder(Stamp{23, 9}, false, true);
 
-// What a call is answered, once it is.
+// A call that waits, and its answer.
 struct Waiting {
   reactor::Task<void> run() {
     fabric::Call call;
-    call.method = layout::kLockMethod;
+    call.method = calls::kLockMethod;
     call.request = request;
     channel->post(call);
     status = co_await call.done();
@@ -54,7 +54,7 @@ class Locks {
   HeaderWord word(std::size_t record) const { return HeaderWord(cluster_.load(records_[record])); }
   std::string request(std::size_t record, HeaderWord seen, HeaderWord own) const {
     std::string bytes;
-    append(bytes, layout::LockRequest{records_[record], seen, own});
+    append(bytes, calls::LockRequest{records_[record], seen, own});
     return bytes;
   }
   void ask(Waiting& waiting, std::string request) {
@@ -76,7 +76,7 @@ constexpr std::uint64_t kLong_ns = 2 * LockWaiters::kPatience_ns;
 
 }  // namespace
 
-TEST_CASE("who waits for a lock is answered when he has it", "[memory]") {
+TEST_CASE("a call that waits for a lock is answered when it has it", "[memory]") {
   Locks locks;
   locks.set(0, kHolder);
   Waiting waiting;
@@ -91,7 +91,8 @@ TEST_CASE("who waits for a lock is answered when he has it", "[memory]") {
   CHECK(locks.word(0) == kOld);
 }
 
-TEST_CASE("of those who wait for a lock the oldest gets it, and the others learn of it", "[memory]") {
+TEST_CASE("of several calls that wait for a lock the oldest gets it, and the others are told of it",
+          "[memory]") {
   Locks locks;
   locks.set(0, kHolder);
   Waiting old;

@@ -1,17 +1,21 @@
-#include "memory/calls/stage.h"
-
+// STAGE (common/calls/stage_calls.h): does the operations of a two-sided stage, in order, through the
+// loopback channel: in the atomicity domain of compute servers' one-sided operations. Error
+// protocol_violation, and nothing was done; connection_failure when the loopback channel has failed.
 #include <cstring>
 
 #include "common/calls/stage_calls.h"
+#include "memory/calls/methods.h"
 
-namespace namdb::memory {
+namespace namdb::memory::handlers {
 
-using layout::StageOperation;
+using calls::StageOperation;
 
-reactor::Task<Status> run_stage(const Region& region, fabric::Channel& loopback, std::string_view request,
-                                std::string& reply) {
+reactor::Task<Status> stage(Call call) {
+  const ServerState& server = call.caller.server;
+  const Region& region = *server.region;
+  fabric::Channel& loopback = server.server_fabric->loopback();
   const auto operations =
-      layout::decode_stage(request, {region.bytes(), region.limit_bytes()}, fabric::kMaxCall_bytes);
+      calls::decode_stage(call.request, {region.bytes(), region.limit_bytes()}, fabric::kMaxCall_bytes);
   if (!operations) co_return Status(ErrorCode::protocol_violation, "a stage that cannot be read");
   std::size_t local_bytes = 0;
   for (const StageOperation& operation : *operations) local_bytes += operation.length_bytes;
@@ -42,10 +46,10 @@ reactor::Task<Status> run_stage(const Region& region, fabric::Channel& loopback,
   if (!status.ok()) co_return status;
   place = local.data();
   for (const StageOperation& operation : *operations) {
-    reply.append(reinterpret_cast<const char*>(place), operation.reply_bytes());
+    call.reply.append(reinterpret_cast<const char*>(place), operation.reply_bytes());
     place += operation.length_bytes;
   }
   co_return Status();
 }
 
-}  // namespace namdb::memory
+}  // namespace namdb::memory::handlers

@@ -1,8 +1,8 @@
-// What a memory server other than 0 does for the part of the timestamp vector that it has (PLACE_SLOT).
-// Server 0 assigns positions (slots.h) and does the same for its own words by itself.
+// PLACE_SLOT: other memory servers than 0 write slots' words into their parts of the timestamp vector. Server
+// 0 assigns positions (slots.h) and writes its own words itself.
 //
-// A part becomes shorter when a slot is placed on it: what lies behind the positions that were in use when
-// that slot was leased, and is of earlier slots, is of retired ones, all whose versions are visible.
+// A part becomes shorter when a slot is placed on it. Words of earlier slots behind the positions that were
+// in use when that slot was leased are those of retired slots, whose versions are all visible.
 #pragma once
 
 #include "common/base/error.h"
@@ -12,8 +12,8 @@
 
 namespace namdb::memory {
 
-// Error protocol_violation when the position is not one of this server's, or when there stands a later slot
-// or a later counter of this one: then nothing has changed.
+// Error protocol_violation when the position is not one of this server's, or when it has a later slot or a
+// later counter of this slot: then nothing has changed.
 Status place_slot(const Region& region, const layout::VectorParts& parts,
                   const control::PlaceSlotRequest& request);
 

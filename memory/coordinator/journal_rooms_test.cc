@@ -38,7 +38,7 @@ std::uint64_t journals_bytes(const TestCluster& cluster) {
 
 }  // namespace
 
-TEST_CASE("a slot's journal takes 256 KiB where nobody has said otherwise") {
+TEST_CASE("a slot's journal takes 256 KiB by default") {
   CHECK(Options().journal_bytes == 256U << 10);
   Options options = testing::small_options();
   options.journal_bytes = Options().journal_bytes;
@@ -81,7 +81,7 @@ TEST_CASE("a slot is lent rooms for long journal entries, and gives them back") 
   }
 }
 
-TEST_CASE("who repairs a slot learns of its rooms, and they come back when it is closed") {
+TEST_CASE("a slot's repairer is told of its rooms, and they come back when it is closed") {
   TestCluster cluster;
   const auto owner = cluster.client("o");
   const auto repairer = cluster.client("r");

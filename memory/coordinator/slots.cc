@@ -110,7 +110,7 @@ Result<const Slot*> Slots::lease(fabric::PeerId peer, const std::string& compute
 }
 
 Status Slots::end(Slot& slot, std::uint32_t final_counter, std::uint64_t now_ns) {
-  // Nobody else publishes this slot any more.
+  // No other compute server publishes this slot any more.
   if (const auto index = index_here(slot.position)) {
     const layout::Stamp published = region_.vector_word(*index).stamp();
     if (published.slot != slot.id || published.counter > final_counter) {
@@ -219,7 +219,7 @@ void Slots::retire(std::uint64_t now_ns, std::uint64_t age_ns) {
       ++entry;
       continue;
     }
-    // The owner closed it, or was fenced: nobody writes to the journal.
+    // The owner closed it, or was fenced: no compute server writes to the journal.
     if (slot.journal_bytes != 0) give_back_journal({slot.journal_offset, slot.journal_bytes, true});
     position_used_[slot.position] = false;
     retired_[slot.id] = slot.final_counter;

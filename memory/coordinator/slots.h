@@ -4,21 +4,25 @@
 //   leased --channel gone--> dead --CLAIM--> repairing --FINISH--> closed
 //                             ^------ claimant gone ------+
 //
-// Ids ascend and are never used again. A slot's word stands in the vector, and the vector's length covers
-// it, before the lease is answered, and a journal is zeroed before: no entry of an earlier owner
-// certifies. That of a closed slot goes to the next lease, or is given back when the slot is retired: the
-// owner has finished all that it began, or a repairer has, and who had a claim before that one is fenced.
-// A commit whose entry is too long for its slot's ring has the slot lent a room, for that entry alone; it
-// comes back once the commit is published, else when the slot is closed, by its owner or its repairer: what
-// an entry of a closed slot says is done. An entry stands at the very beginning of its room, so only that is
-// zeroed. A closed slot's final counter is known for ever. The lowest free position is leased again, and
-// positions at the vector's end that nobody has leave it, but for the latest slot's: a snapshot costs what
-// the live slots cost, however many there were. Where the vector is partitioned, that goes for the positions
-// whose words are here; the others' are placed on their memory servers by who leases or closes the slot
-// (vector_part.h), and what is published there is known here from copies. A claim carries an epoch; the
-// claim of a channel that is gone is void, and its successor learns whom to fence first: all who ever held
-// a claim to this slot, for any of them may still have a channel to another memory server. The claimant
-// itself may claim again, after a failure.
+// Ids ascend and are never used again. Before a lease is answered, the slot's word stands in the vector, the
+// vector's length covers it, and the journal is zeroed: no entry of an earlier owner certifies.
+//
+// The journal of a closed slot goes to the next lease, or is given back when the slot is retired. By then the
+// owner, or a repairer, has finished all that it began, and earlier claimants are fenced. A commit whose
+// entry is too long for its slot's ring borrows a room for that entry alone. The room comes back once the
+// commit is published, or else when the slot is closed, by its owner or its repairer: by then the commit of
+// every entry is finished. An entry stands at the very beginning of its room, so only that is zeroed. A
+// closed slot's final counter is known for ever.
+//
+// The lowest free position is leased again. Free positions at the vector's end leave it, but for the latest
+// slot's: a snapshot costs as much as the live slots, however many there were. Where the vector is
+// partitioned, that holds for the positions whose words are here. The compute server that leases or closes a
+// slot places the word of another position on its memory server (vector_part.h), and server 0 learns from
+// copies what is published there.
+//
+// A claim carries an epoch. The claim of a channel that is gone is void, and its successor is told whom to
+// fence first: all compute servers that ever held a claim to this slot, for any of them may still have a
+// channel to another memory server. The claimant itself may claim again, after a failure.
 #pragma once
 
 #include <cstdint>
@@ -58,7 +62,7 @@ struct Slot {
 
 class Slots final : public Visibility {
  public:
-  // `copies`: what is known of slots whose words are on other memory servers; outlives this.
+  // `copies` knows of slots whose words are on other memory servers; it outlives this.
   Slots(Region& region, const Options& options, const Visibility& copies);
 
   // Memory for a journal, first that of a closed slot, not zeroed when `dirty`; for a lease, or to be given
@@ -91,7 +95,7 @@ class Slots final : public Visibility {
 
   // The peer's channel is destroyed and drained: its slots are dead, its claims void.
   void disconnected(fabric::PeerId peer);
-  // Retires what was closed so long ago.
+  // Retires the slots that were closed so long ago.
   void retire(std::uint64_t now_ns, std::uint64_t age_ns);
 
   const Slot* find(std::uint32_t slot) const;                      // null when unknown or retired

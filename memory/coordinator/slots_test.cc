@@ -156,7 +156,7 @@ TEST_CASE("a dead slot is repaired by one claimant at a time; a dead claimant's 
   CHECK(second->call<control::HeartbeatReply>(control::HEARTBEAT, heartbeat)->dead_slots() == 0);
 }
 
-TEST_CASE("a repairer learns of all who claimed the slot before it") {
+TEST_CASE("a repairer is told of all earlier claimants of the slot") {
   TestCluster cluster;
   const auto owner = cluster.client("o");
   REQUIRE(owner->connect(hello('o')).ok());
@@ -181,7 +181,7 @@ TEST_CASE("a repairer learns of all who claimed the slot before it") {
   CHECK(claimed.value().former_repairers(1) == testing::compute_id('b'));
 }
 
-TEST_CASE("a repairer that failed may claim again, nobody else may, and its earlier claim is void") {
+TEST_CASE("only a repairer that failed may claim again, and its earlier claim is void") {
   TestCluster cluster;
   const auto owner = cluster.client("o");
   const auto first = cluster.client("f");
@@ -271,7 +271,7 @@ TEST_CASE("where the vector is partitioned, server 0 has the words of its positi
   CHECK(word(0) == layout::Stamp{slots[0].slot(), 0});
   CHECK(word(1) == layout::Stamp{slots[2].slot(), 0});
   // A copy of a part is no snapshot.
-  CHECK(client->call(layout::kSnapshotMethod, "").status().code() == ErrorCode::protocol_violation);
+  CHECK(client->call(calls::kSnapshotMethod, "").status().code() == ErrorCode::protocol_violation);
 
   const Slots& known = *cluster.server->slots();
   const layout::Stamp commit{slots[1].slot(), 7};
@@ -288,7 +288,7 @@ TEST_CASE("where the vector is partitioned, server 0 has the words of its positi
   REQUIRE(close(*client, slots[1].slot(), 9).ok());
   CHECK(known.published({slots[1].slot(), 9}));
 
-  // Its position is leased again, and counts no more once nobody has it.
+  // Its position is leased again, and counts no more once no slot has it.
   cluster.run_for(120 * kMillisecond_ns);
   const auto again = client->lease();
   REQUIRE(again.ok());
@@ -360,7 +360,7 @@ TEST_CASE("a slot is placed on its own server, where no older slot and no older 
   CHECK(place(*other, 30, 1, 0) == ErrorCode::protocol_violation);
 }
 
-TEST_CASE("what a dead compute server reserved and never used comes back after its slots are repaired") {
+TEST_CASE("unused reservations of a dead compute server come back after its slots are repaired") {
   TestCluster cluster;
   const auto owner = cluster.client("o");
   const auto other = cluster.client("p");
@@ -411,7 +411,7 @@ TEST_CASE("memory that went on to another compute server is not taken from it") 
   cluster.insert(table.value(), record, 1, {slot.value().slot(), 1});
   cluster.update(table.value(), record, {slot.value().slot(), 2}, true);
   cluster.publish(slot.value(), 2);
-  REQUIRE(second->hint(layout::kNoteDeletesMethod, table.value().id(), {record}).ok());
+  REQUIRE(second->hint(calls::kNoteDeletesMethod, table.value().id(), {record}).ok());
   for (int i = 0; i < 30; ++i) {
     cluster.run_for(10 * kMillisecond_ns);
     REQUIRE(first->acknowledge_all().ok());

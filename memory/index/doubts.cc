@@ -17,29 +17,29 @@ void Doubts::enqueue(Map::iterator doubt, std::uint64_t due_ns) {
 std::uint64_t Doubts::raise(IndexEntry entry, Raise how, std::uint64_t now_ns) {
   const auto [doubt, fresh] = doubts_.try_emplace(std::move(entry));
   if (!fresh) dequeue(doubt->second);
-  // Whoever raised it before may still be ahead of the locks, too.
+  // The commit that raised it before may still be ahead of its locks, too.
   std::uint64_t locked_ns = doubt->second.locked_ns;
-  if (how.ahead) locked_ns = now_ns + 2 * layout::kAheadOfLocks_ns;
+  if (how.ahead) locked_ns = now_ns + 2 * calls::kAheadOfLocks_ns;
   doubt->second = {.sequence = ++sequence_, .due_ns = 0, .locked_ns = locked_ns, .dead = false};
   enqueue(doubt, how.held ? kHeld_ns : std::max(locked_ns, now_ns + options_.index_grace_ns));
   return sequence_;
 }
 
-void Doubts::settle(const layout::IndexVerdict& verdict, std::uint64_t now_ns) {
+void Doubts::settle(const calls::IndexVerdict& verdict, std::uint64_t now_ns) {
   const auto doubt = doubts_.find({verdict.index, std::string(verdict.key)});
   if (doubt == doubts_.end() || doubt->second.dead || doubt->second.sequence != verdict.sequence) return;
   const bool held = doubt->second.due_ns == kHeld_ns;
-  if (held && verdict.kind != layout::IndexVerdict::Kind::live) return;
+  if (held && verdict.kind != calls::IndexVerdict::Kind::live) return;
   dequeue(doubt->second);
   switch (verdict.kind) {
-    case layout::IndexVerdict::Kind::live:
+    case calls::IndexVerdict::Kind::live:
       doubts_.erase(doubt);
       break;
-    case layout::IndexVerdict::Kind::dead:
+    case calls::IndexVerdict::Kind::dead:
       doubt->second.dead = true;
       condemned_.push_back({doubt->first, verdict.sequence});
       break;
-    case layout::IndexVerdict::Kind::open:
+    case calls::IndexVerdict::Kind::open:
       enqueue(doubt, now_ns + options_.index_grace_ns);
       break;
   }
@@ -47,12 +47,12 @@ void Doubts::settle(const layout::IndexVerdict& verdict, std::uint64_t now_ns) {
 
 void Doubts::take(std::uint32_t limit, std::size_t max_bytes, std::uint64_t now_ns, std::string& items) {
   const std::uint64_t again_ns = now_ns + options_.index_lease_ns;
-  // Whatever the lease, no entry is given twice here.
+  // No entry is given twice here, however short the lease is.
   std::vector<Map::iterator> given;
   while (due(now_ns) && given.size() < limit && items.size() < max_bytes) {
     const Map::iterator doubt = queue_.begin()->second;
     queue_.erase(queue_.begin());
-    append(items, layout::IndexDoubt{doubt->first.index, doubt->second.sequence, doubt->first.key});
+    append(items, calls::IndexDoubt{doubt->first.index, doubt->second.sequence, doubt->first.key});
     given.push_back(doubt);
   }
   for (const Map::iterator doubt : given) enqueue(doubt, again_ns);

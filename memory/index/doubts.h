@@ -1,15 +1,16 @@
-// Entries of indexes that are in doubt: somebody must look whether a record still has that key.
+// Index entries that are in doubt: a worker must check whether a record still has that key.
 //
-// An index holds no versions. An entry that a commit adds or leaves behind is in doubt until the commit, or
-// any worker that looks at the record, says what became of it. Every raise of a doubt has a sequence of its
-// own, and a verdict counts only under the sequence that it was given for: what a later commit did to the
-// entry is never undone by a look from before.
+// An index holds no versions. An entry that a commit adds or leaves behind is in doubt until there is a
+// verdict, by the commit itself or by any worker that checks the record. Every raise of a doubt has a
+// sequence of its own, and a verdict counts only under the sequence that it was given for. So a check from
+// before a later commit never undoes that commit's effect on the entry.
 //
-// A dead entry goes once no running transaction can have a snapshot that still needs it. The worker said that
-// the record's newest version is published and has another key, so every snapshot taken from then on sees
-// that one or a later one; and a later one with this key has raised the doubt anew: after the look, or ahead
-// of its locks, so shortly before the look that nobody would have been asked for one. What remains is the
-// rule of old versions (old_versions.h): E + slack from the verdict, or acknowledged version epochs.
+// A dead entry is removed once no running transaction can have a snapshot that still needs it. The verdict
+// was that the record's newest version is published and has another key, so every snapshot taken from then on
+// sees that version or a later one. A later one with this key has raised the doubt anew: after the check; or
+// ahead of its locks, so shortly before the check that no worker would have been asked for one. For snapshots
+// from before, the rule of old versions holds (old_versions.h): E + slack from the verdict, or acknowledged
+// version epochs.
 //
 // Private memory; belongs to the memory server's thread.
 #pragma once
@@ -41,16 +42,16 @@ class Doubts {
   Doubts(const Options& options, VersionEpoch& epoch) : options_(options), epoch_(epoch) {}
 
   struct Raise {
-    bool held = false;  // given to nobody until release()
+    bool held = false;  // given to no worker until release()
     bool ahead =
-        false;  // of its record's lock (IndexChange::ahead): given to nobody before that is surely had
+        false;  // of its record's lock (IndexChange::ahead): given to no worker before that is surely taken
   };
-  // Puts the entry in doubt, anew if it was; given to others to look at unless its commit says soon what
-  // became of it. `now_ns` is not from before the request came. The sequence, never 0.
+  // Puts the entry in doubt, again if it was. Workers get it to check unless its commit gives a verdict soon.
+  // `now_ns` is not from before the request came. Returns the sequence, never 0.
   std::uint64_t raise(IndexEntry entry, Raise how, std::uint64_t now_ns);
   bool contains(const IndexEntry& entry) const { return doubts_.contains(entry); }
-  void settle(const layout::IndexVerdict& verdict, std::uint64_t now_ns);
-  // Appends doubts for somebody to look at, which others do not get for a while (layout::IndexDoubt items).
+  void settle(const calls::IndexVerdict& verdict, std::uint64_t now_ns);
+  // Appends doubts for one worker to check, which others do not get for a while (calls::IndexDoubt items).
   void take(std::uint32_t limit, std::size_t max_bytes, std::uint64_t now_ns, std::string& items);
   // True if take() would give something.
   bool due(std::uint64_t now_ns) const { return !queue_.empty() && queue_.begin()->first.first <= now_ns; }

@@ -5,7 +5,7 @@
 namespace namdb::memory {
 namespace {
 
-using Verdict = layout::IndexVerdict::Kind;
+using Verdict = calls::IndexVerdict::Kind;
 
 constexpr std::uint64_t kGrace_ns = 10;
 constexpr std::uint64_t kLease_ns = 100;
@@ -30,7 +30,7 @@ struct Subject {
     std::string items;
     doubts.take(limit, 1000, now, items);
     std::vector<std::string> keys;
-    const auto doubts_given = layout::decode_index_doubts(items);
+    const auto doubts_given = calls::decode_index_doubts(items);
     for (const auto& doubt : *doubts_given) keys.emplace_back(doubt.key);
     return keys;
   }
@@ -50,7 +50,7 @@ struct Subject {
 
 }  // namespace
 
-TEST_CASE("an entry in doubt is given out after its grace, and again when nobody answers", "[doubts]") {
+TEST_CASE("an entry in doubt is given out after its grace, and again when there is no answer", "[doubts]") {
   Subject subject;
   subject.raise("a");
   CHECK(subject.take().empty());
@@ -112,7 +112,7 @@ TEST_CASE("dead entries go before their age once every worker has acknowledged a
   subject.peers.find(1)->acknowledged_versions = subject.epoch.current() - 1;
   CHECK(subject.expired().empty());
   subject.peers.find(1)->acknowledged_versions = subject.epoch.current();
-  // What dies now is not covered by that acknowledgement.
+  // An entry that dies now is not covered by that acknowledgement.
   subject.settle("b", subject.raise("b"), Verdict::dead);
   CHECK(subject.expired() == Subject::Keys{"a"});
   CHECK(subject.doubts.aging());
@@ -155,8 +155,8 @@ TEST_CASE("the doubts of a dropped index are forgotten, others stay", "[doubts]"
   CHECK(subject.take() == Subject::Keys{"a"});
 }
 
-TEST_CASE("nobody is asked about an entry whose commit may not have its locks yet", "[doubts]") {
-  constexpr std::uint64_t kWait_ns = 2 * layout::kAheadOfLocks_ns;
+TEST_CASE("no worker is asked about an entry whose commit may not have its locks yet", "[doubts]") {
+  constexpr std::uint64_t kWait_ns = 2 * calls::kAheadOfLocks_ns;
   Subject subject;
   SECTION("whatever others do to it meanwhile") {
     subject.raise("a", {.ahead = true});

@@ -10,11 +10,11 @@
 namespace namdb::memory {
 namespace {
 
-using layout::IndexChange;
+using calls::IndexChange;
 using testing::TestClient;
 using testing::TestCluster;
 using Kind = IndexChange::Kind;
-using Verdict = layout::IndexVerdict::Kind;
+using Verdict = calls::IndexVerdict::Kind;
 
 Options index_options() {
   Options options = testing::small_options();
@@ -73,27 +73,27 @@ struct Subject {
   Result<std::uint64_t> change(Kind kind, const std::string& key) {
     std::string request;
     append(request, IndexChange{kind, index.id(), 0, key});
-    const auto reply = client->call(layout::kIndexWriteMethod, request);
+    const auto reply = client->call(calls::kIndexWriteMethod, request);
     if (!reply.ok()) return reply.status();
-    return layout::decode_index_results(*reply)->at(0).sequence;
+    return calls::decode_index_results(*reply)->at(0).sequence;
   }
   std::vector<std::string> keys(const std::string& low = "", std::optional<std::string_view> high = {},
                                 bool descending = false, std::uint32_t limit = 1000) {
-    const auto reply = client->call(layout::kIndexSeekMethod,
-                                    encode(layout::IndexSeek{index.id(), descending, limit, low, high}));
+    const auto reply = client->call(calls::kIndexSeekMethod,
+                                    encode(calls::IndexSeek{index.id(), descending, limit, low, high}));
     REQUIRE(reply.ok());
-    const auto result = layout::decode_index_seek_result(*reply);
+    const auto result = calls::decode_index_seek_result(*reply);
     REQUIRE(result);
     more = result->more;
     return {result->keys.begin(), result->keys.end()};
   }
   std::vector<std::pair<std::string, std::uint64_t>> doubts() {
     const std::uint32_t limit = 100;
-    const auto reply = client->call(layout::kIndexDoubtsMethod,
+    const auto reply = client->call(calls::kIndexDoubtsMethod,
                                     std::string(reinterpret_cast<const char*>(&limit), sizeof limit));
     REQUIRE(reply.ok());
     std::vector<std::pair<std::string, std::uint64_t>> found;
-    const auto given = layout::decode_index_doubts(*reply);
+    const auto given = calls::decode_index_doubts(*reply);
     REQUIRE(given);
     for (const auto& doubt : *given) {
       found.emplace_back(std::string(doubt.key), doubt.sequence);
@@ -102,8 +102,8 @@ struct Subject {
   }
   void settle(const std::string& key, std::uint64_t sequence, Verdict verdict) {
     std::string request;
-    append(request, layout::IndexVerdict{verdict, index.id(), sequence, key});
-    REQUIRE(client->call(layout::kIndexSettleMethod, request).ok());
+    append(request, calls::IndexVerdict{verdict, index.id(), sequence, key});
+    REQUIRE(client->call(calls::kIndexSettleMethod, request).ok());
   }
   std::vector<control::IndexDescriptor> catalog() {
     const auto reply =
@@ -231,9 +231,9 @@ TEST_CASE("entries are added, searched in both directions, and told with their r
   std::string request;
   append(request, IndexChange{Kind::add, subject.index.id(), 1, "b3"});
   append(request, IndexChange{Kind::add, subject.index.id(), 1, "d1"});
-  const auto reply = subject.client->call(layout::kIndexWriteMethod, request);
+  const auto reply = subject.client->call(calls::kIndexWriteMethod, request);
   REQUIRE(reply.ok());
-  const auto results = layout::decode_index_results(*reply);
+  const auto results = calls::decode_index_results(*reply);
   REQUIRE(results->size() == 2);
   CHECK(results->at(0).candidates == std::vector<std::string_view>{"b1", "b2"});
   CHECK(results->at(1).candidates.empty());
@@ -287,7 +287,7 @@ TEST_CASE("a mark of an entry that is not there is nothing, unless the index is 
   REQUIRE(subject.prepare(*subject.client).ok());
   CHECK(*subject.change(Kind::mark, "late") != 0);
   CHECK(*subject.change(Kind::load, "quiet") == 0);
-  // The builder adds what its old snapshot shows: somebody will look at it.
+  // The builder adds what its old snapshot shows: a worker will check it.
   CHECK(*subject.change(Kind::load, "late") != 0);
   subject.cluster.run_for(kSecond_ns);
   CHECK(subject.doubts().empty());
@@ -299,25 +299,25 @@ TEST_CASE("a mark of an entry that is not there is nothing, unless the index is 
   CHECK(subject.keys() == Keys{"late", "quiet"});
 }
 
-TEST_CASE("requests about indexes that make no sense are refused and harm nobody", "[index]") {
+TEST_CASE("malformed requests about indexes are refused and do no harm", "[index]") {
   Subject subject;
   subject.build();
   TestClient& client = *subject.client;
-  CHECK(client.call(layout::kIndexWriteMethod, "x").status().code() == ErrorCode::protocol_violation);
-  CHECK(client.call(layout::kIndexSettleMethod, "x").status().code() == ErrorCode::protocol_violation);
-  CHECK(client.call(layout::kIndexDoubtsMethod, "x").status().code() == ErrorCode::protocol_violation);
-  CHECK(client.call(layout::kIndexSeekMethod, "x").status().code() == ErrorCode::protocol_violation);
-  CHECK(client.call(layout::kIndexWriteMethod, "").ok());
+  CHECK(client.call(calls::kIndexWriteMethod, "x").status().code() == ErrorCode::protocol_violation);
+  CHECK(client.call(calls::kIndexSettleMethod, "x").status().code() == ErrorCode::protocol_violation);
+  CHECK(client.call(calls::kIndexDoubtsMethod, "x").status().code() == ErrorCode::protocol_violation);
+  CHECK(client.call(calls::kIndexSeekMethod, "x").status().code() == ErrorCode::protocol_violation);
+  CHECK(client.call(calls::kIndexWriteMethod, "").ok());
   CHECK(subject.change(Kind::add, std::string(1000, 'x')).status().code() == ErrorCode::limit_exceeded);
   std::string request;
   append(request, IndexChange{Kind::add, subject.index.id(), 5, "abc"});
-  CHECK(client.call(layout::kIndexWriteMethod, request).status().code() == ErrorCode::protocol_violation);
+  CHECK(client.call(calls::kIndexWriteMethod, request).status().code() == ErrorCode::protocol_violation);
   request.clear();
   append(request, IndexChange{Kind::add, 99, 0, "abc"});
-  CHECK(client.call(layout::kIndexWriteMethod, request).status().code() == ErrorCode::undefined_object);
-  CHECK(client.call(layout::kIndexSeekMethod, encode(layout::IndexSeek{99, false, 1, "", {}}))
-            .status()
-            .code() == ErrorCode::undefined_object);
+  CHECK(client.call(calls::kIndexWriteMethod, request).status().code() == ErrorCode::undefined_object);
+  CHECK(
+      client.call(calls::kIndexSeekMethod, encode(calls::IndexSeek{99, false, 1, "", {}})).status().code() ==
+      ErrorCode::undefined_object);
   subject.settle("nobody", 3, Verdict::dead);
   // Bounds the wrong way round, and longer than any key.
   CHECK(subject.keys("z", "a").empty());
@@ -348,17 +348,17 @@ TEST_CASE("requests about indexes that make no sense are refused and harm nobody
   CHECK_FALSE(other.built(*other.client).ok());
 }
 
-TEST_CASE("what lies outside a server's part of an index is said to be elsewhere", "[index]") {
+TEST_CASE("keys outside a server's part of an index are said to be elsewhere", "[index]") {
   Subject subject;
   REQUIRE(subject.begin(*subject.client).ok());
   REQUIRE(subject.prepare(*subject.client, "c", "f").ok());
   CHECK(subject.change(Kind::add, "b").status().code() == ErrorCode::catalog_changed);
   CHECK(subject.change(Kind::add, "f").status().code() == ErrorCode::catalog_changed);
   CHECK(subject.change(Kind::add, "c").ok());
-  const auto seek = [&](layout::IndexSeek request) {
+  const auto seek = [&](calls::IndexSeek request) {
     request.index = subject.index.id();
     request.limit = 10;
-    return subject.client->call(layout::kIndexSeekMethod, encode(request)).ok();
+    return subject.client->call(calls::kIndexSeekMethod, encode(request)).ok();
   };
   CHECK(seek({0, false, 0, "c", {}}));
   CHECK_FALSE(seek({0, false, 0, "b", {}}));

@@ -10,7 +10,7 @@ namespace {
 using testing::TestClient;
 using testing::TestCluster;
 
-// A cluster with one table and a ready index over its "value" column, of a builder who has nothing more to
+// A cluster with one table and a ready index over its "value" column, of a builder that has nothing more to
 // do.
 struct Subject {
   Subject() : cluster(testing::small_options(), 8U << 20), client(cluster.client("c1")) {
@@ -150,7 +150,7 @@ TEST_CASE("one index is replaced by one other at a time", "[index]") {
   CHECK(Subject::begin_replacement(*subject.client, begun->id()).ok());
 }
 
-TEST_CASE("whoever builds a replacement and goes away leaves the old index as it was", "[index]") {
+TEST_CASE("a builder of a replacement that goes away leaves the old index as it was", "[index]") {
   Subject subject;
   const auto builder = subject.cluster.client("c2");
   REQUIRE(builder->connect(testing::hello('b')).ok());

@@ -51,7 +51,7 @@ Status Indexes::prepare(fabric::PeerId builder, const control::PrepareIndexReque
   index->table = wanted.table();
   index->name = wanted.name();
   index->builder = builder;
-  index->tree = Tree::create(region_, {wanted.id(), page_bytes, std::move(range)});
+  index->tree = BTree::create(region_, {wanted.id(), page_bytes, std::move(range)});
   if (index->tree == nullptr) return tables_.full();
   indexes_.emplace(wanted.id(), std::move(index));
   return Status();
@@ -112,13 +112,13 @@ reactor::Task<bool> Indexes::release(std::uint32_t id) {
   co_return true;
 }
 
-void Indexes::find_candidates(const Tree& tree, const layout::IndexChange& change,
-                              layout::IndexChangeResult& result, std::vector<std::string>& candidates) {
+void Indexes::find_candidates(const BTree& tree, const calls::IndexChange& change,
+                              calls::IndexChangeResult& result, std::vector<std::string>& candidates) {
   const std::string_view declared = change.key.substr(0, change.declared_bytes);
   const auto end = layout::index_successor(declared);
   tree.scan(declared, end, false, [&](std::string_view key) {
     if (key == change.key) return true;
-    if (candidates.size() == layout::kMaxIndexCandidates) {
+    if (candidates.size() == calls::kMaxIndexCandidates) {
       result.more_candidates = true;
       return false;
     }
@@ -128,12 +128,12 @@ void Indexes::find_candidates(const Tree& tree, const layout::IndexChange& chang
   result.candidates.assign(candidates.begin(), candidates.end());
 }
 
-Status Indexes::change(const layout::IndexChange& change, layout::IndexChangeResult& result,
+Status Indexes::change(const calls::IndexChange& change, calls::IndexChangeResult& result,
                        std::vector<std::string>& candidates) {
-  using Kind = layout::IndexChange::Kind;
+  using Kind = calls::IndexChange::Kind;
   const IndexPointer index = find(change.index);
   if (index == nullptr) return no_such_index(change.index);
-  Tree& tree = *index->tree;
+  BTree& tree = *index->tree;
   if (change.key.size() > tree.max_key_bytes()) {
     return Status(ErrorCode::limit_exceeded, "a key of index \"" + index->name + "\" would take " +
                                                  std::to_string(change.key.size()) + " bytes; at most " +
@@ -150,7 +150,7 @@ Status Indexes::change(const layout::IndexChange& change, layout::IndexChangeRes
     }
     return Status();
   }
-  if (tree.add(change.key) == Tree::Change::full) return tables_.full();
+  if (tree.add(change.key) == BTree::Change::full) return tables_.full();
   if (change.kind == Kind::add || doubts_.contains(entry)) {
     result.sequence = doubts_.raise(std::move(entry), how, executor_.fresh_now_ns());
   }
@@ -159,11 +159,11 @@ Status Indexes::change(const layout::IndexChange& change, layout::IndexChangeRes
 }
 
 reactor::Task<Status> Indexes::write(std::string_view request, std::string& reply) {
-  const auto changes = layout::decode_index_changes(request);
+  const auto changes = calls::decode_index_changes(request);
   if (!changes) co_return malformed();
   std::uint32_t in_step = 0;
-  for (const layout::IndexChange& item : *changes) {
-    layout::IndexChangeResult result;
+  for (const calls::IndexChange& item : *changes) {
+    calls::IndexChangeResult result;
     std::vector<std::string> candidates;
     Status status = change(item, result, candidates);
     if (!status.ok()) co_return status;
@@ -180,9 +180,9 @@ reactor::Task<Status> Indexes::write(std::string_view request, std::string& repl
 }
 
 Status Indexes::settle(std::string_view request) {
-  const auto verdicts = layout::decode_index_verdicts(request);
+  const auto verdicts = calls::decode_index_verdicts(request);
   if (!verdicts) return malformed();
-  for (const layout::IndexVerdict& verdict : *verdicts) doubts_.settle(verdict, executor_.now_ns());
+  for (const calls::IndexVerdict& verdict : *verdicts) doubts_.settle(verdict, executor_.now_ns());
   return Status();
 }
 
@@ -195,7 +195,7 @@ Status Indexes::take_doubts(std::string_view request, std::string& reply) {
 }
 
 Status Indexes::seek(std::string_view request, std::string& reply) const {
-  const auto seek = layout::decode_index_seek(request);
+  const auto seek = calls::decode_index_seek(request);
   if (!seek) return malformed();
   const IndexPointer index = find(seek->index);
   if (index == nullptr) return no_such_index(seek->index);
@@ -206,10 +206,10 @@ Status Indexes::seek(std::string_view request, std::string& reply) const {
                                ? *seek->high > range.low && (!range.high || *seek->high <= *range.high)
                                : !range.high;
   if (!begins_here) return elsewhere();
-  layout::IndexSeekResult result;
+  calls::IndexSeekResult result;
   std::vector<std::string> keys;
   std::size_t bytes = 0;
-  const Tree::Place place =
+  const BTree::Place place =
       index->tree->scan(seek->low, seek->high, seek->descending, [&](std::string_view key) {
         if (keys.size() == seek->limit || bytes > kMaxReply_bytes) {
           result.more = true;

@@ -1,9 +1,9 @@
-// The secondary indexes on this server: for each a tree with the part of the index that lies here, and which
-// of its entries are in doubt. What the calls of common/calls/index_calls.h do.
+// The secondary indexes on this server: for each a tree with the part of the index that lies here, and the
+// entries of it that are in doubt. The calls of common/calls/index_calls.h end here.
 //
 // An index is prepared, filled while it is building (its doubts are held meanwhile, so that an entry that the
 // builder adds late from its old snapshot finds the mark that a commit has left), then ready; and discarded
-// in the end, which gives its memory back once Reuse says so.
+// in the end, which gives its memory back after its reuse epoch (epoch_reclaimer.h).
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@
 #include "common/fabric/fabric.h"
 #include "common/reactor/executor.h"
 #include "common/reactor/task.h"
+#include "memory/index/btree.h"
 #include "memory/index/doubts.h"
-#include "memory/index/tree.h"
 #include "memory/options.h"
 #include "memory/peers/peers.h"
 #include "memory/region/region.h"
@@ -32,7 +32,7 @@ struct Index {
   std::uint32_t id = 0;
   std::uint32_t table = 0;
   std::string name;
-  std::unique_ptr<Tree> tree;
+  std::unique_ptr<BTree> tree;
   fabric::PeerId builder = 0;  // 0: the index is ready
   bool discarded = false;
 
@@ -74,7 +74,7 @@ class Indexes {
   reactor::Task<void> tick(const Peers& peers);
   // tick() has something to wait for.
   bool aging() const { return doubts_.aging(); }
-  // What workers should know about them.
+  // Adds news of indexes to a heartbeat's reply.
   void describe(control::HeartbeatReply& reply) const;
 
   // By id, discarded ones included.
@@ -83,10 +83,10 @@ class Indexes {
   std::uint64_t removed() const { return removed_; }
 
  private:
-  Status change(const layout::IndexChange& change, layout::IndexChangeResult& result,
+  Status change(const calls::IndexChange& change, calls::IndexChangeResult& result,
                 std::vector<std::string>& candidates);
-  static void find_candidates(const Tree& tree, const layout::IndexChange& change,
-                              layout::IndexChangeResult& result, std::vector<std::string>& candidates);
+  static void find_candidates(const BTree& tree, const calls::IndexChange& change,
+                              calls::IndexChangeResult& result, std::vector<std::string>& candidates);
 
   reactor::Executor& executor_;
   Region& region_;

@@ -1,5 +1,5 @@
-// Who is connected: channels by peer, compute servers by their random id, what each worker acknowledged, and
-// which ids are fenced for ever.
+// The connected peers: channels by peer, compute servers by their random id, the acknowledgements of each
+// worker, and the ids that are fenced for ever.
 //
 // A worker that just connected counts as having acknowledged nothing until its first heartbeat: its compute
 // server may share caches that are older than the channel. Tools run no transactions and do not count.
@@ -23,7 +23,7 @@ struct Peer {
   std::uint32_t worker = 0;
   bool tool = false;
   std::uint64_t last_heard_ns = 0;
-  bool leaving = false;                  // it has ended in order
+  bool leaving = false;                  // it has ended cleanly
   std::uint64_t oldest_snapshot_ns = 0;  // its age when last heard of; 0 = none
   std::uint64_t acknowledged_epoch = 0;
   std::uint64_t acknowledged_catalog = 0;

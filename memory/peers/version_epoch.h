@@ -1,4 +1,4 @@
-// The epoch by which workers say that their transactions need no older version any more.
+// The epoch by which workers acknowledge that their transactions need no older version any more.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace namdb::memory {
 class VersionEpoch {
  public:
   std::uint64_t current() const { return current_; }
-  // What workers must acknowledge for all that was true until now.
+  // The epoch that workers must acknowledge for everything that was true until now.
   std::uint64_t raise() { return ++current_; }
 
  private:

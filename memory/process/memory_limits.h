@@ -1,6 +1,6 @@
-// How much memory this process can have: what the machine has, narrowed by every control group that the
-// process is in, of version 1 and 2, and by the groups around those. A page beyond a group's limit is not
-// refused: it ends the process. So nothing is asked for that a group would not grant.
+// The memory that this process can have: the machine's, narrowed by every control group that the process is
+// in, of version 1 and 2, and by the groups around those. A page beyond a group's limit is not refused: it
+// ends the process. So the server asks for no more than the groups grant.
 #pragma once
 
 #include <cstdint>

@@ -100,7 +100,7 @@ Status RegionMemory::allocate(std::uint64_t length_bytes, std::uint64_t limit_by
   if (::ftruncate(descriptor_, static_cast<off_t>(limit_bytes)) != 0) return fail("ftruncate");
   // A peer that shortened it would make the server fault.
   if (::fcntl(descriptor_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) return fail("seal");
-  // MAP_POPULATE would hide an error; what follows does not. Huge pages are reserved for the whole mapping.
+  // MAP_POPULATE would hide an error; allocate() does not. Huge pages are reserved for the whole mapping.
   void* base = ::mmap(nullptr, limit_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
   if (base == MAP_FAILED) return fail("mmap");
   base_ = static_cast<std::byte*>(base);

@@ -1,10 +1,10 @@
-// The region's memory: a memfd that is mapped shared, allocated to the last byte before anybody uses it. With
+// The region's memory: a memfd that is mapped shared, allocated to the last byte before any use. With
 // a limit the rest up to that is address space, which is allocated piece by piece as the region grows.
 //
 // 2 MiB huge pages when the machine has enough of them reserved, otherwise ordinary pages; warning() then
 // says what to set. A region that does not fit into the machine's (or the container's) free memory is
-// refused: no page of it is ever missing later. Nobody can change the memfd's length, peers that got its
-// descriptor included. Zero at first.
+// refused: no page of it is ever missing later. No process can change the memfd's length, peers that got
+// its descriptor included. Zero at first.
 #pragma once
 
 #include <cstddef>

@@ -11,7 +11,7 @@ constexpr std::uint64_t kHurry = 8;
 }  // namespace
 
 bool Collector::nothing_to_free() const {
-  return duties_.old_versions.empty() && duties_.tombstones.empty() && duties_.reuse.empty() &&
+  return duties_.old_versions.empty() && duties_.tombstones.empty() && duties_.reclaimer.empty() &&
          !duties_.indexes.aging() && !scan_is_wanted() &&
          (duties_.slots == nullptr || duties_.slots->closed_count() == 0);
 }
@@ -36,9 +36,9 @@ void Collector::fence_silent() {
 }
 
 reactor::Task<void> Collector::free_reusable() {
-  duties_.reuse.tick(executor_.now_ns(), options_.reuse_interval_ns);
+  duties_.reclaimer.tick(executor_.now_ns(), options_.reuse_interval_ns);
   while (true) {
-    const auto freed = duties_.reuse.take(duties_.peers.acknowledged().epoch, options_.step_units);
+    const auto freed = duties_.reclaimer.take(duties_.peers.acknowledged().epoch, options_.step_units);
     if (freed.empty()) break;
     returning_ = true;
     for (const Freed& piece : freed) {
@@ -55,7 +55,7 @@ reactor::Task<void> Collector::free_reusable() {
           released = duties_.tables.release(piece.table);
           if (released) duties_.reservations.forget(piece.table);
         }
-        if (!released) duties_.reuse.defer(piece);  // a task still uses it
+        if (!released) duties_.reclaimer.defer(piece);  // a task still uses it
         if (released) ++returned_;
       }
     }
@@ -81,8 +81,8 @@ void Collector::settle(const std::set<std::string>& ended) {
 }
 
 bool Collector::scan_is_due() {
-  // Tombstones that nobody spoke of are searched for when the region is full, and when compute servers were
-  // killed, now and then.
+  // Tombstones without a note are searched for when the region is full, and when compute servers were killed,
+  // now and then.
   if (!scan_is_wanted()) return false;
   const std::uint64_t now = executor_.now_ns();
   if (scanned_ && now - scanned_ns_ < options_.max_transaction_ns + options_.slack_ns) return false;
@@ -97,7 +97,7 @@ reactor::Task<void> Collector::run(fabric::Channel& loopback) {
   const std::uint64_t age_ns = options_.max_transaction_ns + options_.slack_ns;
   while (!stopping_) {
     // Only a peer that goes, or a slot that is closed, gives this something to do; both wake.
-    if (duties_.slots != nullptr) settle(duties_.departures.settle(*duties_.slots));
+    if (duties_.slots != nullptr) settle(duties_.disconnected_peers.settle(*duties_.slots));
     if (idle()) {
       co_await wake_.wait();
       continue;

@@ -1,10 +1,10 @@
-// The collector: frees what no transaction can need any more, and ends what is over. One task of the server:
+// The collector frees memory that no transaction can need any more, in one task of the server:
 //   old versions in the overflow region   old_versions.h
 //   deleted records                       tombstones.h
 //   dead entries of indexes               index/doubts.h
-//   memory given back for reuse           reuse.h
+//   memory given back for reuse           epoch_reclaimer.h
 //   closed slots (server 0)               slots.h
-//   what departed workers left            departures.h, reservations.h; tombstones that they did not note
+//   remains of departed workers           disconnected_peers.h, reservations.h; tombstones without a note
 //   workers that fell silent              fenced, where a heartbeat timeout is set
 // It runs while there is something of this to do, a few times a second, and sleeps otherwise.
 #pragma once
@@ -21,9 +21,9 @@
 #include "memory/index/indexes.h"
 #include "memory/options.h"
 #include "memory/peers/peers.h"
-#include "memory/reclaim/departures.h"
+#include "memory/reclaim/disconnected_peers.h"
+#include "memory/reclaim/epoch_reclaimer.h"
 #include "memory/reclaim/old_versions.h"
-#include "memory/reclaim/reuse.h"
 #include "memory/reclaim/tombstones.h"
 #include "memory/region/reservations.h"
 #include "memory/region/tables.h"
@@ -35,11 +35,11 @@ class Collector {
   struct Duties {
     OldVersions& old_versions;
     Tombstones& tombstones;
-    Reuse& reuse;
+    EpochReclaimer& reclaimer;
     Tables& tables;
     Indexes& indexes;
     Peers& peers;
-    Departures& departures;
+    DisconnectedPeers& disconnected_peers;
     Reservations& reservations;
     Slots* slots;  // server 0
     // Fences a compute server whose worker fell silent.
@@ -56,13 +56,13 @@ class Collector {
   reactor::Task<void> run(fabric::Channel& loopback);
   // There may be something to do.
   void wake() { wake_.notify_all(); }
-  // Extents are on their way back: whoever finds none may wait for returned().
-  bool returns_extents() const { return returning_ || duties_.reuse.has_extents(); }
+  // Extents are on their way back: a call that finds none may wait for them (wait_for_return).
+  bool returns_extents() const { return returning_ || duties_.reclaimer.has_extents(); }
   // How often tables, indexes and arrays of buckets were given back.
   std::uint64_t returned() const { return returned_; }
-  // Until then, or until more were given back, or old versions freed.
+  // Waits until the deadline, or until more were given back, or old versions freed.
   reactor::Task<void> wait_for_return(std::uint64_t deadline_ns);
-  // While one of these lives somebody waits: the collector's pace is faster.
+  // While one of these lives a call waits for memory: the collector's pace is faster.
   class Haste {
    public:
     explicit Haste(Collector& collector) : collector_(collector) {
@@ -76,7 +76,7 @@ class Collector {
    private:
     Collector& collector_;
   };
-  // These compute servers have ended, and not in order.
+  // These compute servers have ended, and not cleanly.
   void settle(const std::set<std::string>& ended);
   void stop() {
     stopping_ = true;
@@ -105,7 +105,7 @@ class Collector {
   std::uint64_t seen_refusals_ = 0;
   std::uint64_t scanned_ns_ = 0;
   bool scanned_ = false;
-  bool unnoted_ = false;  // there may be deleted records that nobody noted
+  bool unnoted_ = false;  // there may be deleted records without a note
 };
 
 }  // namespace namdb::memory

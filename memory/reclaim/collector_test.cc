@@ -31,8 +31,8 @@ struct CollectorTest {
     cluster.update(table, record, stamp(counter), deleted);
   }
   void publish(std::uint32_t counter) { cluster.publish(slot, counter); }
-  void move() { REQUIRE(client->hint(layout::kMoveVersionsMethod, table.id(), {record}).ok()); }
-  void note_delete() { REQUIRE(client->hint(layout::kNoteDeletesMethod, table.id(), {record}).ok()); }
+  void move() { REQUIRE(client->hint(calls::kMoveVersionsMethod, table.id(), {record}).ok()); }
+  void note_delete() { REQUIRE(client->hint(calls::kNoteDeletesMethod, table.id(), {record}).ok()); }
   std::vector<Stamp> chain() { return cluster.overflow_chain(table, record); }
   control::StatusReply status() { return cluster.server->status(); }
 
@@ -67,7 +67,7 @@ TEST_CASE(
   cluster.update(table, record, {elsewhere.slot(), 1});
   cluster.update(table, record, {here.slot(), 2});
   cluster.publish(here, 2);
-  REQUIRE(client->hint(layout::kMoveVersionsMethod, table.id(), {record}).ok());
+  REQUIRE(client->hint(calls::kMoveVersionsMethod, table.id(), {record}).ok());
   cluster.run_for(3 * kAge_ns);
   // The commit behind the older one is not known to be published, the one behind the newer is.
   CHECK(cluster.overflow_chain(table, record).size() == 2);
@@ -175,7 +175,7 @@ TEST_CASE("server 1 frees versions by the copies of the vector that heartbeats b
       body, address,
       {.stamp = {20, 2}, .displaced = layout::HeaderWord(Stamp{20, 1}), .table = table.id(), .ring_slot = 1});
   cluster.store(record, layout::HeaderWord(Stamp{20, 2}).value());
-  REQUIRE(client->hint(layout::kMoveVersionsMethod, table.id(), {record}).ok());
+  REQUIRE(client->hint(calls::kMoveVersionsMethod, table.id(), {record}).ok());
   CHECK(cluster.load(record + shape.overflow_head_offset()) != 0);
   cluster.run_for(3 * kAge_ns);
   CHECK(cluster.load(record + shape.overflow_head_offset()) != 0);
@@ -352,7 +352,7 @@ TEST_CASE("locks that are in the collector's way are named to the workers until 
   CHECK(test.status().records_reclaimed() == 1);
 }
 
-TEST_CASE("a full region finds tombstones that nobody spoke of, and deletes make room") {
+TEST_CASE("a full region finds tombstones without a note, and deletes make room") {
   CollectorTest test(testing::small_options(), 1U << 20);
   const std::uint32_t record_bytes = TestCluster::layout_of(test.table).record_bytes();
   std::vector<std::uint64_t> records;

@@ -87,7 +87,7 @@ struct Writer {
 
   reactor::Task<void> move(std::uint64_t record) {
     fabric::Call call;
-    call.method = layout::kMoveVersionsMethod;
+    call.method = calls::kMoveVersionsMethod;
     const std::uint64_t request[2] = {table, record};
     call.request.assign(reinterpret_cast<const char*>(request), sizeof request);
     channel->post(call);
@@ -212,7 +212,7 @@ reactor::Task<void> hint_now_and_then(Writer* writer, fabric::Channel* channel, 
   while (!writer->done) {
     co_await executor->sleep_for(executor->random().below(20 * kMicrosecond_ns));
     fabric::Call call;
-    call.method = layout::kMoveVersionsMethod;
+    call.method = calls::kMoveVersionsMethod;
     std::uint64_t request[1 + kRecords] = {writer->table};
     std::copy(writer->records.begin(), writer->records.end(), request + 1);
     call.request.assign(reinterpret_cast<const char*>(request), sizeof request);
@@ -221,7 +221,7 @@ reactor::Task<void> hint_now_and_then(Writer* writer, fabric::Channel* channel, 
   }
 }
 
-// What the seeds met, so that the test cannot pass by doing nothing.
+// Counts over all seeds, so that the test cannot pass by doing nothing.
 struct Seen {
   std::uint64_t versions = 0;
   std::uint64_t from_overflow = 0;
@@ -283,7 +283,7 @@ void run_seed(std::uint64_t seed, bool acknowledge, Seen& seen) {
     REQUIRE(client->acknowledge_all().ok());
     REQUIRE(other->acknowledge_all().ok());
   }
-  REQUIRE(client->hint(layout::kMoveVersionsMethod, writer.table, writer.records).ok());
+  REQUIRE(client->hint(calls::kMoveVersionsMethod, writer.table, writer.records).ok());
   cluster.run_for(100 * kMillisecond_ns);
   for (const std::uint64_t record : writer.records) {
     CHECK(cluster.body_header(record).stamp.counter == 1 + kUpdates);

@@ -74,7 +74,7 @@ TEST_CASE("200 starts that end in a kill take no more memory than one, and other
   CHECK(other->lease().ok());
 }
 
-TEST_CASE("what earlier starts of a compute server have left is at most half of the vector") {
+TEST_CASE("slots of a compute server's earlier starts take at most half of the vector") {
   CrashLoop loop(64, 8U << 20);
   int starts = 0;
   Status refused;

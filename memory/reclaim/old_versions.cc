@@ -6,7 +6,7 @@ namespace namdb::memory {
 
 reactor::Task<void> OldVersions::tick(const Peers& peers) {
   // Of one record the older entry always goes first. A commit that displaces a version has seen that
-  // version's own commit published; but what is known here of the two may be of different times.
+  // version's own commit published, but this server may know of the two from different times.
   std::set<std::uint64_t> kept_records;
   std::uint32_t in_step = 0;
   Aging seen{};
@@ -60,7 +60,7 @@ std::vector<OldVersion> OldVersions::pending() const {
 
 void OldVersions::unlink_and_free(const OldVersion& version) {
   const TablePointer table = tables_.find(version.table);
-  // The records of a discarded table are nobody's any more.
+  // The records of a discarded table are in use no more.
   if (table && table->records.used(version.record)) {
     const layout::OverflowLink newer(
         region_.load(Overflow::newer_offset(version.entry, version.entry_bytes)));

@@ -52,7 +52,7 @@ class OldVersions {
   reactor::Task<void> tick(const Peers& peers);
 
   bool empty() const { return waiting_.empty() && aging_.empty(); }
-  // What is not freed yet.
+  // The versions that are not freed yet.
   std::vector<OldVersion> pending() const;
   std::uint64_t collected() const { return collected_; }
 

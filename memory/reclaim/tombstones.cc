@@ -153,7 +153,7 @@ reactor::Task<bool> Tombstones::reclaim(Tombstone tombstone, fabric::Channel& lo
   const bool record_locked = co_await swap_word(loopback, tombstone.record, deleted, locked);
   bool unlinked = false;
   if (record_locked) {
-    // Nobody else changes body and chain from here on.
+    // No peer changes body and chain from here on.
     region_.read(tombstone.record + 8, body);
     layout::BodyHeader header = layout::decode_body_header(body.data());
     layout::Bucket bucket;
@@ -161,7 +161,7 @@ reactor::Task<bool> Tombstones::reclaim(Tombstone tombstone, fabric::Channel& lo
     if (layout::certify_body(body, region_.address(tombstone.record)) && header.stamp == stamp &&
         header.deleted && offset != 0) {
       if (shape.timestamps) {
-        // Nobody will know when the row was deleted and who counts on that: others commit later.
+        // No record will tell when the row was deleted, and transactions count on that: others commit later.
         const std::uint64_t lease = region_.load(tombstone.record + shape.lease_offset());
         co_await raise_forgotten(loopback, std::max(header.timestamp(), lease));
       }
@@ -183,7 +183,7 @@ reactor::Task<bool> Tombstones::reclaim(Tombstone tombstone, fabric::Channel& lo
   const bool released = co_await swap_word(loopback, chain, locked, unlocked);
   static_cast<void>(released);
   if (!unlinked) co_return record_locked;  // a record without an entry stays as it is
-  reuse_.defer({tombstone.table, tombstone.record});
+  reclaimer_.defer({tombstone.table, tombstone.record});
   ++reclaimed_;
   co_return true;
 }
@@ -209,7 +209,7 @@ reactor::Task<void> Tombstones::scan() {
         record = table->records.next_used(record);
         if (record == 0) break;
         const layout::HeaderWord word(region_.load(record));
-        // What is locked may be one, too, and its lock that of a dead commit.
+        // A locked record may be a tombstone, too, with the lock of a dead commit.
         const bool held = word.locked() && word.stamp().slot != layout::kCollectorSlot;
         if ((word.deleted() && !word.locked()) || held) note(id, record);
       }

@@ -9,10 +9,10 @@
 //   2. change the record's incarnation: a cached address does not match any more
 //   3. take the record's entry out of its bucket
 //   4. unlock the chain. The record stays locked for ever: no stale value can be CASed into it
-//   5. hand the record to Reuse
+//   5. give the record to the EpochReclaimer
 // Nothing is left to repair when the server dies in between: the region dies with it. A lock that is in the
-// way may be that of a dead commit without a journal entry, which is undone by who meets it: so it is named
-// to the workers.
+// way may be that of a dead commit without a journal entry, which a worker that meets it undoes: so
+// heartbeats' replies name it.
 #pragma once
 
 #include <compare>
@@ -27,8 +27,8 @@
 #include "common/reactor/task.h"
 #include "memory/options.h"
 #include "memory/peers/peers.h"
+#include "memory/reclaim/epoch_reclaimer.h"
 #include "memory/reclaim/old_versions.h"
-#include "memory/reclaim/reuse.h"
 #include "memory/reclaim/server_locks.h"
 #include "memory/region/region.h"
 #include "memory/region/tables.h"
@@ -40,7 +40,7 @@ namespace namdb::memory {
 class Tombstones {
  public:
   Tombstones(reactor::Executor& executor, Region& region, const Options& options, Tables& tables,
-             ServerLocks& locks, const Visibility& visibility, VersionEpoch& epoch, Reuse& reuse)
+             ServerLocks& locks, const Visibility& visibility, VersionEpoch& epoch, EpochReclaimer& reclaimer)
       : executor_(executor),
         region_(region),
         options_(options),
@@ -48,9 +48,9 @@ class Tombstones {
         locks_(locks),
         visibility_(visibility),
         epoch_(epoch),
-        reuse_(reuse) {}
+        reclaimer_(reclaimer) {}
 
-  // `record` may be any offset: what is no deleted record is forgotten later.
+  // `record` may be any offset: one that is no deleted record is forgotten later.
   void note(std::uint32_t table, std::uint64_t record) { noted_.push_back({table, 0, record, {}}); }
   // Notes every tombstone that it finds in the tables: for hints that never came.
   reactor::Task<void> scan();
@@ -58,8 +58,8 @@ class Tombstones {
 
   bool empty() const { return noted_.empty() && aging_.empty(); }
   std::uint64_t reclaimed() const { return reclaimed_; }
-  // Locks that were met and are still held, into a heartbeat's reply: their owners may be dead, and nobody
-  // else may ever come there. Up to `limit` in all of the reply.
+  // Names locks that were met and are still held in a heartbeat's reply: their owners may be dead, and no
+  // other worker may ever come there. Up to `limit` in all of the reply.
   void describe(control::HeartbeatReply& reply, int limit) const;
   // Not reclaimed yet; some of them may be no deleted records.
   std::uint64_t pending() const;
@@ -84,7 +84,7 @@ class Tombstones {
   };
   enum class Look { tombstone, later, unstable, other };
   Look look(const Tombstone& tombstone, layout::Stamp& stamp);
-  // The lock is held, whoever has it now.
+  // The lock is still held, perhaps by another holder.
   bool still(const Held& held) const;
   // False: not now, try again.
   reactor::Task<bool> reclaim(Tombstone tombstone, fabric::Channel& loopback);
@@ -101,7 +101,7 @@ class Tombstones {
   ServerLocks& locks_;
   const Visibility& visibility_;
   VersionEpoch& epoch_;
-  Reuse& reuse_;
+  EpochReclaimer& reclaimer_;
   std::deque<Tombstone> noted_;
   std::deque<Aging> aging_;
   std::set<Held> held_;  // locks that were met

@@ -54,7 +54,7 @@ VersionMover::Outcome VersionMover::move_record(const Table& table, std::uint64_
   std::uint32_t count = 0;
   while (count < shape.ring_slots && !version.birth() && version.ring_slot < shape.ring_slots) {
     const layout::HeaderWord word(region_.load(record + shape.ring_header_offset(version.ring_slot)));
-    // Moved, or taken again since: what is older has been moved before.
+    // Moved, or taken again since: older ones have been moved before.
     if (word.moved() || word != version.displaced) break;
     linked[count++] = {version.ring_slot, version.stamp};
     region_.read(record + shape.ring_payload_offset(version.ring_slot), body_);
@@ -78,7 +78,7 @@ VersionMover::Outcome VersionMover::move_slot(const Table& table, std::uint64_t 
   const std::uint64_t head = record + shape.overflow_head_offset();
   const layout::HeaderWord stamp(region_.load(ring_word));
   region_.read(record + shape.ring_payload_offset(ring_slot), body_);
-  // What was certified before is not what is copied now: the copy itself must certify.
+  // The image may have changed since it was certified: the copy itself must certify.
   if (!layout::certify_image(body_, region_.address(record)) ||
       layout::decode_body_header(body_.data()).header_word() != stamp) {
     return Outcome::unstable;
@@ -121,7 +121,7 @@ Result<RecordList> RecordList::parse(std::string_view request) {
     return layout::load_word(reinterpret_cast<const std::byte*>(request.data()) + 8 * index);
   };
   const std::size_t words = request.size() / 8;
-  if (request.size() % 8 != 0 || words == 0 || words > 1 + layout::kMaxMoveVersions ||
+  if (request.size() % 8 != 0 || words == 0 || words > 1 + calls::kMaxMoveVersions ||
       word(0) > ~std::uint32_t{0}) {
     return Status(ErrorCode::protocol_violation, "no list of a table's records");
   }

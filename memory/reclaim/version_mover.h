@@ -4,7 +4,7 @@
 // Of each record it follows the links from the certified body downwards, over the ring slots that are not
 // moved; then it moves them, oldest first: payload copied and certified, entry linked at the overflow head,
 // `moved` set. Only slots that are linked from a certified body are touched. They are whole (a writer's body
-// lands after its ring slot) and nobody changes them (a writer takes moved slots only). A record is done
+// lands after its ring slot) and no peer changes them (a writer takes moved slots only). A record is done
 // without suspending; between records the mover yields.
 #pragma once
 
@@ -34,7 +34,7 @@ class VersionMover {
         overflow_(overflow),
         old_versions_(old_versions) {}
 
-  // `offsets` are outside input: what is no record of the table is skipped.
+  // `offsets` are outside input: those that are no records of the table are skipped.
   reactor::Task<Status> move(std::uint32_t table, std::vector<std::uint64_t> offsets);
 
   std::uint64_t moved() const { return moved_; }

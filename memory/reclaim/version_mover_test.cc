@@ -8,11 +8,11 @@
 namespace namdb::memory {
 namespace {
 
-using layout::kMoveVersionsMethod;
+using calls::kMoveVersionsMethod;
 using layout::Stamp;
 using testing::TestCluster;
 
-// A record of one slot's commits 1, 2, ..., and who moves them.
+// A record of one slot's commits 1, 2, ..., and the worker that has them moved.
 struct MoverTest {
   explicit MoverTest(std::uint32_t ring_slots = 4, Options options = testing::small_options())
       : cluster(options), client(cluster.client("c")) {
@@ -128,7 +128,8 @@ TEST_CASE("offsets that are no records are skipped") {
         ErrorCode::protocol_violation);
 }
 
-TEST_CASE("new rows leave room for old versions, and who finds none is told that some will be freed") {
+TEST_CASE(
+    "new rows leave room for old versions, and a call that finds none is told that some will be freed") {
   MoverTest test;
   while (test.client->allocate(test.table.id(), 1000, true).ok()) {
   }
@@ -142,7 +143,7 @@ TEST_CASE("new rows leave room for old versions, and who finds none is told that
   CHECK(status.code() == ErrorCode::ring_full);
   CHECK(test.chain().front() ==
         test.stamp(counter - 2));  // the last one's displaced version stays in the ring
-  // Nobody acknowledges: they age.
+  // No worker acknowledges: they age.
   test.cluster.publish(test.slot, counter);
   test.cluster.run_for(200 * kMillisecond_ns);
   CHECK(test.client->hint(kMoveVersionsMethod, test.table.id(), {test.record}).ok());

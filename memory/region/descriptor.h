@@ -1,4 +1,4 @@
-// What a memory server reads out of a table's descriptor, which is outside input.
+// The shape of a table, read from its descriptor, which is outside input.
 #pragma once
 
 #include <cstdint>

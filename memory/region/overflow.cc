@@ -25,14 +25,14 @@ std::optional<OverflowLink> Overflow::allocate(OverflowLink newest, std::uint32_
 // Where nothing but the reserve for old versions is left, no place is taken that may stay empty.
 std::optional<std::pair<std::uint64_t, Overflow::Group>> Overflow::allocate_group(std::uint32_t places,
                                                                                   std::uint32_t entry_bytes) {
-  const Extents& extents = region_.extents();
+  const ExtentAllocator& extents = region_.extents();
   if (region_.obtainable_bytes() <= extents.reserve() * extents.extent_bytes()) places = 1;
   for (; places > 0; places /= 2) {
-    const auto units = classes_.try_emplace(places * entry_bytes).first;
-    if (!units->second) units->second = std::make_unique<Units>(region_, places * entry_bytes, false);
-    if (const auto offset = units->second->allocate())
+    const auto slabs = classes_.try_emplace(places * entry_bytes).first;
+    if (!slabs->second) slabs->second = std::make_unique<SlabAllocator>(region_, places * entry_bytes, false);
+    if (const auto offset = slabs->second->allocate())
       return std::pair(*offset, Group{entry_bytes, static_cast<std::uint8_t>(places), 0, 0});
-    if (units->second->used_count() == 0) classes_.erase(units);
+    if (slabs->second->used_count() == 0) classes_.erase(slabs);
   }
   return std::nullopt;
 }
@@ -43,11 +43,11 @@ void Overflow::free(OverflowLink entry, std::uint32_t entry_bytes) {
   NAMDB_CHECK(found != groups_.end() && found->second.live != 0);
   used_bytes_ -= entry_bytes;
   if (--found->second.live != 0) return;
-  const auto units = classes_.find(found->second.places * entry_bytes);
-  NAMDB_CHECK(units != classes_.end());
+  const auto slabs = classes_.find(found->second.places * entry_bytes);
+  NAMDB_CHECK(slabs != classes_.end());
   groups_.erase(found);
-  units->second->free(offset);
-  if (units->second->used_count() == 0) classes_.erase(units);
+  slabs->second->free(offset);
+  if (slabs->second->used_count() == 0) classes_.erase(slabs);
 }
 
 bool Overflow::used(OverflowLink entry, std::uint32_t entry_bytes) const {
@@ -58,13 +58,13 @@ bool Overflow::used(OverflowLink entry, std::uint32_t entry_bytes) const {
 
 std::uint64_t Overflow::spare_bytes() const {
   std::uint64_t bytes = 0;
-  for (const auto& [group_bytes, units] : classes_) bytes += units->used_bytes();
+  for (const auto& [group_bytes, slabs] : classes_) bytes += slabs->used_bytes();
   return bytes - used_bytes_;
 }
 
 std::uint64_t Overflow::block_bytes() const {
   std::uint64_t bytes = 0;
-  for (const auto& [group_bytes, units] : classes_) bytes += units->block_bytes();
+  for (const auto& [group_bytes, slabs] : classes_) bytes += slabs->block_bytes();
   return bytes;
 }
 

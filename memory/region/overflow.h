@@ -17,7 +17,7 @@
 #include "common/layout/overflow_group.h"
 #include "common/layout/record.h"
 #include "memory/region/region.h"
-#include "memory/region/units.h"
+#include "memory/region/slab_allocator.h"
 
 namespace namdb::memory {
 
@@ -41,7 +41,7 @@ class Overflow {
   bool used(layout::OverflowLink entry, std::uint32_t entry_bytes) const;
 
   // By length of a group.
-  const std::map<std::uint32_t, std::unique_ptr<Units>>& classes() const { return classes_; }
+  const std::map<std::uint32_t, std::unique_ptr<SlabAllocator>>& classes() const { return classes_; }
   // Bytes of entries in use, of the other places of their groups, and of the blocks that hold them.
   std::uint64_t used_bytes() const { return used_bytes_; }
   std::uint64_t spare_bytes() const;
@@ -58,7 +58,7 @@ class Overflow {
                                                                 std::uint32_t entry_bytes);
 
   Region& region_;
-  std::map<std::uint32_t, std::unique_ptr<Units>> classes_;
+  std::map<std::uint32_t, std::unique_ptr<SlabAllocator>> classes_;
   std::unordered_map<std::uint64_t, Group> groups_;  // by offset
   std::uint64_t used_bytes_ = 0;
 };

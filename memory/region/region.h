@@ -2,7 +2,7 @@
 //
 //   0                     RegionMap, written once here
 //   4096                  timestamp vector, on the servers that have a part of it
-//   first_extent_offset   extents, aligned to their own size; what is left at the end is not used
+//   first_extent_offset   extents, aligned to their own size; the rest at the end is not used
 //
 // A region may grow up to a limit, when an allocation finds too few free extents: a sixteenth of its length
 // or kGrowthStep_bytes at a time, or what the allocation needs if that is more. It never shrinks.
@@ -21,16 +21,16 @@
 #include "common/layout/region_map.h"
 #include "common/layout/stamp.h"
 #include "memory/options.h"
-#include "memory/region/blocks.h"
-#include "memory/region/extents.h"
+#include "memory/region/buddy_allocator.h"
+#include "memory/region/extent_allocator.h"
 
 namespace namdb::memory {
 
 class Region {
  public:
   static constexpr std::uint64_t kGrowthStep_bytes = 16U << 20;
-  // Makes the region at least so long, at most limit_bytes(), and says how long it is now: the bytes follow
-  // the others, are zero, and whoever gets an address there can use it.
+  // Makes the region at least so long, at most limit_bytes(), and returns its length then. The new bytes
+  // follow the others and are zero, and a peer that gets an address there can use it.
   using Lengthen = std::function<Result<std::uint64_t>(std::uint64_t length_bytes)>;
 
   // `bytes` are zero and stay valid; with a limit that is larger they are the start of so many. Error
@@ -46,10 +46,10 @@ class Region {
   // Bytes that are free, and those by which it may still grow.
   std::uint64_t obtainable_bytes() const;
   // All memory is taken through the blocks.
-  Blocks& blocks() { return blocks_; }
-  const Blocks& blocks() const { return blocks_; }
-  Extents& extents() { return extents_; }
-  const Extents& extents() const { return extents_; }
+  BuddyAllocator& blocks() { return blocks_; }
+  const BuddyAllocator& blocks() const { return blocks_; }
+  ExtentAllocator& extents() { return extents_; }
+  const ExtentAllocator& extents() const { return extents_; }
   // Map, vector, and what is left at the end: never given out.
   std::uint64_t fixed_bytes() const { return bytes() - extents_.count() * extents_.extent_bytes(); }
 
@@ -84,8 +84,8 @@ class Region {
   std::uint64_t length_bytes_;
   layout::RegionMap map_;
   Lengthen lengthen_;
-  Extents extents_;
-  Blocks blocks_;
+  ExtentAllocator extents_;
+  BuddyAllocator blocks_;
 };
 
 }  // namespace namdb::memory

@@ -17,23 +17,23 @@ bool Reservations::zero(std::uint64_t offset, std::uint64_t length_bytes) const 
   return true;
 }
 
-bool Reservations::untouched(const Units& units, std::uint64_t offset) const {
-  return units.used(offset) && zero(offset, units.unit_bytes());
+bool Reservations::untouched(const SlabAllocator& slabs, std::uint64_t offset) const {
+  return slabs.used(offset) && zero(offset, slabs.unit_bytes());
 }
 
 void Reservations::granted(const std::string& compute_id, std::uint32_t id, bool buckets,
                            const control::AllocateReply& reply) {
   const TablePointer table = tables_.find(id);
   if (!table) return;
-  const Units& units = buckets ? table->indirect : table->records;
+  const SlabAllocator& slabs = buckets ? table->indirect : table->records;
   Reserved& reserved = reserved_[{id, buckets}];
-  // Twice as many as after the last look: most will have been used. So each is looked at about once.
+  // Twice as many as after the last check: most will have been used. So each is checked about once.
   if (reserved.owners.size() > 2 * reserved.looked_at + kSmallReservation) {
-    std::erase_if(reserved.owners, [&](const auto& entry) { return !untouched(units, entry.first); });
+    std::erase_if(reserved.owners, [&](const auto& entry) { return !untouched(slabs, entry.first); });
     reserved.looked_at = reserved.owners.size();
   }
   for (const control::Range& range : reply.ranges()) {
-    for (std::uint64_t i = 0; i < range.length_bytes(); i += units.unit_bytes()) {
+    for (std::uint64_t i = 0; i < range.length_bytes(); i += slabs.unit_bytes()) {
       reserved.owners[range.offset() + i] = compute_id;
     }
   }
@@ -54,10 +54,10 @@ std::uint64_t Reservations::unused(std::uint32_t id, bool buckets) const {
   const auto found = reserved_.find({id, buckets});
   const TablePointer table = tables_.find(id);
   if (found == reserved_.end() || !table) return 0;
-  const Units& units = buckets ? table->indirect : table->records;
+  const SlabAllocator& slabs = buckets ? table->indirect : table->records;
   // A piece that is written to is not zero in its first words.
   return static_cast<std::uint64_t>(std::ranges::count_if(found->second.owners, [&](const auto& piece) {
-    return units.used(piece.first) && zero(piece.first, kFirstWords_bytes);
+    return slabs.used(piece.first) && zero(piece.first, kFirstWords_bytes);
   }));
 }
 
@@ -70,9 +70,9 @@ bool Reservations::holds(const std::string& compute_id) const {
   for (const auto& [key, reserved] : reserved_) {
     const TablePointer table = tables_.find(key.first);
     if (!table) continue;
-    const Units& units = key.second ? table->indirect : table->records;
+    const SlabAllocator& slabs = key.second ? table->indirect : table->records;
     for (const auto& [offset, owner] : reserved.owners) {
-      if (owner == compute_id && untouched(units, offset)) return true;
+      if (owner == compute_id && untouched(slabs, offset)) return true;
     }
   }
   return false;
@@ -82,11 +82,11 @@ void Reservations::release(const std::set<std::string>& ended) {
   for (auto entry = reserved_.begin(); entry != reserved_.end();) {
     auto& [key, reserved] = *entry;
     const TablePointer table = tables_.find(key.first);
-    Units* units = nullptr;
-    if (table) units = key.second ? &table->indirect : &table->records;
+    SlabAllocator* slabs = nullptr;
+    if (table) slabs = key.second ? &table->indirect : &table->records;
     std::erase_if(reserved.owners, [&](const auto& piece) {
       if (!ended.contains(piece.second)) return false;
-      if (units != nullptr && untouched(*units, piece.first)) units->free(piece.first);
+      if (slabs != nullptr && untouched(*slabs, piece.first)) slabs->free(piece.first);
       return true;
     });
     entry = reserved.owners.empty() ? reserved_.erase(entry) : std::next(entry);

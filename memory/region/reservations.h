@@ -1,10 +1,10 @@
 // Memory that workers reserved and have not used yet, so that it is not lost with them.
 //
-// A worker takes records and buckets in advance, and gives back what is left when it ends in order. When it
-// ends otherwise, what it never wrote to is still zero. That is freed once the compute server has *ended*: it
-// has no channel left here, and everything that it had begun is finished, since a repair may still write what
-// the worker's journal says. Server 0 knows that by the slots; the others are told (departures.h). What was
-// written but never linked stays lost; it is little.
+// A worker takes records and buckets in advance, and gives back the rest when it ends cleanly. When it ends
+// otherwise, pieces that it never wrote to are still zero. They are freed once the compute server has
+// *ended*: it has no channel left here, and everything that it had begun is finished, since a repair may
+// still write as the worker's journal says. Server 0 knows that by the slots; the others are told
+// (disconnected_peers.h). Pieces that were written but never linked stay lost; they are few.
 #pragma once
 
 #include <cstdint>
@@ -35,19 +35,19 @@ class Reservations {
   bool holds(const std::string& compute_id) const;
   // The table is gone, and its memory free.
   void forget(std::uint32_t table);
-  // Nothing is remembered, of no table.
+  // No piece of any table is remembered.
   bool empty() const { return reserved_.empty(); }
-  // Frees what these compute servers left behind; all of them have ended.
+  // Frees the unused pieces of these compute servers; all of them have ended.
   void release(const std::set<std::string>& ended);
 
  private:
   struct Reserved {
     // One owner a piece: memory that came back and was granted again belongs to the later one.
     std::map<std::uint64_t, std::string> owners;  // by offset
-    std::size_t looked_at = 0;                    // how many there were after the last look
+    std::size_t looked_at = 0;                    // how many there were after the last check
   };
   bool zero(std::uint64_t offset, std::uint64_t length_bytes) const;
-  bool untouched(const Units& units, std::uint64_t offset) const;
+  bool untouched(const SlabAllocator& slabs, std::uint64_t offset) const;
 
   Region& region_;
   Tables& tables_;

@@ -153,11 +153,11 @@ std::uint64_t Tables::find_chain(const Table& table, std::uint64_t key_hash) con
   return table.next->array.bucket_offset(table.next->array.index_of(key_hash, servers));
 }
 
-Status Tables::allocate(Units& units, std::uint32_t count, control::AllocateReply& reply) {
+Status Tables::allocate(SlabAllocator& slabs, std::uint32_t count, control::AllocateReply& reply) {
   if (count == 0) return Status(ErrorCode::protocol_violation, "an allocation of nothing");
   control::Range* range = nullptr;
   for (std::uint32_t i = 0; i < std::min(count, kMaxAllocation); ++i) {
-    const auto offset = units.allocate();
+    const auto offset = slabs.allocate();
     if (!offset) {
       if (range == nullptr) return full();
       ++refusals_;
@@ -167,7 +167,7 @@ Status Tables::allocate(Units& units, std::uint32_t count, control::AllocateRepl
       range = reply.add_ranges();
       range->set_offset(*offset);
     }
-    range->set_length_bytes(range->length_bytes() + units.unit_bytes());
+    range->set_length_bytes(range->length_bytes() + slabs.unit_bytes());
   }
   return Status();
 }
@@ -185,14 +185,14 @@ Status Tables::allocate_buckets(std::uint32_t id, std::uint32_t count, control::
 Result<std::vector<std::uint64_t>> Tables::returned(const control::ReturnMemoryRequest& request) const {
   const TablePointer table = find(request.table());
   if (!table) return undefined(request.table());
-  const Units& units = request.buckets() ? table->indirect : table->records;
+  const SlabAllocator& slabs = request.buckets() ? table->indirect : table->records;
   std::vector<std::uint64_t> offsets;
   for (const control::Range& range : request.ranges()) {
-    if (range.length_bytes() % units.unit_bytes() != 0 || range.length_bytes() > region_.bytes()) {
+    if (range.length_bytes() % slabs.unit_bytes() != 0 || range.length_bytes() > region_.bytes()) {
       return Status(ErrorCode::protocol_violation, "a returned range is no whole number of pieces");
     }
-    for (std::uint64_t i = 0; i < range.length_bytes(); i += units.unit_bytes()) {
-      if (!units.used(range.offset() + i)) {
+    for (std::uint64_t i = 0; i < range.length_bytes(); i += slabs.unit_bytes()) {
+      if (!slabs.used(range.offset() + i)) {
         return Status(ErrorCode::protocol_violation, "returned memory was not handed out");
       }
       offsets.push_back(range.offset() + i);

@@ -1,10 +1,11 @@
-// The memory of each table on this server: main buckets (one block), indirect buckets, records.
-// While the main buckets are doubled (growth.h) there are two arrays of them, and older ones until nobody can
+// The memory of each table on this server: main buckets (one block), indirect buckets, records. While the
+// main buckets are doubled (table_growth.h) there are two arrays of them, and older ones until no peer can
 // come there.
 //
-// A table is prepared in steps that yield, usable once its buckets are certified and empty, and later
-// discarded: from then on it takes no calls, and its memory is given back when Reuse says so and no task of
-// this server uses it. Everything is handed out zeroed: no image of an earlier life certifies there.
+// A table is prepared in steps that yield, and usable once its buckets are certified and empty. Once it is
+// discarded it takes no calls, and its memory is given back after its reuse epoch (epoch_reclaimer.h), when
+// no task of this server uses it. Everything is handed out zeroed: no image of an earlier life certifies
+// there.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@
 #include "common/reactor/task.h"
 #include "memory/region/descriptor.h"
 #include "memory/region/region.h"
-#include "memory/region/units.h"
+#include "memory/region/slab_allocator.h"
 #include "proto/control.pb.h"
 
 namespace namdb::memory {
@@ -35,7 +36,7 @@ struct MainBuckets {
 struct Outgrown {
   MainBuckets main;
   std::vector<std::uint64_t> indirect;
-  bool retired = false;  // handed to Reuse
+  bool retired = false;  // given to the EpochReclaimer
 };
 
 struct Table {
@@ -58,8 +59,8 @@ struct Table {
   std::optional<MainBuckets> next;  // growth is under way: it becomes `main`
   std::vector<std::uint64_t> forwarded_indirect;  // old indirect buckets of chains that went to `next`
   std::deque<Outgrown> outgrown;                  // oldest first
-  Units indirect;
-  Units records;
+  SlabAllocator indirect;
+  SlabAllocator records;
   bool ready = false;
   bool discarded = false;
 };
@@ -91,7 +92,7 @@ class Tables {
   // Checks all ranges before it changes anything; the pieces that they cover.
   Result<std::vector<std::uint64_t>> returned(const control::ReturnMemoryRequest& request) const;
   void free_buckets(std::uint32_t id, const std::vector<std::uint64_t>& offsets);
-  // Clears a record that nobody can reach any more and makes it available.
+  // Clears a record that no peer can reach any more and makes it available.
   void free_record(std::uint32_t id, std::uint64_t offset);
 
   // Tables with the entries of that table's hash indexes.
@@ -101,13 +102,13 @@ class Tables {
 
   // By id, discarded ones included.
   const std::map<std::uint32_t, TablePointer>& all() const { return tables_; }
-  // The error of whoever found the region full, which is counted.
+  // Counts that the region was found full; the error for the caller.
   Status full();
   // How often that was so.
   std::uint64_t refusals() const { return refusals_; }
 
  private:
-  Status allocate(Units& units, std::uint32_t count, control::AllocateReply& reply);
+  Status allocate(SlabAllocator& slabs, std::uint32_t count, control::AllocateReply& reply);
 
   reactor::Executor& executor_;
   Region& region_;

@@ -1,5 +1,5 @@
-// What a memory server knows of the timestamp vector: which commits it has seen published. Server 0 looks
-// into the words that it has itself (slots.h); of all else memory servers learn from copies that workers send
+// A memory server's knowledge of the timestamp vector: the commits that it has seen published. Server 0 reads
+// the words that it has itself (slots.h). Of all others, memory servers learn from copies that workers send
 // with their heartbeats. The answer "not yet" is always safe.
 #pragma once
 
@@ -28,7 +28,7 @@ class CopiedVisibility final : public Visibility {
  private:
   std::map<std::uint32_t, std::uint32_t> counters_;  // highest counter seen, by slot
   // Slot ids ascend and a leased slot stands in copies from its first moment on. So a slot that a copy
-  // lacks, while it has a later one, is closed and retired: all that it committed is published.
+  // lacks, while it has a later one, is closed and retired: all its commits are published.
   std::map<std::uint32_t, std::uint32_t> last_copy_;
 };
 

@@ -111,7 +111,7 @@ TEST_CASE("records that find the region full wait for the memory of a dropped ta
   CHECK(allocating.call.status().ok());
 }
 
-TEST_CASE("a table does not wait for memory that nobody gives back, nor for ever for some that is kept") {
+TEST_CASE("a table does not wait for memory that does not come back, nor for ever for some that is kept") {
   FullRegion full;
   Background hopeless(*full.client, control::PREPARE_TABLE, full.preparation());
   full.cluster.run_for(kMillisecond_ns);

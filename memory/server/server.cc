@@ -1,7 +1,9 @@
 #include "memory/server/server.h"
 
-#include "common/fabric/facts.h"
-#include "common/layout/timestamp_vector.h"
+#include <string>
+
+#include "memory/calls/methods.h"
+#include "memory/calls/waiting.h"
 
 namespace namdb::memory {
 namespace {
@@ -28,70 +30,29 @@ Result<std::unique_ptr<MemoryServer>> MemoryServer::create(reactor::Executor& ex
 
 MemoryServer::MemoryServer(reactor::Executor& executor, std::unique_ptr<Region> region, Options options,
                            RegionGrowth region_growth)
-    : executor_(executor),
-      options_(std::move(options)),
-      region_(std::move(region)),
-      region_growth_(std::move(region_growth)),
-      started_ns_(executor.now_ns()),
-      fenced_(executor),
-      closed_(executor),
-      shut_down_(executor),
-      identity_(options_.server_id, options_.server_count, region_->map().epoch),
-      lock_waiters_(executor),
-      slots_(options_.server_id == 0 ? std::make_unique<Slots>(*region_, options_, copies_) : nullptr),
-      catalog_(options_.server_id == 0 ? std::make_unique<Catalog>(*region_, options_) : nullptr),
-      tables_(executor, *region_, options_),
-      indexes_(executor, *region_, options_, tables_, version_epoch_),
-      growth_(executor, *region_, options_, tables_, locks_, reuse_),
-      departures_(peers_),
-      reservations_(*region_, tables_),
-      overflow_(*region_),
-      old_versions_(executor, *region_, options_, tables_, overflow_,
-                    slots_ ? static_cast<const Visibility&>(*slots_) : copies_, version_epoch_),
-      mover_(executor, *region_, options_, tables_, overflow_, old_versions_),
-      tombstones_(executor, *region_, options_, tables_, locks_,
-                  slots_ ? static_cast<const Visibility&>(*slots_) : copies_, version_epoch_, reuse_),
-      rings_(executor, *region_, options_, tables_),
-      collector_(executor, options_,
-                 Collector::Duties{old_versions_, tombstones_, reuse_, tables_, indexes_, peers_, departures_,
-                                   reservations_, slots_.get(), [this](const std::string& compute_id) {
-                                     notice("a worker is silent: its compute server is fenced");
-                                     start_fence(compute_id);
-                                   }}) {
-  if (region_->limit_bytes() == region_->bytes()) return;
-  region_->set_lengthen([this](std::uint64_t length_bytes) { return lengthen_region(length_bytes); });
-}
+    : state_(executor, std::move(region), std::move(options), std::move(region_growth)) {}
 
 MemoryServer::~MemoryServer() = default;
 
 void MemoryServer::start(fabric::ServerFabric& fabric) {
-  NAMDB_CHECK(fabric_ == nullptr);
-  fabric_ = &fabric;
-  executor_.spawn(gate_, collector_.run(fabric.loopback()));
-  executor_.spawn(gate_, growth_.run(fabric.loopback()));
+  NAMDB_CHECK(state_.server_fabric == nullptr);
+  state_.server_fabric = &fabric;
+  state_.executor.spawn(state_.gate, state_.collector.run(fabric.loopback()));
+  state_.executor.spawn(state_.gate, state_.growth.run(fabric.loopback()));
 }
 
 reactor::Task<void> MemoryServer::stop() {
-  stopping_ = true;
-  collector_.stop();
-  growth_.stop();
-  fenced_.notify_all();
-  closed_.notify_all();
-  shut_down_.notify_all();
-  co_await gate_.close();
+  state_.stopping = true;
+  state_.collector.stop();
+  state_.growth.stop();
+  state_.fenced.notify_all();
+  state_.closed.notify_all();
+  state_.shut_down.notify_all();
+  co_await state_.gate.close();
 }
 
 reactor::Task<void> MemoryServer::shutdown_requested() {
-  while (!shutdown_ && !stopping_) co_await shut_down_.wait();
-}
-
-void MemoryServer::request_shutdown() {
-  shutdown_ = true;
-  shut_down_.notify_all();
-}
-
-void MemoryServer::notice(const std::string& line) const {
-  if (options_.notice) options_.notice(line);
+  while (!state_.shutdown && !state_.stopping) co_await state_.shut_down.wait();
 }
 
 Result<std::string> MemoryServer::on_connect(fabric::PeerId id, std::string_view bytes) {
@@ -106,12 +67,12 @@ Result<std::string> MemoryServer::on_connect(fabric::PeerId id, std::string_view
                       " is not spoken here, only " + std::to_string(kProtocolVersion),
                   "run the same namdb version everywhere");
   }
-  if (stopping_) return Status(ErrorCode::cannot_connect_now, "the memory server is shutting down");
-  if (peers_.fenced(hello.compute_id())) {
+  if (state_.stopping) return Status(ErrorCode::cannot_connect_now, "the memory server is shutting down");
+  if (state_.peers.fenced(hello.compute_id())) {
     return Status(ErrorCode::fenced, "this compute server was declared dead", "start it again");
   }
-  if (Status status = identity_.check(hello.cluster_epoch()); !status.ok()) return status;
-  if (peers_.all().size() >= options_.max_peers) {
+  if (Status status = state_.identity.check(hello.cluster_epoch()); !status.ok()) return status;
+  if (state_.peers.all().size() >= state_.options.max_peers) {
     return Status(ErrorCode::too_many_connections, "the memory server has its greatest number of peers");
   }
   Peer peer;
@@ -119,191 +80,77 @@ Result<std::string> MemoryServer::on_connect(fabric::PeerId id, std::string_view
   peer.name = hello.name();
   peer.worker = hello.worker();
   peer.tool = hello.tool();
-  peer.last_heard_ns = executor_.now_ns();
-  peers_.add(id, std::move(peer));
-  collector_.wake();
+  peer.last_heard_ns = state_.executor.now_ns();
+  state_.peers.add(id, std::move(peer));
+  state_.collector.wake();
 
   control::Welcome welcome;
   welcome.set_protocol_version(kProtocolVersion);
-  welcome.set_server_id(options_.server_id);
-  welcome.set_server_count(options_.server_count);
+  welcome.set_server_id(state_.options.server_id);
+  welcome.set_server_count(state_.options.server_count);
   welcome.set_epoch(epoch());
-  welcome.set_region_bytes(region_->bytes());
-  welcome.set_region_map(&region_->map(), sizeof(layout::RegionMap));
-  welcome.set_max_transaction_ns(options_.max_transaction_ns);
-  welcome.set_ring_slots(options_.ring_slots);
-  welcome.set_clock_ns(executor_.fresh_now_ns());
+  welcome.set_region_bytes(state_.region->bytes());
+  welcome.set_region_map(&state_.region->map(), sizeof(layout::RegionMap));
+  welcome.set_max_transaction_ns(state_.options.max_transaction_ns);
+  welcome.set_ring_slots(state_.options.ring_slots);
+  welcome.set_clock_ns(state_.executor.fresh_now_ns());
   welcome.set_memory_only(true);
-  welcome.set_protocol(options_.protocol);
-  welcome.set_stages(options_.stages.text());
-  welcome.set_preset(options_.preset);
-  welcome.set_timestamp_vector(std::string(layout::name_of(options_.timestamp_vector)));
-  welcome.set_shared_read_locks(options_.shared_read_locks);
+  welcome.set_protocol(state_.options.protocol);
+  welcome.set_stages(state_.options.stages.text());
+  welcome.set_preset(state_.options.preset);
+  welcome.set_timestamp_vector(std::string(layout::name_of(state_.options.timestamp_vector)));
+  welcome.set_shared_read_locks(state_.options.shared_read_locks);
   return welcome.SerializeAsString();
 }
 
 void MemoryServer::on_disconnect(fabric::PeerId id) {
-  const Peer* peer = peers_.find(id);
+  const Peer* peer = state_.peers.find(id);
   if (peer == nullptr) return;
   const std::string name = peer->name;
-  if (!peer->tool) ++peers_gone_;
-  if (!peer->tool && !(peer->leaving && !reservations_.holds(peer->compute_id))) {
-    departures_.add(peer->compute_id);
+  if (!peer->tool) ++state_.peers_gone;
+  if (!peer->tool && !(peer->leaving && !state_.reservations.holds(peer->compute_id))) {
+    state_.disconnected_peers.add(peer->compute_id);
   }
-  peers_.remove(id);
-  if (slots_) {
-    const std::uint64_t before = slots_->dead_count();
-    slots_->disconnected(id);
-    if (slots_->dead_count() != before) notice(name + " is gone and left a slot to repair");
+  state_.peers.remove(id);
+  if (state_.slots) {
+    const std::uint64_t before = state_.slots->dead_count();
+    state_.slots->disconnected(id);
+    if (state_.slots->dead_count() != before) state_.notice(name + " is gone and left a slot to repair");
   }
-  if (catalog_) {
-    for (const std::uint32_t undone : catalog_->disconnected(id)) discard(undone);
+  if (state_.catalog) {
+    for (const std::uint32_t undone : state_.catalog->disconnected(id)) state_.discard(undone);
   }
   // Wherever it was building one: its catalog entry goes with the peer, too.
-  for (const std::uint32_t index : indexes_.built_by(id)) discard(index);
-  fenced_.notify_all();
-  collector_.wake();  // one acknowledgement less to wait for
+  for (const std::uint32_t index : state_.indexes.built_by(id)) state_.discard(index);
+  state_.fenced.notify_all();
+  state_.collector.wake();  // one acknowledgement less to wait for
 }
 
-void MemoryServer::discard(std::uint32_t id) {
-  for (const std::uint32_t index : indexes_.of_table(id)) discard(index);
-  for (const std::uint32_t index : tables_.hash_indexes_of(id)) discard(index);
-  if (!tables_.discard(id) && !indexes_.discard(id)) return;
-  reuse_.defer({id, 0});
-  collector_.wake();
-}
-
-void MemoryServer::start_fence(const std::string& compute_id) {
-  peers_.remember_fenced(compute_id);
-  fenced_.notify_all();  // a fence that this compute server waits for must not hold up its own
-  if (!peers_.of(compute_id).empty()) executor_.spawn(gate_, fence_peers(compute_id));
-}
-
-reactor::Task<void> MemoryServer::fence_peers(std::string compute_id) {
-  for (const fabric::PeerId peer : peers_.of(compute_id)) co_await fabric_->fence(peer);
-  fenced_.notify_all();
-}
-
-reactor::Task<Status> MemoryServer::fence(fabric::PeerId caller, std::string compute_id) {
-  if (compute_id.size() != Peers::kComputeId_bytes) {
-    co_return Status(ErrorCode::protocol_violation, "a compute server's id has 16 bytes");
+reactor::Task<Status> MemoryServer::on_call(fabric::PeerId peer, std::uint16_t number,
+                                            std::string_view request, std::string& reply) {
+  if (state_.peers.find(peer) == nullptr) {
+    co_return Status(ErrorCode::fenced, "this channel is not connected");
   }
-  const Peer* own = peers_.find(caller);
-  const std::string own_id = own != nullptr ? own->compute_id : std::string();
-  if (own_id == compute_id) {
-    co_return Status(ErrorCode::protocol_violation, "a compute server cannot fence itself");
+  const Method* const method = find_method(number);
+  if (method == nullptr || !method->answered_by(state_)) {
+    co_return Status(ErrorCode::protocol_violation,
+                     "there is no call " + std::to_string(number) + " on this memory server");
   }
-  if (!peers_.fenced(compute_id)) notice("a compute server is fenced on request");
-  start_fence(compute_id);
-  // Two that fence each other: the transport waits for the calls of the one that it fences, so this call ends
-  // when its caller is fenced too.
-  while (!peers_.of(compute_id).empty()) {
-    if (stopping_) co_return Status(ErrorCode::admin_shutdown, "the memory server is shutting down");
-    if (peers_.fenced(own_id)) {
-      co_return Status(ErrorCode::fenced, "this compute server was itself declared dead");
+  const Call call{{state_, peer}, number, request, reply};
+  std::uint64_t deadline_ns = 0;
+  while (true) {
+    Status status;
+    if (method->waiting != nullptr) {
+      status = co_await method->waiting(call);
+    } else {
+      status = method->handler(call);
     }
-    co_await fenced_.wait();
+    if (method->when_full == WhenFull::fail || status.ok()) co_return status;
+    if (status.code() != ErrorCode::out_of_memory) co_return status;
+    if (deadline_ns == 0) deadline_ns = retry_deadline_ns(state_, state_.executor.now_ns());
+    const bool worth_a_try = co_await more_extents(call.caller, deadline_ns);
+    if (!worth_a_try) co_return status;
   }
-  co_return Status();
-}
-
-RegionUse MemoryServer::use() const {
-  RegionUse use;
-  use.fixed_bytes = region_->fixed_bytes();
-  use.free_bytes = region_->blocks().free_bytes();
-  use.journal_bytes = slots_ ? slots_->journal_bytes() : 0;
-  for (const auto& [id, table] : tables_.all()) {
-    use.table_bytes +=
-        table->main_block_bytes() + table->indirect.block_bytes() + table->records.block_bytes();
-  }
-  for (const auto& [id, index] : indexes_.all()) use.index_bytes += index->tree->pages().block_bytes();
-  use.overflow_bytes = overflow_.block_bytes();
-  return use;
-}
-
-control::StatusReply MemoryServer::status() const {
-  control::StatusReply reply;
-  reply.set_server_id(options_.server_id);
-  reply.set_epoch(epoch());
-  if (fabric_ != nullptr) reply.set_fabric(std::string(fabric_->name()));
-  reply.set_region_bytes(region_->bytes());
-  reply.set_limit_bytes(region_->limit_bytes());
-  reply.set_free_bytes(region_->blocks().free_bytes());
-  reply.set_huge_pages(options_.huge_pages);
-  reply.set_uptime_ns(executor_.now_ns() - started_ns_);
-  reply.set_overflow_bytes(overflow_.used_bytes());
-  reply.set_versions_moved(mover_.moved());
-  reply.set_versions_collected(old_versions_.collected());
-  reply.set_records_reclaimed(tombstones_.reclaimed());
-  if (catalog_) reply.set_catalog_version(catalog_->version());
-  for (const auto& [id, table] : tables_.all()) {
-    if (table->discarded) continue;
-    if (table->shape.indexed_table != 0) {
-      control::IndexUse& use = *reply.add_indexes();
-      use.set_id(id);
-      use.set_name(table->shape.name);
-      use.set_table(table->shape.indexed_table);
-      use.set_hash(true);
-      use.set_entries(table->records.used_count());
-      use.set_page_bytes(table->main_bytes() + table->indirect.used_bytes() + table->records.used_bytes());
-      continue;
-    }
-    control::TableUse& use = *reply.add_tables();
-    use.set_id(id);
-    use.set_name(table->shape.name);
-    use.set_bucket_bytes(table->main_bytes() + table->indirect.used_bytes());
-    use.set_record_bytes(table->records.used_bytes());
-    use.set_free_record_bytes(table->records.free_bytes());
-    use.set_bucket_count(table->main.array.bucket_count);
-    use.set_doublings(table->doublings());
-    use.set_other_array_bytes(table->main_bytes() - table->main.array.bytes());
-    const layout::Schema& schema = table->shape.schema;
-    for (const std::uint32_t column : schema.partition()) {
-      use.add_partition_columns(schema.columns()[column].name);
-    }
-  }
-  for (const auto& [id, index] : indexes_.all()) {
-    if (index->discarded) continue;
-    control::IndexUse& use = *reply.add_indexes();
-    use.set_id(id);
-    use.set_name(index->name);
-    use.set_table(index->table);
-    use.set_entries(index->tree->entries());
-    use.set_height(index->tree->height());
-    use.set_page_bytes(index->tree->pages().used_bytes());
-    use.set_doubts(indexes_.doubts().count(id));
-  }
-  for (const auto& [id, peer] : peers_.all()) {
-    control::PeerStatus& added = *reply.add_peers();
-    added.set_peer(id);
-    added.set_name(peer.name);
-    added.set_compute_id(peer.compute_id);
-    added.set_worker(peer.worker);
-  }
-  reply.set_version(options_.version);
-  reply.set_max_transaction_ns(options_.max_transaction_ns);
-  reply.set_protocol(options_.protocol);
-  reply.set_stages(options_.stages.text());
-  reply.set_preset(options_.preset);
-  reply.set_timestamp_vector(std::string(layout::name_of(options_.timestamp_vector)));
-  reply.set_shared_read_locks(options_.shared_read_locks);
-  return reply;
-}
-
-control::FabricReply MemoryServer::fabric_facts() const {
-  control::FabricReply reply;
-  reply.set_server_id(options_.server_id);
-  if (fabric_ == nullptr) return reply;
-  reply.set_fabric(std::string(fabric_->name()));
-  fabric::Facts facts;
-  fabric_->describe(facts);
-  for (const fabric::Fact& fact : facts.all()) {
-    control::FabricFact& added = *reply.add_facts();
-    added.set_name(fact.name);
-    added.set_text(fact.text);
-    added.set_amount(fact.amount);
-  }
-  return reply;
 }
 
 }  // namespace namdb::memory

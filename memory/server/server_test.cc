@@ -89,7 +89,7 @@ TEST_CASE("a memory server other than 0 joins one cluster, not by a greeting alo
   auto greeting = hello('a');
   greeting.set_cluster_epoch(5);
   REQUIRE(first->connect(greeting).ok());
-  // Nobody joined: the cluster of epoch 5 may be one that is about to be restarted.
+  // No worker joined: the cluster of epoch 5 may be one that is about to be restarted.
   auto other = hello('b');
   other.set_cluster_epoch(6);
   REQUIRE(second->connect(other).ok());
@@ -243,7 +243,7 @@ TEST_CASE("a snapshot call returns the vector with its catalog version and lengt
   const auto slot = client->lease();
   REQUIRE(slot.ok());
   cluster.publish(slot.value(), 41);
-  const auto copy = client->call(layout::kSnapshotMethod, "");
+  const auto copy = client->call(calls::kSnapshotMethod, "");
   REQUIRE(copy.ok());
   REQUIRE(copy.value().size() == layout::vector_bytes(1));
   std::uint64_t words[3];
@@ -340,7 +340,7 @@ TEST_CASE("an idle server wakes up for nothing") {
   cluster.world.run_until_idle();  // returns: no timer is left
 }
 
-TEST_CASE("requests of random bytes get an error and harm nobody") {
+TEST_CASE("requests of random bytes get an error and do no harm") {
   TestCluster cluster;
   auto client = cluster.client("c");
   REQUIRE(client->connect(hello('a')).ok());
@@ -369,9 +369,8 @@ TEST_CASE("requests of random bytes get an error and harm nobody") {
         random.chance(0.8) ? table.value().id() : static_cast<std::uint32_t>(random.next());
     std::vector<std::uint64_t> records(random.below(20));
     for (std::uint64_t& record : records) record = random.next() >> random.below(64);
-    static_cast<void>(
-        client->hint(random.chance(0.5) ? layout::kMoveVersionsMethod : layout::kNoteDeletesMethod,
-                     random_table, records));
+    static_cast<void>(client->hint(
+        random.chance(0.5) ? calls::kMoveVersionsMethod : calls::kNoteDeletesMethod, random_table, records));
   }
   CHECK(accounted(*cluster.server) == cluster.server->region().bytes());
   CHECK(client->call<control::StatusReply>(control::STATUS, control::StatusRequest()).ok());

@@ -1,5 +1,5 @@
-// One memory server on the simulated fabric, and clients that speak to it: what the tests of this folder
-// share. Everything runs in virtual time from one seed.
+// For tests: one memory server on the simulated fabric, and clients that speak to it. Everything runs in
+// virtual time from one seed.
 #pragma once
 
 #include <array>
@@ -77,7 +77,7 @@ class TestCluster {
   }
   void run_for(std::uint64_t duration_ns) { world.run_for(duration_ns); }
 
-  // --- what compute servers do to the region, done here at once ---
+  // --- the writes of compute servers to the region, done here at once ---
   std::uint64_t load(std::uint64_t offset) const { return memory_[offset / 8]; }
   void store(std::uint64_t offset, std::uint64_t word) { memory_[offset / 8] = word; }
   std::span<std::byte> bytes(std::uint64_t offset, std::uint64_t length) {

@@ -81,16 +81,16 @@ reactor::Task<Result<bool>> WaitDieRules::wait_for_locks(const reactor::PooledVe
   for (const Lookup* lookup : *lookups) {
     if (!waits_for(*lookup)) continue;
     std::string& request = calls.request(lookup->record().server());
-    if (request.size() + layout::LockRequest::kEncoded_bytes > fabric::kMaxCall_bytes) continue;
+    if (request.size() + calls::LockRequest::kEncoded_bytes > fabric::kMaxCall_bytes) continue;
     asked.push_back(lookup);
-    layout::LockRequest lock;
+    calls::LockRequest lock;
     lock.offset = lookup->record().offset();
     lock.seen = lookup->lock_seen();
     lock.own = own_lock();
     append(request, lock);
   }
   if (asked.empty()) co_return false;
-  const Status status = co_await calls.run(layout::kLockMethod, transaction().mutable_counters());
+  const Status status = co_await calls.run(calls::kLockMethod, transaction().mutable_counters());
   if (!status.ok()) calls.give_up();
   reactor::PooledVector<std::string_view> replies;
   for (std::size_t i = 0; i < calls.size(); ++i)
@@ -98,7 +98,7 @@ reactor::Task<Result<bool>> WaitDieRules::wait_for_locks(const reactor::PooledVe
   for (const Lookup* lookup : asked) {
     std::string_view& reply = replies[lookup->record().server()];
     std::uint64_t found = 0;
-    if (!status.ok() || !layout::take_word(reply, found)) {
+    if (!status.ok() || !calls::take_word(reply, found)) {
       own_slot().fail();
       co_return lost_connection();
     }

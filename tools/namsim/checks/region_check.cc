@@ -26,7 +26,7 @@ class Owners {
   Owners(const Region& region, Findings& findings)
       : region_(region),
         findings_(findings),
-        unit_bytes_(std::min(memory::Blocks::kSmallest_bytes, region.extents().extent_bytes())),
+        unit_bytes_(std::min(memory::BuddyAllocator::kSmallest_bytes, region.extents().extent_bytes())),
         owners_(region.extents().count() * region.extents().extent_bytes() / unit_bytes_) {}
 
   void claim(const std::string& owner, std::uint64_t offset, std::uint64_t bytes) {
@@ -49,7 +49,7 @@ class Owners {
       owners_[i] = owner;
     }
   }
-  void claim(const std::string& owner, const memory::Units& units) {
+  void claim(const std::string& owner, const memory::SlabAllocator& units) {
     for (const memory::Block& block : units.blocks()) claim(owner, block.offset, block.bytes);
   }
   void finish() {

@@ -297,10 +297,10 @@ class TableCheck {
   }
 
   // Pieces that are handed out and were not found on the walk.
-  void check_pieces(const memory::Units& units, const std::set<std::uint64_t>& found, bool buckets) {
+  void check_pieces(const memory::SlabAllocator& units, const std::set<std::uint64_t>& found, bool buckets) {
     const std::string kind = buckets ? "the indirect bucket at " : "the record at ";
     std::set<std::uint64_t> waiting;
-    for (const memory::Freed& freed : server_.reuse().pending()) {
+    for (const memory::Freed& freed : server_.reclaimer().pending()) {
       if (!buckets && freed.table == table_.shape.id) waiting.insert(freed.offset);
     }
     for (std::uint64_t piece = units.next_used(0); piece != 0; piece = units.next_used(piece)) {

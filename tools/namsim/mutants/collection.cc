@@ -94,7 +94,7 @@ class AcknowledgedAfter : public HeartbeatMutant {
   reactor::Task<Status> on_call(fabric::Service* inner, std::size_t server, fabric::PeerId peer,
                                 std::uint16_t method, std::string_view request, std::string* reply) override {
     Status status = co_await HeartbeatMutant::on_call(inner, server, peer, method, request, reply);
-    if (method == layout::kSnapshotMethod) co_await cluster().memory(server).node->sleep_for(kLate_ns);
+    if (method == calls::kSnapshotMethod) co_await cluster().memory(server).node->sleep_for(kLate_ns);
     co_return status;
   }
 

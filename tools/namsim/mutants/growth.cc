@@ -132,7 +132,7 @@ std::vector<MutantCase> growth_mutants() {
        GrowthTrouble::none, 12, "is not found", make_mutant<InsertedIntoOldBucket>},
       {"buckets are looked for where they were before the table grew", "compute/cluster/catalog_cache.cc",
        GrowthTrouble::none, 12, "the table was dropped or rebuilt", make_mutant<OldDirectory>},
-      {"an outgrown array of buckets is used again unacknowledged", "memory/reclaim/growth.cc",
+      {"an outgrown array of buckets is used again unacknowledged", "memory/reclaim/table_growth.cc",
        GrowthTrouble::none, 215, "snapshot too old", make_mutant<OutgrownAcknowledgedAtOnce>},
   };
 }

@@ -23,7 +23,7 @@ class HeartbeatMutant : public Mutant {
     const std::string records = hint(server);
     if (!records.empty()) {
       std::string nothing;
-      static_cast<void>(co_await inner->on_call(peer, layout::kMoveVersionsMethod, records, nothing));
+      static_cast<void>(co_await inner->on_call(peer, calls::kMoveVersionsMethod, records, nothing));
     }
     alter(heartbeat, known_[server]);
     const std::string altered = heartbeat.SerializeAsString();

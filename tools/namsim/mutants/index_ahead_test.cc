@@ -19,8 +19,8 @@ class SlowAnswers final : public Mutant {
   Task<Status> on_call(fabric::Service* inner, std::size_t server, fabric::PeerId peer, std::uint16_t method,
                        std::string_view request, std::string* reply) override {
     Status status = co_await inner->on_call(peer, method, request, *reply);
-    if (method != layout::kIndexWriteMethod) co_return status;
-    ahead.push_back(layout::decode_index_changes(request)->at(0).ahead);
+    if (method != calls::kIndexWriteMethod) co_return status;
+    ahead.push_back(calls::decode_index_changes(request)->at(0).ahead);
     if (ahead.back()) co_await cluster().memory(server).node->sleep_for(delay_ns);
     co_return status;
   }
@@ -56,7 +56,7 @@ TEST_CASE("a commit that gets its locks late sends its entries again, under them
   REQUIRE(run(change(engine, 5)).ok());
   CHECK(answers.ahead == std::vector<bool>{true});
   answers.ahead.clear();
-  answers.delay_ns = layout::kAheadOfLocks_ns + kMillisecond_ns;
+  answers.delay_ns = calls::kAheadOfLocks_ns + kMillisecond_ns;
   REQUIRE(run(change(engine, 6)).ok());
   CHECK(answers.ahead == std::vector<bool>{true, false});
 }

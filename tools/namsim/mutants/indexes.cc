@@ -10,11 +10,11 @@ class AheadForgotten final : public Mutant {
  public:
   reactor::Task<Status> on_call(fabric::Service* inner, std::size_t /*server*/, fabric::PeerId peer,
                                 std::uint16_t method, std::string_view request, std::string* reply) override {
-    if (method != layout::kIndexWriteMethod) co_return co_await inner->on_call(peer, method, request, *reply);
-    const auto changes = layout::decode_index_changes(request);
+    if (method != calls::kIndexWriteMethod) co_return co_await inner->on_call(peer, method, request, *reply);
+    const auto changes = calls::decode_index_changes(request);
     std::string altered;
     for (std::size_t i = 0; i < changes->size(); ++i) {
-      layout::IndexChange change = (*changes)[i];
+      calls::IndexChange change = (*changes)[i];
       change.ahead = false;
       append(altered, change);
     }

@@ -79,10 +79,11 @@ class SilenceAcknowledges final : public SilenceMutant {
 
 std::vector<MutantCase> paused_mutants() {
   return {
-      {"repair begins before an owner that is only paused is fenced", "memory/server/server.cc",
+      {"repair begins before an owner that is only paused is fenced", "memory/calls/fence.cc",
        Pauses::taken_for_dead, 2, "its final counter", make_mutant<TakenForDeadUnfenced>},
       {"a dropped table's memory is used again while a paused owner of a lock can write",
-       "memory/reclaim/reuse.cc", Pauses::tables_dropped, 59, "is damaged", make_mutant<SilenceAcknowledges>},
+       "memory/reclaim/epoch_reclaimer.cc", Pauses::tables_dropped, 59, "is damaged",
+       make_mutant<SilenceAcknowledges>},
   };
 }
 

@@ -153,7 +153,7 @@ class SlowSnapshotCall : public Mutant {
  public:
   reactor::Task<Status> on_call(fabric::Service* inner, std::size_t server, fabric::PeerId peer,
                                 std::uint16_t method, std::string_view request, std::string* reply) override {
-    if (method != layout::kSnapshotMethod || server != 0)
+    if (method != calls::kSnapshotMethod || server != 0)
       co_return co_await inner->on_call(peer, method, request, *reply);
     co_await collect(reply);
     for (int attempt = 0; twice() && attempt < 1000; ++attempt) {
@@ -196,7 +196,7 @@ class OldAnswerToSnapshot final : public Mutant {
                                 std::uint16_t method, std::string_view request, std::string* reply) override {
     static_cast<void>(server);
     Status status = co_await inner->on_call(peer, method, request, *reply);
-    if (method != layout::kSnapshotMethod || !status.ok()) co_return status;
+    if (method != calls::kSnapshotMethod || !status.ok()) co_return status;
     State& state = states_[peer];
     if (++state.snapshots % 3 == 0) {
       *reply = state.answer;
@@ -253,7 +253,7 @@ std::vector<MutantCase> snapshot_mutants() {
       {"a copy counts that does not cover the vector's length", "compute/txn/snapshot.cc",
        Emphasis::short_slots, 1, "a row stays out of reach", make_mutant<LengthIgnored>, nullptr,
        snapshots_by_reads},
-      {"SNAPSHOT collects once", "memory/server/server_calls.cc", Emphasis::snapshots, 1,
+      {"SNAPSHOT collects once", "memory/calls/snapshot.cc", Emphasis::snapshots, 1,
        "missed a write that what it saw depends on", make_mutant<SnapshotCallCollectsOnce>,
        make_mutant<SlowSnapshotCall>, snapshots_by_call},
   };

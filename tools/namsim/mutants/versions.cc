@@ -37,7 +37,7 @@ class MovedUncopied final : public Mutant {
  public:
   reactor::Task<Status> on_call(fabric::Service* inner, std::size_t server, fabric::PeerId peer,
                                 std::uint16_t method, std::string_view request, std::string* reply) override {
-    if (method == layout::kMoveVersionsMethod) set_moved(server, request);
+    if (method == calls::kMoveVersionsMethod) set_moved(server, request);
     return inner->on_call(peer, method, request, *reply);
   }
 

@@ -118,7 +118,7 @@ TEST_CASE("a dropped table's memory is not used again before a repair that may w
   cluster.add_compute();
   REQUIRE(world.run(cluster.node(0), create_with_a_row(&cluster.worker(0))).ok());
   const memory::MemoryServer& server = *cluster.memory(0).server;
-  const memory::Units& records = server.tables().all().begin()->second->records;
+  const memory::SlabAllocator& records = server.tables().all().begin()->second->records;
   std::uint64_t record = records.next_used(0);
   while (cluster.memory(0).words[record / 8] == 0) record = records.next_used(record);
 

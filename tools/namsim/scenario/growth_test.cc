@@ -1,5 +1,5 @@
-// Tables that outgrow their buckets while transactions run (memory/reclaim/growth.h): many seeds, each a
-// whole cluster. NAMDB_SEEDS and NAMDB_FIRST_SEED run more than the fixed ones.
+// Tables that outgrow their buckets while transactions run (memory/reclaim/table_growth.h): many seeds, each
+// a whole cluster. NAMDB_SEEDS and NAMDB_FIRST_SEED run more than the fixed ones.
 #include <catch2/catch.hpp>
 
 #include "common/layout/key.h"
@@ -158,7 +158,7 @@ TEST_CASE("without room for a larger array rows do without it, and growth comes 
   REQUIRE(world.run(cluster.node(0), create(worker, "rows", 200)).ok());
   REQUIRE(world.run(cluster.node(0), insert_rows(worker, "rows", 0, 20)).ok());
   // Others leave what is reserved for old versions and less than twice the next array.
-  const memory::Extents& extents = cluster.memory(0).server->region().extents();
+  const memory::ExtentAllocator& extents = cluster.memory(0).server->region().extents();
   const std::uint64_t left_bytes = extents.reserve() * extents.extent_bytes() + (28U << 10);
   std::vector<std::string> fillers;
   for (std::uint64_t rows = 4096; rows != 64; rows /= 2) {

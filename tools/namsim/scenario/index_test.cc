@@ -172,7 +172,7 @@ TEST_CASE("dropped indexes give their memory back on every memory server", "[ind
     REQUIRE(test.run(test.cluster.worker(0).drop_index(name)).ok());
   const auto given_back = [&](std::uint32_t i) {
     const memory::MemoryServer& server = *test.cluster.memory(i).server;
-    return server.indexes().all().empty() && server.reuse().empty();
+    return server.indexes().all().empty() && server.reclaimer().empty();
   };
   test.world.run_until([&] { return given_back(0) && given_back(1); }, 60 * kSecond_ns);
   CHECK(given_back(0));

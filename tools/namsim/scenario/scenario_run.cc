@@ -139,7 +139,7 @@ class Run final : public FaultActions {
     std::uint64_t hash = world_.fingerprint();
     for (std::uint64_t i = 0; i < *size_.memory_servers; ++i) {
       const memory::Region& region = cluster_.memory(i).server->region();
-      const memory::Extents& extents = region.extents();
+      const memory::ExtentAllocator& extents = region.extents();
       hash = checksum64({region.at(0), extents.first_offset()}, hash);
       for (std::uint64_t k = 0; k < extents.count(); ++k) {
         if (!extents.used(k)) continue;

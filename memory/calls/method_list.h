@@ -1,0 +1,69 @@
+// The calls that a memory server answers, in the order of their numbers (control::Method).
+//
+// A method is one row here and one handler, a function of the method's name in namespace memory::handlers.
+// methods.h declares the handler from the row. Its definition lies in the file of this folder that has its
+// name or its subject's: CLOSE_SLOT in lease_slot.cc, CLAIM_REPAIR in repair.cc. Columns:
+//
+//   kind       CALL           protobuf messages                Status f(Caller, const Request&, Reply&)
+//              WAITING_CALL   the same; the handler suspends   Task<Status> f(Caller, const Request&, Reply&)
+//              BYTES          bytes of common/calls            Status f(const Call&)
+//              WAITING_BYTES  the same; the handler suspends   Task<Status> f(Call)
+//   method     control::Method
+//   handler
+//   messages   request and reply (kinds CALL and WAITING_CALL)
+//   where      the servers that answer it (Where)
+//   when full  what a handler's out_of_memory leads to (WhenFull)
+#pragma once
+
+#define NAMDB_MEMORY_METHODS(CALL, WAITING_CALL, BYTES, WAITING_BYTES)                                       \
+  WAITING_CALL(STATUS, status, StatusRequest, StatusReply, every_server, fail)                               \
+  CALL(SHUTDOWN, shutdown, ShutdownRequest, ShutdownReply, every_server, fail)                               \
+  CALL(HEARTBEAT, heartbeat, HeartbeatRequest, HeartbeatReply, every_server, fail)                           \
+  WAITING_CALL(FENCE, fence, FenceRequest, FenceReply, every_server, fail)                                   \
+  WAITING_CALL(PREPARE_TABLE, prepare_table, PrepareTableRequest, PrepareTableReply, every_server, retry)    \
+  CALL(DISCARD_TABLE, discard_table, DiscardTableRequest, DiscardTableReply, every_server, fail)             \
+  CALL(ALLOCATE_RECORDS, allocate_records, AllocateRecordsRequest, AllocateReply, every_server, retry)       \
+  CALL(ALLOCATE_BUCKETS, allocate_buckets, AllocateBucketsRequest, AllocateReply, every_server, retry)       \
+  CALL(RETURN_MEMORY, return_memory, ReturnMemoryRequest, ReturnMemoryReply, every_server, fail)             \
+  CALL(RETIRE_BUCKETS, retire_buckets, RetireBucketsRequest, RetireBucketsReply, every_server, fail)         \
+  CALL(JOIN_CLUSTER, join_cluster, JoinClusterRequest, JoinClusterReply, every_server, fail)                 \
+  CALL(LIST_TABLES, list_tables, ListTablesRequest, ListTablesReply, every_server, fail)                     \
+  CALL(FABRIC, fabric, FabricRequest, FabricReply, every_server, fail)                                       \
+  WAITING_BYTES(MOVE_VERSIONS, move_versions, every_server, fail)                                            \
+  WAITING_BYTES(SNAPSHOT, snapshot, whole_vector, fail)                                                      \
+  BYTES(NOTE_DELETES, note_deletes, every_server, fail)                                                      \
+  WAITING_BYTES(INDEX_WRITE, index_write, every_server, fail)                                                \
+  BYTES(INDEX_SETTLE, index_settle, every_server, fail)                                                      \
+  BYTES(INDEX_DOUBTS, index_doubts, every_server, fail)                                                      \
+  BYTES(INDEX_SEEK, index_seek, every_server, fail)                                                          \
+  CALL(MEMORY, memory, MemoryRequest, MemoryReply, every_server, fail)                                       \
+  CALL(PREPARE_INDEX, prepare_index, PrepareIndexRequest, PrepareIndexReply, every_server, retry)            \
+  CALL(BUILT_INDEX, built_index, BuiltIndexRequest, BuiltIndexReply, every_server, fail)                     \
+  CALL(DISCARD_INDEX, discard_index, DiscardIndexRequest, DiscardIndexReply, every_server, fail)             \
+  CALL(SETTLE_DEPARTED, settle_departed, SettleDepartedRequest, SettleDepartedReply, not_server_0, fail)     \
+  WAITING_BYTES(STAGE, stage, every_server, fail)                                                            \
+  BYTES(PING, ping, every_server, fail)                                                                      \
+  WAITING_BYTES(FIND, find, every_server, fail)                                                              \
+  WAITING_BYTES(LOCK, lock, every_server, fail)                                                              \
+  WAITING_CALL(LEASE_SLOT, lease_slot, LeaseSlotRequest, LeaseSlotReply, server_0, fail)                     \
+  CALL(CLOSE_SLOT, close_slot, CloseSlotRequest, CloseSlotReply, server_0, fail)                             \
+  CALL(LIST_SLOTS, list_slots, ListSlotsRequest, ListSlotsReply, server_0, fail)                             \
+  CALL(CLAIM_REPAIR, claim_repair, ClaimRepairRequest, ClaimRepairReply, server_0, fail)                     \
+  CALL(FINISH_REPAIR, finish_repair, FinishRepairRequest, FinishRepairReply, server_0, fail)                 \
+  CALL(GET_CATALOG, get_catalog, GetCatalogRequest, GetCatalogReply, server_0, fail)                         \
+  CALL(BEGIN_CREATE_TABLE, begin_create_table, BeginCreateTableRequest, BeginCreateTableReply, server_0,     \
+       fail)                                                                                                 \
+  CALL(FINISH_CREATE_TABLE, finish_create_table, FinishCreateTableRequest, FinishCreateTableReply, server_0, \
+       fail)                                                                                                 \
+  CALL(DROP_TABLE, drop_table, DropTableRequest, DropTableReply, server_0, fail)                             \
+  CALL(GROW_TABLE, grow_table, GrowTableRequest, GrowTableReply, server_0, fail)                             \
+  CALL(BEGIN_CREATE_INDEX, begin_create_index, BeginCreateIndexRequest, BeginCreateIndexReply, server_0,     \
+       fail)                                                                                                 \
+  CALL(ADVANCE_INDEX, advance_index, AdvanceIndexRequest, AdvanceIndexReply, server_0, fail)                 \
+  CALL(DROP_INDEX, drop_index, DropIndexRequest, DropIndexReply, server_0, fail)                             \
+  CALL(ENDED_COMPUTES, ended_computes, EndedComputesRequest, EndedComputesReply, server_0, fail)             \
+  CALL(PLACE_SLOT, place_slot, PlaceSlotRequest, PlaceSlotReply, partitioned_vector, fail)                   \
+  CALL(LEASE_JOURNAL_ROOM, lease_journal_room, LeaseJournalRoomRequest, LeaseJournalRoomReply, server_0,     \
+       fail)                                                                                                 \
+  CALL(RETURN_JOURNAL_ROOM, return_journal_room, ReturnJournalRoomRequest, ReturnJournalRoomReply, server_0, \
+       fail)

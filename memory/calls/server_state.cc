@@ -1,0 +1,99 @@
+#include "memory/calls/server_state.h"
+
+#include <algorithm>
+
+namespace namdb::memory {
+namespace {
+
+// After the system had no memory for the region, it is asked again.
+constexpr std::uint64_t kRefusal_ns = kSecond_ns;
+
+}  // namespace
+
+ServerState::ServerState(reactor::Executor& server_executor, std::unique_ptr<Region> server_region,
+                         Options server_options, RegionGrowth growth_of_region)
+    : executor(server_executor),
+      options(std::move(server_options)),
+      region(std::move(server_region)),
+      region_growth(std::move(growth_of_region)),
+      started_ns(executor.now_ns()),
+      fenced(executor),
+      closed(executor),
+      shut_down(executor),
+      identity(options.server_id, options.server_count, region->map().epoch),
+      lock_waiters(executor),
+      slots(options.server_id == 0 ? std::make_unique<Slots>(*region, options, copies) : nullptr),
+      catalog(options.server_id == 0 ? std::make_unique<Catalog>(*region, options) : nullptr),
+      tables(executor, *region, options),
+      indexes(executor, *region, options, tables, version_epoch),
+      growth(executor, *region, options, tables, locks, reclaimer),
+      disconnected_peers(peers),
+      reservations(*region, tables),
+      overflow(*region),
+      old_versions(executor, *region, options, tables, overflow, visibility(), version_epoch),
+      mover(executor, *region, options, tables, overflow, old_versions),
+      tombstones(executor, *region, options, tables, locks, visibility(), version_epoch, reclaimer),
+      rings(executor, *region, options, tables),
+      collector(
+          executor, options,
+          Collector::Duties{old_versions, tombstones, reclaimer, tables, indexes, peers, disconnected_peers,
+                            reservations, slots.get(), [this](const std::string& compute_id) {
+                              notice("a worker is silent: its compute server is fenced");
+                              start_fence(compute_id);
+                            }}) {
+  if (region->limit_bytes() == region->bytes()) return;
+  region->set_lengthen([this](std::uint64_t length_bytes) { return lengthen_region(length_bytes); });
+}
+
+const Visibility& ServerState::visibility() const {
+  if (slots) return *slots;
+  return copies;
+}
+
+void ServerState::notice(const std::string& line) const {
+  if (options.notice) options.notice(line);
+}
+
+void ServerState::discard(std::uint32_t id) {
+  for (const std::uint32_t index : indexes.of_table(id)) discard(index);
+  for (const std::uint32_t index : tables.hash_indexes_of(id)) discard(index);
+  if (!tables.discard(id) && !indexes.discard(id)) return;
+  reclaimer.defer({id, 0});
+  collector.wake();
+}
+
+void ServerState::request_shutdown() {
+  shutdown = true;
+  shut_down.notify_all();
+}
+
+void ServerState::start_fence(const std::string& compute_id) {
+  peers.remember_fenced(compute_id);
+  fenced.notify_all();  // a fence that this compute server waits for must not hold up its own
+  if (!peers.of(compute_id).empty()) executor.spawn(gate, fence_peers(compute_id));
+}
+
+reactor::Task<void> ServerState::fence_peers(std::string compute_id) {
+  for (const fabric::PeerId peer : peers.of(compute_id)) co_await server_fabric->fence(peer);
+  fenced.notify_all();
+}
+
+Result<std::uint64_t> ServerState::lengthen_region(std::uint64_t length_bytes) {
+  const std::uint64_t now_ns = executor.now_ns();
+  if (server_fabric == nullptr || (region_refused_ns != 0 && now_ns < region_refused_ns + kRefusal_ns)) {
+    return Status(ErrorCode::out_of_memory, "the region does not grow now");
+  }
+  const Result<std::uint64_t> longer = region_growth.lengthen(length_bytes);
+  if (!longer.ok()) {
+    if (region_refused_ns == 0) notice("the region does not grow: " + longer.status().to_string());
+    region_refused_ns = std::max<std::uint64_t>(now_ns, 1);
+    return longer;
+  }
+  region_refused_ns = 0;
+  // Before any peer is given an address there.
+  server_fabric->grow(*longer);
+  if (*longer == region->limit_bytes()) notice("the region has grown to its limit");
+  return longer;
+}
+
+}  // namespace namdb::memory

@@ -1,0 +1,105 @@
+// The parts of a memory server, which all handlers of its calls share. MemoryServer (memory/server/server.h)
+// owns one; each handler gets a reference (call.h). All of it belongs to the executor's thread.
+//
+// The members stand in the order of construction: each may name those above it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "common/base/error.h"
+#include "common/fabric/fabric.h"
+#include "common/reactor/executor.h"
+#include "common/reactor/task.h"
+#include "memory/calls/lock_waiters.h"
+#include "memory/coordinator/catalog.h"
+#include "memory/coordinator/cluster_identity.h"
+#include "memory/coordinator/slots.h"
+#include "memory/index/indexes.h"
+#include "memory/options.h"
+#include "memory/peers/peers.h"
+#include "memory/peers/version_epoch.h"
+#include "memory/reclaim/collector.h"
+#include "memory/reclaim/disconnected_peers.h"
+#include "memory/reclaim/epoch_reclaimer.h"
+#include "memory/reclaim/old_versions.h"
+#include "memory/reclaim/server_locks.h"
+#include "memory/reclaim/table_growth.h"
+#include "memory/reclaim/tombstones.h"
+#include "memory/reclaim/version_mover.h"
+#include "memory/region/overflow.h"
+#include "memory/region/region.h"
+#include "memory/region/reservations.h"
+#include "memory/region/ring_sampler.h"
+#include "memory/region/tables.h"
+#include "memory/region/visibility.h"
+
+namespace namdb::memory {
+
+// Where more of the region's memory comes from.
+struct RegionGrowth {
+  std::uint64_t limit_bytes = 0;  // 0: the region stays as long as it is
+  // See Region::Lengthen. The memory server tells the fabric of the new length.
+  Region::Lengthen lengthen = nullptr;
+};
+
+struct ServerState {
+  ServerState(reactor::Executor& server_executor, std::unique_ptr<Region> server_region,
+              Options server_options, RegionGrowth growth_of_region);
+  ServerState(const ServerState&) = delete;
+  ServerState& operator=(const ServerState&) = delete;
+
+  // Server 0 of a cluster whose timestamp vector is not partitioned.
+  bool has_whole_vector() const { return slots && options.vector_parts().count() == 1; }
+  // Gives `line` to the option `notice`, if one is set.
+  void notice(const std::string& line) const;
+  // Discards a table with its indexes, or an index. Without effect for another id.
+  void discard(std::uint32_t id);
+  // Marks the compute server as fenced for ever, and destroys its channels in a task of its own.
+  void start_fence(const std::string& compute_id);
+  void request_shutdown();
+
+  reactor::Executor& executor;
+  Options options;
+  std::unique_ptr<Region> region;
+  RegionGrowth region_growth;
+  std::uint64_t region_refused_ns = 0;  // when the system had no memory for the region to grow; 0: it had
+  std::uint64_t started_ns;
+  fabric::ServerFabric* server_fabric = nullptr;  // from MemoryServer::start() on
+  bool stopping = false;
+  bool shutdown = false;
+  reactor::Gate gate;
+  reactor::Event fenced;  // a fence has begun or ended, or a peer is gone
+  reactor::Event closed;  // a slot was closed
+  reactor::Event shut_down;
+
+  ClusterIdentity identity;
+  LockWaiters lock_waiters;
+  Peers peers;
+  EpochReclaimer reclaimer;
+  VersionEpoch version_epoch;
+  CopiedVisibility copies;           // of the words of the timestamp vector that other servers have
+  std::unique_ptr<Slots> slots;      // server 0; null on the others
+  std::unique_ptr<Catalog> catalog;  // server 0; null on the others
+  std::uint64_t peers_gone = 0;      // workers whose channel was destroyed
+  Tables tables;
+  Indexes indexes;
+  ServerLocks locks;
+  TableGrowth growth;
+  DisconnectedPeers disconnected_peers;
+  Reservations reservations;
+  Overflow overflow;
+  OldVersions old_versions;
+  VersionMover mover;
+  Tombstones tombstones;
+  RingSampler rings;
+  Collector collector;
+
+ private:
+  const Visibility& visibility() const;
+  reactor::Task<void> fence_peers(std::string compute_id);
+  Result<std::uint64_t> lengthen_region(std::uint64_t length_bytes);
+};
+
+}  // namespace namdb::memory

@@ -1,0 +1,135 @@
+#include "memory/calls/status.h"
+
+#include <algorithm>
+
+#include "common/fabric/facts.h"
+#include "memory/calls/accounting.h"
+#include "memory/calls/methods.h"
+
+namespace namdb::memory {
+namespace {
+
+// Records whose rings one request may have sampled.
+constexpr std::uint64_t kMaxSample = 1U << 16;
+
+}  // namespace
+
+control::StatusReply status_of(const ServerState& server) {
+  control::StatusReply reply;
+  reply.set_server_id(server.options.server_id);
+  reply.set_epoch(server.region->map().epoch);
+  if (server.server_fabric != nullptr) reply.set_fabric(std::string(server.server_fabric->name()));
+  reply.set_region_bytes(server.region->bytes());
+  reply.set_limit_bytes(server.region->limit_bytes());
+  reply.set_free_bytes(server.region->blocks().free_bytes());
+  reply.set_huge_pages(server.options.huge_pages);
+  reply.set_uptime_ns(server.executor.now_ns() - server.started_ns);
+  reply.set_overflow_bytes(server.overflow.used_bytes());
+  reply.set_versions_moved(server.mover.moved());
+  reply.set_versions_collected(server.old_versions.collected());
+  reply.set_records_reclaimed(server.tombstones.reclaimed());
+  if (server.catalog) reply.set_catalog_version(server.catalog->version());
+  for (const auto& [id, table] : server.tables.all()) {
+    if (table->discarded) continue;
+    if (table->shape.indexed_table != 0) {
+      control::IndexUse& use = *reply.add_indexes();
+      use.set_id(id);
+      use.set_name(table->shape.name);
+      use.set_table(table->shape.indexed_table);
+      use.set_hash(true);
+      use.set_entries(table->records.used_count());
+      use.set_page_bytes(table->main_bytes() + table->indirect.used_bytes() + table->records.used_bytes());
+      continue;
+    }
+    control::TableUse& use = *reply.add_tables();
+    use.set_id(id);
+    use.set_name(table->shape.name);
+    use.set_bucket_bytes(table->main_bytes() + table->indirect.used_bytes());
+    use.set_record_bytes(table->records.used_bytes());
+    use.set_free_record_bytes(table->records.free_bytes());
+    use.set_bucket_count(table->main.array.bucket_count);
+    use.set_doublings(table->doublings());
+    use.set_other_array_bytes(table->main_bytes() - table->main.array.bytes());
+    const layout::Schema& schema = table->shape.schema;
+    for (const std::uint32_t column : schema.partition()) {
+      use.add_partition_columns(schema.columns()[column].name);
+    }
+  }
+  for (const auto& [id, index] : server.indexes.all()) {
+    if (index->discarded) continue;
+    control::IndexUse& use = *reply.add_indexes();
+    use.set_id(id);
+    use.set_name(index->name);
+    use.set_table(index->table);
+    use.set_entries(index->tree->entries());
+    use.set_height(index->tree->height());
+    use.set_page_bytes(index->tree->pages().used_bytes());
+    use.set_doubts(server.indexes.doubts().count(id));
+  }
+  for (const auto& [id, peer] : server.peers.all()) {
+    control::PeerStatus& added = *reply.add_peers();
+    added.set_peer(id);
+    added.set_name(peer.name);
+    added.set_compute_id(peer.compute_id);
+    added.set_worker(peer.worker);
+  }
+  reply.set_version(server.options.version);
+  reply.set_max_transaction_ns(server.options.max_transaction_ns);
+  reply.set_protocol(server.options.protocol);
+  reply.set_stages(server.options.stages.text());
+  reply.set_preset(server.options.preset);
+  reply.set_timestamp_vector(std::string(layout::name_of(server.options.timestamp_vector)));
+  reply.set_shared_read_locks(server.options.shared_read_locks);
+  return reply;
+}
+
+control::FabricReply fabric_of(const ServerState& server) {
+  control::FabricReply reply;
+  reply.set_server_id(server.options.server_id);
+  if (server.server_fabric == nullptr) return reply;
+  reply.set_fabric(std::string(server.server_fabric->name()));
+  fabric::Facts facts;
+  server.server_fabric->describe(facts);
+  for (const fabric::Fact& fact : facts.all()) {
+    control::FabricFact& added = *reply.add_facts();
+    added.set_name(fact.name);
+    added.set_text(fact.text);
+    added.set_amount(fact.amount);
+  }
+  return reply;
+}
+
+namespace handlers {
+
+reactor::Task<Status> status(Caller caller, const control::StatusRequest& request,
+                             control::StatusReply& reply) {
+  ServerState& server = caller.server;
+  const RingSample rings =
+      co_await server.rings.look(std::min<std::uint64_t>(request.sample_records(), kMaxSample));
+  reply = status_of(server);
+  control::Backlog& backlog = *reply.mutable_backlog();
+  backlog.set_sampled_records(rings.records);
+  backlog.set_sampled_ring_slots(rings.slots);
+  backlog.set_unmoved_ring_slots(rings.unmoved);
+  const std::uint64_t now_ns = server.executor.now_ns();
+  backlog.set_live_versions(server.old_versions.live().versions);
+  backlog.set_aging_versions(server.old_versions.aging().versions);
+  backlog.set_aging_ns(now_ns - server.old_versions.aging_since_ns(now_ns));
+  backlog.set_tombstones(server.tombstones.pending());
+  backlog.set_reuse_pieces(server.reclaimer.pending_count());
+  backlog.set_oldest_snapshot_ns(server.peers.oldest_snapshot_ns(now_ns));
+  co_return Status();
+}
+
+Status memory(Caller caller, const control::MemoryRequest& /*request*/, control::MemoryReply& reply) {
+  reply = account(caller.server);
+  return Status();
+}
+
+Status fabric(Caller caller, const control::FabricRequest& /*request*/, control::FabricReply& reply) {
+  reply = fabric_of(caller.server);
+  return Status();
+}
+
+}  // namespace handlers
+}  // namespace namdb::memory
