@@ -8,7 +8,7 @@
 #include "compute/index/index_janitor.h"
 #include "compute/recovery/departed.h"
 #include "compute/recovery/table_growth.h"
-#include "compute/worker/worker_link.h"
+#include "compute/worker/connection.h"
 #include "proto/control.pb.h"
 
 namespace namdb::compute {
@@ -92,35 +92,35 @@ Status Worker::not_connected() const {
                 "the compute server connects again by itself; look at its log");
 }
 
-reactor::Task<Result<std::shared_ptr<Worker::Link>>> Worker::connect() {
+reactor::Task<Result<std::shared_ptr<Connection>>> Worker::connect() {
   txn::ClusterOptions options{options_.memory_servers, options_.name,          make_compute_id_(),
                               options_.worker,         options_.optimisations, options_.stage_times};
-  auto link = std::make_shared<Link>(executor_, fabric_, locations_, options_, std::move(options), backoff_,
-                                     damaged_reads_, log_);
-  Status status = co_await link->cluster.connect();
+  auto connection = std::make_shared<Connection>(executor_, fabric_, locations_, options_, std::move(options),
+                                                 backoff_, damaged_reads_, log_);
+  Status status = co_await connection->cluster.connect();
   if (status.ok()) {
-    link->make_rules = protocol::find_rules(link->cluster.protocol().name);
-    NAMDB_CHECK(link->make_rules != nullptr);
-    serializable_ = link->cluster.protocol().serializable;
-    if (options_.read_locks == txn::ReadLocks::shared && !link->cluster.shared_read_locks()) {
+    connection->make_rules = protocol::find_rules(connection->cluster.protocol().name);
+    NAMDB_CHECK(connection->make_rules != nullptr);
+    serializable_ = connection->cluster.protocol().serializable;
+    if (options_.read_locks == txn::ReadLocks::shared && !connection->cluster.shared_read_locks()) {
       status = Status(ErrorCode::configuration, "the database's readers cannot share locks",
                       "start all nam-memoryd with --read-locks shared, or this without it");
     }
   }
-  if (status.ok()) status = co_await link->catalog.refresh();
+  if (status.ok()) status = co_await connection->catalog.refresh();
   if (status.ok()) {
     // A slot that cannot be repaired locks what it locked and no more: that is no reason not to start.
-    const Status repaired = co_await link->repair.repair_dead_slots();
-    if (link->cluster.failed()) status = repaired;
+    const Status repaired = co_await connection->repair.repair_dead_slots();
+    if (connection->cluster.failed()) status = repaired;
   }
   if (!status.ok()) {
-    co_await disconnect(link, false);
-    co_return Result<std::shared_ptr<Link>>(std::move(status));
+    co_await disconnect(connection, false);
+    co_return Result<std::shared_ptr<Connection>>(std::move(status));
   }
-  log_restarts(link->cluster);
-  slots_repaired_ += link->repair.slots_repaired();
+  log_restarts(connection->cluster);
+  slots_repaired_ += connection->repair.slots_repaired();
   ++connections_;
-  co_return Result<std::shared_ptr<Link>>(std::move(link));
+  co_return Result<std::shared_ptr<Connection>>(std::move(connection));
 }
 
 void Worker::log_restarts(const txn::Cluster& cluster) {
@@ -134,22 +134,22 @@ void Worker::log_restarts(const txn::Cluster& cluster) {
   epochs_ = std::move(epochs);
 }
 
-reactor::Task<void> Worker::disconnect(std::shared_ptr<Link> link, bool orderly) {
-  if (!orderly) link->slot_keeper.fail();
-  co_await link->passive_installs.close();
-  co_await link->lock_releaser.close();
-  co_await link->fetcher.close();
-  co_await link->hints.close();
-  co_await link->verdicts.close();
-  co_await link->repair.close();
-  co_await link->slot_keeper.close();
-  if (orderly) co_await txn::leave(link->cluster, link->space);
+reactor::Task<void> Worker::disconnect(std::shared_ptr<Connection> connection, bool orderly) {
+  if (!orderly) connection->slot_keeper.fail();
+  co_await connection->passive_installs.close();
+  co_await connection->lock_releaser.close();
+  co_await connection->fetcher.close();
+  co_await connection->hints.close();
+  co_await connection->verdicts.close();
+  co_await connection->repair.close();
+  co_await connection->slot_keeper.close();
+  if (orderly) co_await txn::leave(connection->cluster, connection->space);
 }
 
 reactor::Task<Status> Worker::start() {
-  auto link = co_await connect();
-  if (!link.ok()) co_return link.status();
-  link_ = std::move(link).value();
+  auto connection = co_await connect();
+  if (!connection.ok()) co_return connection.status();
+  connection_ = std::move(connection).value();
   post_facts();
   supervised_ = true;
   executor_.spawn(gate_, supervise());
@@ -161,92 +161,93 @@ reactor::Task<void> Worker::stop() {
   stopping_ = true;
   wake_.notify_all();
   co_await gate_.close();
-  if (link_ != nullptr) {
-    const std::shared_ptr<Link> link = std::move(link_);
-    link_ = nullptr;
-    co_await disconnect(link, !link->cluster.failed());
+  if (connection_ != nullptr) {
+    const std::shared_ptr<Connection> connection = std::move(connection_);
+    connection_ = nullptr;
+    co_await disconnect(connection, !connection->cluster.failed());
   }
 }
 
-reactor::Task<Status> Worker::heartbeat(std::shared_ptr<Link> link, std::size_t server) {
+reactor::Task<Status> Worker::heartbeat(std::shared_ptr<Connection> connection, std::size_t server) {
   control::HeartbeatRequest request;
-  link->registry.pass_time(executor_.now_ns());
-  request.set_oldest_snapshot_ns(link->registry.oldest_ns());
-  request.set_acknowledged_epoch(link->registry.acknowledged_epoch(server));
-  request.set_acknowledged_catalog(link->registry.acknowledged_catalog(server));
-  request.set_acknowledged_versions(link->registry.acknowledged_versions(server));
-  const bool has_vector = server == 0 && link->cluster.vector_parts().count() == 1;
-  if (!has_vector && !link->vector_copy.empty()) request.set_vector_copy(link->vector_copy);
+  connection->registry.pass_time(executor_.now_ns());
+  request.set_oldest_snapshot_ns(connection->registry.oldest_ns());
+  request.set_acknowledged_epoch(connection->registry.acknowledged_epoch(server));
+  request.set_acknowledged_catalog(connection->registry.acknowledged_catalog(server));
+  request.set_acknowledged_versions(connection->registry.acknowledged_versions(server));
+  const bool has_vector = server == 0 && connection->cluster.vector_parts().count() == 1;
+  if (!has_vector && !connection->vector_copy.empty()) request.set_vector_copy(connection->vector_copy);
   control::HeartbeatReply reply;
   const std::uint64_t sent_ns = executor_.fresh_now_ns();
-  Status status =
-      co_await link->cluster.call(static_cast<layout::ServerId>(server), control::HEARTBEAT, request, &reply);
+  Status status = co_await connection->cluster.call(static_cast<layout::ServerId>(server), control::HEARTBEAT,
+                                                    request, &reply);
   if (!status.ok()) co_return status;
-  link->registry.learn(server, reply.reuse_epoch(), reply.catalog_version(), reply.version_epoch());
-  if (server == 0) link->cluster.timestamps().follow(reply.clock_ns(), sent_ns);
-  if (reply.version_epoch() != request.acknowledged_versions()) link->versions_wait = true;
+  connection->registry.learn(server, reply.reuse_epoch(), reply.catalog_version(), reply.version_epoch());
+  if (server == 0) connection->cluster.timestamps().follow(reply.clock_ns(), sent_ns);
+  if (reply.version_epoch() != request.acknowledged_versions()) connection->versions_wait = true;
   const auto id = static_cast<layout::ServerId>(server);
-  txn::note_held_locks(link->cluster, link->repair, id, reply);
-  if (reply.index_doubts() && !gate_.closing() && link->settling.insert(id).second) {
-    executor_.spawn(gate_, settle_doubts(link, id));
+  txn::note_held_locks(connection->cluster, connection->repair, id, reply);
+  if (reply.index_doubts() && !gate_.closing() && connection->settling.insert(id).second) {
+    executor_.spawn(gate_, settle_doubts(connection, id));
   }
   std::vector<std::uint32_t> indexes(reply.indexes().begin(), reply.indexes().end());
   const std::uint64_t dead_slots = reply.dead_slots();
-  link->orphans.learn(server, reply.peers_gone());
-  status = co_await txn::settle_departed(link->cluster, id, reply);
+  connection->orphans.learn(server, reply.peers_gone());
+  status = co_await txn::settle_departed(connection->cluster, id, reply);
   if (!status.ok()) co_return status;
-  status = co_await txn::pass_on_growth(link->cluster, id, std::move(reply));
-  if (status.ok()) status = co_await discard_unknown_indexes(link, id, std::move(indexes));
+  status = co_await txn::pass_on_growth(connection->cluster, id, std::move(reply));
+  if (status.ok()) status = co_await discard_unknown_indexes(connection, id, std::move(indexes));
   if (!status.ok()) co_return status;
   if (server == 0 && dead_slots > 0) {
-    const std::uint64_t before = link->repair.slots_repaired();
-    static_cast<void>(co_await link->repair.repair_dead_slots());  // reports what it cannot repair
-    slots_repaired_ += link->repair.slots_repaired() - before;
+    const std::uint64_t before = connection->repair.slots_repaired();
+    static_cast<void>(co_await connection->repair.repair_dead_slots());  // reports what it cannot repair
+    slots_repaired_ += connection->repair.slots_repaired() - before;
   }
   co_return Status();
 }
 
-reactor::Task<void> Worker::settle_doubts(std::shared_ptr<Link> link, layout::ServerId server) {
+reactor::Task<void> Worker::settle_doubts(std::shared_ptr<Connection> connection, layout::ServerId server) {
   bool more = true;
   while (more && !stopping_) {
     WorkerSession session;
-    ConnectionTransaction transaction(link, session);
+    ConnectionTransaction transaction(connection, session);
     // An error is that of a channel, or a conflict: the next heartbeat asks again.
     const auto settled = co_await protocol::settle_doubts(&transaction, server);
     more = settled.ok() && *settled;
   }
-  link->settling.erase(server);
+  connection->settling.erase(server);
 }
 
-reactor::Task<void> Worker::copy_vector(std::shared_ptr<Link> link) {
-  link->vector_copy.clear();
+reactor::Task<void> Worker::copy_vector(std::shared_ptr<Connection> connection) {
+  connection->vector_copy.clear();
   const std::uint64_t now_ns = executor_.now_ns();
-  if (link->vector_copied_ns != 0 && now_ns - link->vector_copied_ns < kVectorCopyInterval_ns) co_return;
-  if (link->cluster.vector_parts().count() > 1) {
-    co_await copy_parts(link);
-    if (!link->vector_copy.empty()) link->vector_copied_ns = now_ns;
+  if (connection->vector_copied_ns != 0 && now_ns - connection->vector_copied_ns < kVectorCopyInterval_ns)
+    co_return;
+  if (connection->cluster.vector_parts().count() > 1) {
+    co_await copy_parts(connection);
+    if (!connection->vector_copy.empty()) connection->vector_copied_ns = now_ns;
     co_return;
   }
   // Not READs: a torn copy could lack a slot that is alive.
-  const auto copy = co_await link->cluster.call_bytes(0, calls::kSnapshotMethod, "");
+  const auto copy = co_await connection->cluster.call_bytes(0, calls::kSnapshotMethod, "");
   if (!copy.ok()) co_return;  // the next heartbeat tries again
-  link->vector_copied_ns = now_ns;
+  connection->vector_copied_ns = now_ns;
   if (copy.value().size() > layout::kVectorWords_offset) {
-    link->vector_copy = copy.value().substr(layout::kVectorWords_offset);
+    connection->vector_copy = copy.value().substr(layout::kVectorWords_offset);
   }
 }
 
-reactor::Task<void> Worker::copy_parts(std::shared_ptr<Link> link) {
+reactor::Task<void> Worker::copy_parts(std::shared_ptr<Connection> connection) {
   fabric::OperationCounters uncounted;
   const std::uint64_t now_ns = executor_.fresh_now_ns();
-  const auto copy = co_await link->fetcher.get(now_ns, uncounted);
+  const auto copy = co_await connection->fetcher.get(now_ns, uncounted);
   if (!copy.ok()) co_return;  // the next heartbeat tries again
   // Behind the copy: what it lacks may have been leased and not placed yet, which does not make it retired.
-  const Status listed = co_await link->slots.refresh(nullptr);
+  const Status listed = co_await connection->slots.refresh(nullptr);
   if (!listed.ok()) co_return;
   const txn::Snapshot& snapshot = (*copy)->snapshot;
-  std::set<std::uint32_t> lacking = link->slots.not_retired();
-  const auto add = [&words = link->vector_copy](layout::HeaderWord word) {
+  std::set<std::uint32_t> lacking = connection->slots.not_retired();
+  const auto add = [&words = connection->vector_copy](layout::HeaderWord word) {
     const std::uint64_t value = word.value();
     words.append(reinterpret_cast<const char*>(&value), sizeof value);
   };
@@ -257,10 +258,10 @@ reactor::Task<void> Worker::copy_parts(std::shared_ptr<Link> link) {
   for (const std::uint32_t slot : lacking) add(layout::HeaderWord(layout::Stamp{slot, 0}));
 }
 
-reactor::Task<void> Worker::ping(std::shared_ptr<Link> link, layout::ServerId server) {
+reactor::Task<void> Worker::ping(std::shared_ptr<Connection> connection, layout::ServerId server) {
   // Any answer will do.
-  static_cast<void>(co_await link->cluster.call_bytes(server, calls::kPingMethod, ""));
-  link->pings.erase(server);
+  static_cast<void>(co_await connection->cluster.call_bytes(server, calls::kPingMethod, ""));
+  connection->pings.erase(server);
 }
 
 reactor::Task<void> Worker::watch() {
@@ -268,15 +269,15 @@ reactor::Task<void> Worker::watch() {
   constexpr int kParts = 8;
   while (supervised_) {
     co_await wake_.wait_until(executor_.now_ns() + options_.memory_timeout_ns / kParts);
-    const std::shared_ptr<Link> link = link_;
-    if (link == nullptr) continue;
-    for (std::size_t i = 0; i < link->cluster.server_count(); ++i) {
+    const std::shared_ptr<Connection> connection = connection_;
+    if (connection == nullptr) continue;
+    for (std::size_t i = 0; i < connection->cluster.server_count(); ++i) {
       const auto server = static_cast<layout::ServerId>(i);
-      const auto [pinged, is_new] = link->pings.try_emplace(server, 0);
+      const auto [pinged, is_new] = connection->pings.try_emplace(server, 0);
       if (is_new) {
-        executor_.spawn(gate_, ping(link, server));
+        executor_.spawn(gate_, ping(connection, server));
       } else if (++pinged->second == kParts) {
-        link->cluster.channel(server).give_up(Status(
+        connection->cluster.channel(server).give_up(Status(
             ErrorCode::connection_failure, "memory server " + std::to_string(i) + " has not answered for " +
                                                std::to_string(options_.memory_timeout_ns / kMillisecond_ns) +
                                                " ms"));
@@ -288,45 +289,45 @@ reactor::Task<void> Worker::watch() {
 reactor::Task<void> Worker::supervise() {
   std::uint64_t reconnect_ns = options_.first_reconnect_ns;
   while (!stopping_) {
-    if (link_ == nullptr) {
+    if (connection_ == nullptr) {
       co_await wake_.wait_until(executor_.now_ns() + reconnect_ns);
       if (stopping_) break;
-      auto link = co_await connect();
-      if (!link.ok()) {
+      auto connection = co_await connect();
+      if (!connection.ok()) {
         reconnect_ns = std::min(reconnect_ns * 2, options_.max_reconnect_ns);
-        const std::string reason = link.status().to_string();
+        const std::string reason = connection.status().to_string();
         if (reason != reason_) log_("cannot connect to the memory servers: " + reason);
         reason_ = reason;
         continue;
       }
-      link_ = std::move(link).value();
+      connection_ = std::move(connection).value();
       reconnect_ns = options_.first_reconnect_ns;
       log_("connected to the memory servers again");
       continue;
     }
-    const std::uint64_t pause_ns = options_.heartbeat_ns / (link_->versions_wait ? kHurry : 1);
+    const std::uint64_t pause_ns = options_.heartbeat_ns / (connection_->versions_wait ? kHurry : 1);
     co_await wake_.wait_until(executor_.now_ns() + pause_ns);
     if (stopping_) break;
-    const std::shared_ptr<Link> link = link_;
-    link->versions_wait = false;
-    link->running.expire_idle(executor_.fresh_now_ns(), link->cluster.max_transaction_ns());
+    const std::shared_ptr<Connection> connection = connection_;
+    connection->versions_wait = false;
+    connection->running.expire_idle(executor_.fresh_now_ns(), connection->cluster.max_transaction_ns());
     Status status;
-    if (link->cluster.server_count() > 1) co_await copy_vector(link);
-    for (std::size_t server = 0; server < link->cluster.server_count() && status.ok(); ++server) {
-      status = co_await heartbeat(link, server);
+    if (connection->cluster.server_count() > 1) co_await copy_vector(connection);
+    for (std::size_t server = 0; server < connection->cluster.server_count() && status.ok(); ++server) {
+      status = co_await heartbeat(connection, server);
     }
-    if (status.ok()) status = co_await link->orphans.discard();
-    if (status.ok()) co_await link->space.return_idle();
-    if (status.ok()) balance_when_due(link);
+    if (status.ok()) status = co_await connection->orphans.discard();
+    if (status.ok()) co_await connection->space.return_idle();
+    if (status.ok()) balance_when_due(connection);
     post_facts();
-    if (!link->cluster.failed()) continue;
+    if (!connection->cluster.failed()) continue;
     log_("lost the connection to a memory server: " + status.to_string() +
          "; running transactions are failed, connecting again");
     reason_ = "the connection was lost";
-    link_ = nullptr;
+    connection_ = nullptr;
     // Addresses of another epoch must not be used; those of this one are found again soon.
     locations_.clear();
-    co_await disconnect(link, false);
+    co_await disconnect(connection, false);
   }
   supervised_ = false;
   wake_.notify_all();
@@ -342,10 +343,10 @@ std::vector<fabric::ConnectionFacts> Worker::own_facts() {
     facts.say("fabric", std::string(fabric_.name()));
     facts.say("address", options_.memory_servers[server]);
     facts.count("connections", connections_);
-    if (link_ == nullptr) {
+    if (connection_ == nullptr) {
       facts.say("error", reason_);
     } else {
-      link_->cluster.channel(static_cast<layout::ServerId>(server)).describe(facts);
+      connection_->cluster.channel(static_cast<layout::ServerId>(server)).describe(facts);
     }
   }
   return all;
@@ -372,34 +373,34 @@ std::unique_ptr<txn::Session> Worker::open_session() {
 }
 
 std::unique_ptr<txn::Transaction> Worker::begin(txn::Session& session) {
-  if (link_ == nullptr) return std::make_unique<DisconnectedTransaction>(not_connected());
+  if (connection_ == nullptr) return std::make_unique<DisconnectedTransaction>(not_connected());
   backoff_.begins();
   auto& state = static_cast<WorkerSession&>(session);
-  const std::uint64_t epoch = link_->cluster.region_map(0).epoch;
+  const std::uint64_t epoch = connection_->cluster.region_map(0).epoch;
   if (state.epoch != epoch) {
     state.newest_words.clear();
     state.epoch = epoch;
   }
-  return std::make_unique<ConnectionTransaction>(link_, state);
+  return std::make_unique<ConnectionTransaction>(connection_, state);
 }
 
 TableRef Worker::cached_table(std::string_view name) {
-  return link_ == nullptr ? nullptr : link_->catalog.find(name);
+  return connection_ == nullptr ? nullptr : connection_->catalog.find(name);
 }
 
 std::uint64_t Worker::catalog_version() const {
   // Versions of different connections must not be equal: the memory server may have restarted.
-  return link_ == nullptr ? 0 : (connections_ << 48) + link_->catalog.version();
+  return connection_ == nullptr ? 0 : (connections_ << 48) + connection_->catalog.version();
 }
 
 reactor::Task<Result<TableRef>> Worker::table(std::string name) {
-  const std::shared_ptr<Link> link = link_;
-  if (link == nullptr) co_return Result<TableRef>(not_connected());
-  TableRef table = link->catalog.find(name);
+  const std::shared_ptr<Connection> connection = connection_;
+  if (connection == nullptr) co_return Result<TableRef>(not_connected());
+  TableRef table = connection->catalog.find(name);
   if (table == nullptr) {
-    Status status = co_await link->catalog.refresh();
+    Status status = co_await connection->catalog.refresh();
     if (!status.ok()) co_return Result<TableRef>(std::move(status));
-    table = link->catalog.find(name);
+    table = connection->catalog.find(name);
   }
   if (table == nullptr)
     co_return Status(ErrorCode::undefined_table, "relation \"" + name + "\" does not exist");
@@ -407,11 +408,11 @@ reactor::Task<Result<TableRef>> Worker::table(std::string name) {
 }
 
 reactor::Task<Result<std::vector<TableRef>>> Worker::tables() {
-  const std::shared_ptr<Link> link = link_;
-  if (link == nullptr) co_return Result<std::vector<TableRef>>(not_connected());
-  Status status = co_await link->catalog.refresh();
+  const std::shared_ptr<Connection> connection = connection_;
+  if (connection == nullptr) co_return Result<std::vector<TableRef>>(not_connected());
+  Status status = co_await connection->catalog.refresh();
   if (!status.ok()) co_return Result<std::vector<TableRef>>(std::move(status));
-  co_return link->catalog.all();
+  co_return connection->catalog.all();
 }
 
 reactor::Task<void> Worker::backoff(std::uint32_t attempt) {

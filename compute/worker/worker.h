@@ -21,10 +21,7 @@
 #include "compute/cluster/cluster.h"
 #include "compute/cluster/location_cache.h"
 #include "compute/txn/backoff.h"
-#include "compute/txn/execution_slot.h"
-#include "compute/txn/snapshot.h"
-#include "compute/txn/worker_state.h"
-#include "compute/worker/fabric_board.h"
+#include "compute/worker/worker_options.h"
 #include "proto/control_types.h"
 
 namespace namdb::control {
@@ -38,41 +35,10 @@ struct ScanPosition;
 
 namespace namdb::compute {
 
-struct WorkerOptions {
-  std::vector<std::string> memory_servers;
-  std::string name = "compute";
-  std::uint32_t worker = 0;
-  txn::SnapshotSource::Mode snapshot_mode = txn::SnapshotSource::Mode::reads;
-  txn::SnapshotSharing snapshot_sharing = txn::SnapshotSharing::own;
-  txn::CommitWrites commit_writes = txn::CommitWrites::changed;
-  txn::IndexReads index_reads = txn::IndexReads::leaves;
-  txn::ReadLocks read_locks = txn::ReadLocks::automatic;
-  txn::Optimisations optimisations;
-  std::size_t index_cache_bytes = 16U << 20;  // pages above leaves, for each connection to the cluster
-  // An index over at least so many rows gets a part on each memory server. Hostile: a few.
-  std::size_t split_index_rows = 256;
-  // Every so often it is looked for an index with a part of more bytes than that, and much more than its
-  // share (schema/index_split.h), which is then rebuilt. 0: never.
-  std::uint64_t balance_bytes = 0;
-  std::uint64_t balance_interval_ns = 30 * kSecond_ns;
-  std::optional<layout::ServerId> beside;  // the memory server that this compute server stands beside
-  txn::SlotOptions slot;
-  txn::RetryOptions retry;
-  std::uint64_t heartbeat_ns = 200 * kMillisecond_ns;  // hostile: 1 ms
-  std::uint64_t first_reconnect_ns = 100 * kMillisecond_ns;
-  std::uint64_t max_reconnect_ns = 2 * kSecond_ns;
-  // A memory server that does not answer for so long is taken for gone; 0 = never.
-  std::uint64_t memory_timeout_ns = 0;
-  // Where transactions' time goes is counted there; outlives the worker. By default nowhere.
-  txn::StageTimes* stage_times = nullptr;
-  // Where the workers of this compute server tell each other about their connections; outlives the worker.
-  FabricBoard* board = nullptr;
-};
+struct Connection;
 
 // Draws a compute id; the composition root gives one that is unique across machines.
 using MakeComputeId = std::function<txn::ComputeId()>;
-// Tells people what happens to the connection.
-using LogLine = std::function<void(const std::string&)>;
 
 class Worker : public txn::Engine {
  public:
@@ -85,7 +51,7 @@ class Worker : public txn::Engine {
   reactor::Task<Status> start();
   // Waits for running transactions, gives the slot back, disconnects. Before destruction.
   reactor::Task<void> stop();
-  bool ready() const { return link_ != nullptr; }
+  bool ready() const { return connection_ != nullptr; }
 
   reactor::Executor& executor() override { return executor_; }
   bool serializable() const override { return serializable_; }
@@ -112,60 +78,61 @@ class Worker : public txn::Engine {
   std::uint64_t damaged_reads() const;
 
  private:
-  struct Link;  // everything that lives as long as one connection
-  friend class ConnectionTransaction;
-  reactor::Task<Result<std::shared_ptr<Link>>> connect();
+  reactor::Task<Result<std::shared_ptr<Connection>>> connect();
   reactor::Task<void> supervise();
   // Gives up connections to memory servers that do not answer, until supervise() ends.
   reactor::Task<void> watch();
-  reactor::Task<void> ping(std::shared_ptr<Link> link, layout::ServerId server);
-  reactor::Task<void> disconnect(std::shared_ptr<Link> link, bool orderly);
-  reactor::Task<Status> heartbeat(std::shared_ptr<Link> link, std::size_t server);
+  reactor::Task<void> ping(std::shared_ptr<Connection> connection, layout::ServerId server);
+  reactor::Task<void> disconnect(std::shared_ptr<Connection> connection, bool orderly);
+  reactor::Task<Status> heartbeat(std::shared_ptr<Connection> connection, std::size_t server);
   // Looks at index entries that the memory server has doubts about.
-  reactor::Task<void> settle_doubts(std::shared_ptr<Link> link, layout::ServerId server);
+  reactor::Task<void> settle_doubts(std::shared_ptr<Connection> connection, layout::ServerId server);
   // A table that is begun, and its indexes, on all memory servers: `finish` says what is to be finished.
-  reactor::Task<Status> prepare_table(std::shared_ptr<Link> link, control::FinishCreateTableRequest* finish);
+  reactor::Task<Status> prepare_table(std::shared_ptr<Connection> connection,
+                                      control::FinishCreateTableRequest* finish);
   // Prepares and finishes it, or undoes all of it. The catalog's version that has it.
-  reactor::Task<Result<std::uint64_t>> finish_table(std::shared_ptr<Link> link,
+  reactor::Task<Result<std::uint64_t>> finish_table(std::shared_ptr<Connection> connection,
                                                     control::FinishCreateTableRequest finish);
   // Hash indexes, worker_hash_indexes.cc.
-  reactor::Task<Status> create_hash_index(std::shared_ptr<Link> link, storage::TableRef table,
+  reactor::Task<Status> create_hash_index(std::shared_ptr<Connection> connection, storage::TableRef table,
                                           txn::IndexDefinition definition);
   // Enters these rows in an index that is being built, in transactions of their own.
-  reactor::Task<Status> enter_rows(std::shared_ptr<Link> link, storage::TableRef table,
+  reactor::Task<Status> enter_rows(std::shared_ptr<Connection> connection, storage::TableRef table,
                                    storage::IndexRef index, const std::vector<layout::Row>* rows);
   // The steps of create_index() and rebuild_index(), worker_indexes.cc. `index` is the catalog's description:
   // begins it, builds it, and leaves nothing of it after an error.
-  reactor::Task<Status> begin_index(std::shared_ptr<Link> link, storage::TableRef table,
+  reactor::Task<Status> begin_index(std::shared_ptr<Connection> connection, storage::TableRef table,
                                     const control::IndexDescriptor* wanted);
-  reactor::Task<Status> build_index(std::shared_ptr<Link> link, storage::TableRef table,
+  reactor::Task<Status> build_index(std::shared_ptr<Connection> connection, storage::TableRef table,
                                     control::IndexDescriptor* index);
   // Where the keys of the table's index are to be split into parts.
-  reactor::Task<Result<std::vector<std::string>>> choose_splits(std::shared_ptr<Link> link,
+  reactor::Task<Result<std::vector<std::string>>> choose_splits(std::shared_ptr<Connection> connection,
                                                                 storage::TableRef table,
                                                                 const control::IndexDescriptor* index);
   // Its parts, empty, on their memory servers; `index` then says where.
-  reactor::Task<Status> prepare_index(std::shared_ptr<Link> link, control::IndexDescriptor* index,
+  reactor::Task<Status> prepare_index(std::shared_ptr<Connection> connection, control::IndexDescriptor* index,
                                       std::vector<std::string> splits);
-  reactor::Task<Status> wait_for_writers(std::shared_ptr<Link> link, std::uint64_t catalog_version);
-  reactor::Task<Status> fill_index(std::shared_ptr<Link> link, storage::TableRef table, std::uint32_t index);
+  reactor::Task<Status> wait_for_writers(std::shared_ptr<Connection> connection,
+                                         std::uint64_t catalog_version);
+  reactor::Task<Status> fill_index(std::shared_ptr<Connection> connection, storage::TableRef table,
+                                   std::uint32_t index);
   // A part of it in one snapshot, from the position, which is then moved.
-  reactor::Task<Status> fill_part(std::shared_ptr<Link> link, storage::TableRef table, std::uint32_t index,
-                                  protocol::ScanPosition* position);
+  reactor::Task<Status> fill_part(std::shared_ptr<Connection> connection, storage::TableRef table,
+                                  std::uint32_t index, protocol::ScanPosition* position);
   // Rebuilds an index whose parts are uneven, if there is one, in the background; worker_balance.cc.
-  void balance_when_due(const std::shared_ptr<Link>& link);
-  reactor::Task<void> balance_indexes(std::shared_ptr<Link> link);
-  reactor::Task<Status> balance_one(std::shared_ptr<Link> link);
+  void balance_when_due(const std::shared_ptr<Connection>& connection);
+  reactor::Task<void> balance_indexes(std::shared_ptr<Connection> connection);
+  reactor::Task<Status> balance_one(std::shared_ptr<Connection> connection);
   // After an error: nothing of it stays.
-  reactor::Task<void> abandon_index(std::shared_ptr<Link> link, std::uint32_t index);
-  reactor::Task<Status> discard_index(std::shared_ptr<Link> link, std::uint32_t index);
+  reactor::Task<void> abandon_index(std::shared_ptr<Connection> connection, std::uint32_t index);
+  reactor::Task<Status> discard_index(std::shared_ptr<Connection> connection, std::uint32_t index);
   // Those of the server's indexes that are not in the catalog: their creator, or who dropped them, died.
-  reactor::Task<Status> discard_unknown_indexes(std::shared_ptr<Link> link, layout::ServerId server,
-                                                std::vector<std::uint32_t> indexes);
+  reactor::Task<Status> discard_unknown_indexes(std::shared_ptr<Connection> connection,
+                                                layout::ServerId server, std::vector<std::uint32_t> indexes);
   // Takes a snapshot for the heartbeats, if the last is old enough.
-  reactor::Task<void> copy_vector(std::shared_ptr<Link> link);
+  reactor::Task<void> copy_vector(std::shared_ptr<Connection> connection);
   // The same of a partitioned vector: a confirmed copy and the slots that it lacks.
-  reactor::Task<void> copy_parts(std::shared_ptr<Link> link);
+  reactor::Task<void> copy_parts(std::shared_ptr<Connection> connection);
   Status not_connected() const;
   void log_restarts(const txn::Cluster& cluster);
   std::vector<fabric::ConnectionFacts> own_facts();
@@ -179,7 +146,7 @@ class Worker : public txn::Engine {
   MakeComputeId make_compute_id_;
   LogLine log_;
   txn::Backoff backoff_;
-  std::shared_ptr<Link> link_;
+  std::shared_ptr<Connection> connection_;
   std::string reason_;                 // why there is no connection
   std::vector<std::uint64_t> epochs_;  // of the memory servers, at the last connection
   std::uint64_t connections_ = 0;

@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "compute/schema/index_split.h"
-#include "compute/worker/worker_link.h"
+#include "compute/worker/connection.h"
 #include "proto/control.pb.h"
 
 namespace namdb::compute {
@@ -49,28 +49,28 @@ reactor::Task<Status> read_sizes(txn::Cluster* cluster, Sizes* sizes) {
 
 }  // namespace
 
-void Worker::balance_when_due(const std::shared_ptr<Link>& link) {
-  const bool wanted = options_.balance_bytes != 0 && link->cluster.server_count() > 1;
+void Worker::balance_when_due(const std::shared_ptr<Connection>& connection) {
+  const bool wanted = options_.balance_bytes != 0 && connection->cluster.server_count() > 1;
   if (!wanted || stopping_ || executor_.now_ns() < balance_due_ns_) return;
   balance_due_ns_ = kRunning_ns;
-  executor_.spawn(gate_, balance_indexes(link));
+  executor_.spawn(gate_, balance_indexes(connection));
 }
 
-reactor::Task<void> Worker::balance_indexes(std::shared_ptr<Link> link) {
-  const Status status = co_await balance_one(link);
-  if (!status.ok() && !others_do_it(status) && !stopping_ && !link->cluster.failed())
+reactor::Task<void> Worker::balance_indexes(std::shared_ptr<Connection> connection) {
+  const Status status = co_await balance_one(connection);
+  if (!status.ok() && !others_do_it(status) && !stopping_ && !connection->cluster.failed())
     log_("indexes could not be balanced: " + status.to_string());
   balance_due_ns_ = executor_.now_ns() + options_.balance_interval_ns;
 }
 
-reactor::Task<Status> Worker::balance_one(std::shared_ptr<Link> link) {
+reactor::Task<Status> Worker::balance_one(std::shared_ptr<Connection> connection) {
   // First: an index that is ready by then has its pages when they are counted.
   control::GetCatalogReply catalog;
   const control::GetCatalogRequest request;
-  Status status = co_await link->cluster.call(0, control::GET_CATALOG, request, &catalog);
+  Status status = co_await connection->cluster.call(0, control::GET_CATALOG, request, &catalog);
   Sizes sizes;
-  if (status.ok()) status = co_await read_sizes(&link->cluster, &sizes);
-  if (status.ok()) status = co_await link->catalog.refresh();
+  if (status.ok()) status = co_await read_sizes(&connection->cluster, &sizes);
+  if (status.ok()) status = co_await connection->catalog.refresh();
   if (!status.ok()) co_return status;
   const control::IndexDescriptor* index = nullptr;
   for (const control::IndexDescriptor& each : catalog.indexes()) {
@@ -81,7 +81,7 @@ reactor::Task<Status> Worker::balance_one(std::shared_ptr<Link> link) {
     if (storage::out_of_balance(sizes[each.id()], former_bytes, options_.balance_bytes)) index = &each;
   }
   if (index == nullptr) co_return Status();
-  const TableRef table = link->catalog.find_id(index->table());
+  const TableRef table = connection->catalog.find_id(index->table());
   if (table == nullptr) co_return Status();
   const std::vector<std::uint64_t>& bytes = sizes[index->id()];
   const std::uint64_t sum = std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
@@ -89,7 +89,7 @@ reactor::Task<Status> Worker::balance_one(std::shared_ptr<Link> link) {
   control::IndexDescriptor wanted;
   wanted.set_replaces(index->id());
   wanted.set_balanced_bytes(sum);
-  status = co_await begin_index(link, table, &wanted);
+  status = co_await begin_index(connection, table, &wanted);
   if (!status.ok()) {
     unbalanced_bytes_[index->id()] = sum;
     co_return status;

@@ -11,7 +11,7 @@
 #include <algorithm>
 
 #include "compute/index/hash_entries.h"
-#include "compute/worker/worker_link.h"
+#include "compute/worker/connection.h"
 #include "proto/control.pb.h"
 
 namespace namdb::compute {
@@ -29,7 +29,7 @@ constexpr std::uint32_t kAttempts = 256;
 
 }  // namespace
 
-reactor::Task<Status> Worker::create_hash_index(std::shared_ptr<Link> link, TableRef table,
+reactor::Task<Status> Worker::create_hash_index(std::shared_ptr<Connection> connection, TableRef table,
                                                 txn::IndexDefinition definition) {
   control::BeginCreateTableRequest begin;
   control::TableDescriptor& wanted = *begin.mutable_table();
@@ -45,31 +45,31 @@ reactor::Task<Status> Worker::create_hash_index(std::shared_ptr<Link> link, Tabl
   hash.set_unique(definition.unique);
   for (const layout::IndexColumn& column : definition.columns) hash.add_columns(column.column);
   control::BeginCreateTableReply begun;
-  Status status = co_await link->cluster.call(0, control::BEGIN_CREATE_TABLE, begin, &begun);
+  Status status = co_await connection->cluster.call(0, control::BEGIN_CREATE_TABLE, begin, &begun);
   if (!status.ok()) co_return status;
   const std::uint32_t id = begun.table().id();
   control::FinishCreateTableRequest finish;
   *finish.mutable_table() = begun.table();
-  const auto building = co_await finish_table(link, std::move(finish));
+  const auto building = co_await finish_table(connection, std::move(finish));
   if (!building.ok()) co_return building.status();
-  status = co_await link->catalog.refresh();
-  if (status.ok()) status = co_await wait_for_writers(link, *building);
-  if (status.ok()) status = co_await fill_index(link, table, id);
+  status = co_await connection->catalog.refresh();
+  if (status.ok()) status = co_await wait_for_writers(connection, *building);
+  if (status.ok()) status = co_await fill_index(connection, table, id);
   if (status.ok()) {
     control::AdvanceIndexRequest ready;
     ready.mutable_index()->set_id(id);
     ready.set_state(control::INDEX_READY);
-    status = co_await link->cluster.call(0, control::ADVANCE_INDEX, ready, nullptr);
+    status = co_await connection->cluster.call(0, control::ADVANCE_INDEX, ready, nullptr);
   }
   if (!status.ok()) {
-    co_await abandon_index(link, id);
+    co_await abandon_index(connection, id);
     co_return status;
   }
-  co_return co_await link->catalog.refresh();
+  co_return co_await connection->catalog.refresh();
 }
 
-reactor::Task<Status> Worker::enter_rows(std::shared_ptr<Link> link, TableRef table, IndexRef index,
-                                         const std::vector<layout::Row>* rows) {
+reactor::Task<Status> Worker::enter_rows(std::shared_ptr<Connection> connection, TableRef table,
+                                         IndexRef index, const std::vector<layout::Row>* rows) {
   std::size_t most = kRowsAtOnce;  // that fit the journal
   std::size_t at_once = most;
   std::uint32_t attempts = 0;
@@ -82,10 +82,10 @@ reactor::Task<Status> Worker::enter_rows(std::shared_ptr<Link> link, TableRef ta
     }
     WorkerSession session;
     session.fresh_from_ns = executor_.fresh_now_ns();
-    ConnectionTransaction transaction(link, session);
+    ConnectionTransaction transaction(connection, session);
     Status status = co_await protocol::enter_hash_entries(&transaction, table, index, std::move(keys));
     if (status.ok()) status = co_await transaction.commit();
-    if (link->cluster.failed()) co_return status;
+    if (connection->cluster.failed()) co_return status;
     if (status.ok()) {
       next += count;
       at_once = std::min(2 * at_once, most);
@@ -94,7 +94,7 @@ reactor::Task<Status> Worker::enter_rows(std::shared_ptr<Link> link, TableRef ta
     }
     const bool too_much = status.code() == ErrorCode::limit_exceeded && count > 1;
     if ((!status.info().retry && !too_much) || ++attempts > kAttempts) co_return status;
-    if (link->catalog.find_id(index->id) == nullptr)
+    if (connection->catalog.find_id(index->id) == nullptr)
       co_return Status(ErrorCode::undefined_object, "the index was dropped meanwhile");
     if (stopping_) co_return Status(ErrorCode::admin_shutdown, "the compute server is shutting down");
     at_once = std::max<std::size_t>(count / 2, 1);

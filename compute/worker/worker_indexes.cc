@@ -21,7 +21,7 @@
 #include "compute/index/index_sample.h"
 #include "compute/schema/index_split.h"
 #include "compute/txn/table_scan.h"
-#include "compute/worker/worker_link.h"
+#include "compute/worker/connection.h"
 #include "proto/control.pb.h"
 
 namespace namdb::compute {
@@ -56,9 +56,9 @@ IndexRef find_index(const TableRef& table, std::uint32_t id) {
 reactor::Task<Status> Worker::create_index(txn::IndexDefinition definition) {
   const auto found = co_await table(definition.table);
   if (!found.ok()) co_return found.status();
-  const std::shared_ptr<Link> link = link_;
-  if (link == nullptr) co_return not_connected();
-  if (definition.hash) co_return co_await create_hash_index(link, *found, std::move(definition));
+  const std::shared_ptr<Connection> connection = connection_;
+  if (connection == nullptr) co_return not_connected();
+  if (definition.hash) co_return co_await create_hash_index(connection, *found, std::move(definition));
   control::IndexDescriptor wanted;
   wanted.set_name(definition.name);
   wanted.set_table((*found)->id);
@@ -68,15 +68,15 @@ reactor::Task<Status> Worker::create_index(txn::IndexDefinition definition) {
     added.set_column(column.column);
     added.set_descending(column.descending);
   }
-  co_return co_await begin_index(link, *found, &wanted);
+  co_return co_await begin_index(connection, *found, &wanted);
 }
 
 reactor::Task<Status> Worker::rebuild_index(std::string name) {
-  const std::shared_ptr<Link> link = link_;
-  if (link == nullptr) co_return not_connected();
-  Status status = co_await link->catalog.refresh();
+  const std::shared_ptr<Connection> connection = connection_;
+  if (connection == nullptr) co_return not_connected();
+  Status status = co_await connection->catalog.refresh();
   if (!status.ok()) co_return status;
-  const TableRef table = link->catalog.table_of_index(name);
+  const TableRef table = connection->catalog.table_of_index(name);
   if (table == nullptr)
     co_return Status(ErrorCode::undefined_object, "index \"" + name + "\" does not exist");
   control::IndexDescriptor wanted;
@@ -86,42 +86,42 @@ reactor::Task<Status> Worker::rebuild_index(std::string name) {
     // One that is being built in its place has its name, and a higher id.
     if (wanted.replaces() == 0) wanted.set_replaces(index->id);
   }
-  co_return co_await begin_index(link, table, &wanted);
+  co_return co_await begin_index(connection, table, &wanted);
 }
 
-reactor::Task<Status> Worker::begin_index(std::shared_ptr<Link> link, TableRef table,
+reactor::Task<Status> Worker::begin_index(std::shared_ptr<Connection> connection, TableRef table,
                                           const control::IndexDescriptor* wanted) {
   control::BeginCreateIndexRequest begin;
   *begin.mutable_index() = *wanted;
   control::BeginCreateIndexReply begun;
-  Status status = co_await link->cluster.call(0, control::BEGIN_CREATE_INDEX, begin, &begun);
+  Status status = co_await connection->cluster.call(0, control::BEGIN_CREATE_INDEX, begin, &begun);
   if (!status.ok()) co_return status;
   control::IndexDescriptor* index = begun.mutable_index();
-  status = co_await build_index(link, table, index);
-  if (!status.ok()) co_await abandon_index(link, index->id());
+  status = co_await build_index(connection, table, index);
+  if (!status.ok()) co_await abandon_index(connection, index->id());
   co_return status;
 }
 
-reactor::Task<void> Worker::abandon_index(std::shared_ptr<Link> link, std::uint32_t index) {
-  if (link->cluster.failed()) co_return;
+reactor::Task<void> Worker::abandon_index(std::shared_ptr<Connection> connection, std::uint32_t index) {
+  if (connection->cluster.failed()) co_return;
   control::AdvanceIndexRequest abandon;
   abandon.mutable_index()->set_id(index);
   abandon.set_abandon(true);
-  Status undone = co_await link->cluster.call(0, control::ADVANCE_INDEX, abandon, nullptr);
+  Status undone = co_await connection->cluster.call(0, control::ADVANCE_INDEX, abandon, nullptr);
   // Who else may have dropped it may have died before the memory servers heard of that.
   if (undone.ok() || undone.code() == ErrorCode::undefined_object) {
-    undone = co_await discard_index(link, index);
+    undone = co_await discard_index(connection, index);
   }
-  link->space.forget(index);
-  if (undone.ok()) undone = co_await link->catalog.refresh();
+  connection->space.forget(index);
+  if (undone.ok()) undone = co_await connection->catalog.refresh();
   (void)undone;
 }
 
-reactor::Task<Result<std::vector<std::string>>> Worker::choose_splits(std::shared_ptr<Link> link,
+reactor::Task<Result<std::vector<std::string>>> Worker::choose_splits(std::shared_ptr<Connection> connection,
                                                                       TableRef table,
                                                                       const control::IndexDescriptor* index) {
   std::vector<std::string> keys;
-  const std::size_t servers = link->cluster.server_count();
+  const std::size_t servers = connection->cluster.server_count();
   if (servers == 1) co_return keys;
   std::vector<layout::IndexColumn> columns;
   for (const control::IndexColumn& column : index->columns())
@@ -138,24 +138,25 @@ reactor::Task<Result<std::vector<std::string>>> Worker::choose_splits(std::share
     Status status;
     for (std::uint32_t attempt = 1; attempt <= kSampleAttempts; ++attempt) {
       WorkerSession session;
-      ConnectionTransaction transaction(link, session);
-      sample.enough_ns = executor_.now_ns() + link->cluster.max_transaction_ns() / kFillShare;
+      ConnectionTransaction transaction(connection, session);
+      sample.enough_ns = executor_.now_ns() + connection->cluster.max_transaction_ns() / kFillShare;
       const std::size_t before = keys.size();
       status = co_await protocol::sample_index_keys(&transaction, table, sample, &keys);
       // A few rows will do, and none at all: that is no reason not to build the index.
-      if (link->cluster.failed() || status.ok() || !status.info().retry || keys.size() != before) break;
+      if (connection->cluster.failed() || status.ok() || !status.info().retry || keys.size() != before) break;
       co_await backoff(attempt);
     }
-    if (link->cluster.failed()) co_return connection_lost();
+    if (connection->cluster.failed()) co_return connection_lost();
   }
   if (keys.size() < options_.split_index_rows) keys.clear();
   co_return storage::choose_splits(std::move(keys), servers);
 }
 
-reactor::Task<Status> Worker::prepare_index(std::shared_ptr<Link> link, control::IndexDescriptor* index,
+reactor::Task<Status> Worker::prepare_index(std::shared_ptr<Connection> connection,
+                                            control::IndexDescriptor* index,
                                             std::vector<std::string> splits) {
   // The first parts of small indexes are not all on the same server.
-  const auto servers = static_cast<std::uint32_t>(link->cluster.server_count());
+  const auto servers = static_cast<std::uint32_t>(connection->cluster.server_count());
   for (std::uint32_t i = 0; i <= splits.size(); ++i) {
     control::IndexPart& part = *index->add_parts();
     part.set_server((index->id() + i) % servers);
@@ -167,63 +168,65 @@ reactor::Task<Status> Worker::prepare_index(std::shared_ptr<Link> link, control:
     *prepare.mutable_index() = *index;
     prepare.set_low(part.low());
     if (i < splits.size()) prepare.set_high(splits[i]);
-    Status status = co_await link->cluster.call(static_cast<layout::ServerId>(part.server()),
-                                                control::PREPARE_INDEX, prepare, nullptr);
+    Status status = co_await connection->cluster.call(static_cast<layout::ServerId>(part.server()),
+                                                      control::PREPARE_INDEX, prepare, nullptr);
     if (!status.ok()) co_return status;
   }
   co_return Status();
 }
 
-reactor::Task<Status> Worker::build_index(std::shared_ptr<Link> link, TableRef table,
+reactor::Task<Status> Worker::build_index(std::shared_ptr<Connection> connection, TableRef table,
                                           control::IndexDescriptor* index) {
-  auto splits = co_await choose_splits(link, table, index);
+  auto splits = co_await choose_splits(connection, table, index);
   if (!splits.ok()) co_return splits.status();
-  Status status = co_await prepare_index(link, index, std::move(*splits));
+  Status status = co_await prepare_index(connection, index, std::move(*splits));
   if (!status.ok()) co_return status;
   control::AdvanceIndexRequest advance;
   *advance.mutable_index() = *index;
   advance.set_state(control::INDEX_BUILDING);
   control::AdvanceIndexReply advanced;
-  status = co_await link->cluster.call(0, control::ADVANCE_INDEX, advance, &advanced);
-  if (status.ok()) status = co_await link->catalog.refresh();
-  if (status.ok()) status = co_await wait_for_writers(link, advanced.catalog_version());
-  if (status.ok()) status = co_await fill_index(link, table, index->id());
+  status = co_await connection->cluster.call(0, control::ADVANCE_INDEX, advance, &advanced);
+  if (status.ok()) status = co_await connection->catalog.refresh();
+  if (status.ok()) status = co_await wait_for_writers(connection, advanced.catalog_version());
+  if (status.ok()) status = co_await fill_index(connection, table, index->id());
   if (!status.ok()) co_return status;
   for (const control::IndexPart& part : index->parts()) {
     control::BuiltIndexRequest built;
     built.set_index(index->id());
-    status = co_await link->cluster.call(static_cast<layout::ServerId>(part.server()), control::BUILT_INDEX,
-                                         built, nullptr);
+    status = co_await connection->cluster.call(static_cast<layout::ServerId>(part.server()),
+                                               control::BUILT_INDEX, built, nullptr);
     if (!status.ok()) co_return status;
   }
   advance.set_state(control::INDEX_READY);
-  status = co_await link->cluster.call(0, control::ADVANCE_INDEX, advance, nullptr);
-  if (status.ok()) status = co_await link->catalog.refresh();
+  status = co_await connection->cluster.call(0, control::ADVANCE_INDEX, advance, nullptr);
+  if (status.ok()) status = co_await connection->catalog.refresh();
   co_return status;
 }
 
-reactor::Task<Status> Worker::wait_for_writers(std::shared_ptr<Link> link, std::uint64_t catalog_version) {
+reactor::Task<Status> Worker::wait_for_writers(std::shared_ptr<Connection> connection,
+                                               std::uint64_t catalog_version) {
   // A transaction lives no longer than E. Who is silent for longer is paused, and may be fenced meanwhile.
-  const std::uint64_t deadline_ns = executor_.now_ns() + 2 * link->cluster.max_transaction_ns() + kSecond_ns;
+  const std::uint64_t deadline_ns =
+      executor_.now_ns() + 2 * connection->cluster.max_transaction_ns() + kSecond_ns;
   control::GetCatalogRequest request;
   request.set_known_version(catalog_version);
   while (true) {
     control::GetCatalogReply reply;
-    Status status = co_await link->cluster.call(0, control::GET_CATALOG, request, &reply);
+    Status status = co_await connection->cluster.call(0, control::GET_CATALOG, request, &reply);
     if (!status.ok()) co_return status;
     request.set_known_version(reply.version());
     if (reply.acknowledged() >= catalog_version) {
       // A commit of a compute server that died may not know of the index, and is still to be rolled forward.
       control::ListSlotsReply slots;
-      status = co_await link->cluster.call(0, control::LIST_SLOTS, control::ListSlotsRequest(), &slots);
+      status = co_await connection->cluster.call(0, control::LIST_SLOTS, control::ListSlotsRequest(), &slots);
       if (!status.ok()) co_return status;
       bool repaired = true;
       for (const control::Slot& slot : slots.slots()) {
         if (slot.state() == control::SLOT_DEAD || slot.state() == control::SLOT_REPAIRING) repaired = false;
       }
       if (repaired) co_return Status();
-      status = co_await link->repair.repair_dead_slots();
-      if (link->cluster.failed()) co_return status;
+      status = co_await connection->repair.repair_dead_slots();
+      if (connection->cluster.failed()) co_return status;
     }
     if (stopping_) co_return Status(ErrorCode::admin_shutdown, "the compute server is shutting down");
     if (executor_.now_ns() > deadline_ns) {
@@ -236,15 +239,16 @@ reactor::Task<Status> Worker::wait_for_writers(std::shared_ptr<Link> link, std::
 
 // Any snapshot that is taken from now on will do, for each row another: what is not in it, or is replaced
 // after it, is the work of commits that know of the index.
-reactor::Task<Status> Worker::fill_index(std::shared_ptr<Link> link, TableRef table, std::uint32_t id) {
+reactor::Task<Status> Worker::fill_index(std::shared_ptr<Connection> connection, TableRef table,
+                                         std::uint32_t id) {
   protocol::ScanPosition position;
   const std::size_t end = table->arrays.size();
   std::uint32_t attempts = 0;
   while (position.server < end) {
     const protocol::ScanPosition before = position;
-    Status status = co_await fill_part(link, table, id, &position);
-    if (link->cluster.failed()) co_return connection_lost();
-    if (link->catalog.find_id(table->id) == nullptr)
+    Status status = co_await fill_part(connection, table, id, &position);
+    if (connection->cluster.failed()) co_return connection_lost();
+    if (connection->catalog.find_id(table->id) == nullptr)
       co_return Status(ErrorCode::undefined_table, "the table was dropped meanwhile");
     attempts = position == before ? attempts + 1 : 0;
     if (status.ok()) continue;
@@ -255,14 +259,14 @@ reactor::Task<Status> Worker::fill_index(std::shared_ptr<Link> link, TableRef ta
   co_return Status();
 }
 
-reactor::Task<Status> Worker::fill_part(std::shared_ptr<Link> link, TableRef table, std::uint32_t id,
-                                        protocol::ScanPosition* position) {
+reactor::Task<Status> Worker::fill_part(std::shared_ptr<Connection> connection, TableRef table,
+                                        std::uint32_t id, protocol::ScanPosition* position) {
   WorkerSession session;
   // No copy of the vector from before: it may lack commits that did not know of the index.
   session.fresh_from_ns = executor_.fresh_now_ns();
-  ConnectionTransaction transaction(link, session);
+  ConnectionTransaction transaction(connection, session);
   protocol::WholeTableScan scan(transaction, table, *position);
-  const std::uint64_t enough_ns = executor_.now_ns() + link->cluster.max_transaction_ns() / kFillShare;
+  const std::uint64_t enough_ns = executor_.now_ns() + connection->cluster.max_transaction_ns() / kFillShare;
   fabric::OperationCounters counters;
   std::vector<protocol::IndexRivals> rivals;
   std::vector<layout::Row> rows;
@@ -274,16 +278,16 @@ reactor::Task<Status> Worker::fill_part(std::shared_ptr<Link> link, TableRef tab
     const IndexRef index = find_index(table, id);
     if (index == nullptr) co_return Status(ErrorCode::undefined_object, "the index was dropped meanwhile");
     if (index->hash) {
-      status = co_await enter_rows(link, table, index, &rows);
+      status = co_await enter_rows(connection, table, index, &rows);
       if (!status.ok()) co_return status;
       if (executor_.now_ns() >= enough_ns) scan.wind_up();
       continue;
     }
-    status = co_await protocol::load_entries(&link->state, index, &rows, &rivals, &counters);
+    status = co_await protocol::load_entries(&connection->state, index, &rows, &rivals, &counters);
     if (!status.ok()) co_return status;
     while (!rivals.empty()) {
       WorkerSession other_session;
-      ConnectionTransaction fresh(link, other_session);
+      ConnectionTransaction fresh(connection, other_session);
       status = co_await protocol::settle_rivals(&fresh, table, index, &rivals);
       if (status.ok()) status = transaction.check_going_on();
       if (!status.ok()) co_return status;
@@ -295,22 +299,23 @@ reactor::Task<Status> Worker::fill_part(std::shared_ptr<Link> link, TableRef tab
   co_return Status();
 }
 
-reactor::Task<Status> Worker::discard_index(std::shared_ptr<Link> link, std::uint32_t index) {
+reactor::Task<Status> Worker::discard_index(std::shared_ptr<Connection> connection, std::uint32_t index) {
   control::DiscardIndexRequest discard;
   discard.set_index(index);
-  for (std::size_t server = 0; server < link->cluster.server_count(); ++server) {
-    const Status status = co_await link->cluster.call(static_cast<layout::ServerId>(server),
-                                                      control::DISCARD_INDEX, discard, nullptr);
+  for (std::size_t server = 0; server < connection->cluster.server_count(); ++server) {
+    const Status status = co_await connection->cluster.call(static_cast<layout::ServerId>(server),
+                                                            control::DISCARD_INDEX, discard, nullptr);
     // Not every server has a part.
     if (!status.ok() && status.code() != ErrorCode::undefined_object) co_return status;
   }
   co_return Status();
 }
 
-reactor::Task<Status> Worker::discard_unknown_indexes(std::shared_ptr<Link> link, layout::ServerId server,
+reactor::Task<Status> Worker::discard_unknown_indexes(std::shared_ptr<Connection> connection,
+                                                      layout::ServerId server,
                                                       std::vector<std::uint32_t> indexes) {
   std::erase_if(indexes, [&](std::uint32_t id) {
-    for (const TableRef& table : link->catalog.all()) {
+    for (const TableRef& table : connection->catalog.all()) {
       // One that was replaced goes out of the catalog at a time that nobody is told.
       if (const IndexRef index = find_index(table, id); index != nullptr && !index->replaced()) return true;
     }
@@ -320,14 +325,14 @@ reactor::Task<Status> Worker::discard_unknown_indexes(std::shared_ptr<Link> link
   // One that is built was begun in the catalog before: what the catalog does not have from now on is gone.
   control::GetCatalogReply catalog;
   Status status =
-      co_await link->cluster.call(0, control::GET_CATALOG, control::GetCatalogRequest(), &catalog);
+      co_await connection->cluster.call(0, control::GET_CATALOG, control::GetCatalogRequest(), &catalog);
   std::set<std::uint32_t> known(catalog.creating().begin(), catalog.creating().end());
   for (const control::IndexDescriptor& index : catalog.indexes()) known.insert(index.id());
   for (const std::uint32_t id : indexes) {
     if (!status.ok() || known.contains(id)) continue;
     control::DiscardIndexRequest discard;
     discard.set_index(id);
-    status = co_await link->cluster.call(server, control::DISCARD_INDEX, discard, nullptr);
+    status = co_await connection->cluster.call(server, control::DISCARD_INDEX, discard, nullptr);
     if (!status.ok() && status.code() == ErrorCode::undefined_object)
       status = Status();  // others were faster
   }
@@ -335,15 +340,15 @@ reactor::Task<Status> Worker::discard_unknown_indexes(std::shared_ptr<Link> link
 }
 
 reactor::Task<Status> Worker::drop_index(std::string name) {
-  const std::shared_ptr<Link> link = link_;
-  if (link == nullptr) co_return not_connected();
+  const std::shared_ptr<Connection> connection = connection_;
+  if (connection == nullptr) co_return not_connected();
   control::DropIndexRequest drop;
   drop.set_name(name);
   control::DropIndexReply dropped;
-  Status status = co_await link->cluster.call(0, control::DROP_INDEX, drop, &dropped);
-  if (status.ok()) status = co_await discard_index(link, dropped.index());
-  link->space.forget(dropped.index());
-  if (status.ok()) status = co_await link->catalog.refresh();
+  Status status = co_await connection->cluster.call(0, control::DROP_INDEX, drop, &dropped);
+  if (status.ok()) status = co_await discard_index(connection, dropped.index());
+  connection->space.forget(dropped.index());
+  if (status.ok()) status = co_await connection->catalog.refresh();
   co_return status;
 }
 

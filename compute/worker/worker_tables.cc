@@ -5,7 +5,7 @@
 // before leaves nothing: the catalog forgets what it had begun, and what memory servers keep for it is found
 // by heartbeats.
 #include "common/layout/bucket.h"
-#include "compute/worker/worker_link.h"
+#include "compute/worker/connection.h"
 #include "proto/control.pb.h"
 
 namespace namdb::compute {
@@ -16,9 +16,9 @@ constexpr double kBucketOccupancy = 0.75;
 
 }  // namespace
 
-reactor::Task<Status> Worker::prepare_table(std::shared_ptr<Link> link,
+reactor::Task<Status> Worker::prepare_table(std::shared_ptr<Connection> connection,
                                             control::FinishCreateTableRequest* finish) {
-  txn::Cluster& cluster = link->cluster;
+  txn::Cluster& cluster = connection->cluster;
   control::PrepareTableRequest prepare;
   *prepare.mutable_table() = finish->table();
   for (std::size_t server = 0; server < cluster.server_count(); ++server) {
@@ -37,7 +37,7 @@ reactor::Task<Status> Worker::prepare_table(std::shared_ptr<Link> link,
     if (!status.ok()) co_return status;
     index = begun.index();
     std::vector<std::string> no_splits;
-    status = co_await prepare_index(link, &index, std::move(no_splits));
+    status = co_await prepare_index(connection, &index, std::move(no_splits));
     for (int part = 0; part < index.parts_size() && status.ok(); ++part) {
       // Nothing to be filled in.
       control::BuiltIndexRequest built;
@@ -52,9 +52,9 @@ reactor::Task<Status> Worker::prepare_table(std::shared_ptr<Link> link,
 
 reactor::Task<Status> Worker::create_table(std::string name, layout::Schema schema,
                                            txn::TableOptions options) {
-  const std::shared_ptr<Link> link = link_;
-  if (link == nullptr) co_return not_connected();
-  txn::Cluster& cluster = link->cluster;
+  const std::shared_ptr<Connection> connection = connection_;
+  if (connection == nullptr) co_return not_connected();
+  txn::Cluster& cluster = connection->cluster;
   control::BeginCreateTableRequest begin;
   control::TableDescriptor& wanted = *begin.mutable_table();
   wanted = txn::descriptor_of(name, schema);
@@ -79,16 +79,16 @@ reactor::Task<Status> Worker::create_table(std::string name, layout::Schema sche
     index.set_constraint(true);
     for (const std::uint32_t column : constraint.columns) index.add_columns()->set_column(column);
   }
-  const auto finished = co_await finish_table(link, std::move(finish));
+  const auto finished = co_await finish_table(connection, std::move(finish));
   if (!finished.ok()) co_return finished.status();
-  co_return co_await link->catalog.refresh();
+  co_return co_await connection->catalog.refresh();
 }
 
-reactor::Task<Result<std::uint64_t>> Worker::finish_table(std::shared_ptr<Link> link,
+reactor::Task<Result<std::uint64_t>> Worker::finish_table(std::shared_ptr<Connection> connection,
                                                           control::FinishCreateTableRequest finish) {
-  txn::Cluster& cluster = link->cluster;
+  txn::Cluster& cluster = connection->cluster;
   control::FinishCreateTableReply finished;
-  Status status = co_await prepare_table(link, &finish);
+  Status status = co_await prepare_table(connection, &finish);
   if (status.ok()) status = co_await cluster.call(0, control::FINISH_CREATE_TABLE, finish, &finished);
   if (status.ok()) co_return finished.catalog_version();
   // With the table a memory server discards what it has of its indexes.
@@ -107,25 +107,25 @@ reactor::Task<Result<std::uint64_t>> Worker::finish_table(std::shared_ptr<Link> 
 }
 
 reactor::Task<Status> Worker::drop_table(std::string name) {
-  const std::shared_ptr<Link> link = link_;
-  if (link == nullptr) co_return not_connected();
+  const std::shared_ptr<Connection> connection = connection_;
+  if (connection == nullptr) co_return not_connected();
   control::DropTableRequest drop;
   drop.set_name(name);
   control::DropTableReply dropped;
-  Status status = co_await link->cluster.call(0, control::DROP_TABLE, drop, &dropped);
+  Status status = co_await connection->cluster.call(0, control::DROP_TABLE, drop, &dropped);
   if (!status.ok()) co_return status;
-  if (const storage::TableRef table = link->catalog.find_id(dropped.table())) {
-    for (const storage::IndexRef& index : table->indexes) link->space.forget(index->id);
+  if (const storage::TableRef table = connection->catalog.find_id(dropped.table())) {
+    for (const storage::IndexRef& index : table->indexes) connection->space.forget(index->id);
   }
-  for (std::size_t server = 0; server < link->cluster.server_count(); ++server) {
+  for (std::size_t server = 0; server < connection->cluster.server_count(); ++server) {
     control::DiscardTableRequest discard;
     discard.set_table(dropped.table());
-    status = co_await link->cluster.call(static_cast<layout::ServerId>(server), control::DISCARD_TABLE,
-                                         discard, nullptr);
+    status = co_await connection->cluster.call(static_cast<layout::ServerId>(server), control::DISCARD_TABLE,
+                                               discard, nullptr);
     if (!status.ok()) co_return status;
   }
-  link->space.forget(dropped.table());
-  co_return co_await link->catalog.refresh();
+  connection->space.forget(dropped.table());
+  co_return co_await connection->catalog.refresh();
 }
 
 }  // namespace namdb::compute

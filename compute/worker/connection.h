@@ -1,4 +1,4 @@
-// What lives as long as one connection of a worker. Included by the worker's own files.
+// A connection of a worker to the cluster: all that lives as long as it, and the transactions over it.
 #pragma once
 
 #include <map>
@@ -23,14 +23,14 @@
 #include "compute/txn/snapshot_fetcher.h"
 #include "compute/txn/transaction_registry.h"
 #include "compute/txn/worker_state.h"
-#include "compute/worker/worker.h"
+#include "compute/worker/worker_options.h"
 
 namespace namdb::compute {
 
-struct Worker::Link {
-  Link(reactor::Executor& executor, fabric::ClientFabric& fabric, storage::LocationCache& locations,
-       const WorkerOptions& options, txn::ClusterOptions cluster_options, txn::Backoff& worker_backoff,
-       std::uint64_t& damaged_reads, LogLine log)
+struct Connection {
+  Connection(reactor::Executor& executor, fabric::ClientFabric& fabric, storage::LocationCache& locations,
+             const WorkerOptions& options, txn::ClusterOptions cluster_options, txn::Backoff& worker_backoff,
+             std::uint64_t& damaged_reads, LogLine log)
       : backoff(worker_backoff),
         cluster(executor, fabric, std::move(cluster_options)),
         snapshots(cluster, options.snapshot_mode),
@@ -100,8 +100,8 @@ struct Worker::Link {
   // For heartbeats to the servers that do not have the whole vector; where there are any.
   std::string vector_copy;
   std::uint64_t vector_copied_ns = 0;
-  std::set<layout::ServerId> settling;    // servers whose doubts are being looked at
-  std::map<layout::ServerId, int> pings;  // on their way: eighths of the timeout that have passed since
+  std::set<layout::ServerId> settling;    // servers whose doubts are being resolved
+  std::map<layout::ServerId, int> pings;  // under way: eighths of the timeout that have passed since
   bool versions_wait = false;  // a memory server waits for this worker before it frees old versions
 };
 
@@ -109,18 +109,18 @@ struct WorkerSession : protocol::SessionState {
   std::uint64_t epoch = 0;  // of memory server 0
 };
 
-// Keeps its connection's pieces alive for as long as somebody holds the transaction.
-class ConnectionTransaction : private std::shared_ptr<Worker::Link>, public protocol::EngineTransaction {
+// A transaction over a connection, whose parts stay alive as long as somebody holds the transaction.
+class ConnectionTransaction : private std::shared_ptr<Connection>, public protocol::EngineTransaction {
  public:
-  ConnectionTransaction(const std::shared_ptr<Worker::Link>& link, protocol::SessionState& session)
-      : std::shared_ptr<Worker::Link>(link),
-        protocol::EngineTransaction(link->state, session, link->make_rules),
-        began_ns_(link->state.executor.now_ns()) {}
+  ConnectionTransaction(const std::shared_ptr<Connection>& connection, protocol::SessionState& session)
+      : std::shared_ptr<Connection>(connection),
+        protocol::EngineTransaction(connection->state, session, connection->make_rules),
+        began_ns_(connection->state.executor.now_ns()) {}
   ~ConnectionTransaction() override { (*this)->backoff.ended((*this)->state.executor.now_ns() - began_ns_); }
 
  private:
-  using Link = std::shared_ptr<Worker::Link>;
-  using Link::operator->;
+  using Holder = std::shared_ptr<Connection>;
+  using Holder::operator->;
   std::uint64_t began_ns_;
 };
 

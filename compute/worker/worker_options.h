@@ -1,0 +1,60 @@
+// What can be set on a worker.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/layout/global_address.h"
+#include "compute/api/engine.h"
+#include "compute/cluster/optimisations.h"
+#include "compute/txn/execution_slot.h"
+#include "compute/txn/snapshot.h"
+#include "compute/txn/worker_state.h"
+#include "compute/worker/fabric_board.h"
+
+namespace namdb::txn {
+struct StageTimes;
+}
+
+namespace namdb::compute {
+
+// Receives a line of text, without a line break, whenever something happens to the connection.
+using LogLine = std::function<void(const std::string&)>;
+
+struct WorkerOptions {
+  std::vector<std::string> memory_servers;
+  std::string name = "compute";
+  std::uint32_t worker = 0;
+  txn::SnapshotSource::Mode snapshot_mode = txn::SnapshotSource::Mode::reads;
+  txn::SnapshotSharing snapshot_sharing = txn::SnapshotSharing::own;
+  txn::CommitWrites commit_writes = txn::CommitWrites::changed;
+  txn::IndexReads index_reads = txn::IndexReads::leaves;
+  txn::ReadLocks read_locks = txn::ReadLocks::automatic;
+  txn::Optimisations optimisations;
+  std::size_t index_cache_bytes = 16U << 20;  // pages above leaves, for each connection to the cluster
+  // An index over at least so many rows gets a part on each memory server. Hostile: a few.
+  std::size_t split_index_rows = 256;
+  // Every so often it is looked for an index with a part of more bytes than that, and much more than its
+  // share (schema/index_split.h), which is then rebuilt. 0: never.
+  std::uint64_t balance_bytes = 0;
+  std::uint64_t balance_interval_ns = 30 * kSecond_ns;
+  std::optional<layout::ServerId> beside;  // the memory server that this compute server stands beside
+  txn::SlotOptions slot;
+  txn::RetryOptions retry;
+  std::uint64_t heartbeat_ns = 200 * kMillisecond_ns;  // hostile: 1 ms
+  std::uint64_t first_reconnect_ns = 100 * kMillisecond_ns;
+  std::uint64_t max_reconnect_ns = 2 * kSecond_ns;
+  // A memory server that does not answer for so long is taken for gone; 0 = never.
+  std::uint64_t memory_timeout_ns = 0;
+  // Where transactions' time goes is counted there; outlives the worker. By default nowhere.
+  txn::StageTimes* stage_times = nullptr;
+  // Where the workers of this compute server tell each other about their connections; outlives the worker.
+  FabricBoard* board = nullptr;
+};
+
+}  // namespace namdb::compute
