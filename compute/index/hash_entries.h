@@ -11,7 +11,7 @@
 // without a snapshot the three may be of different moments until the commit has validated them. Validation
 // compares the chain's buckets, so no entry has come: there are no phantoms.
 //
-// Building, while others write (worker_hash_indexes.cc): everybody who may still commit knows of the
+// Building, while others write (schema/hash_index_builder.h): everybody who may still commit knows of the
 // index and keeps it for what he writes. The builder enters a row in a transaction that reads it; where reads
 // are not validated it also writes the row, without a change. So of the builder and whoever changes the row
 // at the same time only one commits: no entry is left of values that the row had before. A writer whose row

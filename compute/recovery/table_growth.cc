@@ -6,14 +6,14 @@
 namespace namdb::txn {
 
 reactor::Task<Status> pass_on_growth(Cluster& cluster, layout::ServerId server,
-                                     control::HeartbeatReply reply) {
+                                     const control::HeartbeatReply& reply) {
   for (const control::GrownTable& grown : reply.grown()) {
     control::GrowTableRequest grow;
     grow.set_server(server);
     *grow.mutable_table() = grown;
     Status status = co_await cluster.call(0, control::GROW_TABLE, grow, nullptr);
     if (cluster.failed()) co_return status;
-    if (!status.ok()) continue;  // dropped, or not quite created
+    if (!status.ok()) continue;  // dropped, or not created yet
     control::RetireBucketsRequest retire;
     retire.set_table(grown.table());
     retire.set_doublings(grown.doublings());

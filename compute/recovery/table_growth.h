@@ -1,7 +1,7 @@
-// What a worker does about the growth of tables that a memory server tells of in a heartbeat's reply: it
-// passes the new array of main buckets on to the catalog, and once the catalog has it, lets the memory server
-// give the old one back. Every step may be repeated, by any worker; one that dies in between leaves it to the
-// next heartbeat.
+// Growth of tables, of which a memory server tells workers in replies to heartbeats. A worker passes the new
+// array of main buckets on to the catalog, and once the catalog has it, lets the memory server free the old
+// one. Every step may be repeated, by any worker; if a worker dies in between, the next heartbeat of another
+// does the rest.
 #pragma once
 
 #include "compute/cluster/cluster.h"
@@ -10,11 +10,11 @@
 
 namespace namdb::txn {
 
-// `cluster` outlives the task. An error means a lost connection.
+// `cluster` and `reply` outlive the task. An error means a lost connection.
 reactor::Task<Status> pass_on_growth(Cluster& cluster, layout::ServerId server,
-                                     control::HeartbeatReply reply);
+                                     const control::HeartbeatReply& reply);
 
-// Locks for which growth or the collector waits: of dead compute servers, perhaps.
+// Locks for which growth or the collector waits: their owners may be dead compute servers.
 void note_held_locks(const Cluster& cluster, LockResolver& locks, layout::ServerId server,
                      const control::HeartbeatReply& reply);
 

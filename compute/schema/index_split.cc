@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace namdb::storage {
+namespace namdb::schema {
 namespace {
 
 // The boundary of different keys that is next to `wanted`; 0: there is none.
@@ -43,4 +43,4 @@ bool out_of_balance(std::span<const std::uint64_t> bytes, std::uint64_t balanced
   return largest > least_bytes && largest * bytes.size() > sum + sum / 2 && sum / 2 >= balanced_bytes;
 }
 
-}  // namespace namdb::storage
+}  // namespace namdb::schema

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace namdb::storage {
+namespace namdb::schema {
 
 // At most `parts` - 1 splits, ascending: each is the first key of a part, but for the first part's, and each
 // part gets about as many of the keys. A split is as short as can be: a prefix of a key that is greater than
@@ -27,4 +27,4 @@ std::vector<std::string> choose_splits(std::vector<std::string> keys, std::size_
 bool out_of_balance(std::span<const std::uint64_t> bytes, std::uint64_t balanced_bytes,
                     std::uint64_t least_bytes);
 
-}  // namespace namdb::storage
+}  // namespace namdb::schema

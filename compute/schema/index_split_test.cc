@@ -6,7 +6,7 @@
 
 #include "common/base/random.h"
 
-namespace namdb::storage {
+namespace namdb::schema {
 namespace {
 
 // How many of the keys each part has.
@@ -106,4 +106,4 @@ TEST_CASE("an index that was rebuilt and is uneven still, or again, waits until 
 }
 
 }  // namespace
-}  // namespace namdb::storage
+}  // namespace namdb::schema

@@ -1,10 +1,8 @@
-// A connection of a worker to the cluster: all that lives as long as it, and the transactions over it.
+// A connection of a worker to the cluster: everything that lives as long as it, and the transactions over it.
+// Belongs to the worker's executor.
 #pragma once
 
-#include <map>
 #include <memory>
-#include <set>
-#include <string>
 
 #include "compute/cluster/catalog_cache.h"
 #include "compute/commit/engine_transaction.h"
@@ -14,11 +12,16 @@
 #include "compute/protocol/registry.h"
 #include "compute/recovery/orphan_tables.h"
 #include "compute/recovery/repair.h"
+#include "compute/schema/indexes.h"
+#include "compute/schema/schema_worker.h"
+#include "compute/schema/tables.h"
+#include "compute/txn/backoff.h"
 #include "compute/txn/header_guesses.h"
 #include "compute/txn/lock_releaser.h"
 #include "compute/txn/priority_clock.h"
 #include "compute/txn/record_space.h"
 #include "compute/txn/running_transactions.h"
+#include "compute/txn/session_state.h"
 #include "compute/txn/slot_keeper.h"
 #include "compute/txn/snapshot_fetcher.h"
 #include "compute/txn/transaction_registry.h"
@@ -27,56 +30,37 @@
 
 namespace namdb::compute {
 
-struct Connection {
-  Connection(reactor::Executor& executor, fabric::ClientFabric& fabric, storage::LocationCache& locations,
-             const WorkerOptions& options, txn::ClusterOptions cluster_options, txn::Backoff& worker_backoff,
-             std::uint64_t& damaged_reads, LogLine log)
-      : backoff(worker_backoff),
-        cluster(executor, fabric, std::move(cluster_options)),
-        snapshots(cluster, options.snapshot_mode),
-        slots(cluster),
-        catalog(cluster),
-        space(cluster),
-        hints(cluster),
-        orphans(cluster),
-        repair(cluster, std::move(log)),
-        slot_keeper(cluster, options.slot),
-        fetcher(cluster, snapshots, registry,
-                {.ahead = options.snapshot_sharing == txn::SnapshotSharing::prefetched}),
-        verdicts(cluster),
-        index_pages(options.index_cache_bytes),
-        passive_installs(cluster, registry, slot_keeper, hints),
-        lock_releaser(cluster, registry),
-        priorities(executor, cluster.timestamps()),
-        state{executor,
-              cluster,
-              snapshots,
-              slots,
-              locations,
-              catalog,
-              space,
-              hints,
-              repair,
-              registry,
-              slot_keeper,
-              options.snapshot_sharing,
-              fetcher,
-              verdicts,
-              options.commit_writes,
-              options.index_reads,
-              options.read_locks,
-              index_pages,
-              passive_installs,
-              lock_releaser,
-              running,
-              priorities,
-              header_guesses,
-              backoff,
-              damaged_reads} {
-    repair.attach(state);
-  }
-
+// The parts of a worker that its connections use. Outlives them.
+struct WorkerParts {
+  reactor::Executor& executor;
+  fabric::ClientFabric& fabric;
+  storage::LocationCache& locations;
+  const WorkerOptions& options;
+  const LogLine& log;
   txn::Backoff& backoff;
+  std::uint64_t& damaged_reads;
+  const bool& stopping;
+};
+
+// Held by shared pointers only: a transaction keeps its connection alive, and so does every task that awaits
+// a function of one of its parts.
+struct Connection final : schema::SchemaWorker, std::enable_shared_from_this<Connection> {
+  Connection(const WorkerParts& worker_parts, txn::ClusterOptions cluster_options);
+
+  // Connects to all memory servers, finds the protocol's rules, and repairs what dead compute servers left.
+  // After an error disconnect() is still to be called.
+  reactor::Task<Status> connect();
+  // Ends what runs in the background. `cleanly`: also returns the slot and the memory that was reserved.
+  // Before destruction.
+  reactor::Task<void> disconnect(bool cleanly);
+
+  txn::WorkerState& worker_state() override { return state; }
+  std::unique_ptr<protocol::EngineTransaction> begin(protocol::SessionState& session) override;
+  reactor::Task<Status> repair_dead_slots() override;
+  reactor::Task<void> back_off(std::uint32_t attempt) override;
+  bool stopping() const override { return parts.stopping; }
+
+  WorkerParts parts;
   txn::Cluster cluster;
   txn::SnapshotSource snapshots;
   txn::SlotDirectory slots;
@@ -96,32 +80,12 @@ struct Connection {
   txn::PriorityClock priorities;
   txn::HeaderGuesses header_guesses;
   txn::WorkerState state;
+  schema::Tables tables;
+  schema::Indexes indexes;
   protocol::MakeRules make_rules = nullptr;  // of the database's protocol; once connected
-  // For heartbeats to the servers that do not have the whole vector; where there are any.
-  std::string vector_copy;
-  std::uint64_t vector_copied_ns = 0;
-  std::set<layout::ServerId> settling;    // servers whose doubts are being resolved
-  std::map<layout::ServerId, int> pings;  // under way: eighths of the timeout that have passed since
-  bool versions_wait = false;  // a memory server waits for this worker before it frees old versions
 };
 
-struct WorkerSession : protocol::SessionState {
-  std::uint64_t epoch = 0;  // of memory server 0
-};
-
-// A transaction over a connection, whose parts stay alive as long as somebody holds the transaction.
-class ConnectionTransaction : private std::shared_ptr<Connection>, public protocol::EngineTransaction {
- public:
-  ConnectionTransaction(const std::shared_ptr<Connection>& connection, protocol::SessionState& session)
-      : std::shared_ptr<Connection>(connection),
-        protocol::EngineTransaction(connection->state, session, connection->make_rules),
-        began_ns_(connection->state.executor.now_ns()) {}
-  ~ConnectionTransaction() override { (*this)->backoff.ended((*this)->state.executor.now_ns() - began_ns_); }
-
- private:
-  using Holder = std::shared_ptr<Connection>;
-  using Holder::operator->;
-  std::uint64_t began_ns_;
-};
+// Waits before attempt `attempt` (1 = first retry) of a transaction. `backoff` outlives the task.
+reactor::Task<void> back_off(reactor::Executor& executor, txn::Backoff& backoff, std::uint32_t attempt);
 
 }  // namespace namdb::compute

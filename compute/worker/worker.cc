@@ -3,13 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/calls/hot_calls.h"
-#include "common/layout/timestamp_vector.h"
-#include "compute/index/index_janitor.h"
-#include "compute/recovery/departed.h"
-#include "compute/recovery/table_growth.h"
 #include "compute/worker/connection.h"
-#include "proto/control.pb.h"
+#include "compute/worker/disconnected_transaction.h"
+#include "compute/worker/heartbeat.h"
 
 namespace namdb::compute {
 
@@ -17,53 +13,8 @@ using storage::TableRef;
 
 namespace {
 
-// How often the other memory servers learn which commits are published: they free old versions by that.
-constexpr std::uint64_t kVectorCopyInterval_ns = kSecond_ns;
-// Heartbeats come so much faster while a memory server waits for an acknowledgement to free old versions and
-// entries of indexes: until then readers pass them.
-constexpr std::uint64_t kHurry = 8;
-// How old what other workers say about their connections may be.
-constexpr std::uint64_t kFactsInterval_ns = kSecond_ns;
-
-// What begin() gives while there is no connection: every use is an error.
-class DisconnectedTransaction : public txn::Transaction {
- public:
-  explicit DisconnectedTransaction(Status reason) : reason_(std::move(reason)) {}
-  txn::RowId get(const TableRef&, std::span<const std::byte>) override { return 0; }
-  txn::RowId insert(const TableRef&, std::span<const std::byte>) override { return 0; }
-  reactor::Task<Status> fetch() override { co_return reason_; }
-  bool found(txn::RowId) const override { return false; }
-  layout::RowView row(txn::RowId) const override { return {}; }
-  layout::RowWriter update(txn::RowId) override { NAMDB_CHECK(!"update() needs found()"); }
-  void erase(txn::RowId) override {}
-  std::unique_ptr<txn::TableScan> scan(const TableRef&) override { return std::make_unique<Scan>(reason_); }
-  std::unique_ptr<txn::TableScan> scan_index(const TableRef&, const storage::IndexRef&,
-                                             txn::IndexRange) override {
-    return std::make_unique<Scan>(reason_);
-  }
-  reactor::Task<Status> find(TableRef, storage::IndexRef, txn::IndexRange,
-                             std::vector<txn::RowId>&) override {
-    co_return reason_;
-  }
-  reactor::Task<Status> commit() override { co_return reason_; }
-  void abort() override {}
-  bool has_writes() const override { return false; }
-  const fabric::OperationCounters& counters() const override { return counters_; }
-
- private:
-  class Scan : public txn::TableScan {
-   public:
-    explicit Scan(Status reason) : reason_(std::move(reason)) {}
-    reactor::Task<Status> next(std::vector<layout::Row>& rows) override {
-      rows.clear();
-      co_return reason_;
-    }
-
-   private:
-    Status reason_;
-  };
-  Status reason_;
-  fabric::OperationCounters counters_;
+struct WorkerSession : protocol::SessionState {
+  std::uint64_t epoch = 0;  // of memory server 0
 };
 
 txn::RetryOptions retries(const WorkerOptions& options) {
@@ -83,7 +34,11 @@ Worker::Worker(reactor::Executor& executor, fabric::ClientFabric& fabric, storag
       make_compute_id_(std::move(make_compute_id)),
       log_(std::move(log)),
       backoff_(retries(options_)),
-      wake_(executor) {}
+      wake_(executor),
+      silence_watch_(executor, gate_, options_.memory_timeout_ns),
+      index_balance_({.least_bytes = options_.balance_bytes, .interval_ns = options_.balance_interval_ns},
+                     log_),
+      report_(executor, fabric, options_) {}
 
 Worker::~Worker() = default;
 
@@ -95,32 +50,24 @@ Status Worker::not_connected() const {
 reactor::Task<Result<std::shared_ptr<Connection>>> Worker::connect() {
   txn::ClusterOptions options{options_.memory_servers, options_.name,          make_compute_id_(),
                               options_.worker,         options_.optimisations, options_.stage_times};
-  auto connection = std::make_shared<Connection>(executor_, fabric_, locations_, options_, std::move(options),
-                                                 backoff_, damaged_reads_, log_);
-  Status status = co_await connection->cluster.connect();
-  if (status.ok()) {
-    connection->make_rules = protocol::find_rules(connection->cluster.protocol().name);
-    NAMDB_CHECK(connection->make_rules != nullptr);
-    serializable_ = connection->cluster.protocol().serializable;
-    if (options_.read_locks == txn::ReadLocks::shared && !connection->cluster.shared_read_locks()) {
-      status = Status(ErrorCode::configuration, "the database's readers cannot share locks",
-                      "start all nam-memoryd with --read-locks shared, or this without it");
-    }
-  }
-  if (status.ok()) status = co_await connection->catalog.refresh();
-  if (status.ok()) {
-    // A slot that cannot be repaired locks what it locked and no more: that is no reason not to start.
-    const Status repaired = co_await connection->repair.repair_dead_slots();
-    if (connection->cluster.failed()) status = repaired;
-  }
+  const WorkerParts parts{executor_, fabric_,  locations_,     options_,
+                          log_,      backoff_, damaged_reads_, stopping_};
+  auto connection = std::make_shared<Connection>(parts, std::move(options));
+  const Status status = co_await connection->connect();
   if (!status.ok()) {
-    co_await disconnect(connection, false);
-    co_return Result<std::shared_ptr<Connection>>(std::move(status));
+    co_await connection->disconnect(false);
+    co_return status;
   }
+  co_return connection;
+}
+
+void Worker::use(std::shared_ptr<Connection> connection) {
   log_restarts(connection->cluster);
+  serializable_ = connection->cluster.protocol().serializable;
   slots_repaired_ += connection->repair.slots_repaired();
   ++connections_;
-  co_return Result<std::shared_ptr<Connection>>(std::move(connection));
+  heartbeat_ = std::make_shared<Heartbeat>(connection, gate_);
+  connection_ = std::move(connection);
 }
 
 void Worker::log_restarts(const txn::Cluster& cluster) {
@@ -134,23 +81,11 @@ void Worker::log_restarts(const txn::Cluster& cluster) {
   epochs_ = std::move(epochs);
 }
 
-reactor::Task<void> Worker::disconnect(std::shared_ptr<Connection> connection, bool orderly) {
-  if (!orderly) connection->slot_keeper.fail();
-  co_await connection->passive_installs.close();
-  co_await connection->lock_releaser.close();
-  co_await connection->fetcher.close();
-  co_await connection->hints.close();
-  co_await connection->verdicts.close();
-  co_await connection->repair.close();
-  co_await connection->slot_keeper.close();
-  if (orderly) co_await txn::leave(connection->cluster, connection->space);
-}
-
 reactor::Task<Status> Worker::start() {
   auto connection = co_await connect();
   if (!connection.ok()) co_return connection.status();
-  connection_ = std::move(connection).value();
-  post_facts();
+  use(std::move(*connection));
+  report_.post(now());
   supervised_ = true;
   executor_.spawn(gate_, supervise());
   if (options_.memory_timeout_ns != 0) executor_.spawn(gate_, watch());
@@ -164,204 +99,85 @@ reactor::Task<void> Worker::stop() {
   if (connection_ != nullptr) {
     const std::shared_ptr<Connection> connection = std::move(connection_);
     connection_ = nullptr;
-    co_await disconnect(connection, !connection->cluster.failed());
+    heartbeat_ = nullptr;
+    co_await connection->disconnect(!connection->cluster.failed());
   }
-}
-
-reactor::Task<Status> Worker::heartbeat(std::shared_ptr<Connection> connection, std::size_t server) {
-  control::HeartbeatRequest request;
-  connection->registry.pass_time(executor_.now_ns());
-  request.set_oldest_snapshot_ns(connection->registry.oldest_ns());
-  request.set_acknowledged_epoch(connection->registry.acknowledged_epoch(server));
-  request.set_acknowledged_catalog(connection->registry.acknowledged_catalog(server));
-  request.set_acknowledged_versions(connection->registry.acknowledged_versions(server));
-  const bool has_vector = server == 0 && connection->cluster.vector_parts().count() == 1;
-  if (!has_vector && !connection->vector_copy.empty()) request.set_vector_copy(connection->vector_copy);
-  control::HeartbeatReply reply;
-  const std::uint64_t sent_ns = executor_.fresh_now_ns();
-  Status status = co_await connection->cluster.call(static_cast<layout::ServerId>(server), control::HEARTBEAT,
-                                                    request, &reply);
-  if (!status.ok()) co_return status;
-  connection->registry.learn(server, reply.reuse_epoch(), reply.catalog_version(), reply.version_epoch());
-  if (server == 0) connection->cluster.timestamps().follow(reply.clock_ns(), sent_ns);
-  if (reply.version_epoch() != request.acknowledged_versions()) connection->versions_wait = true;
-  const auto id = static_cast<layout::ServerId>(server);
-  txn::note_held_locks(connection->cluster, connection->repair, id, reply);
-  if (reply.index_doubts() && !gate_.closing() && connection->settling.insert(id).second) {
-    executor_.spawn(gate_, settle_doubts(connection, id));
-  }
-  std::vector<std::uint32_t> indexes(reply.indexes().begin(), reply.indexes().end());
-  const std::uint64_t dead_slots = reply.dead_slots();
-  connection->orphans.learn(server, reply.peers_gone());
-  status = co_await txn::settle_departed(connection->cluster, id, reply);
-  if (!status.ok()) co_return status;
-  status = co_await txn::pass_on_growth(connection->cluster, id, std::move(reply));
-  if (status.ok()) status = co_await discard_unknown_indexes(connection, id, std::move(indexes));
-  if (!status.ok()) co_return status;
-  if (server == 0 && dead_slots > 0) {
-    const std::uint64_t before = connection->repair.slots_repaired();
-    static_cast<void>(co_await connection->repair.repair_dead_slots());  // reports what it cannot repair
-    slots_repaired_ += connection->repair.slots_repaired() - before;
-  }
-  co_return Status();
-}
-
-reactor::Task<void> Worker::settle_doubts(std::shared_ptr<Connection> connection, layout::ServerId server) {
-  bool more = true;
-  while (more && !stopping_) {
-    WorkerSession session;
-    ConnectionTransaction transaction(connection, session);
-    // An error is that of a channel, or a conflict: the next heartbeat asks again.
-    const auto settled = co_await protocol::settle_doubts(&transaction, server);
-    more = settled.ok() && *settled;
-  }
-  connection->settling.erase(server);
-}
-
-reactor::Task<void> Worker::copy_vector(std::shared_ptr<Connection> connection) {
-  connection->vector_copy.clear();
-  const std::uint64_t now_ns = executor_.now_ns();
-  if (connection->vector_copied_ns != 0 && now_ns - connection->vector_copied_ns < kVectorCopyInterval_ns)
-    co_return;
-  if (connection->cluster.vector_parts().count() > 1) {
-    co_await copy_parts(connection);
-    if (!connection->vector_copy.empty()) connection->vector_copied_ns = now_ns;
-    co_return;
-  }
-  // Not READs: a torn copy could lack a slot that is alive.
-  const auto copy = co_await connection->cluster.call_bytes(0, calls::kSnapshotMethod, "");
-  if (!copy.ok()) co_return;  // the next heartbeat tries again
-  connection->vector_copied_ns = now_ns;
-  if (copy.value().size() > layout::kVectorWords_offset) {
-    connection->vector_copy = copy.value().substr(layout::kVectorWords_offset);
-  }
-}
-
-reactor::Task<void> Worker::copy_parts(std::shared_ptr<Connection> connection) {
-  fabric::OperationCounters uncounted;
-  const std::uint64_t now_ns = executor_.fresh_now_ns();
-  const auto copy = co_await connection->fetcher.get(now_ns, uncounted);
-  if (!copy.ok()) co_return;  // the next heartbeat tries again
-  // Behind the copy: what it lacks may have been leased and not placed yet, which does not make it retired.
-  const Status listed = co_await connection->slots.refresh(nullptr);
-  if (!listed.ok()) co_return;
-  const txn::Snapshot& snapshot = (*copy)->snapshot;
-  std::set<std::uint32_t> lacking = connection->slots.not_retired();
-  const auto add = [&words = connection->vector_copy](layout::HeaderWord word) {
-    const std::uint64_t value = word.value();
-    words.append(reinterpret_cast<const char*>(&value), sizeof value);
-  };
-  for (std::uint64_t position = 0; position < snapshot.words; ++position) {
-    add(snapshot.word(position));
-    lacking.erase(snapshot.word(position).stamp().slot);
-  }
-  for (const std::uint32_t slot : lacking) add(layout::HeaderWord(layout::Stamp{slot, 0}));
-}
-
-reactor::Task<void> Worker::ping(std::shared_ptr<Connection> connection, layout::ServerId server) {
-  // Any answer will do.
-  static_cast<void>(co_await connection->cluster.call_bytes(server, calls::kPingMethod, ""));
-  connection->pings.erase(server);
 }
 
 reactor::Task<void> Worker::watch() {
-  // In parts, so that a pause of this process counts as one of them and not as the other's silence.
-  constexpr int kParts = 8;
   while (supervised_) {
-    co_await wake_.wait_until(executor_.now_ns() + options_.memory_timeout_ns / kParts);
-    const std::shared_ptr<Connection> connection = connection_;
-    if (connection == nullptr) continue;
-    for (std::size_t i = 0; i < connection->cluster.server_count(); ++i) {
-      const auto server = static_cast<layout::ServerId>(i);
-      const auto [pinged, is_new] = connection->pings.try_emplace(server, 0);
-      if (is_new) {
-        executor_.spawn(gate_, ping(connection, server));
-      } else if (++pinged->second == kParts) {
-        connection->cluster.channel(server).give_up(Status(
-            ErrorCode::connection_failure, "memory server " + std::to_string(i) + " has not answered for " +
-                                               std::to_string(options_.memory_timeout_ns / kMillisecond_ns) +
-                                               " ms"));
-      }
-    }
+    co_await wake_.wait_until(executor_.now_ns() + silence_watch_.interval_ns());
+    if (connection_ != nullptr)
+      silence_watch_.check(std::shared_ptr<txn::Cluster>(connection_, &connection_->cluster));
   }
+}
+
+reactor::Task<void> Worker::balance(std::shared_ptr<Connection> connection) {
+  co_await index_balance_.run(*connection, connection->indexes.trees());
+}
+
+reactor::Task<Status> Worker::maintain(std::shared_ptr<Connection> connection) {
+  connection->running.expire_idle(executor_.fresh_now_ns(), connection->cluster.max_transaction_ns());
+  const std::uint64_t repaired = connection->repair.slots_repaired();
+  Status status = co_await heartbeat_->beat();
+  slots_repaired_ += connection->repair.slots_repaired() - repaired;
+  if (!status.ok()) co_return status;
+  status = co_await connection->orphans.discard();
+  if (!status.ok()) co_return status;
+  co_await connection->space.return_idle();
+  if (index_balance_.due(*connection)) executor_.spawn(gate_, balance(connection));
+  co_return Status();
+}
+
+reactor::Task<bool> Worker::reconnect() {
+  auto connection = co_await connect();
+  if (connection.ok()) {
+    use(std::move(*connection));
+    log_("connected to the memory servers again");
+    co_return true;
+  }
+  const std::string reason = connection.status().to_string();
+  if (reason != reason_) log_("cannot connect to the memory servers: " + reason);
+  reason_ = reason;
+  co_return false;
 }
 
 reactor::Task<void> Worker::supervise() {
   std::uint64_t reconnect_ns = options_.first_reconnect_ns;
   while (!stopping_) {
-    if (connection_ == nullptr) {
-      co_await wake_.wait_until(executor_.now_ns() + reconnect_ns);
-      if (stopping_) break;
-      auto connection = co_await connect();
-      if (!connection.ok()) {
-        reconnect_ns = std::min(reconnect_ns * 2, options_.max_reconnect_ns);
-        const std::string reason = connection.status().to_string();
-        if (reason != reason_) log_("cannot connect to the memory servers: " + reason);
-        reason_ = reason;
-        continue;
-      }
-      connection_ = std::move(connection).value();
-      reconnect_ns = options_.first_reconnect_ns;
-      log_("connected to the memory servers again");
-      continue;
-    }
-    const std::uint64_t pause_ns = options_.heartbeat_ns / (connection_->versions_wait ? kHurry : 1);
+    const std::uint64_t pause_ns =
+        heartbeat_ == nullptr ? reconnect_ns : heartbeat_->pause_ns(options_.heartbeat_ns);
     co_await wake_.wait_until(executor_.now_ns() + pause_ns);
     if (stopping_) break;
     const std::shared_ptr<Connection> connection = connection_;
-    connection->versions_wait = false;
-    connection->running.expire_idle(executor_.fresh_now_ns(), connection->cluster.max_transaction_ns());
-    Status status;
-    if (connection->cluster.server_count() > 1) co_await copy_vector(connection);
-    for (std::size_t server = 0; server < connection->cluster.server_count() && status.ok(); ++server) {
-      status = co_await heartbeat(connection, server);
+    if (connection == nullptr) {
+      const bool connected = co_await reconnect();
+      reconnect_ns =
+          connected ? options_.first_reconnect_ns : std::min(reconnect_ns * 2, options_.max_reconnect_ns);
+      continue;
     }
-    if (status.ok()) status = co_await connection->orphans.discard();
-    if (status.ok()) co_await connection->space.return_idle();
-    if (status.ok()) balance_when_due(connection);
-    post_facts();
+    const Status status = co_await maintain(connection);
+    report_.post(now());
     if (!connection->cluster.failed()) continue;
     log_("lost the connection to a memory server: " + status.to_string() +
          "; running transactions are failed, connecting again");
     reason_ = "the connection was lost";
     connection_ = nullptr;
+    heartbeat_ = nullptr;
     // Addresses of another epoch must not be used; those of this one are found again soon.
     locations_.clear();
-    co_await disconnect(connection, false);
+    co_await connection->disconnect(false);
   }
   supervised_ = false;
   wake_.notify_all();
 }
 
-std::vector<fabric::ConnectionFacts> Worker::own_facts() {
-  std::vector<fabric::ConnectionFacts> all;
-  for (std::size_t server = 0; server < options_.memory_servers.size(); ++server) {
-    fabric::ConnectionFacts& connection = all.emplace_back();
-    connection.worker = options_.worker;
-    connection.memory_server = static_cast<std::uint32_t>(server);
-    fabric::Facts& facts = connection.facts;
-    facts.say("fabric", std::string(fabric_.name()));
-    facts.say("address", options_.memory_servers[server]);
-    facts.count("connections", connections_);
-    if (connection_ == nullptr) {
-      facts.say("error", reason_);
-    } else {
-      connection_->cluster.channel(static_cast<layout::ServerId>(server)).describe(facts);
-    }
-  }
-  return all;
-}
-
-void Worker::post_facts() {
-  if (options_.board == nullptr || executor_.now_ns() < facts_due_ns_) return;
-  facts_due_ns_ = executor_.now_ns() + kFactsInterval_ns;
-  options_.board->post(options_.worker, own_facts());
+ConnectionReport::Now Worker::now() const {
+  return {connection_ == nullptr ? nullptr : &connection_->cluster, connections_, reason_};
 }
 
 std::vector<fabric::ConnectionFacts> Worker::fabric_facts() {
-  if (options_.board == nullptr) return own_facts();
-  options_.board->post(options_.worker, own_facts());
-  return options_.board->all();
+  return report_.all(now());
 }
 
 txn::Placement Worker::placement() const {
@@ -381,7 +197,7 @@ std::unique_ptr<txn::Transaction> Worker::begin(txn::Session& session) {
     state.newest_words.clear();
     state.epoch = epoch;
   }
-  return std::make_unique<ConnectionTransaction>(connection_, state);
+  return connection_->begin(state);
 }
 
 TableRef Worker::cached_table(std::string_view name) {
@@ -393,13 +209,15 @@ std::uint64_t Worker::catalog_version() const {
   return connection_ == nullptr ? 0 : (connections_ << 48) + connection_->catalog.version();
 }
 
+// The functions below await one of the connection's, and hold the connection meanwhile.
+
 reactor::Task<Result<TableRef>> Worker::table(std::string name) {
   const std::shared_ptr<Connection> connection = connection_;
-  if (connection == nullptr) co_return Result<TableRef>(not_connected());
+  if (connection == nullptr) co_return not_connected();
   TableRef table = connection->catalog.find(name);
   if (table == nullptr) {
-    Status status = co_await connection->catalog.refresh();
-    if (!status.ok()) co_return Result<TableRef>(std::move(status));
+    const Status status = co_await connection->catalog.refresh();
+    if (!status.ok()) co_return status;
     table = connection->catalog.find(name);
   }
   if (table == nullptr)
@@ -409,16 +227,47 @@ reactor::Task<Result<TableRef>> Worker::table(std::string name) {
 
 reactor::Task<Result<std::vector<TableRef>>> Worker::tables() {
   const std::shared_ptr<Connection> connection = connection_;
-  if (connection == nullptr) co_return Result<std::vector<TableRef>>(not_connected());
-  Status status = co_await connection->catalog.refresh();
-  if (!status.ok()) co_return Result<std::vector<TableRef>>(std::move(status));
+  if (connection == nullptr) co_return not_connected();
+  const Status status = co_await connection->catalog.refresh();
+  if (!status.ok()) co_return status;
   co_return connection->catalog.all();
 }
 
+reactor::Task<Status> Worker::create_table(std::string name, layout::Schema schema,
+                                           txn::TableOptions options) {
+  const std::shared_ptr<Connection> connection = connection_;
+  if (connection == nullptr) co_return not_connected();
+  co_return co_await connection->tables.create(std::move(name), std::move(schema), std::move(options));
+}
+
+reactor::Task<Status> Worker::drop_table(std::string name) {
+  const std::shared_ptr<Connection> connection = connection_;
+  if (connection == nullptr) co_return not_connected();
+  co_return co_await connection->tables.drop(std::move(name));
+}
+
+reactor::Task<Status> Worker::create_index(txn::IndexDefinition definition) {
+  const auto found = co_await table(definition.table);
+  if (!found.ok()) co_return found.status();
+  const std::shared_ptr<Connection> connection = connection_;
+  if (connection == nullptr) co_return not_connected();
+  co_return co_await connection->indexes.create(*found, std::move(definition));
+}
+
+reactor::Task<Status> Worker::rebuild_index(std::string name) {
+  const std::shared_ptr<Connection> connection = connection_;
+  if (connection == nullptr) co_return not_connected();
+  co_return co_await connection->indexes.rebuild(std::move(name));
+}
+
+reactor::Task<Status> Worker::drop_index(std::string name) {
+  const std::shared_ptr<Connection> connection = connection_;
+  if (connection == nullptr) co_return not_connected();
+  co_return co_await connection->indexes.drop(std::move(name));
+}
+
 reactor::Task<void> Worker::backoff(std::uint32_t attempt) {
-  backoff_.met_conflict();
-  const std::uint64_t pause_ns = backoff_.pause_ns(attempt, executor_.random());
-  co_await executor_.sleep_for(pause_ns);
+  return back_off(executor_, backoff_, attempt);
 }
 
 std::uint64_t Worker::slots_repaired() const {

@@ -1,18 +1,20 @@
-// A compute worker: one thread's engine over one connection to the cluster. Connects to all memory servers,
-// leases its execution slot, repairs what dead compute servers left behind, keeps its lease alive by
-// heartbeats, and gives out transactions. Stateless: when a channel fails, everything that it knew is
-// dropped, running transactions end with an error, and it connects anew as a new compute server (a new id),
-// again and again until it succeeds. The log says why it does not succeed, whenever the reason changes, and
-// which memory servers had restarted empty, once it does. When only some of several memory servers were
-// restarted it does not succeed: their data belongs together.
+// A compute worker: one thread's engine over one connection to the cluster. It connects to all memory
+// servers, leases its execution slot, repairs what dead compute servers left behind, keeps its lease alive by
+// heartbeats, and gives out transactions. It has no state of its own: when a channel fails, the worker drops
+// everything that it knew, running transactions end with an error, and the worker connects anew as a new
+// compute server (a new id), again and again until it succeeds. The log says why it does not succeed,
+// whenever the reason changes, and, once it does, which memory servers had restarted empty. When only some of
+// several memory servers were restarted it does not succeed: their data belongs together.
 //
-// Composition only: the pieces are in compute/cluster, compute/txn, compute/protocol and compute/recovery.
+// Composition only: connection.h has the pieces, heartbeat.h and silence_watch.h what goes on in the
+// background, and compute/schema the changes of tables and indexes.
 #pragma once
 
+#include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/fabric/fabric.h"
@@ -20,22 +22,16 @@
 #include "compute/api/engine.h"
 #include "compute/cluster/cluster.h"
 #include "compute/cluster/location_cache.h"
+#include "compute/schema/index_balance.h"
 #include "compute/txn/backoff.h"
+#include "compute/worker/connection_report.h"
+#include "compute/worker/silence_watch.h"
 #include "compute/worker/worker_options.h"
-#include "proto/control_types.h"
-
-namespace namdb::control {
-class FinishCreateTableRequest;
-class IndexDescriptor;
-}  // namespace namdb::control
-
-namespace namdb::protocol {
-struct ScanPosition;
-}
 
 namespace namdb::compute {
 
 struct Connection;
+class Heartbeat;
 
 // Draws a compute id; the composition root gives one that is unique across machines.
 using MakeComputeId = std::function<txn::ComputeId()>;
@@ -78,66 +74,20 @@ class Worker : public txn::Engine {
   std::uint64_t damaged_reads() const;
 
  private:
+  // A new connection.
   reactor::Task<Result<std::shared_ptr<Connection>>> connect();
+  void use(std::shared_ptr<Connection> connection);
+  // Sends heartbeats, and connects anew when the connection is lost, until stop().
   reactor::Task<void> supervise();
+  // The heartbeat, and what else is due at each. An error means a lost connection.
+  reactor::Task<Status> maintain(std::shared_ptr<Connection> connection);
+  reactor::Task<bool> reconnect();
   // Gives up connections to memory servers that do not answer, until supervise() ends.
   reactor::Task<void> watch();
-  reactor::Task<void> ping(std::shared_ptr<Connection> connection, layout::ServerId server);
-  reactor::Task<void> disconnect(std::shared_ptr<Connection> connection, bool orderly);
-  reactor::Task<Status> heartbeat(std::shared_ptr<Connection> connection, std::size_t server);
-  // Looks at index entries that the memory server has doubts about.
-  reactor::Task<void> settle_doubts(std::shared_ptr<Connection> connection, layout::ServerId server);
-  // A table that is begun, and its indexes, on all memory servers: `finish` says what is to be finished.
-  reactor::Task<Status> prepare_table(std::shared_ptr<Connection> connection,
-                                      control::FinishCreateTableRequest* finish);
-  // Prepares and finishes it, or undoes all of it. The catalog's version that has it.
-  reactor::Task<Result<std::uint64_t>> finish_table(std::shared_ptr<Connection> connection,
-                                                    control::FinishCreateTableRequest finish);
-  // Hash indexes, worker_hash_indexes.cc.
-  reactor::Task<Status> create_hash_index(std::shared_ptr<Connection> connection, storage::TableRef table,
-                                          txn::IndexDefinition definition);
-  // Enters these rows in an index that is being built, in transactions of their own.
-  reactor::Task<Status> enter_rows(std::shared_ptr<Connection> connection, storage::TableRef table,
-                                   storage::IndexRef index, const std::vector<layout::Row>* rows);
-  // The steps of create_index() and rebuild_index(), worker_indexes.cc. `index` is the catalog's description:
-  // begins it, builds it, and leaves nothing of it after an error.
-  reactor::Task<Status> begin_index(std::shared_ptr<Connection> connection, storage::TableRef table,
-                                    const control::IndexDescriptor* wanted);
-  reactor::Task<Status> build_index(std::shared_ptr<Connection> connection, storage::TableRef table,
-                                    control::IndexDescriptor* index);
-  // Where the keys of the table's index are to be split into parts.
-  reactor::Task<Result<std::vector<std::string>>> choose_splits(std::shared_ptr<Connection> connection,
-                                                                storage::TableRef table,
-                                                                const control::IndexDescriptor* index);
-  // Its parts, empty, on their memory servers; `index` then says where.
-  reactor::Task<Status> prepare_index(std::shared_ptr<Connection> connection, control::IndexDescriptor* index,
-                                      std::vector<std::string> splits);
-  reactor::Task<Status> wait_for_writers(std::shared_ptr<Connection> connection,
-                                         std::uint64_t catalog_version);
-  reactor::Task<Status> fill_index(std::shared_ptr<Connection> connection, storage::TableRef table,
-                                   std::uint32_t index);
-  // A part of it in one snapshot, from the position, which is then moved.
-  reactor::Task<Status> fill_part(std::shared_ptr<Connection> connection, storage::TableRef table,
-                                  std::uint32_t index, protocol::ScanPosition* position);
-  // Rebuilds an index whose parts are uneven, if there is one, in the background; worker_balance.cc.
-  void balance_when_due(const std::shared_ptr<Connection>& connection);
-  reactor::Task<void> balance_indexes(std::shared_ptr<Connection> connection);
-  reactor::Task<Status> balance_one(std::shared_ptr<Connection> connection);
-  // After an error: nothing of it stays.
-  reactor::Task<void> abandon_index(std::shared_ptr<Connection> connection, std::uint32_t index);
-  reactor::Task<Status> discard_index(std::shared_ptr<Connection> connection, std::uint32_t index);
-  // Those of the server's indexes that are not in the catalog: their creator, or who dropped them, died.
-  reactor::Task<Status> discard_unknown_indexes(std::shared_ptr<Connection> connection,
-                                                layout::ServerId server, std::vector<std::uint32_t> indexes);
-  // Takes a snapshot for the heartbeats, if the last is old enough.
-  reactor::Task<void> copy_vector(std::shared_ptr<Connection> connection);
-  // The same of a partitioned vector: a confirmed copy and the slots that it lacks.
-  reactor::Task<void> copy_parts(std::shared_ptr<Connection> connection);
+  reactor::Task<void> balance(std::shared_ptr<Connection> connection);
   Status not_connected() const;
   void log_restarts(const txn::Cluster& cluster);
-  std::vector<fabric::ConnectionFacts> own_facts();
-  // For the other workers, if they were not told a moment ago.
-  void post_facts();
+  ConnectionReport::Now now() const;
 
   reactor::Executor& executor_;
   fabric::ClientFabric& fabric_;
@@ -147,20 +97,20 @@ class Worker : public txn::Engine {
   LogLine log_;
   txn::Backoff backoff_;
   std::shared_ptr<Connection> connection_;
-  std::string reason_;                 // why there is no connection
-  std::vector<std::uint64_t> epochs_;  // of the memory servers, at the last connection
+  std::shared_ptr<Heartbeat> heartbeat_;  // of that connection
+  std::string reason_;                    // why there is no connection
+  std::vector<std::uint64_t> epochs_;     // of the memory servers, at the last connection
   std::uint64_t connections_ = 0;
   bool serializable_ = false;  // by the protocol of the last connection
   std::uint64_t slots_repaired_ = 0;
   std::uint64_t damaged_reads_ = 0;
-  std::uint64_t facts_due_ns_ = 0;
-  std::uint64_t balance_due_ns_ = 0;  // ~0: it runs
-  // Of indexes that could not be rebuilt: what they had. Not again before it has doubled.
-  std::map<std::uint32_t, std::uint64_t> unbalanced_bytes_;
   bool stopping_ = false;
   bool supervised_ = false;  // supervise() runs
   reactor::Event wake_;
   reactor::Gate gate_;
+  SilenceWatch silence_watch_;
+  schema::IndexBalance index_balance_;
+  ConnectionReport report_;
 };
 
 }  // namespace namdb::compute

@@ -1,31 +1,26 @@
-// Rebuilding indexes whose parts are uneven.
-//
-// Each compute server that is told to looks now and then at what the memory servers have of the indexes. The
-// catalog lets one of them rebuild an index at a time; and who comes later asks for an index that has been
-// replaced, and is refused. The catalog also remembers how large it was, so nobody does so again soon,
-// whoever starts anew.
-#include <algorithm>
-#include <map>
-#include <numeric>
+#include "compute/schema/index_balance.h"
 
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "compute/cluster/catalog_cache.h"
 #include "compute/schema/index_split.h"
-#include "compute/worker/connection.h"
 #include "proto/control.pb.h"
 
-namespace namdb::compute {
+namespace namdb::schema {
 
 using storage::TableRef;
 
 namespace {
 
-constexpr std::uint64_t kRunning_ns = ~std::uint64_t{0};
 constexpr std::uint64_t kMebibyte = 1U << 20;
 
-// What each memory server has of each index, by id.
+// What each memory server has of each index, in bytes, by id.
 using Sizes = std::map<std::uint32_t, std::vector<std::uint64_t>>;
 
-// Or have just done it; or the index was dropped.
-bool others_do_it(const Status& error) {
+// Another worker rebuilds the index or has just done so, or it was dropped.
+bool done_by_others(const Status& error) {
   return error.code() == ErrorCode::portal_not_ready || error.code() == ErrorCode::undefined_object ||
          error.code() == ErrorCode::undefined_table;
 }
@@ -49,39 +44,44 @@ reactor::Task<Status> read_sizes(txn::Cluster* cluster, Sizes* sizes) {
 
 }  // namespace
 
-void Worker::balance_when_due(const std::shared_ptr<Connection>& connection) {
-  const bool wanted = options_.balance_bytes != 0 && connection->cluster.server_count() > 1;
-  if (!wanted || stopping_ || executor_.now_ns() < balance_due_ns_) return;
-  balance_due_ns_ = kRunning_ns;
-  executor_.spawn(gate_, balance_indexes(connection));
+bool IndexBalance::due(SchemaWorker& worker) const {
+  const txn::WorkerState& state = worker.worker_state();
+  return options_.least_bytes != 0 && state.cluster.server_count() > 1 && !worker.stopping() && !running_ &&
+         state.executor.now_ns() >= due_ns_;
 }
 
-reactor::Task<void> Worker::balance_indexes(std::shared_ptr<Connection> connection) {
-  const Status status = co_await balance_one(connection);
-  if (!status.ok() && !others_do_it(status) && !stopping_ && !connection->cluster.failed())
+reactor::Task<void> IndexBalance::run(SchemaWorker& worker, TreeIndexBuilder& builder) {
+  running_ = true;
+  const txn::WorkerState& state = worker.worker_state();
+  const Status status = co_await rebuild_one(worker, builder);
+  if (!status.ok() && !done_by_others(status) && !worker.stopping() && !state.cluster.failed())
     log_("indexes could not be balanced: " + status.to_string());
-  balance_due_ns_ = executor_.now_ns() + options_.balance_interval_ns;
+  due_ns_ = state.executor.now_ns() + options_.interval_ns;
+  running_ = false;
 }
 
-reactor::Task<Status> Worker::balance_one(std::shared_ptr<Connection> connection) {
+reactor::Task<Status> IndexBalance::rebuild_one(SchemaWorker& worker, TreeIndexBuilder& builder) {
+  txn::WorkerState& state = worker.worker_state();
   // First: an index that is ready by then has its pages when they are counted.
   control::GetCatalogReply catalog;
   const control::GetCatalogRequest request;
-  Status status = co_await connection->cluster.call(0, control::GET_CATALOG, request, &catalog);
+  Status status = co_await state.cluster.call(0, control::GET_CATALOG, request, &catalog);
+  if (!status.ok()) co_return status;
   Sizes sizes;
-  if (status.ok()) status = co_await read_sizes(&connection->cluster, &sizes);
-  if (status.ok()) status = co_await connection->catalog.refresh();
+  status = co_await read_sizes(&state.cluster, &sizes);
+  if (!status.ok()) co_return status;
+  status = co_await state.catalog.refresh();
   if (!status.ok()) co_return status;
   const control::IndexDescriptor* index = nullptr;
   for (const control::IndexDescriptor& each : catalog.indexes()) {
     if (each.state() != control::INDEX_READY || each.replaced_version() != 0) continue;
-    const auto tried = unbalanced_bytes_.find(each.id());
-    const std::uint64_t tried_bytes = tried == unbalanced_bytes_.end() ? 0 : tried->second;
-    const std::uint64_t former_bytes = std::max(each.balanced_bytes(), tried_bytes);
-    if (storage::out_of_balance(sizes[each.id()], former_bytes, options_.balance_bytes)) index = &each;
+    const auto failed = failed_bytes_.find(each.id());
+    const std::uint64_t failed_bytes = failed == failed_bytes_.end() ? 0 : failed->second;
+    const std::uint64_t former_bytes = std::max(each.balanced_bytes(), failed_bytes);
+    if (out_of_balance(sizes[each.id()], former_bytes, options_.least_bytes)) index = &each;
   }
   if (index == nullptr) co_return Status();
-  const TableRef table = connection->catalog.find_id(index->table());
+  const TableRef table = state.catalog.find_id(index->table());
   if (table == nullptr) co_return Status();
   const std::vector<std::uint64_t>& bytes = sizes[index->id()];
   const std::uint64_t sum = std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
@@ -89,9 +89,9 @@ reactor::Task<Status> Worker::balance_one(std::shared_ptr<Connection> connection
   control::IndexDescriptor wanted;
   wanted.set_replaces(index->id());
   wanted.set_balanced_bytes(sum);
-  status = co_await begin_index(connection, table, &wanted);
+  status = co_await builder.build(table, &wanted);
   if (!status.ok()) {
-    unbalanced_bytes_[index->id()] = sum;
+    failed_bytes_[index->id()] = sum;
     co_return status;
   }
   log_("index \"" + index->name() + "\" was rebuilt: of its " + std::to_string(sum / kMebibyte) +
@@ -100,4 +100,4 @@ reactor::Task<Status> Worker::balance_one(std::shared_ptr<Connection> connection
   co_return Status();
 }
 
-}  // namespace namdb::compute
+}  // namespace namdb::schema

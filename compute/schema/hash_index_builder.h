@@ -1,0 +1,44 @@
+// Building hash indexes. The entries are rows of a table of their own, which is created like others; in the
+// catalog its index is then *building*, and the steps are those of build_steps.h.
+//
+// Rows are entered by transactions, some rows in each (index/hash_entries.h). A transaction that meets a
+// conflict is tried again with fewer rows, so that a row which others write all the time delays no other.
+//
+// If the builder dies, the catalog drops the index with the peer, and the memory that memory servers keep for
+// it is found like that of other tables that the catalog does not have (recovery/orphan_tables.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "compute/api/engine.h"
+#include "compute/schema/build_steps.h"
+#include "compute/schema/tables.h"
+
+namespace namdb::schema {
+
+class HashIndexBuilder : private EntryWriter {
+ public:
+  // Both outlive this.
+  HashIndexBuilder(SchemaWorker& worker, Tables& tables) : worker_(worker), tables_(tables), steps_(worker) {}
+
+  // Begins and builds the index; definition.hash holds.
+  reactor::Task<Status> build(storage::TableRef table, txn::IndexDefinition definition);
+
+ private:
+  reactor::Task<Status> build_begun(storage::TableRef table, std::uint32_t index,
+                                    std::uint64_t catalog_version);
+  reactor::Task<Status> enter(protocol::EngineTransaction& scan, storage::TableRef table,
+                              storage::IndexRef index, const std::vector<layout::Row>* rows) override;
+  // Enters `count` of the rows, from `first` on, in a transaction of their own.
+  reactor::Task<Status> enter_some(storage::TableRef table, storage::IndexRef index,
+                                   const std::vector<layout::Row>* rows, std::size_t first,
+                                   std::size_t count);
+
+  SchemaWorker& worker_;
+  Tables& tables_;
+  BuildSteps steps_;
+};
+
+}  // namespace namdb::schema

@@ -1,0 +1,88 @@
+#include "compute/schema/indexes.h"
+
+#include <algorithm>
+#include <set>
+
+#include "compute/cluster/catalog_cache.h"
+#include "compute/schema/index_parts.h"
+#include "compute/txn/record_space.h"
+#include "proto/control.pb.h"
+
+namespace namdb::schema {
+
+using storage::IndexRef;
+using storage::TableRef;
+
+reactor::Task<Status> Indexes::create(TableRef table, txn::IndexDefinition definition) {
+  if (definition.hash) co_return co_await hashes_.build(table, std::move(definition));
+  control::IndexDescriptor wanted;
+  wanted.set_name(definition.name);
+  wanted.set_table(table->id);
+  wanted.set_unique(definition.unique);
+  for (const layout::IndexColumn& column : definition.columns) {
+    control::IndexColumn& added = *wanted.add_columns();
+    added.set_column(column.column);
+    added.set_descending(column.descending);
+  }
+  co_return co_await trees_.build(table, &wanted);
+}
+
+reactor::Task<Status> Indexes::rebuild(std::string name) {
+  txn::CatalogCache& catalog = worker_.worker_state().catalog;
+  Status status = co_await catalog.refresh();
+  if (!status.ok()) co_return status;
+  const TableRef table = catalog.table_of_index(name);
+  if (table == nullptr)
+    co_return Status(ErrorCode::undefined_object, "index \"" + name + "\" does not exist");
+  control::IndexDescriptor wanted;
+  for (const IndexRef& index : table->indexes) {
+    if (index->name != name || index->replaced()) continue;
+    if (index->hash) co_return Status(ErrorCode::feature_not_supported, "a hash index cannot be rebuilt");
+    // One that is being built in its place has its name, and a higher id.
+    if (wanted.replaces() == 0) wanted.set_replaces(index->id);
+  }
+  co_return co_await trees_.build(table, &wanted);
+}
+
+reactor::Task<Status> Indexes::drop(std::string name) {
+  txn::WorkerState& state = worker_.worker_state();
+  control::DropIndexRequest drop;
+  drop.set_name(name);
+  control::DropIndexReply dropped;
+  Status status = co_await state.cluster.call(0, control::DROP_INDEX, drop, &dropped);
+  if (!status.ok()) co_return status;
+  status = co_await discard_parts(state.cluster, dropped.index());
+  state.space.forget(dropped.index());
+  if (!status.ok()) co_return status;
+  co_return co_await state.catalog.refresh();
+}
+
+reactor::Task<Status> Indexes::discard_unknown(layout::ServerId server, std::vector<std::uint32_t> ids) {
+  txn::WorkerState& state = worker_.worker_state();
+  std::erase_if(ids, [&state](std::uint32_t id) {
+    return std::ranges::any_of(state.catalog.all(), [id](const TableRef& table) {
+      // The catalog drops one that was replaced at a time of which it tells no worker.
+      const IndexRef index = find_index(*table, id);
+      return index != nullptr && !index->replaced();
+    });
+  });
+  if (ids.empty()) co_return Status();
+  // An index that is built was begun in the catalog before: one that the catalog does not have now is gone.
+  control::GetCatalogReply catalog;
+  Status status =
+      co_await state.cluster.call(0, control::GET_CATALOG, control::GetCatalogRequest(), &catalog);
+  if (!status.ok()) co_return status;
+  std::set<std::uint32_t> known(catalog.creating().begin(), catalog.creating().end());
+  for (const control::IndexDescriptor& index : catalog.indexes()) known.insert(index.id());
+  for (const std::uint32_t id : ids) {
+    if (known.contains(id)) continue;
+    control::DiscardIndexRequest discard;
+    discard.set_index(id);
+    status = co_await state.cluster.call(server, control::DISCARD_INDEX, discard, nullptr);
+    // undefined_object: another worker was faster.
+    if (!status.ok() && status.code() != ErrorCode::undefined_object) co_return status;
+  }
+  co_return Status();
+}
+
+}  // namespace namdb::schema

@@ -1,0 +1,124 @@
+#include "compute/schema/tables.h"
+
+#include "common/layout/bucket.h"
+#include "compute/cluster/catalog_cache.h"
+#include "compute/schema/index_parts.h"
+#include "compute/txn/record_space.h"
+#include "proto/control.pb.h"
+
+namespace namdb::schema {
+namespace {
+
+// Of the main buckets' entries, at the size hint.
+constexpr double kBucketOccupancy = 0.75;
+
+}  // namespace
+
+reactor::Task<Status> Tables::create(std::string name, layout::Schema schema, txn::TableOptions options) {
+  txn::Cluster& cluster = state_.cluster;
+  control::BeginCreateTableRequest begin;
+  control::TableDescriptor& wanted = *begin.mutable_table();
+  wanted = txn::descriptor_of(name, schema);
+  wanted.set_size_hint_rows(options.size_hint_rows);
+  wanted.set_ring_slots(options.ring_slots != 0 ? options.ring_slots : cluster.default_ring_slots());
+  const double per_bucket =
+      layout::kBucketEntries * kBucketOccupancy * static_cast<double>(cluster.server_count());
+  wanted.set_buckets_per_server(
+      1 + static_cast<std::uint64_t>(static_cast<double>(options.size_hint_rows) / per_bucket));
+  wanted.set_generation(1);
+  control::BeginCreateTableReply begun;
+  Status status = co_await cluster.call(0, control::BEGIN_CREATE_TABLE, begin, &begun);
+  if (!status.ok()) co_return status;
+
+  control::FinishCreateTableRequest request;
+  *request.mutable_table() = begun.table();
+  for (const txn::UniqueConstraint& constraint : options.unique) {
+    control::IndexDescriptor& index = *request.add_indexes();
+    index.set_name(constraint.name);
+    index.set_unique(true);
+    index.set_constraint(true);
+    for (const std::uint32_t column : constraint.columns) index.add_columns()->set_column(column);
+  }
+  const auto finished = co_await finish(std::move(request));
+  if (!finished.ok()) co_return finished.status();
+  co_return co_await state_.catalog.refresh();
+}
+
+reactor::Task<Result<std::uint64_t>> Tables::finish(control::FinishCreateTableRequest request) {
+  control::FinishCreateTableReply finished;
+  request.mutable_table()->clear_bucket_base();
+  Status status = co_await prepare(&request);
+  if (status.ok()) status = co_await state_.cluster.call(0, control::FINISH_CREATE_TABLE, request, &finished);
+  if (status.ok()) co_return finished.catalog_version();
+  co_await abandon(&request);
+  co_return status;
+}
+
+reactor::Task<Status> Tables::prepare(control::FinishCreateTableRequest* request) {
+  control::PrepareTableRequest prepare;
+  *prepare.mutable_table() = request->table();
+  for (std::size_t server = 0; server < state_.cluster.server_count(); ++server) {
+    control::PrepareTableReply prepared;
+    Status status = co_await state_.cluster.call(static_cast<layout::ServerId>(server),
+                                                 control::PREPARE_TABLE, prepare, &prepared);
+    if (!status.ok()) co_return status;
+    request->mutable_table()->add_bucket_base(prepared.bucket_base());
+  }
+  co_return co_await prepare_indexes(request);
+}
+
+reactor::Task<Status> Tables::prepare_indexes(control::FinishCreateTableRequest* request) {
+  for (control::IndexDescriptor& index : *request->mutable_indexes()) {
+    control::BeginCreateIndexRequest begin;
+    *begin.mutable_index() = index;
+    begin.mutable_index()->set_table(request->table().id());
+    control::BeginCreateIndexReply begun;
+    Status status = co_await state_.cluster.call(0, control::BEGIN_CREATE_INDEX, begin, &begun);
+    if (!status.ok()) co_return status;
+    index = begun.index();
+    std::vector<std::string> no_splits;
+    status = co_await prepare_parts(state_.cluster, &index, std::move(no_splits));
+    if (!status.ok()) co_return status;
+    // The table has no rows to enter.
+    status = co_await finish_parts(state_.cluster, &index);
+    if (!status.ok()) co_return status;
+  }
+  co_return Status();
+}
+
+// With the table, a memory server discards what it has of the table's indexes. A call fails only where the
+// connection is lost: another worker then finds that the catalog does not have the table.
+reactor::Task<void> Tables::abandon(control::FinishCreateTableRequest* request) {
+  control::DiscardTableRequest discard;
+  discard.set_table(request->table().id());
+  for (int server = 0; server < request->table().bucket_base_size(); ++server) {
+    static_cast<void>(co_await state_.cluster.call(static_cast<layout::ServerId>(server),
+                                                   control::DISCARD_TABLE, discard, nullptr));
+  }
+  request->clear_indexes();
+  request->set_abandon(true);
+  static_cast<void>(co_await state_.cluster.call(0, control::FINISH_CREATE_TABLE, *request, nullptr));
+}
+
+reactor::Task<Status> Tables::drop(std::string name) {
+  txn::Cluster& cluster = state_.cluster;
+  control::DropTableRequest drop;
+  drop.set_name(name);
+  control::DropTableReply dropped;
+  Status status = co_await cluster.call(0, control::DROP_TABLE, drop, &dropped);
+  if (!status.ok()) co_return status;
+  if (const storage::TableRef table = state_.catalog.find_id(dropped.table())) {
+    for (const storage::IndexRef& index : table->indexes) state_.space.forget(index->id);
+  }
+  control::DiscardTableRequest discard;
+  discard.set_table(dropped.table());
+  for (std::size_t server = 0; server < cluster.server_count(); ++server) {
+    status = co_await cluster.call(static_cast<layout::ServerId>(server), control::DISCARD_TABLE, discard,
+                                   nullptr);
+    if (!status.ok()) co_return status;
+  }
+  state_.space.forget(dropped.table());
+  co_return co_await state_.catalog.refresh();
+}
+
+}  // namespace namdb::schema

@@ -1,0 +1,124 @@
+#include "compute/worker/connection.h"
+
+#include <utility>
+
+#include "compute/recovery/disconnected_peers.h"
+
+namespace namdb::compute {
+namespace {
+
+// The connection's parts stay alive as long as somebody holds the transaction.
+class ConnectionTransaction : private std::shared_ptr<Connection>, public protocol::EngineTransaction {
+ public:
+  ConnectionTransaction(const std::shared_ptr<Connection>& connection, protocol::SessionState& session)
+      : std::shared_ptr<Connection>(connection),
+        protocol::EngineTransaction(connection->state, session, connection->make_rules),
+        began_ns_(connection->state.executor.now_ns()) {}
+  ~ConnectionTransaction() override {
+    (*this)->parts.backoff.ended((*this)->state.executor.now_ns() - began_ns_);
+  }
+
+ private:
+  using Holder = std::shared_ptr<Connection>;
+  using Holder::operator->;
+  std::uint64_t began_ns_;
+};
+
+}  // namespace
+
+Connection::Connection(const WorkerParts& worker_parts, txn::ClusterOptions cluster_options)
+    : parts(worker_parts),
+      cluster(parts.executor, parts.fabric, std::move(cluster_options)),
+      snapshots(cluster, parts.options.snapshot_mode),
+      slots(cluster),
+      catalog(cluster),
+      space(cluster),
+      hints(cluster),
+      orphans(cluster),
+      repair(cluster, parts.log),
+      slot_keeper(cluster, parts.options.slot),
+      fetcher(cluster, snapshots, registry,
+              {.ahead = parts.options.snapshot_sharing == txn::SnapshotSharing::prefetched}),
+      verdicts(cluster),
+      index_pages(parts.options.index_cache_bytes),
+      passive_installs(cluster, registry, slot_keeper, hints),
+      lock_releaser(cluster, registry),
+      priorities(parts.executor, cluster.timestamps()),
+      state{parts.executor,
+            cluster,
+            snapshots,
+            slots,
+            parts.locations,
+            catalog,
+            space,
+            hints,
+            repair,
+            registry,
+            slot_keeper,
+            parts.options.snapshot_sharing,
+            fetcher,
+            verdicts,
+            parts.options.commit_writes,
+            parts.options.index_reads,
+            parts.options.read_locks,
+            index_pages,
+            passive_installs,
+            lock_releaser,
+            running,
+            priorities,
+            header_guesses,
+            parts.backoff,
+            parts.damaged_reads},
+      tables(state),
+      indexes(*this, tables, parts.options.split_index_rows) {
+  repair.attach(state);
+}
+
+reactor::Task<Status> Connection::connect() {
+  Status status = co_await cluster.connect();
+  if (!status.ok()) co_return status;
+  make_rules = protocol::find_rules(cluster.protocol().name);
+  NAMDB_CHECK(make_rules != nullptr);
+  if (parts.options.read_locks == txn::ReadLocks::shared && !cluster.shared_read_locks()) {
+    co_return Status(ErrorCode::configuration, "the database's readers cannot share locks",
+                     "start all nam-memoryd with --read-locks shared, or this without it");
+  }
+  status = co_await catalog.refresh();
+  if (!status.ok()) co_return status;
+  // A slot that cannot be repaired locks what it locked and no more: that is no reason not to start.
+  status = co_await repair.repair_dead_slots();
+  if (cluster.failed()) co_return status;
+  co_return Status();
+}
+
+reactor::Task<void> Connection::disconnect(bool cleanly) {
+  if (!cleanly) slot_keeper.fail();
+  co_await passive_installs.close();
+  co_await lock_releaser.close();
+  co_await fetcher.close();
+  co_await hints.close();
+  co_await verdicts.close();
+  co_await repair.close();
+  co_await slot_keeper.close();
+  if (cleanly) co_await txn::leave(cluster, space);
+}
+
+std::unique_ptr<protocol::EngineTransaction> Connection::begin(protocol::SessionState& session) {
+  return std::make_unique<ConnectionTransaction>(shared_from_this(), session);
+}
+
+reactor::Task<Status> Connection::repair_dead_slots() {
+  return repair.repair_dead_slots();
+}
+
+reactor::Task<void> Connection::back_off(std::uint32_t attempt) {
+  return compute::back_off(parts.executor, parts.backoff, attempt);
+}
+
+reactor::Task<void> back_off(reactor::Executor& executor, txn::Backoff& backoff, std::uint32_t attempt) {
+  backoff.met_conflict();
+  const std::uint64_t pause_ns = backoff.pause_ns(attempt, executor.random());
+  co_await executor.sleep_for(pause_ns);
+}
+
+}  // namespace namdb::compute

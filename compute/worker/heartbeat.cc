@@ -1,0 +1,137 @@
+#include "compute/worker/heartbeat.h"
+
+#include <utility>
+#include <vector>
+
+#include "common/calls/hot_calls.h"
+#include "common/layout/timestamp_vector.h"
+#include "compute/index/index_janitor.h"
+#include "compute/recovery/disconnected_peers.h"
+#include "compute/recovery/table_growth.h"
+#include "compute/worker/connection.h"
+#include "proto/control.pb.h"
+
+namespace namdb::compute {
+namespace {
+
+// How often the other memory servers learn which commits are published: they free old versions by that.
+constexpr std::uint64_t kVectorCopyInterval_ns = kSecond_ns;
+// Heartbeats are so many times as frequent while a memory server waits for an acknowledgement.
+constexpr std::uint64_t kUrgency = 8;
+
+}  // namespace
+
+Heartbeat::Heartbeat(std::shared_ptr<Connection> connection, reactor::Gate& gate)
+    : connection_(std::move(connection)), gate_(gate) {}
+
+std::uint64_t Heartbeat::pause_ns(std::uint64_t interval_ns) const {
+  return versions_wait_ ? interval_ns / kUrgency : interval_ns;
+}
+
+reactor::Task<Status> Heartbeat::beat() {
+  versions_wait_ = false;
+  const std::size_t servers = connection_->cluster.server_count();
+  if (servers > 1) co_await copy_vector();
+  for (std::size_t server = 0; server < servers; ++server) {
+    Status status = co_await beat_one(static_cast<layout::ServerId>(server));
+    if (!status.ok()) co_return status;
+  }
+  co_return Status();
+}
+
+control::HeartbeatRequest Heartbeat::request_to(layout::ServerId server) {
+  txn::TransactionRegistry& registry = connection_->registry;
+  registry.pass_time(connection_->parts.executor.now_ns());
+  control::HeartbeatRequest request;
+  request.set_oldest_snapshot_ns(registry.oldest_ns());
+  request.set_acknowledged_epoch(registry.acknowledged_epoch(server));
+  request.set_acknowledged_catalog(registry.acknowledged_catalog(server));
+  request.set_acknowledged_versions(registry.acknowledged_versions(server));
+  const bool has_vector = server == 0 && connection_->cluster.vector_parts().count() == 1;
+  if (!has_vector && !vector_copy_.empty()) request.set_vector_copy(vector_copy_);
+  return request;
+}
+
+reactor::Task<Status> Heartbeat::beat_one(layout::ServerId server) {
+  const control::HeartbeatRequest request = request_to(server);
+  control::HeartbeatReply reply;
+  const std::uint64_t sent_ns = connection_->parts.executor.fresh_now_ns();
+  Status status = co_await connection_->cluster.call(server, control::HEARTBEAT, request, &reply);
+  if (!status.ok()) co_return status;
+  connection_->registry.learn(server, reply.reuse_epoch(), reply.catalog_version(), reply.version_epoch());
+  if (server == 0) connection_->cluster.timestamps().follow(reply.clock_ns(), sent_ns);
+  if (reply.version_epoch() != request.acknowledged_versions()) versions_wait_ = true;
+  co_return co_await follow(server, &reply);
+}
+
+reactor::Task<Status> Heartbeat::follow(layout::ServerId server, const control::HeartbeatReply* reply) {
+  txn::Cluster& cluster = connection_->cluster;
+  txn::note_held_locks(cluster, connection_->repair, server, *reply);
+  if (reply->index_doubts() && !gate_.closing() && resolving_.insert(server).second)
+    connection_->parts.executor.spawn(gate_, resolve_doubts(shared_from_this(), server));
+  connection_->orphans.learn(server, reply->peers_gone());
+  Status status = co_await txn::release_disconnected_peers(cluster, server, *reply);
+  if (!status.ok()) co_return status;
+  status = co_await txn::pass_on_growth(cluster, server, *reply);
+  if (!status.ok()) co_return status;
+  std::vector<std::uint32_t> indexes(reply->indexes().begin(), reply->indexes().end());
+  status = co_await connection_->indexes.discard_unknown(server, std::move(indexes));
+  if (!status.ok()) co_return status;
+  // Repair reports by itself what it cannot repair.
+  if (server == 0 && reply->dead_slots() > 0)
+    static_cast<void>(co_await connection_->repair.repair_dead_slots());
+  co_return Status();
+}
+
+reactor::Task<void> Heartbeat::resolve_doubts(std::shared_ptr<Heartbeat> self, layout::ServerId server) {
+  const std::shared_ptr<Connection> connection = self->connection_;
+  bool more = true;
+  while (more && !connection->stopping()) {
+    protocol::SessionState session;
+    const auto transaction = connection->begin(session);
+    // An error is that of a channel, or a conflict: the next heartbeat asks again.
+    const auto settled = co_await protocol::settle_doubts(transaction.get(), server);
+    more = settled.ok() && *settled;
+  }
+  self->resolving_.erase(server);
+}
+
+reactor::Task<void> Heartbeat::copy_vector() {
+  vector_copy_.clear();
+  const std::uint64_t now_ns = connection_->parts.executor.now_ns();
+  if (vector_copied_ns_ != 0 && now_ns - vector_copied_ns_ < kVectorCopyInterval_ns) co_return;
+  if (connection_->cluster.vector_parts().count() > 1) {
+    co_await copy_parts();
+    if (!vector_copy_.empty()) vector_copied_ns_ = now_ns;
+    co_return;
+  }
+  // Not READs: a torn copy could lack a slot that is alive.
+  const auto copy = co_await connection_->cluster.call_bytes(0, calls::kSnapshotMethod, "");
+  if (!copy.ok()) co_return;  // the next heartbeat tries again
+  vector_copied_ns_ = now_ns;
+  if (copy->size() > layout::kVectorWords_offset) vector_copy_ = copy->substr(layout::kVectorWords_offset);
+}
+
+reactor::Task<void> Heartbeat::copy_parts() {
+  fabric::OperationCounters uncounted;
+  const std::uint64_t now_ns = connection_->parts.executor.fresh_now_ns();
+  const auto copy = co_await connection_->fetcher.get(now_ns, uncounted);
+  if (!copy.ok()) co_return;  // the next heartbeat tries again
+  // After the copy: a slot that it lacks may have been leased and not placed yet, which does not make it
+  // retired.
+  const Status listed = co_await connection_->slots.refresh(nullptr);
+  if (!listed.ok()) co_return;
+  const txn::Snapshot& snapshot = (*copy)->snapshot;
+  std::set<std::uint32_t> lacking = connection_->slots.not_retired();
+  const auto add = [&words = vector_copy_](layout::HeaderWord word) {
+    const std::uint64_t value = word.value();
+    words.append(reinterpret_cast<const char*>(&value), sizeof value);
+  };
+  for (std::uint64_t position = 0; position < snapshot.words; ++position) {
+    add(snapshot.word(position));
+    lacking.erase(snapshot.word(position).stamp().slot);
+  }
+  for (const std::uint32_t slot : lacking) add(layout::HeaderWord(layout::Stamp{slot, 0}));
+}
+
+}  // namespace namdb::compute
