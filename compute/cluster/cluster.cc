@@ -95,7 +95,6 @@ reactor::Task<Status> Cluster::connect() {
     if (preset != nullptr) optimisations_ = *options_.optimisations.leave_out(preset->without);
     if (i == 0) {
       max_transaction_ns_ = welcome.max_transaction_ns();
-      ring_slots_ = welcome.ring_slots();
       timestamps_.follow(welcome.clock_ns(), sent_ns);
     }
     epochs.push_back(link.map.epoch);

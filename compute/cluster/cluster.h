@@ -69,7 +69,6 @@ class Cluster {
     known_bytes = std::max(known_bytes, address.offset() + length_bytes);
   }
   std::uint64_t max_transaction_ns() const { return max_transaction_ns_; }
-  std::uint32_t default_ring_slots() const { return ring_slots_; }
   // The database's. Once connected.
   const layout::ProtocolTraits& protocol() const { return *protocol_; }
   layout::StageCode stages() const { return stages_; }
@@ -111,7 +110,6 @@ class Cluster {
   ClusterOptions options_;
   std::vector<Link> links_;
   std::uint64_t max_transaction_ns_ = 0;
-  std::uint32_t ring_slots_ = 0;
   const layout::ProtocolTraits* protocol_ = nullptr;
   std::string preset_;
   bool shared_read_locks_ = false;

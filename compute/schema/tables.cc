@@ -1,6 +1,6 @@
 #include "compute/schema/tables.h"
 
-#include "common/layout/bucket.h"
+#include "compute/cluster/call_set.h"
 #include "compute/cluster/catalog_cache.h"
 #include "compute/schema/index_parts.h"
 #include "compute/txn/record_space.h"
@@ -9,25 +9,26 @@
 namespace namdb::schema {
 namespace {
 
-// Of the main buckets' entries, at the size hint.
-constexpr double kBucketOccupancy = 0.75;
+// The same to all memory servers, side by side. The first error; `calls`, which outlives the task, has the
+// replies.
+reactor::Task<Status> call_all(txn::CallSet& calls, control::Method method, std::string request) {
+  for (std::size_t server = 0; server < calls.size(); ++server)
+    calls.request(static_cast<layout::ServerId>(server)) = request;
+  fabric::OperationCounters uncounted;
+  co_return co_await calls.run(static_cast<std::uint16_t>(method), uncounted);
+}
 
 }  // namespace
 
 reactor::Task<Status> Tables::create(std::string name, layout::Schema schema, txn::TableOptions options) {
-  txn::Cluster& cluster = state_.cluster;
+  // The catalog decides on the rest: the number of main buckets, and of ring slots where it is left open.
   control::BeginCreateTableRequest begin;
   control::TableDescriptor& wanted = *begin.mutable_table();
   wanted = txn::descriptor_of(name, schema);
   wanted.set_size_hint_rows(options.size_hint_rows);
-  wanted.set_ring_slots(options.ring_slots != 0 ? options.ring_slots : cluster.default_ring_slots());
-  const double per_bucket =
-      layout::kBucketEntries * kBucketOccupancy * static_cast<double>(cluster.server_count());
-  wanted.set_buckets_per_server(
-      1 + static_cast<std::uint64_t>(static_cast<double>(options.size_hint_rows) / per_bucket));
-  wanted.set_generation(1);
+  wanted.set_ring_slots(options.ring_slots);
   control::BeginCreateTableReply begun;
-  Status status = co_await cluster.call(0, control::BEGIN_CREATE_TABLE, begin, &begun);
+  Status status = co_await state_.cluster.call(0, control::BEGIN_CREATE_TABLE, begin, &begun);
   if (!status.ok()) co_return status;
 
   control::FinishCreateTableRequest request;
@@ -57,11 +58,13 @@ reactor::Task<Result<std::uint64_t>> Tables::finish(control::FinishCreateTableRe
 reactor::Task<Status> Tables::prepare(control::FinishCreateTableRequest* request) {
   control::PrepareTableRequest prepare;
   *prepare.mutable_table() = request->table();
-  for (std::size_t server = 0; server < state_.cluster.server_count(); ++server) {
+  txn::CallSet calls(state_.cluster);
+  Status status = co_await call_all(calls, control::PREPARE_TABLE, prepare.SerializeAsString());
+  if (!status.ok()) co_return status;
+  for (std::size_t server = 0; server < calls.size(); ++server) {
     control::PrepareTableReply prepared;
-    Status status = co_await state_.cluster.call(static_cast<layout::ServerId>(server),
-                                                 control::PREPARE_TABLE, prepare, &prepared);
-    if (!status.ok()) co_return status;
+    if (!prepared.ParseFromString(calls.reply(static_cast<layout::ServerId>(server))))
+      co_return Status(ErrorCode::protocol_violation, "memory server sent a reply that cannot be read");
     request->mutable_table()->add_bucket_base(prepared.bucket_base());
   }
   co_return co_await prepare_indexes(request);
@@ -86,15 +89,14 @@ reactor::Task<Status> Tables::prepare_indexes(control::FinishCreateTableRequest*
   co_return Status();
 }
 
-// With the table, a memory server discards what it has of the table's indexes. A call fails only where the
-// connection is lost: another worker then finds that the catalog does not have the table.
+// With the table, a memory server discards what it has of the table's indexes. A server that has not prepared
+// the table refuses. A call that fails otherwise has lost the connection: another worker then finds that the
+// catalog does not have the table.
 reactor::Task<void> Tables::abandon(control::FinishCreateTableRequest* request) {
   control::DiscardTableRequest discard;
   discard.set_table(request->table().id());
-  for (int server = 0; server < request->table().bucket_base_size(); ++server) {
-    static_cast<void>(co_await state_.cluster.call(static_cast<layout::ServerId>(server),
-                                                   control::DISCARD_TABLE, discard, nullptr));
-  }
+  txn::CallSet calls(state_.cluster);
+  static_cast<void>(co_await call_all(calls, control::DISCARD_TABLE, discard.SerializeAsString()));
   request->clear_indexes();
   request->set_abandon(true);
   static_cast<void>(co_await state_.cluster.call(0, control::FINISH_CREATE_TABLE, *request, nullptr));

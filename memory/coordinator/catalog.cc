@@ -2,16 +2,14 @@
 
 #include <algorithm>
 
-#include "common/layout/bucket.h"
 #include "common/layout/protocol.h"
+#include "memory/coordinator/bucket_count.h"
 #include "memory/region/descriptor.h"
 
 namespace namdb::memory {
 namespace {
 
 constexpr std::uint64_t kDefaultSizeHint_rows = 512;
-// Entries of a main bucket that are filled when a table has reached its size hint: 65 %.
-constexpr std::uint64_t kRowsPer20Buckets = 13 * layout::kBucketEntries;
 constexpr std::size_t kServer_bytes = 11;  // a bucket base and a number of doublings, each a varint
 
 }  // namespace
@@ -59,11 +57,8 @@ Result<control::TableDescriptor> Catalog::begin(fabric::PeerId peer, control::Ta
   table.set_reader_words(options_.shared_read_locks ? layout::kReaderWords : 0);
   if (table.ring_slots() == 0) table.set_ring_slots(options_.ring_slots);
   if (table.size_hint_rows() == 0) table.set_size_hint_rows(kDefaultSizeHint_rows);
-  if (table.buckets_per_server() == 0) {
-    const std::uint64_t buckets = table.size_hint_rows() / kRowsPer20Buckets * 20 +
-                                  table.size_hint_rows() % kRowsPer20Buckets * 20 / kRowsPer20Buckets + 1;
-    table.set_buckets_per_server(buckets / options_.server_count + 1);
-  }
+  if (table.buckets_per_server() == 0)
+    table.set_buckets_per_server(initial_buckets(table.size_hint_rows(), options_.server_count));
   table.set_generation(1);
   table.clear_bucket_base();
   table.clear_doublings();
