@@ -8,14 +8,14 @@ namespace namdb::txn {
 
 void OrphanTables::learn(std::size_t server, std::uint64_t peers_gone) {
   if (gone_.size() <= server) gone_.resize(server + 1);
-  if (std::exchange(gone_[server], peers_gone) != peers_gone) look_ = true;
+  if (std::exchange(gone_[server], peers_gone) != peers_gone) peer_gone_ = true;
 }
 
 reactor::Task<Status> OrphanTables::discard() {
-  if (!look_) co_return Status();
-  look_ = false;
+  if (!peer_gone_) co_return Status();
+  peer_gone_ = false;
   Status status = co_await discard_all();
-  if (!status.ok()) look_ = true;
+  if (!status.ok()) peer_gone_ = true;
   co_return status;
 }
 

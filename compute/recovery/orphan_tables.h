@@ -26,7 +26,7 @@ class OrphanTables {
 
   Cluster& cluster_;
   std::vector<std::uint64_t> gone_;
-  bool look_ = true;
+  bool peer_gone_ = true;
 };
 
 }  // namespace namdb::txn

@@ -151,6 +151,7 @@ reactor::Task<Status> Repair::repair_slot(control::Slot dead) {
   co_return status;
 }
 
+// After an error the claim stays: the next attempt claims again.
 reactor::Task<Status> Repair::claim_and_repair(std::uint32_t dead) {
   control::ClaimRepairRequest claim;
   claim.set_slot(dead);
@@ -160,17 +161,20 @@ reactor::Task<Status> Repair::claim_and_repair(std::uint32_t dead) {
   if (!status.ok() || !granted.granted()) co_return status;
   const control::Slot slot = granted.slot();
   status = co_await fence_everywhere(slot.compute_id());
+  if (!status.ok()) co_return status;
   for (const std::string& former : granted.former_repairers()) {
-    if (status.ok()) status = co_await fence_everywhere(former);
+    status = co_await fence_everywhere(former);
+    if (!status.ok()) co_return status;
   }
   // Every table that the dead one wrote to was in the catalog before: one that is not there then was dropped.
   const RunningRepair running(worker_->registry);
-  if (status.ok()) status = co_await worker_->catalog.refresh();
+  status = co_await worker_->catalog.refresh();
+  if (!status.ok()) co_return status;
   std::uint32_t final_counter = 0;
-  if (status.ok()) status = co_await roll_forward(slot, &final_counter);
-  if (status.ok())
-    status = co_await cluster_.place_slot(slot.slot(), slot.vector_position(), final_counter, 0);
-  if (!status.ok()) co_return status;  // the claim stays: the next attempt claims again
+  status = co_await roll_forward(slot, &final_counter);
+  if (!status.ok()) co_return status;
+  status = co_await cluster_.place_slot(slot.slot(), slot.vector_position(), final_counter, 0);
+  if (!status.ok()) co_return status;
   control::FinishRepairRequest finish;
   finish.set_slot(slot.slot());
   finish.set_repair_epoch(granted.repair_epoch());
@@ -206,8 +210,9 @@ reactor::Task<Status> Repair::roll_forward(const control::Slot& slot, std::uint3
   const GlobalAddress journal(static_cast<layout::ServerId>(slot.journal_server()), slot.journal_offset());
   batches.read(vector_word, word.data(), 8);
   Status status = co_await batches.run(counters);
+  if (!status.ok()) co_return status;
   std::vector<std::byte> ring;
-  if (status.ok()) status = co_await read_journal(journal, slot.journal_bytes(), false, &ring);
+  status = co_await read_journal(journal, slot.journal_bytes(), false, &ring);
   if (!status.ok()) co_return status;
 
   const Stamp published = HeaderWord(layout::load_word(word.data())).stamp();
@@ -349,9 +354,10 @@ reactor::Task<Status> Repair::find_named(const JournalItem* item, std::vector<bo
   }
   if (batches.empty()) co_return Status();
   Status status = co_await batches.run(counters);
-  for (std::size_t i = 0; status.ok() && i < names.size(); ++i)
+  if (!status.ok()) co_return status;
+  for (std::size_t i = 0; i < names.size(); ++i)
     (*named)[i] = names[i] && layout::load_word(words.data() + 8 * i) == names[i]->word;
-  co_return status;
+  co_return Status();
 }
 
 reactor::Task<void> Repair::close() {

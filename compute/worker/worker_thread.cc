@@ -46,7 +46,7 @@ bool told_to_end() {
 }
 
 // Whether the error is over when somebody starts a memory server, a network comes up, or a name is entered.
-bool mends_itself(const Status& status) {
+bool is_transient(const Status& status) {
   return status.code() == ErrorCode::connection_failure ||
          status.code() == ErrorCode::memory_server_restarted || status.code() == ErrorCode::admin_shutdown;
 }
@@ -120,7 +120,7 @@ reactor::Task<Status> WorkerThread::connect_in_time() {
   std::string told;
   while (true) {
     Status status = co_await worker_->start();
-    if (status.ok() || !mends_itself(status) || reactor_->now_ns() >= deadline_ns) co_return status;
+    if (status.ok() || !is_transient(status) || reactor_->now_ns() >= deadline_ns) co_return status;
     if (told_to_end()) {
       co_return Status(ErrorCode::admin_shutdown, "told to end while memory servers were waited for");
     }
