@@ -26,7 +26,9 @@ struct UniqueConstraint {
   std::vector<std::uint32_t> columns;  // positions in the table
 };
 
-struct TableOptions {
+struct TableDefinition {
+  std::string name;
+  layout::Schema schema;
   // How many rows it will probably have; it grows beyond by itself. The default takes little memory.
   std::uint64_t size_hint_rows = 512;
   std::uint32_t ring_slots = 0;  // 0: the cluster's default
@@ -84,8 +86,7 @@ class Engine {
   virtual reactor::Task<Result<std::vector<storage::TableRef>>> tables() = 0;
   // Errors duplicate_table (also a constraint's name), out_of_memory. Visible to every session when it
   // returns; nobody ever sees it without its constraints.
-  virtual reactor::Task<Status> create_table(std::string name, layout::Schema schema,
-                                             TableOptions options) = 0;
+  virtual reactor::Task<Status> create_table(TableDefinition definition) = 0;
   // undefined_table. Transactions that still use the table end in catalog_changed.
   virtual reactor::Task<Status> drop_table(std::string name) = 0;
   // Builds the index while others use the table; returns when it is ready, for transactions that begin then.

@@ -20,20 +20,20 @@ reactor::Task<Status> call_all(txn::CallSet& calls, control::Method method, std:
 
 }  // namespace
 
-reactor::Task<Status> Tables::create(std::string name, layout::Schema schema, txn::TableOptions options) {
+reactor::Task<Status> Tables::create(txn::TableDefinition definition) {
   // The catalog decides on the rest: the number of main buckets, and of ring slots where it is left open.
   control::BeginCreateTableRequest begin;
   control::TableDescriptor& wanted = *begin.mutable_table();
-  wanted = txn::descriptor_of(name, schema);
-  wanted.set_size_hint_rows(options.size_hint_rows);
-  wanted.set_ring_slots(options.ring_slots);
+  wanted = txn::descriptor_of(definition.name, definition.schema);
+  wanted.set_size_hint_rows(definition.size_hint_rows);
+  wanted.set_ring_slots(definition.ring_slots);
   control::BeginCreateTableReply begun;
   Status status = co_await state_.cluster.call(0, control::BEGIN_CREATE_TABLE, begin, &begun);
   if (!status.ok()) co_return status;
 
   control::FinishCreateTableRequest request;
   *request.mutable_table() = begun.table();
-  for (const txn::UniqueConstraint& constraint : options.unique) {
+  for (const txn::UniqueConstraint& constraint : definition.unique) {
     control::IndexDescriptor& index = *request.add_indexes();
     index.set_name(constraint.name);
     index.set_unique(true);

@@ -10,7 +10,6 @@
 #include <string>
 
 #include "common/base/error.h"
-#include "common/layout/schema.h"
 #include "common/reactor/task.h"
 #include "compute/api/engine.h"
 #include "compute/txn/worker_state.h"
@@ -24,7 +23,7 @@ class Tables {
   explicit Tables(txn::WorkerState& state) : state_(state) {}
 
   // As in Engine.
-  reactor::Task<Status> create(std::string name, layout::Schema schema, txn::TableOptions options);
+  reactor::Task<Status> create(txn::TableDefinition definition);
   reactor::Task<Status> drop(std::string name);
 
   // The rest of creating a table that is begun in the catalog: prepares it and its indexes on the memory

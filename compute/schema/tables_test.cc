@@ -48,10 +48,7 @@ struct Scene {
       return Status();
     });
   }
-  Status create() {
-    txn::TableOptions options;
-    return worker.run(tables.create("created", one_column(), std::move(options)));
-  }
+  Status create() { return worker.run(tables.create({.name = "created", .schema = one_column()})); }
   template <typename Answer>
   void count(control::Method method, Answer answer) {
     worker.fabric.handle(static_cast<std::uint16_t>(method),
@@ -95,7 +92,7 @@ TEST_CASE("a table is prepared on all memory servers side by side; if one refuse
 TEST_CASE("the catalog sizes a table: its creator says how many rows it will have", "[tables]") {
   Scene scene(3);
   REQUIRE(scene.create().ok());
-  CHECK(scene.finish.table().size_hint_rows() == txn::TableOptions().size_hint_rows);
+  CHECK(scene.finish.table().size_hint_rows() == txn::TableDefinition().size_hint_rows);
   CHECK(scene.finish.table().buckets_per_server() == 0);
   CHECK(scene.finish.table().ring_slots() == 0);
 }

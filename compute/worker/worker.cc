@@ -233,11 +233,10 @@ reactor::Task<Result<std::vector<TableRef>>> Worker::tables() {
   co_return connection->catalog.all();
 }
 
-reactor::Task<Status> Worker::create_table(std::string name, layout::Schema schema,
-                                           txn::TableOptions options) {
+reactor::Task<Status> Worker::create_table(txn::TableDefinition definition) {
   const std::shared_ptr<Connection> connection = connection_;
   if (connection == nullptr) co_return not_connected();
-  co_return co_await connection->tables.create(std::move(name), std::move(schema), std::move(options));
+  co_return co_await connection->tables.create(std::move(definition));
 }
 
 reactor::Task<Status> Worker::drop_table(std::string name) {

@@ -41,9 +41,8 @@ Status Client::create_table() {
 }
 
 Task<Status> Client::do_create() {
-  txn::TableOptions options;
-  options.size_hint_rows = 64;
-  Status status = co_await engine_.create_table(kTable, schema(), options);
+  txn::TableDefinition definition{.name = kTable, .schema = schema(), .size_hint_rows = 64};
+  Status status = co_await engine_.create_table(std::move(definition));
   if (!status.ok()) co_return status;
   txn::IndexDefinition by_group{.name = kByGroup, .table = kTable, .columns = {{kGroup, false}}};
   status = co_await engine_.create_index(std::move(by_group));

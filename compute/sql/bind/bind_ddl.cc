@@ -156,15 +156,15 @@ Result<std::vector<std::uint32_t>> constraint_columns(const Definition& definiti
 
 // One that repeats the primary key or another one is dropped, as in PostgreSQL.
 Status add_unique(const Definition& definition, const std::vector<std::uint32_t>& key,
-                  const std::string& table, txn::TableOptions& options) {
+                  txn::TableDefinition& table) {
   const auto taken = [&](const std::string& name) {
-    return std::ranges::any_of(options.unique, [&](const auto& other) { return other.name == name; }) ||
+    return std::ranges::any_of(table.unique, [&](const auto& other) { return other.name == name; }) ||
            std::ranges::any_of(definition.unique, [&](const auto& other) { return other.name == name; });
   };
   for (const UniqueColumns& unique : definition.unique) {
     NAMDB_SQL_ASSIGN(std::vector<std::uint32_t> columns,
                      constraint_columns(definition, unique.columns, "unique constraint"));
-    const bool repeated = columns == key || std::ranges::any_of(options.unique, [&](const auto& other) {
+    const bool repeated = columns == key || std::ranges::any_of(table.unique, [&](const auto& other) {
                             return other.columns == columns;
                           });
     if (repeated) continue;
@@ -172,11 +172,11 @@ Status add_unique(const Definition& definition, const std::vector<std::uint32_t>
     if (name.empty()) {
       const std::vector<std::string_view> names(unique.columns.begin(), unique.columns.end());
       for (std::size_t i = 0; name.empty() || taken(name); ++i)
-        name = index_name(table, names, i == 0 ? "key" : "key" + std::to_string(i));
-    } else if (std::ranges::any_of(options.unique, [&](const auto& other) { return other.name == name; })) {
+        name = index_name(table.name, names, i == 0 ? "key" : "key" + std::to_string(i));
+    } else if (std::ranges::any_of(table.unique, [&](const auto& other) { return other.name == name; })) {
       return Status(ErrorCode::duplicate_table, "relation \"" + name + "\" already exists");
     }
-    options.unique.push_back({std::move(name), std::move(columns)});
+    table.unique.push_back({std::move(name), std::move(columns)});
   }
   return {};
 }
@@ -281,7 +281,7 @@ Result<std::vector<std::uint32_t>> bind_partition(const Json& spec,
 }
 
 struct Options {
-  txn::TableOptions table;
+  txn::TableDefinition& table;
   std::uint32_t text_bytes = 0;
 };
 
@@ -341,19 +341,19 @@ Result<Plan> bind_create_table(StatementBinder& binder, const Json& body) {
   CreateTablePlan create;
   const Json& relation = *find(body, "relation");
   NAMDB_SQL_CHECK(check_schema(text(relation, "schemaname")));
-  NAMDB_SQL_ASSIGN(create.name, relation_name(relation));
+  NAMDB_SQL_ASSIGN(create.table.name, relation_name(relation));
   // UNLOGGED ('u') says less about durability than namdb gives.
-  if (create.name.size() > 63)
+  if (create.table.name.size() > 63)
     return Status(ErrorCode::limit_exceeded, "a table's name can have at most 63 bytes");
-  if (find_virtual_table("", create.name) != nullptr) {
-    return Status(ErrorCode::duplicate_table, "relation \"" + create.name + "\" already exists");
+  if (find_virtual_table("", create.table.name) != nullptr) {
+    return Status(ErrorCode::duplicate_table, "relation \"" + create.table.name + "\" already exists");
   }
   create.if_not_exists = flag(body, "if_not_exists");
   Definition definition;
   for (const Json& item : list(body, "tableElts")) {
     const Node element = node(item);
     if (element.kind == "ColumnDef") {
-      NAMDB_SQL_CHECK(bind_column_definition(binder, *element.body, create.name, definition));
+      NAMDB_SQL_CHECK(bind_column_definition(binder, *element.body, create.table.name, definition));
       continue;
     }
     if (element.kind != "Constraint") return unsupported(element);
@@ -367,28 +367,27 @@ Result<Plan> bind_create_table(StatementBinder& binder, const Json& body) {
       definition.unique.push_back({std::string(text(*element.body, "conname")), std::move(key)});
       continue;
     }
-    NAMDB_SQL_CHECK(set_key(definition, std::move(key), create.name));
+    NAMDB_SQL_CHECK(set_key(definition, std::move(key), create.table.name));
   }
   if (!definition.has_key) {
     return Status(ErrorCode::feature_not_supported, "a table without a primary key is not supported",
                   "add PRIMARY KEY to a column, or PRIMARY KEY (columns)");
   }
-  Options options;
+  Options options{create.table};
   for (const Json& item : list(body, "options")) NAMDB_SQL_CHECK(bind_option(*node(item).body, options));
-  create.options = options.table;
   NAMDB_SQL_ASSIGN(std::vector<std::uint32_t> key,
                    constraint_columns(definition, definition.key, "primary key constraint"));
-  NAMDB_SQL_CHECK(add_unique(definition, key, create.name, create.options));
+  NAMDB_SQL_CHECK(add_unique(definition, key, create.table));
   std::vector<std::uint32_t> partition;
   if (const Json* spec = find(body, "partspec"); spec != nullptr) {
-    NAMDB_SQL_ASSIGN(partition, bind_partition(*spec, definition.columns, key, create.name));
+    NAMDB_SQL_ASSIGN(partition, bind_partition(*spec, definition.columns, key, create.table.name));
   }
   for (layout::Column& column : definition.columns) {
     const bool unbounded = column.is_string() && column.length_bytes == 0;
     if (unbounded && options.text_bytes != 0) column.length_bytes = options.text_bytes;
   }
-  NAMDB_SQL_ASSIGN(create.schema, layout::Schema::create(std::move(definition.columns), std::move(key),
-                                                         std::move(partition)));
+  NAMDB_SQL_ASSIGN(create.table.schema, layout::Schema::create(std::move(definition.columns), std::move(key),
+                                                               std::move(partition)));
   Plan plan;
   plan.tag = "CREATE TABLE";
   plan.body = std::move(create);

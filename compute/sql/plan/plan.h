@@ -103,9 +103,7 @@ struct CallPlan {
 };
 
 struct CreateTablePlan {
-  std::string name;
-  layout::Schema schema;
-  txn::TableOptions options;
+  txn::TableDefinition table;
   bool if_not_exists = false;
 };
 

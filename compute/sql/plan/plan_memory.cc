@@ -82,8 +82,8 @@ std::size_t body_bytes(const CallPlan& plan) {
   return bytes_of_list(plan.tables) + bytes_of_list(plan.arguments);
 }
 std::size_t body_bytes(const CreateTablePlan& plan) {
-  std::size_t bytes = bytes_of(plan.name);
-  for (const layout::Column& column : plan.schema.columns())
+  std::size_t bytes = bytes_of(plan.table.name);
+  for (const layout::Column& column : plan.table.schema.columns())
     bytes += sizeof(layout::Column) + bytes_of(column);
   return bytes;
 }

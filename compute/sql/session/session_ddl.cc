@@ -99,12 +99,10 @@ Task<Status> Session::run_ddl(const Plan& plan, ResultSink& sink) {
 }
 
 Task<Status> Session::create_table(const CreateTablePlan& plan, ResultSink& sink) {
-  std::string name = plan.name;
-  layout::Schema schema = plan.schema;
-  txn::TableOptions options = plan.options;
-  Status status = co_await engine_.create_table(std::move(name), std::move(schema), std::move(options));
-  if (plan.if_not_exists && taken(status, plan.name)) {
-    notify(sink, "NOTICE", "42P07", "relation " + quoted(plan.name) + " already exists, skipping");
+  txn::TableDefinition definition = plan.table;
+  Status status = co_await engine_.create_table(std::move(definition));
+  if (plan.if_not_exists && taken(status, plan.table.name)) {
+    notify(sink, "NOTICE", "42P07", "relation " + quoted(plan.table.name) + " already exists, skipping");
     co_return Status();
   }
   co_return status;

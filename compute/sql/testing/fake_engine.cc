@@ -363,19 +363,20 @@ Task<Result<std::vector<TableRef>>> FakeEngine::tables() {
   co_return all;
 }
 
-Task<Status> FakeEngine::create_table(std::string name, layout::Schema schema, txn::TableOptions options) {
+Task<Status> FakeEngine::create_table(txn::TableDefinition definition) {
+  const std::string name = definition.name;
   if (taken(name)) co_return Status(ErrorCode::duplicate_table, "relation \"" + name + "\" already exists");
   auto table = std::make_shared<storage::Table>();
   table->id = next_table_++;
   table->name = name;
-  table->schema = std::move(schema);
-  table->size_hint_rows = options.size_hint_rows;
+  table->schema = std::move(definition.schema);
+  table->size_hint_rows = definition.size_hint_rows;
   tables_.emplace(name, std::move(table));
   ++catalog_version_;
-  for (const txn::UniqueConstraint& constraint : options.unique) {
-    txn::IndexDefinition definition{constraint.name, name, {}, true};
-    for (const std::uint32_t column : constraint.columns) definition.columns.push_back({column, false});
-    Status status = add_index(definition, true);
+  for (const txn::UniqueConstraint& constraint : definition.unique) {
+    txn::IndexDefinition index{constraint.name, name, {}, true};
+    for (const std::uint32_t column : constraint.columns) index.columns.push_back({column, false});
+    Status status = add_index(index, true);
     if (!status.ok()) co_return status;
   }
   co_return Status();

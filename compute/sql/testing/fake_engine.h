@@ -41,8 +41,7 @@ class FakeEngine : public txn::Engine {
   storage::TableRef cached_table(std::string_view name) override;
   std::uint64_t catalog_version() const override { return catalog_version_; }
   reactor::Task<Result<std::vector<storage::TableRef>>> tables() override;
-  reactor::Task<Status> create_table(std::string name, layout::Schema schema,
-                                     txn::TableOptions options) override;
+  reactor::Task<Status> create_table(txn::TableDefinition definition) override;
   reactor::Task<Status> drop_table(std::string name) override;
   reactor::Task<Status> create_index(txn::IndexDefinition definition) override;
   reactor::Task<Status> rebuild_index(std::string name) override;

@@ -156,10 +156,12 @@ class Load {
     }
     for (const std::size_t table : tables_) {
       const workloads::TableLoad& load = workload_.tables()[table];
-      txn::TableOptions options;
-      options.size_hint_rows = load.size_hint_rows;
-      options.ring_slots = load.spec.ring_versions;
-      Status status = co_await engine_.create_table(load.spec.name, load.schema, options);
+      txn::TableDefinition definition;
+      definition.name = load.spec.name;
+      definition.schema = load.schema;
+      definition.size_hint_rows = load.size_hint_rows;
+      definition.ring_slots = load.spec.ring_versions;
+      Status status = co_await engine_.create_table(std::move(definition));
       if (!status.ok()) co_return status;
       Result<storage::TableRef> created = co_await engine_.table(load.spec.name);
       if (!created.ok()) co_return created.status();

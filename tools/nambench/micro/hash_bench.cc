@@ -65,11 +65,13 @@ class Table {
 
  private:
   reactor::Task<void> do_create(double occupancy) {
-    txn::TableOptions options;
-    options.size_hint_rows =
+    txn::TableDefinition definition;
+    definition.name = kTable;
+    definition.schema = table_schema();
+    definition.size_hint_rows =
         static_cast<std::uint64_t>(static_cast<double>(keys_) * kHintOccupancy / occupancy);
-    options.ring_slots = 1;
-    status_ = co_await engine_.create_table(kTable, table_schema(), options);
+    definition.ring_slots = 1;
+    status_ = co_await engine_.create_table(std::move(definition));
     if (status_.ok()) status_ = co_await find_table();
     const std::unique_ptr<txn::Session> session = engine_.open_session();
     for (std::uint64_t key = 0; status_.ok() && key < keys_; key += kRowsPerInsert) {

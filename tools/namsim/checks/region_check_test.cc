@@ -23,11 +23,12 @@ constexpr std::int64_t kRows = 40;
 constexpr int kUpdates = 9;
 
 reactor::Task<Status> fill(compute::Worker* worker) {
-  txn::TableOptions options;
-  options.size_hint_rows = 20;  // few buckets: chains grow
-  options.ring_slots = 4;
-  const layout::Schema schema = bigints({"id", "value"});
-  Status status = co_await worker->create_table("rows", schema, options);
+  txn::TableDefinition definition;
+  definition.name = "rows";
+  definition.schema = bigints({"id", "value"});
+  definition.size_hint_rows = 20;  // few buckets: chains grow
+  definition.ring_slots = 4;
+  Status status = co_await worker->create_table(std::move(definition));
   if (!status.ok()) co_return status;
   auto table = co_await worker->table("rows");
   if (!table.ok()) co_return table.status();

@@ -37,10 +37,12 @@ ClusterOptions budget_cluster(std::uint32_t memory_servers, txn::SnapshotSource:
 
 Task<Status> create(txn::Engine* engine, std::span<const workloads::TableSpec> tables) {
   for (const workloads::TableSpec& table : tables) {
-    txn::TableOptions options;
-    options.size_hint_rows = 2000;
-    options.ring_slots = std::max<std::uint32_t>(table.ring_versions, 4);
-    Status status = co_await engine->create_table(table.name, table.schema(), options);
+    txn::TableDefinition definition;
+    definition.name = table.name;
+    definition.schema = table.schema();
+    definition.size_hint_rows = 2000;
+    definition.ring_slots = std::max<std::uint32_t>(table.ring_versions, 4);
+    Status status = co_await engine->create_table(std::move(definition));
     if (!status.ok()) co_return status;
   }
   co_return Status();
@@ -316,9 +318,11 @@ TEST_CASE("a range of 1,000 records by an index takes at most 4 round trips behi
       REQUIRE(row.writer().set_integer(1, (id * 7919) % 3000).ok());
       rows.push_back(std::move(row));
     }
-    txn::TableOptions options;
-    options.size_hint_rows = 8000;
-    REQUIRE(bench.run(bench.engine()->create_table("things", schema, options)).ok());
+    txn::TableDefinition definition;
+    definition.name = "things";
+    definition.schema = schema;
+    definition.size_hint_rows = 8000;
+    REQUIRE(bench.run(bench.engine()->create_table(std::move(definition))).ok());
     bench.load("things", rows);
     const Status built = bench.run(bench.engine()->create_index({"weights", "things", {{1, false}}, false}));
     INFO(built.to_string());

@@ -34,9 +34,8 @@ struct Client {
   explicit Client(compute::Worker& engine) : worker(engine), session(engine.open_session()) {}
 
   Task<Status> create() {
-    txn::TableOptions options;
-    options.size_hint_rows = 100;
-    co_return co_await worker.create_table("account", account_schema(), options);
+    txn::TableDefinition definition{.name = "account", .schema = account_schema(), .size_hint_rows = 100};
+    co_return co_await worker.create_table(std::move(definition));
   }
   Task<Status> put(std::int64_t id, std::int64_t balance, fabric::OperationCounters* cost = nullptr) {
     auto table = co_await worker.table("account");

@@ -49,14 +49,15 @@ std::vector<layout::Row> rows_of(const layout::Schema& schema) {
 // Two tables; the second with a unique index on the values. Both begin with few buckets.
 reactor::Task<Status> fill(compute::Worker* worker, const std::vector<layout::Row>* rows,
                            const std::vector<layout::Row>* others) {
-  txn::TableOptions options;
-  options.size_hint_rows = 30;
-  options.ring_slots = 2;
-  layout::Schema schema = placed(layout::ColumnType::bigint);
-  Status status = co_await worker->create_table("first", schema, options);
-  options.unique.push_back({"second_value", {2}});
-  schema = placed(layout::ColumnType::smallint);
-  if (status.ok()) status = co_await worker->create_table("second", schema, options);
+  txn::TableDefinition first{
+      .name = "first", .schema = placed(layout::ColumnType::bigint), .size_hint_rows = 30, .ring_slots = 2};
+  txn::TableDefinition second{.name = "second",
+                              .schema = placed(layout::ColumnType::smallint),
+                              .size_hint_rows = 30,
+                              .ring_slots = 2,
+                              .unique = {{"second_value", {2}}}};
+  Status status = co_await worker->create_table(std::move(first));
+  if (status.ok()) status = co_await worker->create_table(std::move(second));
   if (status.ok()) status = co_await put_rows(*worker, "first", rows);
   if (status.ok()) status = co_await put_rows(*worker, "second", others);
   co_return status;

@@ -70,9 +70,9 @@ class HeldRepair final : public Interposer, private fabric::Service {
 };
 
 Task<Status> create_with_a_row(compute::Worker* worker) {
-  const txn::TableOptions defaults;
   const layout::Schema schema = bigints({"id", "value"});
-  Status status = co_await worker->create_table("dropped", schema, defaults);
+  txn::TableDefinition definition{.name = "dropped", .schema = schema};
+  Status status = co_await worker->create_table(std::move(definition));
   if (!status.ok()) co_return status;
   auto table = co_await worker->table("dropped");
   if (!table.ok()) co_return table.status();

@@ -15,9 +15,8 @@ using reactor::Task;
 constexpr std::uint64_t kPatience_ns = 20 * kSecond_ns;  // several times max_reconnect_ns
 
 Task<Status> create(compute::Worker* worker) {
-  const txn::TableOptions defaults;
-  const layout::Schema schema = bigints({"id", "value"});
-  co_return co_await worker->create_table("counter", schema, defaults);
+  txn::TableDefinition definition{.name = "counter", .schema = bigints({"id", "value"})};
+  co_return co_await worker->create_table(std::move(definition));
 }
 
 // Enough rows for every memory server to get some.

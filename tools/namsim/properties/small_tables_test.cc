@@ -9,7 +9,7 @@
 namespace namdb::sim {
 namespace {
 
-const std::uint64_t kSizeHint_rows = txn::TableOptions().size_hint_rows;
+const std::uint64_t kSizeHint_rows = txn::TableDefinition().size_hint_rows;
 
 std::uint64_t used_bytes(Cluster& cluster) {
   std::uint64_t bytes = 0;

@@ -27,11 +27,12 @@ void run_seeds(GrowthTrouble trouble, std::uint64_t default_count) {
 }
 
 reactor::Task<Status> create(compute::Worker* worker, std::string name, std::uint64_t size_hint_rows) {
-  txn::TableOptions options;
-  options.size_hint_rows = size_hint_rows;
-  options.ring_slots = 1;
-  const layout::Schema schema = bigints({"id", "value"});
-  co_return co_await worker->create_table(std::move(name), schema, options);
+  txn::TableDefinition definition;
+  definition.name = std::move(name);
+  definition.schema = bigints({"id", "value"});
+  definition.size_hint_rows = size_hint_rows;
+  definition.ring_slots = 1;
+  co_return co_await worker->create_table(std::move(definition));
 }
 
 // Inserts the rows in transactions of 50, none of which is tried twice.

@@ -40,10 +40,9 @@ void run_seeds(IndexTrouble trouble, std::uint64_t default_count) {
 constexpr std::int64_t kManyRows = 10'000;
 
 reactor::Task<Status> load_numbers(txn::Engine* engine) {
-  txn::TableOptions options;
-  options.size_hint_rows = kManyRows;
   const layout::Schema schema = bigints({"id", "number"});
-  Status status = co_await engine->create_table("numbers", schema, options);
+  txn::TableDefinition definition{.name = "numbers", .schema = schema, .size_hint_rows = kManyRows};
+  Status status = co_await engine->create_table(std::move(definition));
   const auto session = engine->open_session();
   for (std::int64_t first = 0; first < kManyRows && status.ok(); first += 10) {
     const auto table = co_await engine->table("numbers");

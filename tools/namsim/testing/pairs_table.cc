@@ -14,8 +14,9 @@ layout::Schema pair_schema() {
 }  // namespace
 
 reactor::Task<Status> load_pairs(txn::Engine* engine, std::int64_t rows, std::int64_t at_once) {
-  const txn::TableOptions options{.size_hint_rows = 65'536};  // no test of costs is about growth
-  Status status = co_await engine->create_table(kPairs, pair_schema(), options);
+  // So many rows that the table does not grow: no test of costs is about growth.
+  txn::TableDefinition definition{.name = kPairs, .schema = pair_schema(), .size_hint_rows = 65'536};
+  Status status = co_await engine->create_table(std::move(definition));
   if (!status.ok()) co_return status;
   auto table = co_await engine->table(kPairs);
   const auto session = engine->open_session();

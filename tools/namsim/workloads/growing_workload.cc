@@ -40,10 +40,12 @@ void GrowingWorkload::found_wrong(std::string what) {
 }
 
 reactor::Task<Status> GrowingWorkload::load(txn::Engine& engine) {
-  txn::TableOptions table_options;
-  table_options.size_hint_rows = options_.size_hint_rows;
-  Status status = co_await engine.create_table(kTable, rows_schema(), table_options);
-  if (status.ok()) status = co_await engine.create_table(kGroups, groups_schema(), table_options);
+  txn::TableDefinition rows_table{
+      .name = kTable, .schema = rows_schema(), .size_hint_rows = options_.size_hint_rows};
+  txn::TableDefinition groups_table{
+      .name = kGroups, .schema = groups_schema(), .size_hint_rows = options_.size_hint_rows};
+  Status status = co_await engine.create_table(std::move(rows_table));
+  if (status.ok()) status = co_await engine.create_table(std::move(groups_table));
   if (!status.ok()) co_return status;
   auto groups = co_await engine.table(kGroups);
   if (!groups.ok()) co_return groups.status();

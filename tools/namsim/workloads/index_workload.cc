@@ -46,10 +46,12 @@ void fill(layout::RowWriter writer, Random& draw) {
 }  // namespace
 
 reactor::Task<Status> IndexWorkload::load(txn::Engine* engine) {
-  txn::TableOptions options;
-  options.size_hint_rows = keys_;
-  options.ring_slots = 1;
-  Status status = co_await engine->create_table(kTable, things(), options);
+  txn::TableDefinition table;
+  table.name = kTable;
+  table.schema = things();
+  table.size_hint_rows = keys_;
+  table.ring_slots = 1;
+  Status status = co_await engine->create_table(std::move(table));
   if (!status.ok()) co_return status;
   txn::IndexDefinition definition{kByColor, kTable, {{kColor, false}, {kLabel, true}}, false};
   status = co_await engine->create_index(std::move(definition));
@@ -238,10 +240,12 @@ reactor::Task<Status> IndexWorkload::compare_found(txn::Transaction* transaction
 }
 
 reactor::Task<void> IndexWorkload::change_aside(txn::Engine* engine, Random* draw) {
-  txn::TableOptions options;
-  options.size_hint_rows = 4;
-  options.unique.push_back({kAsideCode, {kCode}});
-  const Status created = co_await engine->create_table(kAside, things(), std::move(options));
+  txn::TableDefinition definition;
+  definition.name = kAside;
+  definition.schema = things();
+  definition.size_hint_rows = 4;
+  definition.unique.push_back({kAsideCode, {kCode}});
+  const Status created = co_await engine->create_table(std::move(definition));
   if (!created.ok() && created.code() != ErrorCode::duplicate_table) co_return;
   if (draw->chance(0.3)) co_return;
   const Status dropped = co_await engine->drop_table(kAside);

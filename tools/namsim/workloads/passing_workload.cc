@@ -58,10 +58,12 @@ Status PassingWorkload::write(txn::Transaction& transaction, const storage::Tabl
 }
 
 reactor::Task<Status> PassingWorkload::create(txn::Engine& engine, std::uint64_t number) {
-  txn::TableOptions table_options;
-  table_options.size_hint_rows = 8;
-  table_options.ring_slots = 2;
-  Status status = co_await engine.create_table(name_of(number), schema_of(number), table_options);
+  txn::TableDefinition definition;
+  definition.name = name_of(number);
+  definition.schema = schema_of(number);
+  definition.size_hint_rows = 8;
+  definition.ring_slots = 2;
+  Status status = co_await engine.create_table(std::move(definition));
   if (!status.ok()) co_return status;
   auto table = co_await engine.table(name_of(number));
   if (!table.ok()) co_return table.status();

@@ -32,10 +32,12 @@ layout::Key key_of(const layout::Schema& schema, std::int64_t key) {
 
 reactor::Task<Status> create_table(txn::Engine& engine, std::string name, layout::Schema schema,
                                    std::uint64_t size_hint_rows, std::uint32_t ring_slots) {
-  txn::TableOptions options;
-  options.size_hint_rows = size_hint_rows;
-  options.ring_slots = ring_slots;
-  Status status = co_await engine.create_table(std::move(name), std::move(schema), options);
+  txn::TableDefinition definition;
+  definition.name = std::move(name);
+  definition.schema = std::move(schema);
+  definition.size_hint_rows = size_hint_rows;
+  definition.ring_slots = ring_slots;
+  Status status = co_await engine.create_table(std::move(definition));
   if (!status.ok() && status.code() == ErrorCode::duplicate_table) status = Status();
   co_return status;
 }
