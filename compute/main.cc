@@ -47,7 +47,7 @@ void say_what_is_awaited(const std::string& reason) {
   sd_notifyf(0, "STATUS=Waiting for the memory servers: %s", reason.c_str());
 }
 
-// Runs beside the first worker: opens the door to clients, and closes it at a signal.
+// Runs beside the first worker: accepts clients, until a signal comes.
 reactor::Task<void> serve_clients(SqlPort* port, WorkerPool* pool) {
   reactor::Reactor& reactor = pool->workers().front()->reactor();
   reactor::Gate gate;

@@ -1,5 +1,5 @@
-// The engine of one worker: what a session needs to run transactions and schema changes. One Engine a worker
-// thread, shared by all its sessions; implemented over the fabric by compute/worker.
+// The engine of one worker runs a session's transactions and schema changes. One Engine a worker thread,
+// shared by all its sessions; implemented over the fabric by compute/worker.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,8 @@ struct UniqueConstraint {
 struct TableDefinition {
   std::string name;
   layout::Schema schema;
-  // How many rows it will probably have; it grows beyond by itself. The default takes little memory.
+  // The number of rows that the table will probably have; it grows beyond by itself. The default takes little
+  // memory.
   std::uint64_t size_hint_rows = 512;
   std::uint32_t ring_slots = 0;  // 0: the cluster's default
   std::vector<UniqueConstraint> unique;
@@ -57,8 +58,8 @@ struct RetryOptions {
   std::uint64_t max_backoff_ns = 10'000'000;
 };
 
-// What a client's session carries from transaction to transaction, so that it reads its own writes and never
-// goes back in time. Made by Engine::open_session; destroyed before the engine.
+// The state that a client's session carries from transaction to transaction, so that it reads its own writes
+// and never goes back in time. Made by Engine::open_session; destroyed before the engine.
 class Session {
  public:
   virtual ~Session() = default;
@@ -93,8 +94,8 @@ class Engine {
   // Errors duplicate_table, undefined_table, duplicate_key (unique), out_of_memory; nothing is left behind.
   virtual reactor::Task<Status> create_index(IndexDefinition definition) = 0;
   // Builds the index anew, in parts as its table is now, while others use it, and puts the new one in its
-  // place. Errors undefined_object, feature_not_supported (a hash index), portal_not_ready while somebody
-  // else does the same, and those of create_index(); the index is then as it was.
+  // place. Errors undefined_object, feature_not_supported (a hash index), portal_not_ready while another
+  // session does the same, and those of create_index(); the index is then as it was.
   virtual reactor::Task<Status> rebuild_index(std::string name) = 0;
   // undefined_object; feature_not_supported when it is a constraint's.
   virtual reactor::Task<Status> drop_index(std::string name) = 0;
@@ -104,7 +105,7 @@ class Engine {
   virtual const RetryOptions& retry_options() const = 0;
 
   virtual Placement placement() const { return {}; }
-  // What the workers of this compute server say about their connections to memory servers.
+  // The reports of all workers of this compute server about their connections to memory servers.
   virtual std::vector<fabric::ConnectionFacts> fabric_facts() { return {}; }
 };
 

@@ -1,5 +1,5 @@
 // A secondary index as a compute server knows it: a worker's copy of a catalog entry. Borrows the schema of
-// its table, so whoever holds an index holds the table.
+// its table, so code that holds an index holds the table too.
 #pragma once
 
 #include <algorithm>
@@ -35,8 +35,8 @@ struct Index {
   std::shared_ptr<const Table> entries;
   // Searches may use it when their snapshot shows at least this version of the catalog; 0: it is building.
   std::uint64_t ready_version = 0;
-  // Since this version another index has its place: nobody keeps its entries any more, and only searches
-  // whose snapshots are older may use it. 0: it has its place.
+  // Since this version of the catalog another index has its place: no transaction keeps its entries any more,
+  // and only searches whose snapshots are older may use it. 0: it has not been replaced.
   std::uint64_t replaced_version = 0;
   layout::IndexShape shape;
   std::uint32_t page_bytes = 0;

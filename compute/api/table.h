@@ -1,7 +1,7 @@
 // A table as a compute server knows it: a worker's copy of a catalog entry, shared by reference. It never
 // changes, but for where the main buckets are: when they were doubled, the worker's catalog cache replaces
-// `arrays` in place, so who needs the same ones over a suspension takes a copy. A dropped table's object
-// stays valid for those who hold it; using it ends in catalog_changed.
+// `arrays` in place, so a coroutine that needs the same ones over a suspension takes a copy. A dropped
+// table's object stays valid as long as it is held; using it ends in catalog_changed.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct Table {
     for (const layout::BucketArray& array : arrays) count += array.bucket_count;
     return count;
   }
-  // What buckets know a row by.
+  // The hash of the row with that key in the table's buckets.
   std::uint64_t hash_of(std::span<const std::byte> key) const {
     return layout::row_hash(id, schema, key, arrays.size());
   }

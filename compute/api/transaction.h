@@ -1,7 +1,7 @@
-// A transaction: read set and write set over one snapshot, and its commit. This is what SQL and procedures
-// are written against; which protocol runs below it, and which transport, they never see.
+// A transaction: read set and write set over one snapshot, and its commit. SQL and procedures are written
+// against this interface; they never see which protocol runs below it, and which transport.
 //
-// Reads are asked for and then fetched together: any number of keys, one round trip when their locations are
+// Reads are requested and then fetched together: any number of keys, one round trip when their locations are
 // cached. Writes are buffered until commit and seen by the transaction's own reads. Isolation is what the
 // database's protocol gives (snapshot isolation: all reads from one snapshot, first committer wins).
 //
@@ -42,14 +42,14 @@ class TableScan {
   virtual reactor::Task<Status> next(std::vector<layout::Row>& rows) = 0;
 };
 
-// Somebody no longer wants what a transaction does for them.
+// Tells a transaction that its client no longer wants its result.
 class Interrupt {
  public:
   virtual ~Interrupt() = default;
   // query_canceled once it should end. Cheap: it is asked after every batch.
   virtual Status check() const = 0;
-  // The same, now that the transaction has waited since then, by the executor's clock, for what others hold
-  // there: a record, or a bucket chain.
+  // The same for a transaction that has waited since `since_ns`, by the executor's clock, for a record or a
+  // bucket chain at `held` that another one has locked.
   virtual Status check_wait(layout::GlobalAddress /*held*/, std::uint64_t /*since_ns*/) const {
     return Status();
   }
@@ -59,23 +59,22 @@ class Transaction {
  public:
   virtual ~Transaction() = default;
 
-  // fetch() and scans ask it and end with its error, also while they wait for others; a commit that has begun
-  // to lock runs to its end. Borrowed, by default none.
+  // fetch() and scans check it and end with its error, also while they wait for others; a commit that has
+  // begun to lock runs to its end. Borrowed, by default none.
   void set_interrupt(const Interrupt* interrupt) { interrupt_ = interrupt; }
 
-  // Asks for the row with that key (Schema::key_bytes() long; copied). The same key gives the same RowId.
+  // Requests the row with that key (Schema::key_bytes() long; copied). The same key gives the same RowId.
   // Under protocols that lock rows as they are read it is locked, since it may be written.
   virtual RowId get(const storage::TableRef& table, std::span<const std::byte> key) = 0;
-  // The same of a row that is only to be read: nobody who reads it as well is kept out. It may be asked for
-  // by get() later. If the database's readers share locks, no other transaction writes it before this one
-  // ends.
+  // The same of a row that is only to be read: other readers of it do not wait. It may be requested by get()
+  // later. If the database's readers share locks, no other transaction writes it before this one ends.
   virtual RowId read(const storage::TableRef& table, std::span<const std::byte> key) {
     return get(table, key);
   }
   // Buffers a new row (Schema::row_bytes() long; copied). Whether the key is free is known after the next
   // fetch() (error duplicate_key) and for certain after commit(). NULL checks are the caller's business.
   virtual RowId insert(const storage::TableRef& table, std::span<const std::byte> row) = 0;
-  // Reads all that was asked for since the last fetch. Takes the snapshot if there is none yet.
+  // Reads all rows that were requested since the last fetch. Takes the snapshot if there is none yet.
   virtual reactor::Task<Status> fetch() = 0;
 
   // After fetch(): whether the row is visible; false after erase().
@@ -93,24 +92,25 @@ class Transaction {
   // dropped in the middle.
   virtual std::unique_ptr<TableScan> scan_index(const storage::TableRef& table,
                                                 const storage::IndexRef& index, IndexRange range) = 0;
-  // The rows of the range, at most range.limit, in the order of the index: as by get() and fetch(), also of
-  // what was asked for before. Replaces `rows`. Errors are those of scan_index().
+  // The rows of the range, at most range.limit, in the order of the index, as by get() and fetch(); rows that
+  // were requested before are fetched too. Replaces `rows`. Errors are those of scan_index().
   virtual reactor::Task<Status> find(storage::TableRef table, storage::IndexRef index, IndexRange range,
                                      std::vector<RowId>& rows) = 0;
 
-  // Whether all rows that were read until now were true at one moment: under a protocol that reads from a
-  // snapshot they always were, under others it is certain only after commit(). Whoever draws conclusions from
-  // rows before that, for instance an error for his client, asks. Error serialization_failure.
+  // Ok if all rows that were read until now were true at one moment. Under a protocol that reads from a
+  // snapshot they always were; under others this is certain only after commit(). Code that draws conclusions
+  // from rows before the commit, for instance an error for the client, confirms them first. Error
+  // serialization_failure.
   virtual reactor::Task<Status> confirm_reads() { co_return Status(); }
 
   // Ends the transaction. Ok: committed, and visible to every snapshot taken from now on. Errors with
-  // info().retry: aborted, nothing happened. unknown_outcome: nobody can say. Other errors: aborted.
+  // info().retry: aborted, nothing happened. unknown_outcome: committed or aborted. Other errors: aborted.
   virtual reactor::Task<Status> commit() = 0;
   // Forgets everything; no effect after commit(). The destructor does the same.
   virtual void abort() = 0;
 
   virtual bool has_writes() const = 0;
-  // What this transaction cost so far.
+  // The operations of this transaction so far.
   virtual const fabric::OperationCounters& counters() const = 0;
 
  protected:
@@ -123,8 +123,8 @@ class Transaction {
   const Interrupt* interrupt_ = nullptr;
 };
 
-// What becomes of an error that somebody drew from a transaction's rows, before its commit: if they were not
-// all true at one moment, it is a conflict, and the transaction is to be tried again.
+// An error that follows from a transaction's rows, before its commit, as it is to be reported: if the rows
+// were not all true at one moment, a conflict, after which the transaction is to be tried again.
 inline reactor::Task<Status> confirm_error(Transaction* transaction, Status error) {
   if (error.ok() || error.info().retry) co_return error;
   Status confirmed = co_await transaction->confirm_reads();

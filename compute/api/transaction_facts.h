@@ -1,5 +1,5 @@
-// Facts that a transaction can tell beside the errors of its operations. Implementations of Transaction that
-// can tell implement this as well; transaction_facts() asks. Same thread rules as the transaction's.
+// Facts about a transaction beside the errors of its operations. Implementations of Transaction that have
+// such facts implement this as well; transaction_facts() finds it. The transaction's thread rules hold.
 #pragma once
 
 #include <cstddef>
@@ -22,17 +22,17 @@ struct Violation {
   std::vector<std::byte> row;          // that has the values which are there already
 };
 
-// What others held, in a serialization_failure.
+// The lock of another transaction that led to a serialization_failure.
 struct MetLock {
-  layout::GlobalAddress held;  // a record, or a bucket chain; null: nothing, or nothing is known of it
+  layout::GlobalAddress held;  // a record, or a bucket chain; null: none, or it is not known
   std::uint64_t since_ns = 0;  // the transaction has waited for it since then, by the executor's clock
 };
 
 class TransactionFacts {
  public:
   virtual ~TransactionFacts() = default;
-  // Of the duplicate_key that ended the transaction; null when there was none, or nothing is known of it.
-  // Valid as long as the transaction.
+  // Of the duplicate_key that ended the transaction; null when there was none, or its row is not known. Valid
+  // as long as the transaction.
   virtual const Violation* violation() const = 0;
   // Of the conflict that ended the transaction.
   virtual MetLock met_lock() const { return {}; }
@@ -41,7 +41,7 @@ class TransactionFacts {
   virtual Status expired() const = 0;
 };
 
-// Null when it can tell nothing.
+// Null if the transaction has no such facts.
 inline const TransactionFacts* transaction_facts(const Transaction* transaction) {
   return dynamic_cast<const TransactionFacts*>(transaction);
 }

@@ -11,7 +11,7 @@
 namespace namdb::txn {
 namespace {
 
-// Of one message; what has more goes on in the next.
+// Of one message; a batch with more operations is continued in the next.
 constexpr std::size_t kMostOfCall_bytes = fabric::kMaxCall_bytes / 2;
 
 calls::StageOperation stage_operation(const fabric::Operation& operation) {
@@ -57,7 +57,7 @@ reactor::Task<Status> BatchSet::run(fabric::OperationCounters& counters, layout:
 
 reactor::Task<Status> BatchSet::run_timed(fabric::OperationCounters& counters, layout::Stage stage) {
   const StageTimer timer(cluster_.stage_times(), cluster_.executor(), counters);
-  // What is READ along with keys that memory servers look for is waited for together with them.
+  // READs that are posted with lookups by memory servers are awaited together with them.
   const bool finds = finds_ != nullptr && !finds_->empty();
   Status status = co_await run_in_background(counters, stage);
   timer.end(finds ? layout::Stage::find : stage);

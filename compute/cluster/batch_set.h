@@ -1,6 +1,6 @@
-// The operations of a stage: one batch a memory server, posted together and awaited together: one round trip,
-// however many servers. Reused by its owner from stage to stage; buffers named in the batches live until
-// run() has returned.
+// The operations of a stage: one batch a memory server, posted together and awaited together, in one round
+// trip, however many servers. Its owner uses it again from stage to stage; buffers named in the batches live
+// until run() has returned.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ class BatchSet {
                         std::byte* old) {
     at(word.server()).compare_and_swap(word.offset(), expected, desired, old);
   }
-  // Has the memory server look for a record: goes along with the next run(). `found` gets the answer, which
-  // is good until the next find().
+  // Adds a lookup of a record by the memory server, which the next run() sends with the batches. `found` gets
+  // the reply, which is valid until the next find().
   void find(layout::ServerId server, const calls::FindRequest& lookup, calls::FoundPieces* found) {
     if (finds_ == nullptr) finds_ = std::make_unique<FindSet>(cluster_);
     finds_->add(server, lookup, found);
@@ -53,7 +53,8 @@ class BatchSet {
   // Nothing but WRITEs.
   bool only_writes() const;
   std::size_t written_bytes() const;
-  // What is to be written is written from a copy of these bytes, which this owns; nothing may be READ.
+  // Copies the bytes that are to be written, so that the WRITEs use the copy, which this owns. No operation
+  // may be a READ.
   void copy_sources();
 
  private:

@@ -24,12 +24,12 @@ inline std::optional<std::uint32_t> free_entry(const layout::Bucket& bucket) {
   return std::nullopt;
 }
 
-// What an entry, or a bucket of a chain, names: false when nothing of that length can be there.
+// Whether something of that length, which an entry or a bucket of a chain names, can be at that offset.
 inline bool place_within(std::uint64_t offset, std::uint64_t length_bytes, std::uint64_t region_bytes) {
   return offset % 8 == 0 && length_bytes <= region_bytes && offset <= region_bytes - length_bytes;
 }
 
-// What a forward names: false when no array can be there.
+// Whether an array that a forward names can be there.
 inline bool array_within(const layout::BucketArray& array, std::uint64_t region_bytes) {
   return array.base_offset % 8 == 0 && array.bucket_count <= region_bytes / layout::kBucket_bytes &&
          array.base_offset <= region_bytes - array.bytes();

@@ -16,14 +16,14 @@ class CallSet {
  public:
   explicit CallSet(Cluster& cluster) : cluster_(cluster), calls_(cluster.server_count()) {}
 
-  // What goes to that server; nothing is posted while it is empty. Cleared by run().
+  // The request to that server; no call is posted while it is empty. Cleared by run().
   std::string& request(layout::ServerId server) { return calls_[server].request; }
-  // After run(): a server's answer, empty if it was not asked.
+  // After run(): a server's reply, empty if it got no call.
   const std::string& reply(layout::ServerId server) const { return calls_[server].reply; }
 
   // Counts one round trip. The first error, if any; replies of other servers are there all the same.
   reactor::Task<Status> run(std::uint16_t method, fabric::OperationCounters& counters);
-  // The same in two parts: for who posts other things in between, and counts the round trip.
+  // The same in two parts, for callers that post other operations in between, and count the round trip.
   void post(std::uint16_t method, fabric::OperationCounters& counters);
   reactor::Task<Status> finish(fabric::OperationCounters& counters);
   // After an error that no request of this kind may end in: the memory server is given up (Channel::give_up),

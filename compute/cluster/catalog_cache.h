@@ -16,7 +16,7 @@
 
 namespace namdb::txn {
 
-// Outside input: error corrupt_data when it describes no sound table.
+// Outside input: error corrupt_data when the description is malformed.
 Result<std::shared_ptr<storage::Table>> table_from_descriptor(const control::TableDescriptor& descriptor,
                                                               std::size_t server_count);
 // Of an index of that table. The same.

@@ -35,7 +35,7 @@ struct ClusterOptions {
   ComputeId compute_id{};                   // random, one a worker and connection
   std::uint32_t worker = 0;
   Optimisations optimisations;
-  StageTimes* stage_times = nullptr;  // outlives the cluster; null: nobody wants to know
+  StageTimes* stage_times = nullptr;  // outlives the cluster; null: times are not counted
 };
 
 class Cluster {
@@ -60,8 +60,8 @@ class Cluster {
     return {place.server,
             links_[place.server].map.vector_offset + layout::kVectorWords_offset + 8 * place.index};
   }
-  // The region is at least so long: it was when this connected, or memory that somebody has been given ends
-  // there. What is remembered of an earlier connection may lie beyond the region of a memory server that was
+  // The region is at least so long: it was when this connected, or memory that the server has handed out ends
+  // there. Addresses from an earlier connection may lie beyond the region of a memory server that was
   // restarted, where nothing but READs may go.
   std::uint64_t known_bytes(layout::ServerId server) const { return links_[server].known_bytes; }
   void saw_memory(layout::GlobalAddress address, std::uint64_t length_bytes) {
@@ -94,7 +94,7 @@ class Cluster {
                                                 std::string request,
                                                 fabric::OperationCounters* counters = nullptr);
   // PLACE_SLOT, where the position's word is not on server 0, which does that by itself. `vector_length`:
-  // what the lease said, or 0.
+  // that of the lease, or 0.
   reactor::Task<Status> place_slot(std::uint32_t slot, std::uint64_t position, std::uint32_t counter,
                                    std::uint64_t vector_length);
 

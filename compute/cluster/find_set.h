@@ -13,12 +13,12 @@ class FindSet {
  public:
   explicit FindSet(Cluster& cluster) : calls_(cluster) {}
 
-  // `found` gets the answer, which borrows from this object until the next add(); none, where there is no
-  // room in the call.
+  // `found` gets the reply, which borrows from this object until the next add(); it stays empty if there is
+  // no room in the call.
   void add(layout::ServerId server, const calls::FindRequest& lookup, calls::FoundPieces* found);
   bool empty() const { return asked_.empty(); }
   void post(fabric::OperationCounters& counters) { calls_.post(calls::kFindMethod, counters); }
-  // Waits, and gives out the answers. Error protocol_violation: they cannot be read.
+  // Waits, and gives out the replies. Error protocol_violation: they cannot be read.
   reactor::Task<Status> finish(fabric::OperationCounters& counters);
 
  private:

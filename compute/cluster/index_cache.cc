@@ -5,7 +5,7 @@
 namespace namdb::storage {
 namespace {
 
-// What a key costs besides its bytes.
+// The memory that a key takes besides its bytes.
 constexpr std::size_t kKeyOverhead_bytes = 48;
 
 }  // namespace

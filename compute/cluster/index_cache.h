@@ -1,6 +1,6 @@
-// A worker's copies of the pages of secondary indexes that lead to leaves: which leaf held a key once.
-// Nothing is promised of them: whoever READs a leaf looks at its fences, and learns again where it is led
-// astray.
+// A worker's copies of the pages of secondary indexes that lead to leaves: which leaf held a key once. They
+// may be out of date: a reader checks the fences of the leaf that it READs, and learns the page again where
+// they do not fit.
 //
 // Not thread-safe; belongs to its worker. Dropped with the connection: addresses are of one epoch.
 #pragma once
@@ -18,7 +18,7 @@ namespace namdb::storage {
 
 class IndexCache {
  public:
-  // What was cached is dropped, all of it, when it would take more than that.
+  // All cached pages are dropped when they would take more than `limit_bytes`.
   explicit IndexCache(std::size_t limit_bytes) : limit_bytes_(limit_bytes) {}
 
   // Offsets of the leaves that hold the keys of [low, high), in the order of the keys, or backwards from the

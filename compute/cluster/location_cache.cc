@@ -7,7 +7,7 @@
 namespace namdb::storage {
 namespace {
 
-// One of `count`, a power of two; which one nobody can foresee who does not know all words of the set.
+// One of `count`, a power of two, that cannot be foreseen without all words of the set.
 std::size_t some_way(std::uint64_t word, std::size_t count) {
   return static_cast<std::size_t>((word * 0xd6e8feb86659fd93ULL) >> 60) & (count - 1);
 }

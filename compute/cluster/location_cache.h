@@ -1,6 +1,6 @@
 // Where records lie: key hash -> record offset and incarnation (DrTM §6.3), shared by all workers of a
-// compute server. Only a hint: whoever uses a location checks key and incarnation in the record's certified
-// body and treats a mismatch as a miss. The memory server follows from the hash and the table.
+// compute server. Only a hint: a reader checks key and incarnation in the record's certified body and treats
+// a mismatch as a miss. The memory server follows from the hash and the table.
 //
 // A key takes one word, so that no location is ever torn: 16 bits of its hash (another key of the same set
 // has the same ones in one case of 65,536), the low 8 bits of the incarnation, and the offset. A set is a
@@ -42,7 +42,7 @@ class LocationCache {
   std::optional<CachedLocation> find(std::uint64_t key_hash);
   // Of a key that was looked up. An offset that does not fit (8 TiB and beyond) is not remembered.
   void insert(const layout::BucketEntry& entry);
-  // Of a key that came along with another: takes only a place that is free.
+  // Of a key that was read with another: takes only a place that is free.
   void offer(const layout::BucketEntry& entry);
   void erase(std::uint64_t key_hash);
   // Forgets everything: a memory server restarted.

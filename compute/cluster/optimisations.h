@@ -1,6 +1,6 @@
-// What a compute server does so that a transaction's operations cost less, each of which can be left out to
-// see what it is worth (DrTM+H §3.2, §6.1 and its table 2). How many transactions a worker runs at once, its
-// coroutines, is its clients' choice.
+// The optimisations by which a compute server lowers the cost of a transaction's operations. Each can be left
+// out to measure its effect (DrTM+H §3.2, §6.1 and its table 2). The number of transactions that a worker
+// runs at once, its coroutines, is its clients' choice.
 #pragma once
 
 #include <optional>
@@ -16,20 +16,21 @@ struct Optimisations {
   bool doorbell_batching = true;
   // Records' addresses are remembered.
   bool location_cache = true;
-  // Rows that a procedure has asked for are read together, when it needs the first; without, one by one.
+  // Rows that a procedure has requested are read together, when it needs the first; without, one by one.
   bool speculative_reads = true;
   // A commit is answered when it is logged; that it is installed is learned later. Where versions are judged
   // by the timestamp vector it waits, since a session would miss what it has committed.
   bool passive_acknowledgement = true;
-  // Who met a conflict pauses as backoff.h says; without, hardly at all, as RCC's transactions.
+  // A transaction that met a conflict pauses as backoff.h says; without, hardly at all, as RCC's
+  // transactions.
   bool adaptive_backoff = true;
 
   // All but those of the list, separated by commas: outstanding-requests, doorbell-batching, location-cache,
-  // speculative-reads, passive-acknowledgement, adaptive-backoff. nullopt: there is no such.
+  // speculative-reads, passive-acknowledgement, adaptive-backoff. nullopt: the list has another name.
   static std::optional<Optimisations> without(std::string_view list) {
     return Optimisations().leave_out(list);
   }
-  // For a flag: what is wrong with the list; empty if nothing is.
+  // For a flag: the error of a malformed list, in words; empty if it is well-formed.
   static std::string complaint(const std::string& list) {
     return without(list) ? std::string() : "no list of " + names();
   }

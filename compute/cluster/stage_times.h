@@ -1,7 +1,7 @@
-// Where the time of a worker's transactions goes, by stage. Whoever wants to know gives the worker one of
-// these (WorkerOptions::stage_times); without it no clock is read. What a transaction waits for is counted,
-// from posting to the end of the wait, the turns of other coroutines in between included. What a stage does
-// in the background, while no transaction waits for it, is not.
+// The times that a worker's transactions wait for each stage. A worker counts them if it is given one of
+// these (WorkerOptions::stage_times); without it no clock is read. A wait lasts from posting to the end of
+// the wait, the turns of other coroutines in between included. Work of a stage in the background, while no
+// transaction waits for it, is not counted.
 #pragma once
 
 #include <array>
@@ -14,11 +14,11 @@
 
 namespace namdb::txn {
 
-// What a transaction waits for beside the stages that can run one-sided or two-sided.
+// The waits of a transaction beside those for stages that can run one-sided or two-sided.
 enum class Wait : std::uint8_t {
   begin,    // what comes before the first READ of rows: a snapshot
   held,     // rows that others hold or are writing
-  publish,  // a commit that does not ride behind its install
+  publish,  // a commit that is not published together with its install
 };
 inline constexpr std::array<std::string_view, 3> kWaitNames{"begin", "wait", "publish"};
 

@@ -18,7 +18,7 @@ TEST_CASE("timestamps grow, follow memory server 0's clock, and go after those t
   TimestampClock timestamps(clock);
   const std::uint64_t first = timestamps.next();
   CHECK(timestamps.next() > first);
-  // Half of the round trip of 2,000 ns has passed since the server looked at its clock.
+  // Half of the round trip of 2,000 ns has passed since the server read its clock.
   timestamps.follow(50'000'000, 998'000);
   CHECK(timestamps.next() == 50'001'000);
   clock.now += 500;
@@ -26,7 +26,7 @@ TEST_CASE("timestamps grow, follow memory server 0's clock, and go after those t
   timestamps.meet(60'000'000);
   CHECK(timestamps.next() == 60'000'001);
   CHECK(timestamps.next() == 60'000'002);
-  // Somebody else's clock is ahead: this one is not set by it.
+  // The clock of another is ahead: this one is not set by it.
   clock.now += 10'000'000;
   CHECK(timestamps.next() == 60'001'500);
   // The server's clock is behind what was thought: no timestamp comes again.

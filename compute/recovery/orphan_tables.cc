@@ -19,8 +19,8 @@ reactor::Task<Status> OrphanTables::discard() {
   co_return status;
 }
 
-// The catalog is asked last. Ids are begun there before any memory server hears of them and are never used
-// again: what is listed and then neither created nor being created will never be.
+// The catalog is read last. Ids are begun there before any memory server hears of them and are never used
+// again: a table that is listed, and then is neither created nor being created, will never be.
 reactor::Task<Status> OrphanTables::discard_all() {
   std::vector<control::ListTablesReply> kept(cluster_.server_count());
   for (std::size_t server = 0; server < kept.size(); ++server) {

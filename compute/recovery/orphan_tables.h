@@ -1,7 +1,8 @@
-// Tables that a memory server keeps although the catalog does not have them: whoever created or dropped them
-// died, or lost its connection, before every memory server knew. Server 0 decides what there is; any worker
-// that hears that a peer of some memory server is gone lets the others discard what is too much. Every step
-// may be repeated, by any worker; one that dies in between leaves it to those that hear of that.
+// Tables that a memory server keeps although the catalog does not have them: the worker that created or
+// dropped them died, or lost its connection, before every memory server knew. Server 0 decides which tables
+// exist; a worker that hears that a peer of some memory server is gone lets all servers discard the others.
+// Every step may be repeated, by any worker; if a worker dies in between, those that hear of its death do the
+// rest.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +17,10 @@ class OrphanTables {
   // `cluster` outlives this.
   explicit OrphanTables(Cluster& cluster) : cluster_(cluster), gone_(cluster.server_count()) {}
 
-  // A heartbeat's reply: so many peers of that server are gone by now.
+  // From a heartbeat's reply: the number of peers of that server that are gone by now.
   void learn(std::size_t server, std::uint64_t peers_gone);
-  // If anybody is gone since the last time, or since the connection began. An error means a lost connection.
+  // Discards them if a peer is gone since the last time, or since the connection began. An error means a lost
+  // connection.
   reactor::Task<Status> discard();
 
  private:

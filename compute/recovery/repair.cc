@@ -72,9 +72,9 @@ reactor::Task<void> Repair::resolve(GlobalAddress address) {
       status = co_await undo(address, word, sighting.body_bytes);
     }
   }
-  // What repair_slot says is reported already, and the others fail with their channel only.
+  // repair_slot() has reported its error already, and the others fail with their channel only.
   static_cast<void>(status);
-  sightings_.erase(address.value);  // seen again, it is looked into again
+  sightings_.erase(address.value);  // if it is seen again, it is examined again
 }
 
 // The slot is closed: every commit of it with a complete journal entry was rolled forward and holds no lock.
@@ -82,7 +82,7 @@ reactor::Task<Status> Repair::undo(GlobalAddress address, HeaderWord word, std::
   if (body_bytes == 0) {
     co_return co_await unlock(address, word, HeaderWord(word.stamp()));
   }
-  // What that transaction read counts for its commit, which is in the journal or never comes.
+  // The word protects the reads of a commit that is in the journal, or never comes.
   if (body_bytes == kReaderWord) co_return co_await unlock(address, word, HeaderWord());
   const LocalBuffer buffer(cluster_.pool(), 8 + body_bytes);
   fabric::OperationCounters counters;
@@ -134,7 +134,7 @@ void Repair::report(std::uint32_t slot, const Status& status) {
     reported_.erase(slot);
     return;
   }
-  // The loss of a connection is told by who connects again.
+  // The worker reports the loss of its connection.
   if (cluster_.failed() || !report_failure_) return;
   std::string reason = status.to_string();
   if (reported_[slot] == reason) return;
@@ -184,7 +184,8 @@ reactor::Task<Status> Repair::claim_and_repair(std::uint32_t dead) {
   co_return status;
 }
 
-// Room for one entry, at its beginning; the bytes of the entry alone, as far as it says how long it is.
+// With `one_entry`, the room has one entry, at its beginning: reads no more than the length that the entry's
+// head says.
 reactor::Task<Status> Repair::read_journal(GlobalAddress from, std::uint64_t length_bytes, bool one_entry,
                                            std::vector<std::byte>* bytes) {
   fabric::OperationCounters counters;
@@ -257,7 +258,7 @@ reactor::Task<Status> Repair::apply(const JournalItem& item, const layout::Journ
 reactor::Task<Status> Repair::apply_update(const JournalItem& item, Stamp lock) {
   const layout::BodyHeader new_header = layout::decode_body_header(item.image.data());
   const storage::TableRef table = worker_->catalog.find_id(new_header.table);
-  if (table == nullptr) co_return Status();  // dropped since: nobody reads it any more
+  if (table == nullptr) co_return Status();  // dropped since: no transaction reads it any more
   const layout::RecordLayout& layout = table->record;
   if (item.image.size() > layout.body_bytes() || !layout::certify_image(item.image, item.lock) ||
       item.ring_slot >= std::max(layout.ring_slots, 1U)) {
@@ -281,7 +282,8 @@ reactor::Task<Status> Repair::apply_update(const JournalItem& item, Stamp lock) 
   };
   const std::span<std::byte> ring_image(ring.data(), body_bytes);
   const std::span<const std::byte> body(record.data() + 8, body_bytes);
-  // What stands there is displaced in part, new in part: all that is not in the image is in both.
+  // The body is the displaced version in part, the new one in part: words that are not in the image are the
+  // same in both.
   const LocalBuffer new_buffer(cluster_.pool(), body_bytes);
   const std::span<std::byte> new_body(new_buffer.data(), body_bytes);
   std::ranges::copy(body, new_body.begin());
@@ -289,7 +291,7 @@ reactor::Task<Status> Repair::apply_update(const JournalItem& item, Stamp lock) 
     co_return Status(ErrorCode::corrupt_data, "a journal entry does not fit what stands in its record");
   }
   const auto ring_filled = [&] {
-    if (layout.ring_slots == 0) return true;  // nobody will ask for the displaced version
+    if (layout.ring_slots == 0) return true;  // no transaction will read the displaced version
     const HeaderWord ring_word(layout::load_word(record.data() + layout.ring_header_offset(item.ring_slot)));
     return layout::certify_image(ring_image, item.lock) && is_displaced(ring_image.data()) &&
            ring_word.stamp() == item.displaced.stamp();
@@ -335,9 +337,9 @@ reactor::Task<Status> Repair::apply_chain(const JournalItem& item, Stamp stamp) 
   co_return co_await unlock(item.lock, locked, HeaderWord(stamp));
 }
 
-// Which of the new records have been named by a bucket in memory: those stand there, since the WRITE of the
-// bucket came behind theirs. Where a version is visible once nobody holds its record, others may have locked
-// and changed them since.
+// Finds the new records that a bucket in memory names: they are there, since the WRITE of the bucket came
+// after theirs. Under protocols where a version is visible once its record is unlocked, other transactions
+// may have locked and changed them since.
 reactor::Task<Status> Repair::find_named(const JournalItem* item, std::vector<bool>* named) {
   for (const layout::JournalWrite& write : item->writes) {
     if (write.address.server() != item->lock.server())

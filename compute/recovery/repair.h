@@ -9,12 +9,12 @@
 //   publish  the highest counter rolled forward; then place the slot's word, where it is not on memory server
 //            0 and the owner died before it had placed it, and close the slot
 //
-// A commit without a complete entry installed nothing. Its locks are found only by who meets them: once the
-// slot is closed, such a lock is undone by a CAS from exactly its value to the body's own stamp. So is a
-// reader word, to 0: nothing of its transaction can come any more, and what that wrote is locked, or stands
-// there.
+// A commit without a complete entry installed nothing. Its locks are found only by transactions that meet
+// them: once the slot is closed, such a lock is undone by a CAS from exactly its value to the body's own
+// stamp. So is a reader word, to 0: its transaction can do nothing any more, and the rows that it wrote are
+// locked, or installed.
 //
-// A repair that fails is reported, and tried again when the slot is asked for again; others go on.
+// A repair that fails is reported, and tried again when the slot is requested again; other repairs go on.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ namespace namdb::protocol {
 
 class Repair : public txn::LockResolver {
  public:
-  // Told, in words, why a slot could not be repaired: once as long as the reason stays the same.
+  // Receives, in words, why a slot could not be repaired: once as long as the reason stays the same.
   using ReportFailure = std::function<void(const std::string&)>;
   explicit Repair(txn::Cluster& cluster, ReportFailure report_failure = {})
       : cluster_(cluster), report_failure_(std::move(report_failure)) {}
@@ -43,10 +43,10 @@ class Repair : public txn::LockResolver {
   // Before the first transaction.
   void attach(txn::WorkerState& worker) { worker_ = &worker; }
   void note(layout::GlobalAddress address, layout::HeaderWord word, std::uint32_t body_bytes) override;
-  // Repairs every slot that waits for it. Several workers may do so at once. One that cannot be repaired
-  // holds up no other: the error is the first one's, and is reported already.
+  // Repairs every slot that waits for it. Several workers may do so at once. A slot that cannot be repaired
+  // delays no other: the error is the first one's, and is reported already.
   reactor::Task<Status> repair_dead_slots();
-  // Waits for what runs in the background; before destruction.
+  // Waits for tasks in the background; before destruction.
   reactor::Task<void> close();
 
   std::uint64_t slots_repaired() const { return slots_repaired_; }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kMebibyte = 1U << 20;
 
-// What each memory server has of each index, in bytes, by id.
+// The bytes of each index on each memory server, by the index's id.
 using Sizes = std::map<std::uint32_t, std::vector<std::uint64_t>>;
 
 // Another worker rebuilds the index or has just done so, or it was dropped.

@@ -1,5 +1,5 @@
-// Where the keys of an index are split into parts, one for each of some memory servers, from a random sample
-// of them; and when that is worth doing again.
+// Choosing the keys at which an index is split into parts, one for each of some memory servers, from a random
+// sample of its keys; and when doing so again is worth it.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // The bytes of records, their old versions and buckets, as memory servers have them: written with
-// common/layout, so that a test says what stands there in a line each.
+// common/layout, so that a test describes each in a line.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -16,7 +16,7 @@
 
 namespace namdb::protocol::testing {
 
-// Places on memory server 0 that nothing else uses.
+// Addresses on memory server 0 that nothing else uses.
 inline constexpr layout::GlobalAddress kRecord(0, 0x40000);
 inline constexpr layout::GlobalAddress kOtherRecord(0, 0x50000);
 inline constexpr layout::GlobalAddress kBucketBehind(0, 0x30000);
@@ -105,7 +105,7 @@ class Bytes {
     word(record, header.value());
     write(record + 8, body_of(table_, record, version));
   }
-  // Half of one version, half of another: no body.
+  // Half of one version, half of another: no valid body.
   void torn_record(layout::GlobalAddress record, layout::HeaderWord header, std::int64_t mark = 1) {
     this->record(record, header, {.value = 41});
     word(record + 8 + layout::kBodyPrefix_bytes + 16, 0x7042 + static_cast<std::uint64_t>(mark));

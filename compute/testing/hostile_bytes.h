@@ -1,5 +1,5 @@
-// Bytes that no memory server would hold: random ones, and random ones that certify, so that they are looked
-// into.
+// Bytes that no memory server would hold: random ones, and random ones that certify, so that they are
+// examined.
 #pragma once
 
 #include <cstring>
@@ -11,7 +11,7 @@
 
 namespace namdb::protocol::testing {
 
-// Words that are near to what means something, and any others.
+// Words near to valid ones, and any others.
 inline std::uint64_t hostile_word(Random& random) {
   switch (random.below(8)) {
     case 0:
@@ -80,7 +80,7 @@ class Fuzzer {
   }
 
  private:
-  // In the ring whatever it is, now and then what the body says; and links to anywhere.
+  // A ring of random versions, now and then of the body's; and links to anywhere.
   void old_versions(layout::GlobalAddress record, const std::vector<std::byte>& body) {
     const layout::RecordLayout& layout = table_.record;
     scribble(record + layout.overflow_head_offset(), layout::versions_bytes(layout));
@@ -122,7 +122,7 @@ class Fuzzer {
   Random& random_;
 };
 
-// The bucket chain of the key 1, its records, and what was before them.
+// The bucket chain of the key 1, its records, and their old versions.
 inline void fill_with_hostile_bytes(TestWorker& worker, Random& random) {
   Fuzzer fuzzer(worker, random);
   for (const layout::GlobalAddress bucket : {Bytes(worker).main_bucket(1), kBucketBehind}) {

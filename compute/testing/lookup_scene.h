@@ -1,4 +1,4 @@
-// A lookup on bytes that a test has put there, and what became of it, in words.
+// A lookup on bytes that a test has written, and its result, in words.
 #pragma once
 
 #include <functional>
@@ -56,7 +56,7 @@ class LookupScene {
     lookup = Lookup();
     lookup.start_at(worker.state, table, record, incarnation);
   }
-  // Until it is done, or has met something that is being written for the `looks`-th time.
+  // Until it is done, or has met bytes that are being written for the `looks`-th time.
   std::string run(std::uint32_t looks = 1) {
     reads = 0;
     txn::BatchSet batches(worker.cluster);
@@ -93,7 +93,7 @@ class LookupScene {
  private:
   static constexpr std::size_t kMaxReads = 20'000;
 
-  // As the memory server answers (common/calls/find_calls.h).
+  // As a memory server replies (common/calls/find_calls.h).
   Status find(std::string_view request, std::string& reply) {
     const auto asked = calls::decode_find(request, {kRegion_bytes, kRegion_bytes});
     REQUIRE(asked.has_value());

@@ -1,5 +1,5 @@
-// The rules of one transaction, on bytes that a test has put there: what they say of a record that was READ,
-// and what becomes of a transaction that asks for it.
+// The rules of one transaction, on bytes that a test has written: their decision about a record that was
+// READ, and the result of a transaction that reads it.
 #pragma once
 
 #include <optional>
@@ -49,7 +49,7 @@ class RulesScene {
   Rules& rules() { return transaction->rules(); }
   Status begin() { return worker.run(transaction->begin_reading()); }
 
-  // What the rules say of a record with that header word and body, READ at once.
+  // The decision of the rules about a record with that header word and body, READ at once.
   std::string judge(layout::HeaderWord header, const Version& version) {
     bytes.record(kRecord, header, version);
     return judge_at(kRecord, kRecord + 8, true);
@@ -82,7 +82,7 @@ class RulesScene {
   txn::RowId get(std::int64_t key) { return transaction->get(worker.table, key_of(*worker.table, key)); }
   txn::RowId read(std::int64_t key) { return transaction->read(worker.table, key_of(*worker.table, key)); }
   Status fetch() { return worker.run(transaction->fetch()); }
-  // What the transaction sees in that row: a value, "not found", or the error.
+  // The row as the transaction sees it: a value, "not found", or the error.
   std::string fetched(txn::RowId row) {
     const Status status = fetch();
     return status.ok() ? seen(row) : words_of(status);

@@ -1,4 +1,4 @@
-// Rules whose judgements the test gives: for pieces of a transaction that ask them and decide nothing of it
+// Rules whose decisions the test gives, for parts of a transaction that use them and do not decide
 // themselves.
 #pragma once
 

@@ -1,4 +1,4 @@
-// A transaction of a protocol with timestamps, on bytes: it reads rows, and finds its place among the others.
+// A transaction of a protocol with timestamps, on bytes: it reads rows, and gets its timestamp.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace namdb::protocol::testing {
 
 class TimestampScene : public RulesScene {
  public:
-  // `now`: what clocks show, for those who look at them.
+  // `now`: the time of all clocks.
   TimestampScene(const char* protocol, std::uint64_t now) : RulesScene({.protocol = protocol}) {
     worker.executor.advance(now);
     no_rows();
@@ -27,7 +27,7 @@ class TimestampScene : public RulesScene {
            record);
     bytes.lease(record, lease);
   }
-  // Somebody commits a newer version of it.
+  // Another transaction commits a newer version of it.
   void overwrite(layout::GlobalAddress record, std::int64_t key, std::uint64_t timestamp) {
     const layout::RecordLayout& layout = worker.table->record;
     if (layout.ring_slots != 0) {

@@ -1,5 +1,5 @@
-// What a worker reports about its connections to memory servers, and passes to the other workers of its
-// compute server.
+// A worker's report about its connections to memory servers, and those of the other workers of its compute
+// server.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What the workers of a compute server last said about their connections to memory servers, so that whoever
-// asks one of them hears of all. Any thread.
+// The last reports of a compute server's workers about their connections to memory servers, so that each of
+// them can give out all. Any thread.
 #pragma once
 
 #include <cstdint>

@@ -45,7 +45,7 @@ struct Flags {
 };
 
 // Parses argv and the configuration file, whose values flags override. nullopt: `exit_code` is to be returned
-// now; help, version, or what is wrong has been printed.
+// now; help, version, or the error has been printed.
 std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code);
 
 }  // namespace namdb::compute

@@ -1,5 +1,5 @@
-// Where SQL clients come in: the listening sockets of a compute server, and the handing out of what they
-// accept to the workers in turn. Belongs to the first worker's thread.
+// The listening sockets of a compute server for SQL clients; hands the accepted connections to the workers in
+// turn. Belongs to the first worker's thread.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ class SqlPort {
   // Listens at the address and, if there is to be one, the unix socket of the flags. Error configuration; for
   // an address that other machines can reach, unless the flags trust them.
   Status open();
-  // Hands out connections until close(). Once, after open().
+  // Accepts and hands out connections until close(). Once, after open().
   reactor::Task<void> serve();
   void close();
 

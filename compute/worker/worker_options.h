@@ -1,4 +1,4 @@
-// What can be set on a worker.
+// The options of a worker.
 #pragma once
 
 #include <cstddef>
@@ -39,8 +39,8 @@ struct WorkerOptions {
   std::size_t index_cache_bytes = 16U << 20;  // pages above leaves, for each connection to the cluster
   // An index over at least so many rows gets a part on each memory server. Hostile: a few.
   std::size_t split_index_rows = 256;
-  // Every so often it is looked for an index with a part of more bytes than that, and much more than its
-  // share (schema/index_split.h), which is then rebuilt. 0: never.
+  // An index with a part of more bytes than that, and much more than its share (schema/index_split.h), is
+  // rebuilt. Checked at intervals. 0: never.
   std::uint64_t balance_bytes = 0;
   std::uint64_t balance_interval_ns = 30 * kSecond_ns;
   std::optional<layout::ServerId> beside;  // the memory server that this compute server stands beside
@@ -49,11 +49,11 @@ struct WorkerOptions {
   std::uint64_t heartbeat_ns = 200 * kMillisecond_ns;  // hostile: 1 ms
   std::uint64_t first_reconnect_ns = 100 * kMillisecond_ns;
   std::uint64_t max_reconnect_ns = 2 * kSecond_ns;
-  // A memory server that does not answer for so long is taken for gone; 0 = never.
+  // A memory server that does not answer for so long is given up; 0 = never.
   std::uint64_t memory_timeout_ns = 0;
-  // Where transactions' time goes is counted there; outlives the worker. By default nowhere.
+  // Counts the waits of the worker's transactions; outlives the worker. Null: they are not counted.
   txn::StageTimes* stage_times = nullptr;
-  // Where the workers of this compute server tell each other about their connections; outlives the worker.
+  // Has the reports of all workers of this compute server about their connections; outlives the worker.
   FabricBoard* board = nullptr;
 };
 

@@ -11,7 +11,7 @@ namespace namdb::compute {
 
 struct WorkerPool::Other {
   std::promise<Result<WorkerThread*>> ready;
-  // Whoever told it to stop is done with it: a mailbox is in use until post() has returned.
+  // The thread that told it to stop no longer uses it: a mailbox is in use until post() has returned.
   std::binary_semaphore released{0};
   std::thread thread;
 };

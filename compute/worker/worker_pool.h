@@ -14,8 +14,8 @@ namespace namdb::compute {
 
 class WorkerPool {
  public:
-  // Makes as many workers as the flags say and connects them, one after another. Blocks. On an error none is
-  // left. `shared` outlives the pool.
+  // Makes as many workers as the flags say and connects them, one after another. Blocks. After an error there
+  // are none. `shared` outlives the pool.
   static Result<std::unique_ptr<WorkerPool>> start(SharedState& shared);
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;

@@ -45,7 +45,7 @@ bool told_to_end() {
   return sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1;
 }
 
-// Whether the error is over when somebody starts a memory server, a network comes up, or a name is entered.
+// Whether the error ends when a memory server is started, a network comes up, or a name is entered.
 bool is_transient(const Status& status) {
   return status.code() == ErrorCode::connection_failure ||
          status.code() == ErrorCode::memory_server_restarted || status.code() == ErrorCode::admin_shutdown;
@@ -94,7 +94,7 @@ Result<std::unique_ptr<WorkerThread>> WorkerThread::create(SharedState& shared, 
   options.beside = shared.flags.beside;
   options.retry.max_attempts = shared.flags.max_attempts;
   options.board = shared.board;
-  // Flags that were not parsed leave it open: then it is never.
+  // Flags that were not parsed leave it open: then there is no timeout.
   options.memory_timeout_ns = static_cast<std::uint64_t>(std::max(shared.flags.memory_timeout_s, 0.0) *
                                                          static_cast<double>(kSecond_ns));
   self->worker_ =

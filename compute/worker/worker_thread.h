@@ -1,6 +1,6 @@
 // One worker of nam-computed: a reactor, the engine on it, and the SQL sessions that it serves, on a thread
-// of their own (the first worker's is the main thread). Nothing is shared between workers but what is handed
-// in here: the location cache, the procedures, and the process state, which are made for it.
+// of their own (the first worker's is the main thread). Workers share only what they are given here, which
+// any thread may use: the location cache, the procedures, and the process state.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +27,9 @@ struct SharedState {
   fabric::tcp::TcpOptions tcp;
   fabric::verbs::VerbsOptions verbs;
   FabricBoard* board = nullptr;
-  // Of a reactor that runs on a thread of its own as long as the workers, for what takes long.
+  // Of a reactor that runs on a thread of its own as long as the workers, for long computations.
   reactor::Mailbox& aside;
-  // Told why a worker waits for memory servers, when that changes. Any worker's thread; may be empty.
+  // Receives why a worker waits for memory servers, when that changes. Any worker's thread; may be empty.
   std::function<void(const std::string&)> waiting;
 };
 
