@@ -68,8 +68,6 @@ class RegionFabric final : public fabric::ClientFabric {
   std::size_t batches() const { return batches_; }
   // Operations that were misaligned or reached beyond the region. Each has failed its channel.
   std::size_t outside() const { return outside_; }
-  // Channels that failed take operations again.
-  void forgive() { failed_ = false; }
 
  private:
   class RegionChannel final : public fabric::Channel {
