@@ -262,13 +262,13 @@ TEST_CASE("an index whose parts are uneven is rebuilt by one compute server, and
   REQUIRE(test.one_is_left());
   // Greater numbers all go to the last part, but the index has not doubled.
   add(1500, 2100);
-  CHECK(storage::out_of_balance(test.bytes(), 0, kLeast_bytes));
+  CHECK(schema::out_of_balance(test.bytes(), 0, kLeast_bytes));
   test.world.run_for(10 * kSecond_ns);
   CHECK(test.in_catalog().id() == second);
   add(2100, 5000);
   test.world.run_until([&] { return test.in_catalog().id() != second && test.one_is_left(); }, kPatience_ns);
   CHECK(test.in_catalog().id() == second + 1);
-  CHECK_FALSE(storage::out_of_balance(test.bytes(), 0, kLeast_bytes));
+  CHECK_FALSE(schema::out_of_balance(test.bytes(), 0, kLeast_bytes));
 }
 
 TEST_CASE("a hash index is not rebuilt", "[index_parts]") {
