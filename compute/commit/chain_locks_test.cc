@@ -34,7 +34,7 @@ struct ChainScene {
     while (!access.lookup.done()) {
       access.lookup.add_read(batches);
       REQUIRE(run().ok());
-      access.lookup.advance(look.worker.state, look.rules());
+      access.lookup.advance(look.worker.state, look.visibility());
     }
     REQUIRE(access.lookup.state() == Lookup::State::absent);
     access.write = WriteKind::insert;
@@ -48,16 +48,16 @@ struct ChainScene {
   // The first look at all locks.
   void lock() {
     REQUIRE(look.worker.run(chains.reserve_space()).ok());
-    chains.ask(kCommit);
+    chains.post(kCommit);
     REQUIRE(run().ok());
-    chains.examine();
+    chains.check();
   }
   std::string taken(GlobalAddress main) const {
     const auto from = chains.taken_from(main);
     return from ? "from " + words_of(*from) : "no";
   }
   std::string finish() {
-    Status status = look.worker.run(chains.pursue(kCommit));
+    Status status = look.worker.run(chains.retry(kCommit));
     if (status.ok()) status = look.worker.run(chains.place(kCommit));
     return status.ok() ? "ok" : std::string(status.info().name);
   }

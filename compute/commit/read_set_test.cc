@@ -22,7 +22,7 @@ constexpr Stamp kRead{16, 10};
 // A transaction that has read key 1, or that it is not there, and validates.
 struct ReadScene {
   ReadScene()
-      : transaction(look.worker.state, session, find_rules("occ")),
+      : transaction(look.worker.state, session, find_control("occ")),
         batches(look.worker.cluster),
         chains(look.worker.state, batches, look.worker.counters) {}
   ~ReadScene() {
@@ -49,12 +49,12 @@ struct ReadScene {
     while (!inserted->lookup.done()) {
       inserted->lookup.add_read(batches);
       REQUIRE(look.worker.run(batches.run(look.worker.counters)).ok());
-      inserted->lookup.advance(look.worker.state, look.rules());
+      inserted->lookup.advance(look.worker.state, look.visibility());
     }
     chains.add(*inserted);
-    chains.ask(kOwnCommit);
+    chains.post(kOwnCommit);
     REQUIRE(look.worker.run(batches.run(look.worker.counters)).ok());
-    chains.examine();
+    chains.check();
   }
   bool holds() { return look.worker.run(reads.validate(&transaction, lock_word(kOwnCommit), &chains)).ok(); }
   GlobalAddress main() { return look.bytes.main_bucket(1); }
@@ -127,7 +127,7 @@ TEST_CASE("what was read, the bytes at validation, and whether it holds", "[read
        [](ReadScene& s) { s.look.bytes.word(kRecord, tombstone_word(kRead).value()); },
        false,
        {}},
-      {"a record that somebody holds: he may have committed", read_record,
+      {"a record that another holds: it may have committed", read_record,
        [](ReadScene& s) { s.look.bytes.word(kRecord, lock_word(kOther).value()); }, false, kRecord},
       {"a record that somebody holds with the stamp that was read",
        read_record,
@@ -274,7 +274,7 @@ TEST_CASE("what was read in one READ is of one moment", "[read_set]") {
   CHECK_FALSE(chain.reads.single());
 }
 
-TEST_CASE("neighbouring buckets are READ together and judged one by one", "[read_set]") {
+TEST_CASE("neighbouring buckets are READ together and checked one by one", "[read_set]") {
   for (const std::size_t changed : {0, 1, 2, 3}) {
     INFO("bucket " << changed);
     ReadScene scene;

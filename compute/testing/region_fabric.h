@@ -1,9 +1,9 @@
 // Memory servers that are nothing but their bytes: a fabric whose operations take effect at once, in the
-// order in which they are posted, on memory that the test writes and looks at. Calls go to handlers that the
+// order in which they are posted, on memory that the test writes and reads. Calls go to handlers that the
 // test gives; a method without one answers with nothing, which is an empty message.
 //
-// What the contract leaves open (common/fabric/fabric.h) is not drawn here: a test that needs a torn READ
-// writes torn bytes, and changes them before a certain batch.
+// Choices that the contract (common/fabric/fabric.h) leaves open are not drawn here: a test that needs a torn
+// READ writes torn bytes, and changes them before a certain batch.
 #pragma once
 
 #include <cstring>
@@ -30,7 +30,7 @@ class RegionFabric final : public fabric::ClientFabric {
 
   using Handler = std::function<Status(std::string_view request, std::string& reply)>;
 
-  // `welcome`: what all servers have in common.
+  // `welcome`: of all servers.
   RegionFabric(reactor::Executor& executor, std::size_t servers, std::uint64_t region_bytes,
                control::Welcome welcome)
       : executor_(executor), region_bytes_(region_bytes), welcome_(std::move(welcome)) {

@@ -1,6 +1,6 @@
-// What transactions share on a worker, over memory servers that are nothing but bytes: so one piece of a
-// transaction can be run on bytes that a test has put there. One table, of key, value and padding; everything
-// else in the catalog is missing. Locks that somebody meets are only noted.
+// The objects that transactions share on a worker, over memory servers that are nothing but bytes: so one
+// piece of a transaction can be run on bytes that a test has put there. One table, of key, value and padding;
+// everything else in the catalog is missing. Locks that transactions meet are only noted.
 #pragma once
 
 #include <algorithm>
@@ -136,7 +136,7 @@ class TestWorker {
     run(slot_keeper.close());
   }
 
-  // Runs the task to its end; what waits for time gets it.
+  // Runs the task to its end; time passes while it waits for it.
   template <typename T>
   T run(reactor::Task<T> task) {
     reactor::Gate gate;

@@ -261,26 +261,26 @@ TEST_CASE("entries that lead elsewhere, and what a lookup by key decides", "[loo
        "version_collected"},
       {"a key that is not in a chain that somebody holds may be there: the chain is read again",
        [](LookupScene& s) {
-         s.rules().believes_locked_chains = false;
+         s.visibility().absence_in_locked_chains = false;
          s.bytes.bucket(s.bytes.main_bucket(1), {.lock = lock_word(kSomebody)});
        },
        "waits for chain 30.7 locked"},
       {"a key that is not in a chain that nobody holds is not there",
        [](LookupScene& s) {
-         s.rules().believes_locked_chains = false;
+         s.visibility().absence_in_locked_chains = false;
          s.bytes.bucket(s.bytes.main_bucket(1), {.lock = free_word(kSomebody)});
        },
        "absent, chain of 1"},
       {"a key that is in a chain that somebody holds is there",
        [](LookupScene& s) {
-         s.rules().believes_locked_chains = false;
+         s.visibility().absence_in_locked_chains = false;
          s.stored({.value = 46});
          s.bytes.bucket(s.bytes.main_bucket(1),
                         {.lock = lock_word(kSomebody), .entries = {s.bytes.entry(1, kRecord)}});
        },
        "present 46"},
   };
-  // What the memory server reads along is of the first look at the chain.
+  // The memory server reads the record in the same step as the chain.
   for (const LookupRow& row : rows) {
     INFO(row.name);
     LookupScene scene;

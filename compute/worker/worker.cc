@@ -99,8 +99,8 @@ reactor::Task<Result<std::shared_ptr<Worker::Link>>> Worker::connect() {
                                      damaged_reads_, log_);
   Status status = co_await link->cluster.connect();
   if (status.ok()) {
-    link->make_rules = protocol::find_rules(link->cluster.protocol().name);
-    NAMDB_CHECK(link->make_rules != nullptr);
+    link->make_control = protocol::find_control(link->cluster.protocol().name);
+    NAMDB_CHECK(link->make_control != nullptr);
     serializable_ = link->cluster.protocol().serializable;
     if (options_.read_locks == txn::ReadLocks::shared && !link->cluster.shared_read_locks()) {
       status = Status(ErrorCode::configuration, "the database's readers cannot share locks",

@@ -20,7 +20,7 @@
 #include "compute/index/index_fill.h"
 #include "compute/index/index_sample.h"
 #include "compute/schema/index_split.h"
-#include "compute/txn/table_scan.h"
+#include "compute/txn/bucket_scan.h"
 #include "compute/worker/worker_link.h"
 #include "proto/control.pb.h"
 
@@ -261,7 +261,7 @@ reactor::Task<Status> Worker::fill_part(std::shared_ptr<Link> link, TableRef tab
   // No copy of the vector from before: it may lack commits that did not know of the index.
   session.fresh_from_ns = executor_.fresh_now_ns();
   ConnectionTransaction transaction(link, session);
-  protocol::WholeTableScan scan(transaction, table, *position);
+  protocol::BucketScan scan(transaction, table, *position);
   const std::uint64_t enough_ns = executor_.now_ns() + link->cluster.max_transaction_ns() / kFillShare;
   fabric::OperationCounters counters;
   std::vector<protocol::IndexRivals> rivals;

@@ -96,7 +96,7 @@ struct Worker::Link {
   txn::PriorityClock priorities;
   txn::HeaderGuesses header_guesses;
   txn::WorkerState state;
-  protocol::MakeRules make_rules = nullptr;  // of the database's protocol; once connected
+  protocol::MakeControl make_control = nullptr;  // of the database's protocol; once connected
   // For heartbeats to the servers that do not have the whole vector; where there are any.
   std::string vector_copy;
   std::uint64_t vector_copied_ns = 0;
@@ -114,7 +114,7 @@ class ConnectionTransaction : private std::shared_ptr<Worker::Link>, public prot
  public:
   ConnectionTransaction(const std::shared_ptr<Worker::Link>& link, protocol::SessionState& session)
       : std::shared_ptr<Worker::Link>(link),
-        protocol::EngineTransaction(link->state, session, link->make_rules),
+        protocol::EngineTransaction(link->state, session, link->make_control),
         began_ns_(link->state.executor.now_ns()) {}
   ~ConnectionTransaction() override { (*this)->backoff.ended((*this)->state.executor.now_ns() - began_ns_); }
 
