@@ -199,7 +199,7 @@ void Lookup::decide(txn::WorkerState& worker, Visibility& visibility, ReadDecisi
 }
 
 void Lookup::see_bucket(txn::WorkerState& worker, Visibility& visibility) {
-  // The READ rode with the one that showed a newer catalog: the old array may be something else by now.
+  // The batch of this READ also showed a newer catalog: the old array may be other memory by now.
   if (chain_.empty() && array_.generation < table_->arrays[server_].generation) {
     enter_array(table_->arrays[server_]);
     return;
