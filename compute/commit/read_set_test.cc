@@ -74,7 +74,7 @@ struct ReadRow {
   std::function<void(ReadScene&)> read;    // reads, from bytes that it puts there
   std::function<void(ReadScene&)> change;  // until validation
   bool holds;
-  GlobalAddress noted;  // the lock of kOther is noted there; null: nobody's
+  GlobalAddress noted;  // the lock of kOther is noted there; null: none is
 };
 
 void read_record(ReadScene& scene) {
@@ -129,7 +129,7 @@ TEST_CASE("what was read, the bytes at validation, and whether it holds", "[read
        {}},
       {"a record that another holds: it may have committed", read_record,
        [](ReadScene& s) { s.look.bytes.word(kRecord, lock_word(kOther).value()); }, false, kRecord},
-      {"a record that somebody holds with the stamp that was read",
+      {"a record that another transaction holds with the stamp that was read",
        read_record,
        [](ReadScene& s) { s.look.bytes.word(kRecord, lock_word(kRead).value()); },
        false,
@@ -161,7 +161,7 @@ TEST_CASE("what was read, the bytes at validation, and whether it holds", "[read
        false,
        {}},
       {"a chain without the key, as it was", read_chain, nothing, true, {}},
-      {"a chain into which somebody has inserted since",
+      {"a chain into which another transaction has inserted since",
        read_chain,
        [](ReadScene& s) {
          s.look.bytes.bucket(s.main(), {.lock = free_word(kOther),
@@ -175,7 +175,7 @@ TEST_CASE("what was read, the bytes at validation, and whether it holds", "[read
        [](ReadScene& s) { s.look.bytes.word(s.main(), free_word(kOther).value()); },
        false,
        {}},
-      {"a chain that somebody holds", read_chain,
+      {"a chain that another transaction holds", read_chain,
        [](ReadScene& s) { s.look.bytes.word(s.main(), lock_word(kOther).value()); }, false, main},
       {"a later bucket of the chain that was changed",
        read_chain,

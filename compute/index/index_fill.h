@@ -25,7 +25,7 @@ reactor::Task<Status> load_entries(txn::WorkerState* worker, storage::IndexRef i
                                    const std::vector<layout::Row>* rows, std::vector<IndexRivals>* rivals,
                                    fabric::OperationCounters* counters);
 
-// Looks at the newest versions of the rivals' rows, and leaves in `rivals` those that nobody can decide yet.
+// Checks the newest versions of the rivals' rows, and leaves in `rivals` those that cannot be decided yet.
 // Errors duplicate_key when both rows of a pair have the values, serialization_failure when there are too
 // many to know them all. `transaction` is fresh.
 reactor::Task<Status> settle_rivals(TransactionState* transaction, storage::TableRef table,

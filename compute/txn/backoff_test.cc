@@ -64,8 +64,10 @@ TEST_CASE(
   CHECK(crowded.bound_ns(16) > 10 * kAttempt_ns);
 }
 
-TEST_CASE("who loses waits for attempts of others as long as those take, and a client that thinks is none",
-          "[backoff]") {
+TEST_CASE(
+    "a transaction that lost waits for as long as attempts of others take, without the time that clients "
+    "think",
+    "[backoff]") {
   CHECK(after(9, 10, 20'000).bound_ns(16) < 40 * 20'000);
   CHECK(after(9, 10, kSecond_ns).bound_ns(16) == kDefaults.max_backoff_ns);
   Backoff backoff = after(9, 10);

@@ -55,19 +55,19 @@ TEST_CASE("a record's bytes and what a lookup decides", "[lookup]") {
          s.bytes.torn_record(kRecord, lock_word(kHolder));
        },
        "waits for record 31.8 locked"},
-      {"a torn body that nobody holds is read again",
+      {"a torn body that is not locked is read again",
        [](LookupScene& s) {
          s.stored({});
          s.bytes.torn_record(kRecord, free_word(kVersion));
        },
        "reads again"},
-      {"the same torn body, held by nobody, seven times: it may be written yet",
+      {"the same torn body, not locked, seven times: it may be written yet",
        [](LookupScene& s) {
          s.stored({});
          s.bytes.torn_record(kRecord, free_word(kVersion));
        },
        "reads again", SteadyBytes::kLooks - 1},
-      {"the same torn body, held by nobody, eight times: damaged",
+      {"the same torn body, not locked, eight times: damaged",
        [](LookupScene& s) {
          s.stored({});
          s.bytes.torn_record(kRecord, free_word(kVersion));
@@ -102,7 +102,7 @@ TEST_CASE("a record's bytes and what a lookup decides", "[lookup]") {
          s.bytes.torn_record(kRecord, lock_word(kHolder));
        },
        "waits for record 31.8 locked", 30},
-      {"a torn body under the transaction's own lock is damage: nobody writes it",
+      {"a torn body under the transaction's own lock is damage: no other transaction writes it",
        [](LookupScene& s) {
          s.stored({});
          s.bytes.torn_record(kRecord, lock_word(kHolder));
@@ -394,7 +394,7 @@ TEST_CASE("a lease is of a moment before the record was READ", "[lookup]") {
   CHECK(scene.bytes.lease(kRecord) == 77);
 }
 
-TEST_CASE("a lookup that was asked for who waits has that word of the same READ", "[lookup]") {
+TEST_CASE("a lookup with the waiter word has it from the same READ", "[lookup]") {
   LookupScene scene({.protocol = "waitdie"});
   scene.stored({.value = 41});
   scene.bytes.word(kRecord + scene.table.record.waiter_offset(), lock_word(kHolder).value());

@@ -53,7 +53,7 @@ TEST_CASE("which current versions an MVCC transaction reads, by the bytes of the
        "locked by other", kOwnTime},
       {"the memory server holds it", lock_word({layout::kCollectorSlot, 1}), 1, "locked by other",
        "locked by other", kOwnTime},
-      {"somebody holds it, and the version is newer", kTaken, kOwnTime + 5, "locked by other",
+      {"another transaction holds it, and the version is newer", kTaken, kOwnTime + 5, "locked by other",
        "locked by other", kOwnTime},
   };
   for (const CurrentRow& row : rows) {
@@ -71,7 +71,7 @@ TEST_CASE("which current versions an MVCC transaction reads, by the bytes of the
   }
 }
 
-TEST_CASE("which old versions an MVCC transaction reads: who holds the record does not count", "[mvcc]") {
+TEST_CASE("which old versions an MVCC transaction reads: locks do not count", "[mvcc]") {
   struct OldRow {
     const char* name;
     HeaderWord header;
@@ -82,7 +82,8 @@ TEST_CASE("which old versions an MVCC transaction reads: who holds the record do
       {"older than the transaction", free_word({30, 7}), kOwnTime - 1, "visible"},
       {"as old as the transaction", free_word({30, 7}), kOwnTime, "invisible"},
       {"newer than the transaction", free_word({30, 7}), kOwnTime + 5, "invisible"},
-      {"older than the transaction, and somebody holds the record", kTaken, kOwnTime - 1, "visible"},
+      {"older than the transaction, and another transaction holds the record", kTaken, kOwnTime - 1,
+       "visible"},
   };
   for (const OldRow& row : rows) {
     INFO(row.name);
@@ -143,11 +144,12 @@ TEST_CASE("whether an MVCC transaction may write at its timestamp (W1), by what 
   const std::vector<PlaceRow> rows = {
       {"newer than version and lease", 900, 950, 0, "at 1000"},
       {"the lease ends just before", 900, kOwnTime - 1, 0, "at 1000"},
-      {"somebody counts on the version at the same timestamp", 900, kOwnTime, 0, "serialization_failure"},
-      {"somebody newer has read it", 900, kOwnTime + 1, 0, "serialization_failure"},
+      {"another transaction counts on the version at the same timestamp", 900, kOwnTime, 0,
+       "serialization_failure"},
+      {"a newer transaction has read it", 900, kOwnTime + 1, 0, "serialization_failure"},
       {"the version is just older", kOwnTime - 1, 0, 0, "at 1000"},
-      {"somebody newer counts on all rows of the table", 900, 950, kOwnTime, "serialization_failure"},
-      {"somebody counted on all rows of the table just before", 900, 950, kOwnTime - 1, "at 1000"},
+      {"a newer transaction counts on all rows of the table", 900, 950, kOwnTime, "serialization_failure"},
+      {"another transaction counted on all rows of the table just before", 900, 950, kOwnTime - 1, "at 1000"},
   };
   for (const PlaceRow& row : rows) {
     INFO(row.name);
@@ -192,9 +194,9 @@ TEST_CASE("whether what an MVCC transaction has read holds at its timestamp", "[
        "serialization_failure", kOwnTime},
       {"another holds it: it may write at an older timestamp, and is not waited for", 950,
        [](VersionScene& s) { s.bytes.word(kRecord, kTaken.value()); }, "serialization_failure", kOwnTime},
-      {"held by somebody, and the lease covers the transaction", 1100,
+      {"held by another transaction, and the lease covers the transaction", 1100,
        [](VersionScene& s) { s.bytes.word(kRecord, kTaken.value()); }, "at 1000", 1100},
-      {"reclaimed: nobody knows what it was", 950,
+      {"reclaimed: its version is unknown", 950,
        [](VersionScene& s) { s.bytes.record(kRecord, {.stamp = {16, 11}, .incarnation = 0x20106}); },
        "serialization_failure", kOwnTime},
   };

@@ -7,7 +7,7 @@ namespace namdb::protocol {
 using layout::HeaderWord;
 
 ReadDecision NoWait::meet_lock(HeaderWord lock) {
-  // The memory server holds one for a moment, and waits for nobody.
+  // The memory server holds one for a moment, and does not wait meanwhile.
   return lock.stamp().slot == layout::kCollectorSlot ? ReadDecision::locked_by_other : ReadDecision::conflict;
 }
 

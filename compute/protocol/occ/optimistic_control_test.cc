@@ -82,11 +82,11 @@ TEST_CASE("whether a chain's lock word lets a missing key be believed", "[occ]")
     bool believed;
   };
   const std::vector<AbsenceRow> rows = {
-      {"nobody holds it", free_word(kCommitted), false, true},
+      {"it is not locked", free_word(kCommitted), false, true},
       {"a chain that was never locked", {}, false, true},
       {"another transaction holds it", lock_word({30, 7}), false, false},
       {"the memory server holds it", lock_word({layout::kCollectorSlot, 3}), false, false},
-      {"somebody holds it, and who reads looks himself", lock_word({30, 7}), true, true},
+      {"another transaction holds it, and locks are ignored", lock_word({30, 7}), true, true},
   };
   for (const char* const protocol : {"occ", "nowait", "waitdie", "sundial", "mvcc"}) {
     for (const AbsenceRow& row : rows) {
@@ -111,7 +111,7 @@ TEST_CASE("whether reads were true at one moment, by the bytes since", "[occ]") 
       {"nothing has changed", [](ProtocolScene&) {}, "ok", "ok"},
       {"one READ is of one moment, whatever came since",
        [](ProtocolScene& s) { s.bytes.record(kRecord, {.stamp = {16, 11}}); }, "ok", "serialization_failure"},
-      {"somebody holds what was read",
+      {"another transaction holds what was read",
        [](ProtocolScene& s) { s.bytes.word(kRecord, lock_word({30, 7}).value()); }, "ok",
        "serialization_failure"},
       {"the memory server holds what was read",
@@ -149,7 +149,7 @@ TEST_CASE("what a commit locks itself needs no validation, and all else does", "
       {"what was only read has changed",
        [](ProtocolScene& s) { s.bytes.record(kOtherRecord, {.stamp = {16, 11}, .key = 2}); },
        "serialization_failure"},
-      {"somebody holds what was only read",
+      {"another transaction holds what was only read",
        [](ProtocolScene& s) { s.bytes.word(kOtherRecord, lock_word({30, 7}).value()); },
        "serialization_failure"},
   };

@@ -44,8 +44,7 @@ TEST_CASE("which versions a snapshot shows, by the bytes of the record", "[si]")
       {"the body decides, not an unlocked word of another moment", free_word({16, 101}), shown, "visible"},
       {"the body decides, though the unlocked word is visible", free_word(shown), {16, 101}, "invisible"},
       {"a tombstone is checked like any version", tombstone_word(shown), shown, "visible"},
-      {"a commit that the snapshot does not show holds it: nobody waits", lock_word({16, 101}), shown,
-       "visible"},
+      {"a commit that the snapshot does not show holds it: no wait", lock_word({16, 101}), shown, "visible"},
       {"a commit that the snapshot shows holds it, and is not installed: its install is waited for",
        lock_word({16, 100}), shown, "locked by other"},
       {"the same by another slot", lock_word({17, 50}), shown, "locked by other"},
@@ -62,8 +61,8 @@ TEST_CASE("which versions a snapshot shows, by the bytes of the record", "[si]")
        lock_word({16, 101}),
        {16, 101},
        "invisible"},
-      {"the memory server holds it: nobody waits", lock_word({layout::kCollectorSlot, 3}), shown, "visible"},
-      {"a slot that the snapshot does not know holds it: nobody waits", lock_word({40, 1}), shown, "visible"},
+      {"the memory server holds it: no wait", lock_word({layout::kCollectorSlot, 3}), shown, "visible"},
+      {"a slot that the snapshot does not know holds it: no wait", lock_word({40, 1}), shown, "visible"},
       {"a version of a slot that the snapshot does not know", free_word({40, 1}), {40, 1}, "unknown slot"},
   };
   for (const SnapshotRow& row : rows) {
@@ -74,7 +73,7 @@ TEST_CASE("which versions a snapshot shows, by the bytes of the record", "[si]")
   }
 }
 
-TEST_CASE("which old versions a snapshot shows: who holds the record does not count", "[si]") {
+TEST_CASE("which old versions a snapshot shows: locks do not count", "[si]") {
   const std::vector<SnapshotRow> rows = {
       {"shown", free_word({16, 101}), {16, 90}, "visible"},
       {"not shown", free_word({16, 102}), {16, 101}, "invisible"},
@@ -110,7 +109,7 @@ TEST_CASE("versions of slots that the snapshot does not have, and what the slot 
   const auto unlisted = [](SnapshotScene& s) { s.worker.list_slots({}, 41); };
   const auto unborn = [](SnapshotScene& s) { s.worker.list_slots({}, 40); };
   const std::vector<DirectoryRow> rows = {
-      {"nobody has asked yet", nothing, nothing, "unknown slot"},
+      {"the directory has not been read yet", nothing, nothing, "unknown slot"},
       {"leased after the snapshot: invisible", live, refresh, "invisible"},
       {"closed, not so long ago: it was leased after the snapshot", closed, refresh, "invisible"},
       {"retired: all its versions are older than any snapshot without it", retired, refresh, "visible"},

@@ -44,9 +44,9 @@ TEST_CASE("where a SUNDIAL transaction that reads finds its place, and which lea
        60},
       {"the lease ends before: renewed", 50, 60, 70, nothing, "at 70", 70},
       {"without any lease: renewed from the version's timestamp", 50, 0, 70, nothing, "at 70", 70},
-      {"somebody has renewed it, not so far: renewed further", 50, 60, 70, lease(65), "at 70", 70},
-      {"somebody has renewed it so far", 50, 60, 70, lease(70), "at 70", 70},
-      {"somebody has renewed it further: it stays", 50, 60, 70, lease(80), "at 70", 80},
+      {"another transaction has renewed it, not so far: renewed further", 50, 60, 70, lease(65), "at 70", 70},
+      {"another transaction has renewed it so far", 50, 60, 70, lease(70), "at 70", 70},
+      {"another transaction has renewed it further: it stays", 50, 60, 70, lease(80), "at 70", 80},
       {"overwritten since, and the lease covers the transaction: it goes before the writer", 50, 60, 55,
        overwritten, "at 55", 60},
       {"overwritten since, and the lease would have to be renewed: wts is another", 50, 60, 70, overwritten,
@@ -112,7 +112,8 @@ TEST_CASE("where a SUNDIAL transaction that writes finds its place", "[sundial]"
       {"after the version that it displaces, where that has no lease", 50, 0, 0, 0, nothing, "at 51"},
       {"after a lease that was renewed since the row was read", 50, 60, 0, 0,
        [](SundialScene& s) { s.bytes.lease(kRecord, 75); }, "at 76"},
-      {"after the floor of its table: somebody counts on all its rows", 50, 60, 0, 90, nothing, "at 91"},
+      {"after the floor of its table: another transaction counts on all its rows", 50, 60, 0, 90, nothing,
+       "at 91"},
       {"after a floor that was raised since the row was read", 50, 60, 0, 90,
        [](SundialScene& s) { s.bytes.word(s.floor(), 95); }, "at 96"},
       {"not before its session's last transaction", 50, 60, 200, 90, nothing, "at 200"},
@@ -145,7 +146,7 @@ TEST_CASE("what else a SUNDIAL transaction that writes has read holds at its tim
       {"its lease ends before: renewed", 55, nothing, "at 61", 61},
       {"its lease ends before, and it was overwritten", 55,
        [](SundialScene& s) { s.overwrite(kOtherRecord, 2, 90); }, "serialization_failure", 61},
-      {"its lease ends before, and somebody holds it", 55,
+      {"its lease ends before, and another transaction holds it", 55,
        [](SundialScene& s) { s.bytes.word(kOtherRecord, kHeld.value()); }, "serialization_failure", 61},
       {"its lease covers that, and it was overwritten after the lease", 70,
        [](SundialScene& s) { s.overwrite(kOtherRecord, 2, 90); }, "at 61", 70},
@@ -180,9 +181,9 @@ TEST_CASE("a key that is not there is counted on by the floor of its table", "[s
       {"a floor that is above stays", 70, 90, 0, nothing, "at 70", 90},
       {"after what the memory server has forgotten: the key may have been there", 70, 0, 100, nothing,
        "at 101", 101},
-      {"somebody has inserted since", 70, 0, 0, [](SundialScene& s) { s.row(kRecord, 1, 60, 0); },
+      {"another transaction has inserted since", 70, 0, 0, [](SundialScene& s) { s.row(kRecord, 1, 60, 0); },
        "serialization_failure", 70},
-      {"somebody holds the chain", 70, 0, 0,
+      {"another transaction holds the chain", 70, 0, 0,
        [](SundialScene& s) { s.bytes.word(s.bytes.main_bucket(1), kHeld.value()); }, "serialization_failure",
        70},
   };
@@ -206,7 +207,8 @@ TEST_CASE("a lease is believed only as of before its row was READ", "[sundial]")
   scene.again();
   scene.row(kRecord, 1, 50, 60);
   const txn::RowId row = scene.get(1);
-  // Bucket, record. Renewed by somebody who then finds the row locked: not with the READ that shows it free.
+  // Bucket, record. Renewed by another transaction who then finds the row locked: not with the READ that
+  // shows it free.
   scene.worker.fabric.before_batch(2, [&scene] {
     scene.bytes.lease(kRecord, 80);
     scene.bytes.word(kRecord, kHeld.value());

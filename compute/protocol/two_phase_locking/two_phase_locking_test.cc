@@ -70,7 +70,7 @@ TEST_CASE("what a met lock means under NOWAIT, by the bytes of the record", "[no
     const char* decision;
   };
   const std::vector<DecisionRow> rows = {
-      {"nobody holds it", free_word(kStored), kStored, "visible"},
+      {"it is not locked", free_word(kStored), kStored, "visible"},
       {"header and body of two versions", free_word(kLater), kStored, "torn"},
       {"another transaction holds it: no waiting", lock_word(kHolder), kStored, "conflict"},
       {"another transaction of the same slot holds it", lock_word({kOwnSlot, kPriority + 1}), kStored,
@@ -98,9 +98,9 @@ TEST_CASE("whether a row that is asked for is locked, by the bytes that READ and
     };
   };
   const std::vector<LockRow> rows = {
-      {"nobody holds it: locked from the version that was read", [&](LockingScene& s) { s.stored(five); },
+      {"it is not locked: locked from the version that was read", [&](LockingScene& s) { s.stored(five); },
        "5", kOwnLock, free_word(kStored)},
-      {"a tombstone is locked, so that nobody revives it",
+      {"a tombstone is locked, so that no other transaction revives it",
        [](LockingScene& s) { s.stored({.stamp = kStored, .deleted = true}); }, "not found", kOwnLock,
        tombstone_word(kStored)},
       {"there is no record: nothing to lock", [](LockingScene&) {}, "not found", {}, {}},

@@ -40,7 +40,7 @@ TEST_CASE("what a met lock means under WAITDIE, by the bytes of the record", "[w
   };
   constexpr std::uint32_t kHalf = 1U << 31;
   const std::vector<AgeRow> rows = {
-      {"nobody holds it", free_word(kRow), false, "visible"},
+      {"it is not locked", free_word(kRow), false, "visible"},
       {"header and body of two versions", free_word({16, 11}), false, "torn"},
       {"a younger transaction holds it: the older waits", lock_word(kYounger), false, "locked by other"},
       {"an older transaction holds it: the younger gives way", lock_word(kOlder), false, "conflict"},
@@ -53,12 +53,11 @@ TEST_CASE("what a met lock means under WAITDIE, by the bytes of the record", "[w
       {"more than half a round later is older: the clock went round", lock_word({30, kAge + kHalf + 1}),
        false, "conflict"},
       {"the oldest of the round before", lock_word({30, layout::kMaxCounter}), false, "conflict"},
-      {"the memory server holds it, who is not asked for its age", lock_word({layout::kCollectorSlot, 1}),
-       false, "locked by other"},
-      {"the own lock", kOwn, false, "visible"},
-      {"who holds nothing that anybody waits for may wait for an older one", lock_word(kOlder), true,
+      {"the memory server holds it, and has no age", lock_word({layout::kCollectorSlot, 1}), false,
        "locked by other"},
-      {"who holds nothing, and a younger one", lock_word(kYounger), true, "locked by other"},
+      {"the own lock", kOwn, false, "visible"},
+      {"without locks it may wait for an older one", lock_word(kOlder), true, "locked by other"},
+      {"without locks, and a younger one holds it", lock_word(kYounger), true, "locked by other"},
   };
   for (const AgeRow& row : rows) {
     INFO(row.name);
@@ -74,7 +73,7 @@ TEST_CASE("whether a row is locked under WAITDIE, by the bytes that READ and CAS
     const char* name;
     std::function<void(AgeScene&)> put;
     std::string seen;
-    HeaderWord waiter;      // who waits, as the record says afterwards
+    HeaderWord waiter;      // the waiter word afterwards
     HeaderWord afterwards;  // the same, when the transaction has given up
   };
   const auto locked_until = [](Stamp holder, std::size_t batch) {
@@ -89,18 +88,18 @@ TEST_CASE("whether a row is locked under WAITDIE, by the bytes that READ and CAS
   const HeaderWord older = lock_word(kOlder);
   const HeaderWord younger = lock_word(kYounger);
   const std::vector<MeetRow> rows = {
-      {"nobody holds it and nobody waits", [](AgeScene&) {}, "5", {}, {}},
+      {"neither locked nor waited for", [](AgeScene&) {}, "5", {}, {}},
       {"a younger one holds it: waited for, and the record says so",
        locked_until(kYounger, 20),
        "6",
        kOwn,
        {}},
-      {"an older one holds it: given way, and nobody waits",
+      {"an older one holds it: given way, without a wait",
        locked_until(kOlder, 20),
        "serialization_failure",
        {},
        {}},
-      {"an older one waits: given way, though nobody holds it", waits(older), "serialization_failure", older,
+      {"an older one waits: given way, though it is not locked", waits(older), "serialization_failure", older,
        older},
       {"a younger one waits: the older goes first", waits(younger), "5", younger, younger},
       {"one that waits and is no longer there is forgotten",
@@ -168,8 +167,10 @@ TEST_CASE("whether a row is locked under WAITDIE, by the bytes that READ and CAS
   }
 }
 
-TEST_CASE("who gave way tries again with the same age, and whoever has committed is young again",
-          "[waitdie]") {
+TEST_CASE(
+    "a transaction that gave way tries again with the same age, and after a commit the session is young "
+    "again",
+    "[waitdie]") {
   AgeScene scene;
   scene.bytes.word(kRecord, lock_word(kOlder).value());
   REQUIRE(scene.fetched(scene.get(1)) == "serialization_failure");
