@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "compute/sql/bind/bind.h"
 #include "compute/sql/bind/bind_expression.h"
+#include "compute/sql/bind/bind_input.h"
 
 namespace namdb::sql {
 
