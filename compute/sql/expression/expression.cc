@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "compute/sql/expression/functions.h"
+#include "compute/sql/expression/function.h"
 #include "compute/sql/value/characters.h"
 
 namespace namdb::sql {

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "common/layout/placement.h"
+#include "compute/sql/expression/expression.h"
 #include "compute/sql/expression/server_version.h"
 #include "compute/sql/expression/session_directory.h"
 #include "compute/sql/value/characters.h"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "compute/sql/expression/expression.h"
-#include "compute/sql/expression/functions.h"
+#include "compute/sql/expression/function.h"
 #include "compute/sql/expression/like.h"
 #include "compute/sql/value/cast.h"
 #include "compute/sql/value/characters.h"
