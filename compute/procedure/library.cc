@@ -21,7 +21,7 @@ std::string last_error() {
 }  // namespace
 
 Status load_library(const std::string& path, ProcedureRegistry& registry) {
-  // A name without a slash would be searched for in the system's folders: only the file that was named
+  // dlopen() would search the system's folders for a name without a slash: only the file that was named
   // counts.
   std::error_code error;
   const std::filesystem::path absolute = std::filesystem::absolute(path, error);
@@ -46,7 +46,7 @@ Status load_library(const std::string& path, ProcedureRegistry& registry) {
   const auto add_all = reinterpret_cast<Register>(dlsym(library, "namdb_register_procedures"));
   if (add_all == nullptr) return give_up("it does not define namdb_register_procedures");
   add_all(registry);
-  // What was added stays valid: the library is not closed from here on.
+  // The library is not closed from here on, so that its procedures stay valid.
   if (Status status = registry.take_status(); !status.ok()) return refuse(path, status.message());
   return {};
 }
