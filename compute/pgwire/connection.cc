@@ -10,19 +10,19 @@ using reactor::Task;
 namespace {
 
 constexpr std::size_t kBuffer_bytes = 16 * 1024;
-// Over shared memory a transaction may run to its end without ever waiting: after so many messages the other
-// connections have their turn.
+// Over shared memory a transaction may run to its end without waiting: after so many messages a connection
+// yields to the others.
 constexpr std::uint64_t kMessagesAtOnce = 64;
-// When the server stops: for messages that are under way and will not be read. An end with unread bytes would
-// be a reset, and that can overtake the answers before it.
+// When the server stops, a connection drops messages that are under way for this long. Closing a socket with
+// unread bytes would be a reset, which can overtake the answers before it.
 constexpr std::uint64_t kDropInput_ns = 200 * kMillisecond_ns;
 
-// Parse, Bind, Describe, Execute, Close, Flush: what a Sync ends.
+// Parse, Bind, Describe, Execute, Close, Flush: a Sync ends a sequence of these.
 bool is_part_of_sequence(char type) {
   return std::string_view("PBDECH").find(type) != std::string_view::npos;
 }
 
-// Answered by ReadyForQuery.
+// Messages that are answered by ReadyForQuery.
 bool ends_sequence(char type) {
   return type == 'S' || type == 'Q' || type == 'F';
 }
@@ -57,8 +57,8 @@ Connection::~Connection() {
   if (counted_) process_.leave();
 }
 
-bool Connection::request_stop(bool at_sync) {
-  if (stop_ != Stop::now) stop_ = at_sync ? Stop::at_sync : Stop::now;
+bool Connection::request_stop(Stop stop) {
+  stop_ = std::max(stop_, stop);
   if (waiting_) ++goodbyes_;
   return waiting_;
 }
@@ -94,11 +94,11 @@ void Connection::shrink_buffer() {
   buffer_memory_.release();
 }
 
-// False at the end of the client's bytes, and when the server stops.
+// Returns false at the end of the client's bytes, and when the server stops.
 Task<bool> Connection::read_more() {
   output_.flush();
   if (output_.congested()) {
-    // A client that sends and does not read: its next messages stay in its own socket until it does.
+    // The next messages of a client that sends and does not read stay in its own socket.
     const Status relieved = co_await output_.relieve();
     if (!relieved.ok()) co_return false;
   }
@@ -206,7 +206,7 @@ Status Connection::check_client() {
 
 Task<void> Connection::run() {
   Step step = co_await start_up();
-  // A client that is gone waits for no answer: the messages that it has sent are dropped.
+  // The messages of a client that is gone are dropped.
   while (step == Step::go_on && !stream_->peer_gone()) {
     const Result<std::optional<Frame>> frame = next_frame(unread(), process_.options().max_message_bytes);
     if (!frame.ok()) {
@@ -246,7 +246,7 @@ Task<void> Connection::run() {
       break;
     }
   }
-  // What the client does not take soon, the server's stop cuts off.
+  // The server's stop cuts off a client that does not read its last answers.
   session_.reset();
   while (goodbyes_ > 0) co_await goodbye_done_.wait();
   output_.flush();

@@ -191,9 +191,9 @@ Task<Status> Connection::handle_execute(std::string_view payload, std::size_t fr
     co_return Status(ErrorCode::undefined_portal,
                      "portal \"" + std::string(execute.portal) + "\" does not exist");
   }
-  // Whether the statement is a transaction of its own is known once the next message is: Sync ends it. No
-  // client may expect an answer before it sent Sync or Flush. It must be there whole: what commits is
-  // followed by ReadyForQuery, even if the server stops or the rest never comes.
+  // The next message decides whether the statement is a transaction of its own: Sync ends it. A client cannot
+  // expect an answer before it has sent Sync or Flush. The Sync must have arrived whole: a commit is followed
+  // by ReadyForQuery, even if the server stops or the rest of a message never arrives.
   const std::uint32_t max_rows = execute.max_rows;
   bool alone = false;
   if (session_->may_be_alone(*portal)) {

@@ -108,7 +108,7 @@ reactor::Task<Status> run_sleep(Run& run, const SleepPlan& plan) {
   }
   reactor::Executor& executor = run.engine.executor();
   if (!seconds.null && seconds.real > 0) {
-    // In slices, since a cancel request of another thread does not wake the sleeper.
+    // Sleeps in slices, since a cancel request of another thread does not wake the sleeper.
     constexpr std::uint64_t kSlice_ns = 5 * kMillisecond_ns;
     const double bounded = std::min(seconds.real, 1e9);
     const std::uint64_t end_ns = executor.now_ns() + static_cast<std::uint64_t>(bounded * 1e9);

@@ -39,7 +39,7 @@ reactor::Task<Status> evaluate_keys(Run& run, const Source& source, Keys& keys) 
   const EvalContext context = run.context();
   const layout::Schema& schema = source.table->schema;
   keys.key_bytes = schema.key_bytes();
-  // All values first: each expression is evaluated, if only for its errors.
+  // Evaluates all values first: each expression may end in an error.
   std::vector<std::vector<Datum>> values(source.key.size());
   std::size_t count = 1;
   Status status;

@@ -6,7 +6,7 @@
 namespace namdb::sql {
 namespace {
 
-// Constants like 'now' have the value that they had when the statement was prepared.
+// Constants like 'now' keep the value of the time at which the statement was prepared.
 bool depends_on_time(std::string_view text) {
   std::string lower(text);
   std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });

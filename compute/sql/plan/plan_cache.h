@@ -16,7 +16,7 @@ namespace namdb::sql {
 
 class PlanCache {
  public:
-  // Null: nobody has it. Whether it is of the current catalog is for the caller to see.
+  // Null when no session has it. The caller checks whether it is of the current catalog.
   std::shared_ptr<const Plan> find(const std::string& text, const std::vector<Oid>& parameters) const;
   void add(const std::string& text, const std::vector<Oid>& parameters,
            const std::shared_ptr<const Plan>& plan);

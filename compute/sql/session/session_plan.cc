@@ -14,7 +14,7 @@ using reactor::Task;
 
 namespace {
 
-// Such parameters count as a part of the session, and most are.
+// Shorter parameters, which most are, count as a part of the session.
 constexpr std::size_t kShortParameters_bytes = 16 << 10;
 
 bool uses_catalog(const Plan& plan) {
@@ -42,22 +42,25 @@ bool is_end_of_block(Node statement) {
 
 }  // namespace
 
-Task<void> Session::do_aside(std::size_t text_bytes, std::function<void()> work) {
-  if (text_bytes <= kBesideOthers_bytes || !environment_.aside) {
+Task<Status> Session::do_planning(std::size_t text_bytes, std::function<void()> work) {
+  if (text_bytes <= kLongStatement_bytes || environment_.planning == nullptr) {
     work();
-  } else {
-    co_await environment_.aside(std::move(work));
+    co_return Status();
   }
+  if (state_ == State::idle) start_clock();  // transaction_timeout counts while it waits
+  co_return co_await environment_.planning->run(std::move(work), interrupt_);
 }
 
 Task<Session::Parsed> Session::parse(const std::string* text) {
   Parsed parsed{.result = {}, .text_bytes = text->size()};
-  co_await do_aside(text->size(), [&parsed, text] { parsed.result = parse_sql(*text); });
+  Status status = co_await do_planning(text->size(), [&parsed, text] { parsed.result = parse_sql(*text); });
+  if (!status.ok()) parsed.result = SyntaxError{std::move(status)};
   co_return parsed;
 }
 
-Task<void> Session::forget(Parsed parsed) {
-  co_await do_aside(parsed.text_bytes, [&parsed] { parsed.result = SyntaxTree(); });
+void Session::forget(Parsed parsed) {
+  if (parsed.text_bytes > kLongStatement_bytes && environment_.planning != nullptr)
+    environment_.planning->destroy(std::move(parsed));
 }
 
 Task<Result<Plan>> Session::make_plan(Parsing parsing, std::vector<Type> declared) {
@@ -82,8 +85,9 @@ Task<Result<Plan>> Session::make_plan(Parsing parsing, std::vector<Type> declare
   ErrorPlace place;
   input.place = &place;
   std::optional<Result<Plan>> plan;
-  co_await do_aside(parsing.length_bytes,
-                    [&plan, statement, &input] { plan.emplace(bind_statement(statement, input)); });
+  Status status = co_await do_planning(
+      parsing.length_bytes, [&plan, statement, &input] { plan.emplace(bind_statement(statement, input)); });
+  if (!status.ok()) co_return status;
   if (!plan->ok()) error_.position = place.position_in(*parsing.text);
   co_return std::move(*plan);
 }
@@ -134,14 +138,15 @@ Task<Status> Session::plan_text(Prepared& prepared) {
     const Parsing parsing{statement, prepared.text.size(), &prepared.text};
     status = co_await plan_statement(prepared, parsing);
   }
-  co_await forget(std::move(parsed));
+  forget(std::move(parsed));
   if (status.ok() && plans != nullptr) plans->add(prepared.text, prepared.declared_oids, prepared.plan);
   co_return status;
 }
 
 Task<Status> Session::prepare(std::string name, std::string text, std::vector<Oid> declared) {
   error_ = {};
-  if (name.empty()) unnamed_.reset();  // also if there will be no other
+  start_statement_timeout();
+  if (name.empty()) unnamed_.reset();  // also if preparing the new one fails
   auto prepared = std::make_shared<Prepared>();
   for (const Oid oid : declared) {
     const std::optional<TypeId> type = type_from_oid(oid);
@@ -189,17 +194,23 @@ bool Session::current(const Prepared& prepared) const {
   return current(*prepared.plan);
 }
 
-Task<Status> Session::renew(Prepared& prepared, bool cached) {
+Task<Status> Session::renew(Prepared& prepared) {
+  start_statement_timeout();
+  co_return co_await plan_again(prepared, Origin::prepared);
+}
+
+Task<Status> Session::plan_again(Prepared& prepared, Origin origin) {
   const std::shared_ptr<const Plan> before = prepared.plan;
   Parsed parsed = co_await parse(&prepared.text);
   if (const SyntaxError* error = parsed.error()) co_return error->status;
   std::vector<Type> declared = prepared.declared;
   const Parsing parsing{parsed.tree().statement(0), prepared.text.size(), &prepared.text};
   Result<Plan> plan = co_await make_plan(parsing, std::move(declared));
-  co_await forget(std::move(parsed));
+  forget(std::move(parsed));
   if (!plan.ok()) co_return plan.status();
   if (!same_columns(*plan, *before)) {
-    if (cached) co_return Status(ErrorCode::feature_not_supported, "cached plan must not change result type");
+    if (origin == Origin::prepared)
+      co_return Status(ErrorCode::feature_not_supported, "cached plan must not change result type");
     co_return Status(ErrorCode::catalog_changed,
                      "a table was dropped and created again while the statement ran");
   }

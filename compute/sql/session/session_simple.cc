@@ -8,7 +8,7 @@ using reactor::Task;
 
 namespace {
 
-// Of planning one and answering it.
+// The work of planning a statement and answering it.
 constexpr std::uint64_t kStatement_units = Work::kTurn_units / 64;
 
 }  // namespace
@@ -17,6 +17,7 @@ Task<void> Session::simple_query(std::string text, ResultSink& sink) {
   // As in PostgreSQL, a simple query forgets the unnamed statement.
   unnamed_.reset();
   error_ = {};
+  start_statement_timeout();
   Parsed parsed = co_await parse(&text);
   if (const SyntaxError* error = parsed.error()) {
     fail(error->status);
@@ -40,13 +41,14 @@ Task<void> Session::simple_query(std::string text, ResultSink& sink) {
     const Parsing parsing{tree.statement(i), tree.statement_bytes(i, text.size()), &text};
     ok = co_await run_simple(parsing, count == 1, i + 1 == count, sink);
   }
-  co_await forget(std::move(parsed));
+  forget(std::move(parsed));
 }
 
 Task<bool> Session::run_simple(Parsing parsing, bool alone, bool last, ResultSink& sink) {
   auto prepared = std::make_shared<Prepared>();
   if (alone) prepared->text = *parsing.text;  // a retry may have to bind it again
   Completion completion;
+  start_statement_timeout();
   Status status = co_await plan_statement(*prepared, parsing);
   if (status.ok() && !prepared->plan->parameters.empty())
     status = Status(ErrorCode::undefined_parameter, "there is no parameter $1");

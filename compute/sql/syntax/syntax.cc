@@ -69,8 +69,8 @@ bool is_set_operation(std::string_view word) {
   return lower == "union" || lower == "intersect" || lower == "except";
 }
 
-// libpg_query recurses over its tree without a bound. The tree's depth is at most the number of tokens
-// that no comma separates, over all open parentheses; set operations nest across commas as well.
+// libpg_query's recursion over its tree has no bound. The tree's depth is at most the number of tokens
+// without a comma between them, over all open parentheses; set operations nest across commas as well.
 bool too_deep(std::string_view scan_result, std::string_view sql) {
   constexpr std::uint64_t kTokensField = 2;
   ScanReader reader(scan_result);
@@ -322,7 +322,7 @@ Node SyntaxTree::statement(std::size_t index) const {
 std::size_t SyntaxTree::statement_bytes(std::size_t index, std::size_t text_bytes) const {
   const Json& statement = list(*tree_, "stmts")[index];
   const auto length = static_cast<std::size_t>(integer(statement, "stmt_len"));
-  // The last one's is missing: it reaches to the end.
+  // The last statement's length is missing: it reaches to the end.
   return length != 0 ? length : text_bytes - static_cast<std::size_t>(integer(statement, "stmt_location"));
 }
 

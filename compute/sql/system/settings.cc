@@ -24,11 +24,14 @@ enum class Kind : std::uint8_t {
   always_on,   // may be set to on
 };
 
+// Whether clients are told of the value when they connect, and whenever it changes.
+enum class Report : std::uint8_t { never, changes };
+
 struct Definition {
   std::string_view name;
   std::string_view fallback;
   Kind kind;
-  bool reported = false;
+  Report report = Report::never;
   std::string_view description = "";
   std::string_view choices = "";  // each between blanks
 };
@@ -42,39 +45,40 @@ constexpr std::string_view kCommitModes = " on off local remote_write remote_app
 constexpr std::string_view kSerializable = "serializable";
 
 constexpr std::array kDefinitions = {
-    Definition{"application_name", "", Kind::text, true, "Name of the client's program."},
-    Definition{"client_encoding", "UTF8", Kind::encoding, true, "The one encoding is UTF8."},
-    Definition{"client_min_messages", "notice", Kind::choice, false, "", kMessageLevels},
-    Definition{"DateStyle", "ISO, MDY", Kind::date_style, true, "Dates are shown as ISO 8601."},
-    Definition{"default_transaction_isolation", "repeatable read", Kind::isolation, false,
+    Definition{"application_name", "", Kind::text, Report::changes, "Name of the client's program."},
+    Definition{"client_encoding", "UTF8", Kind::encoding, Report::changes, "The one encoding is UTF8."},
+    Definition{"client_min_messages", "notice", Kind::choice, Report::never, "", kMessageLevels},
+    Definition{"DateStyle", "ISO, MDY", Kind::date_style, Report::changes, "Dates are shown as ISO 8601."},
+    Definition{"default_transaction_isolation", "repeatable read", Kind::isolation, Report::never,
                "Every level runs as what the database's protocol gives; more is refused."},
-    Definition{"default_transaction_read_only", "off", Kind::boolean, true},
-    Definition{"extra_float_digits", "1", Kind::integer, false, "double precision is shown exactly."},
-    Definition{"idle_in_transaction_session_timeout", "0", Kind::duration, false,
+    Definition{"default_transaction_read_only", "off", Kind::boolean, Report::changes},
+    Definition{"extra_float_digits", "1", Kind::integer, Report::never, "double precision is shown exactly."},
+    Definition{"idle_in_transaction_session_timeout", "0", Kind::duration, Report::never,
                "Sessions whose transaction block waits longer for its client are ended."},
-    Definition{"in_hot_standby", "off", Kind::fixed, true},
-    Definition{"integer_datetimes", "on", Kind::fixed, true},
-    Definition{"IntervalStyle", "postgres", Kind::choice, true, "", kIntervalStyles},
-    Definition{"is_superuser", "off", Kind::fixed, true},
-    Definition{"lock_timeout", "10s", Kind::duration, false,
+    Definition{"in_hot_standby", "off", Kind::fixed, Report::changes},
+    Definition{"integer_datetimes", "on", Kind::fixed, Report::changes},
+    Definition{"IntervalStyle", "postgres", Kind::choice, Report::changes, "", kIntervalStyles},
+    Definition{"is_superuser", "off", Kind::fixed, Report::changes},
+    Definition{"lock_timeout", "10s", Kind::duration, Report::never,
                "Statements that wait longer for what others hold are canceled."},
     Definition{"max_identifier_length", "63", Kind::fixed},
-    Definition{"namdb.beside_memory_server", "", Kind::fixed, false,
+    Definition{"namdb.beside_memory_server", "", Kind::fixed, Report::never,
                "Memory server that this compute server stands beside: nam-computed --beside."},
     Definition{"plan_cache_mode", "auto", Kind::text},
     Definition{"row_security", "on", Kind::boolean},
-    Definition{"search_path", "\"$user\", public", Kind::text, false, "The one schema is public."},
-    Definition{"server_encoding", "UTF8", Kind::fixed, true},
-    Definition{"server_version", kServerVersion, Kind::fixed, true},
+    Definition{"search_path", "\"$user\", public", Kind::text, Report::never, "The one schema is public."},
+    Definition{"server_encoding", "UTF8", Kind::fixed, Report::changes},
+    Definition{"server_version", kServerVersion, Kind::fixed, Report::changes},
     Definition{"server_version_num", kServerVersionNumber, Kind::fixed},
-    Definition{"session_authorization", "", Kind::fixed, true},
-    Definition{"standard_conforming_strings", "on", Kind::always_on, true},
-    Definition{"statement_timeout", "0", Kind::duration, false, "Longer statements are canceled."},
-    Definition{"synchronous_commit", "on", Kind::choice, false, "", kCommitModes},
-    Definition{"TimeZone", "UTC", Kind::text, true, "Remembered; times are shown and read in UTC."},
+    Definition{"session_authorization", "", Kind::fixed, Report::changes},
+    Definition{"standard_conforming_strings", "on", Kind::always_on, Report::changes},
+    Definition{"statement_timeout", "0", Kind::duration, Report::never, "Longer statements are canceled."},
+    Definition{"synchronous_commit", "on", Kind::choice, Report::never, "", kCommitModes},
+    Definition{"TimeZone", "UTC", Kind::text, Report::changes,
+               "Remembered; times are shown and read in UTC."},
     Definition{"transaction_isolation", "repeatable read", Kind::isolation},
     Definition{"transaction_read_only", "off", Kind::boolean},
-    Definition{"transaction_timeout", "0", Kind::duration, false,
+    Definition{"transaction_timeout", "0", Kind::duration, Report::never,
                "Sessions with a longer transaction are ended."},
     Definition{"bytea_output", "hex", Kind::text},
     Definition{"check_function_bodies", "on", Kind::boolean},
@@ -264,7 +268,7 @@ Status Settings::check_isolation(std::string_view level) const {
                 "servers with another --protocol");
 }
 
-Status Settings::set(std::string_view name, std::string_view value, bool local) {
+Status Settings::set(std::string_view name, std::string_view value, Scope scope) {
   const Definition* definition = find_definition(name);
   std::string key(name);
   std::string normal(value);
@@ -281,7 +285,7 @@ Status Settings::set(std::string_view name, std::string_view value, bool local) 
     return Status(ErrorCode::limit_exceeded, "too many configuration parameters");
   }
   remember();
-  if (local) {
+  if (scope == Scope::transaction) {
     if (!in_block_) return {};  // outside a transaction it has no effect
     before_local_.emplace(key, values_.contains(key) ? values_[key] : "");
   } else {
@@ -302,7 +306,7 @@ Status Settings::reset(std::string_view name) {
   const std::string key(definition != nullptr ? definition->name : name);
   const auto fallback = defaults_.find(key);
   if (fallback == defaults_.end()) {
-    // A setting of one's own stays known, as an empty string.
+    // A custom setting stays known, as an empty string.
     if (const auto value = values_.find(key); value != values_.end()) {
       remember();
       value->second.clear();
@@ -362,14 +366,14 @@ bool Settings::wants(std::string_view severity) const {
 
 std::optional<std::string_view> Settings::reported_name(std::string_view name) {
   const Definition* definition = find_definition(name);
-  if (definition == nullptr || !definition->reported) return std::nullopt;
+  if (definition == nullptr || definition->report == Report::never) return std::nullopt;
   return definition->name;
 }
 
 std::vector<std::string_view> Settings::reported_names() {
   std::vector<std::string_view> names;
   for (const Definition& definition : kDefinitions) {
-    if (definition.reported) names.push_back(definition.name);
+    if (definition.report == Report::changes) names.push_back(definition.name);
   }
   return names;
 }
@@ -378,11 +382,11 @@ void Settings::remember() {
   if (in_block_ && !before_block_) before_block_ = values_;
 }
 
-std::vector<std::string_view> Settings::end_block(bool committed) {
+std::vector<std::string_view> Settings::end_block(BlockEnd end) {
   in_block_ = false;
   if (!before_block_) return {};
   std::map<std::string, std::string, std::less<>> ended = values_;
-  if (committed) {
+  if (end == BlockEnd::committed) {
     for (auto& [name, value] : before_local_) values_[name] = std::move(value);
   } else {
     values_ = std::move(*before_block_);
