@@ -35,17 +35,17 @@ class Connection {
   // The server stops. Messages that the client has begun to send are handled up to its Sync (a simple query
   // is a Sync of its own) and answered; then the client gets error 57P01, and the connection ends. Messages
   // behind that Sync are not handled. With `now` a Sync that has not arrived is no longer waited for. Returns
-  // true when the connection has nothing to do: then say_goodbye() must be spawned.
+  // true when the connection has nothing to do: then end_for_shutdown() must be spawned.
   enum class Stop : std::uint8_t { none, at_sync, now };
   bool request_stop(Stop stop);
   // Sends the error of the stop and closes the connection, unless the rest of a message that the client has
   // begun arrives soon.
-  reactor::Task<void> say_goodbye();
+  reactor::Task<void> end_for_shutdown();
   // The session may have been terminated. Returns true when the connection waits for its client: then
-  // end_now() must be spawned.
+  // end_if_waiting() must be spawned.
   bool request_end();
   // Sends the reason and ends the connection, unless a message has arrived.
-  reactor::Task<void> end_now();
+  reactor::Task<void> end_if_waiting();
   // Closes the stream; run() ends soon.
   void close() { stream_->close(); }
   // Start-up is over. A connection that has not started may be closed at any time.
@@ -64,7 +64,7 @@ class Connection {
   // Error: nobody waits for the running statement any more.
   Status check_client();
   // Sends the reason and ends the connection, while nothing runs.
-  reactor::Task<void> end_waiting(Status reason);
+  reactor::Task<void> end_with(Status reason);
   // Sends a FATAL error.
   void fatal(const Status& status);
   std::int64_t wall_clock_us() const;
@@ -117,18 +117,18 @@ class Connection {
   bool skip_until_sync_ = false;  // an extended message failed
   bool in_sequence_ = false;      // extended messages came, and their Sync did not
   std::uint64_t messages_ = 0;
-  bool waiting_ = false;  // for the client, with nothing to do
-  reactor::Event moved_;  // waiting_ has ended
+  bool waiting_ = false;            // for the client, with nothing to do
+  reactor::Event message_arrived_;  // waiting_ has ended
   Stop stop_ = Stop::none;
-  bool lost_ = false;           // the client left, or was told good-bye, in the middle of a message
-  std::uint32_t goodbyes_ = 0;  // say_goodbye() that run or are about to
-  bool told_ = false;           // why it ends, while it waited
+  bool lost_ = false;               // the client left, or was told good-bye, in the middle of a message
+  std::uint32_t pending_ends_ = 0;  // end_for_shutdown() that run or are about to
+  bool end_sent_ = false;           // why it ends, while it waited
   // The reason for which the session ends: no other answer is sent to the client.
   std::optional<Status> ending_;
-  reactor::Event goodbye_done_;
+  reactor::Event end_done_;
   bool cut_short_ = false;  // it ends amid a message that there is no memory for
-  bool farewell_taken_ = false;
-  reactor::Event farewell_;
+  bool output_drained_ = false;
+  reactor::Event drained_;
   BindMessage bind_;
   ParseMessage parse_;
 };

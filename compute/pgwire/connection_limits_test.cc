@@ -47,7 +47,7 @@ TEST_CASE("the next messages of a client that does not read stay in its socket",
 }
 
 TEST_CASE("a client that never reads its last error is cut off", "[limits]") {
-  World world({.farewell_timeout_ns = kSecond_ns});
+  World world({.last_write_timeout_ns = kSecond_ns});
   TestClient client = TestClient::ready(world);
   client.pipe().client_reads = false;
   client.send(message('!', ""));

@@ -29,11 +29,11 @@ struct Options {
   std::vector<std::string> superusers = {"namctl", "postgres"};  // by name: there is no authentication
   std::uint32_t max_message_bytes = 16 << 20;                    // hostile: 1 KiB
   std::uint64_t client_memory_bytes = 512 << 20;                 // of all clients together; hostile: 64 KiB
-  std::uint64_t startup_timeout_ns = 30 * kSecond_ns;   // from accept to the end of the start-up packet
-  std::uint64_t farewell_timeout_ns = 10 * kSecond_ns;  // for the client to take what was said last
-  std::uint64_t shutdown_grace_ns = 5 * kSecond_ns;     // for statements that run when the server stops
-  std::uint64_t sequence_timeout_ns = kSecond_ns;       // then also: for messages up to the Sync to arrive
-  std::uint64_t last_words_ns = kSecond_ns;             // then also: to tell those that ran on
+  std::uint64_t startup_timeout_ns = 30 * kSecond_ns;     // from accept to the end of the start-up packet
+  std::uint64_t last_write_timeout_ns = 10 * kSecond_ns;  // for the client to take what was said last
+  std::uint64_t shutdown_grace_ns = 5 * kSecond_ns;       // for statements that run when the server stops
+  std::uint64_t sequence_timeout_ns = kSecond_ns;         // then also: for messages up to the Sync to arrive
+  std::uint64_t shutdown_write_ns = kSecond_ns;           // then also: to tell those that ran on
   bool trust_remote = false;  // accept peers that are not on this machine, without any authentication
 };
 

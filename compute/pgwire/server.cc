@@ -61,7 +61,7 @@ void Server::adopt(std::unique_ptr<reactor::ByteStream> stream) {
 void Server::end_terminated() {
   if (stopping_) return;
   for (const auto& connection : connections_) {
-    if (connection->request_end()) executor_.spawn(gate_, connection->end_now());
+    if (connection->request_end()) executor_.spawn(gate_, connection->end_if_waiting());
   }
 }
 
@@ -100,15 +100,16 @@ Task<void> Server::stop() {
   changed_.notify_all();
   for (const auto& connection : connections_) {
     if (connection->request_stop(Connection::Stop::at_sync))
-      executor_.spawn(gate_, connection->say_goodbye());
+      executor_.spawn(gate_, connection->end_for_shutdown());
   }
   // Idle connections end as soon as their last message has left, others after their statements. A connection
   // that still runs then gets an error, and a client that does not read is cut off.
   co_await wait_until_none(executor_.now_ns() + process_.options().shutdown_grace_ns);
   for (const auto& connection : connections_) {
-    if (connection->request_stop(Connection::Stop::now)) executor_.spawn(gate_, connection->say_goodbye());
+    if (connection->request_stop(Connection::Stop::now))
+      executor_.spawn(gate_, connection->end_for_shutdown());
   }
-  co_await wait_until_none(executor_.now_ns() + process_.options().last_words_ns);
+  co_await wait_until_none(executor_.now_ns() + process_.options().shutdown_write_ns);
   for (const auto& connection : connections_) connection->close();
   co_await gate_.close();
 }

@@ -10,7 +10,7 @@ Status Accumulator::add(const EvalContext& context) {
     return {};
   }
   Datum value;
-  NAMDB_SQL_CHECK(evaluate(*aggregate_->argument, context, value));
+  if (Status status = evaluate(*aggregate_->argument, context, value); !status.ok()) return status;
   if (value.null) return {};
   ++count_;
   context.work->charge_bytes(value.text.size());

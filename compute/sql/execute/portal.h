@@ -14,7 +14,7 @@
 
 namespace namdb::sql {
 
-struct Prepared {
+struct PreparedStatement {
   std::string text;
   std::vector<Type> declared;      // parameter types that the client gave
   std::vector<Oid> declared_oids;  // the same types, by the OIDs that the client sent
@@ -24,7 +24,7 @@ struct Prepared {
   std::size_t session_bytes = 0;                // as they count for the session's limit
 
   std::size_t size_bytes() const {
-    return sizeof(Prepared) + text.capacity() + declared.capacity() * sizeof(Type) +
+    return sizeof(PreparedStatement) + text.capacity() + declared.capacity() * sizeof(Type) +
            declared_oids.capacity() * sizeof(Oid);
   }
 };
@@ -64,7 +64,7 @@ class RowBuffer final : public ResultSink {
 
 struct Portal {
   bool valid = false;
-  std::shared_ptr<Prepared> prepared;
+  std::shared_ptr<PreparedStatement> prepared;
   std::shared_ptr<const Plan> plan;  // the plan whose parameter types `parameters` has
   std::string storage;               // what the parameters' strings borrow from
   std::vector<Datum> parameters;

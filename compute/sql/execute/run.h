@@ -34,10 +34,10 @@ class Interrupt final : public txn::Interrupt {
   Status check() const override;
   // Bounds the waits for any one record or bucket chain, in all attempts of the statement that begins now
   // together.
-  void set_longest_wait(std::uint64_t longest_wait_ns);
+  void set_lock_timeout(std::uint64_t lock_timeout_ns);
   Status check_wait(layout::GlobalAddress held, std::uint64_t since_ns) const override;
   // An attempt has ended in a conflict over that lock. Error: the statement has waited for it long enough.
-  Status meet(const txn::MetLock& lock);
+  Status add_conflict(const txn::MetLock& lock);
   // The statement has paused since then, because of the lock that it met last.
   void add_pause(std::uint64_t since_ns);
 
@@ -45,7 +45,7 @@ class Interrupt final : public txn::Interrupt {
   const Clock& clock_;
   std::atomic<bool>& canceled_;
   std::uint64_t deadline_ns_ = ~std::uint64_t{0};
-  std::uint64_t longest_wait_ns_ = ~std::uint64_t{0};
+  std::uint64_t lock_timeout_ns_ = ~std::uint64_t{0};
   struct Met {
     layout::GlobalAddress held;
     std::uint64_t waited_ns;

@@ -1,7 +1,8 @@
 // Functions of strings.
+#include <absl/container/flat_hash_set.h>
+
 #include <bitset>
 #include <string_view>
-#include <unordered_set>
 
 #include "compute/sql/expression/expression.h"
 #include "compute/sql/expression/function_tables.h"
@@ -52,7 +53,7 @@ class CharacterSet {
 
  private:
   std::bitset<256> bytes_;
-  std::unordered_set<std::string_view> longer_;
+  absl::flat_hash_set<std::string_view> longer_;
 };
 
 enum class Side : std::uint8_t { left, right, both };

@@ -6,9 +6,10 @@
 // remembered and only counters move.
 #pragma once
 
+#include <absl/container/flat_hash_map.h>
+
 #include <array>
 #include <cstdint>
-#include <unordered_map>
 
 #include "common/base/error.h"
 #include "compute/sql/value/datum.h"
@@ -79,7 +80,7 @@ class Work {
   std::uint64_t bytes_ = 0;
   bool paused_ = false;
   bool remembers_ = false;
-  std::unordered_map<const Expr*, Memory> memories_;
+  absl::flat_hash_map<const Expr*, Memory> memories_;
 };
 
 }  // namespace namdb::sql

@@ -160,7 +160,7 @@ void Session::forget_portals() {
   portal_bytes_ = 0;
 }
 
-bool Session::may_be_alone(const Portal& portal) const {
+bool Session::may_autocommit(const Portal& portal) const {
   return state_ == State::idle && portal.plan->as<CallPlan>() == nullptr && needs_transaction(*portal.plan);
 }
 
@@ -210,7 +210,7 @@ Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completio
       // A client that cancels a statement gets that error, and not the conflict that the statement met.
       Status interrupted = interrupt_.check();
       const txn::TransactionFacts* facts = txn::transaction_facts(transaction.get());
-      if (interrupted.ok() && facts != nullptr) interrupted = interrupt_.meet(facts->met_lock());
+      if (interrupted.ok() && facts != nullptr) interrupted = interrupt_.add_conflict(facts->met_lock());
       again = interrupted.ok() && sink.rewind(mark);
       if (!interrupted.ok()) status = std::move(interrupted);
     }
@@ -247,7 +247,7 @@ Task<Status> Session::run_in_transaction(Portal& portal, ResultSink& sink, std::
   co_return Status();
 }
 
-Task<Status> Session::execute(Portal& portal, ResultSink& sink, std::uint64_t max_rows, bool alone,
+Task<Status> Session::execute(Portal& portal, ResultSink& sink, std::uint64_t max_rows, bool autocommit,
                               Completion& completion) {
   const std::shared_ptr<const Plan> plan = portal.plan;
   if (Status status = check_allowed(*plan); !status.ok()) co_return status;
@@ -261,30 +261,30 @@ Task<Status> Session::execute(Portal& portal, ResultSink& sink, std::uint64_t ma
   }
   facts_.statement_us = facts_.present_us();
   start_statement_timeout();
-  const std::uint64_t longest_wait_ns = settings_.lock_timeout_ns();
-  interrupt_.set_longest_wait(longest_wait_ns == 0 ? ~std::uint64_t{0} : longest_wait_ns);
+  const std::uint64_t lock_timeout_ns = settings_.lock_timeout_ns();
+  interrupt_.set_lock_timeout(lock_timeout_ns == 0 ? ~std::uint64_t{0} : lock_timeout_ns);
   if (state_ == State::idle) start_clock();
   // Also between the statements of one message: no statement begins for a client that is gone.
   if (Status status = interrupt_.check(); !status.ok()) co_return status;
   if (portal.buffered != nullptr) {
-    give_buffered(portal, sink, max_rows, completion);
+    send_buffered(portal, sink, max_rows, completion);
     co_return Status();
   }
   Status status;
   if (max_rows != 0 && !plan->columns.empty() && plan->as<SelectPlan>() == nullptr) {
     portal.buffered = std::make_unique<RowBuffer>(sink);
     portal.buffered->begin_rows(plan->columns);
-    status = co_await execute_all(portal, *portal.buffered, 0, alone, portal.buffered_completion);
-    if (status.ok()) give_buffered(portal, sink, max_rows, completion);
+    status = co_await execute_all(portal, *portal.buffered, 0, autocommit, portal.buffered_completion);
+    if (status.ok()) send_buffered(portal, sink, max_rows, completion);
   } else {
-    status = co_await execute_all(portal, sink, max_rows, alone, completion);
+    status = co_await execute_all(portal, sink, max_rows, autocommit, completion);
     portal.finished = !completion.suspended;
   }
   if (!status.ok()) portal.finished = true;
   co_return status;
 }
 
-Task<Status> Session::execute_all(Portal& portal, ResultSink& sink, std::uint64_t max_rows, bool alone,
+Task<Status> Session::execute_all(Portal& portal, ResultSink& sink, std::uint64_t max_rows, bool autocommit,
                                   Completion& completion) {
   const Plan& plan = *portal.plan;
   if (!plan.columns.empty()) sink.begin_rows(plan.columns);
@@ -294,13 +294,13 @@ Task<Status> Session::execute_all(Portal& portal, ResultSink& sink, std::uint64_
     Status status = co_await commit_transaction("block");
     if (!status.ok()) co_return status;
   }
-  if (state_ == State::idle && needs_transaction(plan) && (call || (alone && max_rows == 0)))
+  if (state_ == State::idle && needs_transaction(plan) && (call || (autocommit && max_rows == 0)))
     co_return co_await run_autocommit(portal, sink, completion);
   if (state_ == State::idle && !needs_transaction(plan)) start_clock();
   co_return co_await run_in_transaction(portal, sink, max_rows, completion);
 }
 
-void Session::give_buffered(Portal& portal, ResultSink& sink, std::uint64_t max_rows,
+void Session::send_buffered(Portal& portal, ResultSink& sink, std::uint64_t max_rows,
                             Completion& completion) {
   sink.begin_rows(portal.plan->columns);
   auto& rows = portal.buffered->rows();

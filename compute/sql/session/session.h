@@ -81,7 +81,7 @@ class Session {
   // `check` is called while statements run; its error ends them.
   void set_client_check(std::function<Status()> check) { interrupt_.set_client(std::move(check)); }
   // Forgets a cancel request that arrived while nothing ran.
-  void forget_cancel() { interrupt_.clear(); }
+  void clear_cancel_request() { interrupt_.clear(); }
 
   // --- simple protocol: everything goes to the sink, errors too ---
   reactor::Task<void> simple_query(std::string text, ResultSink& sink);
@@ -92,11 +92,11 @@ class Session {
   void forget_error() { error_ = {}; }
   reactor::Task<Status> prepare(std::string name, std::string text, std::vector<Oid> declared);
   // Null when no prepared statement has that name.
-  Prepared* find_prepared(std::string_view name);
+  PreparedStatement* find_prepared(std::string_view name);
   // Whether the statement's plan is of the current catalog; if not, renew() it before bind().
-  bool current(const Prepared& prepared) const;
+  bool current(const PreparedStatement& prepared) const;
   // Plans it again. If its columns are others now: error feature_not_supported.
-  reactor::Task<Status> renew(Prepared& prepared);
+  reactor::Task<Status> renew(PreparedStatement& prepared);
   Status bind(const BindRequest& request);
   Portal* find_portal(std::string_view name);
   // in_failed_transaction: a statement that returns rows is not even described in a failed block.
@@ -104,10 +104,10 @@ class Session {
   void close_prepared(std::string_view name);
   void close_all_prepared();
   void close_portal(std::string_view name);
-  // Whether execute() of the portal depends on `alone`.
-  bool may_be_alone(const Portal& portal) const;
-  // `alone`: nothing else will run before the next sync().
-  reactor::Task<Status> execute(Portal& portal, ResultSink& sink, std::uint64_t max_rows, bool alone,
+  // Whether execute() of the portal depends on `autocommit`.
+  bool may_autocommit(const Portal& portal) const;
+  // `autocommit`: no other statement runs before the next sync().
+  reactor::Task<Status> execute(Portal& portal, ResultSink& sink, std::uint64_t max_rows, bool autocommit,
                                 Completion& completion);
   // The time at which the open or running transaction exceeds transaction_timeout. Without a transaction the
   // result means nothing.
@@ -123,21 +123,22 @@ class Session {
   enum class State : std::uint8_t { idle, implicit, block, failed };
 
   // --- session_plan.cc ---
-  struct Parsed {
+  struct ParsedText {
     std::variant<SyntaxTree, SyntaxError> result;
     std::size_t text_bytes = 0;
 
     const SyntaxError* error() const { return std::get_if<SyntaxError>(&result); }
     const SyntaxTree& tree() const { return std::get<SyntaxTree>(result); }
   };
-  // Runs the parsing or binding of a text of that length, on the worker or on the planning thread. Error: the
-  // interrupt has ended the wait for that thread.
-  reactor::Task<Status> do_planning(std::size_t text_bytes, std::function<void()> work);
-  reactor::Task<Parsed> parse(const std::string* text);
+  // Whether a text of that length is parsed and bound on the planning thread.
+  bool is_long(std::size_t text_bytes) const;
+  // Error: the interrupt has ended the wait for that thread.
+  reactor::Task<Status> run_on_planning_thread(std::function<void()> work);
+  reactor::Task<ParsedText> parse(const std::string* text);
   // Frees the tree; a large one on the planning thread.
-  void forget(Parsed parsed);
+  void forget(ParsedText parsed);
   // A statement, and the text that it was read from.
-  struct Parsing {
+  struct ParsedStatement {
     Node statement;
     std::size_t length_bytes = 0;
     const std::string* text = nullptr;
@@ -145,13 +146,13 @@ class Session {
   // How the client gave a statement that is planned again: prepared earlier, or sent just now.
   enum class Origin : std::uint8_t { prepared, sent };
   // Error when its columns have changed: feature_not_supported if it was prepared, else catalog_changed.
-  reactor::Task<Status> plan_again(Prepared& prepared, Origin origin);
-  reactor::Task<Result<Plan>> make_plan(Parsing parsing, std::vector<Type> declared);
-  reactor::Task<Status> plan_statement(Prepared& prepared, Parsing parsing);
+  reactor::Task<Status> plan_again(PreparedStatement& prepared, Origin origin);
+  reactor::Task<Result<Plan>> make_plan(ParsedStatement parsing, std::vector<Type> declared);
+  reactor::Task<Status> plan_statement(PreparedStatement& prepared, ParsedStatement parsing);
   // Parses and plans, unless another session has the plan.
-  reactor::Task<Status> plan_text(Prepared& prepared);
+  reactor::Task<Status> plan_text(PreparedStatement& prepared);
   // Accounts for the plan's memory.
-  Result<std::shared_ptr<const Plan>> keep(Plan plan) const;
+  Result<std::shared_ptr<const Plan>> account_plan(Plan plan) const;
   bool current(const Plan& plan) const;
   Status check_allowed(const Plan& plan) const;
   // The error of any statement but COMMIT and ROLLBACK in a failed block.
@@ -165,9 +166,9 @@ class Session {
   reactor::Task<Status> run_autocommit(Portal& portal, ResultSink& sink, Completion& completion);
   reactor::Task<Status> run_in_transaction(Portal& portal, ResultSink& sink, std::uint64_t max_rows,
                                            Completion& completion);
-  reactor::Task<Status> execute_all(Portal& portal, ResultSink& sink, std::uint64_t max_rows, bool alone,
+  reactor::Task<Status> execute_all(Portal& portal, ResultSink& sink, std::uint64_t max_rows, bool autocommit,
                                     Completion& completion);
-  void give_buffered(Portal& portal, ResultSink& sink, std::uint64_t max_rows, Completion& completion);
+  void send_buffered(Portal& portal, ResultSink& sink, std::uint64_t max_rows, Completion& completion);
   void start_clock();
   // statement_timeout counts from now.
   void start_statement_timeout();
@@ -209,7 +210,7 @@ class Session {
                                        ResultSink& sink);
 
   // --- session_simple.cc ---
-  reactor::Task<bool> run_simple(Parsing parsing, bool alone, bool last, ResultSink& sink);
+  reactor::Task<bool> run_simple(ParsedStatement parsing, bool autocommit, bool last, ResultSink& sink);
 
   Environment& environment_;
   txn::Engine& engine_;
@@ -225,8 +226,8 @@ class Session {
   std::uint64_t began_ns_ = 0;  // of the transaction
   std::unique_ptr<txn::Transaction> transaction_;
   ErrorFields error_;
-  std::shared_ptr<Prepared> unnamed_;
-  std::map<std::string, std::shared_ptr<Prepared>, std::less<>> prepared_;
+  std::shared_ptr<PreparedStatement> unnamed_;
+  std::map<std::string, std::shared_ptr<PreparedStatement>, std::less<>> prepared_;
   std::size_t prepared_bytes_ = 0;
   Portal unnamed_portal_;
   Portal simple_portal_;

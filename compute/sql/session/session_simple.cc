@@ -18,7 +18,7 @@ Task<void> Session::simple_query(std::string text, ResultSink& sink) {
   unnamed_.reset();
   error_ = {};
   start_statement_timeout();
-  Parsed parsed = co_await parse(&text);
+  ParsedText parsed = co_await parse(&text);
   if (const SyntaxError* error = parsed.error()) {
     fail(error->status);
     error_.position = error->position;
@@ -38,15 +38,15 @@ Task<void> Session::simple_query(std::string text, ResultSink& sink) {
       co_await engine_.executor().yield();
       work_.begin_turn();
     }
-    const Parsing parsing{tree.statement(i), tree.statement_bytes(i, text.size()), &text};
+    const ParsedStatement parsing{tree.statement(i), tree.statement_bytes(i, text.size()), &text};
     ok = co_await run_simple(parsing, count == 1, i + 1 == count, sink);
   }
   forget(std::move(parsed));
 }
 
-Task<bool> Session::run_simple(Parsing parsing, bool alone, bool last, ResultSink& sink) {
-  auto prepared = std::make_shared<Prepared>();
-  if (alone) prepared->text = *parsing.text;  // a retry may have to bind it again
+Task<bool> Session::run_simple(ParsedStatement parsing, bool autocommit, bool last, ResultSink& sink) {
+  auto prepared = std::make_shared<PreparedStatement>();
+  if (autocommit) prepared->text = *parsing.text;  // a retry may have to bind it again
   Completion completion;
   start_statement_timeout();
   Status status = co_await plan_statement(*prepared, parsing);
@@ -57,7 +57,7 @@ Task<bool> Session::run_simple(Parsing parsing, bool alone, bool last, ResultSin
     simple_portal_.prepared = prepared;
     simple_portal_.plan = prepared->plan;
     simple_portal_.result_formats.assign(prepared->plan->columns.size(), 0);
-    status = co_await execute(simple_portal_, sink, 0, alone, completion);
+    status = co_await execute(simple_portal_, sink, 0, autocommit, completion);
     simple_portal_.reset();
   }
   // The last statement's success is the transaction's: its completion waits for the commit.

@@ -17,25 +17,17 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "compute/sql/syntax/syntax_error.h"
 
 namespace namdb::sql {
 
 using Json = nlohmann::json;
 
 inline constexpr std::size_t kMaxStatement_bytes = 1 << 20;
-// Words and signs between two commas at one depth of parentheses, added up over the depths: bounds the depth
-// of the tree.
-inline constexpr std::size_t kMaxExpression_tokens = 5'000;
-
 // The member of a node: its kind ("SelectStmt") and its body.
 struct Node {
   std::string_view kind;
   const Json* body = nullptr;
-};
-
-struct SyntaxError {
-  Status status;
-  std::uint32_t position = 0;  // in characters from 1; 0: unknown
 };
 
 class SyntaxTree {
