@@ -1,32 +1,18 @@
-// From a syntax tree to a plan: names become tables, columns and procedures, types are inferred, the way to
-// the rows is chosen. Whatever the subset does not hold is refused by its name. Neither suspends nor runs
-// anything: the tables that a statement names are looked up before (tables_named_by).
+// Binding: from a syntax tree to a plan. Names become tables, columns and procedures, types are inferred, and
+// the access path to the rows is chosen. A construct outside of the supported subset is refused by its name.
+// Binding neither suspends nor runs anything: the caller has looked up the tables that a statement names
+// (tables_named_by).
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
 #include "compute/procedure/registry.h"
+#include "compute/sql/bind/bind_input.h"
 #include "compute/sql/plan/plan.h"
-#include "compute/sql/syntax/error_fields.h"
 #include "compute/sql/syntax/syntax.h"
 
 namespace namdb::sql {
-
-struct BindInput {
-  // The tables that the statement names, and a procedure's; those that do not exist are missing here.
-  std::map<std::string, storage::TableRef, std::less<>> tables;
-  // Their indexes. A long statement is bound on another thread, while the worker may replace those of a
-  // table.
-  std::map<const storage::Table*, std::vector<storage::IndexRef>> indexes;
-  const procedure::ProcedureRegistry* procedures = nullptr;
-  // Types that the client declared for $1, $2, ...; unknown where it left them open.
-  std::vector<Type> parameters;
-  const SessionFacts* facts = nullptr;
-  std::uint64_t catalog_version = 0;
-  ErrorPlace* place = nullptr;  // is told where an error lies; null: nobody wants to know
-};
 
 std::vector<std::string> tables_named_by(Node statement, const procedure::ProcedureRegistry& procedures);
 

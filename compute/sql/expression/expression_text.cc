@@ -1,6 +1,6 @@
 #include "compute/sql/expression/expression_text.h"
 
-#include "compute/sql/expression/functions.h"
+#include "compute/sql/expression/function.h"
 #include "compute/sql/value/value_format.h"
 
 namespace namdb::sql {

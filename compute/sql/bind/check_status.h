@@ -1,4 +1,5 @@
-// Returning early with an error, in functions that return Status or Result (not in coroutines).
+// Binders pass errors on by these two macros, since nearly each of their lines may fail. All other code of
+// compute/ writes it out: the Status or Result in one statement, then `if (!status.ok()) return status;`.
 #pragma once
 
 #include "common/base/error.h"
