@@ -103,8 +103,8 @@ int run(const Flags& flags) {
   sigaddset(&signals, SIGINT);
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 
-  const auto aside = reactor::ReactorThread::start();
-  if (!aside.ok()) return refuse(aside.status());
+  const auto planning_thread = reactor::ReactorThread::start();
+  if (!planning_thread.ok()) return refuse(planning_thread.status());
   SharedState shared{flags,
                      procedures,
                      process,
@@ -112,7 +112,7 @@ int run(const Flags& flags) {
                      tcp,
                      verbs,
                      &board,
-                     (*aside)->reactor().mailbox(),
+                     (*planning_thread)->reactor().mailbox(),
                      say_what_is_awaited};
 
   if (flags.queue_pairs == "shared") {

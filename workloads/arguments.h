@@ -1,4 +1,4 @@
-// Checks that every procedure makes before it looks at its arguments.
+// Checks that every procedure makes before it uses its arguments.
 #pragma once
 
 #include "compute/procedure/procedure.h"

@@ -1,5 +1,5 @@
-// What makes the workloads' procedures a library that `nam-computed --procedure-library` loads like any
-// user's: the entry point and the ABI version.
+// The entry point and the ABI version of the workloads' procedure library, which `nam-computed
+// --procedure-library` loads like any user's.
 #include "workloads/procedures.h"
 
 extern "C" void namdb_register_procedures(namdb::procedure::Registry& registry) {

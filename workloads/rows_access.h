@@ -1,4 +1,4 @@
-// What the procedures of several workloads have in common: rows by key, several columns at once, parameters.
+// Functions that the procedures of several workloads use: rows by key, several columns at once, parameters.
 #pragma once
 
 #include <span>

@@ -68,7 +68,7 @@ Task<Status> amalgamate(Context& context) {
   co_return add_to_balance(context, to_checking, total);
 }
 
-// What a customer has in both accounts together.
+// The sum of a customer's two balances.
 Task<Status> balance(Context& context) {
   NAMDB_CO_CHECK(require_arguments(context));
   const std::int64_t customer = context.integer(0);
@@ -138,7 +138,7 @@ Task<Status> transact_savings(Context& context) {
 }
 
 // Takes the amount off the checking account, and a penalty when both accounts together do not cover it.
-// Result: what was taken.
+// Result: the amount that was taken.
 Task<Status> write_check(Context& context) {
   NAMDB_CO_CHECK(require_arguments(context));
   const std::int64_t customer = context.integer(0);

@@ -28,7 +28,7 @@ struct TableSpec {
   // Columns of the key whose values alone decide on a row's memory server; empty: all of the key does.
   std::vector<std::uint32_t> partition = {};
 
-  // A workload's own description is right: a schema that does not fit is a programming error.
+  // The description must be right: a schema that does not fit is a programming error.
   layout::Schema schema() const;
 };
 
@@ -46,7 +46,8 @@ enum class SqlDialect {
   postgresql,  // an unlogged table, what the comparison script creates
 };
 
-// One CREATE TABLE statement without a semicolon; `size_hint_rows` is what the table is expected to hold.
+// One CREATE TABLE statement without a semicolon. `size_hint_rows` is the number of rows that the table is
+// expected to hold.
 std::string create_table_sql(const TableSpec& table, std::uint64_t size_hint_rows, SqlDialect dialect);
 // One CREATE INDEX statement without a semicolon, the same for both.
 std::string create_index_sql(const TableSpec& table, const IndexSpec& index);

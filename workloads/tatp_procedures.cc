@@ -19,7 +19,7 @@ using procedure::RowId;
 using procedure::RowView;
 using procedure::Task;
 
-// Not all of what was asked for is there.
+// The error of a row that does not exist.
 Status nothing_there(const char* what) {
   return abort_with(std::string("there is no such ") + what);
 }

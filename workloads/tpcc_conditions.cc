@@ -103,7 +103,7 @@ void Conditions::check_warehouses() {
 
 void Conditions::check_district(const DistrictName& name, const District& district) {
   const std::string text = district_text(name);
-  if (!district.there) return expect(2, false, text + " is not there");
+  if (!district.there) return fail(2, text + " is not there");
   const std::int64_t newest = district.next_order - 1;
   expect(2, district.newest_order == newest,
          text + " has given the number " + std::to_string(newest) + ", its newest order is " +
@@ -142,7 +142,7 @@ void Conditions::check_order(const Name& name, const Order& order) {
 void Conditions::check_customer(const Name& name, const Customer& customer) {
   const std::string text = "customer " + std::to_string(std::get<2>(name)) + " of " +
                            district_text({std::get<0>(name), std::get<1>(name)});
-  if (!customer.there) return expect(10, false, text + " is not there");
+  if (!customer.there) return fail(10, text + " is not there");
   expect(10, customer.balance == customer.delivered_amount - customer.paid,
          text + " has the balance " + std::to_string(customer.balance) + ", owes " +
              std::to_string(customer.delivered_amount) + " and paid " + std::to_string(customer.paid));

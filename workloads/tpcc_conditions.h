@@ -31,7 +31,7 @@ class Conditions {
     std::int64_t amount = 0;
   };
 
-  // `scale` is that of the load: what was delivered then is in no customer's count of deliveries.
+  // `scale` is that of the load: orders that it has delivered are in no customer's count of deliveries.
   explicit Conditions(const Scale& scale) : scale_(scale) {}
 
   // A row of the table at that position (TableIndex).
@@ -39,7 +39,7 @@ class Conditions {
   // Once, behind the last row: the first finding against each condition, a sentence; empty where it holds.
   std::array<std::string, kConditions> check();
 
-  // All orders, those too that only have lines or an entry as a new one.
+  // All orders, also those of which only lines or a new-order entry exist.
   const std::map<Name, Order>& orders() const { return orders_; }
 
   static std::string order_text(const Name& name);
@@ -68,8 +68,11 @@ class Conditions {
     std::int64_t delivered_amount = 0;
   };
 
+  void fail(std::size_t condition, const std::string& what) {
+    if (findings_[condition - 1].empty()) findings_[condition - 1] = what;
+  }
   void expect(std::size_t condition, bool holds, const std::string& what) {
-    if (!holds && findings_[condition - 1].empty()) findings_[condition - 1] = what;
+    if (!holds) fail(condition, what);
   }
   void check_warehouses();
   void check_district(const DistrictName& name, const District& district);

@@ -15,7 +15,7 @@ using layout::Row;
 // 2026-01-01 in microseconds since 2000-01-01: one seed loads the same bytes on every day.
 constexpr std::int64_t kLoaded_us = std::int64_t{9'497} * 24 * 3'600 * 1'000'000;
 
-// Fills a row; what is made here fits its columns.
+// Fills a row; the values fit its columns.
 class Filler {
  public:
   Filler(Row& row, Random& random) : writer_(row.writer()), random_(random) {}
@@ -51,7 +51,7 @@ class Filler {
   Random& random_;
 };
 
-// Where a unit lies: warehouse and district from 1, and the number within the district from 1.
+// The place of a unit: warehouse and district from 1, and the number within the district from 1.
 struct Place {
   std::int64_t warehouse;
   std::int64_t district;
@@ -162,7 +162,7 @@ void make_rows(const Scale& scale, const layout::Schema& schema, std::size_t tab
       fill.random(kWName, 6, 10);
       fill.address(kWStreet1);
       fill.between(kWTax, 0, 2'000);
-      // What its customers have paid so far, as history says.
+      // The payments of its customers so far, as in history.
       fill.integer(kWYtd, std::int64_t{kDistrictsPerWarehouse} * scale.customers_per_district * 10'00);
       break;
     case kDistrict:

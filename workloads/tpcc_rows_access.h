@@ -1,4 +1,4 @@
-// What TPC-C's procedures have in common: customers by name, parameters.
+// Functions that TPC-C's procedures use: customers by name, parameters.
 #pragma once
 
 #include <algorithm>
@@ -30,8 +30,8 @@ inline procedure::Parameter timestamp_parameter(std::string name) {
   return {.name = std::move(name), .type = ColumnType::timestamp};
 }
 
-// A customer by last name (clause 2.5.2.2): of those with that name, ordered by first name, the one in the
-// middle, rounded up. What get() asked for before is fetched with them.
+// A customer by last name (clause 2.5.2.2): the middle one, rounded up, of those with that name, ordered by
+// first name. Fetches also the rows that get() asked for before.
 inline Task<Status> find_customer_by_name(Context& context, std::size_t table, std::int64_t warehouse,
                                           std::int64_t district, std::string_view last, RowId& customer) {
   const procedure::IndexShape* const index = context.index(table, kCustomerByName);
@@ -50,7 +50,7 @@ inline bool valid_place(std::int64_t warehouse, std::int64_t district) {
   return warehouse >= 1 && warehouse <= 0x7fff'ffff && district >= 1 && district <= kDistrictsPerWarehouse;
 }
 
-// Defined in a file each.
+// Each is defined in a file of its own.
 void register_new_order(procedure::Registry& registry);
 void register_payment(procedure::Registry& registry);
 void register_order_status(procedure::Registry& registry);

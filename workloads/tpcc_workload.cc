@@ -126,7 +126,7 @@ class Tpcc : public Workload {
   std::uint64_t server_of(std::uint32_t warehouse) const {
     return layout::partition_server(layout::partition_hash(std::int64_t{warehouse}), options_.memory_servers);
   }
-  // One that lies on another memory server.
+  // A warehouse on another memory server.
   std::uint32_t distant_warehouse(Random& random, std::uint32_t home) const {
     while (true) {
       const std::uint32_t warehouse = other_warehouse(random, home);

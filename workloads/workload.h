@@ -1,5 +1,5 @@
 // A workload as a driver sees it: tables and their rows, transactions and their arguments, and sums that must
-// come out right afterwards. Drivers (nambench through the wire or on the engine) know no workload by name.
+// hold afterwards. Drivers (nambench through the wire or on the engine) know no workload by name.
 //
 // Everything is decided by a seed: the same seed loads the same rows and calls with the same arguments, in
 // whatever order parts are loaded and clients run. Immutable once made, so threads may share it; a
@@ -46,7 +46,7 @@ struct TableLoad {
   TableSpec spec;
   layout::Schema schema;
   std::uint64_t size_hint_rows = 0;
-  // What make_rows() is asked for, one at a time; mostly a row, sometimes several.
+  // The number of units that make_rows() makes, one at a time: a unit is mostly a row, sometimes several.
   std::uint64_t units = 0;
 };
 
@@ -63,12 +63,12 @@ struct Check {
   bool change = false;
 };
 
-// Looks at every row of a database at one moment. Not thread-safe.
+// Checks the rows of a database at one moment. Not thread-safe.
 class RowCheck {
  public:
   struct Finding {
     std::string name;    // of what must hold
-    std::string detail;  // what does not, in a sentence; empty where all is well
+    std::string detail;  // what does not hold, in a sentence; empty where all is well
   };
   virtual ~RowCheck() = default;
   // A row of the table at that position; rows in any order.
@@ -85,7 +85,7 @@ class Workload {
  public:
   virtual ~Workload() = default;
   virtual std::string_view name() const = 0;
-  // What tells one population from another, for messages: "100000 accounts".
+  // The size of the population, for messages: "100000 accounts".
   virtual std::string population() const = 0;
 
   std::span<const TableLoad> tables() const { return tables_; }
@@ -96,14 +96,14 @@ class Workload {
   // The calls of client number `client` out of `clients`.
   virtual std::unique_ptr<CallSource> open_client(std::uint64_t client, std::uint64_t clients) const = 0;
 
-  // The value of the partition columns that the calls of that client are about; none: of no one in
+  // The value of the partition columns that the calls of that client concern; absent: of no one in
   // particular.
   virtual std::optional<std::int64_t> partition_of(std::uint64_t client) const;
 
   std::span<const Check> checks() const { return checks_; }
-  // What must hold among all rows, in every snapshot; null where the sums say it all.
+  // A condition on all rows, in every snapshot; null where the sums are enough.
   virtual std::unique_ptr<RowCheck> open_row_check() const { return nullptr; }
-  // By how much a committed call changes the sum of the `change` check. `results` is the row that it
+  // The amount by which a committed call changes the sum of the `change` check. `results` is the row that it
   // returned.
   virtual std::int64_t call_change(const Call& call, std::span<const procedure::Value> results) const;
 

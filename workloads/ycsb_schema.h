@@ -16,7 +16,7 @@ TableSpec table(Shape shape);
 
 enum Column : std::uint32_t { kKey, kField0 };
 
-// What one ycsb_transaction may do at most: its write mask is one bigint.
+// The most operations of one ycsb_transaction: its write mask is one bigint.
 inline constexpr std::uint32_t kMaxOperations = 64;
 
 }  // namespace namdb::workloads::ycsb

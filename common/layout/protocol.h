@@ -1,7 +1,7 @@
 // The concurrency-control protocols that a database can be created with, and what each declares of the bytes
 // in the region. A database runs one of them for its whole life: memory server 0 remembers which, records are
 // laid out for it, and every compute server learns of it when it connects. A protocol's decisions are in
-// compute/txn/rules.h.
+// compute/txn/concurrency_control.h.
 #pragma once
 
 #include <span>

@@ -1,7 +1,7 @@
 // The concurrency-control protocols, one line each. They are listed nowhere else.
 //
 // X(name, traits...): the traits are layout::ProtocolTraits', but for the name (common/layout/protocol.h);
-// make_<name>_rules, in the protocol's folder, makes its rules (compute/txn/make_rules.h).
+// make_<name>_control, in the protocol's folder, makes its concurrency control (compute/txn/make_control.h).
 #pragma once
 
 // clang-format off

@@ -113,7 +113,7 @@ class Transaction {
   // The operations of this transaction so far.
   virtual const fabric::OperationCounters& counters() const = 0;
 
- protected:
+  // The interrupt's answers, for the parts of a transaction; Ok without one.
   Status check_interrupt() const { return interrupt_ == nullptr ? Status() : interrupt_->check(); }
   Status check_wait(layout::GlobalAddress held, std::uint64_t since_ns) const {
     return interrupt_ == nullptr ? Status() : interrupt_->check_wait(held, since_ns);

@@ -18,7 +18,7 @@ namespace namdb::txn {
 enum class Wait : std::uint8_t {
   begin,    // what comes before the first READ of rows: a snapshot
   held,     // rows that others hold or are writing
-  publish,  // a commit that is not published together with its install
+  publish,  // a commit whose publish is not sent behind its install
 };
 inline constexpr std::array<std::string_view, 3> kWaitNames{"begin", "wait", "publish"};
 

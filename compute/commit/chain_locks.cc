@@ -28,13 +28,15 @@ constexpr std::uint64_t kPatience_ns = 200 * kMillisecond_ns;
 constexpr std::uint32_t kRoundsWithoutSleep = 16;
 constexpr std::uint64_t kMaxPause_ns = 500 * kMicrosecond_ns;
 
-// Who writes rows is not told that an index of theirs is no table.
+// Report a dropped hash index as catalog_changed: the caller wrote rows, and does not know of the index's
+// table.
 Status without_space(Status status, const storage::Table& table) {
   if (status.code() != ErrorCode::undefined_table || !table.schema.chained()) return status;
   return Status(ErrorCode::catalog_changed, "an index was dropped while the transaction ran");
 }
 
-// Differs from what stood at the same place before, but for a chance of 2^-16 that key and stamp cover.
+// Differs from the incarnation that stood at the same place before, but for a chance of 2^-16; key and stamp
+// cover that.
 std::uint32_t incarnation_of(layout::Stamp stamp, GlobalAddress record) {
   return static_cast<std::uint32_t>(checksum64(std::as_bytes(std::span(&stamp, 1)), record.value)) &
          layout::kIncarnation_mask;
@@ -113,12 +115,12 @@ void ChainLocks::give_back_space() {
   }
 }
 
-// While one is waited for, those behind it are left alone.
-void ChainLocks::ask(layout::Stamp stamp) {
+// While the commit waits for a chain, it posts none behind it.
+void ChainLocks::post(layout::Stamp stamp) {
   const GlobalAddress busy = first_busy();
   for (ChainLock& chain : chains_) {
-    if (chain.state != State::to_ask || (!busy.null() && chain.main.value > busy.value)) continue;
-    chain.state = State::asked;
+    if (chain.state != State::to_post || (!busy.null() && chain.main.value > busy.value)) continue;
+    chain.state = State::posted;
     batches_.compare_and_swap(chain.main, chain.expected.value(), HeaderWord(stamp, false, true).value(),
                               chain.words.data());
     for (const ChainBucket& bucket : chain.buckets) {
@@ -127,21 +129,21 @@ void ChainLocks::ask(layout::Stamp stamp) {
   }
 }
 
-void ChainLocks::examine() {
+void ChainLocks::check() {
   for (ChainLock& chain : chains_) {
-    if (chain.state == State::asked) {
-      examine(chain);
+    if (chain.state == State::posted) {
+      check(chain);
     } else {
-      chain.busy = chain.by_commit = false;  // nobody has looked
+      chain.busy = chain.by_commit = false;  // not posted
     }
   }
 }
 
-void ChainLocks::examine(ChainLock& chain) {
+void ChainLocks::check(ChainLock& chain) {
   const HeaderWord old(layout::load_word(chain.words.data()));
   chain.held = old == chain.expected;
   chain.busy = chain.by_commit = false;
-  // An old chain that was forwarded is of no use, whoever holds it.
+  // An old chain that was forwarded is of no use, even when it is held by this commit.
   const Bucket& main = *chain.buckets.front().image;
   if (main.certified(chain.main) && main.table == chain.table->id &&
       main.generation == chain.array.generation && main.forwarded()) {
@@ -152,7 +154,7 @@ void ChainLocks::examine(ChainLock& chain) {
     chain.state = State::taken;
     return;
   }
-  chain.state = State::to_ask;
+  chain.state = State::to_post;
   chain.busy = old.locked();
   chain.by_commit = old.locked() && old.stamp().slot != layout::kCollectorSlot;
   if (chain.by_commit) worker_.locks.note(chain.main, old, 0);
@@ -162,7 +164,7 @@ void ChainLocks::examine(ChainLock& chain) {
 GlobalAddress ChainLocks::first_busy() const {
   GlobalAddress first;
   for (const ChainLock& chain : chains_) {
-    if (chain.state != State::to_ask || !chain.by_commit) continue;
+    if (chain.state != State::to_post || !chain.by_commit) continue;
     if (first.null() || chain.main.value < first.value) first = chain.main;
   }
   return first;
@@ -172,7 +174,7 @@ void ChainLocks::give_back_behind(GlobalAddress busy) {
   for (ChainLock& chain : chains_) {
     if (chain.state != State::taken || chain.main.value < busy.value) continue;
     chain.held = false;
-    chain.state = State::to_ask;
+    chain.state = State::to_post;
     layout::store_word(chain.words.data() + 8, chain.expected.value());
     batches_.write(chain.main, chain.words.data() + 8, 8);
   }
@@ -214,9 +216,9 @@ const ChainLocks::ChainLock* ChainLocks::left_chain(GlobalAddress main) const {
   return known && chains_[*known].state == State::left ? &chains_[*known] : nullptr;
 }
 
-reactor::Task<Status> ChainLocks::pursue(layout::Stamp stamp) {
+reactor::Task<Status> ChainLocks::retry(layout::Stamp stamp) {
   const auto unfinished = [](const ChainLock& chain) {
-    return chain.state == State::forwarded || chain.state == State::to_ask;
+    return chain.state == State::forwarded || chain.state == State::to_post;
   };
   const std::uint64_t deadline_ns = worker_.executor.now_ns() + kPatience_ns;
   std::uint32_t pauses = 0;
@@ -243,11 +245,11 @@ reactor::Task<Status> ChainLocks::pursue(layout::Stamp stamp) {
     for (ChainLock& chain : chains_) {
       if (chain.state == State::left) release(chain, stamp);
     }
-    ask(stamp);
+    post(stamp);
     ++counters_.rereads;
     const Status status = co_await batches_.run(counters_, layout::Stage::lock);
     if (!status.ok()) co_return lost_connection();
-    examine();
+    check();
   }
   if (std::erase_if(chains_, [](const ChainLock& chain) { return chain.state == State::left; }) != 0)
     index_chains();
@@ -301,7 +303,8 @@ reactor::Task<Status> ChainLocks::place_inserts(ChainLock* chain, layout::Stamp 
       for (std::uint32_t found = storage::find_entry(*bucket.image, access.key_hash);
            found < layout::kBucketEntries;
            found = storage::find_entry(*bucket.image, access.key_hash, found + 1)) {
-        // Another key that the lookup has compared, another row of this commit, or a rival that came since.
+        // Another key that the lookup has compared, another row of this commit, or else a row with the same
+        // key that was inserted since.
         const auto& collisions = access.lookup.collisions();
         const layout::BucketEntry& other = bucket.image->entries[found];
         const bool own =
@@ -455,7 +458,7 @@ void ChainLocks::release(layout::Stamp stamp) {
 void ChainLocks::release(ChainLock& chain, layout::Stamp stamp) {
   if (!chain.held) return;
   chain.held = false;
-  // Not the value from before: that one would let a CAS succeed whose owner read the chain long ago.
+  // Not the old value: with it a CAS would succeed whose commit read the chain long ago.
   layout::store_word(chain.words.data() + 8, HeaderWord(stamp).value());
   batches_.write(chain.main, chain.words.data() + 8, 8);
 }

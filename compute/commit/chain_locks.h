@@ -1,18 +1,17 @@
 // The bucket chains into which a commit inserts rows: their locks, and the places of the new rows in them.
 //
-// A chain's lock word is a latch: it is asked for by CAS, with READs of the chain's buckets behind it, and
-// what stands behind the lock decides, whatever the lookups saw. That somebody has changed the chain, or
-// holds it, is no conflict, since all that other keys come to the same chain; only an entry of the same key
-// is one.
-//  - The word has changed: it is asked for again, from what is there.
-//  - Another commit holds the chain: it is waited for, a moment (kPatience_ns). Nobody waits in a circle: who
-//    waits for a chain holds none behind it in the order of addresses. What it got of those is given back, as
-//    it was: nothing has been written there, so the word from before still says what stands in the chain.
-//    A transaction that holds a chain waits for no record. A holder that is dead is looked into as anywhere
-//    (compute/txn/lock_resolver.h); that takes longer than a moment, and so ends in a conflict.
+// A chain's lock word is a latch: a CAS is posted, with READs of the chain's buckets behind it, and the bytes
+// READ behind the lock decide, not those that the lookups saw. A chain that another commit has changed, or
+// holds, is no conflict, since other keys share the chain; only an entry of the same key is a conflict.
+//  - The word has changed: the CAS is posted again, from the word that was found.
+//  - Another commit holds the chain: the commit waits, at most kPatience_ns. There is no deadlock: a commit
+//    that waits for a chain holds no chain with a greater address. Those that it had taken are released with
+//    their old words: nothing was written there, so the old word still stands for the chain's contents. A
+//    transaction that holds a chain waits for no record. A dead holder is handed to the lock resolver
+//    (compute/txn/lock_resolver.h); that takes longer than kPatience_ns, and so ends in a conflict.
 //  - The memory server holds the chain: likewise. It never waits for a lock while it holds one.
-//  - The chain was forwarded to another array (memory/reclaim/table_growth.h): its rows ask for the next
-//    array's chains, again and again if need be. A lock that was taken of the old chain is released.
+//  - The chain was forwarded to another array (memory/reclaim/table_growth.h): its rows go on to the next
+//    array's chains, several times if need be. A lock that was taken of the old chain is released.
 #pragma once
 
 #include <cstdint>
@@ -43,15 +42,15 @@ class ChainLocks {
   std::uint64_t journal_bound_bytes() const;
   // At least so much, before anything is locked.
   std::uint64_t journal_least_bytes() const;
-  // After place(): what they take.
+  // After place(): their length.
   std::uint64_t journal_bytes() const;
 
-  // In this order. ask() adds CASes and READs to the batches; examine() looks at them once they completed;
-  // pursue() asks again for what is missing, and returns an error when that takes too long; place() reads
-  // what the chains have more, and gives each row its entry. `stamp` is the commit's.
-  void ask(layout::Stamp stamp);
-  void examine();
-  reactor::Task<Status> pursue(layout::Stamp stamp);
+  // In this order. post() adds CASes and READs to the batches; check() examines them once they completed;
+  // retry() posts the locks that are missing again, and returns an error when that takes too long; place()
+  // reads the buckets that the chains have more, and gives each row its entry. `stamp` is the commit's.
+  void post(layout::Stamp stamp);
+  void check();
+  reactor::Task<Status> retry(layout::Stamp stamp);
   reactor::Task<Status> place(layout::Stamp stamp);
 
   // The lock word of the chain of that main bucket before it was locked; nullopt: it is not held.
@@ -63,7 +62,7 @@ class ChainLocks {
 
   void log(layout::JournalWriter& writer) const;
   void install(layout::Stamp stamp);
-  // Adds the WRITEs that release what is held.
+  // Adds the WRITEs that release the chains that are held.
   void release(layout::Stamp stamp);
   void remember_locations() const;
 
@@ -73,13 +72,13 @@ class ChainLocks {
     layout::Bucket* image = nullptr;  // registered
     bool changed = false;
     bool fresh = false;       // allocated by this commit
-    layout::Bucket before{};  // what stands there while the lock is held
+    layout::Bucket before{};  // the bucket's bytes while the lock is held
   };
   enum class State : std::uint8_t {
-    to_ask,
-    asked,
+    to_post,
+    posted,
     taken,
-    forwarded,  // its rows must go on
+    forwarded,  // its rows must go on to the next array
     left        // they have gone on
   };
   struct ChainLock {
@@ -87,10 +86,10 @@ class ChainLocks {
     layout::BucketArray array;  // of which `main` is a bucket
     layout::GlobalAddress main;
     layout::HeaderWord expected;
-    State state = State::to_ask;
+    State state = State::to_post;
     bool held = false;
-    bool busy = false;       // when it was last asked for, somebody else held it
-    bool by_commit = false;  // who was a commit, not the memory server
+    bool busy = false;       // the last CAS found that another holds it
+    bool by_commit = false;  // and that it is a commit, not the memory server
     std::vector<Access*> inserts;
     std::vector<layout::GlobalAddress> records;  // space for each insert
     fabric::LocalBuffer words;                   // the old lock word; the new one
@@ -106,16 +105,17 @@ class ChainLocks {
   // The chain of that bucket that was left; null if there is none.
   const ChainLock* left_chain(layout::GlobalAddress main) const;
   void add_bucket(ChainLock& chain, layout::GlobalAddress address);
-  void examine(ChainLock& chain);
+  void check(ChainLock& chain);
   // Expects the word that `found` becomes when it is released.
   static void expect(ChainLock& chain, layout::HeaderWord found);
   // The first chain that another commit holds; null if there is none.
   layout::GlobalAddress first_busy() const;
-  // Adds the WRITEs that give back what is held behind it.
+  // Adds the WRITEs that release the chains held behind it in the order of addresses.
   void give_back_behind(layout::GlobalAddress busy);
   Status follow(ChainLock& chain);
   void release(ChainLock& chain, layout::Stamp stamp);
-  // Calls write(address, bytes) for each piece that makes the new bucket of what stands there.
+  // Calls write(address, bytes) for each piece in which the new bucket differs from the one that stands
+  // there.
   template <typename Write>
   void bucket_writes(const ChainBucket& bucket, const Write& write) const;
   reactor::Task<Status> read_rest(ChainLock* chain);

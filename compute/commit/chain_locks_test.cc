@@ -34,7 +34,7 @@ struct ChainScene {
     while (!access.lookup.done()) {
       access.lookup.add_read(batches);
       REQUIRE(run().ok());
-      access.lookup.advance(look.worker.state, look.rules());
+      access.lookup.advance(look.worker.state, look.visibility());
     }
     REQUIRE(access.lookup.state() == Lookup::State::absent);
     access.write = WriteKind::insert;
@@ -48,16 +48,16 @@ struct ChainScene {
   // The first look at all locks.
   void lock() {
     REQUIRE(look.worker.run(chains.reserve_space()).ok());
-    chains.ask(kCommit);
+    chains.post(kCommit);
     REQUIRE(run().ok());
-    chains.examine();
+    chains.check();
   }
   std::string taken(GlobalAddress main) const {
     const auto from = chains.taken_from(main);
     return from ? "from " + words_of(*from) : "no";
   }
   std::string finish() {
-    Status status = look.worker.run(chains.pursue(kCommit));
+    Status status = look.worker.run(chains.retry(kCommit));
     if (status.ok()) status = look.worker.run(chains.place(kCommit));
     return status.ok() ? "ok" : std::string(status.info().name);
   }
@@ -118,7 +118,7 @@ TEST_CASE("a chain's bytes behind the CAS, and what its lock decides", "[chains]
       {"another commit holds it and does not go: a conflict, after a while",
        [](ChainScene& s) { s.look.bytes.word(s.main(1), lock_word(kRival).value()); }, "no",
        "serialization_failure", true},
-      {"the memory server holds it for a moment: waited for, and nobody to look into",
+      {"the memory server holds it for a moment: waited for, and not reported",
        [](ChainScene& s) {
          const GlobalAddress main = s.main(1);
          const Stamp collector{layout::kCollectorSlot, 4};
@@ -188,7 +188,7 @@ TEST_CASE("a chain's bytes behind the CAS, and what its lock decides", "[chains]
          s.look.bytes.bucket(s.look.bytes.main_bucket(1, next), {.generation = next.generation});
        },
        "no", "ok"},
-      {"a chain that was forwarded is of no use, whoever holds it: nobody is waited for",
+      {"a chain that was forwarded is of no use, locked or not: no wait",
        [](ChainScene& s) {
          const layout::BucketArray next = s.look.table.arrays[0].doubled(kNextArray_offset);
          s.look.bytes.forward(s.main(1), kNextArray_offset, lock_word(kRival));
@@ -259,7 +259,8 @@ TEST_CASE("a chain that was forwarded under the own lock is released, and the ne
   CHECK(scene.look.bytes.header(fresh) == free_word(kCommit));
 }
 
-TEST_CASE("who waits for a chain holds none behind it, and gives those back as they were", "[chains]") {
+TEST_CASE("a commit that waits for a chain holds none behind it, and releases those as they were",
+          "[chains]") {
   struct OrderRow {
     const char* name;
     bool behind;  // the other chain, which is free, is behind the one that is waited for

@@ -10,8 +10,11 @@
 #include "compute/commit/passive_installs.h"
 #include "compute/txn/errors.h"
 #include "compute/txn/lock_resolver.h"
+#include "compute/txn/locking.h"
 #include "compute/txn/slot_keeper.h"
-#include "compute/txn/staged_transaction.h"
+#include "compute/txn/timestamps.h"
+#include "compute/txn/transaction_state.h"
+#include "compute/txn/validation.h"
 
 namespace namdb::protocol {
 
@@ -25,7 +28,7 @@ constexpr int kRingAttempts = 4;
 
 }  // namespace
 
-Commit::Commit(StagedTransaction& transaction)
+Commit::Commit(TransactionState& transaction)
     : transaction_(transaction),
       worker_(transaction.worker()),
       counters_(transaction.mutable_counters()),
@@ -40,7 +43,7 @@ reactor::Task<Status> Commit::run() {
     chains_.give_back_space();
     co_return status;
   }
-  auto slot = co_await transaction_.rules().slot();
+  auto slot = co_await transaction_.control().commit_slot();
   if (!slot.ok()) {
     chains_.give_back_space();
     co_return slot.status();
@@ -51,19 +54,20 @@ reactor::Task<Status> Commit::run() {
     chains_.give_back_space();
     co_return status;
   }
-  lock_stamp_ = transaction_.rules().lock_stamp(stamp_);
+  lock_stamp_ = transaction_.control().lock_stamp(stamp_);
 
   indexes_.plan();
   status = co_await lock();
   if (status.ok() && in_room_) status = co_await borrow_room();
   const bool changes_indexes = status.ok() && indexes_.any();
   if (changes_indexes) status = co_await indexes_.run(stamp_);
-  // A duplicate counts only if all that led to it was true at once.
-  if (transaction_.rules().validates_reads() && (status.ok() || status.code() == ErrorCode::duplicate_key)) {
-    const Rules::Locked locked{.chains = chains_,
-                               .changes_indexes = changes_indexes,
-                               .leaves_entries = changes_indexes && indexes_.leaves_entries()};
-    Status validated = co_await transaction_.rules().validate(locked);
+  // A duplicate counts only if all reads that led to it were true at once.
+  Validation* const validation = transaction_.control().validation();
+  if (validation != nullptr && (status.ok() || status.code() == ErrorCode::duplicate_key)) {
+    const Validation::Locked locked{.chains = chains_,
+                                    .changes_indexes = changes_indexes,
+                                    .leaves_entries = changes_indexes && indexes_.leaves_entries()};
+    Status validated = co_await validation->validate(locked);
     if (!validated.ok()) status = std::move(validated);
   }
   if (!status.ok()) co_return co_await release(std::move(status));
@@ -80,12 +84,12 @@ reactor::Task<Status> Commit::run() {
   co_return Status();
 }
 
-// What must be locked, and the conflicts that are known without asking.
+// Lists what must be locked, and finds the conflicts that are known without a READ.
 Status Commit::plan() {
   for (Access& access : transaction_.accesses()) {
     if (access.write == WriteKind::none) continue;
     if (access.writes_in_place()) {
-      Status may = transaction_.rules().may_write(access);
+      Status may = transaction_.control().may_write(access);
       if (!may.ok()) return may;
       RecordLock record{.access = &access, .expected = access.lookup.current().header_word(), .buffer = {}};
       record.taken = access.locked;
@@ -124,7 +128,8 @@ Status Commit::check_size(std::uint64_t entry_bytes) const {
                 "commit in smaller parts");
 }
 
-// Nobody waits for others' locks meanwhile: where the region is full, it is refused at once.
+// The locks are held meanwhile, but for no longer than a call: where the region is full, it is refused at
+// once.
 reactor::Task<Status> Commit::borrow_room() {
   journal_bound_bytes_ = journal_bytes(chains_.journal_bytes());
   Status status = check_size(journal_bound_bytes_);
@@ -137,7 +142,7 @@ reactor::Task<Status> Commit::borrow_room() {
 }
 
 reactor::Task<Status> Commit::lock() {
-  const bool timestamps = transaction_.rules().has_timestamps();
+  Timestamps* const timestamps = transaction_.control().timestamps();
   for (RecordLock& record : records_) {
     const layout::RecordLayout& layout = record.access->table->record;
     const GlobalAddress address = record.access->lookup.record();
@@ -147,12 +152,12 @@ reactor::Task<Status> Commit::lock() {
       record.asked = true;
       batches_.compare_and_swap(address, record.expected.value(), lock_word().value(), record.buffer.data());
     }
-    if (timestamps) transaction_.rules().behind_lock(*record.access, batches_);
+    if (timestamps != nullptr) timestamps->read_behind_lock(*record.access, batches_);
     if (!layout.moves_versions()) continue;
     batches_.read(address + layout.ring_header_offset(0), record.ring_word(0), layout.ring_headers_bytes());
   }
-  chains_.ask(stamp_);
-  if (timestamps) transaction_.rules().behind_locks(batches_);
+  chains_.post(stamp_);
+  if (timestamps != nullptr) timestamps->read_behind_locks(batches_);
   Status ahead;
   if (!batches_.empty()) {
     indexes_.post_ahead();
@@ -162,7 +167,7 @@ reactor::Task<Status> Commit::lock() {
   }
   Status status = examine_locks();
   if (status.ok()) status = std::move(ahead);
-  if (status.ok()) status = co_await chains_.pursue(stamp_);
+  if (status.ok()) status = co_await chains_.retry(stamp_);
   if (!status.ok()) co_return status;
   for (RecordLock& record : records_) {
     const layout::RecordLayout& layout = record.access->table->record;
@@ -187,11 +192,11 @@ Status Commit::examine_locks() {
     transaction_.meet(record.access->lookup.record(), old);
     status = write_conflict(table);
   }
-  chains_.examine();
+  chains_.check();
   return status;
 }
 
-// The lock is held meanwhile: the mover needs no lock, and nobody else can take the slot.
+// The lock is held meanwhile: the mover needs no lock, and no other transaction can take the slot.
 reactor::Task<Status> Commit::wait_for_ring(RecordLock* record) {
   const layout::RecordLayout& layout = record->access->table->record;
   const GlobalAddress address = record->access->lookup.record();
@@ -212,18 +217,19 @@ reactor::Task<Status> Commit::wait_for_ring(RecordLock* record) {
 }
 
 void Commit::build_images() {
-  const bool timestamps = transaction_.rules().has_timestamps();
-  const std::uint64_t timestamp = transaction_.rules().commit_timestamp();
+  const Timestamps* const timestamps = transaction_.control().timestamps();
+  const std::uint64_t timestamp = timestamps == nullptr ? 0 : timestamps->commit_timestamp();
   chains_.build_records(stamp_, timestamp);
   for (RecordLock& record : records_) {
     Access& access = *record.access;
     const layout::BodyHeader& displaced = access.lookup.current();
-    const layout::BodyHeader header{.stamp = stamp_,
-                                    .deleted = access.write == WriteKind::erase,
-                                    .displaced = timestamps ? HeaderWord(timestamp) : displaced.header_word(),
-                                    .table = displaced.table,
-                                    .incarnation = displaced.incarnation,
-                                    .ring_slot = record.ring_slot};
+    const layout::BodyHeader header{
+        .stamp = stamp_,
+        .deleted = access.write == WriteKind::erase,
+        .displaced = timestamps == nullptr ? displaced.header_word() : HeaderWord(timestamp),
+        .table = displaced.table,
+        .incarnation = displaced.incarnation,
+        .ring_slot = record.ring_slot};
     layout::seal_body(access.image_body(), access.lookup.record(), header);
     layout::store_word(access.image.data(), header.header_word().value());
     layout::store_word(access.image.data() + access.table->record.overflow_head_offset(),
@@ -291,20 +297,26 @@ void Commit::add_installs() {
     batches_.write(address, image, 8);
   }
   chains_.install(stamp_);
-  transaction_.rules().unlock(batches_);
+  if (locking() != nullptr) locking()->add_unlocks(batches_);
 }
 
-bool Commit::install_passively(bool rides) {
+void Commit::after_install() {
+  if (locking() == nullptr) return;
+  locking()->after_install();
+  locking()->after_unlock();
+}
+
+bool Commit::install_passively(bool piggybacks) {
   const txn::Optimisations& optimisations = worker_.cluster.optimisations();
   if (!optimisations.passive_acknowledgement || !optimisations.outstanding_requests ||
-      transaction_.rules().waits_for_publish() || in_room_ || !batches_.only_writes() ||
+      transaction_.control().waits_for_publish() || in_room_ || !batches_.only_writes() ||
       !worker_.passive_installs.takes(batches_.written_bytes())) {
     return false;
   }
   txn::PassiveInstall install{.batches = std::move(batches_),
                               .slot = slot_,
                               .counter = stamp_.counter,
-                              .rides = rides,
+                              .piggybacks = piggybacks,
                               .generation = transaction_.give_generation(),
                               .deleted = {}};
   for (const RecordLock& record : records_) {
@@ -320,36 +332,34 @@ reactor::Task<Status> Commit::install() {
   // A call is not ordered behind WRITEs of the vector that are under way; nor are operations that are posted
   // one by one.
   const layout::ServerId publishing = slot_->publishing_server();
-  const bool rides = batches_.only(publishing) && slot_->may_ride(stamp_.counter) &&
-                     !worker_.cluster.stages().two_sided(layout::Stage::install) &&
-                     worker_.cluster.optimisations().outstanding_requests;
-  if (rides) {
+  const bool piggybacks = batches_.only(publishing) && slot_->may_piggyback(stamp_.counter) &&
+                          !worker_.cluster.stages().two_sided(layout::Stage::install) &&
+                          worker_.cluster.optimisations().outstanding_requests;
+  if (piggybacks) {
     publish_word_ = fabric::LocalBuffer(worker_.cluster.pool(), 8);
-    slot_->ride(stamp_.counter, batches_.at(publishing), publish_word_.data());
+    slot_->piggyback(stamp_.counter, batches_.at(publishing), publish_word_.data());
   }
-  passive_ = install_passively(rides);
+  passive_ = install_passively(piggybacks);
   if (passive_) {
-    transaction_.rules().installed();
-    transaction_.rules().unlocked();
+    after_install();
     co_return Status();
   }
   Status status = co_await batches_.run(counters_, layout::Stage::install);
   if (!status.ok()) co_return status;
-  transaction_.rules().installed();
-  transaction_.rules().unlocked();
-  status = co_await publish(rides);
+  after_install();
+  status = co_await publish(piggybacks);
   if (status.ok() && in_room_) co_await slot_->return_room(journal_place_);
-  co_return transaction_.rules().waits_for_publish() ? status : Status();
+  co_return transaction_.control().waits_for_publish() ? status : Status();
 }
 
-reactor::Task<Status> Commit::publish(bool rides) {
-  if (rides) {
-    slot_->ride_completed(stamp_.counter);
+reactor::Task<Status> Commit::publish(bool piggybacks) {
+  if (piggybacks) {
+    slot_->piggyback_completed(stamp_.counter);
     co_return Status();
   }
   ++counters_.writes;
   counters_.write_bytes += 8;
-  if (!transaction_.rules().waits_for_publish() && !in_room_) {
+  if (!transaction_.control().waits_for_publish() && !in_room_) {
     worker_.slot_keeper.finish_later(slot_, stamp_.counter);
     co_return Status();
   }
@@ -360,7 +370,7 @@ reactor::Task<Status> Commit::publish(bool rides) {
   co_return status;
 }
 
-// The WRITEs of the body: what differs from what stands there.
+// The WRITEs of the body: the parts in which it differs from the current one.
 void Commit::install_body(const RecordLock& record) {
   const GlobalAddress body = record.access->lookup.record() + 8;
   const std::span<std::byte> image = record.access->image_body();
@@ -378,7 +388,7 @@ reactor::Task<Status> Commit::release(Status reason) {
     batches_.write(record.access->lookup.record(), record.buffer.data(), 8);
   }
   chains_.release(stamp_);
-  transaction_.rules().unlock(batches_);
+  if (locking() != nullptr) locking()->add_unlocks(batches_);
   if (!batches_.empty()) {
     const Status status = co_await batches_.run(counters_, layout::Stage::release);
     if (!status.ok()) {
@@ -390,7 +400,7 @@ reactor::Task<Status> Commit::release(Status reason) {
     slot_->fail();
     co_return reason;
   }
-  transaction_.rules().unlocked();
+  if (locking() != nullptr) locking()->after_unlock();
   chains_.give_back_space();
   if (in_room_ && !journal_place_.null()) co_await slot_->return_room(journal_place_);
   slot_->finish_aborted(stamp_.counter);

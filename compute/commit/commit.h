@@ -1,26 +1,27 @@
-// The commit of one transaction, stage by stage, each confirmed before the next. What differs between
-// protocols is rules.h; under snapshot isolation:
+// The commit of one transaction, stage by stage, each confirmed before the next. The protocols' decisions in
+// it are declared in concurrency_control.h; under snapshot isolation:
 //
 //   lock     a fresh counter c; CAS every header word from exactly the version that was read and is visible
 //            in the snapshot to ⟨slot, c, locked⟩, and every bucket chain's lock word likewise; behind each
-//            CAS, in the same batch, a READ of what it guards and may be of another time than the CAS: a
-//            record's ring words, a chain's buckets. The body is not read again: the CAS found the stamp of
-//            the certified body that the lookup has, and a stamp means one body.
+//            CAS, in the same batch, a READ of the words that it guards and that may have changed since the
+//            lookup: a record's ring words, a chain's buckets. The body is not read again: the CAS found the
+//            stamp of the certified body that the lookup has, and a stamp means one body.
 //   room     where the journal entry may not fit the slot's ring: a room for it (execution_slot.h), as long
 //            as it is, now that the chains' new buckets are known. It is given back when the commit is
 //            published.
-//   indexes  where the commit changes secondary indexes, their entries (index_writes.h); most go along with
-//            the locks
-//   validate what the rules ask: nothing under snapshot isolation
+//   indexes  where the commit changes secondary indexes, their entries (index_writes.h); most are sent
+//            with the locks
+//   validate what the protocol asks: nothing under snapshot isolation
 //   log      one self-certifying journal entry: ring slots, displaced stamps, images of all new versions.
 //            From its completion on nothing may abort the commit.
-//   install  a record: displaced version into its ring slot (image, then ring word), what changed of the
+//   install  a record: displaced version into its ring slot (image, then ring word), the changed parts of the
 //            body, and last the unlocked header word. A chain: new records, new buckets, changed buckets, and
 //            last the lock word.
 //   publish  the slot's word in the timestamp vector; behind install in the same batch where all of it goes
-//            to the one channel that publishes, else once install completed on all servers. Where versions
-//            are not judged by the vector, nobody waits for it: it only frees the journal. Nor for the
-//            install then, with passive acknowledgement (compute/commit/passive_installs.h).
+//            to the one channel that publishes, else once install completed on all servers. Where the
+//            vector does not decide which versions are visible, the commit does not wait for it: publishing
+//            only frees the journal. With passive acknowledgement it then does not wait for the install,
+//            either (compute/commit/passive_installs.h).
 //
 // Any failure before log: release exactly the locks that were taken, publish past c only after that is
 // confirmed, abort. A lost channel: aborted before log was posted, unknown_outcome from then on; repair frees
@@ -36,14 +37,13 @@
 #include "compute/index/index_writes.h"
 #include "compute/txn/access.h"
 #include "compute/txn/execution_slot.h"
+#include "compute/txn/transaction_state.h"
 
 namespace namdb::protocol {
 
-class StagedTransaction;
-
 class Commit {
  public:
-  explicit Commit(StagedTransaction& transaction);
+  explicit Commit(TransactionState& transaction);
   reactor::Task<Status> run();
 
  private:
@@ -70,7 +70,7 @@ class Commit {
   };
 
   Status plan();
-  // Of the journal entry: frame, updates, and what the chains say.
+  // Of the journal entry: frame, updates, and the chains' part.
   std::uint64_t journal_bytes(std::uint64_t chains_bytes) const;
   Status check_size(std::uint64_t entry_bytes) const;
   reactor::Task<Status> begin();
@@ -86,16 +86,18 @@ class Commit {
   }
   reactor::Task<Status> log();
   reactor::Task<Status> write_journal(const std::byte* entry, std::uint64_t length_bytes);
-  reactor::Task<Status> publish(bool rides);
+  reactor::Task<Status> publish(bool piggybacks);
   void add_installs();
-  // The install needs nobody to wait for it, and is under way.
-  bool install_passively(bool rides);
+  // True: the install is under way, and nobody needs to wait for it.
+  bool install_passively(bool piggybacks);
   reactor::Task<Status> install();
+  void after_install();
   reactor::Task<Status> release(Status reason);
   void after_commit();
+  Locking* locking() const { return transaction_.control().locking(); }
   layout::HeaderWord lock_word() const { return layout::HeaderWord(lock_stamp_, false, true); }
 
-  StagedTransaction& transaction_;
+  TransactionState& transaction_;
   txn::WorkerState& worker_;
   fabric::OperationCounters& counters_;
   txn::BatchSet batches_;

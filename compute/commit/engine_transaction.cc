@@ -6,14 +6,15 @@
 #include "compute/commit/commit.h"
 #include "compute/index/hash_entries.h"
 #include "compute/index/index_scan.h"
-#include "compute/txn/table_scan.h"
+#include "compute/txn/bucket_scan.h"
+#include "compute/txn/validation.h"
 
 namespace namdb::protocol {
 
 using storage::TableRef;
 
 std::unique_ptr<txn::TableScan> EngineTransaction::scan(const TableRef& table) {
-  return std::make_unique<WholeTableScan>(*this, table, WholeTableScan::Order::by_address);
+  return std::make_unique<BucketScan>(*this, table, BucketScan::Order::by_address);
 }
 
 std::unique_ptr<txn::TableScan> EngineTransaction::scan_index(const TableRef& table,
@@ -42,10 +43,10 @@ reactor::Task<Status> EngineTransaction::commit() {
   if (ended() && !failure().ok()) co_return failure();
   if (ended()) co_return Status(ErrorCode::no_active_transaction, "the transaction has ended");
   const Busy busy(*this);
-  // A caller that passed over an error must not commit what it knows nothing of.
+  // After an error that the caller ignored nothing may be committed.
   Status status = failure();
-  if (rules().locks_rows()) ask_for_locks_of_writes();
-  if (status.ok() && has_unfetched()) status = co_await fetch();
+  if (control().locking() != nullptr) lock_written_reads();
+  if (status.ok() && rows().has_unfetched()) status = co_await fetch();
   if (status.ok() && writes_hash_entries(accesses())) status = co_await write_hash_entries(this);
   if (status.ok() && has_writes()) {
     status = check_going_on();
@@ -53,10 +54,10 @@ reactor::Task<Status> EngineTransaction::commit() {
       Commit commit(*this);
       status = co_await commit.run();
     }
-  } else if (status.ok() && rules().validates_reads()) {
-    status = co_await rules().confirm_reads(true);
+  } else if (Validation* const validation = control().validation(); status.ok() && validation != nullptr) {
+    status = co_await validation->confirm_reads(true);
   }
-  end(status);  // of what remains: nothing is held any more
+  abort_with(status);  // of what remains: no lock is held any more
   co_return status;
 }
 

@@ -1,5 +1,5 @@
-// The transaction that the engine gives out: what a staged one reads and buffers, the scans that see that,
-// and the commit (commit.h).
+// The transaction that the engine gives out: a staged transaction with scans, which see its buffered writes,
+// and with the commit (commit.h).
 #pragma once
 
 #include <memory>

@@ -1,7 +1,7 @@
 // Hints to the memory servers, beside the transaction path: records whose version ring fills up
 // (MOVE_VERSIONS), and records that were deleted (NOTE_DELETES). Collected and sent in the background, one
 // call in flight for each server and kind; a lost hint costs only a later wait. A call wakes the memory
-// server, which costs both sides more than the hint is worth: so hints wait for company, unless one is
+// server, which costs both sides more than the hint is worth: so hints are sent many at a time, unless one is
 // urgent.
 #pragma once
 
@@ -25,7 +25,7 @@ class HintQueue {
   // Urgent: the record's next few writers may find no free ring slot.
   void ring_fills(std::uint32_t table, layout::GlobalAddress record, bool urgent);
   void deleted(std::uint32_t table, layout::GlobalAddress record);
-  // For a writer that waits: returns when the mover has looked at the record.
+  // For a writer that waits: returns when the mover has examined the record.
   reactor::Task<Status> move_now(std::uint32_t table, layout::GlobalAddress record,
                                  fabric::OperationCounters& counters);
   // Before destruction.

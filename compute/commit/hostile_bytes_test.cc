@@ -1,4 +1,4 @@
-// Whatever stands in a region, a lookup, a walk and a chain's lock end in a decision or in an error, and ask
+// With any bytes in a region, a lookup, a walk and a chain's lock end in a decision or in an error, and ask
 // for nothing outside of the region: random bytes, and random bytes that certify.
 #include <catch2/catch.hpp>
 
@@ -13,9 +13,9 @@ using layout::GlobalAddress;
 
 constexpr int kRounds = 3000;
 
-Judgement hostile_judgement(Random& random) {
-  constexpr std::array kAll{Judgement::visible, Judgement::invisible, Judgement::invisible,
-                            Judgement::held,    Judgement::torn,      Judgement::conflict};
+ReadDecision hostile_decision(Random& random) {
+  constexpr std::array kAll{ReadDecision::visible,         ReadDecision::invisible, ReadDecision::invisible,
+                            ReadDecision::locked_by_other, ReadDecision::torn,      ReadDecision::conflict};
   return kAll[random.below(kAll.size())];
 }
 
@@ -33,8 +33,8 @@ TEST_CASE("hostile bytes end every lookup in a decision, and lead it nowhere out
       for (int round = 0; round < kRounds; ++round) {
         INFO(protocol << ", " << stages << ", round " << round);
         fill_with_hostile_bytes(scene.worker, random);
-        Random judgements = random.fork();
-        scene.judge([&judgements](const SeenRecord&) { return hostile_judgement(judgements); });
+        Random decisions = random.fork();
+        scene.decide([&decisions](const RecordRead&) { return hostile_decision(decisions); });
         if (random.chance(0.3)) scene.remember(random.chance(0.5) ? kRecord : kOtherRecord, 0x105);
         if (random.chance(0.8)) {
           scene.start();
@@ -81,10 +81,10 @@ TEST_CASE("hostile bytes end every chain's lock in a decision, and lead it nowhe
     // Nobody waits for it.
     scene.bytes.word(main, layout::HeaderWord(scene.bytes.word(main) & ~std::uint64_t{1}).value());
     const layout::Stamp stamp{kOwnSlot, static_cast<std::uint32_t>(round) + 1};
-    chains.ask(stamp);
+    chains.post(stamp);
     REQUIRE(scene.worker.run(batches.run(scene.worker.counters)).ok());
-    chains.examine();
-    Status status = scene.worker.run(chains.pursue(stamp));
+    chains.check();
+    Status status = scene.worker.run(chains.retry(stamp));
     if (status.ok()) status = scene.worker.run(chains.place(stamp));
     REQUIRE(scene.worker.fabric.outside() == 0);
     ++(status.ok() ? taken : refused);

@@ -7,7 +7,7 @@ void PassiveInstalls::begin(PassiveInstall install, fabric::OperationCounters& c
   begun->batches.copy_sources();
   if (!cluster_.stages().two_sided(layout::Stage::install)) begun->batches.post(counters);
   counters += std::exchange(unclaimed_, {});
-  if (!begun->rides) {  // then it is published by a WRITE of its own
+  if (!begun->piggybacks) {  // then it is published by a WRITE of its own
     ++counters.writes;
     counters.write_bytes += 8;
   }
@@ -27,8 +27,8 @@ reactor::Task<void> PassiveInstalls::run(std::unique_ptr<PassiveInstall> install
   if (!status.ok()) {
     // It is committed all the same: repair installs it.
     install->slot->fail();
-  } else if (install->rides) {
-    install->slot->ride_completed(install->counter);
+  } else if (install->piggybacks) {
+    install->slot->piggyback_completed(install->counter);
   } else {
     slots_.finish_later(install->slot, install->counter);
   }

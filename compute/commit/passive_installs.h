@@ -1,7 +1,8 @@
 // Installs of commits that were answered once they were logged (passive acknowledgement, DrTM+H §3.2): the
-// WRITEs are posted, and that they have completed is learned when nobody waits any more. From the log on a
-// commit cannot be undone: whoever meets its locks waits for it, and if this compute server dies, repair
-// installs it from the journal. What this worker posts afterwards to the same memory server sees it.
+// WRITEs are posted, and their completion is noticed later, when no transaction waits for it. From the log on
+// a commit cannot be undone: a transaction that meets its locks waits for it, and if this compute server
+// dies, repair installs it from the journal. Operations that this worker posts afterwards to the same memory
+// server see the install.
 //
 // A generation of the registry ends, and a counter is finished, only when its install has completed.
 #pragma once
@@ -26,7 +27,7 @@ struct PassiveInstall {
   BatchSet batches;  // WRITEs only; their sources are copied
   std::shared_ptr<ExecutionSlot> slot;
   std::uint32_t counter = 0;
-  bool rides = false;  // the counter's publish is among them
+  bool piggybacks = false;  // the counter's publish is among them
   std::uint64_t generation = 0;
   reactor::PooledVector<std::pair<std::uint32_t, layout::GlobalAddress>> deleted;  // tables, records
 };

@@ -8,7 +8,8 @@
 #include "compute/index/index_cursor.h"
 #include "compute/txn/errors.h"
 #include "compute/txn/lock_resolver.h"
-#include "compute/txn/staged_transaction.h"
+#include "compute/txn/transaction_state.h"
+#include "compute/txn/visibility.h"
 
 namespace namdb::protocol {
 
@@ -29,9 +30,9 @@ Status changed_reads() {
 }
 
 // One round trip of validation. Buffers stay where they are until it completed.
-class ReadSet::Look {
+class ReadSet::Round {
  public:
-  Look(StagedTransaction& transaction, HeaderWord own_lock, const ChainLocks* chains)
+  Round(TransactionState& transaction, HeaderWord own_lock, const ChainLocks* chains)
       : transaction_(transaction), own_lock_(own_lock), chains_(chains) {}
 
   void read_headers(const SeenHeader* first, std::size_t count, txn::BatchSet& batches) {
@@ -54,7 +55,7 @@ class ReadSet::Look {
     }
   }
 
-  Status examine() {
+  Status check() {
     for (std::size_t i = 0; i < header_count_; ++i) {
       const HeaderWord now(layout::load_word(words_.data() + 8 * i));
       if (!same(headers_[i], now)) return changed_reads();
@@ -93,7 +94,7 @@ class ReadSet::Look {
     return false;
   }
 
-  StagedTransaction& transaction_;
+  TransactionState& transaction_;
   HeaderWord own_lock_;
   const ChainLocks* chains_;
   const SeenHeader* headers_ = nullptr;
@@ -104,18 +105,19 @@ class ReadSet::Look {
   fabric::LocalBuffer images_;
 };
 
-// The validation of one range, whose first entries are asked for together with other things.
+// The validation of one range. Its first entries are posted together with other reads.
 //
-// Entries come before the commit of what they lead to. Who finds one before its record is locked has that
-// record, or that there is none, in his read set; who does not find it looks again before the commit that
-// adds it does, and so comes before it. One that is gone led to nothing that anybody sees.
+// An entry is added before the commit of the row that it leads to. A transaction that finds an entry before
+// its record is locked has that record, or its absence, in its read set. A transaction that does not find it
+// reads the range again before the commit that adds it does, and so comes before it. An entry that is gone
+// led to no version that anybody sees.
 //
-// The transaction's own are those that its commit adds. The entry of a row that it changes otherwise was
-// there when the range was read, or somebody has moved the row there since.
-class ReadSet::RangeLook {
+// The transaction's own entries are those that its commit adds. The entry of a row that it changes otherwise
+// was there when the range was read, or another transaction has moved the row there since.
+class ReadSet::RangeCheck {
  public:
   // Posts; arrive() must be awaited.
-  RangeLook(StagedTransaction& transaction, const SeenRange& range)
+  RangeCheck(TransactionState& transaction, const SeenRange& range)
       : counters_(transaction.mutable_counters()),
         known_(range.entries.begin(), range.entries.end()),
         cursor_(transaction.worker(), counters_, {.low = range.low, .high = range.high}, nullptr) {
@@ -131,7 +133,7 @@ class ReadSet::RangeLook {
   }
 
   // After arrive(): whether all entries are known, those that are still to come included.
-  reactor::Task<Status> examine() {
+  reactor::Task<Status> check() {
     if (!arrived_.ok()) co_return arrived_;
     while (true) {
       for (const std::string& entry : entries_) {
@@ -147,7 +149,7 @@ class ReadSet::RangeLook {
   }
 
  private:
-  void add_own(StagedTransaction& transaction, const SeenRange& range) {
+  void add_own(TransactionState& transaction, const SeenRange& range) {
     for (const Access& access : transaction.accesses()) {
       if (access.write == WriteKind::none || !access.found()) continue;
       const auto index = std::ranges::find(access.table->indexes, range.index->id,
@@ -190,7 +192,7 @@ void ReadSet::add(GlobalAddress address, const layout::Bucket& bucket, bool main
 }
 
 // All is posted after this was called, so what is found as it was read was so at the moment of the call.
-reactor::Task<Status> ReadSet::validate(StagedTransaction* transaction, HeaderWord own_lock,
+reactor::Task<Status> ReadSet::validate(TransactionState* transaction, HeaderWord own_lock,
                                         const ChainLocks* chains) {
   txn::Cluster& cluster = transaction->worker().cluster;
   txn::BatchSet batches(cluster);
@@ -202,48 +204,48 @@ reactor::Task<Status> ReadSet::validate(StagedTransaction* transaction, HeaderWo
     batches.read(cluster.catalog_word(), catalog_word.data(), 8);
   }
   std::size_t range = 0;
-  std::deque<RangeLook> ranges;  // on their way with the first batch
+  std::deque<RangeCheck> ranges;  // on their way with the first batch
   const bool together = cluster.optimisations().outstanding_requests;
   if (together) post_ranges(*transaction, kRangesAtOnce, &range, &ranges);
   Status status;
   while (status.ok() && (header < records_.size() || bucket < buckets_.size() || !batches.empty())) {
-    Look look(*transaction, own_lock, chains);
+    Round check(*transaction, own_lock, chains);
     const std::size_t headers = std::min(kHeadersAtOnce, records_.size() - header);
     const std::size_t buckets = std::min(kBucketsAtOnce, buckets_.size() - bucket);
-    if (headers != 0) look.read_headers(&records_[header], headers, batches);
-    if (buckets != 0) look.read_buckets(&buckets_[bucket], buckets, batches);
+    if (headers != 0) check.read_headers(&records_[header], headers, batches);
+    if (buckets != 0) check.read_buckets(&buckets_[bucket], buckets, batches);
     header += headers;
     bucket += buckets;
     status = co_await batches.run(transaction->mutable_counters(), layout::Stage::validate);
-    status = status.ok() ? look.examine() : lost_connection();
+    status = status.ok() ? check.check() : lost_connection();
   }
-  for (RangeLook& look : ranges) co_await look.arrive();
-  if (status.ok() && !ranges_.empty() && catalog_word.word() != transaction->rules().catalog_version())
+  for (RangeCheck& check : ranges) co_await check.arrive();
+  if (status.ok() && !ranges_.empty() && catalog_word.word() != transaction->visibility().catalog_version())
     status = co_await find_indexes(transaction);
   while (status.ok()) {
     if (ranges.empty()) {
       post_ranges(*transaction, together ? kRangesAtOnce : 1, &range, &ranges);
       if (ranges.empty()) break;
       ++transaction->mutable_counters().round_trips;
-      for (RangeLook& look : ranges) co_await look.arrive();
+      for (RangeCheck& check : ranges) co_await check.arrive();
     }
-    status = co_await ranges.front().examine();
+    status = co_await ranges.front().check();
     ranges.pop_front();
   }
   co_return status;
 }
 
-void ReadSet::post_ranges(StagedTransaction& transaction, std::size_t most, std::size_t* next,
-                          std::deque<RangeLook>* looks) {
-  for (; *next < ranges_.size() && looks->size() < most; ++*next) {
+void ReadSet::post_ranges(TransactionState& transaction, std::size_t most, std::size_t* next,
+                          std::deque<RangeCheck>* checks) {
+  for (; *next < ranges_.size() && checks->size() < most; ++*next) {
     // Of a hash index: its chain and its entries are among buckets and records.
-    if (!ranges_[*next].index->hash) looks->emplace_back(transaction, ranges_[*next]);
+    if (!ranges_[*next].index->hash) checks->emplace_back(transaction, ranges_[*next]);
   }
 }
 
-// Whoever began after an index was dropped or replaced adds no entries to it, though it may still be there to
-// be read.
-reactor::Task<Status> ReadSet::find_indexes(StagedTransaction* transaction) {
+// A transaction that began after an index was dropped or replaced adds no entries to it, though the index can
+// still be read.
+reactor::Task<Status> ReadSet::find_indexes(TransactionState* transaction) {
   txn::CatalogCache& catalog = transaction->worker().catalog;
   Status status = co_await catalog.refresh();
   if (!status.ok()) co_return status;

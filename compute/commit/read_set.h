@@ -1,4 +1,4 @@
-// What a transaction has read and must find unchanged: header words of records, lock words and checksums of
+// A transaction's reads that must be found unchanged: header words of records, lock words and checksums of
 // buckets, ranges of secondary indexes.
 #pragma once
 
@@ -11,18 +11,18 @@
 #include "common/layout/stamp.h"
 #include "common/reactor/pooled_allocator.h"
 #include "common/reactor/task.h"
-#include "compute/txn/rules.h"
+#include "compute/txn/validation.h"
 
 namespace namdb::protocol {
 
-class StagedTransaction;
+class TransactionState;
 
-// What a transaction has read was changed by another one.
+// The error for a read that was changed by another transaction.
 Status changed_reads();
 
 class ReadSet {
  public:
-  // The record that was found, whatever version of it; without one, the chain that does not have the key.
+  // The record that was found, in any of its versions; without one, the chain that does not have the key.
   void add(const Lookup& lookup);
   // `main`: the bucket that has the chain's lock word.
   void add(layout::GlobalAddress address, const layout::Bucket& bucket, bool main);
@@ -42,10 +42,10 @@ class ReadSet {
   // Read in one READ, and so at one moment.
   bool single() const { return ranges_.empty() && buckets_.empty() && records_.size() <= 1; }
 
-  // Ok: at a moment after this was called all was as it was read, and nobody held it but this transaction.
-  // Error serialization_failure. `own_lock`: what this transaction's locks on records look like; `chains`:
-  // those that it holds, or null.
-  reactor::Task<Status> validate(StagedTransaction* transaction, layout::HeaderWord own_lock,
+  // Ok: at a moment after this was called everything was as it was read, and no other transaction held it.
+  // Error serialization_failure. `own_lock`: the lock word of this transaction in records; `chains`: those
+  // that it holds, or null.
+  reactor::Task<Status> validate(TransactionState* transaction, layout::HeaderWord own_lock,
                                  const ChainLocks* chains);
 
  private:
@@ -60,13 +60,13 @@ class ReadSet {
     std::optional<layout::HeaderWord> lock;
   };
   // One round trip: READs of `count` records and buckets from the position on, where buckets follow records.
-  class Look;
+  class Round;
   // The catalog has changed since the transaction began: the indexes of all ranges are there all the same.
-  reactor::Task<Status> find_indexes(StagedTransaction* transaction);
-  class RangeLook;
+  reactor::Task<Status> find_indexes(TransactionState* transaction);
+  class RangeCheck;
   // From ranges_[*next] on, until there are so many.
-  void post_ranges(StagedTransaction& transaction, std::size_t most, std::size_t* next,
-                   std::deque<RangeLook>* looks);
+  void post_ranges(TransactionState& transaction, std::size_t most, std::size_t* next,
+                   std::deque<RangeCheck>* checks);
 
   reactor::PooledVector<SeenHeader> records_;
   reactor::PooledVector<SeenBucket> buckets_;

@@ -22,7 +22,7 @@ constexpr Stamp kRead{16, 10};
 // A transaction that has read key 1, or that it is not there, and validates.
 struct ReadScene {
   ReadScene()
-      : transaction(look.worker.state, session, find_rules("occ")),
+      : transaction(look.worker.state, session, find_control("occ")),
         batches(look.worker.cluster),
         chains(look.worker.state, batches, look.worker.counters) {}
   ~ReadScene() {
@@ -49,12 +49,12 @@ struct ReadScene {
     while (!inserted->lookup.done()) {
       inserted->lookup.add_read(batches);
       REQUIRE(look.worker.run(batches.run(look.worker.counters)).ok());
-      inserted->lookup.advance(look.worker.state, look.rules());
+      inserted->lookup.advance(look.worker.state, look.visibility());
     }
     chains.add(*inserted);
-    chains.ask(kOwnCommit);
+    chains.post(kOwnCommit);
     REQUIRE(look.worker.run(batches.run(look.worker.counters)).ok());
-    chains.examine();
+    chains.check();
   }
   bool holds() { return look.worker.run(reads.validate(&transaction, lock_word(kOwnCommit), &chains)).ok(); }
   GlobalAddress main() { return look.bytes.main_bucket(1); }
@@ -74,7 +74,7 @@ struct ReadRow {
   std::function<void(ReadScene&)> read;    // reads, from bytes that it puts there
   std::function<void(ReadScene&)> change;  // until validation
   bool holds;
-  GlobalAddress noted;  // the lock of kOther is noted there; null: nobody's
+  GlobalAddress noted;  // the lock of kOther is noted there; null: none is
 };
 
 void read_record(ReadScene& scene) {
@@ -127,9 +127,9 @@ TEST_CASE("what was read, the bytes at validation, and whether it holds", "[read
        [](ReadScene& s) { s.look.bytes.word(kRecord, tombstone_word(kRead).value()); },
        false,
        {}},
-      {"a record that somebody holds: he may have committed", read_record,
+      {"a record that another holds: it may have committed", read_record,
        [](ReadScene& s) { s.look.bytes.word(kRecord, lock_word(kOther).value()); }, false, kRecord},
-      {"a record that somebody holds with the stamp that was read",
+      {"a record that another transaction holds with the stamp that was read",
        read_record,
        [](ReadScene& s) { s.look.bytes.word(kRecord, lock_word(kRead).value()); },
        false,
@@ -161,7 +161,7 @@ TEST_CASE("what was read, the bytes at validation, and whether it holds", "[read
        false,
        {}},
       {"a chain without the key, as it was", read_chain, nothing, true, {}},
-      {"a chain into which somebody has inserted since",
+      {"a chain into which another transaction has inserted since",
        read_chain,
        [](ReadScene& s) {
          s.look.bytes.bucket(s.main(), {.lock = free_word(kOther),
@@ -175,7 +175,7 @@ TEST_CASE("what was read, the bytes at validation, and whether it holds", "[read
        [](ReadScene& s) { s.look.bytes.word(s.main(), free_word(kOther).value()); },
        false,
        {}},
-      {"a chain that somebody holds", read_chain,
+      {"a chain that another transaction holds", read_chain,
        [](ReadScene& s) { s.look.bytes.word(s.main(), lock_word(kOther).value()); }, false, main},
       {"a later bucket of the chain that was changed",
        read_chain,
@@ -274,7 +274,7 @@ TEST_CASE("what was read in one READ is of one moment", "[read_set]") {
   CHECK_FALSE(chain.reads.single());
 }
 
-TEST_CASE("neighbouring buckets are READ together and judged one by one", "[read_set]") {
+TEST_CASE("neighbouring buckets are READ together and checked one by one", "[read_set]") {
   for (const std::size_t changed : {0, 1, 2, 3}) {
     INFO("bucket " << changed);
     ReadScene scene;

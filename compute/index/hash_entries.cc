@@ -4,8 +4,9 @@
 #include <optional>
 
 #include "common/layout/hash_entry.h"
+#include "compute/txn/bucket_scan.h"
 #include "compute/txn/errors.h"
-#include "compute/txn/table_scan.h"
+#include "compute/txn/validation.h"
 
 namespace namdb::protocol {
 
@@ -14,7 +15,7 @@ using txn::RowId;
 
 namespace {
 
-// What a commit does to one entry.
+// An entry that a commit adds or deletes.
 struct Change {
   IndexRef index;
   layout::Row entry;
@@ -35,7 +36,8 @@ bool same_entry(const StagedTransaction& transaction, const Change& change) {
   return std::ranges::equal(transaction.row(change.row).bytes(), change.entry.bytes());
 }
 
-// Of entries that were fetched, once all that go are gone. The first duplicate; null if there is none.
+// Inserts entries, which were fetched, once all old ones are deleted. The first duplicate; null if there is
+// none.
 const Change* insert(StagedTransaction& transaction, const std::vector<Change>& come) {
   for (const Change& change : come) {
     if (!transaction.found(change.row)) {
@@ -60,21 +62,21 @@ void plan(const Access& access, const IndexRef& index, Changes& changes) {
   if (after) changes.come.push_back({index, layout::hash_entry(entries, *after), &access});
 }
 
-// Of a unique index there is one at most, with a key that is known: no chain is READ where its place is
-// cached.
+// A unique index has one entry at most, with a key that is known: no chain is READ where its place is cached.
 reactor::Task<Status> read_unique_entry(StagedTransaction* transaction, IndexRef index,
                                         layout::IndexKey values, std::vector<std::string>* keys) {
   const storage::Table& entries = *index->entries;
   const layout::Row wanted = layout::hash_entry(entries.schema, values);
   Lookup lookup;
   lookup.start(transaction->worker(), entries, wanted.key(), entries.hash_of(wanted.key()));
-  reactor::PooledVector<Lookup*> lookups(1, &lookup);
-  reactor::PooledVector<const storage::Table*> tables(1, &entries);
-  Status status = co_await transaction->run_lookups(std::move(lookups), std::move(tables));
+  Lookups lookups(1, &lookup);
+  LookupTables tables(1, &entries);
+  Status status = co_await run_lookups(transaction, std::move(lookups), std::move(tables));
   if (!status.ok()) co_return status;
-  const bool newer = transaction->rules().has_timestamps() && has_newer_row(lookup);
+  const bool newer = transaction->control().timestamps() != nullptr && has_newer_row(lookup);
   if (newer && was_deleted_before(lookup)) co_return write_conflict(entries);
-  transaction->rules().saw_record(lookup);
+  if (Validation* const validation = transaction->control().validation(); validation != nullptr)
+    validation->saw_record(lookup);
   if (lookup.state() == Lookup::State::present || newer)
     keys->push_back(layout::index_key_of(layout::RowView(entries.schema, lookup.payload())));
   co_return Status();
@@ -96,7 +98,7 @@ reactor::Task<Status> read_hash_entries(StagedTransaction* transaction, IndexRef
       co_return co_await read_unique_entry(transaction, index, std::move(*values), keys);
   }
   const layout::HashInterval hashes = layout::hash_entry_hashes(index->entries->id, declared);
-  WholeTableScan scan(*transaction, index->entries, hashes);
+  BucketScan scan(*transaction, index->entries, hashes);
   std::vector<layout::Row> entries;
   do {
     Status status = co_await scan.next(entries);
@@ -120,7 +122,8 @@ reactor::Task<Status> write_hash_entries(StagedTransaction* transaction) {
   Changes changes;
   for (const Access& access : transaction->accesses()) {
     if (access.write == WriteKind::none) continue;
-    // Those of the catalog as it is now: whoever builds one waits for transactions that may not know of it.
+    // The indexes of the current catalog: the builder of an index waits for transactions that may not know of
+    // it.
     for (const IndexRef& index : access.table->indexes) {
       if (index->hash) plan(access, index, changes);
     }
@@ -131,7 +134,7 @@ reactor::Task<Status> write_hash_entries(StagedTransaction* transaction) {
   Status status = co_await transaction->fetch();
   if (!status.ok()) co_return status;
   for (const Change& change : changes.gone) {
-    // Not entered yet by who builds the index; or that of another row with these values.
+    // Otherwise the builder of the index has not entered it yet, or it is another row's with these values.
     if (transaction->found(change.row) && same_entry(*transaction, change)) transaction->erase(change.row);
   }
   const Change* const violated = insert(*transaction, changes.come);
@@ -154,7 +157,7 @@ reactor::Task<Status> enter_hash_entries(StagedTransaction* transaction, storage
     if (!transaction->found(row)) continue;
     const layout::IndexKey key = layout::index_key(index->shape, transaction->row(row));
     come.push_back({index, layout::hash_entry(index->entries->schema, key)});
-    if (!transaction->rules().validates_reads()) transaction->update(row);
+    if (transaction->control().validation() == nullptr) transaction->update(row);
   }
   ask(*transaction, come);
   status = co_await transaction->fetch();

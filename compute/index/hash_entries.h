@@ -1,24 +1,25 @@
 // Hash indexes in a transaction. Their entries are rows of tables of their own (common/layout/hash_entry.h),
 // which the transaction reads and writes like any others: so locks, journal, repair, versions, validation,
-// growth and reclaim are those of tables, and this is all that is theirs.
+// growth and reclaim are those of tables, and only the following is their own.
 //
-// Writing: a commit that changes a row's values in an index first adds to its own write set that the old
-// entry goes and that the new one comes. An entry and its row are of one commit: who sees the one version
-// sees the other. A unique index has one entry for its values, so a second one is a duplicate key like that
-// of a table; what the commit itself writes counts as it leaves it, so rows may swap their values.
+// Writing: a commit that changes a row's values in an index first adds the deletion of the old entry and the
+// insertion of the new one to its own write set. An entry and its row are written by one commit: a
+// transaction that sees the one version sees the other. A unique index has one entry for its values, so a
+// second one is a duplicate key like that of a table; the commit's own rows count with the values that it
+// leaves in them, so rows may swap their values.
 //
 // Reading: the chain of the values is READ, then its entries, then their rows, whose values decide once more:
 // without a snapshot the three may be of different moments until the commit has validated them. Validation
 // compares the chain's buckets, so no entry has come: there are no phantoms.
 //
-// Building, while others write (schema/hash_index_builder.h): everybody who may still commit knows of the
-// index and keeps it for what he writes. The builder enters a row in a transaction that reads it; where reads
-// are not validated it also writes the row, without a change. So of the builder and whoever changes the row
-// at the same time only one commits: no entry is left of values that the row had before. A writer whose row
-// is not entered yet finds no old entry, and leaves it at that.
+// Building, while others write (schema/hash_index_builder.h): every transaction that may still commit knows
+// of the index and adds entries for its own writes. The builder enters a row in a transaction that reads it;
+// where reads are not validated it also writes the row, without a change. So of the builder and a transaction
+// that changes the row at the same time only one commits: no entry is left of values that the row had before.
+// A writer whose row is not entered yet finds no old entry to delete; that is no error.
 //
-// Under timestamps a reader may be older than the builder and come after him. So entries count, too, whose
-// first version is newer than the reader; their rows decide.
+// Under timestamps a reader may be older than the builder and run after it. So an entry whose first version
+// is newer than the reader counts, too; its row decides.
 #pragma once
 
 #include <string>

@@ -2,7 +2,7 @@
 
 #include "common/calls/index_calls.h"
 #include "compute/cluster/batch_set.h"
-#include "compute/txn/rules.h"
+#include "compute/txn/validation.h"
 
 namespace namdb::protocol {
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t kMostEntries = 1024;
 constexpr std::size_t kMostLeaves = 16;
-// What an entry may take of a leaf, for a guess of how many leaves hold the wanted ones.
+// A guess of an entry's length in a leaf, from which follows how many leaves hold the wanted entries.
 constexpr std::uint32_t kEntry_bytes = 64;
 
 // No stored key is as long, and keys compare with the longer one as with this.
@@ -24,10 +24,10 @@ void clip(std::string& bound) {
 }  // namespace
 
 IndexCursor::IndexCursor(txn::WorkerState& worker, fabric::OperationCounters& counters, txn::IndexRange range,
-                         Rules* watcher)
+                         Validation* validation)
     : worker_(worker),
       counters_(counters),
-      watcher_(watcher),
+      validation_(validation),
       range_(std::move(range)),
       wanted_(static_cast<std::uint32_t>(
           std::min<std::uint64_t>(range_.limit != 0 ? range_.limit : kMostEntries, kMostEntries))) {
@@ -98,7 +98,7 @@ void IndexCursor::post_call() {
 
 reactor::Task<Status> IndexCursor::finish(std::vector<std::string>* entries) {
   Status status;
-  const bool watched = watcher_ != nullptr && waits();
+  const bool watched = validation_ != nullptr && waits();
   const txn::IndexRange before = watched ? range_ : txn::IndexRange();
   if (posted_ == Posted::call) status = co_await finish_call();
   if (posted_ == Posted::reads) status = co_await finish_reads();
@@ -177,7 +177,7 @@ void IndexCursor::tell(const txn::IndexRange& before) {
   if (range_left_ && range_.descending) seen.low = range_.high.value_or(before.low);
   if (range_left_ && !range_.descending) seen.high = range_.low;
   seen.entries.assign(spare_.begin(), spare_.end());
-  watcher_->saw_range(std::move(seen));
+  validation_->saw_range(std::move(seen));
 }
 
 bool IndexCursor::take(const Leaf& leaf) {

@@ -5,8 +5,8 @@
 // finished when the READ was posted, like a call that was posted then. The next leaf's keys must begin where
 // the last one's end; where that is not so, a page was split or freed meanwhile, and a call goes on.
 //
-// What was read and not yet handed out stays good: an entry that a snapshot needs is not removed, and those
-// that come later are of commits that the snapshot does not show.
+// Entries that were read and not yet handed out stay good: an entry that a snapshot needs is not removed, and
+// entries that are added later belong to commits that the snapshot does not show.
 #pragma once
 
 #include <algorithm>
@@ -26,13 +26,13 @@
 
 namespace namdb::protocol {
 
-class Rules;
+class Validation;
 
 class IndexCursor {
  public:
-  // What was seen is told to `watcher`, unless it is null.
+  // Tells `validation` of all entries that are read, unless it is null.
   IndexCursor(txn::WorkerState& worker, fabric::OperationCounters& counters, txn::IndexRange range,
-              Rules* watcher);
+              Validation* validation);
 
   // At the beginning of the range.
   void begin(storage::IndexRef index);
@@ -40,7 +40,7 @@ class IndexCursor {
   bool entries_left() const { return !spare_.empty() || range_left_; }
   // Asks for the next entries if none are there, without waiting for them. Only if entries_left().
   void post();
-  // After post(): what came, appended, which may be nothing. Must be awaited in any case: buffers belong to
+  // After post(): appends the entries that came, perhaps none. Must be awaited in any case: buffers belong to
   // the channel until then. Error catalog_changed: the index is gone.
   reactor::Task<Status> finish(std::vector<std::string>* entries);
   // The last post() needed the network.
@@ -53,7 +53,7 @@ class IndexCursor {
     fabric::LocalBuffer page;
   };
 
-  // A page may stand there: what memory servers say is outside input.
+  // Whether a page may stand there: offsets from memory servers are outside input.
   bool valid_page(std::uint64_t offset) const;
   layout::ServerId server() const { return index_->parts[part_].server; }
   std::string_view low() const { return std::max<std::string_view>(range_.low, index_->parts[part_].low); }
@@ -62,11 +62,11 @@ class IndexCursor {
   void post_call();
   reactor::Task<Status> finish_call();
   reactor::Task<Status> finish_reads();
-  // Takes the entries of the leaf, if it is the one with which the range goes on. False: it is not.
+  // Takes the entries of the leaf if the range continues in it. False: it does not.
   bool take(const Leaf& leaf);
   void take_keys(const layout::IndexPageView& page);
   void end_of_part();
-  // What lies between `before` and what is left of the range was seen, and spare_ is all that is there.
+  // The range from `before` to the rest that is left was read, and spare_ has all of its entries.
   void tell(const txn::IndexRange& before);
   // Caches what leads to the leaf where a call found its first entries.
   reactor::Task<Status> learn(std::uint64_t leaf_offset, std::uint64_t parent_offset);
@@ -75,8 +75,8 @@ class IndexCursor {
 
   txn::WorkerState& worker_;
   fabric::OperationCounters& counters_;
-  Rules* watcher_;
-  txn::IndexRange range_;  // what is left of it
+  Validation* validation_;
+  txn::IndexRange range_;  // the rest
   storage::IndexRef index_;
   std::size_t part_ = 0;
   std::uint32_t wanted_ = 0;  // entries to ask for
@@ -85,7 +85,7 @@ class IndexCursor {
   fabric::Call call_;
   fabric::Batch batch_;
   std::vector<Leaf> leaves_;
-  std::deque<std::string> spare_;  // came, and was not handed out
+  std::deque<std::string> spare_;  // read, and not handed out
 };
 
 }  // namespace namdb::protocol

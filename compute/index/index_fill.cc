@@ -53,14 +53,14 @@ reactor::Task<Status> load_entries(txn::WorkerState* worker, storage::IndexRef i
   co_return Status();
 }
 
-reactor::Task<Status> settle_rivals(StagedTransaction* transaction, storage::TableRef table,
+reactor::Task<Status> settle_rivals(TransactionState* transaction, storage::TableRef table,
                                     storage::IndexRef index, std::vector<IndexRivals>* rivals) {
   std::deque<LatestRow> rows;
   for (const IndexRivals& pair : *rivals) {
     rows.emplace_back(table, pair.first);
     rows.emplace_back(table, pair.second);
   }
-  Status status = co_await look_at_latest(transaction, &rows, layout::HeaderWord());
+  Status status = co_await read_latest(transaction, &rows, layout::HeaderWord());
   if (!status.ok()) co_return status;
   const auto has_values = [&](const LatestRow& row, const IndexRivals& pair) {
     return row.state == LatestRow::State::present &&
@@ -76,7 +76,8 @@ reactor::Task<Status> settle_rivals(StagedTransaction* transaction, storage::Tab
       co_return Status(ErrorCode::duplicate_key, "could not create unique index \"" + index->name + "\"",
                        "two rows have the same values in its columns");
     }
-    // What is decided and has other values cannot become a rival unseen: its next commit looks for itself.
+    // A row that is decided and has other values cannot become a rival unseen: its next commit checks for
+    // itself.
     const bool first_open = first.state == LatestRow::State::undecided;
     const bool second_open = second.state == LatestRow::State::undecided;
     if ((first_open && (second_open || has_values(second, pair))) ||

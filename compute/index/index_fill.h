@@ -1,14 +1,14 @@
 // Adding the rows of a table to an index that is being built, while others write.
 //
-// Every transaction that may commit knows of the index already and keeps it for what it changes. So the
-// builder adds what snapshots show that are taken then, and nothing is missing afterwards: a version that
-// came later has its entry from its own commit.
+// Every transaction that may commit knows of the index already and adds entries for the rows that it changes.
+// So the builder adds entries for the versions that snapshots show which are taken then, and none is missing
+// afterwards: a later version has its entry from its own commit.
 #pragma once
 
 #include <vector>
 
 #include "common/layout/row.h"
-#include "compute/txn/staged_transaction.h"
+#include "compute/txn/transaction_state.h"
 
 namespace namdb::protocol {
 
@@ -25,10 +25,10 @@ reactor::Task<Status> load_entries(txn::WorkerState* worker, storage::IndexRef i
                                    const std::vector<layout::Row>* rows, std::vector<IndexRivals>* rivals,
                                    fabric::OperationCounters* counters);
 
-// Looks at the newest versions of the rivals' rows, and leaves in `rivals` those that nobody can decide yet.
+// Checks the newest versions of the rivals' rows, and leaves in `rivals` those that cannot be decided yet.
 // Errors duplicate_key when both rows of a pair have the values, serialization_failure when there are too
 // many to know them all. `transaction` is fresh.
-reactor::Task<Status> settle_rivals(StagedTransaction* transaction, storage::TableRef table,
+reactor::Task<Status> settle_rivals(TransactionState* transaction, storage::TableRef table,
                                     storage::IndexRef index, std::vector<IndexRivals>* rivals);
 
 }  // namespace namdb::protocol

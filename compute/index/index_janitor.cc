@@ -3,6 +3,7 @@
 #include "common/calls/index_calls.h"
 #include "compute/cluster/catalog_cache.h"
 #include "compute/index/latest_rows.h"
+#include "compute/txn/lookup_runner.h"
 
 namespace namdb::protocol {
 
@@ -34,25 +35,25 @@ IndexVerdict::Kind verdict_of(const Look& look) {
 
 }  // namespace
 
-reactor::Task<Result<bool>> settle_doubts(StagedTransaction* transaction, layout::ServerId server) {
+reactor::Task<Result<bool>> settle_doubts(TransactionState* transaction, layout::ServerId server) {
   txn::WorkerState& worker = transaction->worker();
   const std::uint32_t limit = kDoubtsAtOnce;
   std::string request(reinterpret_cast<const char*>(&limit), sizeof limit);
-  // Before the snapshot: what it shows of a record is then newer than the doubt.
+  // Before the snapshot, so that the version of a record that it shows is newer than the doubt.
   const auto taken =
       co_await worker.cluster.call_bytes(server, calls::kIndexDoubtsMethod, std::move(request));
   if (!taken.ok()) co_return taken.status();
   const auto doubts = calls::decode_index_doubts(*taken);
   if (!doubts) co_return Status(ErrorCode::protocol_violation, "a list of doubts that cannot be read");
   if (doubts->empty()) co_return false;
-  Status status = co_await transaction->begin_reading();
+  Status status = co_await begin_reading(transaction);
   if (!status.ok()) co_return status;
 
   std::deque<LatestRow> rows;
   std::vector<Look> looks;
   const std::vector<storage::TableRef> known = worker.catalog.all();
   for (const calls::IndexDoubt& doubt : *doubts) {
-    // One that is not in the catalog is being dropped, or was just begun: its doubts can wait.
+    // An index that is not in the catalog is being dropped, or was just begun: its doubts can wait.
     for (const storage::TableRef& table : known) {
       for (const storage::IndexRef& index : table->indexes) {
         if (index->id != doubt.index) continue;
@@ -61,7 +62,7 @@ reactor::Task<Result<bool>> settle_doubts(StagedTransaction* transaction, layout
       }
     }
   }
-  status = co_await look_at_latest(transaction, &rows, layout::HeaderWord());
+  status = co_await read_latest(transaction, &rows, layout::HeaderWord());
   if (!status.ok()) co_return status;
   std::string verdicts;
   for (const Look& look : looks) {

@@ -1,14 +1,14 @@
 #include "compute/index/index_sample.h"
 
-#include "compute/txn/table_scan.h"
+#include "compute/txn/bucket_scan.h"
 
 namespace namdb::protocol {
 
-reactor::Task<Status> sample_index_keys(StagedTransaction* transaction, storage::TableRef table,
+reactor::Task<Status> sample_index_keys(TransactionState* transaction, storage::TableRef table,
                                         IndexSample sample, std::vector<std::string>* keys) {
   ScanPosition begin;
   begin.server = sample.server;
-  WholeTableScan scan(*transaction, table, begin);
+  BucketScan scan(*transaction, table, begin);
   std::vector<layout::Row> some;
   std::size_t taken = 0;
   do {

@@ -1,7 +1,7 @@
 // A random sample of the keys that an index of a table has, or would have, to choose its parts by.
 //
-// Rows lie in the order of their keys' hashes, which is none of their values: the first ones of every memory
-// server are as good as any. Nothing depends on the sample but how even the parts are.
+// Rows lie in the order of their keys' hashes, which does not depend on their values' order: the first ones
+// of every memory server are as good as any. Nothing depends on the sample but how even the parts are.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "compute/txn/staged_transaction.h"
+#include "compute/txn/transaction_state.h"
 
 namespace namdb::protocol {
 
@@ -24,7 +24,7 @@ struct IndexSample {
 };
 
 // Appends the keys, or those that were read before an error. `transaction` is fresh.
-reactor::Task<Status> sample_index_keys(StagedTransaction* transaction, storage::TableRef table,
+reactor::Task<Status> sample_index_keys(TransactionState* transaction, storage::TableRef table,
                                         IndexSample sample, std::vector<std::string>* keys);
 
 }  // namespace namdb::protocol

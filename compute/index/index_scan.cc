@@ -4,6 +4,9 @@
 
 #include "compute/cluster/catalog_cache.h"
 #include "compute/index/hash_entries.h"
+#include "compute/txn/lookup_runner.h"
+#include "compute/txn/validation.h"
+#include "compute/txn/visibility.h"
 
 namespace namdb::protocol {
 namespace {
@@ -30,14 +33,15 @@ IndexScan::IndexScan(StagedTransaction& transaction, storage::TableRef table, st
       table_(std::move(table)),
       index_(std::move(index)),
       range_(std::move(range)),
-      cursor_(transaction.worker(), transaction.mutable_counters(), range_, &transaction.rules()) {}
+      cursor_(transaction.worker(), transaction.mutable_counters(), range_,
+              transaction.control().validation()) {}
 
-// An index that is built anew has another id than the plan says, and the snapshot decides between the two.
+// An index that was rebuilt has another id than in the plan; the snapshot decides between the two.
 bool IndexScan::usable() {
   const storage::TableRef table = transaction_.worker().catalog.find_id(table_->id);
   storage::IndexRef usable;
   for (const storage::IndexRef& index : table->indexes) {
-    if (!index->serves(transaction_.rules().catalog_version())) continue;
+    if (!index->serves(transaction_.visibility().catalog_version())) continue;
     const bool same = index->id == index_->id;
     if (same || (usable == nullptr && have_same_keys(*index, *index_))) usable = index;
     if (same) break;
@@ -48,8 +52,8 @@ bool IndexScan::usable() {
 }
 
 reactor::Task<Status> IndexScan::begin() {
-  Status status = co_await transaction_.begin_reading();
-  if (status.ok()) status = co_await transaction_.check_table(*table_);
+  Status status = co_await begin_reading(&transaction_);
+  if (status.ok()) status = transaction_.tables().check(*table_);
   if (!status.ok()) co_return status;
   if (!usable()) {
     uses_table_ = true;
@@ -78,8 +82,9 @@ reactor::Task<Status> IndexScan::read_hash() {
   std::vector<std::string> entries;
   const Status status = co_await read_hash_entries(&transaction_, index_, range_.low, &entries);
   if (!status.ok()) co_return status;
-  transaction_.rules().saw_range(
-      {.table = table_->id, .index = index_, .low = range_.low, .high = range_.high, .entries = {}});
+  if (Validation* const validation = transaction_.control().validation(); validation != nullptr)
+    validation->saw_range(
+        {.table = table_->id, .index = index_, .low = range_.low, .high = range_.high, .entries = {}});
   hashed_.assign(entries.begin(), entries.end());
   std::ranges::sort(hashed_, [this](const auto& a, const auto& b) { return comes_before(a, b); });
   co_return Status();
@@ -141,7 +146,7 @@ reactor::Task<Status> IndexScan::next(std::vector<txn::RowId>& rows) {
 }
 
 reactor::Task<Status> IndexScan::next(Output output) {
-  const StagedTransaction::Busy busy(transaction_);
+  const TransactionState::Busy busy(transaction_);
   Status status = transaction_.check_open();
   if (!status.ok()) co_return status;
   if (!began_) {
@@ -169,7 +174,7 @@ reactor::Task<Status> IndexScan::read_entries(Output output) {
 reactor::Task<Status> IndexScan::read_and_seek(Output output) {
   if (index_->hash && entries_.empty()) take_hashed();
   if (index_->hash || !entries_left()) co_return co_await read_entries(output);
-  // Whoever wants a few rows is probably served by the entries that are there.
+  // A caller that wants few rows probably needs no more than the entries that are there.
   if (range_.limit != 0) {
     Status status = co_await read_entries(output);
     if (status.ok() && output.empty()) status = co_await seek();
@@ -203,27 +208,28 @@ reactor::Task<Status> IndexScan::read_records(std::vector<std::string> entries,
   };
   if (entries.empty()) co_return Status();
   std::deque<Candidate> candidates;
-  reactor::PooledVector<Lookup*> lookups;
+  Lookups lookups;
   for (const std::string& entry : entries) {
     auto key = layout::primary_key_of(index_->shape, entry);
     if (!key) co_return not_an_entry(*index_);
     Candidate& candidate = candidates.emplace_back();
     candidate.key = std::move(*key);
-    const Access* own = transaction_.find_access(*table_, candidate.key);
+    const Access* own = transaction_.rows().find(*table_, candidate.key);
     candidate.own = own != nullptr && own->write != WriteKind::none;
     if (candidate.own) continue;
     const std::uint64_t hash = table_->hash_of(candidate.key);
     candidate.lookup.start(transaction_.worker(), *table_, candidate.key, hash);
     lookups.push_back(&candidate.lookup);
   }
-  reactor::PooledVector<const storage::Table*> no_tables;
-  Status status = co_await transaction_.run_lookups(std::move(lookups), std::move(no_tables),
-                                                    StagedTransaction::Together::near);
+  LookupTables no_tables;
+  Status status =
+      co_await run_lookups(&transaction_, std::move(lookups), std::move(no_tables), Together::near);
   if (!status.ok()) co_return status;
+  Validation* const validation = transaction_.control().validation();
   for (std::size_t i = 0; i < entries.size(); ++i) {
     merge_own_rows(entries[i], Output(rows));
     const Candidate& candidate = candidates[i];
-    if (!candidate.own) transaction_.rules().saw_record(candidate.lookup);
+    if (!candidate.own && validation != nullptr) validation->saw_record(candidate.lookup);
     if (candidate.own || candidate.lookup.state() != Lookup::State::present) continue;
     const layout::RowView row(table_->schema, candidate.lookup.payload());
     if (layout::index_key(index_->shape, row).bytes != entries[i]) continue;

@@ -1,7 +1,7 @@
 // A range of a secondary index, in the order of the index.
 //
 // Entries are hints: each one's record is looked up, many at once, and counts only if the version that the
-// transaction sees has the very key of the entry. Every such version has its entry: it was added before the
+// transaction sees has exactly the entry's key. Every such version has its entry: it was added before the
 // version was published, and goes only when no snapshot needs it. Entries are asked for after the snapshot
 // was confirmed, and the next ones while the records of the former are read. Rows that the transaction itself
 // writes come from its write set alone.
@@ -32,7 +32,7 @@ class IndexScan : public txn::TableScan {
   reactor::Task<Status> next(std::vector<txn::RowId>& rows);
 
  private:
-  // What goes to whoever asked: one of them is null.
+  // Where the caller wants the rows: one of the two is null.
   struct Output {
     explicit Output(std::vector<layout::Row>* into) : rows(into) {}
     explicit Output(std::vector<txn::RowId>* into) : ids(into) {}

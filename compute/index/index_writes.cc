@@ -4,7 +4,8 @@
 #include "compute/index/verdict_queue.h"
 #include "compute/txn/backoff.h"
 #include "compute/txn/errors.h"
-#include "compute/txn/staged_transaction.h"
+#include "compute/txn/transaction_state.h"
+#include "compute/txn/validation.h"
 
 namespace namdb::protocol {
 
@@ -13,12 +14,12 @@ using calls::IndexChange;
 namespace {
 
 constexpr std::size_t kRequest_bytes = fabric::kMaxCall_bytes / 4;
-// With more conflicts among a worker's transactions, entries do not go ahead of locks that may not be had.
+// With more conflicts among a worker's transactions, entries are not sent ahead of locks that may not be had.
 constexpr std::uint64_t kMostConflicts = txn::Backoff::kAll / 4;
 
 }  // namespace
 
-IndexWrites::IndexWrites(StagedTransaction& transaction)
+IndexWrites::IndexWrites(TransactionState& transaction)
     : transaction_(transaction), worker_(transaction.worker()) {}
 
 Status IndexWrites::duplicate(const Change& change) {
@@ -48,7 +49,8 @@ void IndexWrites::plan(const Access& access, const storage::IndexRef& index) {
 void IndexWrites::plan() {
   for (const Access& access : transaction_.accesses()) {
     if (access.write == WriteKind::none) continue;
-    // Those of the catalog as it is now: whoever builds one waits for transactions that may not know of it.
+    // The indexes of the current catalog: the builder of an index waits for transactions that may not know of
+    // it.
     for (const storage::IndexRef& index : access.table->indexes) {
       if (!index->hash && !index->replaced()) plan(access, index);
     }
@@ -171,8 +173,8 @@ Status IndexWrites::take_result(Change& change, const calls::IndexChangeResult& 
   for (const std::string_view candidate : result.candidates) {
     auto key = layout::primary_key_of(index.shape, candidate);
     if (!key) return Status(ErrorCode::corrupt_data, "an entry of index \"" + index.name + "\" is none");
-    // What this transaction makes of a row counts, not what the others see.
-    const Access* own = transaction_.find_access(*change.table, *key);
+    // This transaction's own version of a row counts, not the one that others see.
+    const Access* own = transaction_.rows().find(*change.table, *key);
     if (own != nullptr && own->write != WriteKind::none) {
       if (!own->found()) continue;
       const layout::RowView row(change.table->schema, own->image_row());
@@ -186,10 +188,11 @@ Status IndexWrites::take_result(Change& change, const calls::IndexChangeResult& 
 }
 
 reactor::Task<Status> IndexWrites::check_rivals(layout::Stamp stamp) {
-  Status status = co_await look_at_latest(&transaction_, rows_.get(), layout::HeaderWord(stamp, false, true));
+  Status status = co_await read_latest(&transaction_, rows_.get(), layout::HeaderWord(stamp, false, true));
   if (!status.ok()) co_return status;
+  Validation* const validation = transaction_.control().validation();
   for (const Rival& rival : rivals_) {
-    transaction_.rules().saw_latest(rival.row->lookup);
+    if (validation != nullptr) validation->saw_latest(rival.row->lookup);
     if (rival.row->state == LatestRow::State::absent) continue;
     // It is being written, or is newer than the snapshot.
     if (rival.row->state == LatestRow::State::undecided) co_return write_conflict(*rival.change->table);

@@ -1,20 +1,20 @@
-// What a commit does to secondary indexes: entries of new images are added, those of displaced ones are
-// marked as in doubt (common/calls/index_calls.h), before the journal.
+// The entries of secondary indexes that a commit changes: entries of new images are added, those of displaced
+// ones are marked as in doubt (common/calls/index_calls.h), before the journal.
 //
-// They are posted together with the locks, and cost no round trip: nobody is asked about such an entry for
-// longer than a commit may take for its locks, and one that takes longer sends its changes again. A commit
-// that gets no locks leaves doubts behind: so where many conflict, changes are sent under the locks, in a
-// round trip of their own. So they are where the commit adds to a unique index, and where it has its locks
-// from before.
+// The changes are posted together with the locks, and cost no round trip: the memory server does not have
+// such an entry checked before a commit must have its locks, and a commit that takes longer sends its changes
+// again. A commit that gets no locks leaves doubts behind: so where many conflict, changes are sent under the
+// locks, in a round trip of their own. The same holds where the commit adds to a unique index, and where it
+// took its locks earlier.
 //
 // Because every entry is confirmed before the journal, a complete journal entry says that the indexes have
-// all that its images need: repair has nothing to do for them, and nothing of an index can fail a commit that
-// may not abort any more. What an aborted or dead commit leaves behind is in doubt, and looked at by a
-// janitor.
+// all entries that its images need: repair has nothing to do for them, and no index can fail a commit that
+// may not abort any more. Entries that an aborted or dead commit leaves behind are in doubt, and are checked
+// by a janitor.
 //
-// Unique: add first, then check. An add answers the other primary keys that have entries under the same
-// values; their records' newest versions decide. Of two commits with the same values, whoever adds second
-// sees the first. The values are compared as the commit leaves them, not after each row.
+// Unique: add first, then check. The reply to an add has the other primary keys with entries under the same
+// values; their records' newest versions decide. Of two commits with the same values, the one that adds
+// second sees the first. The values are compared as the commit leaves them, not after each row.
 #pragma once
 
 #include <deque>
@@ -29,26 +29,27 @@
 
 namespace namdb::protocol {
 
-class StagedTransaction;
+class TransactionState;
 
 class IndexWrites {
  public:
-  explicit IndexWrites(StagedTransaction& transaction);
+  explicit IndexWrites(TransactionState& transaction);
 
-  // From the write set. Before the locks are asked for.
+  // From the write set. Before the locks are posted.
   void plan();
   // The commit changes indexes.
   bool any() const { return !changes_.empty(); }
-  // The locks are about to be posted: posts what may go ahead of them. Whoever called this awaits
-  // finish_ahead() as soon as their round trip is over, and whatever came of it.
+  // The locks are about to be posted: posts the changes that may be sent ahead of them. The caller awaits
+  // finish_ahead() as soon as their round trip is over, also after an error.
   void post_ahead();
   reactor::Task<Status> finish_ahead();
-  // Some of what it displaces had entries that the new versions have not.
+  // Some displaced versions had entries that the new versions do not have.
   bool leaves_entries() const;
-  // All locks are held, and what they displace is what was read: the rest. Errors before anything is logged:
+  // All locks are held, and the displaced versions are those that were read: sends the rest. Errors before
+  // anything is logged:
   // duplicate_key, serialization_failure, catalog_changed, out_of_memory, limit_exceeded, lost connections.
   reactor::Task<Status> run(layout::Stamp stamp);
-  // The commit is published: the entries that it added are in doubt no more, those that it left behind are
+  // The commit is published: the entries that it added are no longer in doubt, those that it left behind are
   // dead.
   void confirm();
 
@@ -79,10 +80,10 @@ class IndexWrites {
   Status take_result(Change& change, const calls::IndexChangeResult& result);
   reactor::Task<Status> check_rivals(layout::Stamp stamp);
 
-  StagedTransaction& transaction_;
+  TransactionState& transaction_;
   txn::WorkerState& worker_;
   std::vector<Change> changes_;
-  // What is ahead of the locks, and since when.
+  // The changes sent ahead of the locks, and since when.
   Some ahead_;
   std::unique_ptr<txn::CallSet> ahead_calls_;
   std::uint64_t ahead_since_ns_ = 0;

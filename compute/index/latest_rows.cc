@@ -1,7 +1,8 @@
 #include "compute/index/latest_rows.h"
 
 #include "compute/txn/lock_resolver.h"
-#include "compute/txn/staged_transaction.h"
+#include "compute/txn/lookup_runner.h"
+#include "compute/txn/visibility.h"
 
 namespace namdb::protocol {
 namespace {
@@ -14,7 +15,7 @@ LatestRow::State state_of(const Lookup& lookup) {
   return lookup.state() == Lookup::State::present ? LatestRow::State::present : LatestRow::State::absent;
 }
 
-// Whoever holds an undecided row may be dead.
+// The holder of an undecided row may be dead.
 void note_lock(txn::WorkerState& worker, const LatestRow& row) {
   const Lookup& lookup = row.lookup;
   if (lookup.has_record()) {
@@ -27,26 +28,25 @@ void note_lock(txn::WorkerState& worker, const LatestRow& row) {
 
 }  // namespace
 
-reactor::Task<Status> look_at_latest(StagedTransaction* transaction, std::deque<LatestRow>* rows,
-                                     layout::HeaderWord own_lock) {
+reactor::Task<Status> read_latest(TransactionState* transaction, std::deque<LatestRow>* rows,
+                                  layout::HeaderWord own_lock) {
   txn::WorkerState& worker = transaction->worker();
-  // Whether somebody holds a record is what is asked here.
-  transaction->rules().look_through_locks(true);
+  // Locks are the question here: state_of() checks them.
+  transaction->visibility().ignore_locks(true);
   std::vector<LatestRow*> wanted;
   for (LatestRow& row : *rows) wanted.push_back(&row);
-  // One READ shows a chain's lock word and its buckets as of different moments. So a key that is not there,
-  // in a chain that nobody holds, is looked for again: what was inserted before the lock was free is there
-  // now.
+  // One READ shows a chain's lock word and its buckets as of different moments. So a key that is absent from
+  // an unlocked chain is looked up again: a row that was inserted before the lock was free is there now.
   for (const bool again : {false, true}) {
-    reactor::PooledVector<Lookup*> lookups;
-    reactor::PooledVector<const storage::Table*> tables;
+    Lookups lookups;
+    LookupTables tables;
     for (LatestRow* row : wanted) {
       row->lookup = Lookup();
       row->lookup.start(worker, *row->table, row->key, row->table->hash_of(row->key));
       lookups.push_back(&row->lookup);
       tables.push_back(row->table.get());
     }
-    Status status = co_await transaction->run_lookups(std::move(lookups), std::move(tables));
+    Status status = co_await run_lookups(transaction, std::move(lookups), std::move(tables));
     if (!status.ok()) co_return status;
     std::vector<LatestRow*> not_there;
     for (LatestRow* row : wanted) {
@@ -61,7 +61,7 @@ reactor::Task<Status> look_at_latest(StagedTransaction* transaction, std::deque<
     wanted = std::move(not_there);
     if (wanted.empty()) break;
   }
-  transaction->rules().look_through_locks(false);
+  transaction->visibility().ignore_locks(false);
   for (const LatestRow& row : *rows) {
     if (row.state == LatestRow::State::undecided) note_lock(worker, row);
   }

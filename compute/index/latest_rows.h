@@ -1,8 +1,8 @@
-// What the newest versions of some records are: for who must know whether an index entry still holds.
+// The newest versions of some records, which decide whether an index entry still holds.
 //
-// The answers are about the moment of the call or a later one: whatever a commit did that held the record's
-// (or for a new row, its chain's) lock before the call began, and has released it, is seen. A record that
-// somebody holds, or whose newest version the transaction does not see, is undecided.
+// The answers are about the moment of the call or a later one: they show all writes of a commit that held the
+// record's (or for a new row, its chain's) lock before the call began, and has released it. A record that is
+// locked, or whose newest version the transaction does not see, is undecided.
 #pragma once
 
 #include <deque>
@@ -15,7 +15,7 @@
 
 namespace namdb::protocol {
 
-class StagedTransaction;
+class TransactionState;
 
 struct LatestRow {
   enum class State : std::uint8_t { undecided, absent, present };
@@ -33,7 +33,7 @@ struct LatestRow {
 
 // Fills in the states. A chain that is locked by `own_lock` counts as free. The rows stay where they are
 // until this returns.
-reactor::Task<Status> look_at_latest(StagedTransaction* transaction, std::deque<LatestRow>* rows,
-                                     layout::HeaderWord own_lock);
+reactor::Task<Status> read_latest(TransactionState* transaction, std::deque<LatestRow>* rows,
+                                  layout::HeaderWord own_lock);
 
 }  // namespace namdb::protocol

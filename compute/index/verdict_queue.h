@@ -1,6 +1,6 @@
-// What became of index entries that were in doubt (common/calls/index_calls.h, INDEX_SETTLE): collected and
-// sent in the background, one call in flight for each memory server. A verdict that is lost costs only that
-// somebody looks at the record. They wait for company, since a call wakes the memory server.
+// Verdicts on index entries that were in doubt (common/calls/index_calls.h, INDEX_SETTLE): collected and sent
+// in the background, one call in flight for each memory server. A lost verdict costs only that the record is
+// checked later. They are sent many at a time, since a call wakes the memory server.
 #pragma once
 
 #include <map>

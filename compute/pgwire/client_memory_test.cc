@@ -1,5 +1,4 @@
-// The memory that all clients together make the server keep is bounded, and an error ends whatever wants
-// more.
+// The memory that all clients together make the server keep is bounded; a request for more ends in an error.
 #include <catch2/catch.hpp>
 
 #include "compute/pgwire/testing/test_client.h"

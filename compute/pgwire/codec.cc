@@ -15,7 +15,7 @@ std::uint32_t read_u32(std::string_view bytes) {
   return value;
 }
 
-// Takes fields from the front; once one is missing, everything is empty and ok() false.
+// Takes fields from the front. Once a field is missing, all later ones are empty and ok() is false.
 class Reader {
  public:
   explicit Reader(std::string_view rest) : rest_(rest) {}
@@ -44,7 +44,7 @@ class Reader {
     const std::string_view field = bytes(1);
     return field.empty() ? '\0' : field[0];
   }
-  // Up to a zero byte, which is taken too.
+  // Takes the text up to a zero byte, and that byte.
   std::string_view string() {
     const std::size_t end = rest_.find('\0');
     if (end == std::string_view::npos) {

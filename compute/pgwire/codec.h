@@ -1,6 +1,6 @@
-// PostgreSQL's protocol, version 3: the messages that clients send, taken apart. Pure functions over bytes
-// that came from outside: any content and any length is safe, nothing is allocated before it is there, and
-// every count is checked against the bytes that hold it. Views borrow from the buffer.
+// PostgreSQL's protocol, version 3: parsing of the messages that clients send. Pure functions over bytes from
+// outside: any content and any length is safe, nothing is allocated before it has arrived, and every count is
+// checked against the bytes that hold it. Views borrow from the buffer.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace namdb::pgwire {
 
-// A start-up packet is longer only when somebody speaks another protocol.
+// A longer start-up packet is of another protocol.
 inline constexpr std::uint32_t kMaxStartup_bytes = 10'000;
 
 struct Frame {
@@ -24,8 +24,8 @@ struct Frame {
   std::size_t total_bytes = 0;  // with type and length
 };
 
-// The first message in the buffer; nothing while it is not complete. protocol_violation when its length
-// cannot be: below 4, or above `max_bytes`.
+// The first message in the buffer; absent while it is not complete. protocol_violation when its length is
+// below 4, or above `max_bytes`.
 Result<std::optional<Frame>> next_frame(std::string_view buffer, std::uint32_t max_bytes);
 Result<std::optional<Frame>> next_startup_frame(std::string_view buffer);
 

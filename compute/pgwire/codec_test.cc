@@ -13,7 +13,7 @@ using testing::zero_terminated;
 
 constexpr std::uint32_t kMax = 1 << 20;
 
-// Parses whatever a frame may be, as a connection would.
+// Parses a frame as every message that it may be, as a connection would.
 void parse_anything(const Frame& frame) {
   ParseMessage parse;
   BindMessage bind;

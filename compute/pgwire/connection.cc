@@ -10,19 +10,19 @@ using reactor::Task;
 namespace {
 
 constexpr std::size_t kBuffer_bytes = 16 * 1024;
-// Over shared memory a transaction may run to its end without ever waiting: after so many messages the other
-// connections have their turn.
+// Over shared memory a transaction may run to its end without waiting: after so many messages a connection
+// yields to the others.
 constexpr std::uint64_t kMessagesAtOnce = 64;
-// When the server stops: for messages that are under way and will not be read. An end with unread bytes would
-// be a reset, and that can overtake the answers before it.
+// When the server stops, a connection drops messages that are under way for this long. Closing a socket with
+// unread bytes would be a reset, which can overtake the answers before it.
 constexpr std::uint64_t kDropInput_ns = 200 * kMillisecond_ns;
 
-// Parse, Bind, Describe, Execute, Close, Flush: what a Sync ends.
+// Parse, Bind, Describe, Execute, Close, Flush: a Sync ends a sequence of these.
 bool is_part_of_sequence(char type) {
   return std::string_view("PBDECH").find(type) != std::string_view::npos;
 }
 
-// Answered by ReadyForQuery.
+// Messages that are answered by ReadyForQuery.
 bool ends_sequence(char type) {
   return type == 'S' || type == 'Q' || type == 'F';
 }
@@ -47,9 +47,9 @@ Connection::Connection(std::unique_ptr<reactor::ByteStream> stream, sql::Environ
       buffer_(kBuffer_bytes),
       buffer_memory_(&process.client_memory()),
       wake_(std::move(wake)),
-      moved_(environment.engine.executor()),
-      goodbye_done_(environment.engine.executor()),
-      farewell_(environment.engine.executor()) {}
+      message_arrived_(environment.engine.executor()),
+      end_done_(environment.engine.executor()),
+      drained_(environment.engine.executor()) {}
 
 Connection::~Connection() {
   session_.reset();
@@ -57,27 +57,27 @@ Connection::~Connection() {
   if (counted_) process_.leave();
 }
 
-bool Connection::request_stop(bool at_sync) {
-  if (stop_ != Stop::now) stop_ = at_sync ? Stop::at_sync : Stop::now;
-  if (waiting_) ++goodbyes_;
+bool Connection::request_stop(Stop stop) {
+  stop_ = std::max(stop_, stop);
+  if (waiting_) ++pending_ends_;
   return waiting_;
 }
 
-Task<void> Connection::say_goodbye() {
+Task<void> Connection::end_for_shutdown() {
   reactor::Executor& executor = environment_.engine.executor();
   bool moved = !waiting_;
   if (!moved && within_sequence())
-    moved = co_await moved_.wait_until(executor.now_ns() + process_.options().sequence_timeout_ns);
-  if (!moved && waiting_ && !told_) {
-    told_ = true;
+    moved = co_await message_arrived_.wait_until(executor.now_ns() + process_.options().sequence_timeout_ns);
+  if (!moved && waiting_ && !end_sent_) {
+    end_sent_ = true;
     fatal(stopped());
     output_.flush();
     const Status drained = co_await stream_->drain();
     (void)drained;
     stream_->close();
   }
-  --goodbyes_;
-  goodbye_done_.notify_all();
+  --pending_ends_;
+  end_done_.notify_all();
 }
 
 // Grows with what has arrived, not with what a length field promises.
@@ -94,11 +94,11 @@ void Connection::shrink_buffer() {
   buffer_memory_.release();
 }
 
-// False at the end of the client's bytes, and when the server stops.
+// Returns false at the end of the client's bytes, and when the server stops.
 Task<bool> Connection::read_more() {
   output_.flush();
   if (output_.congested()) {
-    // A client that sends and does not read: its next messages stay in its own socket until it does.
+    // The next messages of a client that sends and does not read stay in its own socket.
     const Status relieved = co_await output_.relieve();
     if (!relieved.ok()) co_return false;
   }
@@ -127,19 +127,19 @@ Task<bool> Connection::read_more() {
   }
   if (live_ != nullptr && !in_sequence_) live_->wait_for_client(session_->status(), wall_clock_us());
   waiting_ = true;
-  reactor::Gate goodbye;
+  reactor::Gate ends;
   std::uint64_t end_at_ns = 0;
   if (std::optional<Status> reason = idle_end(end_at_ns))
-    environment_.engine.executor().spawn(goodbye, end_idle(end_at_ns, std::move(*reason)));
+    environment_.engine.executor().spawn(ends, end_idle(end_at_ns, std::move(*reason)));
   if (stop_ != Stop::none) {
-    ++goodbyes_;
-    environment_.engine.executor().spawn(goodbye, say_goodbye());
+    ++pending_ends_;
+    environment_.engine.executor().spawn(ends, end_for_shutdown());
   }
   Result<std::size_t> got = co_await stream_->read_some(buffer_.data() + end_, buffer_.size() - end_);
   waiting_ = false;
-  moved_.notify_all();
-  co_await goodbye.close();
-  if (!got.ok() || *got == 0 || told_) co_return false;
+  message_arrived_.notify_all();
+  co_await ends.close();
+  if (!got.ok() || *got == 0 || end_sent_) co_return false;
   end_ += *got;
   co_return true;
 }
@@ -162,26 +162,26 @@ std::optional<Status> Connection::idle_end(std::uint64_t& at_ns) const {
 
 Task<void> Connection::end_idle(std::uint64_t at_ns, Status reason) {
   if (!waiting_) co_return;
-  const bool moved = co_await moved_.wait_until(at_ns);
-  if (moved || !waiting_ || told_) co_return;
-  co_await end_waiting(std::move(reason));
+  const bool moved = co_await message_arrived_.wait_until(at_ns);
+  if (moved || !waiting_ || end_sent_) co_return;
+  co_await end_with(std::move(reason));
 }
 
 bool Connection::request_end() {
   if (live_ == nullptr || !live_->terminated() || !waiting_) return false;
-  ++goodbyes_;
+  ++pending_ends_;
   return true;
 }
 
-Task<void> Connection::end_now() {
+Task<void> Connection::end_if_waiting() {
   Status reason = stopped();
-  if (waiting_ && !told_) co_await end_waiting(std::move(reason));
-  --goodbyes_;
-  goodbye_done_.notify_all();
+  if (waiting_ && !end_sent_) co_await end_with(std::move(reason));
+  --pending_ends_;
+  end_done_.notify_all();
 }
 
-Task<void> Connection::end_waiting(Status reason) {
-  told_ = true;
+Task<void> Connection::end_with(Status reason) {
+  end_sent_ = true;
   // The session gives back all that it holds now, whether or not its client reads why.
   session_->fail(reason);
   fatal(reason);
@@ -206,7 +206,7 @@ Status Connection::check_client() {
 
 Task<void> Connection::run() {
   Step step = co_await start_up();
-  // A client that is gone waits for no answer: the messages that it has sent are dropped.
+  // The messages of a client that is gone are dropped.
   while (step == Step::go_on && !stream_->peer_gone()) {
     const Result<std::optional<Frame>> frame = next_frame(unread(), process_.options().max_message_bytes);
     if (!frame.ok()) {
@@ -224,7 +224,7 @@ Task<void> Connection::run() {
       step = *done;
     } else {
       // A cancel request that came before this message was for another one.
-      session_->forget_cancel();
+      session_->clear_cancel_request();
       step = co_await handle(message);
     }
     if (!ending_ && live_->terminated()) ending_ = stopped();
@@ -246,9 +246,9 @@ Task<void> Connection::run() {
       break;
     }
   }
-  // What the client does not take soon, the server's stop cuts off.
+  // The server's stop cuts off a client that does not read its last answers.
   session_.reset();
-  while (goodbyes_ > 0) co_await goodbye_done_.wait();
+  while (pending_ends_ > 0) co_await end_done_.wait();
   output_.flush();
   if (!stream_->closed()) co_await finish_output();
   if ((stop_ != Stop::none || cut_short_) && !stream_->closed())
@@ -260,30 +260,30 @@ Task<void> Connection::finish_output() {
   stream_->shutdown_write();
   reactor::Executor& executor = environment_.engine.executor();
   reactor::Gate gate;
-  executor.spawn(gate, cut_off_at(executor.now_ns() + process_.options().farewell_timeout_ns));
+  executor.spawn(gate, cut_off_at(executor.now_ns() + process_.options().last_write_timeout_ns));
   const Status drained = co_await stream_->drain();
   (void)drained;
-  farewell_taken_ = true;
-  farewell_.notify_all();
+  output_drained_ = true;
+  drained_.notify_all();
   co_await gate.close();
 }
 
 Task<void> Connection::drop_input(std::uint64_t deadline_ns) {
-  farewell_taken_ = false;
+  output_drained_ = false;
   reactor::Gate gate;
   environment_.engine.executor().spawn(gate, cut_off_at(deadline_ns));
   while (true) {
     const Result<std::size_t> got = co_await stream_->read_some(buffer_.data(), buffer_.size());
     if (!got.ok() || *got == 0) break;
   }
-  farewell_taken_ = true;
-  farewell_.notify_all();
+  output_drained_ = true;
+  drained_.notify_all();
   co_await gate.close();
 }
 
 Task<void> Connection::cut_off_at(std::uint64_t deadline_ns) {
-  if (farewell_taken_) co_return;
-  const bool taken = co_await farewell_.wait_until(deadline_ns);
+  if (output_drained_) co_return;
+  const bool taken = co_await drained_.wait_until(deadline_ns);
   if (!taken) stream_->close();
 }
 

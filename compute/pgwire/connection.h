@@ -1,5 +1,5 @@
-// One client's connection: start-up, then messages until it ends. Everything that has arrived is worked off
-// in order, and the answers leave together.
+// One client's connection: start-up, then messages until it ends. All messages that have arrived are handled
+// one after the other, and their answers leave together.
 #pragma once
 
 #include <cstdint>
@@ -28,52 +28,53 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // Until the client leaves, an error ends it, or the server stops. The transaction that is open then is
+  // Runs until the client leaves, an error ends the connection, or the server stops. An open transaction is
   // rolled back.
   reactor::Task<void> run();
 
-  // The server stops. What the client has begun to send is finished up to its Sync (a simple query is a Sync
-  // of its own) and answered whole; then the client is told (57P01), and the connection ends. What it sent
-  // after that Sync is not done. Not `at_sync`: a Sync that has not come is no longer waited for. True when
-  // nothing is there to work on: then say_goodbye() must be spawned.
-  bool request_stop(bool at_sync);
-  // Tells the client of the stop and cuts it off, unless the rest of what it has begun to send comes soon.
-  reactor::Task<void> say_goodbye();
-  // Somebody may have terminated the session. True when it waits for its client: then end_now() must be
-  // spawned.
+  // The server stops. Messages that the client has begun to send are handled up to its Sync (a simple query
+  // is a Sync of its own) and answered; then the client gets error 57P01, and the connection ends. Messages
+  // behind that Sync are not handled. With `now` a Sync that has not arrived is no longer waited for. Returns
+  // true when the connection has nothing to do: then end_for_shutdown() must be spawned.
+  enum class Stop : std::uint8_t { none, at_sync, now };
+  bool request_stop(Stop stop);
+  // Sends the error of the stop and closes the connection, unless the rest of a message that the client has
+  // begun arrives soon.
+  reactor::Task<void> end_for_shutdown();
+  // The session may have been terminated. Returns true when the connection waits for its client: then
+  // end_if_waiting() must be spawned.
   bool request_end();
-  // Tells the client why, and ends, unless it has spoken.
-  reactor::Task<void> end_now();
-  // Cuts it off; run() ends soon.
+  // Sends the reason and ends the connection, unless a message has arrived.
+  reactor::Task<void> end_if_waiting();
+  // Closes the stream; run() ends soon.
   void close() { stream_->close(); }
-  // Start-up is over; before that the connection has no claim to stay.
+  // Start-up is over. A connection that has not started may be closed at any time.
   bool started() const { return started_; }
   std::uint64_t accepted_ns() const { return accepted_ns_; }
 
  private:
   enum class Step : std::uint8_t { go_on, end };
-  enum class Stop : std::uint8_t { none, at_sync, now };
 
   reactor::Task<bool> read_more();
   // Makes room for more bytes; out_of_memory.
   Status grow_buffer();
   void shrink_buffer();
-  // Some of what the next answers depend on has arrived, and a stop waits for the rest.
+  // Part of a sequence of messages has arrived, and a stop waits for the rest.
   bool within_sequence() const { return started_ && stop_ != Stop::now && (in_sequence_ || begin_ != end_); }
-  // Not ok: nobody waits for what runs any more.
+  // Error: nobody waits for the running statement any more.
   Status check_client();
-  // The client is told, while nothing runs.
-  reactor::Task<void> end_waiting(Status reason);
-  // Tells the client why its connection ends.
+  // Sends the reason and ends the connection, while nothing runs.
+  reactor::Task<void> end_with(Status reason);
+  // Sends a FATAL error.
   void fatal(const Status& status);
   std::int64_t wall_clock_us() const;
-  // Why, and when, it ends if its client does not speak before; nothing: never.
+  // The reason and the time at which the connection ends if no message arrives before; absent: never.
   std::optional<Status> idle_end(std::uint64_t& at_ns) const;
-  // Ends it then, unless the client has spoken.
+  // Ends the connection then, unless a message has arrived.
   reactor::Task<void> end_idle(std::uint64_t at_ns, Status reason);
-  // Waits until the client has taken the last bytes, but not for ever.
+  // Waits until the client has taken the last bytes, up to a timeout.
   reactor::Task<void> finish_output();
-  // Drops what is still under way from the client, until its end or the deadline.
+  // Reads and drops the client's bytes until their end or the deadline.
   reactor::Task<void> drop_input(std::uint64_t deadline_ns);
   reactor::Task<void> cut_off_at(std::uint64_t deadline_ns);
   std::string_view unread() const { return {buffer_.data() + begin_, end_ - begin_}; }
@@ -86,7 +87,7 @@ class Connection {
   // --- connection_messages.cc ---
   void begin_query(std::string_view query);
   reactor::Task<Step> handle(Frame frame);
-  // Messages that neither run nor look anything up; nothing when it is another one.
+  // Handles a message that neither runs anything nor looks anything up; absent: another message.
   std::optional<Step> handle_at_once(const Frame& frame);
   reactor::Task<void> handle_query(std::string_view payload);
   reactor::Task<Status> handle_parse(std::string_view payload);
@@ -116,18 +117,18 @@ class Connection {
   bool skip_until_sync_ = false;  // an extended message failed
   bool in_sequence_ = false;      // extended messages came, and their Sync did not
   std::uint64_t messages_ = 0;
-  bool waiting_ = false;  // for the client, with nothing to do
-  reactor::Event moved_;  // waiting_ has ended
+  bool waiting_ = false;            // for the client, with nothing to do
+  reactor::Event message_arrived_;  // waiting_ has ended
   Stop stop_ = Stop::none;
-  bool lost_ = false;           // the client left, or was told good-bye, in the middle of a message
-  std::uint32_t goodbyes_ = 0;  // say_goodbye() that run or are about to
-  bool told_ = false;           // why it ends, while it waited
-  // The session ends for this reason: no other answer reaches the client.
+  bool lost_ = false;               // the client left, or was told good-bye, in the middle of a message
+  std::uint32_t pending_ends_ = 0;  // end_for_shutdown() that run or are about to
+  bool end_sent_ = false;           // why it ends, while it waited
+  // The reason for which the session ends: no other answer is sent to the client.
   std::optional<Status> ending_;
-  reactor::Event goodbye_done_;
+  reactor::Event end_done_;
   bool cut_short_ = false;  // it ends amid a message that there is no memory for
-  bool farewell_taken_ = false;
-  reactor::Event farewell_;
+  bool output_drained_ = false;
+  reactor::Event drained_;
   BindMessage bind_;
   ParseMessage parse_;
 };

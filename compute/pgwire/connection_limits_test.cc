@@ -1,4 +1,4 @@
-// What one client may make the server keep, and how long.
+// Limits of the memory and the time that one client can take.
 #include <catch2/catch.hpp>
 
 #include "compute/pgwire/testing/test_client.h"
@@ -37,7 +37,7 @@ TEST_CASE("the next messages of a client that does not read stay in its socket",
   std::string all;
   for (std::size_t i = 0; i < kQueries; ++i) all += some;
   client.send(all);
-  // What is unsent is bounded, and most of the messages are not even read.
+  // Unsent answers are bounded, and most of the messages are not even read.
   CHECK(client.pipe().to_client.size() < 512 * 1024);
   CHECK(client.pipe().to_server.size() > all.size() / 2);
   client.pipe().client_reads = true;
@@ -47,7 +47,7 @@ TEST_CASE("the next messages of a client that does not read stay in its socket",
 }
 
 TEST_CASE("a client that never reads its last error is cut off", "[limits]") {
-  World world({.farewell_timeout_ns = kSecond_ns});
+  World world({.last_write_timeout_ns = kSecond_ns});
   TestClient client = TestClient::ready(world);
   client.pipe().client_reads = false;
   client.send(message('!', ""));
@@ -72,7 +72,7 @@ TEST_CASE("a cancel request is for the message that runs when it comes", "[limit
   client.ask(query("CREATE TABLE t (id int PRIMARY KEY)"));
   cancel(world, key);
   CHECK(kinds(client.ask(parse("", "SELECT id FROM t") + bind("", "") + execute("") + sync())) == "12CZ");
-  // Two statements in one buffer: the first one's cancel does not reach the second.
+  // Two statements in one buffer: a cancel request for the first one does not reach the second.
   client.send(query("SELECT pg_sleep(1000)") + query("SELECT pg_sleep(0)"));
   cancel(world, key);
   std::vector<Received> messages;
@@ -181,7 +181,7 @@ TEST_CASE("what runs for a client that is gone ends, and what is queued behind i
     CHECK(world.executor.now_ns() - begin_ns < kSecond_ns);
     CHECK(world.engine.open_transactions() == 0);
   }
-  // One that waits for others.
+  // A statement that waits for others.
   TestClient client = TestClient::ready(world);
   world.engine.hold_fetches(true);
   client.send(updates);

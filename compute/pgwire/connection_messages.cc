@@ -29,7 +29,7 @@ std::optional<Connection::Step> Connection::handle_at_once(const Frame& frame) {
     case 'B': {
       status = parse_bind(frame.payload, bind_);
       if (!status.ok()) break;
-      const sql::Prepared* prepared = session_->find_prepared(bind_.statement);
+      const sql::PreparedStatement* prepared = session_->find_prepared(bind_.statement);
       if (prepared != nullptr && !session_->current(*prepared)) return std::nullopt;
       status = bind_now();
       break;
@@ -133,7 +133,7 @@ Status Connection::bind_now() {
 // The catalog has changed since the statement was prepared.
 Task<Status> Connection::handle_bind(std::string_view payload) {
   if (Status status = parse_bind(payload, bind_); !status.ok()) co_return status;
-  sql::Prepared* prepared = session_->find_prepared(bind_.statement);
+  sql::PreparedStatement* prepared = session_->find_prepared(bind_.statement);
   Status status = co_await session_->renew(*prepared);
   if (!status.ok()) co_return status;
   co_return bind_now();
@@ -156,7 +156,7 @@ Status Connection::describe(std::string_view payload) {
     }
     return {};
   }
-  const sql::Prepared* prepared = session_->find_prepared(target.name);
+  const sql::PreparedStatement* prepared = session_->find_prepared(target.name);
   if (prepared == nullptr) {
     return Status(ErrorCode::undefined_prepared_statement,
                   "prepared statement \"" + std::string(target.name) + "\" does not exist");
@@ -191,16 +191,16 @@ Task<Status> Connection::handle_execute(std::string_view payload, std::size_t fr
     co_return Status(ErrorCode::undefined_portal,
                      "portal \"" + std::string(execute.portal) + "\" does not exist");
   }
-  // Whether the statement is a transaction of its own is known once the next message is: Sync ends it. No
-  // client may expect an answer before it sent Sync or Flush. It must be there whole: what commits is
-  // followed by ReadyForQuery, even if the server stops or the rest never comes.
+  // The next message decides whether the statement is a transaction of its own: Sync ends it. A client cannot
+  // expect an answer before it has sent Sync or Flush. The Sync must have arrived whole: a commit is followed
+  // by ReadyForQuery, even if the server stops or the rest of a message never arrives.
   const std::uint32_t max_rows = execute.max_rows;
-  bool alone = false;
-  if (session_->may_be_alone(*portal)) {
+  bool autocommit = false;
+  if (session_->may_autocommit(*portal)) {
     while (unread().size() == frame_bytes || unread()[frame_bytes] == 'S') {
       const auto next = next_frame(unread().substr(frame_bytes), process_.options().max_message_bytes);
-      alone = next.ok() && next->has_value();
-      if (alone || !next.ok()) break;
+      autocommit = next.ok() && next->has_value();
+      if (autocommit || !next.ok()) break;
       const bool more = co_await read_more();
       if (!more) {
         lost_ = true;
@@ -211,7 +211,7 @@ Task<Status> Connection::handle_execute(std::string_view payload, std::size_t fr
   begin_query(portal->prepared->text);
   output_.set_formats(portal->result_formats);
   sql::Completion completion;
-  Status status = co_await session_->execute(*portal, output_, max_rows, alone, completion);
+  Status status = co_await session_->execute(*portal, output_, max_rows, autocommit, completion);
   if (status.ok()) output_.complete(completion);
   co_return status;
 }

@@ -47,7 +47,8 @@ Status apply_options(sql::Settings& settings, std::string_view options) {
     const std::size_t equals = word.find('=');
     if (equals == std::string_view::npos)
       return Status(ErrorCode::syntax_error, "-c " + std::string(word) + " requires a value");
-    Status status = settings.set(word.substr(0, equals), word.substr(equals + 1), false);
+    Status status =
+        settings.set(word.substr(0, equals), word.substr(equals + 1), sql::Settings::Scope::session);
     if (!status.ok()) return status;
   }
   return {};
@@ -158,7 +159,7 @@ Status Connection::open_session(const StartupRequest& request) {
   for (const auto& [name, value] : request.parameters) {
     if (name == "user" || name == "database" || name == "replication" || name.starts_with("_pq_.")) continue;
     Status status = name == "options" ? apply_options(session_->settings(), value)
-                                      : session_->settings().set(name, value, false);
+                                      : session_->settings().set(name, value, sql::Settings::Scope::session);
     if (!status.ok()) return status;
   }
   session_->settings().make_current_default();

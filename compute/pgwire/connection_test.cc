@@ -1,4 +1,4 @@
-// Whole connections over streams in memory: what a client sends, and what it gets.
+// Whole connections over streams in memory: messages and their answers.
 #include <catch2/catch.hpp>
 
 #include "common/base/random.h"
@@ -142,7 +142,7 @@ TEST_CASE("a client is told what its settings have gone back to at the end of a 
   CHECK(told("ROLLBACK") == back);
   client.ask(query("BEGIN; SET LOCAL application_name = 'local'; SELECT nosuch"));
   CHECK(told("COMMIT") == back);
-  // Nothing has changed, or what was set stays.
+  // Settings are unchanged, or keep their new values.
   for (const char* block : {"BEGIN", "BEGIN; SET application_name = 'mine'"}) {
     client.ask(query(block));
     CHECK(told("COMMIT").empty());
@@ -309,7 +309,7 @@ TEST_CASE("a cancel request ends the statement that runs, and only with the righ
     return !messages.empty() && messages.back().type == 'Z';
   });
   CHECK(sqlstate(messages) == "57014");
-  // A request that comes while nothing runs means nothing to the next statement.
+  // A cancel request that arrives while nothing runs does not affect the next statement.
   cancel(key);
   CHECK(kinds(client.ask(query("SELECT pg_sleep(0)"))) == "TDCZ");
 }
@@ -336,7 +336,7 @@ TEST_CASE("conflicts of single statements and calls are retried by the server", 
   world.engine.fail_fetches(2, ErrorCode::snapshot_unstable);
   CHECK(kinds(run(query("SELECT balance FROM accounts WHERE id = 1"))) == "TDCZ");
   CHECK(world.engine.backoffs() == 5);
-  // Its locks are nobody's while it pauses.
+  // It holds no locks while it pauses.
   CHECK(world.engine.most_open_at_backoff() == 0);
   world.engine.mutable_retry_options().max_attempts = 2;
   world.engine.fail_commits(2, ErrorCode::serialization_failure);

@@ -1,4 +1,4 @@
-// Clients are told about an error, beside its SQLSTATE and message, what PostgreSQL tells.
+// Errors have the fields of PostgreSQL's errors, beside SQLSTATE and message.
 #include <catch2/catch.hpp>
 
 #include "compute/pgwire/testing/test_client.h"
@@ -22,7 +22,7 @@ struct Scene {
     const Received* error = find_error(messages);
     return error == nullptr ? Received() : *error;
   }
-  // Where the caret stands under the statement: what is there of it.
+  // The statement's text from the error's position on.
   std::string at(const std::string& sql) {
     const std::string position = error_of(sql).field('P');
     return position.empty() ? "nowhere" : sql.substr(std::stoul(position) - 1, 4);
@@ -110,7 +110,7 @@ TEST_CASE("an error says where in the statement it lies", "[errors]") {
   const auto prepared = scene.client.ask(parse("", "SELECT $1::integer + nosuch FROM t") + sync());
   REQUIRE(find_error(prepared) != nullptr);
   CHECK(find_error(prepared)->field('P') == "22");
-  // Fields of an earlier error are not told with the next.
+  // Fields of an earlier error are not repeated with the next.
   const auto unknown = scene.client.ask(bind("", "nosuch") + sync());
   REQUIRE(find_error(unknown) != nullptr);
   CHECK(find_error(unknown)->field('P').empty());
@@ -162,7 +162,7 @@ TEST_CASE("psql completes words without failing the block that its user is in", 
     CHECK(messages[2].payload == "T");
   }
   CHECK(scene.client.ask(query("COMMIT"))[0].payload == zero_terminated("COMMIT"));
-  // Any other query of the catalogs is told that they are not there.
+  // Any other query of the catalogs gets the error that they do not exist.
   for (const std::string sql : {
            "SELECT relname FROM pg_catalog.pg_class",
            "SELECT relname FROM pg_class LIMIT 1000",

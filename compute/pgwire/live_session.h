@@ -1,4 +1,4 @@
-// The part of a session that others may see, and ask things of. Written by the session's worker, read by any
+// The part of a session that other sessions can see and signal. Written by the session's worker, read by any
 // thread.
 #pragma once
 

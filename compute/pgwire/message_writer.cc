@@ -22,7 +22,7 @@ void MessageWriter::patch_u32(std::size_t at, std::uint32_t value) {
   for (std::size_t i = 0; i < 4; ++i) out_[at + i] = static_cast<char>(value >> (24 - 8 * i));
 }
 
-// Up to a zero byte: what the protocol ends a string with.
+// The text up to a zero byte, which would end the protocol's string.
 void MessageWriter::string(std::string_view text) {
   out_ += text.substr(0, text.find('\0'));
   out_ += '\0';

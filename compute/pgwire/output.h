@@ -18,18 +18,18 @@ class Output final : public sql::ResultSink {
   explicit Output(reactor::ByteStream& stream) : stream_(stream) {}
 
   MessageWriter writer() { return MessageWriter(muted_ ? dropped_ : buffer_); }
-  // Messages that are written while it is muted reach nobody.
+  // Messages that are written while it is muted are dropped.
   void mute() { muted_ = true; }
   void unmute() {
     muted_ = false;
     dropped_ = {};
   }
   void flush();
-  // Bytes that are no message.
+  // Appends bytes that are not a message.
   void raw(std::string_view bytes) { buffer_ += bytes; }
   // Rows of the simple protocol are described before them; those of the extended one on demand.
   void describe_rows(bool describe) { describe_rows_ = describe; }
-  // Of the portal that will be executed; stays valid during it.
+  // The formats of the portal that will be executed; they stay valid during it.
   void set_formats(std::span<const std::int16_t> formats) { formats_ = formats; }
 
   void begin_rows(std::span<const sql::ResultColumn> columns) override;
@@ -57,7 +57,8 @@ class Output final : public sql::ResultSink {
 
  private:
   static constexpr std::size_t kFlush_bytes = 64 * 1024;
-  // What may wait in the stream before the producer of rows, and the reading of more messages, wait too.
+  // The bytes that may wait in the stream before the producer of rows, and the reading of more messages, wait
+  // as well.
   static constexpr std::size_t kUnsent_bytes = 256 * 1024;
 
   reactor::ByteStream& stream_;

@@ -1,5 +1,5 @@
-// What all workers' servers of one compute server share: limits, the count of connections, and the keys by
-// which one connection cancels another's statement; and what the sessions do. Any thread.
+// State that the workers' servers of one compute server share: limits, the number of connections, the keys of
+// cancel requests, and the sessions. Any thread.
 #pragma once
 
 #include <algorithm>
@@ -24,16 +24,16 @@ namespace namdb::pgwire {
 
 struct Options {
   std::uint32_t max_connections = 1000;  // hostile: 1
-  // Of those, the last are for superusers; where there are few, at least one is for everybody.
+  // The last of them are for superusers; at least one is for other users.
   std::uint32_t reserved_connections = 3;
   std::vector<std::string> superusers = {"namctl", "postgres"};  // by name: there is no authentication
   std::uint32_t max_message_bytes = 16 << 20;                    // hostile: 1 KiB
   std::uint64_t client_memory_bytes = 512 << 20;                 // of all clients together; hostile: 64 KiB
-  std::uint64_t startup_timeout_ns = 30 * kSecond_ns;   // from accept to the end of the start-up packet
-  std::uint64_t farewell_timeout_ns = 10 * kSecond_ns;  // for the client to take what was said last
-  std::uint64_t shutdown_grace_ns = 5 * kSecond_ns;     // for statements that run when the server stops
-  std::uint64_t sequence_timeout_ns = kSecond_ns;       // then also: for messages up to the Sync to arrive
-  std::uint64_t last_words_ns = kSecond_ns;             // then also: to tell those that ran on
+  std::uint64_t startup_timeout_ns = 30 * kSecond_ns;     // from accept to the end of the start-up packet
+  std::uint64_t last_write_timeout_ns = 10 * kSecond_ns;  // for the client to take what was said last
+  std::uint64_t shutdown_grace_ns = 5 * kSecond_ns;       // for statements that run when the server stops
+  std::uint64_t sequence_timeout_ns = kSecond_ns;         // then also: for messages up to the Sync to arrive
+  std::uint64_t shutdown_write_ns = kSecond_ns;           // then also: to tell those that ran on
   bool trust_remote = false;  // accept peers that are not on this machine, without any authentication
 };
 
@@ -65,9 +65,9 @@ class ProcessState final : public sql::SessionDirectory {
   };
   CancelKey make_key();
   void drop_key(const CancelKey& key);
-  // The session that has the key; nobody sees it any more once drop_key() has returned.
+  // Adds the session that has the key; it is no longer visible once drop_key() has returned.
   void add_session(const CancelKey& key, std::shared_ptr<LiveSession> session);
-  // Nothing happens when no connection has that key, and nobody is told.
+  // A key that no connection has is ignored, without an error.
   void cancel(std::int32_t process_id, std::uint32_t secret);
 
   std::vector<sql::SessionActivity> sessions() const override;

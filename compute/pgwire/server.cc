@@ -14,11 +14,11 @@ constexpr std::uint64_t kAcceptPause_ns = 50 * kMillisecond_ns;  // when the pro
 }  // namespace
 
 Server::Server(txn::Engine& engine, const procedure::ProcedureRegistry& procedures, ProcessState& process,
-               sql::WallClock wall_clock_us, Post post, sql::Aside aside)
+               sql::WallClock wall_clock_us, Post post, sql::PlanningQueue* planning)
     : executor_(engine.executor()),
       statistics_(process.statistics()),
-      environment_{engine,  procedures, statistics_,     std::move(wall_clock_us), &process.client_memory(),
-                   &plans_, &process,   std::move(aside)},
+      environment_{engine,  procedures, statistics_, std::move(wall_clock_us), &process.client_memory(),
+                   &plans_, &process,   planning},
       process_(process),
       post_(std::move(post)),
       changed_(executor_) {}
@@ -61,7 +61,7 @@ void Server::adopt(std::unique_ptr<reactor::ByteStream> stream) {
 void Server::end_terminated() {
   if (stopping_) return;
   for (const auto& connection : connections_) {
-    if (connection->request_end()) executor_.spawn(gate_, connection->end_now());
+    if (connection->request_end()) executor_.spawn(gate_, connection->end_if_waiting());
   }
 }
 
@@ -99,15 +99,17 @@ Task<void> Server::stop() {
   for (reactor::StreamListener* listener : listeners_) listener->close();
   changed_.notify_all();
   for (const auto& connection : connections_) {
-    if (connection->request_stop(true)) executor_.spawn(gate_, connection->say_goodbye());
+    if (connection->request_stop(Connection::Stop::at_sync))
+      executor_.spawn(gate_, connection->end_for_shutdown());
   }
-  // Idle connections end as soon as their farewell has left, others after what they work on; what is left
-  // then is told, and a client that does not read is cut off.
+  // Idle connections end as soon as their last message has left, others after their statements. A connection
+  // that still runs then gets an error, and a client that does not read is cut off.
   co_await wait_until_none(executor_.now_ns() + process_.options().shutdown_grace_ns);
   for (const auto& connection : connections_) {
-    if (connection->request_stop(false)) executor_.spawn(gate_, connection->say_goodbye());
+    if (connection->request_stop(Connection::Stop::now))
+      executor_.spawn(gate_, connection->end_for_shutdown());
   }
-  co_await wait_until_none(executor_.now_ns() + process_.options().last_words_ns);
+  co_await wait_until_none(executor_.now_ns() + process_.options().shutdown_write_ns);
   for (const auto& connection : connections_) connection->close();
   co_await gate_.close();
 }

@@ -20,21 +20,22 @@ namespace namdb::pgwire {
 
 class Server {
  public:
-  // Has a function called on the server's thread; may be called on any.
+  // Has a function called on the server's thread. Any thread.
   using Post = std::function<void(std::function<void()>)>;
-  // `wall_clock_us`: what now() tells. Without `post` all servers of the process have one thread, and without
-  // `aside` long statements keep others from their turns. Everything outlives the server.
+  // `wall_clock_us` is the clock of now(). Without `post` all servers of the process have one thread, and
+  // without `planning` long statements keep other sessions from their turns. Everything outlives the server.
   Server(txn::Engine& engine, const procedure::ProcedureRegistry& procedures, ProcessState& process,
-         sql::WallClock wall_clock_us, Post post = {}, sql::Aside aside = {});
+         sql::WallClock wall_clock_us, Post post = {}, sql::PlanningQueue* planning = nullptr);
   ~Server();
 
-  // Accepts until the listener is closed, by stop() or by anybody. May run for several listeners at once.
+  // Accepts connections until the listener is closed, by stop() or by others. May run for several listeners
+  // at once.
   reactor::Task<void> serve(reactor::StreamListener& listener);
   // Takes over a connection that was accepted elsewhere.
   void adopt(std::unique_ptr<reactor::ByteStream> stream);
-  // Closes the listeners, tells idle clients good-bye (57P01), and the others once what they have sent up to
-  // their Sync is done and answered; what is not done within the grace is given up. Waits until no connection
-  // is left. Awaited once, before destruction.
+  // Closes the listeners and ends the connections with error 57P01: idle ones at once, others when the
+  // messages that the client has sent up to its Sync are answered, or after the grace period. Returns when no
+  // connection is left. Awaited once, before destruction.
   reactor::Task<void> stop();
 
   std::size_t connections() const { return connections_.size(); }
@@ -42,12 +43,12 @@ class Server {
  private:
   using Connections = std::list<std::unique_ptr<Connection>>;
 
-  // Ends the sessions that somebody has terminated.
+  // Ends the sessions that have been terminated.
   void end_terminated();
   reactor::Task<void> run_connection(Connections::iterator connection);
   // Until no connection is left, or the deadline.
   reactor::Task<void> wait_until_none(std::uint64_t deadline_ns);
-  // Cuts off clients that connect and then say nothing; runs while there are any that have not started.
+  // Closes connections that do not start in time; runs while there are connections that have not started.
   reactor::Task<void> watch_startups();
 
   reactor::Executor& executor_;

@@ -1,4 +1,4 @@
-// Sessions see what others do, cancel it, and end them.
+// Sessions see the activity of others, cancel their statements, and end them.
 #include <catch2/catch.hpp>
 
 #include "compute/pgwire/testing/test_client.h"

@@ -1,4 +1,4 @@
-// Transactions and blocks that take too long, or whose clients say nothing.
+// Timeouts of transactions, and of blocks whose clients send nothing.
 #include <catch2/catch.hpp>
 
 #include "compute/pgwire/testing/test_client.h"
@@ -77,7 +77,7 @@ TEST_CASE("idle_in_transaction_session_timeout ends the session of an idle block
   scene.client.ask(query("SET idle_in_transaction_session_timeout = '1min'"));
   CHECK(scene.client.ask(query("SHOW idle_in_transaction_session_timeout"))[1].values()[0] == "1min");
   scene.client.ask(query("BEGIN; UPDATE t SET v = 11"));
-  // Each statement begins anew to count; a failed block counts like any other.
+  // The timeout begins anew with each statement; a failed block counts like any other.
   pass_time(scene.world, 40 * kSecond_ns);
   CHECK(kinds(scene.client.ask(query("SELECT 1"))) == "TDCZ");
   if (GENERATE(false, true)) scene.client.ask(query("SELECT nosuch"));

@@ -1,5 +1,7 @@
-// Statements with much work leave other clients their turn.
+// Statements with much work give other clients their turns.
 #include <catch2/catch.hpp>
+#include <deque>
+#include <functional>
 
 #include "compute/pgwire/testing/test_client.h"
 
@@ -11,7 +13,7 @@ namespace {
 
 constexpr std::size_t kLong_bytes = 1 << 20;
 
-// Unlike TestClient::send(): runs nothing.
+// Unlike TestClient::send(), does not run the server.
 void post(TestClient& client, const std::string& bytes) {
   client.pipe().to_server += bytes;
   client.pipe().arrived.notify_all();
@@ -21,7 +23,7 @@ std::string with_parameters(const std::string& sql, const std::vector<std::optio
   return parse("", sql) + testing::bind("", "", values) + execute("") + sync();
 }
 
-// How many turns of the executor it takes until the client has its answer; gives up after `most`.
+// The number of turns of the executor until the client has its answer; gives up after `most`.
 std::size_t turns_until_ready(World& world, TestClient& client, std::size_t most,
                               std::vector<Received>& messages) {
   for (std::size_t turns = 1; turns <= most; ++turns) {
@@ -38,27 +40,48 @@ std::string endless() {
                                                            {'%' + std::string(kLong_bytes, 'a') + "_b%"}});
 }
 
-// Does what is given aside once it is let.
-struct Helper {
-  explicit Helper(World& world) : executor(world.executor), let(world.executor) {
-    world.aside = [this](std::function<void()> work) { return help(this, std::move(work)); };
+// The planning thread of a world's next server. It works when the test says so.
+class PlanningThread {
+ public:
+  explicit PlanningThread(World& world)
+      : world_(world),
+        queue_(
+            world.executor, [this](std::function<void()> work) { add(std::move(work)); },
+            [](std::function<void()> message) { message(); }) {
+    world.planning = &queue_;
     world.start();
   }
-  static reactor::Task<void> help(Helper* self, std::function<void()> work) {
-    ++self->asked;
-    while (self->holds) co_await self->let.wait();
-    work();
-  }
-  void release() {
-    holds = false;
-    let.notify_all();
-    executor.run_ready();
+  ~PlanningThread() {
+    release();
+    world_.stop();
   }
 
-  sql::testing::ManualExecutor& executor;
-  reactor::Event let;
-  bool holds = true;
-  int asked = 0;
+  // The number of pieces of work that it has been given.
+  int asked() const { return asked_; }
+  // Does the work that it has now.
+  void work() {
+    for (std::deque<std::function<void()>> now = std::exchange(queued_, {}); !now.empty(); now.pop_front())
+      now.front()();
+    world_.executor.run_ready();
+  }
+  // Does its work, from now on as soon as it gets it.
+  void release() {
+    holds_ = false;
+    work();
+  }
+
+ private:
+  void add(std::function<void()> work) {
+    ++asked_;
+    if (!holds_) return work();
+    queued_.push_back(std::move(work));
+  }
+
+  World& world_;
+  std::deque<std::function<void()>> queued_;
+  bool holds_ = true;
+  int asked_ = 0;
+  sql::PlanningQueue queue_;
 };
 
 std::string payloads(const std::vector<Received>& messages) {
@@ -67,7 +90,7 @@ std::string payloads(const std::vector<Received>& messages) {
   return all;
 }
 
-// "1, 2, ...": as many as make that many bytes.
+// "0, 1, 2, ...", at least that many bytes.
 std::string numbers(std::size_t bytes) {
   std::string list = "0";
   for (int i = 1; list.size() < bytes; ++i) list += ", " + std::to_string(i);
@@ -270,14 +293,16 @@ TEST_CASE("scanning, sorting and changing rows with long values leaves others th
   CHECK(removed[0].payload.starts_with("DELETE 100"));
 }
 
-TEST_CASE("long statements are parsed and planned aside, and others have their turns meanwhile", "[turns]") {
-  const std::string list = numbers(sql::kBesideOthers_bytes);
+TEST_CASE(
+    "long statements are parsed and planned on the planning thread, and others have their turns meanwhile",
+    "[turns]") {
+  const std::string list = numbers(sql::kLongStatement_bytes);
   struct Long {
     std::string bytes;
     int steps;  // parsing, planning, forgetting the tree
   };
   std::string statements;
-  while (statements.size() <= sql::kBesideOthers_bytes) statements += "SELECT 1; ";
+  while (statements.size() <= sql::kLongStatement_bytes) statements += "SELECT 1; ";
   const std::string select = "SELECT v FROM t WHERE id IN (" + list + ")";
   const auto [bytes, steps] = GENERATE_COPY(
       Long{query(select), 3}, Long{parse("", select) + testing::bind("", "") + execute("") + sync(), 3},
@@ -292,30 +317,109 @@ TEST_CASE("long statements are parsed and planned aside, and others have their t
   const std::string expected = payloads(plain.ask(bytes));
 
   World world;
-  Helper helper(world);
+  PlanningThread thread(world);
   TestClient busy = TestClient::ready(world);
   TestClient other = TestClient::ready(world);
   busy.ask(prepare);
-  REQUIRE(helper.asked == 0);
+  REQUIRE(thread.asked() == 0);
   CHECK(busy.ask(bytes).empty());
-  CHECK(helper.asked == 1);
+  CHECK(thread.asked() == 1);
   CHECK(kinds(other.ask(query("SELECT 1"))) == "TDCZ");
-  helper.release();
+  thread.release();
   CHECK(payloads(busy.receive()) == expected);
-  CHECK(helper.asked == steps);
+  CHECK(thread.asked() == steps);
 }
 
-TEST_CASE("a long statement is planned aside again when the catalog has changed", "[turns]") {
+TEST_CASE("a long statement is planned on the planning thread again when the catalog has changed",
+          "[turns]") {
   World world;
-  Helper helper(world);
+  PlanningThread thread(world);
   TestClient client = TestClient::ready(world);
   client.ask(query("CREATE TABLE t (id int PRIMARY KEY, v int)"));
-  helper.release();
-  client.ask(parse("s", "SELECT v FROM t WHERE id IN (" + numbers(sql::kBesideOthers_bytes) + ")") + sync());
-  REQUIRE(helper.asked == 3);
+  thread.release();
+  client.ask(parse("s", "SELECT v FROM t WHERE id IN (" + numbers(sql::kLongStatement_bytes) + ")") + sync());
+  REQUIRE(thread.asked() == 3);
   client.ask(query("CREATE INDEX by_v ON t (v)"));
   CHECK(kinds(client.ask(testing::bind("", "s") + execute("") + sync())) == "2CZ");
-  CHECK(helper.asked == 6);
+  CHECK(thread.asked() == 6);
+}
+
+TEST_CASE("a long statement is planned with the indexes that its table had when its planning began",
+          "[turns]") {
+  World world;
+  PlanningThread thread(world);
+  TestClient client = TestClient::ready(world);
+  client.ask(query("CREATE TABLE t (id int PRIMARY KEY, v int)") + query("CREATE INDEX by_v ON t (v)"));
+  client.send(query("EXPLAIN SELECT id FROM t WHERE v IN (" + numbers(sql::kLongStatement_bytes) + ")"));
+  thread.work();  // parses
+  REQUIRE(thread.asked() == 2);
+  const std::weak_ptr<const storage::Index> index = world.engine.cached_table("t")->indexes.front();
+  world.engine.clear_indexes("t");
+  CHECK_FALSE(index.expired());
+  thread.release();
+  const std::string plan = payloads(client.receive());
+  CHECK(plan.find("Index Scan using by_v on t") != std::string::npos);
+}
+
+TEST_CASE("a statement that waits for the planning thread ends when it is no longer wanted", "[turns]") {
+  World world;
+  PlanningThread thread(world);
+  TestClient busy(world);
+  busy.connect();
+  const std::string key = cancel_key_of(busy);
+  busy.ask(query("CREATE TABLE t (id int PRIMARY KEY, v int)"));
+  const std::string select = "SELECT v FROM t WHERE id IN (" + numbers(sql::kLongStatement_bytes) + ")";
+  const bool extended = GENERATE(false, true);
+  const bool parsed = GENERATE(false, true);
+  const std::string statement = extended ? parse("", select) + sync() : query(select);
+  const auto wait_a_moment = [&] {
+    world.executor.advance(2 * kMillisecond_ns);
+    world.executor.run_ready();
+  };
+  const auto begin = [&] {
+    CHECK(busy.ask(statement).empty());
+    if (parsed) thread.work();
+    wait_a_moment();
+    REQUIRE(busy.receive().empty());
+  };
+  SECTION("a cancel request") {
+    begin();
+    TestClient canceler(world);
+    canceler.connect();
+    canceler.send(big_endian(16, 4) + big_endian(80'877'102, 4) + key);
+    wait_a_moment();
+    const std::vector<Received> answer = busy.receive();
+    CHECK(sqlstate(answer) == "57014");
+    CHECK(kinds(answer) == "EZ");
+    thread.release();
+    CHECK(kinds(busy.ask(query(select))) == "TCZ");
+  }
+  SECTION("statement_timeout, which counts from the statement's beginning") {
+    busy.ask(query("SET statement_timeout = '20ms'"));
+    world.executor.advance(100 * kMillisecond_ns);
+    begin();
+    world.executor.advance(20 * kMillisecond_ns);
+    world.executor.run_ready();
+    const std::vector<Received> answer = busy.receive();
+    CHECK(sqlstate(answer) == "57014");
+    CHECK(kinds(answer) == "EZ");
+    thread.release();
+    world.executor.advance(100 * kMillisecond_ns);
+    CHECK(kinds(busy.ask(query(select))) == "TCZ");
+  }
+  SECTION("its session is terminated") {
+    begin();
+    TestClient other = TestClient::ready(world);
+    REQUIRE(kinds(other.ask(query("SELECT pg_terminate_backend(1)"))) == "TDCZ");
+    wait_a_moment();
+    CHECK(sqlstate(busy.receive()) == "57P01");
+  }
+  SECTION("its client is gone") {
+    begin();
+    busy.vanish();
+    wait_a_moment();
+    CHECK(world.process.connections() == 0);
+  }
 }
 
 TEST_CASE("a long list of values leaves others their turns", "[turns]") {

@@ -1,5 +1,6 @@
 #include "compute/procedure/library.h"
 
+#include <absl/cleanup/cleanup.h>
 #include <dlfcn.h>
 
 #include <cstdint>
@@ -21,32 +22,30 @@ std::string last_error() {
 }  // namespace
 
 Status load_library(const std::string& path, ProcedureRegistry& registry) {
-  // A name without a slash would be searched for in the system's folders: only the file that was named
+  // dlopen() would search the system's folders for a name without a slash: only the file that was named
   // counts.
   std::error_code error;
   const std::filesystem::path absolute = std::filesystem::absolute(path, error);
   if (error || !std::filesystem::is_regular_file(absolute, error)) return refuse(path, "no such file");
   void* library = dlopen(absolute.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return refuse(path, last_error());
-  const auto give_up = [&](const std::string& why, std::string hint = {}) {
-    dlclose(library);
-    return refuse(path, why, std::move(hint));
-  };
+  absl::Cleanup close = [library] { dlclose(library); };
   const auto* version = static_cast<const std::uint32_t*>(dlsym(library, "namdb_procedure_abi_version"));
   if (version == nullptr) {
-    return give_up("it does not define namdb_procedure_abi_version",
-                   "a procedure library ends with NAMDB_PROCEDURE_LIBRARY");
+    return refuse(path, "it does not define namdb_procedure_abi_version",
+                  "a procedure library ends with NAMDB_PROCEDURE_LIBRARY");
   }
   if (*version != kAbiVersion) {
-    return give_up("its ABI version is " + std::to_string(*version) + ", this server's is " +
-                       std::to_string(kAbiVersion),
-                   "compile it against this server's compute/procedure/procedure.h");
+    return refuse(path,
+                  "its ABI version is " + std::to_string(*version) + ", this server's is " +
+                      std::to_string(kAbiVersion),
+                  "compile it against this server's compute/procedure/procedure.h");
   }
   using Register = void (*)(Registry&);
   const auto add_all = reinterpret_cast<Register>(dlsym(library, "namdb_register_procedures"));
-  if (add_all == nullptr) return give_up("it does not define namdb_register_procedures");
+  if (add_all == nullptr) return refuse(path, "it does not define namdb_register_procedures");
   add_all(registry);
-  // What was added stays valid: the library is not closed from here on.
+  std::move(close).Cancel();  // its procedures stay valid
   if (Status status = registry.take_status(); !status.ok()) return refuse(path, status.message());
   return {};
 }

@@ -1,6 +1,6 @@
 // Loading of procedure libraries (nam-computed --procedure-library PATH). A library is loaded once, at start,
-// by the operator's flag only, and stays loaded until the process ends: it is code in this process, and is
-// trusted like it. Statements cannot load anything.
+// by the operator's flag only, and stays loaded until the process ends: its code runs in this process and is
+// trusted. Statements cannot load libraries.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace namdb::procedure {
 
-// Loads the library, checks its ABI version, and lets it add its procedures. Error configuration: no such
-// file, no library, another version, or a procedure that the registry refused.
+// Loads the library, checks its ABI version, and lets it add its procedures. Error configuration: there is no
+// such file, it is not a procedure library, its ABI version differs, or the registry has refused a procedure.
 Status load_library(const std::string& path, ProcedureRegistry& registry);
 
 }  // namespace namdb::procedure

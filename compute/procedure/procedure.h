@@ -1,7 +1,7 @@
-// The public interface of stored procedures: what a shared library given to `nam-computed
-// --procedure-library` is compiled against. A procedure is a coroutine over a Context; it runs inside one
+// The public interface of stored procedures, against which a shared library for `nam-computed
+// --procedure-library` is compiled. A procedure is a coroutine over a Context. It runs inside one
 // transaction, may be run again from the start when that transaction conflicts (so it must have no effects
-// but through the context), and never sees which protocol, transport or memory server is below it.
+// but through the context), and does not see which protocol, transport or memory servers are below it.
 //
 //   Task<Status> transfer(Context& c) {
 //     const RowId from = c.get(0, Key(c.schema(0)).integer(c.integer(0)).bytes());
@@ -32,6 +32,9 @@
 #include "common/layout/row.h"
 #include "common/layout/schema.h"
 #include "common/reactor/task.h"
+#include "compute/api/index.h"
+#include "compute/api/table.h"
+#include "compute/api/transaction.h"
 
 namespace namdb::procedure {
 
@@ -45,52 +48,96 @@ using layout::RowView;
 using layout::RowWriter;
 using layout::Schema;
 using reactor::Task;
-using RowId = std::uint32_t;
+using txn::RowId;
 
-inline constexpr std::uint32_t kAbiVersion = 2;
+// Changes whenever this file changes, or one of the interfaces in compute/api that it includes: a library is
+// compiled against all of them.
+inline constexpr std::uint32_t kAbiVersion = 3;
 
 // NULL, integer types (numeric: scaled by the parameter's scale; timestamp: µs since 2000), double, string.
 using Value = std::variant<std::monostate, std::int64_t, double, std::string>;
 
-// What a running procedure may do. Row functions are those of compute/api/transaction.h.
-class Context {
+// One attempt of a procedure: its transaction, whose row functions it passes on
+// (compute/api/transaction.h), its arguments, and its results. Borrows everything that it is given.
+class Context final {
  public:
-  virtual ~Context() = default;
+  // `tables` are those of the definition, in its order; `results` has an element for each output column.
+  Context(txn::Transaction& transaction, std::span<const storage::TableRef> tables,
+          std::span<const Value> arguments, std::span<Value> results, std::int64_t timestamp_us)
+      : transaction_(transaction),
+        tables_(tables),
+        arguments_(arguments),
+        results_(results),
+        timestamp_us_(timestamp_us) {}
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
 
   // `table` is a position in Definition::tables.
-  virtual const Schema& schema(std::size_t table) const = 0;
-  virtual RowId get(std::size_t table, std::span<const std::byte> key) = 0;
-  virtual RowId insert(std::size_t table, std::span<const std::byte> row) = 0;
-  virtual Task<Status> fetch() = 0;
-  virtual bool found(RowId row) const = 0;
-  virtual RowView row(RowId row) const = 0;
-  virtual RowWriter update(RowId row) = 0;
-  virtual void erase(RowId row) = 0;
+  const Schema& schema(std::size_t table) const { return tables_[table]->schema; }
+  RowId get(std::size_t table, std::span<const std::byte> key) {
+    return transaction_.get(tables_[table], key);
+  }
+  RowId insert(std::size_t table, std::span<const std::byte> row) {
+    return transaction_.insert(tables_[table], row);
+  }
+  Task<Status> fetch() { return transaction_.fetch(); }
+  bool found(RowId row) const { return transaction_.found(row); }
+  RowView row(RowId row) const { return transaction_.row(row); }
+  RowWriter update(RowId row) { return transaction_.update(row); }
+  void erase(RowId row) { transaction_.erase(row); }
 
   // The columns of an index of the table, by its name; null when there is none that is ready. Valid until the
   // procedure ends.
-  virtual const IndexShape* index(std::size_t table, std::string_view name) const = 0;
+  const IndexShape* index(std::size_t table, std::string_view name) const {
+    const storage::IndexRef found = find_index(table, name);
+    if (found == nullptr) return nullptr;
+    if (shown_.empty() || shown_.back() != found) shown_.push_back(found);
+    return &found->shape;
+  }
   // Reads the rows of a range of the index, at most range.limit, in its order, backwards if range.descending:
   //   std::vector<RowId> rows;
   //   IndexRange range = index_range(IndexPrefix(*c.index(2, "by_name")).integer(district).text(name));
   //   NAMDB_CO_CHECK(co_await c.find(2, "by_name", range, rows));
   // What get() and insert() asked for is fetched with them. Error undefined_object.
-  virtual Task<Status> find(std::size_t table, std::string_view index, IndexRange range,
-                            std::vector<RowId>& rows) = 0;
+  Task<Status> find(std::size_t table, std::string_view index, IndexRange range, std::vector<RowId>& rows) {
+    storage::IndexRef found = find_index(table, index);
+    if (found == nullptr) return undefined_index(std::string(index));
+    return transaction_.find(tables_[table], std::move(found), std::move(range), rows);
+  }
 
   // Arguments are converted to the declared parameter types before the procedure runs.
-  virtual std::span<const Value> arguments() const = 0;
+  std::span<const Value> arguments() const { return arguments_; }
   bool is_null(std::size_t argument) const {
-    return std::holds_alternative<std::monostate>(arguments()[argument]);
+    return std::holds_alternative<std::monostate>(arguments_[argument]);
   }
-  std::int64_t integer(std::size_t argument) const { return std::get<std::int64_t>(arguments()[argument]); }
-  double real(std::size_t argument) const { return std::get<double>(arguments()[argument]); }
-  std::string_view text(std::size_t argument) const { return std::get<std::string>(arguments()[argument]); }
+  std::int64_t integer(std::size_t argument) const { return std::get<std::int64_t>(arguments_[argument]); }
+  double real(std::size_t argument) const { return std::get<double>(arguments_[argument]); }
+  std::string_view text(std::size_t argument) const { return std::get<std::string>(arguments_[argument]); }
 
   // Sets an output column of the one row that CALL returns; those not set are NULL.
-  virtual void result(std::size_t column, Value value) = 0;
+  void result(std::size_t column, Value value) { results_[column] = std::move(value); }
   // A point in time for columns like entry dates: µs since 2000-01-01, the same in every attempt.
-  virtual std::int64_t timestamp_us() const = 0;
+  std::int64_t timestamp_us() const { return timestamp_us_; }
+
+ private:
+  static Task<Status> undefined_index(std::string name) {
+    co_return Status(ErrorCode::undefined_object, "index \"" + name + "\" does not exist");
+  }
+  // Null when there is no such index that is ready.
+  storage::IndexRef find_index(std::size_t table, std::string_view name) const {
+    for (const storage::IndexRef& index : tables_[table]->indexes) {
+      if (index->name == name && index->ready() && !index->replaced()) return index;
+    }
+    return nullptr;
+  }
+
+  txn::Transaction& transaction_;
+  std::span<const storage::TableRef> tables_;
+  std::span<const Value> arguments_;
+  std::span<Value> results_;
+  std::int64_t timestamp_us_;
+  // The indexes whose columns the procedure has seen: the catalog may have others by now.
+  mutable std::vector<storage::IndexRef> shown_;
 };
 
 // Ends the procedure and rolls its transaction back; the client gets the message under SQLSTATE P0001.

@@ -4,17 +4,16 @@
 #include <array>
 
 #include "common/layout/protocol_list.h"
-#include "compute/txn/make_rules.h"
 
 namespace namdb::protocol {
 namespace {
 
 struct Entry {
   std::string_view name;
-  MakeRules make;
+  MakeControl make;
 };
 
-#define NAMDB_ENTRY(protocol, ...) Entry{#protocol, &make_##protocol##_rules},
+#define NAMDB_ENTRY(protocol, ...) Entry{#protocol, &make_##protocol##_control},
 constexpr std::array kProtocols = {NAMDB_PROTOCOLS(NAMDB_ENTRY)};
 #undef NAMDB_ENTRY
 
@@ -22,13 +21,13 @@ Entry extra{};
 
 }  // namespace
 
-MakeRules find_rules(std::string_view name) {
+MakeControl find_control(std::string_view name) {
   if (extra.make != nullptr && extra.name == name) return extra.make;
   const auto* const found = std::ranges::find(kProtocols, name, &Entry::name);
   return found == kProtocols.end() ? nullptr : found->make;
 }
 
-ExtraProtocol::ExtraProtocol(const layout::ProtocolTraits& traits, MakeRules make) : traits_(traits) {
+ExtraProtocol::ExtraProtocol(const layout::ProtocolTraits& traits, MakeControl make) : traits_(traits) {
   extra = {traits.name, make};
 }
 

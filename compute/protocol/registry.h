@@ -1,22 +1,22 @@
-// The rules of the protocols that common/layout/protocol_list.h lists, by name.
+// The protocols that common/layout/protocol_list.h lists, by name.
 #pragma once
 
 #include <string_view>
 
 #include "common/layout/protocol.h"
-#include "compute/txn/staged_transaction.h"
+#include "compute/txn/make_control.h"
 
 namespace namdb::protocol {
 
-// What makes the rules of each transaction of the protocol of that name (common/layout/protocol.h); null if
-// there is none.
-MakeRules find_rules(std::string_view name);
+// The function that makes the concurrency control of each transaction under the protocol of that name
+// (common/layout/protocol.h); null if there is none.
+MakeControl find_control(std::string_view name);
 
-// For tests: one protocol more, as long as it lives. One at a time; made before anybody asks, and outlived by
-// `traits`.
+// For tests: one protocol more, as long as it lives. One at a time; made before find_control() is called, and
+// outlived by `traits`.
 class ExtraProtocol {
  public:
-  ExtraProtocol(const layout::ProtocolTraits& traits, MakeRules make);
+  ExtraProtocol(const layout::ProtocolTraits& traits, MakeControl make);
   ExtraProtocol(const ExtraProtocol&) = delete;
   ExtraProtocol& operator=(const ExtraProtocol&) = delete;
   ~ExtraProtocol();

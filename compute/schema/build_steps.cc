@@ -2,8 +2,8 @@
 
 #include "compute/cluster/catalog_cache.h"
 #include "compute/schema/index_parts.h"
+#include "compute/txn/bucket_scan.h"
 #include "compute/txn/record_space.h"
-#include "compute/txn/table_scan.h"
 #include "proto/control.pb.h"
 
 namespace namdb::schema {
@@ -96,7 +96,7 @@ reactor::Task<Status> BuildSteps::fill_part(TableRef table, std::uint32_t id, En
   // No copy of the vector from before: it may lack commits that did not know of the index.
   session.fresh_from_ns = state.executor.fresh_now_ns();
   const auto transaction = worker_.begin(session);
-  protocol::WholeTableScan scan(*transaction, table, *position);
+  protocol::BucketScan scan(*transaction, table, *position);
   const std::uint64_t enough_ns =
       state.executor.now_ns() + state.cluster.max_transaction_ns() / kSnapshotShare;
   std::vector<layout::Row> rows;

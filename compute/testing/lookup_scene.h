@@ -7,7 +7,7 @@
 
 #include "common/calls/find_calls.h"
 #include "compute/testing/bytes.h"
-#include "compute/testing/scripted_rules.h"
+#include "compute/testing/scripted_visibility.h"
 #include "compute/txn/lookup.h"
 
 namespace namdb::protocol::testing {
@@ -61,18 +61,20 @@ class LookupScene {
     reads = 0;
     txn::BatchSet batches(worker.cluster);
     while (reads < kMaxReads) {
-      lookup.add_atomics(batches, rules());
+      lookup.add_atomics(batches, nullptr);
       lookup.add_read(batches);
       ++reads;
       if (!worker.run(batches.run(worker.counters, layout::Stage::read)).ok()) return "connection lost";
-      const std::uint32_t slot = lookup.advance(worker.state, rules());
+      const std::uint32_t slot = lookup.advance(worker.state, visibility());
       if (slot != 0) return "asks for slot " + std::to_string(slot);
       if (lookup.done() || (lookup.waiting() && --looks == 0)) return describe(lookup);
     }
     return "no end";
   }
-  void judge(ScriptedRules::Judge judge) { rules_ = std::make_unique<ScriptedRules>(std::move(judge)); }
-  ScriptedRules& rules() { return *rules_; }
+  void decide(ScriptedVisibility::Decide decide) {
+    visibility_ = std::make_unique<ScriptedVisibility>(std::move(decide));
+  }
+  ScriptedVisibility& visibility() { return *visibility_; }
 
   // Bytes of the record of key 1, and the bucket that leads there.
   void stored(const Version& version) {
@@ -122,7 +124,7 @@ class LookupScene {
   }
 
   std::vector<std::byte> key_;
-  std::unique_ptr<ScriptedRules> rules_ = std::make_unique<ScriptedRules>();
+  std::unique_ptr<ScriptedVisibility> visibility_ = std::make_unique<ScriptedVisibility>();
 };
 
 }  // namespace namdb::protocol::testing

@@ -1,9 +1,9 @@
 // Memory servers that are nothing but their bytes: a fabric whose operations take effect at once, in the
 // order in which they are posted, on memory that the test writes and reads. Calls go to handlers that the
-// test gives; a method without one has an empty reply, which is an empty message.
+// test gives; a method without one answers with nothing, which is an empty message.
 //
-// No effect is random here where the contract (common/fabric/fabric.h) leaves it open: a test that needs a
-// torn READ writes torn bytes, and changes them before a certain batch.
+// Choices that the contract (common/fabric/fabric.h) leaves open are not drawn here: a test that needs a torn
+// READ writes torn bytes, and changes them before a certain batch.
 #pragma once
 
 #include <cstring>
@@ -30,7 +30,7 @@ class RegionFabric final : public fabric::ClientFabric {
 
   using Handler = std::function<Status(std::string_view request, std::string& reply)>;
 
-  // `welcome`: the fields that are the same on all servers.
+  // `welcome`: of all servers.
   RegionFabric(reactor::Executor& executor, std::size_t servers, std::uint64_t region_bytes,
                control::Welcome welcome)
       : executor_(executor), region_bytes_(region_bytes), welcome_(std::move(welcome)) {
@@ -54,8 +54,8 @@ class RegionFabric final : public fabric::ClientFabric {
   std::uint64_t word(layout::GlobalAddress address) { return layout::load_word(at(address)); }
   void set_word(layout::GlobalAddress address, std::uint64_t word) { layout::store_word(at(address), word); }
 
-  // Runs `change` before the batch takes effect that is posted as the n-th from now on, counted from 0. A
-  // handler whose call stands for a batch calls begin_batch().
+  // Before the batch takes effect that is posted as the n-th from now on, counted from 0. A handler whose
+  // call stands for a batch calls begin_batch().
   void before_batch(std::size_t n, std::function<void()> change) {
     changes_.emplace(batches_ + n, std::move(change));
   }
@@ -68,6 +68,8 @@ class RegionFabric final : public fabric::ClientFabric {
   std::size_t batches() const { return batches_; }
   // Operations that were misaligned or reached beyond the region. Each has failed its channel.
   std::size_t outside() const { return outside_; }
+  // Channels that failed take operations again.
+  void forgive() { failed_ = false; }
 
  private:
   class RegionChannel final : public fabric::Channel {

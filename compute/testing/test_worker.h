@@ -1,6 +1,6 @@
-// The parts of a worker that transactions share, over memory servers that are nothing but bytes, so that one
-// part of a transaction can run on bytes that a test has written. The catalog has one table, of key, value
-// and padding. Locks that a transaction meets are only noted.
+// The objects that transactions share on a worker, over memory servers that are nothing but bytes: so one
+// piece of a transaction can be run on bytes that a test has put there. One table, of key, value and padding;
+// everything else in the catalog is missing. Locks that transactions meet are only noted.
 #pragma once
 
 #include <algorithm>
@@ -136,7 +136,7 @@ class TestWorker {
     run(slot_keeper.close());
   }
 
-  // Runs the task to its end; time passes while it waits.
+  // Runs the task to its end; time passes while it waits for it.
   template <typename T>
   T run(reactor::Task<T> task) {
     reactor::Gate gate;
@@ -160,7 +160,7 @@ class TestWorker {
     const layout::GlobalAddress length(0, vector + layout::kVectorLength_offset);
     fabric.set_word(length, std::max(fabric.word(length), position + 1));
   }
-  // The memory server's reply about slots from now on, which takes a moment.
+  // The memory server's answer about slots from now on, which takes a moment.
   void list_slots(std::vector<std::pair<std::uint32_t, control::SlotState>> listed, std::uint32_t next_slot) {
     control::ListSlotsReply reply;
     for (const auto& [slot, slot_state] : listed) {

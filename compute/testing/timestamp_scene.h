@@ -1,17 +1,17 @@
-// A transaction of a protocol with timestamps, on bytes: it reads rows, and gets its timestamp.
+// A transaction of a protocol with timestamps, on bytes: it reads rows, and finds its place among the others.
 #pragma once
 
 #include <string>
 
 #include "common/layout/timestamp_floors.h"
-#include "compute/testing/rules_scene.h"
+#include "compute/testing/protocol_scene.h"
 
 namespace namdb::protocol::testing {
 
-class TimestampScene : public RulesScene {
+class TimestampScene : public ProtocolScene {
  public:
-  // `now`: the time of all clocks.
-  TimestampScene(const char* protocol, std::uint64_t now) : RulesScene({.protocol = protocol}) {
+  // `now`: the clocks' time, for protocols that use them.
+  TimestampScene(const char* protocol, std::uint64_t now) : ProtocolScene({.protocol = protocol}) {
     worker.executor.advance(now);
     no_rows();
   }
@@ -27,7 +27,7 @@ class TimestampScene : public RulesScene {
            record);
     bytes.lease(record, lease);
   }
-  // Another transaction commits a newer version of it.
+  // Somebody commits a newer version of it.
   void overwrite(layout::GlobalAddress record, std::int64_t key, std::uint64_t timestamp) {
     const layout::RecordLayout& layout = worker.table->record;
     if (layout.ring_slots != 0) {
@@ -43,21 +43,21 @@ class TimestampScene : public RulesScene {
 
   // The end of a transaction that has only read: its timestamp, or the error.
   std::string commit_reads() {
-    const Status status = worker.run(rules().confirm_reads(true));
-    return status.ok() ? "at " + std::to_string(rules().commit_timestamp()) : words_of(status);
+    const Status status = worker.run(validation().confirm_reads(true));
+    return status.ok() ? "at " + std::to_string(timestamps().commit_timestamp()) : words_of(status);
   }
   // The same of one that writes the row.
   std::string commit_write(txn::RowId row) {
     REQUIRE(transaction->update(row).set_integer(1, 9).ok());
     txn::BatchSet batches(worker.cluster);
     const ChainLocks chains(worker.state, batches, worker.counters);
-    rules().lock_stamp({kOwnSlot, 1000});
-    rules().behind_lock(access(row), batches);
-    rules().behind_locks(batches);
+    control().lock_stamp({kOwnSlot, 1000});
+    timestamps().read_behind_lock(access(row), batches);
+    timestamps().read_behind_locks(batches);
     REQUIRE(worker.run(batches.run(worker.counters)).ok());
-    const Rules::Locked locked{chains, false, false};
-    const Status status = worker.run(rules().validate(locked));
-    return status.ok() ? "at " + std::to_string(rules().commit_timestamp()) : words_of(status);
+    const Validation::Locked locked{chains, false, false};
+    const Status status = worker.run(validation().validate(locked));
+    return status.ok() ? "at " + std::to_string(timestamps().commit_timestamp()) : words_of(status);
   }
 };
 

@@ -35,11 +35,11 @@ struct Access {
   Lookup lookup;
   WriteKind write = WriteKind::none;
   bool insert_asked = false;  // insert() was called before the lookup was done: must turn out absent
-  bool locked = false;        // by the rules, since it was read
-  bool only_read = false;     // nobody has asked for it but to read it: the rules do not lock it
-  bool shares = false;        // and its reader's lock is asked for
-  bool shared = false;        // which it has: nobody else writes the version that was read
-  bool shown = false;         // it was read without a lock: what was read must not change any more
+  bool locked = false;        // by the protocol, since it was read
+  bool only_read = false;     // asked for only to be read: the protocol does not lock it
+  bool shares = false;        // and is to have a reader's lock
+  bool shared = false;        // it has one: no other transaction writes the version that was read
+  bool shown = false;         // it was read without a lock: that version must not change any more
   bool duplicate = false;     // insert() of a row that the transaction itself sees
   fabric::LocalBuffer image;
 

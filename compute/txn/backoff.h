@@ -1,10 +1,11 @@
 // How long a worker's transactions wait before they are tried again: at random, within bounds that double
-// with each attempt. They depend on how long an attempt takes here, since that is how long others are in the
-// way, and on contention, the share of this worker's recent attempts that it had to try again. Where many
-// are, who tries again for the first time already waits for about as many attempts of others as conflict for
-// one that does not, so that somebody gets through; where few do, nobody waits long, even if he has lost some
-// times: else who loses often would lose to all that come later. Who has lost very often meets no rival, but
-// a lock that stays, as of a compute server that has died: he waits as long as he may, for it to be repaired.
+// with each attempt. The bounds depend on how long an attempt takes here, since that is how long others are
+// in the way, and on contention, the share of this worker's recent attempts that ended in a conflict. Under
+// high contention even the first retry waits for about as many attempts of others as conflict for one that
+// commits, so that some transaction commits. Under low contention no transaction waits long, even after
+// several conflicts: otherwise one that conflicts often would lose to all that begin later. After very many
+// conflicts the cause is not a rival but a lock that stays, as of a compute server that has died: the
+// transaction waits for the longest time allowed, so that the lock can be repaired.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +22,7 @@ class Backoff {
 
   // A transaction begins, for the first time or again.
   void begins() { conflicts_ -= conflicts_ / kRecent; }
-  // It took so long, whatever came of it. Those that stand out, as of a client that thinks, count little.
+  // It took so long, with any outcome. Very long ones, as of a client that thinks, count little.
   void ended(std::uint64_t duration_ns) {
     const std::uint64_t counted_ns = std::min(duration_ns, 4 * attempt_ns_ + options_.first_backoff_ns);
     attempt_ns_ += counted_ns / kSmoothing;

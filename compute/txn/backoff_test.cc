@@ -64,8 +64,10 @@ TEST_CASE(
   CHECK(crowded.bound_ns(16) > 10 * kAttempt_ns);
 }
 
-TEST_CASE("who loses waits for attempts of others as long as those take, and a client that thinks is none",
-          "[backoff]") {
+TEST_CASE(
+    "a transaction that lost waits for as long as attempts of others take, without the time that clients "
+    "think",
+    "[backoff]") {
   CHECK(after(9, 10, 20'000).bound_ns(16) < 40 * 20'000);
   CHECK(after(9, 10, kSecond_ns).bound_ns(16) == kDefaults.max_backoff_ns);
   Backoff backoff = after(9, 10);
@@ -74,9 +76,8 @@ TEST_CASE("who loses waits for attempts of others as long as those take, and a c
   CHECK(backoff.bound_ns(16) < before_ns + before_ns / 4);
 }
 
-TEST_CASE(
-    "who has lost very often waits long, whatever the contention: what he meets may have to be repaired",
-    "[backoff]") {
+TEST_CASE("after very many conflicts the wait is long under any contention: the lock may have to be repaired",
+          "[backoff]") {
   for (const Backoff& backoff : {after(1, 100), after(9, 10), after(0, 10, 20'000)}) {
     std::uint64_t waited_ns = 0;
     for (std::uint32_t attempt = 1; attempt < kDefaults.max_attempts; ++attempt)

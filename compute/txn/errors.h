@@ -1,4 +1,4 @@
-// Errors in which transactions end because of others, or of what memory servers hold.
+// Errors in which transactions end because of other transactions, or of the memory servers' contents.
 #pragma once
 
 #include "common/base/error.h"

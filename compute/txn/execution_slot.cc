@@ -93,14 +93,14 @@ reactor::Task<void> ExecutionSlot::return_room(GlobalAddress room) {
   (void)status;
 }
 
-void ExecutionSlot::ride(std::uint32_t counter, fabric::Batch& batch, std::byte* registered_word) {
-  NAMDB_CHECK(may_ride(counter));
+void ExecutionSlot::piggyback(std::uint32_t counter, fabric::Batch& batch, std::byte* registered_word) {
+  NAMDB_CHECK(may_piggyback(counter));
   layout::store_word(registered_word, HeaderWord(Stamp{slot_, counter}).value());
   batch.write(vector_word_.offset(), registered_word, 8);
   posted_ = counter;
 }
 
-void ExecutionSlot::ride_completed(std::uint32_t counter) {
+void ExecutionSlot::piggyback_completed(std::uint32_t counter) {
   completed_ = std::max(completed_, counter);
   if (counter == prefix_ + 1) {
     prefix_ = counter;
@@ -170,7 +170,7 @@ bool ExecutionSlot::finish_unawaited(std::uint32_t counter) {
 }
 
 reactor::Task<void> ExecutionSlot::publish() {
-  // An error fails the slot, and whoever needs it learns of it there.
+  // An error fails the slot, and is reported to the commits that use it.
   if (!publishing_ && prefix_ > posted_ && !failed_) static_cast<void>(co_await publish_prefix());
 }
 

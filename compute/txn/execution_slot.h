@@ -5,8 +5,8 @@
 // prefix of finished ones is published, in ascending order, on the worker's channel to the memory server that
 // has the slot's word: server 0, where the timestamp vector is not partitioned. A counter is finished when
 // its commit's install completed on all servers, or its locks are confirmed released after an abort. A commit
-// whose operations all go to that one channel may let the publish ride behind its install, in the same batch;
-// it counts in another's prefix only once it completed.
+// whose operations all go to that one channel may have the publish sent behind its install, in the same
+// batch; its counter belongs to another publish's prefix only once that batch completed.
 //
 // A journal entry's place is free again once the published prefix covers its counter: install, unlock and
 // publish are then complete. An entry that is too long for the ring has a room of its own, which memory
@@ -50,8 +50,8 @@ class ExecutionSlot {
   // A commit begins: a fresh counter, and room in the journal ring for an entry of up to that length. Both at
   // once, so that the oldest unfinished counter always has its room and the ring never locks up. Waits until
   // enough older entries are covered by the published prefix; nullopt if a channel failed or it never fits.
-  // Whoever has begun calls exactly one of finish(), finish_aborted() and ride_completed() for the counter,
-  // unless a channel failed.
+  // The caller then calls exactly one of finish(), finish_aborted() and piggyback_completed() for the
+  // counter, unless a channel failed.
   struct Begun {
     std::uint32_t counter;
     layout::GlobalAddress journal;
@@ -63,8 +63,8 @@ class ExecutionSlot {
     return journal_length_bytes <= journal_bytes_ / 2;
   }
   std::uint64_t max_room_bytes() const { return max_room_bytes_; }
-  // A commit begins that will borrow a room, or abort: a counter, and no room in the ring, so it holds up
-  // nobody's. nullopt if a channel failed. The caller ends it as after begin_commit().
+  // A commit begins that will borrow a room, or abort: a counter, and no room in the ring, so no other commit
+  // waits for its room. nullopt if a channel failed. The caller ends it as after begin_commit().
   std::optional<std::uint32_t> begin_with_room();
   // Errors limit_exceeded, out_of_memory, connection_failure.
   reactor::Task<Result<layout::GlobalAddress>> borrow_room(std::uint64_t length_bytes);
@@ -74,16 +74,16 @@ class ExecutionSlot {
   // --- publication ---
   // The memory server whose channel publishes.
   layout::ServerId publishing_server() const { return vector_word_.server(); }
-  // True if publishing `counter` may ride behind an install of which all goes to that server.
-  bool may_ride(std::uint32_t counter) const { return counter == posted_ + 1; }
+  // True if publishing `counter` may be sent behind an install all of whose operations go to that server.
+  bool may_piggyback(std::uint32_t counter) const { return counter == posted_ + 1; }
   // Appends the publishing WRITE to the batch, which is posted before this worker runs anything else.
-  void ride(std::uint32_t counter, fabric::Batch& batch, std::byte* registered_word);
-  void ride_completed(std::uint32_t counter);
+  void piggyback(std::uint32_t counter, fabric::Batch& batch, std::byte* registered_word);
+  void piggyback_completed(std::uint32_t counter);
   // The counter's commit or abort is complete everywhere. Publishes what became contiguous, and waits until
   // the published prefix covers the counter.
   reactor::Task<Status> finish(std::uint32_t counter);
 
-  // The same, but nobody waits: true if somebody must call publish() now, or the journal fills up.
+  // The same without waiting: true if the caller must call publish() now, or the journal fills up.
   bool finish_unawaited(std::uint32_t counter);
   // Publishes what is finished and not published.
   reactor::Task<void> publish();
@@ -93,14 +93,14 @@ class ExecutionSlot {
   // A channel failed: wakes all waiters with an error; the slot is lost and repair will close it.
   void fail();
 
-  // Somebody holds locks under this slot, outside of a commit: it must not be closed.
+  // A transaction holds locks under this slot, outside of a commit: it must not be closed.
   void add_holder() { ++holders_; }
   void drop_holder() {
     --holders_;
     published_.notify_all();
   }
 
-  // Counters that are taken and not published, and who holds locks outside of a commit.
+  // Counters that are taken and not published, and transactions that hold locks outside of a commit.
   std::uint32_t open() const { return next_counter_ - 1 - completed_ + holders_; }
   bool idle() const { return open() == 0; }
   // Waits until idle() or a channel failed.

@@ -1,5 +1,5 @@
 // The header words that records had when a worker last saw them unlocked: for protocols that lock a record by
-// a CAS that goes along with its READ, and so must guess what is there. A wrong guess costs a round trip.
+// a CAS in the same batch as its READ, and so must guess the header word. A wrong guess costs a round trip.
 //
 // Only a CAS at an address that still is that record's may be posted: memory that was freed may hold anything
 // since. It is used again only once this worker has acknowledged a reuse epoch that was raised after it was

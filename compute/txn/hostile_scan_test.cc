@@ -1,16 +1,16 @@
-// Whatever stands in a region, the scan of a table ends in rows or in an error, and asks for nothing outside
+// With any bytes in a region, the scan of a table ends in rows or in an error, and asks for nothing outside
 // of the region.
 #include <catch2/catch.hpp>
 
 #include "compute/testing/hostile_bytes.h"
-#include "compute/testing/rules_scene.h"
+#include "compute/testing/protocol_scene.h"
 
 namespace namdb::protocol::testing {
 namespace {
 
 constexpr int kScans = 500;
 
-Status scan_all(RulesScene& scene) {
+Status scan_all(ProtocolScene& scene) {
   const auto scan = scene.transaction->scan(scene.worker.table);
   std::vector<layout::Row> rows;
   Status status;
@@ -24,7 +24,7 @@ Status scan_all(RulesScene& scene) {
 
 TEST_CASE("hostile bytes end every scan, and lead it nowhere outside", "[hostile]") {
   for (const char* const protocol : {"si", "occ", "mvcc"}) {
-    RulesScene scene({.protocol = protocol});
+    ProtocolScene scene({.protocol = protocol});
     scene.worker.publish(0, {16, 100});
     Random random(3);
     INFO(protocol);

@@ -1,7 +1,7 @@
-// Releases locks of transactions that are over: whoever ends one does not wait for that. A generation of the
+// Releases locks of transactions that are over, in the background. A generation of the
 // registry ends only when its locks are released, since until then WRITEs to records are under way.
 //
-// When a channel fails, what is held stays held: the slot dies with the channel, and is repaired.
+// When a channel fails, locks stay held: the slot dies with the channel, and is repaired.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@
 
 namespace namdb::txn {
 
-// A word that is held, and what it is to be when it is not. It is WRITTEN; or, where others may have changed
-// it since, CASed from `waiter`, and left alone then.
+// A word that is held, and its value when it is not. It is WRITTEN; or, where others may have changed it
+// since, CASed from `waiter`, and left alone if that fails.
 struct HeldLock {
   layout::GlobalAddress address;
   layout::HeaderWord unlocked;

@@ -1,5 +1,5 @@
-// What a transaction does about a lock that it meets: it reports it and goes on (waits or aborts). A lock
-// that is met again and again is looked into in the background: if its owner is dead, its slot is repaired.
+// Reports of locks that transactions meet: a transaction reports the lock and goes on (waits or aborts). A
+// lock that is met again and again is checked in the background: if its owner is dead, its slot is repaired.
 #pragma once
 
 #include "common/layout/global_address.h"

@@ -7,7 +7,8 @@
 #include "common/base/checksum.h"
 #include "compute/cluster/bucket_search.h"
 #include "compute/txn/errors.h"
-#include "compute/txn/rules.h"
+#include "compute/txn/locking.h"
+#include "compute/txn/visibility.h"
 
 namespace namdb::protocol {
 
@@ -40,7 +41,7 @@ void Lookup::start(txn::WorkerState& worker, const storage::Table& table, std::s
   server_ = table.server_of(key_hash);
   region_bytes_ = worker.cluster.region_map(server_).limit_bytes;
   finds_ = worker.cluster.stages().two_sided(layout::Stage::find);
-  // What was remembered may belong to another key, and so to another server.
+  // The cached location may belong to another key, and so to another server.
   const auto location =
       worker.cluster.optimisations().location_cache ? worker.locations.find(key_hash) : std::nullopt;
   if (location && location->offset + table.record.record_bytes() <= worker.cluster.known_bytes(server_)) {
@@ -84,10 +85,10 @@ void Lookup::enter_array(const layout::BucketArray& array) {
   next_entry_ = 0;
 }
 
-void Lookup::add_atomics(txn::BatchSet& batches, Rules& rules) {
+void Lookup::add_atomics(txn::BatchSet& batches, Locking* locking) {
   if (state_ != State::record) return;
-  if (locks_along_) rules.lock_along(*this, batches);
-  if (leases_along_)
+  if (wants_lock_ && locking != nullptr) locking->add_lock(*this, batches);
+  if (wants_lease_)
     batches.compare_and_swap(record_ + table_->record.lease_offset(), layout::kNoLease, layout::kNoLease,
                              buffer_.data() + lease_at(*table_));
 }
@@ -99,7 +100,7 @@ void Lookup::add_read(txn::BatchSet& batches) {
       batches.read(bucket_, buffer_.data(), layout::kBucket_bytes);
       break;
     case State::record:
-      if (along_ == nullptr) batches.read(record_, buffer_.data(), read_bytes());
+      if (read_elsewhere_ == nullptr) batches.read(record_, buffer_.data(), read_bytes());
       break;
     case State::older:
       walk_.add_read(batches);
@@ -114,41 +115,42 @@ void Lookup::ask_for_record(txn::BatchSet& batches) {
                {.bucket_offset = bucket_.offset(),
                 .key_hash = key_hash_,
                 .record_bytes = read_bytes(),
-                .leases = leases_along_},
+                .leases = wants_lease_},
                &found_);
 }
 
-// As if each piece had been READ by itself. What is missing is asked for in the next step.
-void Lookup::see_found(txn::WorkerState& worker, Rules& rules) {
+// As if each piece had been READ by itself. Missing pieces are fetched in the next step.
+void Lookup::see_found(txn::WorkerState& worker, Visibility& visibility) {
   while (state_ == State::bucket && !waiting_) {
     const std::string_view bucket = found_.take_bucket(bucket_.offset());
     if (bucket.empty()) return;
     std::memcpy(buffer_.data(), bucket.data(), bucket.size());
-    see_bucket(worker, rules);
+    see_bucket(worker, visibility);
   }
   if (state_ != State::record) return;
   const std::string_view record = found_.take_record(record_.offset());
   if (record.empty()) return;
   std::memcpy(buffer_.data() + lease_at(*table_), record.data(), 8);
   std::memcpy(buffer_.data(), record.data() + 8, record.size() - 8);
-  see_record(worker, rules);
+  see_record(worker, visibility);
 }
 
-std::uint32_t Lookup::advance(txn::WorkerState& worker, Rules& rules) {
+std::uint32_t Lookup::advance(txn::WorkerState& worker, Visibility& visibility) {
   waiting_ = false;
-  held_ = false;
+  locked_by_other_ = false;
   if (!deciding_) {
     switch (state_) {
       case State::bucket:
         if (finds_) {
-          see_found(worker, rules);
+          see_found(worker, visibility);
         } else {
-          see_bucket(worker, rules);
+          see_bucket(worker, visibility);
         }
         break;
       case State::record:
-        if (along_ != nullptr) std::memcpy(buffer_.data(), std::exchange(along_, nullptr), read_bytes());
-        see_record(worker, rules);
+        if (read_elsewhere_ != nullptr)
+          std::memcpy(buffer_.data(), std::exchange(read_elsewhere_, nullptr), read_bytes());
+        see_record(worker, visibility);
         break;
       case State::older:
         step_back();
@@ -160,29 +162,29 @@ std::uint32_t Lookup::advance(txn::WorkerState& worker, Rules& rules) {
   // A certified body stands at body_: does the transaction see it? If not, the one before may be at hand.
   while (deciding_) {
     const bool is_current = state_ == State::record;
-    const Judgement judgement = rules.judge({header_seen_, candidate_, is_current});
-    if (judgement == Judgement::unknown_slot) return candidate_.stamp.slot;
-    decide(worker, rules, judgement);
+    const ReadDecision decision = visibility.check_visibility({header_seen_, candidate_, is_current});
+    if (decision == ReadDecision::unknown_slot) return candidate_.stamp.slot;
+    decide(worker, visibility, decision);
   }
   if (done()) walk_.end();
   return 0;
 }
 
-void Lookup::decide(txn::WorkerState& worker, Rules& rules, Judgement judgement) {
+void Lookup::decide(txn::WorkerState& worker, Visibility& visibility, ReadDecision decision) {
   deciding_ = false;
   const bool is_current = state_ == State::record;
-  const bool visible = judgement == Judgement::visible;
+  const bool visible = decision == ReadDecision::visible;
   if (is_current) {
     current_is_visible_ = visible;
     lock_seen_ = header_seen_;
     lock_address_ = record_;
   }
-  if (judgement == Judgement::held) {
+  if (decision == ReadDecision::locked_by_other) {
     waiting_ = true;
-    held_ = is_current;
-  } else if (judgement == Judgement::torn) {
-    wait_for_record(header_seen_, rules);
-  } else if (judgement == Judgement::conflict) {
+    locked_by_other_ = is_current;
+  } else if (decision == ReadDecision::torn) {
+    wait_for_record(header_seen_, visibility);
+  } else if (decision == ReadDecision::conflict) {
     error_ = write_conflict(*table_);
     state_ = State::failed;
   } else if (visible) {
@@ -196,8 +198,8 @@ void Lookup::decide(txn::WorkerState& worker, Rules& rules, Judgement judgement)
   }
 }
 
-void Lookup::see_bucket(txn::WorkerState& worker, Rules& rules) {
-  // The READ rode with the one that showed a newer catalog: the old array may be something else by now.
+void Lookup::see_bucket(txn::WorkerState& worker, Visibility& visibility) {
+  // The batch of this READ also showed a newer catalog: the old array may be other memory by now.
   if (chain_.empty() && array_.generation < table_->arrays[server_].generation) {
     enter_array(table_->arrays[server_]);
     return;
@@ -237,7 +239,7 @@ void Lookup::see_bucket(txn::WorkerState& worker, Rules& rules) {
   }
   if (bucket.next_offset == 0) {
     record_ = GlobalAddress();
-    if (!rules.believes_absence(chain_lock_)) {
+    if (!visibility.absence_is_certain(chain_lock_)) {
       lock_seen_ = chain_lock_;
       lock_address_ = chain_.front();
       start_chain();
@@ -279,14 +281,14 @@ void Lookup::follow_forward(const layout::Bucket& bucket) {
   enter_array(next);
 }
 
-void Lookup::see_record(txn::WorkerState& worker, Rules& rules) {
+void Lookup::see_record(txn::WorkerState& worker, Visibility& visibility) {
   const std::span<const std::byte> body(buffer_.data() + 8, table_->record.body_bytes());
   const HeaderWord header(layout::load_word(buffer_.data()));
   if (!layout::certify_body(body, record_)) {
     // Being written; or other memory by now, to which a stale location led: so a location from the cache is
     // given up for the chain after a while.
     if (from_cache_ && ++waits_ % SteadyBytes::kLooks == 0) return mismatch(worker);
-    return wait_for_record(header, rules);
+    return wait_for_record(header, visibility);
   }
   const layout::BodyHeader found = layout::decode_body_header(body.data());
   const std::span<const std::byte> payload = layout::body_payload(body);
@@ -303,11 +305,11 @@ void Lookup::see_record(txn::WorkerState& worker, Rules& rules) {
 }
 
 // It is being written, or damaged: body and header word are not of one version.
-void Lookup::wait_for_record(HeaderWord header, Rules& rules) {
+void Lookup::wait_for_record(HeaderWord header, Visibility& visibility) {
   waiting_ = true;
   lock_seen_ = header;
   lock_address_ = record_;
-  if (header.locked() && !rules.holds(record_)) return steady_.forget();
+  if (header.locked() && !visibility.holds(record_)) return steady_.forget();
   const std::span<const std::byte> bytes(buffer_.data(), table_->record.current_bytes());
   if (steady_.seen(checksum64(bytes, record_.value))) fail_damaged("a record", record_);
 }

@@ -6,7 +6,7 @@
 // The rules (NAM-DB §5.1 and docs/internals/snapshot-isolation.md):
 //  - The certified body's stamp decides visibility; the header word only says who holds the record. A body
 //    that does not certify is being written: read again; or it is damaged (damage.h). Whether a certified
-//    body is visible, and whether its holder is waited for, the protocol says (rules.h).
+//    body is visible, and whether the transaction waits for its holder, the protocol decides (visibility.h).
 //  - Older versions are found by following the displaced links through ring and overflow (version_walk.h).
 //    "Absent" needs the birth marker. A link found in neither place means start again, and after a bound
 //    version_collected.
@@ -30,8 +30,9 @@
 
 namespace namdb::protocol {
 
-class Rules;
-enum class Judgement : std::uint8_t;
+class Locking;
+class Visibility;
+enum class ReadDecision : std::uint8_t;
 
 class Lookup {
  public:
@@ -57,49 +58,49 @@ class Lookup {
 
   bool done() const { return state_ >= State::present; }
   State state() const { return state_; }
-  // Its record, wherever it is read, may be locked along with that (Rules::lock_along); `with_waiter`: who
-  // waits for it is READ with it.
-  void lock_along(bool with_waiter) {
-    locks_along_ = true;
+  // The protocol may lock the record, wherever it is read, in the same batch (Locking::add_lock);
+  // `with_waiter`: the READ brings the waiter word, too.
+  void read_with_lock(bool with_waiter) {
+    wants_lock_ = true;
     reads_waiter_ = with_waiter;
   }
-  bool locks_along() const { return locks_along_; }
+  bool wants_lock() const { return wants_lock_; }
   // The same, but a reader's lock.
-  void share_along(bool with_waiter) {
-    lock_along(with_waiter);
+  void read_with_shared_lock(bool with_waiter) {
+    read_with_lock(with_waiter);
     shares_ = true;
   }
   bool shares() const { return shares_; }
-  // By what the rules remember that lock; 0: there is none.
+  // By which the protocol finds that reader's lock again; 0: there is none.
   std::uint32_t share() const { return share_; }
   void set_share(std::uint32_t share) { share_ = share; }
-  // Its record's lease is to be known, of a moment before the record was READ: lease().
-  void lease_along() { leases_along_ = true; }
-  // Its record is READ along with others, and its first read_bytes() will stand there (run_reads.h). For what
-  // started at a known place and has not READ anything.
-  void read_along(const std::byte* bytes) { along_ = bytes; }
+  // The record's lease is READ, too, at a moment before the record: lease().
+  void read_with_lease() { wants_lease_ = true; }
+  // The record is READ together with others, and its first read_bytes() will stand there (run_reads.h). For a
+  // lookup that started at a known place and has not READ anything.
+  void read_from(const std::byte* bytes) { read_elsewhere_ = bytes; }
   std::uint32_t read_bytes() const {
     const layout::RecordLayout& layout = table_->record;
-    if (locks_along_ && layout.reader_words != 0) return layout.locked_bytes();
+    if (wants_lock_ && layout.reader_words != 0) return layout.locked_bytes();
     return layout.current_bytes() + (reads_waiter_ ? 8 : 0);
   }
-  // What add_read() takes of the pool, if it is an older version that it READs; that may be much.
+  // How many bytes add_read() takes of the pool for an older version, which may be many; 0 for other READs.
   std::size_t older_bytes() const { return state_ == State::older ? walk_.read_bytes() : 0; }
-  // Adds the READ, or the call, that the next advance() looks at. May be called again without advance() in
-  // between, when the fetched bytes were thrown away.
+  // Adds the READ, or the call, whose bytes the next advance() decides about. May be called again without
+  // advance() in between, when the fetched bytes were thrown away.
   void add_read(txn::BatchSet& batches);
-  // Before that: adds the CASes that go along. All lookups of a batch add theirs before any adds its READ:
-  // the place that one remembers may be other memory by now, which another READs, and a CAS may overtake a
-  // READ that is in front of it.
-  void add_atomics(txn::BatchSet& batches, Rules& rules);
-  // Looks at the bytes. If it needs the slot directory it returns the slot and must be called again, with the
-  // same bytes, once the directory decides; otherwise 0.
-  std::uint32_t advance(txn::WorkerState& worker, Rules& rules);
+  // Before that: adds the CASes that belong to it; `locking` may be null. All lookups of a batch add theirs
+  // before any adds its READ: a place from the cache may be other memory by now, which another lookup READs,
+  // and a CAS may overtake a READ in front of it.
+  void add_atomics(txn::BatchSet& batches, Locking* locking);
+  // Decides about the bytes. If it needs the slot directory it returns the slot and must be called again,
+  // with the same bytes, once the directory decides; otherwise 0.
+  std::uint32_t advance(txn::WorkerState& worker, Visibility& visibility);
   // The last advance() saw something in the middle of being written; another turn may help.
   bool waiting() const { return waiting_; }
-  // While waiting(): somebody holds the record, which was the key's when it was READ. Not so where it could
-  // not be read whole, and may be other memory by now.
-  bool held() const { return held_; }
+  // While waiting(): another transaction holds the record, which was the key's when it was READ. False where
+  // the record could not be read whole, and may be other memory by now.
+  bool locked_by_other() const { return locked_by_other_; }
   // While waiting(): the lock word that was seen and where, for the lock resolver. 0 if none.
   layout::HeaderWord lock_seen() const { return lock_seen_; }
   layout::GlobalAddress lock_address() const { return lock_address_; }
@@ -122,18 +123,18 @@ class Lookup {
   // The record's current version at the time of the READ, and whether it is the one that the snapshot sees.
   const layout::BodyHeader& current() const { return current_; }
   bool current_is_visible() const { return current_is_visible_; }
-  // The header word in that READ. Unlocked and equal to current()'s, nobody held the record at some moment
-  // of the READ.
+  // The header word in that READ. If it is unlocked and equal to current()'s, the record was unlocked at some
+  // moment of the READ.
   layout::HeaderWord header_seen() const { return header_seen_; }
 
-  // With a record, after lease_along(): the record's timestamp at which somebody counts on what the READ
-  // showed. Whoever locks it after that commits later than this.
+  // With a record, after read_with_lease(): the newest timestamp at which a reader counts on the version that
+  // the READ showed. A transaction that locks the record after that commits later than this.
   std::uint64_t lease() const;
 
-  // With a record, after lock_along(true): who waited for the record when it was READ.
+  // With a record, after read_with_lock(true): the transaction that waited for the record when it was READ.
   layout::HeaderWord waiter() const { return waiter_; }
-  // With a record, after lock_along() or share_along(), where records have reader words: that word in the
-  // last READ.
+  // With a record, after read_with_lock() or read_with_shared_lock(), where records have reader words: that
+  // word in the last READ.
   layout::HeaderWord reader(std::uint32_t index) const {
     return layout::HeaderWord(layout::load_word(buffer_.data() + table_->record.reader_offset(index)));
   }
@@ -150,16 +151,16 @@ class Lookup {
  private:
   void start_chain();
   void ask_for_record(txn::BatchSet& batches);
-  void see_found(txn::WorkerState& worker, Rules& rules);
+  void see_found(txn::WorkerState& worker, Visibility& visibility);
   void enter_array(const layout::BucketArray& array);
-  void see_bucket(txn::WorkerState& worker, Rules& rules);
+  void see_bucket(txn::WorkerState& worker, Visibility& visibility);
   void follow_forward(const layout::Bucket& bucket);
-  void see_record(txn::WorkerState& worker, Rules& rules);
+  void see_record(txn::WorkerState& worker, Visibility& visibility);
   void wait_for_bucket(const layout::Bucket& bucket);
-  void wait_for_record(layout::HeaderWord header, Rules& rules);
+  void wait_for_record(layout::HeaderWord header, Visibility& visibility);
   void mismatch(txn::WorkerState& worker);
   void candidate(std::span<const std::byte> body);
-  void decide(txn::WorkerState& worker, Rules& rules, Judgement judgement);
+  void decide(txn::WorkerState& worker, Visibility& visibility, ReadDecision decision);
   bool is_birth(const layout::BodyHeader& version) const;
   void step_back();
   void restart();
@@ -173,12 +174,12 @@ class Lookup {
   std::uint64_t region_bytes_ = 0;
   State state_ = State::idle;
   bool waiting_ = false;
-  bool held_ = false;
+  bool locked_by_other_ = false;
   bool from_cache_ = false;
-  bool locks_along_ = false;
+  bool wants_lock_ = false;
   bool shares_ = false;
   std::uint32_t share_ = 0;
-  bool leases_along_ = false;
+  bool wants_lease_ = false;
   bool reads_waiter_ = false;
   layout::HeaderWord waiter_;
   bool deciding_ = false;  // candidate_ waits for the slot directory
@@ -198,7 +199,7 @@ class Lookup {
   std::span<const std::byte> body_;
   VersionWalk walk_;
   fabric::LocalBuffer buffer_;
-  const std::byte* along_ = nullptr;
+  const std::byte* read_elsewhere_ = nullptr;
   bool finds_ = false;  // by key: the memory server looks for it
   calls::FoundPieces found_;
   std::vector<layout::GlobalAddress> chain_;

@@ -1,5 +1,5 @@
-// What a lookup decides about a record's bytes: torn or whole, the key's or another's, and what becomes of it
-// when its rules have judged it.
+// A lookup's decisions about a record's bytes: torn or whole, the key's or another's, and its end when the
+// protocol has checked it.
 #include <catch2/catch.hpp>
 #include <functional>
 
@@ -55,19 +55,19 @@ TEST_CASE("a record's bytes and what a lookup decides", "[lookup]") {
          s.bytes.torn_record(kRecord, lock_word(kHolder));
        },
        "waits for record 31.8 locked"},
-      {"a torn body that nobody holds is read again",
+      {"a torn body that is not locked is read again",
        [](LookupScene& s) {
          s.stored({});
          s.bytes.torn_record(kRecord, free_word(kVersion));
        },
        "reads again"},
-      {"the same torn body, held by nobody, seven times: it may be written yet",
+      {"the same torn body, not locked, seven times: it may be written yet",
        [](LookupScene& s) {
          s.stored({});
          s.bytes.torn_record(kRecord, free_word(kVersion));
        },
        "reads again", SteadyBytes::kLooks - 1},
-      {"the same torn body, held by nobody, eight times: damaged",
+      {"the same torn body, not locked, eight times: damaged",
        [](LookupScene& s) {
          s.stored({});
          s.bytes.torn_record(kRecord, free_word(kVersion));
@@ -102,11 +102,11 @@ TEST_CASE("a record's bytes and what a lookup decides", "[lookup]") {
          s.bytes.torn_record(kRecord, lock_word(kHolder));
        },
        "waits for record 31.8 locked", 30},
-      {"a torn body under the transaction's own lock is damage: nobody writes it",
+      {"a torn body under the transaction's own lock is damage: no other transaction writes it",
        [](LookupScene& s) {
          s.stored({});
          s.bytes.torn_record(kRecord, lock_word(kHolder));
-         s.rules().held = kRecord;
+         s.visibility().held = kRecord;
        },
        "damaged", SteadyBytes::kLooks},
       {"a body certifies at its own address only",
@@ -123,84 +123,84 @@ TEST_CASE("a record's bytes and what a lookup decides", "[lookup]") {
        "present 41"},
       {"a visible tombstone: absent", [](LookupScene& s) { s.stored({.deleted = true}); },
        "absent, with a record"},
-      {"the rules say held: somebody is waited for, and named",
+      {"locked by other: the lock is waited for, and named",
        [](LookupScene& s) {
          s.stored({});
          s.bytes.record(kRecord, lock_word(kHolder), {});
-         s.judge(ScriptedRules::always(Judgement::held));
+         s.decide(ScriptedVisibility::always(ReadDecision::locked_by_other));
        },
        "waits for record 31.8 locked"},
-      {"the rules say torn: read again, and not damage while it changes",
+      {"torn: read again, and not damage while it changes",
        [](LookupScene& s) {
          s.stored({});
          for (std::uint32_t i = 1; i < 40; ++i)
            s.worker.fabric.before_batch(i, [&s, i] { s.bytes.record(kRecord, free_word({16, i}), {}); });
-         s.judge(ScriptedRules::always(Judgement::torn));
+         s.decide(ScriptedVisibility::always(ReadDecision::torn));
        },
        "reads again", 30},
-      {"the rules say torn of the same bytes eight times: header and body of two versions are damage",
+      {"torn of the same bytes eight times: header and body of two versions are damage",
        [](LookupScene& s) {
          s.stored({});
          s.bytes.record(kRecord, free_word({16, 11}), {.stamp = kVersion});
-         s.judge(ScriptedRules::always(Judgement::torn));
+         s.decide(ScriptedVisibility::always(ReadDecision::torn));
        },
        "damaged", SteadyBytes::kLooks},
-      {"the rules say conflict: the transaction gives way",
+      {"conflict: the transaction gives way",
        [](LookupScene& s) {
          s.stored({});
-         s.judge(ScriptedRules::always(Judgement::conflict));
+         s.decide(ScriptedVisibility::always(ReadDecision::conflict));
        },
        "serialization_failure"},
-      {"the rules do not know the slot: it is asked for",
+      {"unknown slot: it is asked for",
        [](LookupScene& s) {
          s.stored({.stamp = {77, 1}});
-         s.judge(ScriptedRules::always(Judgement::unknown_slot));
+         s.decide(ScriptedVisibility::always(ReadDecision::unknown_slot));
        },
        "asks for slot 77"},
       {"invisible and with the birth marker: absent",
        [](LookupScene& s) {
          s.stored({.stamp = {16, 200}});
-         s.judge(ScriptedRules::up_to(100));
+         s.decide(ScriptedVisibility::up_to(100));
        },
        "absent, with a record"},
       {"invisible and with a displaced version: that one is looked for, in the ring",
        [](LookupScene& s) {
          s.stored({.stamp = {16, 200}, .value = 50, .displaced = {16, 90}, .ring_slot = 2});
          s.bytes.ring(kRecord, 2, {.stamp = {16, 90}, .value = 49});
-         s.judge(ScriptedRules::up_to(100));
+         s.decide(ScriptedVisibility::up_to(100));
        },
        "present 49", 1, 3},
       {"invisible, and so is the one before: absent at its birth marker, not before",
        [](LookupScene& s) {
          s.stored({.stamp = {16, 200}, .displaced = {16, 190}, .ring_slot = 2});
          s.bytes.ring(kRecord, 2, {.stamp = {16, 190}});
-         s.judge(ScriptedRules::up_to(100));
+         s.decide(ScriptedVisibility::up_to(100));
        },
        "absent, with a record"},
       {"the older version is a tombstone: absent",
        [](LookupScene& s) {
          s.stored({.stamp = {16, 200}, .displaced = {16, 90}, .ring_slot = 1});
          s.bytes.ring(kRecord, 1, {.stamp = {16, 90}, .deleted = true});
-         s.judge(ScriptedRules::up_to(100));
+         s.decide(ScriptedVisibility::up_to(100));
        },
        "absent, with a record"},
       {"a tombstone that is too new hides nothing: the version before it is read",
        [](LookupScene& s) {
          s.stored({.stamp = {16, 200}, .displaced = {16, 90}, .deleted = true, .ring_slot = 1});
          s.bytes.ring(kRecord, 1, {.stamp = {16, 90}, .value = 48});
-         s.judge(ScriptedRules::up_to(100));
+         s.decide(ScriptedVisibility::up_to(100));
        },
        "present 48"},
       {"a displaced version that is in no place: again from the record, with a bound",
        [](LookupScene& s) {
          s.stored({.stamp = {16, 200}, .displaced = {16, 90}, .ring_slot = 1});
-         s.judge(ScriptedRules::up_to(100));
+         s.decide(ScriptedVisibility::up_to(100));
        },
        "version_collected"},
       {"a displaced version that was moved meanwhile is found when the record is read again",
        [](LookupScene& s) {
          s.stored({.stamp = {16, 200}, .displaced = {16, 90}, .ring_slot = 1});
-         s.judge(ScriptedRules::up_to(100));
+         s.decide(ScriptedVisibility::up_to(100));
          s.worker.fabric.before_batch(3, [&s] {
            s.bytes.overflow(kGroup_offset, 0, {}, kRecord, {.stamp = {16, 90}, .value = 47});
            s.bytes.overflow_head(kRecord, s.bytes.link(kGroup_offset, 0));
@@ -210,7 +210,7 @@ TEST_CASE("a record's bytes and what a lookup decides", "[lookup]") {
       {"a body that names a ring slot that there is not",
        [](LookupScene& s) {
          s.stored({.stamp = {16, 200}, .displaced = {16, 90}, .ring_slot = 4});
-         s.judge(ScriptedRules::up_to(100));
+         s.decide(ScriptedVisibility::up_to(100));
        },
        "corrupt_data"},
   };
@@ -328,28 +328,28 @@ TEST_CASE("records at known places and what a lookup decides", "[lookup]") {
 }
 
 TEST_CASE("first versions and the ring, where versions have timestamps", "[lookup]") {
-  const auto before_100 = [](const SeenRecord& seen) {
-    return seen.body.timestamp() < 100 ? Judgement::visible : Judgement::invisible;
+  const auto before_100 = [](const RecordRead& seen) {
+    return seen.body.timestamp() < 100 ? ReadDecision::visible : ReadDecision::invisible;
   };
   const std::vector<RecordRow> rows = {
       {"too new, and the first: absent",
        [&](LookupScene& s) {
          s.stored({.timestamp = 200, .ring_slot = layout::kNoRingSlot});
-         s.judge(before_100);
+         s.decide(before_100);
        },
        "absent, with a record"},
       {"too new, and its timestamp is no birth marker: the ring is asked",
        [&](LookupScene& s) {
          s.stored({.stamp = {16, 11}, .timestamp = 200, .ring_slot = 1});
          s.bytes.ring(kRecord, 1, {.value = 46, .timestamp = 60, .ring_slot = layout::kNoRingSlot});
-         s.judge(before_100);
+         s.decide(before_100);
        },
        "present 46"},
       {"too new, and what it displaced was overwritten: the transaction is too old",
        [&](LookupScene& s) {
          s.stored({.stamp = {16, 11}, .timestamp = 200, .ring_slot = 1});
          s.bytes.ring(kRecord, 1, {.timestamp = 300, .ring_slot = layout::kNoRingSlot});
-         s.judge(before_100);
+         s.decide(before_100);
        },
        "serialization_failure"},
   };
@@ -361,7 +361,7 @@ TEST_CASE("a lookup tells what the current version is, and whether that is what 
   scene.stored({.stamp = {16, 200}, .displaced = {16, 90}, .ring_slot = 2});
   scene.bytes.word(kRecord, lock_word(kHolder).value());
   scene.bytes.ring(kRecord, 2, {.stamp = {16, 90}, .value = 49});
-  scene.judge(ScriptedRules::up_to(100));
+  scene.decide(ScriptedVisibility::up_to(100));
   scene.start();
   REQUIRE(scene.run() == "present 49");
   CHECK(scene.lookup.record() == kRecord);
@@ -373,12 +373,12 @@ TEST_CASE("a lookup tells what the current version is, and whether that is what 
 TEST_CASE("the slot directory is asked with the same bytes, and decides", "[lookup]") {
   LookupScene scene;
   scene.stored({.stamp = {77, 1}, .value = 41});
-  scene.judge(ScriptedRules::always(Judgement::unknown_slot));
+  scene.decide(ScriptedVisibility::always(ReadDecision::unknown_slot));
   scene.start();
   REQUIRE(scene.run() == "asks for slot 77");
   scene.bytes.record(kRecord, {.stamp = {77, 2}, .value = 42});
-  scene.judge(ScriptedRules::always(Judgement::visible));
-  CHECK(scene.lookup.advance(scene.worker.state, scene.rules()) == 0);
+  scene.decide(ScriptedVisibility::always(ReadDecision::visible));
+  CHECK(scene.lookup.advance(scene.worker.state, scene.visibility()) == 0);
   CHECK(describe(scene.lookup) == "present 41");
 }
 
@@ -388,18 +388,18 @@ TEST_CASE("a lease is of a moment before the record was READ", "[lookup]") {
   scene.bytes.lease(kRecord, 77);
   scene.remember(kRecord);
   scene.start();
-  scene.lookup.lease_along();
+  scene.lookup.read_with_lease();
   REQUIRE(scene.run() == "present 41");
   CHECK(scene.lookup.lease() == 77);
   CHECK(scene.bytes.lease(kRecord) == 77);
 }
 
-TEST_CASE("a lookup that was asked for who waits has that word of the same READ", "[lookup]") {
+TEST_CASE("a lookup with the waiter word has it from the same READ", "[lookup]") {
   LookupScene scene({.protocol = "waitdie"});
   scene.stored({.value = 41});
   scene.bytes.word(kRecord + scene.table.record.waiter_offset(), lock_word(kHolder).value());
   scene.start();
-  scene.lookup.lock_along(true);
+  scene.lookup.read_with_lock(true);
   REQUIRE(scene.run() == "present 41");
   CHECK(scene.lookup.waiter() == lock_word(kHolder));
 }

@@ -77,12 +77,12 @@ TEST_CASE("buckets and what a lookup by key decides", "[lookup]") {
          s.bytes.tear_bucket(kBucketBehind);
        },
        "waits for chain 30.7 locked"},
-      {"a half-written bucket that nobody holds is read again",
+      {"a half-written bucket that is not locked is read again",
        [](LookupScene& s) { s.bytes.tear_bucket(s.bytes.main_bucket(1)); }, "reads again"},
-      {"the same half of a bucket, held by nobody, seven times: it may be written yet",
+      {"the same half of a bucket, not locked, seven times: it may be written yet",
        [](LookupScene& s) { s.bytes.tear_bucket(s.bytes.main_bucket(1)); }, "reads again",
        SteadyBytes::kLooks - 1},
-      {"the same half of a bucket, held by nobody, eight times: damaged",
+      {"the same half of a bucket, not locked, eight times: damaged",
        [](LookupScene& s) { s.bytes.tear_bucket(s.bytes.main_bucket(1)); }, "damaged", SteadyBytes::kLooks},
       {"halves that differ from READ to READ are not damage",
        [](LookupScene& s) {
@@ -90,7 +90,7 @@ TEST_CASE("buckets and what a lookup by key decides", "[lookup]") {
          keep_changing(s, [&s, main](std::uint64_t i) { s.bytes.tear_bucket(main, i); });
        },
        "reads again", 30},
-      {"a half-written bucket is not damage while somebody holds the chain",
+      {"a half-written bucket is not damage while another transaction holds the chain",
        [](LookupScene& s) {
          s.bytes.bucket(s.bytes.main_bucket(1), {.lock = lock_word(kSomebody)});
          s.bytes.tear_bucket(s.bytes.main_bucket(1));
@@ -259,28 +259,28 @@ TEST_CASE("entries that lead elsewhere, and what a lookup by key decides", "[loo
          s.bytes.record(kRecord, {.value = 41, .table = kTable + 1});
        },
        "version_collected"},
-      {"a key that is not in a chain that somebody holds may be there: the chain is read again",
+      {"a key that is not in a chain that another transaction holds may be there: the chain is read again",
        [](LookupScene& s) {
-         s.rules().believes_locked_chains = false;
+         s.visibility().absence_in_locked_chains = false;
          s.bytes.bucket(s.bytes.main_bucket(1), {.lock = lock_word(kSomebody)});
        },
        "waits for chain 30.7 locked"},
-      {"a key that is not in a chain that nobody holds is not there",
+      {"a key that is not in a chain that is not locked is not there",
        [](LookupScene& s) {
-         s.rules().believes_locked_chains = false;
+         s.visibility().absence_in_locked_chains = false;
          s.bytes.bucket(s.bytes.main_bucket(1), {.lock = free_word(kSomebody)});
        },
        "absent, chain of 1"},
-      {"a key that is in a chain that somebody holds is there",
+      {"a key that is in a chain that another transaction holds is there",
        [](LookupScene& s) {
-         s.rules().believes_locked_chains = false;
+         s.visibility().absence_in_locked_chains = false;
          s.stored({.value = 46});
          s.bytes.bucket(s.bytes.main_bucket(1),
                         {.lock = lock_word(kSomebody), .entries = {s.bytes.entry(1, kRecord)}});
        },
        "present 46"},
   };
-  // What the memory server reads along is of the first look at the chain.
+  // The memory server reads the record in the same step as the chain.
   for (const LookupRow& row : rows) {
     INFO(row.name);
     LookupScene scene;

@@ -1,31 +1,31 @@
-// What a transaction sees of what it has written itself, whatever the bytes say.
+// A transaction sees its own writes, whatever bytes are stored.
 #include <catch2/catch.hpp>
 #include <functional>
 
-#include "compute/testing/rules_scene.h"
+#include "compute/testing/protocol_scene.h"
 
 namespace namdb::protocol::testing {
 namespace {
 
-using Step = std::function<std::string(RulesScene&, txn::RowId)>;
+using Step = std::function<std::string(ProtocolScene&, txn::RowId)>;
 
 // Steps of a transaction on the row with key 1; each says what the transaction sees afterwards.
-const Step kFetch = [](RulesScene& s, txn::RowId row) { return s.fetched(row); };
+const Step kFetch = [](ProtocolScene& s, txn::RowId row) { return s.fetched(row); };
 
 Step update(std::int64_t value) {
-  return [value](RulesScene& s, txn::RowId row) {
+  return [value](ProtocolScene& s, txn::RowId row) {
     REQUIRE(s.transaction->update(row).set_integer(1, value).ok());
     return s.seen(row);
   };
 }
 
-const Step kErase = [](RulesScene& s, txn::RowId row) {
+const Step kErase = [](ProtocolScene& s, txn::RowId row) {
   s.transaction->erase(row);
   return s.seen(row);
 };
 
 Step insert(std::int64_t value) {
-  return [value](RulesScene& s, txn::RowId row) {
+  return [value](ProtocolScene& s, txn::RowId row) {
     CHECK(s.transaction->insert(s.worker.table, row_of(*s.worker.table, 1, value).bytes()) == row);
     return s.seen(row);
   };
@@ -91,7 +91,7 @@ TEST_CASE("what a transaction sees of its own writes", "[own_writes]") {
        five,
        {{kFetch, "5"},
         {update(6), "6"},
-        {[](RulesScene& s, txn::RowId row) {
+        {[](ProtocolScene& s, txn::RowId row) {
            s.bytes.record(kRecord, {.stamp = {16, 11}, .value = 99});
            return s.fetched(row);
          },
@@ -101,7 +101,7 @@ TEST_CASE("what a transaction sees of its own writes", "[own_writes]") {
   for (const char* const protocol : {"si", "occ", "sundial", "mvcc", "nowait", "waitdie"}) {
     for (const OwnRow& row : rows) {
       INFO(row.name << ", " << protocol);
-      RulesScene scene({.protocol = protocol});
+      ProtocolScene scene({.protocol = protocol});
       scene.worker.publish(1, {16, 100});
       scene.worker.executor.advance(1000);
       scene.no_rows();

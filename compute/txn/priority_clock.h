@@ -28,7 +28,7 @@ class PriorityClock {
     if (last_ == 0) last_ = 1;
     return last_;
   }
-  // Somebody else's.
+  // Of another transaction.
   void meet(std::uint32_t priority) {
     const std::uint32_t now = reading();
     if (layout::later(priority, now)) offset_ += priority - now;

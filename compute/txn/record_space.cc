@@ -12,7 +12,7 @@ using layout::ServerId;
 
 namespace {
 
-// What one call asks for: the first one, and later ones at most.
+// Sizes of reservations: of the first call, and the most of later ones.
 constexpr std::uint64_t kFirstPieces = 16;
 constexpr std::uint64_t kFirstReservation_bytes = 8U << 10;
 constexpr std::uint64_t kMaxReservation_bytes = 1U << 20;

@@ -1,6 +1,6 @@
 // Space for records and indirect buckets that a worker has reserved at the memory servers, by table and
 // server, so that an insert needs no call of its own. Reservations grow with use, up to a bound in bytes, and
-// go back when nobody has used them for a while, and when the worker ends.
+// go back when they were not used for a while, and when the worker ends.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ class RecordSpace {
   // Taken, but nothing was ever written there: an abort before install.
   void give_back_record(const storage::Table& table, layout::GlobalAddress record);
   void give_back_bucket(const storage::Table& table, layout::GlobalAddress bucket);
-  // Gives back to the memory servers what was not taken from for kIdle_ns.
+  // Gives back to the memory servers the reservations that were not used for kIdle_ns.
   reactor::Task<void> return_idle();
   // Gives back everything: no transaction runs any more.
   reactor::Task<void> return_all();
@@ -46,7 +46,7 @@ class RecordSpace {
     std::vector<std::uint64_t> offsets;
     std::uint64_t unit_bytes = 0;  // of a piece
     std::uint64_t next_count = 0;  // pieces to ask for
-    std::uint64_t used_ns = 0;     // when somebody took from it or gave back
+    std::uint64_t used_ns = 0;     // when it was last taken from or given back to
   };
   enum class Kind : std::uint8_t { record, bucket };
   using ReservationKey = std::pair<std::uint32_t, std::pair<layout::ServerId, Kind>>;

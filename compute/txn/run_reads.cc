@@ -30,7 +30,7 @@ void RunReads::add_run(fabric::LocalPool& pool, std::span<Lookup* const> lookups
   const layout::GlobalAddress from = lookups.front()->record();
   Run& run = runs_.emplace_back(Run{from, fabric::LocalBuffer(pool, length_bytes)});
   for (Lookup* lookup : lookups)
-    lookup->read_along(run.bytes.data() + (lookup->record().offset() - from.offset()));
+    lookup->read_from(run.bytes.data() + (lookup->record().offset() - from.offset()));
 }
 
 void RunReads::add_reads(txn::BatchSet& batches) const {

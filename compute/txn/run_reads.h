@@ -1,8 +1,8 @@
 // Records that lie side by side, READ together: of the lookups of one step, those that know where their
-// records are and are near one another share a READ. It brings what lies between them, too.
+// records are and are near one another share a READ. It brings the bytes between them, too.
 //
-// Each record certifies itself, as in a READ of its own: the words of a READ are fetched in any order. What
-// has to be read again, each lookup READs by itself.
+// Each record certifies itself, as in a READ of its own: the words of a READ are fetched in any order. A
+// lookup that must read its record again READs it by itself.
 #pragma once
 
 #include <cstdint>

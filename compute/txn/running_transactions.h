@@ -1,4 +1,4 @@
-// The transactions of a worker that have not ended, to end those that do nothing for longer than the maximal
+// The transactions of a worker that have not ended, to end those that are idle for longer than the maximal
 // transaction time: their clients may never come back, and until they end, locks are held, and memory that
 // was freed is not used again.
 //

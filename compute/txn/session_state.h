@@ -1,4 +1,4 @@
-// What a client's session carries from transaction to transaction, for all protocols.
+// The state of a client's session that its transactions hand on, for all protocols.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct SessionState : txn::Session {
   // much.
   std::vector<std::uint64_t> newest_words;
   // When the session's last commit was published or its last transaction failed: a copy of the vector that
-  // others took before that will not do.
+  // was taken before that is too old.
   std::uint64_t fresh_from_ns = 0;
   // Where transactions have timestamps: that of the last one.
   std::uint64_t timestamp = 0;

@@ -23,9 +23,9 @@ class SlotKeeper {
   // fewest open commits. Suspends only for a lease. A commit holds its reference to the end. Where the memory
   // server leases no more, those that there are suffice.
   reactor::Task<Result<std::shared_ptr<ExecutionSlot>>> acquire();
-  // The counter's commit is complete everywhere; it is published soon, and nobody waits for that.
+  // The counter's commit is complete everywhere; it is published soon, in the background.
   void finish_later(const std::shared_ptr<ExecutionSlot>& slot, std::uint32_t counter);
-  // A channel failed: wakes everyone who waits on a slot, or for one.
+  // A channel failed: wakes all that wait on a slot, or for one.
   void fail();
   // Gives all slots back in order; before destruction, after the last transaction ended.
   reactor::Task<void> close();

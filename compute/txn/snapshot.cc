@@ -155,18 +155,18 @@ bool SnapshotSource::confirm(Snapshot& snapshot) {
   return snapshot.confirmed;
 }
 
-Visibility SnapshotSource::visibility(const Snapshot& snapshot, layout::Stamp stamp) const {
+StampVisibility SnapshotSource::visibility(const Snapshot& snapshot, layout::Stamp stamp) const {
   std::uint32_t& hint = position_hint_[stamp.slot % position_hint_.size()];
   std::uint64_t position = hint;
   if (position >= snapshot.words || snapshot.word(position).stamp().slot != stamp.slot) {
     for (position = 0; position < snapshot.words; ++position) {
       if (snapshot.word(position).stamp().slot == stamp.slot) break;
     }
-    if (position == snapshot.words) return Visibility::unknown_slot;
+    if (position == snapshot.words) return StampVisibility::unknown_slot;
     hint = static_cast<std::uint32_t>(position);
   }
-  return stamp.counter <= snapshot.word(position).stamp().counter ? Visibility::visible
-                                                                  : Visibility::invisible;
+  return stamp.counter <= snapshot.word(position).stamp().counter ? StampVisibility::visible
+                                                                  : StampVisibility::invisible;
 }
 
 bool SlotDirectory::decides(std::uint32_t slot, std::uint64_t snapshot_read_ns) const {

@@ -2,10 +2,11 @@
 //
 // One READ of the vector is torn: it may show a commit without another that it depends on, and two readers
 // may each see one of two independent commits. So a copy is a snapshot only when two READs of the whole
-// vector, the second posted after the first completed, are equal. The second may ride with the transaction's
-// first record READs, which are thrown away when it disagrees. Over a transport that makes frames anyway the
-// snapshot is taken by one call whose handler collects twice in its own memory. Where a READ is cheaper than
-// a call, but a confirmation fails when others publish meanwhile, the call is used while more than 30 % fail.
+// vector, the second posted after the first completed, are equal. The second may be posted together with the
+// transaction's first record READs, which are thrown away when it disagrees. Over a transport that makes
+// frames anyway the snapshot is taken by one call whose handler collects twice in its own memory. Where a
+// READ is cheaper than a call, but a confirmation fails when others publish meanwhile, the call is used while
+// more than 30 % fail.
 //
 // Where the vector is partitioned (layout/vector_parts.h), each READ is one READ of every part, and the
 // second ones are posted after the first have completed on all memory servers. Words only grow, so every part
@@ -34,7 +35,7 @@ namespace namdb::txn {
 struct Snapshot {
   fabric::LocalBuffer copy;              // part behind part
   fabric::LocalBuffer second;            // the same; partitioned, once confirmed: in the order of positions
-  std::shared_ptr<const void> shared;    // what holds the words when they are not in `copy`
+  std::shared_ptr<const void> shared;    // keeps the words when they are not in `copy`
   const std::uint64_t* image = nullptr;  // all of the vector's words, once taken; partitioned, once confirmed
   std::uint64_t words = 0;               // positions in the copy
   std::uint64_t started_ns = 0;  // before the first READ was posted: the transaction's age counts from here
@@ -50,7 +51,7 @@ struct Snapshot {
   void use(const Snapshot& other, std::shared_ptr<const void> holder);
 };
 
-enum class Visibility : std::uint8_t {
+enum class StampVisibility : std::uint8_t {
   visible,
   invisible,
   unknown_slot,  // not in the copy: the slot directory decides
@@ -69,7 +70,7 @@ class SnapshotSource {
   // READ of that round trip must be thrown away; if the vector has outgrown the copies, nothing is taken.
   bool confirm(Snapshot& snapshot);
 
-  Visibility visibility(const Snapshot& snapshot, layout::Stamp stamp) const;
+  StampVisibility visibility(const Snapshot& snapshot, layout::Stamp stamp) const;
 
  private:
   // How many words to read of a part where so many are in use.
@@ -102,7 +103,8 @@ class SlotDirectory {
  public:
   explicit SlotDirectory(Cluster& cluster) : cluster_(cluster) {}
 
-  // Whether what is known now decides for a snapshot whose copy was read then; refresh() first if not.
+  // Whether the directory is new enough to decide for a snapshot whose copy was read then; refresh() first if
+  // not.
   bool decides(std::uint32_t slot, std::uint64_t snapshot_read_ns) const;
   // Of all slots there were at the last refresh() those that had not left the vector for good.
   const std::set<std::uint32_t>& not_retired() const { return not_retired_; }

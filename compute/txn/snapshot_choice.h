@@ -23,7 +23,7 @@ class SnapshotChoice {
     ++calls_in_a_row_;
     return true;
   }
-  // What came of a confirmation.
+  // The outcome of a confirmation.
   void note(bool confirmed) { failed_share_ += ((confirmed ? 0.0 : 1.0) - failed_share_) * kWeightOfOne; }
 
   static constexpr double kTooManyFail = 0.3;

@@ -1,17 +1,17 @@
 // Snapshots that a worker's transactions share: one coroutine takes them, one after another, for all (the
 // dedicated fetch thread of NAM-DB §4.2, one a worker since workers share nothing). Two ways to use them:
 //
-//   shared      a transaction waits for a copy whose first READ was posted after the transaction asked. What
-//               was acknowledged to anybody before that is in it, as with a copy of its own; transactions
-//               that ask while one is under way get the next one together.
-//   prefetched  a transaction takes the newest copy that is there, without any round trip, as long as it has
-//               what the session itself has seen and done. What other sessions were told is committed may be
-//               missing if it happened within the last kMaxPrefetchedAge_ns: snapshot isolation with session
-//               guarantees, without real-time order.
+//   shared      a transaction waits for a copy whose first READ was posted after the transaction asked. The
+//               copy shows all commits that were acknowledged before that, like a copy of its own;
+//               transactions that ask while one is under way get the next one together.
+//   prefetched  a transaction takes the newest copy that is there, without any round trip, if it shows all
+//               that the session itself has seen and done. Commits of the last kMaxPrefetchedAge_ns that were
+//               acknowledged to other sessions may be missing: snapshot isolation with session guarantees,
+//               without real-time order.
 //
-// A copy is registered like a transaction from before its first READ was posted until nobody uses it any
-// more, so that no version that it shows is collected. While nobody asks, nothing is fetched and no copy is
-// kept.
+// A copy is registered like a transaction from before its first READ was posted until no transaction uses it
+// any more, so that no version that it shows is collected. While no transaction asks, nothing is fetched and
+// no copy is kept.
 #pragma once
 
 #include <cstdint>
@@ -53,9 +53,9 @@ class SharedSnapshot {
 class SnapshotFetcher {
  public:
   struct Options {
-    // Takes copies also while nobody waits for one, as long as they are used.
+    // Takes copies also while no transaction waits for one, as long as they are used.
     bool ahead = false;
-    // How long after a copy the next is taken ahead; one that somebody waits for is taken at once.
+    // How long after a copy the next is taken ahead; one that a transaction waits for is taken at once.
     std::uint64_t interval_ns = 50 * kMicrosecond_ns;
   };
   SnapshotFetcher(Cluster& cluster, SnapshotSource& source, TransactionRegistry& registry, Options options)
@@ -66,8 +66,8 @@ class SnapshotFetcher {
         fetched_(cluster.executor()),
         asked_(cluster.executor()) {}
 
-  // The newest copy whose first READ was posted at that time or later, waiting for it if need be. What it
-  // cost is counted once, to one of those that asked; a wait is a round trip of each that waited.
+  // The newest copy whose first READ was posted at that time or later, waiting for it if need be. Its cost is
+  // counted once, to one of the transactions that asked; a wait is a round trip of each that waited.
   reactor::Task<Result<std::shared_ptr<const SharedSnapshot>>> get(std::uint64_t not_before_ns,
                                                                    fabric::OperationCounters& counters);
   // No get() is under way any more, or all channels have failed. Before destruction.
@@ -82,7 +82,7 @@ class SnapshotFetcher {
   TransactionRegistry& registry_;
   Options options_;
   std::shared_ptr<const SharedSnapshot> newest_;
-  std::uint64_t wanted_ns_ = 0;  // the latest time that somebody waits for
+  std::uint64_t wanted_ns_ = 0;  // the latest time that a transaction waits for
   bool used_ = false;            // since the newest copy was posted
   bool running_ = false;
   bool closing_ = false;

@@ -51,10 +51,10 @@ class TransactionRegistry {
     if (generations_.back().running != 0) generations_.push_back({0, now_ns});
     settle();
   }
-  // How long the oldest running transaction has run at least, as of the last pass_time(); 0: none has run
-  // since the one before.
+  // For how long at least the oldest running transaction has run, as of the last pass_time(); 0: none has run
+  // since the pass_time() before that.
   std::uint64_t oldest_ns() const { return generations_.size() > 1 ? now_ns_ - generations_[1].began_ns : 0; }
-  // What may be acknowledged to that server now.
+  // The epochs and the version that may be acknowledged to that server now.
   std::uint64_t acknowledged_epoch(std::size_t server) const { return at(server).acknowledged_epoch; }
   std::uint64_t acknowledged_catalog(std::size_t server) const { return at(server).acknowledged_catalog; }
   std::uint64_t acknowledged_versions(std::size_t server) const { return at(server).acknowledged_versions; }

@@ -3,8 +3,8 @@
 // groups before it as that one names, together.
 //
 // Each step's READs are posted after the step before completed, since the version mover runs against them.
-// What they bring may be of different times, and may be other memory by now: an image is believed only if it
-// certifies and is the one that the link means, wherever it was found. In a READ of the ring, the overflow
+// Their bytes may be of different times, and may be other memory by now: an image counts only if it certifies
+// and is the one that the link means, wherever it was found. In a READ of the ring, the overflow
 // head may be older than a ring slot; then the version that was moved between the two is in neither, and the
 // walk is lost. Where versions have timestamps there is the ring only.
 //
@@ -53,7 +53,7 @@ class VersionWalk {
   std::uint32_t entry_bytes() const { return layout::overflow_entry_bytes(table_->record.body_bytes()); }
   Step step_in_ring();
   Step step_in_groups();
-  // To those of groups_ that can be, the first that cannot ends them.
+  // READs those of groups_ that are valid places; the first that is not ends them.
   Step read_groups();
   Step lost();
   // Whether the certified image is that of the version before the one where it stands.
@@ -72,7 +72,7 @@ class VersionWalk {
   reactor::PooledVector<layout::OverflowLink> groups_;
   std::size_t group_ = 0;
   std::size_t group_at_ = 0;   // in the buffer
-  std::uint32_t entries_ = 0;  // of the group, the oldest ones that were not looked at yet
+  std::uint32_t entries_ = 0;  // of the group, the oldest ones that were not checked yet
   fabric::LocalBuffer buffer_;
 };
 

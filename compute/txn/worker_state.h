@@ -1,4 +1,4 @@
-// What the transactions of one worker share: the pieces that the worker's composition (compute/worker) owns.
+// The objects that the transactions of one worker share; the worker's composition (compute/worker) owns them.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ class VerdictQueue;
 // How transactions come by their snapshots (snapshot_fetcher.h says what each promises).
 enum class SnapshotSharing : std::uint8_t { own, shared, prefetched };
 
-// What a commit writes of rows and buckets that it changes, to their places, the journal and the version
-// ring: the `changed` words, or the `whole` each time, as NAM-DB does (§5.1).
+// Which bytes of changed rows and buckets a commit writes, to their places, the journal and the version ring:
+// the `changed` words, or the `whole` each time, as NAM-DB does (§5.1).
 enum class CommitWrites : std::uint8_t { changed, whole };
 
 // How entries of indexes are looked for: with `calls`, or in `leaves` that are READ where the pages above

@@ -12,7 +12,7 @@ class ConnectionTransaction : private std::shared_ptr<Connection>, public protoc
  public:
   ConnectionTransaction(const std::shared_ptr<Connection>& connection, protocol::SessionState& session)
       : std::shared_ptr<Connection>(connection),
-        protocol::EngineTransaction(connection->state, session, connection->make_rules),
+        protocol::EngineTransaction(connection->state, session, connection->make_control),
         began_ns_(connection->state.executor.now_ns()) {}
   ~ConnectionTransaction() override {
     (*this)->parts.backoff.ended((*this)->state.executor.now_ns() - began_ns_);
@@ -77,8 +77,8 @@ Connection::Connection(const WorkerParts& worker_parts, txn::ClusterOptions clus
 reactor::Task<Status> Connection::connect() {
   Status status = co_await cluster.connect();
   if (!status.ok()) co_return status;
-  make_rules = protocol::find_rules(cluster.protocol().name);
-  NAMDB_CHECK(make_rules != nullptr);
+  make_control = protocol::find_control(cluster.protocol().name);
+  NAMDB_CHECK(make_control != nullptr);
   if (parts.options.read_locks == txn::ReadLocks::shared && !cluster.shared_read_locks()) {
     co_return Status(ErrorCode::configuration, "the database's readers cannot share locks",
                      "start all nam-memoryd with --read-locks shared, or this without it");

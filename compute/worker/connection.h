@@ -47,8 +47,8 @@ struct WorkerParts {
 struct Connection final : schema::SchemaWorker, std::enable_shared_from_this<Connection> {
   Connection(const WorkerParts& worker_parts, txn::ClusterOptions cluster_options);
 
-  // Connects to all memory servers, finds the protocol's rules, and repairs what dead compute servers left.
-  // After an error disconnect() is still to be called.
+  // Connects to all memory servers, finds the protocol's concurrency control, and repairs what dead compute
+  // servers left. After an error disconnect() is still to be called.
   reactor::Task<Status> connect();
   // Ends what runs in the background. `cleanly`: also returns the slot and the memory that was reserved.
   // Before destruction.
@@ -82,7 +82,7 @@ struct Connection final : schema::SchemaWorker, std::enable_shared_from_this<Con
   txn::WorkerState state;
   schema::Tables tables;
   schema::Indexes indexes;
-  protocol::MakeRules make_rules = nullptr;  // of the database's protocol; once connected
+  protocol::MakeControl make_control = nullptr;  // of the database's protocol; once connected
 };
 
 // Waits before attempt `attempt` (1 = first retry) of a transaction. `backoff` outlives the task.

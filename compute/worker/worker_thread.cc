@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <future>
 
 #include "common/fabric/registry.h"
 #include "common/fabric/shm/transport.h"
@@ -51,8 +50,8 @@ bool is_transient(const Status& status) {
          status.code() == ErrorCode::memory_server_restarted || status.code() == ErrorCode::admin_shutdown;
 }
 
-reactor::Task<void> call_aside(reactor::Mailbox* aside, reactor::Mailbox* home, std::function<void()> work) {
-  co_await reactor::call_on(*aside, *home, std::move(work));
+sql::PlanningQueue::Post post_to(reactor::Mailbox& mailbox) {
+  return [to = &mailbox](std::function<void()> message) { to->post(std::move(message)); };
 }
 
 }  // namespace
@@ -100,13 +99,11 @@ Result<std::unique_ptr<WorkerThread>> WorkerThread::create(SharedState& shared, 
   self->worker_ =
       std::make_unique<Worker>(*self->reactor_, *self->fabric_, shared.locations, std::move(options),
                                random_compute_id, [](const std::string& line) { spdlog::warn("{}", line); });
-  reactor::Mailbox* const home = &self->reactor_->mailbox();
-  self->server_ = std::make_unique<pgwire::Server>(
-      *self->worker_, shared.procedures, shared.process, wall_clock_us,
-      [home](std::function<void()> message) { home->post(std::move(message)); },
-      [home, aside = &shared.aside](std::function<void()> work) {
-        return call_aside(aside, home, std::move(work));
-      });
+  reactor::Mailbox& home = self->reactor_->mailbox();
+  self->planning_ =
+      std::make_unique<sql::PlanningQueue>(*self->reactor_, post_to(shared.planning), post_to(home));
+  self->server_ = std::make_unique<pgwire::Server>(*self->worker_, shared.procedures, shared.process,
+                                                   wall_clock_us, post_to(home), self->planning_.get());
   self->stop_ = std::make_unique<reactor::Event>(*self->reactor_);
   return self;
 }
@@ -145,11 +142,6 @@ reactor::Task<void> WorkerThread::serve(std::function<reactor::Task<void>()> als
 
 void WorkerThread::run(std::function<reactor::Task<void>()> also) {
   reactor_->run_until(serve(std::move(also)));
-  // The other thread may still be inside the post() that brought its last answer: this reactor's mailbox is
-  // in use until that has returned, and messages run in order.
-  const auto done = std::make_shared<std::promise<void>>();
-  shared_.aside.post([done] { done->set_value(); });
-  done->get_future().wait();
 }
 
 void WorkerThread::adopt(int descriptor) {

@@ -13,6 +13,7 @@
 #include "compute/cluster/location_cache.h"
 #include "compute/pgwire/server.h"
 #include "compute/procedure/registry.h"
+#include "compute/sql/session/planning_queue.h"
 #include "compute/worker/fabric_board.h"
 #include "compute/worker/flags.h"
 #include "compute/worker/worker.h"
@@ -27,8 +28,8 @@ struct SharedState {
   fabric::tcp::TcpOptions tcp;
   fabric::verbs::VerbsOptions verbs;
   FabricBoard* board = nullptr;
-  // Of a reactor that runs on a thread of its own as long as the workers, for long computations.
-  reactor::Mailbox& aside;
+  // Of the planning thread's reactor, which runs as long as there are workers.
+  reactor::Mailbox& planning;
   // Receives why a worker waits for memory servers, when that changes. Any worker's thread; may be empty.
   std::function<void(const std::string&)> waiting;
 };
@@ -64,6 +65,7 @@ class WorkerThread {
   std::unique_ptr<reactor::Reactor> reactor_;
   std::unique_ptr<fabric::ClientFabric> fabric_;
   std::unique_ptr<Worker> worker_;
+  std::unique_ptr<sql::PlanningQueue> planning_;
   std::unique_ptr<pgwire::Server> server_;
   std::unique_ptr<reactor::Event> stop_;
   bool stopping_ = false;

@@ -88,9 +88,9 @@ struct ComputeServer::Process {
   pgwire::ProcessState state;
   storage::LocationCache locations;
   fabric::tcp::TcpOptions tcp;
-  std::unique_ptr<reactor::ReactorThread> aside = reactor::ReactorThread::start().value();
+  std::unique_ptr<reactor::ReactorThread> planning_thread = reactor::ReactorThread::start().value();
   compute::SharedState shared{
-      flags, procedures, state, locations, tcp, {}, nullptr, aside->reactor().mailbox(), {}};
+      flags, procedures, state, locations, tcp, {}, nullptr, planning_thread->reactor().mailbox(), {}};
   std::unique_ptr<compute::WorkerPool> pool;
   compute::SqlPort* port = nullptr;
   std::binary_semaphore told{0};  // the mailbox is in use until post() has returned

@@ -1,14 +1,15 @@
 #include "workloads/testing/memory_database.h"
 
+#include <algorithm>
 #include <coroutine>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <utility>
 
 namespace namdb::workloads::testing {
 namespace {
 
-using procedure::Context;
 using procedure::Definition;
 using procedure::RowId;
 using procedure::Task;
@@ -34,16 +35,12 @@ Start start(Task<Status>& task, std::optional<Status>& outcome) {
 
 }  // namespace
 
-class MemoryContext : public Context {
+// There are no other transactions.
+class MemoryTransaction final : public txn::Transaction {
  public:
-  MemoryContext(MemoryDatabase& database, const Definition& definition, std::vector<Value> arguments)
-      : arguments_(std::move(arguments)), results_(definition.results.size()) {
-    for (const std::string& name : definition.tables) tables_.push_back(&database.tables_.at(name));
-  }
+  explicit MemoryTransaction(MemoryDatabase& database) : database_(database) {}
 
-  const layout::Schema& schema(std::size_t table) const override { return tables_[table]->schema; }
-
-  RowId get(std::size_t table, std::span<const std::byte> key) override {
+  RowId get(const storage::TableRef& table, std::span<const std::byte> key) override {
     for (RowId id = 0; id < entries_.size(); ++id) {
       if (entries_[id].table == table && entries_[id].key == key_of(key)) return id;
     }
@@ -53,10 +50,10 @@ class MemoryContext : public Context {
     return static_cast<RowId>(entries_.size() - 1);
   }
 
-  RowId insert(std::size_t table, std::span<const std::byte> row) override {
-    const RowId id = get(table, layout::RowView(schema(table), row).key());
+  RowId insert(const storage::TableRef& table, std::span<const std::byte> row) override {
+    const RowId id = get(table, layout::RowView(table->schema, row).key());
     Entry& entry = entries_[id];
-    entry.image.emplace(schema(table), row);
+    entry.image.emplace(table->schema, row);
     entry.inserted = true;
     entry.written = true;
     return id;
@@ -67,8 +64,9 @@ class MemoryContext : public Context {
     for (Entry& entry : entries_) {
       if (entry.fetched) continue;
       entry.fetched = true;
-      const auto found = tables_[entry.table]->rows.find(entry.key);
-      const bool exists = found != tables_[entry.table]->rows.end();
+      const auto& rows = database_.tables_.at(entry.table->name).rows;
+      const auto found = rows.find(entry.key);
+      const bool exists = found != rows.end();
       if (entry.inserted && exists) co_return Status(ErrorCode::duplicate_key, "duplicate key");
       if (!entry.inserted && exists) entry.image = found->second;
     }
@@ -94,18 +92,12 @@ class MemoryContext : public Context {
     entries_[row].image.reset();
   }
 
-  const layout::IndexShape* index(std::size_t table, std::string_view name) const override {
-    const auto found = tables_[table]->indexes.find(name);
-    return found == tables_[table]->indexes.end() ? nullptr : &found->second;
-  }
   // Among committed rows: no procedure looks for what it wrote itself.
-  Task<Status> find(std::size_t table, std::string_view name, layout::IndexRange range,
+  Task<Status> find(storage::TableRef table, storage::IndexRef index, layout::IndexRange range,
                     std::vector<RowId>& rows) override {
-    const layout::IndexShape* const shape = index(table, name);
-    if (shape == nullptr) co_return Status(ErrorCode::undefined_object, "there is no such index");
     std::map<std::string, std::string> keys;  // primary keys by index key
-    for (const auto& [key, row] : tables_[table]->rows) {
-      const std::string bytes = layout::index_key(*shape, row.view()).bytes;
+    for (const auto& [key, row] : database_.tables_.at(table->name).rows) {
+      const std::string bytes = layout::index_key(index->shape, row.view()).bytes;
       if (bytes >= range.low && (!range.high || bytes < *range.high)) keys.emplace(bytes, key);
     }
     rows.clear();
@@ -121,35 +113,43 @@ class MemoryContext : public Context {
     co_return co_await fetch();
   }
 
-  std::span<const Value> arguments() const override { return arguments_; }
-  void result(std::size_t column, Value value) override { results_.at(column) = std::move(value); }
-  std::int64_t timestamp_us() const override { return 1'000'000; }
+  // Procedures do not scan.
+  std::unique_ptr<txn::TableScan> scan(const storage::TableRef&) override { return nullptr; }
+  std::unique_ptr<txn::TableScan> scan_index(const storage::TableRef&, const storage::IndexRef&,
+                                             layout::IndexRange) override {
+    return nullptr;
+  }
 
-  void commit() {
+  Task<Status> commit() override {
+    apply();
+    co_return Status();
+  }
+  void apply() {
     for (Entry& entry : entries_) {
       if (!entry.written) continue;
-      auto& rows = tables_[entry.table]->rows;
+      auto& rows = database_.tables_.at(entry.table->name).rows;
       rows.erase(entry.key);
       if (entry.image) rows.emplace(entry.key, std::move(*entry.image));
     }
   }
-  std::vector<Value> take_results() { return std::move(results_); }
+  void abort() override { entries_.clear(); }
+  bool has_writes() const override { return std::ranges::any_of(entries_, &Entry::written); }
+  const fabric::OperationCounters& counters() const override { return counters_; }
 
   std::uint32_t fetches = 0;
 
  private:
   struct Entry {
-    std::size_t table = 0;
+    storage::TableRef table;
     std::string key;
     std::optional<layout::Row> image;
     bool fetched = false;
     bool inserted = false;
     bool written = false;
   };
-  std::vector<MemoryDatabase::Table*> tables_;
+  MemoryDatabase& database_;
   std::vector<Entry> entries_;
-  std::vector<Value> arguments_;
-  std::vector<Value> results_;
+  fabric::OperationCounters counters_;
 };
 
 void MemoryDatabase::add(Definition definition) {
@@ -160,17 +160,26 @@ void MemoryDatabase::add(Definition definition) {
 void MemoryDatabase::load(const Workload& workload) {
   for (std::size_t index = 0; index < workload.tables().size(); ++index) {
     const TableLoad& load = workload.tables()[index];
-    Table& table = tables_[load.spec.name];
-    table.schema = load.schema;
+    const auto description = std::make_shared<storage::Table>();
+    description->id = static_cast<std::uint32_t>(index);
+    description->name = load.spec.name;
+    description->schema = load.schema;
     for (const IndexSpec& index_spec : load.spec.indexes) {
-      table.indexes.emplace(index_spec.name,
-                            std::move(*layout::IndexShape::create(table.schema, index_spec.columns)));
+      auto made = std::make_shared<storage::Index>();
+      made->name = index_spec.name;
+      made->shape = std::move(*layout::IndexShape::create(description->schema, index_spec.columns));
+      made->ready_version = 1;
+      made->parts.push_back({});
+      description->indexes.push_back(std::move(made));
     }
+    Table& table = tables_[load.spec.name];
+    table.description = description;
     std::vector<layout::Row> rows;
     for (std::uint64_t unit = 0; unit < load.units; ++unit) workload.make_rows(index, unit, rows);
     for (const layout::Row& row : rows) {
       // Copied, since a row borrows its schema and the workload may go away.
-      NAMDB_CHECK(table.rows.emplace(key_of(row.key()), layout::Row(table.schema, row.bytes())).second);
+      NAMDB_CHECK(
+          table.rows.emplace(key_of(row.key()), layout::Row(description->schema, row.bytes())).second);
     }
   }
 }
@@ -191,17 +200,21 @@ layout::Row* MemoryDatabase::find(const std::string& table, const std::vector<st
 MemoryDatabase::Outcome MemoryDatabase::run(const std::string& procedure, std::vector<Value> arguments) {
   const Definition& definition = procedures_.at(procedure);
   NAMDB_CHECK(arguments.size() == definition.parameters.size());
-  MemoryContext context(*this, definition, std::move(arguments));
+  std::vector<storage::TableRef> tables;
+  for (const std::string& name : definition.tables) tables.push_back(tables_.at(name).description);
+  std::vector<Value> results(definition.results.size());
+  MemoryTransaction transaction(*this);
+  procedure::Context context(transaction, tables, arguments, results, 1'000'000);
   std::optional<Status> status;
   {
     Task<Status> task = definition.run(context);
     start(task, status);
   }
   NAMDB_CHECK(status.has_value());
-  Outcome outcome{std::move(*status), {}, context.fetches};
+  Outcome outcome{std::move(*status), {}, transaction.fetches};
   if (outcome.status.ok()) {
-    context.commit();
-    outcome.results = context.take_results();
+    transaction.apply();
+    outcome.results = std::move(results);
   }
   return outcome;
 }
@@ -223,7 +236,7 @@ std::int64_t MemoryDatabase::value(const Workload& workload, const Check& check)
 const layout::Row* MemoryDatabase::find(const std::string& table,
                                         const std::vector<std::int64_t>& key) const {
   const Table& entry = tables_.at(table);
-  layout::Key bytes(entry.schema);
+  layout::Key bytes(entry.description->schema);
   for (const std::int64_t value : key) bytes.integer(value);
   const auto found = entry.rows.find(key_of(bytes.bytes()));
   return found == entry.rows.end() ? nullptr : &found->second;

@@ -1,5 +1,5 @@
-// Tables in a map, and procedures run on them one at a time: what the procedures' tests need of a database.
-// Nothing ever waits, so a procedure's task ends within run(). A procedure that fails leaves no trace.
+// Tables in a map, for tests of procedures, which run on them one at a time. Nothing ever waits, so a
+// procedure's task ends within run(). A procedure that fails changes nothing.
 #pragma once
 
 #include <cstdint>
@@ -28,19 +28,18 @@ class MemoryDatabase : public procedure::Registry {
   std::int64_t term_value(const Workload& workload, const Check::Term& term) const;
   // The sum of the check's terms times their coefficients.
   std::int64_t value(const Workload& workload, const Check& check) const;
-  // What the workload's row check says of all rows.
+  // The findings of the workload's row check.
   std::vector<RowCheck::Finding> row_findings(const Workload& workload) const;
   std::size_t row_count(const std::string& table) const { return tables_.at(table).rows.size(); }
-  // The row with that key of integers; null when there is none.
+  // The row with that key of integers; null when it does not exist.
   const layout::Row* find(const std::string& table, const std::vector<std::int64_t>& key) const;
   layout::Row* find(const std::string& table, const std::vector<std::int64_t>& key);
 
  private:
-  friend class MemoryContext;
+  friend class MemoryTransaction;
   struct Table {
-    layout::Schema schema;
+    storage::TableRef description;
     std::map<std::string, layout::Row> rows;  // by key bytes
-    std::map<std::string, layout::IndexShape, std::less<>> indexes;
   };
   std::map<std::string, Table> tables_;
   std::map<std::string, procedure::Definition> procedures_;

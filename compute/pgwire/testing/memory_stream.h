@@ -1,4 +1,4 @@
-// A byte stream whose other end the test holds, and messages as a client writes and reads them.
+// A byte stream in memory whose other end is the test, and messages as a client writes and reads them.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace namdb::pgwire::testing {
 
-// What both ends share; lives as long as the longer one.
+// The state that both ends share; lives as long as the longer one.
 struct Pipe {
   explicit Pipe(reactor::Executor& executor) : arrived(executor), taken(executor) {}
   std::string to_server;
@@ -132,7 +132,7 @@ struct Received {
   char type = 0;
   std::string payload;
 
-  // Of ErrorResponse and NoticeResponse: 'C' SQLSTATE, 'M' message, 'S' severity, ...
+  // A field of ErrorResponse and NoticeResponse: 'C' SQLSTATE, 'M' message, 'S' severity, ...
   std::string field(char code) const {
     std::size_t at = 0;
     while (at < payload.size() && payload[at] != '\0') {
@@ -142,7 +142,7 @@ struct Received {
     }
     return {};
   }
-  // Of DataRow.
+  // The values of a DataRow.
   std::vector<std::optional<std::string>> values() const {
     const auto number = [this](std::size_t at, std::size_t bytes) {
       std::uint32_t value = 0;

@@ -1,4 +1,4 @@
-// A server over the test engine and clients that a test drives: what they send, and what they get.
+// A server over the test engine, and clients that a test drives.
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@ struct World {
   void start() {
     stop();
     server = std::make_unique<Server>(
-        engine, procedures, process, [this] { return wall_us; }, Server::Post(), aside);
+        engine, procedures, process, [this] { return wall_us; }, Server::Post(), planning);
     stopping = false;
   }
   void begin_stop() {
@@ -37,14 +37,14 @@ struct World {
     executor.run_until([&] { return stops.count() == 0; });
   }
 
-  sql::Aside aside;  // of the next server
+  sql::PlanningQueue* planning = nullptr;  // of the next server
   bool stopping = false;
   sql::testing::ManualExecutor executor;
   reactor::Gate stops;
   sql::testing::FakeEngine engine;
   procedure::ProcedureRegistry procedures;
   std::uint32_t next_secret = 1000;
-  std::int64_t wall_us = 0;  // what the clock on the wall shows, in µs since 2000-01-01
+  std::int64_t wall_us = 0;  // the wall clock, in µs since 2000-01-01
   ProcessState process;
   std::unique_ptr<Server> server;
 };

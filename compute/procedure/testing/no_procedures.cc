@@ -1,4 +1,4 @@
-// A shared library that holds no procedures: what library_test.cc tries to load.
+// A shared library without procedures, for library_test.cc.
 extern "C" int namdb_no_procedures() {
   return 0;
 }

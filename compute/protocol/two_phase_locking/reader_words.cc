@@ -10,13 +10,13 @@ bool ReaderWords::has(const Lookup& lookup) const {
   return word.taken && word.record == lookup.record();
 }
 
-bool ReaderWords::ask(Lookup& lookup, HeaderWord own, txn::BatchSet& batches) {
+bool ReaderWords::post(Lookup& lookup, HeaderWord own, txn::BatchSet& batches) {
   if (has(lookup)) return true;
   const layout::RecordLayout& layout = lookup.table().record;
   // Readers of several compute servers, and several of one, begin at different words.
   if (words_.empty()) next_ = own.stamp().slot + own.stamp().counter;
   std::uint32_t index = next_ % layout.reader_words;
-  if (lookup.done() || lookup.held()) {
+  if (lookup.done() || lookup.locked_by_other()) {
     std::uint32_t looked = 0;
     for (; lookup.reader(index).value() != 0; index = (index + 1) % layout.reader_words) {
       if (++looked == layout.reader_words) return false;
@@ -27,13 +27,13 @@ bool ReaderWords::ask(Lookup& lookup, HeaderWord own, txn::BatchSet& batches) {
   word.word = lookup.record() + layout.reader_offset(index);
   word.lookup = &lookup;
   word.found = fabric::LocalBuffer(cluster_.pool(), 8);
-  ++asked_;
+  ++posted_;
   batches.compare_and_swap(word.word, 0, own.value(), word.found.data());
   return true;
 }
 
-void ReaderWords::take() {
-  for (std::size_t i = words_.size() - asked_; i < words_.size(); ++i) {
+void ReaderWords::collect() {
+  for (std::size_t i = words_.size() - posted_; i < words_.size(); ++i) {
     Word& word = words_[i];
     word.taken = layout::load_word(word.found.data()) == 0;
     if (word.taken) {
@@ -44,7 +44,7 @@ void ReaderWords::take() {
     }
     word.lookup = nullptr;
   }
-  asked_ = 0;
+  posted_ = 0;
 }
 
 void ReaderWords::give_back(HeaderWord own, txn::BatchSet& batches) const {

@@ -1,28 +1,25 @@
-// Reader words: how transactions say that they read a record, and keep it from being written until they end,
-// beside each other. A few words behind the body (RecordLayout::reader_offset), in databases whose readers
-// share locks.
+// Reader words: with them transactions share a record, each of which keeps it from being written until it
+// ends. A few words behind the body (RecordLayout::reader_offset), in databases whose readers share locks.
 //
 //   0                          free
 //   ⟨slot, priority, locked⟩   of a transaction that reads the record, as in its locks of other records
 //
-//   reader   takes a free word by CAS from 0 and READs the record behind that; a record that nobody has
-//   locked
-//            then is held. A record that is locked it meets as any lock.
-//   writer   locks the header word by CAS and READs the reader words behind that. Whose words it finds, it
-//            meets as locks: it gives way, or waits, holding its lock, until each of them is another one. Who
-//            takes a word later finds the record locked.
-//   why each sees the other, or both do   CASes and the READs behind them are on one channel each, in order.
-//            If neither saw the other, each READ would have come before the other one's CAS.
+//   reader   takes a free word by CAS from 0 and READs the record behind that; if the record is unlocked in
+//            that READ, the reader holds it. A locked record is met like any lock.
+//   writer   locks the header word by CAS and READs the reader words behind that. It meets the words that it
+//            finds as locks: it gives way, or waits, holding its lock, until each of them has changed. A
+//            reader that takes a word later finds the record locked.
+//   why at least one sees the other   CASes and the READs behind them are on one channel each, in order. If
+//            neither saw the other, each READ would have come before the other one's CAS.
 //   given back   by CAS to 0, with the transaction's locks: with its install, or in the background. A writer
-//            passes over its own word.
-//   words of the dead   stay until somebody meets them, who has them looked into (LockResolver): once the
-//   slot
-//            is closed nothing of that transaction can come any more, and a CAS from exactly its word clears
-//            it. A count of readers, say in the header word, could not be repaired: nobody could say which of
-//            them a dead compute server held.
+//            ignores its own word.
+//   words of dead transactions   stay until another transaction meets them and reports them to the
+//            LockResolver: once the slot is closed no operation of the dead transaction can come any more,
+//            and a CAS from exactly its word clears it. A count of readers, say in the header word, could not
+//            be repaired: no one could tell how many of them a dead compute server held.
 //
-// Tombstones are not held: memory servers reclaim them without a look at readers. They are validated at
-// commit, and so is what is not there, and a record whose words are all taken.
+// Tombstones are not shared: memory servers reclaim them without a check of reader words. They are validated
+// at commit, and so are keys that are absent, and records whose words are all taken.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +34,7 @@
 
 namespace namdb::protocol {
 
-// Those of one transaction.
+// The reader words of one transaction.
 class ReaderWords {
  public:
   explicit ReaderWords(txn::Cluster& cluster) : cluster_(cluster) {}
@@ -45,11 +42,11 @@ class ReaderWords {
   bool any() const { return held_ != 0; }
   // Whether it has one at the record where the lookup is, which the lookup has asked for.
   bool has(const Lookup& lookup) const;
-  // Adds the CAS that takes one there, if none is had and one may be free; false if not. The record's memory
-  // is that record's until the transaction ends. take() once the batch completed; the lookup stays where it
-  // is until then.
-  bool ask(Lookup& lookup, layout::HeaderWord own, txn::BatchSet& batches);
-  void take();
+  // Adds the CAS that takes a word there, if the transaction has none and one may be free; false if not. The
+  // record's memory is that record's until the transaction ends. collect() once the batch completed; the
+  // lookup stays where it is until then.
+  bool post(Lookup& lookup, layout::HeaderWord own, txn::BatchSet& batches);
+  void collect();
 
   // To be given back in this batch; clear() once it completed.
   void give_back(layout::HeaderWord own, txn::BatchSet& batches) const;
@@ -64,15 +61,15 @@ class ReaderWords {
   struct Word {
     layout::GlobalAddress record;
     layout::GlobalAddress word;
-    Lookup* lookup = nullptr;  // while it is asked for
+    Lookup* lookup = nullptr;  // while it is posted
     fabric::LocalBuffer found;
     bool taken = false;
   };
   txn::Cluster& cluster_;
   reactor::PooledDeque<Word> words_;  // Lookup::share() is the position + 1
-  std::size_t asked_ = 0;             // the last ones, of this batch
+  std::size_t posted_ = 0;            // the last ones, of this batch
   std::size_t held_ = 0;
-  std::uint32_t next_ = 0;  // where to look for a free one first
+  std::uint32_t next_ = 0;  // the word that is tried first
 };
 
 }  // namespace namdb::protocol

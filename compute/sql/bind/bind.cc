@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "compute/sql/bind/bind_statement.h"
+#include "compute/sql/bind/check_status.h"
 #include "compute/sql/syntax/error_fields.h"
 #include "compute/sql/system/settings.h"
-#include "compute/sql/value/check_status.h"
 
 namespace namdb::sql {
 namespace {
@@ -22,7 +22,7 @@ Status bind_transaction_options(const Json& options, TransactionPlan& transactio
       const Json* value = find(*constant, "ival");
       transaction.read_only = value != nullptr && integer(*value, "ival") != 0;
     } else if (name == "transaction_deferrable") {
-      // Says nothing below SERIALIZABLE.
+      // It has no effect below SERIALIZABLE.
     } else {
       return unsupported("transaction mode " + std::string(name));
     }

@@ -1,6 +1,7 @@
-// From a syntax tree to a plan: names become tables, columns and procedures, types are inferred, the way to
-// the rows is chosen. Whatever the subset does not hold is refused by its name. Neither suspends nor runs
-// anything: the tables that a statement names are looked up before (tables_named_by).
+// Binding: from a syntax tree to a plan. Names become tables, columns and procedures, types are inferred, and
+// the access path to the rows is chosen. A construct outside of the supported subset is refused by its name.
+// Binding neither suspends nor runs anything: the caller has looked up the tables that a statement names
+// (tables_named_by).
 #pragma once
 
 #include <string>

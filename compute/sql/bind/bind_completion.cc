@@ -1,9 +1,9 @@
-// Queries that psql makes when somebody presses TAB want names from the system catalogs, which do not exist
-// here. An error would fail the transaction block that the user is in, so there are no names to complete
-// instead.
+// When a user presses TAB, psql queries the system catalogs for names to complete. The catalogs do not exist
+// here, but an error would fail the transaction block that the user is in, so the answer has no names.
 //
-// Recognized by what psql writes: all relations are of pg_catalog by their full names, at most 1000 rows are
-// wanted, and the functions are those of its queries, none of which changes anything.
+// The queries are recognized by the form in which psql writes them: all relations are named in full, in
+// pg_catalog, at most 1000 rows are wanted, and the functions are those of its queries, none of which changes
+// anything.
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -31,7 +31,7 @@ bool is_harmless(const Json& call) {
          std::ranges::find(kFunctions, name.back()) != kFunctions.end();
 }
 
-// A relation that would be answered if it were there.
+// A relation of PostgreSQL's catalogs that does not exist here.
 bool is_missing_catalog(const Json& range_var) {
   return text(range_var, "schemaname") == "pg_catalog" &&
          find_virtual_table("pg_catalog", text(range_var, "relname")) == nullptr;

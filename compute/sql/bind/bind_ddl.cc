@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "compute/sql/bind/bind_statement.h"
+#include "compute/sql/bind/check_status.h"
 #include "compute/sql/expression/functions.h"
 #include "compute/sql/system/virtual_table.h"
 #include "compute/sql/value/characters.h"
-#include "compute/sql/value/check_status.h"
 #include "compute/sql/value/value_format.h"
 
 namespace namdb::sql {
@@ -60,7 +60,7 @@ Status set_column_type(layout::Column& column, const Type& type) {
   return unsupported("this column type");
 }
 
-// The clock at the time of the insert, not one value for ever.
+// The clock at the time of the insert, not one constant.
 bool is_now(const Expr& expr) {
   if (expr.kind == ExprKind::cast) return is_now(*expr.args[0]);
   return expr.kind == ExprKind::function && expr.function->name == "now";
@@ -90,7 +90,7 @@ Status set_default(StatementBinder& binder, layout::Column& column, const Json& 
                   "You will need to rewrite or cast the expression.");
   }
   NAMDB_SQL_CHECK(std::move(status));
-  // As the column would store it, so that a default that does not fit is refused here.
+  // Converted as the column stores it, so that a default that does not fit is refused here.
   if (type.modifier != -1) {
     ExprPtr cast = make_expr(ExprKind::cast, type);
     cast->args.push_back(std::move(expr));
@@ -154,7 +154,7 @@ Result<std::vector<std::uint32_t>> constraint_columns(const Definition& definiti
   return positions;
 }
 
-// One that repeats the primary key or another one is dropped, as in PostgreSQL.
+// A constraint that repeats the primary key or another one is dropped, as in PostgreSQL.
 Status add_unique(const Definition& definition, const std::vector<std::uint32_t>& key,
                   txn::TableDefinition& table) {
   const auto taken = [&](const std::string& name) {
@@ -237,7 +237,7 @@ Status bind_column_definition(StatementBinder& binder, const Json& body, const s
   return {};
 }
 
-// PARTITION BY HASH: the columns whose values decide on a row's memory server.
+// PARTITION BY HASH: the columns whose values choose a row's memory server.
 Result<std::vector<std::uint32_t>> bind_partition(const Json& spec,
                                                   const std::vector<layout::Column>& columns,
                                                   const std::vector<std::uint32_t>& key,
@@ -342,7 +342,7 @@ Result<Plan> bind_create_table(StatementBinder& binder, const Json& body) {
   const Json& relation = *find(body, "relation");
   NAMDB_SQL_CHECK(check_schema(text(relation, "schemaname")));
   NAMDB_SQL_ASSIGN(create.table.name, relation_name(relation));
-  // UNLOGGED ('u') says less about durability than namdb gives.
+  // UNLOGGED ('u') promises less durability than namdb gives.
   if (create.table.name.size() > 63)
     return Status(ErrorCode::limit_exceeded, "a table's name can have at most 63 bytes");
   if (find_virtual_table("", create.table.name) != nullptr) {

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "compute/sql/bind/check_status.h"
 #include "compute/sql/system/virtual_table.h"
-#include "compute/sql/value/check_status.h"
 #include "compute/sql/value/value_format.h"
 
 namespace namdb::sql {
@@ -16,7 +16,7 @@ constexpr int kMaxDepth = 400;
 constexpr std::int64_t kMaxParameters = 65'535;
 constexpr std::size_t kMaxMisspelling = 3;  // characters that are others, missing or too many
 
-// Levenshtein's, in bytes.
+// The Levenshtein distance, in bytes.
 std::size_t distance(std::string_view left, std::string_view right) {
   std::vector<std::size_t> row(right.size() + 1);
   for (std::size_t i = 0; i < row.size(); ++i) row[i] = i;
@@ -30,7 +30,7 @@ std::size_t distance(std::string_view left, std::string_view right) {
   return row.back();
 }
 
-// A hint to the one column whose name is nearest; empty when none is near, or several are.
+// A hint to the column with the most similar name; empty when none is similar, or several are.
 std::string similar_column(const Scope& scope, std::string_view wanted) {
   std::size_t nearest = std::min(kMaxMisspelling, wanted.size() / 2) + 1;
   const Scope::Column* found = nullptr;
@@ -224,7 +224,7 @@ Result<ExprPtr> ExpressionBinder::bind_case(const Json& body) {
     NAMDB_SQL_ASSIGN(ExprPtr value, bind(*find(when, "result")));
     values.push_back(std::move(value));
   }
-  // ELSE says the type first, and is NULL when it is not there.
+  // ELSE comes first in choosing the type; without it, it is NULL.
   const Json* otherwise = find(body, "defresult");
   ExprPtr last = make_constant({TypeId::unknown}, Datum());
   if (otherwise != nullptr) {
@@ -275,7 +275,7 @@ Result<ExprPtr> ExpressionBinder::bind_cast(const Json& body) {
 }
 
 Status ExpressionBinder::coerce(ExprPtr& expr, Type target, Coercion coercion) {
-  // Whoever stores a value applies the column's modifier; see store_value.
+  // store_value() applies the column's modifier.
   const Type wanted = coercion == Coercion::assignment ? Type{target.id} : target;
   if (expr->type.id == TypeId::unknown) {
     if (expr->kind == ExprKind::parameter) {
@@ -300,7 +300,7 @@ Status ExpressionBinder::coerce(ExprPtr& expr, Type target, Coercion coercion) {
     }
   }
   if (expr->type.id == wanted.id && (expr->type == wanted || wanted.modifier == -1)) {
-    // A column cannot change its type: the cast says that nothing is known of the length.
+    // A column cannot change its type: the cast removes the length from the expression's type.
     if (expr->type == wanted || coercion != Coercion::explicit_cast) return {};
   }
   if (!can_cast(expr->type.id, wanted.id, coercion)) {
@@ -317,7 +317,7 @@ Status ExpressionBinder::coerce(ExprPtr& expr, Type target, Coercion coercion) {
 }
 
 void ExpressionBinder::note_literal(const Expr& expr) {
-  // The last one at that address: those before it are gone.
+  // The last entry with that address: earlier ones are of expressions that were destroyed.
   const auto found = std::find_if(literals_.rbegin(), literals_.rend(),
                                   [&expr](const auto& literal) { return literal.first == &expr; });
   if (found != literals_.rend()) place_->note_at(found->second);
@@ -334,7 +334,8 @@ Status ExpressionBinder::decide_unknown(ExprPtr& expr) {
 ExprPtr ExpressionBinder::fold(ExprPtr expr) const {
   if (expr->kind == ExprKind::constant || !is_constant(*expr)) return expr;
   Arena arena;
-  // An expression that takes long, or is long, is left for the statement's run, which others can interrupt.
+  // An expression that takes long, or whose value is long, is evaluated when the statement runs, where it can
+  // be interrupted.
   constexpr std::uint64_t kMost_units = 64 << 10;
   Work work(kMost_units);
   EvalContext context;

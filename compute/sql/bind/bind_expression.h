@@ -1,4 +1,4 @@
-// Binding of expressions: what the statements' binders share.
+// Binding of expressions, which the binders of all statements use.
 #pragma once
 
 #include <string>
@@ -28,26 +28,28 @@ Scope scope_of(const Source& source);
 class ExpressionBinder {
  public:
   // `parameters` grows as the statement names more of them, and takes the types that are inferred. `place`
-  // is told where an error lies; it may be null.
+  // receives the position of an error; it may be null.
   ExpressionBinder(std::vector<Type>& parameters, const SessionFacts* facts, ErrorPlace* place)
       : parameters_(parameters), facts_(facts), place_(place) {}
 
   void set_scope(Scope scope) { scope_ = std::move(scope); }
   const Scope& scope() const { return scope_; }
-  // Where aggregates go; null (at first): they are refused, with the clause's name in the message.
+  // Receives the aggregates that are bound. While it is null, as at first, they are refused, and the message
+  // names the clause.
   void set_aggregates(std::vector<Aggregate>* aggregates, std::string_view clause) {
     aggregates_ = aggregates;
     clause_ = clause;
   }
 
   Result<ExprPtr> bind(const Json& json);
-  // The condition of `clause`: boolean.
+  // Binds the condition of `clause`, whose type must be boolean.
   Result<ExprPtr> bind_condition(const Json& json, std::string_view clause);
 
-  // Converts to the type, or says why not with datatype_mismatch. Literals are read and parameters typed
-  // here. With `Coercion::assignment` the modifier is left to whoever stores the value.
+  // Converts the expression to the type; error datatype_mismatch if there is no such conversion. Literals are
+  // read and parameters get their types here. With `Coercion::assignment` the type's modifier is not applied:
+  // store_value() does that.
   Status coerce(ExprPtr& expr, Type target, Coercion coercion);
-  // What is still unknown becomes text: an output column, an operand of ||.
+  // Makes text of an expression whose type is still unknown: an output column, or an operand of ||.
   Status decide_unknown(ExprPtr& expr);
 
  private:
@@ -76,17 +78,17 @@ class ExpressionBinder {
 
   Status unify(ExprPtr& left, ExprPtr& right, std::string_view operator_name);
   Status unify_all(std::span<ExprPtr* const> exprs, std::string_view construct, Type& type);
-  // Of IN: the value and the list.
+  // Binds the value and the list of IN.
   Status unify_list(std::span<ExprPtr> exprs);
-  // Evaluates what is constant already; an error is left to the execution.
+  // Evaluates an expression that is constant; an error is left for the execution.
   ExprPtr fold(ExprPtr expr) const;
-  // The value of a literal is none of its type.
+  // An error is in the literal's text: notes its place.
   void note_literal(const Expr& expr);
 
   std::vector<Type>& parameters_;
   const SessionFacts* facts_;
   ErrorPlace* place_;
-  // Literals without a type of their own, and where they stand: what they mean shows later.
+  // Literals without a type of their own, with their places in the text. Their types are inferred later.
   std::vector<std::pair<const Expr*, std::int64_t>> literals_;
   Scope scope_;
   std::vector<Aggregate>* aggregates_ = nullptr;
@@ -94,7 +96,7 @@ class ExpressionBinder {
   int depth_ = 0;
 };
 
-// The type that a TypeName names. undefined_object, feature_not_supported.
+// The type that a TypeName node means. undefined_object, feature_not_supported.
 Result<Type> bind_type(const Json& type_name);
 // The name of an output column without an alias, as PostgreSQL chooses it.
 std::string column_name_of(const Json& expression);

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "compute/sql/bind/bind_expression.h"
+#include "compute/sql/bind/check_status.h"
 #include "compute/sql/expression/functions.h"
-#include "compute/sql/value/check_status.h"
 #include "compute/sql/value/overload.h"
 
 namespace namdb::sql {

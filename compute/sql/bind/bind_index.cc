@@ -4,15 +4,15 @@
 #include <nlohmann/json.hpp>
 
 #include "compute/sql/bind/bind_statement.h"
+#include "compute/sql/bind/check_status.h"
 #include "compute/sql/value/characters.h"
-#include "compute/sql/value/check_status.h"
 
 namespace namdb::sql {
 namespace {
 
 constexpr std::size_t kMaxName_bytes = 63;
 
-// Without half a character at the end.
+// Cut to a length, at the end of a character.
 std::string_view clipped(std::string_view name, std::size_t bytes) {
   if (name.size() <= bytes) return name;
   while (bytes > 0 && !begins_character(name[bytes])) --bytes;
@@ -38,7 +38,7 @@ Result<layout::IndexColumn> bind_index_column(const storage::Table& table, const
   return layout::IndexColumn{*column, descending};
 }
 
-// Of a hash index's column.
+// The column of a hash index.
 Status check_no_order(const Json& body) {
   const auto given = [&body](const char* what, std::string_view none) {
     const std::string_view value = text(body, what);
@@ -64,7 +64,7 @@ Status check_schema(std::string_view schema) {
                 "the one schema is public");
 }
 
-// Of what is too long the longer one of table and columns is cut, byte by byte.
+// When the name is too long, the longer one of table and columns is cut, byte by byte.
 std::string index_name(std::string_view table, std::span<const std::string_view> columns,
                        std::string_view label) {
   std::string joined;

@@ -1,4 +1,4 @@
-// What a statement is bound against.
+// The input of binding: tables, procedures and parameter types.
 #pragma once
 
 #include <map>
@@ -12,17 +12,18 @@
 namespace namdb::sql {
 
 struct BindInput {
-  // The tables that the statement names, and a procedure's; those that do not exist are missing here.
+  // The tables that the statement, or a procedure that it calls, names. A table that does not exist is
+  // missing.
   std::map<std::string, storage::TableRef, std::less<>> tables;
-  // Their indexes. A long statement is bound on another thread, while the worker may replace those of a
-  // table.
+  // Their indexes: a copy of each table's list, since a long statement is bound on the planning thread, while
+  // the worker may replace the list of the table.
   std::map<const storage::Table*, std::vector<storage::IndexRef>> indexes;
   const procedure::ProcedureRegistry* procedures = nullptr;
-  // Types that the client declared for $1, $2, ...; unknown where it left them open.
+  // The types that the client declared for $1, $2, ...; unknown where it left them open.
   std::vector<Type> parameters;
   const SessionFacts* facts = nullptr;
   std::uint64_t catalog_version = 0;
-  ErrorPlace* place = nullptr;  // is told where an error lies; null: nobody wants to know
+  ErrorPlace* place = nullptr;  // receives the position of an error; may be null
 };
 
 }  // namespace namdb::sql

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compute/sql/bind/bind_expression.h"
-#include "compute/sql/value/check_status.h"
+#include "compute/sql/bind/check_status.h"
 
 namespace namdb::sql {
 namespace {
@@ -36,7 +36,8 @@ std::optional<TypeId> operand_type(const Type& left, const Type& right) {
   if (left.id == right.id) return left.id;
   if (left.is_number() && right.is_number()) return rank(left.id) > rank(right.id) ? left.id : right.id;
   if (left.is_string() && right.is_string()) {
-    // char(n) and varchar compare as char(n), without regard to trailing blanks; text is stronger than both.
+    // char(n) and varchar compare as char(n), without regard to trailing blanks; text takes precedence over
+    // both.
     const bool padded = left.id == TypeId::bpchar || right.id == TypeId::bpchar;
     return padded && left.id != TypeId::text && right.id != TypeId::text ? TypeId::bpchar : TypeId::text;
   }
@@ -56,7 +57,7 @@ Status ExpressionBinder::unify(ExprPtr& left, ExprPtr& right, std::string_view o
     NAMDB_SQL_CHECK(decide_unknown(left));
     NAMDB_SQL_CHECK(decide_unknown(right));
   }
-  // varchar has no operators of its own: what is compared with it is text.
+  // varchar has no operators of its own: the other operand becomes text.
   const auto other = [](const Type& type) { return type.id == TypeId::varchar ? TypeId::text : type.id; };
   if (left->type.id == TypeId::unknown)
     NAMDB_SQL_CHECK(coerce(left, {other(right->type)}, Coercion::implicit));
@@ -70,7 +71,8 @@ Status ExpressionBinder::unify(ExprPtr& left, ExprPtr& right, std::string_view o
   return coerce(right, {*type}, Coercion::implicit);
 }
 
-// PostgreSQL's rule for CASE, COALESCE and their like: the first type stays unless another one is stronger.
+// PostgreSQL's rule for CASE, COALESCE and their like: the first type stays unless another one takes
+// precedence.
 Status ExpressionBinder::unify_all(std::span<ExprPtr* const> exprs, std::string_view construct, Type& type) {
   type = {};
   for (const ExprPtr* expr : exprs) {
@@ -88,12 +90,12 @@ Status ExpressionBinder::unify_all(std::span<ExprPtr* const> exprs, std::string_
     }
   }
   if (type.id == TypeId::unknown) type = {TypeId::text};
-  // The modifier is that of all, or none.
+  // The result has a modifier only if all values have the same.
   bool same_modifier = true;
   for (const ExprPtr* expr : exprs) same_modifier = same_modifier && (*expr)->type == (*exprs[0])->type;
   if (same_modifier && (*exprs[0])->type.id == type.id) type.modifier = (*exprs[0])->type.modifier;
   for (ExprPtr* expr : exprs) {
-    // Values that differ in their modifier only stay as they are.
+    // Values that differ only in their modifiers stay as they are.
     if ((*expr)->type.id != type.id) NAMDB_SQL_CHECK(coerce(*expr, {type.id}, Coercion::implicit));
   }
   return {};
@@ -199,7 +201,7 @@ Result<ExprPtr> ExpressionBinder::bind_unary(std::string_view name, const Json& 
                                                      std::string(type_name(operand->type.id)));
   }
   if (name == "+") return operand;
-  // 9223372036854775808 alone is no bigint, its negation is; and -2147483648 is an integer.
+  // 9223372036854775808 alone is not a bigint, its negation is; and -2147483648 is an integer.
   if (operand->kind == ExprKind::constant && !operand->value.null) {
     if (operand->type.id == TypeId::numeric && operand->value.scale == 0 &&
         operand->value.unscaled == -static_cast<Int128>(INT64_MIN)) {
@@ -220,8 +222,8 @@ Status ExpressionBinder::unify_list(std::span<ExprPtr> exprs) {
   return unify_all(pointers, "IN", type);
 }
 
-// What depends on the row is compared by itself; of all other items PostgreSQL makes one list of one type, if
-// they and the value have one in common.
+// An item that depends on the row is compared by itself. PostgreSQL makes one list of one type of all other
+// items, if they and the value have a type in common.
 Result<ExprPtr> ExpressionBinder::bind_in(const Json& body) {
   const Node items = node(*find(body, "rexpr"));
   if (items.kind != "List") return unsupported(items);
@@ -285,7 +287,7 @@ Result<ExprPtr> ExpressionBinder::bind_like(const Json& body) {
   NAMDB_SQL_CHECK(decide_unknown(pattern));
   if (!value->type.is_string() || !pattern->type.is_string())
     return no_operator(parts.back(), value_type, pattern_type);
-  // The blanks of char(n) are matched, those of a pattern of that type are not there.
+  // The blanks of char(n) are matched; a pattern of that type loses its own.
   if (pattern->type.id == TypeId::bpchar)
     NAMDB_SQL_CHECK(coerce(pattern, {TypeId::text}, Coercion::implicit));
   ExprPtr expr = make_expr(ExprKind::like, {TypeId::boolean}, negated ? '!' : ' ');
@@ -294,13 +296,13 @@ Result<ExprPtr> ExpressionBinder::bind_like(const Json& body) {
   return expr;
 }
 
-// Its type is that of the value as the comparison sees it.
+// Its type is the value's in the comparison.
 Result<ExprPtr> ExpressionBinder::bind_null_if(const Json& body) {
   NAMDB_SQL_ASSIGN(ExprPtr value, bind(*find(body, "lexpr")));
   NAMDB_SQL_ASSIGN(ExprPtr other, bind(*find(body, "rexpr")));
   ExprPtr original = clone(*value);
   NAMDB_SQL_ASSIGN(ExprPtr compared, bind_compare('=', "=", std::move(value), std::move(other)));
-  // Times of both types compare as they are.
+  // timestamp and timestamptz compare without a conversion.
   const bool time = original->type.type_class() == TypeClass::time;
   ExprPtr again = time ? std::move(original) : clone(*compared->args[0]);
   if (again->type.id == TypeId::varchar) NAMDB_SQL_CHECK(coerce(again, {TypeId::text}, Coercion::implicit));

@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "compute/sql/bind/bind_statement.h"
+#include "compute/sql/bind/check_status.h"
 #include "compute/sql/plan/index_path.h"
 #include "compute/sql/system/virtual_table.h"
-#include "compute/sql/value/check_status.h"
 
 namespace namdb::sql {
 namespace {
@@ -17,7 +17,7 @@ bool is_star(const Json& value) {
   return !fields.empty() && node(fields.back()).kind == "A_Star";
 }
 
-// A column outside of all aggregates.
+// The error of a column outside of all aggregates.
 bool has_bare_column(const Expr& expr, std::uint32_t& column) {
   if (expr.kind == ExprKind::column) {
     column = expr.index;
@@ -157,7 +157,7 @@ Status check_grouping(const SelectPlan& select, const Scope& scope) {
   return {};
 }
 
-// SELECT pg_sleep(n): the one function that waits, so the statement as a whole is made of it.
+// SELECT pg_sleep(n) is a plan of its own, since it is the only function that waits.
 bool is_sleep(const Json& body) {
   const Json& targets = list(body, "targetList");
   if (targets.size() != 1 || !list(body, "fromClause").empty()) return false;

@@ -1,9 +1,9 @@
 #include "compute/sql/bind/bind_statement.h"
 
 #include <nlohmann/json.hpp>
+#include "compute/sql/bind/check_status.h"
 #include "compute/sql/plan/key_path.h"
 #include "compute/sql/system/virtual_table.h"
-#include "compute/sql/value/check_status.h"
 
 namespace namdb::sql {
 namespace {

@@ -1,4 +1,4 @@
-// What the binders of the single kinds of statements share.
+// Declarations that the binders of the kinds of statements share.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace namdb::sql {
 
-// The parameters' types while a statement is bound, and what it is bound against.
+// The state of binding one statement: the parameters' types so far, and its input.
 struct StatementBinder {
   const BindInput& input;
   std::vector<Type> parameters;
@@ -29,23 +29,25 @@ Result<Plan> bind_transaction(const Json& body);
 Result<Plan> bind_set(const Json& body);
 Result<Plan> bind_explain(StatementBinder& binder, const Json& body);
 
-// Whether the SELECT is one of those that psql asks the system catalogs with for words to complete, and an
-// answer without rows to it.
+// Whether the SELECT is one by which psql asks the system catalogs for words to complete; empty_completion()
+// is a plan for it that returns no rows.
 bool is_catalog_completion(const Json& body);
 Result<Plan> empty_completion(const Json& body);
 
-// A RangeVar's name. undefined_schema for a schema that namdb does not have.
+// The name in a RangeVar node. undefined_schema for a schema that namdb does not have.
 Result<std::string> relation_name(const Json& range_var);
-// The one schema there is, or none.
+// Checks that a schema is the one that exists, or is not given.
 Status check_schema(std::string_view schema);
-// A name for an index or a constraint, as PostgreSQL makes it: "table_column_column_label", at most 63 bytes.
+// Makes a name for an index or a constraint as PostgreSQL does: "table_column_column_label", at most 63
+// bytes.
 std::string index_name(std::string_view table, std::span<const std::string_view> columns,
                        std::string_view label);
-// A stored table. undefined_table.
+// The stored table that a RangeVar node names. undefined_table.
 Result<storage::TableRef> bind_table(const StatementBinder& binder, const Json& range_var);
-// Of the source's table; none of a table that is not stored.
+// The indexes of the source's table; empty for a virtual table.
 std::span<const storage::IndexRef> indexes_of(const BindInput& input, const Source& source);
-// The table, its alias, the condition, and whether the key decides. `where` may be null.
+// Binds a table in FROM, its alias, its condition, and the path by primary key if there is one. `where` may
+// be null.
 Result<Source> bind_source(StatementBinder& binder, ExpressionBinder& expressions, const Json& range_var,
                            const Json* where);
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compute/sql/bind/bind_expression.h"
-#include "compute/sql/value/check_status.h"
+#include "compute/sql/bind/check_status.h"
 
 namespace namdb::sql {
 namespace {
@@ -13,7 +13,7 @@ struct TypeAlias {
   TypeId id;
 };
 
-// The parser has already turned the standard's spellings into these.
+// The parser has already replaced the standard's spellings by these.
 constexpr std::array kNames = {
     TypeAlias{"bool", TypeId::boolean},
     TypeAlias{"int2", TypeId::int2},
@@ -29,7 +29,7 @@ constexpr std::array kNames = {
     TypeAlias{"name", TypeId::text},
 };
 
-// Types that PostgreSQL has and namdb does not: another answer than for a misspelt name.
+// Types that PostgreSQL has and namdb does not have: their error is not that of a misspelt name.
 constexpr std::array<std::string_view, 26> kOtherTypes = {
     "float4", "date",    "time",      "timetz",  "interval",    "bytea",   "json", "jsonb",  "uuid",
     "money",  "bit",     "varbit",    "inet",    "cidr",        "macaddr", "xml",  "oid",    "regclass",

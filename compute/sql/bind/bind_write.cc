@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "compute/sql/bind/bind_statement.h"
+#include "compute/sql/bind/check_status.h"
 #include "compute/sql/plan/index_path.h"
-#include "compute/sql/value/check_status.h"
 
 namespace namdb::sql {
 namespace {
@@ -22,7 +22,7 @@ Status coerce_to_column(ExpressionBinder& expressions, ExprPtr& value, const lay
   return status;
 }
 
-// What a column gets when a statement gives it nothing; null: NULL.
+// The default of a column, for a statement that gives it no value; null: NULL.
 Result<ExprPtr> default_of(ExpressionBinder& expressions, const layout::Column& column) {
   if (!column.default_text) return ExprPtr();
   if (column.type == layout::ColumnType::timestamp && *column.default_text == "now") {
@@ -34,7 +34,7 @@ Result<ExprPtr> default_of(ExpressionBinder& expressions, const layout::Column& 
   return value;
 }
 
-// Of a target in INSERT and UPDATE.
+// The column of a target in INSERT and UPDATE.
 Result<std::uint32_t> find_column(const storage::Table& table, const Json& target, ErrorPlace* place) {
   const std::string_view name = text(target, "name");
   const std::optional<std::uint32_t> column = table.schema.find(name);
@@ -243,7 +243,7 @@ Result<Plan> bind_call(StatementBinder& binder, const Json& body) {
     const procedure::Parameter& parameter = definition.parameters[i];
     ExprPtr& argument = plan_body.arguments[i];
     Type type = column_type(parameter.type, parameter.precision, parameter.scale);
-    // The procedure sees a scaled integer, so that there always is a scale.
+    // The procedure gets a scaled integer, so the parameter always has a scale.
     if (type.id == TypeId::numeric && !type.numeric_scale()) type = numeric_type(18, parameter.scale);
     // A constant may be narrowed, so that CALL p(1) finds a smallint parameter; numbers are always rounded to
     // a numeric parameter's scale. Other types must convert implicitly, as in PostgreSQL.

@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "compute/sql/value/check_status.h"
-
 namespace namdb::sql {
 
 Status Accumulator::add(const EvalContext& context) {
@@ -12,7 +10,7 @@ Status Accumulator::add(const EvalContext& context) {
     return {};
   }
   Datum value;
-  NAMDB_SQL_CHECK(evaluate(*aggregate_->argument, context, value));
+  if (Status status = evaluate(*aggregate_->argument, context, value); !status.ok()) return status;
   if (value.null) return {};
   ++count_;
   context.work->charge_bytes(value.text.size());
@@ -32,7 +30,9 @@ Status Accumulator::add_value(const Datum& value) {
         return {};
       }
       const Decimal number = type_class == TypeClass::integer ? Decimal{value.integer, 0} : value.decimal();
-      NAMDB_SQL_ASSIGN(sum_, namdb::sql::add(sum_, number));
+      const Result<Decimal> sum = namdb::sql::add(sum_, number);
+      if (!sum.ok()) return sum.status();
+      sum_ = *sum;
       return {};
     }
     case AggregateKind::minimum:
@@ -68,8 +68,9 @@ Status Accumulator::result(Datum& out) const {
       if (real) {
         out = Datum::of_real(real_sum_);
       } else if (aggregate_->type.id == TypeId::int8) {
-        NAMDB_SQL_ASSIGN(const std::int64_t sum, to_integer(sum_));
-        out = Datum::of_integer(sum);
+        const Result<std::int64_t> sum = to_integer(sum_);
+        if (!sum.ok()) return sum.status();
+        out = Datum::of_integer(*sum);
       } else {
         out = Datum::of_decimal(sum_);
       }
@@ -80,8 +81,9 @@ Status Accumulator::result(Datum& out) const {
         out = Datum::of_real((real_sum_ + 0.0) / static_cast<double>(count_));
         return {};
       }
-      NAMDB_SQL_ASSIGN(const Decimal average, divide(sum_, {count_, 0}));
-      out = Datum::of_decimal(average);
+      const Result<Decimal> average = divide(sum_, {count_, 0});
+      if (!average.ok()) return average.status();
+      out = Datum::of_decimal(*average);
       return {};
     }
   }

@@ -11,9 +11,9 @@ class Accumulator {
  public:
   explicit Accumulator(const Aggregate& aggregate) : aggregate_(&aggregate) {}
 
-  // The row is the context's. numeric_out_of_range and the argument's errors.
+  // Takes the context's row into account. numeric_out_of_range, and the argument's errors.
   Status add(const EvalContext& context);
-  // A string borrows from the accumulator.
+  // The result. A string borrows from the accumulator.
   Status result(Datum& out) const;
 
  private:

@@ -13,7 +13,7 @@
 namespace namdb::sql {
 namespace {
 
-// Where a value lies among those that a column can hold: the greatest that is not above it.
+// The place of a value among those that a column can hold: the greatest of these that is not above it.
 struct Floor {
   enum class Kind : std::uint8_t { below_all, value, above_all };
   Kind kind = Kind::value;
@@ -93,7 +93,7 @@ void append(layout::IndexPrefix& prefix, const layout::Column& column, const Flo
   }
 }
 
-// A place between two keys; nullopt: behind all.
+// A place between two keys; nullopt: behind all keys.
 using Place = std::optional<std::string>;
 
 // The places of the first column behind a prefix. "Below" and "above" are meant in the order of the values,
@@ -113,7 +113,7 @@ class ColumnPlaces {
     null.null();
     return descending() ? layout::index_successor(null.bytes()) : Place(null.bytes());
   }
-  // Below or above what equals the bound.
+  // The place below or above the values that equal the bound.
   Place beside(const Expr& expr, const Datum& value, bool above_equal) const {
     const Floor floor = floor_of(column_, expr.type, value);
     if (floor.kind == Floor::Kind::below_all) return below_all();
@@ -137,7 +137,7 @@ struct Bounds {
   Datum high;
 };
 
-// None: it has no keys.
+// nullopt: the range is empty.
 std::optional<txn::IndexRange> range_of(const IndexPath& path, const layout::IndexPrefix& prefix,
                                         const Bounds& bounds) {
   Place from = std::string(prefix.bytes());
@@ -194,7 +194,7 @@ bool append_values(const IndexPath& path, const std::vector<std::vector<Datum>>&
 }  // namespace
 
 reactor::Task<Status> evaluate_ranges(Run& run, const IndexPath& path, std::vector<txn::IndexRange>& ranges) {
-  // All values first: each expression is evaluated, if only for its errors.
+  // Evaluates all values first: each expression may end in an error.
   std::vector<std::vector<Datum>> values;
   Bounds bounds;
   Status status = co_await evaluate_all(run, path, values, bounds);

@@ -7,9 +7,9 @@
 
 namespace namdb::sql {
 
-// The ranges of keys, in the order of the scan, without common keys. Values that no stored row can have give
-// none. Errors are those of the expressions; when the work is paused (Work::paused()), it is called again. Of
-// a long list others have their turns meanwhile.
+// The ranges of keys, in the order of the scan, without keys in common. A value that no stored row can have
+// gives no range. Errors are those of the expressions. When the work is paused (Work::paused()), it is called
+// again. Other sessions have their turns within a long list.
 reactor::Task<Status> evaluate_ranges(Run& run, const IndexPath& path, std::vector<txn::IndexRange>& ranges);
 
 }  // namespace namdb::sql

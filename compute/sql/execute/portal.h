@@ -1,4 +1,4 @@
-// Prepared statements and portals (statements with their parameters, ready to run or half way through).
+// Prepared statements, and portals: statements with their parameters, ready to run or suspended.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,25 @@
 
 namespace namdb::sql {
 
-struct Prepared {
+struct PreparedStatement {
   std::string text;
   std::vector<Type> declared;      // parameter types that the client gave
-  std::vector<Oid> declared_oids;  // the same as the client wrote them
+  std::vector<Oid> declared_oids;  // the same types, by the OIDs that the client sent
   std::shared_ptr<const Plan> plan;
   TransactionStatistics* statistics = nullptr;  // null for statements that are not counted
   MemoryShare memory;                           // without the plan, which has its own
   std::size_t session_bytes = 0;                // as they count for the session's limit
 
   std::size_t size_bytes() const {
-    return sizeof(Prepared) + text.capacity() + declared.capacity() * sizeof(Type) +
+    return sizeof(PreparedStatement) + text.capacity() + declared.capacity() * sizeof(Type) +
            declared_oids.capacity() * sizeof(Oid);
   }
 };
 
-// Keeps rows until they are asked for: results with a row limit of statements that do not stop half way.
+// Keeps the rows of a statement that cannot be suspended, when its portal is executed with a row limit.
 class RowBuffer final : public ResultSink {
  public:
-  // Messages go on to `outer`.
+  // Passes messages on to `outer`.
   explicit RowBuffer(ResultSink& outer) : outer_(outer) {}
 
   void begin_rows(std::span<const ResultColumn> columns) override { columns_ = columns; }
@@ -64,15 +64,15 @@ class RowBuffer final : public ResultSink {
 
 struct Portal {
   bool valid = false;
-  std::shared_ptr<Prepared> prepared;
-  std::shared_ptr<const Plan> plan;  // the one that the parameters were read for
+  std::shared_ptr<PreparedStatement> prepared;
+  std::shared_ptr<const Plan> plan;  // the plan whose parameter types `parameters` has
   std::string storage;               // what the parameters' strings borrow from
   std::vector<Datum> parameters;
   std::vector<std::int16_t> result_formats;
-  std::size_t size_bytes = 0;  // of its parameters, as far as they count for the session's limit
+  std::size_t size_bytes = 0;  // of its parameters, as counted for the session's limit
   MemoryShare memory;          // of long parameters
 
-  // Half way through.
+  // State of a suspended execution.
   std::unique_ptr<SelectCursor> cursor;
   std::unique_ptr<RowBuffer> buffered;
   Completion buffered_completion;

@@ -1,4 +1,4 @@
-// Where a running statement's rows and messages go: the wire protocol's encoder, or a test.
+// The receiver of a running statement's rows and messages: the wire protocol's encoder, or a test.
 #pragma once
 
 #include <cstdint>
@@ -24,25 +24,26 @@ class ResultSink {
  public:
   virtual ~ResultSink() = default;
 
-  // Once before the rows of an execution, if the statement returns rows.
+  // Called once before the rows of an execution, if the statement returns rows.
   virtual void begin_rows(std::span<const ResultColumn> columns) = 0;
-  // A value for each column; valid during the call.
+  // `values` has one for each column; valid during the call.
   virtual void add_row(std::span<const Datum> values) = 0;
   // `severity`: "NOTICE" or "WARNING".
   virtual void notice(std::string_view severity, std::string_view sqlstate, std::string_view message) = 0;
-  // A setting that clients follow (PostgreSQL's GUC_REPORT) has another value.
+  // A setting that is reported to clients (PostgreSQL's GUC_REPORT) has a new value.
   virtual void setting_changed(std::string_view name, std::string_view value) = 0;
 
-  // Rows pile up: whoever produces more awaits relieve() first. Its error ends the statement: the client is
-  // gone.
+  // Too many rows wait for the client: the producer awaits relieve() before it gives more. An error of
+  // relieve() ends the statement: the client is gone.
   virtual bool congested() const = 0;
   virtual reactor::Task<Status> relieve() = 0;
 
-  // What was added since position() is taken back; false when some of it has left already.
+  // Takes back everything that was added since position() returned `position`; false when some of it has been
+  // sent already.
   virtual std::uint64_t position() const = 0;
   virtual bool rewind(std::uint64_t position) = 0;
 
-  // Of each statement of a simple query.
+  // For each statement of a simple query, one of these two.
   virtual void complete(const Completion& completion) = 0;
   virtual void error(const Status& status, const ErrorFields& fields) = 0;
 };

@@ -16,8 +16,8 @@ Status Interrupt::check() const {
   return {};
 }
 
-void Interrupt::set_longest_wait(std::uint64_t longest_wait_ns) {
-  longest_wait_ns_ = longest_wait_ns;
+void Interrupt::set_lock_timeout(std::uint64_t lock_timeout_ns) {
+  lock_timeout_ns_ = lock_timeout_ns;
   met_.clear();
 }
 
@@ -25,11 +25,11 @@ Status Interrupt::check_wait(layout::GlobalAddress held, std::uint64_t since_ns)
   std::uint64_t waited_ns = clock_.now_ns() - since_ns;
   const auto before = std::ranges::find(met_, held, &Met::held);
   if (before != met_.end() && !held.null()) waited_ns += before->waited_ns;
-  if (waited_ns < longest_wait_ns_) return {};
+  if (waited_ns < lock_timeout_ns_) return {};
   return Status(ErrorCode::lock_not_available, "canceling statement due to lock timeout");
 }
 
-Status Interrupt::meet(const txn::MetLock& lock) {
+Status Interrupt::add_conflict(const txn::MetLock& lock) {
   const auto before = std::ranges::find(met_, lock.held, &Met::held);
   const std::uint64_t before_ns = before == met_.end() ? 0 : before->waited_ns;
   if (before != met_.end()) met_.erase(before);
@@ -108,7 +108,7 @@ reactor::Task<Status> run_sleep(Run& run, const SleepPlan& plan) {
   }
   reactor::Executor& executor = run.engine.executor();
   if (!seconds.null && seconds.real > 0) {
-    // In slices, since a cancel request of another thread does not wake the sleeper.
+    // Sleeps in slices, since a cancel request of another thread does not wake the sleeper.
     constexpr std::uint64_t kSlice_ns = 5 * kMillisecond_ns;
     const double bounded = std::min(seconds.real, 1e9);
     const std::uint64_t end_ns = executor.now_ns() + static_cast<std::uint64_t>(bounded * 1e9);

@@ -1,5 +1,5 @@
-// One run of a statement inside one transaction: what the executing functions share. They leave commit,
-// abort and retry to the session.
+// The state of one run of a statement inside one transaction. The executing functions leave commit, abort and
+// retry to the session.
 #pragma once
 
 #include <atomic>
@@ -21,30 +21,31 @@
 
 namespace namdb::sql {
 
-// Asks a running statement to end: by the client's cancel request (from any thread), by a deadline, or
-// because its client no longer wants it.
+// Ends a running statement: because the client has canceled it (from any thread), at a deadline, or because
+// its client no longer waits for it.
 class Interrupt final : public txn::Interrupt {
  public:
   Interrupt(const Clock& clock, std::atomic<bool>& canceled) : clock_(clock), canceled_(canceled) {}
   void set_deadline(std::uint64_t deadline_ns) { deadline_ns_ = deadline_ns; }
-  // Asked each time; not ok: nobody waits for the statement any more. By default there is no such question.
+  // `check` is called at each check of the interrupt; its error ends the statement.
   void set_client(std::function<Status()> check) { check_client_ = std::move(check); }
-  // A cancel request is for the statement that runs when it arrives.
+  // Forgets a cancel request that arrived while no statement ran.
   void clear() { canceled_.store(false, std::memory_order_relaxed); }
   Status check() const override;
-  // Of the statement that begins now, for any one record or bucket chain, in all of its attempts together.
-  void set_longest_wait(std::uint64_t longest_wait_ns);
+  // Bounds the waits for any one record or bucket chain, in all attempts of the statement that begins now
+  // together.
+  void set_lock_timeout(std::uint64_t lock_timeout_ns);
   Status check_wait(layout::GlobalAddress held, std::uint64_t since_ns) const override;
-  // An attempt ended in a conflict, of which this is known. Error: that lock was waited for long enough.
-  Status meet(const txn::MetLock& lock);
-  // Because of the last one the statement has paused since then.
+  // An attempt has ended in a conflict over that lock. Error: the statement has waited for it long enough.
+  Status add_conflict(const txn::MetLock& lock);
+  // The statement has paused since then, because of the lock that it met last.
   void add_pause(std::uint64_t since_ns);
 
  private:
   const Clock& clock_;
   std::atomic<bool>& canceled_;
   std::uint64_t deadline_ns_ = ~std::uint64_t{0};
-  std::uint64_t longest_wait_ns_ = ~std::uint64_t{0};
+  std::uint64_t lock_timeout_ns_ = ~std::uint64_t{0};
   struct Met {
     layout::GlobalAddress held;
     std::uint64_t waited_ns;
@@ -53,14 +54,14 @@ class Interrupt final : public txn::Interrupt {
   std::function<Status()> check_client_;
 };
 
-// Over shared memory a scan may never wait: others run between so many of its batches, and a cancel request
-// can arrive.
+// Over shared memory a scan may never have to wait: after so many batches it yields, so that other sessions
+// have their turns and a cancel request can arrive.
 inline constexpr std::uint32_t kBatchesPerYield = 32;
 
-// Rows that are read by key together.
+// So many rows are read by key in one fetch.
 inline constexpr std::size_t kFetchRows = 256;
 
-// Memory that CALLs use again and again.
+// Buffers that all CALLs of a session reuse.
 struct CallScratch {
   std::vector<procedure::Value> arguments;
   std::vector<procedure::Value> results;
@@ -82,15 +83,15 @@ struct Run {
   ErrorFields& error;           // of the error that it ends in
   std::uint64_t affected = 0;   // rows returned or changed
 
-  // When Work::paused() or due(): others run. Its error, a cancel request, a timeout or a client that is
-  // gone, ends the statement; otherwise what was paused is evaluated again.
+  // Called when the work is paused or due: lets other sessions run. Its error (a cancel request, a timeout, a
+  // client that is gone) ends the statement; otherwise the caller evaluates again what was paused.
   reactor::Task<Status> take_turn();
-  // One more value of a list was handled: whether others should have their turn now.
+  // Counts a value of a list; whether other sessions should have their turns now.
   bool value_ends_turn() {
     work.charge(Work::kListValue_units);
     return work.due();
   }
-  // The values that the last row's expressions made are no longer needed.
+  // Frees the values that the expressions of the last row have made.
   void next_row() {
     arena.reset();
     work.forget();

@@ -1,7 +1,7 @@
 // CALL: arguments to the procedure's values, the procedure, its results to one row.
 #include <vector>
 
-#include "compute/procedure/transaction_context.h"
+#include "compute/procedure/resolve_tables.h"
 #include "compute/sql/execute/run.h"
 #include "compute/sql/value/characters.h"
 #include "compute/sql/value/value_format.h"
@@ -77,8 +77,7 @@ reactor::Task<Status> run_call(Run& run, const CallPlan& plan, std::span<const R
   }
   std::vector<Value>& results = run.call_scratch.results;
   results.assign(definition.results.size(), Value());
-  procedure::TransactionContext procedure_context(*run.transaction, plan.tables, arguments, results,
-                                                  run.facts.now_us);
+  procedure::Context procedure_context(*run.transaction, plan.tables, arguments, results, run.facts.now_us);
   Status status = co_await definition.run(procedure_context);
   if (!status.ok() || columns.empty()) co_return status;
   std::vector<Datum>& row = run.call_scratch.row;

@@ -33,7 +33,7 @@ Status add_selected(const Run& run, const Source& source, const layout::Row& row
   return {};
 }
 
-// All keys are found before the first row is changed: the statement does not meet its own changes.
+// Finds all keys before it changes the first row: the statement does not read its own changes.
 reactor::Task<Status> collect_keys(Run& run, const Source& source, Keys& keys, MemoryShare& memory) {
   if (!source.key.empty()) {
     Status status = co_await evaluate_keys(run, source, keys);
@@ -169,7 +169,7 @@ reactor::Task<Status> run_insert(Run& run, const InsertPlan& plan) {
     if (paused || (status.ok() && run.work.due())) status = co_await run.take_turn();
     if (!status.ok()) co_return status;
   }
-  // Tells of duplicate keys now, as the statement's error and not the commit's.
+  // Fetches now, so that a duplicate key is the statement's error and not the commit's.
   co_return co_await run.transaction->fetch();
 }
 

@@ -107,7 +107,7 @@ Status SelectCursor::process(Run& run, bool& emitted) {
     view = run.transaction->row(key_rows_[position_]);
     context.row = &view;
   } else if (have_constant_row_) {
-    // Nothing to look at.
+    // The one row has no columns.
   } else if (plan_.source.virtual_table != nullptr) {
     context.values = virtual_rows_[position_];
   } else {
@@ -170,7 +170,7 @@ Status SelectCursor::keep_for_sorting(Run& run, const EvalContext& context) {
   for (const ExprPtr& target : plan_.targets) {
     if (Status status = add(*target, row.values); !status.ok()) return status;
   }
-  // Nothing can pause any more.
+  // From here on the evaluation cannot pause.
   sorted_bytes_ += bytes + sizeof(SortedRow) + (row.keys.size() + row.values.size()) * sizeof(Datum);
   if (sorted_bytes_ > kMaxSorted_bytes) {
     return Status(ErrorCode::out_of_memory,
@@ -252,7 +252,7 @@ void SelectCursor::emit_sorted(Run& run, bool& emitted) {
   emitted = true;
 }
 
-// The end of the source: what was gathered comes out once.
+// At the end of the source the gathered rows, or the aggregates' one row, are given.
 Status SelectCursor::finish(Run& run, bool& emitted) {
   if (!plan_.aggregates.empty()) {
     std::vector<Datum> results(accumulators_.size());

@@ -1,5 +1,5 @@
-// A running SELECT: gives its rows in portions, so that a portal can stop at a row limit and go on later in
-// the same transaction. Destroyed before its transaction.
+// A running SELECT. It gives its rows in portions, so that a portal can be suspended at a row limit and
+// resumed later in the same transaction. Destroyed before its transaction.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace namdb::sql {
 
-// ORDER BY keeps its rows in memory.
+// Bounds the memory in which ORDER BY keeps its rows.
 inline constexpr std::size_t kMaxSortedRows = 1 << 20;
 inline constexpr std::size_t kMaxSorted_bytes = 512 << 20;
 
@@ -23,9 +23,10 @@ class SelectCursor {
   // The plan outlives the cursor.
   explicit SelectCursor(const SelectPlan& plan) : plan_(plan), scan_(plan.source) {}
 
-  // At most `max_rows` rows go to the run's sink; 0: all. After an error the cursor is not used again.
+  // Gives at most `max_rows` rows to the run's sink; 0: all. After an error the cursor is not used again.
   reactor::Task<Status> fetch(Run& run, std::uint64_t max_rows);
-  // No row is left. Known for certain only after a fetch() that gave fewer rows than it might have.
+  // Whether no row is left. That is known for certain only after a fetch() that gave fewer rows than it was
+  // allowed to.
   bool done() const { return done_; }
 
  private:
@@ -35,22 +36,22 @@ class SelectCursor {
   };
 
   Status start(Run& run);
-  // One row, or what comes after the last. When the work is paused it is called again.
+  // Handles the next row, or the end of the rows. When the work is paused it is called again.
   Status step(Run& run, bool& emitted);
   Status finish(Run& run, bool& emitted);
   bool wants_sort() const;
-  // The next portion of the source's rows, in batch_ or virtual_rows_; nothing left: exhausted_.
+  // Reads the next rows of the source into batch_ or virtual_rows_; sets exhausted_ at the end.
   reactor::Task<Status> load(Run& run);
   reactor::Task<Status> load_by_key(Run& run);
-  // How many of the source's rows will probably be taken; 0: all.
+  // The number of the source's rows that will probably be read; 0: all.
   std::uint64_t expected_rows() const;
   bool batch_empty() const;
-  // One row of the batch through filter and targets. `emitted`: it went to the sink.
+  // Evaluates the filter and the targets on one row of the batch. `emitted`: the row went to the sink.
   Status process(Run& run, bool& emitted);
   Status accumulate(const EvalContext& context);
   Status keep_for_sorting(Run& run, const EvalContext& context);
   Status emit(Run& run, const EvalContext& context, bool& emitted);
-  // One row of the sorted ones.
+  // Gives the next of the sorted rows.
   void emit_sorted(Run& run, bool& emitted);
   reactor::Task<Status> sort(Run& run);
   bool sorts_before(const SortedRow& left, const SortedRow& right, Work& work) const;
@@ -63,7 +64,7 @@ class SelectCursor {
   std::uint64_t left_ = ~std::uint64_t{0};  // rows that LIMIT still allows
   SourceScan scan_;
   std::vector<layout::Row> batch_;
-  // The way by key: all keys, and the rows of those that were fetched last.
+  // For access by primary key: all keys, and the rows of those that were fetched last.
   Keys keys_;
   bool have_keys_ = false;
   std::size_t key_position_ = 0;
@@ -74,7 +75,7 @@ class SelectCursor {
   std::size_t position_ = 0;
   std::vector<Datum> values_;
   std::vector<Accumulator> accumulators_;
-  std::size_t next_accumulator_ = 0;  // those before it have the row already
+  std::size_t next_accumulator_ = 0;  // accumulators before it have taken the current row
   std::vector<SortedRow> sorted_;
   std::vector<std::uint32_t> sorted_order_;
   std::size_t sorted_bytes_ = 0;

@@ -1,7 +1,8 @@
 #include "compute/sql/execute/source_keys.h"
 
+#include <absl/container/flat_hash_set.h>
+
 #include <string_view>
-#include <unordered_set>
 
 #include "common/layout/key.h"
 #include "compute/sql/value/characters.h"
@@ -39,7 +40,7 @@ reactor::Task<Status> evaluate_keys(Run& run, const Source& source, Keys& keys) 
   const EvalContext context = run.context();
   const layout::Schema& schema = source.table->schema;
   keys.key_bytes = schema.key_bytes();
-  // All values first: each expression is evaluated, if only for its errors.
+  // Evaluates all values first: each expression may end in an error.
   std::vector<std::vector<Datum>> values(source.key.size());
   std::size_t count = 1;
   Status status;
@@ -66,7 +67,7 @@ reactor::Task<Status> evaluate_keys(Run& run, const Source& source, Keys& keys) 
     if (!status.ok()) co_return status;
   }
   if (count == 1) co_return Status();
-  std::unordered_set<std::string_view> seen;
+  absl::flat_hash_set<std::string_view> seen;
   const Keys all = std::move(keys);
   keys = {all.key_bytes, {}};
   seen.reserve(all.size());

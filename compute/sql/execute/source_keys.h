@@ -1,4 +1,4 @@
-// The way by key: from a condition on the primary key to the keys of the rows that may meet it.
+// Access by primary key: from a condition on the primary key to the keys of the rows that may meet it.
 #pragma once
 
 #include <cstddef>
@@ -23,9 +23,9 @@ struct Keys {
   void add(std::span<const std::byte> key) { bytes.insert(bytes.end(), key.begin(), key.end()); }
 };
 
-// The keys, each once. A value that no stored row can have (a NULL, a number that the column cannot hold)
-// gives none. Errors are those of the expressions; when the work is paused (Work::paused()), it is called
-// again. Of a long list others have their turns meanwhile.
+// The keys, without repetitions. A value that no stored row can have (a NULL, a number that the column cannot
+// hold) gives no key. Errors are those of the expressions. When the work is paused (Work::paused()), it is
+// called again. Other sessions have their turns within a long list.
 reactor::Task<Status> evaluate_keys(Run& run, const Source& source, Keys& keys);
 
 }  // namespace namdb::sql

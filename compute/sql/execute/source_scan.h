@@ -16,8 +16,9 @@ class SourceScan {
   // The source outlives the scan.
   explicit SourceScan(const Source& source) : source_(source) {}
 
-  // Replaces `rows` by the next ones; empty at the end. `limit`: how many will probably be taken; 0: all.
-  // Always with the same transaction. When the work is paused (Work::paused()), it is called again.
+  // Replaces `rows` by the next ones; empty at the end. `limit` is the number that will probably be read; 0:
+  // all. All calls are with the same transaction. When the work is paused (Work::paused()), it is called
+  // again.
   reactor::Task<Status> next(Run& run, std::uint64_t limit, std::vector<layout::Row>& rows);
 
  private:

@@ -51,12 +51,12 @@ bool all_of_tree(const Expr& expr, const Predicate& predicate) {
 bool is_row_independent(const Expr& expr) {
   return all_of_tree(expr, [](const Expr& e) {
     return e.kind != ExprKind::column && e.kind != ExprKind::aggregate &&
-           !(e.kind == ExprKind::function && e.function->is_volatile);
+           !(e.kind == ExprKind::function && e.function->volatility == Volatility::is_volatile);
   });
 }
 
 bool is_constant(const Expr& expr) {
-  // Functions may depend on the session; the few that do not are not worth folding.
+  // Functions may depend on the session; the few that do not are not folded either.
   return all_of_tree(expr, [](const Expr& e) {
     return e.kind != ExprKind::column && e.kind != ExprKind::aggregate && e.kind != ExprKind::parameter &&
            e.kind != ExprKind::function;

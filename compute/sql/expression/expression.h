@@ -21,10 +21,10 @@ namespace namdb::sql {
 
 class SessionDirectory;
 
-// µs since 2000-01-01. None: time stands still at 0.
+// The wall clock: µs since 2000-01-01. Without one, the time is always 0.
 using WallClock = std::function<std::int64_t()>;
 
-// What functions may ask about the session that runs them.
+// The facts about a session that functions can read.
 struct SessionFacts {
   std::string user;
   std::string database;
@@ -32,7 +32,7 @@ struct SessionFacts {
   std::int64_t now_us = 0;  // start of the transaction, µs since 2000-01-01
   std::uint32_t memory_servers = 1;
   std::int64_t statement_us = 0;             // start of the statement
-  const WallClock* wall_clock_us = nullptr;  // the present; null: as if there were no clock
+  const WallClock* wall_clock_us = nullptr;  // the present; null: 0
   SessionDirectory* sessions = nullptr;      // of the compute server; may be null
 
   std::int64_t present_us() const {
@@ -42,7 +42,7 @@ struct SessionFacts {
 
 struct EvalContext {
   std::span<const Datum> parameters;
-  // The row that column references read: a table's, or when it is null the values of a virtual table's row.
+  // The row that column references read. Null: they read the values of a virtual table's row.
   const layout::RowView* row = nullptr;
   std::span<const Datum> values;
   std::span<const Datum> aggregates;
@@ -99,27 +99,28 @@ struct Expr {
 ExprPtr make_constant(Type type, const Datum& value);
 ExprPtr make_expr(ExprKind kind, Type type, char op = ' ');
 ExprPtr clone(const Expr& expr);
-// Neither columns nor aggregates nor volatile functions, parameters allowed: the same for all rows of a run.
+// Whether the value is the same for all rows of a run: the expression has neither columns nor aggregates nor
+// volatile functions. Parameters are allowed.
 bool is_row_independent(const Expr& expr);
 bool is_constant(const Expr& expr);
 bool contains_column(const Expr& expr);
 
-// The context has an arena and work. Not finished: Work::paused().
+// The context has an arena and work. Work::paused() says whether it must be called again.
 Status evaluate(const Expr& expr, const EvalContext& context, Datum& out);
 
 // A predicate: true only if the value is true (NULL counts as false).
 Status evaluate_condition(const Expr& expr, const EvalContext& context, bool& out);
 
-// -1, 0, 1 of two values that are not NULL, of one type or of two integer types. NaN equals itself and is
-// above all numbers; trailing blanks of char(n) do not count.
+// Compares two values that are not NULL, of one type or of two integer types: -1, 0 or 1. NaN equals itself
+// and is greater than all numbers; trailing blanks of char(n) do not count.
 int compare_values(TypeId type, const Datum& left, const Datum& right);
 
 namespace detail {
-// Everything but leaves: evaluate() calls it.
+// Evaluates an expression that is not a leaf; evaluate() calls it.
 Status evaluate_operator(const Expr& expr, const EvalContext& context, Datum& out);
 }  // namespace detail
 
-// The field of a row; char(n) gets its blanks in the arena.
+// The value of a row's field. That of char(n) gets its blanks, in the arena.
 void read_column(const layout::RowView& row, std::uint32_t column, Arena& arena, Datum& out);
 
 }  // namespace namdb::sql

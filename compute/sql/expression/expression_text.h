@@ -9,7 +9,7 @@
 
 namespace namdb::sql {
 
-// Columns are those of the schema.
+// Names columns as the schema does.
 std::string expression_text(const Expr& expr, const layout::Schema& schema);
 
 }  // namespace namdb::sql

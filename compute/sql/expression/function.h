@@ -1,6 +1,7 @@
-// One scalar function that expressions may call. functions.h has the table of them.
+// One overload of a scalar function that expressions may call. function_tables.h has the tables of them.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -13,16 +14,22 @@ namespace namdb::sql {
 
 struct EvalContext;
 
+// PostgreSQL's provolatile, without `immutable`: a stable function has one value during a statement.
+enum class Volatility : std::uint8_t { stable, is_volatile };
+
 struct Function {
+  using Call = Status (*)(const EvalContext& context, std::span<const Datum> arguments, Datum& out);
+
   std::string_view name;
   std::vector<TypeId> parameters;
   TypeId result;
-  // NULL when any argument is NULL, without being called.
-  bool strict = true;
-  // Another value at each call: never folded, never a key.
-  bool is_volatile = false;
-  // Null: PostgreSQL has it and would choose it, namdb does not.
-  Status (*call)(const EvalContext& context, std::span<const Datum> arguments, Datum& out);
+  // Not called when an argument is NULL: the result is NULL then (all functions are strict).
+  Call call;
+  // Calls of volatile functions are neither folded nor compared with keys.
+  Volatility volatility = Volatility::stable;
 };
+
+// The `call` of a function that PostgreSQL has and namdb does not support: overload resolution may choose it.
+inline constexpr Function::Call kUnsupported = nullptr;
 
 }  // namespace namdb::sql

@@ -1,4 +1,4 @@
-// The scalar functions that expressions may call, one table.
+// The scalar functions that expressions may call.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace namdb::sql {
 
-// All overloads of a name; empty when there is none.
+// All overloads of that name.
 std::vector<const Function*> functions_named(std::string_view name);
 
 }  // namespace namdb::sql

@@ -21,7 +21,7 @@ struct Part {
 };
 
 Status find_part(std::string_view pattern, std::size_t begin, Part& part) {
-  part = {begin, false, false};
+  part = Part{.end = begin};
   for (; part.end < pattern.size() && pattern[part.end] != '%'; ++part.end) {
     if (pattern[part.end] == '_') part.has_wildcard = true;
     if (pattern[part.end] != '\\') continue;
@@ -72,7 +72,7 @@ Status pass_percent(std::string_view text, std::string_view pattern, LikePositio
     matches = rest.ends_with(literal);
     return {};
   }
-  // The first place will do: another % follows.
+  // The first place that matches will do: another % follows.
   const std::optional<std::size_t> found = find_literal(rest, literal);
   if (!found) {
     known = true;
@@ -86,7 +86,7 @@ Status pass_percent(std::string_view text, std::string_view pattern, LikePositio
 
 enum class Step : std::uint8_t { matched, failed };
 
-// One character of the pattern that is no %.
+// Matches one character of the pattern that is not %.
 Status pass_character(std::string_view text, std::string_view pattern, LikePosition& at, Step& step) {
   step = Step::failed;
   if (at.pattern == pattern.size()) return {};

@@ -1,4 +1,4 @@
-// LIKE: % any text, _ one character, backslash takes the next one literally.
+// LIKE: % matches any text, _ one character, and a backslash makes the next character literal.
 #pragma once
 
 #include <cstddef>
@@ -9,19 +9,19 @@
 
 namespace namdb::sql {
 
-// How far a match is; a new one begins at the start of both.
+// The progress of a match. A new match begins at the start of both strings.
 struct LikePosition {
   std::size_t text = 0;
   std::size_t pattern = 0;
-  // Where to go on when the part of the pattern behind the last % does not fit: the part, and the place in
-  // the text where it was tried last. npos: there was no %.
+  // The part of the pattern behind the last %, and the place in the text where it was tried last: the match
+  // goes on from there when that part does not fit. npos: there was no %.
   std::size_t retry_pattern = std::string_view::npos;
   std::size_t retry_text = 0;
 };
 
-// Both are UTF-8. Linear but for parts of the pattern between two % that contain _: those may take their
-// length times the text's, and then the work is paused: Work::paused(), and `position` is where to go on.
-// Otherwise invalid_escape_sequence or the answer.
+// Matches a text and a pattern in UTF-8, in linear time but for parts of the pattern between two % that
+// contain _: such a part may take its length times the text's, and the work is paused then (Work::paused());
+// `position` is where to go on. Error invalid_escape_sequence.
 Status match_like(std::string_view text, std::string_view pattern, Work& work, LikePosition& position,
                   bool& matches);
 

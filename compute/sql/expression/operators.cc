@@ -170,8 +170,9 @@ Status compare_expr(const Expr& expr, const EvalContext& context, Datum& out) {
   return {};
 }
 
-// AND and OR over any number of operands: `decisive` ends it, NULL is remembered.
-Status logical(const Expr& expr, const EvalContext& context, bool decisive, Datum& out) {
+// AND and OR over any number of operands: the first decisive one ends it, NULL is remembered.
+Status logical(const Expr& expr, const EvalContext& context, Datum& out) {
+  const bool decisive = expr.kind == ExprKind::logical_or;
   bool any_null = false;
   for (const ExprPtr& operand : expr.args) {
     Datum value;
@@ -314,8 +315,8 @@ Status call_function(const Expr& expr, const EvalContext& context, Datum& out) {
     any_null = any_null || values[i].null;
     context.work->charge_bytes(values[i].text.size());
   }
-  out.null = expr.function->strict && any_null;
-  if (out.null) return {};
+  out.null = any_null;
+  if (any_null) return {};
   return expr.function->call(context, std::span(values.data(), expr.args.size()), out);
 }
 
@@ -354,9 +355,8 @@ Status apply_operator(const Expr& expr, const EvalContext& context, Datum& out) 
     case ExprKind::compare:
       return compare_expr(expr, context, out);
     case ExprKind::logical_and:
-      return logical(expr, context, false, out);
     case ExprKind::logical_or:
-      return logical(expr, context, true, out);
+      return logical(expr, context, out);
     case ExprKind::logical_not:
       if (Status status = evaluate(*expr.args[0], context, out); !status.ok()) return status;
       if (!out.null) out = Datum::of_boolean(out.integer == 0);

@@ -1,4 +1,4 @@
-// What clients are told about the server: PostgreSQL's version first, in the form that drivers parse.
+// The version that clients are told: PostgreSQL's version first, in the form that drivers parse.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
-// All sessions of a compute server, whichever worker has them: what they do, and how to cancel what they do
-// or end them. Any thread.
+// All sessions of a compute server, on all of its workers: their activity, and how to cancel their statements
+// or to end them. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct SessionActivity {
   std::string database;
   std::string application_name;
   std::string client_address;               // empty: a unix socket
-  std::optional<std::int32_t> client_port;  // none: a unix socket
+  std::optional<std::int32_t> client_port;  // absent for a unix socket
   std::int64_t began_us = 0;
   std::optional<std::int64_t> transaction_began_us;
   std::optional<std::int64_t> query_began_us;
@@ -33,12 +33,12 @@ class SessionDirectory {
   enum class Signal : std::uint8_t { cancel, terminate };
 
   virtual ~SessionDirectory() = default;
-  // In the order of their numbers.
+  // In the order of their process ids.
   virtual std::vector<SessionActivity> sessions() const = 0;
-  // Whether `user` may know what that session does, and end it.
+  // Whether `user` may see the session's activity, and end it.
   virtual bool may_look_into(std::string_view user, const SessionActivity& session) const = 0;
-  // Cancels the statement that runs, or ends the session, soon after this returns. False when there is none
-  // of that number. insufficient_privilege: only for superusers, and for users of the same name.
+  // Cancels the statement that runs, or ends the session, soon after this returns. False when no session has
+  // that process id. insufficient_privilege: allowed for superusers, and for users of the same name.
   virtual Result<bool> send(Signal signal, std::int32_t process_id, std::string_view user) = 0;
 };
 

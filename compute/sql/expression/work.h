@@ -1,13 +1,15 @@
-// How much an evaluation may do before others have their turn, and what it keeps meanwhile. Expressions do
-// not suspend: one whose operators have handled too many bytes ends with the status of pause(). The coroutine
-// above then lets others run (Run::take_turn) and evaluates it again for the same row; operators that had
-// their results give them without doing the work again, and those that were half way go on from there.
-// In the ordinary case nothing is remembered and only counters move.
+// The work that an evaluation may do before other sessions have their turns, and the state that it keeps
+// meanwhile. Expressions do not suspend: an evaluation whose operators have handled too many bytes ends with
+// the status of pause(). The coroutine above then lets other sessions run (Run::take_turn) and evaluates the
+// expression again for the same row. Operators that have their results return them without repeating the
+// work, and operators that were interrupted go on from where they were. In the ordinary case nothing is
+// remembered and only counters move.
 #pragma once
+
+#include <absl/container/flat_hash_map.h>
 
 #include <array>
 #include <cstdint>
-#include <unordered_map>
 
 #include "common/base/error.h"
 #include "compute/sql/value/datum.h"
@@ -16,14 +18,14 @@ namespace namdb::sql {
 
 struct Expr;
 
-// Of one string, and of the strings of one row that a statement returns or sorts ...
+// Bounds one string, and the strings of one row that a statement returns or sorts ...
 inline constexpr std::size_t kMaxText_bytes = 32 << 20;
 // ... and of all strings that expressions make for one row.
 inline constexpr std::size_t kMaxRowMemory_bytes = 256 << 20;
 
 class Work {
  public:
-  // A unit is about a byte looked at, or a nanosecond.
+  // A unit is about one byte that is read, or one nanosecond.
   static constexpr std::uint64_t kTurn_units = 4 << 20;
   static constexpr std::uint64_t kOperator_units = 16;
   static constexpr std::uint64_t kRow_units = 64;
@@ -31,19 +33,19 @@ class Work {
 
   explicit Work(std::uint64_t turn_units = kTurn_units) : turn_units_(turn_units) {}
 
-  // Work that one statement's text bounds: it ends a turn, but not in the middle of an expression.
+  // Counts work that the statement's text bounds: it ends a turn, but not in the middle of an expression.
   void charge(std::uint64_t units) { units_ += units; }
   void charge_bytes(std::uint64_t bytes) {
     units_ += bytes;
     bytes_ += bytes;
   }
-  // Others should have their turn when the row is finished ...
+  // Whether other sessions should have their turns when the row is finished ...
   bool due() const { return units_ >= turn_units_; }
   // ... and now, in the middle of it.
   bool exhausted() const { return bytes_ >= turn_units_; }
 
-  // The status by which an expression that is not finished ends. Where nobody can go on with it, it is an
-  // error to be shown.
+  // The status with which an unfinished evaluation ends. Where no coroutine can resume it, it is the
+  // statement's error.
   Status pause();
   bool paused() const { return paused_; }
   void begin_turn() {
@@ -52,20 +54,20 @@ class Work {
     paused_ = false;
   }
 
-  // The state of an operator for this row: its result, or how far it is.
+  // The state of an operator for this row: its result, or its progress.
   struct Memory {
     bool finished = false;
     Datum value;
     std::array<std::uint64_t, 4> position{};
   };
   bool remembers() const { return remembers_; }
-  // Null: nothing.
+  // Null when nothing is remembered.
   const Memory* find(const Expr& expr) const;
   void remember(const Expr& expr, const Memory& memory) {
     remembers_ = true;
     memories_[&expr] = memory;
   }
-  // The row is finished, and the strings that the memory borrows from go.
+  // The row is finished, and the strings that the memory borrows from are about to be freed.
   void forget() {
     if (!remembers_) return;
     remembers_ = false;
@@ -78,7 +80,7 @@ class Work {
   std::uint64_t bytes_ = 0;
   bool paused_ = false;
   bool remembers_ = false;
-  std::unordered_map<const Expr*, Memory> memories_;
+  absl::flat_hash_map<const Expr*, Memory> memories_;
 };
 
 }  // namespace namdb::sql

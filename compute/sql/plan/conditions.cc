@@ -22,8 +22,8 @@ const Expr& without_cast(const Expr& expr) {
   return exact_string || exact_number ? inner : expr;
 }
 
-// Whether comparing the column with such a value is comparing what is stored: then the value, converted, has
-// a place among the column's values. Comparisons that convert the column (integer = 1.5::float8) do not.
+// Whether comparing the column with such a value compares the stored values: then the converted value has a
+// place among the column's values. Comparisons that convert the column (integer = 1.5::float8) do not.
 bool decides_place(const Expr& column, const Expr& value) {
   // An integer column compared as numeric: one that equals the value exists only if that is whole.
   const bool numeric_for_integer = column.type.is_integer() && value.type.id == TypeId::numeric;

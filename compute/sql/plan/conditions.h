@@ -1,6 +1,6 @@
-// What the conditions of a WHERE say of one column: where the ways by key and by index come from. A value is
-// an expression that no row has a part in; "a condition on the column" compares what is stored, not what a
-// cast makes of it.
+// The conditions of a WHERE clause on one column, from which access paths by primary key and by index are
+// made. A value is an expression that does not depend on the row. A condition on a column compares the stored
+// value, not the result of a cast of it.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ namespace namdb::sql {
 std::vector<const Expr*> conjuncts(const Expr& filter);
 
 // The values that the condition leaves to the column: one of `column = value`, several of `column IN (...)`;
-// none when it says nothing of the kind.
+// empty when it is another condition.
 std::vector<const Expr*> equal_values(const Expr& condition, std::uint32_t column);
 
 bool is_null_test(const Expr& condition, std::uint32_t column);
 
-// `column > value` and its like.
+// A condition like `column > value`.
 struct Bound {
   const Expr* value = nullptr;
   bool inclusive = false;

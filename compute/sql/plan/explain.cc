@@ -32,7 +32,7 @@ std::string source_line(const Source& source) {
          source.index_path->index->name + " on " + name;
 }
 
-// As PostgreSQL shows it: several conditions in parentheses of their own.
+// As PostgreSQL shows it: each of several conditions in parentheses.
 std::string index_condition(const Source& source) {
   std::string text;
   const std::vector<ExprPtr>& conditions = source.index_path->conditions;
@@ -41,7 +41,7 @@ std::string index_condition(const Source& source) {
   return conditions.size() > 1 ? "(" + text + ")" : text;
 }
 
-// `arrow`: what stands before the source's line.
+// `arrow` is the text before the source's line.
 void add_source(std::vector<std::string>& lines, const Source& source, const std::string& arrow) {
   lines.push_back(arrow + source_line(source));
   const std::string indent(arrow.size() + 2, ' ');

@@ -8,7 +8,7 @@
 namespace namdb::sql {
 namespace {
 
-// What the filter says of an index's columns.
+// The filter's conditions on the columns of an index.
 struct Candidate {
   storage::IndexRef index;
   std::vector<std::vector<const Expr*>> equal;  // a null pointer: NULL
@@ -78,15 +78,15 @@ Candidate consider(const storage::IndexRef& index, const std::vector<const Expr*
                    std::span<const OrderItem> order) {
   constexpr int kOneValue = 8;
   constexpr int kList = 6;
-  Candidate candidate{index, {}, {}, {}, {}, false, false, 0};
+  Candidate candidate;
+  candidate.index = index;
   bool has_list = false;
-  // Of a hash index all columns, each by equality, or it says nothing; and it gives no order.
+  // A hash index needs equality on all of its columns, and gives no order.
   for (const layout::IndexColumn& part : index->hash ? index->shape.columns() : index->shape.parts()) {
     Equality equality = equality_of(conditions, part.column);
     const bool is_list = equality.values.size() > 1;
     const bool is_null = !equality.values.empty() && equality.values.front() == nullptr;
-    if (index->hash && (equality.values.empty() || (is_list && has_list) || is_null))
-      return {index, {}, {}, {}, {}, false, false, 0};
+    if (index->hash && (equality.values.empty() || (is_list && has_list) || is_null)) return {};
     if (equality.values.empty() || (is_list && has_list)) {
       find_bounds(candidate, conditions, part.column);
       candidate.score += candidate.low || candidate.high ? 1 : 0;
@@ -117,7 +117,7 @@ bool find_index_path(Source& source, std::span<const storage::IndexRef> indexes,
   for (const storage::IndexRef& index : indexes) {
     if (!index->ready() || index->replaced()) continue;
     Candidate candidate = consider(index, conditions, order);
-    // Of what both find by equality alone, the hash index's entries are fewer bytes, and no call.
+    // When both find the rows by equality alone, the hash index's entries are fewer bytes, and need no call.
     const bool is_hash = index->hash && best.index != nullptr && !best.index->hash;
     if (candidate.score > best.score || (is_hash && candidate.score == best.score))
       best = std::move(candidate);

@@ -1,4 +1,4 @@
-// The way by a secondary index: whether there is one, and which keys it leads over.
+// Access paths by secondary index: whether there is one, and which keys it reads.
 #pragma once
 
 #include <span>
@@ -9,10 +9,10 @@
 
 namespace namdb::sql {
 
-// Chooses the one of its indexes whose leading columns the filter says most of, by equality or IN, then by
-// one range; and between equals, or when there is no condition, one that gives the wanted order. Sets
-// source.index_path if there is any. True when the rows then come in that order. There are no statistics: a
-// condition on an index is always taken for better than reading the whole table.
+// Chooses among `indexes` of the source's table the one whose leading columns the filter restricts most, by
+// equality or IN, then by one range; among equals, or without a filter, one that gives the wanted order. Sets
+// source.index_path if there is one. Returns true when the rows then come in that order. There are no
+// statistics: reading by an index is always taken for cheaper than reading the whole table.
 bool find_index_path(Source& source, std::span<const storage::IndexRef> indexes,
                      std::span<const OrderItem> order);
 

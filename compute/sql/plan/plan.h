@@ -1,5 +1,5 @@
-// What a statement will do, decided once: names are resolved, types are known, the way to the rows is chosen.
-// A plan is immutable and may be run any number of times, until the catalog changes.
+// The plan of a statement, made once: names are resolved, types are known, the access path is chosen. A plan
+// is immutable and may be run any number of times, until the catalog changes.
 #pragma once
 
 #include <cstdint>
@@ -25,29 +25,29 @@ struct ResultColumn {
   Type type;
 };
 
-// The way by a secondary index: a range of its keys, or for a list of values several.
+// An access path by secondary index: a range of its keys, or several ranges for a list of values.
 struct IndexPath {
   storage::IndexRef index;
-  // For each of the first columns of the index's keys the values that it may have: one, or for one of the
-  // columns several. A null pointer: NULL.
+  // For each of the first columns of the index's keys the values that it may have: one, or several for one of
+  // the columns. A null pointer means NULL.
   std::vector<std::vector<ExprPtr>> equal;
-  // Bounds of the column after them; null: none.
+  // Bounds of the column behind them; null: unbounded.
   ExprPtr low;
   ExprPtr high;
   bool low_inclusive = false;
   bool high_inclusive = false;
   bool descending = false;
   std::vector<ExprPtr> conditions;    // what all of that says
-  bool has_other_conditions = false;  // the filter says more
+  bool has_other_conditions = false;  // the filter has conditions beyond these
 };
 
-// Where rows come from. No table and no virtual table: one row without columns.
+// The source of rows. Without a table and a virtual table it is one row without columns.
 struct Source {
   storage::TableRef table;
   const VirtualTable* virtual_table = nullptr;
   std::string name;  // the alias or the table's name
-  // For each key column, in key order, the values that it may have: one, or for one of the columns several. A
-  // row at most for each key. Empty: a scan.
+  // For each key column, in key order, the values that it may have: one, or several for one of the columns.
+  // Each key has at most one row. Empty: a scan.
   std::vector<std::vector<ExprPtr>> key;
   std::unique_ptr<IndexPath> index_path;  // only if there is no key; null: none
   ExprPtr filter;                         // all of WHERE; null: every row
@@ -70,7 +70,7 @@ struct OrderItem {
 struct SelectPlan {
   Source source;
   std::vector<ExprPtr> targets;
-  std::vector<Aggregate> aggregates;  // not empty: one row
+  std::vector<Aggregate> aggregates;  // if there are any, the result is one row
   std::vector<OrderItem> order;       // empty when the rows come in the wanted order
   ExprPtr limit;                      // bigint; null: none
   ExprPtr offset;                     // bigint; null: none
@@ -115,7 +115,7 @@ struct DropTablePlan {
 struct CreateIndexPlan {
   storage::TableRef table;
   std::string name;
-  bool name_is_chosen = false;  // by us: another one will do when it is taken
+  bool name_is_chosen = false;  // by the binder: another one will do when it is taken
   std::vector<layout::IndexColumn> columns;
   bool unique = false;
   bool hash = false;
@@ -164,7 +164,7 @@ struct ClosePlan {
   std::string name;  // empty: all
 };
 
-// Nobody listens, since nothing notifies.
+// UNLISTEN has no effect, since there is no NOTIFY.
 struct UnlistenPlan {};
 
 struct SleepPlan {
@@ -183,7 +183,7 @@ struct Plan {
       std::variant<std::monostate, SelectPlan, InsertPlan, UpdatePlan, DeletePlan, CallPlan, CreateTablePlan,
                    DropTablePlan, CreateIndexPlan, DropIndexPlan, ReindexPlan, TransactionPlan, SetPlan,
                    ShowPlan, DeallocatePlan, DiscardPlan, ClosePlan, UnlistenPlan, SleepPlan, ExplainPlan>;
-  // What the plan does; monostate: an empty statement.
+  // monostate: an empty statement.
   Body body;
   // "SELECT", "INSERT", ...: the command tag without its counts, and the kind under which it is counted.
   std::string_view tag;

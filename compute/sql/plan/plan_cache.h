@@ -3,11 +3,14 @@
 // no plan alive. Belongs to its worker's executor.
 #pragma once
 
+#include <absl/container/flat_hash_map.h>
+#include <absl/types/span.h>
+
 #include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "compute/sql/plan/plan.h"
@@ -16,13 +19,27 @@ namespace namdb::sql {
 
 class PlanCache {
  public:
-  // Null: nobody has it. Whether it is of the current catalog is for the caller to see.
-  std::shared_ptr<const Plan> find(const std::string& text, const std::vector<Oid>& parameters) const;
-  void add(const std::string& text, const std::vector<Oid>& parameters,
-           const std::shared_ptr<const Plan>& plan);
+  // Null when no session has it. The caller checks whether it is of the current catalog.
+  std::shared_ptr<const Plan> find(std::string_view text, absl::Span<const Oid> parameters) const;
+  void add(std::string_view text, absl::Span<const Oid> parameters, const std::shared_ptr<const Plan>& plan);
 
  private:
-  std::unordered_map<std::string, std::weak_ptr<const Plan>> plans_;
+  using Key = std::pair<std::string, std::vector<Oid>>;
+  using KeyView = std::pair<std::string_view, absl::Span<const Oid>>;
+  // A look-up neither copies the text nor allocates.
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(const Key& key) const { return absl::HashOf(KeyView(key.first, key.second)); }
+    std::size_t operator()(const KeyView& key) const { return absl::HashOf(key); }
+  };
+  struct Equal {
+    using is_transparent = void;
+    bool operator()(const Key& left, const Key& right) const { return left == right; }
+    bool operator()(const Key& left, const KeyView& right) const {
+      return left.first == right.first && absl::MakeConstSpan(left.second) == right.second;
+    }
+  };
+  absl::flat_hash_map<Key, std::weak_ptr<const Plan>, Hash, Equal> plans_;
   std::size_t sweep_at_ = 64;
 };
 

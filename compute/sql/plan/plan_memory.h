@@ -1,5 +1,5 @@
-// How many bytes a plan keeps, about: its expressions, names and lists, with what the allocator adds. Tables
-// and procedures, which it shares with others, do not count.
+// The memory that a plan keeps, in bytes, about: its expressions, names and lists, with the allocator's
+// overhead. Tables and procedures, which it shares with others, do not count.
 #pragma once
 
 #include <cstddef>

@@ -31,7 +31,7 @@ Status read_only_error(std::string_view tag) {
                 "cannot execute " + std::string(tag) + " in a read-only transaction");
 }
 
-// The protocol's name of what the statement counts.
+// The command tag, and whether the statement counts rows.
 void set_completion(const Plan& plan, std::uint64_t rows, Completion& completion) {
   completion.tag = plan.tag;
   completion.rows = rows;
@@ -73,6 +73,11 @@ void Session::start_clock() {
   began_ns_ = engine_.executor().now_ns();
 }
 
+void Session::start_statement_timeout() {
+  const std::uint64_t timeout_ns = settings_.statement_timeout_ns();
+  interrupt_.set_deadline(timeout_ns == 0 ? ~std::uint64_t{0} : engine_.executor().now_ns() + timeout_ns);
+}
+
 std::uint64_t Session::transaction_deadline_ns() const {
   const std::uint64_t timeout_ns = settings_.transaction_timeout_ns();
   return timeout_ns == 0 ? ~std::uint64_t{0} : began_ns_ + timeout_ns;
@@ -81,14 +86,14 @@ std::uint64_t Session::transaction_deadline_ns() const {
 void Session::ensure_transaction() {
   if (transaction_ != nullptr) return;
   if (state_ == State::idle) {
-    block_read_only_ = read_only();  // while it is idle: what the last block was is none of its business
+    block_read_only_ = read_only();  // while idle, since the last block's mode no longer counts
     state_ = State::implicit;
     start_clock();
   }
   transaction_ = begin();
 }
 
-// Reads, also those that wait for others, end when the client cancels; a commit does not.
+// Reads end when the client cancels, also while they wait for others; a commit does not.
 std::unique_ptr<txn::Transaction> Session::begin() {
   std::unique_ptr<txn::Transaction> transaction = engine_.begin(*txn_session_);
   transaction->set_interrupt(&interrupt_);
@@ -99,8 +104,8 @@ bool Session::read_only() const {
   return state_ == State::idle ? settings_.default_read_only() : block_read_only_;
 }
 
-// What runs half way through belongs to the transaction and goes first. Portals are only marked: the one
-// whose COMMIT this is still runs.
+// A suspended cursor belongs to the transaction and is destroyed before it. Portals are only marked: the
+// portal of the COMMIT itself still runs.
 void Session::end_transaction() {
   const bool all = state_ == State::block || state_ == State::failed;
   const auto end = [all](Portal& portal) {
@@ -121,7 +126,7 @@ void Session::describe_error(const Status& status, const txn::Transaction& trans
 
 void Session::fail(const Status& status) {
   if (transaction_ != nullptr) {
-    environment_.statistics.entry("block").count_attempt(status, false, transaction_->counters());
+    environment_.statistics.entry("block").count_attempt(status, Attempt::last, transaction_->counters());
     end_transaction();
   }
   if (state_ == State::block) state_ = State::failed;
@@ -133,7 +138,8 @@ Task<Status> Session::commit_transaction(std::string_view statistics_name) {
   if (transaction_ != nullptr) {
     status = co_await transaction_->commit();
     if (!status.ok()) describe_error(status, *transaction_);
-    environment_.statistics.entry(statistics_name).count_attempt(status, false, transaction_->counters());
+    environment_.statistics.entry(statistics_name)
+        .count_attempt(status, Attempt::last, transaction_->counters());
   }
   end_transaction();
   state_ = State::idle;
@@ -154,7 +160,7 @@ void Session::forget_portals() {
   portal_bytes_ = 0;
 }
 
-bool Session::may_be_alone(const Portal& portal) const {
+bool Session::may_autocommit(const Portal& portal) const {
   return state_ == State::idle && portal.plan->as<CallPlan>() == nullptr && needs_transaction(*portal.plan);
 }
 
@@ -183,7 +189,8 @@ Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completio
   for (std::uint32_t attempt = 1;; ++attempt) {
     // The catalog may have changed since the statement was bound, or since the last attempt.
     if (portal.plan->catalog_version != engine_.catalog_version()) {
-      Status renewed = co_await renew(*portal.prepared, &portal != &simple_portal_);
+      Status renewed =
+          co_await plan_again(*portal.prepared, &portal == &simple_portal_ ? Origin::sent : Origin::prepared);
       if (!renewed.ok()) co_return renewed;
       if (portal.prepared->plan->parameters != portal.plan->parameters) {
         co_return Status(ErrorCode::feature_not_supported, "cached plan must not change result type");
@@ -200,19 +207,20 @@ Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completio
     if (status.ok()) status = co_await transaction->commit();
     bool again = !status.ok() && status.info().retry && attempt < max_attempts;
     if (again) {
-      // Whoever cancels a statement hears of that, and not of the conflict that it met.
+      // A client that cancels a statement gets that error, and not the conflict that the statement met.
       Status interrupted = interrupt_.check();
       const txn::TransactionFacts* facts = txn::transaction_facts(transaction.get());
-      if (interrupted.ok() && facts != nullptr) interrupted = interrupt_.meet(facts->met_lock());
+      if (interrupted.ok() && facts != nullptr) interrupted = interrupt_.add_conflict(facts->met_lock());
       again = interrupted.ok() && sink.rewind(mark);
       if (!interrupted.ok()) status = std::move(interrupted);
     }
-    portal.prepared->statistics->count_attempt(status, again, transaction->counters());
+    portal.prepared->statistics->count_attempt(status, again ? Attempt::tried_again : Attempt::last,
+                                               transaction->counters());
     if (status.ok()) set_completion(*portal.plan, run.affected, completion);
     if (!again && !status.ok()) describe_error(status, *transaction);
     if (!again) co_return status;
     error_ = {};
-    transaction.reset();  // nobody waits for its locks while it pauses
+    transaction.reset();  // so that it holds no locks while it pauses
     const std::uint64_t paused_ns = engine_.executor().now_ns();
     co_await engine_.backoff(attempt);
     interrupt_.add_pause(paused_ns);
@@ -239,7 +247,7 @@ Task<Status> Session::run_in_transaction(Portal& portal, ResultSink& sink, std::
   co_return Status();
 }
 
-Task<Status> Session::execute(Portal& portal, ResultSink& sink, std::uint64_t max_rows, bool alone,
+Task<Status> Session::execute(Portal& portal, ResultSink& sink, std::uint64_t max_rows, bool autocommit,
                               Completion& completion) {
   const std::shared_ptr<const Plan> plan = portal.plan;
   if (Status status = check_allowed(*plan); !status.ok()) co_return status;
@@ -252,32 +260,31 @@ Task<Status> Session::execute(Portal& portal, ResultSink& sink, std::uint64_t ma
     co_return Status(ErrorCode::portal_not_ready, "portal cannot be run: it has run already");
   }
   facts_.statement_us = facts_.present_us();
-  const std::uint64_t timeout_ns = settings_.statement_timeout_ns();
-  interrupt_.set_deadline(timeout_ns == 0 ? ~std::uint64_t{0} : engine_.executor().now_ns() + timeout_ns);
-  const std::uint64_t longest_wait_ns = settings_.lock_timeout_ns();
-  interrupt_.set_longest_wait(longest_wait_ns == 0 ? ~std::uint64_t{0} : longest_wait_ns);
+  start_statement_timeout();
+  const std::uint64_t lock_timeout_ns = settings_.lock_timeout_ns();
+  interrupt_.set_lock_timeout(lock_timeout_ns == 0 ? ~std::uint64_t{0} : lock_timeout_ns);
   if (state_ == State::idle) start_clock();
-  // Also between the statements of one message: nothing is begun for a client that is gone.
+  // Also between the statements of one message: no statement begins for a client that is gone.
   if (Status status = interrupt_.check(); !status.ok()) co_return status;
   if (portal.buffered != nullptr) {
-    give_buffered(portal, sink, max_rows, completion);
+    send_buffered(portal, sink, max_rows, completion);
     co_return Status();
   }
   Status status;
   if (max_rows != 0 && !plan->columns.empty() && plan->as<SelectPlan>() == nullptr) {
     portal.buffered = std::make_unique<RowBuffer>(sink);
     portal.buffered->begin_rows(plan->columns);
-    status = co_await execute_all(portal, *portal.buffered, 0, alone, portal.buffered_completion);
-    if (status.ok()) give_buffered(portal, sink, max_rows, completion);
+    status = co_await execute_all(portal, *portal.buffered, 0, autocommit, portal.buffered_completion);
+    if (status.ok()) send_buffered(portal, sink, max_rows, completion);
   } else {
-    status = co_await execute_all(portal, sink, max_rows, alone, completion);
+    status = co_await execute_all(portal, sink, max_rows, autocommit, completion);
     portal.finished = !completion.suspended;
   }
   if (!status.ok()) portal.finished = true;
   co_return status;
 }
 
-Task<Status> Session::execute_all(Portal& portal, ResultSink& sink, std::uint64_t max_rows, bool alone,
+Task<Status> Session::execute_all(Portal& portal, ResultSink& sink, std::uint64_t max_rows, bool autocommit,
                                   Completion& completion) {
   const Plan& plan = *portal.plan;
   if (!plan.columns.empty()) sink.begin_rows(plan.columns);
@@ -287,13 +294,13 @@ Task<Status> Session::execute_all(Portal& portal, ResultSink& sink, std::uint64_
     Status status = co_await commit_transaction("block");
     if (!status.ok()) co_return status;
   }
-  if (state_ == State::idle && needs_transaction(plan) && (call || (alone && max_rows == 0)))
+  if (state_ == State::idle && needs_transaction(plan) && (call || (autocommit && max_rows == 0)))
     co_return co_await run_autocommit(portal, sink, completion);
   if (state_ == State::idle && !needs_transaction(plan)) start_clock();
   co_return co_await run_in_transaction(portal, sink, max_rows, completion);
 }
 
-void Session::give_buffered(Portal& portal, ResultSink& sink, std::uint64_t max_rows,
+void Session::send_buffered(Portal& portal, ResultSink& sink, std::uint64_t max_rows,
                             Completion& completion) {
   sink.begin_rows(portal.plan->columns);
   auto& rows = portal.buffered->rows();

@@ -1,5 +1,5 @@
-// A client's session: its prepared statements, portals, settings and transaction, behind whatever protocol
-// the client speaks. Decides what is one transaction, and runs it again when it conflicts:
+// A client's session: its prepared statements, portals, settings and transaction, independent of the protocol
+// that the client speaks. It decides which statements are one transaction, and retries that after a conflict:
 //   - a statement or CALL on its own is one transaction, retried with backoff up to the engine's limit;
 //   - BEGIN ... COMMIT is one transaction; an error fails it until ROLLBACK, nothing is retried;
 //   - several statements of one simple query, and those between two Syncs of the extended protocol, are one
@@ -28,36 +28,34 @@
 #include "compute/sql/execute/run.h"
 #include "compute/sql/expression/session_directory.h"
 #include "compute/sql/plan/plan_cache.h"
+#include "compute/sql/session/planning_queue.h"
 #include "compute/sql/syntax/error_fields.h"
 #include "compute/sql/system/settings.h"
 
 namespace namdb::sql {
 
-// Of one session: named statements, and portals, ...
+// Limits of one session: named statements, and portals, ...
 inline constexpr std::size_t kMaxPrepared = 10'000;
 // ... the statements' text and plans (a plan may take a hundred times as much as its text) ...
 inline constexpr std::size_t kMaxPrepared_bytes = 64 << 20;
 // ... and the portals' parameters.
 inline constexpr std::size_t kMaxPortal_bytes = 64 << 20;
 
-// Does work that would keep others from their turns for too long, on another thread; the caller goes on, on
-// its own, when it is done. Unlike a worker's it is nobody's turn there.
-using Aside = std::function<reactor::Task<void>(std::function<void()> work)>;
-// Of a text, or of a statement that was read from it: what is no longer is parsed and bound on the spot. A
-// KiB takes a millisecond.
-inline constexpr std::size_t kBesideOthers_bytes = 8 << 10;
+// Longer texts are parsed, and longer statements bound, on the planning thread. One KiB takes about a
+// millisecond.
+inline constexpr std::size_t kLongStatement_bytes = 8 << 10;
 
-// What all sessions of a worker share.
+// The environment that all sessions of a worker share. Everything that it refers to outlives them.
 struct Environment {
   txn::Engine& engine;
   const procedure::ProcedureRegistry& procedures;
   WorkerStatistics& statistics;
-  // The wall time, µs since 2000-01-01: what now() tells. It is asked each time, since it may be set.
+  // The wall clock, µs since 2000-01-01, for now(). It is read each time, since it may be set.
   WallClock wall_clock_us = {};
   MemoryBudget* client_memory = nullptr;  // of all workers; null: none
   PlanCache* plans = nullptr;             // null: plans are not shared
   SessionDirectory* sessions = nullptr;   // of the compute server; null: nobody knows
-  Aside aside = {};                       // empty: all is done on the spot
+  PlanningQueue* planning = nullptr;      // null: long statements, too, are parsed and planned by the worker
 };
 
 struct BindRequest {
@@ -80,10 +78,10 @@ class Session {
   Settings& settings() { return settings_; }
   // 'I' idle, 'T' in a transaction block, 'E' in a failed one.
   char status() const;
-  // Asked while statements run: its error ends them.
+  // `check` is called while statements run; its error ends them.
   void set_client_check(std::function<Status()> check) { interrupt_.set_client(std::move(check)); }
-  // A cancel request that came while nothing ran means nothing.
-  void forget_cancel() { interrupt_.clear(); }
+  // Forgets a cancel request that arrived while nothing ran.
+  void clear_cancel_request() { interrupt_.clear(); }
 
   // --- simple protocol: everything goes to the sink, errors too ---
   reactor::Task<void> simple_query(std::string text, ResultSink& sink);
@@ -93,27 +91,26 @@ class Session {
   const ErrorFields& error_fields() const { return error_; }
   void forget_error() { error_ = {}; }
   reactor::Task<Status> prepare(std::string name, std::string text, std::vector<Oid> declared);
-  // Null when there is none of that name.
-  Prepared* find_prepared(std::string_view name);
+  // Null when no prepared statement has that name.
+  PreparedStatement* find_prepared(std::string_view name);
   // Whether the statement's plan is of the current catalog; if not, renew() it before bind().
-  bool current(const Prepared& prepared) const;
-  // If its columns are others now: error feature_not_supported, or catalog_changed if it is no `cached`
-  // statement, which its client has sent just now.
-  reactor::Task<Status> renew(Prepared& prepared, bool cached = true);
+  bool current(const PreparedStatement& prepared) const;
+  // Plans it again. If its columns are others now: error feature_not_supported.
+  reactor::Task<Status> renew(PreparedStatement& prepared);
   Status bind(const BindRequest& request);
   Portal* find_portal(std::string_view name);
-  // in_failed_transaction: what returns rows is not even described in a failed block.
+  // in_failed_transaction: a statement that returns rows is not even described in a failed block.
   Status check_describe(const Plan& plan) const;
   void close_prepared(std::string_view name);
   void close_all_prepared();
   void close_portal(std::string_view name);
-  // Whether execute() of the portal wants to know what `alone` is.
-  bool may_be_alone(const Portal& portal) const;
-  // `alone`: nothing else will run before the next sync().
-  reactor::Task<Status> execute(Portal& portal, ResultSink& sink, std::uint64_t max_rows, bool alone,
+  // Whether execute() of the portal depends on `autocommit`.
+  bool may_autocommit(const Portal& portal) const;
+  // `autocommit`: no other statement runs before the next sync().
+  reactor::Task<Status> execute(Portal& portal, ResultSink& sink, std::uint64_t max_rows, bool autocommit,
                                 Completion& completion);
-  // When the transaction that is open, or runs, will be older than transaction_timeout. Says nothing where
-  // there is none.
+  // The time at which the open or running transaction exceeds transaction_timeout. Without a transaction the
+  // result means nothing.
   std::uint64_t transaction_deadline_ns() const;
   bool in_implicit_transaction() const { return state_ == State::implicit; }
   // Ends the implicit transaction, and forgets the portals if there is no block.
@@ -126,35 +123,41 @@ class Session {
   enum class State : std::uint8_t { idle, implicit, block, failed };
 
   // --- session_plan.cc ---
-  struct Parsed {
+  struct ParsedText {
     std::variant<SyntaxTree, SyntaxError> result;
     std::size_t text_bytes = 0;
 
     const SyntaxError* error() const { return std::get_if<SyntaxError>(&result); }
     const SyntaxTree& tree() const { return std::get<SyntaxTree>(result); }
   };
-  // What takes long because a text, or a statement, is so long.
-  reactor::Task<void> do_aside(std::size_t text_bytes, std::function<void()> work);
-  reactor::Task<Parsed> parse(const std::string* text);
-  // Of a long text, that takes long, too.
-  reactor::Task<void> forget(Parsed parsed);
-  // A statement, and what it was read from.
-  struct Parsing {
+  // Whether a text of that length is parsed and bound on the planning thread.
+  bool is_long(std::size_t text_bytes) const;
+  // Error: the interrupt has ended the wait for that thread.
+  reactor::Task<Status> run_on_planning_thread(std::function<void()> work);
+  reactor::Task<ParsedText> parse(const std::string* text);
+  // Frees the tree; a large one on the planning thread.
+  void forget(ParsedText parsed);
+  // A statement, and the text that it was read from.
+  struct ParsedStatement {
     Node statement;
     std::size_t length_bytes = 0;
     const std::string* text = nullptr;
   };
-  reactor::Task<Result<Plan>> make_plan(Parsing parsing, std::vector<Type> declared);
-  reactor::Task<Status> plan_statement(Prepared& prepared, Parsing parsing);
+  // How the client gave a statement that is planned again: prepared earlier, or sent just now.
+  enum class Origin : std::uint8_t { prepared, sent };
+  // Error when its columns have changed: feature_not_supported if it was prepared, else catalog_changed.
+  reactor::Task<Status> plan_again(PreparedStatement& prepared, Origin origin);
+  reactor::Task<Result<Plan>> make_plan(ParsedStatement parsing, std::vector<Type> declared);
+  reactor::Task<Status> plan_statement(PreparedStatement& prepared, ParsedStatement parsing);
   // Parses and plans, unless another session has the plan.
-  reactor::Task<Status> plan_text(Prepared& prepared);
-  // Gives the plan its share of the memory.
-  Result<std::shared_ptr<const Plan>> keep(Plan plan) const;
+  reactor::Task<Status> plan_text(PreparedStatement& prepared);
+  // Accounts for the plan's memory.
+  Result<std::shared_ptr<const Plan>> account_plan(Plan plan) const;
   bool current(const Plan& plan) const;
   Status check_allowed(const Plan& plan) const;
-  // The error of a statement other than COMMIT and ROLLBACK in a failed block.
+  // The error of any statement but COMMIT and ROLLBACK in a failed block.
   static Status only_end_of_block();
-  // Why the engine has ended the transaction while it was idle.
+  // The reason for which the engine has ended the transaction while it was idle.
   Status check_expired(const Plan& plan) const;
 
   // --- session.cc ---
@@ -163,15 +166,17 @@ class Session {
   reactor::Task<Status> run_autocommit(Portal& portal, ResultSink& sink, Completion& completion);
   reactor::Task<Status> run_in_transaction(Portal& portal, ResultSink& sink, std::uint64_t max_rows,
                                            Completion& completion);
-  reactor::Task<Status> execute_all(Portal& portal, ResultSink& sink, std::uint64_t max_rows, bool alone,
+  reactor::Task<Status> execute_all(Portal& portal, ResultSink& sink, std::uint64_t max_rows, bool autocommit,
                                     Completion& completion);
-  void give_buffered(Portal& portal, ResultSink& sink, std::uint64_t max_rows, Completion& completion);
+  void send_buffered(Portal& portal, ResultSink& sink, std::uint64_t max_rows, Completion& completion);
   void start_clock();
+  // statement_timeout counts from now.
+  void start_statement_timeout();
   void ensure_transaction();
   std::unique_ptr<txn::Transaction> begin();
   reactor::Task<Status> commit_transaction(std::string_view statistics_name);
   void end_transaction();
-  // Adds to the fields what the transaction knows of the error that it ends in.
+  // Adds to the error's fields what the transaction knows about it.
   void describe_error(const Status& status, const txn::Transaction& transaction);
   bool read_only() const;
 
@@ -180,7 +185,7 @@ class Session {
                                     Completion& completion);
   reactor::Task<Status> run_transaction_command(const TransactionPlan& plan, ResultSink& sink,
                                                 Completion& completion);
-  // Unless the client does not want such messages.
+  // Sends a notice, unless client_min_messages suppresses it.
   void notify(ResultSink& sink, std::string_view severity, std::string_view sqlstate,
               std::string_view message) const;
   Status check_characteristics(const TransactionPlan& plan, ResultSink& sink);
@@ -193,18 +198,19 @@ class Session {
                                     Completion& completion);
   reactor::Task<Status> analyze(const Plan& plan, Portal& portal, std::vector<std::string>& lines);
   void report_settings(ResultSink& sink);
-  void end_settings_of_block(bool committed, ResultSink& sink);
+  void end_settings_of_block(Settings::BlockEnd end, ResultSink& sink);
 
   // --- session_ddl.cc ---
+  enum class RelationKind : std::uint8_t { table, index };
   reactor::Task<Status> run_ddl(const Plan& plan, ResultSink& sink);
   reactor::Task<Status> create_table(const CreateTablePlan& plan, ResultSink& sink);
   reactor::Task<Status> create_index(const CreateIndexPlan& plan, ResultSink& sink);
   reactor::Task<Status> run_reindex(const ReindexPlan& plan, ResultSink& sink);
-  reactor::Task<Status> drop_relations(std::vector<std::string> names, bool if_exists, bool as_index,
+  reactor::Task<Status> drop_relations(RelationKind kind, std::vector<std::string> names, bool if_exists,
                                        ResultSink& sink);
 
   // --- session_simple.cc ---
-  reactor::Task<bool> run_simple(Parsing parsing, bool alone, bool last, ResultSink& sink);
+  reactor::Task<bool> run_simple(ParsedStatement parsing, bool autocommit, bool last, ResultSink& sink);
 
   Environment& environment_;
   txn::Engine& engine_;
@@ -220,8 +226,8 @@ class Session {
   std::uint64_t began_ns_ = 0;  // of the transaction
   std::unique_ptr<txn::Transaction> transaction_;
   ErrorFields error_;
-  std::shared_ptr<Prepared> unnamed_;
-  std::map<std::string, std::shared_ptr<Prepared>, std::less<>> prepared_;
+  std::shared_ptr<PreparedStatement> unnamed_;
+  std::map<std::string, std::shared_ptr<PreparedStatement>, std::less<>> prepared_;
   std::size_t prepared_bytes_ = 0;
   Portal unnamed_portal_;
   Portal simple_portal_;

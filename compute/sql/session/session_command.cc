@@ -1,4 +1,4 @@
-// Statements that run outside of the engine's transactions: BEGIN and COMMIT themselves, settings, EXPLAIN.
+// Statements outside of the engine's transactions: BEGIN and COMMIT themselves, settings, EXPLAIN.
 #include "compute/sql/plan/explain.h"
 #include "compute/sql/session/session.h"
 #include "compute/sql/system/virtual_table.h"
@@ -9,7 +9,7 @@ using reactor::Task;
 
 namespace {
 
-// Counts rows and drops them; tells the client's messages to nobody.
+// Counts rows and drops them, and drops messages.
 class CountingSink final : public ResultSink {
  public:
   void begin_rows(std::span<const ResultColumn>) override {}
@@ -73,11 +73,13 @@ Status Session::check_characteristics(const TransactionPlan& plan, ResultSink& s
   }
   if (plan.for_session) {
     if (plan.isolation) {
-      Status status = settings_.set("default_transaction_isolation", *plan.isolation, false);
+      Status status =
+          settings_.set("default_transaction_isolation", *plan.isolation, Settings::Scope::session);
       if (!status.ok()) return status;
     }
     if (plan.read_only) {
-      Status status = settings_.set("default_transaction_read_only", *plan.read_only ? "on" : "off", false);
+      Status status = settings_.set("default_transaction_read_only", *plan.read_only ? "on" : "off",
+                                    Settings::Scope::session);
       if (!status.ok()) return status;
       sink.setting_changed("default_transaction_read_only", *plan.read_only ? "on" : "off");
     }
@@ -88,7 +90,7 @@ Status Session::check_characteristics(const TransactionPlan& plan, ResultSink& s
       return Status(ErrorCode::active_transaction,
                     "SET TRANSACTION ISOLATION LEVEL must be called before any query");
     }
-    Status status = settings_.set("transaction_isolation", *plan.isolation, true);
+    Status status = settings_.set("transaction_isolation", *plan.isolation, Settings::Scope::transaction);
     if (!status.ok()) return status;
   }
   if (plan.read_only) {
@@ -97,7 +99,8 @@ Status Session::check_characteristics(const TransactionPlan& plan, ResultSink& s
                     "transaction read-write mode must be set before any query");
     }
     block_read_only_ = *plan.read_only;
-    return settings_.set("transaction_read_only", block_read_only_ ? "on" : "off", true);
+    return settings_.set("transaction_read_only", block_read_only_ ? "on" : "off",
+                         Settings::Scope::transaction);
   }
   return {};
 }
@@ -121,7 +124,7 @@ Task<Status> Session::run_transaction_command(const TransactionPlan& plan, Resul
       settings_.begin_block();
       if (const auto isolation = settings_.get("default_transaction_isolation");
           isolation && !plan.isolation) {
-        Status status = settings_.set("transaction_isolation", *isolation, true);
+        Status status = settings_.set("transaction_isolation", *isolation, Settings::Scope::transaction);
         if (!status.ok()) co_return status;
       }
       co_return check_characteristics(plan, sink);
@@ -140,12 +143,13 @@ Task<Status> Session::run_transaction_command(const TransactionPlan& plan, Resul
         completion.tag = "ROLLBACK";
         end_transaction();
         state_ = State::idle;
-        end_settings_of_block(false, sink);
+        end_settings_of_block(Settings::BlockEnd::rolled_back, sink);
         co_return Status();
       }
       if (state_ != State::block) notify(sink, "WARNING", "25P01", "there is no transaction in progress");
       Status status = co_await commit_transaction("block");
-      end_settings_of_block(status.ok(), sink);
+      end_settings_of_block(status.ok() ? Settings::BlockEnd::committed : Settings::BlockEnd::rolled_back,
+                            sink);
       co_return status;
     }
     case TransactionCommand::rollback:
@@ -153,23 +157,24 @@ Task<Status> Session::run_transaction_command(const TransactionPlan& plan, Resul
         notify(sink, "WARNING", "25P01", "there is no transaction in progress");
       if (transaction_ != nullptr) {
         const Status rolled_back(ErrorCode::rolled_back, "ROLLBACK");
-        environment_.statistics.entry("block").count_attempt(rolled_back, false, transaction_->counters());
+        environment_.statistics.entry("block").count_attempt(rolled_back, Attempt::last,
+                                                             transaction_->counters());
       }
       end_transaction();
       state_ = State::idle;
-      end_settings_of_block(false, sink);
+      end_settings_of_block(Settings::BlockEnd::rolled_back, sink);
       co_return Status();
   }
   co_return Status(ErrorCode::internal, "an unknown transaction command");
 }
 
-// Tells the client what has changed back.
-void Session::end_settings_of_block(bool committed, ResultSink& sink) {
-  for (const std::string_view name : settings_.end_block(committed))
+// Reports to the client the settings that have got their former values back.
+void Session::end_settings_of_block(Settings::BlockEnd end, ResultSink& sink) {
+  for (const std::string_view name : settings_.end_block(end))
     sink.setting_changed(name, *settings_.get(name));
 }
 
-// Tells the client again what may have changed.
+// Reports to the client the settings that may have changed.
 void Session::report_settings(ResultSink& sink) {
   for (const std::string_view name :
        {"application_name", "DateStyle", "default_transaction_read_only", "TimeZone", "IntervalStyle"})
@@ -184,7 +189,8 @@ Status Session::run_set(const SetPlan& plan, ResultSink& sink) {
   }
   if (plan.name == "transaction_isolation" && state_ != State::block) return {};
   if (plan.name == "transaction_read_only") return set_read_only(plan, sink);
-  Status status = plan.value ? settings_.set(plan.name, *plan.value, plan.local) : settings_.reset(plan.name);
+  const auto scope = plan.local ? Settings::Scope::transaction : Settings::Scope::session;
+  Status status = plan.value ? settings_.set(plan.name, *plan.value, scope) : settings_.reset(plan.name);
   if (!status.ok()) return status;
   if (plan.local && state_ != State::block) {
     notify(sink, "WARNING", "25P01", "SET LOCAL can only be used in transaction blocks");
@@ -195,10 +201,10 @@ Status Session::run_set(const SetPlan& plan, ResultSink& sink) {
   return {};
 }
 
-// Of the block that runs; outside of one the statement's own transaction ends with it.
+// Sets the mode of the running block; outside of a block the statement's own transaction ends with it.
 Status Session::set_read_only(const SetPlan& plan, ResultSink& sink) {
   Settings scratch = settings_;
-  Status status = scratch.set(plan.name, plan.value.value_or("off"), false);
+  Status status = scratch.set(plan.name, plan.value.value_or("off"), Settings::Scope::session);
   if (!status.ok() || state_ != State::block) return status;
   TransactionPlan characteristics;
   characteristics.read_only = scratch.get(plan.name) == "on";

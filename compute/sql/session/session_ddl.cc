@@ -7,7 +7,7 @@ using reactor::Task;
 
 namespace {
 
-// What a name means now: a table, one of a table's indexes, or nothing.
+// The current meaning of a name: a table, an index of the table, or nothing.
 struct Relation {
   storage::TableRef table;
   storage::IndexRef index;
@@ -47,7 +47,7 @@ Status check_droppable(const Relation& relation, const std::string& name, bool a
                   : Status(ErrorCode::undefined_table, "table " + quoted(name) + " does not exist");
 }
 
-// Whether REINDEX may be said of a name.
+// Whether a name may be reindexed.
 Status check_reindexable(const Relation& relation, const std::string& name, bool of_table) {
   if (relation.table == nullptr) {
     return of_table ? Status(ErrorCode::undefined_table, "relation " + quoted(name) + " does not exist")
@@ -92,10 +92,10 @@ Task<Status> Session::run_ddl(const Plan& plan, ResultSink& sink) {
   if (const auto* create = plan.as<CreateTablePlan>()) co_return co_await create_table(*create, sink);
   if (const auto* create = plan.as<CreateIndexPlan>()) co_return co_await create_index(*create, sink);
   if (const auto* drop = plan.as<DropIndexPlan>())
-    co_return co_await drop_relations(drop->names, drop->if_exists, true, sink);
+    co_return co_await drop_relations(RelationKind::index, drop->names, drop->if_exists, sink);
   if (const auto* reindex = plan.as<ReindexPlan>()) co_return co_await run_reindex(*reindex, sink);
   const auto* drop = plan.as<DropTablePlan>();
-  co_return co_await drop_relations(drop->names, drop->if_exists, false, sink);
+  co_return co_await drop_relations(RelationKind::table, drop->names, drop->if_exists, sink);
 }
 
 Task<Status> Session::create_table(const CreateTablePlan& plan, ResultSink& sink) {
@@ -152,8 +152,9 @@ Task<Status> Session::run_reindex(const ReindexPlan& plan, ResultSink& sink) {
   co_return Status();
 }
 
-Task<Status> Session::drop_relations(std::vector<std::string> names, bool if_exists, bool as_index,
+Task<Status> Session::drop_relations(RelationKind kind, std::vector<std::string> names, bool if_exists,
                                      ResultSink& sink) {
+  const bool as_index = kind == RelationKind::index;
   // All or nothing, as far as one server can see.
   for (const std::string& name : names) {
     std::string wanted = name;

@@ -1,4 +1,4 @@
-// Preparing statements, binding parameters.
+// Preparing statements.
 #include <algorithm>
 #include <utility>
 
@@ -6,16 +6,12 @@
 #include "compute/sql/session/session.h"
 #include "compute/sql/syntax/syntax.h"
 #include "compute/sql/system/virtual_table.h"
-#include "compute/sql/value/value_format.h"
 
 namespace namdb::sql {
 
 using reactor::Task;
 
 namespace {
-
-// Such parameters count as a part of the session, and most are.
-constexpr std::size_t kShortParameters_bytes = 16 << 10;
 
 bool uses_catalog(const Plan& plan) {
   if (const auto* select = plan.as<SelectPlan>()) return select->source.table != nullptr;
@@ -42,25 +38,32 @@ bool is_end_of_block(Node statement) {
 
 }  // namespace
 
-Task<void> Session::do_aside(std::size_t text_bytes, std::function<void()> work) {
-  if (text_bytes <= kBesideOthers_bytes || !environment_.aside) {
-    work();
-  } else {
-    co_await environment_.aside(std::move(work));
-  }
+bool Session::is_long(std::size_t text_bytes) const {
+  return text_bytes > kLongStatement_bytes && environment_.planning != nullptr;
 }
 
-Task<Session::Parsed> Session::parse(const std::string* text) {
-  Parsed parsed{.result = {}, .text_bytes = text->size()};
-  co_await do_aside(text->size(), [&parsed, text] { parsed.result = parse_sql(*text); });
+Task<Status> Session::run_on_planning_thread(std::function<void()> work) {
+  if (state_ == State::idle) start_clock();  // transaction_timeout counts while it waits
+  co_return co_await environment_.planning->run(std::move(work), interrupt_);
+}
+
+Task<Session::ParsedText> Session::parse(const std::string* text) {
+  ParsedText parsed{.result = {}, .text_bytes = text->size()};
+  const auto work = [&parsed, text] { parsed.result = parse_sql(*text); };
+  if (!is_long(text->size())) {
+    work();
+    co_return parsed;
+  }
+  Status status = co_await run_on_planning_thread(work);
+  if (!status.ok()) parsed.result = SyntaxError{std::move(status)};
   co_return parsed;
 }
 
-Task<void> Session::forget(Parsed parsed) {
-  co_await do_aside(parsed.text_bytes, [&parsed] { parsed.result = SyntaxTree(); });
+void Session::forget(ParsedText parsed) {
+  if (is_long(parsed.text_bytes)) environment_.planning->destroy(std::move(parsed));
 }
 
-Task<Result<Plan>> Session::make_plan(Parsing parsing, std::vector<Type> declared) {
+Task<Result<Plan>> Session::make_plan(ParsedStatement parsing, std::vector<Type> declared) {
   const Node statement = parsing.statement;
   BindInput input;
   input.procedures = &environment_.procedures;
@@ -82,20 +85,25 @@ Task<Result<Plan>> Session::make_plan(Parsing parsing, std::vector<Type> declare
   ErrorPlace place;
   input.place = &place;
   std::optional<Result<Plan>> plan;
-  co_await do_aside(parsing.length_bytes,
-                    [&plan, statement, &input] { plan.emplace(bind_statement(statement, input)); });
+  const auto work = [&plan, statement, &input] { plan.emplace(bind_statement(statement, input)); };
+  if (is_long(parsing.length_bytes)) {
+    Status status = co_await run_on_planning_thread(work);
+    if (!status.ok()) co_return status;
+  } else {
+    work();
+  }
   if (!plan->ok()) error_.position = place.position_in(*parsing.text);
   co_return std::move(*plan);
 }
 
-Task<Status> Session::plan_statement(Prepared& prepared, Parsing parsing) {
+Task<Status> Session::plan_statement(PreparedStatement& prepared, ParsedStatement parsing) {
   if (state_ == State::failed && !parsing.statement.kind.empty() && !is_end_of_block(parsing.statement))
     co_return only_end_of_block();
   if (state_ == State::idle) start_clock();
   std::vector<Type> declared = prepared.declared;
   Result<Plan> plan = co_await make_plan(parsing, std::move(declared));
   if (!plan.ok()) co_return plan.status();
-  Result<std::shared_ptr<const Plan>> kept = keep(std::move(plan).value());
+  Result<std::shared_ptr<const Plan>> kept = account_plan(std::move(plan).value());
   if (!kept.ok()) co_return kept.status();
   prepared.plan = std::move(kept).value();
   if (prepared.plan->is_transactional())
@@ -103,13 +111,13 @@ Task<Status> Session::plan_statement(Prepared& prepared, Parsing parsing) {
   co_return Status();
 }
 
-Result<std::shared_ptr<const Plan>> Session::keep(Plan plan) const {
+Result<std::shared_ptr<const Plan>> Session::account_plan(Plan plan) const {
   plan.memory = MemoryShare(environment_.client_memory);
   if (Status status = plan.memory.resize(memory_bytes(plan)); !status.ok()) return status;
   return std::make_shared<const Plan>(std::move(plan));
 }
 
-Task<Status> Session::plan_text(Prepared& prepared) {
+Task<Status> Session::plan_text(PreparedStatement& prepared) {
   PlanCache* const plans = environment_.plans;
   if (plans != nullptr) {
     std::shared_ptr<const Plan> shared = plans->find(prepared.text, prepared.declared_oids);
@@ -121,7 +129,7 @@ Task<Status> Session::plan_text(Prepared& prepared) {
       co_return Status();
     }
   }
-  Parsed parsed = co_await parse(&prepared.text);
+  ParsedText parsed = co_await parse(&prepared.text);
   if (const SyntaxError* error = parsed.error()) {
     error_.position = error->position;
     co_return error->status;
@@ -131,18 +139,19 @@ Task<Status> Session::plan_text(Prepared& prepared) {
     status = Status(ErrorCode::syntax_error, "cannot insert multiple commands into a prepared statement");
   } else {
     const Node statement = parsed.tree().statement_count() == 0 ? Node{} : parsed.tree().statement(0);
-    const Parsing parsing{statement, prepared.text.size(), &prepared.text};
+    const ParsedStatement parsing{statement, prepared.text.size(), &prepared.text};
     status = co_await plan_statement(prepared, parsing);
   }
-  co_await forget(std::move(parsed));
+  forget(std::move(parsed));
   if (status.ok() && plans != nullptr) plans->add(prepared.text, prepared.declared_oids, prepared.plan);
   co_return status;
 }
 
 Task<Status> Session::prepare(std::string name, std::string text, std::vector<Oid> declared) {
   error_ = {};
-  if (name.empty()) unnamed_.reset();  // also if there will be no other
-  auto prepared = std::make_shared<Prepared>();
+  start_statement_timeout();
+  if (name.empty()) unnamed_.reset();  // also if preparing the new one fails
+  auto prepared = std::make_shared<PreparedStatement>();
   for (const Oid oid : declared) {
     const std::optional<TypeId> type = type_from_oid(oid);
     if (!type) {
@@ -185,40 +194,40 @@ bool Session::current(const Plan& plan) const {
   return plan.catalog_version == engine_.catalog_version() || !uses_catalog(plan);
 }
 
-bool Session::current(const Prepared& prepared) const {
+bool Session::current(const PreparedStatement& prepared) const {
   return current(*prepared.plan);
 }
 
-Task<Status> Session::renew(Prepared& prepared, bool cached) {
+Task<Status> Session::renew(PreparedStatement& prepared) {
+  start_statement_timeout();
+  co_return co_await plan_again(prepared, Origin::prepared);
+}
+
+Task<Status> Session::plan_again(PreparedStatement& prepared, Origin origin) {
   const std::shared_ptr<const Plan> before = prepared.plan;
-  Parsed parsed = co_await parse(&prepared.text);
+  ParsedText parsed = co_await parse(&prepared.text);
   if (const SyntaxError* error = parsed.error()) co_return error->status;
   std::vector<Type> declared = prepared.declared;
-  const Parsing parsing{parsed.tree().statement(0), prepared.text.size(), &prepared.text};
+  const ParsedStatement parsing{parsed.tree().statement(0), prepared.text.size(), &prepared.text};
   Result<Plan> plan = co_await make_plan(parsing, std::move(declared));
-  co_await forget(std::move(parsed));
+  forget(std::move(parsed));
   if (!plan.ok()) co_return plan.status();
   if (!same_columns(*plan, *before)) {
-    if (cached) co_return Status(ErrorCode::feature_not_supported, "cached plan must not change result type");
+    if (origin == Origin::prepared)
+      co_return Status(ErrorCode::feature_not_supported, "cached plan must not change result type");
     co_return Status(ErrorCode::catalog_changed,
                      "a table was dropped and created again while the statement ran");
   }
-  Result<std::shared_ptr<const Plan>> kept = keep(std::move(plan).value());
+  Result<std::shared_ptr<const Plan>> kept = account_plan(std::move(plan).value());
   if (!kept.ok()) co_return kept.status();
   prepared.plan = std::move(kept).value();
   co_return Status();
 }
 
-Prepared* Session::find_prepared(std::string_view name) {
+PreparedStatement* Session::find_prepared(std::string_view name) {
   if (name.empty()) return unnamed_.get();
   const auto found = prepared_.find(name);
   return found == prepared_.end() ? nullptr : found->second.get();
-}
-
-Portal* Session::find_portal(std::string_view name) {
-  if (name.empty()) return unnamed_portal_.valid ? &unnamed_portal_ : nullptr;
-  const auto found = portals_.find(name);
-  return found == portals_.end() || !found->second.valid ? nullptr : &found->second;
 }
 
 void Session::close_prepared(std::string_view name) {
@@ -233,128 +242,6 @@ void Session::close_prepared(std::string_view name) {
 void Session::close_all_prepared() {
   prepared_.clear();
   prepared_bytes_ = 0;
-}
-
-void Session::close_portal(std::string_view name) {
-  if (name.empty()) {
-    unnamed_portal_.reset();
-  } else if (const auto found = portals_.find(name); found != portals_.end()) {
-    portal_bytes_ -= found->second.size_bytes;
-    portals_.erase(found);
-  }
-}
-
-namespace {
-
-Status check_format_count(std::size_t formats, std::size_t count, std::string_view what) {
-  if (formats <= 1 || formats == count) return {};
-  return Status(ErrorCode::protocol_violation, "bind message has " + std::to_string(formats) + " " +
-                                                   std::string(what) + " formats but " +
-                                                   std::to_string(count) + " " + std::string(what) + "s");
-}
-
-Result<std::int16_t> format_of(std::span<const std::int16_t> formats, std::size_t index) {
-  if (formats.empty()) return std::int16_t{0};
-  const std::int16_t format = formats.size() == 1 ? formats[0] : formats[index];
-  if (format != 0 && format != 1)
-    return Status(ErrorCode::invalid_parameter_value, "unsupported format code: " + std::to_string(format));
-  return format;
-}
-
-}  // namespace
-
-Status Session::bind(const BindRequest& request) {
-  const auto prepared = request.statement.empty() ? unnamed_ : [&]() -> std::shared_ptr<Prepared> {
-    const auto found = prepared_.find(request.statement);
-    return found == prepared_.end() ? nullptr : found->second;
-  }();
-  if (prepared == nullptr) {
-    return Status(ErrorCode::undefined_prepared_statement,
-                  request.statement.empty()
-                      ? "unnamed prepared statement does not exist"
-                      : "prepared statement \"" + std::string(request.statement) + "\" does not exist");
-  }
-  const Plan& plan = *prepared->plan;
-  if (Status status = check_allowed(plan); !status.ok()) return status;
-  if (request.parameters.size() != plan.parameters.size()) {
-    return Status(ErrorCode::protocol_violation,
-                  "bind message supplies " + std::to_string(request.parameters.size()) +
-                      " parameters, but prepared statement \"" + std::string(request.statement) +
-                      "\" requires " + std::to_string(plan.parameters.size()));
-  }
-  Status formats =
-      check_format_count(request.parameter_formats.size(), request.parameters.size(), "parameter");
-  if (formats.ok() && !plan.columns.empty())
-    formats = check_format_count(request.result_formats.size(), plan.columns.size(), "result column");
-  if (!formats.ok()) return formats;
-  Portal* portal = &unnamed_portal_;
-  if (!request.portal.empty()) {
-    if (find_portal(request.portal) != nullptr) {
-      return Status(ErrorCode::duplicate_portal,
-                    "cursor \"" + std::string(request.portal) + "\" already exists");
-    }
-    if (portals_.size() >= kMaxPrepared)
-      return Status(ErrorCode::limit_exceeded, "too many portals in one session");
-    portal = &portals_[std::string(request.portal)];
-  }
-  std::size_t bytes = 0;
-  for (const auto& value : request.parameters) bytes += value ? value->size() : 0;
-  if (!request.portal.empty()) {
-    portal_bytes_ -= std::exchange(portal->size_bytes, 0);
-    const std::size_t size_bytes = bytes + request.parameters.size() * sizeof(Datum);
-    if (size_bytes > kMaxPortal_bytes - portal_bytes_) {
-      close_portal(request.portal);
-      return Status(ErrorCode::limit_exceeded, "the parameters of a session's portals can have at most " +
-                                                   std::to_string(kMaxPortal_bytes) + " bytes");
-    }
-    portal->size_bytes = size_bytes;
-    portal_bytes_ += size_bytes;
-  }
-  portal->reset();
-  portal->storage.clear();
-  if (bytes > kShortParameters_bytes) {
-    portal->memory = MemoryShare(environment_.client_memory);
-    if (Status status = portal->memory.resize(bytes); !status.ok()) {
-      close_portal(request.portal);
-      return status;
-    }
-  }
-  portal->parameters.resize(request.parameters.size());
-  portal->storage.reserve(bytes);  // so that what borrows from it stays where it is
-  Status status;
-  for (std::size_t i = 0; i < request.parameters.size() && status.ok(); ++i) {
-    portal->parameters[i] = Datum();
-    if (!request.parameters[i]) continue;
-    const Result<std::int16_t> format = format_of(request.parameter_formats, i);
-    if (!format.ok()) {
-      status = format.status();
-      break;
-    }
-    const std::size_t begin = portal->storage.size();
-    portal->storage += *request.parameters[i];
-    const std::string_view value(portal->storage.data() + begin, portal->storage.size() - begin);
-    const TypeId type = plan.parameters[i].id;
-    const Oid declared = i < prepared->declared_oids.size() ? prepared->declared_oids[i] : 0;
-    status = *format == 0 ? parse_text(value, type, facts_.now_us, portal->parameters[i])
-                          : parse_binary(value, type, declared, portal->parameters[i]);
-  }
-  portal->result_formats.assign(plan.columns.size(), 0);
-  for (std::size_t i = 0; i < plan.columns.size() && status.ok(); ++i) {
-    const Result<std::int16_t> format = format_of(request.result_formats, i);
-    if (format.ok()) {
-      portal->result_formats[i] = *format;
-    } else {
-      status = format.status();
-    }
-  }
-  if (!status.ok()) {
-    close_portal(request.portal);
-    return status;
-  }
-  portal->prepared = prepared;
-  portal->plan = prepared->plan;
-  portal->valid = true;
-  return {};
 }
 
 }  // namespace namdb::sql

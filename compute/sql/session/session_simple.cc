@@ -8,7 +8,7 @@ using reactor::Task;
 
 namespace {
 
-// Of planning one and answering it.
+// The work of planning a statement and answering it.
 constexpr std::uint64_t kStatement_units = Work::kTurn_units / 64;
 
 }  // namespace
@@ -17,7 +17,8 @@ Task<void> Session::simple_query(std::string text, ResultSink& sink) {
   // As in PostgreSQL, a simple query forgets the unnamed statement.
   unnamed_.reset();
   error_ = {};
-  Parsed parsed = co_await parse(&text);
+  start_statement_timeout();
+  ParsedText parsed = co_await parse(&text);
   if (const SyntaxError* error = parsed.error()) {
     fail(error->status);
     error_.position = error->position;
@@ -37,16 +38,17 @@ Task<void> Session::simple_query(std::string text, ResultSink& sink) {
       co_await engine_.executor().yield();
       work_.begin_turn();
     }
-    const Parsing parsing{tree.statement(i), tree.statement_bytes(i, text.size()), &text};
+    const ParsedStatement parsing{tree.statement(i), tree.statement_bytes(i, text.size()), &text};
     ok = co_await run_simple(parsing, count == 1, i + 1 == count, sink);
   }
-  co_await forget(std::move(parsed));
+  forget(std::move(parsed));
 }
 
-Task<bool> Session::run_simple(Parsing parsing, bool alone, bool last, ResultSink& sink) {
-  auto prepared = std::make_shared<Prepared>();
-  if (alone) prepared->text = *parsing.text;  // a retry may have to bind it again
+Task<bool> Session::run_simple(ParsedStatement parsing, bool autocommit, bool last, ResultSink& sink) {
+  auto prepared = std::make_shared<PreparedStatement>();
+  if (autocommit) prepared->text = *parsing.text;  // a retry may have to bind it again
   Completion completion;
+  start_statement_timeout();
   Status status = co_await plan_statement(*prepared, parsing);
   if (status.ok() && !prepared->plan->parameters.empty())
     status = Status(ErrorCode::undefined_parameter, "there is no parameter $1");
@@ -55,7 +57,7 @@ Task<bool> Session::run_simple(Parsing parsing, bool alone, bool last, ResultSin
     simple_portal_.prepared = prepared;
     simple_portal_.plan = prepared->plan;
     simple_portal_.result_formats.assign(prepared->plan->columns.size(), 0);
-    status = co_await execute(simple_portal_, sink, 0, alone, completion);
+    status = co_await execute(simple_portal_, sink, 0, autocommit, completion);
     simple_portal_.reset();
   }
   // The last statement's success is the transaction's: its completion waits for the commit.

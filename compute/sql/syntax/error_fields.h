@@ -21,12 +21,12 @@ struct ErrorFields {
   std::uint32_t position = 0;  // in the statement's text, in characters from 1; 0: nowhere
 };
 
-// Where in the text of a statement the error lies that its binding ends in. The innermost place counts:
-// binders note theirs while the error passes by.
+// The place in a statement's text at which binding has failed. The innermost place counts: binders note
+// theirs while they pass the error on.
 class ErrorPlace {
  public:
   void note(const Json& body);
-  // Of an expression: where its text begins, and not where its operator stands.
+  // Notes the beginning of an expression's text, not the place of its operator.
   void note_begin(const Json& expression);
   void note_at(std::int64_t offset_bytes);
   // 0: nowhere.
@@ -36,13 +36,13 @@ class ErrorPlace {
   std::optional<std::size_t> offset_bytes_;
 };
 
-// The error, whose place is that of `body`. `place` may be null.
+// Notes the place of `body` and returns the error. `place` may be null.
 Status located(ErrorPlace* place, const Json& body, Status error);
 
-// Whether the row has NULL in a column that must have a value: error not_null_violation, and its fields.
+// Error not_null_violation, with its fields, when the row has NULL in a column that must have a value.
 Status check_not_null(const layout::RowView& row, const storage::Table& table, ErrorFields& fields);
 void describe_violation(const txn::Violation& violation, ErrorFields& fields);
-// Of the unique index or constraint whose values two rows have.
+// Describes the unique index or constraint that two rows violate.
 void describe_constraint(std::string_view table, std::string_view constraint, ErrorFields& fields);
 
 // As PostgreSQL shows names: in quotation marks unless they are plain words.

@@ -1,10 +1,10 @@
 // PostgreSQL's grammar by libpg_query: text to syntax trees, and careful reading of the trees. A tree is read
 // once, when a statement is prepared.
 //
-// A node is a JSON object with one member, whose name is the node's kind. Whoever binds a node names the
-// members that it understands (only()); any other member is answered with feature_not_supported, so that a
-// construct is never ignored. Input of any content and size is safe: text beyond the bounds is refused before
-// libpg_query sees it, since its recursion on deep trees is not bounded.
+// A node is a JSON object with one member, whose name is the node's kind. A binder lists the members of a
+// node that it understands (only()); any other member ends in feature_not_supported, so that no construct is
+// ignored. Input of any content and size is safe: text beyond the bounds is refused before libpg_query sees
+// it, since its recursion on deep trees is not bounded.
 #pragma once
 
 #include <cstdint>
@@ -17,25 +17,17 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "compute/sql/syntax/syntax_error.h"
 
 namespace namdb::sql {
 
 using Json = nlohmann::json;
 
 inline constexpr std::size_t kMaxStatement_bytes = 1 << 20;
-// Words and signs between two commas at one depth of parentheses, added up over the depths: bounds the depth
-// of the tree.
-inline constexpr std::size_t kMaxExpression_tokens = 5'000;
-
-// The member of a node: its kind ("SelectStmt") and what it says.
+// The member of a node: its kind ("SelectStmt") and its body.
 struct Node {
   std::string_view kind;
   const Json* body = nullptr;
-};
-
-struct SyntaxError {
-  Status status;
-  std::uint32_t position = 0;  // in characters from 1; 0: unknown
 };
 
 class SyntaxTree {
@@ -44,7 +36,7 @@ class SyntaxTree {
   explicit SyntaxTree(Json tree);
   std::size_t statement_count() const;
   Node statement(std::size_t index) const;
-  // Of its part of the text, which is so long.
+  // The length of the statement's part of the text, in bytes.
   std::size_t statement_bytes(std::size_t index, std::size_t text_bytes) const;
 
  private:
@@ -55,7 +47,7 @@ class SyntaxTree {
 std::variant<SyntaxTree, SyntaxError> parse_sql(const std::string& text);
 
 Node node(const Json& json);
-// The member, or null when it is not there.
+// The member; null when the body does not have it.
 const Json* find(const Json& body, const char* member);
 std::string_view text(const Json& body, const char* member);
 std::int64_t integer(const Json& body, const char* member);

@@ -1,6 +1,7 @@
-// How much memory the clients of one compute server may make it keep, together: prepared statements,
-// parameters, messages that have not arrived whole, and what statements gather. A share is what one holder
-// has of it; holders ask before they allocate, and a share that goes gives everything back.
+// A bound on the memory that the clients of one compute server may make it keep, together: prepared
+// statements, parameters, messages that have not arrived whole, and the rows that statements gather. A share
+// is one holder's part of it. Holders ask before they allocate; a share that is destroyed gives everything
+// back.
 //
 // The budget: any thread, and it outlives its shares. A share has one owner.
 #pragma once
@@ -21,7 +22,7 @@ class MemoryBudget {
 
   std::uint64_t limit_bytes() const { return limit_bytes_; }
   std::uint64_t used_bytes() const { return used_bytes_.load(std::memory_order_relaxed); }
-  // How often there was not enough.
+  // The number of requests that were refused.
   std::uint64_t refusals() const { return refusals_.load(std::memory_order_relaxed); }
 
  private:
@@ -36,7 +37,7 @@ class MemoryBudget {
 
 class MemoryShare {
  public:
-  // Of no budget: anything is granted.
+  // A share of no budget: every request is granted.
   MemoryShare() = default;
   explicit MemoryShare(MemoryBudget* budget) : budget_(budget) {}
   ~MemoryShare() { release(); }
@@ -51,7 +52,7 @@ class MemoryShare {
   }
 
   std::uint64_t bytes() const { return bytes_; }
-  // out_of_memory: the share is as before. Less is always granted.
+  // out_of_memory: the share is unchanged. A request for less is always granted.
   Status resize(std::uint64_t bytes);
   void release() {
     if (budget_ != nullptr && bytes_ != 0) budget_->give_back(bytes_);

@@ -1,5 +1,5 @@
 // A session's settings (SET, SHOW, RESET): those that clients send when they connect. Most are only
-// remembered; a value that would change results in a way that namdb does not follow is refused.
+// remembered; a value that would change results in a way that namdb does not implement is refused.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,19 @@ namespace namdb::sql {
 
 class Settings {
  public:
-  // `serializable`: what the database's transactions are; else they have snapshot isolation, and what asks
-  // for more is refused.
+  // How long a SET lasts.
+  enum class Scope : std::uint8_t { session, transaction };
+  enum class BlockEnd : std::uint8_t { committed, rolled_back };
+
+  // `serializable`: the database's transactions are serializable. Otherwise they have snapshot isolation, and
+  // a higher level is refused.
   explicit Settings(bool serializable = false);
 
   // Names are not case-sensitive. undefined_object, invalid_parameter_value, feature_not_supported.
-  // `local`: until the end of the transaction.
-  Status set(std::string_view name, std::string_view value, bool local);
+  Status set(std::string_view name, std::string_view value, Scope scope);
   Status reset(std::string_view name);
   void reset_all();
-  // Current values become what RESET goes back to: after the start-up packet.
+  // Current values become those that RESET restores: called after the start-up packet.
   void make_current_default() { defaults_ = values_; }
 
   std::optional<std::string> get(std::string_view name) const;
@@ -35,7 +38,7 @@ class Settings {
   };
   std::vector<Row> all() const;
 
-  // Of a setting that nobody can change.
+  // Sets a value that clients cannot change.
   void initialize(std::string_view name, std::string_view value);
   // The name in PostgreSQL's spelling.
   static std::string_view shown_name(std::string_view name);
@@ -43,23 +46,23 @@ class Settings {
   static bool is_list(std::string_view name);
   // Whether client_min_messages lets a "NOTICE" or "WARNING" through.
   bool wants(std::string_view severity) const;
-  // The name under which clients are told of changes; nothing for settings that they do not follow.
+  // The name under which changes are reported to clients; absent for a setting that is not reported.
   static std::optional<std::string_view> reported_name(std::string_view name);
   static std::vector<std::string_view> reported_names();
 
-  // A transaction block begins, ends well, or is rolled back: SET in it follows. The settings that have gone
-  // back to what they were, of those that clients follow, by their reported names.
+  // A transaction block begins or ends: SET in it is undone by a rollback, SET LOCAL by any end. Returns the
+  // reported names of the settings that have got their former values back.
   void begin_block() { in_block_ = true; }
-  std::vector<std::string_view> end_block(bool committed);
+  std::vector<std::string_view> end_block(BlockEnd end);
 
   // Error feature_not_supported: the database cannot give that isolation level.
   Status check_isolation(std::string_view level) const;
 
-  // What each statement asks for, without looking anything up.
+  // Settings that each statement reads, without a look-up.
   std::uint64_t statement_timeout_ns() const { return statement_timeout_ns_; }
   std::uint64_t lock_timeout_ns() const { return lock_timeout_ns_; }
   std::uint64_t transaction_timeout_ns() const { return transaction_timeout_ns_; }
-  // Of a transaction block that waits for its client.
+  // For a transaction block that waits for its client.
   std::uint64_t idle_timeout_ns() const { return idle_timeout_ns_; }
   bool default_read_only() const { return default_read_only_; }
 
@@ -71,7 +74,8 @@ class Settings {
   bool in_block_ = false;
   std::map<std::string, std::string, std::less<>> values_;
   std::map<std::string, std::string, std::less<>> defaults_;
-  // Values to go back to: at a rollback (kept from the block's first SET on), and of SET LOCAL at any end.
+  // Values that are restored: at a rollback (kept from the block's first SET on), and those of SET LOCAL at
+  // any end.
   std::optional<std::map<std::string, std::string, std::less<>>> before_block_;
   std::map<std::string, std::string, std::less<>> before_local_;
   std::uint64_t statement_timeout_ns_ = 0;    // 0: none

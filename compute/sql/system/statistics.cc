@@ -17,7 +17,7 @@ std::array<std::uint64_t, kFields> fields(const Cost& cost) {
 
 }  // namespace
 
-void TransactionStatistics::count_attempt(const Status& status, bool again, const Cost& cost) {
+void TransactionStatistics::count_attempt(const Status& status, Attempt attempt, const Cost& cost) {
   const auto amounts = fields(cost);
   for (std::size_t i = 0; i < amounts.size(); ++i) {
     if (amounts[i] != 0) add(cost_[i], amounts[i]);
@@ -27,7 +27,7 @@ void TransactionStatistics::count_attempt(const Status& status, bool again, cons
   } else {
     add(aborts_[static_cast<std::size_t>(status.code())], 1);
   }
-  if (again) {
+  if (attempt == Attempt::tried_again) {
     add(retries_, 1);
   } else {
     add(transactions_, 1);

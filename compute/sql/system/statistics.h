@@ -1,9 +1,9 @@
-// What transactions cost and how they ended, by type: the name of a CALLed procedure, the kind of a single
-// statement ("SELECT", "UPDATE", ...), or "block" for BEGIN ... COMMIT. Read through the virtual table
+// Costs and outcomes of transactions by type: the name of a CALLed procedure, the kind of a single statement
+// ("SELECT", "UPDATE", ...), or "block" for BEGIN ... COMMIT. Read through the virtual table
 // namdb_statistics, over all workers of this compute server.
 //
-// Threads: an entry has one writer, the worker that asked for it; anyone reads. Entries live as long as the
-// statistics.
+// Threads: an entry has one writer, the worker that asked for it, and any readers. Entries live as long as
+// the statistics.
 #pragma once
 
 #include <array>
@@ -23,13 +23,16 @@
 
 namespace namdb::sql {
 
+// Whether the server tries the transaction again after an attempt.
+enum class Attempt : std::uint8_t { last, tried_again };
+
 class TransactionStatistics {
  public:
   explicit TransactionStatistics(std::string name) : name_(std::move(name)) {}
   const std::string& name() const { return name_; }
 
-  // One attempt has ended. `status`: of the attempt; `again`: it will be retried by the server.
-  void count_attempt(const Status& status, bool again, const fabric::OperationCounters& cost);
+  // One attempt has ended with that status.
+  void count_attempt(const Status& status, Attempt attempt, const fabric::OperationCounters& cost);
 
  private:
   friend class Statistics;
@@ -42,7 +45,7 @@ class TransactionStatistics {
   }
 
   std::string name_;
-  Counter transactions_{0};  // that ended, however
+  Counter transactions_{0};  // ended in a commit or an abort
   Counter commits_{0};
   Counter retries_{0};
   std::array<Counter, kCostFields> cost_{};
@@ -57,12 +60,12 @@ class Statistics {
     std::uint64_t value = 0;
   };
 
-  // A new entry for one worker; several of one name are added up when they are read.
+  // Makes an entry for one worker; several entries of one name are added up when they are read.
   TransactionStatistics& add(std::string name);
-  // From now on rows() has a last part, "memory": what clients made the server keep. Before other threads
-  // come.
+  // Adds a last part, "memory", to rows(): the memory that the server keeps for clients. Called before there
+  // are other threads.
   void add_memory(const MemoryBudget& client_memory) { client_memory_ = &client_memory; }
-  // In the order of names; metrics in a fixed order, aborts by reason only where there were any.
+  // Rows in the order of names; metrics in a fixed order, aborts by reason only where there were any.
   std::vector<Row> rows() const;
 
  private:

@@ -16,10 +16,10 @@ TEST_CASE("statistics of all workers are added up by name and metric", "[statist
   cost.read_bytes = 300;
   cost.compare_and_swaps = 2;
   cost.round_trips = 5;
-  one.entry("pay").count_attempt(Status(ErrorCode::serialization_failure, ""), true, cost);
-  one.entry("pay").count_attempt(Status(), false, cost);
-  two.entry("pay").count_attempt(Status(), false, cost);
-  two.entry("pay").count_attempt(Status(ErrorCode::duplicate_key, ""), false, {});
+  one.entry("pay").count_attempt(Status(ErrorCode::serialization_failure, ""), Attempt::tried_again, cost);
+  one.entry("pay").count_attempt(Status(), Attempt::last, cost);
+  two.entry("pay").count_attempt(Status(), Attempt::last, cost);
+  two.entry("pay").count_attempt(Status(ErrorCode::duplicate_key, ""), Attempt::last, {});
   two.entry("never used");
   std::map<std::string, std::uint64_t> metrics;
   for (const Statistics::Row& row : all.rows()) {

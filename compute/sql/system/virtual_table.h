@@ -1,4 +1,4 @@
-// Tables that are not stored: their rows are made when they are read. SELECT only.
+// Tables that are not stored: their rows are computed when they are read. They can only be read.
 #pragma once
 
 #include <memory_resource>
@@ -22,7 +22,7 @@ struct VirtualColumn {
   Type type;
 };
 
-// What rows are made of. Strings of the rows live in the arena.
+// The state that rows are computed from. Strings of the rows live in the arena.
 struct VirtualTableInput {
   txn::Engine* engine = nullptr;
   const Statistics* statistics = nullptr;
@@ -39,7 +39,7 @@ struct VirtualTable {
   reactor::Task<Result<VirtualRows>> (*rows)(VirtualTableInput input);
 };
 
-// Null when there is none of that name. An empty schema searches public and pg_catalog.
+// Null when no virtual table has that name. An empty schema searches public and pg_catalog.
 const VirtualTable* find_virtual_table(std::string_view schema, std::string_view name);
 
 }  // namespace namdb::sql

@@ -430,6 +430,11 @@ Status FakeEngine::add_index(const txn::IndexDefinition& definition, bool constr
   return {};
 }
 
+void FakeEngine::clear_indexes(std::string_view table) {
+  std::const_pointer_cast<storage::Table>(tables_.find(table)->second)->indexes.clear();
+  ++catalog_version_;
+}
+
 Task<Status> FakeEngine::rebuild_index(std::string name) {
   for (auto& [table_name, known] : tables_) {
     const auto found = std::ranges::find(known->indexes, name, [](const auto& index) { return index->name; });

@@ -23,15 +23,17 @@ class FakeEngine : public txn::Engine {
   // The next `count` commits (of transactions that wrote) or fetches end with this error.
   void fail_commits(std::size_t count, ErrorCode code) { failing_commits_ = {count, code}; }
   void fail_fetches(std::size_t count, ErrorCode code) { failing_fetches_ = {count, code}; }
-  // Lets the transactions that are open now have been idle for too long.
+  // The transactions that are open now count as idle for too long.
   void expire_transactions() { ++expirations_; }
   // While true, fetches wait as if others held locks.
   void hold_fetches(bool hold) { hold_fetches_ = hold; }
   std::size_t open_transactions() const { return open_transactions_; }
   std::size_t begun_transactions() const { return begun_transactions_; }
   std::size_t backoffs() const { return backoffs_; }
-  // Of all sessions, at any of them.
+  // The most open transactions, of all sessions, at any back-off.
   std::size_t most_open_at_backoff() const { return most_open_at_backoff_; }
+  // Removes the table's indexes, in place, as a worker's catalog cache changes its tables.
+  void clear_indexes(std::string_view table);
   txn::RetryOptions& mutable_retry_options() { return retry_; }
 
   reactor::Executor& executor() override { return executor_; }
@@ -67,9 +69,9 @@ class FakeEngine : public txn::Engine {
     --failure.count;
     return Status(failure.code, "injected");
   }
-  // The rows of all commits.
+  // The newest committed rows.
   std::map<std::vector<std::byte>, std::vector<std::byte>> latest(std::uint32_t table) const;
-  // By a table or an index.
+  // Whether a table or an index has the name.
   bool taken(std::string_view name) const;
   Status add_index(const txn::IndexDefinition& definition, bool constraint);
   const Version* visible(std::uint32_t table, const std::vector<std::byte>& key,
@@ -78,7 +80,7 @@ class FakeEngine : public txn::Engine {
   reactor::Executor& executor_;
   txn::RetryOptions retry_;
   std::map<std::string, storage::TableRef, std::less<>> tables_;
-  std::vector<storage::TableRef> former_tables_;  // that indexes borrow from
+  std::vector<storage::TableRef> former_tables_;  // whose schemas indexes borrow
   std::map<std::uint32_t, Rows> data_;
   std::uint32_t next_table_ = 1;
   std::uint64_t clock_ = 1;

@@ -89,7 +89,7 @@ Status to_number(const Datum& in, TypeId from, const Type& to, Datum& out) {
 
 Status to_string_type(std::string_view text, TypeId from, const Type& to, bool explicit_cast, Arena& arena,
                       Datum& out) {
-  // The blanks of char(n) mean nothing, and nobody else has to see them.
+  // The blanks of char(n) have no meaning, and other types do not keep them.
   if (from == TypeId::bpchar && to.id != TypeId::bpchar) text = without_trailing_blanks(text);
   if (const auto length = to.length_characters()) {
     const std::size_t keep = prefix_bytes(text, *length);

@@ -1,4 +1,4 @@
-// Conversions between types: which exist, and doing them.
+// Conversions between types: which of them exist, and their results.
 #pragma once
 
 #include "compute/sql/value/datum.h"
@@ -6,14 +6,14 @@
 
 namespace namdb::sql {
 
-// How a conversion came about; each allows what the one before allows, and more (PostgreSQL's pg_cast).
+// The context of a conversion; each allows what the one before allows, and more (PostgreSQL's pg_cast).
 enum class Coercion : std::uint8_t { implicit, assignment, explicit_cast };
 
 bool can_cast(TypeId from, TypeId to, Coercion coercion);
 
-// `in` is not NULL. Applies `to`'s modifier: an explicit cast shortens strings, others refuse those that are
-// too long (string_too_long). A cast to char(n) fills up with blanks, one from char(n) to another string type
-// drops them. Strings may be borrowed from `in` or made in the arena.
+// `in` is not NULL. Applies the modifier of `to`: an explicit cast shortens strings, others refuse strings
+// that are too long (string_too_long). A cast to char(n) adds blanks, one from char(n) to another string type
+// removes them. The result's string is borrowed from `in` or made in the arena.
 Status cast_value(const Datum& in, TypeId from, const Type& to, bool explicit_cast, std::int64_t now_us,
                   Arena& arena, Datum& out);
 

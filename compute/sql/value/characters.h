@@ -43,7 +43,7 @@ inline std::string_view without_trailing_blanks(std::string_view text) {
   return text;
 }
 
-// Filled up with blanks to that many characters.
+// Adds blanks up to that number of characters.
 inline std::string_view blank_padded(std::string_view text, std::size_t characters, Arena& arena) {
   const std::size_t count = character_count(text);
   if (count >= characters) return text;

@@ -1,6 +1,6 @@
-// One SQL value while a statement runs. Which member counts is decided by the expression's type; a datum
-// itself only knows whether it is NULL. Strings are borrowed: from the row, from the parameters, from the
-// plan or from the statement's arena. A datum is small and is copied freely.
+// One SQL value while a statement runs. The expression's type decides which member counts; a datum itself
+// only knows whether it is NULL. Strings are borrowed: from the row, from the parameters, from the plan or
+// from the statement's arena. A datum is small and is copied freely.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +53,7 @@ struct Datum {
   bool is_true() const { return !null && integer != 0; }
 };
 
-// Where strings that expressions make live, until the statement's next row.
+// Memory of the strings that expressions make, until the statement's next row.
 class Arena {
  public:
   std::string_view copy(std::string_view text) {

@@ -45,8 +45,8 @@ bool align(Decimal& left, Decimal& right) {
   return true;
 }
 
-// Position of the first base-10000 digit and its value, as PostgreSQL stores a numeric: what its rule for
-// the scale of a quotient looks at.
+// The position and the value of the first base-10000 digit, as PostgreSQL stores a numeric: its rule for the
+// scale of a quotient uses them.
 struct LeadingDigit {
   int weight = 0;
   int digit = 0;
@@ -58,7 +58,7 @@ LeadingDigit leading_digit(const Decimal& number) {
   // Make the scale a multiple of four, then divide by 10000 until one digit is left.
   int weight = -static_cast<int>((number.scale + 3) / 4);
   const unsigned padding = (4 - number.scale % 4) % 4;
-  // Instead of multiplying (which might overflow), note how far the lowest group is filled.
+  // Instead of multiplying, which might overflow, count the digits of the lowest group.
   unsigned group = 4 - padding;  // digits of `value` that belong to the lowest group
   int digit = 0;
   while (value != 0) {
@@ -87,7 +87,7 @@ int compare(const Decimal& left_in, const Decimal& right_in) {
   Decimal left = left_in;
   Decimal right = right_in;
   if (!align(left, right)) {
-    // The number that could not be scaled up is beyond the other one.
+    // The number whose scale could not be raised has the greater magnitude.
     const Decimal& large = left_in.scale < right_in.scale ? left_in : right_in;
     const int sign = large.value < 0 ? -1 : 1;
     return &large == &left_in ? sign : -sign;

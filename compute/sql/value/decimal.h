@@ -1,6 +1,6 @@
-// Exact decimal numbers, as numeric expressions use them: a 128-bit integer scaled by a power of ten.
-// Rounding is half away from zero, as PostgreSQL rounds numeric; the scales of results are PostgreSQL's. What
-// does not fit 128 bits (about 38 digits) is numeric_out_of_range. There is no NaN and no infinity.
+// Exact decimal numbers for numeric expressions: a 128-bit integer scaled by a power of ten. Rounding is half
+// away from zero, as PostgreSQL rounds numeric; the scales of results are PostgreSQL's. A result that does
+// not fit 128 bits (about 38 digits) is numeric_out_of_range. There is no NaN and no infinity.
 #pragma once
 
 #include <cstdint>

@@ -48,7 +48,7 @@ TEST_CASE("rounding is half away from zero", "[decimal]") {
   CHECK(to_integer(number("9223372036854775807.5")).status().code() == ErrorCode::numeric_out_of_range);
 }
 
-// What PostgreSQL 15 answers.
+// The answers of PostgreSQL 15.
 TEST_CASE("quotients have PostgreSQL's scale", "[decimal]") {
   struct Case {
     const char* left;

@@ -39,8 +39,8 @@ void keep_best(std::vector<std::size_t>& left, const Score& score) {
   std::erase_if(left, [&](std::size_t candidate) { return score(candidate) < best; });
 }
 
-// What literals without a type are taken for at one position: strings if any candidate takes one there,
-// otherwise what all candidates agree on.
+// The type of literals without a type at one position: a string if any candidate takes one there, otherwise
+// the type on which all candidates agree.
 std::optional<Category> category_at(std::span<const Parameters> candidates,
                                     const std::vector<std::size_t>& left, std::size_t position) {
   std::optional<Category> category;
@@ -72,7 +72,7 @@ void resolve_unknown(std::span<const Parameters> candidates, Parameters argument
   if (!kept.empty()) left = std::move(kept);
 }
 
-// Literals without a type are taken for the one type that all other arguments have.
+// Literals without a type get the one type that all other arguments have.
 void take_known_type(std::span<const Parameters> candidates, Parameters arguments,
                      std::vector<std::size_t>& left) {
   TypeId known = TypeId::unknown;

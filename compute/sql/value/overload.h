@@ -1,5 +1,5 @@
-// Which of several functions or operators of one name is meant: PostgreSQL's rules ("Type Conversion" in its
-// manual), for types that convert implicitly as cast.h says.
+// Overload resolution of functions and operators by PostgreSQL's rules ("Type Conversion" in its manual), for
+// types that convert implicitly as cast.h says.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace namdb::sql {
 struct OverloadChoice {
   enum class Outcome : std::uint8_t { found, none, ambiguous };
   Outcome outcome = Outcome::none;
-  std::size_t index = 0;  // of the candidate
+  std::size_t index = 0;  // of the chosen candidate
 };
 
 // Each candidate has as many parameters as there are arguments.

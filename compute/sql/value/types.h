@@ -1,5 +1,5 @@
-// SQL's types as expressions, parameters and results see them: PostgreSQL's identities, names and modifiers.
-// A column's type (layout::ColumnType) maps to one of these; expressions know a few more.
+// SQL's types as expressions, parameters and results have them: PostgreSQL's identities, names and modifiers.
+// A column's type (layout::ColumnType) maps to one of them; expressions have a few more.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ enum class TypeId : std::uint8_t {
   timestamptz,
 };
 
-// What decides how two values are compared and calculated with.
+// Types of one class are compared and calculated with in the same way.
 enum class TypeClass : std::uint8_t { unknown, boolean, integer, numeric, real, string, time };
 
 struct Type {
@@ -46,7 +46,7 @@ struct Type {
     const TypeClass c = type_class();
     return c == TypeClass::integer || c == TypeClass::numeric || c == TypeClass::real;
   }
-  // Of varchar(n) and char(n): n, in characters; nothing when it is not bounded.
+  // The n of varchar(n) and char(n), in characters; absent when the length is not bounded.
   std::optional<std::uint32_t> length_characters() const;
   std::optional<unsigned> numeric_precision() const;
   std::optional<unsigned> numeric_scale() const;
@@ -54,7 +54,8 @@ struct Type {
 
 Type numeric_type(unsigned precision, unsigned scale);
 Type string_type(TypeId id, std::uint32_t length_characters);
-// A column of n bytes is a type of n characters: what is longer in characters is too long for PostgreSQL too.
+// A column of n bytes has a type of n characters: a text that has more characters is too long for PostgreSQL,
+// too.
 Type column_type(const layout::Column& column);
 Type column_type(layout::ColumnType type, unsigned precision, unsigned scale);
 
@@ -63,11 +64,12 @@ std::string_view type_name(TypeId id);
 std::string type_name(const Type& type);
 
 Oid type_oid(TypeId id);
-// PostgreSQL's favourite of each category, to which others convert when nothing else decides.
+// PostgreSQL's preferred type of each category, to which others convert when nothing else decides.
 bool is_preferred(TypeId id);
 // Size in PostgreSQL's wire description: bytes, or -1 for a variable length.
 std::int16_t type_size(TypeId id);
-// Of a parameter that a client declares. Types that namdb stores in another one (real, name) map to it.
+// The type of a parameter that a client declares. Types that namdb stores in another one (real, name) map to
+// it.
 std::optional<TypeId> type_from_oid(Oid oid);
 
 inline constexpr Oid kOidFloat4 = 700;

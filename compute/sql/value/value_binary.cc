@@ -60,7 +60,7 @@ void append_numeric(std::string& out, const Decimal& number) {
   for (const std::uint16_t group : groups) append_big_endian(out, group);
 }
 
-// Of a value of fixed size.
+// Reads a value of fixed size.
 Status wrong_size(std::string_view bytes, std::size_t expected) {
   if (bytes.size() < expected)
     return Status(ErrorCode::protocol_violation, "insufficient data left in message");
@@ -87,7 +87,7 @@ Status parse_numeric(std::string_view bytes, Datum& out) {
   }
   if (weight > 16 || weight < -16 || count > 32 || scale > 1000)
     return Status(ErrorCode::numeric_out_of_range, "value overflows numeric format");
-  // As text: simple, and the bounds are checked in one place.
+  // By way of its text: simple, and the bounds are checked in one place.
   std::string digits = sign == kNegative ? "-" : "";
   if (weight < 0) digits += "0";
   std::string fraction(weight < -1 ? static_cast<std::size_t>(-weight - 1) * 4 : 0, '0');

@@ -15,12 +15,13 @@ namespace namdb::sql {
 void append_text(std::string& out, const Type& type, const Datum& value);
 void append_binary(std::string& out, const Type& type, const Datum& value);
 
-// The result borrows strings from `text`. `now_us`: what "now" means.
+// The result borrows strings from `text`. `now_us` is the value of the text "now".
 Status parse_text(std::string_view text, TypeId type, std::int64_t now_us, Datum& out);
 // `declared` is the type that the client gave: binary forms of 2-, 4- and 8-byte numbers differ.
 Status parse_binary(std::string_view bytes, TypeId type, Oid declared, Datum& out);
 
-// Well-formed UTF-8 without zero bytes: what strings and statements must be. invalid_encoding.
+// Checks that the text is well-formed UTF-8 without zero bytes, as strings and statements must be.
+// invalid_encoding.
 Status check_utf8(std::string_view text);
 
 }  // namespace namdb::sql

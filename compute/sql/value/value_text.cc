@@ -32,7 +32,7 @@ bool equal_ignoring_case(std::string_view a, std::string_view lower) {
          });
 }
 
-// A word that begins one of PostgreSQL's names of a boolean: "t", "tr", "yes", "of", "1", ...
+// Whether the word is a prefix of one of PostgreSQL's names of a boolean: "t", "tr", "yes", "of", "1", ...
 bool parse_boolean(std::string_view text, bool& value) {
   const std::string_view word = trim(text);
   const auto abbreviates = [word](std::string_view whole, std::size_t least) {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "compute/procedure/transaction_context.h"
+#include "compute/procedure/resolve_tables.h"
 
 namespace namdb::nambench {
 namespace {
@@ -39,7 +39,7 @@ reactor::Task<Status> EngineProcedure::attempt(txn::Session& session, std::span<
   // The tables of this attempt, whatever another coroutine looks up meanwhile.
   const std::vector<storage::TableRef> tables = tables_;
   const std::unique_ptr<txn::Transaction> transaction = engine_.begin(session);
-  procedure::TransactionContext context(*transaction, tables, arguments, results, wall_clock_us());
+  procedure::Context context(*transaction, tables, arguments, results, wall_clock_us());
   Status status = co_await definition_.run(context);
   if (!status.ok()) status = co_await txn::confirm_error(transaction.get(), std::move(status));
   if (status.ok()) {

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "compute/procedure/registry.h"
-#include "compute/procedure/transaction_context.h"
+#include "compute/procedure/resolve_tables.h"
 #include "tools/namsim/cluster/cluster.h"
 #include "workloads/procedures.h"
 #include "workloads/smallbank_schema.h"
@@ -71,7 +71,7 @@ Task<Result<OperationCounters>> call(txn::Engine* engine,
   const auto session = engine->open_session();
   const auto transaction = engine->begin(*session);
   std::vector<Value> results(definition->results.size());
-  procedure::TransactionContext context(*transaction, *tables, arguments, results, 0);
+  procedure::Context context(*transaction, *tables, arguments, results, 0);
   Status status = co_await definition->run(context);
   if (status.ok()) status = co_await transaction->commit();
   if (!status.ok()) co_return status;

@@ -143,7 +143,7 @@ std::vector<MutantCase> collection_mutants() {
        short_transactions_with_old_copies},
       {"collection counts from install", "memory/reclaim/old_versions.cc", Emphasis::old_versions, 195,
        "a version was lost", make_mutant<CollectedFromInstall>, make_mutant<ManyHints>},
-      {"a transaction outlives E", "compute/txn/staged_transaction.cc", Emphasis::short_age, 3,
+      {"a transaction outlives E", "compute/txn/transaction_state.cc", Emphasis::short_age, 3,
        "a version was lost", make_mutant<AgeIgnored>},
   };
 }

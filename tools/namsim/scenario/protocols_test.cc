@@ -132,7 +132,7 @@ TEST_CASE("indexes show what full scans show under any protocol while compute se
 }
 
 // A transaction with an older timestamp than that of a deletion whose row has been reclaimed since cannot
-// know that there was one. Without TimestampRules::go_after_forgotten this fails.
+// know that there was one. Without TimestampOrdering::go_after_forgotten this fails.
 TEST_CASE("a row that is not there any more is not missed by who is older than its deletion", "[protocols]") {
   Scenario scenario = Scenario::of_seed(501398, "churn");
   scenario.resize(

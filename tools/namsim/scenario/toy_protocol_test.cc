@@ -1,4 +1,4 @@
-// A new protocol needs its rules and a line of the registry, and nothing else: this one is here, is
+// A new protocol needs its class and a line of the registry, and nothing else: this one is here, is
 // registered here, and runs whole clusters.
 #include <catch2/catch.hpp>
 
@@ -6,9 +6,11 @@
 #include "compute/cluster/catalog_cache.h"
 #include "compute/commit/read_set.h"
 #include "compute/protocol/registry.h"
-#include "compute/txn/rules.h"
+#include "compute/txn/concurrency_control.h"
 #include "compute/txn/slot_keeper.h"
-#include "compute/txn/staged_transaction.h"
+#include "compute/txn/transaction_state.h"
+#include "compute/txn/validation.h"
+#include "compute/txn/visibility.h"
 #include "tools/namsim/scenario/index_run.h"
 #include "tools/namsim/scenario/scenario.h"
 #include "tools/namsim/testing/seeds.h"
@@ -17,15 +19,20 @@ namespace namdb::sim {
 namespace {
 
 using layout::HeaderWord;
-using protocol::Judgement;
+using protocol::ReadDecision;
 using reactor::Task;
 
 // A transaction that meets a lock aborts. At commit, under its locks, it validates that all its reads are
 // unchanged.
-class ToyRules final : public protocol::Rules {
+class ToyControl final : public protocol::ConcurrencyControl,
+                         public protocol::Visibility,
+                         public protocol::Validation {
  public:
-  explicit ToyRules(protocol::StagedTransaction& transaction)
-      : Rules({.validates_reads = true}), transaction_(transaction), worker_(transaction.worker()) {}
+  explicit ToyControl(protocol::TransactionState& transaction)
+      : transaction_(transaction), worker_(transaction.worker()) {
+    decide_by({.visibility = this, .validation = this});
+  }
+
   bool ready() const override { return started_ns_ != 0; }
   Task<Status> prepare() override {
     Status status = co_await worker_.catalog.refresh();
@@ -33,29 +40,24 @@ class ToyRules final : public protocol::Rules {
     started_ns_ = worker_.executor.fresh_now_ns();
     co_return status;
   }
-  void ride(txn::BatchSet& /*batches*/) override {}
-  Task<Result<bool>> settle() override { co_return true; }
+  void piggyback(txn::BatchSet& /*batches*/) override {}
+  Task<Result<bool>> confirm_snapshot() override { co_return true; }
   std::uint64_t started_ns() const override { return started_ns_; }
   std::uint64_t catalog_version() const override { return catalog_version_; }
-  Judgement judge(const protocol::SeenRecord& seen) override {
-    if (looks_through_) return Judgement::visible;
-    if (seen.header.locked()) return seen.header == lock_ ? Judgement::visible : Judgement::conflict;
-    return seen.header == seen.body.header_word() ? Judgement::visible : Judgement::torn;
+  ReadDecision check_visibility(const protocol::RecordRead& read) override {
+    if (ignores_locks_) return ReadDecision::visible;
+    if (read.header.locked()) return read.header == lock_ ? ReadDecision::visible : ReadDecision::conflict;
+    return read.header == read.body.header_word() ? ReadDecision::visible : ReadDecision::torn;
   }
-  bool believes_absence(HeaderWord lock) override { return looks_through_ || !lock.locked(); }
-  void look_through_locks(bool on) override { looks_through_ = on; }
+  bool absence_is_certain(HeaderWord lock) override { return ignores_locks_ || !lock.locked(); }
+  void ignore_locks(bool on) override { ignores_locks_ = on; }
+
   void saw_record(const protocol::Lookup& lookup) override { reads_.add(lookup); }
   void saw_bucket(const storage::Table& /*table*/, layout::GlobalAddress address,
                   const layout::Bucket& bucket, bool main) override {
     reads_.add(address, bucket, main);
   }
   void saw_range(protocol::SeenRange range) override { reads_.add_range(std::move(range)); }
-  Status may_write(const protocol::Access& /*access*/) const override { return {}; }
-  Task<Result<std::shared_ptr<txn::ExecutionSlot>>> slot() override { return worker_.slot_keeper.acquire(); }
-  layout::Stamp lock_stamp(layout::Stamp stamp) override {
-    lock_ = HeaderWord(stamp, false, true);
-    return stamp;
-  }
   Task<Status> validate(const Locked& locked) override {
     for (const protocol::Access& access : transaction_.accesses()) {
       if (access.fetched() && access.write == protocol::WriteKind::none) reads_.add(access.lookup);
@@ -69,23 +71,30 @@ class ToyRules final : public protocol::Rules {
     }
     co_return co_await all.validate(&transaction_, lock_, nullptr);
   }
-  bool waits_for_publish() const override { return false; }
-  bool give_up(std::uint64_t /*generation*/, const Status& /*outcome*/, bool /*wrote*/) override {
-    return false;
+
+  Status may_write(const protocol::Access& /*access*/) const override { return {}; }
+  Task<Result<std::shared_ptr<txn::ExecutionSlot>>> commit_slot() override {
+    return worker_.slot_keeper.acquire();
   }
+  layout::Stamp lock_stamp(layout::Stamp stamp) override {
+    lock_ = HeaderWord(stamp, false, true);
+    return stamp;
+  }
+  bool waits_for_publish() const override { return false; }
+  bool end(std::uint64_t /*generation*/, const Status& /*outcome*/, bool /*wrote*/) override { return false; }
 
  private:
-  protocol::StagedTransaction& transaction_;
+  protocol::TransactionState& transaction_;
   txn::WorkerState& worker_;
   std::uint64_t started_ns_ = 0;
   std::uint64_t catalog_version_ = 0;
-  bool looks_through_ = false;
+  bool ignores_locks_ = false;
   HeaderWord lock_;
   protocol::ReadSet reads_;
 };
 
-std::unique_ptr<protocol::Rules> make_toy(protocol::StagedTransaction& transaction) {
-  return std::make_unique<ToyRules>(transaction);
+std::unique_ptr<protocol::ConcurrencyControl> make_toy(protocol::TransactionState& transaction) {
+  return std::make_unique<ToyControl>(transaction);
 }
 
 constexpr layout::ProtocolTraits kToy = {

@@ -6,7 +6,7 @@
 
 #include "common/layout/protocol.h"
 #include "compute/procedure/registry.h"
-#include "compute/procedure/transaction_context.h"
+#include "compute/procedure/resolve_tables.h"
 #include "tools/namsim/cluster/cluster.h"
 #include "tools/namsim/testing/seeds.h"
 #include "tools/namsim/workloads/tables.h"
@@ -103,7 +103,7 @@ class FairnessRun {
     if (!tables.ok()) co_return tables.status();
     const auto transaction = engine->begin(*session);
     std::vector<procedure::Value> results(definition->results.size());
-    procedure::TransactionContext context(*transaction, *tables, call->arguments, results, 0);
+    procedure::Context context(*transaction, *tables, call->arguments, results, 0);
     Status status = co_await definition->run(context);
     status = co_await txn::confirm_error(transaction.get(), std::move(status));
     if (status.ok()) status = co_await transaction->commit();

@@ -1,7 +1,7 @@
 #include "tools/namsim/workloads/procedure_client.h"
 
 #include "common/base/check.h"
-#include "compute/procedure/transaction_context.h"
+#include "compute/procedure/resolve_tables.h"
 #include "compute/sql/value/value_format.h"
 
 namespace namdb::sim {
@@ -52,7 +52,7 @@ reactor::Task<Status> ProcedureClient::call(std::string procedure, std::vector<V
   if (!tables.ok()) co_return tables.status();
   const auto transaction = engine_.begin(*session_);
   results->assign(definition->results.size(), Value());
-  procedure::TransactionContext context(*transaction, *tables, arguments, *results, 0);
+  procedure::Context context(*transaction, *tables, arguments, *results, 0);
   Status status = co_await definition->run(context);
   status = co_await txn::confirm_error(transaction.get(), std::move(status));
   if (status.ok()) status = co_await transaction->commit();

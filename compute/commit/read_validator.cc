@@ -1,0 +1,31 @@
+#include "compute/commit/read_validator.h"
+
+namespace namdb::protocol {
+
+// Rows that the commit locks need no validation: each was locked from exactly the version that was read, and
+// where a row is inserted the chain is searched behind its lock.
+void ReadValidator::add_accesses(bool commits) {
+  for (const Access& access : transaction_.accesses()) {
+    if (!access.fetched() || access.locked || access.shared || (commits && access.write != WriteKind::none))
+      continue;
+    read_set_.add(access.lookup);
+  }
+}
+
+reactor::Task<Status> ReadValidator::validate(const Locked& locked) {
+  add_accesses(true);
+  co_return co_await read_set_.validate(&transaction_, owner_.own_lock(), &locked.chains);
+}
+
+reactor::Task<Status> ReadValidator::confirm_reads(bool /*commits*/) {
+  const ReadSet::Mark mark = read_set_.mark();
+  add_accesses(false);
+  Status status;
+  // One READ is of one moment, unless there are rows that must be true at that moment, too.
+  if (!read_set_.single() || owner_.holds_rows())
+    status = co_await read_set_.validate(&transaction_, owner_.own_lock(), nullptr);
+  read_set_.forget(mark);
+  co_return status;
+}
+
+}  // namespace namdb::protocol

@@ -1,0 +1,43 @@
+// Validation by reading again (DrTM+H §3): all that a transaction has only read is compared with what stands
+// there now, while it holds its locks. For protocols whose locks, if they take any as they read, keep rows
+// from being changed.
+//
+// A READ shows words of different moments. A record's header and body belong together when they have the same
+// stamp. A chain's lock word and its buckets do not say so by themselves: the lock word may be newer than the
+// buckets beside it. Validation, which is posted after that READ completed, compares both: while the lock
+// word stays the same nothing in the chain changes, so buckets that are still the same were the same all the
+// time.
+#pragma once
+
+#include <utility>
+
+#include "compute/commit/read_set.h"
+#include "compute/txn/lock_owner.h"
+#include "compute/txn/transaction_state.h"
+#include "compute/txn/validation.h"
+
+namespace namdb::protocol {
+
+class ReadValidator final : public Validation {
+ public:
+  ReadValidator(TransactionState& transaction, const LockOwner& owner)
+      : transaction_(transaction), owner_(owner) {}
+
+  void saw_record(const Lookup& lookup) override { read_set_.add(lookup); }
+  void saw_bucket(const storage::Table& /*table*/, layout::GlobalAddress address,
+                  const layout::Bucket& bucket, bool main) override {
+    read_set_.add(address, bucket, main);
+  }
+  void saw_range(SeenRange range) override { read_set_.add_range(std::move(range)); }
+  reactor::Task<Status> validate(const Locked& locked) override;
+  reactor::Task<Status> confirm_reads(bool commits) override;
+
+ private:
+  void add_accesses(bool commits);
+
+  TransactionState& transaction_;
+  const LockOwner& owner_;
+  ReadSet read_set_;
+};
+
+}  // namespace namdb::protocol

@@ -1,0 +1,50 @@
+// Snapshot isolation (NAM-DB §3-§5): reads from one snapshot of the timestamp vector, and writes that lock
+// from exactly the version that was read and is visible: the first committer wins. Rules and their reasons:
+// docs/internals/snapshot-isolation.md.
+//
+// Metadata: the header word and the version ring of every record (common/layout/record.h), the timestamp
+// vector (common/layout/timestamp_vector.h).
+#pragma once
+
+#include "compute/txn/concurrency_control.h"
+#include "compute/txn/snapshot.h"
+#include "compute/txn/transaction_state.h"
+#include "compute/txn/visibility.h"
+#include "compute/txn/worker_state.h"
+
+namespace namdb::protocol {
+
+class SnapshotIsolation final : public ConcurrencyControl, public Visibility {
+ public:
+  explicit SnapshotIsolation(TransactionState& transaction);
+
+  // --- Visibility ---
+  bool ready() const override { return snapshot_.confirmed; }
+  reactor::Task<Status> prepare() override;
+  void piggyback(txn::BatchSet& batches) override { worker_.snapshots.add_confirmation(snapshot_, batches); }
+  reactor::Task<Result<bool>> confirm_snapshot() override;
+  std::uint64_t started_ns() const override { return snapshot_.started_ns; }
+  std::uint64_t catalog_version() const override { return snapshot_.catalog_version(); }
+  ReadDecision check_visibility(const RecordRead& read) override;
+
+  // --- ConcurrencyControl ---
+  Status may_write(const Access& access) const override;
+  reactor::Task<Result<std::shared_ptr<txn::ExecutionSlot>>> commit_slot() override;
+  bool waits_for_publish() const override { return true; }
+  bool end(std::uint64_t generation, const Status& outcome, bool wrote) override;
+
+ private:
+  // A copy that other transactions of this worker use, too.
+  reactor::Task<Status> share();
+  // The session has used the snapshot from now on.
+  Status use();
+  bool catalog_is_old() const;
+
+  txn::WorkerState& worker_;
+  SessionState& session_;
+  fabric::OperationCounters& counters_;
+  txn::Snapshot snapshot_;
+  std::uint32_t attempts_ = 0;
+};
+
+}  // namespace namdb::protocol

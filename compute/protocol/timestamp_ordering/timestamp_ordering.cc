@@ -1,0 +1,281 @@
+#include "compute/protocol/timestamp_ordering/timestamp_ordering.h"
+
+#include <algorithm>
+#include <deque>
+
+#include "compute/cluster/catalog_cache.h"
+#include "compute/commit/chain_locks.h"
+#include "compute/txn/errors.h"
+#include "compute/txn/lock_resolver.h"
+#include "compute/txn/slot_keeper.h"
+
+namespace namdb::protocol {
+
+using layout::GlobalAddress;
+using layout::HeaderWord;
+
+namespace {
+
+constexpr std::size_t kRowsAtOnce = 1024;
+// The forgotten timestamp's position among the floors, as a bit.
+constexpr std::uint32_t kForgotten = 1;
+
+GlobalAddress floor_word(std::size_t server, std::size_t position) {
+  return {static_cast<layout::ServerId>(server), layout::timestamp_floor_offset(position)};
+}
+
+}  // namespace
+
+// A word that is raised to the timestamp, and the header word that is READ behind that, if any.
+struct TimestampOrdering::Raise {
+  GlobalAddress word;
+  std::uint64_t known;
+  const SeenRow* row;  // null: a floor
+  fabric::LocalBuffer words;
+  bool done = false;
+};
+
+reactor::Task<Result<std::shared_ptr<txn::ExecutionSlot>>> TimestampOrdering::commit_slot() {
+  return transaction_.worker().slot_keeper.acquire();
+}
+
+bool TimestampOrdering::end(std::uint64_t /*generation*/, const Status& outcome, bool /*wrote*/) {
+  SessionState& session = transaction().session();
+  if (outcome.ok()) session.timestamp = std::max(session.timestamp, timestamp_);
+  return false;
+}
+
+void TimestampOrdering::add_row(const Lookup& lookup, bool leased, SeenRows& rows) {
+  if (lookup.current_is_visible()) {
+    const layout::BodyHeader& version = lookup.current();
+    after(version.timestamp());
+    const bool present = lookup.state() == Lookup::State::present;
+    rows.push_back({lookup.table().id, lookup.record(), static_cast<std::uint16_t>(version.incarnation),
+                    lookup.body_bytes(), version.header_word(), present ? version.stamp : layout::Stamp{},
+                    leased ? lookup.lease() : 0, leased ? std::max(lookup.lease(), version.timestamp()) : 0});
+  } else if (lookup.state() == Lookup::State::absent) {
+    needs_forgotten_ = true;  // its first version is too new: there may have been another record before
+  }
+  // Otherwise an older version was read. It holds, since all that is to come is newer than the current one.
+}
+
+void TimestampOrdering::saw_record(const Lookup& lookup) {
+  note_table(lookup.table().id);
+  if (lookup.has_record()) {
+    add_row(lookup, false, scanned_);
+  } else {
+    read_set_.add(lookup);
+  }
+}
+
+void TimestampOrdering::saw_bucket(const storage::Table& table, GlobalAddress address,
+                                   const layout::Bucket& bucket, bool main) {
+  note_table(table.id);
+  read_set_.add(address, bucket, main);
+}
+
+void TimestampOrdering::saw_range(SeenRange range) {
+  note_table(range.table);
+  read_set_.add_range(std::move(range));
+}
+
+void TimestampOrdering::saw_latest(const Lookup& lookup) {
+  if (lookup.has_record()) after(lookup.current().timestamp());
+}
+
+void TimestampOrdering::read_behind_lock(const Access& access, txn::BatchSet& batches) {
+  const GlobalAddress record = access.lookup.record();
+  displaced_.push_back(
+      {access.lookup.current().timestamp(), fabric::LocalBuffer(transaction().worker().cluster.pool(), 8)});
+  batches.read(record + access.table->record.lease_offset(), displaced_.back().lease.data(), 8);
+}
+
+// The floors of all servers: on a server without writes that costs no further round trip.
+void TimestampOrdering::read_behind_locks(txn::BatchSet& batches) {
+  if (!displaced_.empty()) add_floor_reads(batches);
+}
+
+void TimestampOrdering::add_floor_reads(txn::BatchSet& batches) {
+  txn::Cluster& cluster = transaction().worker().cluster;
+  if (!floors_)
+    floors_ = fabric::LocalBuffer(cluster.pool(), layout::kTimestampFloors_bytes * cluster.server_count());
+  for (std::size_t server = 0; server < cluster.server_count(); ++server) {
+    batches.read(floor_word(server, 0), floors_.data() + layout::kTimestampFloors_bytes * server,
+                 layout::kTimestampFloors_bytes);
+  }
+}
+
+std::uint64_t TimestampOrdering::floor(std::size_t server, std::size_t position) const {
+  return layout::load_word(floors_.data() + layout::kTimestampFloors_bytes * server + 8 * position);
+}
+
+reactor::Task<Status> TimestampOrdering::read_floors() {
+  txn::BatchSet batches(transaction().worker().cluster);
+  add_floor_reads(batches);
+  const Status status = co_await batches.run(transaction().mutable_counters(), layout::Stage::renew);
+  co_return status.ok() ? Status() : lost_connection();
+}
+
+void TimestampOrdering::add_reads(bool commits, SeenRows* rows) {
+  for (const Access& access : transaction().accesses()) {
+    if (commits && access.write != WriteKind::none) written_ |= 1U << layout::floor_of(access.table->id);
+    if (!access.fetched() || (commits && access.write != WriteKind::none)) continue;
+    if (access.lookup.has_record()) {
+      add_row(access.lookup, true, *rows);
+    } else {
+      saw_record(access.lookup);
+    }
+  }
+}
+
+reactor::Task<Status> TimestampOrdering::validate(const Locked& locked) {
+  SeenRows rows;
+  add_reads(true, &rows);
+  for (const Displaced& displaced : displaced_)
+    after(std::max(layout::load_word(displaced.lease.data()), displaced.timestamp) + 1);
+  // Chains may have been locked, and entries added, behind the floors that were READ with the locks; and
+  // absent rows may have been deleted since.
+  const bool makes_rows = !locked.chains.empty() || locked.changes_indexes;
+  Status status;
+  if (makes_rows || may_have_missed() || !floors_) status = co_await read_floors();
+  if (!status.ok()) co_return status;
+  go_after(written_ | (makes_rows || may_have_missed() ? kForgotten : 0));
+  status = place();
+  SeenRows doubtful;
+  if (status.ok()) status = co_await raise(&rows, locked.leaves_entries, &doubtful);
+  if (status.ok()) status = co_await check_all(&doubtful, &locked.chains);
+  co_return status;
+}
+
+reactor::Task<Status> TimestampOrdering::confirm_reads(bool commits) {
+  const ReadSet::Mark mark = read_set_.mark();
+  const std::size_t scanned = scanned_.size();
+  const std::uint32_t unleased = unleased_;
+  const bool needs_forgotten = needs_forgotten_;
+  SeenRows rows;
+  add_reads(false, &rows);
+  Status status;
+  if (commits) {
+    status = co_await commit_reads(&rows);
+  } else {
+    // All reads were true at once: no lease is needed yet.
+    scanned_.insert(scanned_.end(), rows.begin(), rows.end());
+    rows.clear();
+    if (may_have_missed()) status = co_await go_after_forgotten();
+    if (status.ok()) status = place();
+    if (status.ok()) status = co_await check_all(&rows, nullptr);
+  }
+  read_set_.forget(mark);
+  scanned_.resize(scanned);
+  unleased_ = unleased;
+  needs_forgotten_ = needs_forgotten;
+  co_return status;
+}
+
+reactor::Task<Status> TimestampOrdering::go_after_forgotten() {
+  const Status status = co_await read_floors();
+  if (status.ok()) go_after(kForgotten);
+  co_return status;
+}
+
+void TimestampOrdering::go_after(std::uint32_t positions) {
+  for (std::size_t server = 0; server < transaction().worker().cluster.server_count(); ++server) {
+    for (std::size_t position = 0; position <= layout::kTimestampFloors; ++position) {
+      if ((positions >> position & 1) != 0) after(floor(server, position) + 1);
+    }
+  }
+}
+
+reactor::Task<Status> TimestampOrdering::commit_reads(const SeenRows* rows) {
+  Status status;
+  if (may_have_missed()) status = co_await go_after_forgotten();
+  if (status.ok()) status = place();
+  SeenRows doubtful;
+  if (status.ok()) status = co_await raise(rows, false, &doubtful);
+  if (status.ok()) status = co_await check_all(&doubtful, nullptr);
+  co_return status;
+}
+
+reactor::Task<Status> TimestampOrdering::check_all(SeenRows* doubtful, const ChainLocks* chains) {
+  Status status = co_await check(&scanned_, doubtful);
+  if (status.ok()) status = co_await read_set_.validate(&transaction(), owner_.own_lock(), chains);
+  if (status.ok() && !doubtful->empty()) status = co_await check_again(doubtful);
+  co_return status;
+}
+
+reactor::Task<Status> TimestampOrdering::raise(const SeenRows* rows, bool forgets, SeenRows* doubtful) {
+  txn::Cluster& cluster = transaction().worker().cluster;
+  std::deque<Raise> raises;
+  for (const SeenRow& row : *rows) {
+    if (row.held_until >= timestamp_) continue;
+    const storage::TableRef table = transaction().worker().catalog.find_id(row.table);
+    if (table == nullptr) co_return changed_reads();
+    raises.push_back({row.record + table->record.lease_offset(), row.lease, &row,
+                      fabric::LocalBuffer(cluster.pool(), 16)});
+  }
+  const std::uint32_t positions = unleased_ | (forgets ? kForgotten : 0);
+  for (std::size_t server = 0; positions != 0 && server < cluster.server_count(); ++server) {
+    for (std::size_t position = 0; position <= layout::kTimestampFloors; ++position) {
+      if ((positions >> position & 1) == 0 || floor(server, position) >= timestamp_) continue;
+      raises.push_back({floor_word(server, position), floor(server, position), nullptr,
+                        fabric::LocalBuffer(cluster.pool(), 16)});
+    }
+  }
+  txn::BatchSet batches(cluster);
+  while (!raises.empty()) {
+    for (Raise& each : raises) {
+      batches.compare_and_swap(each.word, each.known, timestamp_, each.words.data());
+      if (each.row != nullptr) batches.read(each.row->record, each.words.data() + 8, 8);
+    }
+    const Status status = co_await batches.run(transaction().mutable_counters(), layout::Stage::renew);
+    if (!status.ok()) co_return lost_connection();
+    for (Raise& each : raises) {
+      const std::uint64_t found = layout::load_word(each.words.data());
+      each.done = found == each.known || found >= timestamp_;
+      each.known = found;  // another transaction has raised it, not far enough
+      if (each.row == nullptr || same(*each.row, HeaderWord(layout::load_word(each.words.data() + 8))))
+        continue;
+      // The version is displaced, or about to be: raising the lease further would not prevent that.
+      doubtful->push_back(*each.row);
+      each.done = true;
+    }
+    std::erase_if(raises, [](const Raise& each) { return each.done; });
+  }
+  co_return Status();
+}
+
+reactor::Task<Status> TimestampOrdering::check(const SeenRows* rows, SeenRows* doubtful) {
+  txn::Cluster& cluster = transaction().worker().cluster;
+  txn::BatchSet batches(cluster);
+  for (std::size_t first = 0; first < rows->size(); first += kRowsAtOnce) {
+    const std::size_t count = std::min(kRowsAtOnce, rows->size() - first);
+    const fabric::LocalBuffer words(cluster.pool(), 8 * count);
+    for (std::size_t i = 0; i < count; ++i) batches.read((*rows)[first + i].record, words.data() + 8 * i, 8);
+    const Status status = co_await batches.run(transaction().mutable_counters(), layout::Stage::validate);
+    if (!status.ok()) co_return lost_connection();
+    for (std::size_t i = 0; i < count; ++i) {
+      const SeenRow& row = (*rows)[first + i];
+      if (!same(row, HeaderWord(layout::load_word(words.data() + 8 * i)))) doubtful->push_back(row);
+    }
+  }
+  co_return Status();
+}
+
+bool TimestampOrdering::same(const SeenRow& row, HeaderWord now) {
+  if (now == row.header) return true;
+  if (!now.locked()) return false;
+  // Locked by this transaction, from the version that it has read.
+  if (now == owner_.own_lock()) {
+    return std::ranges::any_of(transaction().accesses(), [&row](const Access& access) {
+      return access.lookup.record() == row.record && access.lookup.current().header_word() == row.header;
+    });
+  }
+  transaction().worker().locks.note(row.record, now, row.body_bytes);
+  return false;
+}
+
+reactor::Task<Status> TimestampOrdering::check_again(const SeenRows* /*rows*/) {
+  co_return changed_reads();
+}
+
+}  // namespace namdb::protocol

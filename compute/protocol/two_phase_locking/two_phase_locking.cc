@@ -1,0 +1,292 @@
+#include "compute/protocol/two_phase_locking/two_phase_locking.h"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+
+#include "compute/txn/errors.h"
+#include "compute/txn/header_guesses.h"
+#include "compute/txn/lock_resolver.h"
+#include "compute/txn/slot_keeper.h"
+#include "compute/txn/transaction_registry.h"
+
+namespace namdb::protocol {
+
+using layout::GlobalAddress;
+using layout::HeaderWord;
+using txn::RowId;
+
+namespace {
+
+// Rounds of asking for a lock whose record was changed between its READ and the CAS.
+constexpr std::uint32_t kMaxRounds = 64;
+
+}  // namespace
+
+TwoPhaseLocking::TwoPhaseLocking(TransactionState& transaction, bool has_waiters)
+    : Locking(has_waiters),
+      transaction_(transaction),
+      latest_(transaction.worker(), *this),
+      validator_(transaction, *this),
+      readers_(transaction.worker().cluster),
+      learned_(transaction.worker().registry.learned()) {
+  decide_by({.visibility = &latest_, .locking = this, .validation = &validator_});
+}
+
+TwoPhaseLocking::~TwoPhaseLocking() {
+  if (slot_ != nullptr) slot_->drop_holder();
+}
+
+reactor::Task<Status> TwoPhaseLocking::begin_locking() {
+  if (slot_ != nullptr) co_return Status();
+  auto slot = co_await transaction().worker().slot_keeper.acquire();
+  if (!slot.ok()) co_return slot.status();
+  slot_ = std::move(*slot);
+  slot_->add_holder();
+  own_ = {slot_->slot(), draw_priority()};
+  co_return Status();
+}
+
+const TwoPhaseLocking::Held* TwoPhaseLocking::find_lock(GlobalAddress record) const {
+  const auto found = std::ranges::find(held_, record, &Held::record);
+  return found == held_.end() ? nullptr : &*found;
+}
+
+TwoPhaseLocking::Held& TwoPhaseLocking::add(reactor::PooledDeque<Held>& locks, GlobalAddress record,
+                                            HeaderWord unlocked) {
+  Held& lock = locks.emplace_back();
+  lock.record = record;
+  lock.unlocked = unlocked;
+  lock.word = fabric::LocalBuffer(transaction().worker().cluster.pool(), 16);
+  return lock;
+}
+
+TwoPhaseLocking::Held& TwoPhaseLocking::post_lock(GlobalAddress record, HeaderWord unlocked,
+                                                  txn::BatchSet& batches) {
+  Held& lock = add(posted_, record, unlocked);
+  batches.compare_and_swap(record, unlocked.value(), own_lock().value(), lock.word.data());
+  return lock;
+}
+
+void TwoPhaseLocking::add_lock(Lookup& lookup, txn::BatchSet& batches) {
+  const auto guess = transaction().worker().header_guesses.find(lookup.record(), learned_);
+  if (lookup.shares()) {
+    // In both cases the memory is still the record's.
+    if (guess || lookup.locked_by_other()) readers_.post(lookup, own_lock(), batches);
+    return;
+  }
+  if (guess && !has_locked(lookup.record())) post_lock(lookup.record(), *guess, batches);
+}
+
+void TwoPhaseLocking::hold(GlobalAddress record, HeaderWord unlocked) {
+  add(held_, record, unlocked);
+}
+
+void TwoPhaseLocking::collect() {
+  for (Held& lock : posted_) {
+    if (layout::load_word(lock.word.data()) == lock.unlocked.value()) held_.push_back(std::move(lock));
+  }
+  posted_.clear();
+}
+
+void TwoPhaseLocking::check_locks() {
+  collect();
+  readers_.collect();
+}
+
+reactor::Task<Status> TwoPhaseLocking::after_fetch(std::span<const RowId> rows) {
+  const auto shares = [this](RowId row) { return transaction().accesses()[row].shares; };
+  reactor::PooledVector<RowId> wanted;
+  std::ranges::copy_if(rows, std::back_inserter(wanted), std::not_fn(shares));
+  Status status = co_await lock_rows(std::move(wanted));
+  if (!transaction().worker().cluster.shared_read_locks()) co_return status;
+  if (status.ok()) {
+    reactor::PooledVector<RowId> to_share;
+    std::ranges::copy_if(rows, std::back_inserter(to_share), shares);
+    status = co_await share(std::move(to_share));
+  }
+  if (status.ok()) status = co_await meet_readers();
+  co_return status;
+}
+
+reactor::PooledVector<TwoPhaseLocking::SeenWaiter> TwoPhaseLocking::waiters_of(
+    std::span<const RowId> rows) const {
+  reactor::PooledVector<SeenWaiter> waiters;
+  for (const RowId row : rows) {
+    const Access& access = transaction().accesses()[row];
+    if (access.lookup.waiter().value() != 0)
+      waiters.push_back({access.lookup.record(), access.table.get(), access.lookup.waiter()});
+  }
+  return waiters;
+}
+
+reactor::Task<Status> TwoPhaseLocking::lock_rows(reactor::PooledVector<RowId> wanted) {
+  LockWait wait;
+  std::uint32_t waits = 0;
+  for (std::uint32_t round = 0;;) {
+    // Rows without a record are absent; a record may go while this tries to lock it.
+    std::erase_if(wanted, [this](RowId row) { return !transaction().accesses()[row].lookup.has_record(); });
+    const reactor::PooledVector<SeenWaiter> waiters = waiters_of(wanted);
+    std::erase_if(wanted, [this](RowId row) { return claim(transaction().accesses()[row]); });
+    Status status;
+    if (!waiters.empty()) status = co_await meet_waiters(&waiters);
+    if (!status.ok() || wanted.empty()) co_return status;
+    if (round == kMaxRounds) co_return write_conflict(*transaction().accesses()[wanted.front()].table);
+    status = co_await request_locks(&wanted);
+    reactor::PooledVector<RowId> changed;  // perhaps
+    for (const RowId row : wanted) {
+      const Access& access = transaction().accesses()[row];
+      if (access.shared) continue;
+      if (status.ok() && access.shown) status = write_conflict(*access.table);
+      changed.push_back(row);
+    }
+    if (status.ok() && !changed.empty()) {
+      ++round;
+      status = co_await read_again(&changed);
+    } else if (status.ok() && !wanted.empty()) {
+      const layout::GlobalAddress locked = transaction().accesses()[wanted.front()].lookup.record();
+      status = co_await wait_for_lock(&transaction(), &wait, locked, ++waits);
+    }
+    if (!status.ok()) co_return status;
+  }
+}
+
+bool TwoPhaseLocking::claim(Access& access) {
+  if (access.locked) return true;
+  const auto lock = std::ranges::find(held_, access.lookup.record(), &Held::record);
+  if (lock == held_.end()) return false;
+  lock->access = &access;
+  access.locked = true;
+  const layout::RecordLayout& layout = access.table->record;
+  // Tombstones are not shared: a word that a reader has taken there does not count.
+  if (layout.reader_words != 0 && !lock->unlocked.deleted()) {
+    // READ with its reader words while it was locked: behind the CAS.
+    if (!lock->behind && access.lookup.wants_lock() && access.lookup.header_seen() == own_lock()) {
+      lock->behind = fabric::LocalBuffer(transaction().worker().cluster.pool(), 8 + 8 * layout.reader_words);
+      for (std::uint32_t i = 0; i < layout.reader_words; ++i)
+        layout::store_word(lock->reader(i), access.lookup.reader(i).value());
+    }
+    unmet_.push_back(&*lock);
+  }
+  transaction().worker().header_guesses.note(lock->record, lock->unlocked, learned_);
+  return true;
+}
+
+// The rows that are not locked are left in `rows`.
+reactor::Task<Status> TwoPhaseLocking::request_locks(reactor::PooledVector<RowId>* rows) {
+  txn::WorkerState& worker = transaction().worker();
+  txn::BatchSet batches(worker.cluster);
+  for (const RowId row : *rows) {
+    const Access& access = transaction().accesses()[row];
+    const layout::RecordLayout& layout = access.table->record;
+    Held& lock = post_lock(access.lookup.record(), access.lookup.current().header_word(), batches);
+    const GlobalAddress waiter = lock.record + layout.waiter_offset();
+    if (layout.reader_words != 0) {
+      lock.behind = fabric::LocalBuffer(worker.cluster.pool(), 8 + 8 * layout.reader_words);
+      batches.read(waiter, lock.behind.data(), lock.behind.size());
+    } else if (has_waiters()) {
+      batches.read(waiter, lock.word.data() + 8, 8);
+    }
+  }
+  const Status status = co_await batches.run(transaction().mutable_counters(), layout::Stage::lock);
+  if (!status.ok()) {
+    slot_->fail();
+    co_return lost_connection();
+  }
+  Status conflict;
+  reactor::PooledVector<SeenWaiter> waiters;
+  for (std::size_t i = 0; i < posted_.size(); ++i) {
+    const HeaderWord found(layout::load_word(posted_[i].word.data()));
+    const Access& access = transaction().accesses()[(*rows)[i]];
+    const storage::Table& table = *access.table;
+    if (has_waiters()) {
+      const std::byte* const word = posted_[i].behind ? posted_[i].behind.data() : posted_[i].word.data() + 8;
+      const HeaderWord waiter(layout::load_word(word));
+      if (found == posted_[i].unlocked && waiter.value() != 0)
+        waiters.push_back({posted_[i].record, &table, waiter});
+    }
+    // No transaction that checks the reader words changes a shared row, so this one was changed by one that
+    // does not check them.
+    if (access.shared && !found.locked() && found != posted_[i].unlocked) conflict = write_conflict(table);
+    if (!found.locked()) continue;
+    worker.locks.note(posted_[i].record, found, table.record.body_bytes());
+    if (meet_lock(found) != ReadDecision::conflict) continue;
+    transaction().meet(posted_[i].record, found);
+    conflict = write_conflict(table);
+  }
+  collect();
+  std::erase_if(*rows, [this](RowId row) { return claim(transaction().accesses()[row]); });
+  if (conflict.ok() && !waiters.empty()) conflict = co_await meet_waiters(&waiters);
+  co_return conflict;
+}
+
+reactor::Task<Status> TwoPhaseLocking::read_again(const reactor::PooledVector<RowId>* rows) {
+  Lookups lookups;
+  LookupTables tables;
+  for (const RowId row : *rows) {
+    Access& access = transaction().accesses()[row];
+    const std::uint32_t reader = access.lookup.share();
+    access.lookup = Lookup();
+    access.lookup.start(transaction().worker(), *access.table, access.key, access.key_hash);
+    if (access.shares) {
+      access.lookup.read_with_shared_lock(has_waiters());
+      access.lookup.set_share(reader);
+    } else {
+      access.lookup.read_with_lock(has_waiters());
+    }
+    lookups.push_back(&access.lookup);
+    tables.push_back(access.table.get());
+    ++transaction().mutable_counters().rereads;
+  }
+  co_return co_await run_lookups(&transaction(), std::move(lookups), std::move(tables));
+}
+
+reactor::Task<Result<std::shared_ptr<txn::ExecutionSlot>>> TwoPhaseLocking::commit_slot() {
+  Status status = co_await begin_locking();
+  if (!status.ok()) co_return status;
+  co_return slot_;
+}
+
+void TwoPhaseLocking::add_unlocks(txn::BatchSet& batches) {
+  for (const Held& lock : held_) {
+    if (lock.written()) continue;
+    layout::store_word(lock.word.data(), lock.unlocked.value());
+    batches.write(lock.record, lock.word.data(), 8);
+  }
+  readers_.give_back(own_lock(), batches);
+}
+
+void TwoPhaseLocking::after_unlock() {
+  unmet_.clear();
+  held_.clear();
+  readers_.clear();
+}
+
+void TwoPhaseLocking::add_other_words(reactor::PooledVector<txn::HeldLock>& locks) {
+  readers_.add_to(locks, own_lock());
+  readers_.clear();
+}
+
+void TwoPhaseLocking::after_install() {
+  txn::HeaderGuesses& guesses = transaction().worker().header_guesses;
+  for (const Held& lock : held_) {
+    if (lock.written())
+      guesses.note(lock.record, HeaderWord(layout::load_word(lock.access->image.data())), learned_);
+  }
+}
+
+bool TwoPhaseLocking::end(std::uint64_t generation, const Status& /*outcome*/, bool /*wrote*/) {
+  txn::WorkerState& worker = transaction().worker();
+  // The locks of a failed channel are repaired with its slot.
+  if (worker.cluster.failed()) return false;
+  reactor::PooledVector<txn::HeldLock> locks;
+  for (const Held& lock : held_) locks.push_back({lock.record, lock.unlocked, HeaderWord()});
+  add_other_words(locks);
+  if (locks.empty()) return false;
+  unmet_.clear();
+  held_.clear();
+  worker.lock_releaser.release(std::move(slot_), std::move(locks), generation);
+  return true;
+}
+
+}  // namespace namdb::protocol

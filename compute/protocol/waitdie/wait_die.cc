@@ -1,0 +1,170 @@
+#include "compute/protocol/waitdie/wait_die.h"
+
+#include "common/calls/lock_calls.h"
+#include "common/calls/word_stream.h"
+#include "common/layout/age.h"
+#include "compute/cluster/call_set.h"
+#include "compute/txn/errors.h"
+#include "compute/txn/header_guesses.h"
+#include "compute/txn/make_control.h"
+#include "compute/txn/snapshot.h"
+
+namespace namdb::protocol {
+
+using layout::HeaderWord;
+
+namespace {
+
+// For how long a lease of a slot that was seen counts as current.
+constexpr std::uint64_t kLeaseCounts_ns = 100 * kMillisecond_ns;
+
+}  // namespace
+
+std::uint32_t WaitDie::draw_priority() {
+  SessionState& session = transaction().session();
+  txn::WorkerState& worker = transaction().worker();
+  const std::uint64_t now_ns = worker.executor.now_ns();
+  const bool again =
+      session.priority != 0 && now_ns - session.priority_taken_ns < worker.cluster.max_transaction_ns();
+  if (!again) {
+    session.priority = TwoPhaseLocking::draw_priority();
+    session.priority_taken_ns = now_ns;
+  }
+  return session.priority;
+}
+
+bool WaitDie::older_than(layout::Stamp other) const {
+  return layout::older(own_stamp(), other);
+}
+
+ReadDecision WaitDie::meet_lock(HeaderWord lock) {
+  const layout::Stamp other = lock.stamp();
+  // Of the attempt before, which had the same priority, and is being released.
+  if (lock == own_lock()) return ReadDecision::locked_by_other;
+  if (other.slot == layout::kCollectorSlot) return ReadDecision::locked_by_other;
+  transaction().worker().priorities.meet(other.counter);
+  if (own_stamp().none()) return ReadDecision::locked_by_other;  // holds nothing that anybody waits for
+  return older_than(other) ? ReadDecision::locked_by_other : ReadDecision::conflict;
+}
+
+bool WaitDie::waits_for(const Lookup& lookup) const {
+  return lookup.locked_by_other() && lookup.wants_lock() && !lookup.shares() && lookup.lock_seen().locked() &&
+         lookup.lock_seen() != own_lock();
+}
+
+void WaitDie::add_lock(Lookup& lookup, txn::BatchSet& batches) {
+  const HeaderWord before = lookup.waiter();
+  if (waits_for(lookup) && !has_locked(lookup.record()) && before != own_lock() &&
+      (before.value() == 0 || older_than(before.stamp()))) {
+    Announced& ask = posted_.emplace_back();
+    ask.word = lookup.record() + lookup.table().record.waiter_offset();
+    ask.before = before;
+    ask.found = fabric::LocalBuffer(transaction().worker().cluster.pool(), 8);
+    batches.compare_and_swap(ask.word, before.value(), own_lock().value(), ask.found.data());
+  }
+  TwoPhaseLocking::add_lock(lookup, batches);
+}
+
+void WaitDie::check_locks() {
+  for (Announced& ask : posted_) {
+    if (layout::load_word(ask.found.data()) == ask.before.value()) announced_.push_back(std::move(ask));
+  }
+  posted_.clear();
+  TwoPhaseLocking::check_locks();
+}
+
+reactor::Task<Result<bool>> WaitDie::wait_for_locks(const reactor::PooledVector<Lookup*>* lookups) {
+  txn::Cluster& cluster = transaction().worker().cluster;
+  if (!cluster.stages().two_sided(layout::Stage::lock)) co_return false;
+  txn::CallSet calls(cluster);
+  reactor::PooledVector<const Lookup*> asked;
+  for (const Lookup* lookup : *lookups) {
+    if (!waits_for(*lookup)) continue;
+    std::string& request = calls.request(lookup->record().server());
+    if (request.size() + calls::LockRequest::kEncoded_bytes > fabric::kMaxCall_bytes) continue;
+    asked.push_back(lookup);
+    calls::LockRequest lock;
+    lock.offset = lookup->record().offset();
+    lock.seen = lookup->lock_seen();
+    lock.own = own_lock();
+    append(request, lock);
+  }
+  if (asked.empty()) co_return false;
+  const Status status = co_await calls.run(calls::kLockMethod, transaction().mutable_counters());
+  if (!status.ok()) calls.give_up();
+  reactor::PooledVector<std::string_view> replies;
+  for (std::size_t i = 0; i < calls.size(); ++i)
+    replies.push_back(calls.reply(static_cast<layout::ServerId>(i)));
+  for (const Lookup* lookup : asked) {
+    std::string_view& reply = replies[lookup->record().server()];
+    std::uint64_t found = 0;
+    if (!status.ok() || !calls::take_word(reply, found)) {
+      own_slot().fail();
+      co_return lost_connection();
+    }
+    if (!HeaderWord(found).locked()) hold(lookup->record(), HeaderWord(found));
+  }
+  co_return true;
+}
+
+reactor::Task<Status> WaitDie::meet_waiters(const reactor::PooledVector<SeenWaiter>* waiters) {
+  txn::WorkerState& worker = transaction().worker();
+  Status conflict;
+  for (const SeenWaiter& seen : *waiters) {
+    const layout::Stamp other = seen.waiter.stamp();
+    if (other == own_stamp() || older_than(other)) continue;
+    const bool known = worker.slots.leased(other.slot) &&
+                       worker.executor.now_ns() < worker.slots.refreshed_ns() + kLeaseCounts_ns;
+    Status status;
+    if (!known) status = co_await worker.slots.refresh(&transaction().mutable_counters());
+    if (status.ok() && !worker.slots.leased(other.slot)) {
+      status = co_await clear(&seen);
+      if (status.ok()) continue;
+    }
+    if (!status.ok()) co_return status;
+    worker.priorities.meet(other.counter);
+    worker.header_guesses.note(seen.record, HeaderWord(), learned());
+    conflict = write_conflict(*seen.table);
+  }
+  co_return conflict;
+}
+
+// The waiter is dead.
+reactor::Task<Status> WaitDie::clear(const SeenWaiter* seen) {
+  txn::BatchSet batches(transaction().worker().cluster);
+  const fabric::LocalBuffer found(transaction().worker().cluster.pool(), 8);
+  batches.compare_and_swap(seen->record + seen->table->record.waiter_offset(), seen->waiter.value(), 0,
+                           found.data());
+  const Status status = co_await batches.run(transaction().mutable_counters(), layout::Stage::lock);
+  if (status.ok()) co_return Status();
+  own_slot().fail();
+  co_return lost_connection();
+}
+
+void WaitDie::add_unlocks(txn::BatchSet& batches) {
+  TwoPhaseLocking::add_unlocks(batches);
+  for (const Announced& each : announced_)
+    batches.compare_and_swap(each.word, own_lock().value(), 0, each.found.data());
+}
+
+void WaitDie::after_unlock() {
+  announced_.clear();
+  TwoPhaseLocking::after_unlock();
+}
+
+void WaitDie::add_other_words(reactor::PooledVector<txn::HeldLock>& locks) {
+  for (const Announced& each : announced_) locks.push_back({each.word, HeaderWord(), own_lock()});
+  announced_.clear();
+  TwoPhaseLocking::add_other_words(locks);
+}
+
+bool WaitDie::end(std::uint64_t generation, const Status& outcome, bool wrote) {
+  if (outcome.ok() || !outcome.info().retry) transaction().session().priority = 0;
+  return TwoPhaseLocking::end(generation, outcome, wrote);
+}
+
+std::unique_ptr<ConcurrencyControl> make_waitdie_control(TransactionState& transaction) {
+  return std::make_unique<WaitDie>(transaction);
+}
+
+}  // namespace namdb::protocol

@@ -1,0 +1,104 @@
+// Functions of the session and of the server.
+#include "common/layout/placement.h"
+#include "compute/sql/expression/expression.h"
+#include "compute/sql/expression/function_tables.h"
+#include "compute/sql/expression/server_version.h"
+#include "compute/sql/expression/session_directory.h"
+
+namespace namdb::sql {
+namespace {
+
+using Arguments = std::span<const Datum>;
+using Context = const EvalContext&;
+
+template <SessionDirectory::Signal kSignal>
+Status signal_session(Context context, Arguments arguments, Datum& out) {
+  SessionDirectory* const sessions = context.facts->sessions;
+  if (sessions == nullptr) return Status(ErrorCode::feature_not_supported, "there are no other sessions");
+  const auto process_id = static_cast<std::int32_t>(arguments[0].integer);
+  const Result<bool> sent = sessions->send(kSignal, process_id, context.facts->user);
+  if (!sent.ok()) return sent.status();
+  out = Datum::of_boolean(*sent);
+  return {};
+}
+
+template <auto kMember>
+Status partition_server(Context context, Arguments arguments, Datum& out) {
+  const std::uint64_t hash = layout::partition_hash(arguments[0].*kMember);
+  out = Datum::of_integer(layout::partition_server(hash, context.facts->memory_servers));
+  return {};
+}
+
+Status now(Context context, Arguments, Datum& out) {
+  out = Datum::of_integer(context.facts->now_us);
+  return {};
+}
+Status statement_timestamp(Context context, Arguments, Datum& out) {
+  out = Datum::of_integer(context.facts->statement_us);
+  return {};
+}
+Status clock_timestamp(Context context, Arguments, Datum& out) {
+  out = Datum::of_integer(context.facts->present_us());
+  return {};
+}
+
+Status version(Context, Arguments, Datum& out) {
+  out = Datum::of_text(kVersionText);
+  return {};
+}
+Status current_database(Context context, Arguments, Datum& out) {
+  out = Datum::of_text(context.facts->database);
+  return {};
+}
+Status current_schema(Context, Arguments, Datum& out) {
+  out = Datum::of_text("public");
+  return {};
+}
+Status current_user(Context context, Arguments, Datum& out) {
+  out = Datum::of_text(context.facts->user);
+  return {};
+}
+Status backend_pid(Context context, Arguments, Datum& out) {
+  out = Datum::of_integer(context.facts->process_id);
+  return {};
+}
+Status is_in_recovery(Context, Arguments, Datum& out) {
+  out = Datum::of_boolean(false);
+  return {};
+}
+
+// There are no advisory locks, but connection pools call this.
+Status advisory_unlock_all(Context, Arguments, Datum& out) {
+  out = Datum::of_text("");
+  return {};
+}
+
+}  // namespace
+
+std::span<const Function> session_functions() {
+  constexpr auto kVolatile = Volatility::is_volatile;
+  using enum SessionDirectory::Signal;
+  using enum TypeId;
+  static const std::vector<Function> functions = {
+      {"now", {}, timestamptz, now},
+      {"statement_timestamp", {}, timestamptz, statement_timestamp},
+      {"clock_timestamp", {}, timestamptz, clock_timestamp, kVolatile},
+      {"version", {}, text, version},
+      {"current_database", {}, text, current_database},
+      {"current_schema", {}, text, current_schema},
+      {"current_user", {}, text, current_user},
+      {"pg_backend_pid", {}, int4, backend_pid},
+      {"pg_is_in_recovery", {}, boolean, is_in_recovery},
+      {"pg_sleep", {float8}, text, kUnsupported, kVolatile},  // a plan of its own
+      {"pg_advisory_unlock_all", {}, text, advisory_unlock_all, kVolatile},
+      {"pg_cancel_backend", {int4}, boolean, signal_session<cancel>, kVolatile},
+      {"pg_terminate_backend", {int4}, boolean, signal_session<terminate>, kVolatile},
+      {"namdb_partition_server", {int8}, int4, partition_server<&Datum::integer>},
+      {"namdb_partition_server", {boolean}, int4, partition_server<&Datum::integer>},
+      {"namdb_partition_server", {timestamp}, int4, partition_server<&Datum::integer>},
+      {"namdb_partition_server", {text}, int4, partition_server<&Datum::text>},
+  };
+  return functions;
+}
+
+}  // namespace namdb::sql

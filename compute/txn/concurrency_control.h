@@ -1,0 +1,72 @@
+// The decisions of a concurrency-control protocol in one transaction, an interface for each kind:
+// visibility.h, locking.h, validation.h, timestamps.h, and here those of every commit. All else is the same
+// for all protocols: finding records, buffering writes, locking by CAS, the journal, install, secondary
+// indexes, repair. A protocol is one implementation of this class, in a folder of compute/protocol, and one
+// line in common/layout/protocol_list.h.
+//
+// Called by the transaction's coroutine only; no call is made while another one is suspended.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "common/base/error.h"
+#include "common/layout/stamp.h"
+#include "common/reactor/frame_pool.h"
+#include "common/reactor/task.h"
+#include "compute/txn/execution_slot.h"
+
+namespace namdb::protocol {
+
+struct Access;
+class Locking;
+class Timestamps;
+class Validation;
+class Visibility;
+
+class ConcurrencyControl {
+ public:
+  ConcurrencyControl(const ConcurrencyControl&) = delete;
+  ConcurrencyControl& operator=(const ConcurrencyControl&) = delete;
+  virtual ~ConcurrencyControl() = default;
+
+  static void* operator new(std::size_t bytes) { return reactor::allocate_frame(bytes); }
+  static void operator delete(void* place, std::size_t bytes) { reactor::free_frame(place, bytes); }
+
+  Visibility& visibility() const { return *parts_.visibility; }
+  // Null where the protocol has nothing to decide: a call that is not needed is not made.
+  Locking* locking() const { return parts_.locking; }
+  Validation* validation() const { return parts_.validation; }
+  Timestamps* timestamps() const { return parts_.timestamps; }
+
+  // --- commit ---
+  // The conflicts of a write to an existing record that are known without a READ.
+  virtual Status may_write(const Access& access) const = 0;
+  // The slot to commit under, and the stamp in the lock words of records, for a commit with that stamp.
+  virtual reactor::Task<Result<std::shared_ptr<txn::ExecutionSlot>>> commit_slot() = 0;
+  virtual layout::Stamp lock_stamp(layout::Stamp stamp) { return stamp; }
+  // Whether a commit is over only when it is published, since that is what makes it visible. If not, it is
+  // over when it is installed.
+  virtual bool waits_for_publish() const = 0;
+
+  // --- end ---
+  // The transaction is over: `outcome` is its commit's, or the error that it met. True: locks are still held
+  // and are released in the background, and the generation is ended after that. False: the caller ends it.
+  virtual bool end(std::uint64_t generation, const Status& outcome, bool wrote) = 0;
+
+ protected:
+  struct Parts {
+    Visibility* visibility = nullptr;
+    Locking* locking = nullptr;
+    Validation* validation = nullptr;
+    Timestamps* timestamps = nullptr;
+  };
+  ConcurrencyControl() = default;
+  // Once, in the constructor. The parts belong to the object, and live as long as it does.
+  void decide_by(const Parts& parts) { parts_ = parts; }
+
+ private:
+  Parts parts_;
+};
+
+}  // namespace namdb::protocol

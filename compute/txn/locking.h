@@ -1,0 +1,55 @@
+// A protocol's decisions about locks, if it locks rows as they are read by key.
+#pragma once
+
+#include <span>
+
+#include "common/base/error.h"
+#include "common/reactor/pooled_allocator.h"
+#include "common/reactor/task.h"
+#include "compute/api/transaction.h"
+#include "compute/cluster/batch_set.h"
+
+namespace namdb::protocol {
+
+class Lookup;
+
+class Locking {
+ public:
+  // Records say which transaction waits for them (Lookup::waiter).
+  bool has_waiters() const { return has_waiters_; }
+
+  // --- read ---
+  // Before rows are read by key.
+  virtual reactor::Task<Status> before_fetch() = 0;
+  // The lookup READs such a row's record, or the place where it is thought to be, in this batch: may add the
+  // CAS that locks it before that READ. check_locks() once the batch completed.
+  virtual void add_lock(Lookup& lookup, txn::BatchSet& batches) = 0;
+  virtual void check_locks() = 0;
+  // Some of these lookups wait for records that others hold. True: it has waited for them. False: the caller
+  // waits before it reads again. Only with has_waiters().
+  virtual reactor::Task<Result<bool>> wait_for_locks(const reactor::PooledVector<Lookup*>* /*lookups*/) {
+    co_return false;
+  }
+  // Rows that are to be locked (Access::locked) or shared (Access::shares) have been read by key: locks those
+  // that are not locked yet. A row that cannot be shared is validated.
+  virtual reactor::Task<Status> after_fetch(std::span<const txn::RowId> rows) = 0;
+
+  // --- commit ---
+  // Adds the WRITEs that release the locks of rows that the commit does not write; posted together with its
+  // install. after_unlock() once they completed.
+  virtual void add_unlocks(txn::BatchSet& batches) = 0;
+  virtual void after_unlock() = 0;
+  // The commit is installed: before after_unlock().
+  virtual void after_install() = 0;
+
+ protected:
+  explicit Locking(bool has_waiters) : has_waiters_(has_waiters) {}
+  Locking(const Locking&) = delete;
+  Locking& operator=(const Locking&) = delete;
+  ~Locking() = default;
+
+ private:
+  bool has_waiters_;
+};
+
+}  // namespace namdb::protocol

@@ -1,0 +1,211 @@
+#include "compute/txn/lookup_runner.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "compute/cluster/catalog_cache.h"
+#include "compute/cluster/stage_times.h"
+#include "compute/txn/lock_resolver.h"
+#include "compute/txn/locking.h"
+#include "compute/txn/run_reads.h"
+#include "compute/txn/visibility.h"
+
+namespace namdb::protocol {
+namespace {
+
+constexpr std::uint32_t kYields = 16;  // turns to wait for something half written before sleeping
+// The older versions that the lookups of a step READ together, unless one lookup alone needs more.
+constexpr std::size_t kOlderAtOnce_bytes = std::size_t{8} << 20;
+
+reactor::Task<void> pause(reactor::Executor* executor, std::uint32_t waits) {
+  if (waits <= kYields) {
+    co_await executor->yield();
+  } else {
+    const std::uint64_t sleep_ns = std::min<std::uint64_t>((waits - kYields) * 20'000, kMillisecond_ns);
+    co_await executor->sleep_for(sleep_ns);
+  }
+}
+
+// Leaves for later rounds what the lookups would READ of older versions beyond a bound. The first lookups go
+// first until they are done, so that the others have taken no buffers yet.
+void put_off(Lookups& lookups, Lookups& later) {
+  lookups.insert(lookups.end(), later.begin(), later.end());
+  later.clear();
+  std::size_t bytes = 0;
+  std::erase_if(lookups, [&bytes, &later](Lookup* lookup) {
+    const std::size_t more = lookup->older_bytes();
+    const bool fits = more == 0 || bytes == 0 || bytes + more <= kOlderAtOnce_bytes;
+    if (!fits) later.push_back(lookup);
+    if (fits) bytes += more;
+    return !fits;
+  });
+}
+
+// One run of lookups.
+struct LookupRun {
+  LookupRun(TransactionState& state, Lookups wanted)
+      : transaction(state),
+        worker(state.worker()),
+        visibility(state.visibility()),
+        locking(state.control().locking()),
+        counters(state.mutable_counters()),
+        batches(state.lookup_batches()),
+        lookups(std::move(wanted)) {}
+
+  void add_operations() {
+    if (locking != nullptr || transaction.control().timestamps() != nullptr) {
+      for (Lookup* lookup : lookups) lookup->add_atomics(batches, locking);
+    }
+    for (Lookup* lookup : lookups) lookup->add_read(batches);
+    if (runs) runs->add_reads(batches);
+    if (!visibility.ready()) visibility.piggyback(batches);
+  }
+
+  reactor::Task<Status> decide_slots(Lookup* lookup, std::uint32_t slot) {
+    while (slot != 0) {
+      Status status = co_await worker.slots.refresh(&counters);
+      // "Retired" is true only of a snapshot that is younger than E.
+      if (status.ok()) status = transaction.check_going_on();
+      if (!status.ok()) co_return status;
+      slot = lookup->advance(worker, visibility);
+    }
+    co_return Status();
+  }
+
+  void note_lock(const Lookup& lookup) {
+    if (lookup.lock_seen().locked())
+      worker.locks.note(lookup.lock_address(), lookup.lock_seen(), lookup.lock_body_bytes());
+  }
+
+  reactor::Task<Status> failed(const Lookup* lookup) {
+    note_lock(*lookup);
+    if (lookup->damaged())
+      co_return co_await transaction.tables().damage(lookup->table().id, lookup->error());
+    transaction.meet(lookup->lock_address(), lookup->lock_seen(), lock_wait.since_ns(lookup->lock_address()));
+    co_return lookup->error();
+  }
+
+  reactor::Task<Status> wait(layout::GlobalAddress locked) {
+    Status status = lock_wait.goes_on(transaction, locked);
+    if (!status.ok()) co_return status;
+    const txn::StageTimer timer(worker.cluster.stage_times(), worker.executor, counters);
+    bool waited = false;
+    if (locking != nullptr && locking->has_waiters()) {
+      const Result<bool> result = co_await locking->wait_for_locks(&lookups);
+      if (!result.ok()) co_return result.status();
+      waited = *result;
+    }
+    ++waits;
+    if (!waited) co_await pause(&worker.executor, waits);
+    timer.end(txn::Wait::held);
+    if (!CheckedTables::is_check_due(waits)) co_return Status();
+    status = co_await worker.catalog.refresh();
+    for (std::size_t i = 0; status.ok() && i < lookups.size(); ++i)
+      status = transaction.tables().check_exists(lookups[i]->table().id);
+    co_return status;
+  }
+
+  TransactionState& transaction;
+  txn::WorkerState& worker;
+  Visibility& visibility;
+  Locking* const locking;
+  fabric::OperationCounters& counters;
+  txn::BatchSet& batches;
+  Lookups lookups;
+  Lookups later;                 // put off
+  std::optional<RunReads> runs;  // until their bytes have been checked
+  LockWait lock_wait;
+  std::uint32_t waits = 0;
+};
+
+}  // namespace
+
+Status LockWait::goes_on(TransactionState& transaction, layout::GlobalAddress locked) {
+  if (since_ns_ == 0) since_ns_ = transaction.worker().executor.now_ns();
+  locked_ = locked;
+  return transaction.check_lock_wait(locked, since_ns_);
+}
+
+reactor::Task<Status> wait_for_lock(TransactionState* transaction, LockWait* wait,
+                                    layout::GlobalAddress locked, std::uint32_t waits) {
+  Status status = wait->goes_on(*transaction, locked);
+  if (!status.ok()) co_return status;
+  txn::WorkerState& worker = transaction->worker();
+  const txn::StageTimer timer(worker.cluster.stage_times(), worker.executor, transaction->mutable_counters());
+  co_await pause(&worker.executor, waits);
+  timer.end(txn::Wait::held);
+  co_return transaction->check_going_on();
+}
+
+reactor::Task<Status> run_lookups(TransactionState* transaction, Lookups lookups, LookupTables tables,
+                                  Together together) {
+  if (transaction->ended()) co_return transaction->check_open();
+  LookupRun run(*transaction, std::move(lookups));
+  txn::WorkerState& worker = run.worker;
+  Visibility& visibility = run.visibility;
+  std::size_t checked = 0;  // of the tables
+  if (together == Together::near) run.runs.emplace(worker.cluster.pool(), run.lookups);
+  while (!run.lookups.empty() || !run.later.empty() || !visibility.ready()) {
+    put_off(run.lookups, run.later);
+    Status status;
+    if (!visibility.ready()) {
+      const txn::StageTimer timer(worker.cluster.stage_times(), worker.executor, run.counters);
+      status = co_await visibility.prepare();
+      timer.end(txn::Wait::begin);
+      if (!status.ok()) co_return status;
+      if (run.lookups.empty() && visibility.ready()) break;
+    }
+    run.add_operations();
+    status = co_await run.batches.run(run.counters, layout::Stage::read);
+    if (status.ok() && run.locking != nullptr) run.locking->check_locks();
+    if (status.ok()) status = transaction->check_going_on();
+    if (!status.ok()) co_return status;
+    if (!visibility.ready()) {
+      const Result<bool> counts = co_await visibility.confirm_snapshot();
+      if (!counts.ok()) co_return counts.status();
+      if (!*counts) continue;
+    }
+    for (; checked < tables.size(); ++checked) {
+      status = transaction->tables().check(*tables[checked]);
+      if (!status.ok()) co_return status;
+    }
+    const Lookup* waiting = nullptr;  // the first one that READs again
+    for (Lookup* lookup : run.lookups) {
+      const std::uint32_t slot = lookup->advance(worker, visibility);
+      if (slot != 0) status = co_await run.decide_slots(lookup, slot);
+      if (!status.ok()) co_return status;
+      if (lookup->state() == Lookup::State::failed) co_return co_await run.failed(lookup);
+      if (!lookup->waiting()) continue;
+      run.note_lock(*lookup);
+      if (waiting == nullptr) waiting = lookup;
+      ++run.counters.rereads;
+    }
+    run.runs.reset();
+    const auto done = std::erase_if(run.lookups, [](const Lookup* lookup) { return lookup->done(); });
+    if (waiting == nullptr || done != 0) run.lock_wait.ends();
+    if (waiting == nullptr) continue;
+    status = co_await run.wait(waiting->lock_address());
+    if (!status.ok()) co_return status;
+  }
+  co_return Status();
+}
+
+reactor::Task<Status> run_one_by_one(TransactionState* transaction, const Lookups* lookups,
+                                     const LookupTables* tables) {
+  Status status;
+  for (std::size_t i = 0; i < lookups->size() && status.ok(); ++i) {
+    Lookups one(1, (*lookups)[i]);
+    LookupTables its_table(1, (*tables)[i]);
+    status = co_await run_lookups(transaction, std::move(one), std::move(its_table));
+  }
+  co_return status;
+}
+
+reactor::Task<Status> begin_reading(TransactionState* transaction) {
+  Lookups no_lookups;
+  LookupTables no_tables;
+  co_return co_await run_lookups(transaction, std::move(no_lookups), std::move(no_tables));
+}
+
+}  // namespace namdb::protocol

@@ -1,0 +1,49 @@
+// The rows that a transaction has asked for by key, with what it is going to write of them: one Access each,
+// in the order in which they were asked for. An access stays where it is until the transaction ends.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <utility>
+
+#include "common/reactor/pooled_allocator.h"
+#include "compute/api/table.h"
+#include "compute/api/transaction.h"
+#include "compute/cluster/location_cache.h"
+#include "compute/txn/access.h"
+
+namespace namdb::protocol {
+
+class ReadWriteSet {
+ public:
+  using Rows = reactor::PooledVector<txn::RowId>;
+
+  reactor::PooledDeque<Access>& accesses() { return accesses_; }
+  const reactor::PooledDeque<Access>& accesses() const { return accesses_; }
+  Access& operator[](txn::RowId row) { return accesses_[row]; }
+  const Access& operator[](txn::RowId row) const { return accesses_[row]; }
+
+  // The row with that key, added to the set and to the rows to fetch if it is not there yet; `row` is its
+  // position. `locations`: prefetches what is cached of a new row's place.
+  Access& access(const storage::TableRef& table, std::span<const std::byte> key,
+                 storage::LocationCache& locations, txn::RowId& row);
+  // Null if there is none.
+  const Access* find(const storage::Table& table, std::span<const std::byte> key);
+
+  // The next fetch() has the row, too.
+  void fetch_next(txn::RowId row) { unfetched_.push_back(row); }
+  bool has_unfetched() const { return !unfetched_.empty(); }
+  Rows take_unfetched() { return std::exchange(unfetched_, {}); }
+
+  bool has_writes() const;
+
+ private:
+  Access* find(std::uint32_t table, std::span<const std::byte> key, std::uint64_t hash, txn::RowId& row);
+
+  reactor::PooledDeque<Access> accesses_;
+  std::unordered_multimap<std::uint64_t, txn::RowId> by_hash_;  // used once there are many
+  Rows unfetched_;
+};
+
+}  // namespace namdb::protocol

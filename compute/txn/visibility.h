@@ -1,0 +1,62 @@
+// A protocol's decisions about reads: when a transaction may begin to read, and which versions it sees.
+#pragma once
+
+#include <cstdint>
+
+#include "common/base/error.h"
+#include "common/layout/record.h"
+#include "common/reactor/task.h"
+#include "compute/cluster/batch_set.h"
+
+namespace namdb::protocol {
+
+// A record's header word and certified body, of one READ: words of different times.
+struct RecordRead {
+  layout::HeaderWord header;
+  const layout::BodyHeader& body;
+  bool current = false;  // the body is the record's own, not one from its version ring
+};
+
+enum class ReadDecision : std::uint8_t {
+  visible,
+  invisible,        // an older version may be visible
+  locked_by_other,  // wait: read the record again, and have its lock looked into
+  torn,             // header and body are of different versions: read again
+  conflict,         // another transaction holds the record, and this one gives way
+  unknown_slot,     // check again when the slot directory knows the body's slot
+};
+
+class Visibility {
+ public:
+  // --- the beginning ---
+  // Versions may be checked.
+  virtual bool ready() const = 0;
+  // While not ready: prepare() before the first READ of rows is posted; piggyback() adds what is READ
+  // together with it; confirm_snapshot() when that round trip has completed. False: the bytes of that round
+  // trip are thrown away, and all three are called again.
+  virtual reactor::Task<Status> prepare() = 0;
+  virtual void piggyback(txn::BatchSet& batches) = 0;
+  virtual reactor::Task<Result<bool>> confirm_snapshot() = 0;
+  // From when the transaction's age counts; 0 before prepare().
+  virtual std::uint64_t started_ns() const = 0;
+  // Of the catalog that the transaction began with. Once ready.
+  virtual std::uint64_t catalog_version() const = 0;
+
+  // --- what was read ---
+  virtual ReadDecision check_visibility(const RecordRead& read) = 0;
+  // Whether a key that was not found in a chain is absent, given the chain's lock word in that READ. False:
+  // the chain is read again.
+  virtual bool absence_is_certain(layout::HeaderWord /*chain_lock*/) { return true; }
+  // Whether the transaction has locked that record: then no other transaction changes it.
+  virtual bool holds(layout::GlobalAddress /*record*/) const { return false; }
+  // While on, others' locks make no version invisible; the caller checks the header words itself.
+  virtual void ignore_locks(bool /*on*/) {}
+
+ protected:
+  Visibility() = default;
+  Visibility(const Visibility&) = delete;
+  Visibility& operator=(const Visibility&) = delete;
+  ~Visibility() = default;
+};
+
+}  // namespace namdb::protocol
