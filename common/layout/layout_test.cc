@@ -5,6 +5,7 @@
 #include "common/base/random.h"
 #include "common/layout/bucket.h"
 #include "common/layout/record.h"
+#include "common/layout/record_trailer.h"
 #include "common/layout/region_map.h"
 #include "common/layout/stamp.h"
 
@@ -61,7 +62,7 @@ TEST_CASE("a body certifies only whole and only at its own address", "[layout]")
 TEST_CASE("the parts of a record do not overlap and fill it", "[layout]") {
   const RecordLayout layout{.payload_bytes = 24, .ring_slots = 3};
   CHECK(layout.body_bytes() == 56);
-  CHECK(layout.overflow_head_offset() == 64);
+  CHECK(overflow_head_offset(layout) == 64);
   CHECK(layout.ring_header_offset(0) == 72);
   CHECK(layout.locked_bytes() == layout.ring_header_offset(3));
   CHECK(layout.ring_payload_offset(0) == layout.locked_bytes());
@@ -76,7 +77,7 @@ TEST_CASE("a new record's ring is free and its header word is its body's stamp",
   std::memcpy(record.data() + 8, body.data(), body.size());
   frame_new_record(record, layout);
   CHECK(HeaderWord(load_word(record.data())) == HeaderWord(Stamp{20, 1}));
-  CHECK(load_word(record.data() + layout.overflow_head_offset()) == 0);
+  CHECK(load_word(record.data() + overflow_head_offset(layout)) == 0);
   for (std::uint32_t i = 0; i < 2; ++i) {
     const HeaderWord ring(load_word(record.data() + layout.ring_header_offset(i)));
     CHECK(ring.moved());
@@ -86,7 +87,7 @@ TEST_CASE("a new record's ring is free and its header word is its body's stamp",
 
 TEST_CASE("reader words lie behind who waits, and nobody has those of a new record", "[layout]") {
   const RecordLayout layout{.payload_bytes = 16, .reader_words = kReaderWords};
-  CHECK(layout.reader_offset(0) == layout.waiter_offset() + 8);
+  CHECK(layout.reader_offset(0) == waiter_offset(layout) + 8);
   CHECK(layout.locked_bytes() == layout.reader_offset(kReaderWords));
   CHECK(layout.record_bytes() >= layout.locked_bytes());
   std::vector<std::byte> record(layout.locked_bytes(), std::byte{0xff});

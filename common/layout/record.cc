@@ -42,7 +42,7 @@ void seal_body(std::span<std::byte> body, GlobalAddress record, const BodyHeader
 void frame_new_record(std::span<std::byte> record, const RecordLayout& layout) {
   NAMDB_CHECK(record.size() == layout.locked_bytes());
   store_word(record.data(), load_word(record.data() + 8));
-  store_word(record.data() + layout.overflow_head_offset(), 0);
+  store_word(record.data() + layout.trailer_offset(), 0);
   for (std::uint32_t i = 0; i < layout.ring_slots; ++i) {
     store_word(record.data() + layout.ring_header_offset(i), HeaderWord(Stamp{}).with_moved().value());
   }

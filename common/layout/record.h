@@ -2,9 +2,8 @@
 //
 //   0                      header word: the lock; unlocked it equals the stamp word of the current body
 //   8                      current body
-//   8 + body_bytes         overflow head: link to the newest overflow entry, 0 = none; only the memory
-//                          server writes it. Where protocols have timestamps (protocol.h): the lease, the
-//                          newest timestamp at which a reader counts on the current version; raised by CAS
+//   8 + body_bytes         trailer: one word, whose meaning depends on the database; record_trailer.h has a
+//                          view for each
 //   16 + body_bytes        ring headers, one word a ring slot
 //   ... + 8 * ring_slots   reader words, in databases whose readers share locks: ⟨slot, priority, locked⟩ of
 //                          a transaction that keeps the record from being written, 0 = free; set and cleared
@@ -15,7 +14,7 @@
 // A body is self-certifying:
 //   0   stamp word: slot, counter, deleted (a tombstone)
 //   8   displaced word: the stamp word of the version that this one displaced; 0 = birth marker. Where
-//       protocols have timestamps: the version's own timestamp
+//       records have timestamps: the version's own timestamp
 //   16  meta word: table id (32 bits), incarnation (24 bits), 0 (1 bit), ring slot of the displaced version
 //       (7 bits; where versions have timestamps, kNoRingSlot: this is the first)
 //   24  checksum over all the rest, seeded with the record's address; it never covers the header word
@@ -61,7 +60,8 @@ inline constexpr std::uint64_t kNoLease = 0xb5ad'4ece'da1c'e2a9;
 struct RecordLayout {
   std::uint32_t payload_bytes = 0;  // multiple of 8
   std::uint32_t ring_slots = 0;     // at most kMaxRingSlots; 0: displaced versions are not kept
-  // Versions have timestamps, and the record a lease. A ring's oldest version is overwritten, not moved.
+  // Versions have timestamps, and the trailer is a lease (record_trailer.h). A ring's oldest version is
+  // overwritten, not moved.
   bool timestamps = false;
   std::uint32_t reader_words = 0;  // 0 or kReaderWords; not with a ring, nor with timestamps
 
@@ -70,10 +70,7 @@ struct RecordLayout {
   std::uint32_t body_bytes() const { return kBodyPrefix_bytes + payload_bytes; }
   // Header word and current body, which a lookup READs.
   std::uint32_t current_bytes() const { return 8 + body_bytes(); }
-  std::uint32_t overflow_head_offset() const { return current_bytes(); }
-  // The same word.
-  std::uint32_t lease_offset() const { return current_bytes(); }
-  std::uint32_t waiter_offset() const { return current_bytes(); }
+  std::uint32_t trailer_offset() const { return current_bytes(); }
   std::uint32_t ring_header_offset(std::uint32_t ring_slot) const {
     return current_bytes() + 8 + 8 * ring_slot;
   }
@@ -100,7 +97,7 @@ struct BodyHeader {
   std::uint32_t ring_slot = 0;    // where the displaced version was put
 
   bool birth() const { return displaced.value() == 0; }
-  // Where protocols have timestamps: the version's.
+  // Where records have timestamps: the version's.
   std::uint64_t timestamp() const { return displaced.value(); }
   // The unlocked header word that goes with this body.
   HeaderWord header_word() const { return HeaderWord(stamp, deleted); }
@@ -121,7 +118,7 @@ inline std::span<std::byte> body_payload(std::span<std::byte> body) {
 }
 
 // Fills header word .. reader words of a new record (locked_bytes() long) whose sealed body already stands
-// at offset 8: unlocked header, no overflow, a fresh ring, no readers.
+// at offset 8: unlocked header, trailer 0, a fresh ring, no readers.
 void frame_new_record(std::span<std::byte> record, const RecordLayout& layout);
 
 // An old version that the version mover copied out of a ring. Written by the memory server only, READ by

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "common/layout/journal.h"
+#include "common/layout/record_trailer.h"
 #include "common/layout/version_image.h"
 #include "compute/cluster/stage_times.h"
 #include "compute/commit/hint_queue.h"
@@ -232,7 +233,7 @@ void Commit::build_images() {
         .ring_slot = record.ring_slot};
     layout::seal_body(access.image_body(), access.lookup.record(), header);
     layout::store_word(access.image.data(), header.header_word().value());
-    layout::store_word(access.image.data() + access.table->record.overflow_head_offset(),
+    layout::store_word(access.image.data() + layout::overflow_head_offset(access.table->record),
                        displaced.header_word().value());
     if (access.table->record.ring_slots == 0) continue;
     const std::span<std::byte> kept = record.displaced_image();
@@ -291,7 +292,7 @@ void Commit::add_installs() {
       batches_.write(address + layout.ring_payload_offset(record.ring_slot), record.displaced_image().data(),
                      record.image_bytes);
       batches_.write(address + layout.ring_header_offset(record.ring_slot),
-                     image + layout.overflow_head_offset(), 8);
+                     image + layout::overflow_head_offset(layout), 8);
     }
     install_body(record);
     batches_.write(address, image, 8);

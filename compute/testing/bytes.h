@@ -10,6 +10,7 @@
 #include "common/layout/bucket.h"
 #include "common/layout/overflow_group.h"
 #include "common/layout/record.h"
+#include "common/layout/record_trailer.h"
 #include "common/layout/row.h"
 #include "common/layout/version_image.h"
 #include "compute/testing/test_worker.h"
@@ -111,16 +112,18 @@ class Bytes {
     word(record + 8 + layout::kBodyPrefix_bytes + 16, 0x7042 + static_cast<std::uint64_t>(mark));
   }
   void lease(layout::GlobalAddress record, std::uint64_t timestamp) {
-    word(record + table_.record.lease_offset(), timestamp);
+    word(record + layout::lease_offset(table_.record), timestamp);
   }
-  std::uint64_t lease(layout::GlobalAddress record) { return word(record + table_.record.lease_offset()); }
+  std::uint64_t lease(layout::GlobalAddress record) {
+    return word(record + layout::lease_offset(table_.record));
+  }
   // The old version in that ring slot, as a whole.
   void ring(layout::GlobalAddress record, std::uint32_t slot, const Version& version) {
     write(record + table_.record.ring_payload_offset(slot), body_of(table_, record, version));
     word(record + table_.record.ring_header_offset(slot), header_of(table_, version).header_word().value());
   }
   void overflow_head(layout::GlobalAddress record, layout::OverflowLink link) {
-    word(record + table_.record.overflow_head_offset(), link.word());
+    word(record + layout::overflow_head_offset(table_.record), link.word());
   }
   layout::OverflowLink link(std::uint64_t group_offset, std::uint32_t place) const {
     return {group_offset, place, entry_bytes()};

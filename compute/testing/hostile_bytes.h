@@ -7,6 +7,7 @@
 
 #include "common/base/checksum.h"
 #include "common/base/random.h"
+#include "common/layout/record_trailer.h"
 #include "compute/testing/bytes.h"
 
 namespace namdb::protocol::testing {
@@ -83,7 +84,7 @@ class Fuzzer {
   // A ring of random versions, now and then of the body's; and links to anywhere.
   void old_versions(layout::GlobalAddress record, const std::vector<std::byte>& body) {
     const layout::RecordLayout& layout = table_.record;
-    scribble(record + layout.overflow_head_offset(), layout::versions_bytes(layout));
+    scribble(record + layout::overflow_head_offset(layout), layout::versions_bytes(layout));
     if (random_.chance(0.5)) return;
     const layout::BodyHeader current = layout::decode_body_header(body.data());
     if (current.ring_slot >= layout.ring_slots) return;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/checksum.h"
+#include "common/layout/record_trailer.h"
 #include "compute/cluster/bucket_search.h"
 #include "compute/txn/errors.h"
 #include "compute/txn/locking.h"
@@ -89,8 +90,8 @@ void Lookup::add_atomics(txn::BatchSet& batches, Locking* locking) {
   if (state_ != State::record) return;
   if (wants_lock_ && locking != nullptr) locking->add_lock(*this, batches);
   if (wants_lease_)
-    batches.compare_and_swap(record_ + table_->record.lease_offset(), layout::kNoLease, layout::kNoLease,
-                             buffer_.data() + lease_at(*table_));
+    batches.compare_and_swap(record_ + layout::lease_offset(table_->record), layout::kNoLease,
+                             layout::kNoLease, buffer_.data() + lease_at(*table_));
 }
 
 void Lookup::add_read(txn::BatchSet& batches) {
@@ -300,7 +301,8 @@ void Lookup::see_record(txn::WorkerState& worker, Visibility& visibility) {
   if (!matches) return mismatch(worker);
   current_ = found;
   header_seen_ = header;
-  if (reads_waiter_) waiter_ = HeaderWord(layout::load_word(buffer_.data() + table_->record.waiter_offset()));
+  if (reads_waiter_)
+    waiter_ = HeaderWord(layout::load_word(buffer_.data() + layout::waiter_offset(table_->record)));
   candidate(body);
 }
 

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <functional>
 
+#include "common/layout/record_trailer.h"
 #include "compute/testing/lookup_scene.h"
 #include "compute/txn/lookup.h"
 
@@ -397,7 +398,7 @@ TEST_CASE("a lease is of a moment before the record was READ", "[lookup]") {
 TEST_CASE("a lookup with the waiter word has it from the same READ", "[lookup]") {
   LookupScene scene({.protocol = "waitdie"});
   scene.stored({.value = 41});
-  scene.bytes.word(kRecord + scene.table.record.waiter_offset(), lock_word(kHolder).value());
+  scene.bytes.word(kRecord + layout::waiter_offset(scene.table.record), lock_word(kHolder).value());
   scene.start();
   scene.lookup.read_with_lock(true);
   REQUIRE(scene.run() == "present 41");

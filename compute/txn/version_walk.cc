@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/layout/record_trailer.h"
 #include "common/layout/version_image.h"
 
 namespace namdb::protocol {
@@ -39,7 +40,7 @@ VersionWalk::Step VersionWalk::step() {
 void VersionWalk::add_read(txn::BatchSet& batches) {
   if (!buffer_) buffer_ = fabric::LocalBuffer(*pool_, read_bytes_);
   if (place_ == Place::ring) {
-    const GlobalAddress head = record_ + table_->record.overflow_head_offset();
+    const GlobalAddress head = record_ + layout::overflow_head_offset(table_->record);
     for (std::size_t at = 0; at < read_bytes_; at += fabric::kMaxOperation_bytes)
       batches.read(head + at, buffer_.data() + at,
                    std::min<std::size_t>(read_bytes_ - at, fabric::kMaxOperation_bytes));
@@ -55,7 +56,8 @@ void VersionWalk::add_read(txn::BatchSet& batches) {
 
 VersionWalk::Step VersionWalk::step_in_ring() {
   const layout::RecordLayout& layout = table_->record;
-  const std::uint32_t at = layout.ring_payload_offset(version_.ring_slot) - layout.overflow_head_offset();
+  const std::uint32_t at =
+      layout.ring_payload_offset(version_.ring_slot) - layout::overflow_head_offset(layout);
   const std::span<const std::byte> image(buffer_.data() + at, layout.body_bytes());
   if (layout::certify_image(image, record_) && is_before(image)) return restore(image);
   if (layout.timestamps) return Step::overwritten;

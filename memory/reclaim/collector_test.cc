@@ -1,4 +1,5 @@
 #include "memory/reclaim/collector.h"
+#include "common/layout/record_trailer.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>
@@ -176,16 +177,16 @@ TEST_CASE("server 1 frees versions by the copies of the vector that heartbeats b
       {.stamp = {20, 2}, .displaced = layout::HeaderWord(Stamp{20, 1}), .table = table.id(), .ring_slot = 1});
   cluster.store(record, layout::HeaderWord(Stamp{20, 2}).value());
   REQUIRE(client->hint(calls::kMoveVersionsMethod, table.id(), {record}).ok());
-  CHECK(cluster.load(record + shape.overflow_head_offset()) != 0);
+  CHECK(cluster.load(record + layout::overflow_head_offset(shape)) != 0);
   cluster.run_for(3 * kAge_ns);
-  CHECK(cluster.load(record + shape.overflow_head_offset()) != 0);
+  CHECK(cluster.load(record + layout::overflow_head_offset(shape)) != 0);
 
   control::HeartbeatRequest heartbeat;
   std::uint64_t word = layout::HeaderWord(Stamp{20, 1}).value();
   heartbeat.set_vector_copy(&word, 8);
   REQUIRE(client->call<control::HeartbeatReply>(control::HEARTBEAT, heartbeat).ok());
   cluster.run_for(2 * kAge_ns);
-  CHECK(cluster.load(record + shape.overflow_head_offset()) != 0);
+  CHECK(cluster.load(record + layout::overflow_head_offset(shape)) != 0);
   SECTION("a copy that covers the successor") {
     word = layout::HeaderWord(Stamp{20, 2}).value();
     heartbeat.set_vector_copy(&word, 8);
@@ -196,7 +197,7 @@ TEST_CASE("server 1 frees versions by the copies of the vector that heartbeats b
   }
   REQUIRE(client->call<control::HeartbeatReply>(control::HEARTBEAT, heartbeat).ok());
   cluster.run_for(kAge_ns + kTick_ns);
-  CHECK(cluster.load(record + shape.overflow_head_offset()) == 0);
+  CHECK(cluster.load(record + layout::overflow_head_offset(shape)) == 0);
 }
 
 TEST_CASE("a deleted record leaves its bucket after E + slack, and its memory after all acknowledged") {
@@ -254,7 +255,7 @@ TEST_CASE("where rows have timestamps, a reclaimed one's are under the floor bef
                      .table = test.table.id(),
                      .incarnation = 1});
   test.cluster.store(test.record, layout::HeaderWord(test.stamp(2), true).value());
-  test.cluster.store(test.record + shape.lease_offset(), 50);
+  test.cluster.store(test.record + layout::lease_offset(shape), 50);
   test.publish(2);
   test.note_delete();
   test.cluster.run_for(kAge_ns / 2);

@@ -9,6 +9,7 @@
 #include "common/calls/hot_calls.h"
 #include "common/fabric/fabric.h"
 #include "common/layout/overflow_group.h"
+#include "common/layout/record_trailer.h"
 #include "memory/testing/test_cluster.h"
 
 namespace namdb::memory {
@@ -159,7 +160,7 @@ struct Reader {
           continue;
         }
         fabric::Batch head;
-        head.read(record + shape.overflow_head_offset(), entry.data(), 8);
+        head.read(record + layout::overflow_head_offset(shape), entry.data(), 8);
         status = co_await post(channel, &head);
         if (too_old()) co_return;
         layout::OverflowLink next(layout::load_word(entry.data()));

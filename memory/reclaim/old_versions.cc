@@ -2,6 +2,8 @@
 
 #include <set>
 
+#include "common/layout/record_trailer.h"
+
 namespace namdb::memory {
 
 reactor::Task<void> OldVersions::tick(const Peers& peers) {
@@ -64,7 +66,7 @@ void OldVersions::unlink_and_free(const OldVersion& version) {
   if (table && table->records.used(version.record)) {
     const layout::OverflowLink newer(
         region_.load(Overflow::newer_offset(version.entry, version.entry_bytes)));
-    const std::uint64_t head = version.record + table->shape.record.overflow_head_offset();
+    const std::uint64_t head = version.record + layout::overflow_head_offset(table->shape.record);
     if (newer.none()) {
       if (region_.load(head) == version.entry.word()) region_.store(head, 0);
     } else if (overflow_.used(newer, version.entry_bytes) &&

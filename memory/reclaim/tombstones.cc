@@ -5,6 +5,7 @@
 
 #include "common/layout/placement.h"
 #include "common/layout/record.h"
+#include "common/layout/record_trailer.h"
 #include "common/layout/timestamp_floors.h"
 
 namespace namdb::memory {
@@ -28,7 +29,7 @@ Tombstones::Look Tombstones::look(const Tombstone& tombstone, layout::Stamp& sta
   stamp = header.stamp;
   if (word.locked() || !visibility_.published(stamp)) return Look::later;
   // Its old versions in the overflow region lead back to it until they are freed.
-  if (shape.moves_versions() && region_.load(tombstone.record + shape.overflow_head_offset()) != 0)
+  if (shape.moves_versions() && region_.load(tombstone.record + layout::overflow_head_offset(shape)) != 0)
     return Look::later;
   return Look::tombstone;
 }
@@ -162,7 +163,7 @@ reactor::Task<bool> Tombstones::reclaim(Tombstone tombstone, fabric::Channel& lo
         header.deleted && offset != 0) {
       if (shape.timestamps) {
         // No record will tell when the row was deleted, and transactions count on that: others commit later.
-        const std::uint64_t lease = region_.load(tombstone.record + shape.lease_offset());
+        const std::uint64_t lease = region_.load(tombstone.record + layout::lease_offset(shape));
         co_await raise_forgotten(loopback, std::max(header.timestamp(), lease));
       }
       header.incarnation = (header.incarnation + 1) & layout::kIncarnation_mask;

@@ -5,6 +5,7 @@
 
 #include "common/calls/hot_calls.h"
 #include "common/layout/record.h"
+#include "common/layout/record_trailer.h"
 #include "common/layout/version_image.h"
 
 namespace namdb::memory {
@@ -75,7 +76,7 @@ VersionMover::Outcome VersionMover::move_slot(const Table& table, std::uint64_t 
   const layout::RecordLayout& shape = table.shape.record;
   const std::uint32_t entry_bytes = Overflow::entry_bytes(shape.body_bytes());
   const std::uint64_t ring_word = record + shape.ring_header_offset(ring_slot);
-  const std::uint64_t head = record + shape.overflow_head_offset();
+  const std::uint64_t head = record + layout::overflow_head_offset(shape);
   const layout::HeaderWord stamp(region_.load(ring_word));
   region_.read(record + shape.ring_payload_offset(ring_slot), body_);
   // The image may have changed since it was certified: the copy itself must certify.

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "common/layout/overflow_group.h"
+#include "common/layout/record_trailer.h"
 #include "common/layout/timestamp_vector.h"
 #include "common/layout/version_image.h"
 #include "memory/region/descriptor.h"
@@ -252,7 +253,7 @@ std::vector<layout::Stamp> TestCluster::overflow_chain(const control::TableDescr
                                                        std::uint64_t record) {
   const layout::RecordLayout shape = layout_of(table);
   std::vector<layout::Stamp> stamps;
-  layout::OverflowLink link(load(record + shape.overflow_head_offset()));
+  layout::OverflowLink link(load(record + layout::overflow_head_offset(shape)));
   while (!link.none()) {
     const std::uint64_t entry = link.entry();
     const auto body = bytes(entry + layout::kOverflowBody_offset, shape.body_bytes());

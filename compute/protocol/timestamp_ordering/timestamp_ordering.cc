@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "common/layout/record_trailer.h"
 #include "compute/cluster/catalog_cache.h"
 #include "compute/commit/chain_locks.h"
 #include "compute/txn/errors.h"
@@ -87,7 +88,7 @@ void TimestampOrdering::read_behind_lock(const Access& access, txn::BatchSet& ba
   const GlobalAddress record = access.lookup.record();
   displaced_.push_back(
       {access.lookup.current().timestamp(), fabric::LocalBuffer(transaction().worker().cluster.pool(), 8)});
-  batches.read(record + access.table->record.lease_offset(), displaced_.back().lease.data(), 8);
+  batches.read(record + layout::lease_offset(access.table->record), displaced_.back().lease.data(), 8);
 }
 
 // The floors of all servers: on a server without writes that costs no further round trip.
@@ -210,7 +211,7 @@ reactor::Task<Status> TimestampOrdering::raise(const SeenRows* rows, bool forget
     if (row.held_until >= timestamp_) continue;
     const storage::TableRef table = transaction().worker().catalog.find_id(row.table);
     if (table == nullptr) co_return changed_reads();
-    raises.push_back({row.record + table->record.lease_offset(), row.lease, &row,
+    raises.push_back({row.record + layout::lease_offset(table->record), row.lease, &row,
                       fabric::LocalBuffer(cluster.pool(), 16)});
   }
   const std::uint32_t positions = unleased_ | (forgets ? kForgotten : 0);

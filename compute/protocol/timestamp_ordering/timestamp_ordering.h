@@ -2,9 +2,9 @@
 // makes sure that all its reads hold at its timestamp.
 //
 //   metadata   the record's header word, as in optimistic concurrency control; in every version its timestamp
-//              (BodyHeader::timestamp); behind the body the record's lease (RecordLayout::lease_offset), the
-//              newest timestamp at which a reader counts on the current version. On every memory server the
-//              floors of timestamps (common/layout/timestamp_floors.h). All are 64 bits and only grow.
+//              (BodyHeader::timestamp); behind the body the record's lease (common/layout/record_trailer.h),
+//              the newest timestamp at which a reader counts on the current version. On every memory server
+//              the floors of timestamps (common/layout/timestamp_floors.h). All are 64 bits and only grow.
 //   written by the holder of the header word: body with timestamp, then the header word. The lease by any
 //              reader, by CAS; the floors likewise.
 //   the commit's timestamp t   newer than the lease of every version that is displaced, and than the floors

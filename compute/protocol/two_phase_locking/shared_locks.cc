@@ -1,6 +1,7 @@
 // How readers share rows, and how writers wait for them or give way (reader_words.h).
 #include <vector>
 
+#include "common/layout/record_trailer.h"
 #include "compute/protocol/two_phase_locking/two_phase_locking.h"
 #include "compute/txn/errors.h"
 #include "compute/txn/header_guesses.h"
@@ -139,7 +140,7 @@ reactor::Task<Status> TwoPhaseLocking::read_reader_words() {
   const fabric::LocalBuffer now(worker.cluster.pool(), kBehind_bytes * unmet_.size());
   txn::BatchSet batches(worker.cluster);
   for (std::size_t i = 0; i < unmet_.size(); ++i) {
-    const GlobalAddress waiter = unmet_[i]->record + unmet_[i]->access->table->record.waiter_offset();
+    const GlobalAddress waiter = unmet_[i]->record + layout::waiter_offset(unmet_[i]->access->table->record);
     batches.read(waiter, now.data() + i * kBehind_bytes, kBehind_bytes);
   }
   ++transaction().mutable_counters().rereads;

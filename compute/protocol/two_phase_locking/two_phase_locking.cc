@@ -4,6 +4,7 @@
 #include <functional>
 #include <iterator>
 
+#include "common/layout/record_trailer.h"
 #include "compute/txn/errors.h"
 #include "compute/txn/header_guesses.h"
 #include "compute/txn/lock_resolver.h"
@@ -180,7 +181,7 @@ reactor::Task<Status> TwoPhaseLocking::request_locks(reactor::PooledVector<RowId
     const Access& access = transaction().accesses()[row];
     const layout::RecordLayout& layout = access.table->record;
     Held& lock = post_lock(access.lookup.record(), access.lookup.current().header_word(), batches);
-    const GlobalAddress waiter = lock.record + layout.waiter_offset();
+    const GlobalAddress waiter = lock.record + layout::waiter_offset(layout);
     if (layout.reader_words != 0) {
       lock.behind = fabric::LocalBuffer(worker.cluster.pool(), 8 + 8 * layout.reader_words);
       batches.read(waiter, lock.behind.data(), lock.behind.size());

@@ -3,6 +3,7 @@
 #include "common/calls/lock_calls.h"
 #include "common/calls/word_stream.h"
 #include "common/layout/age.h"
+#include "common/layout/record_trailer.h"
 #include "compute/cluster/call_set.h"
 #include "compute/txn/errors.h"
 #include "compute/txn/header_guesses.h"
@@ -57,7 +58,7 @@ void WaitDie::add_lock(Lookup& lookup, txn::BatchSet& batches) {
   if (waits_for(lookup) && !has_locked(lookup.record()) && before != own_lock() &&
       (before.value() == 0 || older_than(before.stamp()))) {
     Announced& ask = posted_.emplace_back();
-    ask.word = lookup.record() + lookup.table().record.waiter_offset();
+    ask.word = lookup.record() + layout::waiter_offset(lookup.table().record);
     ask.before = before;
     ask.found = fabric::LocalBuffer(transaction().worker().cluster.pool(), 8);
     batches.compare_and_swap(ask.word, before.value(), own_lock().value(), ask.found.data());
@@ -133,7 +134,7 @@ reactor::Task<Status> WaitDie::meet_waiters(const reactor::PooledVector<SeenWait
 reactor::Task<Status> WaitDie::clear(const SeenWaiter* seen) {
   txn::BatchSet batches(transaction().worker().cluster);
   const fabric::LocalBuffer found(transaction().worker().cluster.pool(), 8);
-  batches.compare_and_swap(seen->record + seen->table->record.waiter_offset(), seen->waiter.value(), 0,
+  batches.compare_and_swap(seen->record + layout::waiter_offset(seen->table->record), seen->waiter.value(), 0,
                            found.data());
   const Status status = co_await batches.run(transaction().mutable_counters(), layout::Stage::lock);
   if (status.ok()) co_return Status();

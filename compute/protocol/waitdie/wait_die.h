@@ -2,7 +2,7 @@
 // transaction waits for the younger, and the younger gives way to the older.
 //
 //   metadata   beside the lock, behind the record's body, the waiter word: slot and priority of the oldest
-//              transaction that waits, as in its locks, 0 = none (RecordLayout::waiter_offset). The waiter
+//              transaction that waits, as in its locks, 0 = none (common/layout/record_trailer.h). The waiter
 //              sets it by CAS before it READs the lock again, and clears it by CAS when it is over.
 //   why there is no starvation   a waiter READs the lock again and again, as one-sided operations can, so a
 //              younger transaction may take it in between. The younger one READs the waiter word together

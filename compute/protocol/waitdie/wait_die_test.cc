@@ -1,4 +1,5 @@
 #include "compute/protocol/waitdie/wait_die.h"
+#include "common/layout/record_trailer.h"
 
 #include <catch2/catch.hpp>
 #include <functional>
@@ -26,7 +27,7 @@ struct AgeScene : ProtocolScene {
     stored({.stamp = kRow, .value = 5});
     worker.list_slots({{30, control::SLOT_LEASED}}, 31);
   }
-  GlobalAddress waiter_word() const { return kRecord + worker.table->record.waiter_offset(); }
+  GlobalAddress waiter_word() const { return kRecord + layout::waiter_offset(worker.table->record); }
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // The region checker: silent about a cluster at rest, and each damage that is done by hand is one finding.
 #include "tools/namsim/checks/region_check.h"
+#include "common/layout/record_trailer.h"
 
 #include <catch2/catch.hpp>
 #include <functional>
@@ -89,7 +90,7 @@ struct AtRest {
   // The record whose row was updated.
   std::uint64_t busy_record() const {
     std::uint64_t record = table->records.next_used(0);
-    while (record != 0 && region().load(record + shape().overflow_head_offset()) == 0)
+    while (record != 0 && region().load(record + layout::overflow_head_offset(shape())) == 0)
       record = table->records.next_used(record);
     REQUIRE(record != 0);
     return record;
@@ -112,7 +113,7 @@ struct AtRest {
   }
   // Where the newest version in the overflow region lies.
   std::uint64_t overflow_head() const {
-    return layout::OverflowLink(region().load(busy_record() + shape().overflow_head_offset())).entry();
+    return layout::OverflowLink(region().load(busy_record() + layout::overflow_head_offset(shape()))).entry();
   }
   // A main bucket that leads to another bucket and has an entry.
   std::uint64_t long_bucket() const {
@@ -265,7 +266,7 @@ const std::vector<Damage>& damages() {
        [](const AtRest& at) {
          const std::uint64_t older = at.region().load(at.overflow_head() + layout::kOverflowNext_offset);
          REQUIRE(older != 0);
-         at.region().store(at.busy_record() + at.shape().overflow_head_offset(), older);
+         at.region().store(at.busy_record() + layout::overflow_head_offset(at.shape()), older);
        },
        "the version before it"},
       {"an overflow chain that is cut",

@@ -6,6 +6,7 @@
 #include "common/layout/overflow_group.h"
 #include "common/layout/placement.h"
 #include "common/layout/record.h"
+#include "common/layout/record_trailer.h"
 #include "common/layout/version_image.h"
 #include "proto/control.pb.h"
 #include "tools/namsim/checks/region_findings.h"
@@ -252,7 +253,7 @@ class TableCheck {
     const std::uint32_t entry_bytes = memory::Overflow::entry_bytes(shape_.body_bytes());
     std::vector<std::byte> image(shape_.body_bytes());
     layout::OverflowLink newer;
-    layout::OverflowLink link(region_.load(record + shape_.overflow_head_offset()));
+    layout::OverflowLink link(region_.load(record + layout::overflow_head_offset(shape_)));
     while (!link.none()) {
       const std::uint64_t entry = link.entry();
       const std::string where = subject + ": its overflow entry at " + at(entry);

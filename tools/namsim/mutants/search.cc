@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/layout/overflow_group.h"
+#include "common/layout/record_trailer.h"
 #include "common/layout/version_image.h"
 #include "tools/namsim/mutants/look.h"
 #include "tools/namsim/mutants/mutants.h"
@@ -67,7 +68,7 @@ class HeadReadTooEarly : public Mutant {
     const std::span<const std::byte> body(operation.local + 8, layout.body_bytes());
     if (!layout::certify_body(body, address)) return;
     if (lost_.erase({posting.compute, posting.server, record}) != 0) on_restart(layout, posting, operation);
-    const std::uint64_t head = record + layout.overflow_head_offset();
+    const std::uint64_t head = record + layout::overflow_head_offset(layout);
     heads_[{posting.compute, posting.server, head}] = {record,
                                                        cluster().memory(posting.server).words[head / 8]};
     versions_[{posting.compute, posting.server, record}] = layout::decode_body_header(body.data());
@@ -85,9 +86,9 @@ class HeadReadTooEarly : public Mutant {
                 std::uint64_t record) {
     const layout::BodyHeader& version = versions_[{posting.compute, posting.server, record}];
     const auto image = [&] {
-      return std::span<const std::byte>(
-          operation.local + layout.ring_payload_offset(version.ring_slot) - layout.overflow_head_offset(),
-          layout.body_bytes());
+      return std::span<const std::byte>(operation.local + layout.ring_payload_offset(version.ring_slot) -
+                                            layout::overflow_head_offset(layout),
+                                        layout.body_bytes());
     };
     while (version.ring_slot < layout.ring_slots && step(posting, record, image())) {
     }

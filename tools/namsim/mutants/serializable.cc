@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "common/base/checksum.h"
+#include "common/layout/record_trailer.h"
 #include "common/layout/timestamp_floors.h"
 #include "memory/coordinator/slots.h"
 #include "tools/namsim/mutants/look.h"
@@ -81,7 +82,7 @@ class LeasesNotSeen final : public Mutant {
       if (operation.kind != fabric::OperationKind::read) continue;
       const std::pair record(posting.server, operation.remote_offset);
       if (operation.length_bytes == record_layout().current_bytes()) records_.insert(record);
-      const std::pair leased(posting.server, operation.remote_offset - record_layout().lease_offset());
+      const std::pair leased(posting.server, operation.remote_offset - layout::lease_offset(record_layout()));
       if (operation.length_bytes == 8 && records_.contains(leased)) layout::store_word(operation.local, 0);
     }
   }

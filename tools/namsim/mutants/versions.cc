@@ -8,6 +8,7 @@
 
 #include "common/calls/hot_calls.h"
 #include "common/layout/overflow_group.h"
+#include "common/layout/record_trailer.h"
 #include "memory/reclaim/version_mover.h"
 #include "tools/namsim/mutants/look.h"
 #include "tools/namsim/mutants/mutants.h"
@@ -150,7 +151,7 @@ class LinkIgnored final : public Mutant {
           layout::decode_body_header(body.data());
   }
   void believe(const Look& look, const Posting& posting, const fabric::Operation& operation) {
-    const std::uint32_t head = look.record().overflow_head_offset();
+    const std::uint32_t head = layout::overflow_head_offset(look.record());
     const std::uint64_t record = operation.remote_offset - head;
     const auto current = versions_.find({posting.compute, posting.server, record});
     if (current == versions_.end()) return;
