@@ -409,7 +409,9 @@ TEST_CASE("a statement that waits for the planning thread ends when it is no lon
   }
   SECTION("its session is terminated") {
     begin();
-    TestClient other = TestClient::ready(world);
+    TestClient other(world);
+    other.connect();
+    cancel_key_of(other);  // as the same user
     REQUIRE(kinds(other.ask(query("SELECT pg_terminate_backend(1)"))) == "TDCZ");
     wait_a_moment();
     CHECK(sqlstate(busy.receive()) == "57P01");
