@@ -18,7 +18,7 @@ struct IndexSample {
   // Only what the values take of each key.
   bool declared_only = false;
   std::size_t max_key_bytes = 0;  // longer keys, which no index can have, are left out
-  layout::ServerId server = 0;    // whose rows are looked at
+  layout::ServerId server = 0;    // whose rows are sampled
   std::size_t rows = 0;           // at most
   std::uint64_t enough_ns = 0;    // the time from which on no more are read
 };

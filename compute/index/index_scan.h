@@ -83,7 +83,7 @@ class IndexScan : public txn::TableScan {
   bool uses_table_ = false;  // rows come from the table: own_rows_ holds all
   bool ended_ = false;
   std::vector<std::string> entries_;
-  std::deque<std::string> hashed_;  // of a hash index: what is still to be handed out
+  std::deque<std::string> hashed_;  // of a hash index: entries still to be handed out
   std::deque<KeyedRow> own_rows_;   // in the order of the scan
 };
 

@@ -22,7 +22,7 @@ struct RecordRow {
   std::function<void(LookupScene&)> put;
   std::string decision;
   std::uint32_t looks = 1;
-  std::size_t reads = 0;  // 0: not looked at
+  std::size_t reads = 0;  // 0: not checked
 };
 
 void check_records(const std::vector<RecordRow>& rows, const TestOptions& options,
