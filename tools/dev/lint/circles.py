@@ -1,9 +1,5 @@
 #!/usr/bin/env python3
-"""No units include each other, directly or through others. A unit is a header together with the source file of its name.
-
-circles.txt, where it exists, lists the circles that are still to be cut, one a line, by their units. A circle that is not
-listed is a finding, and so is a line that is no circle of the tree any more.
-"""
+"""No units include each other, directly or through others. A unit is a header together with the source file of its name."""
 import re
 import sys
 from pathlib import Path
@@ -12,7 +8,6 @@ import sources
 from sources import Finding
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
-LIST = "tools/dev/lint/circles.txt"
 
 
 def unit_of(path):
@@ -69,28 +64,19 @@ def way_round(graph, circle):
     raise AssertionError("not a circle")
 
 
-def check(texts, known):
-    """`known`: lines of circles.txt."""
+def check(texts):
     graph = graph_of(texts)
-    found = circles(graph)
-    listed = [line.split("#")[0].split() for line in known]
     findings = []
-    for circle in found:
-        if circle not in listed:
-            way = way_round(graph, circle)
-            path, line = graph[way[0]][way[1]]
-            findings.append(Finding(path, line, "circles", f"{len(circle)} units include each other: {' -> '.join(way)}"))
-    for number, circle in enumerate(listed, 1):
-        if circle and circle not in found:
-            findings.append(Finding(LIST, number, "circles", "not a circle of the tree, as it stands here"))
+    for circle in circles(graph):
+        way = way_round(graph, circle)
+        path, line = graph[way[0]][way[1]]
+        findings.append(Finding(path, line, "circles", f"{len(circle)} units include each other: {' -> '.join(way)}"))
     return findings
 
 
 def main():
     texts = {path: (sources.ROOT / path).read_text(errors="replace") for path in sources.files(sources.CPP)}
-    listed = sources.ROOT / LIST
-    findings = check(texts, listed.read_text().splitlines() if listed.exists() else [])
-    return sources.report("circles", findings, len(texts))
+    return sources.report("circles", check(texts), len(texts))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What QEMU boots: Debian's kernel, uncompressed, and an initramfs of busybox and the modules that are needed."""
+"""The image that QEMU boots: Debian's kernel, uncompressed, and an initramfs of busybox and the modules that are needed."""
 import io
 import lzma
 import re

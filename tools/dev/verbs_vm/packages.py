@@ -1,5 +1,5 @@
 """The Debian packages that the virtual machine is made of, in a cache folder: downloaded by apt-get, unpacked by
-dpkg, never installed. What the system has already is used as it is."""
+dpkg, never installed. A package that the system has is used as it is."""
 import os
 import pathlib
 import re
@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 
-# What runs on the host, and what runs in the machine on top of the host's own files.
+# Programs of the host, and those of the machine on top of the host's own files.
 PROGRAMS = ("qemu-system-x86", "busybox-static", "ibverbs-providers", "ibverbs-utils", "rdmacm-utils", "perftest",
             "iproute2", "rdma-core")
 KERNEL = "linux-image-amd64"
