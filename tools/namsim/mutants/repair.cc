@@ -8,6 +8,7 @@
 #include "proto/control.pb.h"
 #include "tools/namsim/mutants/look.h"
 #include "tools/namsim/mutants/mutants.h"
+#include "tools/namsim/scenario/emphasise.h"
 
 namespace namdb::sim {
 namespace {
