@@ -121,7 +121,7 @@ class Connection {
   reactor::Event message_arrived_;  // waiting_ has ended
   Stop stop_ = Stop::none;
   bool lost_ = false;               // the client left, or was told good-bye, in the middle of a message
-  std::uint32_t pending_ends_ = 0;  // end_for_shutdown() that run or are about to
+  std::uint32_t pending_ends_ = 0;  // ends that were asked for and have not run
   bool end_sent_ = false;           // why it ends, while it waited
   // The reason for which the session ends: no other answer is sent to the client.
   std::optional<Status> ending_;

@@ -44,14 +44,17 @@ reactor::Task<Status> read_sizes(txn::Cluster* cluster, Sizes* sizes) {
 
 }  // namespace
 
-bool IndexBalance::due(SchemaWorker& worker) const {
+bool IndexBalance::begin(SchemaWorker& worker) {
   const txn::WorkerState& state = worker.worker_state();
-  return options_.least_bytes != 0 && state.cluster.server_count() > 1 && !worker.stopping() && !running_ &&
-         state.executor.now_ns() >= due_ns_;
+  if (options_.least_bytes == 0 || state.cluster.server_count() == 1 || worker.stopping() || running_ ||
+      state.executor.now_ns() < due_ns_) {
+    return false;
+  }
+  running_ = true;
+  return true;
 }
 
 reactor::Task<void> IndexBalance::run(SchemaWorker& worker, TreeIndexBuilder& builder) {
-  running_ = true;
   const txn::WorkerState& state = worker.worker_state();
   const Status status = co_await rebuild_one(worker, builder);
   if (!status.ok() && !done_by_others(status) && !worker.stopping() && !state.cluster.failed())

@@ -27,10 +27,9 @@ class IndexBalance {
 
   IndexBalance(Options options, LogLine log) : options_(options), log_(std::move(log)) {}
 
-  // Whether it is time for run().
-  bool due(SchemaWorker& worker) const;
-  // Rebuilds one index, if there is one that is uneven. Both outlive the task. Once at a time: until it has
-  // ended, due() is false.
+  // Whether it is time for run(). True: the caller runs it, and until it has ended this is false.
+  bool begin(SchemaWorker& worker);
+  // Rebuilds one index, if there is one that is uneven. Both outlive the task.
   reactor::Task<void> run(SchemaWorker& worker, TreeIndexBuilder& builder);
 
  private:

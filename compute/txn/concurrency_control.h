@@ -4,7 +4,8 @@
 // indexes, repair. A protocol is one implementation of this class, in a folder of compute/protocol, and one
 // line in common/layout/protocol_list.h.
 //
-// Called by the transaction's coroutine only; no call is made while another one is suspended.
+// Called by the transaction's coroutine only; while a call is suspended, no other is made but
+// those that it makes itself, by running lookups.
 #pragma once
 
 #include <cstdint>

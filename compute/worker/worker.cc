@@ -64,7 +64,6 @@ reactor::Task<Result<std::shared_ptr<Connection>>> Worker::connect() {
 void Worker::use(std::shared_ptr<Connection> connection) {
   log_restarts(connection->cluster);
   serializable_ = connection->cluster.protocol().serializable;
-  slots_repaired_ += connection->repair.slots_repaired();
   ++connections_;
   heartbeat_ = std::make_shared<Heartbeat>(connection, gate_);
   connection_ = std::move(connection);
@@ -98,6 +97,7 @@ reactor::Task<void> Worker::stop() {
   co_await gate_.close();
   if (connection_ != nullptr) {
     const std::shared_ptr<Connection> connection = std::move(connection_);
+    repaired_before_ += connection->repair.slots_repaired();
     connection_ = nullptr;
     heartbeat_ = nullptr;
     co_await connection->disconnect(!connection->cluster.failed());
@@ -118,14 +118,12 @@ reactor::Task<void> Worker::balance(std::shared_ptr<Connection> connection) {
 
 reactor::Task<Status> Worker::maintain(std::shared_ptr<Connection> connection) {
   connection->running.expire_idle(executor_.fresh_now_ns(), connection->cluster.max_transaction_ns());
-  const std::uint64_t repaired = connection->repair.slots_repaired();
   Status status = co_await heartbeat_->beat();
-  slots_repaired_ += connection->repair.slots_repaired() - repaired;
   if (!status.ok()) co_return status;
   status = co_await connection->orphans.discard();
   if (!status.ok()) co_return status;
   co_await connection->space.return_idle();
-  if (index_balance_.due(*connection)) executor_.spawn(gate_, balance(connection));
+  if (index_balance_.begin(*connection)) executor_.spawn(gate_, balance(connection));
   co_return Status();
 }
 
@@ -162,6 +160,7 @@ reactor::Task<void> Worker::supervise() {
     log_("lost the connection to a memory server: " + status.to_string() +
          "; running transactions are failed, connecting again");
     reason_ = "the connection was lost";
+    repaired_before_ += connection->repair.slots_repaired();
     connection_ = nullptr;
     heartbeat_ = nullptr;
     // Addresses of another epoch must not be used; those of this one are found again soon.
@@ -270,7 +269,7 @@ reactor::Task<void> Worker::backoff(std::uint32_t attempt) {
 }
 
 std::uint64_t Worker::slots_repaired() const {
-  return slots_repaired_;
+  return repaired_before_ + (connection_ == nullptr ? 0 : connection_->repair.slots_repaired());
 }
 
 std::uint64_t Worker::damaged_reads() const {

@@ -43,7 +43,6 @@ bool Session::is_long(std::size_t text_bytes) const {
 }
 
 Task<Status> Session::run_on_planning_thread(std::function<void()> work) {
-  if (state_ == State::idle) start_clock();  // transaction_timeout counts while it waits
   co_return co_await environment_.planning->run(std::move(work), interrupt_);
 }
 
@@ -150,6 +149,7 @@ Task<Status> Session::plan_text(PreparedStatement& prepared) {
 Task<Status> Session::prepare(std::string name, std::string text, std::vector<Oid> declared) {
   error_ = {};
   start_statement_timeout();
+  if (state_ == State::idle) start_clock();  // transaction_timeout counts while it waits to be planned
   if (name.empty()) unnamed_.reset();  // also if preparing the new one fails
   auto prepared = std::make_shared<PreparedStatement>();
   for (const Oid oid : declared) {
@@ -200,6 +200,7 @@ bool Session::current(const PreparedStatement& prepared) const {
 
 Task<Status> Session::renew(PreparedStatement& prepared) {
   start_statement_timeout();
+  if (state_ == State::idle) start_clock();
   co_return co_await plan_again(prepared, Origin::prepared);
 }
 

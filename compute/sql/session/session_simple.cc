@@ -18,6 +18,7 @@ Task<void> Session::simple_query(std::string text, ResultSink& sink) {
   unnamed_.reset();
   error_ = {};
   start_statement_timeout();
+  if (state_ == State::idle) start_clock();  // transaction_timeout counts while it waits to be planned
   ParsedText parsed = co_await parse(&text);
   if (const SyntaxError* error = parsed.error()) {
     fail(error->status);
