@@ -28,7 +28,8 @@ execute_process(
 string(REGEX REPLACE "\n" ";" namdb_header_sources "${namdb_header_sources}")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS cmake/batches.py)
 # A header that comes or goes.
-file(GLOB_RECURSE namdb_headers CONFIGURE_DEPENDS common/*.h memory/*.h compute/*.h workloads/*.h tools/*.h)
+file(GLOB_RECURSE namdb_headers CONFIGURE_DEPENDS common/*.h memory/*.h compute/*.h workloads/*.h tools/*.h
+  proto/*.h)
 if(NAMDB_SANITIZE)
   add_library(namdb_header_check OBJECT EXCLUDE_FROM_ALL ${namdb_header_sources})
 else()

@@ -114,7 +114,7 @@ def main(root, plan, target):
         return (root / path).read_text(errors="replace") if (root / path).is_file() else None
 
     lines = [line.split("|") for line in Path(plan).read_text().splitlines()]
-    headers = [str(path.relative_to(root)) for folder in ("common", "memory", "compute", "workloads", "tools")
+    headers = [str(path.relative_to(root)) for folder in ("common", "memory", "compute", "workloads", "tools", "proto")
                for path in (root / folder).rglob("*.h")]
     batches, checks = arrange(Includes(read), headers, [(line[0], line[1:]) for line in lines])
     for file, paths in batches.items():

@@ -9,7 +9,7 @@
 //            record {offset}, {lease} and its bytes
 // All fields are 64-bit words. The buckets are those of the chain, from the requested one to the first that
 // has an entry of that hash, and the record is that entry's. The memory server may stop earlier: at a bucket
-// that is being written, at one that leads to another server, after kMaxFoundBuckets, or when the reply is
+// that is being written, at one that forwards to a larger array, after kMaxFoundBuckets, or when the reply is
 // full. Then the compute server goes on from there. The lease is of a moment before the record was READ.
 #pragma once
 

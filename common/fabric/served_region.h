@@ -29,7 +29,8 @@ struct ServedRegion {
   Service& service;
   // Counts the tasks of the server and of its connections.
   reactor::Gate gate;
-  // Notified by each part when a call, a handshake or a peer of it has ended.
+  // Notified when something ends that a task may wait for: a peer; a call, where its connection is closed or
+  // its member leaves; on shm each call and handshake.
   reactor::Event changed;
 };
 

@@ -5,7 +5,8 @@
 //   lease           where records have timestamps: the newest timestamp at which a reader counts on the
 //                   current version. Raised by CAS by readers; it only grows.
 //   waiter          otherwise: slot and priority of the oldest transaction that waits for the record's lock,
-//                   as in lock words, 0 = none. Set by CAS by the waiter, and cleared by it.
+//                   as in lock words, 0 = none. Set by CAS by the waiter, also in the place of
+//                   a younger one; cleared by it, or by others once it is dead.
 #pragma once
 
 #include <cstdint>

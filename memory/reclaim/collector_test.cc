@@ -1,10 +1,10 @@
 #include "memory/reclaim/collector.h"
-#include "common/layout/record_trailer.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>
 
 #include "common/calls/hot_calls.h"
+#include "common/layout/record_trailer.h"
 #include "common/layout/timestamp_floors.h"
 #include "memory/testing/test_cluster.h"
 

@@ -147,6 +147,7 @@ reactor::Task<Status> MemoryServer::on_call(fabric::PeerId peer, std::uint16_t n
     }
     if (method->when_full == WhenFull::fail || status.ok()) co_return status;
     if (status.code() != ErrorCode::out_of_memory) co_return status;
+    reply.clear();
     if (deadline_ns == 0) deadline_ns = retry_deadline_ns(state_, state_.executor.now_ns());
     const bool worth_a_try = co_await more_extents(call.caller, deadline_ns);
     if (!worth_a_try) co_return status;

@@ -10,7 +10,7 @@
 
 namespace namdb::fabric::verbs {
 
-// Called while completions are polled: not the place to destroy the queue pair.
+// Called while completions or events of the device are polled: not the place to destroy the queue pair.
 class CompletionHandler {
  public:
   // A signalled request, or one that failed, has left the send queue.

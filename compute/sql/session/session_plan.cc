@@ -150,7 +150,7 @@ Task<Status> Session::prepare(std::string name, std::string text, std::vector<Oi
   error_ = {};
   start_statement_timeout();
   if (state_ == State::idle) start_clock();  // transaction_timeout counts while it waits to be planned
-  if (name.empty()) unnamed_.reset();  // also if preparing the new one fails
+  if (name.empty()) unnamed_.reset();        // also if preparing the new one fails
   auto prepared = std::make_shared<PreparedStatement>();
   for (const Oid oid : declared) {
     const std::optional<TypeId> type = type_from_oid(oid);
