@@ -22,7 +22,7 @@ struct Caller {
   Peer& peer() const { return *server.peers.find(id); }
 };
 
-// The strings outlive the handler's task. `reply` is empty; what it has after a failure is not sent.
+// The strings outlive the handler's task. `reply` is empty; after a failure it is not sent.
 struct Call {
   Caller caller;
   std::uint16_t method;

@@ -159,7 +159,8 @@ void Device::on_event(ibv_event_type type, std::uint32_t queue_pair, int port) {
 }
 
 void Device::fail_all(const std::string& reason) {
-  // Handlers may add and remove queue pairs, but destroy no other handler. Connections first: with them their use of datagrams ends.
+  // Handlers may add and remove queue pairs, but destroy no other handler. Connections first: with them their
+  // use of datagrams ends.
   std::vector<CompletionHandler*> connections;
   std::vector<CompletionHandler*> ports;
   for (const auto& [number, known] : queue_pairs_) {
