@@ -56,12 +56,12 @@ sql::PlanningQueue::Post post_to(reactor::Mailbox& mailbox) {
 
 }  // namespace
 
-WorkerThread::WorkerThread(SharedState& shared, std::uint32_t index) : shared_(shared), index_(index) {}
+WorkerThread::WorkerThread(SharedState& shared) : shared_(shared) {}
 
 WorkerThread::~WorkerThread() = default;
 
 Result<std::unique_ptr<WorkerThread>> WorkerThread::create(SharedState& shared, std::uint32_t index) {
-  std::unique_ptr<WorkerThread> self(new WorkerThread(shared, index));
+  std::unique_ptr<WorkerThread> self(new WorkerThread(shared));
   reactor::ReactorOptions reactor_options;
   reactor_options.seed = random_seed();
   auto reactor = reactor::Reactor::create(reactor_options);

@@ -56,12 +56,11 @@ class WorkerThread {
   pgwire::Server& server() { return *server_; }
 
  private:
-  WorkerThread(SharedState& shared, std::uint32_t index);
+  explicit WorkerThread(SharedState& shared);
   reactor::Task<Status> connect_in_time();
   reactor::Task<void> serve(std::function<reactor::Task<void>()> also);
 
   SharedState& shared_;
-  std::uint32_t index_;
   std::unique_ptr<reactor::Reactor> reactor_;
   std::unique_ptr<fabric::ClientFabric> fabric_;
   std::unique_ptr<Worker> worker_;
