@@ -21,15 +21,16 @@ namdb_lint_test(testing_test ${NAMDB_PYTHON} ${CMAKE_SOURCE_DIR}/tools/dev/testi
 get_property(namdb_batches GLOBAL PROPERTY NAMDB_BATCHES)
 list(JOIN namdb_batches "\n" namdb_batches)
 file(WRITE ${CMAKE_BINARY_DIR}/batches.txt "${namdb_batches}\n")
+set(namdb_folders common memory compute workloads tools proto)
 execute_process(
   COMMAND ${NAMDB_PYTHON} ${CMAKE_SOURCE_DIR}/cmake/batches.py ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/batches.txt
-    ${CMAKE_BINARY_DIR}/header_check
+    ${CMAKE_BINARY_DIR}/header_check ${namdb_folders}
   OUTPUT_VARIABLE namdb_header_sources COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX REPLACE "\n" ";" namdb_header_sources "${namdb_header_sources}")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS cmake/batches.py)
 # A header that comes or goes.
-file(GLOB_RECURSE namdb_headers CONFIGURE_DEPENDS common/*.h memory/*.h compute/*.h workloads/*.h tools/*.h
-  proto/*.h)
+list(TRANSFORM namdb_folders APPEND "/*.h" OUTPUT_VARIABLE namdb_header_patterns)
+file(GLOB_RECURSE namdb_headers CONFIGURE_DEPENDS ${namdb_header_patterns})
 if(NAMDB_SANITIZE)
   add_library(namdb_header_check OBJECT EXCLUDE_FROM_ALL ${namdb_header_sources})
 else()

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Writes the sources that include others: batches of files that are compiled together, and checks of headers.
 
-    batches.py ROOT PLAN CHECKS
+    batches.py ROOT PLAN CHECKS FOLDER...
 
 PLAN has a line for each file that the compiler is given: `FILE|SOURCE|SOURCE...`, a batch to write and the sources that
 it includes, or `|SOURCE`, a source that is compiled alone. Paths of sources are relative to ROOT. Sources of checks are
-written into the folder CHECKS, and their names printed. A file that has not changed is not written again.
+written into the folder CHECKS, and their names printed; headers are those in the FOLDERs of ROOT. A file that has not changed is not written again.
 
 A header compiles alone if all that it uses comes from headers that it includes. So a compilation checks a header if
 nothing has been read where the header's text begins but headers that it includes, directly or through others: as where
@@ -107,14 +107,14 @@ def write(path, paths):
         path.write_text(text)
 
 
-def main(root, plan, target):
+def main(root, plan, target, *folders):
     root, target = Path(root), Path(target)
 
     def read(path):
         return (root / path).read_text(errors="replace") if (root / path).is_file() else None
 
     lines = [line.split("|") for line in Path(plan).read_text().splitlines()]
-    headers = [str(path.relative_to(root)) for folder in ("common", "memory", "compute", "workloads", "tools", "proto")
+    headers = [str(path.relative_to(root)) for folder in folders
                for path in (root / folder).rglob("*.h")]
     batches, checks = arrange(Includes(read), headers, [(line[0], line[1:]) for line in lines])
     for file, paths in batches.items():

@@ -10,6 +10,7 @@ namespace namdb::control {
 enum Method : int;
 class FinishCreateTableRequest;
 class HeartbeatReply;
+class HeartbeatRequest;
 class IndexDescriptor;
 class ListSlotsReply;
 class Slot;

@@ -9,8 +9,20 @@
 #include "common/fabric/fabric.h"
 #include "common/fabric/registry.h"
 #include "common/reactor/executor.h"
+#include "common/reactor/task.h"
 
 namespace namdb::fabric {
+
+// Keeps a server's connections, and outlives them.
+class ConnectionOwner {
+ public:
+  // The connection that this peer made is closed and executes nothing more: reports its peers when their
+  // calls have ended, and destroys it. Once a connection.
+  virtual void closed(PeerId peer) = 0;
+
+ protected:
+  ~ConnectionOwner() = default;
+};
 
 // Belongs to the executor's thread. Only the server closes the gate.
 struct ServedRegion {
@@ -22,6 +34,9 @@ struct ServedRegion {
   // The region at its present length.
   std::span<std::byte> bytes() const { return {region.base, region.length_bytes}; }
 
+  // Runs a call of the server itself, as peer 0. The call outlives it.
+  void run_own(Call& call);
+
   reactor::Executor& executor;
   // The memory belongs to the server's owner. ServerFabric::grow() changes the length, nothing changes the
   // rest.
@@ -32,6 +47,9 @@ struct ServedRegion {
   // Notified when something ends that a task may wait for: a peer; a call, where its connection is closed or
   // its member leaves; on shm each call and handshake.
   reactor::Event changed;
+
+ private:
+  reactor::Task<void> serve_own(Call* call);
 };
 
 }  // namespace namdb::fabric

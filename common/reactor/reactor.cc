@@ -277,47 +277,49 @@ ReceiveBuffers* Reactor::receive_buffers() {
   return receive_buffers_.get();
 }
 
+IoOperation Reactor::operation(const IoFields& fields) {
+  return IoOperation(*this, *this, fields);
+}
+
 IoOperation Reactor::read(int descriptor, void* buffer, std::uint32_t length_bytes, std::uint64_t offset) {
-  return IoOperation(*this, *this, {IORING_OP_READ, descriptor, buffer, length_bytes, offset, 0});
+  return operation({IORING_OP_READ, descriptor, buffer, length_bytes, offset, 0});
 }
 
 IoOperation Reactor::write(int descriptor, const void* buffer, std::uint32_t length_bytes,
                            std::uint64_t offset) {
-  return IoOperation(*this, *this, {IORING_OP_WRITE, descriptor, buffer, length_bytes, offset, 0});
+  return operation({IORING_OP_WRITE, descriptor, buffer, length_bytes, offset, 0});
 }
 
 IoOperation Reactor::fsync(int descriptor, bool data_only) {
-  return IoOperation(
-      *this, *this,
+  return operation(
       {IORING_OP_FSYNC, descriptor, nullptr, 0, 0, data_only ? std::uint32_t{IORING_FSYNC_DATASYNC} : 0});
 }
 
 IoOperation Reactor::connect(int descriptor, const sockaddr* address, std::uint32_t address_bytes) {
-  return IoOperation(*this, *this, {IORING_OP_CONNECT, descriptor, address, 0, address_bytes, 0});
+  return operation({IORING_OP_CONNECT, descriptor, address, 0, address_bytes, 0});
 }
 
 IoOperation Reactor::poll(int descriptor, std::uint32_t events) {
-  return IoOperation(*this, *this, {IORING_OP_POLL_ADD, descriptor, nullptr, 0, 0, events});
+  return operation({IORING_OP_POLL_ADD, descriptor, nullptr, 0, 0, events});
 }
 
 IoOperation Reactor::send_message(int descriptor, const msghdr* message, std::uint32_t flags) {
-  return IoOperation(*this, *this, {IORING_OP_SENDMSG, descriptor, message, 1, 0, flags | MSG_NOSIGNAL});
+  return operation({IORING_OP_SENDMSG, descriptor, message, 1, 0, flags | MSG_NOSIGNAL});
 }
 
 IoOperation Reactor::receive_message(int descriptor, msghdr* message, std::uint32_t flags) {
-  return IoOperation(*this, *this, {IORING_OP_RECVMSG, descriptor, message, 1, 0, flags | MSG_CMSG_CLOEXEC});
+  return operation({IORING_OP_RECVMSG, descriptor, message, 1, 0, flags | MSG_CMSG_CLOEXEC});
 }
 
 IoOperation Reactor::cancel(int descriptor) {
-  return IoOperation(
-      *this, *this,
+  return operation(
       {IORING_OP_ASYNC_CANCEL, descriptor, nullptr, 0, 0, IORING_ASYNC_CANCEL_FD | IORING_ASYNC_CANCEL_ALL});
 }
 
 Task<void> Reactor::close(int descriptor) {
   co_await cancel(descriptor);
-  IoOperation operation(*this, *this, {IORING_OP_CLOSE, descriptor, nullptr, 0, 0, 0});
-  co_await operation;
+  IoOperation closing = operation({IORING_OP_CLOSE, descriptor, nullptr, 0, 0, 0});
+  co_await closing;
 }
 
 }  // namespace namdb::reactor

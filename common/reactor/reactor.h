@@ -133,6 +133,7 @@ class Reactor final : public Executor, public Ring {
   static Task<void> store_result(Task<T> task, std::optional<T>& result) {
     result.emplace(co_await task);
   }
+  IoOperation operation(const IoFields& fields);
   void run_until_empty(Gate& gate);
   void begin_run();
   void refresh_clock();

@@ -44,7 +44,9 @@ reactor::Task<Status> Commit::run() {
     chains_.give_back_space();
     co_return status;
   }
-  auto slot = co_await transaction_.control().commit_slot();
+  Locking* const locking = transaction_.control().locking();
+  auto asked = locking != nullptr ? locking->commit_slot() : worker_.slot_keeper.acquire();
+  auto slot = co_await std::move(asked);
   if (!slot.ok()) {
     chains_.give_back_space();
     co_return slot.status();

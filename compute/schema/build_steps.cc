@@ -3,6 +3,7 @@
 #include "compute/cluster/catalog_cache.h"
 #include "compute/schema/index_parts.h"
 #include "compute/txn/bucket_scan.h"
+#include "compute/txn/errors.h"
 #include "compute/txn/record_space.h"
 #include "proto/control.pb.h"
 
@@ -25,16 +26,21 @@ bool all_repaired(const control::ListSlotsReply& slots) {
 
 }  // namespace
 
-Status BuildSteps::connection_lost() {
-  return Status(ErrorCode::connection_failure, "the connection to a memory server was lost");
-}
-
 Status BuildSteps::shutting_down() {
   return Status(ErrorCode::admin_shutdown, "the compute server is shutting down");
 }
 
 Status BuildSteps::index_dropped() {
   return Status(ErrorCode::undefined_object, "the index was dropped meanwhile");
+}
+
+reactor::Task<Status> BuildSteps::wait_and_fill(TableRef table, std::uint32_t index,
+                                                std::uint64_t catalog_version, EntryWriter& writer) {
+  Status status = co_await worker_.worker_state().catalog.refresh();
+  if (!status.ok()) co_return status;
+  status = co_await wait_for_writers(catalog_version);
+  if (!status.ok()) co_return status;
+  co_return co_await fill(table, index, writer);
 }
 
 reactor::Task<Status> BuildSteps::wait_for_writers(std::uint64_t catalog_version) {
@@ -77,7 +83,7 @@ reactor::Task<Status> BuildSteps::fill(TableRef table, std::uint32_t index, Entr
   while (position.server < end) {
     const protocol::ScanPosition before = position;
     Status status = co_await fill_part(table, index, writer, &position);
-    if (state.cluster.failed()) co_return connection_lost();
+    if (state.cluster.failed()) co_return protocol::lost_connection();
     if (state.catalog.find_id(table->id) == nullptr)
       co_return Status(ErrorCode::undefined_table, "the table was dropped meanwhile");
     attempts = position == before ? attempts + 1 : 0;

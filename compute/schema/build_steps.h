@@ -39,18 +39,19 @@ class BuildSteps {
   // `worker` outlives this.
   explicit BuildSteps(SchemaWorker& worker) : worker_(worker) {}
 
-  // Waits until all transactions have ended that may not know that version of the catalog.
-  reactor::Task<Status> wait_for_writers(std::uint64_t catalog_version);
-  // Enters all rows of the table with `writer`, which outlives the task.
-  reactor::Task<Status> fill(storage::TableRef table, std::uint32_t index, EntryWriter& writer);
+  // An index that that version of the catalog has: waits until all transactions have ended that may not know
+  // it, and enters all rows of the table with `writer`, which outlives the task.
+  reactor::Task<Status> wait_and_fill(storage::TableRef table, std::uint32_t index,
+                                      std::uint64_t catalog_version, EntryWriter& writer);
   // After an error: takes the index out of the catalog and off the memory servers.
   reactor::Task<void> abandon(std::uint32_t index);
 
-  static Status connection_lost();
   static Status shutting_down();
   static Status index_dropped();
 
  private:
+  reactor::Task<Status> wait_for_writers(std::uint64_t catalog_version);
+  reactor::Task<Status> fill(storage::TableRef table, std::uint32_t index, EntryWriter& writer);
   // Reads a part of the table in one snapshot, from the position, which is then moved.
   reactor::Task<Status> fill_part(storage::TableRef table, std::uint32_t index, EntryWriter& writer,
                                   protocol::ScanPosition* position);

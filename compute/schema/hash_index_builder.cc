@@ -59,11 +59,7 @@ reactor::Task<Status> HashIndexBuilder::build(TableRef table, txn::IndexDefiniti
 reactor::Task<Status> HashIndexBuilder::build_begun(TableRef table, std::uint32_t index,
                                                     std::uint64_t catalog_version) {
   txn::WorkerState& state = worker_.worker_state();
-  Status status = co_await state.catalog.refresh();
-  if (!status.ok()) co_return status;
-  status = co_await steps_.wait_for_writers(catalog_version);
-  if (!status.ok()) co_return status;
-  status = co_await steps_.fill(table, index, *this);
+  const Status status = co_await steps_.wait_and_fill(table, index, catalog_version, *this);
   if (!status.ok()) co_return status;
   control::AdvanceIndexRequest ready;
   ready.mutable_index()->set_id(index);

@@ -37,14 +37,19 @@ reactor::Task<Status> finish_parts(txn::Cluster& cluster, const control::IndexDe
   co_return Status();
 }
 
-reactor::Task<Status> discard_parts(txn::Cluster& cluster, std::uint32_t index) {
+reactor::Task<Status> discard_part(txn::Cluster& cluster, layout::ServerId server, std::uint32_t index) {
   control::DiscardIndexRequest discard;
   discard.set_index(index);
+  Status status = co_await cluster.call(server, control::DISCARD_INDEX, discard, nullptr);
+  // Not every server has a part, and another worker may have been faster.
+  const bool gone = !status.ok() && status.code() == ErrorCode::undefined_object;
+  co_return gone ? Status() : std::move(status);
+}
+
+reactor::Task<Status> discard_parts(txn::Cluster& cluster, std::uint32_t index) {
   for (std::size_t server = 0; server < cluster.server_count(); ++server) {
-    Status status = co_await cluster.call(static_cast<layout::ServerId>(server), control::DISCARD_INDEX,
-                                          discard, nullptr);
-    // Not every server has a part.
-    if (!status.ok() && status.code() != ErrorCode::undefined_object) co_return status;
+    Status status = co_await discard_part(cluster, static_cast<layout::ServerId>(server), index);
+    if (!status.ok()) co_return status;
   }
   co_return Status();
 }

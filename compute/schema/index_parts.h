@@ -20,7 +20,8 @@ reactor::Task<Status> prepare_parts(txn::Cluster& cluster, control::IndexDescrip
                                     std::vector<std::string> splits);
 // Tells the memory servers that the parts have all their entries.
 reactor::Task<Status> finish_parts(txn::Cluster& cluster, const control::IndexDescriptor* index);
-// Frees the parts on all memory servers that have some. May be repeated.
+// Frees the parts on one memory server, or on all, where there are some. May be repeated.
+reactor::Task<Status> discard_part(txn::Cluster& cluster, layout::ServerId server, std::uint32_t index);
 reactor::Task<Status> discard_parts(txn::Cluster& cluster, std::uint32_t index);
 
 // The table's index with that id; null if it has none.

@@ -76,11 +76,8 @@ reactor::Task<Status> Indexes::discard_unknown(layout::ServerId server, std::vec
   for (const control::IndexDescriptor& index : catalog.indexes()) known.insert(index.id());
   for (const std::uint32_t id : ids) {
     if (known.contains(id)) continue;
-    control::DiscardIndexRequest discard;
-    discard.set_index(id);
-    status = co_await state.cluster.call(server, control::DISCARD_INDEX, discard, nullptr);
-    // undefined_object: another worker was faster.
-    if (!status.ok() && status.code() != ErrorCode::undefined_object) co_return status;
+    status = co_await discard_part(state.cluster, server, id);
+    if (!status.ok()) co_return status;
   }
   co_return Status();
 }

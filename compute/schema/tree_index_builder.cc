@@ -6,6 +6,7 @@
 #include "compute/index/index_sample.h"
 #include "compute/schema/index_parts.h"
 #include "compute/schema/index_split.h"
+#include "compute/txn/errors.h"
 #include "proto/control.pb.h"
 
 namespace namdb::schema {
@@ -45,11 +46,7 @@ reactor::Task<Status> TreeIndexBuilder::build_begun(TableRef table, control::Ind
   control::AdvanceIndexReply advanced;
   status = co_await state.cluster.call(0, control::ADVANCE_INDEX, advance, &advanced);
   if (!status.ok()) co_return status;
-  status = co_await state.catalog.refresh();
-  if (!status.ok()) co_return status;
-  status = co_await steps_.wait_for_writers(advanced.catalog_version());
-  if (!status.ok()) co_return status;
-  status = co_await steps_.fill(table, index->id(), *this);
+  status = co_await steps_.wait_and_fill(table, index->id(), advanced.catalog_version(), *this);
   if (!status.ok()) co_return status;
   status = co_await finish_parts(state.cluster, index);
   if (!status.ok()) co_return status;
@@ -88,7 +85,7 @@ reactor::Task<Result<std::vector<std::string>>> TreeIndexBuilder::choose_splits(
       if (cluster.failed() || status.ok() || !status.info().retry || keys.size() != before) break;
       co_await worker_.back_off(attempt);
     }
-    if (cluster.failed()) co_return BuildSteps::connection_lost();
+    if (cluster.failed()) co_return protocol::lost_connection();
   }
   if (keys.size() < split_rows_) keys.clear();
   co_return schema::choose_splits(std::move(keys), servers);

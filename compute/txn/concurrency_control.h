@@ -14,8 +14,6 @@
 #include "common/base/error.h"
 #include "common/layout/stamp.h"
 #include "common/reactor/frame_pool.h"
-#include "common/reactor/task.h"
-#include "compute/txn/execution_slot.h"
 
 namespace namdb::protocol {
 
@@ -43,8 +41,7 @@ class ConcurrencyControl {
   // --- commit ---
   // The conflicts of a write to an existing record that are known without a READ.
   virtual Status may_write(const Access& access) const = 0;
-  // The slot to commit under, and the stamp in the lock words of records, for a commit with that stamp.
-  virtual reactor::Task<Result<std::shared_ptr<txn::ExecutionSlot>>> commit_slot() = 0;
+  // The stamp in the lock words of records, for a commit with that stamp.
   virtual layout::Stamp lock_stamp(layout::Stamp stamp) { return stamp; }
   // Whether a commit is over only when it is published, since that is what makes it visible. If not, it is
   // over when it is installed.

@@ -13,7 +13,7 @@ class LockOwner {
   // The lock word that this transaction has, or will have, in records; 0 while it has none.
   virtual layout::HeaderWord own_lock() const = 0;
   // Whether it has locked that record.
-  virtual bool has_locked(layout::GlobalAddress /*record*/) const { return false; }
+  virtual bool has_locked(layout::GlobalAddress /*record*/) { return false; }
   // Whether it has locked, or shares, any row that it has read.
   virtual bool holds_rows() const { return false; }
   // A record that is to be read has that lock of another transaction: locked_by_other or conflict.

@@ -1,6 +1,7 @@
 // A protocol's decisions about locks, if it locks rows as they are read by key.
 #pragma once
 
+#include <memory>
 #include <span>
 
 #include "common/base/error.h"
@@ -8,6 +9,7 @@
 #include "common/reactor/task.h"
 #include "compute/api/transaction.h"
 #include "compute/cluster/batch_set.h"
+#include "compute/txn/execution_slot.h"
 
 namespace namdb::protocol {
 
@@ -35,6 +37,8 @@ class Locking {
   virtual reactor::Task<Status> after_fetch(std::span<const txn::RowId> rows) = 0;
 
   // --- commit ---
+  // The slot that the locks are held under: the commit is, too.
+  virtual reactor::Task<Result<std::shared_ptr<txn::ExecutionSlot>>> commit_slot() = 0;
   // Adds the WRITEs that release the locks of rows that the commit does not write; posted together with its
   // install. after_unlock() once they completed.
   virtual void add_unlocks(txn::BatchSet& batches) = 0;

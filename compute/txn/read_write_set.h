@@ -20,7 +20,6 @@ class ReadWriteSet {
   using Rows = reactor::PooledVector<txn::RowId>;
 
   reactor::PooledDeque<Access>& accesses() { return accesses_; }
-  const reactor::PooledDeque<Access>& accesses() const { return accesses_; }
   Access& operator[](txn::RowId row) { return accesses_[row]; }
   const Access& operator[](txn::RowId row) const { return accesses_[row]; }
 

@@ -186,10 +186,8 @@ void StagedTransaction::note_primary_violation(RowId id) {
 reactor::Task<Status> StagedTransaction::confirm_reads() {
   if (!failure().ok()) co_return failure();
   if (ended()) co_return check_open();
-  Validation* const validation = control().validation();
-  if (validation == nullptr) co_return Status();
   const Busy busy(*this);
-  co_return co_await validation->confirm_reads(false);
+  co_return co_await confirmed(Status());
 }
 
 void StagedTransaction::lock_written_reads() {

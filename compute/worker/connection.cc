@@ -10,10 +10,10 @@ namespace {
 // The connection's parts stay alive as long as somebody holds the transaction.
 class ConnectionTransaction : private std::shared_ptr<Connection>, public protocol::EngineTransaction {
  public:
-  ConnectionTransaction(const std::shared_ptr<Connection>& connection, protocol::SessionState& session)
-      : std::shared_ptr<Connection>(connection),
-        protocol::EngineTransaction(connection->state, session, connection->make_control),
-        began_ns_(connection->state.executor.now_ns()) {}
+  ConnectionTransaction(std::shared_ptr<Connection> connection, protocol::SessionState& session)
+      : std::shared_ptr<Connection>(std::move(connection)),
+        protocol::EngineTransaction((*this)->state, session, (*this)->make_control),
+        began_ns_((*this)->state.executor.now_ns()) {}
   ~ConnectionTransaction() override {
     (*this)->parts.backoff.ended((*this)->state.executor.now_ns() - began_ns_);
   }

@@ -12,10 +12,6 @@
 #include "common/reactor/executor.h"
 #include "proto/control_types.h"
 
-namespace namdb::control {
-class HeartbeatRequest;
-}
-
 namespace namdb::compute {
 
 struct Connection;

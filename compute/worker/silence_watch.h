@@ -1,4 +1,5 @@
-// Gives up connections to memory servers that do not answer: each is sent pings, any answer to which will do.
+// Gives up one connection's channels to memory servers that do not answer: each is sent pings, any answer to
+// which will do.
 #pragma once
 
 #include <cstdint>
@@ -7,37 +8,34 @@
 
 #include "common/layout/global_address.h"
 #include "common/reactor/executor.h"
-#include "compute/cluster/cluster.h"
 
 namespace namdb::compute {
 
-class SilenceWatch {
+struct Connection;
+
+// Held by shared pointers: pings that are under way hold it, and the connection.
+class SilenceWatch : public std::enable_shared_from_this<SilenceWatch> {
  public:
-  // `gate` has the pings that are under way; both outlive this. A memory server that does not answer for
+  // `gate` has the pings that are under way, and outlives this. A memory server that does not answer for
   // `timeout_ns` is given up.
-  SilenceWatch(reactor::Executor& executor, reactor::Gate& gate, std::uint64_t timeout_ns)
-      : executor_(executor), gate_(gate), timeout_ns_(timeout_ns) {}
+  SilenceWatch(std::shared_ptr<Connection> connection, reactor::Gate& gate, std::uint64_t timeout_ns);
 
   // Between two calls of check().
-  std::uint64_t interval_ns() const { return timeout_ns_ / kParts; }
+  static std::uint64_t interval_ns(std::uint64_t timeout_ns) { return timeout_ns / kParts; }
   // Pings all memory servers that have answered the last ping, and gives up those that are silent too long.
-  void check(const std::shared_ptr<txn::Cluster>& cluster);
+  void check();
 
  private:
   // The timeout is counted in parts, so that a pause of this process counts as one of them, and not as the
   // memory server's silence.
   static constexpr int kParts = 8;
-  // Under way: the parts of the timeout that have passed since.
-  using Pings = std::map<layout::ServerId, int>;
 
-  static reactor::Task<void> ping(std::shared_ptr<txn::Cluster> cluster, std::shared_ptr<Pings> pings,
-                                  layout::ServerId server);
+  static reactor::Task<void> ping(std::shared_ptr<SilenceWatch> self, layout::ServerId server);
 
-  reactor::Executor& executor_;
+  std::shared_ptr<Connection> connection_;
   reactor::Gate& gate_;
   std::uint64_t timeout_ns_;
-  std::weak_ptr<txn::Cluster> cluster_;  // of the last check
-  std::shared_ptr<Pings> pings_;         // of that cluster
+  std::map<layout::ServerId, int> pings_;  // under way: the parts of the timeout that have passed since
 };
 
 }  // namespace namdb::compute

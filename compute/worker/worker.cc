@@ -6,6 +6,7 @@
 #include "compute/worker/connection.h"
 #include "compute/worker/disconnected_transaction.h"
 #include "compute/worker/heartbeat.h"
+#include "compute/worker/silence_watch.h"
 
 namespace namdb::compute {
 
@@ -35,7 +36,6 @@ Worker::Worker(reactor::Executor& executor, fabric::ClientFabric& fabric, storag
       log_(std::move(log)),
       backoff_(retries(options_)),
       wake_(executor),
-      silence_watch_(executor, gate_, options_.memory_timeout_ns),
       index_balance_({.least_bytes = options_.balance_bytes, .interval_ns = options_.balance_interval_ns},
                      log_),
       report_(executor, fabric, options_) {}
@@ -66,6 +66,7 @@ void Worker::use(std::shared_ptr<Connection> connection) {
   serializable_ = connection->cluster.protocol().serializable;
   ++connections_;
   heartbeat_ = std::make_shared<Heartbeat>(connection, gate_);
+  silence_watch_ = std::make_shared<SilenceWatch>(connection, gate_, options_.memory_timeout_ns);
   connection_ = std::move(connection);
 }
 
@@ -95,20 +96,21 @@ reactor::Task<void> Worker::stop() {
   stopping_ = true;
   wake_.notify_all();
   co_await gate_.close();
-  if (connection_ != nullptr) {
-    const std::shared_ptr<Connection> connection = std::move(connection_);
-    repaired_before_ += connection->repair.slots_repaired();
-    connection_ = nullptr;
-    heartbeat_ = nullptr;
-    co_await connection->disconnect(!connection->cluster.failed());
-  }
+  if (connection_ != nullptr) co_await drop_connection(!connection_->cluster.failed());
+}
+
+reactor::Task<void> Worker::drop_connection(bool cleanly) {
+  const std::shared_ptr<Connection> connection = std::exchange(connection_, nullptr);
+  heartbeat_ = nullptr;
+  silence_watch_ = nullptr;
+  repaired_before_ += connection->repair.slots_repaired();
+  co_await connection->disconnect(cleanly);
 }
 
 reactor::Task<void> Worker::watch() {
   while (supervised_) {
-    co_await wake_.wait_until(executor_.now_ns() + silence_watch_.interval_ns());
-    if (connection_ != nullptr)
-      silence_watch_.check(std::shared_ptr<txn::Cluster>(connection_, &connection_->cluster));
+    co_await wake_.wait_until(executor_.now_ns() + SilenceWatch::interval_ns(options_.memory_timeout_ns));
+    if (silence_watch_ != nullptr) silence_watch_->check();
   }
 }
 
@@ -160,12 +162,9 @@ reactor::Task<void> Worker::supervise() {
     log_("lost the connection to a memory server: " + status.to_string() +
          "; running transactions are failed, connecting again");
     reason_ = "the connection was lost";
-    repaired_before_ += connection->repair.slots_repaired();
-    connection_ = nullptr;
-    heartbeat_ = nullptr;
     // Addresses of another epoch must not be used; those of this one are found again soon.
     locations_.clear();
-    co_await connection->disconnect(false);
+    co_await drop_connection(false);
   }
   supervised_ = false;
   wake_.notify_all();

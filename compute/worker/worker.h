@@ -25,13 +25,13 @@
 #include "compute/schema/index_balance.h"
 #include "compute/txn/backoff.h"
 #include "compute/worker/connection_report.h"
-#include "compute/worker/silence_watch.h"
 #include "compute/worker/worker_options.h"
 
 namespace namdb::compute {
 
 struct Connection;
 class Heartbeat;
+class SilenceWatch;
 
 // Draws a compute id; the composition root gives one that is unique across machines.
 using MakeComputeId = std::function<txn::ComputeId()>;
@@ -76,6 +76,8 @@ class Worker : public txn::Engine {
   // A new connection.
   reactor::Task<Result<std::shared_ptr<Connection>>> connect();
   void use(std::shared_ptr<Connection> connection);
+  // `cleanly`: memory servers are told.
+  reactor::Task<void> drop_connection(bool cleanly);
   // Sends heartbeats, and connects anew when the connection is lost, until stop().
   reactor::Task<void> supervise();
   // The heartbeat, and what else is due at each. An error means a lost connection.
@@ -96,9 +98,10 @@ class Worker : public txn::Engine {
   LogLine log_;
   txn::Backoff backoff_;
   std::shared_ptr<Connection> connection_;
-  std::shared_ptr<Heartbeat> heartbeat_;  // of that connection
-  std::string reason_;                    // why there is no connection
-  std::vector<std::uint64_t> epochs_;     // of the memory servers, at the last connection
+  std::shared_ptr<Heartbeat> heartbeat_;         // of that connection
+  std::shared_ptr<SilenceWatch> silence_watch_;  // likewise
+  std::string reason_;                           // why there is no connection
+  std::vector<std::uint64_t> epochs_;            // of the memory servers, at the last connection
   std::uint64_t connections_ = 0;
   bool serializable_ = false;          // by the protocol of the last connection
   std::uint64_t repaired_before_ = 0;  // by earlier connections
@@ -107,7 +110,6 @@ class Worker : public txn::Engine {
   bool supervised_ = false;  // supervise() runs
   reactor::Event wake_;
   reactor::Gate gate_;
-  SilenceWatch silence_watch_;
   schema::IndexBalance index_balance_;
   ConnectionReport report_;
 };

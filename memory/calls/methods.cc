@@ -30,8 +30,7 @@ static_assert(std::ranges::is_sorted(kMethods, std::less_equal{}, &Method::numbe
 
 // Null where no method has that number.
 constexpr auto kByNumber = [] {
-  std::array<const Method*, std::size(kMethods) == 0 ? 0 : kMethods[std::size(kMethods) - 1].number + 1>
-      found{};
+  std::array<const Method*, kMethods[std::size(kMethods) - 1].number + 1> found{};
   for (const Method& method : kMethods) found[method.number] = &method;
   return found;
 }();

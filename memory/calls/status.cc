@@ -83,22 +83,6 @@ control::StatusReply status_of(const ServerState& server) {
   return reply;
 }
 
-control::FabricReply fabric_of(const ServerState& server) {
-  control::FabricReply reply;
-  reply.set_server_id(server.options.server_id);
-  if (server.server_fabric == nullptr) return reply;
-  reply.set_fabric(std::string(server.server_fabric->name()));
-  fabric::Facts facts;
-  server.server_fabric->describe(facts);
-  for (const fabric::Fact& fact : facts.all()) {
-    control::FabricFact& added = *reply.add_facts();
-    added.set_name(fact.name);
-    added.set_text(fact.text);
-    added.set_amount(fact.amount);
-  }
-  return reply;
-}
-
 namespace handlers {
 
 reactor::Task<Status> status(Caller caller, const control::StatusRequest& request,
@@ -127,7 +111,18 @@ Status memory(Caller caller, const control::MemoryRequest& /*request*/, control:
 }
 
 Status fabric(Caller caller, const control::FabricRequest& /*request*/, control::FabricReply& reply) {
-  reply = fabric_of(caller.server);
+  const ServerState& server = caller.server;
+  reply.set_server_id(server.options.server_id);
+  if (server.server_fabric == nullptr) return Status();  // before MemoryServer::start()
+  reply.set_fabric(std::string(server.server_fabric->name()));
+  fabric::Facts facts;
+  server.server_fabric->describe(facts);
+  for (const fabric::Fact& fact : facts.all()) {
+    control::FabricFact& added = *reply.add_facts();
+    added.set_name(fact.name);
+    added.set_text(fact.text);
+    added.set_amount(fact.amount);
+  }
   return Status();
 }
 

@@ -8,7 +8,5 @@ namespace namdb::memory {
 
 // All of a STATUS reply but for its backlog.
 control::StatusReply status_of(const ServerState& server);
-// A FABRIC reply; without facts before MemoryServer::start().
-control::FabricReply fabric_of(const ServerState& server);
 
 }  // namespace namdb::memory

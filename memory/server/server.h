@@ -61,9 +61,8 @@ class MemoryServer final : public fabric::Service {
   void on_disconnect(fabric::PeerId peer) override;
 
   std::uint64_t epoch() const { return state_.region->map().epoch; }
-  // The replies of STATUS (without its backlog), FABRIC and MEMORY.
+  // The replies of STATUS (without its backlog) and MEMORY.
   control::StatusReply status() const { return status_of(state_); }
-  control::FabricReply fabric_facts() const { return fabric_of(state_); }
   control::MemoryReply memory() const { return account(state_); }
   RegionUse use() const { return region_use(state_); }
   const Region& region() const { return *state_.region; }

@@ -21,15 +21,4 @@ void LoopbackChannel::do_post(Batch& batch) {
   batch.complete(executor(), Status());
 }
 
-void LoopbackChannel::do_post(Call& call) {
-  call.begin();
-  served_.executor.spawn(served_.gate, handle(&call));
-}
-
-reactor::Task<void> LoopbackChannel::handle(Call* call) {
-  call->reply.clear();
-  Status status = co_await served_.service.on_call(0, call->method, call->request, call->reply);
-  call->complete(executor(), std::move(status));
-}
-
 }  // namespace namdb::fabric::shm

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstring>
 #include <span>
-#include <utility>
 
 #include "common/fabric/region_words.h"
 
@@ -52,17 +51,6 @@ void LoopbackChannel::do_post(Batch& batch) {
   for (const Operation& operation : batch.operations())
     execute(operation, served_.bytes(), served_.region.capacity_bytes);
   batch.complete(executor(), Status());
-}
-
-void LoopbackChannel::do_post(Call& call) {
-  call.begin();
-  call.reply.clear();
-  executor().spawn(served_.gate, run_call(&call));
-}
-
-reactor::Task<void> LoopbackChannel::run_call(Call* call) {
-  Status status = co_await served_.service.on_call(0, call->method, call->request, call->reply);
-  call->complete(executor(), std::move(status));
 }
 
 }  // namespace namdb::fabric::tcp

@@ -17,11 +17,9 @@ class LoopbackChannel final : public Channel {
 
  protected:
   void do_post(Batch& batch) override;
-  void do_post(Call& call) override;
+  void do_post(Call& call) override { served_.run_own(call); }
 
  private:
-  reactor::Task<void> run_call(Call* call);
-
   ServedRegion& served_;
   LocalPool pool_;
 };

@@ -147,8 +147,8 @@ void TcpServerFabric::describe(Facts& facts) const {
   facts.count("refused", refused_);
 }
 
-void TcpServerFabric::closed(ServerConnection& connection) {
-  reactor_.spawn(served_.gate, reap(connection.peer()));
+void TcpServerFabric::closed(PeerId peer) {
+  reactor_.spawn(served_.gate, reap(peer));
 }
 
 reactor::Task<void> TcpServerFabric::reap(PeerId peer) {

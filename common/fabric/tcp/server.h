@@ -55,7 +55,7 @@ class TcpServerFabric final : public ServerFabric, private ConnectionOwner {
   const std::string& address() const;
 
  private:
-  void closed(ServerConnection& connection) override;
+  void closed(PeerId peer) override;
   reactor::Task<void> accept_peers();
   reactor::Task<void> greet(int descriptor);
   reactor::Task<void> reap(PeerId peer);

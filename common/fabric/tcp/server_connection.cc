@@ -66,7 +66,7 @@ void ServerConnection::close(const std::string& reason, bool is_fault) {
   spdlog::log(is_fault ? spdlog::level::warn : spdlog::level::info,
               "tcp fabric: peer {} ({}) is disconnected: {}", peer_, link_->peer(), reason);
   link_->socket().close();
-  owner_.closed(*this);
+  owner_.closed(peer_);
 }
 
 void ServerConnection::on_end(Status status) {

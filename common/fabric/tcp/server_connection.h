@@ -19,19 +19,6 @@
 
 namespace namdb::fabric::tcp {
 
-class ServerConnection;
-
-// Keeps the connections, and outlives them.
-class ConnectionOwner {
- public:
-  // The connection is closed and executes nothing more: reports it when its calls have ended, and destroys
-  // it. Once a connection.
-  virtual void closed(ServerConnection& connection) = 0;
-
- protected:
-  ~ConnectionOwner() = default;
-};
-
 class ServerConnection final : private reactor::SocketHandler {
  public:
   ServerConnection(ConnectionOwner& owner, ServedRegion& served, PeerId peer, std::unique_ptr<Link> link);
@@ -42,7 +29,6 @@ class ServerConnection final : private reactor::SocketHandler {
   // Nothing more is received, executed or sent. `reason` goes to the log.
   void close(const std::string& reason, bool is_fault);
 
-  PeerId peer() const { return peer_; }
   std::size_t running_calls() const { return running_calls_; }
 
  private:

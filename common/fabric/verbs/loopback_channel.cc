@@ -10,10 +10,10 @@
 #include "common/fabric/verbs/operations.h"
 
 namespace namdb::fabric::verbs {
-LoopbackChannel::LoopbackChannel(reactor::Reactor& reactor, std::function<void(Call&)> call)
+LoopbackChannel::LoopbackChannel(reactor::Reactor& reactor, ServedRegion& served)
     : Channel(reactor),
       reactor_(reactor),
-      call_(std::move(call)),
+      served_(served),
       pool_([this](std::byte* base, std::size_t length_bytes) {
         chunks_.push_back({base, length_bytes});
         if (device_ != nullptr) static_cast<void>(device_->register_local(base, length_bytes));

@@ -3,10 +3,10 @@
 // 0. Posts before open() wait for it.
 #pragma once
 
-#include <functional>
 #include <vector>
 
 #include "common/fabric/fabric.h"
+#include "common/fabric/served_region.h"
 #include "common/fabric/verbs/endpoint.h"
 #include "common/reactor/reactor.h"
 
@@ -14,8 +14,7 @@ namespace namdb::fabric::verbs {
 
 class LoopbackChannel final : public Channel, private EndpointHandler, private reactor::TurnHook {
  public:
-  // `call` runs a call at the service and completes it.
-  LoopbackChannel(reactor::Reactor& reactor, std::function<void(Call&)> call);
+  LoopbackChannel(reactor::Reactor& reactor, ServedRegion& served);
   ~LoopbackChannel() override;
 
   // `gid` is the address of the port on the fabric. Errors (configuration).
@@ -32,7 +31,7 @@ class LoopbackChannel final : public Channel, private EndpointHandler, private r
 
  protected:
   void do_post(Batch& batch) override;
-  void do_post(Call& call) override { call_(call); }
+  void do_post(Call& call) override { served_.run_own(call); }
 
  private:
   struct Chunk {
@@ -47,7 +46,7 @@ class LoopbackChannel final : public Channel, private EndpointHandler, private r
   Status connect(Endpoint& from, Endpoint& to, std::uint8_t port, const ibv_gid& gid);
 
   reactor::Reactor& reactor_;
-  std::function<void(Call&)> call_;
+  ServedRegion& served_;
   Device* device_ = nullptr;
   std::vector<Chunk> chunks_;
   LocalPool pool_;

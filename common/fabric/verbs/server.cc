@@ -45,12 +45,7 @@ VerbsServerFabric::VerbsServerFabric(reactor::Reactor& reactor, const ServerRegi
     : reactor_(reactor),
       served_(reactor, region, service),
       options_(std::move(options)),
-      loopback_(reactor,
-                [this](Call& call) {
-                  call.begin();
-                  call.reply.clear();
-                  reactor_.spawn(served_.gate, run_loopback_call(&call));
-                }),
+      loopback_(reactor, served_),
       unauthenticated_(kUnauthenticatedPeers),
       refusals_(reactor, [](const std::string& line) { spdlog::warn("verbs fabric: {}", line); }) {
   NAMDB_CHECK(reinterpret_cast<std::uintptr_t>(region.base) % 4096 == 0 && region.length_bytes % 8 == 0);
@@ -242,8 +237,8 @@ void VerbsServerFabric::describe(Facts& facts) const {
   device_->describe_hardware(listener_->port_num, facts);
 }
 
-void VerbsServerFabric::closed(ServerConnection& connection) {
-  reactor_.spawn(served_.gate, reap(connection.peer()));
+void VerbsServerFabric::closed(PeerId peer) {
+  reactor_.spawn(served_.gate, reap(peer));
 }
 
 reactor::Task<void> VerbsServerFabric::reap(PeerId peer) {
@@ -293,11 +288,6 @@ reactor::Task<void> VerbsServerFabric::close() {
   co_await served_.gate.close();
   co_await refusals_.close();
   loopback_.close(Status(ErrorCode::connection_failure, "the server ends"));
-}
-
-reactor::Task<void> VerbsServerFabric::run_loopback_call(Call* call) {
-  Status status = co_await served_.service.on_call(0, call->method, call->request, call->reply);
-  call->complete(reactor_, std::move(status));
 }
 
 }  // namespace namdb::fabric::verbs

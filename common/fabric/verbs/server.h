@@ -57,13 +57,12 @@ class VerbsServerFabric final : public ServerFabric, private ManagerHandler, pri
   Status start_listening(const std::string& asked);
   Status open_device(const std::string& address);
   void on_event(const ManagerEvent& event) override;
-  void closed(ServerConnection& connection) override;
+  void closed(PeerId peer) override;
   reactor::Task<void> greet(std::unique_ptr<Link> link, ManagerEvent request);
   reactor::Task<Status> admit(Link* link, PeerId peer, Admission* admission, std::uint64_t deadline_ns);
   reactor::Task<void> reap(PeerId peer);
   // The connection that carries the peer, or null.
   ServerConnection* carrier(PeerId peer) const;
-  reactor::Task<void> run_loopback_call(Call* call);
 
   reactor::Reactor& reactor_;
   ServedRegion served_;

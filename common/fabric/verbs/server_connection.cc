@@ -36,7 +36,7 @@ void ServerConnection::close(const std::string& reason, bool is_fault) {
   spdlog::log(is_fault ? spdlog::level::warn : spdlog::level::info,
               "verbs fabric: peer {} ({}) is disconnected: {}", peer_, link_->peer(), reason);
   link_->close();
-  owner_.closed(*this);
+  owner_.closed(peer_);
 }
 
 void ServerConnection::destroy() {

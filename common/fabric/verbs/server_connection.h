@@ -21,19 +21,6 @@
 
 namespace namdb::fabric::verbs {
 
-class ServerConnection;
-
-// Keeps the connections, and outlives them.
-class ConnectionOwner {
- public:
-  // The connection has closed itself: destroys it, reports its peers when their calls have ended.
-  // Once a connection.
-  virtual void closed(ServerConnection& connection) = 0;
-
- protected:
-  ~ConnectionOwner() = default;
-};
-
 // The state of calls that all connections of a server share, beside the region.
 struct CallsServed {
   DatagramPort* datagrams = nullptr;  // null: the device has none
@@ -60,8 +47,6 @@ class ServerConnection final : private LinkHandler, private DatagramUser {
   // After close(): nothing of the peer reaches the region any more when this returns.
   void destroy();
 
-  // Of the member that made it; names the connection, also when that one has left.
-  PeerId peer() const { return peer_; }
   std::size_t running_calls() const { return running_calls_; }
   // All that have not left.
   std::vector<PeerId> peers() const;

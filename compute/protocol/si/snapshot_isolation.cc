@@ -6,7 +6,6 @@
 #include "compute/txn/access.h"
 #include "compute/txn/errors.h"
 #include "compute/txn/make_control.h"
-#include "compute/txn/slot_keeper.h"
 #include "compute/txn/snapshot_fetcher.h"
 
 namespace namdb::protocol {
@@ -107,10 +106,6 @@ ReadDecision SnapshotIsolation::check_visibility(const RecordRead& read) {
 Status SnapshotIsolation::may_write(const Access& access) const {
   // A version that the snapshot does not see has won; an insert's invisible rival as well.
   return access.lookup.current_is_visible() ? Status() : write_conflict(*access.table);
-}
-
-reactor::Task<Result<std::shared_ptr<txn::ExecutionSlot>>> SnapshotIsolation::commit_slot() {
-  return worker_.slot_keeper.acquire();
 }
 
 bool SnapshotIsolation::end(std::uint64_t /*generation*/, const Status& outcome, bool wrote) {

@@ -8,7 +8,6 @@
 #include "compute/commit/chain_locks.h"
 #include "compute/txn/errors.h"
 #include "compute/txn/lock_resolver.h"
-#include "compute/txn/slot_keeper.h"
 
 namespace namdb::protocol {
 
@@ -35,10 +34,6 @@ struct TimestampOrdering::Raise {
   fabric::LocalBuffer words;
   bool done = false;
 };
-
-reactor::Task<Result<std::shared_ptr<txn::ExecutionSlot>>> TimestampOrdering::commit_slot() {
-  return transaction_.worker().slot_keeper.acquire();
-}
 
 bool TimestampOrdering::end(std::uint64_t /*generation*/, const Status& outcome, bool /*wrote*/) {
   SessionState& session = transaction().session();

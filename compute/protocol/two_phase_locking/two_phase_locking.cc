@@ -48,7 +48,7 @@ reactor::Task<Status> TwoPhaseLocking::begin_locking() {
   co_return Status();
 }
 
-const TwoPhaseLocking::Held* TwoPhaseLocking::find_lock(GlobalAddress record) const {
+TwoPhaseLocking::Held* TwoPhaseLocking::find_lock(GlobalAddress record) {
   const auto found = std::ranges::find(held_, record, &Held::record);
   return found == held_.end() ? nullptr : &*found;
 }
@@ -154,8 +154,8 @@ reactor::Task<Status> TwoPhaseLocking::lock_rows(reactor::PooledVector<RowId> wa
 
 bool TwoPhaseLocking::claim(Access& access) {
   if (access.locked) return true;
-  const auto lock = std::ranges::find(held_, access.lookup.record(), &Held::record);
-  if (lock == held_.end()) return false;
+  Held* const lock = find_lock(access.lookup.record());
+  if (lock == nullptr) return false;
   lock->access = &access;
   access.locked = true;
   const layout::RecordLayout& layout = access.table->record;
@@ -167,7 +167,7 @@ bool TwoPhaseLocking::claim(Access& access) {
       for (std::uint32_t i = 0; i < layout.reader_words; ++i)
         layout::store_word(lock->reader(i), access.lookup.reader(i).value());
     }
-    unmet_.push_back(&*lock);
+    unmet_.push_back(lock);
   }
   transaction().worker().header_guesses.note(lock->record, lock->unlocked, learned_);
   return true;

@@ -53,18 +53,18 @@ class TwoPhaseLocking : public ConcurrencyControl, public Locking, public LockOw
   void add_lock(Lookup& lookup, txn::BatchSet& batches) override;
   void check_locks() override;
   reactor::Task<Status> after_fetch(std::span<const txn::RowId> rows) override;
+  reactor::Task<Result<std::shared_ptr<txn::ExecutionSlot>>> commit_slot() override;
   void add_unlocks(txn::BatchSet& batches) override;
   void after_unlock() override;
   void after_install() override;
 
   // --- LockOwner ---
   layout::HeaderWord own_lock() const override { return layout::HeaderWord(own_, false, true); }
-  bool has_locked(layout::GlobalAddress record) const override { return find_lock(record) != nullptr; }
+  bool has_locked(layout::GlobalAddress record) override { return find_lock(record) != nullptr; }
   bool holds_rows() const override { return !held_.empty() || readers_.any(); }
 
   // --- ConcurrencyControl ---
   Status may_write(const Access& /*access*/) const override { return {}; }
-  reactor::Task<Result<std::shared_ptr<txn::ExecutionSlot>>> commit_slot() override;
   layout::Stamp lock_stamp(layout::Stamp /*stamp*/) override { return own_; }
   bool waits_for_publish() const override { return false; }
   bool end(std::uint64_t generation, const Status& outcome, bool wrote) override;
@@ -107,7 +107,7 @@ class TwoPhaseLocking : public ConcurrencyControl, public Locking, public LockOw
   reactor::Task<Status> begin_locking();
   // Whether the row is locked; notes it in the row.
   bool claim(Access& access);
-  const Held* find_lock(layout::GlobalAddress record) const;
+  Held* find_lock(layout::GlobalAddress record);
   Held& add(reactor::PooledDeque<Held>& locks, layout::GlobalAddress record, layout::HeaderWord unlocked);
   Held& post_lock(layout::GlobalAddress record, layout::HeaderWord unlocked, txn::BatchSet& batches);
   // Moves the posted locks that were taken to held_.

@@ -29,15 +29,11 @@ class PlanCache {
   // A look-up neither copies the text nor allocates.
   struct Hash {
     using is_transparent = void;
-    std::size_t operator()(const Key& key) const { return absl::HashOf(KeyView(key.first, key.second)); }
     std::size_t operator()(const KeyView& key) const { return absl::HashOf(key); }
   };
   struct Equal {
     using is_transparent = void;
-    bool operator()(const Key& left, const Key& right) const { return left == right; }
-    bool operator()(const Key& left, const KeyView& right) const {
-      return left.first == right.first && absl::MakeConstSpan(left.second) == right.second;
-    }
+    bool operator()(const KeyView& left, const KeyView& right) const { return left == right; }
   };
   absl::flat_hash_map<Key, std::weak_ptr<const Plan>, Hash, Equal> plans_;
   std::size_t sweep_at_ = 64;

@@ -51,15 +51,13 @@ Task<Status> PlanningQueue::run(std::function<void()> work, const txn::Interrupt
       job->done.notify_all();
     });
   });
-  std::uint64_t check_ns = 0;
   while (!job.finished) {
-    if (check_ns != ~std::uint64_t{0}) check_ns = executor_.now_ns() + kCheckInterval_ns;
-    const bool notified = co_await job.done.wait_until(check_ns);
+    const bool notified = co_await job.done.wait_until(executor_.now_ns() + kCheckInterval_ns);
     if (notified) continue;
     Status status = interrupt.check();
     if (status.ok()) continue;
     if (advance(*progress, Progress::abandoned)) co_return status;
-    check_ns = ~std::uint64_t{0};  // it has begun
+    while (!job.finished) co_await job.done.wait();  // it has begun
   }
   co_return Status();
 }

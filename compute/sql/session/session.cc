@@ -73,9 +73,10 @@ void Session::start_clock() {
   began_ns_ = engine_.executor().now_ns();
 }
 
-void Session::start_statement_timeout() {
+void Session::begin_statement() {
   const std::uint64_t timeout_ns = settings_.statement_timeout_ns();
   interrupt_.set_deadline(timeout_ns == 0 ? ~std::uint64_t{0} : engine_.executor().now_ns() + timeout_ns);
+  if (state_ == State::idle) start_clock();
 }
 
 std::uint64_t Session::transaction_deadline_ns() const {
@@ -260,10 +261,9 @@ Task<Status> Session::execute(Portal& portal, ResultSink& sink, std::uint64_t ma
     co_return Status(ErrorCode::portal_not_ready, "portal cannot be run: it has run already");
   }
   facts_.statement_us = facts_.present_us();
-  start_statement_timeout();
+  begin_statement();
   const std::uint64_t lock_timeout_ns = settings_.lock_timeout_ns();
   interrupt_.set_lock_timeout(lock_timeout_ns == 0 ? ~std::uint64_t{0} : lock_timeout_ns);
-  if (state_ == State::idle) start_clock();
   // Also between the statements of one message: no statement begins for a client that is gone.
   if (Status status = interrupt_.check(); !status.ok()) co_return status;
   if (portal.buffered != nullptr) {

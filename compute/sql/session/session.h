@@ -170,8 +170,9 @@ class Session {
                                     Completion& completion);
   void send_buffered(Portal& portal, ResultSink& sink, std::uint64_t max_rows, Completion& completion);
   void start_clock();
-  // statement_timeout counts from now.
-  void start_statement_timeout();
+  // statement_timeout counts from now, and outside of a block the transaction's time: also while the
+  // statement waits to be planned.
+  void begin_statement();
   void ensure_transaction();
   std::unique_ptr<txn::Transaction> begin();
   reactor::Task<Status> commit_transaction(std::string_view statistics_name);

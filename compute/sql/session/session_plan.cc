@@ -43,7 +43,7 @@ bool Session::is_long(std::size_t text_bytes) const {
 }
 
 Task<Status> Session::run_on_planning_thread(std::function<void()> work) {
-  co_return co_await environment_.planning->run(std::move(work), interrupt_);
+  return environment_.planning->run(std::move(work), interrupt_);
 }
 
 Task<Session::ParsedText> Session::parse(const std::string* text) {
@@ -98,7 +98,6 @@ Task<Result<Plan>> Session::make_plan(ParsedStatement parsing, std::vector<Type>
 Task<Status> Session::plan_statement(PreparedStatement& prepared, ParsedStatement parsing) {
   if (state_ == State::failed && !parsing.statement.kind.empty() && !is_end_of_block(parsing.statement))
     co_return only_end_of_block();
-  if (state_ == State::idle) start_clock();
   std::vector<Type> declared = prepared.declared;
   Result<Plan> plan = co_await make_plan(parsing, std::move(declared));
   if (!plan.ok()) co_return plan.status();
@@ -148,9 +147,8 @@ Task<Status> Session::plan_text(PreparedStatement& prepared) {
 
 Task<Status> Session::prepare(std::string name, std::string text, std::vector<Oid> declared) {
   error_ = {};
-  start_statement_timeout();
-  if (state_ == State::idle) start_clock();  // transaction_timeout counts while it waits to be planned
-  if (name.empty()) unnamed_.reset();        // also if preparing the new one fails
+  begin_statement();
+  if (name.empty()) unnamed_.reset();  // also if preparing the new one fails
   auto prepared = std::make_shared<PreparedStatement>();
   for (const Oid oid : declared) {
     const std::optional<TypeId> type = type_from_oid(oid);
@@ -199,8 +197,7 @@ bool Session::current(const PreparedStatement& prepared) const {
 }
 
 Task<Status> Session::renew(PreparedStatement& prepared) {
-  start_statement_timeout();
-  if (state_ == State::idle) start_clock();
+  begin_statement();
   co_return co_await plan_again(prepared, Origin::prepared);
 }
 

@@ -17,8 +17,7 @@ Task<void> Session::simple_query(std::string text, ResultSink& sink) {
   // As in PostgreSQL, a simple query forgets the unnamed statement.
   unnamed_.reset();
   error_ = {};
-  start_statement_timeout();
-  if (state_ == State::idle) start_clock();  // transaction_timeout counts while it waits to be planned
+  begin_statement();
   ParsedText parsed = co_await parse(&text);
   if (const SyntaxError* error = parsed.error()) {
     fail(error->status);
@@ -49,7 +48,7 @@ Task<bool> Session::run_simple(ParsedStatement parsing, bool autocommit, bool la
   auto prepared = std::make_shared<PreparedStatement>();
   if (autocommit) prepared->text = *parsing.text;  // a retry may have to bind it again
   Completion completion;
-  start_statement_timeout();
+  begin_statement();
   Status status = co_await plan_statement(*prepared, parsing);
   if (status.ok() && !prepared->plan->parameters.empty())
     status = Status(ErrorCode::undefined_parameter, "there is no parameter $1");

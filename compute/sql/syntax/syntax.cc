@@ -4,11 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <charconv>
-#include <optional>
-#include <span>
 
 #include "compute/sql/syntax/syntax_depth.h"
 #include "compute/sql/value/value_format.h"

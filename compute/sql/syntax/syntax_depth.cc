@@ -1,7 +1,7 @@
 #include "compute/sql/syntax/syntax_depth.h"
 
 #include <algorithm>
-#include <array>
+#include <cctype>
 #include <string_view>
 #include <vector>
 

@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cmath>
 
-#include "common/base/clock.h"
 #include "compute/sql/expression/server_version.h"
 
 namespace namdb::sql {

@@ -11,8 +11,6 @@
 
 namespace namdb::sql {
 
-inline constexpr std::string_view kSerializable = "serializable";
-
 enum class SettingKind : std::uint8_t {
   text,        // any value
   boolean,     // on, off

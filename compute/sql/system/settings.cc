@@ -1,11 +1,14 @@
 #include "compute/sql/system/settings.h"
 
-#include <algorithm>
-
 #include "common/base/clock.h"
 #include "compute/sql/system/setting_definition.h"
 
 namespace namdb::sql {
+namespace {
+
+constexpr std::string_view kSerializable = "serializable";
+
+}  // namespace
 
 Settings::Settings(bool serializable) : serializable_(serializable) {
   for (const SettingDefinition& definition : setting_definitions()) {

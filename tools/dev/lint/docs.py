@@ -33,9 +33,9 @@ SKIPPED = ("tools/dev/lint/docs.py", "tools/dev/lint/docs_words.txt", "tools/dev
 
 
 def without_comments(path, text):
-    if path.endswith(sources.CPP + (".proto",)):
+    if path.endswith(sources.SLASHES):
         return COMMENT.sub(lambda match: match[0] if match[0].startswith('"') else " ", text)
-    if path.endswith((".py", ".sh", ".cmake", ".txt", ".toml")):
+    if path.endswith(sources.HASHES):
         return re.sub(r"(?m)(?:^|(?<=\s))#.*$", "", text)
     return text
 

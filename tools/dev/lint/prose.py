@@ -28,8 +28,6 @@ AVOIDED = tuple((re.compile(pattern, re.I), better) for pattern, better in (
     (r"\b(?:go|goes|going|went|gone) along\b", "is sent with"),
     (r"\bwhoever\b", "name the subject"),
 ))
-SLASHES = sources.CPP + (".proto",)
-HASHES = (".py", ".sh", ".cmake", ".txt", ".yaml", "/Dockerfile")
 SPAN = re.compile(r"(`+)(.+?)\1")
 # A sentence ends where a capital or a span begins the next, but not behind an abbreviation.
 SENTENCE = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!al\.)(?<!§\.)[)*\"]*\s+(?=[*\"(\[`A-Z0-9])")
@@ -117,16 +115,14 @@ def comments_of(text, mark):
 
 
 def only_comments(text):
-    """Python with its strings blanked, in which # begins no comment."""
+    """Python with its code as x, and its comments."""
     lines = text.splitlines()
+    kept = [""] * len(lines)
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.STRING:
-            (first, begin), (last, end) = token.start, token.end
-            for number in range(first, last + 1):
-                line = lines[number - 1]
-                from_, to = begin if number == first else 0, end if number == last else len(line)
-                lines[number - 1] = line[:from_] + "x" * (to - from_) + line[to:]
-    return "\n".join(lines)
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            kept[row - 1] = re.sub(r"\S", "x", lines[row - 1][:column]) + token.string
+    return "\n".join(kept)
 
 
 def docstrings_of(text):
@@ -143,9 +139,9 @@ def all_blocks(path, text):
     """The prose of a file; empty for unknown kinds of files."""
     if path.endswith(".md"):
         return blocks_of(text)
-    if path.endswith(SLASHES):
+    if path.endswith(sources.SLASHES):
         return comments_of(text, "//")
-    if not path.endswith(HASHES) and not text.startswith("#!"):
+    if not path.endswith(sources.HASHES) and not text.startswith("#!"):
         return []
     is_python = path.endswith(".py") or "python" in text.split("\n", 1)[0]
     if is_python:

@@ -10,6 +10,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 CPP = (".h", ".cc", ".inc")
+# Names of files by the mark of their comments.
+SLASHES = CPP + (".proto",)
+HASHES = (".py", ".sh", ".cmake", ".txt", ".toml", ".yaml", "/Dockerfile")
 
 
 def files(suffixes=None, root=ROOT):
@@ -70,9 +73,9 @@ def report(name, findings, checked, warnings=()):
     return 1 if findings else 0
 
 
-def main(name, suffixes, check, select=lambda path: True):
+def main(name, suffixes, check):
     """Runs check(path, text) -> findings over the tree's files (or those given as arguments)."""
-    paths = [p for p in (sys.argv[1:] or files(suffixes)) if select(p)]
+    paths = sys.argv[1:] or files(suffixes)
     findings = []
     for path in paths:
         text = (ROOT / path).read_text(errors="replace")

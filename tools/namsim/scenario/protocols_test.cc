@@ -28,7 +28,7 @@ void run_seeds(std::string_view protocol, const char* workload, std::uint64_t de
     REQUIRE(verdict.anomaly == "");
     committed += verdict.committed;
   }
-  CHECK(committed > count * 3);  // where compute servers die, a seed commits few
+  CHECK(committed > count * 5);
 }
 
 std::vector<std::string> names(bool all) {
@@ -98,7 +98,7 @@ TEST_CASE("no row stays locked and histories are serializable where readers shar
   const std::string protocol = GENERATE("nowait", "waitdie");
   const char* const workload = GENERATE("register", "bank", "wire", "churn", "schema", "smallbank");
   CAPTURE(protocol, workload);
-  run_seeds(protocol, workload, 12, true, txn::ReadLocks::shared);
+  run_seeds(protocol, workload, 15, true, txn::ReadLocks::shared);
 }
 
 TEST_CASE("rows that come and go agree with their companions under any protocol", "[protocols]") {

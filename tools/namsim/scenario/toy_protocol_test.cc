@@ -7,7 +7,6 @@
 #include "compute/commit/read_set.h"
 #include "compute/protocol/registry.h"
 #include "compute/txn/concurrency_control.h"
-#include "compute/txn/slot_keeper.h"
 #include "compute/txn/transaction_state.h"
 #include "compute/txn/validation.h"
 #include "compute/txn/visibility.h"
@@ -73,9 +72,6 @@ class ToyControl final : public protocol::ConcurrencyControl,
   }
 
   Status may_write(const protocol::Access& /*access*/) const override { return {}; }
-  Task<Result<std::shared_ptr<txn::ExecutionSlot>>> commit_slot() override {
-    return worker_.slot_keeper.acquire();
-  }
   layout::Stamp lock_stamp(layout::Stamp stamp) override {
     lock_ = HeaderWord(stamp, false, true);
     return stamp;
