@@ -60,10 +60,12 @@ reactor::Task<Status> BucketScan::next(std::vector<layout::Row>& rows) {
   if (!began_) {
     began_ = true;
     status = co_await begin_reading(&transaction_);
-    if (status.ok()) status = transaction_.tables().check(*table_);
-    if (status.ok()) start();
+    if (!status.ok()) co_return status;
+    status = transaction_.tables().check(*table_);
+    if (!status.ok()) co_return status;
+    start();
   }
-  while (status.ok() && rows.empty() && !ended_) {
+  while (rows.empty() && !ended_) {
     const bool buckets_left = main_buckets_left() || !again_.empty();
     if (!gathered_ && places_.size() < gathers_ && buckets_left) {
       status = co_await read_buckets();
@@ -75,8 +77,9 @@ reactor::Task<Status> BucketScan::next(std::vector<layout::Row>& rows) {
       ended_ = true;
       own_inserts(rows);
     }
+    if (!status.ok()) co_return status;
   }
-  co_return status;
+  co_return Status();
 }
 
 void BucketScan::start() {
@@ -156,7 +159,8 @@ reactor::Task<Status> BucketScan::read_buckets() {
     batches_.read(places[i].chain, locks.data() + 8 * i, 8);
   }
   Status status = co_await batches_.run(transaction_.mutable_counters());
-  if (status.ok()) status = transaction_.check_going_on();
+  if (!status.ok()) co_return status;
+  status = transaction_.check_going_on();
   if (!status.ok()) co_return status;
   Validation* const validation = transaction_.control().validation();
   GlobalAddress torn;  // the first bucket to be READ again
