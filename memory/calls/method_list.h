@@ -41,7 +41,7 @@
   CALL(BUILT_INDEX, built_index, BuiltIndexRequest, BuiltIndexReply, every_server, fail)                     \
   CALL(DISCARD_INDEX, discard_index, DiscardIndexRequest, DiscardIndexReply, every_server, fail)             \
   CALL(SETTLE_DEPARTED, settle_departed, SettleDepartedRequest, SettleDepartedReply, not_server_0, fail)     \
-  WAITING_BYTES(STAGE, stage, every_server, fail)                                                            \
+  WAITING_BYTES(BATCH_CALL, batch_call, every_server, fail)                                                  \
   BYTES(PING, ping, every_server, fail)                                                                      \
   WAITING_BYTES(FIND, find, every_server, fail)                                                              \
   WAITING_BYTES(LOCK, lock, every_server, fail)                                                              \

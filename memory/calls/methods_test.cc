@@ -6,11 +6,11 @@
 #include <set>
 #include <string>
 
+#include "common/calls/batch_calls.h"
 #include "common/calls/find_calls.h"
 #include "common/calls/hot_calls.h"
 #include "common/calls/index_calls.h"
 #include "common/calls/lock_calls.h"
-#include "common/calls/stage_calls.h"
 #include "memory/testing/test_cluster.h"
 
 namespace namdb::memory {
@@ -22,9 +22,9 @@ static_assert(calls::kMoveVersionsMethod == control::MOVE_VERSIONS &&
               calls::kIndexWriteMethod == control::INDEX_WRITE &&
               calls::kIndexSettleMethod == control::INDEX_SETTLE &&
               calls::kIndexDoubtsMethod == control::INDEX_DOUBTS &&
-              calls::kIndexSeekMethod == control::INDEX_SEEK && calls::kStageMethod == control::STAGE &&
-              calls::kPingMethod == control::PING && calls::kFindMethod == control::FIND &&
-              calls::kLockMethod == control::LOCK);
+              calls::kIndexSeekMethod == control::INDEX_SEEK &&
+              calls::kBatchCallMethod == control::BATCH_CALL && calls::kPingMethod == control::PING &&
+              calls::kFindMethod == control::FIND && calls::kLockMethod == control::LOCK);
 
 std::set<int> all_methods() {
   std::set<int> numbers;

@@ -192,7 +192,7 @@ TEST_CASE("a partitioned vector costs send-payment two READs more for each other
 }
 
 // The second worker's slot has its word on memory server 1.
-TEST_CASE("a publish rides on whichever channel has the slot's word, if all of the install goes there",
+TEST_CASE("a publish is piggybacked on the install if all of that goes to the server of the slot's word",
           "[cost]") {
   Bench bench(2, txn::SnapshotSource::Mode::reads, txn::SnapshotSharing::own, txn::CommitWrites::changed,
               layout::VectorSpread::partitioned);
@@ -207,7 +207,8 @@ TEST_CASE("a publish rides on whichever channel has the slot's word, if all of t
     REQUIRE(counters.ok());
     return counters->round_trips;
   };
-  // Each row is on one of the two servers: one of the two workers' commits rides, the other's does not.
+  // Each row is on one of the two servers: one of the two workers' publishes is piggybacked, the other's is
+  // not.
   for (std::int64_t customer = 0; customer < 10; ++customer) {
     for (const std::size_t compute : {bench.compute, second}) deposit(compute, customer);
     const std::uint64_t trips[] = {deposit(bench.compute, customer), deposit(second, customer)};
