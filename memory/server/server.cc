@@ -92,7 +92,6 @@ Result<std::string> MemoryServer::on_connect(fabric::PeerId id, std::string_view
   welcome.set_region_bytes(state_.region->bytes());
   welcome.set_region_map(&state_.region->map(), sizeof(layout::RegionMap));
   welcome.set_max_transaction_ns(state_.options.max_transaction_ns);
-  welcome.set_ring_slots(state_.options.ring_slots);
   welcome.set_clock_ns(state_.executor.fresh_now_ns());
   welcome.set_memory_only(true);
   welcome.set_protocol(state_.options.protocol);

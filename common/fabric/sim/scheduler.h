@@ -14,7 +14,6 @@ class Scheduler {
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
-  std::uint64_t seed() const { return seed_; }
   // True virtual time, which no node sees exactly.
   std::uint64_t now_ns() const { return now_ns_; }
   // For decisions of the test and the network, from the seed.
@@ -30,10 +29,9 @@ class Scheduler {
   }
 
  protected:
-  Scheduler(std::uint64_t seed, const SimOptions& options) : seed_(seed), options_(options), random_(seed) {}
+  Scheduler(std::uint64_t seed, const SimOptions& options) : options_(options), random_(seed) {}
   ~Scheduler() = default;
 
-  std::uint64_t seed_;
   SimOptions options_;
   Random random_;
   std::uint64_t now_ns_ = 0;

@@ -24,12 +24,8 @@ constexpr std::int64_t kRows = 40;
 constexpr int kUpdates = 9;
 
 reactor::Task<Status> fill(compute::Worker* worker) {
-  txn::TableDefinition definition;
-  definition.name = "rows";
-  definition.schema = bigints({"id", "value"});
-  definition.size_hint_rows = 20;  // few buckets: chains grow
-  definition.ring_slots = 4;
-  Status status = co_await worker->create_table(std::move(definition));
+  constexpr std::uint64_t kSizeHint_rows = 20;  // few buckets: chains grow
+  Status status = co_await create_table(*worker, "rows", bigints({"id", "value"}), kSizeHint_rows, 4);
   if (!status.ok()) co_return status;
   auto table = co_await worker->table("rows");
   if (!table.ok()) co_return table.status();
