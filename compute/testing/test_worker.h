@@ -19,6 +19,7 @@
 #include "compute/cluster/cluster.h"
 #include "compute/cluster/index_cache.h"
 #include "compute/cluster/location_cache.h"
+#include "compute/cluster/stage_times.h"
 #include "compute/commit/hint_queue.h"
 #include "compute/commit/passive_installs.h"
 #include "compute/index/verdict_queue.h"
@@ -81,7 +82,7 @@ class TestWorker {
         fabric(executor, options.servers, kRegion_bytes, welcome()),
         locations(1U << 16),
         backoff(txn::RetryOptions()),
-        cluster(executor, fabric, {.memory_servers = addresses()}),
+        cluster(executor, fabric, {.memory_servers = addresses(), .stage_times = &times}),
         snapshots(cluster, txn::SnapshotSource::Mode::reads),
         slots(cluster),
         catalog(cluster),
@@ -192,6 +193,7 @@ class TestWorker {
   NotedLocks locks;
   std::uint64_t damaged_reads = 0;
   fabric::OperationCounters counters;
+  txn::StageTimes times;
   txn::Cluster cluster;
   txn::SnapshotSource snapshots;
   txn::SlotDirectory slots;
