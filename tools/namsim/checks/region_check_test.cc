@@ -25,7 +25,8 @@ constexpr int kUpdates = 9;
 
 reactor::Task<Status> fill(compute::Worker* worker) {
   constexpr std::uint64_t kSizeHint_rows = 20;  // few buckets: chains grow
-  Status status = co_await create_table(*worker, "rows", bigints({"id", "value"}), kSizeHint_rows, 4);
+  const layout::Schema schema = bigints({"id", "value"});
+  Status status = co_await create_table(*worker, "rows", schema, kSizeHint_rows, 4);
   if (!status.ok()) co_return status;
   auto table = co_await worker->table("rows");
   if (!table.ok()) co_return table.status();

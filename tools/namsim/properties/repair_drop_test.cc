@@ -70,7 +70,8 @@ class HeldRepair final : public Interposer, private fabric::Service {
 };
 
 Task<Status> create_with_a_row(compute::Worker* worker) {
-  Status status = co_await create_table(*worker, "dropped", bigints({"id", "value"}), 512, 0);
+  const layout::Schema schema = bigints({"id", "value"});
+  Status status = co_await create_table(*worker, "dropped", schema, 512, 0);
   if (!status.ok()) co_return status;
   auto table = co_await worker->table("dropped");
   if (!table.ok()) co_return table.status();

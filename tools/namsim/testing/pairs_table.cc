@@ -7,8 +7,9 @@
 namespace namdb::sim {
 
 reactor::Task<Status> load_pairs(txn::Engine* engine, std::int64_t rows, std::int64_t at_once) {
+  const layout::Schema schema = bigints({"id", "value"});
   // So many rows that the table does not grow: no test of costs is about growth.
-  Status status = co_await create_table(*engine, kPairs, bigints({"id", "value"}), 65'536, 0);
+  Status status = co_await create_table(*engine, kPairs, schema, 65'536, 0);
   if (!status.ok()) co_return status;
   auto table = co_await engine->table(kPairs);
   const auto session = engine->open_session();
