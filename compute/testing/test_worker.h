@@ -228,7 +228,6 @@ class TestWorker {
   control::Welcome welcome() const {
     control::Welcome message;
     message.set_max_transaction_ns(options.max_transaction_ns);
-    message.set_ring_slots(options.ring_slots);
     message.set_protocol(options.protocol);
     message.set_stages(options.stages);
     message.set_timestamp_vector("whole");
