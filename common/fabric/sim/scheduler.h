@@ -29,9 +29,10 @@ class Scheduler {
   }
 
  protected:
-  Scheduler(std::uint64_t seed, const SimOptions& options) : options_(options), random_(seed) {}
+  Scheduler(std::uint64_t seed, const SimOptions& options) : seed_(seed), options_(options), random_(seed) {}
   ~Scheduler() = default;
 
+  std::uint64_t seed_;
   SimOptions options_;
   Random random_;
   std::uint64_t now_ns_ = 0;
