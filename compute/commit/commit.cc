@@ -303,8 +303,8 @@ reactor::Task<Status> Commit::log_in_ring() {
   co_return co_await batches_.run(counters_, layout::Stage::log);
 }
 
-// The items may be longer than registered memory lends: they are written in pieces. The entry goes with the last
-// piece.
+// The items may be longer than registered memory lends: they are written in pieces. The entry goes with the
+// last piece.
 reactor::Task<Status> Commit::log_in_room() {
   std::vector<std::byte> items(items_bound_bytes_);
   JournalItems writer(items);

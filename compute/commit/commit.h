@@ -89,8 +89,8 @@ class Commit {
   reactor::Task<Status> log_in_ring();
   reactor::Task<Status> log_in_room();
   void add_items(layout::JournalItems& items) const;
-  // Takes the entry's place; `pad` is registered, for the pad before it. The batches must be posted before this
-  // worker runs anything else.
+  // Takes the entry's place; `pad` is registered, for the pad before it. The batches must be posted before
+  // this worker runs anything else.
   txn::JournalPlace take_place(std::uint32_t length_bytes, std::byte* pad);
   void write_entry(const txn::JournalPlace& place, const std::byte* entry, std::uint32_t length_bytes);
   layout::EntryHead journal_head() const;

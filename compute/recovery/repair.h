@@ -2,8 +2,8 @@
 // installs; either would block writers for ever. One repairer for each dead slot, elected by memory server 0:
 //
 //   fence    the owner at every memory server (and all former repairers): no late WRITE of theirs can land
-//   read     the slot's journal ring as a whole (common/layout/journal_ring.h), and the rooms that its entries
-//            name; complete entries above the published counter were not finished
+//   read     the slot's journal ring as a whole (common/layout/journal_ring.h), and the rooms that its
+//            entries name; complete entries above the published counter were not finished
 //   roll     each forward: a record or chain is touched only while its lock word is exactly ⟨s, c, locked⟩,
 //   forward  so that a second repairer repeats nothing. A ring slot is refilled only if the body still
 //            certifies as the displaced version and the slot does not.

@@ -9,9 +9,10 @@
 // whose operations all go to that one channel may have the publish sent behind its install, in the same
 // batch; its counter belongs to another publish's prefix only once that batch completed.
 //
-// A journal entry's place may be used again once the published prefix covers its counter: install, unlock and
-// publish are then complete. The slot has a ring on one memory server, with the entries of all its commits. If
-// a commit's items are too long for it they stand in a room, which that server lends the slot for them alone.
+// A journal entry's place may be used again once the published prefix covers its counter: install, unlock
+// and publish are then complete. The slot has a ring on one memory server, with the entries of all its
+// commits. If a commit's items are too long for it they stand in a room, which that server lends the slot for
+// them alone.
 #pragma once
 
 #include <cstdint>

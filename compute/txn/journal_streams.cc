@@ -15,8 +15,8 @@ JournalStream::JournalStream(layout::StreamPlace position, layout::GlobalAddress
   NAMDB_CHECK(ring_bytes_ != 0 && ring_bytes_ % kJournalAlign_bytes == 0);
 }
 
-// The holders of credit take places one behind the other, less than a lap in all. At most one of them meets the
-// lap's end, and leaves a pad that is shorter than its entry.
+// The holders of credit take places one behind the other, less than a lap in all. At most one of them meets
+// the lap's end, and leaves a pad that is shorter than its entry.
 bool JournalStream::has_credit(std::uint64_t bytes) const {
   const std::uint64_t needed = taken_.empty() ? 0 : next_.position - taken_.front().begin;
   const std::uint64_t promised = credit_bytes_ + bytes;

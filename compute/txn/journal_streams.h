@@ -1,5 +1,5 @@
-// The journal streams of an execution slot: the places of its entries on each memory server that has a ring of
-// it (common/layout/journal.h).
+// The journal streams of an execution slot: the places of its entries on each memory server that has a ring
+// of it (common/layout/journal.h).
 //
 // A commit takes *credit* for its entries when it begins, at all their hosts at once or at none, and their
 // *places* when it logs. So a stream has no gaps: a commit that aborts before that gives its credit back and
@@ -8,8 +8,8 @@
 //
 // A place is free again once its counter, and those of all places before it, are finished.
 //
-// Nothing here suspends. A place belongs to a WRITE that is posted before this worker runs anything else: then
-// entries land in the stream's order, since a channel keeps the order of WRITEs.
+// Nothing here suspends. A place belongs to a WRITE that is posted before this worker runs anything else:
+// then entries land in the stream's order, since a channel keeps the order of WRITEs.
 #pragma once
 
 #include <cstdint>

@@ -84,7 +84,7 @@ TEST_CASE("the holders of credit take their places in any order, however the rin
       }
     }
     CHECK(most > 3);
-    // Whoever waits gets its credit in the end.
+    // A commit that waits gets its credit in the end.
     for (const Open& one : open) {
       if (one.credit != 0) stream.give_back(one.credit);
     }

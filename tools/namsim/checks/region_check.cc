@@ -152,7 +152,7 @@ void check_journal(const Region& region, const memory::Slot& slot, Stamp publish
       findings.add(subject + " is not finished: published is " + std::to_string(published.counter));
     }
   }
-  // What a dead owner had posted last may not have come.
+  // The last entries that a dead owner had posted may not have come.
   if (slot.repair_epoch != 0) return;
   const std::vector<layout::JournalEntry> entries = layout::read_journal_ring(ring, slot.id, host);
   for (std::size_t i = 1; i < entries.size(); ++i) {
