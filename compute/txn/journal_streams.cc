@@ -1,7 +1,6 @@
 #include "compute/txn/journal_streams.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "common/base/check.h"
 
