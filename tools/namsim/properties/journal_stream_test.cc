@@ -114,8 +114,7 @@ TEST_CASE("a reader that goes on where it stopped meets every journal entry, wha
     for (std::size_t client = 0; client < 4; ++client) {
       const std::size_t compute = client % 2;
       cluster.node(compute).spawn(
-          gates[compute],
-          add_to_rows(&cluster.worker(compute), static_cast<std::int64_t>(client), &reader, &outcomes));
+          gate, add_to_rows(&cluster.worker(compute), static_cast<std::int64_t>(client), &reader, &outcomes));
     }
     REQUIRE(world.run_until([&] { return gate.count() == 0; }, 60 * kSecond_ns));
     reader.read_on();
