@@ -381,8 +381,8 @@ void Journals::learn_through(std::uint32_t slot, std::uint32_t counter) {
   if (const auto found = streams_.find(slot); found != streams_.end()) found->second->learn_through(counter);
 }
 
-void Journals::decide(std::uint32_t slot, std::uint32_t counter) {
-  if (const auto found = streams_.find(slot); found != streams_.end()) found->second->decide(counter);
+void Journals::decide(std::uint32_t slot, std::uint32_t counter, Verdict verdict) {
+  if (const auto found = streams_.find(slot); found != streams_.end()) found->second->decide(counter, verdict);
 }
 
 std::uint64_t Journals::redo_start() const {

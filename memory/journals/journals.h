@@ -93,8 +93,8 @@ class Journals {
   // of what this host has.
   reactor::Task<Status> read_rest(std::uint32_t slot);
   void learn_through(std::uint32_t slot, std::uint32_t counter);
-  // A verdict for that commit, committed or undone, is recorded: its place is free, once durable.
-  void decide(std::uint32_t slot, std::uint32_t counter);
+  // A verdict for that commit is recorded: its place is free, once durable.
+  void decide(std::uint32_t slot, std::uint32_t counter, Verdict verdict);
   // The decider has recorded verdicts for all entries, and the owner is gone. The slot's journal ends here.
   reactor::Task<Status> close_decided(std::uint32_t slot, std::uint32_t final_counter);
   // Appends a record and makes it durable, with what else there is to flush. Without a sink: nothing.

@@ -146,13 +146,9 @@ void JournalStream::learn_through(std::uint32_t counter) {
   free_front();
 }
 
-bool JournalStream::decide(std::uint32_t counter) {
-  bool found = false;
-  for (KeptEntry& entry : entries_) {
-    if (entry.stamp.counter == counter) entry.decided = found = true;
-  }
+void JournalStream::decide(std::uint32_t counter, Verdict verdict) {
+  verdicts_.emplace(counter, verdict);
   free_front();
-  return found;
 }
 
 void JournalStream::log_is_durable(std::uint64_t log_position) {

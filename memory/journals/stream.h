@@ -43,8 +43,10 @@ struct KeptEntry {
   std::uint32_t configuration = 0;
   std::vector<layout::ServerId> regions;  // of the whole commit
   std::uint64_t room = 0;                 // offset of its room, 0: none
-  bool decided = false;                   // by a verdict
 };
+
+// Recorded for a commit of a slot whose owner is gone.
+enum class Verdict : std::uint8_t { voided, committed };
 
 class JournalStream {
  public:
@@ -93,11 +95,15 @@ class JournalStream {
 
   // --- deciding and freeing ---
   void learn_through(std::uint32_t counter);
-  // A verdict for the commit is recorded. False if no kept entry has that counter.
-  bool decide(std::uint32_t counter);
+  // A verdict for the commit is recorded. The first one stays. The decider may name commits without an entry here.
+  void decide(std::uint32_t counter, Verdict verdict);
+  // By counter, until the stream ends.
+  const std::map<std::uint32_t, Verdict>& verdicts() const { return verdicts_; }
   // Everything in the log before that position is durable.
   void log_is_durable(std::uint64_t log_position);
-  bool decided(const KeptEntry& entry) const { return entry.decided || entry.stamp.counter <= through_; }
+  bool decided(const KeptEntry& entry) const {
+    return entry.stamp.counter <= through_ || verdicts_.contains(entry.stamp.counter);
+  }
   // All that are before `position` are durable when the log is, up to here; 0: they are.
   std::uint64_t log_end_before(std::uint64_t position) const;
   // Of the oldest entry that is not decided.
@@ -150,6 +156,7 @@ class JournalStream {
   std::deque<KeptEntry> entries_;   // by position
   std::size_t durable_entries_ = 0;  // so many at the front
   std::map<std::uint64_t, Room> rooms_;  // by offset
+  std::map<std::uint32_t, Verdict> verdicts_;
 };
 
 }  // namespace namdb::memory
