@@ -1,24 +1,26 @@
-// Calls about journals: the streams of execution slots on a memory server, their *host* (common/layout/journal.h,
-// memory/journals/journals.h). All fields are little-endian 64-bit words. A position is one in the slot's stream on
-// that host, a multiple of 64.
+// Calls about journals: the streams of execution slots on a memory server, their *host*
+// (common/layout/journal.h, memory/journals/journals.h). All fields are little-endian 64-bit words. A position is
+// one in the slot's stream on that host, a multiple of 64.
 //
 // OPEN_JOURNAL (method 49), by the slot's owner, on the channel by which it will WRITE entries:
 //   request  {slot}
 //   reply    {offset of the ring in the region}, {bytes of the ring}, {position at which the stream goes on}
-//   The ring is zero, and the slot's until CLOSE_JOURNAL. On the channel that has it open already: the same again.
+//   The ring is zero, and the slot's until CLOSE_JOURNAL. On the channel that has it open already: the same
+//   again.
 // FLUSH (method 50), by the slot's owner, on that channel:
 //   request  {slot}, {position}, {through}
 //   reply    {durable position}, {freed position}, {flags: 1 = the log has no room for more}
-//   `through`: all counters up to it are finished. Waits until every entry that ends at or before `position` is
-//   durable: in the log on disk, or complete in the ring where the server keeps no log. FLUSH and WRITEs are not
-//   ordered, so the server looks at the ring again and again, for a moment. If an entry has not come by then, the
-//   reply's durable position is before `position`, and the caller asks again. Every place before the freed position
-//   may be written again. With the flag no commit should begin: its entry might find no room.
+//   `through`: all counters up to it are finished. Waits until every entry that ends at or before `position`
+//   is durable: in the log on disk, or complete in the ring where the server keeps no log. FLUSH and WRITEs
+//   are not ordered, so the server reads the ring again and again, for a moment. If an entry has not come by
+//   then, the reply's durable position is before `position`, and the caller asks again. Every place before
+//   the freed position may be written again. With the flag no commit should begin: its entry might find no
+//   room.
 // CLOSE_JOURNAL (method 51), by the slot's owner, on that channel:
 //   request  {slot}, {through}
 //   reply    empty
-//   All WRITEs to the ring have completed, and all entries have counters of at most `through`, which are finished.
-//   Once that is recorded the ring and the rooms of the stream are free.
+//   All WRITEs to the ring have completed, and all entries have counters of at most `through`, which are
+//   finished. Once that is recorded the ring and the rooms of the stream are free.
 #pragma once
 
 #include <cstdint>

@@ -35,7 +35,8 @@ TEST_CASE("journal calls come out as they went in", "[calls]") {
   const auto open = decode_open_journal(encode(OpenJournalRequest{layout::kMaxSlot}));
   REQUIRE(open.has_value());
   CHECK(open->slot == layout::kMaxSlot);
-  const auto opened = decode_open_journal_reply(encode(OpenJournalReply{4096, 65536, 128}), kJournalRegion_bytes);
+  const auto opened =
+      decode_open_journal_reply(encode(OpenJournalReply{4096, 65536, 128}), kJournalRegion_bytes);
   REQUIRE(opened.has_value());
   CHECK(opened->ring_offset == 4096);
   CHECK(opened->ring_bytes == 65536);
@@ -61,7 +62,8 @@ TEST_CASE("a journal call that is too short or too long is refused", "[calls]") 
     for (std::size_t length = 0; length < bytes.size(); ++length) {
       if (decode(bytes.substr(0, length))) return false;
     }
-    return !decode(std::string(bytes) + std::string(1, '\0')) && !decode(std::string(bytes) + journal_words({0}));
+    return !decode(std::string(bytes) + std::string(1, '\0')) &&
+           !decode(std::string(bytes) + journal_words({0}));
   };
   CHECK(refused_at(encode(OpenJournalRequest{20}), decode_open_journal));
   CHECK(refused_at(encode(FlushRequest{20, 640, 7}), decode_flush));

@@ -8,9 +8,8 @@ Status lease_journal_room(Caller caller, const control::LeaseJournalRoomRequest&
                           control::LeaseJournalRoomReply& reply) {
   ServerState& server = caller.server;
   const bool of_stream = !server.slots || server.journals.find(request.slot()) != nullptr;
-  const auto room = of_stream
-                        ? server.journals.lend_room(caller.id, request.slot(), request.length_bytes())
-                        : server.slots->lend_room(caller.id, request.slot(), request.length_bytes());
+  const auto room = of_stream ? server.journals.lend_room(caller.id, request.slot(), request.length_bytes())
+                              : server.slots->lend_room(caller.id, request.slot(), request.length_bytes());
   if (!room.ok()) return room.status();
   reply.set_offset(*room);
   return Status();

@@ -63,8 +63,8 @@
   CALL(DROP_INDEX, drop_index, DropIndexRequest, DropIndexReply, server_0, fail)                             \
   CALL(ENDED_COMPUTES, ended_computes, EndedComputesRequest, EndedComputesReply, server_0, fail)             \
   CALL(PLACE_SLOT, place_slot, PlaceSlotRequest, PlaceSlotReply, partitioned_vector, fail)                   \
-  CALL(LEASE_JOURNAL_ROOM, lease_journal_room, LeaseJournalRoomRequest, LeaseJournalRoomReply,               \
-       every_server, fail)                                                                                   \
+  CALL(LEASE_JOURNAL_ROOM, lease_journal_room, LeaseJournalRoomRequest, LeaseJournalRoomReply, every_server, \
+       fail)                                                                                                 \
   CALL(RETURN_JOURNAL_ROOM, return_journal_room, ReturnJournalRoomRequest, ReturnJournalRoomReply,           \
        every_server, fail)                                                                                   \
   WAITING_BYTES(OPEN_JOURNAL, open_journal, every_server, retry)                                             \

@@ -1,5 +1,5 @@
-// OPEN_JOURNAL and CLOSE_JOURNAL (common/calls/journal_calls.h): the streams of the caller's slots on this host
-// (memory/journals/journals.h).
+// OPEN_JOURNAL and CLOSE_JOURNAL (common/calls/journal_calls.h): the streams of the caller's slots on this
+// host (memory/journals/journals.h).
 #include "common/calls/journal_calls.h"
 #include "memory/calls/methods.h"
 

@@ -28,14 +28,16 @@ Peer flushing_peer(char fill) {
 
 // Journals with slots 20, 21, ... each opened by a peer of its own, 1, 2, ...
 struct FlushHost {
-  explicit FlushHost(std::uint32_t slots, bool logged = true) : log(executor), journals(executor, *memory.region, memory.options, peers) {
+  explicit FlushHost(std::uint32_t slots, bool logged = true)
+      : log(executor), journals(executor, *memory.region, memory.options, peers) {
     if (logged) journals.log_to(log);
     for (std::uint32_t i = 0; i < slots; ++i) {
       const fabric::PeerId peer = i + 1;
       peers.add(peer, flushing_peer(static_cast<char>('a' + i)));
       const auto opened = run(journals.open(peer, 20 + i));
       REQUIRE(opened.ok());
-      owners.push_back(std::make_unique<JournalOwner>(*memory.region, 20 + i, opened->ring_offset, opened->ring_bytes));
+      owners.push_back(
+          std::make_unique<JournalOwner>(*memory.region, 20 + i, opened->ring_offset, opened->ring_bytes));
     }
   }
   ~FlushHost() {
@@ -321,8 +323,8 @@ TEST_CASE("after a flush of the log has failed no FLUSH succeeds", "[journals]")
 
 namespace {
 
-// Owners that log, tear their WRITEs, FLUSH, finish commits out of order and use every place again as soon as they are
-// told that it is free; a log whose appends and flushes take long.
+// Owners that log, tear their WRITEs, FLUSH, finish commits out of order and use every place again as soon as
+// they are told that it is free; a log whose appends and flushes take long.
 struct RandomHistory {
   explicit RandomHistory(std::uint64_t seed) : random(seed), host(kSlots) {
     host.log.append_yields = static_cast<int>(random.below(3));
@@ -357,7 +359,8 @@ struct RandomHistory {
     for (const StepLog::Record& record : host.log.records) {
       const auto entry = read_journal_record(record.bytes, 0);
       REQUIRE(entry.has_value());
-      if (entry->entry.stamp.slot == slot && record.end <= host.log.durable) positions.insert(entry->entry.position);
+      if (entry->entry.stamp.slot == slot && record.end <= host.log.durable)
+        positions.insert(entry->entry.position);
     }
     return positions;
   }
@@ -443,7 +446,8 @@ struct RandomHistory {
         host.executor.run_until([&] { return slot.flush->has_value(); });
         answered(index);
       }
-      const auto last = host.run(host.journals.flush(index + 1, {20 + index, host.owners[index]->position(), 0}));
+      const auto last =
+          host.run(host.journals.flush(index + 1, {20 + index, host.owners[index]->position(), 0}));
       REQUIRE(last.ok());
       REQUIRE(last->durable_position == host.owners[index]->position());
       // The log has each entry once, in the order of the stream, as it was written.

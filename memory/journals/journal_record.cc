@@ -18,7 +18,8 @@ std::array<std::byte, kJournalRecordHead_bytes> journal_record_head(layout::Stre
 std::optional<JournalRecord> read_journal_record(std::span<const std::byte> record, layout::ServerId host) {
   if (record.size() < kJournalRecordHead_bytes) return std::nullopt;
   const std::uint64_t first = load_word(record.data());
-  const layout::StreamPlace place{static_cast<std::uint32_t>(first >> 32), host, load_word(record.data() + 8)};
+  const layout::StreamPlace place{static_cast<std::uint32_t>(first >> 32), host,
+                                  load_word(record.data() + 8)};
   const std::span<const std::byte> bytes = record.subspan(kJournalRecordHead_bytes);
   auto entry = layout::read_journal_entry(bytes, place);
   if (!entry) return std::nullopt;

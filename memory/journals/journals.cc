@@ -74,11 +74,12 @@ Status Journals::may_open(fabric::PeerId peer, std::uint32_t slot) const {
   if (gone(peer)) return Status(ErrorCode::fenced, "this channel is not connected");
   if (streams_.contains(slot)) return no_stream(slot);
   if (streams_of(peer) >= options_.max_slots_per_peer) {
-    return Status(ErrorCode::limit_exceeded, "a channel can hold at most " +
-                                                 std::to_string(options_.max_slots_per_peer) + " journals");
+    return Status(ErrorCode::limit_exceeded,
+                  "a channel can hold at most " + std::to_string(options_.max_slots_per_peer) + " journals");
   }
   if (abandoned_bytes() > region_.limit_bytes() / kAbandonedPart) {
-    return Status(ErrorCode::out_of_memory, "the journals of compute servers that died take too much of the region",
+    return Status(ErrorCode::out_of_memory,
+                  "the journals of compute servers that died take too much of the region",
                   "they are free again when the commits that those left are decided");
   }
   return Status();
@@ -91,7 +92,8 @@ reactor::Task<Result<calls::OpenJournalReply>> Journals::open(fabric::PeerId pee
     Status status = may_open(peer, slot);
     if (!status.ok()) co_return Opened(std::move(status));
     const std::optional<Block> ring = region_.blocks().allocate(options_.journal_bytes);
-    if (!ring) co_return Opened(Status(ErrorCode::out_of_memory, "the region has no room for another journal"));
+    if (!ring)
+      co_return Opened(Status(ErrorCode::out_of_memory, "the region has no room for another journal"));
     for (std::uint64_t done = 0; ring->dirty && done < ring->bytes; done += kStep_bytes) {
       region_.zero(ring->offset + done, std::min(kStep_bytes, ring->bytes - done));
       co_await executor_.yield();
@@ -134,7 +136,7 @@ reactor::Task<bool> Journals::copy_room(JournalStream* stream, const layout::Jou
 }
 
 reactor::Task<Status> Journals::append_entries(JournalStream* stream) {
-  // What the owner may write meanwhile is left to the next call.
+  // Entries that the owner writes meanwhile are left to the next call.
   const std::uint64_t limit = stream->limit();
   std::vector<std::byte> bytes;
   while (stream->certified() < limit && !stream->closed()) {
@@ -261,8 +263,9 @@ reactor::Task<Result<calls::FlushReply>> Journals::flush(fabric::PeerId peer, ca
   if (stream == nullptr) co_return Flushed(no_stream(request.slot));
   stream->learn_through(request.through);
   if (request.position > stream->limit()) {
-    co_return Flushed(Status(ErrorCode::protocol_violation,
-                             "a FLUSH of slot " + std::to_string(request.slot) + " names a place that was not free"));
+    co_return Flushed(
+        Status(ErrorCode::protocol_violation,
+               "a FLUSH of slot " + std::to_string(request.slot) + " names a place that was not free"));
   }
   Status status = co_await await_entries(stream, request.position);
   if (!status.ok()) co_return Flushed(std::move(status));
@@ -272,8 +275,7 @@ reactor::Task<Result<calls::FlushReply>> Journals::flush(fabric::PeerId peer, ca
     stream->log_is_durable(durable_);
   }
   if (stream->closed()) co_return Flushed(no_stream(request.slot));
-  co_return Flushed(
-      calls::FlushReply{stream->durable(), stream->freed(), sink_ != nullptr && sink_->full()});
+  co_return Flushed(calls::FlushReply{stream->durable(), stream->freed(), sink_ != nullptr && sink_->full()});
 }
 
 // --- rooms ---
@@ -297,7 +299,8 @@ Status Journals::give_back_room(fabric::PeerId peer, std::uint32_t slot, std::ui
   const StreamPointer stream = find_of(peer, slot);
   if (stream == nullptr) return no_stream(slot);
   if (stream->reading || !stream->give_back_room(offset))
-    return Status(ErrorCode::undefined_object, "slot " + std::to_string(slot) + " has no such room to give back");
+    return Status(ErrorCode::undefined_object,
+                  "slot " + std::to_string(slot) + " has no such room to give back");
   return Status();
 }
 
@@ -311,8 +314,8 @@ void Journals::disconnected(fabric::PeerId peer) {
 }
 
 bool Journals::holds(const std::string& compute_id) const {
-  return std::ranges::any_of(
-      streams_, [&](const auto& entry) { return entry.second->compute_id() == compute_id; });
+  return std::ranges::any_of(streams_,
+                             [&](const auto& entry) { return entry.second->compute_id() == compute_id; });
 }
 
 void Journals::settle(const std::set<std::string>& ended) {
@@ -382,7 +385,8 @@ void Journals::learn_through(std::uint32_t slot, std::uint32_t counter) {
 }
 
 void Journals::decide(std::uint32_t slot, std::uint32_t counter, Verdict verdict) {
-  if (const auto found = streams_.find(slot); found != streams_.end()) found->second->decide(counter, verdict);
+  if (const auto found = streams_.find(slot); found != streams_.end())
+    found->second->decide(counter, verdict);
 }
 
 std::uint64_t Journals::redo_start() const {

@@ -1,27 +1,28 @@
-// The journals of all slots on this host: what compute servers log here, into the log on disk, and free again.
+// The journals of all slots on this host. Entries that compute servers log here go into the log on disk, and
+// their places are freed.
 //
 //   ring of slot 20   --.                                     .--> FLUSH of slot 20 is answered
 //   ring of slot 21   --+--> read_on: certify --> LogSink ----+--> FLUSH of slot 21
 //   ring of slot 22   --'                    one flush        '-- (slot 22 did not ask yet)
 //
-// Rings are looked at when something asks: FLUSH, a slot's end, the decider. Nothing polls an idle ring.
+// Rings are read when something asks: FLUSH, a slot's end, the decider. Nothing polls an idle ring.
 //
-// Group commit (DeWitt et al., SIGMOD 1984) without a timer: one flush of the log is under way at a time. The FLUSHes
-// that come meanwhile wait for it and share the next. Before each, the entries that are complete in any ring are taken
-// along: their FLUSHes are about to come.
+// Group commit (DeWitt et al., SIGMOD 1984) without a timer: one flush of the log is under way at a time. The
+// FLUSHes that come meanwhile wait for it and share the next. Before each, the entries that are complete in
+// any ring are taken along: their FLUSHes are about to come.
 //
-// FLUSH certifies entries by itself, since no order holds between it and the WRITEs (fabric.h, 5). While an entry is
-// missing or incomplete it reads again after yields, then every kReread_ns, for kPatience_ns at most: the transport
-// reports a dead peer only after its calls have ended. Then it answers what is durable so far. It ends at once when its
-// peer is fenced. A stream that lacks an entry holds up no other.
+// FLUSH certifies entries by itself, since no order holds between it and the WRITEs (fabric.h, 5). While an
+// entry is missing or incomplete it reads again after yields, then every kReread_ns, for kPatience_ns at
+// most: the transport reports a dead peer only after its calls have ended. Then it answers what is durable so
+// far. It ends at once when its peer is fenced. A stream that lacks an entry holds up no other.
 //
 // Without a LogSink (level `memory`) an entry counts as durable once it is complete in the ring.
 //
-// A stream ends with CLOSE_JOURNAL, by a decider's close(), or by settle() once its compute server has ended with all
-// slots closed. Until then the stream of a lost channel stays: its entries are to be decided.
+// A stream ends with CLOSE_JOURNAL, by a decider's close(), or by settle() once its compute server has ended
+// with all slots closed. Until then the stream of a lost channel stays: its entries are to be decided.
 //
-// Errors of the sink: where append() fails the entry stays in its ring, and the next FLUSH tries again. A flush() that
-// fails is final, for all (log_sink.h).
+// Errors of the sink: where append() fails the entry stays in its ring, and the next FLUSH tries again. A
+// flush() that fails is final, for all (log_sink.h).
 //
 // On the executor's thread. Streams are shared with the tasks that are at work on them.
 #pragma once
@@ -71,8 +72,8 @@ class Journals {
   reactor::Task<Result<calls::FlushReply>> flush(fabric::PeerId peer, calls::FlushRequest request);
   // Errors undefined_object; protocol_violation where an entry's counter is above `through`; the sink's.
   reactor::Task<Status> close(fabric::PeerId peer, std::uint32_t slot, std::uint32_t through);
-  // Room in the region for the items of an entry that are too long for the ring; its offset. The room is free again
-  // with the entry's place. Errors limit_exceeded, out_of_memory, undefined_object.
+  // Room in the region for the items of an entry that are too long for the ring; its offset. The room is free
+  // again with the entry's place. Errors limit_exceeded, out_of_memory, undefined_object.
   Result<std::uint64_t> lend_room(fabric::PeerId peer, std::uint32_t slot, std::uint64_t length_bytes);
   // Of an entry that was never written. Error undefined_object where there is no such room.
   Status give_back_room(fabric::PeerId peer, std::uint32_t slot, std::uint64_t offset);
@@ -89,8 +90,8 @@ class Journals {
   // --- for the decider, and for redo ---
   // Null for a slot without a stream here. Until the next suspension.
   const JournalStream* find(std::uint32_t slot) const;
-  // All that is complete in the stream of an owner whose channel is destroyed is in the log, durably: the whole truth
-  // of what this host has.
+  // All that is complete in the stream of an owner whose channel is destroyed is in the log, durably: the
+  // whole truth of what this host has.
   reactor::Task<Status> read_rest(std::uint32_t slot);
   void learn_through(std::uint32_t slot, std::uint32_t counter);
   // A verdict for that commit is recorded: its place is free, once durable.
@@ -99,7 +100,8 @@ class Journals {
   reactor::Task<Status> close_decided(std::uint32_t slot, std::uint32_t final_counter);
   // Appends a record and makes it durable, with what else there is to flush. Without a sink: nothing.
   reactor::Task<Status> record(RecordKind kind, std::span<const std::byte> bytes);
-  // Redo begins there at the latest: the record of the oldest entry that is not known to be decided. ~0: none.
+  // Redo begins there at the latest: the record of the oldest entry that is not known to be decided. ~0:
+  // none.
   std::uint64_t redo_start() const;
 
   // Memory of the region: rings and rooms; and those whose owners are gone.

@@ -1,4 +1,4 @@
-// The ends of streams: opening, closing, rooms, owners that are gone; and what deciders and redo are told.
+// The ends of streams: opening, closing, rooms, owners that are gone; and the facts for deciders and redo.
 #include "memory/journals/journals.h"
 
 #include <catch2/catch.hpp>
@@ -23,7 +23,8 @@ std::string journal_compute(char fill) {
 }
 
 struct JournalHost {
-  explicit JournalHost(bool logged = true) : log(executor), journals(executor, *memory.region, memory.options, peers) {
+  explicit JournalHost(bool logged = true)
+      : log(executor), journals(executor, *memory.region, memory.options, peers) {
     log.at_once = true;
     if (logged) journals.log_to(log);
     for (fabric::PeerId peer = 1; peer <= 3; ++peer) connect(peer, static_cast<char>('a' + peer - 1));
@@ -71,7 +72,8 @@ TEST_CASE("an opened journal is zero, charged, and the same when it is opened ag
   const std::uint64_t free_bytes = host.free_bytes();
   // Memory that others have used.
   const Block used = *host.memory.region->blocks().allocate(64U << 10);
-  for (std::uint64_t i = 0; i < used.bytes; i += 8) host.memory.region->store(used.offset + i, ~std::uint64_t{0});
+  for (std::uint64_t i = 0; i < used.bytes; i += 8)
+    host.memory.region->store(used.offset + i, ~std::uint64_t{0});
   host.memory.region->blocks().free(used.offset, used.bytes);
   const auto opened = host.run(host.journals.open(1, 20));
   REQUIRE(opened.ok());
@@ -236,7 +238,8 @@ TEST_CASE("journals of lost channels take an eighth of the region at most", "[jo
   (void)host.open(1, slot);
 }
 
-TEST_CASE("what a lost channel left is read to its end, and durable, before anything is said of it", "[journals]") {
+TEST_CASE("what a lost channel left is read to its end, and durable, before anything is said of it",
+          "[journals]") {
   JournalHost host;
   JournalOwner owner = host.open(1, 20);
   const auto first = owner.place(1, 64);

@@ -71,7 +71,7 @@ std::optional<JournalEntry> JournalStream::entry_at(std::uint64_t position,
   const std::span<std::byte> copy = std::span(bytes).subspan(begin);
   region_.read(offset(position), copy);
   auto entry = layout::read_journal_entry(copy, place(position));
-  // The copy may have another head than the one that was looked at.
+  // The copy may have another head than the one that was checked.
   if (entry && entry->length_bytes == length) return entry;
   bytes.resize(begin);
   return std::nullopt;
@@ -115,8 +115,9 @@ bool JournalStream::names_lent_room(const JournalEntry& entry) {
   const bool lent = entry.room->address.server() == host_ && room != rooms_.end() && !room->second.named &&
                     entry.room->length_bytes <= room->second.bytes;
   if (!lent) {
-    broken_ = Status(ErrorCode::protocol_violation, "an entry in the journal of slot " + std::to_string(slot_) +
-                                                        " names a room that it does not have");
+    broken_ =
+        Status(ErrorCode::protocol_violation, "an entry in the journal of slot " + std::to_string(slot_) +
+                                                  " names a room that it does not have");
   }
   return lent;
 }

@@ -1,6 +1,6 @@
-// A slot's stream on this host, as the host keeps it: the ring in the region, which the slot's owner alone WRITEs, and
-// in private memory how far the stream is known. Everything here is decided over copies of the ring's bytes and does not
-// suspend; journals.h moves the bytes into the log.
+// A slot's stream on this host, as the host keeps it: the ring in the region, which the slot's owner alone
+// WRITEs, and in private memory how far the stream is known. Everything here is decided over copies of the
+// ring's bytes and does not suspend; journals.h moves the bytes into the log.
 //
 //      freed          durable        certified
 //        |  kept entries |                |
@@ -11,12 +11,13 @@
 //   durable    every entry before it is in the log on disk. Without a log: certified.
 //   freed      every entry before it is durable and decided; the owner may write its place again.
 //
-// An entry is *decided* when its commit is finished, which `through` says (common/layout/journal.h), or when a verdict
-// for it is recorded. Counters are not in the order of positions, so an entry is kept until all before it are free.
+// An entry is *decided* when its commit is finished, which `through` says (common/layout/journal.h), or when
+// a verdict for it is recorded. Counters are not in the order of positions, so an entry is kept until all
+// before it are free.
 //
-// The owner is not trusted. The cursor stays within a ring's length behind `freed`, an entry is read into private
-// memory once and judged there, and what is kept of it is shorter than its place. So neither reading nor memory is
-// without bound, whatever stands in the ring.
+// The owner is not trusted. The cursor stays within a ring's length behind `freed`, an entry is read into
+// private memory once and judged there, and less is kept of it than its place is long. So reading and memory
+// are bounded, whatever stands in the ring.
 #pragma once
 
 #include <cstdint>
@@ -50,8 +51,8 @@ enum class Verdict : std::uint8_t { voided, committed };
 
 class JournalStream {
  public:
-  // `ring` is zero and belongs to the stream until it is destroyed. Ring and rooms are added to `charged_bytes`, which
-  // outlives the stream as the region does.
+  // `ring` is zero and belongs to the stream until it is destroyed. Ring and rooms are added to
+  // `charged_bytes`, which outlives the stream as the region does.
   JournalStream(Region& region, const Block& ring, layout::StreamPlace begin, fabric::PeerId owner,
                 std::string compute_id, std::uint64_t& charged_bytes);
   JournalStream(const JournalStream&) = delete;
@@ -82,20 +83,23 @@ class JournalStream {
   // --- reading on ---
   // A look at the ring without a copy of the entry: false where certainly none stands at the cursor.
   bool may_have_next() const;
-  // Passes pads. If a complete entry stands at the cursor: copies it to the end of `bytes`, where its spans point. The
-  // items of one with a room are still to be read. The cursor stays in front of it until accept().
+  // Passes pads. If a complete entry stands at the cursor: copies it to the end of `bytes`, where its spans
+  // point. The items of one with a room are still to be read. The cursor stays in front of it until accept().
   std::optional<layout::JournalEntry> next(std::vector<std::byte>& bytes);
-  // The same for the stream of an owner that is gone: passes what is incomplete, up to the limit. Two-sided log stages
-  // are not ordered, so there may be entries behind a hole.
+  // The same for the stream of an owner that is gone: passes what is incomplete, up to the limit. Two-sided
+  // log stages are not ordered, so there may be entries behind a hole.
   std::optional<layout::JournalEntry> next_of_abandoned(std::vector<std::byte>& bytes);
-  // The entry's room, if it names one that was lent and that no other entry has named; else the stream is broken.
+  // The entry's room, if it names one that was lent and that no other entry has named; else the stream is
+  // broken.
   bool names_lent_room(const layout::JournalEntry& entry);
-  // The entry that next() found is kept, and its record is at these positions of the log. Learns its `through`.
+  // The entry that next() found is kept, and its record is at these positions of the log. Learns its
+  // `through`.
   void accept(const layout::JournalEntry& entry, std::uint64_t log_begin, std::uint64_t log_end);
 
   // --- deciding and freeing ---
   void learn_through(std::uint32_t counter);
-  // A verdict for the commit is recorded. The first one stays. The decider may name commits without an entry here.
+  // A verdict for the commit is recorded. The first one stays. The decider may name commits without an entry
+  // here.
   void decide(std::uint32_t counter, Verdict verdict);
   // By counter, until the stream ends.
   const std::map<std::uint32_t, Verdict>& verdicts() const { return verdicts_; }
@@ -113,8 +117,8 @@ class JournalStream {
   void add_room(const Block& room);
   // False if the owner has no such room, or an entry has it.
   bool give_back_room(std::uint64_t offset);
-  // The bytes of a kept entry once more, certified anew, with those of its room behind them, as they were logged.
-  // nullopt where the owner wrote over them meanwhile.
+  // The bytes of a kept entry once more, certified anew, with those of its room behind them, as they were
+  // logged. nullopt where the owner wrote over them meanwhile.
   std::optional<std::vector<std::byte>> read_again(const KeptEntry& entry) const;
 
   // Ring and rooms.
@@ -153,8 +157,8 @@ class JournalStream {
   std::uint64_t certified_;
   std::uint32_t through_ = 0;
   std::uint64_t log_durable_ = 0;
-  std::deque<KeptEntry> entries_;   // by position
-  std::size_t durable_entries_ = 0;  // so many at the front
+  std::deque<KeptEntry> entries_;        // by position
+  std::size_t durable_entries_ = 0;      // so many at the front
   std::map<std::uint64_t, Room> rooms_;  // by offset
   std::map<std::uint32_t, Verdict> verdicts_;
 };

@@ -1,4 +1,4 @@
-// The host's view of a stream: what it takes for an entry, and when it frees a place.
+// The host's view of a stream: which bytes are an entry, and when a place is free.
 #include "memory/journals/stream.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct Ring {
         stream(*memory.region, block, {kStreamSlot, 0, 0}, 7, "compute", charged_bytes),
         owner(*memory.region, kStreamSlot, block.offset, block.bytes) {}
 
-  // What a reader without a log does.
+  // As a reader without a log does.
   std::uint32_t read_all(std::uint64_t log_end = 0) {
     std::uint32_t found = 0;
     std::vector<std::byte> bytes;
@@ -57,7 +57,8 @@ TEST_CASE("a stream goes on behind a pad for every rest of a lap", "[journals]")
     std::uint32_t counter = 0;
     const std::uint64_t filled = kRing_bytes - rest;
     if (filled == 64) continue;  // no entry with an item is that short
-    // Up to the rest with entries of 128 bytes and one of 192 if it must be, then one that does not fit there.
+    // Up to the rest with entries of 128 bytes and one of 192 if it must be, then one that does not fit
+    // there.
     while (ring.owner.position() != filled) {
       ++counter;
       ring.owner.write(ring.owner.place(counter, filled % 128 != 0 && counter == 1 ? 40 : 8, counter));
@@ -161,13 +162,15 @@ TEST_CASE("no bytes of a ring make reading or memory unbounded", "[journals]") {
     std::uint32_t counter = 0;
     for (int step = 0; step < 200; ++step) {
       if (random.chance(0.5)) {
-        const auto part = ring.owner.place(++counter, 8 * random.below(80), static_cast<std::uint32_t>(random.below(counter + 1)));
+        const auto part = ring.owner.place(++counter, 8 * random.below(80),
+                                           static_cast<std::uint32_t>(random.below(counter + 1)));
         ring.owner.write(part);
       }
       for (std::uint64_t flips = random.below(4); flips != 0; --flips) {
         const std::uint64_t offset = ring.block.offset + 8 * random.below(kRing_bytes / 8);
-        memory.region->store(offset, random.chance(0.3) ? random.next()
-                                                        : memory.region->load(offset) ^ (1ULL << random.below(64)));
+        memory.region->store(offset, random.chance(0.3)
+                                         ? random.next()
+                                         : memory.region->load(offset) ^ (1ULL << random.below(64)));
       }
       const std::uint32_t found = ring.read_all();
       REQUIRE(found <= kRing_bytes / 64 + 1);
@@ -319,7 +322,8 @@ TEST_CASE("entries behind a hole are found once the owner is gone", "[journals]"
   JournalRegion memory;
   Ring ring(memory);
   std::vector<JournalOwner::Part> parts;
-  for (std::uint32_t counter = 1; counter <= 6; ++counter) parts.push_back(ring.owner.place(counter, 8 * counter));
+  for (std::uint32_t counter = 1; counter <= 6; ++counter)
+    parts.push_back(ring.owner.place(counter, 8 * counter));
   for (const std::size_t there : {0U, 2U, 3U, 5U}) ring.owner.write(parts[there]);
   CHECK(ring.read_all() == 1);
   ring.stream.abandon();

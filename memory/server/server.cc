@@ -109,8 +109,8 @@ void MemoryServer::on_disconnect(fabric::PeerId id) {
   if (peer == nullptr) return;
   const std::string name = peer->name;
   if (!peer->tool) ++state_.peers_gone;
-  const bool leaves_nothing =
-      peer->leaving && !state_.reservations.holds(peer->compute_id) && !state_.journals.holds(peer->compute_id);
+  const bool leaves_nothing = peer->leaving && !state_.reservations.holds(peer->compute_id) &&
+                              !state_.journals.holds(peer->compute_id);
   if (!peer->tool && !leaves_nothing) state_.disconnected_peers.add(peer->compute_id);
   state_.peers.remove(id);
   state_.journals.disconnected(id);

@@ -21,7 +21,8 @@ Options journal_options() {
 JournalRegion::JournalRegion(std::uint64_t length_bytes)
     : options(journal_options()),
       memory(length_bytes / 8),
-      region(std::move(*Region::create(std::as_writable_bytes(std::span(memory)), options, 0x1234'5678'9abcULL))) {}
+      region(std::move(
+          *Region::create(std::as_writable_bytes(std::span(memory)), options, 0x1234'5678'9abcULL))) {}
 
 std::uint64_t JournalOwner::needs_bytes(std::uint64_t payload_bytes) const {
   const std::uint64_t length =
@@ -61,7 +62,8 @@ JournalOwner::Part JournalOwner::place_with_room(std::uint32_t counter, std::uin
                                                  std::uint64_t payload_bytes,
                                                  std::vector<std::byte>& room_items) {
   const std::vector<std::byte> payload(payload_bytes, static_cast<std::byte>(counter));
-  room_items.assign(JournalWriter::kChain_bytes + JournalWriter::chain_write_bytes(payload_bytes), std::byte{});
+  room_items.assign(JournalWriter::kChain_bytes + JournalWriter::chain_write_bytes(payload_bytes),
+                    std::byte{});
   layout::JournalItems items(room_items);
   items.chain(GlobalAddress(0, 8192), 0, 1);
   items.chain_write(GlobalAddress(0, 8192), payload);
@@ -71,7 +73,8 @@ JournalOwner::Part JournalOwner::place_with_room(std::uint32_t counter, std::uin
   const layout::Stamp stamp{slot_, counter};
   const layout::StreamPlace at{slot_, 0, part.begin};
   JournalWriter writer(part.bytes, stamp, stamp, head);
-  writer.room(GlobalAddress(0, room_offset), items.used_bytes(), layout::journal_room_checksum(room_items, at));
+  writer.room(GlobalAddress(0, room_offset), items.used_bytes(),
+              layout::journal_room_checksum(room_items, at));
   writer.finish(at);
   return part;
 }

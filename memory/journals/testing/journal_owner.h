@@ -1,5 +1,5 @@
-// For tests: a region, the compute server's side of a journal, which WRITEs there at once, and a log that the test
-// makes durable step by step.
+// For tests: a region, the compute server's side of a journal, which WRITEs there at once, and a log that the
+// test makes durable step by step.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,8 @@ class JournalOwner {
   };
   // So many bytes an entry with that payload takes of the stream, a pad included if it needs one now.
   std::uint64_t needs_bytes(std::uint64_t payload_bytes) const;
-  // Takes the stream's next place. The entry changes one chain by a write of `payload_bytes`, a multiple of 8.
+  // Takes the stream's next place. The entry changes one chain by a write of `payload_bytes`, a multiple of
+  // 8.
   Part place(std::uint32_t counter, std::uint64_t payload_bytes, std::uint32_t through = 0);
   // The same with the items in a room, which stand in `room_items`.
   Part place_with_room(std::uint32_t counter, std::uint64_t room_offset, std::uint64_t payload_bytes,
@@ -89,10 +90,10 @@ class StepLog final : public LogSink {
   std::uint64_t durable = 0;
   int flushes = 0;
   int most_flushes_at_once = 0;
-  bool at_once = false;      // flushes end by themselves
-  bool full_now = false;     // appends are refused
-  bool fail_flush = false;   // the next flush fails
-  int append_yields = 0;     // so long an append takes
+  bool at_once = false;     // flushes end by themselves
+  bool full_now = false;    // appends are refused
+  bool fail_flush = false;  // the next flush fails
+  int append_yields = 0;    // so long an append takes
 
  private:
   reactor::Executor& executor_;
