@@ -78,6 +78,32 @@ TEST_CASE("a stream goes on behind a pad for every rest of a lap", "[journals]")
   }
 }
 
+TEST_CASE("an entry in a ring has the bytes of the documentation's example", "[journals]") {
+  JournalRegion memory;
+  Ring ring(memory);
+  for (std::uint32_t counter = 1; counter <= 5; ++counter) ring.owner.write(ring.owner.place(counter, 8));
+  ring.owner.write(ring.owner.place(7, 8, 5));
+  const std::uint64_t words[] = {0x4a4e4c32'00000068,
+                                 0x000000a0'00000038,
+                                 0x00000000'00000001,
+                                 0x280,
+                                 0x00000001'00000001,
+                                 0x00000005'00000000,
+                                 0,
+                                 0x02000001'00000000,
+                                 0x2000,
+                                 8,
+                                 0x2008};
+  std::uint64_t offset = ring.block.offset + 640;
+  for (const std::uint64_t word : words) {
+    CHECK(memory.region->load(offset) == word);
+    offset += 8;
+  }
+  CHECK(ring.read_all() == 6);
+  CHECK(ring.stream.certified() == 768);
+  CHECK(ring.stream.freed() == 640);
+}
+
 TEST_CASE("an entry is found only when its last word is there", "[journals]") {
   JournalRegion memory;
   Ring ring(memory);

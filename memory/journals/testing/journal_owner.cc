@@ -53,7 +53,7 @@ JournalOwner::Part JournalOwner::place(std::uint32_t counter, std::uint64_t payl
   const layout::Stamp stamp{slot_, counter};
   JournalWriter writer(part.bytes, stamp, stamp, head);
   writer.chain(GlobalAddress(0, 8192), 0, 1);
-  writer.chain_write(GlobalAddress(0, 8192), payload);
+  writer.chain_write(GlobalAddress(0, 8200), payload);
   writer.finish({slot_, 0, part.begin});
   return part;
 }
@@ -66,7 +66,7 @@ JournalOwner::Part JournalOwner::place_with_room(std::uint32_t counter, std::uin
                     std::byte{});
   layout::JournalItems items(room_items);
   items.chain(GlobalAddress(0, 8192), 0, 1);
-  items.chain_write(GlobalAddress(0, 8192), payload);
+  items.chain_write(GlobalAddress(0, 8200), payload);
   Part part = take(counter, JournalWriter::frame_bytes(1) + JournalWriter::kRoom_bytes);
   const std::array<layout::ServerId, 1> regions{0};
   const layout::EntryHead head{1, 0, 0, regions};
