@@ -1,18 +1,18 @@
 // Journal entries, with which repair finishes or undoes a commit whose owner died (NAM-DB §6.2).
 //
-// Each leased slot has a journal ring on a memory server that its commits write to, its *host*. The slot's owner
-// alone WRITEs there. What it WRITEs is a *stream*: entries one behind the other, without gaps, at ascending
+// Each leased slot has a journal ring on a memory server that its commits write to, its *host*. The slot's
+// owner alone WRITEs there. It writes a *stream*: entries one behind the other, without gaps, at ascending
 // positions. Positions are multiples of 64 bytes, begin with 0 and never repeat. A ring of n bytes holds
 // position p at p mod n. An entry never wraps: where the rest of a lap is too short for it, a *pad* stands
 // there, up to the lap's end.
 //
-// Entries and pads are self-certifying: their seal has the slot, the host and the position in the stream. So a
-// reader that knows the position takes neither what an earlier lap left at the same place nor another
-// slot's entry for the one that it expects, and need not know which lap the owner is in.
+// Entries and pads are self-certifying: their seal has the slot, the host and the position in the stream. So
+// a reader that knows the position takes no entry of an earlier lap or of another slot for the one that it
+// expects, and needs no other knowledge of laps. journal_ring.h is for readers that know no position.
 //
-// An entry has the items of one commit that are its host's. A complete entry at every host that it names
-// means: all locks of this commit were held, and nothing may abort it any more. Without it nothing was
-// installed. The owner overwrites an entry only once the commit is finished.
+// An entry is the part of a commit that one host has: the items of its regions. A complete entry at every
+// host that it names means: all locks of this commit were held, and nothing may abort it any more. Without
+// that nothing was installed. The owner overwrites an entry only once the commit is finished.
 //
 //   0   magic "JNL2" (high 32 bits), length of the entry in bytes (low 32), a multiple of 8
 //   8   the commit's stamp word
@@ -21,8 +21,8 @@
 //   24  position in the slot's stream on this host
 //   32  configuration (high 32), flags (bits 16 to 31; 0), number of region ids (bits 0 to 15), at least 1
 //   40  `through` (high 32), 0 (low 32): every counter up to it is finished, by install or abort
-//   48  ids of all regions to which the commit writes, 16 bits each, padded to 8 bytes with 0. The memory
-//       servers that have them are the hosts that must have an entry each.
+//   48  ids of the regions whose hosts must have an entry of this commit each, 16 bits each, padded to 8
+//       bytes with 0
 //   ..  items, each a multiple of 8 bytes
 //   ..  checksum over all before it, seeded with slot, host and position
 //
@@ -39,11 +39,11 @@
 //           (JournalItem::name_of). The grant number says which grant of its place the record uses, 0 where
 //           places are not numbered.
 //   room    {kind, length in bytes | address | checksum of the bytes there, seeded like the entry's}
-//           The entry's items are too long for the ring, and stand in a *room* in the host's region, one behind
-//           the other. This is then the entry's only item.
+//           The entry's items are too long for the ring, and stand in a *room* in the host's region, one
+//           behind the other. This is then the entry's only item.
 //
 // A pad: {magic "JPAD" (high 32), length in bytes (low 32), a multiple of 64 | checksum of that word, seeded
-// like an entry's}. What stands behind these 16 bytes, up to its length, is of no meaning.
+// like an entry's}. The rest of its length has no meaning.
 #pragma once
 
 #include <array>
@@ -65,7 +65,7 @@ inline constexpr std::uint32_t kJournalPadMagic = 0x4a504144;  // "JPAD"
 inline constexpr std::uint64_t kJournalAlign_bytes = 64;
 inline constexpr std::uint32_t kJournalPad_bytes = 16;  // of it are WRITTEN
 
-// What a stream's position is moved by for an entry or pad of that length.
+// So many bytes of a stream belong to an entry or pad of that length.
 constexpr std::uint64_t journal_stream_bytes(std::uint64_t length_bytes) {
   return (length_bytes + kJournalAlign_bytes - 1) & ~(kJournalAlign_bytes - 1);
 }
@@ -112,7 +112,7 @@ struct JournalRoom {
   std::uint64_t checksum = 0;
 };
 
-// What an entry says of its commit beside its stamps. The ids are the caller's memory.
+// The head of an entry, beside the commit's stamps. The ids are the caller's memory.
 struct EntryHead {
   std::uint32_t configuration = 1;
   std::uint16_t flags = 0;
@@ -147,7 +147,7 @@ class JournalItems {
   void chain(GlobalAddress lock, std::uint32_t new_records, std::uint32_t writes);
   void chain_record(GlobalAddress address, std::uint64_t grant, std::span<const std::byte> bytes);
   void chain_write(GlobalAddress address, std::span<const std::byte> bytes);
-  // What has been appended, a multiple of 8.
+  // So much has been appended, a multiple of 8.
   std::uint32_t used_bytes() const { return static_cast<std::uint32_t>(used_); }
 
   // At most.
@@ -175,11 +175,13 @@ class JournalWriter : public JournalItems {
   JournalWriter(std::span<std::byte> buffer, Stamp stamp, Stamp lock, const EntryHead& head);
   // All items of the entry stand there. `checksum` is journal_room_checksum() for the entry's place.
   void room(GlobalAddress address, std::uint32_t length_bytes, std::uint64_t checksum);
-  // Seals for the place where the entry will be WRITTEN; returns the entry's length, a multiple of 8.
+  // Of the entry, if no more items come; a multiple of 8.
+  std::uint32_t length_bytes() const { return used_bytes() + 8; }
+  // Seals for the place where the entry will be WRITTEN; returns the entry's length.
   std::uint32_t finish(StreamPlace place);
 
   static constexpr std::uint32_t kHead_bytes = 48;
-  // Of an entry without items, whose commit writes to so many regions.
+  // Of an entry without items that names so many regions.
   static constexpr std::uint32_t frame_bytes(std::size_t regions) {
     return kHead_bytes + static_cast<std::uint32_t>((2 * regions + 7) / 8 * 8) + 8;
   }
@@ -208,8 +210,8 @@ bool read_journal_room(std::span<const std::byte> bytes, StreamPlace place, Jour
 
 // A pad of that length, a multiple of 64, for that place: the bytes to be WRITTEN.
 std::array<std::byte, kJournalPad_bytes> journal_pad(std::uint32_t length_bytes, StreamPlace place);
-// The length of the pad of that place at the start of `bytes`, if one stands there. Always a multiple of 64 and
-// more than 0; it may be longer than `bytes`.
+// The length of the pad of that place at the start of `bytes`, if one stands there. Always a multiple of 64
+// and more than 0; it may be longer than `bytes`.
 std::optional<std::uint32_t> read_journal_pad(std::span<const std::byte> bytes, StreamPlace place);
 
 }  // namespace namdb::layout

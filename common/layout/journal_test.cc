@@ -75,7 +75,9 @@ TEST_CASE("the bytes of a journal entry are as format version 2 has them", "[jou
   writer.chain(GlobalAddress(1, 192), 1, 2);
   writer.chain_record(GlobalAddress(1, 640), 0x0001'0000'0000'0005ULL, record);
   writer.chain_write(GlobalAddress(1, 200), bucket);
+  const std::uint32_t told = writer.length_bytes();
   const std::uint32_t length = writer.finish(kPlace);
+  CHECK(told == length);
   const std::uint64_t words[] = {0x4a4e'4c32'0000'0088ULL, (20ULL << 35) | (33 << 3),
                                  0x0000'0007'0000'0001ULL, 448,
                                  0x0000'0001'0000'0002ULL, 0x0000'001e'0000'0000ULL,
@@ -159,7 +161,7 @@ TEST_CASE("items that are too long for the ring read back from their room", "[jo
   REQUIRE(read_journal_room(room, kPlace, *entry));
   check_items(entry->items);
 
-  // What stands in the room belongs to that entry, and is whole.
+  // Bytes in the room count for that entry only, and whole.
   CHECK_FALSE(read_journal_room(room, {20, 1, 512}, *entry));
   CHECK(entry->items.empty());
   CHECK_FALSE(read_journal_room(std::span(room).first(length - 8), kPlace, *entry));
