@@ -47,6 +47,9 @@ class MemoryServer final : public fabric::Service {
                                                       RegionGrowth growth = {});
   ~MemoryServer() override;
 
+  // Before start(): the sink is the database's log on this server, and outlives it. Without one the level of
+  // durability is `memory`.
+  void log_to(LogSink& sink) { state_.journals.log_to(sink); }
   // Before listen(). `fabric` stays until stop() has returned.
   void start(fabric::ServerFabric& fabric);
   // Refuses new peers and ends the background tasks. Before the fabric's close(). Once, after start().
@@ -75,6 +78,7 @@ class MemoryServer final : public fabric::Service {
   const EpochReclaimer& reclaimer() const { return state_.reclaimer; }
   const Peers& peers() const { return state_.peers; }
   const Reservations& reservations() const { return state_.reservations; }
+  const Journals& journals() const { return state_.journals; }
   // Server 0; null on the others.
   const Slots* slots() const { return state_.slots.get(); }
   const Catalog* catalog() const { return state_.catalog.get(); }
