@@ -66,4 +66,5 @@
   CALL(LEASE_JOURNAL_ROOM, lease_journal_room, LeaseJournalRoomRequest, LeaseJournalRoomReply, server_0,     \
        fail)                                                                                                 \
   CALL(RETURN_JOURNAL_ROOM, return_journal_room, ReturnJournalRoomRequest, ReturnJournalRoomReply, server_0, \
-       fail)
+       fail)                                                                                                 \
+  BYTES(INDEX_LOAD, index_load, every_server, fail)

@@ -9,6 +9,7 @@
 #include "common/calls/find_calls.h"
 #include "common/calls/hot_calls.h"
 #include "common/calls/index_calls.h"
+#include "common/calls/index_load_calls.h"
 #include "common/calls/lock_calls.h"
 #include "common/calls/stage_calls.h"
 #include "memory/testing/test_cluster.h"
@@ -24,7 +25,7 @@ static_assert(calls::kMoveVersionsMethod == control::MOVE_VERSIONS &&
               calls::kIndexDoubtsMethod == control::INDEX_DOUBTS &&
               calls::kIndexSeekMethod == control::INDEX_SEEK && calls::kStageMethod == control::STAGE &&
               calls::kPingMethod == control::PING && calls::kFindMethod == control::FIND &&
-              calls::kLockMethod == control::LOCK);
+              calls::kLockMethod == control::LOCK && calls::kIndexLoadMethod == control::INDEX_LOAD);
 
 std::set<int> all_methods() {
   std::set<int> numbers;

@@ -30,6 +30,7 @@
 #include "memory/reclaim/table_growth.h"
 #include "memory/reclaim/tombstones.h"
 #include "memory/reclaim/version_mover.h"
+#include "memory/recovery/index_loads.h"
 #include "memory/region/overflow.h"
 #include "memory/region/region.h"
 #include "memory/region/reservations.h"
@@ -89,6 +90,7 @@ struct ServerState {
   std::unique_ptr<Slots> slots;             // server 0; null on the others
   std::unique_ptr<Catalog> catalog;         // server 0; null on the others
   std::unique_ptr<ControlChanges> control;  // of these two
+  IndexLoads* index_loads = nullptr;        // while the server opens after a restart
   ControlLog* table_log = nullptr;          // for tables of other servers than 0; null without a data folder
   bool erasing_replaced = false;
   std::uint64_t peers_gone = 0;  // workers whose channel was destroyed
