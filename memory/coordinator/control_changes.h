@@ -48,7 +48,8 @@ class ControlChanges {
   // The change may be tried in a draft, and fails without effect. Its references stay until the task ends.
   using Change = std::function<Status(Catalog& catalog)>;
   reactor::Task<Status> change(Change edit);
-  // For a change that nobody waits for and that must be made: where it cannot be logged, a later entry has it.
+  // For a change that nobody waits for and that must be made: where it cannot be logged, a later entry has
+  // it.
   reactor::Task<void> change_anyway(Change edit);
 
   // The next slot's id is below the logged mark.

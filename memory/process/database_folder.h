@@ -5,8 +5,8 @@
 //   log          segments of the log on disk
 //   checkpoint   manifests and chunks
 //
-// A new folder's identity says `state = creating` first. Once log and checkpoint are there, created() makes it
-// `complete`, in one step. A folder whose creation was cut off has acknowledged nothing: it is emptied and
+// A new folder's identity says `state = creating` first. Once log and checkpoint are there, created() makes
+// it `complete`, in one step. A folder whose creation was cut off has acknowledged nothing: it is emptied and
 // created again. So a complete folder without a log has lost it, and is refused.
 //
 // Blocks the thread; for the start of a process. Errors are configuration, and name the file and what to do;

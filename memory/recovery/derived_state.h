@@ -29,8 +29,8 @@ struct DerivedState {
 };
 
 // Rebuilds the tables that are restored and not ready, and then those indexes, which are ready in the
-// catalog, with their parts. `timestamp_slack` is added to the largest timestamp: no clock of the database was further
-// ahead. Errors: corrupt_data, out_of_memory; those of `send`. The server does not open then.
+// catalog, with their parts. `timestamp_slack` is added to the largest timestamp: no clock of the database
+// was further ahead. Errors: corrupt_data, out_of_memory; those of `send`. The server does not open then.
 reactor::Task<Result<DerivedState>> rebuild_derived(Recovery recovery, Tables& tables, Indexes& indexes,
                                                     std::vector<control::IndexDescriptor> descriptors,
                                                     IndexLoads& loads, SendIndexLoad send,
