@@ -11,6 +11,7 @@
 #include "common/calls/hot_calls.h"
 #include "common/calls/index_calls.h"
 #include "common/calls/journal_calls.h"
+#include "common/calls/index_load_calls.h"
 #include "common/calls/lock_calls.h"
 #include "memory/testing/test_cluster.h"
 
@@ -27,7 +28,8 @@ static_assert(calls::kMoveVersionsMethod == control::MOVE_VERSIONS &&
               calls::kBatchCallMethod == control::BATCH_CALL && calls::kPingMethod == control::PING &&
               calls::kFindMethod == control::FIND && calls::kLockMethod == control::LOCK &&
               calls::kOpenJournalMethod == control::OPEN_JOURNAL && calls::kFlushMethod == control::FLUSH &&
-              calls::kCloseJournalMethod == control::CLOSE_JOURNAL);
+              calls::kCloseJournalMethod == control::CLOSE_JOURNAL &&
+              calls::kIndexLoadMethod == control::INDEX_LOAD);
 
 std::set<int> all_methods() {
   std::set<int> numbers;

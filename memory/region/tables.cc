@@ -82,6 +82,16 @@ reactor::Task<Result<std::uint64_t>> Tables::prepare(control::TableDescriptor de
   co_return table->main.array.base_offset;
 }
 
+Result<TablePointer> Tables::restore(const control::TableDescriptor& descriptor) {
+  Result<TableShape> shape = TableShape::create(descriptor);
+  if (!shape.ok()) return shape.status();
+  const std::uint32_t id = shape->id;
+  if (id == 0) return Status(ErrorCode::protocol_violation, "a table needs an id");
+  if (tables_.contains(id))
+    return Status(ErrorCode::duplicate_table, "table " + std::to_string(id) + " is there already");
+  return tables_[id] = std::make_shared<Table>(region_, std::move(*shape));
+}
+
 TablePointer Tables::find(std::uint32_t id) const {
   const auto found = tables_.find(id);
   if (found == tables_.end() || !found->second->ready || found->second->discarded) return nullptr;

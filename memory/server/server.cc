@@ -34,6 +34,14 @@ MemoryServer::MemoryServer(reactor::Executor& executor, std::unique_ptr<Region> 
 
 MemoryServer::~MemoryServer() = default;
 
+reactor::Task<Status> MemoryServer::open_control(control::ControlState state, std::uint64_t database_id,
+                                                 ControlLog& log) {
+  NAMDB_CHECK(state_.server_fabric == nullptr);
+  if (state_.control) co_return co_await state_.control->open(std::move(state), database_id, log);
+  state_.table_log = &log;
+  co_return Status();
+}
+
 void MemoryServer::start(fabric::ServerFabric& fabric) {
   NAMDB_CHECK(state_.server_fabric == nullptr);
   state_.server_fabric = &fabric;
@@ -118,9 +126,7 @@ void MemoryServer::on_disconnect(fabric::PeerId id) {
     state_.slots->disconnected(id);
     if (state_.slots->dead_count() != before) state_.notice(name + " is gone and left a slot to repair");
   }
-  if (state_.catalog) {
-    for (const std::uint32_t undone : state_.catalog->disconnected(id)) state_.discard(undone);
-  }
+  if (state_.catalog) state_.undo_creations(id);
   // Wherever it was building one: its catalog entry goes with the peer, too.
   for (const std::uint32_t index : state_.indexes.built_by(id)) state_.discard(index);
   state_.fenced.notify_all();
