@@ -18,6 +18,7 @@
 #include "memory/coordinator/slots.h"
 #include "memory/index/indexes.h"
 #include "memory/options.h"
+#include "memory/peers/links.h"
 #include "memory/peers/peers.h"
 #include "memory/peers/version_epoch.h"
 #include "memory/reclaim/collector.h"
@@ -75,6 +76,7 @@ struct ServerState {
   reactor::Event shut_down;
 
   ClusterIdentity identity;
+  Links links;
   LockWaiters lock_waiters;
   Peers peers;
   EpochReclaimer reclaimer;

@@ -47,8 +47,9 @@ class MemoryServer final : public fabric::Service {
                                                       RegionGrowth growth = {});
   ~MemoryServer() override;
 
-  // Before listen(). `fabric` stays until stop() has returned.
-  void start(fabric::ServerFabric& fabric);
+  // Before listen(). `fabric` stays until stop() has returned. `make_client` makes the client side of the same
+  // transport, for connections to the other memory servers; without it there are none.
+  void start(fabric::ServerFabric& fabric, Links::MakeFabric make_client = {});
   // Refuses new peers and ends the background tasks. Before the fabric's close(). Once, after start().
   reactor::Task<void> stop();
   // Resumes when a tool has called SHUTDOWN, or request_shutdown().
@@ -74,6 +75,8 @@ class MemoryServer final : public fabric::Service {
   const OldVersions& old_versions() const { return state_.old_versions; }
   const EpochReclaimer& reclaimer() const { return state_.reclaimer; }
   const Peers& peers() const { return state_.peers; }
+  // To the other memory servers.
+  Links& links() { return state_.links; }
   const Reservations& reservations() const { return state_.reservations; }
   // Server 0; null on the others.
   const Slots* slots() const { return state_.slots.get(); }
