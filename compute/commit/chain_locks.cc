@@ -15,7 +15,7 @@ namespace namdb::protocol {
 using layout::Bucket;
 using layout::GlobalAddress;
 using layout::HeaderWord;
-using layout::JournalWriter;
+using layout::JournalItems;
 
 namespace {
 
@@ -376,9 +376,9 @@ std::uint64_t ChainLocks::journal_bound_bytes() const {
   // entry. Pieces of a bucket are so far apart that together they take no more than the whole.
   std::uint64_t length = 0;
   for (const ChainLock& chain : chains_) {
-    length += chain.inserts.size() * (JournalWriter::kChain_bytes +
-                                      JournalWriter::chain_write_bytes(chain.table->record.locked_bytes()) +
-                                      2 * JournalWriter::chain_write_bytes(layout::kBucketBody_bytes));
+    length += chain.inserts.size() * (JournalItems::kChain_bytes +
+                                      JournalItems::chain_record_bytes(chain.table->record.locked_bytes()) +
+                                      2 * JournalItems::chain_write_bytes(layout::kBucketBody_bytes));
   }
   return length;
 }
@@ -400,38 +400,39 @@ void ChainLocks::bucket_writes(const ChainBucket& bucket, const Write& write) co
 std::uint64_t ChainLocks::journal_least_bytes() const {
   std::uint64_t length = 0;
   for (const ChainLock& chain : chains_) {
-    length += chain.inserts.size() * JournalWriter::chain_write_bytes(chain.table->record.locked_bytes());
+    length += chain.inserts.size() * JournalItems::chain_record_bytes(chain.table->record.locked_bytes());
   }
   return length;
 }
 
 std::uint64_t ChainLocks::journal_bytes() const {
-  std::uint64_t length = journal_least_bytes() + chains_.size() * JournalWriter::kChain_bytes;
+  std::uint64_t length = journal_least_bytes() + chains_.size() * JournalItems::kChain_bytes;
   for (const ChainLock& chain : chains_) {
     for (const ChainBucket& bucket : chain.buckets) {
       bucket_writes(bucket, [&length](GlobalAddress, std::span<const std::byte> bytes) {
-        length += JournalWriter::chain_write_bytes(bytes.size());
+        length += JournalItems::chain_write_bytes(bytes.size());
       });
     }
   }
   return length;
 }
 
-void ChainLocks::log(JournalWriter& writer) const {
+void ChainLocks::log(JournalItems& items) const {
   for (const ChainLock& chain : chains_) {
     std::size_t writes = chain.inserts.size();
     for (const ChainBucket& bucket : chain.buckets)
       bucket_writes(bucket, [&](GlobalAddress, std::span<const std::byte>) { ++writes; });
-    writer.chain(chain.main, static_cast<std::uint32_t>(chain.inserts.size()),
-                 static_cast<std::uint32_t>(writes));
+    items.chain(chain.main, static_cast<std::uint32_t>(chain.inserts.size()),
+                static_cast<std::uint32_t>(writes));
     for (std::size_t i = 0; i < chain.inserts.size(); ++i) {
-      writer.chain_write(chain.records[i],
+      const std::uint64_t no_grant = 0;  // places are not numbered
+      items.chain_record(chain.records[i], no_grant,
                          {chain.inserts[i]->image.data(), chain.table->record.locked_bytes()});
     }
     // New buckets lie at the end; they must stand before the bucket that leads to them.
     for (auto bucket = chain.buckets.rbegin(); bucket != chain.buckets.rend(); ++bucket) {
       bucket_writes(*bucket, [&](GlobalAddress address, std::span<const std::byte> bytes) {
-        writer.chain_write(address, bytes);
+        items.chain_write(address, bytes);
       });
     }
   }

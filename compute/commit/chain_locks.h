@@ -60,7 +60,7 @@ class ChainLocks {
   // After place(). `timestamp`: of the new versions, 0 where they have none.
   void build_records(layout::Stamp stamp, std::uint64_t timestamp);
 
-  void log(layout::JournalWriter& writer) const;
+  void log(layout::JournalItems& items) const;
   void install(layout::Stamp stamp);
   // Adds the WRITEs that release the chains that are held.
   void release(layout::Stamp stamp);

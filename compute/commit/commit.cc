@@ -21,11 +21,15 @@ namespace namdb::protocol {
 
 using layout::GlobalAddress;
 using layout::HeaderWord;
+using layout::JournalItems;
 using layout::JournalWriter;
 
 namespace {
 
 constexpr int kRingAttempts = 4;
+// All of a commit's items are in one entry.
+constexpr std::uint32_t kFrame_bytes = JournalWriter::frame_bytes(1);
+constexpr std::uint32_t kEntryWithRoom_bytes = kFrame_bytes + JournalWriter::kRoom_bytes;
 
 }  // namespace
 
@@ -106,27 +110,26 @@ Status Commit::plan() {
 }
 
 reactor::Task<Status> Commit::begin() {
-  journal_bound_bytes_ = journal_bytes(chains_.journal_bound_bytes());
-  in_room_ = !slot_->fits_ring(journal_bound_bytes_);
+  items_bound_bytes_ = items_bytes(chains_.journal_bound_bytes());
+  std::uint64_t entry_bytes = kFrame_bytes + items_bound_bytes_;
+  in_room_ = !slot_->fits_ring(entry_bytes);
   if (in_room_) {
-    Status status = check_size(journal_bytes(chains_.journal_least_bytes()));
+    Status status = check_size(items_bytes(chains_.journal_least_bytes()));
     if (!status.ok()) co_return status;
-    const auto counter = slot_->begin_with_room();
-    if (!counter) co_return lost_connection();
-    stamp_ = {slot_->slot(), *counter};
-    co_return Status();
+    entry_bytes = kEntryWithRoom_bytes;
   }
-  const auto begun = co_await slot_->begin_commit(journal_bound_bytes_);
-  if (!begun) co_return lost_connection();
-  stamp_ = {slot_->slot(), begun->counter};
-  journal_place_ = begun->journal;
+  journal_host_ = slot_->journal_host();
+  journal_parts_.push_back({journal_host_, layout::journal_stream_bytes(entry_bytes)});
+  const auto counter = co_await slot_->begin_commit(journal_parts_);
+  if (!counter) co_return lost_connection();
+  stamp_ = {slot_->slot(), *counter};
   co_return Status();
 }
 
-Status Commit::check_size(std::uint64_t entry_bytes) const {
-  if (entry_bytes <= slot_->max_room_bytes()) return Status();
+Status Commit::check_size(std::uint64_t items_bytes) const {
+  if (items_bytes <= slot_->max_room_bytes()) return Status();
   return Status(ErrorCode::limit_exceeded,
-                "the transaction's journal entry would have " + std::to_string(entry_bytes) +
+                "the transaction's journal entry would have " + std::to_string(items_bytes) +
                     " bytes; it can have at most " + std::to_string(slot_->max_room_bytes()),
                 "commit in smaller parts");
 }
@@ -134,13 +137,13 @@ Status Commit::check_size(std::uint64_t entry_bytes) const {
 // The locks are held meanwhile, but for no longer than a call: where the region is full, it is refused at
 // once.
 reactor::Task<Status> Commit::borrow_room() {
-  journal_bound_bytes_ = journal_bytes(chains_.journal_bytes());
-  Status status = check_size(journal_bound_bytes_);
+  items_bound_bytes_ = items_bytes(chains_.journal_bytes());
+  Status status = check_size(items_bound_bytes_);
   if (!status.ok()) co_return status;
-  auto room = co_await slot_->borrow_room(journal_bound_bytes_);
+  auto room = co_await slot_->borrow_room(items_bound_bytes_);
   if (worker_.cluster.failed()) co_return lost_connection();
   if (!room.ok()) co_return room.status();
-  journal_place_ = *room;
+  room_ = *room;
   co_return Status();
 }
 
@@ -244,45 +247,88 @@ void Commit::build_images() {
   }
 }
 
-std::uint64_t Commit::journal_bytes(std::uint64_t chains_bytes) const {
-  std::uint64_t length = JournalWriter::kFrame_bytes + chains_bytes;
+std::uint64_t Commit::items_bytes(std::uint64_t chains_bytes) const {
+  std::uint64_t length = chains_bytes;
   for (const RecordLock& record : records_) {
-    length += JournalWriter::update_bytes(record.access->table->record.body_bytes());
+    length += JournalItems::update_bytes(record.access->table->record.body_bytes());
   }
   return length;
 }
 
 reactor::Task<Status> Commit::log() {
-  // The entry may be longer than registered memory lends: a room is written in pieces (write_journal).
-  std::vector<std::byte> in_room(in_room_ ? journal_bound_bytes_ : 0);
-  if (!in_room_) journal_ = fabric::LocalBuffer(worker_.cluster.pool(), journal_bound_bytes_);
-  std::byte* const entry = in_room_ ? in_room.data() : journal_.data();
-  JournalWriter writer({entry, journal_bound_bytes_}, stamp_, lock_stamp_);
-  for (const RecordLock& record : records_) {
-    writer.update(record.access->lookup.record(), record.ring_slot, record.displaced_body(),
-                  record.access->image_body(), form());
-  }
-  chains_.log(writer);
-  const std::uint64_t length = writer.finish(journal_place_);
-  const Status status = co_await write_journal(entry, length);
+  auto logging = in_room_ ? log_in_room() : log_in_ring();
+  const Status status = co_await std::move(logging);
   if (status.ok()) co_return Status();
   slot_->fail();
   co_return Status(ErrorCode::unknown_outcome, "the connection to a memory server was lost during commit",
                    "look whether the transaction's changes are there before running it again");
 }
 
-reactor::Task<Status> Commit::write_journal(const std::byte* entry, std::uint64_t length_bytes) {
-  if (in_room_) journal_ = fabric::LocalBuffer(worker_.cluster.pool(), fabric::kMaxOperation_bytes);
-  for (std::uint64_t written = 0; written < length_bytes; written += fabric::kMaxOperation_bytes) {
-    const std::uint64_t piece = std::min<std::uint64_t>(fabric::kMaxOperation_bytes, length_bytes - written);
-    const std::byte* source = entry + written;
-    if (in_room_) source = static_cast<const std::byte*>(std::memcpy(journal_.data(), source, piece));
-    batches_.write(journal_place_ + written, source, piece);
-    if (!in_room_ && written + piece < length_bytes) continue;
+void Commit::add_items(JournalItems& items) const {
+  for (const RecordLock& record : records_) {
+    items.update(record.access->lookup.record(), record.ring_slot, record.displaced_body(),
+                 record.access->image_body(), form());
+  }
+  chains_.log(items);
+}
+
+layout::EntryHead Commit::journal_head() const {
+  return {.through = slot_->through(), .regions = {&journal_host_, 1}};
+}
+
+txn::JournalPlace Commit::take_place(std::uint32_t length_bytes, std::byte* pad) {
+  const txn::JournalPlace place = slot_->journal_place(stamp_.counter, journal_parts_.front(), length_bytes);
+  if (place.pad_bytes != 0) {
+    const auto bytes = layout::journal_pad(place.pad_bytes, place.pad);
+    std::memcpy(pad, bytes.data(), bytes.size());
+    batches_.write(place.pad_address, pad, bytes.size());
+  }
+  return place;
+}
+
+void Commit::write_entry(const txn::JournalPlace& place, const std::byte* entry, std::uint32_t length_bytes) {
+  for (std::uint32_t written = 0; written < length_bytes; written += fabric::kMaxOperation_bytes) {
+    batches_.write(place.address + written, entry + written,
+                   std::min(fabric::kMaxOperation_bytes, length_bytes - written));
+  }
+}
+
+reactor::Task<Status> Commit::log_in_ring() {
+  const std::uint64_t bound_bytes = kFrame_bytes + items_bound_bytes_;
+  journal_ = fabric::LocalBuffer(worker_.cluster.pool(), bound_bytes + layout::kJournalPad_bytes);
+  JournalWriter writer({journal_.data(), bound_bytes}, stamp_, lock_stamp_, journal_head());
+  add_items(writer);
+  const txn::JournalPlace place = take_place(writer.length_bytes(), journal_.data() + bound_bytes);
+  write_entry(place, journal_.data(), writer.finish(place.entry));
+  co_return co_await batches_.run(counters_, layout::Stage::log);
+}
+
+// The items may be longer than registered memory lends: they are written in pieces. The entry goes with the
+// last piece.
+reactor::Task<Status> Commit::log_in_room() {
+  std::vector<std::byte> items(items_bound_bytes_);
+  JournalItems writer(items);
+  add_items(writer);
+  items.resize(writer.used_bytes());
+  journal_ = fabric::LocalBuffer(worker_.cluster.pool(), kEntryWithRoom_bytes + layout::kJournalPad_bytes);
+  const fabric::LocalBuffer piece(worker_.cluster.pool(),
+                                  std::min<std::uint64_t>(items.size(), fabric::kMaxOperation_bytes));
+  std::uint64_t written = 0;
+  while (true) {
+    const std::uint64_t length = std::min<std::uint64_t>(items.size() - written, fabric::kMaxOperation_bytes);
+    std::memcpy(piece.data(), items.data() + written, length);
+    batches_.write(room_ + written, piece.data(), length);
+    written += length;
+    if (written == items.size()) break;
     const Status status = co_await batches_.run(counters_, layout::Stage::log);
     if (!status.ok()) co_return status;
   }
-  co_return Status();
+  const txn::JournalPlace place = take_place(kEntryWithRoom_bytes, journal_.data() + kEntryWithRoom_bytes);
+  JournalWriter entry({journal_.data(), kEntryWithRoom_bytes}, stamp_, lock_stamp_, journal_head());
+  entry.room(room_, static_cast<std::uint32_t>(items.size()),
+             layout::journal_room_checksum(items, place.entry));
+  write_entry(place, journal_.data(), entry.finish(place.entry));
+  co_return co_await batches_.run(counters_, layout::Stage::log);
 }
 
 void Commit::add_installs() {
@@ -351,7 +397,7 @@ reactor::Task<Status> Commit::install() {
   if (!status.ok()) co_return status;
   after_install();
   status = co_await publish(piggybacks);
-  if (status.ok() && in_room_) co_await slot_->return_room(journal_place_);
+  if (status.ok() && in_room_) co_await slot_->return_room(room_);
   co_return transaction_.control().waits_for_publish() ? status : Status();
 }
 
@@ -405,8 +451,8 @@ reactor::Task<Status> Commit::release(Status reason) {
   }
   if (locking() != nullptr) locking()->after_unlock();
   chains_.give_back_space();
-  if (in_room_ && !journal_place_.null()) co_await slot_->return_room(journal_place_);
-  slot_->finish_aborted(stamp_.counter);
+  if (!room_.null()) co_await slot_->return_room(room_);
+  slot_->finish_aborted(stamp_.counter, journal_parts_);
   co_return reason;
 }
 

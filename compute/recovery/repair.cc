@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "common/layout/journal_ring.h"
 #include "common/layout/record.h"
 #include "common/layout/version_image.h"
 #include "compute/cluster/catalog_cache.h"
@@ -184,22 +185,38 @@ reactor::Task<Status> Repair::claim_and_repair(std::uint32_t dead) {
   co_return status;
 }
 
-// With `one_entry`, the room has one entry, at its beginning: reads no more than the length that the entry's
-// head says.
-reactor::Task<Status> Repair::read_journal(GlobalAddress from, std::uint64_t length_bytes, bool one_entry,
+reactor::Task<Status> Repair::read_journal(GlobalAddress from, std::uint64_t length_bytes,
                                            std::vector<std::byte>* bytes) {
   fabric::OperationCounters counters;
   txn::BatchSet batches(cluster_);
-  const LocalBuffer buffer(cluster_.pool(), kReadAtOnce_bytes);
+  const LocalBuffer buffer(cluster_.pool(), std::min(kReadAtOnce_bytes, length_bytes));
   for (std::uint64_t done = 0; done < length_bytes;) {
     const std::uint64_t at_once = std::min<std::uint64_t>(kReadAtOnce_bytes, length_bytes - done);
     batches.read(from + done, buffer.data(), at_once);
     Status status = co_await batches.run(counters);
     if (!status.ok()) co_return status;
     bytes->insert(bytes->end(), buffer.data(), buffer.data() + at_once);
-    if (one_entry && done == 0) length_bytes = std::min(length_bytes, layout::journal_entry_bytes(*bytes));
     done += at_once;
   }
+  co_return Status();
+}
+
+// The entry's items, which then point into `bytes`. None where the room does not hold them: then the entry is
+// not complete.
+reactor::Task<Status> Repair::read_room(const control::Slot& slot, layout::JournalEntry* entry,
+                                        std::vector<std::byte>* bytes) {
+  const layout::JournalRoom room = *entry->room;
+  const bool lent = std::ranges::any_of(slot.journal_rooms(), [&](const control::Range& each) {
+    return room.address ==
+               GlobalAddress(static_cast<layout::ServerId>(slot.journal_server()), each.offset()) &&
+           room.length_bytes <= each.length_bytes();
+  });
+  if (!lent || room.length_bytes % 8 != 0)
+    co_return Status(ErrorCode::corrupt_data, "a journal entry names a room that its slot does not have");
+  Status status = co_await read_journal(room.address, room.length_bytes, bytes);
+  if (!status.ok()) co_return status;
+  const layout::StreamPlace place{slot.slot(), room.address.server(), entry->position};
+  static_cast<void>(layout::read_journal_room(*bytes, place, *entry));
   co_return Status();
 }
 
@@ -213,26 +230,22 @@ reactor::Task<Status> Repair::roll_forward(const control::Slot& slot, std::uint3
   Status status = co_await batches.run(counters);
   if (!status.ok()) co_return status;
   std::vector<std::byte> ring;
-  status = co_await read_journal(journal, slot.journal_bytes(), false, &ring);
+  status = co_await read_journal(journal, slot.journal_bytes(), &ring);
   if (!status.ok()) co_return status;
 
   const Stamp published = HeaderWord(layout::load_word(word.data())).stamp();
   *final_counter = published.slot == slot.slot() ? published.counter : 0;
   std::map<std::uint32_t, layout::JournalEntry> unfinished;
-  const auto look = [&](std::span<const std::byte> bytes, GlobalAddress place) {
-    auto entry = layout::read_journal_entry(bytes, place);
-    if (!entry || entry->stamp.slot != slot.slot() || entry->stamp.counter <= *final_counter) return;
-    unfinished.emplace(entry->stamp.counter, std::move(*entry));
-  };
-  for (std::uint64_t at = 0; at + layout::kJournalAlign_bytes <= ring.size();
-       at += layout::kJournalAlign_bytes)
-    look(std::span<const std::byte>(ring).subspan(at), journal + at);
-  std::deque<std::vector<std::byte>> rooms;  // the entries point into them
-  for (const control::Range& room : slot.journal_rooms()) {
-    const GlobalAddress place(journal.server(), room.offset());
-    status = co_await read_journal(place, room.length_bytes(), true, &rooms.emplace_back());
-    if (!status.ok()) co_return status;
-    look(rooms.back(), place);
+  std::deque<std::vector<std::byte>> rooms;  // items point into them
+  std::vector<layout::JournalEntry> entries = layout::read_journal_ring(ring, slot.slot(), journal.server());
+  for (layout::JournalEntry& entry : entries) {
+    if (entry.stamp.counter <= *final_counter) continue;
+    if (entry.room) {
+      status = co_await read_room(slot, &entry, &rooms.emplace_back());
+      if (!status.ok()) co_return status;
+      if (entry.items.empty()) continue;
+    }
+    unfinished.emplace(entry.stamp.counter, std::move(entry));
   }
   for (const auto& [counter, entry] : unfinished) {
     for (const JournalItem& item : entry.items) {

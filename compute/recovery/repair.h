@@ -2,7 +2,8 @@
 // installs; either would block writers for ever. One repairer for each dead slot, elected by memory server 0:
 //
 //   fence    the owner at every memory server (and all former repairers): no late WRITE of theirs can land
-//   read     the slot's journal; complete entries above the published counter were not finished
+//   read     the slot's journal ring as a whole (common/layout/journal_ring.h), and the rooms that its
+//            entries name; complete entries above the published counter were not finished
 //   roll     each forward: a record or chain is touched only while its lock word is exactly ⟨s, c, locked⟩,
 //   forward  so that a second repairer repeats nothing. A ring slot is refilled only if the body still
 //            certifies as the displaced version and the slot does not.
@@ -65,8 +66,10 @@ class Repair : public txn::LockResolver {
   reactor::Task<Status> claim_and_repair(std::uint32_t slot);
   void report(std::uint32_t slot, const Status& status);
   reactor::Task<Status> fence_everywhere(std::string compute_id);
-  reactor::Task<Status> read_journal(layout::GlobalAddress from, std::uint64_t length_bytes, bool one_entry,
+  reactor::Task<Status> read_journal(layout::GlobalAddress from, std::uint64_t length_bytes,
                                      std::vector<std::byte>* bytes);
+  reactor::Task<Status> read_room(const control::Slot& slot, layout::JournalEntry* entry,
+                                  std::vector<std::byte>* bytes);
   reactor::Task<Status> roll_forward(const control::Slot& slot, std::uint32_t* final_counter);
   reactor::Task<Status> apply(const layout::JournalItem& item, const layout::JournalEntry& entry);
   reactor::Task<Status> apply_update(const layout::JournalItem& item, layout::Stamp lock);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "common/layout/journal.h"
 #include "common/layout/record.h"
 #include "proto/control.pb.h"
 
@@ -23,54 +22,25 @@ reactor::Task<Status> ExecutionSlot::lease() {
   first_counter_ = reply.first_counter();
   next_counter_ = first_counter_;
   posted_ = completed_ = prefix_ = first_counter_ - 1;
-  journal_ = GlobalAddress(static_cast<layout::ServerId>(reply.journal_server()), reply.journal_offset());
-  journal_bytes_ = reply.journal_bytes();
+  if (reply.journal_bytes() == 0 || reply.journal_bytes() % layout::kJournalAlign_bytes != 0)
+    co_return Status(ErrorCode::protocol_violation, "memory server sent a journal that cannot be used");
+  journal_host_ = static_cast<layout::ServerId>(reply.journal_server());
+  streams_.open({slot_, journal_host_, 0}, GlobalAddress(journal_host_, reply.journal_offset()),
+                reply.journal_bytes());
   max_room_bytes_ = reply.max_journal_room_bytes();
   publish_word_ = fabric::LocalBuffer(cluster_.pool(), 8);
   co_return co_await cluster_.place_slot(slot_, vector_position_, first_counter_ - 1, reply.vector_length());
 }
 
-void ExecutionSlot::reclaim_journal() {
-  while (!journal_places_.empty() && journal_places_.front().counter <= completed_)
-    journal_places_.pop_front();
-}
-
-std::optional<std::uint64_t> ExecutionSlot::try_reserve(std::uint64_t length_bytes) {
-  reclaim_journal();
-  if (journal_places_.empty()) {
-    journal_head_ = 0;
-    return 0;
-  }
-  const std::uint64_t tail = journal_places_.front().begin;
-  if (journal_head_ > tail) {
-    if (journal_bytes_ - journal_head_ >= length_bytes) return journal_head_;
-    if (tail > length_bytes) return 0;  // leaves the end unused; never fills up to the tail
-    return std::nullopt;
-  }
-  if (tail - journal_head_ > length_bytes) return journal_head_;
-  return std::nullopt;
-}
-
-reactor::Task<std::optional<ExecutionSlot::Begun>> ExecutionSlot::begin_commit(
-    std::uint64_t journal_length_bytes) {
-  const std::uint64_t length =
-      (journal_length_bytes + layout::kJournalAlign_bytes - 1) & ~(layout::kJournalAlign_bytes - 1);
-  if (length > journal_bytes_) co_return std::nullopt;
-  std::optional<std::uint64_t> begin = try_reserve(length);
-  while (!begin) {
+reactor::Task<std::optional<std::uint32_t>> ExecutionSlot::begin_commit(
+    std::span<const HostBytes> journal_parts) {
+  streams_.free_through(completed_);
+  while (!streams_.take_credit(journal_parts)) {
     if (failed_ || cluster_.failed()) co_return std::nullopt;
     co_await published_.wait();
-    begin = try_reserve(length);
+    streams_.free_through(completed_);
   }
-  journal_head_ = *begin + length;
-  const std::uint32_t counter = next_counter_++;
-  journal_places_.push_back({counter, *begin, journal_head_});
-  co_return Begun{counter, journal_ + *begin};
-}
-
-std::optional<std::uint32_t> ExecutionSlot::begin_with_room() {
-  if (failed_ || cluster_.failed()) return std::nullopt;
-  return next_counter_++;
+  co_return next_counter_++;
 }
 
 reactor::Task<Result<GlobalAddress>> ExecutionSlot::borrow_room(std::uint64_t length_bytes) {
@@ -81,7 +51,7 @@ reactor::Task<Result<GlobalAddress>> ExecutionSlot::borrow_room(std::uint64_t le
   control::LeaseJournalRoomReply reply;
   Status status = co_await cluster_.call(0, control::LEASE_JOURNAL_ROOM, request, &reply);
   if (!status.ok()) co_return Borrowed(std::move(status));
-  co_return Borrowed(GlobalAddress(journal_.server(), reply.offset()));
+  co_return Borrowed(GlobalAddress(journal_host_, reply.offset()));
 }
 
 reactor::Task<void> ExecutionSlot::return_room(GlobalAddress room) {
@@ -174,7 +144,8 @@ reactor::Task<void> ExecutionSlot::publish() {
   if (!publishing_ && prefix_ > posted_ && !failed_) static_cast<void>(co_await publish_prefix());
 }
 
-void ExecutionSlot::finish_aborted(std::uint32_t counter) {
+void ExecutionSlot::finish_aborted(std::uint32_t counter, std::span<const HostBytes> journal_parts) {
+  streams_.give_back(journal_parts);
   finished_.insert(counter);
   aborted_.insert(counter);
   advance();

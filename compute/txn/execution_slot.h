@@ -1,5 +1,6 @@
-// An execution slot: the right to commit under ⟨slot, counter⟩. Owns the slot's counters, its journal ring,
-// and the publication of its word in the timestamp vector. One worker leases it; its coroutines share it.
+// An execution slot: the right to commit under ⟨slot, counter⟩. Owns the slot's counters, its journal streams
+// (journal_streams.h), and the publication of its word in the timestamp vector. One worker leases it; its
+// coroutines share it.
 //
 // Counters are taken in ascending order, fresh, never reused, and finish out of order: only the contiguous
 // prefix of finished ones is published, in ascending order, on the worker's channel to the memory server that
@@ -8,22 +9,24 @@
 // whose operations all go to that one channel may have the publish sent behind its install, in the same
 // batch; its counter belongs to another publish's prefix only once that batch completed.
 //
-// A journal entry's place is free again once the published prefix covers its counter: install, unlock and
-// publish are then complete. An entry that is too long for the ring has a room of its own, which memory
-// server 0 lends the slot for that entry alone.
+// A journal entry's place may be used again once the published prefix covers its counter: install, unlock
+// and publish are then complete. The slot has a ring on one memory server, with the entries of all its
+// commits. If a commit's items are too long for it they stand in a room, which that server lends the slot for
+// them alone.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "common/fabric/fabric.h"
 #include "common/layout/global_address.h"
 #include "common/layout/stamp.h"
 #include "common/reactor/executor.h"
 #include "compute/cluster/cluster.h"
+#include "compute/txn/journal_streams.h"
 
 namespace namdb::txn {
 
@@ -47,28 +50,30 @@ class ExecutionSlot {
   // True once the slot is near its end: lease another, and close() this one.
   bool exhausted() const { return next_counter_ - first_counter_ >= options_.counters_per_slot; }
 
-  // A commit begins: a fresh counter, and room in the journal ring for an entry of up to that length. Both at
-  // once, so that the oldest unfinished counter always has its room and the ring never locks up. Waits until
-  // enough older entries are covered by the published prefix; nullopt if a channel failed or it never fits.
-  // The caller then calls exactly one of finish(), finish_aborted() and piggyback_completed() for the
-  // counter, unless a channel failed.
-  struct Begun {
-    std::uint32_t counter;
-    layout::GlobalAddress journal;
-  };
-  reactor::Task<std::optional<Begun>> begin_commit(std::uint64_t journal_length_bytes);
+  // A commit begins: credit in the journal for entries of up to these lengths, and a fresh counter. In this
+  // order, without a pause between: so the oldest unfinished counter always has its credit, and the rings
+  // never lock up. Waits until enough older entries are covered by the published prefix; nullopt if a channel
+  // failed. Each part is of one host, and fits its ring; they are the caller's until the commit ends. The
+  // caller then calls exactly one of finish(), finish_aborted() and piggyback_completed() for the counter,
+  // unless a channel failed.
+  reactor::Task<std::optional<std::uint32_t>> begin_commit(std::span<const HostBytes> journal_parts);
+  // The place of the commit's entry, which is WRITTEN before this worker runs anything else.
+  JournalPlace journal_place(std::uint32_t counter, HostBytes part, std::uint32_t length_bytes) {
+    return streams_.place(counter, part, length_bytes);
+  }
+  // The memory server that has the slot's ring.
+  layout::ServerId journal_host() const { return journal_host_; }
+  // Every counter up to there is finished.
+  std::uint32_t through() const { return completed_; }
 
   // --- entries that are too long for the ring ---
-  bool fits_ring(std::uint64_t journal_length_bytes) const {
-    return journal_length_bytes <= journal_bytes_ / 2;
+  bool fits_ring(std::uint64_t entry_bytes) const {
+    return layout::journal_stream_bytes(entry_bytes) <= streams_.at(journal_host_).longest_bytes();
   }
   std::uint64_t max_room_bytes() const { return max_room_bytes_; }
-  // A commit begins that will borrow a room, or abort: a counter, and no room in the ring, so no other commit
-  // waits for its room. nullopt if a channel failed. The caller ends it as after begin_commit().
-  std::optional<std::uint32_t> begin_with_room();
   // Errors limit_exceeded, out_of_memory, connection_failure.
   reactor::Task<Result<layout::GlobalAddress>> borrow_room(std::uint64_t length_bytes);
-  // Once the published prefix covers the entry's counter, or when nothing was written there.
+  // Once the published prefix covers the entry's counter, or when no entry names the room.
   reactor::Task<void> return_room(layout::GlobalAddress room);
 
   // --- publication ---
@@ -88,8 +93,9 @@ class ExecutionSlot {
   // Publishes what is finished and not published.
   reactor::Task<void> publish();
 
-  // The counter's locks are confirmed released; nothing was installed under it. Does not suspend.
-  void finish_aborted(std::uint32_t counter);
+  // The counter's locks are confirmed released; no entry was written under it. Does not suspend.
+  // `journal_parts`: those that it began with.
+  void finish_aborted(std::uint32_t counter, std::span<const HostBytes> journal_parts);
   // A channel failed: wakes all waiters with an error; the slot is lost and repair will close it.
   void fail();
 
@@ -112,13 +118,6 @@ class ExecutionSlot {
   void advance();
   reactor::Task<Status> publish_prefix();
 
-  struct JournalPlace {
-    std::uint32_t counter;
-    std::uint64_t begin;  // within the ring
-    std::uint64_t end;
-  };
-  std::optional<std::uint64_t> try_reserve(std::uint64_t length_bytes);
-  void reclaim_journal();
   void pass_aborted();
 
   Cluster& cluster_;
@@ -138,11 +137,9 @@ class ExecutionSlot {
   bool failed_ = false;
   reactor::Event published_;
   fabric::LocalBuffer publish_word_;
-  layout::GlobalAddress journal_;
-  std::uint64_t journal_bytes_ = 0;
-  std::uint64_t journal_head_ = 0;
+  layout::ServerId journal_host_ = 0;
+  JournalStreams streams_;
   std::uint64_t max_room_bytes_ = 0;
-  std::deque<JournalPlace> journal_places_;
 };
 
 }  // namespace namdb::txn

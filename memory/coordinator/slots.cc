@@ -153,7 +153,6 @@ Result<std::uint64_t> Slots::lend_room(fabric::PeerId peer, std::uint32_t id, st
   const auto block = region_.blocks().allocate(length_bytes, /*keep_reserve=*/true);
   if (!block)
     return Status(ErrorCode::out_of_memory, "the region has no room for the journal of a large transaction");
-  if (block->dirty) region_.zero(block->offset, layout::kJournalAlign_bytes);
   journal_bytes_ += block->bytes;
   slot->rooms[block->offset] = block->bytes;
   return block->offset;

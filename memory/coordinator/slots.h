@@ -9,10 +9,10 @@
 //
 // The journal of a closed slot goes to the next lease, or is given back when the slot is retired. By then the
 // owner, or a repairer, has finished all that it began, and earlier claimants are fenced. A commit whose
-// entry is too long for its slot's ring borrows a room for that entry alone. The room comes back once the
-// commit is published, or else when the slot is closed, by its owner or its repairer: by then the commit of
-// every entry is finished. An entry stands at the very beginning of its room, so only that is zeroed. A
-// closed slot's final counter is known for ever.
+// entry is too long for its slot's ring borrows a room for its items. The room comes back once the commit is
+// published, or else when the slot is closed, by its owner or its repairer: by then the commit of every entry
+// is finished. Bytes in a room count only by the checksum in the entry that names it, so a room is not
+// zeroed. A closed slot's final counter is known for ever.
 //
 // The lowest free position is leased again. Free positions at the vector's end leave it, but for the latest
 // slot's: a snapshot costs as much as the live slots, however many there were. Where the vector is

@@ -2,10 +2,10 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
-#include "common/layout/journal.h"
 #include "compute/txn/execution_slot.h"
 #include "compute/txn/snapshot_fetcher.h"
 #include "tools/nambench/micro/oracle_clients.h"
@@ -57,9 +57,10 @@ class VectorClients final : public OracleClients {
     call_bytes_ += cost.call_bytes;
     if (!status.ok()) co_return status;
     txn::ExecutionSlot& slot = *slots_[options_.slot_each ? client : 0];
-    const auto begun = co_await slot.begin_commit(layout::kJournalAlign_bytes);
-    if (!begun) co_return Status(ErrorCode::connection_failure, "the connection was lost");
-    status = co_await slot.finish(begun->counter);
+    const std::span<const txn::HostBytes> no_journal;
+    const auto counter = co_await slot.begin_commit(no_journal);
+    if (!counter) co_return Status(ErrorCode::connection_failure, "the connection was lost");
+    status = co_await slot.finish(*counter);
     ++round_trips;
     seen_ns_[client] = reactor_.fresh_now_ns();
     co_return status;

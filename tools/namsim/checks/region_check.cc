@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "common/layout/journal.h"
+#include "common/layout/journal_ring.h"
 #include "common/layout/timestamp_vector.h"
 #include "common/layout/vector_parts.h"
 #include "proto/control.pb.h"
@@ -137,10 +137,11 @@ void check_indexes(const MemoryServer& server, Findings& findings) {
 void check_journal(const Region& region, const memory::Slot& slot, Stamp published, Findings& findings) {
   std::vector<std::byte> bytes(slot.journal_bytes);
   region.read(slot.journal_offset, bytes);
-  for (std::uint64_t at = 0; at + layout::kJournalAlign_bytes <= bytes.size();
-       at += layout::kJournalAlign_bytes) {
-    const auto entry = layout::read_journal_entry(std::span<const std::byte>(bytes).subspan(at),
-                                                  region.address(slot.journal_offset + at));
+  const std::span<const std::byte> ring(bytes);
+  const auto host = static_cast<layout::ServerId>(region.map().server_id);
+  for (std::uint64_t at = 0; at < ring.size(); at += layout::kJournalAlign_bytes) {
+    const auto named = layout::journal_entry_place(ring.subspan(at), host);
+    const auto entry = named ? layout::read_journal_entry(ring.subspan(at), *named) : std::nullopt;
     if (!entry) continue;
     const std::string subject = "the journal entry at " + place(region, slot.journal_offset + at) +
                                 " of commit " + std::to_string(entry->stamp.counter) + " of slot " +
@@ -150,6 +151,19 @@ void check_journal(const Region& region, const memory::Slot& slot, Stamp publish
     } else if (entry->stamp.counter > published.counter) {
       findings.add(subject + " is not finished: published is " + std::to_string(published.counter));
     }
+  }
+  // The last entries that a dead owner had posted may not have come.
+  if (slot.repair_epoch != 0) return;
+  const std::vector<layout::JournalEntry> entries = layout::read_journal_ring(ring, slot.id, host);
+  for (std::size_t i = 1; i < entries.size(); ++i) {
+    std::uint64_t next = entries[i - 1].end();
+    const std::uint64_t offset = next % ring.size();
+    if (next != entries[i].position)
+      next += layout::read_journal_pad(ring.subspan(offset), {slot.id, host, next}).value_or(0);
+    if (next == entries[i].position) continue;
+    findings.add("the journal of slot " + std::to_string(slot.id) + " has a gap at " +
+                 place(region, slot.journal_offset + offset) + ", before commit " +
+                 std::to_string(entries[i].stamp.counter));
   }
 }
 

@@ -1,13 +1,13 @@
 // The journal: complete before anything is installed, and not overwritten before it is done with.
-#include <cstring>
 #include <map>
 
-#include "common/base/checksum.h"
 #include "tools/namsim/mutants/look.h"
 #include "tools/namsim/mutants/mutants.h"
 
 namespace namdb::sim {
 namespace {
+
+constexpr std::uint32_t kPosition_offset = 24;  // in an entry
 
 // Commits go on without a journal entry.
 class NoJournal final : public Mutant {
@@ -25,21 +25,44 @@ class OneJournalPlace final : public Mutant {
     for (fabric::Operation& operation : posting.operations) {
       const auto stamp = Look::journal(operation);
       if (!stamp) continue;
-      const auto place = places_.try_emplace(stamp->slot, operation.remote_offset).first->second;
-      const std::uint32_t length = operation.length_bytes;
-      posting.buffers.emplace_back(*posting.pool, length);
-      std::byte* const copy = posting.buffers.back().data();
-      std::memcpy(copy, operation.local, length);
-      const layout::GlobalAddress address(static_cast<layout::ServerId>(posting.server), place);
-      layout::store_word(copy + length - 8, checksum64({copy, length - 8}, address.value));
-      operation.local = copy;
-      operation.remote_offset = place;
+      const std::span<std::byte> entry = Look::copy_journal(posting, operation);
+      const std::uint64_t position = layout::load_word(entry.data() + kPosition_offset);
+      const Place& first =
+          places_.try_emplace(stamp->slot, Place{position, operation.remote_offset}).first->second;
+      layout::store_word(entry.data() + kPosition_offset, first.position);
+      Look::seal_journal(entry, posting.server);
+      operation.remote_offset = first.offset;
     }
   }
 
  private:
-  std::map<std::uint32_t, std::uint64_t> places_;
+  struct Place {
+    std::uint64_t position;
+    std::uint64_t offset;
+  };
+  std::map<std::uint32_t, Place> places_;
 };
+
+// An entry is sealed for its place in the ring, whichever lap it belongs to.
+class LapNotSealed final : public Mutant {
+ public:
+  void before(Posting& posting) override {
+    for (fabric::Operation& operation : posting.operations) {
+      const auto stamp = Look::journal(operation);
+      if (!stamp) continue;
+      const memory::Slot* const slot = cluster().memory(posting.server).server->slots()->find(stamp->slot);
+      if (slot == nullptr) continue;
+      const std::span<std::byte> entry = Look::copy_journal(posting, operation);
+      layout::store_word(entry.data() + kPosition_offset, operation.remote_offset - slot->journal_offset);
+      Look::seal_journal(entry, posting.server);
+    }
+  }
+};
+
+// Each slot's stream goes through its ring several times.
+void small_journals(Scenario& scenario) {
+  scenario.cluster.memory.journal_bytes = 4U << 10;
+}
 
 }  // namespace
 
@@ -47,8 +70,10 @@ std::vector<MutantCase> journal_mutants() {
   return {
       {"a commit is installed and acknowledged without its journal entry", "compute/commit/commit.cc",
        Emphasis::kills, 27, "a row stays out of reach", make_mutant<NoJournal>},
-      {"a journal entry overwrites one that is still needed", "compute/txn/execution_slot.cc",
+      {"a journal entry overwrites one that is still needed", "compute/txn/journal_streams.cc",
        Emphasis::kills, 1247, "the clients did not finish", make_mutant<OneJournalPlace>},
+      {"a journal entry is sealed without its position in the stream", "common/layout/journal.cc",
+       Emphasis::none, 1, "has a gap", make_mutant<LapNotSealed>, nullptr, small_journals},
   };
 }
 

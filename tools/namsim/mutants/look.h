@@ -3,7 +3,9 @@
 
 #include <cstring>
 #include <optional>
+#include <span>
 
+#include "common/base/checksum.h"
 #include "common/layout/bucket.h"
 #include "common/layout/journal.h"
 #include "common/layout/record.h"
@@ -42,10 +44,24 @@ class Look {
   // The commit whose journal entry is WRITTEN.
   static std::optional<layout::Stamp> journal(const fabric::Operation& operation) {
     if (operation.kind != fabric::OperationKind::write ||
-        operation.length_bytes < layout::JournalWriter::kFrame_bytes)
+        operation.length_bytes < layout::JournalWriter::kLeast_bytes)
       return std::nullopt;
     if (layout::load_word(operation.local) >> 32 != layout::kJournalMagic) return std::nullopt;
     return layout::HeaderWord(layout::load_word(operation.local + 8)).stamp();
+  }
+  // A copy of the journal entry that is WRITTEN there, for the posting's mutant to alter.
+  static std::span<std::byte> copy_journal(Posting& posting, fabric::Operation& operation) {
+    posting.buffers.emplace_back(*posting.pool, operation.length_bytes);
+    std::byte* const copy = posting.buffers.back().data();
+    std::memcpy(copy, operation.local, operation.length_bytes);
+    operation.local = copy;
+    return {copy, operation.length_bytes};
+  }
+  // Seals it for the place that it names.
+  static void seal_journal(std::span<std::byte> entry, std::size_t server) {
+    const auto place = layout::journal_entry_place(entry, static_cast<layout::ServerId>(server));
+    const auto covered = entry.first(entry.size() - 8);
+    layout::store_word(entry.data() + covered.size(), checksum64(covered, place->seed()));
   }
   // The CAS of a record's header word, or of a chain's lock word, with the READ of what it guards behind it.
   bool record_lock(const Posting& posting, std::size_t i) const {

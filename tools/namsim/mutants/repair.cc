@@ -5,6 +5,7 @@
 #include <span>
 #include <tuple>
 
+#include "common/layout/journal_ring.h"
 #include "proto/control.pb.h"
 #include "tools/namsim/mutants/look.h"
 #include "tools/namsim/mutants/mutants.h"
@@ -180,12 +181,11 @@ class RepairedUnlocked final : public RepairWatcher {
     const auto bytes = std::as_bytes(std::span(cluster().memory(server).words))
                            .subspan(slot.journal_offset(), slot.journal_bytes());
     std::optional<Stamp> first;
-    for (std::uint64_t at = 0; at < bytes.size(); at += layout::kJournalAlign_bytes) {
-      const auto entry = layout::read_journal_entry(bytes.subspan(at), {server, slot.journal_offset() + at});
-      if (!entry || entry->stamp.slot != slot.slot() || done.slot != slot.slot()) continue;
-      if (entry->stamp.counter <= done.counter || (first && *first < entry->stamp)) continue;
-      for (const layout::JournalItem& item : entry->items) {
-        if (item.kind == kind && item.lock == lock) first = entry->stamp;
+    if (done.slot != slot.slot()) return first;
+    for (const layout::JournalEntry& entry : layout::read_journal_ring(bytes, slot.slot(), server)) {
+      if (entry.stamp.counter <= done.counter || (first && *first < entry.stamp)) continue;
+      for (const layout::JournalItem& item : entry.items) {
+        if (item.kind == kind && item.lock == lock) first = entry.stamp;
       }
     }
     return first;

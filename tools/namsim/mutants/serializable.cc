@@ -61,15 +61,9 @@ class LockNotInJournal final : public Mutant {
   void before(Posting& posting) override {
     for (fabric::Operation& operation : posting.operations) {
       if (!Look::journal(operation)) continue;
-      const std::uint32_t length = operation.length_bytes;
-      posting.buffers.emplace_back(*posting.pool, length);
-      std::byte* const copy = posting.buffers.back().data();
-      std::memcpy(copy, operation.local, length);
-      layout::store_word(copy + 16, layout::load_word(copy + 16) & 0xffffffff);
-      const layout::GlobalAddress address(static_cast<layout::ServerId>(posting.server),
-                                          operation.remote_offset);
-      layout::store_word(copy + length - 8, checksum64({copy, length - 8}, address.value));
-      operation.local = copy;
+      const std::span<std::byte> entry = Look::copy_journal(posting, operation);
+      layout::store_word(entry.data() + 16, layout::load_word(entry.data() + 16) & 0xffffffff);
+      Look::seal_journal(entry, posting.server);
     }
   }
 };

@@ -114,9 +114,11 @@ TEST_CASE("a slot that cannot be repaired is reported once, stops no compute ser
   // A complete entry that makes no sense.
   const std::span<std::byte> journal = std::as_writable_bytes(std::span(cluster.memory(0).words))
                                            .subspan(corrupt.journal_offset(), corrupt.journal_bytes());
-  layout::JournalWriter writer(journal, {corrupt.slot(), 1});
+  const layout::Stamp stamp{corrupt.slot(), 1};
+  const layout::ServerId regions[] = {0};
+  layout::JournalWriter writer(journal, stamp, stamp, {.regions = regions});
   writer.chain(layout::GlobalAddress(7, 4096), 0, 0);
-  writer.finish(layout::GlobalAddress(0, corrupt.journal_offset()));
+  writer.finish({corrupt.slot(), 0, 0});
   world.run_for(kSecond_ns);
 
   const Status started = cluster.try_add_compute();
