@@ -32,12 +32,15 @@ void add_frame(control::MemoryReply& reply, const Region& region) {
   add(reply, control::MEMORY_ALIGNMENT, alignment);
 }
 
-void add_journals(control::MemoryReply& reply, const Slots& slots) {
+void add_journals(control::MemoryReply& reply, const ServerState& server) {
   control::MemoryPart part;
-  for (const auto& [id, slot] : slots.active()) {
-    if (slot.state == SlotState::closed) part.set_waiting_bytes(part.waiting_bytes() + slot.journal_bytes);
+  part.set_used_bytes(server.journals.bytes());
+  if (const Slots* const slots = server.slots.get()) {
+    for (const auto& [id, slot] : slots->active()) {
+      if (slot.state == SlotState::closed) part.set_waiting_bytes(part.waiting_bytes() + slot.journal_bytes);
+    }
+    part.set_used_bytes(part.used_bytes() + slots->journal_bytes() - part.waiting_bytes());
   }
-  part.set_used_bytes(slots.journal_bytes() - part.waiting_bytes());
   add(reply, control::MEMORY_JOURNALS, part);
 }
 
@@ -122,7 +125,7 @@ RegionUse region_use(const ServerState& server) {
   RegionUse use;
   use.fixed_bytes = server.region->fixed_bytes();
   use.free_bytes = server.region->blocks().free_bytes();
-  use.journal_bytes = server.slots ? server.slots->journal_bytes() : 0;
+  use.journal_bytes = server.journals.bytes() + (server.slots ? server.slots->journal_bytes() : 0);
   for (const auto& [id, table] : server.tables.all()) {
     use.table_bytes +=
         table->main_block_bytes() + table->indirect.block_bytes() + table->records.block_bytes();
@@ -143,7 +146,7 @@ control::MemoryReply account(const ServerState& server) {
   reply.set_free_extents(extents.free_count());
 
   add_frame(reply, *server.region);
-  if (server.slots) add_journals(reply, *server.slots);
+  add_journals(reply, server);
   std::map<std::uint32_t, std::uint64_t> waiting;  // records, by table
   for (const Freed& freed : server.reclaimer.pending()) {
     if (freed.offset != 0 && !freed.outgrown) ++waiting[freed.table];

@@ -63,7 +63,10 @@
   CALL(DROP_INDEX, drop_index, DropIndexRequest, DropIndexReply, server_0, fail)                             \
   CALL(ENDED_COMPUTES, ended_computes, EndedComputesRequest, EndedComputesReply, server_0, fail)             \
   CALL(PLACE_SLOT, place_slot, PlaceSlotRequest, PlaceSlotReply, partitioned_vector, fail)                   \
-  CALL(LEASE_JOURNAL_ROOM, lease_journal_room, LeaseJournalRoomRequest, LeaseJournalRoomReply, server_0,     \
+  CALL(LEASE_JOURNAL_ROOM, lease_journal_room, LeaseJournalRoomRequest, LeaseJournalRoomReply, every_server, \
        fail)                                                                                                 \
-  CALL(RETURN_JOURNAL_ROOM, return_journal_room, ReturnJournalRoomRequest, ReturnJournalRoomReply, server_0, \
-       fail)
+  CALL(RETURN_JOURNAL_ROOM, return_journal_room, ReturnJournalRoomRequest, ReturnJournalRoomReply,           \
+       every_server, fail)                                                                                   \
+  WAITING_BYTES(OPEN_JOURNAL, open_journal, every_server, retry)                                             \
+  WAITING_BYTES(FLUSH, flush, every_server, fail)                                                            \
+  WAITING_BYTES(CLOSE_JOURNAL, close_journal, every_server, fail)

@@ -9,6 +9,7 @@
 #include "common/calls/find_calls.h"
 #include "common/calls/hot_calls.h"
 #include "common/calls/index_calls.h"
+#include "common/calls/journal_calls.h"
 #include "common/calls/lock_calls.h"
 #include "common/calls/stage_calls.h"
 #include "memory/testing/test_cluster.h"
@@ -24,7 +25,8 @@ static_assert(calls::kMoveVersionsMethod == control::MOVE_VERSIONS &&
               calls::kIndexDoubtsMethod == control::INDEX_DOUBTS &&
               calls::kIndexSeekMethod == control::INDEX_SEEK && calls::kStageMethod == control::STAGE &&
               calls::kPingMethod == control::PING && calls::kFindMethod == control::FIND &&
-              calls::kLockMethod == control::LOCK);
+              calls::kLockMethod == control::LOCK && calls::kOpenJournalMethod == control::OPEN_JOURNAL &&
+              calls::kFlushMethod == control::FLUSH && calls::kCloseJournalMethod == control::CLOSE_JOURNAL);
 
 std::set<int> all_methods() {
   std::set<int> numbers;
@@ -63,8 +65,7 @@ std::set<int> duties_of_server_0() {
           control::CLAIM_REPAIR,       control::FINISH_REPAIR,       control::GET_CATALOG,
           control::BEGIN_CREATE_TABLE, control::FINISH_CREATE_TABLE, control::DROP_TABLE,
           control::GROW_TABLE,         control::BEGIN_CREATE_INDEX,  control::ADVANCE_INDEX,
-          control::DROP_INDEX,         control::ENDED_COMPUTES,      control::LEASE_JOURNAL_ROOM,
-          control::RETURN_JOURNAL_ROOM};
+          control::DROP_INDEX,         control::ENDED_COMPUTES};
 }
 
 }  // namespace

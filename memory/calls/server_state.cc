@@ -23,6 +23,7 @@ ServerState::ServerState(reactor::Executor& server_executor, std::unique_ptr<Reg
       identity(options.server_id, options.server_count, region->map().epoch),
       links(executor, {.server_id = options.server_id, .server_count = options.server_count}),
       lock_waiters(executor),
+      journals(executor, *region, options, peers),
       slots(options.server_id == 0 ? std::make_unique<Slots>(*region, options, copies) : nullptr),
       catalog(options.server_id == 0 ? std::make_unique<Catalog>(*region, options) : nullptr),
       tables(executor, *region, options),
@@ -35,13 +36,14 @@ ServerState::ServerState(reactor::Executor& server_executor, std::unique_ptr<Reg
       mover(executor, *region, options, tables, overflow, old_versions),
       tombstones(executor, *region, options, tables, locks, visibility(), version_epoch, reclaimer),
       rings(executor, *region, options, tables),
-      collector(
-          executor, options,
-          Collector::Duties{old_versions, tombstones, reclaimer, tables, indexes, peers, disconnected_peers,
-                            reservations, slots.get(), [this](const std::string& compute_id) {
-                              notice("a worker is silent: its compute server is fenced");
-                              start_fence(compute_id);
-                            }}) {
+      collector(executor, options,
+                Collector::Duties{old_versions, tombstones, reclaimer, tables, indexes, peers,
+                                  disconnected_peers, reservations, slots.get(),
+                                  [this](const std::set<std::string>& ended) { journals.settle(ended); },
+                                  [this](const std::string& compute_id) {
+                                    notice("a worker is silent: its compute server is fenced");
+                                    start_fence(compute_id);
+                                  }}) {
   if (region->limit_bytes() == region->bytes()) return;
   region->set_lengthen([this](std::uint64_t length_bytes) { return lengthen_region(length_bytes); });
 }

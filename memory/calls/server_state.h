@@ -17,6 +17,7 @@
 #include "memory/coordinator/cluster_identity.h"
 #include "memory/coordinator/slots.h"
 #include "memory/index/indexes.h"
+#include "memory/journals/journals.h"
 #include "memory/options.h"
 #include "memory/peers/links.h"
 #include "memory/peers/peers.h"
@@ -79,6 +80,7 @@ struct ServerState {
   Links links;
   LockWaiters lock_waiters;
   Peers peers;
+  Journals journals;
   EpochReclaimer reclaimer;
   VersionEpoch version_epoch;
   CopiedVisibility copies;           // of the words of the timestamp vector that other servers have

@@ -11,7 +11,7 @@ namespace namdb::memory::handlers {
 using calls::StageOperation;
 
 reactor::Task<Status> stage(Call call) {
-  const ServerState& server = call.caller.server;
+  ServerState& server = call.caller.server;
   const Region& region = *server.region;
   fabric::Channel& loopback = server.server_fabric->loopback();
   const auto operations =
@@ -43,6 +43,7 @@ reactor::Task<Status> stage(Call call) {
   }
   loopback.post(batch);
   const Status& status = co_await batch.done();
+  server.journals.stage_ended();
   if (!status.ok()) co_return status;
   place = local.data();
   for (const StageOperation& operation : *operations) {

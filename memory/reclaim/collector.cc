@@ -76,6 +76,7 @@ bool Collector::scan_is_wanted() const {
 void Collector::settle(const std::set<std::string>& ended) {
   if (ended.empty()) return;
   duties_.reservations.release(ended);
+  duties_.forget(ended);
   unnoted_ = true;
   wake();
 }

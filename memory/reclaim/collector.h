@@ -42,6 +42,8 @@ class Collector {
     DisconnectedPeers& disconnected_peers;
     Reservations& reservations;
     Slots* slots;  // server 0
+    // Ends what is kept elsewhere of compute servers that have ended.
+    std::function<void(const std::set<std::string>& ended)> forget;
     // Fences a compute server whose worker fell silent.
     std::function<void(const std::string& compute_id)> fence;
   };

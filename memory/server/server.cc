@@ -46,6 +46,7 @@ reactor::Task<void> MemoryServer::stop() {
   state_.stopping = true;
   state_.collector.stop();
   state_.growth.stop();
+  state_.journals.stop();
   state_.fenced.notify_all();
   state_.closed.notify_all();
   state_.shut_down.notify_all();
@@ -111,10 +112,11 @@ void MemoryServer::on_disconnect(fabric::PeerId id) {
   if (peer == nullptr) return;
   const std::string name = peer->name;
   if (!peer->tool) ++state_.peers_gone;
-  if (!peer->tool && !(peer->leaving && !state_.reservations.holds(peer->compute_id))) {
-    state_.disconnected_peers.add(peer->compute_id);
-  }
+  const bool leaves_nothing = peer->leaving && !state_.reservations.holds(peer->compute_id) &&
+                              !state_.journals.holds(peer->compute_id);
+  if (!peer->tool && !leaves_nothing) state_.disconnected_peers.add(peer->compute_id);
   state_.peers.remove(id);
+  state_.journals.disconnected(id);
   if (state_.slots) {
     const std::uint64_t before = state_.slots->dead_count();
     state_.slots->disconnected(id);

@@ -47,6 +47,9 @@ class MemoryServer final : public fabric::Service {
                                                       RegionGrowth growth = {});
   ~MemoryServer() override;
 
+  // Before start(): the sink is the database's log on this server, and outlives it. Without one the level of
+  // durability is `memory`.
+  void log_to(LogSink& sink) { state_.journals.log_to(sink); }
   // Before listen(). `fabric` stays until stop() has returned. `make_client` makes the client side of the same
   // transport, for connections to the other memory servers; without it there are none.
   void start(fabric::ServerFabric& fabric, Links::MakeFabric make_client = {});
@@ -78,6 +81,7 @@ class MemoryServer final : public fabric::Service {
   // To the other memory servers.
   Links& links() { return state_.links; }
   const Reservations& reservations() const { return state_.reservations; }
+  const Journals& journals() const { return state_.journals; }
   // Server 0; null on the others.
   const Slots* slots() const { return state_.slots.get(); }
   const Catalog* catalog() const { return state_.catalog.get(); }

@@ -104,6 +104,11 @@ void check_blocks(const MemoryServer& server, Findings& findings) {
       owners.claim("slot " + std::to_string(id) + "'s journal", slot.journal_offset, slot.journal_bytes);
     }
   }
+  for (const auto& [id, stream] : server.journals().all()) {
+    owners.claim("slot " + std::to_string(id) + "'s stream", stream->ring().offset, stream->ring().bytes);
+    for (const auto& [offset, bytes] : stream->rooms())
+      owners.claim("slot " + std::to_string(id) + "'s room for a long journal entry", offset, bytes);
+  }
   owners.finish();
 }
 

@@ -1,0 +1,155 @@
+// The journals of all slots on this host. Entries that compute servers log here go into the log on disk, and
+// their places are freed.
+//
+//   ring of slot 20   --.                                     .--> FLUSH of slot 20 is answered
+//   ring of slot 21   --+--> read_on: certify --> LogSink ----+--> FLUSH of slot 21
+//   ring of slot 22   --'                    one flush        '-- (slot 22 did not ask yet)
+//
+// Rings are read when something asks: FLUSH, a slot's end, the decider. Nothing polls an idle ring.
+//
+// Group commit (DeWitt et al., SIGMOD 1984) without a timer: one flush of the log is under way at a time. The
+// FLUSHes that come meanwhile wait for it and share the next. Before each, the entries that are complete in
+// any ring are taken along: their FLUSHes are about to come.
+//
+// FLUSH certifies entries by itself, since no order holds between it and the WRITEs (fabric.h, 5). While an
+// entry is missing or incomplete it reads again after yields, then every kReread_ns, for kPatience_ns at
+// most: the transport reports a dead peer only after its calls have ended. Then it answers what is durable so
+// far. It ends at once when its peer is fenced. A stream that lacks an entry holds up no other.
+//
+// Without a LogSink (level `memory`) an entry counts as durable once it is complete in the ring.
+//
+// A stream ends with CLOSE_JOURNAL, by a decider's close(), or by settle() once its compute server has ended
+// with all slots closed. Until then the stream of a lost channel stays: its entries are to be decided.
+//
+// Errors of the sink: where append() fails the entry stays in its ring, and the next FLUSH tries again. A
+// flush() that fails is final, for all (log_sink.h).
+//
+// On the executor's thread. Streams are shared with the tasks that are at work on them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/calls/journal_calls.h"
+#include "common/fabric/fabric.h"
+#include "common/reactor/executor.h"
+#include "common/reactor/task.h"
+#include "memory/journals/log_sink.h"
+#include "memory/journals/stream.h"
+#include "memory/options.h"
+#include "memory/peers/peers.h"
+#include "memory/region/region.h"
+
+namespace namdb::memory {
+
+class Journals {
+ public:
+  static constexpr std::uint64_t kReread_ns = 50 * kMicrosecond_ns;
+  static constexpr std::uint64_t kPatience_ns = 10 * kMillisecond_ns;
+
+  // All outlive this.
+  Journals(reactor::Executor& executor, Region& region, const Options& options, const Peers& peers);
+  Journals(const Journals&) = delete;
+  Journals& operator=(const Journals&) = delete;
+
+  // Before the first call; the sink outlives this. Without one the level is `memory`.
+  void log_to(LogSink& sink) { sink_ = &sink; }
+  bool logged() const { return sink_ != nullptr; }
+  // Waiting calls end.
+  void stop();
+
+  // --- the owner's calls (journal_calls.h) ---
+  // Errors limit_exceeded, out_of_memory; undefined_object where another channel has that stream.
+  reactor::Task<Result<calls::OpenJournalReply>> open(fabric::PeerId peer, std::uint32_t slot);
+  // Errors undefined_object, protocol_violation, fenced; the sink's.
+  reactor::Task<Result<calls::FlushReply>> flush(fabric::PeerId peer, calls::FlushRequest request);
+  // Errors undefined_object; protocol_violation where an entry's counter is above `through`; the sink's.
+  reactor::Task<Status> close(fabric::PeerId peer, std::uint32_t slot, std::uint32_t through);
+  // Room in the region for the items of an entry that are too long for the ring; its offset. The room is free
+  // again with the entry's place. Errors limit_exceeded, out_of_memory, undefined_object.
+  Result<std::uint64_t> lend_room(fabric::PeerId peer, std::uint32_t slot, std::uint64_t length_bytes);
+  // Of an entry that was never written. Error undefined_object where there is no such room.
+  Status give_back_room(fabric::PeerId peer, std::uint32_t slot, std::uint64_t offset);
+  // The owner's two-sided stage has written to the region.
+  void stage_ended() { arrived_.notify_all(); }
+
+  // --- the ends of peers ---
+  // The peer's channel is destroyed and drained.
+  void disconnected(fabric::PeerId peer);
+  bool holds(const std::string& compute_id) const;
+  // These compute servers have ended, and all their slots are closed.
+  void settle(const std::set<std::string>& ended);
+
+  // --- for the decider, and for redo ---
+  // Null for a slot without a stream here. Until the next suspension.
+  const JournalStream* find(std::uint32_t slot) const;
+  // All that is complete in the stream of an owner whose channel is destroyed is in the log, durably: the
+  // whole truth of what this host has.
+  reactor::Task<Status> read_rest(std::uint32_t slot);
+  void learn_through(std::uint32_t slot, std::uint32_t counter);
+  // A verdict for that commit is recorded: its place is free, once durable.
+  void decide(std::uint32_t slot, std::uint32_t counter, Verdict verdict);
+  // The decider has recorded verdicts for all entries, and the owner is gone. The slot's journal ends here.
+  reactor::Task<Status> close_decided(std::uint32_t slot, std::uint32_t final_counter);
+  // Appends a record and makes it durable, with what else there is to flush. Without a sink: nothing.
+  reactor::Task<Status> record(RecordKind kind, std::span<const std::byte> bytes);
+  // Redo begins there at the latest: the record of the oldest entry that is not known to be decided. ~0:
+  // none.
+  std::uint64_t redo_start() const;
+
+  // Memory of the region: rings and rooms; and those whose owners are gone.
+  std::uint64_t bytes() const { return charged_bytes_; }
+  std::uint64_t abandoned_bytes() const;
+  // By slot.
+  const std::map<std::uint32_t, std::shared_ptr<JournalStream>>& all() const { return streams_; }
+  // Flushes of the sink, for tests and statistics.
+  std::uint64_t flushes() const { return flushes_; }
+
+ private:
+  using StreamPointer = std::shared_ptr<JournalStream>;
+  StreamPointer find_of(fabric::PeerId peer, std::uint32_t slot) const;
+  bool gone(fabric::PeerId peer) const;
+  std::size_t streams_of(fabric::PeerId peer) const;
+  Status may_open(fabric::PeerId peer, std::uint32_t slot) const;
+  // Appends what is complete from the cursor on, after the task that does so already.
+  reactor::Task<Status> read_on(StreamPointer stream);
+  reactor::Task<Status> append_entries(JournalStream* stream);
+  reactor::Task<bool> copy_room(JournalStream* stream, const layout::JournalEntry* entry,
+                                std::vector<std::byte>* bytes);
+  // The same; where the log has no room, once more when it has written what it holds.
+  reactor::Task<Status> read_and_make_room(StreamPointer stream);
+  // Until everything before the position is certified, or patience ends.
+  reactor::Task<Status> await_entries(StreamPointer stream, std::uint64_t position);
+  reactor::Task<void> read_all();
+  reactor::Task<Status> make_durable(std::uint64_t log_position);
+  // Everything of the stream is decided by `through`: records that, and ends it.
+  reactor::Task<Status> end(StreamPointer stream, std::uint32_t through);
+
+  reactor::Executor& executor_;
+  Region& region_;
+  const Options& options_;
+  const Peers& peers_;
+  LogSink* sink_ = nullptr;
+  std::uint64_t charged_bytes_ = 0;
+  std::map<std::uint32_t, StreamPointer> streams_;  // by slot
+  std::uint64_t appended_ = 0;                      // positions of the log
+  std::uint64_t durable_ = 0;
+  bool flushing_ = false;
+  bool copying_room_ = false;
+  bool stopping_ = false;
+  Status failure_;  // of the sink's flush
+  std::uint64_t flushes_ = 0;
+  reactor::Event arrived_;  // the ring of some stream may have more
+  reactor::Event read_;     // a reader of a stream has ended, or a stream has
+  reactor::Event flushed_;
+  reactor::Event copied_;
+};
+
+}  // namespace namdb::memory
