@@ -7,8 +7,8 @@
 //            {n}, n entries {counter | configuration << 32}, {number of regions}, region ids, 16 bits each and padded
 //            to 8 bytes with 0
 //   All that the host has of the slot. The owner is fenced at this host before: what is not there now never comes. A
-//   host with a log answers once all of it is on disk. The entries are those above `through` that are complete, the
-//   void and committed ones among them. Counters ascend in each list.
+//   host with a log answers once all of it is on disk. The entries are those above `through` that are complete; the
+//   host may have dropped void and committed ones. Counters ascend in each list.
 // VOID (method 53):
 //   request  {slot}, void counters, at least one
 //   reply    empty, once that is recorded

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "common/calls/decider_calls.h"
 #include "common/calls/find_calls.h"
 #include "common/calls/hot_calls.h"
 #include "common/calls/index_calls.h"
@@ -26,7 +27,9 @@ static_assert(calls::kMoveVersionsMethod == control::MOVE_VERSIONS &&
               calls::kIndexSeekMethod == control::INDEX_SEEK && calls::kStageMethod == control::STAGE &&
               calls::kPingMethod == control::PING && calls::kFindMethod == control::FIND &&
               calls::kLockMethod == control::LOCK && calls::kOpenJournalMethod == control::OPEN_JOURNAL &&
-              calls::kFlushMethod == control::FLUSH && calls::kCloseJournalMethod == control::CLOSE_JOURNAL);
+              calls::kFlushMethod == control::FLUSH && calls::kCloseJournalMethod == control::CLOSE_JOURNAL &&
+              calls::kLookMethod == control::LOOK && calls::kVoidMethod == control::VOID &&
+              calls::kVerdictMethod == control::VERDICT);
 
 std::set<int> all_methods() {
   std::set<int> numbers;

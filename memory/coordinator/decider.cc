@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace namdb::memory {
@@ -14,7 +15,7 @@ bool listed(const std::vector<std::uint32_t>& counters, std::uint32_t counter) {
 
 }  // namespace
 
-Verdict verdict(std::span<const PartAnswer> answers, bool published) {
+Decision verdict(std::span<const PartAnswer> answers, bool published) {
   bool known = published;
   bool is_void = false;
   bool lacks = false;
@@ -26,11 +27,11 @@ Verdict verdict(std::span<const PartAnswer> answers, bool published) {
     }
     known |= answer.finished || answer.committed;
     is_void |= answer.is_void;
-    lacks |= !answer.has && !answer.finished;
+    lacks |= !answer.has && !answer.finished && !answer.committed;
   }
-  if (known) return is_void || lacks ? Verdict::contradiction : Verdict::commit;
-  if (is_void || lacks) return Verdict::undo;
-  return unreached ? Verdict::wait : Verdict::commit;
+  if (known) return is_void || lacks ? Decision::contradiction : Decision::commit;
+  if (is_void || lacks) return Decision::undo;
+  return unreached ? Decision::wait : Decision::commit;
 }
 
 // What one round has learned of a slot, and has to do.
@@ -94,6 +95,19 @@ Status Decider::Round::decide_all() {
   }
   // With a final counter all that follows is recorded already.
   if (known_final) return Status();
+  std::set<std::uint32_t> voids;
+  for (const Host& host : hosts) {
+    if (!host.seen) continue;
+    voids.insert(host.seen->voids.begin(), host.seen->voids.end());
+    if (!host.seen->commits.empty()) last_commit = std::max(last_commit, host.seen->commits.back());
+  }
+  for (const Host& host : hosts) {
+    if (!host.seen) continue;
+    for (const std::uint32_t counter : host.seen->commits) {
+      if (voids.contains(counter))
+        return corrupt(counter, "is void at one memory server, committed at another");
+    }
+  }
   for (const auto& [counter, entry] : entries) {
     if (Status status = decide(entry); !status.ok()) return status;
   }
@@ -118,15 +132,15 @@ Status Decider::Round::decide(const calls::SeenEntry& entry) {
     answer.committed = listed(host->seen->commits, counter);
     answer.finished = counter <= host->seen->through;
   }
-  const Verdict outcome = verdict(answers, counter <= through);
-  if (outcome == Verdict::contradiction)
-    return corrupt(counter, "was committed, but a memory server has lost it or has it void");
-  if (outcome == Verdict::commit) last_commit = std::max(last_commit, counter);
+  const Decision outcome = verdict(answers, counter <= through);
+  if (outcome == Decision::contradiction)
+    return corrupt(counter, "was committed, but a memory server has lost its part");
+  if (outcome == Decision::commit) last_commit = std::max(last_commit, counter);
   for (std::size_t i = 0; i < named.size(); ++i) {
     const PartAnswer& answer = answers[i];
     if (!answer.has) continue;
-    if (outcome == Verdict::undo && !answer.is_void) named[i]->voids.push_back(counter);
-    if (outcome == Verdict::commit && !answer.committed && !answer.finished)
+    if (outcome == Decision::undo && !answer.is_void) named[i]->voids.push_back(counter);
+    if (outcome == Decision::commit && !answer.committed && !answer.finished)
       named[i]->commits.push_back(counter);
   }
   return Status();

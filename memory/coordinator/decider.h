@@ -40,13 +40,13 @@ namespace namdb::memory {
 // What a host says about one entry that names it.
 struct PartAnswer {
   bool reached = false;    // it answered, after its fence; else the rest says nothing
-  bool has = false;        // its part is complete
+  bool has = false;        // its part is complete, and not dropped since it knows the outcome
   bool is_void = false;    // recorded
   bool committed = false;  // recorded
-  bool finished = false;   // by its `through`: then it may have dropped its part
+  bool finished = false;   // by its `through`
 };
 
-enum class Verdict : std::uint8_t {
+enum class Decision : std::uint8_t {
   commit,
   undo,
   wait,
@@ -54,7 +54,7 @@ enum class Verdict : std::uint8_t {
 };
 
 // Of an entry, by the answers of all hosts that it names. `published`: the timestamp vector shows it.
-Verdict verdict(std::span<const PartAnswer> answers, bool published);
+Decision verdict(std::span<const PartAnswer> answers, bool published);
 
 // The memory servers as the decider reaches them. An error means that the host may have done it or not. A host that
 // lost its journals does not answer look().

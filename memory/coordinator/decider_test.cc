@@ -18,6 +18,8 @@ namespace {
 constexpr std::uint32_t kSlot = 20;
 constexpr std::uint32_t kHosts = 3;
 constexpr std::uint32_t kCommits = 2;
+// That host drops its part of an entry when it learns the outcome; others keep theirs.
+constexpr std::uint32_t kDropsAtOnce = 1;
 
 // Protections that a double lacks.
 enum class Lacks : std::uint8_t {
@@ -60,6 +62,10 @@ struct HostDouble {
   std::uint32_t down_for = 0;  // calls
 
   void flush() { disk = ring; }
+  // It knows the outcomes: it may use the places of the entries again.
+  void drop(const std::vector<std::uint32_t>& counters) {
+    for (const std::uint32_t counter : counters) ring.entries.erase(counter);
+  }
   void restart() {
     ring = disk;
     owner_reaches_it = false;
@@ -182,6 +188,7 @@ class SlotWorld final : public DeciderHosts {
         lacks_ != Lacks::void_before_acting && (lacks_ != Lacks::void_everywhere || server == 0);
     if (does) {
       host.ring.voids.insert(request.counters.begin(), request.counters.end());
+      if (server == kDropsAtOnce) host.drop(request.counters);
       host.flush();
     }
     co_return end(server);
@@ -191,12 +198,14 @@ class SlotWorld final : public DeciderHosts {
     if (!begin(server)) co_return lost();
     HostDouble& host = hosts_[server];
     for (const std::uint32_t counter : request.commits) {
-      if (!host.ring.entries.contains(counter)) wrong("a host commits what it has no part of");
+      if (!host.ring.entries.contains(counter) && !host.ring.commits.contains(counter))
+        wrong("a host commits what it has no part of");
       if (host.ring.voids.contains(counter)) wrong("a host commits what it has void");
       host.applied.insert(counter);
     }
     if (lacks_ != Lacks::recorded_verdict) {
       host.ring.commits.insert(request.commits.begin(), request.commits.end());
+      if (server == kDropsAtOnce) host.drop(request.commits);
       if (request.final_counter) {
         for (const std::uint32_t counter : host.ring.entries) {
           if (!host.ring.decided(counter)) wrong("the last counter is told before all is decided");

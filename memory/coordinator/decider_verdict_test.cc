@@ -12,9 +12,20 @@
 namespace namdb::memory {
 namespace {
 
-enum class Says : std::uint8_t { nothing, lacks, has, is_void, committed, finished, dropped };
-constexpr std::array kSays = {Says::nothing,   Says::lacks,    Says::has,    Says::is_void,
-                              Says::committed, Says::finished, Says::dropped};
+enum class Says : std::uint8_t {
+  nothing,
+  lacks,
+  has,
+  is_void,
+  committed,
+  committed_dropped,
+  void_dropped,
+  finished,
+  dropped
+};
+constexpr std::array kSays = {Says::nothing,      Says::lacks,     Says::has,
+                              Says::is_void,      Says::committed, Says::committed_dropped,
+                              Says::void_dropped, Says::finished,  Says::dropped};
 
 PartAnswer answer_of(Says says) {
   switch (says) {
@@ -28,6 +39,10 @@ PartAnswer answer_of(Says says) {
       return {.reached = true, .has = true, .is_void = true};
     case Says::committed:
       return {.reached = true, .has = true, .committed = true};
+    case Says::committed_dropped:
+      return {.reached = true, .committed = true};
+    case Says::void_dropped:
+      return {.reached = true, .is_void = true};
     case Says::finished:
       return {.reached = true, .has = true, .finished = true};
     case Says::dropped:
@@ -42,8 +57,9 @@ bool any(const std::vector<Says>& hosts, std::initializer_list<Says> what) {
 
 // Once all hosts have answered: nullopt where they contradict each other.
 std::optional<bool> commits(const std::vector<Says>& hosts, bool published) {
-  const bool known = published || any(hosts, {Says::committed, Says::finished, Says::dropped});
-  const bool never = any(hosts, {Says::lacks, Says::is_void});
+  const bool known =
+      published || any(hosts, {Says::committed, Says::committed_dropped, Says::finished, Says::dropped});
+  const bool never = any(hosts, {Says::lacks, Says::is_void, Says::void_dropped});
   if (known && never) return std::nullopt;
   return !never;
 }
@@ -62,7 +78,7 @@ void complete(std::vector<Says> hosts, bool published, std::set<bool>& outcomes)
   }
 }
 
-Verdict verdict_of(const std::vector<Says>& hosts, bool published) {
+Decision verdict_of(const std::vector<Says>& hosts, bool published) {
   std::vector<PartAnswer> answers;
   for (const Says says : hosts) answers.push_back(answer_of(says));
   return verdict(answers, published);
@@ -78,10 +94,10 @@ TEST_CASE("a verdict is given as soon as no later answer can change it, and neve
           const std::vector<Says> hosts = {first, second, third};
           std::set<bool> outcomes;
           complete(hosts, published, outcomes);
-          const Verdict wanted = outcomes.empty()       ? Verdict::contradiction
-                                 : outcomes.size() == 2 ? Verdict::wait
-                                 : *outcomes.begin()    ? Verdict::commit
-                                                        : Verdict::undo;
+          const Decision wanted = outcomes.empty()       ? Decision::contradiction
+                                  : outcomes.size() == 2 ? Decision::wait
+                                  : *outcomes.begin()    ? Decision::commit
+                                                         : Decision::undo;
           INFO(static_cast<int>(first) << " " << static_cast<int>(second) << " " << static_cast<int>(third)
                                        << " published " << published);
           CHECK(verdict_of(hosts, published) == wanted);
@@ -89,7 +105,7 @@ TEST_CASE("a verdict is given as soon as no later answer can change it, and neve
       }
     }
   }
-  CHECK(verdict_of({Says::has}, false) == Verdict::commit);  // one host has all of it
+  CHECK(verdict_of({Says::has}, false) == Decision::commit);  // one host has all of it
 }
 
 }  // namespace namdb::memory
