@@ -145,9 +145,14 @@ reactor::Task<Status> Journals::append_entries(JournalStream* stream) {
         stream->abandoned() ? stream->next_of_abandoned(bytes) : stream->next(bytes);
     if (!entry) break;
     if (entry->room) {
-      if (!stream->names_lent_room(*entry)) break;
+      if (!stream->take_room(*entry)) break;
       const bool whole = co_await copy_room(stream, &*entry, &bytes);
-      if (!whole) break;
+      if (!whole) {
+        stream->drop_room(*entry);
+        if (!stream->abandoned()) break;
+        stream->skip(*entry);
+        continue;
+      }
     }
     LogSink::Appended place;
     if (sink_ != nullptr) {
@@ -156,7 +161,10 @@ reactor::Task<Status> Journals::append_entries(JournalStream* stream) {
       const std::span<const std::byte> head_bytes(head);
       const std::span<const std::byte> entry_bytes(bytes);
       const auto appended = co_await sink_->append(RecordKind::entry, head_bytes, entry_bytes);
-      if (!appended.ok()) co_return appended.status();
+      if (!appended.ok()) {
+        stream->drop_room(*entry);
+        co_return appended.status();
+      }
       place = *appended;
       appended_ = std::max(appended_, place.end);
     }
@@ -251,7 +259,7 @@ reactor::Task<Status> Journals::await_entries(StreamPointer stream, std::uint64_
       stream->awaited = true;
       co_await arrived_.wait_until(std::min(now_ns + kReread_ns, deadline_ns));
       stream->awaited = false;
-      if (executor_.now_ns() >= deadline_ns) read_.notify_all();
+      if (executor_.now_ns() >= deadline_ns || gone(stream->owner())) read_.notify_all();
     }
   }
   co_return Status();
@@ -298,7 +306,7 @@ Result<std::uint64_t> Journals::lend_room(fabric::PeerId peer, std::uint32_t slo
 Status Journals::give_back_room(fabric::PeerId peer, std::uint32_t slot, std::uint64_t offset) {
   const StreamPointer stream = find_of(peer, slot);
   if (stream == nullptr) return no_stream(slot);
-  if (stream->reading || !stream->give_back_room(offset))
+  if (!stream->give_back_room(offset))
     return Status(ErrorCode::undefined_object,
                   "slot " + std::to_string(slot) + " has no such room to give back");
   return Status();

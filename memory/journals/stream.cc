@@ -109,17 +109,22 @@ std::optional<JournalEntry> JournalStream::next_of_abandoned(std::vector<std::by
   return std::nullopt;
 }
 
-bool JournalStream::names_lent_room(const JournalEntry& entry) {
-  if (!entry.room) return false;
+bool JournalStream::take_room(const JournalEntry& entry) {
   const auto room = rooms_.find(entry.room->address.offset());
-  const bool lent = entry.room->address.server() == host_ && room != rooms_.end() && !room->second.named &&
+  const bool lent = entry.room->address.server() == host_ && room != rooms_.end() && !room->second.taken &&
                     entry.room->length_bytes <= room->second.bytes;
   if (!lent) {
     broken_ =
         Status(ErrorCode::protocol_violation, "an entry in the journal of slot " + std::to_string(slot_) +
                                                   " names a room that it does not have");
+    return false;
   }
-  return lent;
+  room->second.taken = true;
+  return true;
+}
+
+void JournalStream::drop_room(const JournalEntry& entry) {
+  if (entry.room) rooms_.at(entry.room->address.offset()).taken = false;
 }
 
 void JournalStream::accept(const JournalEntry& entry, std::uint64_t log_begin, std::uint64_t log_end) {
@@ -132,10 +137,7 @@ void JournalStream::accept(const JournalEntry& entry, std::uint64_t log_begin, s
   kept.log_end = log_end;
   kept.configuration = entry.configuration;
   kept.regions = entry.regions;
-  if (entry.room) {
-    kept.room = entry.room->address.offset();
-    rooms_.at(kept.room).named = true;
-  }
+  if (entry.room) kept.room = entry.room->address.offset();
   certified_ = kept.end;
   through_ = std::max(through_, entry.through);
   entries_.push_back(std::move(kept));
@@ -201,7 +203,7 @@ void JournalStream::add_room(const Block& room) {
 
 bool JournalStream::give_back_room(std::uint64_t offset) {
   const auto room = rooms_.find(offset);
-  if (room == rooms_.end() || room->second.named) return false;
+  if (room == rooms_.end() || room->second.taken) return false;
   release({offset, room->second.bytes, true});
   rooms_.erase(room);
   return true;

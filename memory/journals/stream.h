@@ -89,9 +89,13 @@ class JournalStream {
   // The same for the stream of an owner that is gone: passes what is incomplete, up to the limit. Two-sided
   // log stages are not ordered, so there may be entries behind a hole.
   std::optional<layout::JournalEntry> next_of_abandoned(std::vector<std::byte>& bytes);
-  // The entry's room, if it names one that was lent and that no other entry has named; else the stream is
-  // broken.
-  bool names_lent_room(const layout::JournalEntry& entry);
+  // The entry that next() found has a room, and keeps it from now on. False, and the stream is broken, where
+  // that room was not lent, or another entry has it.
+  bool take_room(const layout::JournalEntry& entry);
+  // It is not complete, or not in the log.
+  void drop_room(const layout::JournalEntry& entry);
+  // The cursor passes an entry that is not complete.
+  void skip(const layout::JournalEntry& entry) { certified_ = entry.end(); }
   // The entry that next() found is kept, and its record is at these positions of the log. Learns its
   // `through`.
   void accept(const layout::JournalEntry& entry, std::uint64_t log_begin, std::uint64_t log_end);
@@ -133,7 +137,7 @@ class JournalStream {
  private:
   struct Room {
     std::uint64_t bytes = 0;
-    bool named = false;  // by a kept entry
+    bool taken = false;  // by an entry
   };
   layout::StreamPlace place(std::uint64_t position) const { return {slot_, host_, position}; }
   std::uint64_t offset(std::uint64_t position) const { return ring_.offset + position % ring_.bytes; }

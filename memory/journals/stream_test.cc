@@ -300,7 +300,7 @@ TEST_CASE("a room is free again with the place of its entry", "[journals]") {
   std::vector<std::byte> bytes;
   const auto entry = ring.stream.next(bytes);
   REQUIRE(entry.has_value());
-  REQUIRE(ring.stream.names_lent_room(*entry));
+  REQUIRE(ring.stream.take_room(*entry));
   ring.stream.accept(*entry, 0, 5);
   CHECK_FALSE(ring.stream.give_back_room(room.offset));
   const auto again = ring.stream.read_again(ring.stream.entries().front());
@@ -324,7 +324,7 @@ TEST_CASE("an entry that names no room of its own breaks the stream", "[journals
     std::vector<std::byte> bytes;
     const auto entry = ring.stream.next(bytes);
     REQUIRE(entry.has_value());
-    CHECK_FALSE(ring.stream.names_lent_room(*entry));
+    CHECK_FALSE(ring.stream.take_room(*entry));
     CHECK_FALSE(ring.stream.may_have_next());
     return !ring.stream.broken().ok() && !ring.stream.next(bytes);
   };
@@ -338,7 +338,7 @@ TEST_CASE("an entry that names no room of its own breaks the stream", "[journals
     ring.owner.write(ring.owner.place_with_room(1, room.offset, 64, items));
     std::vector<std::byte> bytes;
     const auto entry = ring.stream.next(bytes);
-    REQUIRE(ring.stream.names_lent_room(*entry));
+    REQUIRE(ring.stream.take_room(*entry));
     ring.stream.accept(*entry, 0, 0);
     return ring.owner.place_with_room(2, room.offset, 64, items);  // another's already
   }));
