@@ -1,5 +1,7 @@
 // LOOK, VOID and VERDICT (common/calls/decider_calls.h): the decider of server 0 learns and settles what this host's
 // journal has of a slot whose owner is fenced here (memory/journals/journals.h, memory/apply/applier.h).
+#include "memory/calls/decide.h"
+
 #include <algorithm>
 #include <optional>
 #include <span>
@@ -7,18 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "common/calls/decider_calls.h"
 #include "common/layout/words.h"
 #include "memory/apply/applier.h"
 #include "memory/calls/methods.h"
 
-namespace namdb::memory::handlers {
+namespace namdb::memory {
 namespace {
-
-Status check_decider(const Caller& caller) {
-  if (caller.peer().memory_server) return Status();
-  return Status(ErrorCode::insufficient_privilege, "only memory servers decide commits");
-}
 
 // Void and verdict records of the log: {slot} {counter}...
 std::vector<std::byte> counters_record(std::uint32_t slot, const std::vector<std::uint32_t>& counters) {
@@ -56,8 +52,8 @@ Result<std::vector<std::uint32_t>> not_yet(const JournalStream& stream,
 }
 
 // Records that and takes note of it.
-reactor::Task<Status> record_verdicts(ServerState* server, std::uint32_t slot, std::vector<std::uint32_t> counters,
-                             Verdict verdict) {
+reactor::Task<Status> record_verdicts(ServerState* server, std::uint32_t slot,
+                                      std::vector<std::uint32_t> counters, Verdict verdict) {
   if (counters.empty()) co_return Status();
   const std::vector<std::byte> bytes = counters_record(slot, counters);
   const RecordKind kind = verdict == Verdict::voided ? RecordKind::voided : RecordKind::verdict;
@@ -96,12 +92,8 @@ reactor::Task<Status> install_part(ServerState* server, std::uint32_t slot, std:
 
 }  // namespace
 
-reactor::Task<Status> look(Call call) {
-  if (Status status = check_decider(call.caller); !status.ok()) co_return status;
-  const auto request = calls::decode_look(call.request);
-  if (!request) co_return malformed(call.method);
-  Journals& journals = call.caller.server.journals;
-  const std::uint32_t slot = request->slot;
+reactor::Task<Result<calls::LookReply>> look_here(ServerState* server, std::uint32_t slot) {
+  Journals& journals = server->journals;
   calls::LookReply reply;
   const JournalStream* stream = journals.find(slot);
   if (stream != nullptr) {
@@ -123,32 +115,23 @@ reactor::Task<Status> look(Call call) {
     reply.through = ended->through;
     if (ended->decided) reply.final_counter = ended->through;
   }
-  call.reply = calls::encode(reply);
-  co_return Status();
+  co_return reply;
 }
 
-reactor::Task<Status> void_entries(Call call) {
-  if (Status status = check_decider(call.caller); !status.ok()) co_return status;
-  auto request = calls::decode_void(call.request);
-  if (!request) co_return malformed(call.method);
-  ServerState* const server = &call.caller.server;
-  const JournalStream* const stream = server->journals.find(request->slot);
-  if (stream == nullptr) co_return no_part(request->slot, request->counters.front());
-  if (!stream->abandoned()) co_return owner_is_there(request->slot);
-  auto counters = not_yet(*stream, request->counters, Verdict::voided);
+reactor::Task<Status> make_void_here(ServerState* server, calls::VoidRequest request) {
+  const JournalStream* const stream = server->journals.find(request.slot);
+  if (stream == nullptr) co_return no_part(request.slot, request.counters.front());
+  if (!stream->abandoned()) co_return owner_is_there(request.slot);
+  auto counters = not_yet(*stream, request.counters, Verdict::voided);
   if (!counters.ok()) co_return counters.status();
-  co_return co_await record_verdicts(server, request->slot, std::move(*counters), Verdict::voided);
+  co_return co_await record_verdicts(server, request.slot, std::move(*counters), Verdict::voided);
 }
 
-reactor::Task<Status> verdict(Call call) {
-  if (Status status = check_decider(call.caller); !status.ok()) co_return status;
-  const auto request = calls::decode_verdict(call.request);
-  if (!request) co_return malformed(call.method);
-  ServerState* const server = &call.caller.server;
-  const std::uint32_t slot = request->slot;
+reactor::Task<Status> record_here(ServerState* server, calls::VerdictRequest request) {
+  const std::uint32_t slot = request.slot;
   if (const JournalStream* const stream = server->journals.find(slot)) {
     if (!stream->abandoned()) co_return owner_is_there(slot);
-    auto commits = not_yet(*stream, request->commits, Verdict::committed);
+    auto commits = not_yet(*stream, request.commits, Verdict::committed);
     if (!commits.ok()) co_return commits.status();
     for (const std::uint32_t counter : *commits) {
       Status status = co_await install_part(server, slot, counter);
@@ -156,11 +139,88 @@ reactor::Task<Status> verdict(Call call) {
     }
     Status status = co_await record_verdicts(server, slot, std::move(*commits), Verdict::committed);
     if (!status.ok()) co_return status;
-  } else if (!request->commits.empty() && !server->journals.ended(slot)) {
-    co_return no_part(slot, request->commits.front());
+  } else if (!request.commits.empty() && !server->journals.ended(slot)) {
+    co_return no_part(slot, request.commits.front());
   }
-  if (!request->final_counter) co_return Status();
-  co_return co_await server->journals.close_decided(slot, *request->final_counter);
+  if (!request.final_counter) co_return Status();
+  co_return co_await server->journals.close_decided(slot, *request.final_counter);
 }
 
-}  // namespace namdb::memory::handlers
+reactor::Task<Status> ClusterHosts::call(layout::ServerId server, std::uint16_t method, std::string request) {
+  const auto reply = co_await server_.links.call(server, method, std::move(request));
+  co_return reply.ok() ? Status() : reply.status();
+}
+
+reactor::Task<Status> ClusterHosts::fence(layout::ServerId server, std::string compute_id) {
+  if (!here(server)) {
+    control::FenceRequest request;
+    request.set_compute_id(std::move(compute_id));
+    co_return co_await call(server, control::FENCE, request.SerializeAsString());
+  }
+  server_.start_fence(compute_id);
+  while (!server_.peers.of(compute_id).empty()) {
+    if (server_.stopping) co_return Status(ErrorCode::admin_shutdown, "the memory server is shutting down");
+    co_await server_.fenced.wait();
+  }
+  co_return Status();
+}
+
+reactor::Task<Result<calls::LookReply>> ClusterHosts::look(layout::ServerId host,
+                                                           calls::LookRequest request) {
+  if (here(host)) co_return co_await look_here(&server_, request.slot);
+  auto reply = co_await server_.links.call(host, calls::kLookMethod, calls::encode(request));
+  if (!reply.ok()) co_return reply.status();
+  auto seen = calls::decode_look_reply(*reply);
+  if (!seen) {
+    co_return Status(ErrorCode::protocol_violation,
+                     "memory server " + std::to_string(host) + " sent a reply that cannot be read");
+  }
+  co_return std::move(*seen);
+}
+
+reactor::Task<Status> ClusterHosts::make_void(layout::ServerId host, calls::VoidRequest request) {
+  if (here(host)) co_return co_await make_void_here(&server_, std::move(request));
+  co_return co_await call(host, calls::kVoidMethod, calls::encode(request));
+}
+
+reactor::Task<Status> ClusterHosts::record(layout::ServerId host, calls::VerdictRequest request) {
+  if (here(host)) co_return co_await record_here(&server_, std::move(request));
+  co_return co_await call(host, calls::kVerdictMethod, calls::encode(request));
+}
+
+namespace handlers {
+namespace {
+
+Status check_decider(const Caller& caller) {
+  if (caller.peer().memory_server) return Status();
+  return Status(ErrorCode::insufficient_privilege, "only memory servers decide commits");
+}
+
+}  // namespace
+
+reactor::Task<Status> look(Call call) {
+  if (Status status = check_decider(call.caller); !status.ok()) co_return status;
+  const auto request = calls::decode_look(call.request);
+  if (!request) co_return malformed(call.method);
+  const auto seen = co_await look_here(&call.caller.server, request->slot);
+  if (!seen.ok()) co_return seen.status();
+  call.reply = calls::encode(*seen);
+  co_return Status();
+}
+
+reactor::Task<Status> void_entries(Call call) {
+  if (Status status = check_decider(call.caller); !status.ok()) co_return status;
+  auto request = calls::decode_void(call.request);
+  if (!request) co_return malformed(call.method);
+  co_return co_await make_void_here(&call.caller.server, std::move(*request));
+}
+
+reactor::Task<Status> verdict(Call call) {
+  if (Status status = check_decider(call.caller); !status.ok()) co_return status;
+  auto request = calls::decode_verdict(call.request);
+  if (!request) co_return malformed(call.method);
+  co_return co_await record_here(&call.caller.server, std::move(*request));
+}
+
+}  // namespace handlers
+}  // namespace namdb::memory
