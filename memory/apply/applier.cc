@@ -93,7 +93,7 @@ Result<Applier::Release> Applier::install_update(const JournalItem& item, Stamp 
     }
   }
   region_.write(record + 8, new_body);
-  return Release({record, locked.value(), header.header_word().value()});
+  return Release(WordSwap{record, locked.value(), header.header_word().value()});
 }
 
 Result<Applier::Release> Applier::install_chain(const JournalItem& item, Stamp stamp) const {
@@ -111,7 +111,7 @@ Result<Applier::Release> Applier::install_chain(const JournalItem& item, Stamp s
     if (i < named.size() && named[i]) continue;
     region_.write(item.writes[i].address.offset(), item.writes[i].bytes);
   }
-  return Release({chain, locked.value(), HeaderWord(stamp).value()});
+  return Release(WordSwap{chain, locked.value(), HeaderWord(stamp).value()});
 }
 
 Status Applier::check_chain(const JournalItem& item, const Table& table) const {

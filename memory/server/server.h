@@ -32,6 +32,7 @@
 #include "common/reactor/executor.h"
 #include "common/reactor/task.h"
 #include "memory/calls/accounting.h"
+#include "memory/calls/decide.h"
 #include "memory/calls/server_state.h"
 #include "memory/calls/status.h"
 #include "memory/options.h"
@@ -80,6 +81,8 @@ class MemoryServer final : public fabric::Service {
   const Peers& peers() const { return state_.peers; }
   // To the other memory servers.
   Links& links() { return state_.links; }
+  // All memory servers, for a decider on this one.
+  DeciderHosts& hosts() { return hosts_; }
   const Reservations& reservations() const { return state_.reservations; }
   const Journals& journals() const { return state_.journals; }
   // Server 0; null on the others.
@@ -91,6 +94,7 @@ class MemoryServer final : public fabric::Service {
                RegionGrowth region_growth);
 
   ServerState state_;
+  ClusterHosts hosts_{state_};
 };
 
 }  // namespace namdb::memory
