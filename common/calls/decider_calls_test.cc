@@ -83,7 +83,7 @@ TEST_CASE("malformed bytes of the decider's calls are refused", "[calls]") {
   CHECK_FALSE(decode_verdict(encode(VerdictRequest{20, 6, {4}}) + "x"));
 
   // No slot that can be leased; no counter; counters that do not ascend.
-  for (const std::uint64_t slot : {std::uint64_t{0}, std::uint64_t{15}, 1ULL << 29, 1ULL << 40}) {
+  for (const unsigned long long slot : {0ULL, 15ULL, 1ULL << 29, 1ULL << 40}) {
     CHECK_FALSE(decode_look(decider_words({slot})));
     CHECK_FALSE(decode_void(decider_words({slot, 4})));
     CHECK_FALSE(decode_verdict(decider_words({slot, 4})));

@@ -272,7 +272,7 @@ TEST_CASE("nothing is installed in a table that was dropped", "[applier]") {
   static_cast<void>(dead.begin_update(entry, layout::ImageForm::shorter));
   static_cast<void>(dead.begin_insert(entry));
   control::DropTableRequest drop;
-  drop.set_table(dead.table.id());
+  drop.set_name("accounts");
   REQUIRE(dead.client->call<control::DropTableReply>(control::DROP_TABLE, drop).ok());
   control::DiscardTableRequest discard;
   discard.set_table(dead.table.id());
