@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "common/base/random.h"
 #include "common/reactor/testing/manual_executor.h"
@@ -353,16 +354,13 @@ struct RandomHistory {
     return counter;
   }
 
-  // The log's entries of the slot that are durable, by position.
-  std::set<std::uint64_t> durable_positions(std::uint32_t slot) const {
-    std::set<std::uint64_t> positions;
-    for (const StepLog::Record& record : host.log.records) {
-      const auto entry = read_journal_record(record.bytes, 0);
-      REQUIRE(entry.has_value());
-      if (entry->entry.stamp.slot == slot && record.end <= host.log.durable)
-        positions.insert(entry->entry.position);
+  // Takes note of the entries that have become durable since.
+  void see_durable() {
+    for (; seen < host.log.records.size() && host.log.records[seen].end <= host.log.durable; ++seen) {
+      const auto record = read_journal_record(host.log.records[seen].bytes, 0);
+      REQUIRE(record.has_value());
+      durable.emplace(record->entry.stamp.slot, record->entry.position);
     }
-    return positions;
   }
 
   void answered(std::uint32_t index) {
@@ -373,13 +371,17 @@ struct RandomHistory {
     REQUIRE((answer->durable_position >= slot.asked ||
              host.executor.now_ns() >= slot.asked_ns + Journals::kPatience_ns));
     REQUIRE(answer->freed_position >= slot.freed);
-    const std::set<std::uint64_t> durable = durable_positions(20 + index);
+    see_durable();
+    bool all_durable = true;
+    bool all_finished = true;
     for (const Written& written : slot.all) {
-      if (written.part.end <= answer->durable_position) REQUIRE(durable.contains(written.part.begin));
-      if (written.part.end > answer->freed_position) continue;
-      REQUIRE(durable.contains(written.part.begin));
-      REQUIRE(slot.finished.contains(written.counter));
+      const bool is_durable = durable.contains({20 + index, written.part.begin});
+      if (written.part.end <= answer->durable_position) all_durable = all_durable && is_durable;
+      if (written.part.end <= answer->freed_position)
+        all_finished = all_finished && is_durable && slot.finished.contains(written.counter);
     }
+    REQUIRE(all_durable);
+    REQUIRE(all_finished);
     slot.freed = answer->freed_position;
     slot.durable = answer->durable_position;
   }
@@ -478,6 +480,8 @@ struct RandomHistory {
   Random random;
   FlushHost host;
   Slot slots[kSlots];
+  std::size_t seen = 0;                                       // records of the log
+  std::set<std::pair<std::uint32_t, std::uint64_t>> durable;  // slot and position
 };
 
 }  // namespace

@@ -32,6 +32,7 @@ Journals::Journals(reactor::Executor& executor, Region& region, const Options& o
       arrived_(executor),
       read_(executor),
       flushed_(executor),
+      noted_appended_(executor),
       copied_(executor) {}
 
 void Journals::stop() {
@@ -160,6 +161,11 @@ reactor::Task<Status> Journals::append_entries(JournalStream* stream) {
       const auto head = journal_record_head(at, region_.map().epoch);
       const std::span<const std::byte> head_bytes(head);
       const std::span<const std::byte> entry_bytes(bytes);
+      const Status noted = co_await append_noted();
+      if (!noted.ok()) {
+        stream->drop_room(*entry);
+        co_return noted;
+      }
       const auto appended = co_await sink_->append(RecordKind::entry, head_bytes, entry_bytes);
       if (!appended.ok()) {
         stream->drop_room(*entry);
@@ -218,8 +224,42 @@ reactor::Task<Status> Journals::make_durable(std::uint64_t log_position) {
   co_return Status();
 }
 
+void Journals::note(RecordKind kind, std::vector<std::byte> bytes) {
+  if (sink_ != nullptr) noted_.push_back({kind, std::move(bytes)});
+}
+
+reactor::Task<Status> Journals::append_noted() {
+  while (!noted_.empty()) {
+    if (appending_noted_) {
+      co_await noted_appended_.wait();
+      continue;
+    }
+    appending_noted_ = true;
+    const std::span<const std::byte> no_head;
+    const std::span<const std::byte> bytes = noted_.front().bytes;  // later ones do not move it
+    const auto appended = co_await sink_->append(noted_.front().kind, no_head, bytes);
+    appending_noted_ = false;
+    if (appended.ok()) {
+      appended_ = std::max(appended_, appended->end);
+      noted_.pop_front();
+    }
+    noted_appended_.notify_all();
+    if (!appended.ok()) co_return appended.status();
+  }
+  co_return Status();
+}
+
+reactor::Task<Status> Journals::flush_noted() {
+  if (sink_ == nullptr) co_return Status();
+  Status status = co_await append_noted();
+  if (!status.ok()) co_return status;
+  co_return co_await make_durable(appended_);
+}
+
 reactor::Task<Status> Journals::record(RecordKind kind, std::span<const std::byte> bytes) {
   if (sink_ == nullptr) co_return Status();
+  const Status noted = co_await append_noted();
+  if (!noted.ok()) co_return noted;
   const std::span<const std::byte> no_head;
   const auto appended = co_await sink_->append(kind, no_head, bytes);
   if (!appended.ok()) co_return appended.status();

@@ -28,12 +28,14 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
@@ -107,6 +109,11 @@ class Journals {
   std::optional<Ended> ended(std::uint32_t slot) const;
   // Appends a record and makes it durable, with what else there is to flush. Without a sink: nothing.
   reactor::Task<Status> record(RecordKind kind, std::span<const std::byte> bytes);
+  // The record lies in the log before every entry that is read from now on, and is durable with the next of
+  // them. Does not suspend. Without a sink: nothing.
+  void note(RecordKind kind, std::vector<std::byte> bytes);
+  // All that was noted is durable.
+  reactor::Task<Status> flush_noted();
   // Redo begins there at the latest: the record of the oldest entry that is not known to be decided. ~0:
   // none.
   std::uint64_t redo_start() const;
@@ -135,6 +142,7 @@ class Journals {
   // Until everything before the position is certified, or patience ends.
   reactor::Task<Status> await_entries(StreamPointer stream, std::uint64_t position);
   reactor::Task<void> read_all();
+  reactor::Task<Status> append_noted();
   reactor::Task<Status> make_durable(std::uint64_t log_position);
   // Everything of the stream is decided by `through`: records that, and ends it.
   reactor::Task<Status> end(StreamPointer stream, Ended how);
@@ -149,6 +157,12 @@ class Journals {
   std::map<std::uint32_t, Ended> ended_;            // by slot
   std::uint64_t appended_ = 0;                      // positions of the log
   std::uint64_t durable_ = 0;
+  struct Noted {
+    RecordKind kind;
+    std::vector<std::byte> bytes;
+  };
+  std::deque<Noted> noted_;
+  bool appending_noted_ = false;
   bool flushing_ = false;
   bool copying_room_ = false;
   bool stopping_ = false;
@@ -157,6 +171,7 @@ class Journals {
   reactor::Event arrived_;  // the ring of some stream may have more
   reactor::Event read_;     // a reader of a stream has ended, or a stream has
   reactor::Event flushed_;
+  reactor::Event noted_appended_;
   reactor::Event copied_;
 };
 

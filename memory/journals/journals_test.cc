@@ -4,6 +4,9 @@
 #include <catch2/catch.hpp>
 #include <memory>
 #include <optional>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "common/layout/words.h"
 #include "common/reactor/testing/manual_executor.h"
@@ -268,6 +271,47 @@ TEST_CASE("what a lost channel left is read to its end, and durable, before anyt
   REQUIRE(host.run(host.journals.close_decided(20, 3)).ok());
   CHECK(host.journals.find(20) == nullptr);
   CHECK(host.run(host.journals.close_decided(20, 3)).ok());
+}
+
+TEST_CASE("a noted record lies before the entries that are read later, however long appends take",
+          "[journals]") {
+  JournalHost host;
+  host.log.append_yields = 2;
+  JournalOwner first = host.open(1, 20);
+  JournalOwner second = host.open(2, 21);
+  for (std::uint32_t counter = 1; counter <= 10; ++counter) {
+    reactor::Gate gate;
+    std::vector<std::optional<Result<calls::FlushReply>>> replies(4);
+    std::size_t next = 0;
+    for (JournalOwner* owner : {&first, &second}) {
+      host.journals.note(RecordKind::extents,
+                         {static_cast<std::byte>(owner->slot()), static_cast<std::byte>(counter)});
+      owner->write(owner->place(counter, 8));
+      const calls::FlushRequest request{owner->slot(), owner->position(), counter - 1};
+      host.executor.spawn(
+          gate, JournalHost::keep(host.journals.flush(owner->slot() - 19, request), &replies[next++]));
+      host.executor.turn();
+    }
+    host.executor.run_until([&gate] { return gate.count() == 0; });
+  }
+  std::set<std::pair<std::uint32_t, std::uint32_t>> noted;
+  std::size_t entries = 0;
+  for (const StepLog::Record& record : host.log.records) {
+    if (record.kind == RecordKind::extents) {
+      noted.emplace(static_cast<std::uint32_t>(record.bytes[0]), static_cast<std::uint32_t>(record.bytes[1]));
+    } else {
+      const auto entry = read_journal_record(record.bytes, 0);
+      REQUIRE(entry.has_value());
+      CHECK(noted.contains({entry->entry.stamp.slot, entry->entry.stamp.counter}));
+      ++entries;
+    }
+  }
+  CHECK(entries == 20);
+  CHECK(noted.size() == 20);
+  host.journals.note(RecordKind::grants, {std::byte{1}});
+  REQUIRE(host.run(host.journals.flush_noted()).ok());
+  CHECK(host.log.records.back().kind == RecordKind::grants);
+  CHECK(host.log.durable == host.log.records.back().end);
 }
 
 TEST_CASE("redo begins at the oldest entry that is not known to be finished", "[journals]") {
