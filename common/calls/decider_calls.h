@@ -1,14 +1,15 @@
-// Calls of the decider to a host of journals (memory/coordinator/decider.h). It settles the entries of an execution
-// slot whose owner died or left it. Memory server 0 is the only caller. All fields are little-endian 64-bit words.
+// Calls of the decider to a host of journals (memory/coordinator/decider.h). It settles the entries of an
+// execution slot whose owner died or left it. Memory server 0 is the only caller. All fields are
+// little-endian 64-bit words.
 //
 // LOOK (method 52):
 //   request  {slot}
-//   reply    {through}, {final counter, or ~0 while there is none}, {n}, n void counters, {n}, n committed counters,
-//            {n}, n entries {counter | configuration << 32}, {number of regions}, region ids, 16 bits each and padded
-//            to 8 bytes with 0
-//   All that the host has of the slot. The owner is fenced at this host before: what is not there now never comes. A
-//   host with a log answers once all of it is on disk. The entries are those above `through` that are complete; the
-//   host may have dropped void and committed ones. Counters ascend in each list.
+//   reply    {through}, {final counter, or ~0 while there is none}, {n}, n void counters, {n},
+//            n committed counters, {n}, n entries {counter | configuration << 32}, {number of regions}, region ids, 16 bits
+//            each and padded to 8 bytes with 0
+//   All that the host has of the slot. The owner is fenced at this host before: a part that is not there now
+//   never comes. A host with a log answers once all of it is on disk. The entries are those above `through`
+//   that are complete; the host may have dropped void and committed ones. Counters ascend in each list.
 // VOID (method 53):
 //   request  {slot}, void counters, at least one
 //   reply    empty, once that is recorded
@@ -16,9 +17,10 @@
 // VERDICT (method 54):
 //   request  {slot}, {final counter, or ~0 for none yet}, committed counters
 //   reply    empty, once the host's parts of these commits are installed and that is recorded
-//   With a final counter: every host of the slot has recorded what became of each of its entries. So this host may
-//   forget them, and keeps the final counter, which it gives as an answer to LOOK.
-// "Recorded" is on disk where the host keeps a log. Each of these calls may come again, and changes nothing then.
+//   With a final counter: every host of the slot has recorded what became of each of its entries. So this
+//   host may forget them, and keeps the final counter, which it gives as an answer to LOOK.
+// "Recorded" is on disk where the host keeps a log. Each of these calls may come again, and changes nothing
+// then.
 #pragma once
 
 #include <cstdint>

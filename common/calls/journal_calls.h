@@ -1,6 +1,6 @@
 // Calls about journals: the streams of execution slots on a memory server, their *host*
-// (common/layout/journal.h, memory/journals/journals.h). All fields are little-endian 64-bit words. A position is
-// one in the slot's stream on that host, a multiple of 64.
+// (common/layout/journal.h, memory/journals/journals.h). All fields are little-endian 64-bit words. A
+// position is one in the slot's stream on that host, a multiple of 64.
 //
 // OPEN_JOURNAL (method 49), by the slot's owner, on the channel by which it will WRITE entries:
 //   request  {slot}

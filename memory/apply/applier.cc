@@ -69,7 +69,8 @@ Result<Applier::Release> Applier::install_update(const JournalItem& item, Stamp 
   }
   std::vector<std::byte> body(shape.body_bytes());
   region_.read(record + 8, body);
-  // It is the displaced version in part, the new one in part: words that are not in the image are the same in both.
+  // It is the displaced version in part, the new one in part: words that are not in the image are the same in
+  // both.
   std::vector<std::byte> new_body = body;
   if (!layout::restore_body(item.image, item.lock, new_body))
     return does_not_fit(item.lock, "does not fit what stands there");

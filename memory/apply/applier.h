@@ -1,14 +1,15 @@
-// Installs what journal entries say in this server's region, for commits whose owner cannot: it is dead, or has lost
-// its connection. Compute servers install their own commits. Redo after a restart is redo.h.
+// Installs what journal entries say in this server's region, for commits whose owner cannot: it is dead, or
+// has lost its connection. Compute servers install their own commits. Redo after a restart is redo.h.
 //
-// The decider (memory/coordinator/decider.h) says which commits are installed. Their owner is fenced here, so of all
-// that it posted a prefix has landed, and nothing more comes. An item is guarded by its lock word. While that is
-// exactly the commit's own ⟨slot, counter, locked⟩, no other peer writes what the item covers, and the item is
-// installed; any other value means that it was installed before. So an entry may be applied any number of times.
+// The decider (memory/coordinator/decider.h) says which commits are installed. Their owner is fenced here,
+// so of all that it posted a prefix has landed, and nothing more comes. An item is guarded by its lock
+// word. While that is exactly the commit's own ⟨slot, counter, locked⟩, no other peer writes what the item
+// covers, and the item is installed; any other value means that it was installed before. So an entry may
+// be applied any number of times.
 //
-// The bytes under the lock are written by the CPU, a word at a time. The lock word itself is released by a CAS
-// through the loopback channel, in the atomicity domain of the compute servers' CASes (fabric.h, 4), once the bytes
-// are there.
+// The bytes under the lock are written by the CPU, a word at a time. The lock word itself is released by a
+// CAS through the loopback channel, in the atomicity domain of the compute servers' CASes (fabric.h, 4),
+// once the bytes are there.
 //
 // An entry is outside input: memory that its table does not have is neither read nor written.
 #pragma once
@@ -31,16 +32,17 @@ class Applier {
   Applier(const Region& region, const Tables& tables) : region_(region), tables_(tables) {}
 
   // Installs the entry's items that lie in this region, and releases their locks:
-  //   update  the displaced version goes to its ring slot, unless that has it already; then the new body; then the
-  //           header word
-  //   chain   new records, but for those that a bucket in memory names already: they were reachable, and others may
-  //           have changed them since; then the buckets; then the lock word
-  // Nothing where the table was dropped. Errors: corrupt_data names what does not fit, with all items before it
-  // installed; connection_failure when the loopback channel has failed. `entry` has its items (no room is left).
+  //   update  the displaced version goes to its ring slot, unless that has it already; then the new body;
+  //           then the header word
+  //   chain   new records, but for those that a bucket in memory names already: they were reachable, and
+  //           others may have changed them since; then the buckets; then the lock word
+  // Nothing where the table was dropped. Errors: corrupt_data names what does not fit, with all items before
+  // it installed; connection_failure when the loopback channel has failed. `entry` has its items (no room is
+  // left).
   reactor::Task<Status> roll_forward(const layout::JournalEntry& entry, fabric::Channel& loopback) const;
 
  private:
-  // What has to be done to the lock word at the end; nothing where it is not held.
+  // The change of the lock word at the end; nothing where it is not held.
   using Release = std::optional<WordSwap>;
   Result<Release> install(const layout::JournalItem& item, const layout::JournalEntry& entry) const;
   Result<Release> install_update(const layout::JournalItem& item, layout::Stamp lock) const;

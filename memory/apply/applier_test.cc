@@ -1,5 +1,5 @@
-// Commits of dead owners that the memory server installs: whichever prefix of the owner's WRITEs has landed, the
-// outcome is that of all of them.
+// Commits of dead owners that the memory server installs: whichever prefix of the owner's WRITEs has landed,
+// the outcome is that of all of them.
 #include "memory/apply/applier.h"
 
 #include <algorithm>
@@ -300,7 +300,8 @@ TEST_CASE("an entry that does not fit its table is refused, and its locks stay",
   refused([](DeadCommit&, layout::JournalEntry& entry) { entry.items[0].ring_slot = 4; });
   refused(
       [](DeadCommit&, layout::JournalEntry& entry) { entry.items[0].displaced = HeaderWord(Stamp{30, 3}); });
-  // Places of writes: on the lock word, beyond the bucket, nowhere, on another server, no record, beyond its end.
+  // Places of writes: on the lock word, beyond the bucket, nowhere, on another server, no record, beyond its
+  // end.
   for (const std::uint64_t at : {std::uint64_t{0}, std::uint64_t{16}}) {
     refused([at](DeadCommit& dead, layout::JournalEntry& entry) {
       entry.items[1].writes[1].address = dead.address(dead.chain + at);

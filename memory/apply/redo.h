@@ -1,25 +1,25 @@
-// Redo: journal entries of the log become records of a region that is not open yet. Before it the region has what
-// the checkpoint has; the entries are those of commits only, from the log's position on that the checkpoint says.
-// They may come in any order, and each any number of times, for a checkpoint is taken while transactions run: it has
-// some of what they did, and lacks some.
+// Redo: journal entries of the log become records of a region that is not open yet. Before it the region has
+// what the checkpoint has; the entries are those of commits only, from the log's position on that the
+// checkpoint says. They may come in any order, and each any number of times, for a checkpoint is taken while
+// transactions run: it has some of what they did, and lacks some.
 //
 // The records themselves say what is missing:
-//   birth   a new record is installed iff its grant number (region/places) exceeds the number up to which the lives
-//           of its place are over
-//   update  a version is installed iff the body there bears the stamp that it displaced; else it waits for that body
-// Stamps of different slots have no order, entries of the log have none, and a place that is empty may be so because
-// its record is not born yet, or was reclaimed: none of these decides. At the end everything that waits must be older
-// than what stands at its address: of another life (incarnation), the version that stands there itself, or displaced
-// by one that the log has. Otherwise something is missing.
+//   birth   a new record is installed iff its grant number exceeds the number up to which the lives of its
+//           place are over
+//   update  a version is installed iff the body there bears the stamp that it displaced; else it waits
+// Stamps of different slots have no order, entries of the log have none, and a place that is empty may be
+// so because its record is not born yet, or was reclaimed: none of these decides. At the end everything
+// that waits must be older than what stands at its address: of another life (incarnation), the version
+// that stands there itself, or displaced by one that the log has. Otherwise something is missing.
 //
-// Records only: buckets, rings and indexes are made anew from them. A record is left unlocked, with an empty ring.
-// Memory: the images that wait, and 8 bytes for each update. One thread; nothing suspends.
+// Records only: buckets, rings and indexes are made anew from them. A record is left unlocked, with an empty
+// ring. Memory: the images that wait, and 8 bytes for each update. One thread; nothing suspends.
 #pragma once
 
-#include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -31,18 +31,19 @@
 
 namespace namdb::memory {
 
-// The places of records as redo finds and leaves them. Each grant of a place to a compute server has a number, which
-// ascends for ever in a region.
+// The places of records as redo finds and leaves them. Each grant of a place to a compute server has a
+// number, which ascends for ever in a region.
 class RecordPlaces {
  public:
   virtual ~RecordPlaces() = default;
   // How the table's records lie; null for a table that the catalog does not have.
   virtual const layout::RecordLayout* shape(std::uint32_t table) const = 0;
-  // The lives of the place up to this number are over, but for the record that stands there: the number of its last
-  // grant, less one while that is reserved and nothing was written yet. nullopt: the table has no such place.
+  // The lives of the place up to this number are over, but for the record that stands there: the number of
+  // its last grant, less one while that is reserved and nothing was written yet. nullopt: the table has no
+  // such place.
   virtual std::optional<std::uint64_t> life(std::uint32_t table, std::uint64_t offset) const = 0;
-  // The same for every place that no table has. It does not count for others: a grant that is still reserved may be
-  // older than a number that was given back meanwhile.
+  // The same for every place that no table has. It does not count for others: a grant that is still reserved
+  // may be older than a number that was given back meanwhile.
   virtual std::uint64_t floor() const = 0;
   // From now on the table has the place, for a record of that grant.
   virtual Status born(std::uint32_t table, std::uint64_t offset, std::uint64_t grant) = 0;
@@ -53,10 +54,11 @@ class Redo {
   // `places` outlives this.
   Redo(const Region& region, RecordPlaces& places) : region_(region), places_(places) {}
 
-  // The entry is a commit's. Takes what lies in this region and belongs to tables that the catalog has. Error
-  // corrupt_data where the entry does not fit; nothing was done to the item in question.
+  // The entry is a commit's. Takes what lies in this region and belongs to tables that the catalog has.
+  // Error corrupt_data where the entry does not fit; nothing was done to the item in question.
   Status apply(const layout::JournalEntry& entry);
-  // Once all entries were applied. Error corrupt_data names the record and the version whose predecessor is missing.
+  // Once all entries were applied. Error corrupt_data names the record and the version whose predecessor is
+  // missing.
   Status finish();
 
   // Updates that wait now.
@@ -84,8 +86,9 @@ class Redo {
 
   const Region& region_;
   RecordPlaces& places_;
-  absl::flat_hash_map<Link, Update> waiting_;     // by the version that it displaces
-  absl::flat_hash_set<std::uint64_t> displaced_;  // hashes of links: what updates of the log displace
+  std::map<Link, Update> waiting_;  // by the version that it displaces
+  absl::flat_hash_set<std::uint64_t>
+      displaced_;  // hashes of links: the versions that updates of the log displace
 };
 
 }  // namespace namdb::memory

@@ -1,5 +1,5 @@
-// Redo of small histories of an address: every order of the log's entries, from every state in which a checkpoint may
-// have found the address.
+// Redo of small histories of an address: every order of the log's entries, from every state in which a
+// checkpoint may have found the address.
 #include "memory/apply/redo.h"
 
 #include <algorithm>
@@ -98,8 +98,8 @@ struct Commit {
   }
 };
 
-// Two lives of an address: birth, update, erase, (reclaimed, granted again,) birth, update, update. Stamps are such
-// that neither slots nor counters ascend.
+// Two lives of an address: birth, update, erase, (reclaimed, granted again,) birth, update, update. Stamps
+// are such that neither slots nor counters ascend.
 struct Lives {
   Lives(const layout::RecordLayout& record_shape, layout::ImageForm form) : shape(record_shape) {
     const Stamp stamps[] = {{30, 5}, {20, 9}, {40, 1}, {17, 3}, {35, 2}, {16, 8}};
@@ -130,7 +130,7 @@ struct Lives {
   std::vector<Commit> commits;
 };
 
-// What a checkpoint has of the address.
+// The address as a checkpoint has it.
 struct Checkpoint {
   int last = -1;       // the latest commit that it saw; -1: none
   bool empty = false;  // no body: not yet born, or reclaimed
@@ -295,7 +295,7 @@ TEST_CASE("redo stops where a version is missing, and names record and versions"
   one.run.load({0, false, kFirstGrant, 0});
   CHECK(one.run.redo({2, 1}).ok());
   CHECK(one.run.stands(2));
-  // What the standing version displaced itself is older.
+  // The version that the standing one displaced is older.
   one.run.load({5, false, kSecondGrant, 0});
   CHECK(one.run.redo({4}).ok());
 }

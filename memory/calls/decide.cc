@@ -1,5 +1,6 @@
-// LOOK, VOID and VERDICT (common/calls/decider_calls.h): the decider of server 0 learns and settles what this host's
-// journal has of a slot whose owner is fenced here (memory/journals/journals.h, memory/apply/applier.h).
+// LOOK, VOID and VERDICT (common/calls/decider_calls.h): the decider of server 0 learns and settles what this
+// host's journal has of a slot whose owner is fenced here (memory/journals/journals.h,
+// memory/apply/applier.h).
 #include "memory/calls/decide.h"
 
 #include <algorithm>

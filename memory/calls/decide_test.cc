@@ -1,5 +1,5 @@
-// LOOK, VOID and VERDICT on a host: who may call them, what they tell, and that what they record is in the log before
-// they answer.
+// LOOK, VOID and VERDICT on a host: the right to call them, their answers, and their records, which are in
+// the log before they answer.
 #include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>

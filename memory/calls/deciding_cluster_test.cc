@@ -1,5 +1,5 @@
-// A decider on memory server 0 of three, over the simulated fabric: the calls of production, links between the
-// servers, and an owner that lives on.
+// A decider on memory server 0 of three, over the simulated fabric: the calls of production, links between
+// the servers, and an owner that lives on.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
@@ -158,7 +158,7 @@ TEST_CASE("a slot waits for a memory server that cannot be reached, and is decid
   REQUIRE_FALSE(waits.ok());
   CHECK(waits.status().code() == ErrorCode::cannot_connect_now);
   CHECK(waits.status().message().find("waits for memory server 2") != std::string::npos);
-  // What does not concern it is decided.
+  // The commit that does not concern it is decided.
   const auto* const stream = all.servers[1]->server->journals().find(all.slot);
   REQUIRE(stream != nullptr);
   CHECK(stream->verdicts() == std::map<std::uint32_t, Verdict>{{1, Verdict::committed}});

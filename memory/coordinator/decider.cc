@@ -34,7 +34,7 @@ Decision verdict(std::span<const PartAnswer> answers, bool published) {
   return unreached ? Decision::wait : Decision::commit;
 }
 
-// What one round has learned of a slot, and has to do.
+// A round's knowledge of a slot, and its tasks.
 struct Decider::Round {
   struct Host {
     layout::ServerId server = 0;

@@ -1,6 +1,6 @@
-// Decides what became of the commits of an execution slot whose owner died or left it (server 0). A commit's entry
-// has a part in the slot's journal on each memory server that the commit writes to, its *hosts*. The commit is
-// complete when all hosts have their part, and nothing is installed before. So:
+// Decides what became of the commits of an execution slot whose owner died or left it (server 0). A commit's
+// entry has a part in the slot's journal on each memory server that the commit writes to, its *hosts*. The
+// commit is complete when all hosts have their part, and nothing is installed before. So:
 //
 //   a host knows it finished or committed   commit
 //   a host has it void                      undo
@@ -10,19 +10,19 @@
 //
 // One round of a slot:
 //
-//   fence    the owner at every memory server, but where it left the slot by itself; from then on nothing comes
-//   look     at each host: what the journal there has, on disk first if the database is `flushed`
+//   fence    the owner at every memory server, unless it left the slot by itself; then nothing more comes
+//   look     at each host: its journal, which is on disk first if the database is `flushed`
 //   void     an entry that is undone, at each host that has it, before anything may happen to its locks
 //   commit   an entry that is committed, at each host: the host installs its part and records the verdict
 //   final    once every host has recorded each of its entries: the final counter, to each host
 //
-// Then the slot may be closed: nothing of it is undecided anywhere, and locks that are left belong to commits that
-// are undone. Every step may be repeated, and every answer stays the same, so the decider may die anywhere: a
-// successor begins at the fences, and comes to the same verdicts. A host that does not answer delays only the
-// entries that it has part of, and the end.
+// Then the slot may be closed: nothing of it is undecided anywhere, and locks that are left belong to
+// commits that are undone. Every step may be repeated, and every answer stays the same, so the decider may
+// die anywhere: a successor begins at the fences, and comes to the same verdicts. A host that does not
+// answer delays only the entries that it has part of, and the end.
 //
-// It keeps nothing between two rounds. The caller runs one round at a time for a slot. No paper has this protocol:
-// in NAM-DB (§6.2) compute servers read the journals of those that died.
+// It keeps nothing between two rounds. The caller runs one round at a time for a slot. No paper has this
+// protocol: in NAM-DB (§6.2) compute servers read the journals of those that died.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@
 
 namespace namdb::memory {
 
-// What a host says about one entry that names it.
+// The answer of a host about one entry that names it.
 struct PartAnswer {
   bool reached = false;    // it answered, after its fence; else the rest says nothing
   bool has = false;        // its part is complete, and not dropped since it knows the outcome
@@ -56,8 +56,8 @@ enum class Decision : std::uint8_t {
 // Of an entry, by the answers of all hosts that it names. `published`: the timestamp vector shows it.
 Decision verdict(std::span<const PartAnswer> answers, bool published);
 
-// The memory servers as the decider reaches them. An error means that the host may have done it or not. A host that
-// lost its journals does not answer look().
+// The memory servers as the decider reaches them. An error means that the host may have done it or not. A
+// host that lost its journals does not answer look().
 class DeciderHosts {
  public:
   virtual ~DeciderHosts() = default;
@@ -81,8 +81,9 @@ class Decider {
  public:
   explicit Decider(DeciderHosts& hosts) : hosts_(hosts) {}
 
-  // One round. The slot's final counter, once all is decided and recorded at every host. Errors: cannot_connect_now
-  // names a memory server that does not answer, to be asked again; corrupt_data where answers contradict each other.
+  // One round. The slot's final counter, once all is decided and recorded at every host. Errors:
+  // cannot_connect_now names a memory server that does not answer, to be asked again; corrupt_data where
+  // answers contradict each other.
   reactor::Task<Result<std::uint32_t>> decide(UndecidedSlot slot);
 
  private:

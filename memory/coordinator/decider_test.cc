@@ -1,5 +1,6 @@
-// Whole decisions about a slot with two commits on three hosts, with deciders, hosts and an owner that fail at every
-// step. Each protection has a double that lacks it, in which the same runs find a wrong outcome.
+// Whole decisions about a slot with two commits on three hosts, with deciders, hosts and an owner that
+// fail at every step. Each protection has a double that lacks it, in which the same runs find a wrong
+// outcome.
 #include "memory/coordinator/decider.h"
 
 #include <algorithm>
@@ -127,7 +128,7 @@ class SlotWorld final : public DeciderHosts {
     acknowledge();
   }
 
-  // Deciders follow each other until one has closed the slot. What is wrong afterwards, or empty.
+  // Deciders follow each other until one has closed the slot. Returns a fault of the outcome, or nothing.
   std::string run() {
     for (int round = 0; round < 20 && !closed_; ++round) {
       dead_ = false;

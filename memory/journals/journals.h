@@ -100,8 +100,8 @@ class Journals {
   void decide(std::uint32_t slot, std::uint32_t counter, Verdict verdict);
   // The decider has recorded verdicts for all entries, and the owner is gone. The slot's journal ends here.
   reactor::Task<Status> close_decided(std::uint32_t slot, std::uint32_t final_counter);
-  // How a slot's journal ended here: all counters up to `through` were finished, or, by close_decided(), decided.
-  // nullopt where it has not, or never was. For ever, 8 bytes each: the decider may ask again.
+  // How a slot's journal ended here: all counters up to `through` were finished, or, by close_decided(),
+  // decided. nullopt where it has not, or never was. For ever, 8 bytes each: the decider may ask again.
   struct Ended {
     std::uint32_t through = 0;
     bool decided = false;

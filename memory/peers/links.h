@@ -1,11 +1,11 @@
-// A memory server's connections to the other memory servers of its cluster, where it is a client like a compute
-// server, over the cluster's transport and with its key. Server 0 needs them: it decides what became of the commits
-// of compute servers that died (memory/coordinator/decider.h).
+// A memory server's connections to the other memory servers of its cluster, where it is a client like a
+// compute server, over the cluster's transport and with its key. Server 0 needs them: it decides what became
+// of the commits of compute servers that died (memory/coordinator/decider.h).
 //
-// Workers say under which addresses they reach the memory servers (JOIN_CLUSTER): a memory server reaches the others
-// under the same. A link is made at the first call to its server. From then on it is kept: a server that ends or does
-// not answer is found out by pings, and the link is made again, at growing intervals. While it is down every call
-// fails at once, with the reason.
+// Workers say under which addresses they reach the memory servers (JOIN_CLUSTER): a memory server reaches
+// the others under the same. A link is made at the first call to its server. From then on it is kept: a
+// server that ends or does not answer is found out by pings, and the link is made again, at growing
+// intervals. While it is down every call fails at once, with the reason.
 //
 // A server may be another process after each time that its link was down: its region's epoch tells.
 //
@@ -50,13 +50,14 @@ class Links {
 
   // The client side of the transport, made when the first link is. Before the first call.
   void set_fabric(MakeFabric make_fabric) { make_fabric_ = std::move(make_fabric); }
-  // The addresses of all memory servers, server 0's first; the latest count. The epoch is the one that names the
-  // cluster (cluster_identity.h). Error protocol_violation where there are not as many addresses as servers.
+  // The addresses of all memory servers, server 0's first; the latest count. The epoch is the one that names
+  // the cluster (cluster_identity.h). Error protocol_violation where there are not as many addresses as
+  // servers.
   Status learn(std::vector<std::string> addresses, std::uint64_t cluster_epoch);
 
-  // A two-sided call to another server. The first one waits until the link is made or that has failed. Errors:
-  // connection_failure while the server cannot be reached, when the link breaks under way (it may have happened),
-  // and where nobody has told the server's address; others are the handler's own.
+  // A two-sided call to another server. The first one waits until the link is made or that has failed.
+  // Errors: connection_failure while the server cannot be reached, when the link breaks under way (it may
+  // have happened), and where nobody has told the server's address; others are the handler's own.
   reactor::Task<Result<std::string>> call(layout::ServerId server, std::uint16_t method, std::string request);
 
   State state(layout::ServerId server) const { return links_[server]->state; }

@@ -1,5 +1,5 @@
-// Connections to memory servers that are real daemons: over shared memory and over tcp with a cluster key, through
-// the end of a daemon and its return.
+// Connections to memory servers that are real daemons: over shared memory and over tcp with a cluster key,
+// through the end of a daemon and its return.
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <functional>
@@ -60,7 +60,7 @@ void end_and_return(reactor::Reactor& reactor, const fabric::Transport& transpor
   CHECK(reactor.run_until(ping_server_1(&links)).ok());
   CHECK(links.epoch(1) != epoch);
 
-  // A server that stops in order takes leave of its peers, and harms none.
+  // A server that stops cleanly takes leave of its peers, and harms none.
   daemon->signal(SIGTERM);
   reactor.run_until(until_it_is(&links, Links::State::down));
   CHECK(daemon->wait() == 0);

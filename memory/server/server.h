@@ -51,8 +51,8 @@ class MemoryServer final : public fabric::Service {
   // Before start(): the sink is the database's log on this server, and outlives it. Without one the level of
   // durability is `memory`.
   void log_to(LogSink& sink) { state_.journals.log_to(sink); }
-  // Before listen(). `fabric` stays until stop() has returned. `make_client` makes the client side of the same
-  // transport, for connections to the other memory servers; without it there are none.
+  // Before listen(). `fabric` stays until stop() has returned. `make_client` makes the client side of the
+  // same transport, for connections to the other memory servers; without it there are none.
   void start(fabric::ServerFabric& fabric, Links::MakeFabric make_client = {});
   // Refuses new peers and ends the background tasks. Before the fabric's close(). Once, after start().
   reactor::Task<void> stop();

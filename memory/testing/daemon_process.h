@@ -1,4 +1,5 @@
-// For tests: nam-memoryd as a process, and a folder for its data. The test program's NAM_MEMORYD names the daemon.
+// For tests: nam-memoryd as a process, and a folder for its data. The test program's NAM_MEMORYD names the
+// daemon.
 #pragma once
 
 #include <fcntl.h>
