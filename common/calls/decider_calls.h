@@ -5,8 +5,8 @@
 // LOOK (method 52):
 //   request  {slot}
 //   reply    {through}, {final counter, or ~0 while there is none}, {n}, n void counters, {n},
-//            n committed counters, {n}, n entries {counter | configuration << 32}, {number of regions}, region ids, 16 bits
-//            each and padded to 8 bytes with 0
+//            n committed counters, {n}, n entries {counter | configuration << 32}, {number of regions},
+//            region ids, 16 bits each and padded to 8 bytes with 0
 //   All that the host has of the slot. The owner is fenced at this host before: a part that is not there now
 //   never comes. A host with a log answers once all of it is on disk. The entries are those above `through`
 //   that are complete; the host may have dropped void and committed ones. Counters ascend in each list.

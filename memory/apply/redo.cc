@@ -53,7 +53,9 @@ bool Redo::within_region(GlobalAddress record, const RecordLayout& shape) const 
 
 std::vector<std::byte> Redo::body(GlobalAddress record, std::uint32_t table,
                                   const RecordLayout& shape) const {
-  std::vector<std::byte> bytes(shape.body_bytes());
+  std::vector<std::byte> bytes;
+  if (!places_.life(table, record.offset())) return bytes;
+  bytes.resize(shape.body_bytes());
   region_.read(record.offset() + 8, bytes);
   if (!layout::certify_body(bytes, record) || layout::decode_body_header(bytes.data()).table != table)
     bytes.clear();
@@ -71,12 +73,11 @@ Status Redo::apply_birth(const JournalWrite& record) {
       record.grant == 0) {
     return corrupt(record.address, "is born by an entry of the log that does not fit its table");
   }
-  const std::uint64_t over = places_.life(header.table, record.address.offset()).value_or(places_.floor());
-  if (record.grant <= over) return Status();
+  const std::optional<std::uint64_t> over = places_.life(header.table, record.address.offset());
+  if (!over || record.grant <= *over) return Status();
   std::vector<std::byte> framed(record.bytes.begin(), record.bytes.end());
   layout::frame_new_record(framed, *shape);
-  if (Status status = places_.born(header.table, record.address.offset(), record.grant); !status.ok())
-    return status;
+  places_.born(header.table, record.address.offset(), record.grant);
   region_.write(record.address.offset(), framed);
   return go_on(record.address, header.header_word());
 }
@@ -116,6 +117,7 @@ Result<bool> Redo::install(GlobalAddress record, HeaderWord displaced, std::span
   }
   region_.store(record.offset(), header.header_word().value());
   region_.write(record.offset() + 8, bytes);
+  places_.changed(record.offset());
   return true;
 }
 

@@ -39,14 +39,14 @@ class RecordPlaces {
   // How the table's records lie; null for a table that the catalog does not have.
   virtual const layout::RecordLayout* shape(std::uint32_t table) const = 0;
   // The lives of the place up to this number are over, but for the record that stands there: the number of
-  // its last grant, less one while that is reserved and nothing was written yet. nullopt: the table has no
-  // such place.
+  // its last grant, less one while that is reserved and nothing was written yet. nullopt: the table does
+  // not have the place, and every life there is over. A table gets its memory before the entries that use
+  // it are applied.
   virtual std::optional<std::uint64_t> life(std::uint32_t table, std::uint64_t offset) const = 0;
-  // The same for every place that no table has. It does not count for others: a grant that is still reserved
-  // may be older than a number that was given back meanwhile.
-  virtual std::uint64_t floor() const = 0;
-  // From now on the table has the place, for a record of that grant.
-  virtual Status born(std::uint32_t table, std::uint64_t offset, std::uint64_t grant) = 0;
+  // From now on a record of that grant has the place.
+  virtual void born(std::uint32_t table, std::uint64_t offset, std::uint64_t grant) = 0;
+  // The record there is another version now.
+  virtual void changed(std::uint64_t offset) = 0;
 };
 
 class Redo {
@@ -78,7 +78,7 @@ class Redo {
                        std::span<const std::byte> image);
   // A body with that stamp stands there now: installs what has waited for it.
   Status go_on(layout::GlobalAddress record, layout::HeaderWord stamp);
-  // The body of that table's record; empty where none certifies.
+  // The body of that table's record; empty where it has none.
   std::vector<std::byte> body(layout::GlobalAddress record, std::uint32_t table,
                               const layout::RecordLayout& shape) const;
   bool within_region(layout::GlobalAddress record, const layout::RecordLayout& shape) const;

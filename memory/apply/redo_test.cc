@@ -36,15 +36,14 @@ class FakePlaces final : public RecordPlaces {
     const auto found = lives.find(offset);
     return found == lives.end() ? std::nullopt : std::optional(found->second);
   }
-  std::uint64_t floor() const override { return given_back; }
-  Status born(std::uint32_t /*table*/, std::uint64_t offset, std::uint64_t grant) override {
+  void born(std::uint32_t /*table*/, std::uint64_t offset, std::uint64_t grant) override {
     lives[offset] = grant;
-    return Status();
   }
+  void changed(std::uint64_t /*offset*/) override { ++changes; }
 
   std::map<std::uint32_t, layout::RecordLayout> shapes;
   std::map<std::uint64_t, std::uint64_t> lives;
-  std::uint64_t given_back = 0;
+  int changes = 0;
 };
 
 struct RedoRegion {
@@ -134,26 +133,21 @@ struct Lives {
 struct Checkpoint {
   int last = -1;       // the latest commit that it saw; -1: none
   bool empty = false;  // no body: not yet born, or reclaimed
-  std::optional<std::uint64_t> life;
-  std::uint64_t floor = 0;
+  std::uint64_t life = 0;
 };
 
 const Checkpoint kCheckpoints[] = {
-    {-1, true, kFirstGrant - 1, 0},
-    {-1, true, kFirstGrant - 1, 8},  // other places, granted later, were given back meanwhile
-    {-1, true, std::nullopt, 0},
-    {-1, true, std::nullopt, kFirstGrant - 1},
-    {0, false, kFirstGrant, 0},
-    {1, false, kFirstGrant, 8},
-    {2, false, kFirstGrant, 0},
-    {2, true, kFirstGrant, 0},             // reclaimed
-    {2, true, std::nullopt, kFirstGrant},  // and the memory was given back
-    {2, true, std::nullopt, 8},            // with places that were granted later
-    {2, true, kSecondGrant - 1, 0},        // and granted again
-    {2, true, kSecondGrant - 1, 20},
-    {3, false, kSecondGrant, 0},
-    {4, false, kSecondGrant, 20},
-    {5, false, kSecondGrant, 0},
+    {-1, true, kFirstGrant - 1},  // reserved
+    {-1, true, 0},                // never granted
+    {0, false, kFirstGrant},      //
+    {1, false, kFirstGrant},      //
+    {2, false, kFirstGrant},      // erased
+    {2, true, kFirstGrant},       // reclaimed
+    {2, true, 8},                 // and its memory was given back and taken again, behind grant 8
+    {2, true, kSecondGrant - 1},  // granted again
+    {3, false, kSecondGrant},     //
+    {4, false, kSecondGrant},     //
+    {5, false, kSecondGrant},     //
 };
 
 class RedoRun {
@@ -164,8 +158,7 @@ class RedoRun {
   void load(const Checkpoint& checkpoint) {
     memory_.region->zero(kRecord.offset(), lives_.shape.record_bytes());
     places_.lives.clear();
-    if (checkpoint.life) places_.lives[kRecord.offset()] = *checkpoint.life;
-    places_.given_back = checkpoint.floor;
+    places_.lives[kRecord.offset()] = checkpoint.life;
     if (!checkpoint.empty) memory_.region->write(kRecord.offset() + 8, commit(checkpoint.last).body);
   }
   const Commit& commit(int index) const { return lives_.commits[static_cast<std::size_t>(index)]; }
@@ -202,9 +195,8 @@ class RedoRun {
 
 std::string describe_order(const Checkpoint& checkpoint, const std::vector<int>& log) {
   std::string text = "checkpoint at " + std::to_string(checkpoint.last) +
-                     (checkpoint.empty ? ", empty" : "") + ", life " +
-                     (checkpoint.life ? std::to_string(*checkpoint.life) : "unknown") + ", floor " +
-                     std::to_string(checkpoint.floor) + ", log";
+                     (checkpoint.empty ? ", empty" : "") + ", life " + std::to_string(checkpoint.life) +
+                     ", log";
   for (const int index : log) text += " " + std::to_string(index);
   return text;
 }
@@ -282,27 +274,36 @@ TEST_CASE("a record is left unlocked, with an empty ring, and its place is known
     CHECK(HeaderWord(word) == HeaderWord(Stamp{}).with_moved());
   }
   CHECK(run.places().lives[kRecord.offset()] == kFirstGrant);
+  CHECK(run.places().changes == 1);
 }
 
 TEST_CASE("redo stops where a version is missing, and names record and versions", "[redo]") {
   OneRecord one;
-  one.run.load({0, false, kFirstGrant, 0});
+  one.run.load({0, false, kFirstGrant});
   const Status status = one.run.redo({2});
   CHECK(names(status, "the record at offset 262144 of memory server 0"));
   CHECK(names(status, "stands at version <slot 30, counter 5>"));
   CHECK(names(status, "the log has <slot 40, counter 1> in the place of <slot 20, counter 9>"));
   // The version in between comes: all is well.
-  one.run.load({0, false, kFirstGrant, 0});
+  one.run.load({0, false, kFirstGrant});
   CHECK(one.run.redo({2, 1}).ok());
   CHECK(one.run.stands(2));
   // The version that the standing one displaced is older.
-  one.run.load({5, false, kSecondGrant, 0});
+  one.run.load({5, false, kSecondGrant});
   CHECK(one.run.redo({4}).ok());
+}
+
+TEST_CASE("births and updates at a place that no table has any more are over", "[redo]") {
+  OneRecord one;
+  one.run.load({-1, true, 0});
+  one.run.places().lives.clear();
+  CHECK(one.run.redo({1, 0, 2}).ok());
+  CHECK(one.run.stands_empty());
 }
 
 TEST_CASE("two versions that displaced the same one are refused", "[redo]") {
   OneRecord one;
-  one.run.load({-1, true, kFirstGrant - 1, 0});
+  one.run.load({-1, true, kFirstGrant - 1});
   Commit other = one.run.commit(1);
   other.body = make_body(one.lives.shape, kRecord,
                          {.stamp = {50, 1}, .displaced = other.displaced, .incarnation = 0x1234}, 99);
@@ -316,7 +317,7 @@ TEST_CASE("two versions that displaced the same one are refused", "[redo]") {
 
 TEST_CASE("entries of tables that were dropped, and items of other regions, are left out", "[redo]") {
   OneRecord one;
-  one.run.load({-1, true, kFirstGrant - 1, 0});
+  one.run.load({-1, true, kFirstGrant - 1});
   one.run.places().shapes.clear();
   CHECK(one.run.redo({0, 1}).ok());
   CHECK(one.run.stands_empty());
@@ -330,8 +331,7 @@ TEST_CASE("entries of tables that were dropped, and items of other regions, are 
 TEST_CASE("entries that fit no record change nothing", "[redo]") {
   OneRecord one;
   const auto refused = [&](int index, const std::function<void(layout::JournalEntry&)>& break_it) {
-    one.run.load(index == 0 ? Checkpoint{-1, true, kFirstGrant - 1, 0}
-                            : Checkpoint{0, false, kFirstGrant, 0});
+    one.run.load(index == 0 ? Checkpoint{-1, true, kFirstGrant - 1} : Checkpoint{0, false, kFirstGrant});
     const Body before = one.run.standing();
     layout::JournalEntry entry = one.run.commit(index).entry(kRecord);
     break_it(entry);
