@@ -154,6 +154,7 @@ reactor::Task<void> Links::close() {
   for (const auto& link : links_) link->wake.notify_all();
   changed_.notify_all();
   co_await gate_.close();
+  fabric_.reset();
 }
 
 }  // namespace namdb::memory
