@@ -55,8 +55,8 @@ std::string listening_address(const fabric::ServerFabric& fabric, const std::str
 }
 
 reactor::Task<Status> serve(reactor::Reactor* reactor, MemoryServer* server, fabric::ServerFabric* fabric,
-                            std::string address) {
-  server->start(*fabric);
+                            const fabric::Transport* transport, std::string address) {
+  server->start(*fabric, transport->make_client);
   Status status = co_await fabric->listen(address);
   if (status.ok()) {
     reactor::Signals signals(*reactor, {SIGTERM, SIGINT});
@@ -155,8 +155,8 @@ int run(Flags flags) {
   const fabric::ServerRegion area{region.bytes().data(), region.bytes().size(), region.limit_bytes(),
                                   region.descriptor()};
   const std::unique_ptr<fabric::ServerFabric> fabric = transport.value()->make_server(area, **server);
-  const Status status =
-      (*reactor)->run_until(serve(reactor->get(), server->get(), fabric.get(), flags.listen));
+  const Status status = (*reactor)->run_until(
+      serve(reactor->get(), server->get(), fabric.get(), transport.value(), flags.listen));
   if (!status.ok()) return refuse(status);
   spdlog::info("stopped");
   return 0;

@@ -108,6 +108,7 @@ reactor::Task<Status> Cluster::join(std::vector<std::uint64_t> epochs) {
   if (epochs.size() == 1) co_return Status();
   control::JoinClusterRequest request;
   request.mutable_epochs()->Add(epochs.begin(), epochs.end());
+  for (const std::string& address : options_.memory_servers) request.add_addresses(address);
   // In this order: nobody may belong to a cluster whose server 0 will have to be restarted.
   for (std::size_t server = 0; server < epochs.size(); ++server) {
     Status status =

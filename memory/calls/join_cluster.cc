@@ -1,4 +1,4 @@
-// JOIN_CLUSTER: a worker reports the epochs of all memory servers that it is connected to.
+// JOIN_CLUSTER: a worker reports the epochs and addresses of all memory servers that it is connected to.
 #include "memory/calls/methods.h"
 
 namespace namdb::memory::handlers {
@@ -6,7 +6,10 @@ namespace namdb::memory::handlers {
 Status join_cluster(Caller caller, const control::JoinClusterRequest& request,
                     control::JoinClusterReply& /*reply*/) {
   if (caller.peer().tool) return Status(ErrorCode::insufficient_privilege, "tools join no cluster");
-  return caller.server.identity.join({request.epochs().begin(), request.epochs().end()});
+  Status status = caller.server.identity.join({request.epochs().begin(), request.epochs().end()});
+  if (!status.ok() || request.addresses().empty()) return status;
+  return caller.server.links.learn({request.addresses().begin(), request.addresses().end()},
+                                   request.epochs(0));
 }
 
 }  // namespace namdb::memory::handlers

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "common/calls/batch_calls.h"
+#include "common/calls/decider_calls.h"
 #include "common/calls/find_calls.h"
 #include "common/calls/hot_calls.h"
 #include "common/calls/index_calls.h"
@@ -29,7 +30,9 @@ static_assert(calls::kMoveVersionsMethod == control::MOVE_VERSIONS &&
               calls::kFindMethod == control::FIND && calls::kLockMethod == control::LOCK &&
               calls::kOpenJournalMethod == control::OPEN_JOURNAL && calls::kFlushMethod == control::FLUSH &&
               calls::kCloseJournalMethod == control::CLOSE_JOURNAL &&
-              calls::kIndexLoadMethod == control::INDEX_LOAD);
+              calls::kIndexLoadMethod == control::INDEX_LOAD &&
+              calls::kLookMethod == control::LOOK && calls::kVoidMethod == control::VOID &&
+              calls::kVerdictMethod == control::VERDICT);
 
 std::set<int> all_methods() {
   std::set<int> numbers;

@@ -41,7 +41,8 @@ Status close_journal_of(TestClient& client, std::uint32_t slot, std::uint32_t th
 std::uint64_t journals_account(const TestCluster& cluster) {
   std::uint64_t bytes = 0;
   std::uint64_t all_bytes = 0;
-  for (const control::MemoryPart& part : cluster.server->memory().parts()) {
+  const control::MemoryReply account = cluster.server->memory();
+  for (const control::MemoryPart& part : account.parts()) {
     if (part.purpose() == control::MEMORY_JOURNALS) bytes += part.bytes();
     all_bytes += part.bytes();
   }

@@ -21,6 +21,7 @@ ServerState::ServerState(reactor::Executor& server_executor, std::unique_ptr<Reg
       closed(executor),
       shut_down(executor),
       identity(options.server_id, options.server_count, region->map().epoch),
+      links(executor, {.server_id = options.server_id, .server_count = options.server_count}),
       lock_waiters(executor),
       journals(executor, *region, options, peers),
       slots(options.server_id == 0 ? std::make_unique<Slots>(*region, options, copies) : nullptr),

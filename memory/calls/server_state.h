@@ -21,6 +21,7 @@
 #include "memory/index/indexes.h"
 #include "memory/journals/journals.h"
 #include "memory/options.h"
+#include "memory/peers/links.h"
 #include "memory/peers/peers.h"
 #include "memory/peers/version_epoch.h"
 #include "memory/reclaim/collector.h"
@@ -83,6 +84,7 @@ struct ServerState {
   reactor::Event shut_down;
 
   ClusterIdentity identity;
+  Links links;
   LockWaiters lock_waiters;
   Peers peers;
   Journals journals;

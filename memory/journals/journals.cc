@@ -385,8 +385,8 @@ void Journals::settle(const std::set<std::string>& ended) {
   read_.notify_all();
 }
 
-reactor::Task<Status> Journals::end(StreamPointer stream, std::uint32_t through) {
-  stream->learn_through(through);
+reactor::Task<Status> Journals::end(StreamPointer stream, Ended how) {
+  stream->learn_through(how.through);
   Status status = co_await read_on(stream);
   if (!status.ok()) co_return status;
   if (stream->oldest_undecided_log_begin()) {
@@ -398,6 +398,8 @@ reactor::Task<Status> Journals::end(StreamPointer stream, std::uint32_t through)
   status = co_await record(RecordKind::through, bytes);
   if (!status.ok() || stream->closed()) co_return status;
   stream->close();
+  how.through = stream->through();
+  ended_[stream->slot()] = how;
   streams_.erase(stream->slot());
   arrived_.notify_all();
   read_.notify_all();
@@ -407,7 +409,8 @@ reactor::Task<Status> Journals::end(StreamPointer stream, std::uint32_t through)
 reactor::Task<Status> Journals::close(fabric::PeerId peer, std::uint32_t slot, std::uint32_t through) {
   StreamPointer stream = find_of(peer, slot);
   if (stream == nullptr) co_return no_stream(slot);
-  co_return co_await end(std::move(stream), through);
+  const Ended how{through, false};
+  co_return co_await end(std::move(stream), how);
 }
 
 reactor::Task<Status> Journals::close_decided(std::uint32_t slot, std::uint32_t final_counter) {
@@ -415,7 +418,8 @@ reactor::Task<Status> Journals::close_decided(std::uint32_t slot, std::uint32_t 
   if (found == streams_.end()) co_return Status();  // it is closed already
   StreamPointer stream = found->second;
   NAMDB_CHECK(stream->abandoned());
-  co_return co_await end(std::move(stream), final_counter);
+  const Ended how{final_counter, true};
+  co_return co_await end(std::move(stream), how);
 }
 
 // --- for the decider, and for redo ---
@@ -441,6 +445,11 @@ void Journals::learn_through(std::uint32_t slot, std::uint32_t counter) {
 void Journals::decide(std::uint32_t slot, std::uint32_t counter, Verdict verdict) {
   if (const auto found = streams_.find(slot); found != streams_.end())
     found->second->decide(counter, verdict);
+}
+
+std::optional<Journals::Ended> Journals::ended(std::uint32_t slot) const {
+  const auto found = ended_.find(slot);
+  return found == ended_.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::uint64_t Journals::redo_start() const {

@@ -103,6 +103,13 @@ class Journals {
   void decide(std::uint32_t slot, std::uint32_t counter, Verdict verdict);
   // The decider has recorded verdicts for all entries, and the owner is gone. The slot's journal ends here.
   reactor::Task<Status> close_decided(std::uint32_t slot, std::uint32_t final_counter);
+  // How a slot's journal ended here: all counters up to `through` were finished, or, by close_decided(),
+  // decided. nullopt where it has not, or never was. For ever, 8 bytes each: the decider may ask again.
+  struct Ended {
+    std::uint32_t through = 0;
+    bool decided = false;
+  };
+  std::optional<Ended> ended(std::uint32_t slot) const;
   // Appends a record and makes it durable, with what else there is to flush. Without a sink: nothing.
   reactor::Task<Status> record(RecordKind kind, std::span<const std::byte> bytes);
   // The record lies in the log before every entry that is read from now on, and is durable with the next of
@@ -141,7 +148,7 @@ class Journals {
   reactor::Task<Status> append_noted();
   reactor::Task<Status> make_durable(std::uint64_t log_position);
   // Everything of the stream is decided by `through`: records that, and ends it.
-  reactor::Task<Status> end(StreamPointer stream, std::uint32_t through);
+  reactor::Task<Status> end(StreamPointer stream, Ended how);
 
   reactor::Executor& executor_;
   Region& region_;
@@ -150,6 +157,7 @@ class Journals {
   LogSink* sink_ = nullptr;
   std::uint64_t charged_bytes_ = 0;
   std::map<std::uint32_t, StreamPointer> streams_;  // by slot
+  std::map<std::uint32_t, Ended> ended_;            // by slot
   std::uint64_t appended_ = 0;                      // positions of the log
   std::uint64_t durable_ = 0;
   struct Noted {

@@ -22,6 +22,7 @@ struct Peer {
   std::string name;
   std::uint32_t worker = 0;
   bool tool = false;
+  bool memory_server = false;  // another one of this cluster; a tool, too
   std::uint64_t last_heard_ns = 0;
   bool leaving = false;                  // it has ended cleanly
   std::uint64_t oldest_snapshot_ns = 0;  // its age when last heard of; 0 = none

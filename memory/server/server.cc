@@ -42,9 +42,10 @@ reactor::Task<Status> MemoryServer::open_control(control::ControlState state, st
   co_return Status();
 }
 
-void MemoryServer::start(fabric::ServerFabric& fabric) {
+void MemoryServer::start(fabric::ServerFabric& fabric, Links::MakeFabric make_client) {
   NAMDB_CHECK(state_.server_fabric == nullptr);
   state_.server_fabric = &fabric;
+  state_.links.set_fabric(std::move(make_client));
   state_.executor.spawn(state_.gate, state_.collector.run(fabric.loopback()));
   state_.executor.spawn(state_.gate, state_.growth.run(fabric.loopback()));
 }
@@ -57,6 +58,7 @@ reactor::Task<void> MemoryServer::stop() {
   state_.fenced.notify_all();
   state_.closed.notify_all();
   state_.shut_down.notify_all();
+  co_await state_.links.close();
   co_await state_.gate.close();
 }
 
@@ -89,6 +91,7 @@ Result<std::string> MemoryServer::on_connect(fabric::PeerId id, std::string_view
   peer.name = hello.name();
   peer.worker = hello.worker();
   peer.tool = hello.tool();
+  peer.memory_server = hello.memory_server();
   peer.last_heard_ns = state_.executor.now_ns();
   state_.peers.add(id, std::move(peer));
   state_.collector.wake();

@@ -32,6 +32,7 @@
 #include "common/reactor/executor.h"
 #include "common/reactor/task.h"
 #include "memory/calls/accounting.h"
+#include "memory/calls/decide.h"
 #include "memory/calls/server_state.h"
 #include "memory/calls/status.h"
 #include "memory/options.h"
@@ -53,8 +54,9 @@ class MemoryServer final : public fabric::Service {
   // With a data folder, before start(): takes over what a checkpoint and its log have of the control state
   // (server 0; version 0 for a new database), and logs what changes from now on. The log outlives the server.
   reactor::Task<Status> open_control(control::ControlState state, std::uint64_t database_id, ControlLog& log);
-  // Before listen(). `fabric` stays until stop() has returned.
-  void start(fabric::ServerFabric& fabric);
+  // Before listen(). `fabric` stays until stop() has returned. `make_client` makes the client side of the
+  // same transport, for connections to the other memory servers; without it there are none.
+  void start(fabric::ServerFabric& fabric, Links::MakeFabric make_client = {});
   // Refuses new peers and ends the background tasks. Before the fabric's close(). Once, after start().
   reactor::Task<void> stop();
   // Resumes when a tool has called SHUTDOWN, or request_shutdown().
@@ -83,6 +85,10 @@ class MemoryServer final : public fabric::Service {
   const OldVersions& old_versions() const { return state_.old_versions; }
   const EpochReclaimer& reclaimer() const { return state_.reclaimer; }
   const Peers& peers() const { return state_.peers; }
+  // To the other memory servers.
+  Links& links() { return state_.links; }
+  // All memory servers, for a decider on this one.
+  DeciderHosts& hosts() { return hosts_; }
   const Reservations& reservations() const { return state_.reservations; }
   const Journals& journals() const { return state_.journals; }
   // Server 0; null on the others.
@@ -95,6 +101,7 @@ class MemoryServer final : public fabric::Service {
                RegionGrowth region_growth);
 
   ServerState state_;
+  ClusterHosts hosts_{state_};
 };
 
 }  // namespace namdb::memory

@@ -58,7 +58,9 @@ std::unique_ptr<MemoryProcess> Cluster::start_memory(std::uint32_t i) {
   }
   process->fabric =
       std::make_unique<fabric::sim::SimServerFabric>(*process->node, region, *service, limit_bytes);
-  process->server->start(*process->fabric);
+  fabric::sim::SimNode* const node = process->node;
+  process->server->start(*process->fabric,
+                         [node] { return std::make_unique<fabric::sim::SimClientFabric>(*node); });
   const Status status = world_.run(*process->node, process->fabric->listen(memory_address(i)));
   NAMDB_CHECK(status.ok());
   return process;

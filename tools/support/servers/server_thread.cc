@@ -59,7 +59,7 @@ class ServerThread::Serving {
     }
     fabric::Service& service = memory_ ? static_cast<fabric::Service&>(*memory_) : bare_;
     fabric_ = transport.value()->make_server(region, service);
-    if (memory_) memory_->start(*fabric_);
+    if (memory_) memory_->start(*fabric_, transport.value()->make_client);
   }
 
   reactor::Task<void> listen(std::string address) {

@@ -1,0 +1,94 @@
+// Redo: journal entries of the log become records of a region that is not open yet. Before it the region has
+// what the checkpoint has; the entries are those of commits only, from the log's position on that the
+// checkpoint says. They may come in any order, and each any number of times, for a checkpoint is taken while
+// transactions run: it has some of what they did, and lacks some.
+//
+// The records themselves say what is missing:
+//   birth   a new record is installed iff its grant number exceeds the number up to which the lives of its
+//           place are over
+//   update  a version is installed iff the body there bears the stamp that it displaced; else it waits
+// Stamps of different slots have no order, entries of the log have none, and a place that is empty may be
+// so because its record is not born yet, or was reclaimed: none of these decides. At the end everything
+// that waits must be older than what stands at its address: of another life (incarnation), the version
+// that stands there itself, or displaced by one that the log has. Otherwise something is missing.
+//
+// Records only: buckets, rings and indexes are made anew from them. A record is left unlocked, with an empty
+// ring. Memory: the images that wait, and 8 bytes for each update. One thread; nothing suspends.
+#pragma once
+
+#include <absl/container/flat_hash_set.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/layout/journal.h"
+#include "common/layout/record.h"
+#include "memory/region/region.h"
+
+namespace namdb::memory {
+
+// The places of records as redo finds and leaves them. Each grant of a place to a compute server has a
+// number, which ascends for ever in a region.
+class RecordPlaces {
+ public:
+  virtual ~RecordPlaces() = default;
+  // How the table's records lie; null for a table that the catalog does not have.
+  virtual const layout::RecordLayout* shape(std::uint32_t table) const = 0;
+  // The lives of the place up to this number are over, but for the record that stands there: the number of
+  // its last grant, less one while that is reserved and nothing was written yet. nullopt: the table does
+  // not have the place, and every life there is over. A table gets its memory before the entries that use
+  // it are applied.
+  virtual std::optional<std::uint64_t> life(std::uint32_t table, std::uint64_t offset) const = 0;
+  // From now on a record of that grant has the place.
+  virtual void born(std::uint32_t table, std::uint64_t offset, std::uint64_t grant) = 0;
+  // The record there is another version now.
+  virtual void changed(std::uint64_t offset) = 0;
+};
+
+class Redo {
+ public:
+  // `places` outlives this.
+  Redo(const Region& region, RecordPlaces& places) : region_(region), places_(places) {}
+
+  // The entry is a commit's. Takes what lies in this region and belongs to tables that the catalog has.
+  // Error corrupt_data where the entry does not fit; nothing was done to the item in question.
+  Status apply(const layout::JournalEntry& entry);
+  // Once all entries were applied. Error corrupt_data names the record and the version whose predecessor is
+  // missing.
+  Status finish();
+
+  // Updates that wait now.
+  std::size_t waiting() const { return waiting_.size(); }
+
+ private:
+  using Link = std::pair<std::uint64_t, std::uint64_t>;  // record's address, stamp word
+  struct Update {
+    std::uint32_t table = 0;
+    layout::HeaderWord stamp;
+    std::vector<std::byte> image;
+  };
+  Status apply_birth(const layout::JournalWrite& record);
+  Status apply_update(const layout::JournalItem& item);
+  // True if the body there bears what the update displaces, which is replaced then.
+  Result<bool> install(layout::GlobalAddress record, layout::HeaderWord displaced,
+                       std::span<const std::byte> image);
+  // A body with that stamp stands there now: installs what has waited for it.
+  Status go_on(layout::GlobalAddress record, layout::HeaderWord stamp);
+  // The body of that table's record; empty where it has none.
+  std::vector<std::byte> body(layout::GlobalAddress record, std::uint32_t table,
+                              const layout::RecordLayout& shape) const;
+  bool within_region(layout::GlobalAddress record, const layout::RecordLayout& shape) const;
+  Status check_older(layout::GlobalAddress record, layout::HeaderWord displaced, const Update& update) const;
+
+  const Region& region_;
+  RecordPlaces& places_;
+  std::map<Link, Update> waiting_;  // by the version that it displaces
+  absl::flat_hash_set<std::uint64_t>
+      displaced_;  // hashes of links: the versions that updates of the log displace
+};
+
+}  // namespace namdb::memory

@@ -1,0 +1,227 @@
+// LOOK, VOID and VERDICT (common/calls/decider_calls.h): the decider of server 0 learns and settles what this
+// host's journal has of a slot whose owner is fenced here (memory/journals/journals.h,
+// memory/apply/applier.h).
+#include "memory/calls/decide.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/layout/words.h"
+#include "memory/apply/applier.h"
+#include "memory/calls/methods.h"
+
+namespace namdb::memory {
+namespace {
+
+// Void and verdict records of the log: {slot} {counter}...
+std::vector<std::byte> counters_record(std::uint32_t slot, const std::vector<std::uint32_t>& counters) {
+  std::vector<std::byte> bytes(8 + 8 * counters.size());
+  layout::store_word(bytes.data(), slot);
+  for (std::size_t i = 0; i < counters.size(); ++i) layout::store_word(bytes.data() + 8 + 8 * i, counters[i]);
+  return bytes;
+}
+
+Status owner_is_there(std::uint32_t slot) {
+  return Status(ErrorCode::protocol_violation,
+                "the owner of slot " + std::to_string(slot) + " is not fenced on this memory server");
+}
+
+Status no_part(std::uint32_t slot, std::uint32_t counter) {
+  return Status(ErrorCode::corrupt_data, "this memory server has no part of commit " +
+                                             std::to_string(counter) + " of slot " + std::to_string(slot));
+}
+
+// The counters without those for which that is recorded already. Error corrupt_data where the opposite is.
+Result<std::vector<std::uint32_t>> not_yet(const JournalStream& stream,
+                                           const std::vector<std::uint32_t>& counters, Verdict verdict) {
+  std::vector<std::uint32_t> rest;
+  for (const std::uint32_t counter : counters) {
+    const auto known = stream.verdicts().find(counter);
+    if (known == stream.verdicts().end()) {
+      rest.push_back(counter);
+    } else if (known->second != verdict) {
+      return Status(ErrorCode::corrupt_data, "commit " + std::to_string(counter) + " of slot " +
+                                                 std::to_string(stream.slot()) +
+                                                 " has the other verdict on this memory server");
+    }
+  }
+  return rest;
+}
+
+// Records that and takes note of it.
+reactor::Task<Status> record_verdicts(ServerState* server, std::uint32_t slot,
+                                      std::vector<std::uint32_t> counters, Verdict verdict) {
+  if (counters.empty()) co_return Status();
+  const std::vector<std::byte> bytes = counters_record(slot, counters);
+  const RecordKind kind = verdict == Verdict::voided ? RecordKind::voided : RecordKind::verdict;
+  Status status = co_await server->journals.record(kind, bytes);
+  if (!status.ok()) co_return status;
+  for (const std::uint32_t counter : counters) server->journals.decide(slot, counter, verdict);
+  co_return Status();
+}
+
+// The entry's bytes, as they are in the journal with its room behind them.
+std::optional<std::vector<std::byte>> bytes_of(const JournalStream& stream, std::uint32_t counter,
+                                               layout::StreamPlace* place) {
+  for (const KeptEntry& entry : stream.entries()) {
+    if (entry.stamp.counter != counter) continue;
+    place->position = entry.begin;
+    return stream.read_again(entry);
+  }
+  return std::nullopt;
+}
+
+// Installs this server's part of the commit.
+reactor::Task<Status> install_part(ServerState* server, std::uint32_t slot, std::uint32_t counter) {
+  const JournalStream* const stream = server->journals.find(slot);
+  if (stream == nullptr) co_return no_part(slot, counter);
+  layout::StreamPlace place{slot, server->options.server_id, 0};
+  const auto bytes = bytes_of(*stream, counter, &place);
+  if (!bytes) co_return no_part(slot, counter);
+  const std::span<const std::byte> all(*bytes);
+  auto entry = layout::read_journal_entry(all, place);
+  if (!entry) co_return no_part(slot, counter);
+  if (entry->room && !layout::read_journal_room(all.subspan(entry->length_bytes), place, *entry))
+    co_return no_part(slot, counter);
+  const Applier applier(*server->region, server->tables);
+  co_return co_await applier.roll_forward(*entry, server->server_fabric->loopback());
+}
+
+}  // namespace
+
+reactor::Task<Result<calls::LookReply>> look_here(ServerState* server, std::uint32_t slot) {
+  Journals& journals = server->journals;
+  calls::LookReply reply;
+  const JournalStream* stream = journals.find(slot);
+  if (stream != nullptr) {
+    if (!stream->abandoned()) co_return owner_is_there(slot);
+    Status status = co_await journals.read_rest(slot);
+    if (!status.ok()) co_return status;
+    stream = journals.find(slot);
+  }
+  if (stream != nullptr) {
+    reply.through = stream->through();
+    for (const auto& [counter, verdict] : stream->verdicts())
+      (verdict == Verdict::voided ? reply.voids : reply.commits).push_back(counter);
+    for (const KeptEntry& entry : stream->entries()) {
+      if (entry.stamp.counter > reply.through)
+        reply.entries.push_back({entry.stamp.counter, entry.configuration, entry.regions});
+    }
+    std::ranges::sort(reply.entries, {}, &calls::SeenEntry::counter);
+  } else if (const auto ended = journals.ended(slot)) {
+    reply.through = ended->through;
+    if (ended->decided) reply.final_counter = ended->through;
+  }
+  co_return reply;
+}
+
+reactor::Task<Status> make_void_here(ServerState* server, calls::VoidRequest request) {
+  const JournalStream* const stream = server->journals.find(request.slot);
+  if (stream == nullptr) co_return no_part(request.slot, request.counters.front());
+  if (!stream->abandoned()) co_return owner_is_there(request.slot);
+  auto counters = not_yet(*stream, request.counters, Verdict::voided);
+  if (!counters.ok()) co_return counters.status();
+  co_return co_await record_verdicts(server, request.slot, std::move(*counters), Verdict::voided);
+}
+
+reactor::Task<Status> record_here(ServerState* server, calls::VerdictRequest request) {
+  const std::uint32_t slot = request.slot;
+  if (const JournalStream* const stream = server->journals.find(slot)) {
+    if (!stream->abandoned()) co_return owner_is_there(slot);
+    auto commits = not_yet(*stream, request.commits, Verdict::committed);
+    if (!commits.ok()) co_return commits.status();
+    for (const std::uint32_t counter : *commits) {
+      Status status = co_await install_part(server, slot, counter);
+      if (!status.ok()) co_return status;
+    }
+    Status status = co_await record_verdicts(server, slot, std::move(*commits), Verdict::committed);
+    if (!status.ok()) co_return status;
+  } else if (!request.commits.empty() && !server->journals.ended(slot)) {
+    co_return no_part(slot, request.commits.front());
+  }
+  if (!request.final_counter) co_return Status();
+  co_return co_await server->journals.close_decided(slot, *request.final_counter);
+}
+
+reactor::Task<Status> ClusterHosts::call(layout::ServerId server, std::uint16_t method, std::string request) {
+  const auto reply = co_await server_.links.call(server, method, std::move(request));
+  co_return reply.ok() ? Status() : reply.status();
+}
+
+reactor::Task<Status> ClusterHosts::fence(layout::ServerId server, std::string compute_id) {
+  if (!here(server)) {
+    control::FenceRequest request;
+    request.set_compute_id(std::move(compute_id));
+    co_return co_await call(server, control::FENCE, request.SerializeAsString());
+  }
+  server_.start_fence(compute_id);
+  while (!server_.peers.of(compute_id).empty()) {
+    if (server_.stopping) co_return Status(ErrorCode::admin_shutdown, "the memory server is shutting down");
+    co_await server_.fenced.wait();
+  }
+  co_return Status();
+}
+
+reactor::Task<Result<calls::LookReply>> ClusterHosts::look(layout::ServerId host,
+                                                           calls::LookRequest request) {
+  if (here(host)) co_return co_await look_here(&server_, request.slot);
+  auto reply = co_await server_.links.call(host, calls::kLookMethod, calls::encode(request));
+  if (!reply.ok()) co_return reply.status();
+  auto seen = calls::decode_look_reply(*reply);
+  if (!seen) {
+    co_return Status(ErrorCode::protocol_violation,
+                     "memory server " + std::to_string(host) + " sent a reply that cannot be read");
+  }
+  co_return std::move(*seen);
+}
+
+reactor::Task<Status> ClusterHosts::make_void(layout::ServerId host, calls::VoidRequest request) {
+  if (here(host)) co_return co_await make_void_here(&server_, std::move(request));
+  co_return co_await call(host, calls::kVoidMethod, calls::encode(request));
+}
+
+reactor::Task<Status> ClusterHosts::record(layout::ServerId host, calls::VerdictRequest request) {
+  if (here(host)) co_return co_await record_here(&server_, std::move(request));
+  co_return co_await call(host, calls::kVerdictMethod, calls::encode(request));
+}
+
+namespace handlers {
+namespace {
+
+Status check_decider(const Caller& caller) {
+  if (caller.peer().memory_server) return Status();
+  return Status(ErrorCode::insufficient_privilege, "only memory servers decide commits");
+}
+
+}  // namespace
+
+reactor::Task<Status> look(Call call) {
+  if (Status status = check_decider(call.caller); !status.ok()) co_return status;
+  const auto request = calls::decode_look(call.request);
+  if (!request) co_return malformed(call.method);
+  const auto seen = co_await look_here(&call.caller.server, request->slot);
+  if (!seen.ok()) co_return seen.status();
+  call.reply = calls::encode(*seen);
+  co_return Status();
+}
+
+reactor::Task<Status> void_entries(Call call) {
+  if (Status status = check_decider(call.caller); !status.ok()) co_return status;
+  auto request = calls::decode_void(call.request);
+  if (!request) co_return malformed(call.method);
+  co_return co_await make_void_here(&call.caller.server, std::move(*request));
+}
+
+reactor::Task<Status> verdict(Call call) {
+  if (Status status = check_decider(call.caller); !status.ok()) co_return status;
+  auto request = calls::decode_verdict(call.request);
+  if (!request) co_return malformed(call.method);
+  co_return co_await record_here(&call.caller.server, std::move(*request));
+}
+
+}  // namespace handlers
+}  // namespace namdb::memory

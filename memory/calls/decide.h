@@ -1,0 +1,40 @@
+// The duties of a host for the decider (common/calls/decider_calls.h), for the handlers of its calls and for
+// the decider on the same server; and all hosts of the cluster as the decider of server 0 reaches them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "common/base/error.h"
+#include "common/calls/decider_calls.h"
+#include "common/fabric/fabric.h"
+#include "common/reactor/task.h"
+#include "memory/calls/server_state.h"
+#include "memory/coordinator/decider.h"
+
+namespace namdb::memory {
+
+// All of them: error protocol_violation while the slot's owner is connected here; else those of the log, and
+// corrupt_data where the journal does not have what is asked for. `server` outlives the tasks.
+reactor::Task<Result<calls::LookReply>> look_here(ServerState* server, std::uint32_t slot);
+reactor::Task<Status> make_void_here(ServerState* server, calls::VoidRequest request);
+reactor::Task<Status> record_here(ServerState* server, calls::VerdictRequest request);
+
+// This server by direct calls, the others by its links.
+class ClusterHosts final : public DeciderHosts {
+ public:
+  explicit ClusterHosts(ServerState& server) : server_(server) {}
+
+  reactor::Task<Status> fence(layout::ServerId server, std::string compute_id) override;
+  reactor::Task<Result<calls::LookReply>> look(layout::ServerId host, calls::LookRequest request) override;
+  reactor::Task<Status> make_void(layout::ServerId host, calls::VoidRequest request) override;
+  reactor::Task<Status> record(layout::ServerId host, calls::VerdictRequest request) override;
+
+ private:
+  bool here(layout::ServerId server) const { return server == server_.options.server_id; }
+  reactor::Task<Status> call(layout::ServerId server, std::uint16_t method, std::string request);
+
+  ServerState& server_;
+};
+
+}  // namespace namdb::memory

@@ -1,0 +1,160 @@
+#include "memory/peers/links.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/calls/hot_calls.h"
+#include "memory/peers/peers.h"
+#include "proto/control.pb.h"
+
+namespace namdb::memory {
+namespace {
+
+constexpr std::uint32_t kProtocolVersion = 1;
+
+std::string name_of(layout::ServerId server) {
+  return "memory server " + std::to_string(server);
+}
+
+}  // namespace
+
+Links::Links(reactor::Executor& executor, LinkOptions options)
+    : executor_(executor), options_(options), changed_(executor) {
+  for (std::uint32_t i = 0; i < options.server_count; ++i) links_.push_back(std::make_unique<Link>(executor));
+}
+
+Links::~Links() = default;
+
+Status Links::learn(std::vector<std::string> addresses, std::uint64_t cluster_epoch) {
+  if (addresses.size() != links_.size()) {
+    return Status(ErrorCode::protocol_violation,
+                  "a cluster of " + std::to_string(links_.size()) + " memory servers has as many addresses");
+  }
+  cluster_epoch_ = cluster_epoch;
+  if (addresses == addresses_) return Status();
+  addresses_ = std::move(addresses);
+  for (const auto& link : links_) link->wake.notify_all();  // a server that is down may be elsewhere
+  return Status();
+}
+
+Status Links::unreachable(layout::ServerId server) const {
+  const Status& reason = links_[server]->reason;
+  return Status(ErrorCode::connection_failure,
+                name_of(server) + " at " + addresses_[server] + " cannot be reached: " + reason.message(),
+                reason.hint());
+}
+
+reactor::Task<Result<std::string>> Links::call(layout::ServerId server, std::uint16_t method,
+                                               std::string request) {
+  NAMDB_CHECK(server < links_.size() && server != options_.server_id);
+  Link& link = *links_[server];
+  if (!addresses_.empty() && make_fabric_ && !closing_ && link.state == State::unused) {
+    link.state = State::connecting;
+    executor_.spawn(gate_, keep(server));
+  }
+  while (link.state == State::connecting && !closing_) co_await changed_.wait();
+  if (closing_ || !make_fabric_)
+    co_return Status(ErrorCode::admin_shutdown, "this memory server makes no connections to others");
+  if (addresses_.empty()) {
+    co_return Status(ErrorCode::connection_failure,
+                     name_of(options_.server_id) + " does not know the address of " + name_of(server),
+                     "the first compute server that connects to all memory servers tells it");
+  }
+  if (link.state != State::up) co_return unreachable(server);
+  fabric::Call call;
+  call.method = method;
+  call.request = std::move(request);
+  link.channel->post(call);
+  co_await call.done();
+  if (call.status().ok()) co_return std::move(call.reply);
+  if (link.channel != nullptr && link.channel->failed()) link.wake.notify_all();
+  co_return call.status();
+}
+
+reactor::Task<void> Links::keep(layout::ServerId server) {
+  Link& link = *links_[server];
+  std::uint64_t pause_ns = options_.first_pause_ns;
+  while (!closing_) {
+    auto channel = co_await connect(server);
+    if (channel.ok() && !closing_) {
+      link.channel = std::move(*channel);
+      link.state = State::up;
+      pause_ns = options_.first_pause_ns;
+      changed_.notify_all();
+      link.reason = co_await watch(&link);
+      link.state = State::down;
+      link.channel.reset();  // completes what is under way
+      while (link.ping_under_way) co_await executor_.yield();
+    } else if (!channel.ok()) {
+      link.reason = channel.status();
+      link.state = State::down;
+    }
+    changed_.notify_all();
+    if (closing_) break;
+    co_await link.wake.wait_until(executor_.now_ns() + pause_ns);
+    pause_ns = std::min(2 * pause_ns, options_.longest_pause_ns);
+  }
+}
+
+reactor::Task<Result<std::unique_ptr<fabric::Channel>>> Links::connect(layout::ServerId server) {
+  if (fabric_ == nullptr) fabric_ = make_fabric_();
+  while (id_.size() < Peers::kComputeId_bytes)
+    id_.push_back(static_cast<char>(executor_.random().below(256)));
+  control::Hello hello;
+  hello.set_protocol_version(kProtocolVersion);
+  hello.set_compute_id(id_);
+  hello.set_name(name_of(options_.server_id));
+  hello.set_tool(true);  // it runs no transactions, and acknowledges nothing
+  hello.set_memory_server(true);
+  // Server 0 is not told which cluster it names.
+  hello.set_cluster_epoch(server == 0 ? 0 : cluster_epoch_);
+  std::string bytes;
+  auto channel = co_await fabric_->connect(addresses_[server], hello.SerializeAsString(), &bytes);
+  if (!channel.ok()) co_return channel.status();
+  control::Welcome welcome;
+  if (!welcome.ParseFromString(bytes) || welcome.server_id() != server ||
+      welcome.server_count() != options_.server_count) {
+    co_return Status(ErrorCode::configuration, "another memory server answers there",
+                     "give the addresses of one cluster's memory servers, server 0 first");
+  }
+  links_[server]->epoch = welcome.epoch();
+  co_return std::move(*channel);
+}
+
+reactor::Task<Status> Links::watch(Link* link) {
+  while (!closing_) {
+    link->ping_under_way = true;
+    executor_.spawn(gate_, ping(link));
+    // Counted in intervals, so that a pause of this process counts as one of them.
+    for (std::uint32_t silent = 0; silent == 0 || link->ping_under_way; ++silent) {
+      if (silent == options_.silent_intervals)
+        co_return Status(ErrorCode::connection_failure, "it has not answered for a while");
+      co_await link->wake.wait_until(executor_.now_ns() + options_.ping_interval_ns);
+      if (closing_ || link->channel->failed()) break;
+    }
+    if (closing_) break;
+    if (link->channel->failed() || link->ping_failed)
+      co_return Status(ErrorCode::connection_failure, "the connection is lost");
+  }
+  co_return Status(ErrorCode::admin_shutdown, "this memory server is shutting down");
+}
+
+reactor::Task<void> Links::ping(Link* link) {
+  fabric::Call call;
+  call.method = calls::kPingMethod;
+  link->channel->post(call);
+  co_await call.done();
+  link->ping_failed = !call.status().ok();
+  link->ping_under_way = false;
+  if (link->ping_failed) link->wake.notify_all();
+}
+
+reactor::Task<void> Links::close() {
+  closing_ = true;
+  for (const auto& link : links_) link->wake.notify_all();
+  changed_.notify_all();
+  co_await gate_.close();
+  fabric_.reset();
+}
+
+}  // namespace namdb::memory

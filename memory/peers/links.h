@@ -1,0 +1,103 @@
+// A memory server's connections to the other memory servers of its cluster, where it is a client like a
+// compute server, over the cluster's transport and with its key. Server 0 needs them: it decides what became
+// of the commits of compute servers that died (memory/coordinator/decider.h).
+//
+// Workers say under which addresses they reach the memory servers (JOIN_CLUSTER): a memory server reaches
+// the others under the same. A link is made at the first call to its server. From then on it is kept: a
+// server that ends or does not answer is found out by pings, and the link is made again, at growing
+// intervals. While it is down every call fails at once, with the reason.
+//
+// A server may be another process after each time that its link was down: its region's epoch tells.
+//
+// Belongs to the executor's thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/fabric/fabric.h"
+#include "common/layout/global_address.h"
+#include "common/reactor/executor.h"
+#include "common/reactor/task.h"
+
+namespace namdb::memory {
+
+struct LinkOptions {
+  layout::ServerId server_id = 0;  // this server
+  std::uint32_t server_count = 1;
+  // Between two attempts to connect: the first pause, doubled each time up to the last.
+  std::uint64_t first_pause_ns = kMillisecond_ns;
+  std::uint64_t longest_pause_ns = kSecond_ns;
+  std::uint64_t ping_interval_ns = 100 * kMillisecond_ns;
+  // A server that does not answer a ping for so many intervals is given up.
+  std::uint32_t silent_intervals = 100;
+};
+
+class Links {
+ public:
+  using MakeFabric = std::function<std::unique_ptr<fabric::ClientFabric>()>;
+  enum class State : std::uint8_t { unused, connecting, up, down };
+
+  Links(reactor::Executor& executor, LinkOptions options);
+  Links(const Links&) = delete;
+  Links& operator=(const Links&) = delete;
+  ~Links();
+
+  // The client side of the transport, made when the first link is. Before the first call.
+  void set_fabric(MakeFabric make_fabric) { make_fabric_ = std::move(make_fabric); }
+  // The addresses of all memory servers, server 0's first; the latest count. The epoch is the one that names
+  // the cluster (cluster_identity.h). Error protocol_violation where there are not as many addresses as
+  // servers.
+  Status learn(std::vector<std::string> addresses, std::uint64_t cluster_epoch);
+
+  // A two-sided call to another server. The first one waits until the link is made or that has failed.
+  // Errors: connection_failure while the server cannot be reached, when the link breaks under way (it may
+  // have happened), and where nobody has told the server's address; others are the handler's own.
+  reactor::Task<Result<std::string>> call(layout::ServerId server, std::uint16_t method, std::string request);
+
+  State state(layout::ServerId server) const { return links_[server]->state; }
+  // Of the server's region when the link was last made; 0 before.
+  std::uint64_t epoch(layout::ServerId server) const { return links_[server]->epoch; }
+  // Notified when a link's state changes.
+  reactor::Event& changed() { return changed_; }
+  // Ends all links; calls fail from now on. Awaited before destruction where any call was made.
+  reactor::Task<void> close();
+
+ private:
+  struct Link {
+    explicit Link(reactor::Executor& executor) : wake(executor) {}
+    State state = State::unused;
+    std::unique_ptr<fabric::Channel> channel;  // up
+    std::uint64_t epoch = 0;
+    Status reason;  // down
+    bool ping_under_way = false;
+    bool ping_failed = false;
+    reactor::Event wake;  // the task that keeps it has something to do
+  };
+
+  Status unreachable(layout::ServerId server) const;
+  reactor::Task<void> keep(layout::ServerId server);
+  reactor::Task<Result<std::unique_ptr<fabric::Channel>>> connect(layout::ServerId server);
+  // Until the link is lost; why.
+  reactor::Task<Status> watch(Link* link);
+  static reactor::Task<void> ping(Link* link);
+
+  reactor::Executor& executor_;
+  LinkOptions options_;
+  MakeFabric make_fabric_;
+  std::unique_ptr<fabric::ClientFabric> fabric_;
+  std::string id_;  // random; empty before the first link
+  std::vector<std::string> addresses_;
+  std::uint64_t cluster_epoch_ = 0;
+  std::vector<std::unique_ptr<Link>> links_;  // by server
+  bool closing_ = false;
+  reactor::Event changed_;
+  reactor::Gate gate_;
+};
+
+}  // namespace namdb::memory
