@@ -50,6 +50,9 @@ reactor::Task<Result<std::unique_ptr<CheckpointStore>>> CheckpointStore::open(Di
                                                                               LogIdentity identity) {
   Status status = co_await disk.make_folder(folder);
   if (!status.ok()) co_return status;
+  // A manifest that a killed process has renamed into its place counts from now on.
+  status = co_await disk.sync_folder(folder);
+  if (!status.ok()) co_return status;
   const Result<std::vector<std::string>> names = co_await disk.list(folder);
   if (!names.ok()) co_return names.status();
   std::unique_ptr<CheckpointStore> store(new CheckpointStore(disk, folder, identity));

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/reactor/executor.h"
 #include "common/reactor/task.h"
 
 namespace namdb::memory {
@@ -72,6 +73,8 @@ class DiskFile {
 class Disk {
  public:
   virtual ~Disk() = default;
+  // That all of it belongs to.
+  virtual reactor::Executor& executor() = 0;
   // The names of what is in the folder, in ascending order.
   virtual reactor::Task<Result<std::vector<std::string>>> list(std::string folder) = 0;
   // A file of that length with all its space allocated, reading as zeros; one of that name is replaced. The

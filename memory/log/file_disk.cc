@@ -69,7 +69,7 @@ class OpenFile final : public DiskFile {
       const auto length =
           static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes.size(), kMostAtOnce_bytes));
       const reactor::IoFields fields{IORING_OP_WRITE, descriptor_, bytes.data(), length, offset, flags};
-      reactor::IoOperation operation(reactor_, fields);
+      reactor::IoOperation operation(reactor_, reactor_, fields);
       const int result = co_await operation;
       if (result < 0) co_return failed("write", path_, -result);
       if (result == 0) co_return failed("write", path_, EIO);
@@ -101,12 +101,12 @@ reactor::Task<int> FileDisk::open_file(std::string path, int flags) {
   constexpr std::uint32_t kMode = 0600;
   const auto direct = static_cast<std::uint32_t>(flags | O_CLOEXEC | O_DIRECT);
   const reactor::IoFields fields{IORING_OP_OPENAT, AT_FDCWD, path.c_str(), kMode, 0, direct};
-  reactor::IoOperation operation(reactor_, fields);
+  reactor::IoOperation operation(reactor_, reactor_, fields);
   const int descriptor = co_await operation;
   if (descriptor != -EINVAL) co_return descriptor;
   const auto buffered = static_cast<std::uint32_t>(flags | O_CLOEXEC);
   const reactor::IoFields again{IORING_OP_OPENAT, AT_FDCWD, path.c_str(), kMode, 0, buffered};
-  reactor::IoOperation second(reactor_, again);
+  reactor::IoOperation second(reactor_, reactor_, again);
   const int result = co_await second;
   co_return result;
 }
@@ -120,7 +120,7 @@ reactor::Task<Result<std::unique_ptr<DiskFile>>> FileDisk::create(std::string pa
   // Of this operation the address is the length, and the length the mode.
   const reactor::IoFields fields{
       IORING_OP_FALLOCATE, descriptor, reinterpret_cast<const void*>(length_bytes), 0, 0, 0};
-  reactor::IoOperation allocation(reactor_, fields);
+  reactor::IoOperation allocation(reactor_, reactor_, fields);
   const int result = co_await allocation;
   if (result == -EOPNOTSUPP) {
     if (::ftruncate(descriptor, static_cast<off_t>(length_bytes)) != 0)
@@ -145,7 +145,7 @@ reactor::Task<Status> FileDisk::rename(std::string from, std::string to) {
   const auto folder = static_cast<std::uint32_t>(AT_FDCWD);
   const auto target = reinterpret_cast<std::uint64_t>(to.c_str());
   const reactor::IoFields fields{IORING_OP_RENAMEAT, AT_FDCWD, from.c_str(), folder, target, 0};
-  reactor::IoOperation operation(reactor_, fields);
+  reactor::IoOperation operation(reactor_, reactor_, fields);
   const int result = co_await operation;
   if (result < 0) co_return failed("rename", from, -result);
   co_return Status();
@@ -153,7 +153,7 @@ reactor::Task<Status> FileDisk::rename(std::string from, std::string to) {
 
 reactor::Task<Status> FileDisk::remove(std::string path) {
   const reactor::IoFields fields{IORING_OP_UNLINKAT, AT_FDCWD, path.c_str(), 0, 0, 0};
-  reactor::IoOperation operation(reactor_, fields);
+  reactor::IoOperation operation(reactor_, reactor_, fields);
   const int result = co_await operation;
   if (result < 0) co_return failed("remove", path, -result);
   co_return Status();
@@ -162,7 +162,7 @@ reactor::Task<Status> FileDisk::remove(std::string path) {
 reactor::Task<Status> FileDisk::make_folder(std::string path) {
   constexpr std::uint32_t kMode = 0700;
   const reactor::IoFields fields{IORING_OP_MKDIRAT, AT_FDCWD, path.c_str(), kMode, 0, 0};
-  reactor::IoOperation operation(reactor_, fields);
+  reactor::IoOperation operation(reactor_, reactor_, fields);
   const int result = co_await operation;
   if (result == -EEXIST) co_return Status();
   if (result < 0) co_return failed("create", path, -result);
@@ -174,7 +174,7 @@ reactor::Task<Status> FileDisk::make_folder(std::string path) {
 reactor::Task<Status> FileDisk::sync_folder(std::string path) {
   constexpr auto kFlags = static_cast<std::uint32_t>(O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const reactor::IoFields fields{IORING_OP_OPENAT, AT_FDCWD, path.c_str(), 0, 0, kFlags};
-  reactor::IoOperation operation(reactor_, fields);
+  reactor::IoOperation operation(reactor_, reactor_, fields);
   const int descriptor = co_await operation;
   if (descriptor < 0) co_return failed("open", path, -descriptor);
   const int result = co_await reactor_.fsync(descriptor, false);

@@ -21,6 +21,7 @@ class FileDisk final : public Disk {
   explicit FileDisk(reactor::Reactor& reactor, Access access = Access::read_write)
       : reactor_(reactor), access_(access) {}
 
+  reactor::Executor& executor() override { return reactor_; }
   reactor::Task<Result<std::vector<std::string>>> list(std::string folder) override;
   reactor::Task<Result<std::unique_ptr<DiskFile>>> create(std::string path,
                                                           std::uint64_t length_bytes) override;

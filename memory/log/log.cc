@@ -29,7 +29,8 @@ reactor::Task<Result<std::unique_ptr<Log>>> Log::create(reactor::Executor& execu
                                                         std::string folder, LogIdentity identity,
                                                         LogOptions options) {
   Status status = check_options(options);
-  if (status.ok()) status = co_await disk.make_folder(folder);
+  if (!status.ok()) co_return status;
+  status = co_await disk.make_folder(folder);
   if (!status.ok()) co_return status;
   const Result<std::vector<std::string>> names = co_await disk.list(folder);
   if (!names.ok()) co_return names.status();
@@ -100,12 +101,17 @@ std::uint64_t Log::disk_bytes() const {
   return (finished_.size() + 1 + ahead_.size() + (spare_ != nullptr ? 1 : 0)) * segment_bytes_;
 }
 
-// A bound: the record is alone in its blocks, and the end of each segment makes two blocks of one, each with
-// an unused rest of a page.
-std::uint64_t Log::most_bytes(std::uint64_t record_bytes) const {
-  const std::uint64_t blocks = record_bytes / (options_.max_block_bytes - kBlockHeader_bytes) + 2;
-  const std::uint64_t segments = record_bytes / (segment_bytes_ - kDiskPage_bytes) + 1;
-  return whole_pages(record_bytes + blocks * kBlockHeader_bytes) + segments * kDiskPage_bytes;
+// A bound: the end of each segment makes two blocks of one, each with an unused rest of a page.
+std::uint64_t Log::most_bytes(std::uint64_t payload_bytes) const {
+  const std::uint64_t blocks = payload_bytes / (options_.max_block_bytes - kBlockHeader_bytes) + 2;
+  const std::uint64_t segments = payload_bytes / (segment_bytes_ - kDiskPage_bytes) + 1;
+  return whole_pages(payload_bytes + blocks * kBlockHeader_bytes) + segments * kDiskPage_bytes;
+}
+
+// Pending records are taken at once and share blocks, but none with those that were taken before.
+std::uint64_t Log::promised_bytes(std::uint64_t more_bytes) const {
+  const std::uint64_t taken_bytes = taken_.size() - taken_at_;
+  return (taken_bytes == 0 ? 0 : most_bytes(taken_bytes)) + most_bytes(pending_.size() + more_bytes);
 }
 
 std::uint64_t Log::room_bytes() const {
@@ -121,36 +127,38 @@ void Log::fail(const Status& cause) {
   changed_.notify_all();
 }
 
-reactor::Task<Result<Log::Appended>> Log::append(std::uint16_t kind, std::span<const std::byte> bytes,
-                                                 Urgency urgency) {
-  const RecordHeader header{kind, static_cast<std::uint32_t>(bytes.size())};
-  const std::uint64_t charge = most_bytes(header.whole_bytes());
+reactor::Task<Result<Log::Appended>> Log::append(std::uint16_t kind, std::span<const std::byte> head,
+                                                 std::span<const std::byte> body, Urgency urgency) {
+  const std::uint64_t length = head.size() + body.size();
+  const RecordHeader header{kind, static_cast<std::uint32_t>(length)};
   const std::uint64_t kept = urgency == Urgency::urgent ? 0 : options_.reserve_bytes;
   // With the segment that is being written; all others may be free one day.
   const std::uint64_t most = (options_.max_bytes / segment_bytes_ - 1) * (segment_bytes_ - kDiskPage_bytes);
-  if (bytes.size() > ~std::uint32_t{0} || charge + kept > most) {
+  if (length > ~std::uint32_t{0} || most_bytes(header.whole_bytes()) + kept > most) {
     co_return Status(ErrorCode::limit_exceeded,
-                     "a record of " + std::to_string(bytes.size()) + " bytes is too long for the log");
+                     "a record of " + std::to_string(length) + " bytes is too long for the log");
   }
   for (bool asked = false; true;) {
     if (!failure_.ok()) co_return failure_;
-    if (charged_bytes_ + charge + kept <= room_bytes()) break;
+    if (closing_) co_return Status(ErrorCode::admin_shutdown, "the log in " + folder_ + " is being closed");
+    const std::uint64_t wanted_bytes = promised_bytes(header.whole_bytes()) + kept;
+    if (wanted_bytes <= room_bytes()) break;
     if (!making_) {
       if (asked && !full_.ok()) co_return full_;
       asked = true;
-      wanted_room_bytes_ = std::max(wanted_room_bytes_, charged_bytes_ + charge + kept);
+      wanted_room_bytes_ = std::max(wanted_room_bytes_, wanted_bytes);
       start_making();
     }
     co_await changed_.wait();
   }
   const std::size_t at = pending_.size();
   pending_.resize(at + header.whole_bytes());
-  write_record_header(header, pending_.data() + at);
-  if (!bytes.empty()) std::memcpy(pending_.data() + at + kRecordHeader_bytes, bytes.data(), bytes.size());
+  std::byte* const record = pending_.data() + at;
+  write_record_header(header, record);
+  if (!head.empty()) std::memcpy(record + kRecordHeader_bytes, head.data(), head.size());
+  if (!body.empty()) std::memcpy(record + kRecordHeader_bytes + head.size(), body.data(), body.size());
   const Appended result{appended_, appended_ + header.whole_bytes()};
   appended_ = result.end;
-  charges_.push_back({result.end, charge});
-  charged_bytes_ += charge;
   ++counters_.records;
   if (pending_.size() >= options_.max_block_bytes) start_writing();
   co_return result;
@@ -160,6 +168,7 @@ reactor::Task<Status> Log::flush(LogPosition upto) {
   NAMDB_CHECK(upto <= appended_);
   wanted_ = std::max(wanted_, upto);
   if (durable_ < upto) start_writing();
+  NAMDB_CHECK(durable_ >= upto || writing_ || !failure_.ok());  // not after close()
   while (durable_ < upto && failure_.ok()) co_await changed_.wait();
   co_return durable_ >= upto ? Status() : failure_;
 }
@@ -225,8 +234,6 @@ reactor::Task<Status> Log::write_block() {
   ++sequence_;
   durable_ += header.payload_bytes;
   taken_at_ += header.payload_bytes;
-  for (; !charges_.empty() && charges_.front().end <= durable_; charges_.pop_front())
-    charged_bytes_ -= charges_.front().bytes;
   ++counters_.writes;
   counters_.written_bytes += block.size();
   co_return Status();
@@ -235,8 +242,16 @@ reactor::Task<Status> Log::write_block() {
 void Log::start_making() {
   if (making_ || closing_ || !failure_.ok()) return;
   making_ = true;
-  full_ = Status();
   executor_.spawn(gate_, make_segments());
+}
+
+bool Log::full() {
+  if (full_.ok()) return false;
+  if (executor_.now_ns() >= retry_ns_) {
+    retry_ns_ = executor_.now_ns() + kSecond_ns;
+    start_making();
+  }
+  return true;
 }
 
 reactor::Task<void> Log::make_segments() {
@@ -251,6 +266,7 @@ reactor::Task<void> Log::make_segments() {
     const std::uint64_t number = ahead_.empty() ? current_.number + 1 : ahead_.back().number + 1;
     Result<LogSegment> made = co_await make_segment(number);
     if (made.ok()) {
+      full_ = Status();
       ahead_.push_back(std::move(*made));
       changed_.notify_all();
     } else if (made.status().code() == kDiskFull) {
@@ -301,13 +317,15 @@ reactor::Task<Result<LogSegment>> Log::make_segment(std::uint64_t number) {
       // Gives back what there is of it. An error means that there is nothing, or shows itself at the next
       // try.
       static_cast<void>(co_await disk_.remove(from));
+      if (reuse) spare_.reset();
     }
     co_return status;
   }
   const std::string to = folder_ + "/" + segment_name(number);
   status = co_await disk_.rename(from, to);
-  if (status.ok() && reuse) made = std::move(spare_);
-  if (status.ok()) status = co_await disk_.sync_folder(folder_);
+  if (!status.ok()) co_return status;
+  if (reuse) made = std::move(spare_);
+  status = co_await disk_.sync_folder(folder_);
   if (!status.ok()) co_return status;
   ++(reuse ? counters_.segments_reused : counters_.segments_made);
   LogSegment segment;
@@ -316,10 +334,17 @@ reactor::Task<Result<LogSegment>> Log::make_segment(std::uint64_t number) {
   co_return std::move(segment);
 }
 
+bool Log::oldest_is_free(LogPosition oldest) const {
+  if (finished_.empty()) return false;
+  for (std::size_t i = 1; i < finished_.size(); ++i) {
+    const std::optional<LogPosition>& first = finished_[i].first_position;
+    if (first && *first <= oldest) return true;
+  }
+  return current_.first_position.value_or(durable_) <= oldest;
+}
+
 reactor::Task<Status> Log::reclaim(LogPosition oldest) {
-  while (failure_.ok() && !finished_.empty()) {
-    const LogSegment& follower = finished_.size() > 1 ? finished_[1] : current_;
-    if (follower.first_position.value_or(durable_) > oldest) break;
+  while (failure_.ok() && oldest_is_free(oldest)) {
     const std::string path = folder_ + "/" + segment_name(finished_.front().number);
     const bool keep = spare_ == nullptr && !closing_;
     std::unique_ptr<DiskFile> file = std::move(finished_.front().file);
@@ -339,6 +364,7 @@ reactor::Task<Status> Log::reclaim(LogPosition oldest) {
     }
     if (keep) spare_ = std::move(file);
   }
+  if (!full_.ok()) start_making();
   co_return failure_;
 }
 

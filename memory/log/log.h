@@ -76,13 +76,24 @@ class Log {
   // Records of one caller that awaits each are in its order. Suspends only while a segment is made. The
   // bytes are copied. Errors: kDiskFull; limit_exceeded where the record never fits; the log's failure.
   reactor::Task<Result<Appended>> append(std::uint16_t kind, std::span<const std::byte> bytes,
-                                         Urgency urgency = Urgency::ordinary);
+                                         Urgency urgency = Urgency::ordinary) {
+    return append(kind, bytes, {}, urgency);
+  }
+  // Of a record that is two runs of bytes, one behind the other.
+  reactor::Task<Result<Appended>> append(std::uint16_t kind, std::span<const std::byte> head,
+                                         std::span<const std::byte> body, Urgency urgency);
   // Resumes when all up to there is durable, or the log has failed.
   reactor::Task<Status> flush(LogPosition upto);
   // Nothing before that position will be read again. One at a time.
   reactor::Task<Status> reclaim(LogPosition oldest);
-  // Waits for the operations under way. Records that nobody flushed are not written. Before destruction.
+  // Waits for the operations under way. Records that nobody flushed are not written. An append() that waits
+  // for a segment ends with admin_shutdown, as all later ones; flush() is not called any more. Before
+  // destruction.
   reactor::Task<void> close();
+
+  // No segment could be made to follow the one that is being written, which still takes records: new work
+  // that will append is to be refused. Tries to make one again at most once a second.
+  bool full();
 
   LogPosition appended() const { return appended_; }
   LogPosition durable() const { return durable_; }
@@ -95,7 +106,10 @@ class Log {
  private:
   Log(reactor::Executor& executor, Disk& disk, std::string folder, LogEnd end, LogOptions options);
 
-  std::uint64_t most_bytes(std::uint64_t record_bytes) const;
+  // Of the segments, that so many bytes of records take when they are written together.
+  std::uint64_t most_bytes(std::uint64_t payload_bytes) const;
+  // That all accepted records may still take, and so many bytes more.
+  std::uint64_t promised_bytes(std::uint64_t more_bytes) const;
   std::uint64_t room_bytes() const;
   void start_making();
   reactor::Task<void> make_segments();
@@ -106,6 +120,8 @@ class Log {
   reactor::Task<Status> write_block();
   // Where the record ends that a block leaves open.
   void pass_records(LogPosition upto);
+  // Whether no record from that position on begins in the oldest segment.
+  bool oldest_is_free(LogPosition oldest) const;
   void fail(const Status& cause);
 
   reactor::Executor& executor_;
@@ -132,14 +148,9 @@ class Log {
   std::size_t taken_at_ = 0;
   PageBuffer block_;
 
-  struct Charge {
-    LogPosition end;
-    std::uint64_t bytes;
-  };
-  std::deque<Charge> charges_;  // what records that are not durable may take of the segments
-  std::uint64_t charged_bytes_ = 0;
   std::uint64_t wanted_room_bytes_ = 0;
-  Status full_;  // why the last segment could not be made
+  Status full_;  // why the last segment could not be made; ok: it was made
+  std::uint64_t retry_ns_ = 0;
   bool making_ = false;
   bool writing_ = false;
   bool closing_ = false;

@@ -6,11 +6,6 @@
 #include "common/base/check.h"
 
 namespace namdb::memory {
-namespace {
-
-constexpr std::uint64_t kWindow_bytes = 1U << 20;
-
-}  // namespace
 
 std::string LogReader::path_of(const LogSegment& segment) const {
   return folder_ + "/" + segment_name(segment.number);
@@ -18,6 +13,8 @@ std::string LogReader::path_of(const LogSegment& segment) const {
 
 reactor::Task<Status> LogReader::open(LogPosition from, std::optional<LogOwner> owner) {
   from_ = from;
+  const Status synced = co_await disk_.sync_folder(folder_);
+  if (!synced.ok()) co_return synced;
   Result<std::vector<std::string>> names = co_await disk_.list(folder_);
   if (!names.ok()) co_return names.status();
   for (const std::string& name : *names) {
@@ -31,13 +28,27 @@ reactor::Task<Status> LogReader::open(LogPosition from, std::optional<LogOwner> 
     Status status = co_await segment.file->sync();
     if (!status.ok()) co_return status;
   }
-  for (std::size_t i = 0; i < segments_.size(); ++i) {
-    const Spot first{i, kDiskPage_bytes};
-    Result<std::optional<CertifiedBlock>> block = co_await block_at(first);
-    if (!block.ok()) co_return block.status();
-    if (*block) segments_[i].first_position = (*block)->header.position;
+  for (LogSegment& segment : segments_) {
+    Status status = co_await find_first_position(&segment);
+    if (!status.ok()) co_return status;
   }
   co_return choose_start();
+}
+
+reactor::Task<Status> LogReader::find_first_position(LogSegment* segment) {
+  const std::uint64_t first_place = segment->number * segment_bytes_ + kDiskPage_bytes;
+  const PageBuffer page(kDiskPage_bytes);
+  Status status = co_await segment->file->read(kDiskPage_bytes, page.span());
+  if (!status.ok()) co_return status;
+  const std::uint64_t length =
+      block_bytes_at(identity_.log_id, first_place, page.span(), segment_bytes_ - kDiskPage_bytes);
+  if (length == 0) co_return Status();
+  const PageBuffer whole(length);
+  status = co_await segment->file->read(kDiskPage_bytes, whole.span());
+  if (!status.ok()) co_return status;
+  const auto block = certify_block(identity_.log_id, first_place, whole.span());
+  if (block) segment->first_position = block->header.position;
+  co_return Status();
 }
 
 reactor::Task<Status> LogReader::open_segment(std::string name, std::uint64_t number,
@@ -109,43 +120,28 @@ Status LogReader::choose_start() {
                                                  ", which is needed: its first segments are lost");
     }
   }
-  segments_.erase(segments_.begin(), segments_.begin() + static_cast<std::ptrdiff_t>(start));
-  for (std::size_t i = 1; i < segments_.size(); ++i) {
-    if (segments_[i].number == segments_[0].number + i) continue;
-    return Status(ErrorCode::corrupt_data,
-                  folder_ + "/" + segment_name(segments_[0].number + i) + " is missing");
+  for (std::size_t i = start + 1; i < segments_.size(); ++i) {
+    const std::uint64_t expected = segments_[i - 1].number + 1;
+    if (segments_[i].number == expected) continue;
+    return Status(ErrorCode::corrupt_data, folder_ + "/" + segment_name(expected) + " is missing");
   }
-  window_bytes_ = 0;
-  spot_ = {0, kDiskPage_bytes};
-  if (segments_[0].number == 0) known_ = true;  // the first block of the log: nothing is before it
+  std::vector<DiskFile*> files;
+  for (const LogSegment& segment : segments_) files.push_back(segment.file.get());
+  ahead_.set_files(std::move(files), kDiskPage_bytes, segment_bytes_);
+  spot_ = {start, kDiskPage_bytes};
+  if (segments_[start].number == 0) known_ = true;  // the first block of the log: nothing is before it
   return Status();
-}
-
-reactor::Task<Status> LogReader::load(Spot spot, std::uint64_t length_bytes) {
-  if (window_bytes_ != 0 && window_begin_.index == spot.index && spot.offset >= window_begin_.offset &&
-      spot.offset + length_bytes <= window_begin_.offset + window_bytes_)
-    co_return Status();
-  const std::uint64_t wanted = std::min(std::max(kWindow_bytes, length_bytes), segment_bytes_ - spot.offset);
-  if (window_.size() < wanted) window_ = PageBuffer(wanted);
-  window_bytes_ = 0;
-  const std::span<std::byte> into = window_.span().first(wanted);
-  Status status = co_await segments_[spot.index].file->read(spot.offset, into);
-  if (!status.ok()) co_return status;
-  window_begin_ = spot;
-  window_bytes_ = wanted;
-  co_return Status();
 }
 
 reactor::Task<Result<std::optional<CertifiedBlock>>> LogReader::block_at(Spot spot) {
   using Block = std::optional<CertifiedBlock>;
-  Status status = co_await load(spot, kDiskPage_bytes);
-  if (!status.ok()) co_return status;
-  const std::uint64_t length = block_bytes_at(identity_.log_id, place(spot), loaded(spot, kDiskPage_bytes),
-                                              segment_bytes_ - spot.offset);
+  const auto page = co_await ahead_.read(spot.index, spot.offset, kDiskPage_bytes);
+  if (!page.ok()) co_return page.status();
+  const std::uint64_t length = block_bytes(spot, page.value());
   if (length == 0) co_return Block();
-  status = co_await load(spot, length);
-  if (!status.ok()) co_return status;
-  co_return certify_block(identity_.log_id, place(spot), loaded(spot, length));
+  const auto whole = co_await ahead_.read(spot.index, spot.offset, length);
+  if (!whole.ok()) co_return whole.status();
+  co_return certify_block(identity_.log_id, place(spot), whole.value());
 }
 
 reactor::Task<Result<std::optional<LogReader::Later>>> LogReader::find_later(Spot spot) {
@@ -194,8 +190,9 @@ reactor::Task<Result<bool>> LogReader::read_block() {
     if (!status.ok()) co_return status;
     co_return true;
   }
-  torn_ = block_bytes_at(identity_.log_id, place(spot_), loaded(spot_, kDiskPage_bytes),
-                         segment_bytes_ - spot_.offset) != 0;
+  const auto page = co_await ahead_.read(spot_.index, spot_.offset, kDiskPage_bytes);
+  if (!page.ok()) co_return page.status();
+  torn_ = block_bytes(spot_, page.value()) != 0;
   Spot behind = spot_;
   behind.offset += kDiskPage_bytes;
   const Result<std::optional<Later>> later = co_await find_later(behind);
@@ -252,6 +249,7 @@ reactor::Task<Result<std::optional<LogRecord>>> LogReader::next() {
   while (!ended_) {
     if (payload_.empty()) {
       Result<bool> more = co_await read_block();
+      if (!more.ok() || !*more) co_await ahead_.settle();
       if (!more.ok()) co_return more.status();
       ended_ = !*more;
       continue;
@@ -270,6 +268,7 @@ reactor::Task<Result<std::optional<LogRecord>>> LogReader::next() {
     const std::optional<RecordHeader> header = read_record_header(payload_.data());
     if (!header) {
       payload_ = {};
+      co_await ahead_.settle();
       co_return damaged(spot_, "the block before holds no record where one should begin", position_, spot_);
     }
     const auto whole = payload_.first(std::min<std::uint64_t>(header->whole_bytes(), payload_.size()));

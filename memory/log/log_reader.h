@@ -10,8 +10,10 @@
 //   auto log = co_await Log::resume(executor, disk, folder, reader.take_end(), options);
 //
 // A block may have been written and never acknowledged, just before a process was killed, and lie in a disk's
-// volatile cache. open() makes all blocks durable before any is read: nobody acts on a record that a later
-// loss of power takes away.
+// volatile cache; a segment may have its name there only. open() makes all names and blocks durable before
+// any is read: nobody acts on a record that a later loss of power takes away, or adds to such a segment.
+//
+// The disk reads the next part of the log while the caller works on the records of this one.
 //
 // The first block that is not whole ends the log, if nothing whole is behind it (log_format.h). A damaged
 // block at the very end therefore looks like one that was never finished. Everything else is damage and an
@@ -29,6 +31,7 @@
 #include "common/reactor/task.h"
 #include "memory/log/disk.h"
 #include "memory/log/log_format.h"
+#include "memory/log/read_ahead.h"
 
 namespace namdb::memory {
 
@@ -49,11 +52,12 @@ struct LogSegment {
 struct LogEnd {
   LogIdentity identity;
   std::uint64_t segment_bytes = 0;
-  std::vector<LogSegment> segments;  // without a gap; those behind `current` hold nothing yet
-  std::size_t current = 0;           // index of the segment where the next block goes
-  std::uint64_t offset = 0;          // there; segment_bytes: it is full
-  std::uint64_t sequence = 0;        // of the next block
-  std::uint64_t previous = 0;        // checksum of the last
+  // Ascending, those that were not read included. Those behind `current` hold nothing yet.
+  std::vector<LogSegment> segments;
+  std::size_t current = 0;     // index of the segment where the next block goes
+  std::uint64_t offset = 0;    // there; segment_bytes: it is full
+  std::uint64_t sequence = 0;  // of the next block
+  std::uint64_t previous = 0;  // checksum of the last
   LogPosition position = 0;
 };
 
@@ -68,14 +72,20 @@ struct LogDamage {
 
 class LogReader {
  public:
-  // The disk outlives the reader.
-  LogReader(Disk& disk, std::string folder) : disk_(disk), folder_(std::move(folder)) {}
+  static constexpr std::uint64_t kWindow_bytes = 2U << 20;
+
+  // The disk outlives the reader, which has a few windows of that length (read_ahead.h).
+  LogReader(Disk& disk, std::string folder, std::uint64_t window_bytes = kWindow_bytes)
+      : disk_(disk), folder_(std::move(folder)), ahead_(disk, window_bytes) {}
 
   // Once. `from`: 0, or the beginning of a record. Without an owner any log will do. Errors: corrupt_data,
   // configuration (no log, another owner's, a newer format), kDiskFailed.
   reactor::Task<Status> open(LogPosition from, std::optional<LogOwner> owner);
   // The next record that begins at `from` or behind; nullopt at the end of the log.
   reactor::Task<Result<std::optional<LogRecord>>> next();
+  // Waits for what is being read ahead. Before the destruction of a reader that is left in the middle: no
+  // read is under way before the first call of next(), nor after one that came to the end or to an error.
+  reactor::Task<void> close() { return ahead_.settle(); }
 
   // After corrupt_data from next().
   const std::optional<LogDamage>& damage() const { return damage_; }
@@ -107,13 +117,12 @@ class LogReader {
   reactor::Task<Status> open_segment(std::string name, std::uint64_t number, std::optional<LogOwner> owner);
   Status check_header(const std::string& path, std::uint64_t number, const SegmentHeader& header,
                       std::uint64_t file_bytes, const std::optional<LogOwner>& owner);
+  reactor::Task<Status> find_first_position(LogSegment* segment);
   Status choose_start();
-  // Makes the window hold so many bytes at the spot.
-  reactor::Task<Status> load(Spot spot, std::uint64_t length_bytes);
-  std::span<const std::byte> loaded(const Spot& spot, std::uint64_t length_bytes) const {
-    return window_.span().subspan(spot.offset - window_begin_.offset, length_bytes);
+  std::uint64_t block_bytes(const Spot& spot, std::span<const std::byte> page) const {
+    return block_bytes_at(identity_.log_id, place(spot), page, segment_bytes_ - spot.offset);
   }
-  // The whole block at the spot, in the window.
+  // The whole block at the spot, if there is one.
   reactor::Task<Result<std::optional<CertifiedBlock>>> block_at(Spot spot);
   reactor::Task<Result<std::optional<Later>>> find_later(Spot behind);
   // False at the end of the log.
@@ -131,9 +140,7 @@ class LogReader {
   std::vector<LogSegment> segments_;
   LogPosition from_ = 0;
 
-  PageBuffer window_;
-  Spot window_begin_;
-  std::uint64_t window_bytes_ = 0;
+  ReadAhead ahead_;
 
   Spot spot_;           // of the next block
   bool known_ = false;  // what the next block must be, as follows

@@ -139,7 +139,8 @@ reactor::Task<void> live(Life* life, bool first) {
     life->history = History();
     log = co_await Log::create(life->executor, life->disk, kFolder, kIdentity, life->options);
   } else {
-    LogReader reader(life->disk, kFolder);
+    const std::uint64_t window_bytes = (1 + life->random.below(16)) * kDiskPage_bytes;
+    LogReader reader(life->disk, kFolder, window_bytes);
     const Status status = co_await read_back(life, &reader);
     if (!status.ok()) {
       if (status.code() != kDiskFailed && life->wrong.empty()) life->wrong = status.to_string();
@@ -231,6 +232,54 @@ TEST_CASE("each step of a run is the last one before the power goes, and the las
   CHECK(total > 100);
 }
 
+// The records that are there after a kill at that step, another process that writes, and a loss of power.
+reactor::Task<void> write_after_kill(ManualExecutor* executor, FaultDisk* disk, bool first, int* written) {
+  Result<std::unique_ptr<Log>> log = Status(ErrorCode::internal, "not opened");
+  LogReader reader(*disk, kFolder);
+  const Status opened = co_await reader.open(0, std::nullopt);
+  if (opened.ok()) {
+    while (true) {
+      const auto next = co_await reader.next();
+      if (!next.ok() || !next.value()) break;
+    }
+    log = co_await Log::resume(*executor, *disk, kFolder, reader.take_end(), small_options());
+  } else {
+    log = co_await Log::create(*executor, *disk, kFolder, kIdentity, small_options());
+  }
+  if (!log.ok()) co_return;
+  const std::vector<std::byte> bytes(5000, std::byte{0x55});
+  for (int i = 0; i < (first ? 2 : 10); ++i) {
+    const auto appended = co_await log.value()->append(1, bytes);
+    if (!appended.ok()) break;
+    const Status status = co_await log.value()->flush(appended.value().end);
+    if (!status.ok()) break;
+    ++*written;
+  }
+  co_await log.value()->close();
+}
+
+TEST_CASE("a segment whose name was not durable when its process was killed is kept by the next process") {
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    for (std::uint64_t step = 0; step < 30; ++step) {
+      INFO("seed " << seed << ", step " << step);
+      ManualExecutor executor;
+      FaultDisk disk(executor, seed);
+      int written = 0;
+      disk.stop_at(step);
+      run_task(executor, write_after_kill(&executor, &disk, true, &written));
+      disk.restart(FaultDisk::End::killed);
+      run_task(executor, write_after_kill(&executor, &disk, false, &written));
+      REQUIRE(written >= 10);
+      disk.restart(FaultDisk::End::power_lost);
+      LogReader reader(disk, kFolder);
+      REQUIRE(run_task(executor, reader.open(0, kIdentity.owner)).ok());
+      int found = 0;
+      while (run_task(executor, reader.next()).value()) ++found;
+      REQUIRE(found >= written);
+    }
+  }
+}
+
 // --- one property each ---
 
 std::unique_ptr<Log> make_log(ManualExecutor& executor, FaultDisk& disk, LogOptions options) {
@@ -254,7 +303,9 @@ reactor::Task<void> flush_one(Log* log, std::size_t length, int* done) {
 TEST_CASE("what is appended during a write goes into the next, together") {
   ManualExecutor executor;
   FaultDisk disk(executor, 1);
-  const auto log = make_log(executor, disk, small_options());
+  LogOptions options = small_options();
+  options.reserve_bytes = 0;
+  const auto log = make_log(executor, disk, options);
   executor.run_ready();
   reactor::Gate gate;
   int done = 0;
@@ -294,61 +345,25 @@ TEST_CASE("after a failed write nothing is tried again, and everybody is told") 
   }
 }
 
-TEST_CASE("a full disk refuses records, keeps room for urgent ones, and takes all again when there is room") {
-  ManualExecutor executor;
-  FaultDisk disk(executor, 1);
-  disk.set_capacity(100U << 10);  // three segments
-  const auto log = make_log(executor, disk, small_options());
-  Status status;
-  int accepted = 0;
-  for (; accepted < 1000; ++accepted) {
-    status = run_task(executor, append_and_flush(log.get(), 1000, Log::Urgency::ordinary));
-    if (!status.ok()) break;
-  }
-  CHECK(accepted > 5);
-  REQUIRE_FALSE(status.ok());
-  CHECK(status.code() == kDiskFull);
-  CHECK(log->failure().ok());
-  CHECK(disk.used_bytes() <= 100U << 10);
-  CHECK(run_task(executor, append_and_flush(log.get(), 500, Log::Urgency::urgent)).ok());
-  disk.set_capacity(FaultDisk::kNever);
-  CHECK(run_task(executor, append_and_flush(log.get(), 1000, Log::Urgency::ordinary)).ok());
-  run_task(executor, log->close());
-}
-
-TEST_CASE("the log keeps its bound; what is reclaimed is used again") {
-  ManualExecutor executor;
-  FaultDisk disk(executor, 1);
-  LogOptions options = small_options();
-  options.max_bytes = 4 * options.segment_bytes;
-  const auto log = make_log(executor, disk, options);
-  Status status;
-  for (int i = 0; i < 1000 && status.ok(); ++i)
-    status = run_task(executor, append_and_flush(log.get(), 1000, Log::Urgency::ordinary));
-  REQUIRE_FALSE(status.ok());
-  CHECK(status.code() == kDiskFull);
-  CHECK(status.hint() == "a checkpoint gives room back");
-  CHECK(log->disk_bytes() == options.max_bytes);
-  for (int i = 0; i < 300; ++i) {
-    CHECK(run_task(executor, log->reclaim(log->durable())).ok());
-    REQUIRE(run_task(executor, append_and_flush(log.get(), 1000, Log::Urgency::ordinary)).ok());
-    REQUIRE(log->disk_bytes() <= options.max_bytes + options.segment_bytes);
-  }
-  CHECK(log->counters().segments_reused > 10);
-  CHECK(disk.used_bytes() <= options.max_bytes + options.segment_bytes);
-  run_task(executor, log->close());
-}
-
-TEST_CASE("records longer than a segment are taken, and those longer than the log are refused") {
+TEST_CASE("a record of two runs of bytes is read back as one") {
   ManualExecutor executor;
   FaultDisk disk(executor, 1);
   const auto log = make_log(executor, disk, small_options());
-  CHECK(run_task(executor, append_and_flush(log.get(), 200'000, Log::Urgency::ordinary)).ok());
-  const Status status = run_task(executor, append_and_flush(log.get(), 600'000, Log::Urgency::ordinary));
-  REQUIRE_FALSE(status.ok());
-  CHECK(status.message() == "a record of 600000 bytes is too long for the log");
-  CHECK(run_task(executor, append_and_flush(log.get(), 0, Log::Urgency::ordinary)).ok());
+  const std::vector<std::byte> head(3, std::byte{0x0a});
+  const std::vector<std::byte> body(10, std::byte{0x0b});
+  const auto appended = run_task(executor, log->append(2, head, body, Log::Urgency::ordinary));
+  REQUIRE(appended.ok());
+  CHECK(run_task(executor, log->flush(appended.value().end)).ok());
   run_task(executor, log->close());
+  LogReader reader(disk, kFolder);
+  REQUIRE(run_task(executor, reader.open(0, kIdentity.owner)).ok());
+  const auto record = run_task(executor, reader.next());
+  REQUIRE(record.ok());
+  REQUIRE(record.value());
+  std::vector<std::byte> both = head;
+  both.insert(both.end(), body.begin(), body.end());
+  CHECK(std::ranges::equal(record.value()->bytes, both));
+  run_task(executor, reader.close());
 }
 
 }  // namespace

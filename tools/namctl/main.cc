@@ -18,7 +18,7 @@
 #include "tools/namctl/command_fabric.h"
 #include "tools/namctl/command_memory.h"
 #include "tools/namctl/command_top.h"
-#include "tools/namctl/log_verify.h"
+#include "tools/namctl/command_verify.h"
 #include "tools/namctl/output.h"
 
 namespace namdb::namctl {

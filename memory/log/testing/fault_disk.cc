@@ -23,9 +23,10 @@ class FaultDisk::File final : public DiskFile {
 
   reactor::Task<Status> read(std::uint64_t offset, std::span<std::byte> into) override {
     check(offset, into.size());
-    co_await disk_.executor_.yield();
+    co_await disk_.take_time();
     if (offset + into.size() > node_->now.size()) co_return Status(ErrorCode::corrupt_data, "cut short");
     std::copy_n(node_->now.begin() + static_cast<std::ptrdiff_t>(offset), into.size(), into.begin());
+    disk_.read_bytes_ += into.size();
     co_return Status();
   }
 
@@ -34,11 +35,16 @@ class FaultDisk::File final : public DiskFile {
     NAMDB_CHECK(offset + bytes.size() <= node_->now.size());
     Status status = disk_.step();
     if (!status.ok()) co_return status;
-    co_await disk_.executor_.yield();
+    if (disk_.writes_refused_) co_return Status(kDiskFull, "no space left on device");
+    const std::uint64_t early = disk_.random_.below(4);
+    for (std::uint64_t at = 0; at < bytes.size(); at += kSector_bytes) {
+      if (early == 0 || (early == 1 && disk_.random_.chance(0.5)))
+        arrive(offset + at, bytes.subspan(at, kSector_bytes));
+    }
+    co_await disk_.take_time();
     if (process_ != disk_.process_) co_return Status(kDiskFailed, "of an earlier process");
-    std::ranges::copy(bytes, node_->now.begin() + static_cast<std::ptrdiff_t>(offset));
-    for (std::uint64_t at = offset; at < offset + bytes.size(); at += kSector_bytes)
-      node_->dirty.insert(at / kSector_bytes);
+    for (std::uint64_t at = 0; at < bytes.size(); at += kSector_bytes)
+      arrive(offset + at, bytes.subspan(at, kSector_bytes));
     co_return Status();
   }
 
@@ -56,11 +62,15 @@ class FaultDisk::File final : public DiskFile {
   void check(std::uint64_t offset, std::uint64_t length_bytes) const {
     NAMDB_CHECK(offset % kDiskPage_bytes == 0 && length_bytes % kDiskPage_bytes == 0);
   }
+  void arrive(std::uint64_t offset, std::span<const std::byte> sector) {
+    std::ranges::copy(sector, node_->now.begin() + static_cast<std::ptrdiff_t>(offset));
+    node_->dirty.insert(offset / kSector_bytes);
+  }
   // Makes sectors durable. Where it fails they count as clean and are not.
   reactor::Task<Status> keep(std::uint64_t first, std::uint64_t last) {
     const Status status = disk_.step();
     if (!status.ok() && disk_.stopped()) co_return status;
-    co_await disk_.executor_.yield();
+    co_await disk_.take_time();
     if (process_ != disk_.process_) co_return Status(kDiskFailed, "of an earlier process");
     for (auto i = node_->dirty.lower_bound(first); i != node_->dirty.end() && *i <= last;) {
       const auto at = static_cast<std::ptrdiff_t>(*i * kSector_bytes);
@@ -75,6 +85,16 @@ class FaultDisk::File final : public DiskFile {
   std::shared_ptr<Node> node_;
   std::uint64_t process_;
 };
+
+reactor::Task<void> FaultDisk::take_time() {
+  const std::uint64_t duration_ns =
+      latency_min_ns_ + (latency_spread_ns_ == 0 ? 0 : random_.below(latency_spread_ns_));
+  if (duration_ns == 0) {
+    co_await executor_->yield();
+  } else {
+    co_await executor_->sleep_for(duration_ns);
+  }
+}
 
 Status FaultDisk::step() {
   const std::uint64_t step = steps_++;
@@ -107,7 +127,7 @@ std::uint64_t FaultDisk::used_bytes() const {
 }
 
 std::unique_ptr<FaultDisk> FaultDisk::copy(std::uint64_t seed) const {
-  auto result = std::make_unique<FaultDisk>(executor_, seed);
+  auto result = std::make_unique<FaultDisk>(*executor_, seed);
   std::map<const Node*, std::shared_ptr<Node>> nodes;
   const auto copied = [&nodes](const std::shared_ptr<Node>& node) {
     if (node == nullptr) return node;
@@ -177,7 +197,7 @@ void FaultDisk::restart(End end) {
 }
 
 reactor::Task<Result<std::vector<std::string>>> FaultDisk::list(std::string folder) {
-  co_await executor_.yield();
+  co_await take_time();
   std::set<std::string> names;
   for (const auto& [path, node] : names_) {
     if (folder_of(path) == folder) names.insert(path.substr(folder.size() + 1));
@@ -192,7 +212,7 @@ reactor::Task<Result<std::unique_ptr<DiskFile>>> FaultDisk::create(std::string p
                                                                    std::uint64_t length_bytes) {
   const Status status = step();
   if (!status.ok()) co_return status;
-  co_await executor_.yield();
+  co_await take_time();
   auto node = std::make_shared<Node>();
   // As the operating system does: the name is there, whether there is room or not.
   change(std::string(), path, node);
@@ -204,7 +224,7 @@ reactor::Task<Result<std::unique_ptr<DiskFile>>> FaultDisk::create(std::string p
 }
 
 reactor::Task<Result<std::unique_ptr<DiskFile>>> FaultDisk::open(std::string path) {
-  co_await executor_.yield();
+  co_await take_time();
   const auto found = names_.find(path);
   if (found == names_.end()) co_return Status(kDiskFailed, "there is no " + path);
   std::unique_ptr<DiskFile> file = std::make_unique<File>(*this, found->second);
@@ -214,7 +234,7 @@ reactor::Task<Result<std::unique_ptr<DiskFile>>> FaultDisk::open(std::string pat
 reactor::Task<Status> FaultDisk::rename(std::string from, std::string to) {
   Status status = step();
   if (!status.ok()) co_return status;
-  co_await executor_.yield();
+  co_await take_time();
   const auto found = names_.find(from);
   if (found == names_.end()) co_return Status(kDiskFailed, "there is no " + from);
   const std::shared_ptr<Node> node = found->second;
@@ -225,14 +245,14 @@ reactor::Task<Status> FaultDisk::rename(std::string from, std::string to) {
 reactor::Task<Status> FaultDisk::remove(std::string path) {
   Status status = step();
   if (!status.ok()) co_return status;
-  co_await executor_.yield();
+  co_await take_time();
   if (!names_.contains(path)) co_return Status(kDiskFailed, "there is no " + path);
   change(path, std::string(), nullptr);
   co_return Status();
 }
 
 reactor::Task<Status> FaultDisk::make_folder(std::string path) {
-  co_await executor_.yield();
+  co_await take_time();
   folders_.insert(path);
   co_return Status();
 }
@@ -240,7 +260,7 @@ reactor::Task<Status> FaultDisk::make_folder(std::string path) {
 reactor::Task<Status> FaultDisk::sync_folder(std::string path) {
   const Status status = step();
   if (!status.ok() && stopped()) co_return status;
-  co_await executor_.yield();
+  co_await take_time();
   for (auto i = changes_.begin(); i != changes_.end();) {
     if (i->folder != path) {
       ++i;

@@ -1,4 +1,4 @@
-#include "tools/namctl/log_verify.h"
+#include "tools/namctl/command_verify.h"
 
 #include <memory>
 #include <nlohmann/json.hpp>

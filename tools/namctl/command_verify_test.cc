@@ -1,5 +1,5 @@
 // namctl verify on a folder with a log, whole and damaged.
-#include "tools/namctl/log_verify.h"
+#include "tools/namctl/command_verify.h"
 
 #include <unistd.h>
 
