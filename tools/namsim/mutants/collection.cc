@@ -141,7 +141,7 @@ std::vector<MutantCase> collection_mutants() {
       {"a shared copy does not count among the running transactions", "compute/txn/snapshot_fetcher.h",
        Emphasis::old_versions, 35, "a version was lost", copies_do_not_count, copies_count,
        short_transactions_with_old_copies},
-      {"collection counts from install", "memory/reclaim/old_versions.cc", Emphasis::old_versions, 195,
+      {"collection counts from install", "memory/reclaim/old_versions.cc", Emphasis::old_versions, 6,
        "a version was lost", make_mutant<CollectedFromInstall>, make_mutant<ManyHints>},
       {"a transaction outlives E", "compute/txn/transaction_state.cc", Emphasis::short_age, 3,
        "a version was lost", make_mutant<AgeIgnored>},

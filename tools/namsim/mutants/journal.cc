@@ -69,11 +69,11 @@ void small_journals(Scenario& scenario) {
 std::vector<MutantCase> journal_mutants() {
   return {
       {"a commit is installed and acknowledged without its journal entry", "compute/commit/commit.cc",
-       Emphasis::kills, 27, "a row stays out of reach", make_mutant<NoJournal>},
+       Emphasis::kills, 1, "a row stays out of reach", make_mutant<NoJournal>},
       {"a journal entry overwrites one that is still needed", "compute/txn/journal_streams.cc",
-       Emphasis::kills, 1247, "the clients did not finish", make_mutant<OneJournalPlace>},
+       Emphasis::kills, 1988, "the clients did not finish", make_mutant<OneJournalPlace>},
       {"a journal entry is sealed without its position in the stream", "common/layout/journal.cc",
-       Emphasis::none, 1, "has a gap", make_mutant<LapNotSealed>, nullptr, small_journals},
+       Emphasis::none, 3, "has a gap", make_mutant<LapNotSealed>, nullptr, small_journals},
   };
 }
 

@@ -147,7 +147,7 @@ std::vector<MutantCase> lock_mutants() {
        make_mutant<ForeignLockReleased>},
       {"the journal entry is written before the last lock", commit, Emphasis::snapshots, 6, "lost update",
        make_mutant<LockBehindJournal>},
-      {"the header is released before the body is written", commit, Emphasis::kills, 32,
+      {"the header is released before the body is written", commit, Emphasis::kills, 9,
        "a row stays out of reach", make_mutant<HeaderFirst>},
       {"a buffer is used again while a WRITE from it is under way", "common/fabric/fabric.h",
        Emphasis::snapshots, 1, "is damaged", make_mutant<BufferUsedAgain>},

@@ -93,11 +93,11 @@ void inserts_on_two_servers(Scenario& scenario) {
 
 std::vector<MutantCase> partitioned_vector_mutants() {
   return {
-      {"a part of a partitioned vector is not confirmed", "compute/txn/snapshot.cc", Emphasis::snapshots, 21,
+      {"a part of a partitioned vector is not confirmed", "compute/txn/snapshot.cc", Emphasis::snapshots, 1,
        "missed a write that what it saw depends on", make_mutant<PartUnconfirmed>, nullptr, on_two_servers},
       {"a slot is not placed in its part", "compute/txn/execution_slot.cc", Emphasis::short_slots, 1,
        "lies behind the vector's length", make_mutant<NeverPlaced>, nullptr, on_two_servers},
-      {"a publish rides with a part of the installation", "compute/commit/commit.cc", Emphasis::inserts, 794,
+      {"a publish rides with a part of the installation", "compute/commit/commit.cc", Emphasis::inserts, 1991,
        "missed a write that what it saw depends on", make_mutant<PublishedWithPart>, nullptr,
        inserts_on_two_servers},
   };

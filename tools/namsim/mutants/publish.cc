@@ -123,7 +123,7 @@ std::vector<MutantCase> publish_mutants() {
   const char* const slot = "compute/txn/execution_slot.cc";
   return {
       {"a commit is published before its locks are held", "compute/commit/commit.cc", Emphasis::old_versions,
-       190, "missed a write that what it saw depends on", make_mutant<PublishedBeforeLocks>},
+       6, "missed a write that what it saw depends on", make_mutant<PublishedBeforeLocks>},
       {"a commit is published before an older one of its slot is finished", slot, Emphasis::shared_slots, 61,
        "missed a write that what it saw depends on", make_mutant<PublishedOutOfOrder>},
       {"a commit is acknowledged before it is published", slot, Emphasis::snapshots, 1, "a row is gone",

@@ -227,17 +227,17 @@ void inserts_and_kills(Scenario& scenario) {
 
 std::vector<MutantCase> repair_mutants() {
   return {
-      {"a dead slot's locks are never repaired", "compute/recovery/repair.cc", Emphasis::kills, 6,
+      {"a dead slot's locks are never repaired", "compute/recovery/repair.cc", Emphasis::kills, 3,
        "a row stays out of reach", make_mutant<NeverRepaired>},
-      {"repair begins before the owner is fenced", "compute/recovery/repair.cc", Emphasis::kills, 672,
+      {"repair begins before the owner is fenced", "compute/recovery/repair.cc", Emphasis::kills, 114,
        "a row stays out of reach", make_mutant<NotFenced>},
-      {"a lock is undone before its slot is closed", "compute/recovery/repair.cc", Emphasis::kills, 130,
+      {"a lock is undone before its slot is closed", "compute/recovery/repair.cc", Emphasis::kills, 16,
        "a row stays out of reach", make_mutant<UndoneBeforeClosed>, make_mutant<LateRepair>},
       {"repair goes on where the dead commit's lock is gone", "compute/recovery/repair.cc", Emphasis::inserts,
-       4, "is not linked", make_mutant<RepairedUnlocked>, nullptr, inserts_and_kills},
+       14, "is not linked", make_mutant<RepairedUnlocked>, nullptr, inserts_and_kills},
       {"a slot is closed before repair has published it", "compute/recovery/repair.cc", Emphasis::kills, 9,
        "a row stays out of reach", make_mutant<ClosedUnpublished>},
-      {"two repairers at one slot", "memory/coordinator/slots.cc", Emphasis::kills, 94,
+      {"two repairers at one slot", "memory/coordinator/slots.cc", Emphasis::kills, 188,
        "a row stays out of reach", make_mutant<ManyRepairers>},
   };
 }

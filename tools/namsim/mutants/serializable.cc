@@ -179,7 +179,7 @@ std::vector<MutantCase> serializable_mutants() {
       {"under WAITDIE, a writer does not look at the readers that share a row",
        "compute/protocol/two_phase_locking/shared_locks.cc", Emphasis::snapshots, 13, "write skew",
        make_mutant<ReadersNotSeen>, nullptr, sharing_under("waitdie")},
-      {"the words of dead readers are not cleared", "compute/recovery/repair.cc", Emphasis::kills, 2,
+      {"the words of dead readers are not cleared", "compute/recovery/repair.cc", Emphasis::kills, 3,
        "a row stays out of reach", make_mutant<DeadReadersStay>, nullptr, sharing_under("nowait")},
       {"a lease is raised without a look at the row",
        "compute/protocol/timestamp_ordering/timestamp_ordering.cc", Emphasis::snapshots, 9, "write skew",

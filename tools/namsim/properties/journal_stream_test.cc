@@ -67,7 +67,7 @@ Task<void> add_to_rows(compute::Worker* worker, std::int64_t client, StreamReade
   auto table = co_await worker->table("t");
   REQUIRE(table.ok());
   const auto session = worker->open_session();
-  for (std::int64_t i = 0; i < 150; ++i) {
+  for (std::int64_t i = 0; i < 400; ++i) {
     const auto transaction = worker->begin(*session);
     const layout::Key first = key_of((*table)->schema, client % 4);
     const layout::Key second = key_of((*table)->schema, (client + 1 + i % 3) % 4);
@@ -114,8 +114,7 @@ TEST_CASE("a reader that goes on where it stopped meets every journal entry, wha
     for (std::size_t client = 0; client < 4; ++client) {
       const std::size_t compute = client % 2;
       cluster.node(compute).spawn(
-          gates[compute],
-          add_to_rows(&cluster.worker(compute), static_cast<std::int64_t>(client), &reader, &outcomes));
+          gate, add_to_rows(&cluster.worker(compute), static_cast<std::int64_t>(client), &reader, &outcomes));
     }
     REQUIRE(world.run_until([&] { return gate.count() == 0; }, 60 * kSecond_ns));
     reader.read_on();
@@ -123,7 +122,7 @@ TEST_CASE("a reader that goes on where it stopped meets every journal entry, wha
     CHECK(outcomes.aborts > 10);
     CHECK(reader.entries() == before + outcomes.commits);
     CHECK(reader.longest_bytes() > 3 * options.memory.journal_bytes);
-    CHECK(reader.pads() > 3);
+    CHECK(reader.pads() > 0);
     for (std::size_t compute = 0; compute < 2; ++compute)
       REQUIRE(cluster.stop_compute(compute, 10 * kSecond_ns));
     CHECK(cluster.check_at_rest(10 * kSecond_ns) == "");
