@@ -58,7 +58,8 @@ const JournalStream* Journals::find(std::uint32_t slot) const {
 
 Journals::StreamPointer Journals::find_of(fabric::PeerId peer, std::uint32_t slot) const {
   const auto found = streams_.find(slot);
-  return found != streams_.end() && found->second->owner() == peer ? found->second : nullptr;
+  if (found == streams_.end() || found->second->owner() != peer || found->second->abandoned()) return nullptr;
+  return found->second;
 }
 
 std::uint64_t Journals::abandoned_bytes() const {
@@ -286,7 +287,7 @@ reactor::Task<Status> Journals::await_entries(StreamPointer stream, std::uint64_
       if (stream->certified() != before) continue;
     }
     if (!stream->broken().ok()) co_return stream->broken();
-    if (stream->closed() || gone(stream->owner())) {
+    if (stream->closed() || stream->abandoned() || gone(stream->owner())) {
       co_return Status(ErrorCode::fenced, "the compute server is gone, or the memory server ends");
     }
     const std::uint64_t now_ns = executor_.now_ns();
@@ -358,6 +359,11 @@ void Journals::disconnected(fabric::PeerId peer) {
   for (const auto& [slot, stream] : streams_) {
     if (stream->owner() == peer) stream->abandon();
   }
+  arrived_.notify_all();
+}
+
+void Journals::left(std::uint32_t slot) {
+  if (const auto found = streams_.find(slot); found != streams_.end()) found->second->abandon();
   arrived_.notify_all();
 }
 

@@ -85,6 +85,9 @@ class Journals {
   // --- the ends of peers ---
   // The peer's channel is destroyed and drained.
   void disconnected(fabric::PeerId peer);
+  // The owner has left the slot: its WRITEs have ended, and it posts no more. Its calls for the slot fail
+  // now.
+  void left(std::uint32_t slot);
   bool holds(const std::string& compute_id) const;
   // These compute servers have ended, and all their slots are closed.
   void settle(const std::set<std::string>& ended);

@@ -273,6 +273,21 @@ TEST_CASE("what a lost channel left is read to its end, and durable, before anyt
   CHECK(host.run(host.journals.close_decided(20, 3)).ok());
 }
 
+TEST_CASE("an owner that has left a slot can do nothing more with its journal", "[journals]") {
+  JournalHost host;
+  JournalOwner owner = host.open(1, 20);
+  owner.write(owner.place(1, 64));
+  host.journals.left(20);
+  CHECK(host.run(host.journals.flush(1, {20, owner.position(), 1})).status().code() ==
+        ErrorCode::undefined_object);
+  CHECK(host.run(host.journals.open(1, 20)).status().code() == ErrorCode::undefined_object);
+  CHECK(host.run(host.journals.close(1, 20, 1)).code() == ErrorCode::undefined_object);
+  REQUIRE(host.run(host.journals.read_rest(20)).ok());
+  CHECK(host.journals.find(20)->entries().size() == 1);
+  host.journals.decide(20, 1, Verdict::committed);
+  CHECK(host.run(host.journals.close_decided(20, 1)).ok());
+}
+
 TEST_CASE("a noted record lies before the entries that are read later, however long appends take",
           "[journals]") {
   JournalHost host;

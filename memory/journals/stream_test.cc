@@ -188,7 +188,8 @@ TEST_CASE("no bytes of a ring make reading or memory unbounded", "[journals]") {
     std::uint32_t counter = 0;
     for (int step = 0; step < 200; ++step) {
       if (random.chance(0.5)) {
-        const auto part = ring.owner.place(++counter, 8 * random.below(80),
+        ++counter;
+        const auto part = ring.owner.place(counter, 8 * random.below(80),
                                            static_cast<std::uint32_t>(random.below(counter + 1)));
         ring.owner.write(part);
       }
