@@ -64,6 +64,11 @@ reactor::Task<Status> record_verdicts(ServerState* server, std::uint32_t slot,
   co_return Status();
 }
 
+bool all_decided(const JournalStream& stream) {
+  return std::ranges::all_of(stream.entries(),
+                             [&stream](const KeptEntry& entry) { return stream.decided(entry); });
+}
+
 // The entry's bytes, as they are in the journal with its room behind them.
 std::optional<std::vector<std::byte>> bytes_of(const JournalStream& stream, std::uint32_t counter,
                                                layout::StreamPlace* place) {
@@ -144,6 +149,12 @@ reactor::Task<Status> record_here(ServerState* server, calls::VerdictRequest req
     co_return no_part(slot, request.commits.front());
   }
   if (!request.final_counter) co_return Status();
+  // The final counter says of every entry up to it that it is finished.
+  const JournalStream* const stream = server->journals.find(slot);
+  if (stream != nullptr && !all_decided(*stream)) {
+    co_return Status(ErrorCode::protocol_violation,
+                     "slot " + std::to_string(slot) + " has an undecided entry on this memory server");
+  }
   co_return co_await server->journals.close_decided(slot, *request.final_counter);
 }
 

@@ -211,7 +211,8 @@ TEST_CASE(
   REQUIRE(deciding.look().ok());
   CHECK(code_of(deciding.record({1, 2})) == ErrorCode::corrupt_data);
   CHECK(deciding.logged(RecordKind::verdict) == 0);
-  CHECK(deciding.record({}, 0).code() == ErrorCode::protocol_violation);
+  CHECK(code_of(deciding.record({}, 0)) == ErrorCode::protocol_violation);
+  CHECK(code_of(deciding.record({}, 5)) == ErrorCode::protocol_violation);
   CHECK(deciding.cluster.server->journals().find(deciding.slot) != nullptr);
   REQUIRE(deciding.record({1}).ok());
   CHECK(deciding.record({}, 1).ok());
