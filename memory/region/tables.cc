@@ -51,20 +51,35 @@ Status Tables::full() {
       "delete rows, drop tables, or start nam-memoryd with a larger --region-bytes or --region-limit");
 }
 
-reactor::Task<Result<std::uint64_t>> Tables::prepare(control::TableDescriptor descriptor) {
-  Result<TableShape> shape = TableShape::create(descriptor);
-  if (!shape.ok()) co_return shape.status();
-  const std::uint32_t id = shape->id;
-  if (id == 0) co_return Status(ErrorCode::protocol_violation, "a table needs an id");
-  if (tables_.contains(id)) {
-    co_return Status(ErrorCode::duplicate_table, "table " + std::to_string(id) + " is prepared already");
-  }
-  const auto block = region_.blocks().allocate(shape->buckets_per_server * layout::kBucket_bytes, true);
-  if (!block) co_return full();
+TablePointer Tables::defined(std::uint32_t id) const {
+  const auto found = tables_.find(id);
+  if (found == tables_.end() || found->second->main.block_bytes != 0) return nullptr;
+  return found->second;
+}
 
-  const TablePointer table = std::make_shared<Table>(region_, std::move(*shape));
+Result<TablePointer> Tables::define(const control::TableDescriptor& descriptor) {
+  Result<TableShape> shape = TableShape::create(descriptor);
+  if (!shape.ok()) return shape.status();
+  const std::uint32_t id = shape->id;
+  if (id == 0) return Status(ErrorCode::protocol_violation, "a table needs an id");
+  if (tables_.contains(id))
+    return Status(ErrorCode::duplicate_table, "table " + std::to_string(id) + " is prepared already");
+  return tables_[id] = std::make_shared<Table>(region_, std::move(*shape));
+}
+
+reactor::Task<Result<std::uint64_t>> Tables::prepare(control::TableDescriptor descriptor) {
+  const bool known = defined(descriptor.id()) != nullptr;
+  const Result<TablePointer> made = known ? Result<TablePointer>(defined(descriptor.id())) : define(descriptor);
+  if (!made.ok()) co_return made.status();
+  const TablePointer table = *made;
+  const std::uint32_t id = table->shape.id;
+  const auto block =
+      region_.blocks().allocate(table->shape.buckets_per_server * layout::kBucket_bytes, true);
+  if (!block) {
+    if (!known) tables_.erase(id);
+    co_return full();
+  }
   table->main = {{block->offset, table->shape.buckets_per_server, table->shape.generation}, block->bytes};
-  tables_[id] = table;
   layout::Bucket bucket{};
   bucket.table = id;
   bucket.generation = table->shape.generation;
@@ -113,7 +128,7 @@ bool Tables::release(std::uint32_t id) {
   NAMDB_CHECK(found != tables_.end() && found->second->discarded);
   if (found->second.use_count() > 1) return false;
   for (const MainBuckets& buckets : found->second->arrays()) {
-    region_.blocks().free(buckets.array.base_offset, buckets.block_bytes);
+    if (buckets.block_bytes != 0) region_.blocks().free(buckets.array.base_offset, buckets.block_bytes);
   }
   tables_.erase(found);  // the units give their blocks back
   return true;
@@ -157,7 +172,7 @@ Status Tables::allocate(SlabAllocator& slabs, std::uint32_t count, control::Allo
   if (count == 0) return Status(ErrorCode::protocol_violation, "an allocation of nothing");
   control::Range* range = nullptr;
   for (std::uint32_t i = 0; i < std::min(count, kMaxAllocation); ++i) {
-    const auto offset = slabs.allocate();
+    const auto offset = slabs.allocate(reply.grant());
     if (!offset) {
       if (range == nullptr) return full();
       ++refusals_;
@@ -174,7 +189,15 @@ Status Tables::allocate(SlabAllocator& slabs, std::uint32_t count, control::Allo
 
 Status Tables::allocate_records(std::uint32_t id, std::uint32_t count, control::AllocateReply& reply) {
   const TablePointer table = find(id);
-  return table ? allocate(table->records, count, reply) : undefined(id);
+  if (!table) return undefined(id);
+  const auto grant = region_.grants().next();
+  if (!grant) {
+    return Status(ErrorCode::limit_exceeded,
+                  "record space of server " + std::to_string(region_.map().server_id) +
+                      " cannot be granted: its log has no room for the numbers of grants");
+  }
+  reply.set_grant(*grant);
+  return allocate(table->records, count, reply);
 }
 
 Status Tables::allocate_buckets(std::uint32_t id, std::uint32_t count, control::AllocateReply& reply) {

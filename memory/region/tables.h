@@ -42,8 +42,8 @@ struct Outgrown {
 struct Table {
   Table(Region& region, TableShape table_shape)
       : shape(std::move(table_shape)),
-        indirect(region, layout::kBucket_bytes, true),
-        records(region, shape.record.record_bytes(), true) {}
+        indirect(region, layout::kBucket_bytes, Pieces::zeroed),
+        records(region, shape.record.record_bytes(), Pieces::records, shape.id) {}
 
   // Arrays of main buckets that take memory, oldest first.
   std::vector<MainBuckets> arrays() const;
@@ -73,6 +73,9 @@ class Tables {
   Tables(reactor::Executor& executor, Region& region, const Options& options)
       : executor_(executor), region_(region), options_(options) {}
 
+  // A table without main buckets, of a region that opens: its records are put in their places first, and
+  // prepare() comes later. Errors as of prepare().
+  Result<TablePointer> define(const control::TableDescriptor& descriptor);
   // The offset of the first main bucket. Error out_of_memory; duplicate_table when the id is in use.
   reactor::Task<Result<std::uint64_t>> prepare(control::TableDescriptor descriptor);
   // Null for a table that is unknown, not ready, or discarded.
@@ -109,6 +112,8 @@ class Tables {
 
  private:
   Status allocate(SlabAllocator& slabs, std::uint32_t count, control::AllocateReply& reply);
+  // Null if it is not defined, or has main buckets.
+  TablePointer defined(std::uint32_t id) const;
 
   reactor::Executor& executor_;
   Region& region_;
