@@ -99,7 +99,8 @@ reactor::Task<Status> ChainLocks::reserve_space() {
 
 void ChainLocks::give_back_space() {
   for (ChainLock& chain : chains_) {
-    for (const txn::GrantedRecord& record : chain.records) worker_.space.give_back_record(*chain.table, record);
+    for (const txn::GrantedRecord& record : chain.records)
+      worker_.space.give_back_record(*chain.table, record);
     for (const ChainBucket& bucket : chain.buckets) {
       if (bucket.fresh) worker_.space.give_back_bucket(*chain.table, bucket.address);
     }
@@ -298,11 +299,9 @@ reactor::Task<Status> ChainLocks::place_inserts(ChainLock* chain) {
         // key that was inserted since.
         const auto& collisions = access.lookup.collisions();
         const layout::BucketEntry& other = bucket.image->entries[found];
-        const bool own =
-            std::ranges::any_of(std::span(chain->records).first(i),
-                                [&other](const txn::GrantedRecord& record) {
-                                  return record.address.offset() == other.offset();
-                                });
+        const bool own = std::ranges::any_of(
+            std::span(chain->records).first(i),
+            [&other](const txn::GrantedRecord& record) { return record.address.offset() == other.offset(); });
         if (!own && std::ranges::find(collisions, other.location) == collisions.end())
           co_return write_conflict(*chain->table);
       }

@@ -17,8 +17,8 @@
 namespace namdb::txn {
 
 // A place for a record, and the number under which the memory server granted it
-// (memory/region/grant_numbers.h). Who creates the record gives it layout::incarnation_of(number), and names
-// the number in the journal.
+// (memory/region/grant_numbers.h). The creator of the record gives it layout::incarnation_of(number), and
+// names the number in the journal.
 struct GrantedRecord {
   layout::GlobalAddress address;
   std::uint64_t number = 0;

@@ -78,8 +78,8 @@ bool read_section(Reader& reader, ChunkSection& section) {
     if (index < next || index >= most || life == 0 || body_bytes > reader.left()) return false;
     if (body_bytes != 0 && body_bytes != section.shape.body_bytes) return false;
     next = index + 1;
-    section.places.push_back({section.block.offset + index * section.shape.record_bytes, life,
-                              reader.bytes(body_bytes)});
+    section.places.push_back(
+        {section.block.offset + index * section.shape.record_bytes, life, reader.bytes(body_bytes)});
   }
   return true;
 }

@@ -76,9 +76,9 @@ class ChunkWriter {
   std::uint64_t extent_;
   std::vector<std::byte> bytes_;
   std::uint64_t sections_ = 0;
-  RecordBlock block_;           // of the last section
-  std::uint64_t section_ = 0;   // where it begins
-  std::uint32_t places_ = 0;    // in it
+  RecordBlock block_;          // of the last section
+  std::uint64_t section_ = 0;  // where it begins
+  std::uint32_t places_ = 0;   // in it
 };
 
 // The spans point into `bytes`. Never reads outside of them, whatever they hold. Errors: corrupt_data where

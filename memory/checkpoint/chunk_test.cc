@@ -116,10 +116,14 @@ TEST_CASE("a chunk of hostile bytes is read within its bounds", "[chunk]") {
     std::vector<std::byte> hostile = bytes;
     for (std::uint64_t i = random.below(3) + 1; i > 0; --i) {
       const std::size_t at = 16 + 8 * random.below((bytes.size() - 16) / 8);
-      const std::uint64_t values[] = {0,       1,
-                                      8,       ~std::uint64_t{0},
-                                      1U << 31, std::uint64_t{1} << 63,
-                                      random.next(), layout::load_word(bytes.data() + at) + 1};
+      const std::uint64_t values[] = {0,
+                                      1,
+                                      8,
+                                      ~std::uint64_t{0},
+                                      1U << 31,
+                                      std::uint64_t{1} << 63,
+                                      random.next(),
+                                      layout::load_word(bytes.data() + at) + 1};
       layout::store_word(hostile.data() + at, values[random.below(std::size(values))]);
     }
     const auto chunk = decode_chunk(kChunkExtent, resealed(hostile));

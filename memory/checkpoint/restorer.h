@@ -11,7 +11,7 @@
 // Then the rest of the region follows from the records: buckets, indexes.
 //
 // A birth applies iff its grant number is greater than the place's life. Outside of all blocks every life is
-// over. What names a table that is not defined is ignored. One executor's thread.
+// over. Blocks and records of tables that are not defined are ignored. One executor's thread.
 #pragma once
 
 #include <cstddef>

@@ -122,8 +122,7 @@ bool Sweeper::add_place(const SlabAllocator::Place& place, const layout::RecordL
       if (!layout::certify_body(body, region_.address(place.offset)) || header.table != place.block.table)
         return false;
       const layout::HeaderWord word(layout::load_word(record_.data()));
-      const bool reclaimed =
-          header.deleted && word.locked() && word.stamp().slot == layout::kCollectorSlot;
+      const bool reclaimed = header.deleted && word.locked() && word.stamp().slot == layout::kCollectorSlot;
       if (!reclaimed) {
         added.body = body;
         ++progress_.bodies;

@@ -2,12 +2,12 @@
 // pins no version, and holds no table over a suspension.
 //
 // It goes over the extents in which records changed since the last sweep began (ChangedExtents), and over
-// those that entries named then which were not finished. It looks at place after place. A place has, at the moment of the look,
-//   a body that certifies   it is kept. An install follows the completion of its log everywhere, so every
+// those that entries named then which were not finished. It reads place after place. There it finds
+//   a body that certifies   and keeps it. An install follows the completion of its log everywhere, so every
 //                           body in the region is of a committed transaction: nothing is ever undone.
-//   nothing, and was granted its birth may be on the way: its last grant less one
-//   nothing, and is free    its last grant: lives up to there are over
-//   a reclaimed tombstone   the same: it only waits until its memory may be used again
+//   an empty reserved place whose birth may be on the way: its last grant less one
+//   a free place            its last grant: lives up to there are over
+//   a reclaimed tombstone   likewise: it only waits until its memory may be used again
 //   anything else           something is being installed. It is read again after a yield, up to 64 times;
 //                           then its extent comes again, behind all others.
 // The bodies are of different moments. Redo of the log, from redo_start() at the sweep's begin on, makes
@@ -17,9 +17,8 @@
 // An extent that has something half-installed throughout keeps its older chunk (a compute server died in the
 // middle, and nobody has decided yet). Then redo begins where the older generation's does.
 //
-// What the manifest's state says of blocks is what there was behind the last chunk: a section of a chunk
-// whose block is not there any more, or was taken anew, is void. Blocks that were taken later are in the log
-// (GrantLog).
+// The manifest's state names all blocks as they were behind the last chunk: a section of a chunk whose block
+// is not among them, or was taken anew, is void. Blocks that were taken later are in the log (GrantLog).
 //
 // Costs: no turn of the executor copies more than turn_bytes and a record. Pace: rate_bytes of chunks a
 // second. Memory: one chunk. One executor's thread; one run() at a time.
@@ -43,20 +42,20 @@
 namespace namdb::memory {
 
 struct SweepOptions {
-  std::uint64_t rate_bytes = 0;              // of chunks, a second; 0: as fast as the disk is
-  std::uint64_t turn_bytes = 128U << 10;     // about 0.1 ms
+  std::uint64_t rate_bytes = 0;                   // of chunks, a second; 0: as fast as the disk is
+  std::uint64_t turn_bytes = 128U << 10;          // about 0.1 ms
   std::uint64_t again_ns = 10 * kMillisecond_ns;  // before extents with something half-installed come again
   // Adds what else a restart needs. Called once a checkpoint, before the log is flushed. May be empty.
   std::function<void(control::CheckpointState&)> add_state;
 };
 
 struct SweepProgress {
-  std::uint64_t extents = 0;         // to be looked at
+  std::uint64_t extents = 0;  // to be read
   std::uint64_t done_extents = 0;
-  std::uint64_t chunk_bytes = 0;     // written
+  std::uint64_t chunk_bytes = 0;  // written
   std::uint64_t bodies = 0;
-  std::uint64_t rereads = 0;         // looks at something half-installed
-  std::uint64_t kept_extents = 0;    // whose older chunk stays
+  std::uint64_t rereads = 0;       // of something half-installed
+  std::uint64_t kept_extents = 0;  // whose older chunk stays
 };
 
 class Sweeper {

@@ -148,15 +148,16 @@ TEST_CASE("lives of places never go back, whatever comes and goes", "[grants]") 
       held[victim] = held.back();
       held.pop_back();
     }
-    const std::uint64_t place = lives.empty() ? 0 : std::next(lives.begin(), static_cast<std::ptrdiff_t>(
-                                                                                 random.below(lives.size())))
-                                                        ->first;
+    const std::uint64_t place =
+        lives.empty()
+            ? 0
+            : std::next(lives.begin(), static_cast<std::ptrdiff_t>(random.below(lives.size())))->first;
     // A place whose block is there: births of lives that are over are no news, that of the last one is.
     if (!records.block_of(place)) continue;
     CHECK(records.life(place) >= lives[place] - (records.used(place) ? 1 : 0));
     if (records.used(place)) CHECK(records.life(place) < lives[place]);
   }
-  // What next_granted() tells is what there is.
+  // next_granted() comes to every place.
   std::set<std::uint64_t> used;
   std::uint64_t from = 0;
   while (const auto place = records.next_granted(from, ~std::uint64_t{0})) {

@@ -69,12 +69,12 @@ Result<TablePointer> Tables::define(const control::TableDescriptor& descriptor) 
 
 reactor::Task<Result<std::uint64_t>> Tables::prepare(control::TableDescriptor descriptor) {
   const bool known = defined(descriptor.id()) != nullptr;
-  const Result<TablePointer> made = known ? Result<TablePointer>(defined(descriptor.id())) : define(descriptor);
+  const Result<TablePointer> made =
+      known ? Result<TablePointer>(defined(descriptor.id())) : define(descriptor);
   if (!made.ok()) co_return made.status();
   const TablePointer table = *made;
   const std::uint32_t id = table->shape.id;
-  const auto block =
-      region_.blocks().allocate(table->shape.buckets_per_server * layout::kBucket_bytes, true);
+  const auto block = region_.blocks().allocate(table->shape.buckets_per_server * layout::kBucket_bytes, true);
   if (!block) {
     if (!known) tables_.erase(id);
     co_return full();

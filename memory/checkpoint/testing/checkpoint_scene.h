@@ -102,9 +102,12 @@ struct RegionScene {
     for (const std::uint32_t id : {1U, 2U}) REQUIRE(tables->define(descriptor(id)).ok());
   }
   SlabAllocator& records(std::uint32_t table) { return tables->all().at(table)->records; }
-  const layout::RecordLayout& shape(std::uint32_t table) const { return tables->all().at(table)->shape.record; }
+  const layout::RecordLayout& shape(std::uint32_t table) const {
+    return tables->all().at(table)->shape.record;
+  }
   // Sealed, with the stamp's counter in the row.
-  std::vector<std::byte> make_body(std::uint32_t table, std::uint64_t offset, layout::BodyHeader header) const {
+  std::vector<std::byte> make_body(std::uint32_t table, std::uint64_t offset,
+                                   layout::BodyHeader header) const {
     std::vector<std::byte> body(shape(table).body_bytes());
     layout::store_word(layout::body_payload(std::span(body)).data() + 8, header.stamp.counter);
     header.table = table;
@@ -116,7 +119,7 @@ struct RegionScene {
     region->read(offset + 8, body);
     return body;
   }
-  // By place: what no transaction could tell from another region.
+  // Of each place the body, if a row stands there.
   std::map<std::uint64_t, std::vector<std::byte>> rows() {
     std::map<std::uint64_t, std::vector<std::byte>> all;
     for (const std::uint32_t id : {1U, 2U}) {
@@ -154,8 +157,8 @@ inline void redo(RegionScene& scene, Restorer& restorer, const EntryLog& log, st
       waiting.push_back(&entry);
     }
   }
-  // Backwards: the order counts for nothing.
-  for (bool again = true; again;) {
+  // Backwards and forwards in turn: the order counts for nothing.
+  for (bool again = true; again; std::ranges::reverse(waiting)) {
     again = false;
     for (std::size_t i = waiting.size(); i-- > 0;) {
       const LoggedEntry& entry = *waiting[i];

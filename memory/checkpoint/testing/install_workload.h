@@ -25,13 +25,13 @@ class InstallWorkload {
       const double roll = random_.unit();
       if (roll < (growing ? 0.4 : 0.05)) {
         co_await insert();
-      } else if (roll < 0.6) {
-        co_await change(false);
-      } else if (roll < (growing ? 0.7 : 0.95)) {
-        co_await change(true);
-      } else {
-        co_await scene_.executor.yield();
+        continue;
       }
+      if (roll < 0.95) {
+        const bool remove = roll >= 0.6 && (roll < 0.7 || !growing);
+        co_await change(remove);
+      }
+      co_await scene_.executor.yield();
       co_await reclaim();
     }
   }
@@ -44,14 +44,14 @@ class InstallWorkload {
       if (entry.block) continue;
       rows[entry.offset] = entry.body;
     }
-    std::erase_if(rows, [](const auto& row) { return layout::decode_body_header(row.second.data()).deleted; });
+    std::erase_if(rows,
+                  [](const auto& row) { return layout::decode_body_header(row.second.data()).deleted; });
     return rows;
   }
 
  private:
   reactor::Task<void> turns(std::uint64_t most) {
-    for (std::uint64_t i = random_.below(most + 1); i > 0 && !stopped_; --i)
-      co_await scene_.executor.yield();
+    for (std::uint64_t i = random_.below(most + 1); i > 0 && !stopped_; --i) co_await scene_.executor.yield();
   }
 
   reactor::Task<void> insert() {
@@ -68,8 +68,8 @@ class InstallWorkload {
       co_return;
     }
     const layout::Stamp stamp{16, ++counter_};
-    const std::vector<std::byte> body =
-        scene_.make_body(table, offset, {.stamp = stamp, .incarnation = layout::incarnation_of(reply.grant())});
+    const std::vector<std::byte> body = scene_.make_body(
+        table, offset, {.stamp = stamp, .incarnation = layout::incarnation_of(reply.grant())});
     LoggedEntry entry;
     entry.table = table;
     entry.offset = offset;
@@ -86,8 +86,7 @@ class InstallWorkload {
     if (row == rows_.end()) row = rows_.begin();
     const auto [offset, table] = *row;
     if (!busy_.insert(offset).second) co_return;
-    const layout::BodyHeader before =
-        layout::decode_body_header(scene_.body_at(table, offset).data());
+    const layout::BodyHeader before = layout::decode_body_header(scene_.body_at(table, offset).data());
     const layout::Stamp stamp{16, ++counter_};
     LoggedEntry entry;
     entry.table = table;
