@@ -22,8 +22,9 @@ class InstallWorkload {
   reactor::Task<void> write() {
     while (!stopped_) {
       const bool growing = (log_.entries.size() / 200) % 2 == 0;
+      const double births = growing ? 0.4 : 0.05;
       const double roll = random_.unit();
-      if (roll < (growing ? 0.4 : 0.05)) {
+      if (roll < births) {
         co_await insert();
         continue;
       }
