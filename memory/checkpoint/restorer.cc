@@ -1,15 +1,13 @@
 #include "memory/checkpoint/restorer.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/layout/record.h"
 
 namespace namdb::memory {
 namespace {
-
-// Records of a turn.
-constexpr std::uint32_t kTurnRecords = 1024;
 
 std::string name_of(const RecordBlock& block) {
   return "the block of " + std::to_string(block.bytes) + " bytes at " + std::to_string(block.offset) +
@@ -102,37 +100,20 @@ Status Restorer::add_section(const ChunkSection& section) {
   return {};
 }
 
-bool Restorer::birth(std::uint32_t id, std::uint64_t offset, std::uint64_t grant,
-                     std::span<const std::byte> body) {
-  Table* const table = find(id);
-  if (table == nullptr || !table->records.block_of(offset)) return false;
-  if (grant <= table->records.life(offset)) return false;
-  region_.write(offset + 8, body);
-  table->records.restore(offset, grant, true);
-  region_.changed().mark(offset);
-  return true;
+const layout::RecordLayout* Restorer::shape(std::uint32_t id) const {
+  const Table* const table = find(id);
+  return table == nullptr ? nullptr : &table->shape.record;
 }
 
-reactor::Task<void> Restorer::finish() {
-  std::vector<std::byte> record;
-  std::uint32_t in_turn = 0;
-  for (const auto& [id, table] : tables_.all()) {
-    const layout::RecordLayout& shape = table->shape.record;
-    for (std::uint64_t offset = table->records.next_used(0); offset != 0;
-         offset = table->records.next_used(offset)) {
-      record.resize(shape.locked_bytes());
-      region_.read(offset, record);
-      if (layout::decode_body_header(record.data() + 8).deleted) {
-        region_.zero(offset, shape.record_bytes());
-        table->records.restore(offset, table->records.last_grant(offset), false);
-        region_.changed().mark(offset);
-      } else {
-        layout::frame_new_record(record, shape);
-        region_.write(offset, record);
-      }
-      if (++in_turn % kTurnRecords == 0) co_await executor_.yield();
-    }
-  }
+std::optional<std::uint64_t> Restorer::life(std::uint32_t id, std::uint64_t offset) const {
+  const Table* const table = find(id);
+  if (table == nullptr || !table->records.block_of(offset)) return std::nullopt;
+  return table->records.life(offset);
+}
+
+void Restorer::born(std::uint32_t id, std::uint64_t offset, std::uint64_t grant) {
+  find(id)->records.restore(offset, grant, true);
+  region_.changed().mark(offset);
 }
 
 }  // namespace namdb::memory

@@ -40,10 +40,15 @@ struct Original {
 };
 
 struct Restored {
-  Restored() : scene(executor) { scene.define_tables(); }
+  Restored() : scene(executor) { scene.restore_tables(); }
   reactor::testing::ManualExecutor executor;
   RegionScene scene;
-  Restorer restorer{executor, *scene.region, *scene.tables};
+  Restorer restorer{*scene.region, *scene.tables};
+
+  bool birth(std::uint32_t table, std::uint64_t offset, std::uint64_t grant,
+             const std::vector<std::byte>& body) {
+    return testing::apply_birth(scene, restorer, table, offset, grant, body);
+  }
 };
 
 // By place of records: its life.
@@ -67,28 +72,20 @@ TEST_CASE("a region comes back from its chunks: rows, lives, blocks, numbers", "
     Restored after;
     REQUIRE(after.restorer.state(before.state).ok());
     for (const auto& [extent, bytes] : before.chunks()) REQUIRE(after.restorer.chunk(extent, bytes).ok());
-    after.scene.run(after.restorer.finish());
     REQUIRE(before.scene.rows().size() > 3);
     CHECK(after.scene.rows() == before.scene.rows());
     CHECK(lives(after.scene) == lives(before.scene));
     for (const std::uint32_t id : {1U, 2U}) {
       CHECK(after.scene.records(id).record_blocks() == before.scene.records(id).record_blocks());
-      // Nothing but live rows is handed out.
-      const auto rows = after.scene.rows();
+      // Places in use are those with a body.
       for (std::uint64_t at = after.scene.records(id).next_used(0); at != 0;
            at = after.scene.records(id).next_used(at)) {
-        REQUIRE(rows.contains(at));
-        const layout::RecordLayout& shape = after.scene.shape(id);
-        const auto header = layout::decode_body_header(rows.at(at).data());
-        CHECK(after.scene.region->load(at) == header.header_word().value());
-        CHECK(after.scene.region->load(at + shape.trailer_offset()) == 0);
-        for (std::uint32_t i = 0; i < shape.ring_slots; ++i)
-          CHECK(layout::HeaderWord(after.scene.region->load(at + shape.ring_header_offset(i))).moved());
+        CHECK(layout::certify_body(after.scene.body_at(id, at), after.scene.region->address(at)));
       }
     }
     CHECK(*after.scene.region->grants().next() > before.scene.region->grants().last());
-    // Then come the buckets; a grant is greater than all before it, and another incarnation.
-    after.scene.prepare_tables();
+    // A grant is greater than all before it at its place, and another incarnation.
+    for (const std::uint32_t id : {1U, 2U}) after.scene.tables->all().at(id)->ready = true;
     control::AllocateReply reply;
     REQUIRE(after.scene.tables->allocate_records(1, 200, reply).ok());
     const auto old = lives(before.scene);
@@ -113,13 +110,13 @@ TEST_CASE("a birth is news under a greater number than the place's life only", "
   const RecordBlock block = before.scene.records(1).record_blocks().at(0);
   const auto body = before.scene.make_body(1, block.offset, {.stamp = {40, 1}});
   const std::uint64_t life = after.scene.records(1).life(block.offset);
-  CHECK_FALSE(after.restorer.birth(1, block.offset, life, body));
-  CHECK(after.restorer.birth(1, block.offset, life + 5, body));
+  CHECK_FALSE(after.birth(1, block.offset, life, body));
+  CHECK(after.birth(1, block.offset, life + 5, body));
   CHECK(after.scene.body_at(1, block.offset) == body);
-  CHECK_FALSE(after.restorer.birth(1, block.offset, life + 5, body));
-  CHECK_FALSE(after.restorer.birth(1, block.offset + 8, life + 9, body));
-  CHECK_FALSE(after.restorer.birth(3, block.offset, life + 9, body));
-  CHECK_FALSE(after.restorer.birth(1, 1U << 30, life + 9, body));
+  CHECK_FALSE(after.birth(1, block.offset, life + 5, body));
+  CHECK_FALSE(after.birth(1, block.offset + 8, life + 9, body));
+  CHECK_FALSE(after.birth(3, block.offset, life + 9, body));
+  CHECK_FALSE(after.birth(1, 1U << 30, life + 9, body));
 }
 
 TEST_CASE("the block that was taken later has the memory", "[restore]") {
@@ -130,7 +127,7 @@ TEST_CASE("the block that was taken later has the memory", "[restore]") {
   REQUIRE(after.restorer.block(old).ok());
   std::uint64_t second = old.offset;
   while (second < later.offset) second += after.scene.records(1).unit_bytes();
-  CHECK(after.restorer.birth(1, second, 12, after.scene.make_body(1, second, {.stamp = {16, 1}})));
+  CHECK(after.birth(1, second, 12, after.scene.make_body(1, second, {.stamp = {16, 1}})));
   REQUIRE(after.restorer.block(later).ok());
   CHECK_FALSE(after.scene.records(1).block_of(second));
   CHECK(after.scene.records(2).life(later.offset) == 19);

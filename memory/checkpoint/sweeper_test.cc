@@ -65,8 +65,8 @@ std::map<std::uint64_t, std::vector<std::byte>> recovered(const MemoryStore::Gen
                                                           const EntryLog& log) {
   reactor::testing::ManualExecutor executor;
   RegionScene scene(executor);
-  scene.define_tables();
-  Restorer restorer(executor, *scene.region, *scene.tables);
+  scene.restore_tables();
+  Restorer restorer(*scene.region, *scene.tables);
   if (generation != nullptr) {
     control::CheckpointState state;
     REQUIRE(state.ParseFromArray(generation->state.data(), static_cast<int>(generation->state.size())));
@@ -78,7 +78,6 @@ std::map<std::uint64_t, std::vector<std::byte>> recovered(const MemoryStore::Gen
     }
   }
   testing::redo(scene, restorer, log, generation == nullptr ? 0 : generation->redo_from);
-  scene.run(restorer.finish());
   return scene.rows();
 }
 

@@ -51,35 +51,20 @@ Status Tables::full() {
       "delete rows, drop tables, or start nam-memoryd with a larger --region-bytes or --region-limit");
 }
 
-TablePointer Tables::defined(std::uint32_t id) const {
-  const auto found = tables_.find(id);
-  if (found == tables_.end() || found->second->main.block_bytes != 0) return nullptr;
-  return found->second;
-}
-
-Result<TablePointer> Tables::define(const control::TableDescriptor& descriptor) {
-  Result<TableShape> shape = TableShape::create(descriptor);
-  if (!shape.ok()) return shape.status();
-  const std::uint32_t id = shape->id;
-  if (id == 0) return Status(ErrorCode::protocol_violation, "a table needs an id");
-  if (tables_.contains(id))
-    return Status(ErrorCode::duplicate_table, "table " + std::to_string(id) + " is prepared already");
-  return tables_[id] = std::make_shared<Table>(region_, std::move(*shape));
-}
-
 reactor::Task<Result<std::uint64_t>> Tables::prepare(control::TableDescriptor descriptor) {
-  const bool known = defined(descriptor.id()) != nullptr;
-  const Result<TablePointer> made =
-      known ? Result<TablePointer>(defined(descriptor.id())) : define(descriptor);
-  if (!made.ok()) co_return made.status();
-  const TablePointer table = *made;
-  const std::uint32_t id = table->shape.id;
-  const auto block = region_.blocks().allocate(table->shape.buckets_per_server * layout::kBucket_bytes, true);
-  if (!block) {
-    if (!known) tables_.erase(id);
-    co_return full();
+  Result<TableShape> shape = TableShape::create(descriptor);
+  if (!shape.ok()) co_return shape.status();
+  const std::uint32_t id = shape->id;
+  if (id == 0) co_return Status(ErrorCode::protocol_violation, "a table needs an id");
+  if (tables_.contains(id)) {
+    co_return Status(ErrorCode::duplicate_table, "table " + std::to_string(id) + " is prepared already");
   }
+  const auto block = region_.blocks().allocate(shape->buckets_per_server * layout::kBucket_bytes, true);
+  if (!block) co_return full();
+
+  const TablePointer table = std::make_shared<Table>(region_, std::move(*shape));
   table->main = {{block->offset, table->shape.buckets_per_server, table->shape.generation}, block->bytes};
+  tables_[id] = table;
   layout::Bucket bucket{};
   bucket.table = id;
   bucket.generation = table->shape.generation;
@@ -95,6 +80,16 @@ reactor::Task<Result<std::uint64_t>> Tables::prepare(control::TableDescriptor de
   if (table->discarded) co_return undefined(id);
   table->ready = true;
   co_return table->main.array.base_offset;
+}
+
+Result<TablePointer> Tables::restore(const control::TableDescriptor& descriptor) {
+  Result<TableShape> shape = TableShape::create(descriptor);
+  if (!shape.ok()) return shape.status();
+  const std::uint32_t id = shape->id;
+  if (id == 0) return Status(ErrorCode::protocol_violation, "a table needs an id");
+  if (tables_.contains(id))
+    return Status(ErrorCode::duplicate_table, "table " + std::to_string(id) + " is there already");
+  return tables_[id] = std::make_shared<Table>(region_, std::move(*shape));
 }
 
 TablePointer Tables::find(std::uint32_t id) const {

@@ -73,11 +73,11 @@ class Tables {
   Tables(reactor::Executor& executor, Region& region, const Options& options)
       : executor_(executor), region_(region), options_(options) {}
 
-  // A table without main buckets, of a region that opens: its records are put in their places first, and
-  // prepare() comes later. Errors as of prepare().
-  Result<TablePointer> define(const control::TableDescriptor& descriptor);
   // The offset of the first main bucket. Error out_of_memory; duplicate_table when the id is in use.
   reactor::Task<Result<std::uint64_t>> prepare(control::TableDescriptor descriptor);
+  // A table whose records are in the region before it opens. The caller fills `records`, makes the buckets, and
+  // sets `ready` (memory/recovery). Errors as of prepare().
+  Result<TablePointer> restore(const control::TableDescriptor& descriptor);
   // Null for a table that is unknown, not ready, or discarded.
   TablePointer find(std::uint32_t id) const;
   // From now on find() does not know it. False when it was not there.
@@ -112,8 +112,6 @@ class Tables {
 
  private:
   Status allocate(SlabAllocator& slabs, std::uint32_t count, control::AllocateReply& reply);
-  // Null if it is not defined, or has main buckets.
-  TablePointer defined(std::uint32_t id) const;
 
   reactor::Executor& executor_;
   Region& region_;

@@ -98,8 +98,8 @@ struct RegionScene {
   void prepare_tables() {
     for (const std::uint32_t id : {1U, 2U}) REQUIRE(run(tables->prepare(descriptor(id))).ok());
   }
-  void define_tables() {
-    for (const std::uint32_t id : {1U, 2U}) REQUIRE(tables->define(descriptor(id)).ok());
+  void restore_tables() {
+    for (const std::uint32_t id : {1U, 2U}) REQUIRE(tables->restore(descriptor(id)).ok());
   }
   SlabAllocator& records(std::uint32_t table) { return tables->all().at(table)->records; }
   const layout::RecordLayout& shape(std::uint32_t table) const {
@@ -145,6 +145,16 @@ struct RegionScene {
   }
 };
 
+// True if the birth was news, and its body stands there now.
+inline bool apply_birth(RegionScene& scene, Restorer& restorer, std::uint32_t table, std::uint64_t offset,
+                        std::uint64_t grant, std::span<const std::byte> body) {
+  const auto life = restorer.life(table, offset);
+  if (!life || grant <= *life) return false;
+  restorer.born(table, offset, grant);
+  scene.region->write(offset + 8, body);
+  return true;
+}
+
 // Redo by births and links, as a restart does it; `from` is in the log still.
 inline void redo(RegionScene& scene, Restorer& restorer, const EntryLog& log, std::uint64_t from) {
   REQUIRE(from >= log.begin);
@@ -163,7 +173,7 @@ inline void redo(RegionScene& scene, Restorer& restorer, const EntryLog& log, st
     for (std::size_t i = waiting.size(); i-- > 0;) {
       const LoggedEntry& entry = *waiting[i];
       if (entry.grant != 0) {
-        again = restorer.birth(entry.table, entry.offset, entry.grant, entry.body) || again;
+        again = apply_birth(scene, restorer, entry.table, entry.offset, entry.grant, entry.body) || again;
         continue;
       }
       if (!scene.records(entry.table).used(entry.offset)) continue;
