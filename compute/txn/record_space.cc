@@ -77,9 +77,9 @@ reactor::Task<Result<GrantedRecord>> RecordSpace::take(const storage::Table& tab
     Status status = co_await refill(table, server, kind, counters);
     if (!status.ok()) co_return Result<GrantedRecord>(std::move(status));
   }
-  std::vector<Piece>& pieces = reservation(table, server, kind).pieces;
-  const GrantedRecord taken{GlobalAddress(server, pieces.back().offset), pieces.back().grant};
-  pieces.pop_back();
+  std::vector<Piece>& held = reservation(table, server, kind).pieces;
+  const GrantedRecord taken{GlobalAddress(server, held.back().offset), held.back().grant};
+  held.pop_back();
   co_return Result<GrantedRecord>(taken);
 }
 

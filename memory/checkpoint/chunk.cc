@@ -1,6 +1,7 @@
 #include "memory/checkpoint/chunk.h"
 
 #include <string>
+#include <utility>
 
 #include "common/base/check.h"
 #include "common/base/checksum.h"

@@ -1,7 +1,7 @@
 #include "memory/checkpoint/chunk.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
-#include <cstring>
 
 #include "common/base/checksum.h"
 #include "common/base/random.h"
