@@ -1,5 +1,5 @@
-// Puts the records of a checkpoint into their places in an empty region, and keeps the lives of places for redo
-// of the log: the first half of opening a region after a restart.
+// Puts the records of a checkpoint into their places in an empty region, and keeps the lives of places for
+// redo of the log: the first half of opening a region after a restart.
 //
 //   1. Tables::restore() every table that the catalog has. Nothing else takes memory of the region yet.
 //   2. state(): the manifest's. From here on blocks and numbers of grants are as they were.

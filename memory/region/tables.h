@@ -75,8 +75,8 @@ class Tables {
 
   // The offset of the first main bucket. Error out_of_memory; duplicate_table when the id is in use.
   reactor::Task<Result<std::uint64_t>> prepare(control::TableDescriptor descriptor);
-  // A table whose records are in the region before it opens. The caller fills `records`, makes the buckets, and
-  // sets `ready` (memory/recovery). Errors as of prepare().
+  // A table whose records are in the region before it opens. The caller fills `records`, makes the buckets,
+  // and sets `ready` (memory/recovery). Errors as of prepare().
   Result<TablePointer> restore(const control::TableDescriptor& descriptor);
   // Null for a table that is unknown, not ready, or discarded.
   TablePointer find(std::uint32_t id) const;
