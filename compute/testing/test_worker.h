@@ -268,18 +268,20 @@ class TestWorker {
     answer(control::LEASE_SLOT, lease);
     list_slots({}, 0);
     fabric.handle(control::ALLOCATE_RECORDS, [this](std::string_view request, std::string& bytes) {
-      return allocate(request, table->record.record_bytes(), bytes);
+      return allocate(request, table->record.record_bytes(), ++granted_, bytes);
     });
     fabric.handle(control::ALLOCATE_BUCKETS, [this](std::string_view request, std::string& bytes) {
-      return allocate(request, layout::kBucket_bytes, bytes);
+      return allocate(request, layout::kBucket_bytes, 0, bytes);
     });
   }
 
   // Both requests have the same fields.
-  Status allocate(std::string_view request, std::uint64_t unit_bytes, std::string& bytes) {
+  Status allocate(std::string_view request, std::uint64_t unit_bytes, std::uint64_t grant,
+                  std::string& bytes) {
     control::AllocateRecordsRequest wanted;
     REQUIRE(wanted.ParseFromArray(request.data(), static_cast<int>(request.size())));
     control::AllocateReply reply;
+    reply.set_grant(grant);
     control::Range& range = *reply.add_ranges();
     range.set_offset(free_offset_);
     range.set_length_bytes(wanted.count() * unit_bytes);
@@ -290,6 +292,7 @@ class TestWorker {
   }
 
   std::uint64_t free_offset_ = kFree_offset;
+  std::uint64_t granted_ = 0x1'0000'0000'0500;
 };
 
 }  // namespace namdb::protocol::testing

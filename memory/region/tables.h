@@ -42,8 +42,8 @@ struct Outgrown {
 struct Table {
   Table(Region& region, TableShape table_shape)
       : shape(std::move(table_shape)),
-        indirect(region, layout::kBucket_bytes, true),
-        records(region, shape.record.record_bytes(), true) {}
+        indirect(region, layout::kBucket_bytes, Pieces::zeroed),
+        records(region, shape.record.record_bytes(), Pieces::records, shape.id) {}
 
   // Arrays of main buckets that take memory, oldest first.
   std::vector<MainBuckets> arrays() const;

@@ -255,6 +255,12 @@ const std::vector<Damage>& damages() {
          at.change_body(at.busy_record(), [](layout::BodyHeader& header) { header.table = 9; });
        },
        "a record of table 9"},
+      {"a body of an earlier life of its place",
+       [](const AtRest& at) {
+         // The entry's 16 bits of the incarnation stay right.
+         at.change_body(at.busy_record(), [](layout::BodyHeader& header) { header.incarnation ^= 0x10000; });
+       },
+       "its place was granted last as"},
       {"a version in the ring",
        [](const AtRest& at) {
          std::uint64_t payload = 0;
