@@ -55,9 +55,9 @@ Status Restorer::block(const RecordBlock& block) {
     blocks_[block.offset] = block;
     return {};
   }
-  const layout::RegionMap& map = region_.map();
-  if (block.offset + block.bytes > map.limit_bytes) {
-    return Status(ErrorCode::out_of_memory, name_of(block) + " lies behind the region's end",
+  if (block.offset + block.bytes > region_.bytes()) {
+    return Status(ErrorCode::out_of_memory,
+                  name_of(block) + " lies behind the region's end, and it does not grow",
                   "start nam-memoryd with a --region-bytes or --region-limit as large as before");
   }
   return Status(ErrorCode::corrupt_data, name_of(block) + " has no room beside the others");

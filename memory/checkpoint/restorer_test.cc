@@ -17,7 +17,7 @@ using testing::RegionScene;
 struct Original {
   explicit Original(std::uint64_t seed) : executor(seed), scene(executor), store(executor) {
     log.numbers = &scene.region->grants();
-    scene.region->grants().set_log(&log);
+    scene.region->grants().set_log(log);
     scene.prepare_tables();
     InstallWorkload workload(scene, log, seed);
     reactor::Gate gate;

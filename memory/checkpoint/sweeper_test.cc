@@ -21,7 +21,7 @@ struct SweepScene {
   explicit SweepScene(std::uint64_t seed, SweepOptions options = {.turn_bytes = 700, .again_ns = 0})
       : executor(seed), scene(executor), store(executor), workload(scene, log, seed) {
     log.numbers = &scene.region->grants();
-    scene.region->grants().set_log(&log);
+    scene.region->grants().set_log(log);
     scene.prepare_tables();
     sweeper = std::make_unique<Sweeper>(executor, *scene.region, *scene.tables, store, log, options);
   }

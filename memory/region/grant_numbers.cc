@@ -18,6 +18,12 @@ std::optional<std::uint64_t> GrantNumbers::next() {
   return ++last_;
 }
 
+void GrantNumbers::set_log(GrantLog& log) {
+  log_ = &log;
+  wanted_ = last_ + kAhead;
+  log_->log_mark(wanted_);
+}
+
 void GrantNumbers::marked(std::uint64_t mark) {
   mark_ = std::max(mark_, mark);
 }

@@ -57,8 +57,9 @@ class GrantNumbers {
   // A restart from now on has to pass() that.
   std::uint64_t mark() const { return log_ == nullptr ? last_ : mark_; }
 
-  // `log` outlives this; null, the default: there is no restart.
-  void set_log(GrantLog* log) { log_ = log; }
+  // Without one, the default, there is no restart. Asks for the first mark at once: next() has numbers when
+  // that is durable. `log` outlives this.
+  void set_log(GrantLog& log);
   GrantLog* log() const { return log_; }
   void marked(std::uint64_t mark);
   // Of a region that opens: later numbers are greater than that mark, grant or life.

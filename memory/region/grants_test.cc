@@ -45,7 +45,8 @@ TEST_CASE("grant numbers ascend, and wait for their mark to be durable", "[grant
   const std::uint64_t first = numbers.last();
   CHECK(first == std::uint64_t{3} << 48);
   HeldMarks log;
-  numbers.set_log(&log);
+  numbers.set_log(log);
+  CHECK(log.marks.size() == 1);
   CHECK_FALSE(numbers.next());
   CHECK_FALSE(numbers.next());
   REQUIRE(log.marks == std::vector<std::uint64_t>{first + GrantNumbers::kAhead});
@@ -71,7 +72,7 @@ TEST_CASE("grant numbers ascend, and wait for their mark to be durable", "[grant
 TEST_CASE("behind a restart every number is greater than all before it", "[grants]") {
   GrantNumbers before;
   HeldMarks log;
-  before.set_log(&log);
+  before.set_log(log);
   CHECK_FALSE(before.next());
   before.marked(log.marks.back());
   std::uint64_t last = 0;
@@ -89,7 +90,7 @@ TEST_CASE("a place keeps its last number, and counts with one less while its bir
   GrantRegion test;
   SlabAllocator records(*test.region, kRecord_bytes, Pieces::records, kGrantTable);
   HeldMarks log;
-  test.region->grants().set_log(&log);
+  test.region->grants().set_log(log);
   const std::uint64_t place = *records.allocate(41);
   REQUIRE(log.blocks.size() == 1);
   CHECK(log.blocks[0] == records.record_blocks()[0]);
