@@ -17,6 +17,9 @@
 #include "proto/control.pb.h"
 
 namespace namdb::memory {
+
+const char* const testing::kDaemonProgram = NAM_MEMORYD;
+
 namespace {
 
 namespace fs = std::filesystem;

@@ -1,5 +1,4 @@
-// For tests: nam-memoryd as a process, and a folder for its data. The test program's NAM_MEMORYD names the
-// daemon.
+// For tests: nam-memoryd as a process, and a folder for its data.
 #pragma once
 
 #include <fcntl.h>
@@ -25,6 +24,9 @@
 extern char** environ;
 
 namespace namdb::memory::testing {
+
+// The daemon's path. The test program defines it.
+extern const char* const kDaemonProgram;
 
 namespace fs = std::filesystem;
 
@@ -61,7 +63,7 @@ class Daemon {
     notify_path.copy(address.sun_path, notify_path.size());
     REQUIRE(::bind(notify_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
     ::setenv("NOTIFY_SOCKET", notify_path.c_str(), 1);
-    arguments.insert(arguments.begin(), NAM_MEMORYD);
+    arguments.insert(arguments.begin(), kDaemonProgram);
     std::vector<char*> argv;
     for (std::string& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);
@@ -69,7 +71,7 @@ class Daemon {
     ::posix_spawn_file_actions_init(&actions);
     ::posix_spawn_file_actions_addopen(&actions, 1, log_.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
     ::posix_spawn_file_actions_adddup2(&actions, 1, 2);
-    REQUIRE(::posix_spawn(&pid_, NAM_MEMORYD, &actions, nullptr, argv.data(), environ) == 0);
+    REQUIRE(::posix_spawn(&pid_, kDaemonProgram, &actions, nullptr, argv.data(), environ) == 0);
     ::posix_spawn_file_actions_destroy(&actions);
   }
   Daemon(const Daemon&) = delete;
