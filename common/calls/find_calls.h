@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/calls/stage_calls.h"
+#include "common/calls/batch_calls.h"
 #include "common/layout/bucket.h"
 
 namespace namdb::calls {

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/calls/stage_calls.h"
+#include "common/calls/batch_calls.h"
 #include "common/layout/stamp.h"
 
 namespace namdb::calls {

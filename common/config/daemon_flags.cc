@@ -7,6 +7,7 @@ namespace namdb::config {
 int exit_code_of(ErrorCode code) {
   switch (code) {
     case ErrorCode::configuration:
+    case ErrorCode::corrupt_data:           // in the data folder
     case ErrorCode::invalid_authorization:  // another cluster's key
       return kExitEnvironment;
     default:

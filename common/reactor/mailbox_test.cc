@@ -19,26 +19,33 @@ std::unique_ptr<Reactor> make_reactor(std::uint64_t spin_ns) {
   return std::move(*reactor);
 }
 
-struct Square {
-  long value;
-  long operator()() const { return value * value; }
-};
-
-Task<long> ask(Reactor& home, Reactor& other, long count) {
+// Numbers that go to the other reactor one after another and come back squared; then home stops.
+struct Squares {
+  Reactor& home;
+  Reactor& other;
+  long left;
   long sum = 0;
-  for (long i = 0; i < count; ++i) {
-    const Square square{i};
-    sum += co_await call_on(other.mailbox(), home.mailbox(), square);
+
+  void send_next() {
+    if (left-- == 0) return home.stop();
+    other.mailbox().post([this, value = left] {
+      home.mailbox().post([this, square = value * value] {
+        sum += square;
+        send_next();
+      });
+    });
   }
-  co_return sum;
-}
+};
 
 TEST_CASE("two reactors on two threads answer each other, asleep or spinning") {
   for (const std::uint64_t spin_ns : {std::uint64_t{0}, 5 * kMicrosecond_ns, kMillisecond_ns}) {
     auto home = make_reactor(spin_ns);
     auto other = make_reactor(spin_ns);
     std::thread thread([&other] { other->run(); });
-    CHECK(home->run_until(ask(*home, *other, 2000)) == 1999L * 2000 * 3999 / 6);
+    Squares squares{.home = *home, .other = *other, .left = 2000};
+    home->mailbox().post([&squares] { squares.send_next(); });
+    home->run();
+    CHECK(squares.sum == 1999L * 2000 * 3999 / 6);
     other->stop();
     thread.join();
   }

@@ -84,7 +84,7 @@ Reactor::Reactor(const ReactorOptions& options, std::unique_ptr<io_uring> ring, 
       deferred_taskrun_(deferred_taskrun),
       use_multishot_(options.use_multishot),
       wake_(std::make_unique<WakeDescriptor>(*this)),
-      mailbox_(*this, [this] { wake_->signal(); }) {
+      mailbox_([this] { wake_->signal(); }) {
   if (options_.spin_ns == ReactorOptions::kDefaultSpin) options_.spin_ns = default_spin_ns();
   add_source(mailbox_);
   refresh_clock();

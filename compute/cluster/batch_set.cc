@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "common/calls/stage_calls.h"
+#include "common/calls/batch_calls.h"
 #include "compute/cluster/call_set.h"
 #include "compute/cluster/stage_times.h"
 
@@ -14,22 +14,22 @@ namespace {
 // Of one message; a batch with more operations is continued in the next.
 constexpr std::size_t kMostOfCall_bytes = fabric::kMaxCall_bytes / 2;
 
-calls::StageOperation stage_operation(const fabric::Operation& operation) {
-  calls::StageOperation out{.length_bytes = operation.length_bytes,
+calls::BatchOperation batch_operation(const fabric::Operation& operation) {
+  calls::BatchOperation out{.length_bytes = operation.length_bytes,
                             .offset = operation.remote_offset,
                             .bytes = {},
                             .expected = operation.expected,
                             .desired = operation.operand};
   switch (operation.kind) {
     case fabric::OperationKind::read:
-      out.kind = calls::StageOperation::Kind::read;
+      out.kind = calls::BatchOperation::Kind::read;
       break;
     case fabric::OperationKind::write:
-      out.kind = calls::StageOperation::Kind::write;
+      out.kind = calls::BatchOperation::Kind::write;
       out.bytes = {reinterpret_cast<const char*>(operation.local), operation.length_bytes};
       break;
     case fabric::OperationKind::compare_and_swap:
-      out.kind = calls::StageOperation::Kind::compare_and_swap;
+      out.kind = calls::BatchOperation::Kind::compare_and_swap;
       break;
     case fabric::OperationKind::fetch_add:
       NAMDB_CHECK(!"no stage has a FETCH-ADD");
@@ -146,7 +146,7 @@ reactor::Task<Status> BatchSet::run_by_calls(fabric::OperationCounters& counters
       std::string& request = calls.request(static_cast<layout::ServerId>(i));
       std::size_t reply_bytes = 0;
       for (; asked[i] < batches_[i].operations().size(); ++asked[i]) {
-        const calls::StageOperation operation = stage_operation(batches_[i].operations()[asked[i]]);
+        const calls::BatchOperation operation = batch_operation(batches_[i].operations()[asked[i]]);
         reply_bytes += operation.reply_bytes();
         const bool fits = request.size() + operation.request_bytes() <= fabric::kMaxCall_bytes &&
                           reply_bytes <= fabric::kMaxCall_bytes;
@@ -154,7 +154,7 @@ reactor::Task<Status> BatchSet::run_by_calls(fabric::OperationCounters& counters
         append(request, operation);
       }
     }
-    status = co_await calls.run(calls::kStageMethod, counters);
+    status = co_await calls.run(calls::kBatchCallMethod, counters);
     if (!status.ok()) calls.give_up();
     more = false;
     for (std::size_t i = 0; i < batches_.size() && status.ok(); ++i) {

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <span>
 
-#include "common/base/checksum.h"
 #include "common/layout/changed_runs.h"
 #include "compute/cluster/bucket_search.h"
 #include "compute/txn/errors.h"
 #include "compute/txn/lock_resolver.h"
-#include "compute/txn/record_space.h"
 
 namespace namdb::protocol {
 
@@ -33,13 +31,6 @@ constexpr std::uint64_t kMaxPause_ns = 500 * kMicrosecond_ns;
 Status without_space(Status status, const storage::Table& table) {
   if (status.code() != ErrorCode::undefined_table || !table.schema.chained()) return status;
   return Status(ErrorCode::catalog_changed, "an index was dropped while the transaction ran");
-}
-
-// Differs from the incarnation that stood at the same place before, but for a chance of 2^-16; key and stamp
-// cover that.
-std::uint32_t incarnation_of(layout::Stamp stamp, GlobalAddress record) {
-  return static_cast<std::uint32_t>(checksum64(std::as_bytes(std::span(&stamp, 1)), record.value)) &
-         layout::kIncarnation_mask;
 }
 
 }  // namespace
@@ -108,7 +99,8 @@ reactor::Task<Status> ChainLocks::reserve_space() {
 
 void ChainLocks::give_back_space() {
   for (ChainLock& chain : chains_) {
-    for (const GlobalAddress record : chain.records) worker_.space.give_back_record(*chain.table, record);
+    for (const txn::GrantedRecord& record : chain.records)
+      worker_.space.give_back_record(*chain.table, record);
     for (const ChainBucket& bucket : chain.buckets) {
       if (bucket.fresh) worker_.space.give_back_bucket(*chain.table, bucket.address);
     }
@@ -256,10 +248,10 @@ reactor::Task<Status> ChainLocks::retry(layout::Stamp stamp) {
   co_return Status();
 }
 
-reactor::Task<Status> ChainLocks::place(layout::Stamp stamp) {
+reactor::Task<Status> ChainLocks::place() {
   for (ChainLock& chain : chains_) {
     Status status = co_await read_rest(&chain);
-    if (status.ok()) status = co_await place_inserts(&chain, stamp);
+    if (status.ok()) status = co_await place_inserts(&chain);
     if (!status.ok()) co_return status;
   }
   co_return Status();
@@ -295,7 +287,7 @@ reactor::Task<Status> ChainLocks::read_rest(ChainLock* chain) {
   co_return Status();
 }
 
-reactor::Task<Status> ChainLocks::place_inserts(ChainLock* chain, layout::Stamp stamp) {
+reactor::Task<Status> ChainLocks::place_inserts(ChainLock* chain) {
   for (ChainBucket& bucket : chain->buckets) bucket.before = *bucket.image;
   for (std::size_t i = 0; i < chain->inserts.size(); ++i) {
     Access& access = *chain->inserts[i];
@@ -307,9 +299,9 @@ reactor::Task<Status> ChainLocks::place_inserts(ChainLock* chain, layout::Stamp 
         // key that was inserted since.
         const auto& collisions = access.lookup.collisions();
         const layout::BucketEntry& other = bucket.image->entries[found];
-        const bool own =
-            std::ranges::any_of(std::span(chain->records).first(i),
-                                [&other](GlobalAddress record) { return record.offset() == other.offset(); });
+        const bool own = std::ranges::any_of(
+            std::span(chain->records).first(i),
+            [&other](const txn::GrantedRecord& record) { return record.address.offset() == other.offset(); });
         if (!own && std::ranges::find(collisions, other.location) == collisions.end())
           co_return write_conflict(*chain->table);
       }
@@ -335,9 +327,9 @@ reactor::Task<Status> ChainLocks::place_inserts(ChainLock* chain, layout::Stamp 
       home->image->table = chain->table->id;
       home->image->generation = chain->array.generation;
     }
-    const GlobalAddress address = chain->records[i];
-    home->image->entries[entry] =
-        layout::BucketEntry::make(access.key_hash, address.offset(), incarnation_of(stamp, address));
+    const txn::GrantedRecord& record = chain->records[i];
+    home->image->entries[entry] = layout::BucketEntry::make(access.key_hash, record.address.offset(),
+                                                            layout::incarnation_of(record.number));
     home->changed = true;
   }
   for (ChainBucket& bucket : chain->buckets) {
@@ -351,13 +343,12 @@ void ChainLocks::build_records(layout::Stamp stamp, std::uint64_t timestamp) {
     const layout::RecordLayout& layout = chain.table->record;
     for (std::size_t i = 0; i < chain.inserts.size(); ++i) {
       Access& access = *chain.inserts[i];
-      const GlobalAddress address = chain.records[i];
       layout::seal_body(
-          access.image_body(), address,
+          access.image_body(), chain.records[i].address,
           {.stamp = stamp,
            .displaced = HeaderWord(timestamp),
            .table = chain.table->id,
-           .incarnation = incarnation_of(stamp, address),
+           .incarnation = layout::incarnation_of(chain.records[i].number),
            // A ring is filled from its first slot on.
            .ring_slot = layout.timestamps ? layout::kNoRingSlot : std::max(layout.ring_slots, 1U) - 1});
       layout::frame_new_record({access.image.data(), layout.locked_bytes()}, layout);
@@ -425,8 +416,7 @@ void ChainLocks::log(JournalItems& items) const {
     items.chain(chain.main, static_cast<std::uint32_t>(chain.inserts.size()),
                 static_cast<std::uint32_t>(writes));
     for (std::size_t i = 0; i < chain.inserts.size(); ++i) {
-      const std::uint64_t no_grant = 0;  // places are not numbered
-      items.chain_record(chain.records[i], no_grant,
+      items.chain_record(chain.records[i].address, chain.records[i].number,
                          {chain.inserts[i]->image.data(), chain.table->record.locked_bytes()});
     }
     // New buckets lie at the end; they must stand before the bucket that leads to them.
@@ -441,7 +431,8 @@ void ChainLocks::log(JournalItems& items) const {
 void ChainLocks::install(layout::Stamp stamp) {
   for (ChainLock& chain : chains_) {
     for (std::size_t i = 0; i < chain.inserts.size(); ++i) {
-      batches_.write(chain.records[i], chain.inserts[i]->image.data(), chain.table->record.locked_bytes());
+      batches_.write(chain.records[i].address, chain.inserts[i]->image.data(),
+                     chain.table->record.locked_bytes());
     }
     for (auto bucket = chain.buckets.rbegin(); bucket != chain.buckets.rend(); ++bucket) {
       bucket_writes(*bucket, [&](GlobalAddress address, std::span<const std::byte> bytes) {
@@ -470,7 +461,7 @@ void ChainLocks::remember_locations() const {
       const Access& access = *chain.inserts[i];
       const layout::BodyHeader header = layout::decode_body_header(access.image_body().data());
       worker_.locations.insert(
-          layout::BucketEntry::make(access.key_hash, chain.records[i].offset(), header.incarnation));
+          layout::BucketEntry::make(access.key_hash, chain.records[i].address.offset(), header.incarnation));
     }
   }
 }

@@ -24,6 +24,7 @@
 #include "common/layout/journal.h"
 #include "compute/cluster/batch_set.h"
 #include "compute/txn/access.h"
+#include "compute/txn/record_space.h"
 #include "compute/txn/worker_state.h"
 
 namespace namdb::protocol {
@@ -51,7 +52,7 @@ class ChainLocks {
   void post(layout::Stamp stamp);
   void check();
   reactor::Task<Status> retry(layout::Stamp stamp);
-  reactor::Task<Status> place(layout::Stamp stamp);
+  reactor::Task<Status> place();
 
   // The lock word of the chain of that main bucket before it was locked; nullopt: it is not held.
   std::optional<layout::HeaderWord> taken_from(layout::GlobalAddress main) const;
@@ -91,8 +92,8 @@ class ChainLocks {
     bool busy = false;       // the last CAS found that another holds it
     bool by_commit = false;  // and that it is a commit, not the memory server
     std::vector<Access*> inserts;
-    std::vector<layout::GlobalAddress> records;  // space for each insert
-    fabric::LocalBuffer words;                   // the old lock word; the new one
+    std::vector<txn::GrantedRecord> records;  // space for each insert
+    fabric::LocalBuffer words;                // the old lock word; the new one
     std::vector<fabric::LocalBuffer> buffers;
     std::vector<ChainBucket> buckets;
   };
@@ -119,7 +120,7 @@ class ChainLocks {
   template <typename Write>
   void bucket_writes(const ChainBucket& bucket, const Write& write) const;
   reactor::Task<Status> read_rest(ChainLock* chain);
-  reactor::Task<Status> place_inserts(ChainLock* chain, layout::Stamp stamp);
+  reactor::Task<Status> place_inserts(ChainLock* chain);
 
   txn::WorkerState& worker_;
   txn::BatchSet& batches_;

@@ -58,7 +58,7 @@ struct ChainScene {
   }
   std::string finish() {
     Status status = look.worker.run(chains.retry(kCommit));
-    if (status.ok()) status = look.worker.run(chains.place(kCommit));
+    if (status.ok()) status = look.worker.run(chains.place());
     return status.ok() ? "ok" : std::string(status.info().name);
   }
   // The changes that the commit would install.

@@ -183,7 +183,7 @@ reactor::Task<Status> Commit::lock() {
     status = co_await wait_for_ring(&record);
     if (!status.ok()) co_return status;
   }
-  co_return co_await chains_.place(stamp_);
+  co_return co_await chains_.place();
 }
 
 Status Commit::examine_locks() {

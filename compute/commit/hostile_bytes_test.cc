@@ -85,7 +85,7 @@ TEST_CASE("hostile bytes end every chain's lock in a decision, and lead it nowhe
     REQUIRE(scene.worker.run(batches.run(scene.worker.counters)).ok());
     chains.check();
     Status status = scene.worker.run(chains.retry(stamp));
-    if (status.ok()) status = scene.worker.run(chains.place(stamp));
+    if (status.ok()) status = scene.worker.run(chains.place());
     REQUIRE(scene.worker.fabric.outside() == 0);
     ++(status.ok() ? taken : refused);
     chains.release(stamp);

@@ -220,19 +220,22 @@ reactor::Task<Status> ReadSet::validate(TransactionState* transaction, HeaderWor
     status = status.ok() ? check.check() : lost_connection();
   }
   for (RangeCheck& check : ranges) co_await check.arrive();
-  if (status.ok() && !ranges_.empty() && catalog_word.word() != transaction->visibility().catalog_version())
+  if (!status.ok()) co_return status;
+  if (!ranges_.empty() && catalog_word.word() != transaction->visibility().catalog_version()) {
     status = co_await find_indexes(transaction);
-  while (status.ok()) {
+    if (!status.ok()) co_return status;
+  }
+  for (;;) {
     if (ranges.empty()) {
       post_ranges(*transaction, together ? kRangesAtOnce : 1, &range, &ranges);
-      if (ranges.empty()) break;
+      if (ranges.empty()) co_return Status();
       ++transaction->mutable_counters().round_trips;
       for (RangeCheck& check : ranges) co_await check.arrive();
     }
     status = co_await ranges.front().check();
+    if (!status.ok()) co_return status;
     ranges.pop_front();
   }
-  co_return status;
 }
 
 void ReadSet::post_ranges(TransactionState& transaction, std::size_t most, std::size_t* next,

@@ -28,7 +28,7 @@ struct Changes {
   std::vector<Change> come;
 };
 
-void ask(StagedTransaction& transaction, std::vector<Change>& changes) {
+void get_entries(StagedTransaction& transaction, std::vector<Change>& changes) {
   for (Change& change : changes) change.row = transaction.get(change.index->entries, change.entry.key());
 }
 
@@ -129,8 +129,8 @@ reactor::Task<Status> write_hash_entries(StagedTransaction* transaction) {
     }
   }
   if (changes.gone.empty() && changes.come.empty()) co_return Status();
-  ask(*transaction, changes.gone);
-  ask(*transaction, changes.come);
+  get_entries(*transaction, changes.gone);
+  get_entries(*transaction, changes.come);
   Status status = co_await transaction->fetch();
   if (!status.ok()) co_return status;
   for (const Change& change : changes.gone) {
@@ -159,7 +159,7 @@ reactor::Task<Status> enter_hash_entries(StagedTransaction* transaction, storage
     come.push_back({index, layout::hash_entry(index->entries->schema, key)});
     if (transaction->control().validation() == nullptr) transaction->update(row);
   }
-  ask(*transaction, come);
+  get_entries(*transaction, come);
   status = co_await transaction->fetch();
   if (!status.ok()) co_return status;
   if (insert(*transaction, come) == nullptr) co_return Status();

@@ -53,7 +53,8 @@ bool IndexScan::usable() {
 
 reactor::Task<Status> IndexScan::begin() {
   Status status = co_await begin_reading(&transaction_);
-  if (status.ok()) status = transaction_.tables().check(*table_);
+  if (!status.ok()) co_return status;
+  status = transaction_.tables().check(*table_);
   if (!status.ok()) co_return status;
   if (!usable()) {
     uses_table_ = true;
@@ -140,9 +141,9 @@ reactor::Task<Status> IndexScan::next(std::vector<txn::RowId>& rows) {
   rows.clear();
   const Output output(&rows);
   Status status = co_await next(output);
+  if (!status.ok()) co_return status;
   // Those of rows that came from the table.
-  if (status.ok()) status = co_await transaction_.fetch();
-  co_return status;
+  co_return co_await transaction_.fetch();
 }
 
 reactor::Task<Status> IndexScan::next(Output output) {
@@ -152,16 +153,18 @@ reactor::Task<Status> IndexScan::next(Output output) {
   if (!began_) {
     began_ = true;
     status = co_await begin();
+    if (!status.ok()) co_return status;
   }
-  while (status.ok() && output.empty() && !ended_) {
+  while (output.empty() && !ended_) {
     if (!entries_.empty() || entries_left()) {
       status = co_await read_and_seek(output);
+      if (!status.ok()) co_return status;
     } else {
       ended_ = true;
       merge_own_rows({}, output);
     }
   }
-  co_return status;
+  co_return Status();
 }
 
 reactor::Task<Status> IndexScan::read_entries(Output output) {
@@ -177,8 +180,8 @@ reactor::Task<Status> IndexScan::read_and_seek(Output output) {
   // A caller that wants few rows probably needs no more than the entries that are there.
   if (range_.limit != 0) {
     Status status = co_await read_entries(output);
-    if (status.ok() && output.empty()) status = co_await seek();
-    co_return status;
+    if (!status.ok() || !output.empty()) co_return status;
+    co_return co_await seek();
   }
   if (entries_.empty()) co_return co_await seek();
   cursor_.post();
@@ -196,7 +199,8 @@ reactor::Task<Status> IndexScan::seek() {
 
 reactor::Task<Status> IndexScan::finish_seek() {
   Status status = co_await cursor_.finish(&entries_);
-  co_return status.ok() ? transaction_.check_going_on() : std::move(status);
+  if (!status.ok()) co_return status;
+  co_return transaction_.check_going_on();
 }
 
 reactor::Task<Status> IndexScan::read_records(std::vector<std::string> entries,

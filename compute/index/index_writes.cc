@@ -118,7 +118,8 @@ reactor::Task<Status> IndexWrites::send(Some* changes) {
   if (!status.ok()) co_return status;
   status = co_await calls.run(calls::kIndexWriteMethod, transaction_.mutable_counters());
   status = outcome(std::move(status));
-  if (status.ok()) status = take_results(*changes, calls);
+  if (!status.ok()) co_return status;
+  status = take_results(*changes, calls);
   changes->clear();
   co_return status;
 }
@@ -137,10 +138,12 @@ reactor::Task<Status> IndexWrites::run(layout::Stamp stamp) {
     if (!status.ok()) co_return status;
     bytes = 0;
   }
-  Status status;
-  if (!some.empty()) status = co_await send(&some);
-  if (status.ok() && !rivals_.empty()) status = co_await check_rivals(stamp);
-  co_return status;
+  if (!some.empty()) {
+    Status status = co_await send(&some);
+    if (!status.ok()) co_return status;
+  }
+  if (rivals_.empty()) co_return Status();
+  co_return co_await check_rivals(stamp);
 }
 
 Status IndexWrites::take_results(const Some& changes, const txn::CallSet& calls) {

@@ -69,6 +69,8 @@ class PlanningThread {
     holds_ = false;
     work();
   }
+  // From now on it works when the test says so, as at first.
+  void hold() { holds_ = true; }
 
  private:
   void add(std::function<void()> work) {
@@ -342,6 +344,28 @@ TEST_CASE("a long statement is planned on the planning thread again when the cat
   client.ask(query("CREATE INDEX by_v ON t (v)"));
   CHECK(kinds(client.ask(testing::bind("", "s") + execute("") + sync())) == "2CZ");
   CHECK(thread.asked() == 6);
+}
+
+TEST_CASE("a long statement that is planned anew once it runs keeps its transaction's clock", "[turns]") {
+  World world;
+  PlanningThread thread(world);
+  TestClient client = TestClient::ready(world);
+  client.ask(query("CREATE TABLE t (id int PRIMARY KEY, v int)") + query("INSERT INTO t VALUES (7, 8)"));
+  thread.release();
+  const std::string ids = numbers(sql::kLongStatement_bytes);
+  client.ask(parse("s", "SELECT now() FROM t WHERE id IN (" + ids + ")") + sync());
+  client.ask(query("SET TimeZone = 'UTC'"));
+  client.send(testing::bind("", "s"));
+  TestClient other = TestClient::ready(world);
+  other.ask(query("CREATE INDEX by_v ON t (v)"));
+  thread.hold();
+  world.wall_us = 60'000'000;
+  client.send(execute("") + sync());
+  world.wall_us += 5'000'000;
+  thread.release();
+  const std::vector<Received> answer = client.receive();
+  REQUIRE(kinds(answer) == "2DCZ");
+  CHECK(answer[1].values()[0] == "2000-01-01 00:01:00+00");
 }
 
 TEST_CASE("a long statement is planned with the indexes that its table had when its planning began",

@@ -19,6 +19,7 @@
 #include "compute/cluster/cluster.h"
 #include "compute/cluster/index_cache.h"
 #include "compute/cluster/location_cache.h"
+#include "compute/cluster/stage_times.h"
 #include "compute/commit/hint_queue.h"
 #include "compute/commit/passive_installs.h"
 #include "compute/index/verdict_queue.h"
@@ -81,7 +82,7 @@ class TestWorker {
         fabric(executor, options.servers, kRegion_bytes, welcome()),
         locations(1U << 16),
         backoff(txn::RetryOptions()),
-        cluster(executor, fabric, {.memory_servers = addresses()}),
+        cluster(executor, fabric, {.memory_servers = addresses(), .stage_times = &times}),
         snapshots(cluster, txn::SnapshotSource::Mode::reads),
         slots(cluster),
         catalog(cluster),
@@ -192,6 +193,7 @@ class TestWorker {
   NotedLocks locks;
   std::uint64_t damaged_reads = 0;
   fabric::OperationCounters counters;
+  txn::StageTimes times;
   txn::Cluster cluster;
   txn::SnapshotSource snapshots;
   txn::SlotDirectory slots;
@@ -226,7 +228,6 @@ class TestWorker {
   control::Welcome welcome() const {
     control::Welcome message;
     message.set_max_transaction_ns(options.max_transaction_ns);
-    message.set_ring_slots(options.ring_slots);
     message.set_protocol(options.protocol);
     message.set_stages(options.stages);
     message.set_timestamp_vector("whole");
@@ -267,18 +268,20 @@ class TestWorker {
     answer(control::LEASE_SLOT, lease);
     list_slots({}, 0);
     fabric.handle(control::ALLOCATE_RECORDS, [this](std::string_view request, std::string& bytes) {
-      return allocate(request, table->record.record_bytes(), bytes);
+      return allocate(request, table->record.record_bytes(), ++granted_, bytes);
     });
     fabric.handle(control::ALLOCATE_BUCKETS, [this](std::string_view request, std::string& bytes) {
-      return allocate(request, layout::kBucket_bytes, bytes);
+      return allocate(request, layout::kBucket_bytes, 0, bytes);
     });
   }
 
   // Both requests have the same fields.
-  Status allocate(std::string_view request, std::uint64_t unit_bytes, std::string& bytes) {
+  Status allocate(std::string_view request, std::uint64_t unit_bytes, std::uint64_t grant,
+                  std::string& bytes) {
     control::AllocateRecordsRequest wanted;
     REQUIRE(wanted.ParseFromArray(request.data(), static_cast<int>(request.size())));
     control::AllocateReply reply;
+    reply.set_grant(grant);
     control::Range& range = *reply.add_ranges();
     range.set_offset(free_offset_);
     range.set_length_bytes(wanted.count() * unit_bytes);
@@ -289,6 +292,7 @@ class TestWorker {
   }
 
   std::uint64_t free_offset_ = kFree_offset;
+  std::uint64_t granted_ = 0x1'0000'0000'0500;
 };
 
 }  // namespace namdb::protocol::testing

@@ -7,6 +7,7 @@
 
 #include "common/base/checksum.h"
 #include "compute/cluster/bucket_search.h"
+#include "compute/cluster/stage_times.h"
 #include "compute/txn/errors.h"
 #include "compute/txn/lock_resolver.h"
 #include "compute/txn/validation.h"
@@ -60,10 +61,12 @@ reactor::Task<Status> BucketScan::next(std::vector<layout::Row>& rows) {
   if (!began_) {
     began_ = true;
     status = co_await begin_reading(&transaction_);
-    if (status.ok()) status = transaction_.tables().check(*table_);
-    if (status.ok()) start();
+    if (!status.ok()) co_return status;
+    status = transaction_.tables().check(*table_);
+    if (!status.ok()) co_return status;
+    start();
   }
-  while (status.ok() && rows.empty() && !ended_) {
+  while (rows.empty() && !ended_) {
     const bool buckets_left = main_buckets_left() || !again_.empty();
     if (!gathered_ && places_.size() < gathers_ && buckets_left) {
       status = co_await read_buckets();
@@ -75,8 +78,9 @@ reactor::Task<Status> BucketScan::next(std::vector<layout::Row>& rows) {
       ended_ = true;
       own_inserts(rows);
     }
+    if (!status.ok()) co_return status;
   }
-  co_return status;
+  co_return Status();
 }
 
 void BucketScan::start() {
@@ -156,19 +160,20 @@ reactor::Task<Status> BucketScan::read_buckets() {
     batches_.read(places[i].chain, locks.data() + 8 * i, 8);
   }
   Status status = co_await batches_.run(transaction_.mutable_counters());
-  if (status.ok()) status = transaction_.check_going_on();
+  if (!status.ok()) co_return status;
+  status = transaction_.check_going_on();
   if (!status.ok()) co_return status;
   Validation* const validation = transaction_.control().validation();
-  GlobalAddress torn;  // the first bucket to be READ again
+  GlobalAddress locked;  // the lock word of the first chain with a bucket to be READ again
   for (std::size_t i = 0; i < places.size(); ++i) {
     BucketPlace& place = places[i];
     Bucket bucket;
     std::memcpy(&bucket, buffer.data() + i * layout::kBucket_bytes, sizeof bucket);
     if (!bucket.certified(place.address)) {
-      if (torn.null()) torn = place.address;
+      if (locked.null()) locked = place.lock();
       layout::HeaderWord lock(place.main ? bucket.lock_word : 0);
       if (place.doubted) lock = layout::HeaderWord(layout::load_word(locks.data() + 8 * i));
-      if (lock.locked()) worker.locks.note(place.main ? place.address : place.chain, lock, 0);
+      if (lock.locked()) worker.locks.note(place.lock(), lock, 0);
       if (see_uncertified(bucket, lock, place))
         co_return co_await transaction_.tables().damage(table_->id,
                                                         damaged(*table_, "a bucket", place.address));
@@ -180,7 +185,7 @@ reactor::Task<Status> BucketScan::read_buckets() {
                        "the table was dropped or rebuilt while the transaction ran");
     }
     if (unsettled(bucket, place)) {
-      if (torn.null()) torn = place.address;
+      if (locked.null()) locked = place.lock();
       again_.push_back(place);
       worker.locks.note(place.address, layout::HeaderWord(bucket.lock_word), 0);
       continue;
@@ -190,13 +195,16 @@ reactor::Task<Status> BucketScan::read_buckets() {
     if (!status.ok()) co_return status;
   }
   // Over shared memory nothing above suspends: others have their turn between two parts of a long scan.
-  if (torn.null() && !hashes_) co_await worker.executor.yield();
-  if (torn.null()) wait_.ends();
-  if (!torn.null()) {
+  if (locked.null() && !hashes_) co_await worker.executor.yield();
+  if (locked.null()) wait_.ends();
+  if (!locked.null()) {
     ++transaction_.mutable_counters().rereads;
+    const txn::StageTimer timer(worker.cluster.stage_times(), worker.executor,
+                                transaction_.mutable_counters());
     const std::uint64_t pause_ns = std::min<std::uint64_t>(++waits_ * 10'000, kMillisecond_ns);
     co_await worker.executor.sleep_for(pause_ns);
-    status = wait_.goes_on(transaction_, torn);
+    timer.end(txn::Wait::held);
+    status = wait_.goes_on(transaction_, locked);
     if (!status.ok()) co_return status;
     co_return co_await transaction_.tables().check_while_waiting(table_->id, waits_);
   }

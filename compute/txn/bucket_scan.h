@@ -49,6 +49,7 @@ class BucketScan : public txn::TableScan {
     layout::BucketArray array;
     bool main = false;
     layout::GlobalAddress chain = {};  // its main bucket, unless it is that
+    layout::GlobalAddress lock() const { return main ? address : chain; }
     SteadyBytes steady = {};
     bool doubted = false;  // the chain's lock word is READ along
   };

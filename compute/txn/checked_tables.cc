@@ -30,12 +30,14 @@ Status CheckedTables::check_exists(std::uint32_t table) const {
 reactor::Task<Status> CheckedTables::check_while_waiting(std::uint32_t table, std::uint32_t waits) {
   if (!is_check_due(waits)) co_return Status();
   Status status = co_await worker_.catalog.refresh();
-  co_return status.ok() ? check_exists(table) : std::move(status);
+  if (!status.ok()) co_return status;
+  co_return check_exists(table);
 }
 
 reactor::Task<Status> CheckedTables::damage(std::uint32_t table, Status error) {
   Status status = co_await worker_.catalog.refresh();
-  if (status.ok()) status = check_exists(table);
+  if (!status.ok()) co_return status;
+  status = check_exists(table);
   if (!status.ok()) co_return status;
   ++worker_.damaged_reads;
   co_return error;

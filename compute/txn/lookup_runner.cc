@@ -65,8 +65,9 @@ struct LookupRun {
   reactor::Task<Status> decide_slots(Lookup* lookup, std::uint32_t slot) {
     while (slot != 0) {
       Status status = co_await worker.slots.refresh(&counters);
+      if (!status.ok()) co_return status;
       // "Retired" is true only of a snapshot that is younger than E.
-      if (status.ok()) status = transaction.check_going_on();
+      status = transaction.check_going_on();
       if (!status.ok()) co_return status;
       slot = lookup->advance(worker, visibility);
     }
@@ -101,9 +102,12 @@ struct LookupRun {
     timer.end(txn::Wait::held);
     if (!CheckedTables::is_check_due(waits)) co_return Status();
     status = co_await worker.catalog.refresh();
-    for (std::size_t i = 0; status.ok() && i < lookups.size(); ++i)
-      status = transaction.tables().check_exists(lookups[i]->table().id);
-    co_return status;
+    if (!status.ok()) co_return status;
+    for (const Lookup* lookup : lookups) {
+      status = transaction.tables().check_exists(lookup->table().id);
+      if (!status.ok()) co_return status;
+    }
+    co_return Status();
   }
 
   TransactionState& transaction;
@@ -158,8 +162,9 @@ reactor::Task<Status> run_lookups(TransactionState* transaction, Lookups lookups
     }
     run.add_operations();
     status = co_await run.batches.run(run.counters, layout::Stage::read);
-    if (status.ok() && run.locking != nullptr) run.locking->check_locks();
-    if (status.ok()) status = transaction->check_going_on();
+    if (!status.ok()) co_return status;
+    if (run.locking != nullptr) run.locking->check_locks();
+    status = transaction->check_going_on();
     if (!status.ok()) co_return status;
     if (!visibility.ready()) {
       const Result<bool> counts = co_await visibility.confirm_snapshot();
@@ -193,13 +198,13 @@ reactor::Task<Status> run_lookups(TransactionState* transaction, Lookups lookups
 
 reactor::Task<Status> run_one_by_one(TransactionState* transaction, const Lookups* lookups,
                                      const LookupTables* tables) {
-  Status status;
-  for (std::size_t i = 0; i < lookups->size() && status.ok(); ++i) {
+  for (std::size_t i = 0; i < lookups->size(); ++i) {
     Lookups one(1, (*lookups)[i]);
     LookupTables its_table(1, (*tables)[i]);
-    status = co_await run_lookups(transaction, std::move(one), std::move(its_table));
+    Status status = co_await run_lookups(transaction, std::move(one), std::move(its_table));
+    if (!status.ok()) co_return status;
   }
-  co_return status;
+  co_return Status();
 }
 
 reactor::Task<Status> begin_reading(TransactionState* transaction) {

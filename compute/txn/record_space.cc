@@ -53,6 +53,8 @@ reactor::Task<Status> RecordSpace::refill(const storage::Table& table, ServerId 
   }
   if (!status.ok()) co_return status;
   const std::uint64_t region_bytes = cluster_.region_map(server).limit_bytes;
+  if (kind == Kind::record && reply.grant() == 0)
+    co_return Status(ErrorCode::protocol_violation, "memory server granted record space without a number");
   Reservation& granted = reservation(table, server, kind);
   const std::uint64_t unit = granted.unit_bytes;
   for (const control::Range& range : reply.ranges()) {
@@ -61,42 +63,45 @@ reactor::Task<Status> RecordSpace::refill(const storage::Table& table, ServerId 
       co_return Status(ErrorCode::protocol_violation, "memory server granted memory outside its region");
     }
     for (std::uint64_t used = 0; used + unit <= range.length_bytes(); used += unit) {
-      granted.offsets.push_back(range.offset() + used);
+      granted.pieces.push_back({range.offset() + used, reply.grant()});
     }
   }
   granted.next_count = std::min(granted.next_count * 2, pieces(kMaxReservation_bytes, unit));
   co_return Status();
 }
 
-reactor::Task<Result<GlobalAddress>> RecordSpace::take(const storage::Table& table, ServerId server,
+reactor::Task<Result<GrantedRecord>> RecordSpace::take(const storage::Table& table, ServerId server,
                                                        Kind kind, fabric::OperationCounters& counters) {
   // Another coroutine may take what this one's refill brought.
-  while (reservation(table, server, kind).offsets.empty()) {
+  while (reservation(table, server, kind).pieces.empty()) {
     Status status = co_await refill(table, server, kind, counters);
-    if (!status.ok()) co_return Result<GlobalAddress>(std::move(status));
+    if (!status.ok()) co_return Result<GrantedRecord>(std::move(status));
   }
-  std::vector<std::uint64_t>& offsets = reservation(table, server, kind).offsets;
-  const GlobalAddress address(server, offsets.back());
-  offsets.pop_back();
-  co_return Result<GlobalAddress>(address);
+  std::vector<Piece>& held = reservation(table, server, kind).pieces;
+  const GrantedRecord taken{GlobalAddress(server, held.back().offset), held.back().grant};
+  held.pop_back();
+  co_return Result<GrantedRecord>(taken);
 }
 
-reactor::Task<Result<GlobalAddress>> RecordSpace::take_record(const storage::Table& table, ServerId server,
+reactor::Task<Result<GrantedRecord>> RecordSpace::take_record(const storage::Table& table, ServerId server,
                                                               fabric::OperationCounters& counters) {
   return take(table, server, Kind::record, counters);
 }
 
 reactor::Task<Result<GlobalAddress>> RecordSpace::take_bucket(const storage::Table& table, ServerId server,
                                                               fabric::OperationCounters& counters) {
-  return take(table, server, Kind::bucket, counters);
+  const Result<GrantedRecord> taken = co_await take(table, server, Kind::bucket, counters);
+  if (!taken.ok()) co_return taken.status();
+  co_return taken->address;
 }
 
-void RecordSpace::give_back_record(const storage::Table& table, GlobalAddress record) {
-  reservation(table, record.server(), Kind::record).offsets.push_back(record.offset());
+void RecordSpace::give_back_record(const storage::Table& table, GrantedRecord record) {
+  reservation(table, record.address.server(), Kind::record)
+      .pieces.push_back({record.address.offset(), record.number});
 }
 
 void RecordSpace::give_back_bucket(const storage::Table& table, GlobalAddress bucket) {
-  reservation(table, bucket.server(), Kind::bucket).offsets.push_back(bucket.offset());
+  reservation(table, bucket.server(), Kind::bucket).pieces.push_back({bucket.offset(), 0});
 }
 
 reactor::Task<void> RecordSpace::return_idle() {
@@ -117,15 +122,15 @@ reactor::Task<void> RecordSpace::return_unused(std::uint64_t used_before_ns) {
     entry = next;
   }
   for (auto& [key, reservation] : unused) {
-    std::sort(reservation.offsets.begin(), reservation.offsets.end());
+    std::ranges::sort(reservation.pieces, {}, &Piece::offset);
     std::size_t next = 0;
-    while (next < reservation.offsets.size() && !cluster_.failed()) {
+    while (next < reservation.pieces.size() && !cluster_.failed()) {
       control::ReturnMemoryRequest request;
       request.set_table(key.first);
       request.set_buckets(key.second.second == Kind::bucket);
       control::Range* range = nullptr;
-      for (; next < reservation.offsets.size() && request.ranges_size() < kMaxRanges; ++next) {
-        const std::uint64_t offset = reservation.offsets[next];
+      for (; next < reservation.pieces.size() && request.ranges_size() < kMaxRanges; ++next) {
+        const std::uint64_t offset = reservation.pieces[next].offset;
         if (range == nullptr || range->offset() + range->length_bytes() != offset) {
           range = request.add_ranges();
           range->set_offset(offset);

@@ -16,6 +16,14 @@
 
 namespace namdb::txn {
 
+// A place for a record, and the number under which the memory server granted it
+// (memory/region/grant_numbers.h). The creator of the record gives it layout::incarnation_of(number), and
+// names the number in the journal.
+struct GrantedRecord {
+  layout::GlobalAddress address;
+  std::uint64_t number = 0;
+};
+
 class RecordSpace {
  public:
   // How long a reservation may lie unused.
@@ -25,14 +33,13 @@ class RecordSpace {
 
   // Space for one record, or one bucket, of the table on that server; its bytes are undefined. Suspends only
   // when the reservation is used up. out_of_memory when the region is full.
-  reactor::Task<Result<layout::GlobalAddress>> take_record(const storage::Table& table,
-                                                           layout::ServerId server,
-                                                           fabric::OperationCounters& counters);
+  reactor::Task<Result<GrantedRecord>> take_record(const storage::Table& table, layout::ServerId server,
+                                                   fabric::OperationCounters& counters);
   reactor::Task<Result<layout::GlobalAddress>> take_bucket(const storage::Table& table,
                                                            layout::ServerId server,
                                                            fabric::OperationCounters& counters);
   // Taken, but nothing was ever written there: an abort before install.
-  void give_back_record(const storage::Table& table, layout::GlobalAddress record);
+  void give_back_record(const storage::Table& table, GrantedRecord record);
   void give_back_bucket(const storage::Table& table, layout::GlobalAddress bucket);
   // Gives back to the memory servers the reservations that were not used for kIdle_ns.
   reactor::Task<void> return_idle();
@@ -42,8 +49,12 @@ class RecordSpace {
   void forget(std::uint32_t table);
 
  private:
+  struct Piece {
+    std::uint64_t offset = 0;
+    std::uint64_t grant = 0;  // of a record
+  };
   struct Reservation {
-    std::vector<std::uint64_t> offsets;
+    std::vector<Piece> pieces;
     std::uint64_t unit_bytes = 0;  // of a piece
     std::uint64_t next_count = 0;  // pieces to ask for
     std::uint64_t used_ns = 0;     // when it was last taken from or given back to
@@ -52,8 +63,8 @@ class RecordSpace {
   using ReservationKey = std::pair<std::uint32_t, std::pair<layout::ServerId, Kind>>;
   // Made if there is none; used now.
   Reservation& reservation(const storage::Table& table, layout::ServerId server, Kind kind);
-  reactor::Task<Result<layout::GlobalAddress>> take(const storage::Table& table, layout::ServerId server,
-                                                    Kind kind, fabric::OperationCounters& counters);
+  reactor::Task<Result<GrantedRecord>> take(const storage::Table& table, layout::ServerId server, Kind kind,
+                                            fabric::OperationCounters& counters);
   reactor::Task<Status> refill(const storage::Table& table, layout::ServerId server, Kind kind,
                                fabric::OperationCounters& counters);
   reactor::Task<void> return_unused(std::uint64_t used_before_ns);

@@ -178,8 +178,9 @@ reactor::Task<Status> SlotDirectory::refresh(fabric::OperationCounters* counters
   const control::ListSlotsRequest request;
   control::ListSlotsReply reply;
   Status status = co_await cluster_.call(0, control::LIST_SLOTS, request, &reply, counters);
-  if (status.ok()) note_refresh(reply, posted_ns);
-  co_return status;
+  if (!status.ok()) co_return status;
+  note_refresh(reply, posted_ns);
+  co_return Status();
 }
 
 void SlotDirectory::note_refresh(const control::ListSlotsReply& reply, std::uint64_t posted_ns) {

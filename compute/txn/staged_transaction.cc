@@ -157,8 +157,11 @@ reactor::Task<Status> StagedTransaction::do_fetch() {
   } else {
     status = co_await run_one_by_one(this, &lookups, &tables);
   }
-  if (status.ok() && !to_lock.empty()) status = co_await locking->after_fetch(to_lock);
   if (!status.ok()) co_return status;
+  if (!to_lock.empty()) {
+    status = co_await locking->after_fetch(to_lock);
+    if (!status.ok()) co_return status;
+  }
   for (const RowId row : asked) {
     const Access& access = rows()[row];
     if (access.duplicate || (access.insert_asked && access.stored())) {

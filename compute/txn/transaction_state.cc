@@ -61,10 +61,11 @@ void TransactionState::note_violation(const storage::TableRef& table, const stor
 }
 
 reactor::Task<Status> TransactionState::confirmed(Status error) {
-  Status status;
-  if (Validation* const validation = control_->validation(); validation != nullptr)
-    status = co_await validation->confirm_reads(false);
-  co_return status.ok() ? std::move(error) : std::move(status);
+  if (Validation* const validation = control_->validation(); validation != nullptr) {
+    Status status = co_await validation->confirm_reads(false);
+    if (!status.ok()) co_return status;
+  }
+  co_return error;
 }
 
 }  // namespace namdb::protocol

@@ -30,9 +30,7 @@ Status heartbeat(Caller caller, const control::HeartbeatRequest& request, contro
   peer.acknowledged_epoch = std::max(peer.acknowledged_epoch, request.acknowledged_epoch());
   peer.acknowledged_catalog = std::max(peer.acknowledged_catalog, request.acknowledged_catalog());
   peer.acknowledged_versions = std::max(peer.acknowledged_versions, request.acknowledged_versions());
-  if (server.catalog && !server.catalog->indexes_beside().empty()) {
-    server.catalog->acknowledged(server.peers.acknowledged().catalog);
-  }
+  if (server.catalog) server.erase_replaced_indexes();
   reply.set_clock_ns(server.executor.fresh_now_ns());
   reply.set_reuse_epoch(server.reclaimer.epoch());
   reply.set_version_epoch(server.version_epoch.current());

@@ -54,6 +54,10 @@ reactor::Task<Status> lease_slot(Caller caller, const control::LeaseSlotRequest&
       co_await server.executor.yield();
     }
   }
+  if (Status reserved = co_await server.control->reserve_slot(); !reserved.ok()) {
+    server.slots->give_back_journal(block);
+    co_return reserved;
+  }
   const Peer* peer = server.peers.find(caller.id);
   if (peer == nullptr) {  // gone meanwhile
     server.slots->give_back_journal(block);
@@ -76,14 +80,15 @@ reactor::Task<Status> lease_slot(Caller caller, const control::LeaseSlotRequest&
   co_return Status();
 }
 
-Status close_slot(Caller caller, const control::CloseSlotRequest& request,
-                  control::CloseSlotReply& /*reply*/) {
+reactor::Task<Status> close_slot(Caller caller, const control::CloseSlotRequest& request,
+                                 control::CloseSlotReply& /*reply*/) {
   ServerState& server = caller.server;
   Status status =
       server.slots->close(caller.id, request.slot(), request.final_counter(), server.executor.now_ns());
   server.closed.notify_all();
   server.collector.wake();
-  return status;
+  if (!status.ok()) co_return status;
+  co_return co_await server.control->log_closed(request.slot(), request.final_counter());
 }
 
 }  // namespace namdb::memory::handlers

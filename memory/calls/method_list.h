@@ -41,26 +41,26 @@
   CALL(BUILT_INDEX, built_index, BuiltIndexRequest, BuiltIndexReply, every_server, fail)                     \
   CALL(DISCARD_INDEX, discard_index, DiscardIndexRequest, DiscardIndexReply, every_server, fail)             \
   CALL(SETTLE_DEPARTED, settle_departed, SettleDepartedRequest, SettleDepartedReply, not_server_0, fail)     \
-  WAITING_BYTES(STAGE, stage, every_server, fail)                                                            \
+  WAITING_BYTES(BATCH_CALL, batch_call, every_server, fail)                                                  \
   BYTES(PING, ping, every_server, fail)                                                                      \
   WAITING_BYTES(FIND, find, every_server, fail)                                                              \
   WAITING_BYTES(LOCK, lock, every_server, fail)                                                              \
   WAITING_CALL(LEASE_SLOT, lease_slot, LeaseSlotRequest, LeaseSlotReply, server_0, fail)                     \
-  CALL(CLOSE_SLOT, close_slot, CloseSlotRequest, CloseSlotReply, server_0, fail)                             \
+  WAITING_CALL(CLOSE_SLOT, close_slot, CloseSlotRequest, CloseSlotReply, server_0, fail)                     \
   CALL(LIST_SLOTS, list_slots, ListSlotsRequest, ListSlotsReply, server_0, fail)                             \
   CALL(CLAIM_REPAIR, claim_repair, ClaimRepairRequest, ClaimRepairReply, server_0, fail)                     \
-  CALL(FINISH_REPAIR, finish_repair, FinishRepairRequest, FinishRepairReply, server_0, fail)                 \
+  WAITING_CALL(FINISH_REPAIR, finish_repair, FinishRepairRequest, FinishRepairReply, server_0, fail)         \
   CALL(GET_CATALOG, get_catalog, GetCatalogRequest, GetCatalogReply, server_0, fail)                         \
-  CALL(BEGIN_CREATE_TABLE, begin_create_table, BeginCreateTableRequest, BeginCreateTableReply, server_0,     \
-       fail)                                                                                                 \
-  CALL(FINISH_CREATE_TABLE, finish_create_table, FinishCreateTableRequest, FinishCreateTableReply, server_0, \
-       fail)                                                                                                 \
-  CALL(DROP_TABLE, drop_table, DropTableRequest, DropTableReply, server_0, fail)                             \
-  CALL(GROW_TABLE, grow_table, GrowTableRequest, GrowTableReply, server_0, fail)                             \
-  CALL(BEGIN_CREATE_INDEX, begin_create_index, BeginCreateIndexRequest, BeginCreateIndexReply, server_0,     \
-       fail)                                                                                                 \
-  CALL(ADVANCE_INDEX, advance_index, AdvanceIndexRequest, AdvanceIndexReply, server_0, fail)                 \
-  CALL(DROP_INDEX, drop_index, DropIndexRequest, DropIndexReply, server_0, fail)                             \
+  WAITING_CALL(BEGIN_CREATE_TABLE, begin_create_table, BeginCreateTableRequest, BeginCreateTableReply,       \
+               server_0, fail)                                                                               \
+  WAITING_CALL(FINISH_CREATE_TABLE, finish_create_table, FinishCreateTableRequest, FinishCreateTableReply,   \
+               server_0, fail)                                                                               \
+  WAITING_CALL(DROP_TABLE, drop_table, DropTableRequest, DropTableReply, server_0, fail)                     \
+  WAITING_CALL(GROW_TABLE, grow_table, GrowTableRequest, GrowTableReply, server_0, fail)                     \
+  WAITING_CALL(BEGIN_CREATE_INDEX, begin_create_index, BeginCreateIndexRequest, BeginCreateIndexReply,       \
+               server_0, fail)                                                                               \
+  WAITING_CALL(ADVANCE_INDEX, advance_index, AdvanceIndexRequest, AdvanceIndexReply, server_0, fail)         \
+  WAITING_CALL(DROP_INDEX, drop_index, DropIndexRequest, DropIndexReply, server_0, fail)                     \
   CALL(ENDED_COMPUTES, ended_computes, EndedComputesRequest, EndedComputesReply, server_0, fail)             \
   CALL(PLACE_SLOT, place_slot, PlaceSlotRequest, PlaceSlotReply, partitioned_vector, fail)                   \
   CALL(LEASE_JOURNAL_ROOM, lease_journal_room, LeaseJournalRoomRequest, LeaseJournalRoomReply, every_server, \
@@ -70,6 +70,7 @@
   WAITING_BYTES(OPEN_JOURNAL, open_journal, every_server, retry)                                             \
   WAITING_BYTES(FLUSH, flush, every_server, fail)                                                            \
   WAITING_BYTES(CLOSE_JOURNAL, close_journal, every_server, fail)                                            \
+  BYTES(INDEX_LOAD, index_load, every_server, fail)                                                          \
   WAITING_BYTES(LOOK, look, every_server, fail)                                                              \
   WAITING_BYTES(VOID, void_entries, every_server, fail)                                                      \
   WAITING_BYTES(VERDICT, verdict, every_server, fail)

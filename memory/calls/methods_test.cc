@@ -6,13 +6,14 @@
 #include <set>
 #include <string>
 
+#include "common/calls/batch_calls.h"
 #include "common/calls/decider_calls.h"
 #include "common/calls/find_calls.h"
 #include "common/calls/hot_calls.h"
 #include "common/calls/index_calls.h"
 #include "common/calls/journal_calls.h"
+#include "common/calls/index_load_calls.h"
 #include "common/calls/lock_calls.h"
-#include "common/calls/stage_calls.h"
 #include "memory/testing/test_cluster.h"
 
 namespace namdb::memory {
@@ -24,10 +25,12 @@ static_assert(calls::kMoveVersionsMethod == control::MOVE_VERSIONS &&
               calls::kIndexWriteMethod == control::INDEX_WRITE &&
               calls::kIndexSettleMethod == control::INDEX_SETTLE &&
               calls::kIndexDoubtsMethod == control::INDEX_DOUBTS &&
-              calls::kIndexSeekMethod == control::INDEX_SEEK && calls::kStageMethod == control::STAGE &&
-              calls::kPingMethod == control::PING && calls::kFindMethod == control::FIND &&
-              calls::kLockMethod == control::LOCK && calls::kOpenJournalMethod == control::OPEN_JOURNAL &&
-              calls::kFlushMethod == control::FLUSH && calls::kCloseJournalMethod == control::CLOSE_JOURNAL &&
+              calls::kIndexSeekMethod == control::INDEX_SEEK &&
+              calls::kBatchCallMethod == control::BATCH_CALL && calls::kPingMethod == control::PING &&
+              calls::kFindMethod == control::FIND && calls::kLockMethod == control::LOCK &&
+              calls::kOpenJournalMethod == control::OPEN_JOURNAL && calls::kFlushMethod == control::FLUSH &&
+              calls::kCloseJournalMethod == control::CLOSE_JOURNAL &&
+              calls::kIndexLoadMethod == control::INDEX_LOAD &&
               calls::kLookMethod == control::LOOK && calls::kVoidMethod == control::VOID &&
               calls::kVerdictMethod == control::VERDICT);
 

@@ -78,14 +78,15 @@ Status claim_repair(Caller caller, const control::ClaimRepairRequest& request,
   return Status();
 }
 
-Status finish_repair(Caller caller, const control::FinishRepairRequest& request,
-                     control::FinishRepairReply& /*reply*/) {
+reactor::Task<Status> finish_repair(Caller caller, const control::FinishRepairRequest& request,
+                                    control::FinishRepairReply& /*reply*/) {
   ServerState& server = caller.server;
   Status status = server.slots->finish(caller.id, request.slot(), request.repair_epoch(),
                                        request.final_counter(), server.executor.now_ns());
   server.closed.notify_all();
   server.collector.wake();
-  return status;
+  if (!status.ok()) co_return status;
+  co_return co_await server.control->log_closed(request.slot(), request.final_counter());
 }
 
 }  // namespace namdb::memory::handlers

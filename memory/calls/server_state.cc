@@ -26,6 +26,7 @@ ServerState::ServerState(reactor::Executor& server_executor, std::unique_ptr<Reg
       journals(executor, *region, options, peers),
       slots(options.server_id == 0 ? std::make_unique<Slots>(*region, options, copies) : nullptr),
       catalog(options.server_id == 0 ? std::make_unique<Catalog>(*region, options) : nullptr),
+      control(catalog ? std::make_unique<ControlChanges>(executor, options, *catalog, *slots) : nullptr),
       tables(executor, *region, options),
       indexes(executor, *region, options, tables, version_epoch),
       growth(executor, *region, options, tables, locks, reclaimer),
@@ -63,6 +64,38 @@ void ServerState::discard(std::uint32_t id) {
   if (!tables.discard(id) && !indexes.discard(id)) return;
   reclaimer.defer({id, 0});
   collector.wake();
+}
+
+void ServerState::undo_creations(fabric::PeerId peer) {
+  if (control->logged()) return executor.spawn(gate, undo_logged_creations(peer));
+  for (const std::uint32_t undone : catalog->disconnected(peer)) discard(undone);
+}
+
+reactor::Task<void> ServerState::undo_logged_creations(fabric::PeerId peer) {
+  std::vector<std::uint32_t> undone;
+  const ControlChanges::Change undo = [&undone, peer](Catalog& changed) {
+    undone = changed.disconnected(peer);
+    return Status();
+  };
+  co_await control->change_anyway(undo);
+  for (const std::uint32_t id : undone) discard(id);
+}
+
+void ServerState::erase_replaced_indexes() {
+  const std::uint64_t acknowledged = peers.acknowledged().catalog;
+  if (!catalog->has_replaced(acknowledged)) return;
+  if (!control->logged()) return catalog->acknowledged(acknowledged);
+  if (!erasing_replaced) executor.spawn(gate, erase_logged_indexes());
+  erasing_replaced = true;
+}
+
+reactor::Task<void> ServerState::erase_logged_indexes() {
+  const ControlChanges::Change erase = [this](Catalog& changed) {
+    changed.acknowledged(peers.acknowledged().catalog);
+    return Status();
+  };
+  co_await control->change_anyway(erase);
+  erasing_replaced = false;
 }
 
 void ServerState::request_shutdown() {

@@ -15,6 +15,8 @@
 #include "memory/calls/lock_waiters.h"
 #include "memory/coordinator/catalog.h"
 #include "memory/coordinator/cluster_identity.h"
+#include "memory/coordinator/control_changes.h"
+#include "memory/coordinator/control_log.h"
 #include "memory/coordinator/slots.h"
 #include "memory/index/indexes.h"
 #include "memory/journals/journals.h"
@@ -30,6 +32,7 @@
 #include "memory/reclaim/table_growth.h"
 #include "memory/reclaim/tombstones.h"
 #include "memory/reclaim/version_mover.h"
+#include "memory/recovery/index_loads.h"
 #include "memory/region/overflow.h"
 #include "memory/region/region.h"
 #include "memory/region/reservations.h"
@@ -58,6 +61,10 @@ struct ServerState {
   void notice(const std::string& line) const;
   // Discards a table with its indexes, or an index. Without effect for another id.
   void discard(std::uint32_t id);
+  // Undoes what the channel was creating in the catalog.
+  void undo_creations(fabric::PeerId peer);
+  // Replaced indexes leave the catalog once every live worker has acknowledged their successors.
+  void erase_replaced_indexes();
   // Marks the compute server as fenced for ever, and destroys its channels in a task of its own.
   void start_fence(const std::string& compute_id);
   void request_shutdown();
@@ -83,10 +90,14 @@ struct ServerState {
   Journals journals;
   EpochReclaimer reclaimer;
   VersionEpoch version_epoch;
-  CopiedVisibility copies;           // of the words of the timestamp vector that other servers have
-  std::unique_ptr<Slots> slots;      // server 0; null on the others
-  std::unique_ptr<Catalog> catalog;  // server 0; null on the others
-  std::uint64_t peers_gone = 0;      // workers whose channel was destroyed
+  CopiedVisibility copies;                  // of the words of the timestamp vector that other servers have
+  std::unique_ptr<Slots> slots;             // server 0; null on the others
+  std::unique_ptr<Catalog> catalog;         // server 0; null on the others
+  std::unique_ptr<ControlChanges> control;  // of these two
+  IndexLoads* index_loads = nullptr;        // while the server opens after a restart
+  ControlLog* table_log = nullptr;          // for tables of other servers than 0; null without a data folder
+  bool erasing_replaced = false;
+  std::uint64_t peers_gone = 0;  // workers whose channel was destroyed
   Tables tables;
   Indexes indexes;
   ServerLocks locks;
@@ -103,6 +114,8 @@ struct ServerState {
  private:
   const Visibility& visibility() const;
   reactor::Task<void> fence_peers(std::string compute_id);
+  reactor::Task<void> undo_logged_creations(fabric::PeerId peer);
+  reactor::Task<void> erase_logged_indexes();
   Result<std::uint64_t> lengthen_region(std::uint64_t length_bytes);
 };
 

@@ -1,44 +1,59 @@
 // BEGIN_CREATE_TABLE, FINISH_CREATE_TABLE, DROP_TABLE, GROW_TABLE: tables in the catalog
-// (memory/coordinator/catalog.h). Their memory on each server is another matter (prepare_table.cc).
+// (memory/coordinator/catalog.h). Their memory on each server is another matter (prepare_table.cc). Each
+// change is answered once it is logged (memory/coordinator/control_changes.h).
 #include <utility>
 
 #include "memory/calls/methods.h"
 
 namespace namdb::memory::handlers {
 
-Status begin_create_table(Caller caller, const control::BeginCreateTableRequest& request,
-                          control::BeginCreateTableReply& reply) {
-  auto begun = caller.server.catalog->begin(caller.id, request.table());
-  if (begun.ok()) *reply.mutable_table() = std::move(*begun);
-  return begun.ok() ? Status() : begun.status();
+reactor::Task<Status> begin_create_table(Caller caller, const control::BeginCreateTableRequest& request,
+                                         control::BeginCreateTableReply& reply) {
+  const ControlChanges::Change begin = [&](Catalog& catalog) {
+    auto begun = catalog.begin(caller.id, request.table());
+    if (begun.ok()) *reply.mutable_table() = std::move(*begun);
+    return begun.ok() ? Status() : begun.status();
+  };
+  co_return co_await caller.server.control->change(begin);
 }
 
-Status finish_create_table(Caller caller, const control::FinishCreateTableRequest& request,
-                           control::FinishCreateTableReply& reply) {
-  Catalog& catalog = *caller.server.catalog;
-  if (request.abandon()) {
-    Status status = catalog.abandon(caller.id, request.table().id());
-    if (status.ok()) caller.server.discard(request.table().id());
+reactor::Task<Status> finish_create_table(Caller caller, const control::FinishCreateTableRequest& request,
+                                          control::FinishCreateTableReply& reply) {
+  const ControlChanges::Change finish = [&](Catalog& catalog) {
+    if (request.abandon()) {
+      Status status = catalog.abandon(caller.id, request.table().id());
+      reply.set_catalog_version(catalog.version());
+      return status;
+    }
+    const auto version = catalog.finish(caller.id, request);
+    if (!version.ok()) return version.status();
+    reply.set_catalog_version(*version);
+    return Status();
+  };
+  Status status = co_await caller.server.control->change(finish);
+  if (status.ok() && request.abandon()) caller.server.discard(request.table().id());
+  co_return status;
+}
+
+reactor::Task<Status> drop_table(Caller caller, const control::DropTableRequest& request,
+                                 control::DropTableReply& reply) {
+  const ControlChanges::Change drop = [&](Catalog& catalog) {
+    const auto table = catalog.drop(request.name());
+    if (!table.ok()) return table.status();
+    reply.set_table(*table);
+    return Status();
+  };
+  co_return co_await caller.server.control->change(drop);
+}
+
+reactor::Task<Status> grow_table(Caller caller, const control::GrowTableRequest& request,
+                                 control::GrowTableReply& reply) {
+  const ControlChanges::Change grow = [&](Catalog& catalog) {
+    Status status = catalog.grow(request);
     reply.set_catalog_version(catalog.version());
     return status;
-  }
-  const auto version = catalog.finish(caller.id, request);
-  if (!version.ok()) return version.status();
-  reply.set_catalog_version(*version);
-  return Status();
-}
-
-Status drop_table(Caller caller, const control::DropTableRequest& request, control::DropTableReply& reply) {
-  const auto table = caller.server.catalog->drop(request.name());
-  if (!table.ok()) return table.status();
-  reply.set_table(*table);
-  return Status();
-}
-
-Status grow_table(Caller caller, const control::GrowTableRequest& request, control::GrowTableReply& reply) {
-  Status status = caller.server.catalog->grow(request);
-  reply.set_catalog_version(caller.server.catalog->version());
-  return status;
+  };
+  co_return co_await caller.server.control->change(grow);
 }
 
 }  // namespace namdb::memory::handlers

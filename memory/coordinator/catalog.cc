@@ -19,7 +19,12 @@ Catalog::Catalog(Region& region, const Options& options) : region_(region), opti
 }
 
 void Catalog::changed() {
-  region_.store(region_.catalog_version_offset(), ++version_);
+  ++version_;
+  if (!draft_) show_version();
+}
+
+void Catalog::show_version() const {
+  region_.store(region_.catalog_version_offset(), version_);
 }
 
 std::size_t Catalog::encoded_bytes(const control::TableDescriptor& table) const {
@@ -146,6 +151,20 @@ Status Catalog::grow(const control::GrowTableRequest& request) {
   if (grown.doublings() <= table.doublings(server)) return Status();
   table.set_bucket_base(server, grown.bucket_base());
   table.set_doublings(server, grown.doublings());
+  changed();
+  return Status();
+}
+
+Status Catalog::reopen(std::uint32_t server, std::uint32_t id, std::uint64_t bucket_base,
+                       std::uint32_t doublings) {
+  const auto found = std::find_if(tables_.begin(), tables_.end(),
+                                  [id](const auto& entry) { return entry.second.id() == id; });
+  if (found == tables_.end())
+    return Status(ErrorCode::undefined_table, "there is no table " + std::to_string(id));
+  control::TableDescriptor& table = found->second;
+  while (static_cast<std::uint32_t>(table.doublings_size()) < options_.server_count) table.add_doublings(0);
+  table.set_bucket_base(static_cast<int>(server), bucket_base);
+  table.set_doublings(static_cast<int>(server), doublings);
   changed();
   return Status();
 }

@@ -6,6 +6,9 @@
 // visible in two states, and its creator must stay until it is ready. One that is built anew is visible
 // beside the one that it is to replace; in one step it takes the place, and the other one is visible until no
 // transaction can need it.
+//
+// Where there is a log, changes are made in a draft, logged, and taken over (control_changes.h): nobody sees
+// one that a restart could forget. Creations that are not finished belong to a channel and are not logged.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +22,31 @@
 #include "memory/options.h"
 #include "memory/region/region.h"
 #include "proto/control.pb.h"
+#include "proto/control_state.pb.h"
 
 namespace namdb::memory {
 
 class Catalog {
  public:
   Catalog(Region& region, const Options& options);
+  Catalog& operator=(const Catalog&) = delete;
+
+  // A copy to try a change in: its changes are not seen in the region's catalog version.
+  Catalog draft() const;
+  // Becomes what the draft of it has become.
+  void adopt(Catalog&& draft);
+
+  // --- control state (catalog_state.cc) ---
+  // Becomes the catalog of a state that is sound, with the ids from its mark on. Creations that had begun are
+  // those of channel 0, which nobody has: disconnected(0) undoes them.
+  void import_state(const control::ControlState& state);
+  // Fills in catalog version, tables and indexes.
+  void export_state(control::ControlState& state) const;
+  // Fills in the difference that makes the catalog of `state` this one, its version included; nothing if it
+  // is.
+  void describe_changes(const control::ControlState& state, control::ControlEntry& entry) const;
+  // The next id of a table or an index.
+  std::uint32_t next_id() const { return next_id_; }
 
   std::uint64_t version() const { return version_; }
   const std::map<std::string, control::TableDescriptor>& tables() const { return tables_; }
@@ -38,6 +60,9 @@ class Catalog {
   // Where a table's main buckets on one server are since they were doubled; older news changes nothing.
   // Outside input: undefined_table, or protocol_violation.
   Status grow(const control::GrowTableRequest& request);
+  // The same after that server has opened again, with other buckets than before.
+  Status reopen(std::uint32_t server, std::uint32_t table, std::uint64_t bucket_base,
+                std::uint32_t doublings);
   // The ids of tables and indexes that are begun and not finished.
   std::vector<std::uint32_t> creating() const;
   // Returns the table's id.
@@ -59,6 +84,8 @@ class Catalog {
   Result<std::uint32_t> drop_index(const std::string& name);
   // Every live worker has acknowledged that version: replaced indexes that only older transactions need go.
   void acknowledged(std::uint64_t version);
+  // It would let one go.
+  bool has_replaced(std::uint64_t version) const;
 
  private:
   static constexpr std::size_t kMaxName_bytes = 255;
@@ -74,7 +101,9 @@ class Catalog {
     fabric::PeerId peer;
     control::IndexDescriptor index;
   };
+  Catalog(const Catalog&) = default;
   void changed();
+  void show_version() const;
   // By a table or an index, also one that is only begun.
   bool name_taken(const std::string& name) const;
   // The description with the parts that `given` has; nullopt when that is not the one that was begun.
@@ -101,6 +130,7 @@ class Catalog {
 
   Region& region_;
   const Options& options_;
+  bool draft_ = false;
   std::uint64_t version_ = 0;
   std::uint32_t next_id_ = 1;
   std::size_t encoded_bytes_ = 0;

@@ -174,6 +174,13 @@ Status Catalog::replace(const control::IndexDescriptor& index) {
   return {};
 }
 
+bool Catalog::has_replaced(std::uint64_t version) const {
+  return std::ranges::any_of(indexes_beside_, [version](const auto& entry) {
+    const std::uint64_t replaced = entry.second.replaced_version();
+    return replaced != 0 && replaced <= version;
+  });
+}
+
 void Catalog::acknowledged(std::uint64_t version) {
   for (auto entry = indexes_beside_.begin(); entry != indexes_beside_.end();) {
     const auto& [id, index] = *entry++;

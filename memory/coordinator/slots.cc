@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/layout/journal.h"
+#include "proto/control_state.pb.h"
 
 namespace namdb::memory {
 namespace {
@@ -23,6 +24,29 @@ Slots::Slots(Region& region, const Options& options, const Visibility& copies)
       parts_(options.vector_parts()),
       next_(options.first_slot),
       position_used_(options.vector_capacity) {}
+
+void Slots::import_state(const control::ControlState& state) {
+  NAMDB_CHECK(slots_.empty());
+  next_ = std::max(state.marks().next_slot(), options_.first_slot);
+  opened_at_ = next_;
+  retired_.clear();
+  for (int i = 0; i < state.closed().slots_size(); ++i)
+    retired_[state.closed().slots(i)] = state.closed().final_counters(i);
+  if (next_ > options_.first_slot)
+    region_.set_vector_word(0, layout::Stamp{std::min(next_ - 1, layout::kMaxSlot), layout::kMaxCounter});
+}
+
+void Slots::export_state(control::ControlState& state) const {
+  std::map<std::uint32_t, std::uint32_t> closed = retired_;
+  for (const auto& [id, slot] : slots_) {
+    if (slot.state == SlotState::closed) closed[id] = slot.final_counter;
+  }
+  state.clear_closed();
+  for (const auto& [id, final_counter] : closed) {
+    state.mutable_closed()->add_slots(id);
+    state.mutable_closed()->add_final_counters(final_counter);
+  }
+}
 
 Result<Block> Slots::allocate_journal() {
   for (auto& [id, slot] : slots_) {
@@ -247,8 +271,9 @@ const Slot* Slots::find(std::uint32_t id) const {
 
 std::optional<std::uint32_t> Slots::retired(std::uint32_t id) const {
   const auto found = retired_.find(id);
-  if (found == retired_.end()) return std::nullopt;
-  return found->second;
+  if (found != retired_.end()) return found->second;
+  if (id >= layout::kFirstLeasedSlot && id < opened_at_) return layout::kMaxCounter;
+  return std::nullopt;
 }
 
 bool Slots::published(layout::Stamp stamp) const {

@@ -39,6 +39,10 @@
 #include "memory/region/region.h"
 #include "memory/region/visibility.h"
 
+namespace namdb::control {
+class ControlState;
+}
+
 namespace namdb::memory {
 
 enum class SlotState : std::uint8_t { leased, dead, repairing, closed };
@@ -64,6 +68,14 @@ class Slots final : public Visibility {
  public:
   // `copies` knows of slots whose words are on other memory servers; it outlives this.
   Slots(Region& region, const Options& options, const Visibility& copies);
+
+  // --- control state (control_state.h) ---
+  // Before any lease: ids go on from the state's mark, closed slots are retired. No commit of another slot
+  // below the mark is open when a server opens: such a slot counts as retired behind its last counter. The
+  // vector gets the word of the last of them, so that a copy of it shows that all are retired.
+  void import_state(const control::ControlState& state);
+  // Fills in the closed slots.
+  void export_state(control::ControlState& state) const;
 
   // Memory for a journal, first that of a closed slot, not zeroed when `dirty`; for a lease, or to be given
   // back.
@@ -127,6 +139,7 @@ class Slots final : public Visibility {
   const Visibility& copies_;
   layout::VectorParts parts_;
   std::uint32_t next_;
+  std::uint32_t opened_at_ = 0;  // slots below were those of an earlier start
   std::map<std::uint32_t, Slot> slots_;
   std::map<std::uint32_t, std::uint32_t> retired_;
   std::vector<bool> position_used_;

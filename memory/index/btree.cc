@@ -14,7 +14,7 @@ using layout::IndexPageView;
 using layout::IndexPageWriter;
 
 BTree::BTree(Region& region, Shape shape)
-    : region_(region), shape_(std::move(shape)), pages_(region, shape_.page_bytes, true) {}
+    : region_(region), shape_(std::move(shape)), pages_(region, shape_.page_bytes, Pieces::zeroed) {}
 
 std::unique_ptr<BTree> BTree::create(Region& region, Shape shape) {
   std::unique_ptr<BTree> tree(new BTree(region, std::move(shape)));

@@ -72,6 +72,7 @@ class BTree {
   std::string check() const;
 
  private:
+  friend class BTreeLoader;
   struct Step {
     std::uint64_t offset = 0;
     std::size_t position = 0;  // of the child, or in the leaf of the first key that is not below

@@ -14,7 +14,7 @@ using calls::IndexChange;
 using testing::TestClient;
 using testing::TestCluster;
 using Kind = IndexChange::Kind;
-using Verdict = calls::IndexVerdict::Kind;
+using EntryVerdict = calls::IndexVerdict::Kind;
 
 Options index_options() {
   Options options = testing::small_options();
@@ -100,7 +100,7 @@ struct Subject {
     }
     return found;
   }
-  void settle(const std::string& key, std::uint64_t sequence, Verdict verdict) {
+  void settle(const std::string& key, std::uint64_t sequence, EntryVerdict verdict) {
     std::string request;
     append(request, calls::IndexVerdict{verdict, index.id(), sequence, key});
     REQUIRE(client->call(calls::kIndexSettleMethod, request).ok());
@@ -246,7 +246,7 @@ TEST_CASE("an entry that is settled as dead is searched no more once every worke
   subject.build();
   const auto live = subject.change(Kind::add, "live");
   REQUIRE(subject.change(Kind::add, "dead").ok());
-  subject.settle("live", *live, Verdict::live);
+  subject.settle("live", *live, EntryVerdict::live);
   const auto mark = subject.change(Kind::mark, "dead");
   REQUIRE(mark.ok());
   CHECK(subject.doubts().empty());
@@ -257,7 +257,7 @@ TEST_CASE("an entry that is settled as dead is searched no more once every worke
   const auto doubts = subject.doubts();
   REQUIRE(doubts.size() == 1);
   CHECK(doubts[0] == std::pair<std::string, std::uint64_t>{"dead", *mark});
-  subject.settle("dead", *mark, Verdict::dead);
+  subject.settle("dead", *mark, EntryVerdict::dead);
   subject.cluster.run_for(20 * kMillisecond_ns);
   CHECK(subject.keys() == Keys{"dead", "live"});
   REQUIRE(subject.client->acknowledge_all().ok());
@@ -271,13 +271,13 @@ TEST_CASE("an entry that is added again while it waits to go stays", "[index]") 
   Subject subject;
   subject.build();
   const auto first = subject.change(Kind::add, "k");
-  subject.settle("k", *first, Verdict::dead);
+  subject.settle("k", *first, EntryVerdict::dead);
   subject.cluster.run_for(10 * kMillisecond_ns);
   const auto second = subject.change(Kind::add, "k");
   CHECK(*second != *first);
   subject.cluster.run_for(200 * kMillisecond_ns);
   CHECK(subject.keys() == Keys{"k"});
-  subject.settle("k", *second, Verdict::live);
+  subject.settle("k", *second, EntryVerdict::live);
   CHECK(subject.cluster.server->indexes().doubts().count() == 0);
 }
 
@@ -318,7 +318,7 @@ TEST_CASE("malformed requests about indexes are refused and do no harm", "[index
   CHECK(
       client.call(calls::kIndexSeekMethod, encode(calls::IndexSeek{99, false, 1, "", {}})).status().code() ==
       ErrorCode::undefined_object);
-  subject.settle("nobody", 3, Verdict::dead);
+  subject.settle("nobody", 3, EntryVerdict::dead);
   // Bounds the wrong way round, and longer than any key.
   CHECK(subject.keys("z", "a").empty());
   CHECK(subject.keys(std::string(5000, 'z')).empty());

@@ -57,6 +57,18 @@ Status Indexes::prepare(fabric::PeerId builder, const control::PrepareIndexReque
   return Status();
 }
 
+Status Indexes::restore(const control::IndexDescriptor& index, std::unique_ptr<BTree> tree) {
+  if (indexes_.contains(index.id()) || tables_.all().contains(index.id()))
+    return Status(ErrorCode::duplicate_table, "the id " + std::to_string(index.id()) + " is in use");
+  auto restored = std::make_shared<Index>();
+  restored->id = index.id();
+  restored->table = index.table();
+  restored->name = index.name();
+  restored->tree = std::move(tree);
+  indexes_.emplace(index.id(), std::move(restored));
+  return Status();
+}
+
 Status Indexes::built(fabric::PeerId builder, std::uint32_t id) {
   const IndexPointer index = find(id);
   if (index == nullptr || index->builder != builder) return no_such_index(id);

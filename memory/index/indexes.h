@@ -51,6 +51,8 @@ class Indexes {
   // Outside input. Errors out_of_memory, undefined_table, duplicate_table when the id is in use,
   // invalid_table_definition.
   Status prepare(fabric::PeerId builder, const control::PrepareIndexRequest& request);
+  // An index that is ready, with its part's tree, before the server opens. Error duplicate_table.
+  Status restore(const control::IndexDescriptor& index, std::unique_ptr<BTree> tree);
   // The peer that builds it is done.
   Status built(fabric::PeerId builder, std::uint32_t id);
   // Null for an index that is unknown or discarded.

@@ -28,13 +28,13 @@ bool BuddyAllocator::has_room(std::uint64_t bytes, bool keep_reserve) const {
   return free_bytes() >= bytes + kept_bytes;
 }
 
-std::optional<Block> BuddyAllocator::allocate(std::uint64_t bytes, bool keep_reserve) {
+std::optional<Block> BuddyAllocator::allocate(std::uint64_t bytes, bool keep_reserve, ExtentUse use) {
   NAMDB_CHECK(bytes > 0);
   const std::uint64_t length = block_bytes(bytes);
   const std::uint64_t keep_free = keep_reserve ? extents_.reserve() : 0;
   const std::uint64_t extent_bytes = extents_.extent_bytes();
   if (length >= extent_bytes) {
-    const auto run = extents_.allocate(length / extent_bytes, keep_free);
+    const auto run = extents_.allocate(length / extent_bytes, keep_free, use);
     if (!run) return std::nullopt;
     return Block{run->offset, length, run->dirty};
   }
@@ -42,13 +42,50 @@ std::optional<Block> BuddyAllocator::allocate(std::uint64_t bytes, bool keep_res
   std::optional<Block> block;
   if (has_room(length, keep_reserve)) block = take(order);
   if (!block) {
-    const auto run = extents_.allocate(1, keep_free);
+    const auto run = extents_.allocate(1, keep_free, use);
     if (!run) return std::nullopt;
     free_in_blocks_ += extent_bytes;
     block = split({run->offset, extent_bytes, run->dirty}, free_.size(), order);
   }
   free_in_blocks_ -= length;
   taken_[block->offset & ~(extent_bytes - 1)][block->offset] = length;
+  return block;
+}
+
+std::optional<Block> BuddyAllocator::claim(std::uint64_t offset, std::uint64_t bytes) {
+  const std::uint64_t extent_bytes = extents_.extent_bytes();
+  if (bytes >= extent_bytes) {
+    if (bytes % extent_bytes != 0) return std::nullopt;
+    const auto run = extents_.claim(offset, bytes / extent_bytes);
+    if (!run) return std::nullopt;
+    return Block{offset, bytes, run->dirty};
+  }
+  if (bytes < kSmallest_bytes || !std::has_single_bit(bytes) || offset % bytes != 0) return std::nullopt;
+  const std::size_t order = order_of(bytes);
+  std::optional<Block> block;
+  std::size_t from = order;
+  for (; from < free_.size() && !block; ++from) {
+    const auto found = free_[from].find(offset & ~(bytes_of(from) - 1));
+    if (found == free_[from].end()) continue;
+    block = Block{found->first, bytes_of(from), found->second};
+    free_[from].erase(found);
+    break;
+  }
+  if (!block) {
+    const auto run = extents_.claim(offset & ~(extent_bytes - 1), 1);
+    if (!run) return std::nullopt;
+    free_in_blocks_ += extent_bytes;
+    block = Block{run->offset, extent_bytes, run->dirty};
+  }
+  while (from > order) {
+    --from;
+    const std::uint64_t upper = block->offset + bytes_of(from);
+    free_[from][offset < upper ? upper : block->offset] = block->dirty;
+    if (offset >= upper) block->offset = upper;
+  }
+  block->bytes = bytes;
+  free_in_blocks_ -= bytes;
+  taken_[offset & ~(extent_bytes - 1)][offset] = bytes;
   return block;
 }
 

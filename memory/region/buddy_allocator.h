@@ -2,6 +2,8 @@
 // extent, and whole extents for anything as large as one or larger. So a table that begins small takes
 // little, and things of different sizes share an extent.
 //
+// A block for records may share an extent with others: only whole extents are told apart by their use.
+//
 // Two free halves are joined, and an extent whose blocks are all free goes back to the extents. The list of
 // blocks is the server's private memory, never in the region.
 #pragma once
@@ -34,7 +36,10 @@ class BuddyAllocator {
   std::uint64_t block_bytes(std::uint64_t bytes) const;
   // nullopt when there is none; with `keep_reserve` also when less than ExtentAllocator::reserve() would be
   // left to other uses.
-  std::optional<Block> allocate(std::uint64_t bytes, bool keep_reserve = false);
+  std::optional<Block> allocate(std::uint64_t bytes, bool keep_reserve = false,
+                                ExtentUse use = ExtentUse::other);
+  // That block, from the reserve, too. nullopt where no such block is free, or can be.
+  std::optional<Block> claim(std::uint64_t offset, std::uint64_t bytes);
   // A whole block; it counts as dirty.
   void free(std::uint64_t offset, std::uint64_t bytes);
 

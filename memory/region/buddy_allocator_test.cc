@@ -97,6 +97,41 @@ struct TwoExtents {
   std::unique_ptr<Region> region;
 };
 
+TEST_CASE("blocks are claimed in any order, and lie where they lay before") {
+  const std::uint64_t bytes = std::uint64_t{4} << 20;
+  Options options;
+  options.extent_bytes = kExtent_bytes;
+  std::vector<std::uint64_t> memory(bytes / 8);
+  const auto make = [&] {
+    return std::move(*Region::create(std::as_writable_bytes(std::span(memory)), options, 1));
+  };
+  const auto before = make();
+  Random random(11);
+  std::vector<Block> blocks;
+  for (int i = 0; i < 200; ++i) {
+    const auto block = before->blocks().allocate(4096ULL << random.below(7));
+    if (block) blocks.push_back(*block);
+    if (!blocks.empty() && random.chance(0.4)) {
+      const std::size_t victim = random.below(blocks.size());
+      before->blocks().free(blocks[victim].offset, blocks[victim].bytes);
+      blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(victim));
+    }
+  }
+  REQUIRE(blocks.size() > 20);
+  const auto after = make();
+  for (std::size_t i = blocks.size(); i > 1; --i) std::swap(blocks[i - 1], blocks[random.below(i)]);
+  for (const Block& block : blocks) {
+    REQUIRE(after->blocks().claim(block.offset, block.bytes));
+    CHECK_FALSE(after->blocks().claim(block.offset, block.bytes));
+    CHECK_FALSE(after->blocks().claim(block.offset, 4096));
+  }
+  CHECK(after->blocks().free_bytes() == before->blocks().free_bytes());
+  for (const Block& block : blocks) after->blocks().free(block.offset, block.bytes);
+  CHECK(after->extents().free_count() == after->extents().count());
+  CHECK_FALSE(after->blocks().claim(after->extents().first_offset() + 4096, 8192));
+  CHECK_FALSE(after->blocks().claim(after->extents().first_offset(), 5000));
+}
+
 TEST_CASE("tables do not take the reserve for old versions from those versions' extents, either") {
   const TwoExtents two;
   BuddyAllocator& blocks = two.region->blocks();
@@ -112,7 +147,7 @@ TEST_CASE("tables do not take the reserve for old versions from those versions' 
 
 TEST_CASE("old versions of different lengths share the last extent") {
   const TwoExtents two;
-  SlabAllocator rows(*two.region, 320, true);
+  SlabAllocator rows(*two.region, 320, Pieces::zeroed);
   while (rows.allocate()) {
   }
   REQUIRE(two.region->extents().free_count() == 1);
@@ -136,7 +171,7 @@ TEST_CASE("pieces begin in a small block, and lie in whole extents once there ar
   options.extent_bytes = kExtent_bytes;
   std::vector<std::uint64_t> memory(bytes / 8);
   const auto region = std::move(*Region::create(std::as_writable_bytes(std::span(memory)), options, 1));
-  SlabAllocator units(*region, 192, true);
+  SlabAllocator units(*region, 192, Pieces::zeroed);
   REQUIRE(units.allocate());
   CHECK(units.block_bytes() == 4096);
   while (units.used_bytes() < bytes / 2) REQUIRE(units.allocate());
@@ -145,7 +180,7 @@ TEST_CASE("pieces begin in a small block, and lie in whole extents once there ar
   CHECK(small == 5);  // 4, 4, 8, 16 and 32 KiB
   CHECK(units.block_bytes() < units.used_bytes() + 2 * kExtent_bytes);
   // Little of a block is too small for a piece.
-  SlabAllocator odd(*region, 2904, true);
+  SlabAllocator odd(*region, 2904, Pieces::zeroed);
   REQUIRE(odd.allocate());
   CHECK(odd.block_bytes() - odd.used_bytes() - odd.free_bytes() <= odd.block_bytes() / 8);
 }

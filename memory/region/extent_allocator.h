@@ -1,8 +1,8 @@
 // Which extents of the region are free. The list is the server's private memory, never in the region.
 //
-// Runs of several extents (bucket arrays, journals) come from the low end, single ones from the high end, so
-// that the long-lived arrays do not end up between small pieces. An extent that was used once is dirty: a
-// caller that needs zeros clears it.
+// Extents for records come from the low end, all others from the high end: at the same place on another copy
+// of the region, or after a restart, there may be no records yet, but seldom anything else. An extent that
+// was used once is dirty: a caller that needs zeros clears it.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,8 @@ struct ExtentRun {
   bool dirty = false;  // some of the bytes may be not zero
 };
 
+enum class ExtentUse : std::uint8_t { records, other };
+
 class ExtentAllocator {
  public:
   // `count` extents from `first_offset` on, all free and all zero.
@@ -31,7 +33,10 @@ class ExtentAllocator {
   void add(std::uint64_t extents);
 
   // A contiguous run; nullopt when there is none, or when fewer than `keep_free` would be left.
-  std::optional<ExtentRun> allocate(std::uint64_t extents, std::uint64_t keep_free = 0);
+  std::optional<ExtentRun> allocate(std::uint64_t extents, std::uint64_t keep_free = 0,
+                                    ExtentUse use = ExtentUse::other);
+  // That run. nullopt when it is no run of free extents, not even behind the end of those that there are.
+  std::optional<ExtentRun> claim(std::uint64_t offset, std::uint64_t extents);
   // Any part of allocated runs; it counts as dirty.
   void free(std::uint64_t offset, std::uint64_t extents);
 
@@ -52,7 +57,7 @@ class ExtentAllocator {
  private:
   enum class State : std::uint8_t { clean, dirty, used };
   ExtentRun take(std::uint64_t first, std::uint64_t extents);
-  std::optional<ExtentRun> find(std::uint64_t extents, std::uint64_t keep_free);
+  std::optional<ExtentRun> find(std::uint64_t extents, std::uint64_t keep_free, ExtentUse use);
   // How many more must be there, at the end, for such an allocation.
   std::uint64_t lacking(std::uint64_t extents, std::uint64_t keep_free) const;
 

@@ -20,9 +20,9 @@ TEST_CASE("a run of extents is contiguous, and everything comes back") {
   REQUIRE(pair);
   REQUIRE(single);
   REQUIRE(five);
-  CHECK(pair->offset == 4096);
-  CHECK(single->offset == 8 * 4096);
-  CHECK(five->offset == 3 * 4096);
+  CHECK(pair->offset == 7 * 4096);
+  CHECK(single->offset == 6 * 4096);
+  CHECK(five->offset == 4096);
   CHECK(extents.free_count() == 0);
   CHECK_FALSE(extents.allocate(1));
   extents.free(pair->offset, 2);
@@ -33,6 +33,45 @@ TEST_CASE("a run of extents is contiguous, and everything comes back") {
   REQUIRE(all);
   CHECK(all->dirty);
   CHECK_FALSE(pair->dirty);
+}
+
+TEST_CASE("extents for records are the lowest that are free, all others the highest") {
+  ExtentAllocator extents(4096, 4096, 8);
+  const auto place = [&](std::uint64_t count, ExtentUse use) {
+    const auto run = extents.allocate(count, 0, use);
+    return run ? run->offset / 4096 - 1 : 99;
+  };
+  CHECK(place(1, ExtentUse::records) == 0);
+  CHECK(place(1, ExtentUse::other) == 7);
+  CHECK(place(2, ExtentUse::records) == 1);
+  CHECK(place(2, ExtentUse::other) == 5);
+  extents.free(4096, 1);
+  extents.free(8 * 4096, 1);
+  CHECK(place(2, ExtentUse::other) == 3);
+  CHECK(place(1, ExtentUse::records) == 0);
+  CHECK(place(1, ExtentUse::records) == 7);
+  CHECK(extents.free_count() == 0);
+}
+
+TEST_CASE("a run of extents is claimed if all of it is free, behind the end, too") {
+  ExtentAllocator extents(4096, 4096, 4);
+  const auto claimed = extents.claim(2 * 4096, 2);
+  REQUIRE(claimed);
+  CHECK_FALSE(claimed->dirty);
+  CHECK_FALSE(extents.claim(3 * 4096, 1));
+  CHECK_FALSE(extents.claim(3 * 4096 + 8, 1));
+  CHECK_FALSE(extents.claim(0, 1));
+  CHECK_FALSE(extents.claim(4 * 4096, 2));
+  CHECK_FALSE(extents.claim(~std::uint64_t{4095}, 1));
+  extents.set_source([&](std::uint64_t lacking) {
+    if (extents.count() + lacking > 6) return false;
+    extents.add(lacking);
+    return true;
+  });
+  CHECK_FALSE(extents.claim(4 * 4096, 4));
+  REQUIRE(extents.claim(4 * 4096, 2));
+  CHECK(extents.count() == 5);
+  CHECK(extents.free_count() == 1);
 }
 
 TEST_CASE("random allocations of extents never overlap and never leak") {
@@ -77,7 +116,7 @@ TEST_CASE("a slab allocator knows which pieces are handed out, and gives empty b
   SmallRegion small;
   const std::uint64_t before = small.region->extents().free_count();
   {
-    SlabAllocator units(*small.region, 320, true);
+    SlabAllocator units(*small.region, 320, Pieces::zeroed);
     std::vector<std::uint64_t> held;
     for (int i = 0; i < 30; ++i) held.push_back(*units.allocate());
     CHECK(units.used_bytes() == 30 * 320);
@@ -101,7 +140,7 @@ TEST_CASE("a slab allocator knows which pieces are handed out, and gives empty b
 
 TEST_CASE("a unit larger than an extent takes a run of its own") {
   SmallRegion small;
-  SlabAllocator units(*small.region, 5000, true);
+  SlabAllocator units(*small.region, 5000, Pieces::zeroed);
   const auto unit = units.allocate();
   REQUIRE(unit);
   CHECK(units.used(*unit));
@@ -110,7 +149,7 @@ TEST_CASE("a unit larger than an extent takes a run of its own") {
 
 TEST_CASE("units from used extents are zero") {
   SmallRegion small;
-  SlabAllocator units(*small.region, 64, true);
+  SlabAllocator units(*small.region, 64, Pieces::zeroed);
   while (const auto unit = units.allocate()) small.region->store(*unit, ~std::uint64_t{0});
   CHECK(small.region->extents().free_count() == small.region->extents().reserve());
   units.release_all();
@@ -128,7 +167,7 @@ TEST_CASE("an allocation asks for the extents that it lacks, and no more than on
     extents.add(lacking);
     return true;
   });
-  const auto two = extents.allocate(2);
+  const auto two = extents.allocate(2, 0, ExtentUse::records);
   REQUIRE(two);
   CHECK(asked.empty());
   // Two are free at the end: a run of five begins there.

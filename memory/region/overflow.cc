@@ -29,7 +29,8 @@ std::optional<std::pair<std::uint64_t, Overflow::Group>> Overflow::allocate_grou
   if (region_.obtainable_bytes() <= extents.reserve() * extents.extent_bytes()) places = 1;
   for (; places > 0; places /= 2) {
     const auto slabs = classes_.try_emplace(places * entry_bytes).first;
-    if (!slabs->second) slabs->second = std::make_unique<SlabAllocator>(region_, places * entry_bytes, false);
+    if (!slabs->second)
+      slabs->second = std::make_unique<SlabAllocator>(region_, places * entry_bytes, Pieces::plain);
     if (const auto offset = slabs->second->allocate())
       return std::pair(*offset, Group{entry_bytes, static_cast<std::uint8_t>(places), 0, 0});
     if (slabs->second->used_count() == 0) classes_.erase(slabs);

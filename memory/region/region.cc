@@ -71,7 +71,8 @@ Region::Region(std::span<std::byte> bytes, const layout::RegionMap& map, std::ui
       length_bytes_(bytes.size()),
       map_(map),
       extents_(map.first_extent_offset, map.extent_bytes, extents),
-      blocks_(extents_) {}
+      blocks_(extents_),
+      changed_(map.extent_bytes) {}
 
 void Region::set_lengthen(Lengthen lengthen) {
   lengthen_ = std::move(lengthen);

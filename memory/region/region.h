@@ -22,7 +22,9 @@
 #include "common/layout/stamp.h"
 #include "memory/options.h"
 #include "memory/region/buddy_allocator.h"
+#include "memory/region/changed_extents.h"
 #include "memory/region/extent_allocator.h"
+#include "memory/region/grant_numbers.h"
 
 namespace namdb::memory {
 
@@ -50,6 +52,10 @@ class Region {
   const BuddyAllocator& blocks() const { return blocks_; }
   ExtentAllocator& extents() { return extents_; }
   const ExtentAllocator& extents() const { return extents_; }
+  // Of record space.
+  GrantNumbers& grants() { return grants_; }
+  const GrantNumbers& grants() const { return grants_; }
+  ChangedExtents& changed() { return changed_; }
   // Map, vector, and what is left at the end: never given out.
   std::uint64_t fixed_bytes() const { return bytes() - extents_.count() * extents_.extent_bytes(); }
 
@@ -86,6 +92,8 @@ class Region {
   Lengthen lengthen_;
   ExtentAllocator extents_;
   BuddyAllocator blocks_;
+  GrantNumbers grants_;
+  ChangedExtents changed_;
 };
 
 }  // namespace namdb::memory

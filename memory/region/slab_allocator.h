@@ -3,7 +3,8 @@
 // large as all before it together, up to an extent; where the region has no such block left, a smaller one. A
 // block that has no piece in use goes back.
 //
-// Knows exactly which pieces are handed out, so that an offset from outside can be checked. Private memory.
+// Knows exactly which pieces are handed out, so that an offset from outside can be checked. Of places of
+// records it also knows the *life* (grant_numbers.h): 8 bytes a place. Private memory; one executor's thread.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +13,28 @@
 #include <set>
 #include <vector>
 
+#include "memory/region/grant_numbers.h"
 #include "memory/region/region.h"
 
 namespace namdb::memory {
 
+enum class Pieces : std::uint8_t {
+  plain,    // whatever bytes they have
+  zeroed,   // the caller clears a piece before it gives it back
+  records,  // zeroed, and granted under numbers
+};
+
 class SlabAllocator {
  public:
-  // `unit_bytes` is a multiple of 8. With `zeroed`, pieces from memory that was used before are cleared when
-  // the block is taken, and the caller clears a piece before it gives it back.
-  SlabAllocator(Region& region, std::uint64_t unit_bytes, bool zeroed);
+  // `unit_bytes` is a multiple of 8. `table`: of records.
+  SlabAllocator(Region& region, std::uint64_t unit_bytes, Pieces pieces, std::uint32_t table = 0);
   SlabAllocator(const SlabAllocator&) = delete;
   SlabAllocator& operator=(const SlabAllocator&) = delete;
   ~SlabAllocator() { release_all(); }
 
-  // nullopt when the region is full.
-  std::optional<std::uint64_t> allocate();
+  // nullopt when the region is full. Of records with a number, which is greater than that of any earlier
+  // call, but for calls of the same reply.
+  std::optional<std::uint64_t> allocate(std::uint64_t grant = 0);
   // `offset` is used().
   void free(std::uint64_t offset);
   // True if a piece that is handed out begins there. Any offset may be asked for.
@@ -46,24 +54,67 @@ class SlabAllocator {
   // Of all blocks, with what is too small for a piece.
   std::uint64_t block_bytes() const { return block_bytes_; }
 
+  // --- lives of places of records ---
+  // The number under which the place was granted last; 0 if never in its block, or if it is no place.
+  std::uint64_t last_grant(std::uint64_t offset) const;
+  // A birth there, an entry that creates a record, is news only under a greater number. That is the last
+  // grant, or one less while the place is handed out and still empty: its birth may be on the way. Where the
+  // block never granted it, lives from before the block was taken are over. 0 where no place is.
+  std::uint64_t life(std::uint64_t offset) const;
+  struct Place {
+    RecordBlock block;
+    std::uint64_t offset = 0;
+    std::uint64_t last_grant = 0;
+    bool used = false;
+  };
+  // The first place at or behind `offset`, and before `end`, that was ever granted.
+  std::optional<Place> next_granted(std::uint64_t offset, std::uint64_t end) const;
+  std::vector<RecordBlock> record_blocks() const;
+
+  // --- a region that opens: blocks and places are as they were before ---
+  // Takes the block, with all places free and never granted. Its bytes are zero. False where something else
+  // is, or if no such block can be.
+  bool claim_block(const RecordBlock& block);
+  // Gives back the block that begins there, whatever is in use; its places are no places any more.
+  void release_block(std::uint64_t offset);
+  // The block that holds the place; nullopt if no place begins there.
+  std::optional<RecordBlock> block_of(std::uint64_t offset) const;
+  // A place of block_of(). Its bytes are the caller's affair.
+  void restore(std::uint64_t offset, std::uint64_t grant, bool in_use);
+
  private:
   struct Run {
     std::uint64_t bytes = 0;
     std::uint64_t units = 0;
     std::uint64_t used = 0;
-    std::uint64_t hint = 0;           // no free piece below
-    std::vector<std::uint64_t> bits;  // 1 = handed out
+    std::uint64_t hint = 0;            // no free piece below
+    std::uint64_t taken = 0;           // RecordBlock::taken
+    std::uint64_t granted = 0;         // no piece from here on was ever handed out
+    std::vector<std::uint64_t> bits;   // 1 = handed out
+    std::vector<std::uint64_t> lives;  // of records: last grants
   };
   using Runs = std::map<std::uint64_t, Run>;  // by offset
   Runs::const_iterator find(std::uint64_t offset) const;
+  std::uint64_t index_of(Runs::const_iterator run, std::uint64_t offset) const {
+    return (offset - run->first) / unit_bytes_;
+  }
+  static bool bit(const Run& run, std::uint64_t index) {
+    return (run.bits[index / 64] >> (index % 64) & 1) != 0;
+  }
+  RecordBlock block_of(Runs::const_iterator run) const {
+    return {table_, run->first, run->second.bytes, run->second.taken};
+  }
   // How long the next block should be, and must be.
   std::uint64_t wanted_bytes() const;
   std::uint64_t least_bytes() const;
-  bool add_run();
+  bool add_run(std::uint64_t grant);
+  Run& add_block(const Block& block, std::uint64_t taken);
+  void give_back(Runs::iterator run);
 
   Region& region_;
   std::uint64_t unit_bytes_;
-  bool zeroed_;
+  Pieces pieces_;
+  std::uint32_t table_;
   Runs runs_;
   std::set<std::uint64_t> open_;  // runs with a free piece
   std::uint64_t used_ = 0;

@@ -82,6 +82,16 @@ reactor::Task<Result<std::uint64_t>> Tables::prepare(control::TableDescriptor de
   co_return table->main.array.base_offset;
 }
 
+Result<TablePointer> Tables::restore(const control::TableDescriptor& descriptor) {
+  Result<TableShape> shape = TableShape::create(descriptor);
+  if (!shape.ok()) return shape.status();
+  const std::uint32_t id = shape->id;
+  if (id == 0) return Status(ErrorCode::protocol_violation, "a table needs an id");
+  if (tables_.contains(id))
+    return Status(ErrorCode::duplicate_table, "table " + std::to_string(id) + " is there already");
+  return tables_[id] = std::make_shared<Table>(region_, std::move(*shape));
+}
+
 TablePointer Tables::find(std::uint32_t id) const {
   const auto found = tables_.find(id);
   if (found == tables_.end() || !found->second->ready || found->second->discarded) return nullptr;
@@ -113,7 +123,7 @@ bool Tables::release(std::uint32_t id) {
   NAMDB_CHECK(found != tables_.end() && found->second->discarded);
   if (found->second.use_count() > 1) return false;
   for (const MainBuckets& buckets : found->second->arrays()) {
-    region_.blocks().free(buckets.array.base_offset, buckets.block_bytes);
+    if (buckets.block_bytes != 0) region_.blocks().free(buckets.array.base_offset, buckets.block_bytes);
   }
   tables_.erase(found);  // the units give their blocks back
   return true;
@@ -157,7 +167,7 @@ Status Tables::allocate(SlabAllocator& slabs, std::uint32_t count, control::Allo
   if (count == 0) return Status(ErrorCode::protocol_violation, "an allocation of nothing");
   control::Range* range = nullptr;
   for (std::uint32_t i = 0; i < std::min(count, kMaxAllocation); ++i) {
-    const auto offset = slabs.allocate();
+    const auto offset = slabs.allocate(reply.grant());
     if (!offset) {
       if (range == nullptr) return full();
       ++refusals_;
@@ -174,7 +184,15 @@ Status Tables::allocate(SlabAllocator& slabs, std::uint32_t count, control::Allo
 
 Status Tables::allocate_records(std::uint32_t id, std::uint32_t count, control::AllocateReply& reply) {
   const TablePointer table = find(id);
-  return table ? allocate(table->records, count, reply) : undefined(id);
+  if (!table) return undefined(id);
+  const auto grant = region_.grants().next();
+  if (!grant) {
+    return Status(ErrorCode::limit_exceeded,
+                  "record space of server " + std::to_string(region_.map().server_id) +
+                      " cannot be granted: its log has no room for the numbers of grants");
+  }
+  reply.set_grant(*grant);
+  return allocate(table->records, count, reply);
 }
 
 Status Tables::allocate_buckets(std::uint32_t id, std::uint32_t count, control::AllocateReply& reply) {

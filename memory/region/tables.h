@@ -42,8 +42,8 @@ struct Outgrown {
 struct Table {
   Table(Region& region, TableShape table_shape)
       : shape(std::move(table_shape)),
-        indirect(region, layout::kBucket_bytes, true),
-        records(region, shape.record.record_bytes(), true) {}
+        indirect(region, layout::kBucket_bytes, Pieces::zeroed),
+        records(region, shape.record.record_bytes(), Pieces::records, shape.id) {}
 
   // Arrays of main buckets that take memory, oldest first.
   std::vector<MainBuckets> arrays() const;
@@ -75,6 +75,9 @@ class Tables {
 
   // The offset of the first main bucket. Error out_of_memory; duplicate_table when the id is in use.
   reactor::Task<Result<std::uint64_t>> prepare(control::TableDescriptor descriptor);
+  // A table whose records are in the region before it opens. The caller fills `records`, makes the buckets,
+  // and sets `ready` (memory/recovery). Errors as of prepare().
+  Result<TablePointer> restore(const control::TableDescriptor& descriptor);
   // Null for a table that is unknown, not ready, or discarded.
   TablePointer find(std::uint32_t id) const;
   // From now on find() does not know it. False when it was not there.

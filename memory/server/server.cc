@@ -34,6 +34,14 @@ MemoryServer::MemoryServer(reactor::Executor& executor, std::unique_ptr<Region> 
 
 MemoryServer::~MemoryServer() = default;
 
+reactor::Task<Status> MemoryServer::open_control(control::ControlState state, std::uint64_t database_id,
+                                                 ControlLog& log) {
+  NAMDB_CHECK(state_.server_fabric == nullptr);
+  if (state_.control) co_return co_await state_.control->open(std::move(state), database_id, log);
+  state_.table_log = &log;
+  co_return Status();
+}
+
 void MemoryServer::start(fabric::ServerFabric& fabric, Links::MakeFabric make_client) {
   NAMDB_CHECK(state_.server_fabric == nullptr);
   state_.server_fabric = &fabric;
@@ -96,7 +104,6 @@ Result<std::string> MemoryServer::on_connect(fabric::PeerId id, std::string_view
   welcome.set_region_bytes(state_.region->bytes());
   welcome.set_region_map(&state_.region->map(), sizeof(layout::RegionMap));
   welcome.set_max_transaction_ns(state_.options.max_transaction_ns);
-  welcome.set_ring_slots(state_.options.ring_slots);
   welcome.set_clock_ns(state_.executor.fresh_now_ns());
   welcome.set_memory_only(true);
   welcome.set_protocol(state_.options.protocol);
@@ -122,9 +129,7 @@ void MemoryServer::on_disconnect(fabric::PeerId id) {
     state_.slots->disconnected(id);
     if (state_.slots->dead_count() != before) state_.notice(name + " is gone and left a slot to repair");
   }
-  if (state_.catalog) {
-    for (const std::uint32_t undone : state_.catalog->disconnected(id)) state_.discard(undone);
-  }
+  if (state_.catalog) state_.undo_creations(id);
   // Wherever it was building one: its catalog entry goes with the peer, too.
   for (const std::uint32_t index : state_.indexes.built_by(id)) state_.discard(index);
   state_.fenced.notify_all();

@@ -51,6 +51,9 @@ class MemoryServer final : public fabric::Service {
   // Before start(): the sink is the database's log on this server, and outlives it. Without one the level of
   // durability is `memory`.
   void log_to(LogSink& sink) { state_.journals.log_to(sink); }
+  // With a data folder, before start(): takes over what a checkpoint and its log have of the control state
+  // (server 0; version 0 for a new database), and logs what changes from now on. The log outlives the server.
+  reactor::Task<Status> open_control(control::ControlState state, std::uint64_t database_id, ControlLog& log);
   // Before listen(). `fabric` stays until stop() has returned. `make_client` makes the client side of the
   // same transport, for connections to the other memory servers; without it there are none.
   void start(fabric::ServerFabric& fabric, Links::MakeFabric make_client = {});
@@ -72,6 +75,9 @@ class MemoryServer final : public fabric::Service {
   RegionUse use() const { return region_use(state_); }
   const Region& region() const { return *state_.region; }
 
+  // For what opens the server, before start(); and for tests of that, behind stop().
+  ServerState& parts() { return state_; }
+
   // --- for checkers of a region at rest ---
   const Tables& tables() const { return state_.tables; }
   const Indexes& indexes() const { return state_.indexes; }
@@ -88,6 +94,7 @@ class MemoryServer final : public fabric::Service {
   // Server 0; null on the others.
   const Slots* slots() const { return state_.slots.get(); }
   const Catalog* catalog() const { return state_.catalog.get(); }
+  const ControlChanges* control() const { return state_.control.get(); }
 
  private:
   MemoryServer(reactor::Executor& executor, std::unique_ptr<Region> region, Options options,

@@ -1,4 +1,4 @@
-// For tests: nam-memoryd as a process, and a folder for its data.
+// For tests: nam-memoryd as a process, and a folder for its data. The test program defines kDaemonProgram.
 #pragma once
 
 #include <fcntl.h>
@@ -25,10 +25,10 @@ extern char** environ;
 
 namespace namdb::memory::testing {
 
-// The daemon's path. The test program defines it.
-extern const char* const kDaemonProgram;
-
 namespace fs = std::filesystem;
+
+// The path of nam-memoryd.
+extern const char* const kDaemonProgram;
 
 // A folder that goes away with the test.
 struct Folder {

@@ -150,12 +150,14 @@ Status TestClient::hint(std::uint16_t method, std::uint32_t table,
   return reply.ok() ? Status() : reply.status();
 }
 
-TestCluster::TestCluster(Options options, std::uint64_t region_bytes, std::uint64_t seed)
+TestCluster::TestCluster(Options options, std::uint64_t region_bytes, std::uint64_t seed,
+                         const Prepare& prepare)
     : world(seed), node(world.add_node("m0")), memory_(region_bytes / 8) {
   const auto region = std::as_writable_bytes(std::span(memory_));
   auto created = MemoryServer::create(node, region, std::move(options));
   REQUIRE(created.ok());
   server = std::move(*created);
+  if (prepare) prepare(*this);
   fabric = std::make_unique<fabric::sim::SimServerFabric>(node, region, *server);
   server->start(*fabric);
   REQUIRE(world.run(node, fabric->listen("sim:m0")).ok());

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -69,8 +70,10 @@ class TestClient {
 
 class TestCluster {
  public:
+  // Changes to the server before it starts.
+  using Prepare = std::function<void(TestCluster& cluster)>;
   explicit TestCluster(Options options = small_options(), std::uint64_t region_bytes = 8U << 20,
-                       std::uint64_t seed = 1);
+                       std::uint64_t seed = 1, const Prepare& prepare = {});
   ~TestCluster();
   std::unique_ptr<TestClient> client(const std::string& name) {
     return std::make_unique<TestClient>(world, name);

@@ -157,6 +157,7 @@ int main_program(int argc, char** argv) {
   FactorsCommand factors(*app.add_subcommand("factors", "Find out what each optimisation is worth"));
   HybridCommand hybrid(
       *app.add_subcommand("hybrid", "Find the stages of a protocol that are better two-sided"));
+  DiskCommand disk(*app.add_subcommand("disk", "Measure a folder's disk as the log uses it"));
   FabricCommand fabric(*app.add_subcommand("fabric", "Measure the transports against what they stand on"));
   HashCommand hash(*app.add_subcommand("hash", "Count what lookups in the hash index cost"));
   OracleCommand oracle(
@@ -172,6 +173,7 @@ int main_program(int argc, char** argv) {
   if (command == "compare") return compare.run();
   if (command == "factors") return factors.run();
   if (command == "hybrid") return hybrid.run();
+  if (command == "disk") return disk.run();
   if (command == "fabric") return fabric.run();
   if (command == "hash") return hash.run();
   if (command == "oracle") return oracle.run();

@@ -18,6 +18,7 @@
 #include "tools/namctl/command_fabric.h"
 #include "tools/namctl/command_memory.h"
 #include "tools/namctl/command_top.h"
+#include "tools/namctl/command_verify.h"
 #include "tools/namctl/output.h"
 
 namespace namdb::namctl {
@@ -190,6 +191,14 @@ void add_cluster_commands(CLI::App& app, Flags& flags) {
   });
 }
 
+void add_verify(CLI::App& app, Flags& flags) {
+  CLI::App* verify = app.add_subcommand(
+      "verify", "Reads a log and its checkpoints on disk and says what is wrong where; 1 if something is");
+  verify->add_option("--data", flags.data, "Folder with log and checkpoint, of a server that does not run")
+      ->required();
+  verify->callback([&flags] { flags.exit_code = run_verify(flags.data, flags.json); });
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Operates namdb clusters", "namctl");
   Flags flags;
@@ -203,6 +212,7 @@ int run(int argc, char** argv) {
   add_dev_up(*dev, flags);
   add_dev_down(*dev, flags);
   add_cluster_commands(app, flags);
+  add_verify(app, flags);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

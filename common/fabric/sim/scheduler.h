@@ -14,7 +14,6 @@ class Scheduler {
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
-  std::uint64_t seed() const { return seed_; }
   // True virtual time, which no node sees exactly.
   std::uint64_t now_ns() const { return now_ns_; }
   // For decisions of the test and the network, from the seed.

@@ -127,14 +127,13 @@ Status VerbsServerFabric::open_device(const std::string& address) {
   status = loopback_.open(*device_, port, listener_->route.addr.addr.ibaddr.sgid, keys_.own_key(),
                           options_.send_queue_depth);
   if (!status.ok()) return status;
-  datagrams_ = std::make_unique<DatagramPort>(*device_);
+  calls_.datagrams = std::make_unique<DatagramPort>(*device_);
   // Peers do without.
-  const Status made = datagrams_->create(port, options_.send_queue_depth, options_.lose_every_datagram);
+  const Status made = calls_.datagrams->create(port, options_.send_queue_depth, options_.lose_every_datagram);
   if (!made.ok()) {
     spdlog::warn("verbs fabric: calls go over connections: {}", made.message());
-    datagrams_.reset();
+    calls_.datagrams.reset();
   }
-  calls_.datagrams = datagrams_.get();
   spdlog::info("verbs fabric: the region is reached by {}", device_->describe(port));
   return status;
 }
@@ -183,7 +182,7 @@ reactor::Task<Status> VerbsServerFabric::admit(Link* link, PeerId peer, Admissio
   const std::uint32_t flags =
       device_->attributes().atomic_cap == IBV_ATOMIC_GLOB ? RegionAccess::kAtomicsWithCpu : 0;
   const RegionAccess access{served_.region.length_bytes, admission->key->key(), flags, admission->token,
-                            datagrams_ == nullptr ? DatagramAddress{} : datagrams_->address()};
+                            calls_.datagrams == nullptr ? DatagramAddress{} : calls_.datagrams->address()};
   std::string bytes(reinterpret_cast<const char*>(&access), sizeof access);
   answer(*link, bytes + *welcome);
   co_return status;
@@ -232,7 +231,7 @@ void VerbsServerFabric::describe(Facts& facts) const {
   device_->describe(listener_->port_num, listener_->route.addr.addr.ibaddr.sgid, facts);
   facts.count("region_page_bytes", device_->page_bytes(memory_page_bytes(served_.region.descriptor)));
   device_->totals().describe(facts);
-  if (datagrams_ != nullptr) datagrams_->describe(facts);
+  if (calls_.datagrams != nullptr) calls_.datagrams->describe(facts);
   facts.count("calls_doubled", calls_.doubled);
   device_->describe_hardware(listener_->port_num, facts);
 }

@@ -73,7 +73,7 @@ class VerbsServerFabric final : public ServerFabric, private ManagerHandler, pri
   rdma_cm_id* listener_ = nullptr;
   std::unique_ptr<Device> device_;
   RegionKeys keys_;
-  std::unique_ptr<DatagramPort> datagrams_;
+  CallsServed calls_;
   LoopbackChannel loopback_;
   std::set<Link*> greeting_;
   UnauthenticatedPeers unauthenticated_;
@@ -81,7 +81,6 @@ class VerbsServerFabric final : public ServerFabric, private ManagerHandler, pri
   std::map<PeerId, std::unique_ptr<ServerConnection>> connections_;  // by the peers that made them
   std::uint64_t accepted_ = 0;
   std::uint64_t refused_ = 0;
-  CallsServed calls_;
 };
 
 }  // namespace namdb::fabric::verbs

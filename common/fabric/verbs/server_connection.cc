@@ -190,7 +190,7 @@ void ServerConnection::start_call(const MessageHeader& header, std::string paylo
 }
 
 void ServerConnection::answer(CallContext& call, MessageKind kind) {
-  DatagramPort* port = uses_datagrams_ ? calls_.datagrams : nullptr;
+  DatagramPort* port = uses_datagrams_ ? calls_.datagrams.get() : nullptr;
   bool by_datagram = port != nullptr && port->fits(admission_.token, call.reply.size());
   if (uses_datagrams_) {
     Answered& answered = answered_[static_cast<std::uint32_t>(call.id)];

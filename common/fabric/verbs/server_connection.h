@@ -21,10 +21,10 @@
 
 namespace namdb::fabric::verbs {
 
-// The state of calls that all connections of a server share, beside the region.
+// The state of calls that all connections of a server share, beside the region. Destroyed after them.
 struct CallsServed {
-  DatagramPort* datagrams = nullptr;  // null: the device has none
-  std::uint64_t doubled = 0;          // calls that came again
+  std::unique_ptr<DatagramPort> datagrams;  // null: the device has none
+  std::uint64_t doubled = 0;                // calls that came again
 };
 
 // The key and token of a peer that has passed the handshake.

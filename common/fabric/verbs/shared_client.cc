@@ -20,7 +20,7 @@ class SharedClientFabric final : public ClientFabric {
         communicator_(std::move(communicator)),
         pool_([this](std::byte* base, std::size_t length_bytes) { add_chunk(base, length_bytes); }),
         wake_(reactor),
-        inbox_(reactor, [this] { wake_.signal(); }),
+        inbox_([this] { wake_.signal(); }),
         attached_(reactor) {
     reactor_.add_source(inbox_);
   }

@@ -79,7 +79,7 @@ class Workers {
     co_return co_await self->waiting_.done();
   }
   static Task<std::uint64_t> count_doorbells(Workers* self) {
-    const std::uint64_t before = co_await doorbells(self);
+    const std::uint64_t before = doorbells(*self->communicator_);
     std::vector<LocalBuffer> buffers;
     std::vector<Batch> batches(self->channels_.size());
     for (std::size_t i = 0; i < batches.size(); ++i) {
@@ -98,15 +98,17 @@ class Workers {
     co_await self->reactor_->yield();  // until they were handed over
     posted.release();
     for (Batch& batch : batches) co_await batch.done();
-    co_return co_await doorbells(self) - before;
+    co_return doorbells(*self->communicator_) - before;
   }
-  static Task<std::uint64_t> doorbells(Workers* self) {
-    const auto totals = [communicator = self->communicator_.get()] {
-      return communicator->fabric().totals();
-    };
-    const EndpointCounters counters =
-        co_await reactor::call_on(self->communicator_->mailbox(), self->reactor_->mailbox(), totals);
-    co_return counters.doorbells;
+  static std::uint64_t doorbells(Communicator& communicator) {
+    std::uint64_t count = 0;
+    std::binary_semaphore counted(0);
+    communicator.mailbox().post([&] {
+      count = communicator.fabric().totals().doorbells;
+      counted.release();
+    });
+    counted.acquire();
+    return count;
   }
 
   std::unique_ptr<reactor::Reactor> reactor_;

@@ -32,8 +32,8 @@ reactor::Task<Status> SnapshotIsolation::prepare() {
   }
   if (!status.ok() || !snapshot_.confirmed) co_return status;
   status = use();
-  if (status.ok() && catalog_is_old()) status = co_await worker_.catalog.refresh();
-  co_return status;
+  if (!status.ok() || !catalog_is_old()) co_return status;
+  co_return co_await worker_.catalog.refresh();
 }
 
 reactor::Task<Status> SnapshotIsolation::share() {
@@ -58,8 +58,11 @@ reactor::Task<Result<bool>> SnapshotIsolation::confirm_snapshot() {
     co_return false;  // what was read may not belong to the newer copy
   }
   Status status = use();
-  if (status.ok() && catalog_is_old()) status = co_await worker_.catalog.refresh();
   if (!status.ok()) co_return status;
+  if (catalog_is_old()) {
+    status = co_await worker_.catalog.refresh();
+    if (!status.ok()) co_return status;
+  }
   co_return true;
 }
 

@@ -109,7 +109,8 @@ reactor::Task<Status> TimestampOrdering::read_floors() {
   txn::BatchSet batches(transaction().worker().cluster);
   add_floor_reads(batches);
   const Status status = co_await batches.run(transaction().mutable_counters(), layout::Stage::renew);
-  co_return status.ok() ? Status() : lost_connection();
+  if (!status.ok()) co_return lost_connection();
+  co_return Status();
 }
 
 void TimestampOrdering::add_reads(bool commits, SeenRows* rows) {
@@ -132,15 +133,17 @@ reactor::Task<Status> TimestampOrdering::validate(const Locked& locked) {
   // Chains may have been locked, and entries added, behind the floors that were READ with the locks; and
   // absent rows may have been deleted since.
   const bool makes_rows = !locked.chains.empty() || locked.changes_indexes;
-  Status status;
-  if (makes_rows || may_have_missed() || !floors_) status = co_await read_floors();
-  if (!status.ok()) co_return status;
+  if (makes_rows || may_have_missed() || !floors_) {
+    Status status = co_await read_floors();
+    if (!status.ok()) co_return status;
+  }
   go_after(written_ | (makes_rows || may_have_missed() ? kForgotten : 0));
-  status = place();
+  Status status = place();
+  if (!status.ok()) co_return status;
   SeenRows doubtful;
-  if (status.ok()) status = co_await raise(&rows, locked.leaves_entries, &doubtful);
-  if (status.ok()) status = co_await check_all(&doubtful, &locked.chains);
-  co_return status;
+  status = co_await raise(&rows, locked.leaves_entries, &doubtful);
+  if (!status.ok()) co_return status;
+  co_return co_await check_all(&doubtful, &locked.chains);
 }
 
 reactor::Task<Status> TimestampOrdering::confirm_reads(bool commits) {
@@ -169,9 +172,10 @@ reactor::Task<Status> TimestampOrdering::confirm_reads(bool commits) {
 }
 
 reactor::Task<Status> TimestampOrdering::go_after_forgotten() {
-  const Status status = co_await read_floors();
-  if (status.ok()) go_after(kForgotten);
-  co_return status;
+  Status status = co_await read_floors();
+  if (!status.ok()) co_return status;
+  go_after(kForgotten);
+  co_return Status();
 }
 
 void TimestampOrdering::go_after(std::uint32_t positions) {
@@ -183,20 +187,24 @@ void TimestampOrdering::go_after(std::uint32_t positions) {
 }
 
 reactor::Task<Status> TimestampOrdering::commit_reads(const SeenRows* rows) {
-  Status status;
-  if (may_have_missed()) status = co_await go_after_forgotten();
-  if (status.ok()) status = place();
+  if (may_have_missed()) {
+    Status status = co_await go_after_forgotten();
+    if (!status.ok()) co_return status;
+  }
+  Status status = place();
+  if (!status.ok()) co_return status;
   SeenRows doubtful;
-  if (status.ok()) status = co_await raise(rows, false, &doubtful);
-  if (status.ok()) status = co_await check_all(&doubtful, nullptr);
-  co_return status;
+  status = co_await raise(rows, false, &doubtful);
+  if (!status.ok()) co_return status;
+  co_return co_await check_all(&doubtful, nullptr);
 }
 
 reactor::Task<Status> TimestampOrdering::check_all(SeenRows* doubtful, const ChainLocks* chains) {
   Status status = co_await check(&scanned_, doubtful);
-  if (status.ok()) status = co_await read_set_.validate(&transaction(), owner_.own_lock(), chains);
-  if (status.ok() && !doubtful->empty()) status = co_await check_again(doubtful);
-  co_return status;
+  if (!status.ok()) co_return status;
+  status = co_await read_set_.validate(&transaction(), owner_.own_lock(), chains);
+  if (!status.ok() || doubtful->empty()) co_return status;
+  co_return co_await check_again(doubtful);
 }
 
 reactor::Task<Status> TimestampOrdering::raise(const SeenRows* rows, bool forgets, SeenRows* doubtful) {

@@ -22,16 +22,19 @@ constexpr std::uint32_t kMaxShareRounds = 4;
 }  // namespace
 
 reactor::Task<Status> TwoPhaseLocking::share(reactor::PooledVector<RowId> wanted) {
-  Status status;
   const reactor::PooledVector<SeenWaiter> waiters = waiters_of(wanted);
-  if (!waiters.empty()) status = co_await meet_waiters(&waiters);
-  for (std::uint32_t round = 0; status.ok(); ++round) {
-    std::erase_if(wanted, [this](RowId row) { return is_shared(transaction().accesses()[row]); });
-    if (wanted.empty() || round == kMaxShareRounds) break;
-    status = co_await request_shares(&wanted);
-    if (status.ok() && !wanted.empty()) status = co_await read_again(&wanted);
+  if (!waiters.empty()) {
+    Status status = co_await meet_waiters(&waiters);
+    if (!status.ok()) co_return status;
   }
-  co_return status;
+  for (std::uint32_t round = 0;; ++round) {
+    std::erase_if(wanted, [this](RowId row) { return is_shared(transaction().accesses()[row]); });
+    if (wanted.empty() || round == kMaxShareRounds) co_return Status();
+    Status status = co_await request_shares(&wanted);
+    if (!status.ok() || wanted.empty()) co_return status;
+    status = co_await read_again(&wanted);
+    if (!status.ok()) co_return status;
+  }
 }
 
 bool TwoPhaseLocking::is_shared(Access& access) {
@@ -109,9 +112,11 @@ reactor::Task<Status> TwoPhaseLocking::meet_readers() {
     }
     std::erase(unmet_, nullptr);
     if (!conflict.ok() || unmet_.empty()) co_return conflict;
-    Status status;
-    if (read_by_others) status = co_await wait_for_lock(&transaction(), &wait, *read_by_others, ++waits);
-    if (status.ok()) status = co_await read_reader_words();
+    if (read_by_others) {
+      Status status = co_await wait_for_lock(&transaction(), &wait, *read_by_others, ++waits);
+      if (!status.ok()) co_return status;
+    }
+    Status status = co_await read_reader_words();
     if (!status.ok()) co_return status;
   }
 }

@@ -100,14 +100,12 @@ reactor::Task<Status> TwoPhaseLocking::after_fetch(std::span<const RowId> rows) 
   reactor::PooledVector<RowId> wanted;
   std::ranges::copy_if(rows, std::back_inserter(wanted), std::not_fn(shares));
   Status status = co_await lock_rows(std::move(wanted));
-  if (!transaction().worker().cluster.shared_read_locks()) co_return status;
-  if (status.ok()) {
-    reactor::PooledVector<RowId> to_share;
-    std::ranges::copy_if(rows, std::back_inserter(to_share), shares);
-    status = co_await share(std::move(to_share));
-  }
-  if (status.ok()) status = co_await meet_readers();
-  co_return status;
+  if (!status.ok() || !transaction().worker().cluster.shared_read_locks()) co_return status;
+  reactor::PooledVector<RowId> to_share;
+  std::ranges::copy_if(rows, std::back_inserter(to_share), shares);
+  status = co_await share(std::move(to_share));
+  if (!status.ok()) co_return status;
+  co_return co_await meet_readers();
 }
 
 reactor::PooledVector<TwoPhaseLocking::SeenWaiter> TwoPhaseLocking::waiters_of(
@@ -134,17 +132,18 @@ reactor::Task<Status> TwoPhaseLocking::lock_rows(reactor::PooledVector<RowId> wa
     if (!status.ok() || wanted.empty()) co_return status;
     if (round == kMaxRounds) co_return write_conflict(*transaction().accesses()[wanted.front()].table);
     status = co_await request_locks(&wanted);
+    if (!status.ok()) co_return status;
     reactor::PooledVector<RowId> changed;  // perhaps
     for (const RowId row : wanted) {
       const Access& access = transaction().accesses()[row];
       if (access.shared) continue;
-      if (status.ok() && access.shown) status = write_conflict(*access.table);
+      if (access.shown) co_return write_conflict(*access.table);
       changed.push_back(row);
     }
-    if (status.ok() && !changed.empty()) {
+    if (!changed.empty()) {
       ++round;
       status = co_await read_again(&changed);
-    } else if (status.ok() && !wanted.empty()) {
+    } else if (!wanted.empty()) {
       const layout::GlobalAddress locked = transaction().accesses()[wanted.front()].lookup.record();
       status = co_await wait_for_lock(&transaction(), &wait, locked, ++waits);
     }
@@ -217,8 +216,8 @@ reactor::Task<Status> TwoPhaseLocking::request_locks(reactor::PooledVector<RowId
   }
   collect();
   std::erase_if(*rows, [this](RowId row) { return claim(transaction().accesses()[row]); });
-  if (conflict.ok() && !waiters.empty()) conflict = co_await meet_waiters(&waiters);
-  co_return conflict;
+  if (!conflict.ok() || waiters.empty()) co_return conflict;
+  co_return co_await meet_waiters(&waiters);
 }
 
 reactor::Task<Status> TwoPhaseLocking::read_again(const reactor::PooledVector<RowId>* rows) {

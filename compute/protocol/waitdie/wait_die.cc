@@ -116,13 +116,15 @@ reactor::Task<Status> WaitDie::meet_waiters(const reactor::PooledVector<SeenWait
     if (other == own_stamp() || older_than(other)) continue;
     const bool known = worker.slots.leased(other.slot) &&
                        worker.executor.now_ns() < worker.slots.refreshed_ns() + kLeaseCounts_ns;
-    Status status;
-    if (!known) status = co_await worker.slots.refresh(&transaction().mutable_counters());
-    if (status.ok() && !worker.slots.leased(other.slot)) {
-      status = co_await clear(&seen);
-      if (status.ok()) continue;
+    if (!known) {
+      Status status = co_await worker.slots.refresh(&transaction().mutable_counters());
+      if (!status.ok()) co_return status;
     }
-    if (!status.ok()) co_return status;
+    if (!worker.slots.leased(other.slot)) {
+      Status status = co_await clear(&seen);
+      if (!status.ok()) co_return status;
+      continue;
+    }
     worker.priorities.meet(other.counter);
     worker.header_guesses.note(seen.record, HeaderWord(), learned());
     conflict = write_conflict(*seen.table);
@@ -137,9 +139,11 @@ reactor::Task<Status> WaitDie::clear(const SeenWaiter* seen) {
   batches.compare_and_swap(seen->record + layout::waiter_offset(seen->table->record), seen->waiter.value(), 0,
                            found.data());
   const Status status = co_await batches.run(transaction().mutable_counters(), layout::Stage::lock);
-  if (status.ok()) co_return Status();
-  own_slot().fail();
-  co_return lost_connection();
+  if (!status.ok()) {
+    own_slot().fail();
+    co_return lost_connection();
+  }
+  co_return Status();
 }
 
 void WaitDie::add_unlocks(txn::BatchSet& batches) {

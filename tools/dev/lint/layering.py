@@ -51,28 +51,25 @@ def check(path, text, layers):
     """Tests and composition roots may include everything but what is of tools/, which only tools/ may."""
     is_test = TESTS.search(path) is not None
     is_tool = path.startswith("tools/")
+    has_layer = not is_test and COMPOSITION_ROOTS.search(path) is None
+    own = layer_of(path, layers)
+    if has_layer and own is None:
+        return [Finding(path, 1, "layering", "the folder is not in tools/dev/lint/layers.txt")]
     findings = []
     for match in INCLUDE.finditer(text):
         included = match.group(1)
-        line = sources.line_of(text, match.start(1))
-        if included.startswith("tools/") and not is_tool:
-            findings.append(Finding(path, line, "layering", f"only tools/ may include {included}"))
-        elif "/testing/" in included and not is_tool and not is_test:
-            findings.append(Finding(path, line, "layering", f"only tests and tools/ may include {included}"))
-    if findings or is_test or COMPOSITION_ROOTS.search(path):
-        return findings
-    own = layer_of(path, layers)
-    if own is None:
-        return [Finding(path, 1, "layering", "the folder is not in tools/dev/lint/layers.txt")]
-    for match in INCLUDE.finditer(text):
-        included = match.group(1)
-        line = sources.line_of(text, match.start(1))
-        if "/" not in included:
-            findings.append(Finding(path, line, "layering", f'"{included}": write the path from the root'))
-            continue
         layer = layer_of(included, layers)
-        if layer is not None and layer != own and layer not in layers[own]:
-            findings.append(Finding(path, line, "layering", f"{own} may not include {included} ({layer} is not below it)"))
+        error = None
+        if included.startswith("tools/") and not is_tool:
+            error = f"only tools/ may include {included}"
+        elif "/testing/" in included and not is_tool and not is_test:
+            error = f"only tests and tools/ may include {included}"
+        elif has_layer and "/" not in included:
+            error = f'"{included}": write the path from the root'
+        elif has_layer and layer is not None and layer != own and layer not in layers[own]:
+            error = f"{own} may not include {included} ({layer} is not below it)"
+        if error is not None:
+            findings.append(Finding(path, sources.line_of(text, match.start(1)), "layering", error))
     return findings
 
 

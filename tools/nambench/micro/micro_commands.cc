@@ -15,6 +15,46 @@ Json rate_json(const Rate& rate) {
   return {{"name", rate.name}, {"median", rate.median}};
 }
 
+Json to_json(const DiskReport& report) {
+  Json json;
+  json["synced_write"] = {{"median_us", report.synced_write_median_us},
+                          {"p90_us", report.synced_write_p90_us}};
+  Json appends = Json::array();
+  for (const AppendReport& entry : report.appends) {
+    appends.push_back({{"waiters", entry.waiters},
+                       {"per_second", entry.per_second},
+                       {"writes_per_second", entry.writes_per_second},
+                       {"median_us", entry.median_us},
+                       {"p90_us", entry.p90_us},
+                       {"share", entry.share}});
+  }
+  json["appends"] = appends;
+  json["reading"] = {{"log_bytes", report.log_bytes},
+                     {"records", report.records},
+                     {"log_mib_per_second", report.log_mib_per_second},
+                     {"plain_mib_per_second", report.plain_mib_per_second},
+                     {"ratio", report.log_mib_per_second / report.plain_mib_per_second}};
+  return json;
+}
+
+std::string to_text(const DiskReport& report) {
+  TextTable appends({"appends with a flush each", "per second", "disk writes/s", "records a write",
+                     "median us", "90 % us", "of waiters / 1.5 F"});
+  for (const AppendReport& entry : report.appends) {
+    appends.add({std::to_string(entry.waiters) + " waiters", decimal(entry.per_second, 0),
+                 decimal(entry.writes_per_second, 0), decimal(entry.per_second / entry.writes_per_second, 1),
+                 decimal(entry.median_us, 0), decimal(entry.p90_us, 0),
+                 decimal(100 * entry.share, 0) + " %"});
+  }
+  TextTable reading({"reading back", "MiB/s", "ratio"});
+  reading.add({"plain sequential read", decimal(report.plain_mib_per_second, 0), decimal(1, 2)});
+  reading.add({"the log, " + std::to_string(report.records) + " records",
+               decimal(report.log_mib_per_second, 0),
+               decimal(report.log_mib_per_second / report.plain_mib_per_second, 2)});
+  return "synced write of 4 KiB (F): median " + decimal(report.synced_write_median_us, 0) + " us, 90 % " +
+         decimal(report.synced_write_p90_us, 0) + " us\n\n" + appends.to_text() + "\n" + reading.to_text();
+}
+
 Json to_json(const std::vector<FabricReport>& reports) {
   Json json;
   json["unit"] = "million operations a second";
@@ -130,6 +170,36 @@ int run_bench(Bench bench, const Options& options, const Common& common) {
 }
 
 }  // namespace
+
+DiskCommand::DiskCommand(CLI::App& app) {
+  app.add_option("folder", options_.folder, "Folder on the disk that is measured; nothing stays in it")
+      ->required()
+      ->check(CLI::ExistingDirectory);
+  app.add_option("--synced-writes", options_.synced_writes, "Synced writes of 4 KiB, one after the other")
+      ->capture_default_str()
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 30));
+  app.add_option("--waiters", options_.waiters, "Coroutines that append and wait, one measurement each")
+      ->delimiter(',')
+      ->capture_default_str()
+      ->check(CLI::Range(1, 65'536));
+  app.add_option("--milliseconds", options_.milliseconds, "Of each measurement of appends")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 3'600'000));
+  app.add_option("--record-bytes", options_.record_bytes, "Of each record")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("--log-mib", options_.log_mib, "Log that is read back, in MiB")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("--repetitions", options_.repetitions, "Times that it is read, in turns with a plain read")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  add_common(app, common_);
+}
+
+int DiskCommand::run() {
+  return run_bench(disk_bench, options_, common_);
+}
 
 FabricCommand::FabricCommand(CLI::App& app) {
   app.add_option("--transports", options_.transports, "shm, tcp and verbs, joined by commas")

@@ -1,12 +1,22 @@
 // nambench's micro-benchmarks as commands.
 #pragma once
 
+#include "tools/nambench/micro/disk_bench.h"
 #include "tools/nambench/micro/fabric_bench.h"
 #include "tools/nambench/micro/hash_bench.h"
 #include "tools/nambench/micro/oracle_bench.h"
 #include "tools/nambench/report/command.h"
 
 namespace namdb::nambench {
+
+class DiskCommand : public Command {
+ public:
+  explicit DiskCommand(CLI::App& app);
+  int run() override;
+
+ private:
+  DiskBenchOptions options_;
+};
 
 class FabricCommand : public Command {
  public:

@@ -102,7 +102,7 @@ class VectorClients final : public OracleClients {
     txn::SnapshotFetcher fetcher;
   };
 
-  // The client's own. Here no record READs come, with which the confirming READ could ride.
+  // The client's own. Here no record READs come, on which the confirming READ could be piggybacked.
   reactor::Task<Status> snapshot(fabric::OperationCounters& cost) {
     txn::Snapshot snapshot;
     txn::BatchSet batches(link_->cluster);

@@ -13,7 +13,8 @@
 //   the records: the header word is free and equals the body's, the body's commit is published; the versions
 //   behind it are in order and unbroken, in the ring and in the overflow region, down to a birth marker or to
 //   a version whose successor is published; no ring slot that can never be taken again;
-//   the pieces: each that is handed out is linked, reserved and never written, or waits to be used again.
+//   the pieces: each that is handed out is linked, reserved and never written, or waits to be used again; a
+//   record that is linked is of its place's last grant.
 //
 // One leftover is by design and no finding: the lock of a bucket chain whose slot died without a journal
 // entry and was repaired. The next transaction that meets it undoes it.

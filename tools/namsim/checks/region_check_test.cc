@@ -24,12 +24,9 @@ constexpr std::int64_t kRows = 40;
 constexpr int kUpdates = 9;
 
 reactor::Task<Status> fill(compute::Worker* worker) {
-  txn::TableDefinition definition;
-  definition.name = "rows";
-  definition.schema = bigints({"id", "value"});
-  definition.size_hint_rows = 20;  // few buckets: chains grow
-  definition.ring_slots = 4;
-  Status status = co_await worker->create_table(std::move(definition));
+  constexpr std::uint64_t kSizeHint_rows = 20;  // few buckets: chains grow
+  const layout::Schema schema = bigints({"id", "value"});
+  Status status = co_await create_table(*worker, "rows", schema, kSizeHint_rows, 4);
   if (!status.ok()) co_return status;
   auto table = co_await worker->table("rows");
   if (!table.ok()) co_return table.status();
@@ -258,6 +255,12 @@ const std::vector<Damage>& damages() {
          at.change_body(at.busy_record(), [](layout::BodyHeader& header) { header.table = 9; });
        },
        "a record of table 9"},
+      {"a body of an earlier life of its place",
+       [](const AtRest& at) {
+         // The entry's 16 bits of the incarnation stay right.
+         at.change_body(at.busy_record(), [](layout::BodyHeader& header) { header.incarnation ^= 0x10000; });
+       },
+       "its place was granted last as"},
       {"a version in the ring",
        [](const AtRest& at) {
          std::uint64_t payload = 0;

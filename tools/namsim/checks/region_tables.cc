@@ -145,6 +145,11 @@ class TableCheck {
     if (static_cast<std::uint16_t>(header.incarnation) != entry.incarnation())
       findings_.add(subject + " as incarnation " + std::to_string(entry.incarnation()) + ", the record is " +
                     std::to_string(header.incarnation));
+    const std::uint64_t grant = table_.records.last_grant(record);
+    if (header.incarnation != layout::incarnation_of(grant))
+      findings_.add("the record at " + at(record) + " of " + name_ + " is incarnation " +
+                    std::to_string(header.incarnation) + ", its place was granted last as " +
+                    std::to_string(layout::incarnation_of(grant)));
     const layout::Schema& schema = table_.shape.schema;
     const auto key = layout::body_payload(std::span<const std::byte>(body))
                          .subspan(schema.key_offset(), schema.key_bytes());
@@ -306,6 +311,10 @@ class TableCheck {
     }
     for (std::uint64_t piece = units.next_used(0); piece != 0; piece = units.next_used(piece)) {
       const std::string subject = kind + at(piece) + " of " + name_;
+      const std::uint64_t grant = units.last_grant(piece);
+      if (!buckets && (grant == 0 || grant > region_.grants().last()))
+        findings_.add(subject + " has number " + std::to_string(grant) + ", granted up to " +
+                      std::to_string(region_.grants().last()));
       if (found.contains(piece)) {
         if (waiting.contains(piece)) findings_.add(subject + " is linked and waits to be used again");
       } else if (waiting.contains(piece)) {

@@ -10,6 +10,10 @@
 namespace namdb::sim {
 namespace {
 
+// Of each operation of a disk, and up to so much more.
+constexpr std::uint64_t kDiskLatency_ns = 10'000;
+constexpr std::uint64_t kDiskLatencySpread_ns = 90'000;
+
 struct Stopping {
   reactor::Gate gate;
   bool done = false;
@@ -32,12 +36,29 @@ reactor::Task<void> stop(compute::Worker* worker, bool* done) {
 Cluster::Cluster(fabric::sim::SimWorld& world, ClusterOptions options)
     : world_(world), options_(std::move(options)) {
   if (options_.interposer != nullptr) options_.interposer->attach(*this);
-  for (std::uint32_t i = 0; i < options_.memory_servers; ++i) memories_.push_back(start_memory(i));
+  disks_.resize(options_.memory_servers);
+  for (std::uint32_t i = 0; i < options_.memory_servers; ++i)
+    memories_.push_back(start_memory(i, DiskAfter::replaced));
 }
 
-std::unique_ptr<MemoryProcess> Cluster::start_memory(std::uint32_t i) {
+memory::testing::FaultDisk* Cluster::prepare_disk(std::uint32_t i, fabric::sim::SimNode& node,
+                                                  DiskAfter after) {
+  std::unique_ptr<memory::testing::FaultDisk>& disk = disks_[i];
+  if (after == DiskAfter::replaced) {
+    if (disk != nullptr) fabric::sim::SimWorld::bury(std::move(disk));
+    disk = std::make_unique<memory::testing::FaultDisk>(node, world_.random().state_hash() + i);
+    disk->set_latency(kDiskLatency_ns, kDiskLatencySpread_ns);
+  } else {
+    using End = memory::testing::FaultDisk::End;
+    disk->restart(after == DiskAfter::killed ? End::killed : End::power_lost, node);
+  }
+  return disk.get();
+}
+
+std::unique_ptr<MemoryProcess> Cluster::start_memory(std::uint32_t i, DiskAfter after) {
   auto process = std::make_unique<MemoryProcess>();
   process->node = &world_.add_node(options_.memory_name + std::to_string(i));
+  process->disk = prepare_disk(i, *process->node, after);
   const std::uint64_t limit_bytes = options_.region_bytes;
   process->words.resize(limit_bytes / 8);
   const std::span<std::byte> region =
@@ -66,11 +87,21 @@ std::unique_ptr<MemoryProcess> Cluster::start_memory(std::uint32_t i) {
   return process;
 }
 
-void Cluster::restart_memory(std::size_t server) {
+void Cluster::kill_memory(std::size_t server) {
   world_.kill(*memories_[server]->node);
   memories_[server]->words = {};  // nobody looks at them any more, and they are large
   fabric::sim::SimWorld::bury(std::move(memories_[server]));
-  memories_[server] = start_memory(static_cast<std::uint32_t>(server));
+}
+
+void Cluster::restart_memory(std::size_t server, DiskAfter disk) {
+  kill_memory(server);
+  memories_[server] = start_memory(static_cast<std::uint32_t>(server), disk);
+}
+
+void Cluster::restart_all_memory(DiskAfter disk) {
+  for (std::size_t server = 0; server < memories_.size(); ++server) kill_memory(server);
+  for (std::uint32_t server = 0; server < memories_.size(); ++server)
+    memories_[server] = start_memory(server, disk);
 }
 
 Cluster::~Cluster() {

@@ -12,6 +12,7 @@
 #include "common/fabric/sim/world.h"
 #include "compute/cluster/location_cache.h"
 #include "compute/worker/worker.h"
+#include "memory/log/testing/fault_disk.h"
 #include "memory/options.h"
 #include "memory/server/server.h"
 #include "tools/namsim/cluster/interposer.h"
@@ -34,11 +35,16 @@ struct ClusterOptions {
 // One memory server's process.
 struct MemoryProcess {
   fabric::sim::SimNode* node = nullptr;
+  memory::testing::FaultDisk* disk = nullptr;  // the machine's: it outlives the process
   ZeroedWords words;
   std::unique_ptr<memory::MemoryServer> server;
   std::unique_ptr<fabric::Service> interposed;  // null without an interposer
   std::unique_ptr<fabric::sim::SimServerFabric> fabric;
 };
+
+// The disk that a memory server's next process finds: a new one; that of a killed process, with all that had
+// arrived there; that of a machine that lost its power, with what was durable and some of the rest.
+enum class DiskAfter : std::uint8_t { replaced, killed, power_lost };
 
 // One compute server's process with one worker.
 struct ComputeProcess {
@@ -72,7 +78,9 @@ class Cluster {
   std::string check_at_rest(std::uint64_t limit_ns);
   const ClusterOptions& options() const { return options_; }
   // As SIGKILL, and a new process with an empty region at the same address.
-  void restart_memory(std::size_t server);
+  void restart_memory(std::size_t server, DiskAfter disk = DiskAfter::replaced);
+  // All of them end at the same moment.
+  void restart_all_memory(DiskAfter disk);
   std::string memory_address(std::size_t server) const {
     return "sim:" + options_.memory_name + std::to_string(server);
   }
@@ -80,11 +88,15 @@ class Cluster {
   fabric::sim::SimWorld& world() { return world_; }
 
  private:
-  std::unique_ptr<MemoryProcess> start_memory(std::uint32_t server);
+  std::unique_ptr<MemoryProcess> start_memory(std::uint32_t server, DiskAfter after);
+  void kill_memory(std::size_t server);
+  // The disk of the machine, for a process on that node. Draws nothing from the world's generator.
+  memory::testing::FaultDisk* prepare_disk(std::uint32_t server, fabric::sim::SimNode& node, DiskAfter after);
 
   fabric::sim::SimWorld& world_;
   ClusterOptions options_;
-  bool stopped_ = false;  // the memory servers
+  bool stopped_ = false;                                            // the memory servers
+  std::vector<std::unique_ptr<memory::testing::FaultDisk>> disks_;  // of the memory servers' machines
   std::vector<std::unique_ptr<MemoryProcess>> memories_;
   std::vector<std::unique_ptr<ComputeProcess>> computes_;
 };

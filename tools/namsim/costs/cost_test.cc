@@ -5,6 +5,7 @@
 #include "compute/procedure/registry.h"
 #include "compute/procedure/resolve_tables.h"
 #include "tools/namsim/cluster/cluster.h"
+#include "tools/namsim/workloads/tables.h"
 #include "workloads/procedures.h"
 #include "workloads/smallbank_schema.h"
 #include "workloads/tpcc_order_items.h"
@@ -37,12 +38,8 @@ ClusterOptions budget_cluster(std::uint32_t memory_servers, txn::SnapshotSource:
 
 Task<Status> create(txn::Engine* engine, std::span<const workloads::TableSpec> tables) {
   for (const workloads::TableSpec& table : tables) {
-    txn::TableDefinition definition;
-    definition.name = table.name;
-    definition.schema = table.schema();
-    definition.size_hint_rows = 2000;
-    definition.ring_slots = std::max<std::uint32_t>(table.ring_versions, 4);
-    Status status = co_await engine->create_table(std::move(definition));
+    Status status = co_await create_table(*engine, table.name, table.schema(), 2000,
+                                          std::max<std::uint32_t>(table.ring_versions, 4));
     if (!status.ok()) co_return status;
   }
   co_return Status();
@@ -192,7 +189,7 @@ TEST_CASE("a partitioned vector costs send-payment two READs more for each other
 }
 
 // The second worker's slot has its word on memory server 1.
-TEST_CASE("a publish rides on whichever channel has the slot's word, if all of the install goes there",
+TEST_CASE("a publish is piggybacked on the install if all of that goes to the server of the slot's word",
           "[cost]") {
   Bench bench(2, txn::SnapshotSource::Mode::reads, txn::SnapshotSharing::own, txn::CommitWrites::changed,
               layout::VectorSpread::partitioned);
@@ -207,7 +204,8 @@ TEST_CASE("a publish rides on whichever channel has the slot's word, if all of t
     REQUIRE(counters.ok());
     return counters->round_trips;
   };
-  // Each row is on one of the two servers: one of the two workers' commits rides, the other's does not.
+  // Each row is on one of the two servers: one of the two workers' publishes is piggybacked, the other's is
+  // not.
   for (std::int64_t customer = 0; customer < 10; ++customer) {
     for (const std::size_t compute : {bench.compute, second}) deposit(compute, customer);
     const std::uint64_t trips[] = {deposit(bench.compute, customer), deposit(second, customer)};
@@ -318,11 +316,7 @@ TEST_CASE("a range of 1,000 records by an index takes at most 4 round trips behi
       REQUIRE(row.writer().set_integer(1, (id * 7919) % 3000).ok());
       rows.push_back(std::move(row));
     }
-    txn::TableDefinition definition;
-    definition.name = "things";
-    definition.schema = schema;
-    definition.size_hint_rows = 8000;
-    REQUIRE(bench.run(bench.engine()->create_table(std::move(definition))).ok());
+    REQUIRE(bench.run(create_table(*bench.engine(), "things", schema, 8000, 0)).ok());
     bench.load("things", rows);
     const Status built = bench.run(bench.engine()->create_index({"weights", "things", {{1, false}}, false}));
     INFO(built.to_string());

@@ -1,5 +1,5 @@
 // A partitioned timestamp vector: its parts are confirmed together, a slot is placed before it publishes, and
-// a publish rides only with an installation of which all goes where it goes.
+// a publish is piggybacked only on an installation of which all goes where it goes.
 #include <cstring>
 #include <map>
 
@@ -52,7 +52,7 @@ class NeverPlaced final : public Mutant {
 
 // A commit is published with the part of its installation that goes where its slot's word is, whatever goes
 // to other memory servers.
-class PublishedWithPart final : public Mutant {
+class PiggybackedOnPart final : public Mutant {
  public:
   void before(Posting& posting) override {
     for (std::size_t i = 0; i < posting.asked.size(); ++i) {
@@ -97,9 +97,9 @@ std::vector<MutantCase> partitioned_vector_mutants() {
        "missed a write that what it saw depends on", make_mutant<PartUnconfirmed>, nullptr, on_two_servers},
       {"a slot is not placed in its part", "compute/txn/execution_slot.cc", Emphasis::short_slots, 1,
        "lies behind the vector's length", make_mutant<NeverPlaced>, nullptr, on_two_servers},
-      {"a publish rides with a part of the installation", "compute/commit/commit.cc", Emphasis::inserts, 1991,
-       "missed a write that what it saw depends on", make_mutant<PublishedWithPart>, nullptr,
-       inserts_on_two_servers},
+      {"a publish is piggybacked on a part of the installation", "compute/commit/commit.cc",
+       Emphasis::inserts, 1991, "missed a write that what it saw depends on", make_mutant<PiggybackedOnPart>,
+       nullptr, inserts_on_two_servers},
   };
 }
 

@@ -5,6 +5,7 @@
 
 #include "common/layout/key.h"
 #include "tools/namsim/cluster/cluster.h"
+#include "tools/namsim/workloads/tables.h"
 
 namespace namdb::sim {
 namespace {
@@ -33,10 +34,7 @@ ClusterOptions small_cluster() {
 struct Client {
   explicit Client(compute::Worker& engine) : worker(engine), session(engine.open_session()) {}
 
-  Task<Status> create() {
-    txn::TableDefinition definition{.name = "account", .schema = account_schema(), .size_hint_rows = 100};
-    co_return co_await worker.create_table(std::move(definition));
-  }
+  Task<Status> create() { co_return co_await create_table(worker, "account", account_schema(), 100, 0); }
   Task<Status> put(std::int64_t id, std::int64_t balance, fabric::OperationCounters* cost = nullptr) {
     auto table = co_await worker.table("account");
     if (!table.ok()) co_return table.status();

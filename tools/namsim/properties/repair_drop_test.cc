@@ -71,8 +71,7 @@ class HeldRepair final : public Interposer, private fabric::Service {
 
 Task<Status> create_with_a_row(compute::Worker* worker) {
   const layout::Schema schema = bigints({"id", "value"});
-  txn::TableDefinition definition{.name = "dropped", .schema = schema};
-  Status status = co_await worker->create_table(std::move(definition));
+  Status status = co_await create_table(*worker, "dropped", schema, 512, 0);
   if (!status.ok()) co_return status;
   auto table = co_await worker->table("dropped");
   if (!table.ok()) co_return table.status();

@@ -15,8 +15,8 @@ using reactor::Task;
 constexpr std::uint64_t kPatience_ns = 20 * kSecond_ns;  // several times max_reconnect_ns
 
 Task<Status> create(compute::Worker* worker) {
-  txn::TableDefinition definition{.name = "counter", .schema = bigints({"id", "value"})};
-  co_return co_await worker->create_table(std::move(definition));
+  const layout::Schema schema = bigints({"id", "value"});
+  co_return co_await create_table(*worker, "counter", schema, 512, 0);
 }
 
 // Enough rows for every memory server to get some.

@@ -27,12 +27,8 @@ void run_seeds(GrowthTrouble trouble, std::uint64_t default_count) {
 }
 
 reactor::Task<Status> create(compute::Worker* worker, std::string name, std::uint64_t size_hint_rows) {
-  txn::TableDefinition definition;
-  definition.name = std::move(name);
-  definition.schema = bigints({"id", "value"});
-  definition.size_hint_rows = size_hint_rows;
-  definition.ring_slots = 1;
-  co_return co_await worker->create_table(std::move(definition));
+  const layout::Schema schema = bigints({"id", "value"});
+  co_return co_await create_table(*worker, std::move(name), schema, size_hint_rows, 1);
 }
 
 // Inserts the rows in transactions of 50, none of which is tried twice.

@@ -41,8 +41,7 @@ constexpr std::int64_t kManyRows = 10'000;
 
 reactor::Task<Status> load_numbers(txn::Engine* engine) {
   const layout::Schema schema = bigints({"id", "number"});
-  txn::TableDefinition definition{.name = "numbers", .schema = schema, .size_hint_rows = kManyRows};
-  Status status = co_await engine->create_table(std::move(definition));
+  Status status = co_await create_table(*engine, "numbers", schema, kManyRows, 0);
   const auto session = engine->open_session();
   for (std::int64_t first = 0; first < kManyRows && status.ok(); first += 10) {
     const auto table = co_await engine->table("numbers");

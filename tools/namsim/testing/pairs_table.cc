@@ -5,18 +5,11 @@
 #include "tools/namsim/workloads/tables.h"
 
 namespace namdb::sim {
-namespace {
-
-layout::Schema pair_schema() {
-  return bigints({"id", "value"});
-}
-
-}  // namespace
 
 reactor::Task<Status> load_pairs(txn::Engine* engine, std::int64_t rows, std::int64_t at_once) {
+  const layout::Schema schema = bigints({"id", "value"});
   // So many rows that the table does not grow: no test of costs is about growth.
-  txn::TableDefinition definition{.name = kPairs, .schema = pair_schema(), .size_hint_rows = 65'536};
-  Status status = co_await engine->create_table(std::move(definition));
+  Status status = co_await create_table(*engine, kPairs, schema, 65'536, 0);
   if (!status.ok()) co_return status;
   auto table = co_await engine->table(kPairs);
   const auto session = engine->open_session();

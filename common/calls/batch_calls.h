@@ -3,7 +3,7 @@
 // so is one setting of the database (stages.h): lock, install, release and repair of one word share one
 // atomicity domain either way, because the memory server does them through its loopback channel.
 //
-// STAGE (method 28):
+// BATCH_CALL (method 28):
 //   request  operations, each {kind (8 bits) | length in bytes (24 bits, at the low end)}, {offset}, and then
 //              read                nothing
 //              write               the bytes
@@ -23,9 +23,9 @@
 
 namespace namdb::calls {
 
-inline constexpr std::uint16_t kStageMethod = 28;
+inline constexpr std::uint16_t kBatchCallMethod = 28;
 
-struct StageOperation {
+struct BatchOperation {
   enum class Kind : std::uint8_t { read = 1, write = 2, compare_and_swap = 3 };
   Kind kind = Kind::read;
   std::uint32_t length_bytes = 0;  // of what is read or written; a compare_and_swap has 8
@@ -40,7 +40,7 @@ struct StageOperation {
   }
 };
 
-void append(std::string& request, const StageOperation& operation);
+void append(std::string& request, const BatchOperation& operation);
 
 // The region's length, and the limit up to which it may grow. Memory below the limit can be READ already
 // (fabric.h, 9), and a compare_and_swap there finds zero, if it does not expect zero. (Leases are read so, at
@@ -50,9 +50,9 @@ struct RegionLength {
   std::uint64_t limit_bytes = 0;
 };
 
-// The operations of a request, whose bytes they borrow; nullopt if it is none, if one leaves the region, or
-// if the reply would be longer than that.
-std::optional<std::vector<StageOperation>> decode_stage(std::string_view request, const RegionLength& region,
+// The operations of a request, whose bytes they borrow; nullopt if it is malformed, if one leaves the region,
+// or if the reply would be longer than that.
+std::optional<std::vector<BatchOperation>> decode_batch(std::string_view request, const RegionLength& region,
                                                         std::uint64_t max_reply_bytes);
 
 }  // namespace namdb::calls

@@ -1,0 +1,51 @@
+// The sweep's view of the disk: chunks by extent and generations of checkpoints, and the log beside them.
+// A generation counts from commit() on; before that the earlier ones stay as they are. One executor's thread,
+// one generation at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/reactor/task.h"
+#include "memory/region/changed_extents.h"
+
+namespace namdb::memory {
+
+class ChunkStore {
+ public:
+  virtual ~ChunkStore() = default;
+  // The new generation has the chunks of the newest one, but for what put() and drop() change.
+  virtual void begin() = 0;
+  // Durable when it returns. `bytes` stay until then.
+  virtual reactor::Task<Status> put(std::uint64_t extent, std::span<const std::byte> bytes) = 0;
+  virtual void drop(std::uint64_t extent) = 0;
+  // Redo of the log begins at `redo_from`.
+  virtual reactor::Task<Status> commit(std::uint64_t redo_from, std::vector<std::byte> state) = 0;
+  // Removes what was put since begin().
+  virtual reactor::Task<Status> abandon() = 0;
+  // Of the newest generation; nullopt when there is none.
+  virtual std::optional<std::uint64_t> newest_redo_from() const = 0;
+  // No generation that is kept needs the log from before that.
+  virtual std::uint64_t oldest_redo() const = 0;
+};
+
+class SweepLog {
+ public:
+  virtual ~SweepLog() = default;
+  // The position of the oldest logged entry that is not known to be finished, installed or undone
+  // everywhere in this region; the log's end when there is none. At `begin` of a sweep: an entry behind it
+  // may be installed after the sweep has read its record.
+  virtual std::uint64_t redo_start() = 0;
+  // Marks the extents that logged entries name which are not known to be finished. Called as a sweep
+  // begins: it may read their records before the install, and so the next sweep has to read them again.
+  virtual void mark_unfinished(ChangedExtents& changed) = 0;
+  // The log has, durably, the entries of all that stands in the region now.
+  virtual reactor::Task<Status> flush() = 0;
+  virtual reactor::Task<Status> reclaim(std::uint64_t oldest) = 0;
+};
+
+}  // namespace namdb::memory

@@ -1,0 +1,456 @@
+// Changes of control state: the entries of any history give the state that made them, at every prefix, and no
+// change is seen before it is durable.
+#include "memory/coordinator/control_changes.h"
+
+#include <catch2/catch.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/random.h"
+#include "memory/coordinator/control_state.h"
+#include "memory/region/visibility.h"
+#include "memory/testing/test_cluster.h"
+#include "memory/testing/test_control_log.h"
+
+namespace namdb::memory {
+namespace {
+
+constexpr std::uint64_t kDatabaseId = 0xda7aba5e;
+
+Options control_options() {
+  Options options = testing::small_options();
+  options.server_count = 2;
+  options.version = "1.2";
+  options.max_slots_per_peer = 4;
+  return options;
+}
+
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+// The parts of memory server 0 that have control state, without the server.
+struct ControlSubject {
+  explicit ControlSubject(fabric::sim::SimWorld& simulation, const std::string& name)
+      : world(simulation), node(world.add_node(name)), memory((4U << 20) / 8), log(node) {
+    region = std::move(*Region::create(std::as_writable_bytes(std::span(memory)), options, 1));
+    slots = std::make_unique<Slots>(*region, options, copies);
+    catalog = std::make_unique<Catalog>(*region, options);
+    control = std::make_unique<ControlChanges>(node, options, *catalog, *slots);
+  }
+  Status open(const control::ControlState& state = {}, std::uint64_t id = kDatabaseId) {
+    return world.run(node, control->open(state, id, log));
+  }
+  Status change(const ControlChanges::Change& edit) { return world.run(node, control->change(edit)); }
+  // The contents of catalog and slots, in the form of the state that is logged.
+  control::ControlState exported() const {
+    control::ControlState state = control->state();
+    catalog->export_state(state);
+    slots->export_state(state);
+    return state;
+  }
+
+  fabric::sim::SimWorld& world;
+  fabric::sim::SimNode& node;
+  Options options = control_options();
+  std::vector<std::uint64_t> memory;
+  std::unique_ptr<Region> region;
+  CopiedVisibility copies;
+  std::unique_ptr<Slots> slots;
+  std::unique_ptr<Catalog> catalog;
+  std::unique_ptr<ControlChanges> control;
+  testing::TestControlLog log;
+};
+
+// Draws changes of all kinds, of three channels that come and go.
+class ControlHistory {
+ public:
+  ControlHistory(ControlSubject& subject, std::uint64_t seed) : subject_(subject), random_(seed) {}
+
+  void step() {
+    switch (random_.below(12)) {
+      case 0:
+      case 1:
+        return begin_table();
+      case 2:
+      case 3:
+        return finish_table();
+      case 4:
+        return begin_index();
+      case 5:
+      case 6:
+        return advance_index();
+      case 7:
+        return drop();
+      case 8:
+        return grow();
+      case 9:
+        return disconnect();
+      default:
+        return use_slot();
+    }
+  }
+
+  std::uint64_t made = 0;  // changes that succeeded
+
+ private:
+  fabric::PeerId peer() { return 1 + random_.below(3); }
+  std::string name() { return "r" + std::to_string(random_.below(8)); }
+  void change(const ControlChanges::Change& edit) {
+    const std::string before = subject_.exported().SerializeAsString();
+    const Status status = subject_.change(edit);
+    if (status.ok()) ++made;
+    // A change that fails, for any reason, has changed nothing.
+    if (!status.ok()) REQUIRE(subject_.exported().SerializeAsString() == before);
+    if (subject_.log.full && !status.ok() && status.code() == ErrorCode::limit_exceeded)
+      REQUIRE(status.message() == "the disk is full");
+  }
+
+  void begin_table() {
+    control::TableDescriptor wanted = testing::accounts(name());
+    const auto& tables = subject_.catalog->tables();
+    if (!tables.empty() && random_.chance(0.3)) {
+      wanted.clear_columns();
+      wanted.clear_key();
+      wanted.mutable_hash_index()->set_table(tables.begin()->second.id());
+      wanted.mutable_hash_index()->add_columns(1);
+    }
+    const fabric::PeerId by = peer();
+    std::optional<control::TableDescriptor> begun;
+    change([&](Catalog& catalog) {
+      auto result = catalog.begin(by, wanted);
+      if (result.ok()) begun = *result;
+      return result.ok() ? Status() : result.status();
+    });
+    if (!begun) return;
+    Begun entry{by, *begun, {}};
+    if (random_.chance(0.5) && !begun->has_hash_index()) {
+      change([&](Catalog& catalog) {
+        auto result = catalog.begin_index(by, index_on(begun->id(), name()));
+        if (result.ok()) entry.indexes.push_back(*result);
+        return result.ok() ? Status() : result.status();
+      });
+    }
+    begun_.push_back(std::move(entry));
+  }
+  void finish_table() {
+    if (begun_.empty()) return;
+    const std::size_t at = random_.below(begun_.size());
+    control::FinishCreateTableRequest request;
+    *request.mutable_table() = begun_[at].table;
+    for (int server = 0; server < 2; ++server)
+      request.mutable_table()->add_bucket_base(8 * random_.below(1000));
+    for (control::IndexDescriptor index : begun_[at].indexes) {
+      index.add_parts()->set_server(static_cast<std::uint32_t>(random_.below(2)));
+      *request.add_indexes() = std::move(index);
+    }
+    request.set_abandon(random_.chance(0.2));
+    const fabric::PeerId by = begun_[at].peer;
+    change([&](Catalog& catalog) {
+      return request.abandon() ? catalog.abandon(by, request.table().id())
+                               : catalog.finish(by, request).status();
+    });
+    begun_.erase(begun_.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+  static control::IndexDescriptor index_on(std::uint32_t table, const std::string& name) {
+    control::IndexDescriptor index;
+    index.set_name(name);
+    index.set_table(table);
+    index.add_columns()->set_column(1);
+    return index;
+  }
+  void begin_index() {
+    const auto& tables = subject_.catalog->tables();
+    if (tables.empty()) return;
+    const fabric::PeerId by = peer();
+    control::IndexDescriptor wanted =
+        index_on(std::next(tables.begin(), random_.below(tables.size()))->second.id(), name());
+    const auto& indexes = subject_.catalog->indexes();
+    if (!indexes.empty() && random_.chance(0.5)) {
+      wanted.set_replaces(indexes.begin()->second.id());
+      wanted.set_balanced_bytes(1 + random_.below(1000));
+    }
+    change([&](Catalog& catalog) {
+      auto result = catalog.begin_index(by, wanted);
+      if (result.ok()) building_.push_back({by, *result});
+      return result.ok() ? Status() : result.status();
+    });
+  }
+  void advance_index() {
+    if (random_.chance(0.2)) {
+      change([&](Catalog& catalog) {
+        catalog.acknowledged(catalog.version());
+        return Status();
+      });
+      return;
+    }
+    for (const auto& [name, table] : subject_.catalog->tables()) {
+      if (table.hash_index().state() == control::INDEX_BUILDING && random_.chance(0.5))
+        return advance(peer(), table.id(), {});
+    }
+    if (building_.empty()) return;
+    Building& building = building_[random_.below(building_.size())];
+    if (building.index.parts_size() == 0) {
+      building.index.add_parts();
+      control::IndexPart& second = *building.index.add_parts();
+      second.set_server(1);
+      second.set_low("m");
+    }
+    advance(building.peer, building.index.id(), building.index);
+  }
+  void advance(fabric::PeerId by, std::uint32_t id, control::IndexDescriptor index) {
+    control::AdvanceIndexRequest request;
+    *request.mutable_index() = std::move(index);
+    request.mutable_index()->set_id(id);
+    request.set_state(random_.chance(0.5) ? control::INDEX_BUILDING : control::INDEX_READY);
+    request.set_abandon(random_.chance(0.1));
+    change([&](Catalog& catalog) { return catalog.advance_index(by, request).status(); });
+  }
+  void drop() {
+    const std::string dropped = name();
+    if (random_.chance(0.5)) return change([&](Catalog& catalog) { return catalog.drop(dropped).status(); });
+    change([&](Catalog& catalog) { return catalog.drop_index(dropped).status(); });
+  }
+  void grow() {
+    const auto& tables = subject_.catalog->tables();
+    if (tables.empty()) return;
+    control::GrowTableRequest request;
+    request.set_server(static_cast<std::uint32_t>(random_.below(2)));
+    request.mutable_table()->set_table(tables.begin()->second.id());
+    request.mutable_table()->set_bucket_base(8 * random_.below(1000));
+    request.mutable_table()->set_doublings(static_cast<std::uint32_t>(random_.below(4)));
+    change([&](Catalog& catalog) { return catalog.grow(request); });
+  }
+  void disconnect() {
+    const fabric::PeerId gone = peer();
+    const ControlChanges::Change undo = [&](Catalog& catalog) {
+      catalog.disconnected(gone);
+      return Status();
+    };
+    subject_.world.run(subject_.node, subject_.control->change_anyway(undo));
+    std::erase_if(begun_, [&](const Begun& begun) { return begun.peer == gone; });
+    std::erase_if(building_, [&](const Building& building) { return building.peer == gone; });
+  }
+  void use_slot() {
+    Slots& slots = *subject_.slots;
+    if (!leased_.empty() && random_.chance(0.6)) {
+      const auto [by, slot] = leased_.back();
+      leased_.pop_back();
+      const auto counter = static_cast<std::uint32_t>(random_.below(100));
+      REQUIRE(slots.close(by, slot, counter, 1).ok());
+      const Status logged = subject_.world.run(subject_.node, subject_.control->log_closed(slot, counter));
+      REQUIRE(logged.ok() == !(subject_.log.full && subject_.log.reserve_is_used));
+      if (random_.chance(0.5)) slots.retire(1000, 1);
+      return;
+    }
+    if (!subject_.world.run(subject_.node, subject_.control->reserve_slot()).ok()) return;
+    const auto journal = slots.allocate_journal();
+    if (!journal.ok()) return;
+    const fabric::PeerId by = peer();
+    const auto leased = slots.lease(by, "id", "c" + std::to_string(by), *journal);
+    if (!leased.ok()) return slots.give_back_journal(*journal);
+    REQUIRE((*leased)->id < subject_.control->state().marks().next_slot());
+    leased_.emplace_back(by, (*leased)->id);
+  }
+
+  struct Begun {
+    fabric::PeerId peer;
+    control::TableDescriptor table;
+    std::vector<control::IndexDescriptor> indexes;
+  };
+  struct Building {
+    fabric::PeerId peer;
+    control::IndexDescriptor index;
+  };
+  ControlSubject& subject_;
+  Random random_;
+  std::vector<Begun> begun_;
+  std::vector<Building> building_;
+  std::vector<std::pair<fabric::PeerId, std::uint32_t>> leased_;
+};
+
+control::ControlState replay(const ControlSubject& subject, std::size_t entries) {
+  control::ControlState state;
+  for (std::size_t i = 0; i < entries; ++i) {
+    const auto entry = read_control_entry(bytes_of(subject.log.records[i].second));
+    REQUIRE(entry.ok());
+    const Status applied = apply_control_entry(state, *entry);
+    INFO(applied.to_string());
+    REQUIRE(applied.ok());
+  }
+  return state;
+}
+
+}  // namespace
+
+TEST_CASE("catalog and slots equal their entries' replay and the import of their export, at every prefix",
+          "[control]") {
+  std::uint64_t changes = 0;
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    INFO("seed " << seed);
+    fabric::sim::SimWorld world(seed);
+    ControlSubject subject(world, "m0");
+    REQUIRE(subject.open().ok());
+    ControlHistory history(subject, seed);
+    Random random(seed);
+    std::vector<std::string> states;  // by version
+    for (int step = 0; step < 150; ++step) {
+      history.step();
+      const control::ControlState& state = subject.control->state();
+      const std::string bytes = state.SerializeAsString();
+      REQUIRE(subject.exported().SerializeAsString() == bytes);
+      REQUIRE(state.version() == subject.log.records.size());
+      states.resize(state.version() + 1);
+      states[state.version()] = bytes;
+    }
+    changes += history.made;
+    for (std::size_t version = 1; version < states.size(); ++version) {
+      if (states[version].empty()) continue;  // made on the way to the next
+      control::ControlState state = replay(subject, version);
+      REQUIRE(state.SerializeAsString() == states[version]);
+      const auto read = read_control_state(bytes_of(states[version]));
+      INFO(read.status().to_string());
+      REQUIRE(read.ok());
+      if (!random.chance(0.2)) continue;
+      // Import and export.
+      ControlSubject other(world, "m" + std::to_string(version));
+      other.catalog->import_state(state);
+      other.slots->import_state(state);
+      control::ControlState again = state;
+      other.catalog->export_state(again);
+      other.slots->export_state(again);
+      REQUIRE(again.SerializeAsString() == states[version]);
+      // A log that begins before the state.
+      for (std::size_t i = random.below(version); i < states.size() - 1; ++i) {
+        const auto entry = read_control_entry(bytes_of(subject.log.records[i].second));
+        REQUIRE(apply_control_entry(again, *entry).ok());
+      }
+      REQUIRE(again.SerializeAsString() == replay(subject, states.size() - 1).SerializeAsString());
+    }
+  }
+  CHECK(changes > 1000);
+}
+
+TEST_CASE("a full log refuses changes and leaves the catalog as it was; closings use its reserve",
+          "[control]") {
+  for (const bool reserve_is_used : {false, true}) {
+    fabric::sim::SimWorld world(7);
+    ControlSubject subject(world, "m0");
+    REQUIRE(subject.open().ok());
+    ControlHistory history(subject, 7);
+    for (int round = 0; round < 20; ++round) {
+      subject.log.full = round % 2 == 1;
+      subject.log.reserve_is_used = reserve_is_used;
+      for (int step = 0; step < 20; ++step) history.step();
+      if (subject.log.full) continue;
+      // Closings that could not be logged come with the next entry at the latest.
+      REQUIRE(subject.change([](Catalog&) { return Status(); }).ok());
+      REQUIRE(subject.exported().SerializeAsString() == subject.control->state().SerializeAsString());
+      REQUIRE(replay(subject, subject.log.records.size()).SerializeAsString() ==
+              subject.control->state().SerializeAsString());
+    }
+  }
+}
+
+TEST_CASE("a change is seen when it is durable and not before, and changes come one after the other",
+          "[control]") {
+  fabric::sim::SimWorld world(1);
+  ControlSubject subject(world, "m0");
+  REQUIRE(subject.open().ok());
+  subject.log.flush_ns = kMillisecond_ns;
+  const std::uint64_t version = subject.catalog->version();
+  std::vector<ControlChanges::Change> edits;
+  std::vector<control::FinishCreateTableRequest> requests;
+  for (int i = 0; i < 3; ++i) {
+    auto begun = subject.catalog->begin(1, testing::accounts("t" + std::to_string(i)));
+    REQUIRE(begun.ok());
+    *requests.emplace_back().mutable_table() = *begun;
+    for (int server = 0; server < 2; ++server) requests.back().mutable_table()->add_bucket_base(64);
+  }
+  for (const auto& request : requests)
+    edits.emplace_back([&request](Catalog& catalog) { return catalog.finish(1, request).status(); });
+  struct Made {
+    static reactor::Task<void> make(ControlChanges* control, ControlChanges::Change edit, int* done) {
+      const Status status = co_await control->change(edit);
+      REQUIRE(status.ok());
+      ++*done;
+    }
+  };
+  reactor::Gate gate;
+  int done = 0;
+  for (const auto& edit : edits) subject.node.spawn(gate, Made::make(subject.control.get(), edit, &done));
+  for (int expected = 0; expected < 3; ++expected) {
+    world.run_until([&] { return subject.log.records.size() > subject.log.durable; }, kSecond_ns);
+    CHECK(done == expected);
+    CHECK(subject.catalog->tables().size() == static_cast<std::size_t>(expected));
+    CHECK(subject.region->load(subject.region->catalog_version_offset()) ==
+          version + static_cast<std::uint64_t>(expected));
+    world.run_until([&] { return done > expected; }, kSecond_ns);
+  }
+  CHECK(subject.catalog->tables().size() == 3);
+  CHECK(subject.exported().SerializeAsString() == subject.control->state().SerializeAsString());
+}
+
+TEST_CASE("after a restart ids go on behind all that were given out, and what was being built is undone",
+          "[control]") {
+  fabric::sim::SimWorld world(1);
+  ControlSubject subject(world, "m0");
+  REQUIRE(subject.open().ok());
+  // A creation that is not finished, and an index that is being built.
+  control::FinishCreateTableRequest finish;
+  control::IndexDescriptor index;
+  std::uint32_t last_id = 0;
+  REQUIRE(subject
+              .change([&](Catalog& catalog) {
+                auto begun = catalog.begin(1, testing::accounts("t"));
+                *finish.mutable_table() = *begun;
+                for (int server = 0; server < 2; ++server) finish.mutable_table()->add_bucket_base(64);
+                return catalog.finish(1, finish).status();
+              })
+              .ok());
+  REQUIRE(subject
+              .change([&](Catalog& catalog) {
+                index.set_name("i");
+                index.set_table(finish.table().id());
+                index.add_columns()->set_column(1);
+                index = *catalog.begin_index(1, index);
+                index.add_parts();
+                control::AdvanceIndexRequest request;
+                *request.mutable_index() = index;
+                request.set_state(control::INDEX_BUILDING);
+                return catalog.advance_index(1, request).status();
+              })
+              .ok());
+  REQUIRE(subject
+              .change([&](Catalog& catalog) {
+                last_id = catalog.begin(1, testing::accounts("unfinished"))->id();
+                return Status();
+              })
+              .ok());
+  REQUIRE(world.run(subject.node, subject.control->reserve_slot()).ok());
+  const auto slot = subject.slots->lease(1, "id", "c", *subject.slots->allocate_journal());
+  REQUIRE(slot.ok());
+  const std::uint64_t version = subject.catalog->version();
+
+  ControlSubject again(world, "again");
+  CHECK(again.open(subject.control->state(), kDatabaseId + 1).code() == ErrorCode::configuration);
+  ControlSubject opened(world, "opened");
+  const control::ControlState state = replay(subject, subject.log.records.size());
+  REQUIRE(opened.open(state).ok());
+  CHECK(opened.control->database_id() == kDatabaseId);
+  CHECK(opened.catalog->tables().contains("t"));
+  CHECK(opened.catalog->indexes().empty());
+  CHECK(opened.catalog->creating().empty());
+  CHECK(opened.catalog->version() > version);
+  CHECK(opened.catalog->next_id() > last_id);
+  CHECK(opened.slots->next_slot() > (*slot)->id);
+  // Nothing of an earlier slot is open; the vector shows that all of them are retired.
+  CHECK(opened.slots->published({(*slot)->id, 12345}));
+  CHECK_FALSE(opened.slots->published({opened.slots->next_slot(), 1}));
+  CHECK(opened.region->vector_word(0).stamp().slot + 1 == opened.slots->next_slot());
+  CHECK(opened.log.records.size() >= 1);
+}
+
+}  // namespace namdb::memory

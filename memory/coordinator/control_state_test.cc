@@ -1,0 +1,167 @@
+// Control state as bytes and as a value: foreign bytes are refused with the name of the field and of their
+// writer, and entries are applied in order.
+#include "memory/coordinator/control_state.h"
+
+#include <catch2/catch.hpp>
+#include <functional>
+#include <string>
+
+#include "common/base/random.h"
+#include "memory/testing/test_cluster.h"
+
+namespace namdb::memory {
+namespace {
+
+Options database_options() {
+  Options options = testing::small_options();
+  options.server_count = 2;
+  options.version = "1.2";
+  return options;
+}
+
+std::span<const std::byte> bytes_in(const std::string& text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+// A small sound state: a table with an index and a hash index, and two closed slots.
+control::ControlState some_state() {
+  control::ControlEntry entry = first_control_entry(database_options(), 1);
+  control::TableDescriptor table = testing::accounts("accounts");
+  table.set_id(1);
+  table.set_generation(1);
+  for (const std::uint64_t base : {64, 128}) table.add_bucket_base(base);
+  *entry.add_tables() = table;
+  table.set_id(3);
+  table.set_name("hashed");
+  table.add_partition(0);
+  table.mutable_hash_index()->set_table(1);
+  table.mutable_hash_index()->set_state(control::INDEX_READY);
+  *entry.add_tables() = table;
+  control::IndexDescriptor& index = *entry.add_indexes();
+  index.set_id(2);
+  index.set_name("by_value");
+  index.set_table(1);
+  index.add_columns()->set_column(1);
+  index.set_state(control::INDEX_READY);
+  index.add_parts();
+  entry.mutable_marks()->set_next_slot(100);
+  for (const std::uint32_t slot : {20, 18}) {
+    entry.mutable_closed()->add_slots(slot);
+    entry.mutable_closed()->add_final_counters(7);
+  }
+  control::ControlState state;
+  REQUIRE(apply_control_entry(state, entry).ok());
+  return state;
+}
+
+}  // namespace
+
+TEST_CASE("a database is served with its own options only", "[control]") {
+  const Options options = database_options();
+  const control::DatabaseSettings settings = first_control_entry(options, 1).settings();
+  CHECK(check_database_settings(settings, options).ok());
+  const auto refusal = [&](const std::function<void(Options&)>& edit) {
+    Options other = options;
+    edit(other);
+    const Status status = check_database_settings(settings, other);
+    REQUIRE(status.code() == ErrorCode::configuration);
+    return status.message();
+  };
+  CHECK(refusal([](Options& other) { other.protocol = "occ"; }) ==
+        "the database was created with --protocol si, not occ");
+  CHECK(refusal([](Options& other) { other.server_count = 3; }).find("--server-count 2") !=
+        std::string::npos);
+  CHECK(refusal([](Options& other) { other.stages = layout::StageCode::two_sided(); }).find("--stages") !=
+        std::string::npos);
+  CHECK(refusal([](Options& other) { other.preset = "farm"; }).find("--preset") != std::string::npos);
+  CHECK(refusal([](Options& other) {
+          other.timestamp_vector = layout::VectorSpread::partitioned;
+        }).find("--timestamp-vector whole") != std::string::npos);
+  CHECK(refusal([](Options& other) { other.shared_read_locks = true; }).find("--read-locks none") !=
+        std::string::npos);
+}
+
+TEST_CASE("bytes of a newer program are refused with the field's name and the writer's version",
+          "[control]") {
+  control::ControlEntry entry = first_control_entry(database_options(), 1);
+  entry.set_written_by("7.7");
+  // As a program with more fields would write it.
+  auto& marks = *entry.mutable_marks();
+  marks.GetReflection()->MutableUnknownFields(&marks)->AddVarint(9, 1);
+  const Status unknown = read_control_entry(bytes_in(entry.SerializeAsString())).status();
+  CHECK(unknown.code() == ErrorCode::configuration);
+  CHECK(unknown.message() ==
+        "marks.field 9 of a control entry is not known to this program; namdb 7.7 wrote it");
+  entry = first_control_entry(database_options(), 1);
+  entry.set_written_by("7.7");
+  entry.set_format(2);
+  const Status newer = read_control_entry(bytes_in(entry.SerializeAsString())).status();
+  CHECK(newer.code() == ErrorCode::configuration);
+  CHECK(newer.message() ==
+        "field format of a control entry is 2, and this program knows 1; namdb 7.7 wrote it");
+}
+
+TEST_CASE("states that no history gives are refused with the field's name", "[control]") {
+  const control::ControlState sound = some_state();
+  REQUIRE(check_control_state(sound).ok());
+  const auto refusal = [&](const std::function<void(control::ControlState&)>& edit) {
+    control::ControlState state = sound;
+    edit(state);
+    const Status status = read_control_state(bytes_in(state.SerializeAsString())).status();
+    REQUIRE_FALSE(status.ok());
+    REQUIRE(status.code() == ErrorCode::corrupt_data);
+    return status.message();
+  };
+  const auto names = [&](const std::string& field, const std::function<void(control::ControlState&)>& edit) {
+    const std::string message = refusal(edit);
+    INFO(message);
+    CHECK(message.find(field) != std::string::npos);
+    CHECK(message.find("namdb 1.2 wrote it") != std::string::npos);
+  };
+  names("settings.database_id", [](auto& state) { state.mutable_settings()->set_database_id(0); });
+  names("settings.protocol", [](auto& state) { state.mutable_settings()->set_protocol("magic"); });
+  names("settings.stages", [](auto& state) { state.mutable_settings()->set_stages("nothing"); });
+  names("field tables", [](auto& state) { state.mutable_tables(0)->clear_columns(); });
+  names("field tables", [](auto& state) { state.mutable_tables(0)->set_id(state.marks().next_table()); });
+  names("bucket_base", [](auto& state) { state.mutable_tables(0)->clear_bucket_base(); });
+  names("comes twice", [](auto& state) {
+    *state.add_tables() = state.tables(0);
+    state.mutable_tables(state.tables_size() - 1)->set_id(state.marks().next_table() - 1);
+  });
+  names("field closed", [](auto& state) { state.mutable_closed()->add_slots(1); });
+  names("field closed", [](auto& state) { state.mutable_closed()->set_slots(0, 1U << 30); });
+}
+
+TEST_CASE("random bytes and damaged messages are errors, and never crash", "[control]") {
+  const std::string sound = some_state().SerializeAsString();
+  Random random(1);
+  for (int i = 0; i < 3000; ++i) {
+    std::string damaged = sound;
+    for (std::uint64_t flips = 1 + random.below(3); flips > 0; --flips)
+      damaged[random.below(damaged.size())] ^= static_cast<char>(1U << random.below(8));
+    if (random.chance(0.2)) damaged.resize(random.below(damaged.size()));
+    const auto state = read_control_state(bytes_in(damaged));
+    if (state.ok()) CHECK(check_control_state(*state).ok());
+    (void)read_control_entry(bytes_in(damaged));
+    (void)read_table_record(bytes_in(damaged));
+  }
+}
+
+TEST_CASE("an entry whose predecessor is missing is refused, and one that was applied changes nothing",
+          "[control]") {
+  control::ControlState state;
+  control::ControlEntry entry = first_control_entry(database_options(), 1);
+  REQUIRE(apply_control_entry(state, entry).ok());
+  const std::string once = state.SerializeAsString();
+  REQUIRE(apply_control_entry(state, entry).ok());
+  CHECK(state.SerializeAsString() == once);
+  entry.clear_settings();
+  entry.set_version(3);
+  CHECK(apply_control_entry(state, entry).message().find("the one before it is missing") !=
+        std::string::npos);
+  entry.set_version(2);
+  entry.add_dropped_tables(5);
+  CHECK(apply_control_entry(state, entry).message().find("dropped_tables names 5") != std::string::npos);
+}
+
+}  // namespace namdb::memory

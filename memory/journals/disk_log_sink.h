@@ -1,0 +1,25 @@
+// The log on disk (memory/log) as journals see it. Records by which decided commits are finished or undone are
+// urgent: they take the room that the log keeps in reserve, for an entry that is complete in a ring can neither be
+// acknowledged nor aborted without the log.
+#pragma once
+
+#include "memory/journals/log_sink.h"
+#include "memory/log/log.h"
+
+namespace namdb::memory {
+
+class DiskLogSink final : public LogSink {
+ public:
+  // The log outlives this.
+  explicit DiskLogSink(Log& log) : log_(log) {}
+
+  reactor::Task<Result<Appended>> append(RecordKind kind, std::span<const std::byte> head,
+                                         std::span<const std::byte> body) override;
+  reactor::Task<Status> flush(std::uint64_t upto) override { return log_.flush(upto); }
+  bool full() const override { return log_.full(); }
+
+ private:
+  Log& log_;
+};
+
+}  // namespace namdb::memory

@@ -1,0 +1,163 @@
+// The log of a memory server on disk: records are appended, made durable together, and read back after a
+// restart (log_reader.h). The bytes: log_format.h.
+//
+// Group commit without a timer: one write is under way at a time. The records that come meanwhile go into the
+// next, together, up to max_block_bytes. No sector that holds an acknowledged byte is ever written again.
+//
+// Room: a segment is made before the one before it is begun, its space allocated and written once, so that
+// a write never lacks room and never changes the file system's metadata. append() accepts no more than the
+// segments that are there can hold. With no room for another one, on the disk or below max_bytes, it fails
+// with kDiskFull and everything else goes on; reserve_bytes are kept for records that must not fail then.
+// reclaim() gives room back, and segments are used again.
+//
+// Errors: a write or a sync that failed is never tried again (disk.h). The log has *failed* then: nothing
+// more becomes durable, all calls say why, and on_failure is called once. The process is to end. All
+// acknowledged records are there after its restart; others may be.
+//
+// One executor's thread. Any number of coroutines may append and flush.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/reactor/executor.h"
+#include "memory/log/disk.h"
+#include "memory/log/log_format.h"
+#include "memory/log/log_reader.h"
+
+namespace namdb::memory {
+
+struct LogOptions {
+  // Of a new log; an old one keeps its own.
+  std::uint64_t segment_bytes = 64U << 20;
+  // Of all segments, those to come included; at least two.
+  std::uint64_t max_bytes = 4ULL << 30;
+  // Of one write.
+  std::uint64_t max_block_bytes = 1U << 20;
+  // Kept for urgent records.
+  std::uint64_t reserve_bytes = 1U << 20;
+  // Called once, within a call or a task of the log, when it has failed. May be empty.
+  std::function<void(const Status&)> on_failure;
+};
+
+struct LogCounters {
+  std::uint64_t records = 0;
+  std::uint64_t writes = 0;         // durable writes of blocks
+  std::uint64_t written_bytes = 0;  // in them
+  std::uint64_t segments_made = 0;
+  std::uint64_t segments_reused = 0;
+};
+
+class Log {
+ public:
+  enum class Urgency : std::uint8_t { ordinary, urgent };
+  struct Appended {
+    LogPosition begin = 0;
+    LogPosition end = 0;  // flush() up to here makes the record durable
+  };
+
+  // A new log in a folder that has none; the folder is made. Errors kDiskFull, kDiskFailed, configuration.
+  static reactor::Task<Result<std::unique_ptr<Log>>> create(reactor::Executor& executor, Disk& disk,
+                                                            std::string folder, LogIdentity identity,
+                                                            LogOptions options);
+  // Goes on where a LogReader has come to the end.
+  static reactor::Task<Result<std::unique_ptr<Log>>> resume(reactor::Executor& executor, Disk& disk,
+                                                            std::string folder, LogEnd end,
+                                                            LogOptions options);
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
+
+  // Records of one caller that awaits each are in its order. Suspends only while a segment is made. The
+  // bytes are copied. Errors: kDiskFull; limit_exceeded where the record never fits; the log's failure.
+  reactor::Task<Result<Appended>> append(std::uint16_t kind, std::span<const std::byte> bytes,
+                                         Urgency urgency = Urgency::ordinary) {
+    return append(kind, bytes, {}, urgency);
+  }
+  // Of a record that is two runs of bytes, one behind the other.
+  reactor::Task<Result<Appended>> append(std::uint16_t kind, std::span<const std::byte> head,
+                                         std::span<const std::byte> body, Urgency urgency);
+  // Resumes when all up to there is durable, or the log has failed.
+  reactor::Task<Status> flush(LogPosition upto);
+  // Nothing before that position will be read again. One at a time.
+  reactor::Task<Status> reclaim(LogPosition oldest);
+  // Waits for the operations under way. Records that nobody flushed are not written. An append() that waits
+  // for a segment ends with admin_shutdown, as all later ones; flush() is not called any more. Before
+  // destruction.
+  reactor::Task<void> close();
+
+  // No segment could be made to follow the one that is being written, which still takes records: new work
+  // that will append is to be refused. Tries to make one again at most once a second.
+  bool full();
+
+  LogPosition appended() const { return appended_; }
+  LogPosition durable() const { return durable_; }
+  const Status& failure() const { return failure_; }
+  const LogIdentity& identity() const { return identity_; }
+  // Of all segments.
+  std::uint64_t disk_bytes() const;
+  const LogCounters& counters() const { return counters_; }
+
+ private:
+  Log(reactor::Executor& executor, Disk& disk, std::string folder, LogEnd end, LogOptions options);
+
+  // Of the segments, that so many bytes of records take when they are written together.
+  std::uint64_t most_bytes(std::uint64_t payload_bytes) const;
+  // That all accepted records may still take, and so many bytes more.
+  std::uint64_t promised_bytes(std::uint64_t more_bytes) const;
+  std::uint64_t room_bytes() const;
+  void start_making();
+  reactor::Task<void> make_segments();
+  reactor::Task<Result<LogSegment>> make_segment(std::uint64_t number);
+  reactor::Task<Status> fill(DiskFile* file);
+  void start_writing();
+  reactor::Task<void> write_blocks();
+  reactor::Task<Status> write_block();
+  // Where the record ends that a block leaves open.
+  void pass_records(LogPosition upto);
+  // Whether no record from that position on begins in the oldest segment.
+  bool oldest_is_free(LogPosition oldest) const;
+  void fail(const Status& cause);
+
+  reactor::Executor& executor_;
+  Disk& disk_;
+  std::string folder_;
+  LogOptions options_;
+  LogIdentity identity_;
+  std::uint64_t segment_bytes_;
+
+  std::deque<LogSegment> finished_;
+  LogSegment current_;
+  std::uint64_t offset_;  // in it
+  std::deque<LogSegment> ahead_;
+  std::unique_ptr<DiskFile> spare_;
+
+  std::uint64_t sequence_;
+  std::uint64_t previous_;
+  LogPosition durable_;
+  LogPosition appended_;
+  LogPosition wanted_;          // somebody waits for it
+  LogPosition record_end_ = 0;  // of the last record that has begun to be written
+  std::vector<std::byte> pending_;
+  std::vector<std::byte> taken_;  // what is being written, from taken_at_ on
+  std::size_t taken_at_ = 0;
+  PageBuffer block_;
+
+  std::uint64_t wanted_room_bytes_ = 0;
+  Status full_;  // why the last segment could not be made; ok: it was made
+  std::uint64_t retry_ns_ = 0;
+  bool making_ = false;
+  bool writing_ = false;
+  bool closing_ = false;
+  Status failure_;
+  LogCounters counters_;
+  reactor::Event changed_;
+  reactor::Gate gate_;
+};
+
+}  // namespace namdb::memory

@@ -1,0 +1,72 @@
+// The database in a data folder, DIR/{identity,log,checkpoint}, and whose it is. The daemon has locked the
+// folder before (common/config/data_folder.h): no other daemon uses it.
+//
+//   identity     text: format, database, server, state, the program that wrote it, and a checksum
+//   log          segments of the log on disk
+//   checkpoint   manifests and chunks
+//
+// A new folder's identity says `state = creating` first. Once log and checkpoint are there, created() makes
+// it `complete`, in one step. A folder whose creation was cut off has acknowledged nothing: it is emptied and
+// created again. So a complete folder without a log has lost it, and is refused.
+//
+// Blocks the thread; for the start of a process. Errors are configuration, and name the file and what to do;
+// corrupt_data where the identity's bytes are damaged.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/base/error.h"
+
+namespace namdb::memory {
+
+inline constexpr std::uint32_t kFolderFormat = 1;
+
+struct FolderIdentity {
+  std::uint32_t format = kFolderFormat;
+  std::uint64_t database_id = 0;  // 16 hexadecimal digits, never 0
+  std::uint16_t server_id = 0;
+  bool complete = false;
+  std::string written_by;  // a version of namdb
+  friend bool operator==(const FolderIdentity&, const FolderIdentity&) = default;
+};
+
+std::string write_folder_identity(const FolderIdentity& identity);
+// Outside input; the messages name the field but no file.
+Result<FolderIdentity> read_folder_identity(std::string_view text);
+
+class DatabaseFolder {
+ public:
+  struct Wanted {
+    std::optional<std::uint64_t> database_id;  // nullopt: whichever the folder has
+    std::uint64_t new_database_id = 0;         // of a folder that is new; random, not 0
+    std::uint16_t server_id = 0;
+    std::string version;  // of this program
+  };
+
+  // Makes what is missing of a new folder. The folder itself is there.
+  static Result<std::unique_ptr<DatabaseFolder>> open(std::filesystem::path path, const Wanted& wanted);
+
+  // Log and checkpoint have to be created, and then created() called.
+  bool is_new() const { return !identity_.complete; }
+  Status created();
+  const FolderIdentity& identity() const { return identity_; }
+  std::filesystem::path log() const { return path_ / "log"; }
+  std::filesystem::path checkpoint() const { return path_ / "checkpoint"; }
+
+ private:
+  DatabaseFolder(std::filesystem::path path, FolderIdentity identity)
+      : path_(std::move(path)), identity_(std::move(identity)) {}
+  Status begin_creation();
+  Status check_parts() const;
+  Status write_identity() const;
+
+  std::filesystem::path path_;
+  FolderIdentity identity_;
+};
+
+}  // namespace namdb::memory

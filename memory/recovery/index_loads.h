@@ -1,0 +1,72 @@
+// Keys of indexes that cross servers while the memory servers open after a restart: an index is split into
+// parts by its keys, a table by its own. Each server sends its rows' keys to the servers with their parts
+// (common/calls/index_load_calls.h), a last request at least for every index and server, and writes the pages
+// of its part when all others have sent their last.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/calls/index_load_calls.h"
+#include "common/reactor/executor.h"
+#include "common/reactor/task.h"
+#include "memory/recovery/key_runs.h"
+
+namespace namdb::memory {
+
+// Keys that come in from the other servers.
+class IndexLoads {
+ public:
+  IndexLoads(reactor::Executor& executor, std::uint16_t server_id, std::uint16_t server_count)
+      : server_id_(server_id), server_count_(server_count), changed_(executor) {}
+
+  // INDEX_LOAD: outside input. Errors protocol_violation; corrupt_data where a request is missing.
+  Status receive(std::string_view request);
+  // Resumes when all other servers have sent their last keys of the index. Error cannot_connect_now after
+  // stop().
+  reactor::Task<Status> complete(std::uint32_t index);
+  void stop();
+  // The keys that came for the index. They stay until forget().
+  std::vector<const KeyRuns*> runs(std::uint32_t index) const;
+  void forget(std::uint32_t index) { incoming_.erase(index); }
+
+ private:
+  struct Incoming {
+    std::uint32_t next = 0;  // the number of the sender's next request
+    bool last = false;
+    KeyRuns keys;
+  };
+  bool is_complete(std::uint32_t index) const;
+
+  std::uint16_t server_id_;
+  std::uint16_t server_count_;
+  bool stopped_ = false;
+  std::map<std::uint32_t, std::map<std::uint16_t, Incoming>> incoming_;  // by index and sender
+  reactor::Event changed_;
+};
+
+// The requests with which one server's keys of an index go to another, in order.
+class IndexLoadRequests {
+ public:
+  // `keys` are finished and stay.
+  IndexLoadRequests(std::uint32_t index, std::uint16_t sender, const KeyRuns& keys)
+      : index_(index), sender_(sender), keys_({&keys}) {}
+
+  // nullopt behind the last.
+  std::optional<std::string> next();
+
+ private:
+  std::uint32_t index_;
+  std::uint16_t sender_;
+  KeyMerge keys_;
+  std::uint32_t number_ = 0;
+  bool sent_last_ = false;
+};
+
+}  // namespace namdb::memory

@@ -1,0 +1,39 @@
+// B+-trees of secondary indexes, made anew from the rows while the memory server opens: the keys of all rows
+// are read and sorted in runs, and the pages of this server's part are written from left to right
+// (memory/index/btree_loader.h). Only the newest version of a row has entries, and none is in doubt: nobody
+// has an older snapshot. Hash indexes are tables (table_rebuild.h).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/layout/global_address.h"
+#include "common/reactor/task.h"
+#include "memory/index/btree.h"
+#include "memory/recovery/key_runs.h"
+#include "memory/recovery/table_rebuild.h"
+#include "memory/region/tables.h"
+#include "proto/control.pb.h"
+
+namespace namdb::memory {
+
+// The keys of an index that a server's rows have, by the server with their part. Finished.
+using IndexKeys = std::map<layout::ServerId, KeyRuns>;
+
+// Which keys of the index that server has; nullopt: none.
+std::optional<KeyRange> part_of(const control::IndexDescriptor& index, layout::ServerId server);
+
+// The table is rebuilt. Error corrupt_data where the index does not fit it.
+reactor::Task<Result<IndexKeys>> collect_index_keys(Recovery recovery, TablePointer table,
+                                                    control::IndexDescriptor index);
+
+// The tree of this server's part, with all keys of those runs. Errors out_of_memory; corrupt_data where a key
+// does not belong to the part.
+reactor::Task<Result<std::unique_ptr<BTree>>> load_index(Recovery recovery, control::IndexDescriptor index,
+                                                         std::vector<const KeyRuns*> sources);
+
+}  // namespace namdb::memory

@@ -1,0 +1,36 @@
+// The extents in which records changed since the last checkpoint began: by a journal entry that names one of
+// their places, by a grant, or by a place that came back. Private memory, a bit an extent; one executor's
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace namdb::memory {
+
+class ChangedExtents {
+ public:
+  explicit ChangedExtents(std::uint64_t extent_bytes) : extent_bytes_(extent_bytes) {}
+
+  // The extent that holds the offset, which is one of the region's.
+  void mark(std::uint64_t offset) {
+    const std::uint64_t extent = offset / extent_bytes_;
+    if (extent >= marked_.size()) marked_.resize(extent + 1);
+    marked_[extent] = true;
+  }
+  // Their offsets, in ascending order. None is marked afterwards.
+  std::vector<std::uint64_t> take() {
+    std::vector<std::uint64_t> offsets;
+    for (std::uint64_t extent = 0; extent < marked_.size(); ++extent) {
+      if (marked_[extent]) offsets.push_back(extent * extent_bytes_);
+    }
+    marked_.clear();
+    return offsets;
+  }
+
+ private:
+  std::uint64_t extent_bytes_;
+  std::vector<bool> marked_;
+};
+
+}  // namespace namdb::memory
