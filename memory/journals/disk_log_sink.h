@@ -1,6 +1,6 @@
-// The log on disk (memory/log) as journals see it. Records by which decided commits are finished or undone are
-// urgent: they take the room that the log keeps in reserve, for an entry that is complete in a ring can neither be
-// acknowledged nor aborted without the log.
+// The log on disk (memory/log) as journals see it. Records by which decided commits are finished or undone
+// are urgent: they take the room that the log keeps in reserve, for an entry that is complete in a ring can
+// neither be acknowledged nor aborted without the log.
 #pragma once
 
 #include "memory/journals/log_sink.h"

@@ -1,4 +1,4 @@
-// Journals over the log on a disk that loses its power at each step: what a FLUSH has acknowledged is there.
+// Journals over the log on a disk that loses its power at each step: all that was acknowledged is there.
 #include "memory/journals/disk_log_sink.h"
 
 #include <algorithm>
