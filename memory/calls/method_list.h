@@ -70,7 +70,7 @@
   WAITING_BYTES(OPEN_JOURNAL, open_journal, every_server, retry)                                             \
   WAITING_BYTES(FLUSH, flush, every_server, fail)                                                            \
   WAITING_BYTES(CLOSE_JOURNAL, close_journal, every_server, fail)                                            \
-  BYTES(INDEX_LOAD, index_load, every_server, fail)                                                          \
   WAITING_BYTES(LOOK, look, every_server, fail)                                                              \
   WAITING_BYTES(VOID, void_entries, every_server, fail)                                                      \
-  WAITING_BYTES(VERDICT, verdict, every_server, fail)
+  WAITING_BYTES(VERDICT, verdict, every_server, fail)                                                        \
+  BYTES(INDEX_LOAD, index_load, every_server, fail)

@@ -11,8 +11,8 @@
 #include "common/calls/find_calls.h"
 #include "common/calls/hot_calls.h"
 #include "common/calls/index_calls.h"
-#include "common/calls/journal_calls.h"
 #include "common/calls/index_load_calls.h"
+#include "common/calls/journal_calls.h"
 #include "common/calls/lock_calls.h"
 #include "memory/testing/test_cluster.h"
 
@@ -30,9 +30,8 @@ static_assert(calls::kMoveVersionsMethod == control::MOVE_VERSIONS &&
               calls::kFindMethod == control::FIND && calls::kLockMethod == control::LOCK &&
               calls::kOpenJournalMethod == control::OPEN_JOURNAL && calls::kFlushMethod == control::FLUSH &&
               calls::kCloseJournalMethod == control::CLOSE_JOURNAL &&
-              calls::kIndexLoadMethod == control::INDEX_LOAD &&
-              calls::kLookMethod == control::LOOK && calls::kVoidMethod == control::VOID &&
-              calls::kVerdictMethod == control::VERDICT);
+              calls::kIndexLoadMethod == control::INDEX_LOAD && calls::kLookMethod == control::LOOK &&
+              calls::kVoidMethod == control::VOID && calls::kVerdictMethod == control::VERDICT);
 
 std::set<int> all_methods() {
   std::set<int> numbers;

@@ -1,5 +1,5 @@
 // The log on disk (memory/log) as journals see it. Records by which decided commits are finished or undone
-// are urgent: they take the room that the log keeps in reserve, for an entry that is complete in a ring can
+// are urgent: they take the room that the log keeps in reserve, since an entry that is complete in a ring can
 // neither be acknowledged nor aborted without the log.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Journals over the log on a disk that loses its power at each step: all that was acknowledged is there.
+// Journals over the log on a disk that loses its power at each step: all acknowledged entries are there.
 #include "memory/journals/disk_log_sink.h"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ LogOptions journal_log_options() {
 }
 
 // All that owners were told.
-struct Acknowledged {
+struct AcknowledgedEntries {
   std::map<std::uint32_t, std::vector<JournalOwner::Part>>
       parts;  // by slot: those before its durable position
 };
@@ -86,7 +86,7 @@ reactor::Task<void> commit_some(OwnerLife life, std::uint64_t seed) {
 }
 
 // Until the disk stops, or all is done.
-reactor::Task<void> live(ManualExecutor* executor, FaultDisk* disk, Acknowledged* acknowledged) {
+reactor::Task<void> live(ManualExecutor* executor, FaultDisk* disk, AcknowledgedEntries* acknowledged) {
   const LogOptions options = journal_log_options();
   auto log = co_await Log::create(*executor, *disk, kJournalFolder, kJournalLog, options);
   if (!log.ok()) co_return;
@@ -115,7 +115,7 @@ reactor::Task<void> live(ManualExecutor* executor, FaultDisk* disk, Acknowledged
   co_await (*log)->close();
 }
 
-reactor::Task<void> read_entries(FaultDisk* disk, Acknowledged* found) {
+reactor::Task<void> read_entries(FaultDisk* disk, AcknowledgedEntries* found) {
   LogReader reader(*disk, kJournalFolder);
   const Status status = co_await reader.open(0, kJournalLog.owner);
   if (!status.ok()) co_return;  // there was no log yet
@@ -142,7 +142,7 @@ TEST_CASE("after a loss of power at any step the log has all that was acknowledg
   {
     ManualExecutor executor;
     FaultDisk disk(executor, 1);
-    Acknowledged acknowledged;
+    AcknowledgedEntries acknowledged;
     run_task(executor, live(&executor, &disk, &acknowledged));
     steps = disk.steps();
     for (const auto& [slot, parts] : acknowledged.parts) CHECK(parts.size() >= kCommits - 3);
@@ -155,11 +155,11 @@ TEST_CASE("after a loss of power at any step the log has all that was acknowledg
       ManualExecutor executor;
       FaultDisk disk(executor, step + 1);
       disk.stop_at(step);
-      Acknowledged acknowledged;
+      AcknowledgedEntries acknowledged;
       run_task(executor, live(&executor, &disk, &acknowledged));
       disk.restart(end);
       disk.stop_at(FaultDisk::kNever);
-      Acknowledged found;
+      AcknowledgedEntries found;
       run_task(executor, read_entries(&disk, &found));
       for (const auto& [slot, parts] : acknowledged.parts) {
         const auto& there = found.parts[slot];
