@@ -9,11 +9,11 @@ Log::Urgency urgency_of(RecordKind kind) {
     case RecordKind::voided:
     case RecordKind::verdict:
     case RecordKind::through:
+    case RecordKind::grants:  // no entry goes into the log before what was noted of grants
+    case RecordKind::block:
       return Log::Urgency::urgent;
     case RecordKind::control:
     case RecordKind::table:
-    case RecordKind::grants:
-    case RecordKind::extents:
       return Log::Urgency::ordinary;
   }
   return Log::Urgency::ordinary;

@@ -115,7 +115,7 @@ reactor::Task<Result<calls::OpenJournalReply>> Journals::open(fabric::PeerId pee
 
 // --- reading ---
 
-reactor::Task<bool> Journals::copy_room(JournalStream* stream, const layout::JournalEntry* entry,
+reactor::Task<bool> Journals::copy_room(JournalStream* stream, layout::JournalEntry* entry,
                                         std::vector<std::byte>* bytes) {
   // One at a time: a copy may be as long as the longest room.
   while (copying_room_) co_await copied_.wait();
@@ -132,9 +132,20 @@ reactor::Task<bool> Journals::copy_room(JournalStream* stream, const layout::Jou
   copying_room_ = false;
   copied_.notify_all();
   if (stream->closed()) co_return false;
-  layout::JournalEntry whole = *entry;
   const layout::StreamPlace place{stream->slot(), options_.server_id, entry->position};
-  co_return layout::read_journal_room(std::span<const std::byte>(*bytes).subspan(begin), place, whole);
+  co_return layout::read_journal_room(std::span<const std::byte>(*bytes).subspan(begin), place, *entry);
+}
+
+void Journals::mark_records(const layout::JournalEntry& entry, ChangedExtents& changed) const {
+  const auto mark = [&](layout::GlobalAddress record) {
+    // From outside: it may be anything.
+    if (record.server() == options_.server_id && record.offset() < region_.bytes())
+      changed.mark(record.offset());
+  };
+  for (const layout::JournalItem& item : entry.items) {
+    if (item.kind == layout::JournalItem::Kind::update) mark(item.lock);
+    for (std::uint32_t i = 0; i < item.new_records; ++i) mark(item.writes[i].address);
+  }
 }
 
 reactor::Task<Status> Journals::append_entries(JournalStream* stream) {
@@ -143,7 +154,7 @@ reactor::Task<Status> Journals::append_entries(JournalStream* stream) {
   std::vector<std::byte> bytes;
   while (stream->certified() < limit && !stream->closed()) {
     bytes.clear();
-    const std::optional<layout::JournalEntry> entry =
+    std::optional<layout::JournalEntry> entry =
         stream->abandoned() ? stream->next_of_abandoned(bytes) : stream->next(bytes);
     if (!entry) break;
     if (entry->room) {
@@ -174,6 +185,7 @@ reactor::Task<Status> Journals::append_entries(JournalStream* stream) {
       }
       place = *appended;
       appended_ = std::max(appended_, place.end);
+      mark_records(*entry, region_.changed());
     }
     if (stream->closed()) break;
     stream->accept(*entry, place.begin, place.end);
@@ -450,6 +462,23 @@ void Journals::decide(std::uint32_t slot, std::uint32_t counter, Verdict verdict
 std::optional<Journals::Ended> Journals::ended(std::uint32_t slot) const {
   const auto found = ended_.find(slot);
   return found == ended_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void Journals::mark_undecided(ChangedExtents& changed) const {
+  for (const auto& [slot, stream] : streams_) {
+    for (const KeptEntry& kept : stream->entries()) {
+      if (stream->decided(kept)) continue;
+      const auto bytes = stream->read_again(kept);
+      if (!bytes) continue;  // its owner wrote over it, and harms only its own commit
+      const layout::StreamPlace place{slot, options_.server_id, kept.begin};
+      auto entry = layout::read_journal_entry(*bytes, place);
+      const std::span<const std::byte> all(*bytes);
+      if (!entry) continue;
+      if (entry->room && !layout::read_journal_room(all.subspan(entry->length_bytes), place, *entry))
+        continue;
+      mark_records(*entry, changed);
+    }
+  }
 }
 
 std::uint64_t Journals::redo_start() const {

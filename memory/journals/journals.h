@@ -47,6 +47,7 @@
 #include "memory/journals/stream.h"
 #include "memory/options.h"
 #include "memory/peers/peers.h"
+#include "memory/region/changed_extents.h"
 #include "memory/region/region.h"
 
 namespace namdb::memory {
@@ -120,6 +121,9 @@ class Journals {
   // Redo begins there at the latest: the record of the oldest entry that is not known to be decided. ~0:
   // none.
   std::uint64_t redo_start() const;
+  // Marks the extents of the records that entries name which are not known to be decided. An entry marks them
+  // in Region::changed() when it goes into the log.
+  void mark_undecided(ChangedExtents& changed) const;
 
   // Memory of the region: rings and rooms; and those whose owners are gone.
   std::uint64_t bytes() const { return charged_bytes_; }
@@ -138,8 +142,11 @@ class Journals {
   // Appends what is complete from the cursor on, after the task that does so already.
   reactor::Task<Status> read_on(StreamPointer stream);
   reactor::Task<Status> append_entries(JournalStream* stream);
-  reactor::Task<bool> copy_room(JournalStream* stream, const layout::JournalEntry* entry,
+  // Behind the entry's bytes, where its items then point.
+  reactor::Task<bool> copy_room(JournalStream* stream, layout::JournalEntry* entry,
                                 std::vector<std::byte>* bytes);
+  // The extents of the records that the entry names.
+  void mark_records(const layout::JournalEntry& entry, ChangedExtents& changed) const;
   // The same; where the log has no room, once more when it has written what it holds.
   reactor::Task<Status> read_and_make_room(StreamPointer stream);
   // Until everything before the position is certified, or patience ends.

@@ -299,7 +299,7 @@ TEST_CASE("a noted record lies before the entries that are read later, however l
     std::vector<std::optional<Result<calls::FlushReply>>> replies(4);
     std::size_t next = 0;
     for (JournalOwner* owner : {&first, &second}) {
-      host.journals.note(RecordKind::extents,
+      host.journals.note(RecordKind::block,
                          {static_cast<std::byte>(owner->slot()), static_cast<std::byte>(counter)});
       owner->write(owner->place(counter, 8));
       const calls::FlushRequest request{owner->slot(), owner->position(), counter - 1};
@@ -312,7 +312,7 @@ TEST_CASE("a noted record lies before the entries that are read later, however l
   std::set<std::pair<std::uint32_t, std::uint32_t>> noted;
   std::size_t entries = 0;
   for (const StepLog::Record& record : host.log.records) {
-    if (record.kind == RecordKind::extents) {
+    if (record.kind == RecordKind::block) {
       noted.emplace(static_cast<std::uint32_t>(record.bytes[0]), static_cast<std::uint32_t>(record.bytes[1]));
     } else {
       const auto entry = read_journal_record(record.bytes, 0);

@@ -19,8 +19,8 @@ enum class RecordKind : std::uint16_t {
   through = 4,  // {slot << 32 | counter}...: the slot's counters up to there are finished: void ones undone
   control = 5,
   table = 6,
-  grants = 7,
-  extents = 8,
+  grants = 7,  // grant_records.h
+  block = 8,
 };
 
 // On one executor's thread. Any number of tasks may append and flush.
