@@ -48,7 +48,7 @@ struct CheckpointHost {
         journals(executor, *memory.region, memory.options, peers),
         checkpoint_log(executor, journals, *log, memory.region->grants()) {
     journals.log_to(sink);
-    memory.region->grants().set_log(&checkpoint_log);
+    memory.region->grants().set_log(checkpoint_log);
     Peer peer;
     peer.compute_id = std::string(Peers::kComputeId_bytes, 'a');
     peers.add(1, std::move(peer));
