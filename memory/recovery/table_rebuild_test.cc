@@ -55,7 +55,7 @@ struct OpeningServer {
   // A body in a new place; its offset.
   std::uint64_t put(Table& table, std::int64_t key, std::int64_t value, bool deleted = false,
                     std::uint64_t displaced = 0, std::uint32_t ring_slot = 0) {
-    const std::uint64_t place = *table.records.allocate();
+    const std::uint64_t place = *table.records.allocate(*region->grants().next());
     const std::span<std::byte> body(region->at(place + 8), table.shape.record.body_bytes());
     layout::RowWriter writer(table.shape.schema, layout::body_payload(body));
     REQUIRE(writer.set_integer(0, key).ok());
@@ -143,7 +143,7 @@ TEST_CASE("a table is rebuilt with all its rows, framed and linked once, and its
       const auto key = static_cast<std::int64_t>(i);
       others += kind <= 1 ? 1 : 0;
       if (kind == 0) {
-        REQUIRE(table->records.allocate());  // granted and never written
+        REQUIRE(table->records.allocate(*server.region->grants().next()));  // and never written
       } else if (kind == 1) {
         server.put(*table, key, 1, true);
       } else {
