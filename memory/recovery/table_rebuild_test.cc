@@ -260,16 +260,17 @@ TEST_CASE("indexes in parts on several servers get exactly the keys of all serve
       for (std::uint16_t i = 0; i < count; ++i) {
         control::IndexPart& part = *index.add_parts();
         part.set_server((i + 1U) % count);  // not in the order of the servers
-        if (i > 0) part.set_low(std::string(layout::IndexPrefix(*shape).integer(300 * i).bytes()));
+        if (i > 0) part.set_low(std::string(layout::IndexPrefix(*shape).integer(300 * i).integer(5).bytes()));
       }
       std::vector<std::set<std::string>> expected(count);
       for (std::int64_t key = 0; key < 700; ++key) {
-        const auto value = static_cast<std::int64_t>(random.below(1000));
+        // One key is the first of a part.
+        const auto value = key == 5 ? 300 : static_cast<std::int64_t>(random.below(1000));
         const Table& any = *servers[0]->tables->all().begin()->second;
         const auto owner = layout::bucket_index(servers[0]->hash_of(any, key), count);
         OpeningServer& server = *servers[owner];
         Table& table = *server.tables->all().begin()->second;
-        const bool deleted = random.chance(0.1);
+        const bool deleted = key != 5 && random.chance(0.1);
         const std::uint64_t place = server.put(table, key, value, deleted);
         if (deleted) continue;
         const layout::RowView row(table.shape.schema,
