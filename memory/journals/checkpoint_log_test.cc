@@ -42,7 +42,7 @@ LogOptions checkpoint_log_options() {
 struct CheckpointHost {
   CheckpointHost()
       : disk(executor, 1),
-        log(std::move(*run_task(executor, Log::create(executor, disk, "log", LogIdentity{77, {1234, 0}},
+        log(std::move(*run_task(executor, Log::create(executor, disk, "data/log", LogIdentity{77, {1234, 0}},
                                                       checkpoint_log_options())))),
         sink(*log),
         journals(executor, *memory.region, memory.options, peers),
@@ -155,7 +155,7 @@ TEST_CASE("grants go on once their mark is durable, and blocks are logged before
   host.flush();
   run_task(host.executor, host.log->close());
 
-  LogReader reader(host.disk, "log");
+  LogReader reader(host.disk, "data/log");
   REQUIRE(run_task(host.executor, reader.open(0, std::nullopt)).ok());
   std::vector<std::uint16_t> kinds;
   while (true) {
