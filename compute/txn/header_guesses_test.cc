@@ -69,6 +69,26 @@ TEST_CASE("priorities of machines that have run for different times are ordered 
   }
 }
 
+TEST_CASE("workers draw priorities in the order of the clock, however late their first or their next one",
+          "[txn]") {
+  // More than half of the 32 bits' round.
+  constexpr std::uint64_t kTenHours_ns = 36'000 * kSecond_ns;
+  SetClock clock;
+  const TimestampClock server(clock);
+  PriorityClock idle(clock, server);
+  static_cast<void>(idle.next());
+  for (int round = 0; round < 5; ++round) {
+    clock.now += kTenHours_ns;
+    PriorityClock first(clock, server);
+    const std::uint32_t earliest = first.next();
+    clock.now += kSecond_ns;
+    const std::uint32_t middle = idle.next();
+    CHECK(layout::later(middle, earliest));
+    clock.now += kSecond_ns;
+    CHECK(layout::later(first.next(), middle));
+  }
+}
+
 TEST_CASE(
     "workers of one machine draw priorities in the order of its clock, whatever they think of server 0's",
     "[txn]") {

@@ -7,6 +7,7 @@
 // transaction ends after E.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "common/layout/age.h"
@@ -23,30 +24,31 @@ class PriorityClock {
 
   // Never 0, never one that this gave before (within the clock's round).
   std::uint32_t next() {
-    const std::uint32_t now = reading();
-    last_ = layout::later(now, last_) ? now : last_ + 1;
-    if (last_ == 0) last_ = 1;
-    return last_;
+    // Compared in 64 bits: a worker may draw its first priority, or the next one, hours after the last.
+    last_ = std::max(reading(), last_ + 1);
+    if (static_cast<std::uint32_t>(last_) == 0) ++last_;
+    return static_cast<std::uint32_t>(last_);
   }
   // Of another transaction.
   void meet(std::uint32_t priority) {
-    const std::uint32_t now = reading();
+    const auto now = static_cast<std::uint32_t>(reading());
     if (layout::later(priority, now)) offset_ += priority - now;
   }
 
  private:
-  std::uint32_t reading() const {
+  // In ticks; its low 32 bits are the priority.
+  std::uint64_t reading() const {
     const auto ahead_ns = static_cast<std::int64_t>(server_.offset_ns());
     const std::int64_t second_ns = kSecond_ns;
     const std::int64_t seconds = (ahead_ns + (ahead_ns < 0 ? -second_ns : second_ns) / 2) / second_ns;
     const std::uint64_t now_ns = clock_.now_ns() + static_cast<std::uint64_t>(seconds * second_ns);
-    return static_cast<std::uint32_t>(now_ns / kTick_ns) + offset_;
+    return now_ns / kTick_ns + offset_;
   }
 
   const Clock& clock_;
   const TimestampClock& server_;
-  std::uint32_t offset_ = 0;
-  std::uint32_t last_ = 0;
+  std::uint64_t offset_ = 0;
+  std::uint64_t last_ = 0;
 };
 
 }  // namespace namdb::txn

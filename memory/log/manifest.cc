@@ -16,11 +16,11 @@ constexpr std::uint64_t kChunkMagic = 0x4e43484b;     // "NCHK"
 constexpr std::uint64_t kManifestHeader_bytes = 72;
 constexpr std::uint64_t kChunkRef_bytes = 32;
 
-void put(std::byte* at, std::uint64_t word) {
+void put_word(std::byte* at, std::uint64_t word) {
   std::memcpy(at, &word, 8);
 }
 
-std::uint64_t get(const std::byte* at) {
+std::uint64_t get_word(const std::byte* at) {
   std::uint64_t word;
   std::memcpy(&word, at, 8);
   return word;
@@ -58,24 +58,24 @@ PageBuffer write_manifest(const Manifest& manifest) {
       kManifestHeader_bytes + manifest.chunks.size() * kChunkRef_bytes + manifest.state.size();
   PageBuffer file(whole_pages(used));
   std::byte* at = file.data();
-  put(at + 8, kManifestMagic << 32 | kCheckpointFormatVersion);
-  put(at + 16, manifest.identity.log_id);
-  put(at + 24, manifest.identity.owner.database_id);
-  put(at + 32, manifest.identity.owner.server_id);
-  put(at + 40, manifest.generation);
-  put(at + 48, manifest.redo_from);
-  put(at + 56, manifest.chunks.size());
-  put(at + 64, manifest.state.size());
+  put_word(at + 8, kManifestMagic << 32 | kCheckpointFormatVersion);
+  put_word(at + 16, manifest.identity.log_id);
+  put_word(at + 24, manifest.identity.owner.database_id);
+  put_word(at + 32, manifest.identity.owner.server_id);
+  put_word(at + 40, manifest.generation);
+  put_word(at + 48, manifest.redo_from);
+  put_word(at + 56, manifest.chunks.size());
+  put_word(at + 64, manifest.state.size());
   at += kManifestHeader_bytes;
   for (const ChunkRef& chunk : manifest.chunks) {
-    put(at, chunk.key);
-    put(at + 8, chunk.generation);
-    put(at + 16, chunk.payload_bytes);
-    put(at + 24, chunk.checksum);
+    put_word(at, chunk.key);
+    put_word(at + 8, chunk.generation);
+    put_word(at + 16, chunk.payload_bytes);
+    put_word(at + 24, chunk.checksum);
     at += kChunkRef_bytes;
   }
   if (!manifest.state.empty()) std::memcpy(at, manifest.state.data(), manifest.state.size());
-  put(file.data(), checksum64(file.span().subspan(8, used - 8), kManifestMagic));
+  put_word(file.data(), checksum64(file.span().subspan(8, used - 8), kManifestMagic));
   return file;
 }
 
@@ -83,15 +83,15 @@ Result<Manifest> read_manifest(std::span<const std::byte> file) {
   const Status damaged(ErrorCode::corrupt_data, "the manifest is damaged");
   if (file.size() < kDiskPage_bytes) return damaged;
   const std::byte* at = file.data();
-  const std::uint64_t kind = get(at + 8);
-  const std::uint64_t count = get(at + 56);
-  const std::uint64_t state_bytes = get(at + 64);
+  const std::uint64_t kind = get_word(at + 8);
+  const std::uint64_t count = get_word(at + 56);
+  const std::uint64_t state_bytes = get_word(at + 64);
   const std::uint64_t most = file.size() - kManifestHeader_bytes;
   if (kind >> 32 != kManifestMagic || count > most / kChunkRef_bytes ||
       state_bytes > most - count * kChunkRef_bytes)
     return damaged;
   const std::uint64_t used = kManifestHeader_bytes + count * kChunkRef_bytes + state_bytes;
-  if (checksum64(file.subspan(8, used - 8), kManifestMagic) != get(at)) return damaged;
+  if (checksum64(file.subspan(8, used - 8), kManifestMagic) != get_word(at)) return damaged;
   if (static_cast<std::uint32_t>(kind) != kCheckpointFormatVersion) {
     return Status(ErrorCode::configuration,
                   "the checkpoint has format " + std::to_string(static_cast<std::uint32_t>(kind)) +
@@ -99,14 +99,14 @@ Result<Manifest> read_manifest(std::span<const std::byte> file) {
                   "use the program that wrote it");
   }
   Manifest manifest;
-  manifest.identity.log_id = get(at + 16);
-  manifest.identity.owner.database_id = get(at + 24);
-  manifest.identity.owner.server_id = static_cast<std::uint16_t>(get(at + 32));
-  manifest.generation = get(at + 40);
-  manifest.redo_from = get(at + 48);
+  manifest.identity.log_id = get_word(at + 16);
+  manifest.identity.owner.database_id = get_word(at + 24);
+  manifest.identity.owner.server_id = static_cast<std::uint16_t>(get_word(at + 32));
+  manifest.generation = get_word(at + 40);
+  manifest.redo_from = get_word(at + 48);
   at += kManifestHeader_bytes;
   for (std::uint64_t i = 0; i < count; ++i, at += kChunkRef_bytes) {
-    manifest.chunks.push_back({get(at), get(at + 8), get(at + 16), get(at + 24)});
+    manifest.chunks.push_back({get_word(at), get_word(at + 8), get_word(at + 16), get_word(at + 24)});
     if (manifest.chunks.back().payload_bytes > kMaxChunk_bytes) return damaged;
   }
   manifest.state.assign(at, at + state_bytes);
@@ -117,14 +117,14 @@ PageBuffer write_chunk(std::uint64_t log_id, ChunkRef& ref, std::span<const std:
   NAMDB_CHECK(payload.size() == ref.payload_bytes && payload.size() <= kMaxChunk_bytes);
   PageBuffer file(whole_pages(kChunkHeader_bytes + payload.size()));
   std::byte* const at = file.data();
-  put(at + 8, kChunkMagic << 32 | kCheckpointFormatVersion);
-  put(at + 16, log_id);
-  put(at + 24, ref.key);
-  put(at + 32, ref.generation);
-  put(at + 40, ref.payload_bytes);
+  put_word(at + 8, kChunkMagic << 32 | kCheckpointFormatVersion);
+  put_word(at + 16, log_id);
+  put_word(at + 24, ref.key);
+  put_word(at + 32, ref.generation);
+  put_word(at + 40, ref.payload_bytes);
   if (!payload.empty()) std::memcpy(at + kChunkHeader_bytes, payload.data(), payload.size());
   ref.checksum = checksum64(file.span().subspan(8, kChunkHeader_bytes - 8 + payload.size()), kChunkMagic);
-  put(at, ref.checksum);
+  put_word(at, ref.checksum);
   return file;
 }
 
@@ -133,8 +133,8 @@ std::optional<std::span<const std::byte>> read_chunk(std::uint64_t log_id, const
   if (file.size() < kChunkHeader_bytes + ref.payload_bytes) return std::nullopt;
   const std::byte* const at = file.data();
   const auto covered = file.subspan(8, kChunkHeader_bytes - 8 + ref.payload_bytes);
-  if (get(at + 16) != log_id || get(at + 24) != ref.key || get(at + 32) != ref.generation ||
-      get(at + 40) != ref.payload_bytes || get(at) != ref.checksum ||
+  if (get_word(at + 16) != log_id || get_word(at + 24) != ref.key || get_word(at + 32) != ref.generation ||
+      get_word(at + 40) != ref.payload_bytes || get_word(at) != ref.checksum ||
       checksum64(covered, kChunkMagic) != ref.checksum)
     return std::nullopt;
   return file.subspan(kChunkHeader_bytes, ref.payload_bytes);
