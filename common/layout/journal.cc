@@ -139,7 +139,7 @@ void JournalItems::word(std::uint64_t value) {
 
 void JournalItems::bytes(std::span<const std::byte> source) {
   NAMDB_CHECK(source.size() % 8 == 0 && used_ + source.size() <= buffer_.size());
-  std::memcpy(buffer_.data() + used_, source.data(), source.size());
+  if (!source.empty()) std::memcpy(buffer_.data() + used_, source.data(), source.size());
   used_ += source.size();
 }
 
