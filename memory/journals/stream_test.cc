@@ -9,6 +9,7 @@
 #include <set>
 
 #include "common/base/random.h"
+#include "common/layout/words.h"
 #include "memory/journals/testing/journal_owner.h"
 
 namespace namdb::memory {
@@ -122,6 +123,44 @@ TEST_CASE("an entry is found only when its last word is there", "[journals]") {
   memory.region->zero(ring.block.offset, kRing_bytes);
   ring.owner.write(part);
   CHECK(ring.read_all() == 1);
+}
+
+TEST_CASE("an entry that goes on behind the end of its lap is none", "[journals]") {
+  JournalRegion memory;
+  Ring ring(memory);
+  // Takes memory that is not its own for the rest of the ring.
+  JournalOwner hostile(*memory.region, kStreamSlot, ring.block.offset, 2 * kRing_bytes);
+  const std::uint64_t last = kRing_bytes - 64;
+  for (std::uint32_t counter = 1; hostile.position() != last; ++counter) {
+    hostile.write(hostile.place(counter, counter == 1 ? 40 : 8, counter));
+    REQUIRE(ring.read_all() == 1);
+  }
+  const auto part = hostile.place(100, 8, 100);
+  REQUIRE(part.begin == last);
+  REQUIRE(part.end == kRing_bytes + 64);
+  hostile.write(part);
+  CHECK(ring.read_all() == 0);
+  CHECK(ring.stream.certified() == last);
+}
+
+TEST_CASE("a pad that goes on behind the end of its lap is none", "[journals]") {
+  JournalRegion memory;
+  Ring ring(memory);
+  const std::uint64_t last = kRing_bytes - 64;
+  for (std::uint32_t counter = 1; ring.owner.position() != last; ++counter) {
+    ring.owner.write(ring.owner.place(counter, counter == 1 ? 40 : 8, counter));
+    REQUIRE(ring.read_all() == 1);
+  }
+  const auto pad = [&](std::uint32_t length_bytes) {
+    const auto bytes = layout::journal_pad(length_bytes, {kStreamSlot, 0, last});
+    memory.region->store(ring.block.offset + last, layout::load_word(bytes.data()));
+    memory.region->store(ring.block.offset + last + 8, layout::load_word(bytes.data() + 8));
+    CHECK(ring.read_all() == 0);
+  };
+  pad(128);
+  CHECK(ring.stream.certified() == last);
+  pad(64);
+  CHECK(ring.stream.certified() == kRing_bytes);
 }
 
 TEST_CASE("what earlier laps left is never an entry of a later one", "[journals]") {
@@ -261,8 +300,9 @@ TEST_CASE("a place is free when it and all before it are durable and decided, an
         REQUIRE(ring.read_all(log_end) == 1);
         known.push_back({counter, part.begin, log_end});
       } else if (action == 1 && next_counter > 4) {
-        through = std::max(through, static_cast<std::uint32_t>(random.below(next_counter)));
-        ring.stream.learn_through(through);
+        const auto told = static_cast<std::uint32_t>(random.below(next_counter));  // late news change nothing
+        through = std::max(through, told);
+        ring.stream.learn_through(told);
       } else if (action == 2) {
         const auto counter = static_cast<std::uint32_t>(random.below(next_counter + 2));
         verdicts.insert(counter);
