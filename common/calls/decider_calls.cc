@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "common/calls/slot_words.h"
 #include "common/calls/word_stream.h"
-#include "common/layout/stamp.h"
 
 namespace namdb::calls {
 namespace {
@@ -14,17 +14,6 @@ constexpr std::uint64_t kSeenRegionsInWord = 4;
 
 void append_counters(std::string& out, const std::vector<std::uint32_t>& counters) {
   for (const std::uint32_t counter : counters) append_word(out, counter);
-}
-
-bool take_half_word(std::string_view& in, std::uint32_t& number) {
-  std::uint64_t word = 0;
-  if (!take_word(in, word) || word > ~std::uint32_t{0}) return false;
-  number = static_cast<std::uint32_t>(word);
-  return true;
-}
-
-bool take_dead_slot(std::string_view& in, std::uint32_t& slot) {
-  return take_half_word(in, slot) && slot >= layout::kFirstLeasedSlot && slot <= layout::kMaxSlot;
 }
 
 bool take_final_counter(std::string_view& in, std::optional<std::uint32_t>& counter) {
@@ -40,7 +29,7 @@ bool take_counters(std::string_view& in, std::uint64_t count, std::vector<std::u
   counters.reserve(count);
   for (std::uint64_t i = 0; i < count; ++i) {
     std::uint32_t counter = 0;
-    if (!take_half_word(in, counter) || (i > 0 && counter <= counters.back())) return false;
+    if (!take_counter(in, counter) || (i > 0 && counter <= counters.back())) return false;
     counters.push_back(counter);
   }
   return true;
@@ -116,14 +105,14 @@ std::string encode(const VerdictRequest& request) {
 
 std::optional<LookRequest> decode_look(std::string_view request) {
   LookRequest look;
-  if (!take_dead_slot(request, look.slot) || !request.empty()) return std::nullopt;
+  if (!take_slot(request, look.slot) || !request.empty()) return std::nullopt;
   return look;
 }
 
 std::optional<LookReply> decode_look_reply(std::string_view in) {
   LookReply reply;
   std::uint64_t entries = 0;
-  if (!take_half_word(in, reply.through) || !take_final_counter(in, reply.final_counter) ||
+  if (!take_counter(in, reply.through) || !take_final_counter(in, reply.final_counter) ||
       !take_counter_list(in, reply.voids) || !take_counter_list(in, reply.commits) ||
       !take_word(in, entries)) {
     return std::nullopt;
@@ -140,15 +129,14 @@ std::optional<LookReply> decode_look_reply(std::string_view in) {
 
 std::optional<VoidRequest> decode_void(std::string_view in) {
   VoidRequest request;
-  if (!take_dead_slot(in, request.slot) || in.empty() || in.size() % 8 != 0) return std::nullopt;
+  if (!take_slot(in, request.slot) || in.empty() || in.size() % 8 != 0) return std::nullopt;
   if (!take_counters(in, in.size() / 8, request.counters)) return std::nullopt;
   return request;
 }
 
 std::optional<VerdictRequest> decode_verdict(std::string_view in) {
   VerdictRequest request;
-  if (!take_dead_slot(in, request.slot) || !take_final_counter(in, request.final_counter))
-    return std::nullopt;
+  if (!take_slot(in, request.slot) || !take_final_counter(in, request.final_counter)) return std::nullopt;
   if (in.size() % 8 != 0 || !take_counters(in, in.size() / 8, request.commits)) return std::nullopt;
   if (request.commits.empty() && !request.final_counter) return std::nullopt;
   if (request.final_counter && !request.commits.empty() && request.commits.back() > *request.final_counter)

@@ -1,8 +1,8 @@
 #include "common/calls/journal_calls.h"
 
+#include "common/calls/slot_words.h"
 #include "common/calls/word_stream.h"
 #include "common/layout/journal.h"
-#include "common/layout/stamp.h"
 
 namespace namdb::calls {
 namespace {
@@ -10,20 +10,6 @@ namespace {
 constexpr std::uint64_t kLogFull = 1;
 // No stream gets that far.
 constexpr std::uint64_t kPositionEnd = std::uint64_t{1} << 62;
-
-bool take_slot(std::string_view& in, std::uint32_t& slot) {
-  std::uint64_t word = 0;
-  if (!take_word(in, word) || word < layout::kFirstLeasedSlot || word > layout::kMaxSlot) return false;
-  slot = static_cast<std::uint32_t>(word);
-  return true;
-}
-
-bool take_counter(std::string_view& in, std::uint32_t& counter) {
-  std::uint64_t word = 0;
-  if (!take_word(in, word) || word > layout::kMaxCounter) return false;
-  counter = static_cast<std::uint32_t>(word);
-  return true;
-}
 
 bool take_position(std::string_view& in, std::uint64_t& position) {
   return take_word(in, position) && position % layout::kJournalAlign_bytes == 0 && position < kPositionEnd;

@@ -28,13 +28,6 @@ std::size_t entry_bytes(std::uint16_t level, std::size_t suffix_bytes) {
   return kLength_bytes + suffix_bytes + (level == 0 ? 0 : kChild_bytes);
 }
 
-std::size_t common_prefix(std::string_view left, std::string_view right) {
-  const std::size_t length = std::min(left.size(), right.size());
-  return static_cast<std::size_t>(
-      std::mismatch(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(length), right.begin()).first -
-      left.begin());
-}
-
 std::uint64_t page_checksum(std::span<const std::byte> page, GlobalAddress address) {
   return checksum64(page.subspan(sizeof(std::uint64_t)), address.value);
 }
@@ -44,6 +37,21 @@ void put(std::span<std::byte> page, std::size_t offset, std::string_view bytes) 
 }
 
 }  // namespace
+
+std::size_t common_prefix(std::string_view left, std::string_view right) {
+  const std::size_t length = std::min(left.size(), right.size());
+  return static_cast<std::size_t>(
+      std::mismatch(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(length), right.begin()).first -
+      left.begin());
+}
+
+std::size_t index_entry_bytes(std::uint16_t level) {
+  return kSlot_bytes + entry_bytes(level, 0);
+}
+
+std::string index_separator(std::uint16_t level, std::string_view last, std::string_view first) {
+  return std::string(level == 0 ? first.substr(0, common_prefix(first, last) + 1) : first);
+}
 
 bool IndexPageView::certified(GlobalAddress address) const {
   return header().index != 0 && header().checksum == page_checksum(page_, address);

@@ -124,6 +124,13 @@ struct IndexPageFrame {
 
 IndexPageFrame index_page_frame(const IndexPageView& page);
 std::vector<IndexPageEntry> index_page_entries(const IndexPageView& page);
+// So many bytes have both keys in common at their beginnings.
+std::size_t common_prefix(std::string_view left, std::string_view right);
+// Of an entry in a page of that level, beside its key's suffix.
+std::size_t index_entry_bytes(std::uint16_t level);
+// The low fence of a page that begins with `first`, behind one that ends with `last`: of a leaf's key as much
+// as tells it from the one before.
+std::string index_separator(std::uint16_t level, std::string_view last, std::string_view first);
 
 // Changes a page's image in private memory, 8-byte aligned; it certifies again once it is sealed.
 class IndexPageWriter {

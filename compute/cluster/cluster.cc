@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "common/calls/protocol_version.h"
 #include "common/layout/presets.h"
 #include "proto/control.pb.h"
 
 namespace namdb::txn {
 namespace {
-
-constexpr std::uint32_t kProtocolVersion = 1;
 
 Status disagreement(const std::string& address, const std::string& what) {
   return Status(ErrorCode::configuration, "memory server " + address + " " + what,
@@ -27,7 +26,7 @@ reactor::Task<Status> Cluster::connect() {
   for (std::size_t i = 0; i < options_.memory_servers.size(); ++i) {
     const std::string& address = options_.memory_servers[i];
     control::Hello hello;
-    hello.set_protocol_version(kProtocolVersion);
+    hello.set_protocol_version(calls::kProtocolVersion);
     hello.set_compute_id(options_.compute_id.data(), options_.compute_id.size());
     hello.set_name(options_.name);
     hello.set_worker(options_.worker);
@@ -43,7 +42,7 @@ reactor::Task<Status> Cluster::connect() {
     }
     std::memcpy(&link.map, welcome.region_map().data(), sizeof link.map);
     link.known_bytes = welcome.region_bytes();
-    if (welcome.protocol_version() != kProtocolVersion || !link.map.certified()) {
+    if (welcome.protocol_version() != calls::kProtocolVersion || !link.map.certified()) {
       co_return disagreement(address, "speaks another protocol or region format version");
     }
     if (welcome.server_id() != i || welcome.server_count() != options_.memory_servers.size()) {

@@ -48,8 +48,7 @@ reactor::Task<Status> Commit::run() {
     chains_.give_back_space();
     co_return status;
   }
-  Locking* const locking = transaction_.control().locking();
-  auto asked = locking != nullptr ? locking->commit_slot() : worker_.slot_keeper.acquire();
+  auto asked = locking() != nullptr ? locking()->commit_slot() : worker_.slot_keeper.acquire();
   auto slot = co_await std::move(asked);
   if (!slot.ok()) {
     chains_.give_back_space();
@@ -118,8 +117,7 @@ reactor::Task<Status> Commit::begin() {
     if (!status.ok()) co_return status;
     entry_bytes = kEntryWithRoom_bytes;
   }
-  journal_host_ = slot_->journal_host();
-  journal_parts_.push_back({journal_host_, layout::journal_stream_bytes(entry_bytes)});
+  journal_parts_.push_back({slot_->journal_host(), layout::journal_stream_bytes(entry_bytes)});
   const auto counter = co_await slot_->begin_commit(journal_parts_);
   if (!counter) co_return lost_connection();
   stamp_ = {slot_->slot(), *counter};
@@ -273,7 +271,7 @@ void Commit::add_items(JournalItems& items) const {
 }
 
 layout::EntryHead Commit::journal_head() const {
-  return {.through = slot_->through(), .regions = {&journal_host_, 1}};
+  return {.through = slot_->through(), .regions = {&journal_parts_.front().host, 1}};
 }
 
 txn::JournalPlace Commit::take_place(std::uint32_t length_bytes, std::byte* pad) {

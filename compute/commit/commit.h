@@ -116,7 +116,6 @@ class Commit {
   ChainLocks chains_;
   IndexWrites indexes_;
   reactor::PooledVector<txn::HostBytes> journal_parts_;  // credit, then an entry, of one host each
-  layout::ServerId journal_host_ = 0;
   std::uint64_t items_bound_bytes_ = 0;
   bool in_room_ = false;        // or will be: the items are too long for the ring
   layout::GlobalAddress room_;  // once borrowed

@@ -194,21 +194,20 @@ reactor::Task<Status> BucketScan::read_buckets() {
     status = see_bucket(bucket, place);
     if (!status.ok()) co_return status;
   }
-  // Over shared memory nothing above suspends: others have their turn between two parts of a long scan.
-  if (locked.null() && !hashes_) co_await worker.executor.yield();
-  if (locked.null()) wait_.ends();
-  if (!locked.null()) {
-    ++transaction_.mutable_counters().rereads;
-    const txn::StageTimer timer(worker.cluster.stage_times(), worker.executor,
-                                transaction_.mutable_counters());
-    const std::uint64_t pause_ns = std::min<std::uint64_t>(++waits_ * 10'000, kMillisecond_ns);
-    co_await worker.executor.sleep_for(pause_ns);
-    timer.end(txn::Wait::held);
-    status = wait_.goes_on(transaction_, locked);
-    if (!status.ok()) co_return status;
-    co_return co_await transaction_.tables().check_while_waiting(table_->id, waits_);
+  if (locked.null()) {
+    // Over shared memory nothing above suspends: others have their turn between two parts of a long scan.
+    if (!hashes_) co_await worker.executor.yield();
+    wait_.ends();
+    co_return Status();
   }
-  co_return Status();
+  ++transaction_.mutable_counters().rereads;
+  const txn::StageTimer timer(worker.cluster.stage_times(), worker.executor, transaction_.mutable_counters());
+  const std::uint64_t pause_ns = std::min<std::uint64_t>(++waits_ * 10'000, kMillisecond_ns);
+  co_await worker.executor.sleep_for(pause_ns);
+  timer.end(txn::Wait::held);
+  status = wait_.goes_on(transaction_, locked);
+  if (!status.ok()) co_return status;
+  co_return co_await transaction_.tables().check_while_waiting(table_->id, waits_);
 }
 
 bool BucketScan::see_uncertified(const Bucket& bucket, layout::HeaderWord lock, BucketPlace& place) {
@@ -251,8 +250,7 @@ Status BucketScan::see_bucket(const Bucket& bucket, const BucketPlace& place) {
   if (bucket.next_offset != 0) {
     if (!storage::place_within(bucket.next_offset, layout::kBucket_bytes, region_bytes))
       return Status(ErrorCode::corrupt_data, "a bucket chain leads nowhere");
-    again_.push_back({GlobalAddress(server, bucket.next_offset), place.array, false,
-                      place.main ? place.address : place.chain});
+    again_.push_back({GlobalAddress(server, bucket.next_offset), place.array, false, place.lock()});
   }
   return Status();
 }

@@ -34,13 +34,12 @@ reactor::Task<Status> ExecutionSlot::lease() {
 
 reactor::Task<std::optional<std::uint32_t>> ExecutionSlot::begin_commit(
     std::span<const HostBytes> journal_parts) {
-  streams_.free_through(completed_);
-  while (!streams_.take_credit(journal_parts)) {
+  while (true) {
+    streams_.free_through(completed_);
+    if (streams_.take_credit(journal_parts)) co_return next_counter_++;
     if (failed_ || cluster_.failed()) co_return std::nullopt;
     co_await published_.wait();
-    streams_.free_through(completed_);
   }
-  co_return next_counter_++;
 }
 
 reactor::Task<Result<GlobalAddress>> ExecutionSlot::borrow_room(std::uint64_t length_bytes) {

@@ -63,7 +63,7 @@ reactor::Task<Status> RecordSpace::refill(const storage::Table& table, ServerId 
       co_return Status(ErrorCode::protocol_violation, "memory server granted memory outside its region");
     }
     for (std::uint64_t used = 0; used + unit <= range.length_bytes(); used += unit) {
-      granted.pieces.push_back({range.offset() + used, reply.grant()});
+      granted.pieces.push_back({GlobalAddress(server, range.offset() + used), reply.grant()});
     }
   }
   granted.next_count = std::min(granted.next_count * 2, pieces(kMaxReservation_bytes, unit));
@@ -77,8 +77,8 @@ reactor::Task<Result<GrantedRecord>> RecordSpace::take(const storage::Table& tab
     Status status = co_await refill(table, server, kind, counters);
     if (!status.ok()) co_return Result<GrantedRecord>(std::move(status));
   }
-  std::vector<Piece>& held = reservation(table, server, kind).pieces;
-  const GrantedRecord taken{GlobalAddress(server, held.back().offset), held.back().grant};
+  std::vector<GrantedRecord>& held = reservation(table, server, kind).pieces;
+  const GrantedRecord taken = held.back();
   held.pop_back();
   co_return Result<GrantedRecord>(taken);
 }
@@ -96,12 +96,11 @@ reactor::Task<Result<GlobalAddress>> RecordSpace::take_bucket(const storage::Tab
 }
 
 void RecordSpace::give_back_record(const storage::Table& table, GrantedRecord record) {
-  reservation(table, record.address.server(), Kind::record)
-      .pieces.push_back({record.address.offset(), record.number});
+  reservation(table, record.address.server(), Kind::record).pieces.push_back(record);
 }
 
 void RecordSpace::give_back_bucket(const storage::Table& table, GlobalAddress bucket) {
-  reservation(table, bucket.server(), Kind::bucket).pieces.push_back({bucket.offset(), 0});
+  reservation(table, bucket.server(), Kind::bucket).pieces.push_back({bucket, 0});
 }
 
 reactor::Task<void> RecordSpace::return_idle() {
@@ -122,7 +121,8 @@ reactor::Task<void> RecordSpace::return_unused(std::uint64_t used_before_ns) {
     entry = next;
   }
   for (auto& [key, reservation] : unused) {
-    std::ranges::sort(reservation.pieces, {}, &Piece::offset);
+    std::ranges::sort(reservation.pieces, {},
+                      [](const GrantedRecord& piece) { return piece.address.offset(); });
     std::size_t next = 0;
     while (next < reservation.pieces.size() && !cluster_.failed()) {
       control::ReturnMemoryRequest request;
@@ -130,7 +130,7 @@ reactor::Task<void> RecordSpace::return_unused(std::uint64_t used_before_ns) {
       request.set_buckets(key.second.second == Kind::bucket);
       control::Range* range = nullptr;
       for (; next < reservation.pieces.size() && request.ranges_size() < kMaxRanges; ++next) {
-        const std::uint64_t offset = reservation.pieces[next].offset;
+        const std::uint64_t offset = reservation.pieces[next].address.offset();
         if (range == nullptr || range->offset() + range->length_bytes() != offset) {
           range = request.add_ranges();
           range->set_offset(offset);

@@ -49,15 +49,11 @@ class RecordSpace {
   void forget(std::uint32_t table);
 
  private:
-  struct Piece {
-    std::uint64_t offset = 0;
-    std::uint64_t grant = 0;  // of a record
-  };
   struct Reservation {
-    std::vector<Piece> pieces;
-    std::uint64_t unit_bytes = 0;  // of a piece
-    std::uint64_t next_count = 0;  // pieces to ask for
-    std::uint64_t used_ns = 0;     // when it was last taken from or given back to
+    std::vector<GrantedRecord> pieces;  // buckets have no number
+    std::uint64_t unit_bytes = 0;       // of a piece
+    std::uint64_t next_count = 0;       // pieces to ask for
+    std::uint64_t used_ns = 0;          // when it was last taken from or given back to
   };
   enum class Kind : std::uint8_t { record, bucket };
   using ReservationKey = std::pair<std::uint32_t, std::pair<layout::ServerId, Kind>>;

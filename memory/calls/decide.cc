@@ -69,31 +69,20 @@ bool all_decided(const JournalStream& stream) {
                              [&stream](const KeptEntry& entry) { return stream.decided(entry); });
 }
 
-// The entry's bytes, as they are in the journal with its room behind them.
-std::optional<std::vector<std::byte>> bytes_of(const JournalStream& stream, std::uint32_t counter,
-                                               layout::StreamPlace* place) {
-  for (const KeptEntry& entry : stream.entries()) {
-    if (entry.stamp.counter != counter) continue;
-    place->position = entry.begin;
-    return stream.read_again(entry);
-  }
-  return std::nullopt;
+std::optional<EntryCopy> copy_of(const JournalStream& stream, std::uint32_t counter) {
+  const auto kept = std::ranges::find_if(
+      stream.entries(), [counter](const KeptEntry& entry) { return entry.stamp.counter == counter; });
+  return kept == stream.entries().end() ? std::nullopt : stream.read_again(*kept);
 }
 
 // Installs this server's part of the commit.
 reactor::Task<Status> install_part(ServerState* server, std::uint32_t slot, std::uint32_t counter) {
   const JournalStream* const stream = server->journals.find(slot);
   if (stream == nullptr) co_return no_part(slot, counter);
-  layout::StreamPlace place{slot, server->options.server_id, 0};
-  const auto bytes = bytes_of(*stream, counter, &place);
-  if (!bytes) co_return no_part(slot, counter);
-  const std::span<const std::byte> all(*bytes);
-  auto entry = layout::read_journal_entry(all, place);
-  if (!entry) co_return no_part(slot, counter);
-  if (entry->room && !layout::read_journal_room(all.subspan(entry->length_bytes), place, *entry))
-    co_return no_part(slot, counter);
+  const std::optional<EntryCopy> copy = copy_of(*stream, counter);
+  if (!copy) co_return no_part(slot, counter);
   const Applier applier(*server->region, server->tables);
-  co_return co_await applier.roll_forward(*entry, server->server_fabric->loopback());
+  co_return co_await applier.roll_forward(copy->entry, server->server_fabric->loopback());
 }
 
 }  // namespace

@@ -67,17 +67,14 @@ struct Deciding {
     const layout::StreamPlace place{slot, 0, position};
     layout::JournalWriter writer(bytes, stamp, stamp, head);
     if (in_a_room) {
-      control::LeaseJournalRoomRequest lease;
-      lease.set_slot(slot);
-      lease.set_length_bytes(kEntryRoom_bytes);
-      const auto room = owner->call<control::LeaseJournalRoomReply>(control::LEASE_JOURNAL_ROOM, lease);
+      const auto room = owner->lease_room(slot, kEntryRoom_bytes);
       REQUIRE(room.ok());
       std::vector<std::byte> items_bytes(kEntryRoom_bytes);
       layout::JournalItems items(items_bytes);
       items.update(layout::GlobalAddress(0, record), 0, displaced, body);
       items_bytes.resize(items.used_bytes());
-      std::ranges::copy(items_bytes, cluster.bytes(room->offset(), items_bytes.size()).begin());
-      writer.room(layout::GlobalAddress(0, room->offset()), items.used_bytes(),
+      std::ranges::copy(items_bytes, cluster.bytes(*room, items_bytes.size()).begin());
+      writer.room(layout::GlobalAddress(0, *room), items.used_bytes(),
                   layout::journal_room_checksum(items_bytes, place));
     } else {
       writer.update(layout::GlobalAddress(0, record), 0, displaced, body);

@@ -3,13 +3,21 @@
 #include "memory/calls/methods.h"
 
 namespace namdb::memory::handlers {
+namespace {
+
+// Server 0 also lends rooms to slots that have no stream here.
+bool of_stream(const ServerState& server, std::uint32_t slot) {
+  return !server.slots || server.journals.find(slot) != nullptr;
+}
+
+}  // namespace
 
 Status lease_journal_room(Caller caller, const control::LeaseJournalRoomRequest& request,
                           control::LeaseJournalRoomReply& reply) {
   ServerState& server = caller.server;
-  const bool of_stream = !server.slots || server.journals.find(request.slot()) != nullptr;
-  const auto room = of_stream ? server.journals.lend_room(caller.id, request.slot(), request.length_bytes())
-                              : server.slots->lend_room(caller.id, request.slot(), request.length_bytes());
+  const auto room = of_stream(server, request.slot())
+                        ? server.journals.lend_room(caller.id, request.slot(), request.length_bytes())
+                        : server.slots->lend_room(caller.id, request.slot(), request.length_bytes());
   if (!room.ok()) return room.status();
   reply.set_offset(*room);
   return Status();
@@ -18,7 +26,7 @@ Status lease_journal_room(Caller caller, const control::LeaseJournalRoomRequest&
 Status return_journal_room(Caller caller, const control::ReturnJournalRoomRequest& request,
                            control::ReturnJournalRoomReply& /*reply*/) {
   ServerState& server = caller.server;
-  if (!server.slots || server.journals.find(request.slot()) != nullptr)
+  if (of_stream(server, request.slot()))
     return server.journals.give_back_room(caller.id, request.slot(), request.offset());
   return server.slots->take_room_back(caller.id, request.slot(), request.offset());
 }

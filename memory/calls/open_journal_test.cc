@@ -130,18 +130,12 @@ TEST_CASE("rooms of a slot with an open journal belong to its stream") {
   const auto slot = client->lease();
   REQUIRE(slot.ok());
   REQUIRE(open_journal_of(*client, slot->slot()).ok());
-  control::LeaseJournalRoomRequest lease;
-  lease.set_slot(slot->slot());
-  lease.set_length_bytes(1U << 20);
-  const auto room = client->call<control::LeaseJournalRoomReply>(control::LEASE_JOURNAL_ROOM, lease);
+  const auto room = client->lease_room(slot->slot(), 1U << 20);
   REQUIRE(room.ok());
   CHECK(cluster.server->slots()->find(slot->slot())->rooms.empty());
-  CHECK(cluster.server->journals().find(slot->slot())->rooms().at(room->offset()) == 1U << 20);
+  CHECK(cluster.server->journals().find(slot->slot())->rooms().at(*room) == 1U << 20);
   const std::uint64_t with_room_bytes = journals_account(cluster);
-  control::ReturnJournalRoomRequest give_back;
-  give_back.set_slot(slot->slot());
-  give_back.set_offset(room->offset());
-  REQUIRE(client->call<control::ReturnJournalRoomReply>(control::RETURN_JOURNAL_ROOM, give_back).ok());
+  REQUIRE(client->return_room(slot->slot(), *room).ok());
   CHECK(journals_account(cluster) == with_room_bytes - (1U << 20));
 }
 

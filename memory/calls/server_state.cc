@@ -82,6 +82,7 @@ reactor::Task<void> ServerState::undo_logged_creations(fabric::PeerId peer) {
 }
 
 void ServerState::erase_replaced_indexes() {
+  if (catalog->indexes_beside().empty()) return;
   const std::uint64_t acknowledged = peers.acknowledged().catalog;
   if (!catalog->has_replaced(acknowledged)) return;
   if (!control->logged()) return catalog->acknowledged(acknowledged);

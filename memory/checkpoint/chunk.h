@@ -66,7 +66,6 @@ class ChunkWriter {
   // Places of one block come together, and by ascending offset. `body` is empty or has shape.body_bytes.
   void place(const RecordBlock& block, ChunkShape shape, const ChunkPlace& place);
   bool empty() const { return sections_ == 0; }
-  std::uint64_t size_bytes() const { return bytes_.size(); }
   // The whole chunk. Once.
   std::vector<std::byte> finish();
 

@@ -4,6 +4,7 @@
 #include "common/layout/hash_entry.h"
 #include "common/layout/index_key.h"
 #include "memory/coordinator/catalog.h"
+#include "memory/coordinator/control_state.h"
 #include "memory/region/descriptor.h"
 
 namespace namdb::memory {
@@ -11,16 +12,6 @@ namespace {
 
 Status not_creating(std::uint32_t index) {
   return Status(ErrorCode::undefined_object, "this channel is not creating index " + std::to_string(index));
-}
-
-// One or more parts, each on a memory server, whose ranges follow each other.
-bool valid_parts(const control::IndexDescriptor& index, std::uint32_t server_count) {
-  if (index.parts_size() == 0 || !index.parts(0).low().empty()) return false;
-  for (int i = 0; i < index.parts_size(); ++i) {
-    if (index.parts(i).server() >= server_count) return false;
-    if (i > 0 && index.parts(i).low() <= index.parts(i - 1).low()) return false;
-  }
-  return true;
 }
 
 }  // namespace
@@ -241,7 +232,7 @@ std::optional<control::IndexDescriptor> Catalog::with_parts(const control::Index
   control::IndexDescriptor expected = begun;
   *expected.mutable_parts() = given.parts();
   if (expected.SerializeAsString() != given.SerializeAsString()) return std::nullopt;
-  if (!valid_parts(expected, options_.server_count)) return std::nullopt;
+  if (!check_index_parts(expected, options_.server_count).empty()) return std::nullopt;
   return expected;
 }
 

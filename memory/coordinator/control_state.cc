@@ -150,13 +150,7 @@ std::string check_index(const control::IndexDescriptor& index, std::uint32_t ser
   if (index.name().empty()) return "it has no name";
   if (index.state() != control::INDEX_BUILDING && index.state() != control::INDEX_READY)
     return "state is " + std::to_string(static_cast<int>(index.state()));
-  if (index.parts_size() == 0 || !index.parts(0).low().empty())
-    return "parts do not begin with the first key";
-  for (int i = 0; i < index.parts_size(); ++i) {
-    if (index.parts(i).server() >= server_count) return "parts name a memory server that there is not";
-    if (i > 0 && index.parts(i).low() <= index.parts(i - 1).low()) return "parts are not in order";
-  }
-  return {};
+  return check_index_parts(index, server_count);
 }
 
 template <typename Descriptor>
@@ -204,6 +198,16 @@ Status differs(const std::string& flag, const std::string& database, const std::
 }
 
 }  // namespace
+
+std::string check_index_parts(const control::IndexDescriptor& index, std::uint32_t server_count) {
+  if (index.parts_size() == 0 || !index.parts(0).low().empty())
+    return "parts do not begin with the first key";
+  for (int i = 0; i < index.parts_size(); ++i) {
+    if (index.parts(i).server() >= server_count) return "parts name a memory server that there is not";
+    if (i > 0 && index.parts(i).low() <= index.parts(i - 1).low()) return "parts are not in order";
+  }
+  return {};
+}
 
 control::ControlEntry first_control_entry(const Options& options, std::uint64_t database_id) {
   control::ControlEntry entry;

@@ -40,6 +40,8 @@ Status apply_control_entry(control::ControlState& state, const control::ControlE
 // sound.
 Status check_control_state(const control::ControlState& state);
 // Whether a server with these options serves this database. Error configuration, with the flag's name.
+// The fault in the parts of an index, which lie on `server_count` memory servers; empty: there is none.
+std::string check_index_parts(const control::IndexDescriptor& index, std::uint32_t server_count);
 Status check_database_settings(const control::DatabaseSettings& settings, const Options& options);
 
 }  // namespace namdb::memory

@@ -188,9 +188,7 @@ reactor::Task<void> Decider::look(Round* round) {
 reactor::Task<void> Decider::record_voids(Round* round) {
   for (Round::Host& host : round->hosts) {
     if (host.voids.empty()) continue;
-    calls::VoidRequest request;
-    request.slot = round->slot.slot;
-    request.counters = host.voids;
+    calls::VoidRequest request{round->slot.slot, std::move(host.voids)};
     const Status status = co_await hosts_.make_void(host.server, std::move(request));
     if (!status.ok()) round->missed(host.server, status);
   }
@@ -199,9 +197,7 @@ reactor::Task<void> Decider::record_voids(Round* round) {
 reactor::Task<void> Decider::record_commits(Round* round) {
   for (Round::Host& host : round->hosts) {
     if (host.commits.empty()) continue;
-    calls::VerdictRequest request;
-    request.slot = round->slot.slot;
-    request.commits = host.commits;
+    calls::VerdictRequest request{round->slot.slot, std::nullopt, std::move(host.commits)};
     const Status status = co_await hosts_.record(host.server, std::move(request));
     if (!status.ok()) round->missed(host.server, status);
   }
@@ -210,9 +206,7 @@ reactor::Task<void> Decider::record_commits(Round* round) {
 reactor::Task<void> Decider::record_final(Round* round) {
   for (Round::Host& host : round->hosts) {
     if (host.seen->final_counter) continue;
-    calls::VerdictRequest request;
-    request.slot = round->slot.slot;
-    request.final_counter = round->known_final;
+    calls::VerdictRequest request{round->slot.slot, round->known_final, {}};
     const Status status = co_await hosts_.record(host.server, std::move(request));
     if (!status.ok()) round->missed(host.server, status);
   }

@@ -8,24 +8,7 @@ namespace namdb::memory {
 namespace {
 
 using testing::hello;
-using testing::TestClient;
 using testing::TestCluster;
-
-Result<std::uint64_t> lease_room(TestClient& client, std::uint32_t slot, std::uint64_t length_bytes) {
-  control::LeaseJournalRoomRequest request;
-  request.set_slot(slot);
-  request.set_length_bytes(length_bytes);
-  const auto reply = client.call<control::LeaseJournalRoomReply>(control::LEASE_JOURNAL_ROOM, request);
-  if (!reply.ok()) return reply.status();
-  return reply->offset();
-}
-
-Status return_room(TestClient& client, std::uint32_t slot, std::uint64_t offset) {
-  control::ReturnJournalRoomRequest request;
-  request.set_slot(slot);
-  request.set_offset(offset);
-  return client.call<control::ReturnJournalRoomReply>(control::RETURN_JOURNAL_ROOM, request).status();
-}
 
 std::uint64_t journals_bytes(const TestCluster& cluster) {
   std::uint64_t bytes = 0;
@@ -59,21 +42,21 @@ TEST_CASE("a slot is lent rooms for long journal entries, and gives them back") 
   REQUIRE(slot.ok());
   const std::uint32_t id = slot->slot();
   const std::uint64_t ring_bytes = journals_bytes(cluster);
-  CHECK(lease_room(*other, id, 1U << 20).status().code() == ErrorCode::undefined_object);
-  CHECK(lease_room(*client, id + 1, 1U << 20).status().code() == ErrorCode::undefined_object);
-  CHECK(lease_room(*client, id, 0).status().code() == ErrorCode::limit_exceeded);
-  CHECK(lease_room(*client, id, slot->max_journal_room_bytes() + 1).status().code() ==
+  CHECK(other->lease_room(id, 1U << 20).status().code() == ErrorCode::undefined_object);
+  CHECK(client->lease_room(id + 1, 1U << 20).status().code() == ErrorCode::undefined_object);
+  CHECK(client->lease_room(id, 0).status().code() == ErrorCode::limit_exceeded);
+  CHECK(client->lease_room(id, slot->max_journal_room_bytes() + 1).status().code() ==
         ErrorCode::limit_exceeded);
-  CHECK(lease_room(*client, id, 64U << 20).status().code() == ErrorCode::out_of_memory);
+  CHECK(client->lease_room(id, 64U << 20).status().code() == ErrorCode::out_of_memory);
   CHECK(journals_bytes(cluster) == ring_bytes);
 
   for (int i = 0; i < 100; ++i) {
-    const auto room = lease_room(*client, id, 3U << 20);
+    const auto room = client->lease_room(id, 3U << 20);
     REQUIRE(room.ok());
     CHECK(journals_bytes(cluster) == ring_bytes + (3U << 20));
-    CHECK(return_room(*other, id, *room).code() == ErrorCode::undefined_object);
-    REQUIRE(return_room(*client, id, *room).ok());
-    CHECK(return_room(*client, id, *room).code() == ErrorCode::undefined_object);
+    CHECK(other->return_room(id, *room).code() == ErrorCode::undefined_object);
+    REQUIRE(client->return_room(id, *room).ok());
+    CHECK(client->return_room(id, *room).code() == ErrorCode::undefined_object);
     CHECK(journals_bytes(cluster) == ring_bytes);
   }
 }
@@ -88,10 +71,10 @@ TEST_CASE("a slot's repairer is told of its rooms, and they come back when it is
   REQUIRE(slot.ok());
   cluster.publish(*slot, 4);
   const std::uint64_t ring_bytes = journals_bytes(cluster);
-  const auto first = lease_room(*owner, slot->slot(), 1U << 20);
-  const auto second = lease_room(*owner, slot->slot(), 1U << 20);
+  const auto first = owner->lease_room(slot->slot(), 1U << 20);
+  const auto second = owner->lease_room(slot->slot(), 1U << 20);
   REQUIRE((first.ok() && second.ok()));
-  REQUIRE(return_room(*owner, slot->slot(), *first).ok());
+  REQUIRE(owner->return_room(slot->slot(), *first).ok());
   owner->disconnect();
   cluster.run_for(10 * kMillisecond_ns);
   CHECK(journals_bytes(cluster) == ring_bytes + (1U << 20));
@@ -113,7 +96,7 @@ TEST_CASE("a slot's repairer is told of its rooms, and they come back when it is
 
   const auto next = repairer->lease();
   REQUIRE(next.ok());
-  REQUIRE(lease_room(*repairer, next->slot(), 1U << 20).ok());
+  REQUIRE(repairer->lease_room(next->slot(), 1U << 20).ok());
   control::CloseSlotRequest close;
   close.set_slot(next->slot());
   REQUIRE(repairer->call<control::CloseSlotReply>(control::CLOSE_SLOT, close).ok());

@@ -93,15 +93,7 @@ bool BTree::halve(const Step& step, const IndexPageFrame& frame, std::uint64_t r
                   std::span<const IndexPageEntry> entries, std::vector<Image>& images,
                   std::string& separator) const {
   const auto cut_at = [&](std::size_t cut) {
-    const std::string& first = entries[cut].key;
-    std::size_t length = first.size();
-    if (frame.level == 0) {
-      // As much of the key as tells it from the one before.
-      const std::string& last = entries[cut - 1].key;
-      length = static_cast<std::size_t>(
-          std::mismatch(first.begin(), first.end(), last.begin(), last.end()).first - first.begin() + 1);
-    }
-    separator = first.substr(0, length);
+    separator = layout::index_separator(frame.level, entries[cut - 1].key, entries[cut].key);
     auto right = built(right_offset, {frame.index, frame.level, frame.right_offset, separator, frame.high},
                        entries.subspan(cut));
     auto left = built(step.offset, {frame.index, frame.level, right_offset, frame.low, separator},

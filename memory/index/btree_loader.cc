@@ -8,17 +8,8 @@
 namespace namdb::memory {
 namespace {
 
-// An entry's length and the offset of the entry, 16 bits each; in inner pages a child.
-constexpr std::size_t kLeafEntry_bytes = 4;
-constexpr std::size_t kInnerEntry_bytes = 12;
-
 Status no_room() {
   return Status(ErrorCode::out_of_memory, "the region has no room for the pages of an index");
-}
-
-std::size_t common_prefix_bytes(std::string_view left, std::string_view right) {
-  return static_cast<std::size_t>(std::mismatch(left.begin(), left.end(), right.begin(), right.end()).first -
-                                  left.begin());
 }
 
 }  // namespace
@@ -32,18 +23,12 @@ BTreeLoader::BTreeLoader(Region& region, BTree::Shape shape, std::uint32_t fill_
   if (first) levels_.push_back({*first, tree_->shape().range.low, {}, 0});
 }
 
-std::string BTreeLoader::separator(std::size_t level, const std::string& last,
-                                   const std::string& first) const {
-  // Of a leaf's key as much as tells it from the one before.
-  return level == 0 ? first.substr(0, common_prefix_bytes(first, last) + 1) : first;
-}
-
 bool BTreeLoader::crowded(std::size_t level, std::string_view key) const {
   const Level& page = levels_[level];
   if (page.entries.size() < (level == 0 ? 1 : 2)) return false;
   const std::size_t count = page.entries.size() + 1;
-  const std::size_t entry_bytes = level == 0 ? kLeafEntry_bytes : kInnerEntry_bytes;
-  const std::size_t saved_bytes = count * common_prefix_bytes(page.low, key);
+  const std::size_t entry_bytes = layout::index_entry_bytes(static_cast<std::uint16_t>(level));
+  const std::size_t saved_bytes = count * layout::common_prefix(page.low, key);
   return layout::kIndexPageHeader_bytes + page.low.size() + key.size() + count * entry_bytes +
              page.key_bytes + key.size() >
          target_bytes_ + saved_bytes;
@@ -86,13 +71,14 @@ bool BTreeLoader::close_page(std::size_t level, const std::string& next) {
   const std::span<const layout::IndexPageEntry> entries(page.entries);
   // All of them, unless a distant next key leaves the entries too little of a common prefix.
   std::size_t count = entries.size();
-  std::string high = separator(level, entries.back().key, next);
+  std::string high = layout::index_separator(static_cast<std::uint16_t>(level), entries.back().key, next);
   auto image = tree_->built(page.offset,
                             {tree_->shape().index, static_cast<std::uint16_t>(level), *right, page.low, high},
                             entries);
   while (!image) {
     NAMDB_CHECK(--count > 0);
-    high = separator(level, entries[count - 1].key, entries[count].key);
+    high = layout::index_separator(static_cast<std::uint16_t>(level), entries[count - 1].key,
+                                   entries[count].key);
     image = tree_->built(page.offset,
                          {tree_->shape().index, static_cast<std::uint16_t>(level), *right, page.low, high},
                          entries.first(count));

@@ -38,7 +38,6 @@ class BTreeLoader {
     std::vector<layout::IndexPageEntry> entries;
     std::size_t key_bytes = 0;
   };
-  std::string separator(std::size_t level, const std::string& last, const std::string& first) const;
   // The page would be fuller than it should with this key.
   bool crowded(std::size_t level, std::string_view key) const;
   bool add_entry(std::size_t level, layout::IndexPageEntry entry);

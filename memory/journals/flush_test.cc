@@ -28,8 +28,7 @@ TEST_CASE("a FLUSH is answered when the entry is in the log and the log is flush
   CHECK(record->entry.stamp == layout::Stamp{20, 1});
   CHECK(record->entry.position == part.begin);
   CHECK_FALSE(answer.has_value());
-  REQUIRE(host.log.complete_flush());
-  host.executor.run_ready();
+  host.complete_flush();
   REQUIRE(answer.has_value());
   REQUIRE(answer->ok());
   CHECK((*answer)->durable_position == part.end);
@@ -44,23 +43,20 @@ TEST_CASE("a place is free once its entry is durable and finished", "[journals]"
   const auto& early = host.flush(20, first.end, 1);  // finished, as a liar would say, and not in the log
   host.executor.run_ready();
   CHECK(host.journals.find(20)->freed() == 0);
-  REQUIRE(host.log.complete_flush());
-  host.executor.run_ready();
+  host.complete_flush();
   REQUIRE(early.has_value());
   CHECK((**early).freed_position == first.end);
   const auto second = host.owners[0]->place(2, 64);
   host.owners[0]->write(second);
   const auto& undecided = host.flush(20, second.end);
   host.executor.run_ready();
-  REQUIRE(host.log.complete_flush());
-  host.executor.run_ready();
+  host.complete_flush();
   CHECK((**undecided).freed_position == second.begin);
   const auto third = host.owners[0]->place(3, 64, 2);  // says that 2 is finished
   host.owners[0]->write(third);
   const auto& later = host.flush(20, third.end);
   host.executor.run_ready();
-  REQUIRE(host.log.complete_flush());
-  host.executor.run_ready();
+  host.complete_flush();
   CHECK((**later).freed_position == third.begin);
 }
 
@@ -77,14 +73,12 @@ TEST_CASE("one flush of the log is under way, and the next has what came meanwhi
   const auto& third = host.flush(22, parts[2].end);
   host.executor.run_ready();
   CHECK(host.log.flushes == 1);
-  REQUIRE(host.log.complete_flush());
-  host.executor.run_ready();
+  host.complete_flush();
   CHECK(first.has_value());
   CHECK_FALSE(second.has_value());
   CHECK_FALSE(third.has_value());
   CHECK(host.log.flushes == 2);
-  REQUIRE(host.log.complete_flush());
-  host.executor.run_ready();
+  host.complete_flush();
   CHECK(second.has_value());
   CHECK(third.has_value());
   CHECK(host.log.flushes == 2);
@@ -102,8 +96,7 @@ TEST_CASE("a flush takes along what is complete in all other rings", "[journals]
   const auto& answer = host.flush(20, asked.end);
   host.executor.run_ready();
   CHECK(host.log.records.size() == 2);
-  REQUIRE(host.log.complete_flush());
-  host.executor.run_ready();
+  host.complete_flush();
   CHECK(answer.has_value());  // the torn entry of another slot holds up nothing
   const auto& other = host.flush(21, complete.end);
   host.executor.run_ready();

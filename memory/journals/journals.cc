@@ -173,18 +173,12 @@ reactor::Task<Status> Journals::append_entries(JournalStream* stream) {
       const auto head = journal_record_head(at, region_.map().epoch);
       const std::span<const std::byte> head_bytes(head);
       const std::span<const std::byte> entry_bytes(bytes);
-      const Status noted = co_await append_noted();
-      if (!noted.ok()) {
-        stream->drop_room(*entry);
-        co_return noted;
-      }
-      const auto appended = co_await sink_->append(RecordKind::entry, head_bytes, entry_bytes);
+      const auto appended = co_await append(RecordKind::entry, head_bytes, entry_bytes);
       if (!appended.ok()) {
         stream->drop_room(*entry);
         co_return appended.status();
       }
       place = *appended;
-      appended_ = std::max(appended_, place.end);
       mark_records(*entry, region_.changed());
     }
     if (stream->closed()) break;
@@ -225,7 +219,6 @@ reactor::Task<Status> Journals::make_durable(std::uint64_t log_position) {
     co_await read_all();
     const std::uint64_t upto = appended_;
     Status status = co_await sink_->flush(upto);
-    ++flushes_;
     if (status.ok()) {
       durable_ = upto;
     } else {
@@ -262,6 +255,17 @@ reactor::Task<Status> Journals::append_noted() {
   co_return Status();
 }
 
+reactor::Task<Result<LogSink::Appended>> Journals::append(RecordKind kind, std::span<const std::byte> head,
+                                                          std::span<const std::byte> bytes) {
+  if (!noted_.empty()) {
+    const Status noted = co_await append_noted();
+    if (!noted.ok()) co_return noted;
+  }
+  const auto appended = co_await sink_->append(kind, head, bytes);
+  if (appended.ok()) appended_ = std::max(appended_, appended->end);
+  co_return appended;
+}
+
 reactor::Task<Status> Journals::flush_noted() {
   if (sink_ == nullptr) co_return Status();
   Status status = co_await append_noted();
@@ -271,12 +275,9 @@ reactor::Task<Status> Journals::flush_noted() {
 
 reactor::Task<Status> Journals::record(RecordKind kind, std::span<const std::byte> bytes) {
   if (sink_ == nullptr) co_return Status();
-  const Status noted = co_await append_noted();
-  if (!noted.ok()) co_return noted;
   const std::span<const std::byte> no_head;
-  const auto appended = co_await sink_->append(kind, no_head, bytes);
+  const auto appended = co_await append(kind, no_head, bytes);
   if (!appended.ok()) co_return appended.status();
-  appended_ = std::max(appended_, appended->end);
   co_return co_await make_durable(appended->end);
 }
 
@@ -468,15 +469,8 @@ void Journals::mark_undecided(ChangedExtents& changed) const {
   for (const auto& [slot, stream] : streams_) {
     for (const KeptEntry& kept : stream->entries()) {
       if (stream->decided(kept)) continue;
-      const auto bytes = stream->read_again(kept);
-      if (!bytes) continue;  // its owner wrote over it, and harms only its own commit
-      const layout::StreamPlace place{slot, options_.server_id, kept.begin};
-      auto entry = layout::read_journal_entry(*bytes, place);
-      const std::span<const std::byte> all(*bytes);
-      if (!entry) continue;
-      if (entry->room && !layout::read_journal_room(all.subspan(entry->length_bytes), place, *entry))
-        continue;
-      mark_records(*entry, changed);
+      // Where there is none its owner wrote over it, and harms only its own commit.
+      if (const auto copy = stream->read_again(kept)) mark_records(copy->entry, changed);
     }
   }
 }

@@ -130,8 +130,6 @@ class Journals {
   std::uint64_t abandoned_bytes() const;
   // By slot.
   const std::map<std::uint32_t, std::shared_ptr<JournalStream>>& all() const { return streams_; }
-  // Flushes of the sink, for tests and statistics.
-  std::uint64_t flushes() const { return flushes_; }
 
  private:
   using StreamPointer = std::shared_ptr<JournalStream>;
@@ -153,6 +151,9 @@ class Journals {
   reactor::Task<Status> await_entries(StreamPointer stream, std::uint64_t position);
   reactor::Task<void> read_all();
   reactor::Task<Status> append_noted();
+  // Behind all that was noted.
+  reactor::Task<Result<LogSink::Appended>> append(RecordKind kind, std::span<const std::byte> head,
+                                                  std::span<const std::byte> bytes);
   reactor::Task<Status> make_durable(std::uint64_t log_position);
   // Everything of the stream is decided by `through`: records that, and ends it.
   reactor::Task<Status> end(StreamPointer stream, Ended how);
@@ -176,8 +177,7 @@ class Journals {
   bool flushing_ = false;
   bool copying_room_ = false;
   bool stopping_ = false;
-  Status failure_;  // of the sink's flush
-  std::uint64_t flushes_ = 0;
+  Status failure_;          // of the sink's flush
   reactor::Event arrived_;  // the ring of some stream may have more
   reactor::Event read_;     // a reader of a stream has ended, or a stream has
   reactor::Event flushed_;

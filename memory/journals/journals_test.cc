@@ -12,6 +12,7 @@
 #include "common/reactor/testing/manual_executor.h"
 #include "memory/journals/journal_record.h"
 #include "memory/journals/testing/journal_owner.h"
+#include "memory/log/testing/run_task.h"
 
 namespace namdb::memory {
 namespace {
@@ -43,16 +44,8 @@ struct JournalHost {
   }
 
   template <typename T>
-  static reactor::Task<void> keep(reactor::Task<T> task, std::optional<T>* result) {
-    result->emplace(co_await task);
-  }
-  template <typename T>
   T run(reactor::Task<T> task) {
-    reactor::Gate gate;
-    std::optional<T> result;
-    executor.spawn(gate, keep(std::move(task), &result));
-    executor.run_until([&gate] { return gate.count() == 0; });
-    return std::move(*result);
+    return testing::run_task(executor, std::move(task));
   }
   JournalOwner open(fabric::PeerId peer, std::uint32_t slot) {
     const auto opened = run(journals.open(peer, slot));
@@ -116,8 +109,8 @@ TEST_CASE("two calls that open a slot at once get one journal", "[journals]") {
   std::optional<Result<calls::OpenJournalReply>> first;
   std::optional<Result<calls::OpenJournalReply>> second;
   const std::uint64_t free_bytes = host.free_bytes();
-  host.executor.spawn(gate, JournalHost::keep(host.journals.open(1, 20), &first));
-  host.executor.spawn(gate, JournalHost::keep(host.journals.open(1, 20), &second));
+  host.executor.spawn(gate, testing::keep_result(host.journals.open(1, 20), &first));
+  host.executor.spawn(gate, testing::keep_result(host.journals.open(1, 20), &second));
   host.executor.run_until([&gate] { return gate.count() == 0; });
   CHECK((*first).ok());
   CHECK(host.journals.all().size() == 1);
@@ -304,7 +297,7 @@ TEST_CASE("a noted record lies before the entries that are read later, however l
       owner->write(owner->place(counter, 8));
       const calls::FlushRequest request{owner->slot(), owner->position(), counter - 1};
       host.executor.spawn(
-          gate, JournalHost::keep(host.journals.flush(owner->slot() - 19, request), &replies[next++]));
+          gate, testing::keep_result(host.journals.flush(owner->slot() - 19, request), &replies[next++]));
       host.executor.turn();
     }
     host.executor.run_until([&gate] { return gate.count() == 0; });

@@ -209,13 +209,13 @@ bool JournalStream::give_back_room(std::uint64_t offset) {
   return true;
 }
 
-std::optional<std::vector<std::byte>> JournalStream::read_again(const KeptEntry& kept) const {
+std::optional<EntryCopy> JournalStream::read_again(const KeptEntry& kept) const {
   std::vector<std::byte> bytes;
   auto entry = entry_at(kept.begin, bytes);
   if (!entry || entry->stamp != kept.stamp || entry->end() != kept.end) return std::nullopt;
   const std::uint64_t room = entry->room ? entry->room->address.offset() : 0;
   if (room != kept.room) return std::nullopt;
-  if (!entry->room) return bytes;
+  if (!entry->room) return EntryCopy{std::move(bytes), std::move(*entry)};
   const std::size_t begin = bytes.size();
   const auto lent = rooms_.find(room);
   if (lent == rooms_.end() || entry->room->length_bytes > lent->second.bytes) return std::nullopt;
@@ -223,7 +223,7 @@ std::optional<std::vector<std::byte>> JournalStream::read_again(const KeptEntry&
   const std::span<std::byte> copy = std::span(bytes).subspan(begin);
   region_.read(room, copy);
   if (!layout::read_journal_room(copy, place(kept.begin), *entry)) return std::nullopt;
-  return bytes;
+  return EntryCopy{std::move(bytes), std::move(*entry)};
 }
 
 }  // namespace namdb::memory

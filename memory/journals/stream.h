@@ -49,6 +49,12 @@ struct KeptEntry {
 // Recorded for a commit of a slot whose owner is gone.
 enum class Verdict : std::uint8_t { voided, committed };
 
+// An entry with its bytes, into which its spans point: those of its room behind its own.
+struct EntryCopy {
+  std::vector<std::byte> bytes;
+  layout::JournalEntry entry;
+};
+
 class JournalStream {
  public:
   // `ring` is zero and belongs to the stream until it is destroyed. Ring and rooms are added to
@@ -123,7 +129,7 @@ class JournalStream {
   bool give_back_room(std::uint64_t offset);
   // The bytes of a kept entry once more, certified anew, with those of its room behind them, as they were
   // logged. nullopt where the owner wrote over them meanwhile.
-  std::optional<std::vector<std::byte>> read_again(const KeptEntry& entry) const;
+  std::optional<EntryCopy> read_again(const KeptEntry& entry) const;
 
   // Ring and rooms.
   std::uint64_t held_bytes() const;

@@ -346,7 +346,7 @@ TEST_CASE("a room is free again with the place of its entry", "[journals]") {
   CHECK_FALSE(ring.stream.give_back_room(room.offset));
   const auto again = ring.stream.read_again(ring.stream.entries().front());
   REQUIRE(again.has_value());
-  CHECK(again->size() == part.bytes.size() + items.size());
+  CHECK(again->bytes.size() == part.bytes.size() + items.size());
   ring.stream.learn_through(1);
   CHECK(ring.charged_bytes == alone_bytes + room.bytes);
   ring.stream.log_is_durable(5);
@@ -413,7 +413,7 @@ TEST_CASE("an entry is read again only as it was", "[journals]") {
   const KeptEntry kept = ring.stream.entries().front();
   const auto again = ring.stream.read_again(kept);
   REQUIRE(again.has_value());
-  CHECK(std::ranges::equal(*again, part.bytes));
+  CHECK(std::ranges::equal(again->bytes, part.bytes));
   memory.region->store(ring.block.offset + 72, 5);
   CHECK_FALSE(ring.stream.read_again(kept).has_value());
   JournalOwner other(*memory.region, kStreamSlot, ring.block.offset, kRing_bytes);

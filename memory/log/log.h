@@ -98,7 +98,6 @@ class Log {
   LogPosition appended() const { return appended_; }
   LogPosition durable() const { return durable_; }
   const Status& failure() const { return failure_; }
-  const LogIdentity& identity() const { return identity_; }
   // Of all segments.
   std::uint64_t disk_bytes() const;
   const LogCounters& counters() const { return counters_; }

@@ -34,9 +34,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "common/base/error.h"
 #include "memory/log/disk.h"
@@ -114,6 +116,19 @@ struct RecordHeader {
 void write_record_header(const RecordHeader& header, std::byte* at);
 std::optional<RecordHeader> read_record_header(const std::byte* at);
 
+// Words of a page, at any alignment.
+inline void put_word(std::byte* at, std::uint64_t word) {
+  std::memcpy(at, &word, 8);
+}
+inline std::uint64_t get_word(const std::byte* at) {
+  std::uint64_t word;
+  std::memcpy(&word, at, 8);
+  return word;
+}
+
+// A number in the name of a file: 16 hexadecimal digits.
+std::string hexadecimal(std::uint64_t number);
+std::optional<std::uint64_t> from_hexadecimal(std::string_view text);
 std::string segment_name(std::uint64_t number);
 std::optional<std::uint64_t> segment_number(const std::string& name);
 

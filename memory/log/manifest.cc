@@ -1,7 +1,6 @@
 #include "memory/log/manifest.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <string_view>
 
@@ -15,33 +14,6 @@ constexpr std::uint64_t kManifestMagic = 0x4e4d414e;  // "NMAN"
 constexpr std::uint64_t kChunkMagic = 0x4e43484b;     // "NCHK"
 constexpr std::uint64_t kManifestHeader_bytes = 72;
 constexpr std::uint64_t kChunkRef_bytes = 32;
-
-void put_word(std::byte* at, std::uint64_t word) {
-  std::memcpy(at, &word, 8);
-}
-
-std::uint64_t get_word(const std::byte* at) {
-  std::uint64_t word;
-  std::memcpy(&word, at, 8);
-  return word;
-}
-
-std::string hexadecimal(std::uint64_t number) {
-  char text[24];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(number));
-  return text;
-}
-
-std::optional<std::uint64_t> from_hexadecimal(std::string_view text) {
-  if (text.size() != 16) return std::nullopt;
-  std::uint64_t number = 0;
-  for (const char digit : text) {
-    const auto found = std::string_view("0123456789abcdef").find(digit);
-    if (found == std::string_view::npos) return std::nullopt;
-    number = number << 4 | found;
-  }
-  return number;
-}
 
 constexpr std::string_view kManifestPrefix = "manifest-";
 constexpr std::string_view kChunkPrefix = "chunk-";

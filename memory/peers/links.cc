@@ -4,13 +4,12 @@
 #include <utility>
 
 #include "common/calls/hot_calls.h"
+#include "common/calls/protocol_version.h"
 #include "memory/peers/peers.h"
 #include "proto/control.pb.h"
 
 namespace namdb::memory {
 namespace {
-
-constexpr std::uint32_t kProtocolVersion = 1;
 
 std::string name_of(layout::ServerId server) {
   return "memory server " + std::to_string(server);
@@ -101,7 +100,7 @@ reactor::Task<Result<std::unique_ptr<fabric::Channel>>> Links::connect(layout::S
   while (id_.size() < Peers::kComputeId_bytes)
     id_.push_back(static_cast<char>(executor_.random().below(256)));
   control::Hello hello;
-  hello.set_protocol_version(kProtocolVersion);
+  hello.set_protocol_version(calls::kProtocolVersion);
   hello.set_compute_id(id_);
   hello.set_name(name_of(options_.server_id));
   hello.set_tool(true);  // it runs no transactions, and acknowledges nothing

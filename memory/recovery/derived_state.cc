@@ -46,14 +46,16 @@ reactor::Task<Status> rebuild_index(Recovery recovery, Tables& tables, Indexes& 
   co_return indexes.restore(index, std::move(*tree));
 }
 
-}  // namespace
-
+// From now on no commit has this timestamp or an older one here, and rows that are not there count as deleted
+// at it: leases and older deletions are forgotten.
 void raise_timestamp_floors(Region& region, std::uint64_t timestamp) {
   for (std::size_t i = 0; i <= layout::kTimestampFloors; ++i) {
     const std::uint64_t offset = layout::timestamp_floor_offset(i);
     if (region.load(offset) < timestamp) region.store(offset, timestamp);
   }
 }
+
+}  // namespace
 
 reactor::Task<Result<DerivedState>> rebuild_derived(Recovery recovery, Tables& tables, Indexes& indexes,
                                                     std::vector<control::IndexDescriptor> descriptors,

@@ -36,8 +36,4 @@ reactor::Task<Result<DerivedState>> rebuild_derived(Recovery recovery, Tables& t
                                                     IndexLoads& loads, SendIndexLoad send,
                                                     std::uint64_t timestamp_slack);
 
-// From now on no commit has this timestamp or an older one here, and rows that are not there count as deleted
-// at it: leases and older deletions are forgotten.
-void raise_timestamp_floors(Region& region, std::uint64_t timestamp);
-
 }  // namespace namdb::memory

@@ -18,7 +18,6 @@ bool KeyRuns::add(std::string_view key) {
   run.places.push_back(
       {static_cast<std::uint32_t>(run.bytes.size()), static_cast<std::uint32_t>(key.size())});
   run.bytes += key;
-  ++keys_;
   if (run.places.size() < kRun_keys) return false;
   finish();
   return true;

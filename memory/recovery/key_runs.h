@@ -20,8 +20,6 @@ class KeyRuns {
   // No more keys come; those of the last run are sorted.
   void finish();
 
-  std::uint64_t keys() const { return keys_; }
-
  private:
   friend class KeyMerge;
   struct Run {
@@ -38,7 +36,6 @@ class KeyRuns {
   };
   std::vector<Run> runs_;  // all but the last are sorted; all of them when finished
   bool open_ = false;      // the last one takes keys
-  std::uint64_t keys_ = 0;
 };
 
 // All keys of some finished runs, which stay, in ascending order.

@@ -26,6 +26,7 @@ class TableRebuild {
   Status frame(std::uint64_t place, TableContents& contents);
   Status make_buckets(std::uint64_t rows);
   std::uint64_t bucket_count() const { return main_.array.bucket_count; }
+  Bucket empty_bucket() const;
   void clear_bucket(std::uint64_t index) const;
   Status enter(std::uint64_t place);
   void seal_chain(std::uint64_t index) const;
@@ -109,11 +110,15 @@ Status TableRebuild::make_buckets(std::uint64_t rows) {
   return Status();
 }
 
-void TableRebuild::clear_bucket(std::uint64_t index) const {
-  Bucket& bucket = bucket_at(main_.array.bucket_offset(index));
-  bucket = Bucket{};
+Bucket TableRebuild::empty_bucket() const {
+  Bucket bucket{};
   bucket.table = table_.shape.id;
   bucket.generation = main_.array.generation;
+  return bucket;
+}
+
+void TableRebuild::clear_bucket(std::uint64_t index) const {
+  bucket_at(main_.array.bucket_offset(index)) = empty_bucket();
 }
 
 Status TableRebuild::enter(std::uint64_t place) {
@@ -135,9 +140,7 @@ Status TableRebuild::enter(std::uint64_t place) {
     last->next_offset = *added;
     main.lock_word = *added;
     last = &bucket_at(*added);
-    *last = Bucket{};
-    last->table = table_.shape.id;
-    last->generation = main_.array.generation;
+    *last = empty_bucket();
     entry = last->entries.begin();
   }
   *entry = layout::BucketEntry::make(hash, place, layout::decode_body_header(body.data()).incarnation);

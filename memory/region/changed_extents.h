@@ -3,6 +3,7 @@
 // thread.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -10,11 +11,12 @@ namespace namdb::memory {
 
 class ChangedExtents {
  public:
-  explicit ChangedExtents(std::uint64_t extent_bytes) : extent_bytes_(extent_bytes) {}
+  // Extents are a power of two long.
+  explicit ChangedExtents(std::uint64_t extent_bytes) : extent_bits_(std::countr_zero(extent_bytes)) {}
 
   // The extent that holds the offset, which is one of the region's.
   void mark(std::uint64_t offset) {
-    const std::uint64_t extent = offset / extent_bytes_;
+    const std::uint64_t extent = offset >> extent_bits_;
     if (extent >= marked_.size()) marked_.resize(extent + 1);
     marked_[extent] = true;
   }
@@ -22,14 +24,14 @@ class ChangedExtents {
   std::vector<std::uint64_t> take() {
     std::vector<std::uint64_t> offsets;
     for (std::uint64_t extent = 0; extent < marked_.size(); ++extent) {
-      if (marked_[extent]) offsets.push_back(extent * extent_bytes_);
+      if (marked_[extent]) offsets.push_back(extent << extent_bits_);
     }
     marked_.clear();
     return offsets;
   }
 
  private:
-  std::uint64_t extent_bytes_;
+  int extent_bits_;
   std::vector<bool> marked_;
 };
 

@@ -37,7 +37,7 @@ bool SlabAllocator::add_run(std::uint64_t grant) {
   return true;
 }
 
-SlabAllocator::Run& SlabAllocator::add_block(const Block& block, std::uint64_t taken) {
+void SlabAllocator::add_block(const Block& block, std::uint64_t taken) {
   if (pieces_ != Pieces::plain && block.dirty) region_.zero(block.offset, block.bytes);
   Run& added = runs_[block.offset];
   added.bytes = block.bytes;
@@ -52,23 +52,36 @@ SlabAllocator::Run& SlabAllocator::add_block(const Block& block, std::uint64_t t
   open_.insert(block.offset);
   capacity_ += added.units;
   block_bytes_ += added.bytes;
-  return added;
+}
+
+// The piece's bit was the other value.
+void SlabAllocator::set_used(Runs::iterator found, std::uint64_t index, bool in_use) {
+  Run& run = found->second;
+  run.bits[index / 64] ^= std::uint64_t{1} << (index % 64);
+  if (in_use) {
+    ++run.used;
+    ++used_;
+    if (run.used == run.units) open_.erase(found->first);
+  } else {
+    run.hint = std::min(run.hint, index);
+    --run.used;
+    --used_;
+    open_.insert(found->first);
+  }
 }
 
 std::optional<std::uint64_t> SlabAllocator::allocate(std::uint64_t grant) {
   NAMDB_CHECK((grant != 0) == (pieces_ == Pieces::records));
   if (open_.empty() && !add_run(grant)) return std::nullopt;
   const std::uint64_t base = *open_.begin();
-  Run& run = runs_.find(base)->second;
+  const auto found = runs_.find(base);
+  Run& run = found->second;
   std::uint64_t word = run.hint / 64;
   while (run.bits[word] == ~std::uint64_t{0}) ++word;
   const std::uint64_t index = word * 64 + static_cast<std::uint64_t>(std::countr_one(run.bits[word]));
-  run.bits[word] |= std::uint64_t{1} << (index % 64);
+  set_used(found, index, true);
   run.hint = index + 1;
   run.granted = std::max(run.granted, index + 1);
-  ++run.used;
-  ++used_;
-  if (run.used == run.units) open_.erase(base);
   const std::uint64_t offset = base + index * unit_bytes_;
   if (pieces_ == Pieces::records) {
     run.lives[index] = grant;
@@ -96,11 +109,7 @@ void SlabAllocator::free(std::uint64_t offset) {
   const auto found = runs_.find(find(offset)->first);
   Run& run = found->second;
   const std::uint64_t index = index_of(found, offset);
-  run.bits[index / 64] &= ~(std::uint64_t{1} << (index % 64));
-  if (index < run.hint) run.hint = index;
-  --run.used;
-  --used_;
-  open_.insert(found->first);
+  set_used(found, index, false);
   if (pieces_ == Pieces::records) region_.changed().mark(offset);
   // One open block is kept, so that a piece that comes and goes does not take and return it each time.
   if (run.used != 0 || open_.size() == 1) return;
@@ -218,18 +227,7 @@ void SlabAllocator::restore(std::uint64_t offset, std::uint64_t grant, bool in_u
   run.lives[index] = grant;
   run.granted = std::max(run.granted, index + 1);
   region_.grants().pass(grant);
-  if (bit(run, index) == in_use) return;
-  run.bits[index / 64] ^= std::uint64_t{1} << (index % 64);
-  if (in_use) {
-    ++run.used;
-    ++used_;
-    if (run.used == run.units) open_.erase(found->first);
-  } else {
-    if (index < run.hint) run.hint = index;
-    --run.used;
-    --used_;
-    open_.insert(found->first);
-  }
+  if (bit(run, index) != in_use) set_used(found, index, in_use);
 }
 
 }  // namespace namdb::memory

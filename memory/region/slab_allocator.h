@@ -108,7 +108,8 @@ class SlabAllocator {
   std::uint64_t wanted_bytes() const;
   std::uint64_t least_bytes() const;
   bool add_run(std::uint64_t grant);
-  Run& add_block(const Block& block, std::uint64_t taken);
+  void add_block(const Block& block, std::uint64_t taken);
+  void set_used(Runs::iterator found, std::uint64_t index, bool in_use);
   void give_back(Runs::iterator run);
 
   Region& region_;

@@ -2,13 +2,13 @@
 
 #include <string>
 
+#include "common/calls/protocol_version.h"
 #include "memory/calls/methods.h"
 #include "memory/calls/waiting.h"
 
 namespace namdb::memory {
 namespace {
 
-constexpr std::uint32_t kProtocolVersion = 1;
 constexpr std::size_t kMaxPeerName_bytes = 128;
 
 std::uint64_t random_epoch(Random& random) {
@@ -72,10 +72,10 @@ Result<std::string> MemoryServer::on_connect(fabric::PeerId id, std::string_view
       hello.compute_id().size() != Peers::kComputeId_bytes || hello.name().size() > kMaxPeerName_bytes) {
     return Status(ErrorCode::protocol_violation, "the greeting is not one of namdb's");
   }
-  if (hello.protocol_version() != kProtocolVersion) {
+  if (hello.protocol_version() != calls::kProtocolVersion) {
     return Status(ErrorCode::protocol_violation,
                   "protocol version " + std::to_string(hello.protocol_version()) +
-                      " is not spoken here, only " + std::to_string(kProtocolVersion),
+                      " is not spoken here, only " + std::to_string(calls::kProtocolVersion),
                   "run the same namdb version everywhere");
   }
   if (state_.stopping) return Status(ErrorCode::cannot_connect_now, "the memory server is shutting down");
@@ -97,7 +97,7 @@ Result<std::string> MemoryServer::on_connect(fabric::PeerId id, std::string_view
   state_.collector.wake();
 
   control::Welcome welcome;
-  welcome.set_protocol_version(kProtocolVersion);
+  welcome.set_protocol_version(calls::kProtocolVersion);
   welcome.set_server_id(state_.options.server_id);
   welcome.set_server_count(state_.options.server_count);
   welcome.set_epoch(epoch());

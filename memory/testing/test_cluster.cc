@@ -94,6 +94,22 @@ Status TestClient::acknowledge_all() {
   return Status();
 }
 
+Result<std::uint64_t> TestClient::lease_room(std::uint32_t slot, std::uint64_t length_bytes) {
+  control::LeaseJournalRoomRequest request;
+  request.set_slot(slot);
+  request.set_length_bytes(length_bytes);
+  const auto reply = call<control::LeaseJournalRoomReply>(control::LEASE_JOURNAL_ROOM, request);
+  if (!reply.ok()) return reply.status();
+  return reply->offset();
+}
+
+Status TestClient::return_room(std::uint32_t slot, std::uint64_t offset) {
+  control::ReturnJournalRoomRequest request;
+  request.set_slot(slot);
+  request.set_offset(offset);
+  return call<control::ReturnJournalRoomReply>(control::RETURN_JOURNAL_ROOM, request).status();
+}
+
 Result<control::LeaseSlotReply> TestClient::lease() {
   return call<control::LeaseSlotReply>(control::LEASE_SLOT, control::LeaseSlotRequest());
 }

@@ -50,6 +50,9 @@ class TestClient {
   // Acknowledges all that the server has announced so far, twice, as an idle worker does.
   Status acknowledge_all();
   Result<control::LeaseSlotReply> lease();
+  // A room for a long journal entry of the slot; its offset.
+  Result<std::uint64_t> lease_room(std::uint32_t slot, std::uint64_t length_bytes);
+  Status return_room(std::uint32_t slot, std::uint64_t offset);
   // Begins, prepares and finishes.
   Result<control::TableDescriptor> create(const control::TableDescriptor& table);
   Result<std::vector<std::uint64_t>> allocate(std::uint32_t table, std::uint32_t count, bool buckets = false,

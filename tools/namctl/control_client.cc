@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "common/calls/protocol_version.h"
 #include "common/fabric/cluster_key.h"
 #include "common/fabric/shm/transport.h"
 #include "common/fabric/tcp/transport.h"
@@ -69,7 +70,7 @@ Status ControlPlane::call(const std::string& address, std::uint16_t method,
   if (!transport.ok()) return transport.status();
   const std::unique_ptr<fabric::ClientFabric> client = transport.value()->make_client();
   control::Hello hello;
-  hello.set_protocol_version(1);
+  hello.set_protocol_version(calls::kProtocolVersion);
   hello.set_compute_id(random_bytes(16));
   hello.set_name("namctl");
   hello.set_tool(true);

@@ -12,6 +12,7 @@
 #include "common/reactor/testing/manual_executor.h"
 #include "memory/journals/journals.h"
 #include "memory/journals/testing/journal_owner.h"
+#include "memory/log/testing/run_task.h"
 #include "memory/peers/peers.h"
 
 namespace namdb::memory::testing {
@@ -45,24 +46,25 @@ struct FlushHost {
     executor.run_until([this] { return gate.count() == 0; });
   }
 
-  template <typename T>
-  static reactor::Task<void> keep(reactor::Task<T> task, std::optional<T>* result) {
-    result->emplace(co_await task);
-  }
   // To its end; only for what needs no step of the test.
   template <typename T>
   T run(reactor::Task<T> task) {
     std::optional<T> result;
-    executor.spawn(gate, keep(std::move(task), &result));
+    executor.spawn(gate, keep_result(std::move(task), &result));
     executor.run_until([&result] { return result.has_value(); });
     REQUIRE(result.has_value());
     return std::move(*result);
+  }
+  // The flush of the log that is under way ends, and all that waited for it goes on.
+  void complete_flush() {
+    REQUIRE(log.complete_flush());
+    executor.run_ready();
   }
   // Goes on beside the test.
   std::optional<Flushed>& flush(std::uint32_t slot, std::uint64_t position, std::uint32_t through = 0) {
     results.push_back(std::make_unique<std::optional<Flushed>>());
     const calls::FlushRequest request{slot, position, through};
-    executor.spawn(gate, keep(journals.flush(slot - 19, request), results.back().get()));
+    executor.spawn(gate, keep_result(journals.flush(slot - 19, request), results.back().get()));
     return *results.back();
   }
 

@@ -58,7 +58,6 @@ def check(path, text, layers):
     findings = []
     for match in INCLUDE.finditer(text):
         included = match.group(1)
-        layer = layer_of(included, layers)
         error = None
         if included.startswith("tools/") and not is_tool:
             error = f"only tools/ may include {included}"
@@ -66,7 +65,7 @@ def check(path, text, layers):
             error = f"only tests and tools/ may include {included}"
         elif has_layer and "/" not in included:
             error = f'"{included}": write the path from the root'
-        elif has_layer and layer is not None and layer != own and layer not in layers[own]:
+        elif has_layer and (layer := layer_of(included, layers)) not in (None, own, *layers[own]):
             error = f"{own} may not include {included} ({layer} is not below it)"
         if error is not None:
             findings.append(Finding(path, sources.line_of(text, match.start(1)), "layering", error))

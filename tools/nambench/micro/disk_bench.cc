@@ -11,15 +11,19 @@
 #include <span>
 #include <utility>
 
+#include "common/fabric/shm/descriptor.h"
 #include "common/reactor/reactor.h"
 #include "common/reactor/system_error.h"
 #include "memory/log/file_disk.h"
 #include "memory/log/log.h"
 #include "memory/log/log_reader.h"
 #include "tools/nambench/report/histogram.h"
+#include "tools/nambench/report/median.h"
 
 namespace namdb::nambench {
 namespace {
+
+using fabric::shm::Descriptor;
 
 using memory::kDiskPage_bytes;
 using memory::Log;
@@ -54,29 +58,18 @@ class Workplace {
   std::string path_;
 };
 
-class Descriptor {
- public:
-  Descriptor(const std::string& path, int flags)
-      : number_(::open(path.c_str(), flags | O_DIRECT | O_CLOEXEC, 0600)) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
+Descriptor open_direct(const std::string& path, int flags) {
+  return Descriptor(::open(path.c_str(), flags | O_DIRECT | O_CLOEXEC, 0600));
+}
 
 // As the log writes: each page of space that was written before, one after the other.
 Status measure_synced_writes(const std::string& path, std::uint64_t writes, DiskReport& report) {
   constexpr std::uint64_t kFile_bytes = 16U << 20;
-  const Descriptor file(path, O_RDWR | O_CREAT);
-  if (file.number() < 0) return failed("create " + path + " for direct I/O");
+  const Descriptor file = open_direct(path, O_RDWR | O_CREAT);
+  if (!file) return failed("create " + path + " for direct I/O");
   const PageBuffer zeros(kFile_bytes);
-  if (::pwrite(file.number(), zeros.data(), kFile_bytes, 0) != static_cast<ssize_t>(kFile_bytes) ||
-      ::fsync(file.number()) != 0)
+  if (::pwrite(file.get(), zeros.data(), kFile_bytes, 0) != static_cast<ssize_t>(kFile_bytes) ||
+      ::fsync(file.get()) != 0)
     return failed("fill " + path);
   Histogram latencies;
   for (std::uint64_t i = 0; i < writes; ++i) {
@@ -84,7 +77,7 @@ Status measure_synced_writes(const std::string& path, std::uint64_t writes, Disk
     const iovec piece{zeros.data(), kDiskPage_bytes};
     const std::uint64_t offset = i * kDiskPage_bytes % kFile_bytes;
     const std::uint64_t begin_ns = steady_now_ns();
-    if (::pwritev2(file.number(), &piece, 1, static_cast<off_t>(offset), RWF_DSYNC) !=
+    if (::pwritev2(file.get(), &piece, 1, static_cast<off_t>(offset), RWF_DSYNC) !=
         static_cast<ssize_t>(kDiskPage_bytes))
       return failed("write " + path);
     latencies.record(steady_now_ns() - begin_ns);
@@ -199,21 +192,16 @@ Result<std::uint64_t> read_plainly(const std::string& folder, const PageBuffer& 
     paths.push_back(entry.path().string());
   std::ranges::sort(paths);
   for (const std::string& path : paths) {
-    const Descriptor file(path, O_RDONLY);
-    if (file.number() < 0) return failed("open " + path);
+    const Descriptor file = open_direct(path, O_RDONLY);
+    if (!file) return failed("open " + path);
     while (true) {
-      const ssize_t got = ::read(file.number(), buffer.data(), buffer.size());
+      const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
       if (got < 0) return failed("read " + path);
       if (got == 0) break;
       total_bytes += static_cast<std::uint64_t>(got);
     }
   }
   return total_bytes;
-}
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
 }
 
 double rate(std::uint64_t bytes, std::uint64_t begin_ns) {
@@ -239,8 +227,8 @@ Status measure_reading(reactor::Reactor& reactor, memory::Disk& disk, const std:
     log_rates.push_back(rate(report.log_bytes, begin_ns));
     report.records = records.value();
   }
-  report.plain_mib_per_second = median(std::move(plain_rates));
-  report.log_mib_per_second = median(std::move(log_rates));
+  report.plain_mib_per_second = upper_median(std::move(plain_rates));
+  report.log_mib_per_second = upper_median(std::move(log_rates));
   return Status();
 }
 

@@ -13,6 +13,7 @@
 
 #include "common/fabric/shm/client.h"
 #include "common/fabric/shm/server.h"
+#include "tools/nambench/report/median.h"
 
 namespace namdb::nambench {
 namespace {
@@ -123,11 +124,6 @@ double nanoseconds_of(const std::function<void()>& function) {
   return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 struct Samples {
   std::vector<double> plain;
   std::vector<double> single;
@@ -156,9 +152,9 @@ Status measure(reactor::Reactor& reactor, Channel* channel, const std::byte* reg
     samples.single.push_back(single / reads);
     samples.batched.push_back(batched / reads);
   }
-  result.plain_ns = median(samples.plain);
-  result.single_ns = median(samples.single);
-  result.batched_ns = median(samples.batched);
+  result.plain_ns = upper_median(samples.plain);
+  result.single_ns = upper_median(samples.single);
+  result.batched_ns = upper_median(samples.batched);
   return {};
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "tools/nambench/report/median.h"
 #include "tools/nambench/report/text_table.h"
 
 namespace namdb::nambench {
@@ -21,11 +22,6 @@ struct Figures {
   double round_trips = 0;
   double bytes = 0;
 };
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values.empty() ? 0 : values[values.size() / 2];
-}
 
 const TypeReport* new_orders(const RunReport& report) {
   const auto found = std::find_if(report.types.begin(), report.types.end(),
@@ -47,9 +43,9 @@ Figures figures_of(const DistributionRuns& degree) {
     latencies.push_back(static_cast<double>(type->latency.percentile_ns(0.5)) / 1e3);
     for (const auto& [name, value] : type->server) sums[name] += value;
   }
-  figures.per_second = median(rates);
-  figures.p50_us = median(latencies);
-  figures.processor_us = median(processor);
+  figures.per_second = upper_median(rates);
+  figures.p50_us = upper_median(latencies);
+  figures.processor_us = upper_median(processor);
   const auto commits = static_cast<double>(std::max<std::int64_t>(sums["commits"], 1));
   const std::int64_t atomics = sums["compare_and_swaps"] + sums["fetch_adds"];
   figures.one_sided = static_cast<double>(sums["reads"] + sums["writes"] + atomics) / commits;

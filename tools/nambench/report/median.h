@@ -1,0 +1,15 @@
+// The middle one of some figures.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+namespace namdb::nambench {
+
+// Of an even number the upper one of the two in the middle; 0 of none.
+inline double upper_median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values.empty() ? 0 : values[values.size() / 2];
+}
+
+}  // namespace namdb::nambench
