@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "common/base/error.h"
@@ -82,6 +83,7 @@ struct ServerState {
   std::uint64_t started_ns;
   std::uint64_t clock_ahead_ns = 0;  // of the executor's
   bool opening = false;              // after a restart; no peer is there yet
+  std::optional<control::OpeningStatus> opened;  // with a data folder
   fabric::ServerFabric* server_fabric = nullptr;  // from MemoryServer::start() on
   bool stopping = false;
   bool shutdown = false;

@@ -61,6 +61,22 @@ std::string Opened::text() const {
          " of log in " + seconds.data();
 }
 
+control::OpeningStatus Opened::message() const {
+  control::OpeningStatus message;
+  message.set_created(created);
+  message.set_generation(generation);
+  message.set_checkpoint_bytes(checkpoint_bytes);
+  message.set_damaged_chunks(damaged_chunks);
+  message.set_log_bytes(log_bytes);
+  message.set_entries(entries);
+  message.set_tables(tables);
+  message.set_indexes(indexes);
+  message.set_rows(rows);
+  message.set_duration_ns(duration_ns);
+  for (const std::string& line : lost) message.add_lost(line);
+  return message;
+}
+
 // The steps of DurableDatabase's creation and opening.
 class DatabaseOpening {
  public:
@@ -169,8 +185,9 @@ reactor::Task<Status> DatabaseOpening::create() {
   std::vector<std::byte> no_state;
   status = co_await database.store_->commit(0, std::move(no_state));
   if (!status.ok()) co_return status;
-  opened().generation = database.store_->generation();
-  co_return co_await start_grants();
+  status = co_await start_grants();
+  parts_.opened = opened().message();
+  co_return status;
 }
 
 reactor::Task<Status> DatabaseOpening::open() {
@@ -185,6 +202,7 @@ reactor::Task<Status> DatabaseOpening::open() {
   co_await progress_.end();
   parts_.opening = false;
   opened().duration_ns = executor_.now_ns() - began_ns_;
+  parts_.opened = opened().message();
   co_return Status();
 }
 

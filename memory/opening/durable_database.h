@@ -71,6 +71,7 @@ struct Opened {
   // should be made soon: until then the next opening meets the same damage.
   std::vector<std::string> lost;
 
+  control::OpeningStatus message() const;
   // "opened 3 tables with 1200 rows from a checkpoint of 12 MiB and 3 MiB of log in 0.4 s"
   std::string text() const;
 };
