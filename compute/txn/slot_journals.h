@@ -3,9 +3,9 @@
 // slot.
 //
 // The host frees places, not the owner: only the host knows that it has read them. It learns of finished
-// counters from entries and FLUSHes, and tells in the reply to a FLUSH what is free. So rings are read lazily.
-// A FLUSH is posted when a ring is half full of finished entries, and when a commit waits for room. No commit
-// waits for the answer as long as there is room.
+// counters from entries and FLUSHes, and tells in the reply to a FLUSH what is free. So rings are read
+// lazily. A FLUSH is posted when a ring is half full and much of it is finished, and when a commit waits for
+// room. No commit waits for the answer as long as there is room.
 //
 // Where the database is `flushed`, an entry is durable once a FLUSH up to its end was answered. One FLUSH is
 // under way to a host, for all commits of the slot: a commit that logs meanwhile is in the next one.
