@@ -32,7 +32,6 @@ reactor::Task<Result<Block>> take_journal(Caller caller) {
           ErrorCode::out_of_memory, "the journals of compute servers that died take too much of the region",
           "they are free again when a compute server has repaired what those left"));
     }
-    // Repair is woken by heartbeats, the caller's own ones among them.
     co_await server.closed.wait_until(std::min(deadline_ns, now_ns + kCallerCheck_ns));
   }
 }

@@ -1,17 +1,15 @@
-// Execution slots (server 0): leases, positions in the timestamp vector, journals, and repair.
+// Execution slots (server 0): leases, positions in the timestamp vector, journals, and their ends.
 //
 //   leased --CLOSE_SLOT--> closed --E + slack--> retired
-//   leased --channel gone--> dead --CLAIM--> repairing --FINISH--> closed
-//                             ^------ claimant gone ------+
+//   leased --channel gone--> dead --decided (dead_slots.h)--> closed
 //
 // Ids ascend and are never used again. Before a lease is answered, the slot's word stands in the vector, the
 // vector's length covers it, and the journal is zeroed: no entry of an earlier owner certifies.
 //
 // The journal of a closed slot goes to the next lease, or is given back when the slot is retired. By then the
-// owner, or a repairer, has finished all that it began, and earlier claimants are fenced. A commit whose
+// owner has finished all that it began, or it is fenced and its commits are decided. A commit whose
 // entry is too long for its slot's ring borrows a room for its items. The room comes back once the commit is
-// published, or else when the slot is closed, by its owner or its repairer: by then the commit of every entry
-// is finished. Bytes in a room count only by the checksum in the entry that names it, so a room is not
+// published, or else when the slot is closed: by then the commit of every entry is finished. Bytes in a room count only by the checksum in the entry that names it, so a room is not
 // zeroed. A closed slot's final counter is known for ever.
 //
 // The lowest free position is leased again. Free positions at the vector's end leave it, but for the latest
@@ -20,15 +18,11 @@
 // slot places the word of another position on its memory server (vector_part.h), and server 0 learns from
 // copies what is published there.
 //
-// A claim carries an epoch. The claim of a channel that is gone is void, and its successor is told whom to
-// fence first: all compute servers that ever held a claim to this slot, for any of them may still have a
-// channel to another memory server. The claimant itself may claim again, after a failure.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -45,7 +39,7 @@ class ControlState;
 
 namespace namdb::memory {
 
-enum class SlotState : std::uint8_t { leased, dead, repairing, closed };
+enum class SlotState : std::uint8_t { leased, dead, closed };
 
 struct Slot {
   std::uint32_t id = 0;
@@ -59,9 +53,7 @@ struct Slot {
   std::map<std::uint64_t, std::uint64_t> rooms;  // bytes by offset; none when closed
   std::uint32_t final_counter = 0;               // closed
   std::uint64_t closed_ns = 0;                   // closed
-  std::uint64_t repair_epoch = 0;                // of the last claim
-  fabric::PeerId repairer = 0;                   // repairing
-  std::set<std::string> repairer_ids;            // of all claims until the slot is closed
+  bool died = false;                             // before it was closed
 };
 
 class Slots final : public Visibility {
@@ -94,32 +86,27 @@ class Slots final : public Visibility {
   // Error undefined_object where the peer's slot has no such room.
   Status take_room_back(fabric::PeerId peer, std::uint32_t slot, std::uint64_t offset);
 
-  struct Claim {
-    bool granted = false;
-    std::vector<std::string> former_repairers;
-  };
-  // Granted for a dead slot, and again to the channel that is repairing it: its earlier claim is void then.
-  // Error undefined_object for a slot that never was or is retired.
-  Result<Claim> claim(fabric::PeerId peer, const std::string& compute_id, std::uint32_t slot);
-  // Error fenced when the claim is not the latest, or void.
-  Status finish(fabric::PeerId peer, std::uint32_t slot, std::uint64_t epoch, std::uint32_t final_counter,
-                std::uint64_t now_ns);
-
-  // The peer's channel is destroyed and drained: its slots are dead, its claims void.
+  // The peer's channel is destroyed and drained: its slots are dead.
   void disconnected(fabric::PeerId peer);
+  // Closes a dead slot: what became of its commits is decided, and recorded at every memory server.
+  Status decided(std::uint32_t slot, std::uint32_t final_counter, std::uint64_t now_ns);
   // Retires the slots that were closed so long ago.
   void retire(std::uint64_t now_ns, std::uint64_t age_ns);
 
   const Slot* find(std::uint32_t slot) const;                      // null when unknown or retired
   std::optional<std::uint32_t> retired(std::uint32_t slot) const;  // its final counter
   const std::map<std::uint32_t, Slot>& active() const { return slots_; }
+  // The slot's counter in the timestamp vector; 0 where its word is on another server.
+  std::uint32_t shown(const Slot& slot) const;
   // Behind the last position that has a slot.
   std::uint64_t positions_in_use() const;
   std::uint32_t next_slot() const { return next_; }
   std::uint64_t dead_count() const { return dead_; }
   std::uint64_t closed_count() const { return closed_; }
+  // Dead slots that were closed, since the server started.
+  std::uint64_t decided_count() const { return decided_; }
   std::uint64_t journal_bytes() const { return journal_bytes_; }
-  // Of slots that wait for their repair.
+  // Of dead slots.
   std::uint64_t dead_journal_bytes() const;
 
   bool published(layout::Stamp stamp) const override;
@@ -143,8 +130,9 @@ class Slots final : public Visibility {
   std::map<std::uint32_t, Slot> slots_;
   std::map<std::uint32_t, std::uint32_t> retired_;
   std::vector<bool> position_used_;
-  std::uint64_t dead_ = 0;    // repairing included
+  std::uint64_t dead_ = 0;
   std::uint64_t closed_ = 0;  // not yet retired
+  std::uint64_t decided_ = 0;
   std::uint64_t journal_bytes_ = 0;
 };
 
