@@ -158,7 +158,7 @@ void check_journal(const Region& region, const memory::Slot& slot, Stamp publish
     }
   }
   // The last entries that a dead owner had posted may not have come.
-  if (slot.repair_epoch != 0) return;
+  if (slot.died) return;
   const std::vector<layout::JournalEntry> entries = layout::read_journal_ring(ring, slot.id, host);
   for (std::size_t i = 1; i < entries.size(); ++i) {
     std::uint64_t next = entries[i - 1].end();
@@ -207,7 +207,7 @@ void check_vector(const std::vector<const MemoryServer*>& servers, Findings& fin
     const std::string name = "slot " + std::to_string(id);
     if (slot.state != SlotState::closed)
       findings.add(name +
-                   (slot.state == SlotState::leased ? " is still leased" : " is dead and not repaired"));
+                   (slot.state == SlotState::leased ? " is still leased" : " is dead and not closed"));
     if (!by_position.emplace(slot.position, &slot).second)
       findings.add(name + " shares the word at " + word_place(slot.position) + " with another slot");
     const Region& region = region_of(slot.position);
