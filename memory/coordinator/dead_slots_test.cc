@@ -90,7 +90,7 @@ struct Subject {
   }
   // A slot of an owner of its own.
   std::uint32_t lease(const std::string& owner) {
-    return (*slots->lease(kOwner, owner, owner, Block{}))->id;
+    return (*slots->lease(kOwner, owner, owner))->id;
   }
   void owner_dies() {
     slots->disconnected(kOwner);
