@@ -42,7 +42,7 @@ class Repair : public txn::LockResolver {
       : cluster_(cluster), report_failure_(std::move(report_failure)) {}
 
   // Before the first transaction.
-  void attach(txn::WorkerState& worker) { worker_ = &worker; }
+  void attach(txn::WorkerState& /*worker*/) {}
   void note(layout::GlobalAddress address, layout::HeaderWord word, std::uint32_t body_bytes) override;
   // Repairs every slot that waits for it. Several workers may do so at once. A slot that cannot be repaired
   // delays no other: the error is the first one's, and is reported already.
@@ -62,27 +62,11 @@ class Repair : public txn::LockResolver {
   reactor::Task<void> resolve(layout::GlobalAddress address);
   reactor::Task<Status> undo(layout::GlobalAddress address, layout::HeaderWord word,
                              std::uint32_t body_bytes);
-  reactor::Task<Status> repair_slot(control::Slot slot);
-  reactor::Task<Status> claim_and_repair(std::uint32_t slot);
-  void report(std::uint32_t slot, const Status& status);
-  reactor::Task<Status> fence_everywhere(std::string compute_id);
-  reactor::Task<Status> read_journal(layout::GlobalAddress from, std::uint64_t length_bytes,
-                                     std::vector<std::byte>* bytes);
-  reactor::Task<Status> read_room(const control::Slot& slot, layout::JournalEntry* entry,
-                                  std::vector<std::byte>* bytes);
-  reactor::Task<Status> roll_forward(const control::Slot& slot, std::uint32_t* final_counter);
-  reactor::Task<Status> apply(const layout::JournalItem& item, const layout::JournalEntry& entry);
-  reactor::Task<Status> apply_update(const layout::JournalItem& item, layout::Stamp lock);
-  reactor::Task<Status> apply_chain(const layout::JournalItem& item, layout::Stamp stamp);
-  reactor::Task<Status> find_named(const layout::JournalItem* item, std::vector<bool>* named);
   reactor::Task<Status> unlock(layout::GlobalAddress address, layout::HeaderWord from, layout::HeaderWord to);
 
   txn::Cluster& cluster_;
   ReportFailure report_failure_;
-  txn::WorkerState* worker_ = nullptr;
   std::map<std::uint64_t, Sighting> sightings_;
-  std::set<std::uint32_t> repairing_;
-  std::map<std::uint32_t, std::string> reported_;  // failures by slot
   reactor::Gate gate_;
   std::uint64_t slots_repaired_ = 0;
 };

@@ -73,6 +73,8 @@ reactor::Task<void> SlotKeeper::retire(std::shared_ptr<ExecutionSlot> slot) {
     // An error means that a memory server is gone, and the slot with it.
     const Status status = co_await slot->close();
     (void)status;
+  } else {
+    co_await slot->drain();
   }
   std::erase(retiring_, slot);
   changed_.notify_all();

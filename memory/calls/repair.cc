@@ -24,14 +24,6 @@ control::Slot describe(const Slot& slot) {
   }
   message.set_compute_id(slot.compute_id);
   message.set_vector_position(slot.position);
-  message.set_journal_server(0);
-  message.set_journal_offset(slot.journal_offset);
-  message.set_journal_bytes(slot.journal_bytes);
-  for (const auto& [offset, bytes] : slot.rooms) {
-    control::Range& room = *message.add_journal_rooms();
-    room.set_offset(offset);
-    room.set_length_bytes(bytes);
-  }
   message.set_final_counter(slot.final_counter);
   return message;
 }

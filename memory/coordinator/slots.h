@@ -1,18 +1,12 @@
-// Execution slots (server 0): leases, positions in the timestamp vector, journals, and repair.
+// Execution slots (server 0): leases, positions in the timestamp vector, and repair. Their journals lie on
+// the memory servers that they log to (memory/journals/journals.h).
 //
 //   leased --CLOSE_SLOT--> closed --E + slack--> retired
 //   leased --channel gone--> dead --CLAIM--> repairing --FINISH--> closed
 //                             ^------ claimant gone ------+
 //
-// Ids ascend and are never used again. Before a lease is answered, the slot's word stands in the vector, the
-// vector's length covers it, and the journal is zeroed: no entry of an earlier owner certifies.
-//
-// The journal of a closed slot goes to the next lease, or is given back when the slot is retired. By then the
-// owner, or a repairer, has finished all that it began, and earlier claimants are fenced. A commit whose
-// entry is too long for its slot's ring borrows a room for its items. The room comes back once the commit is
-// published, or else when the slot is closed, by its owner or its repairer: by then the commit of every entry
-// is finished. Bytes in a room count only by the checksum in the entry that names it, so a room is not
-// zeroed. A closed slot's final counter is known for ever.
+// Ids ascend and are never used again. Before a lease is answered, the slot's word stands in the vector, and
+// the vector's length covers it. A closed slot's final counter is known for ever.
 //
 // The lowest free position is leased again. Free positions at the vector's end leave it, but for the latest
 // slot's: a snapshot costs as much as the live slots, however many there were. Where the vector is
@@ -54,14 +48,11 @@ struct Slot {
   std::string compute_id;
   std::string name;  // of the compute server, the same after it starts again
   std::uint64_t position = 0;
-  std::uint64_t journal_offset = 0;
-  std::uint64_t journal_bytes = 0;               // 0: another lease has it
-  std::map<std::uint64_t, std::uint64_t> rooms;  // bytes by offset; none when closed
-  std::uint32_t final_counter = 0;               // closed
-  std::uint64_t closed_ns = 0;                   // closed
-  std::uint64_t repair_epoch = 0;                // of the last claim
-  fabric::PeerId repairer = 0;                   // repairing
-  std::set<std::string> repairer_ids;            // of all claims until the slot is closed
+  std::uint32_t final_counter = 0;     // closed
+  std::uint64_t closed_ns = 0;         // closed
+  std::uint64_t repair_epoch = 0;      // of the last claim
+  fabric::PeerId repairer = 0;         // repairing
+  std::set<std::string> repairer_ids;  // of all claims until the slot is closed
 };
 
 class Slots final : public Visibility {
@@ -77,22 +68,10 @@ class Slots final : public Visibility {
   // Fills in the closed slots.
   void export_state(control::ControlState& state) const;
 
-  // Memory for a journal, first that of a closed slot, not zeroed when `dirty`; for a lease, or to be given
-  // back.
-  Result<Block> allocate_journal();
-  void give_back_journal(const Block& journal);
-  // A new slot for the peer; `journal` is zero and is the slot's from now on. Error limit_exceeded when the
-  // vector is full, the peer has too many, or what earlier ones of that name have left takes half of the
-  // vector; the journal is then still the caller's.
-  Result<const Slot*> lease(fabric::PeerId peer, const std::string& compute_id, const std::string& name,
-                            const Block& journal);
+  // A new slot for the peer. Error limit_exceeded when the vector is full, the peer has too many, or what
+  // earlier ones of that name have left takes half of the vector.
+  Result<const Slot*> lease(fabric::PeerId peer, const std::string& compute_id, const std::string& name);
   Status close(fabric::PeerId peer, std::uint32_t slot, std::uint32_t final_counter, std::uint64_t now_ns);
-
-  // A room for a journal entry of a slot that the peer has leased; its offset. Errors undefined_object,
-  // limit_exceeded, out_of_memory.
-  Result<std::uint64_t> lend_room(fabric::PeerId peer, std::uint32_t slot, std::uint64_t length_bytes);
-  // Error undefined_object where the peer's slot has no such room.
-  Status take_room_back(fabric::PeerId peer, std::uint32_t slot, std::uint64_t offset);
 
   struct Claim {
     bool granted = false;
@@ -118,9 +97,6 @@ class Slots final : public Visibility {
   std::uint32_t next_slot() const { return next_; }
   std::uint64_t dead_count() const { return dead_; }
   std::uint64_t closed_count() const { return closed_; }
-  std::uint64_t journal_bytes() const { return journal_bytes_; }
-  // Of slots that wait for their repair.
-  std::uint64_t dead_journal_bytes() const;
 
   bool published(layout::Stamp stamp) const override;
 
@@ -145,7 +121,6 @@ class Slots final : public Visibility {
   std::vector<bool> position_used_;
   std::uint64_t dead_ = 0;    // repairing included
   std::uint64_t closed_ = 0;  // not yet retired
-  std::uint64_t journal_bytes_ = 0;
 };
 
 }  // namespace namdb::memory

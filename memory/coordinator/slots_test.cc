@@ -37,7 +37,7 @@ Status close(TestClient& client, std::uint32_t slot, std::uint32_t final_counter
   return reply.ok() ? Status() : reply.status();
 }
 
-TEST_CASE("a leased slot stands in the vector with a zeroed journal before the reply") {
+TEST_CASE("a leased slot stands in the vector before the reply") {
   TestCluster cluster;
   const auto client = cluster.client("c");
   REQUIRE(client->connect(hello('a')).ok());
@@ -50,10 +50,6 @@ TEST_CASE("a leased slot stands in the vector with a zeroed journal before the r
   CHECK(layout::HeaderWord(
             cluster.load(vector + layout::kVectorWords_offset + 8 * slot.value().vector_position()))
             .stamp() == layout::Stamp{slot.value().slot(), 0});
-  CHECK(slot.value().journal_bytes() == 128U << 10);
-  for (std::uint64_t i = 0; i < slot.value().journal_bytes(); i += 8) {
-    REQUIRE(cluster.load(slot.value().journal_offset() + i) == 0);
-  }
   CHECK(state_of(*client, slot.value().slot()).state() == control::SLOT_LEASED);
 }
 
@@ -63,7 +59,6 @@ TEST_CASE("a closed slot keeps its position until E + slack, and its final count
   REQUIRE(client->connect(hello('a')).ok());
   const auto first = client->lease();
   REQUIRE(first.ok());
-  cluster.store(first.value().journal_offset(), 77);
   cluster.publish(first.value(), 5);
   CHECK(close(*client, first.value().slot(), 4).code() == ErrorCode::protocol_violation);
   REQUIRE(close(*client, first.value().slot(), 5).ok());
@@ -82,7 +77,6 @@ TEST_CASE("a closed slot keeps its position until E + slack, and its final count
   REQUIRE(third.ok());
   CHECK(third.value().slot() > second.value().slot());
   CHECK(third.value().vector_position() == first.value().vector_position());
-  CHECK(cluster.load(third.value().journal_offset()) == 0);
 }
 
 TEST_CASE("slots are bounded by the vector and by the channel") {
@@ -100,8 +94,8 @@ TEST_CASE("slots are bounded by the vector and by the channel") {
   CHECK(a->lease().status().code() == ErrorCode::limit_exceeded);
   REQUIRE(b->lease().ok());
   CHECK(b->lease().status().code() == ErrorCode::limit_exceeded);
-  // Refused leases keep no journal.
-  CHECK(cluster.server->use().free_bytes == free_bytes - 3 * options.journal_bytes);
+  // A slot has no journal before it logs.
+  CHECK(cluster.server->use().free_bytes == free_bytes);
 }
 
 TEST_CASE("a dead slot is repaired by one claimant at a time; a dead claimant's claim is void") {
@@ -126,7 +120,6 @@ TEST_CASE("a dead slot is repaired by one claimant at a time; a dead claimant's 
   REQUIRE(claimed.ok());
   CHECK(claimed.value().granted());
   CHECK(claimed.value().former_repairers().empty());
-  CHECK(claimed.value().slot().journal_offset() == slot.value().journal_offset());
   CHECK_FALSE(claim(*second, id)->granted());
   first->disconnect();
   cluster.run_for(10 * kMillisecond_ns);

@@ -360,7 +360,6 @@ TEST_CASE("requests of random bytes get an error and do no harm") {
     control::Slot any;
     any.set_slot(static_cast<std::uint32_t>(random.below(4)));
     any.set_vector_position(random.next() >> random.below(64));
-    any.set_journal_offset(random.next() >> random.below(64));
     any.set_final_counter(static_cast<std::uint32_t>(random.next()));
     static_cast<void>(client->call(static_cast<std::uint16_t>(random.below(48)), any.SerializeAsString()));
   }

@@ -114,6 +114,14 @@ Result<control::LeaseSlotReply> TestClient::lease() {
   return call<control::LeaseSlotReply>(control::LEASE_SLOT, control::LeaseSlotRequest());
 }
 
+Result<calls::OpenJournalReply> TestClient::open_journal(std::uint32_t slot) {
+  const auto reply = call(calls::kOpenJournalMethod, calls::encode(calls::OpenJournalRequest{slot}));
+  if (!reply.ok()) return reply.status();
+  const auto opened = calls::decode_open_journal_reply(*reply, ~std::uint64_t{0});
+  REQUIRE(opened.has_value());
+  return *opened;
+}
+
 Result<control::TableDescriptor> TestClient::create(const control::TableDescriptor& table) {
   control::BeginCreateTableRequest begin;
   *begin.mutable_table() = table;

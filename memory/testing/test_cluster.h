@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "common/calls/journal_calls.h"
 #include "common/fabric/sim/client.h"
 #include "common/fabric/sim/server.h"
 #include "common/fabric/sim/world.h"
@@ -50,6 +51,7 @@ class TestClient {
   // Acknowledges all that the server has announced so far, twice, as an idle worker does.
   Status acknowledge_all();
   Result<control::LeaseSlotReply> lease();
+  Result<calls::OpenJournalReply> open_journal(std::uint32_t slot);
   // A room for a long journal entry of the slot; its offset.
   Result<std::uint64_t> lease_room(std::uint32_t slot, std::uint64_t length_bytes);
   Status return_room(std::uint32_t slot, std::uint64_t offset);
