@@ -1,4 +1,4 @@
-// The daemon and the database in its data folder: what it finds there at its start, and what it refuses.
+// The daemon and the database in its data folder, which it opens or refuses at its start.
 #include <signal.h>
 
 #include <catch2/catch.hpp>
@@ -20,8 +20,8 @@ using testing::Folder;
 using testing::run;
 
 std::vector<std::string> flushed(const std::string& data, std::vector<std::string> more = {}) {
-  std::vector<std::string> arguments = {"--data",       data,           "--region-bytes", "16MiB",
-                                        "--huge-pages", "never",        "--durability",   "flushed",
+  std::vector<std::string> arguments = {"--data",       data,    "--region-bytes", "16MiB",
+                                        "--huge-pages", "never", "--durability",   "flushed",
                                         "--log-bytes",  "16MiB"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
