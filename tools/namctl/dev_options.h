@@ -15,8 +15,8 @@ namespace namdb::namctl {
 
 struct DevOptions {
   std::filesystem::path data;
-  // An option that is not given, or empty, has the value of the folder's cluster, or else the default. Daemons
-  // that run keep the options that they were started with.
+  // An option that is not given, or empty, has the value of the folder's cluster, or else the default.
+  // Daemons that run keep the options that they were started with.
   std::optional<std::string> fabric;             // shm
   std::optional<std::uint32_t> memory_servers;   // 1
   std::optional<std::uint32_t> compute_servers;  // 1
