@@ -73,4 +73,5 @@
   WAITING_BYTES(LOOK, look, every_server, fail)                                                              \
   WAITING_BYTES(VOID, void_entries, every_server, fail)                                                      \
   WAITING_BYTES(VERDICT, verdict, every_server, fail)                                                        \
+  WAITING_CALL(CHECKPOINT, checkpoint, CheckpointRequest, CheckpointReply, every_server, fail)               \
   BYTES(INDEX_LOAD, index_load, every_server, fail)

@@ -12,6 +12,7 @@
 #include "common/fabric/fabric.h"
 #include "common/reactor/executor.h"
 #include "common/reactor/task.h"
+#include "memory/calls/checkpoint_service.h"
 #include "memory/calls/lock_waiters.h"
 #include "memory/coordinator/catalog.h"
 #include "memory/coordinator/cluster_identity.h"
@@ -90,12 +91,13 @@ struct ServerState {
   Journals journals;
   EpochReclaimer reclaimer;
   VersionEpoch version_epoch;
-  CopiedVisibility copies;                  // of the words of the timestamp vector that other servers have
-  std::unique_ptr<Slots> slots;             // server 0; null on the others
-  std::unique_ptr<Catalog> catalog;         // server 0; null on the others
-  std::unique_ptr<ControlChanges> control;  // of these two
-  IndexLoads* index_loads = nullptr;        // while the server opens after a restart
-  ControlLog* table_log = nullptr;          // for tables of other servers than 0; null without a data folder
+  CopiedVisibility copies;                   // of the words of the timestamp vector that other servers have
+  std::unique_ptr<Slots> slots;              // server 0; null on the others
+  std::unique_ptr<Catalog> catalog;          // server 0; null on the others
+  std::unique_ptr<ControlChanges> control;   // of these two
+  IndexLoads* index_loads = nullptr;         // while the server opens after a restart
+  ControlLog* table_log = nullptr;           // for tables of other servers than 0; null without a data folder
+  CheckpointService* checkpoints = nullptr;  // null without a data folder, and until the server has opened
   bool erasing_replaced = false;
   std::uint64_t peers_gone = 0;  // workers whose channel was destroyed
   Tables tables;

@@ -80,6 +80,8 @@ control::StatusReply status_of(const ServerState& server) {
   reply.set_preset(server.options.preset);
   reply.set_timestamp_vector(std::string(layout::name_of(server.options.timestamp_vector)));
   reply.set_shared_read_locks(server.options.shared_read_locks);
+  reply.set_durability(server.journals.logged() ? "flushed" : "memory");
+  if (server.checkpoints != nullptr) server.checkpoints->describe(*reply.mutable_disk());
   return reply;
 }
 
