@@ -233,7 +233,6 @@ Cluster::~Cluster() {
   for (auto& memory : memories_) {
     world_.run(*memory->node, memory->fabric->close());
     if (memory->database != nullptr) world_.run(*memory->node, memory->database->close());
-    if (memory->gate != nullptr) world_.run(*memory->node, memory->gate->close());
   }
 }
 

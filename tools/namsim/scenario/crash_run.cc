@@ -2,6 +2,7 @@
 
 #include "tools/namsim/scenario/crash_workload.h"
 #include "tools/namsim/scenario/seeded_run.h"
+#include "tools/namsim/workloads/workload.h"
 
 namespace namdb::sim {
 namespace {
