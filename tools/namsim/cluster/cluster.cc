@@ -31,36 +31,45 @@ std::uint64_t first_region_bytes(const ClusterOptions& options) {
 constexpr std::uint64_t kDatabaseId = 0x6e61'6d64'62ULL;
 const std::string kDatabaseFolder = "data/memory";
 
-reactor::Task<Status> open_database(MemoryProcess* process, DatabaseOptions options) {
+reactor::Task<Status> open_database(MemoryProcess* process, DatabaseOptions options, Interposer* interposer,
+                                    std::size_t server) {
   const auto failed = [process](const Status& status) { process->failure = status; };
   memory::DurableOptions durable;
   durable.database_id = kDatabaseId;
   durable.log = options.log;
   durable.log.on_failure = failed;
   reactor::Executor& executor = *process->node;
-  const Result<bool> there = co_await memory::DurableDatabase::exists(*process->disk, kDatabaseFolder);
+  if (interposer != nullptr) process->interposed_disk = interposer->disk(server, *process->disk);
+  memory::Disk& disk = process->interposed_disk != nullptr ? *process->interposed_disk : *process->disk;
+  const Result<bool> there = co_await memory::DurableDatabase::exists(disk, kDatabaseFolder);
   if (!there.ok()) co_return there.status();
   Result<std::unique_ptr<memory::DurableDatabase>> database = Status(ErrorCode::internal, "not opened");
   if (there.value()) {
-    database = co_await memory::DurableDatabase::open(executor, *process->disk, kDatabaseFolder,
-                                                      *process->server, durable);
+    database =
+        co_await memory::DurableDatabase::open(executor, disk, kDatabaseFolder, *process->server, durable);
   } else {
-    database = co_await memory::DurableDatabase::create(executor, *process->disk, kDatabaseFolder,
-                                                        *process->server, durable);
+    database =
+        co_await memory::DurableDatabase::create(executor, disk, kDatabaseFolder, *process->server, durable);
   }
   if (!database.ok()) co_return database.status();
   process->database = std::move(database).value();
+  if (interposer != nullptr) {
+    process->interposed_log =
+        interposer->sweep_log(server, process->database->log(), process->database->sweep_log());
+  }
   memory::CheckpointOptions checkpoints = options.checkpoints;
   checkpoints.folder = kDatabaseFolder;
   checkpoints.on_failure = failed;
   process->checkpoints = std::make_unique<memory::Checkpoints>(
       process->server->parts(), process->database->log(), process->database->checkpoints(),
-      process->database->sweep_log(), checkpoints);
+      process->interposed_log != nullptr ? *process->interposed_log : process->database->sweep_log(),
+      checkpoints);
   co_return Status();
 }
 
-reactor::Task<void> serve(MemoryProcess* process, DatabaseOptions options, std::string address) {
-  Status status = co_await open_database(process, options);
+reactor::Task<void> serve(MemoryProcess* process, DatabaseOptions options, Interposer* interposer,
+                          std::size_t server, std::string address) {
+  Status status = co_await open_database(process, options, interposer, server);
   if (status.ok()) {
     fabric::sim::SimNode* const node = process->node;
     process->server->start(*process->fabric,
@@ -165,7 +174,8 @@ std::unique_ptr<MemoryProcess> Cluster::start_memory(std::uint32_t i, DiskAfter 
 
 void Cluster::start_to_open(MemoryProcess& process, std::uint32_t server) {
   process.gate = std::make_unique<reactor::Gate>();
-  process.node->spawn(*process.gate, serve(&process, options_.database, memory_address(server)));
+  process.node->spawn(
+      *process.gate, serve(&process, options_.database, options_.interposer, server, memory_address(server)));
 }
 
 bool Cluster::await_opened(std::size_t server, std::uint64_t limit_ns) {

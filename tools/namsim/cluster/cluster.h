@@ -58,7 +58,9 @@ struct MemoryProcess {
   std::unique_ptr<fabric::Service> interposed;  // null without an interposer
   std::unique_ptr<fabric::sim::SimServerFabric> fabric;
   // Of a durable cluster, null before it is opened. Below what they use.
+  std::unique_ptr<memory::Disk> interposed_disk;  // null without an interposer that has one
   std::unique_ptr<memory::DurableDatabase> database;
+  std::unique_ptr<memory::SweepLog> interposed_log;  // likewise
   std::unique_ptr<memory::Checkpoints> checkpoints;
   std::unique_ptr<reactor::Gate> gate;
   std::optional<Status> opened;  // it serves, or why it does not
