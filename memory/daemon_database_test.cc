@@ -20,8 +20,8 @@ using testing::Folder;
 using testing::run;
 
 std::vector<std::string> flushed(const std::string& data, std::vector<std::string> more = {}) {
-  std::vector<std::string> arguments = {"--data",       data,           "--region-bytes", "16MiB",
-                                        "--huge-pages", "never",        "--durability",   "flushed",
+  std::vector<std::string> arguments = {"--data",       data,    "--region-bytes", "16MiB",
+                                        "--huge-pages", "never", "--durability",   "flushed",
                                         "--log-bytes",  "16MiB"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;

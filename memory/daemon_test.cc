@@ -81,9 +81,10 @@ TEST_CASE("help and version are complete and succeed") {
   CHECK(run(folder, {"--version"}).first == 0);
   const auto [code, text] = run(folder, {"--help"});
   CHECK(code == 0);
-  for (const char* flag : {"--config", "--data", "--fabric", "--listen", "--region-bytes", "--extent-size",
-                           "--server-id", "--server-count", "--max-transaction-seconds", "--ring-versions",
-                           "--durability", "--log-bytes", "--force", "--cluster-key", "--log-level", "--version"}) {
+  for (const char* flag :
+       {"--config", "--data", "--fabric", "--listen", "--region-bytes", "--extent-size", "--server-id",
+        "--server-count", "--max-transaction-seconds", "--ring-versions", "--durability", "--log-bytes",
+        "--force", "--cluster-key", "--log-level", "--version"}) {
     CHECK(contains(text, flag));
   }
 }

@@ -167,9 +167,8 @@ void start_checkpoints(MemoryServer* server, Durable* durable) {
   CheckpointOptions options;
   options.folder = durable->folder->log().parent_path().string();
   options.on_failure = end_at_failure(durable, server);
-  durable->checkpoints =
-      std::make_unique<Checkpoints>(server->parts(), database.log(), database.checkpoints(),
-                                    database.sweep_log(), std::move(options));
+  durable->checkpoints = std::make_unique<Checkpoints>(
+      server->parts(), database.log(), database.checkpoints(), database.sweep_log(), std::move(options));
   durable->checkpoints->start();
 }
 

@@ -81,9 +81,9 @@ struct ServerState {
   RegionGrowth region_growth;
   std::uint64_t region_refused_ns = 0;  // when the system had no memory for the region to grow; 0: it had
   std::uint64_t started_ns;
-  std::uint64_t clock_ahead_ns = 0;  // of the executor's
-  bool opening = false;              // after a restart; no peer is there yet
-  std::optional<control::OpeningStatus> opened;  // with a data folder
+  std::uint64_t clock_ahead_ns = 0;               // of the executor's
+  bool opening = false;                           // after a restart; no peer is there yet
+  std::optional<control::OpeningStatus> opened;   // with a data folder
   fabric::ServerFabric* server_fabric = nullptr;  // from MemoryServer::start() on
   bool stopping = false;
   bool shutdown = false;

@@ -287,10 +287,11 @@ reactor::Task<Status> DatabaseOpening::replay_log() {
   Status status = co_await reader.open(redo_from_, owner());
   if (!status.ok()) co_return status;
   if (options_.log.max_bytes / 2 < reader.segment_bytes()) {
-    co_return Status(ErrorCode::configuration,
-                     "the log's segments have " + mebibytes(reader.segment_bytes()) +
-                         " each, and the log must have room for two",
-                     "start with --log-bytes " + std::to_string(reader.segment_bytes() >> 19) + "MiB or more");
+    co_return Status(
+        ErrorCode::configuration,
+        "the log's segments have " + mebibytes(reader.segment_bytes()) +
+            " each, and the log must have room for two",
+        "start with --log-bytes " + std::to_string(reader.segment_bytes() >> 19) + "MiB or more");
   }
   progress_.begin("log", reader.last_position() - redo_from_);
   status = co_await replay_records(&reader);
@@ -432,8 +433,8 @@ reactor::Task<Result<bool>> DurableDatabase::exists(Disk& disk, std::string fold
   if (!status.ok()) co_return status;
   const Result<std::vector<std::string>> names = co_await disk.list(checkpoints);
   if (!names.ok()) co_return names.status();
-  co_return std::ranges::any_of(names.value(),
-                                [](const std::string& name) { return manifest_generation(name).has_value(); });
+  co_return std::ranges::any_of(
+      names.value(), [](const std::string& name) { return manifest_generation(name).has_value(); });
 }
 
 reactor::Task<void> DurableDatabase::close() {

@@ -38,8 +38,8 @@ Status LogReplay::apply(const LogRecord& record) {
   Status status = apply_kind(record);
   if (status.ok()) return status;
   return Status(status.code(),
-                "the log's record at position " + std::to_string(record.begin) + " cannot be redone: " +
-                    status.message(),
+                "the log's record at position " + std::to_string(record.begin) +
+                    " cannot be redone: " + status.message(),
                 status.hint());
 }
 

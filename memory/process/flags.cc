@@ -147,10 +147,11 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
                  "Default: 10 for tcp and verbs; 0 for shm, where the kernel reports its end")
       ->check(CLI::Range(0.0, 86'400.0));
   std::string durability = "memory";
-  app.add_option("--durability", durability,
-                 "When a commit is answered. flushed: once it is in the log on disk (DIR/data), so that it is\n"
-                 "there after a loss of power. memory: once it is in this server's memory; all is lost when\n"
-                 "the process ends. Where there are several memory servers, memory only")
+  app.add_option(
+         "--durability", durability,
+         "When a commit is answered. flushed: once it is in the log on disk (DIR/data), so that it is\n"
+         "there after a loss of power. memory: once it is in this server's memory; all is lost when\n"
+         "the process ends. Where there are several memory servers, memory only")
       ->check(CLI::IsMember({"memory", "flushed"}))
       ->capture_default_str();
   app.add_option("--log-bytes", flags.log_bytes,

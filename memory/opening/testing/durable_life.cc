@@ -77,7 +77,8 @@ Status DurableLife::connect() {
   const auto leased = client_->lease();
   if (!leased.ok()) return leased.status();
   slot_ = leased->slot();
-  const auto bytes = client_->call(calls::kOpenJournalMethod, calls::encode(calls::OpenJournalRequest{slot_}));
+  const auto bytes =
+      client_->call(calls::kOpenJournalMethod, calls::encode(calls::OpenJournalRequest{slot_}));
   if (!bytes.ok()) return bytes.status();
   const auto opened = calls::decode_open_journal_reply(*bytes, kRegion_bytes);
   REQUIRE(opened.has_value());
