@@ -1,4 +1,4 @@
-// The daemon and the database in its data folder: what it finds there at its start, and what it refuses.
+// The daemon and the database in its data folder, which it opens or refuses at its start.
 #include <signal.h>
 
 #include <catch2/catch.hpp>

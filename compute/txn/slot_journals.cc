@@ -153,7 +153,7 @@ reactor::Task<void> SlotJournals::run(ServerId host) {
     ++flush.answers;
     changed_.notify_all();
     if (!status.ok() && !full) {
-      if (!cluster_.channel(host).failed()) give_up(host, status);
+      if (!cluster_.channel(host).failed()) cluster_.channel(host).give_up(status);
       break;
     }
     if (flush.satisfied()) break;
@@ -163,6 +163,28 @@ reactor::Task<void> SlotJournals::run(ServerId host) {
   }
   flush.under_way = false;
   changed_.notify_all();
+}
+
+reactor::Task<Status> SlotJournals::await_durable(ServerId host, std::uint64_t position) {
+  const std::uint64_t deadline_ns = cluster_.executor().now_ns() + cluster_.max_transaction_ns();
+  const Flush& flush = flushes_.at(host);
+  while (flush.durable < position) {
+    if (cluster_.failed()) co_return lost();
+    if (cluster_.executor().now_ns() >= deadline_ns) {
+      cluster_.channel(host).give_up(
+          Status(ErrorCode::disk_full, "memory server " + std::to_string(host) + " cannot log an entry"));
+      co_return lost();
+    }
+    co_await changed_.wait_until(deadline_ns);
+  }
+  co_return Status();
+}
+
+void SlotJournals::tell_all_finished() {
+  streams_.finish_through(through_);
+  for (const auto& [host, stream] : streams_.all()) {
+    if (stream.freeable_bytes() != 0) want_freed(host);
+  }
 }
 
 reactor::Task<void> SlotJournals::tell_finished(ServerId host) {

@@ -65,17 +65,18 @@ class SlotJournals {
   // Asks for entries up to that position to be durable. Posts the call now, unless one is under way. Counts
   // what it posts.
   void flush(layout::ServerId host, std::uint64_t position, fabric::OperationCounters& counters);
-  // So far, as the host has said.
-  std::uint64_t durable(layout::ServerId host) const { return flushes_.at(host).durable; }
+  // Waits until it is so. Error connection_failure: it is not known whether it is. After E the host is given
+  // up.
+  reactor::Task<Status> await_durable(layout::ServerId host, std::uint64_t position);
   // Waits until the host has been told that all is finished that is finished now. Rooms of entries up to
   // there are free then.
   reactor::Task<void> tell_finished(layout::ServerId host);
+  // Tells all hosts, in the background, where they can free something.
+  void tell_all_finished();
   // The host's log had no room for more when it last answered.
   bool log_full(layout::ServerId host) const { return flushes_.at(host).log_full; }
   // Waits for a fresh answer to that.
   reactor::Task<void> ask_again(layout::ServerId host);
-  // No entry comes behind a position that cannot become durable.
-  void give_up(layout::ServerId host, Status reason) { cluster_.channel(host).give_up(std::move(reason)); }
 
   // --- the end ---
   // What is under way is answered.
