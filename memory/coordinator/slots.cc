@@ -1,7 +1,6 @@
 #include "memory/coordinator/slots.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "common/layout/journal.h"
@@ -65,6 +64,13 @@ std::uint64_t Slots::positions_in_use() const {
   return static_cast<std::uint64_t>(position_used_.rend() - last);
 }
 
+std::uint32_t Slots::shown(const Slot& slot) const {
+  const auto index = index_here(slot.position);
+  if (!index) return 0;
+  const layout::Stamp word = region_.vector_word(*index).stamp();
+  return word.slot == slot.id ? word.counter : 0;
+}
+
 Result<const Slot*> Slots::lease(fabric::PeerId peer, const std::string& compute_id,
                                  const std::string& name) {
   const auto held = std::count_if(slots_.begin(), slots_.end(), [&](const auto& entry) {
@@ -117,7 +123,6 @@ Status Slots::end(Slot& slot, std::uint32_t final_counter, std::uint64_t now_ns)
   }
   if (slot.state != SlotState::leased) --dead_;
   slot.state = SlotState::closed;
-  slot.repairer_ids.clear();
   ++closed_;
   slot.final_counter = final_counter;
   slot.closed_ns = now_ns;
@@ -137,45 +142,20 @@ Slot* Slots::leased_by(fabric::PeerId peer, std::uint32_t id) {
   return leased ? &found->second : nullptr;
 }
 
-Result<Slots::Claim> Slots::claim(fabric::PeerId peer, const std::string& compute_id, std::uint32_t id) {
+Status Slots::decided(std::uint32_t id, std::uint32_t final_counter, std::uint64_t now_ns) {
   const auto found = slots_.find(id);
-  if (found == slots_.end()) {
-    return Status(ErrorCode::undefined_object, "slot " + std::to_string(id) + " is not in use");
-  }
-  Slot& slot = found->second;
-  Claim claim;
-  const bool again = slot.state == SlotState::repairing && slot.repairer == peer;
-  if (slot.state != SlotState::dead && !again) return claim;
-  claim.granted = true;
-  // A repairer of the same compute server cannot be fenced without ending its successor too.
-  std::copy_if(slot.repairer_ids.begin(), slot.repairer_ids.end(), std::back_inserter(claim.former_repairers),
-               [&](const std::string& former) { return former != compute_id; });
-  slot.state = SlotState::repairing;
-  ++slot.repair_epoch;
-  slot.repairer = peer;
-  slot.repairer_ids.insert(compute_id);
-  return claim;
-}
-
-Status Slots::finish(fabric::PeerId peer, std::uint32_t id, std::uint64_t epoch, std::uint32_t final_counter,
-                     std::uint64_t now_ns) {
-  const auto found = slots_.find(id);
-  if (found == slots_.end() || found->second.state != SlotState::repairing ||
-      found->second.repairer != peer || found->second.repair_epoch != epoch) {
-    return Status(ErrorCode::fenced,
-                  "the claim to repair slot " + std::to_string(id) + " is not valid any more");
-  }
-  return end(found->second, final_counter, now_ns);
+  NAMDB_CHECK(found != slots_.end() && found->second.state == SlotState::dead);
+  Status status = end(found->second, final_counter, now_ns);
+  if (status.ok()) ++decided_;
+  return status;
 }
 
 void Slots::disconnected(fabric::PeerId peer) {
   for (auto& [id, slot] : slots_) {
-    if (slot.state == SlotState::leased && slot.owner == peer) {
-      slot.state = SlotState::dead;
-      ++dead_;
-    } else if (slot.state == SlotState::repairing && slot.repairer == peer) {
-      slot.state = SlotState::dead;
-    }
+    if (slot.state != SlotState::leased || slot.owner != peer) continue;
+    slot.state = SlotState::dead;
+    slot.died = true;
+    ++dead_;
   }
 }
 

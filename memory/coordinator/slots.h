@@ -1,9 +1,8 @@
-// Execution slots (server 0): leases, positions in the timestamp vector, and repair. Their journals lie on
+// Execution slots (server 0): leases, positions in the timestamp vector, and their ends. Their journals lie on
 // the memory servers that they log to (memory/journals/journals.h).
 //
 //   leased --CLOSE_SLOT--> closed --E + slack--> retired
-//   leased --channel gone--> dead --CLAIM--> repairing --FINISH--> closed
-//                             ^------ claimant gone ------+
+//   leased --channel gone--> dead --decided (dead_slots.h)--> closed
 //
 // Ids ascend and are never used again. Before a lease is answered, the slot's word stands in the vector, and
 // the vector's length covers it. A closed slot's final counter is known for ever.
@@ -13,16 +12,11 @@
 // partitioned, that holds for the positions whose words are here. The compute server that leases or closes a
 // slot places the word of another position on its memory server (vector_part.h), and server 0 learns from
 // copies what is published there.
-//
-// A claim carries an epoch. The claim of a channel that is gone is void, and its successor is told whom to
-// fence first: all compute servers that ever held a claim to this slot, for any of them may still have a
-// channel to another memory server. The claimant itself may claim again, after a failure.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -39,7 +33,7 @@ class ControlState;
 
 namespace namdb::memory {
 
-enum class SlotState : std::uint8_t { leased, dead, repairing, closed };
+enum class SlotState : std::uint8_t { leased, dead, closed };
 
 struct Slot {
   std::uint32_t id = 0;
@@ -48,11 +42,9 @@ struct Slot {
   std::string compute_id;
   std::string name;  // of the compute server, the same after it starts again
   std::uint64_t position = 0;
-  std::uint32_t final_counter = 0;     // closed
-  std::uint64_t closed_ns = 0;         // closed
-  std::uint64_t repair_epoch = 0;      // of the last claim
-  fabric::PeerId repairer = 0;         // repairing
-  std::set<std::string> repairer_ids;  // of all claims until the slot is closed
+  std::uint32_t final_counter = 0;  // closed
+  std::uint64_t closed_ns = 0;      // closed
+  bool died = false;                // before it was closed
 };
 
 class Slots final : public Visibility {
@@ -73,30 +65,25 @@ class Slots final : public Visibility {
   Result<const Slot*> lease(fabric::PeerId peer, const std::string& compute_id, const std::string& name);
   Status close(fabric::PeerId peer, std::uint32_t slot, std::uint32_t final_counter, std::uint64_t now_ns);
 
-  struct Claim {
-    bool granted = false;
-    std::vector<std::string> former_repairers;
-  };
-  // Granted for a dead slot, and again to the channel that is repairing it: its earlier claim is void then.
-  // Error undefined_object for a slot that never was or is retired.
-  Result<Claim> claim(fabric::PeerId peer, const std::string& compute_id, std::uint32_t slot);
-  // Error fenced when the claim is not the latest, or void.
-  Status finish(fabric::PeerId peer, std::uint32_t slot, std::uint64_t epoch, std::uint32_t final_counter,
-                std::uint64_t now_ns);
-
-  // The peer's channel is destroyed and drained: its slots are dead, its claims void.
+  // The peer's channel is destroyed and drained: its slots are dead.
   void disconnected(fabric::PeerId peer);
+  // Closes a dead slot: what became of its commits is decided, and recorded at every memory server.
+  Status decided(std::uint32_t slot, std::uint32_t final_counter, std::uint64_t now_ns);
   // Retires the slots that were closed so long ago.
   void retire(std::uint64_t now_ns, std::uint64_t age_ns);
 
   const Slot* find(std::uint32_t slot) const;                      // null when unknown or retired
   std::optional<std::uint32_t> retired(std::uint32_t slot) const;  // its final counter
   const std::map<std::uint32_t, Slot>& active() const { return slots_; }
+  // The slot's counter in the timestamp vector; 0 where its word is on another server.
+  std::uint32_t shown(const Slot& slot) const;
   // Behind the last position that has a slot.
   std::uint64_t positions_in_use() const;
   std::uint32_t next_slot() const { return next_; }
   std::uint64_t dead_count() const { return dead_; }
   std::uint64_t closed_count() const { return closed_; }
+  // Dead slots that were closed, since the server started.
+  std::uint64_t decided_count() const { return decided_; }
 
   bool published(layout::Stamp stamp) const override;
 
@@ -119,8 +106,9 @@ class Slots final : public Visibility {
   std::map<std::uint32_t, Slot> slots_;
   std::map<std::uint32_t, std::uint32_t> retired_;
   std::vector<bool> position_used_;
-  std::uint64_t dead_ = 0;    // repairing included
+  std::uint64_t dead_ = 0;
   std::uint64_t closed_ = 0;  // not yet retired
+  std::uint64_t decided_ = 0;
 };
 
 }  // namespace namdb::memory

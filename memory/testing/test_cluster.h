@@ -26,6 +26,7 @@ namespace namdb::memory::testing {
 Options small_options();
 std::string compute_id(char fill);
 control::Hello hello(char id, bool tool = false);
+control::Hello hello_of_memory_server(char id);
 // bigint primary key "id" and one bigint "value".
 control::TableDescriptor accounts(const std::string& name, std::uint64_t buckets_per_server = 4,
                                   std::uint32_t ring_slots = 4);

@@ -1,5 +1,4 @@
-// LIST_SLOTS, CLAIM_REPAIR, FINISH_REPAIR: slots of dead compute servers and their repair by live ones
-// (memory/coordinator/slots.h).
+// LIST_SLOTS: the states of execution slots (memory/coordinator/slots.h).
 #include "memory/calls/methods.h"
 
 namespace namdb::memory::handlers {
@@ -14,9 +13,6 @@ control::Slot describe(const Slot& slot) {
       break;
     case SlotState::dead:
       message.set_state(control::SLOT_DEAD);
-      break;
-    case SlotState::repairing:
-      message.set_state(control::SLOT_REPAIRING);
       break;
     case SlotState::closed:
       message.set_state(control::SLOT_CLOSED);
@@ -53,32 +49,6 @@ Status list_slots(Caller caller, const control::ListSlotsRequest& request, contr
     }
   }
   return Status();
-}
-
-Status claim_repair(Caller caller, const control::ClaimRepairRequest& request,
-                    control::ClaimRepairReply& reply) {
-  const Peer& claimant = caller.peer();
-  if (claimant.tool) return Status(ErrorCode::insufficient_privilege, "tools repair nothing");
-  Slots& slots = *caller.server.slots;
-  const auto claim = slots.claim(caller.id, claimant.compute_id, request.slot());
-  if (!claim.ok()) return claim.status();
-  const Slot& slot = *slots.find(request.slot());
-  reply.set_granted(claim->granted);
-  if (claim->granted) reply.set_repair_epoch(slot.repair_epoch);
-  *reply.mutable_slot() = describe(slot);
-  for (const std::string& former : claim->former_repairers) reply.add_former_repairers(former);
-  return Status();
-}
-
-reactor::Task<Status> finish_repair(Caller caller, const control::FinishRepairRequest& request,
-                                    control::FinishRepairReply& /*reply*/) {
-  ServerState& server = caller.server;
-  Status status = server.slots->finish(caller.id, request.slot(), request.repair_epoch(),
-                                       request.final_counter(), server.executor.now_ns());
-  server.closed.notify_all();
-  server.collector.wake();
-  if (!status.ok()) co_return status;
-  co_return co_await server.control->log_closed(request.slot(), request.final_counter());
 }
 
 }  // namespace namdb::memory::handlers
