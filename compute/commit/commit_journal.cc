@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "compute/cluster/stage_times.h"
 #include "compute/txn/errors.h"
 
 namespace namdb::protocol {
@@ -157,6 +158,7 @@ void CommitJournal::add_entry(Part& part, std::size_t index, layout::Stamp stamp
     writer.room(part.room, static_cast<std::uint32_t>(part.items.size()),
                 layout::journal_room_checksum(part.items, place.entry));
   }
+  part.end = place.entry.position + layout::journal_stream_bytes(length_bytes);
   add_write(place.address, part.entry.data(), writer.finish(place.entry));
 }
 
@@ -166,7 +168,35 @@ reactor::Task<Status> CommitJournal::log(layout::Stamp stamp, layout::Stamp lock
     if (!status.ok()) co_return status;
   }
   for (std::size_t i = 0; i < parts_.size(); ++i) add_entry(parts_[i], i, stamp, lock);
+  if (worker_.cluster.flushed()) co_return co_await write_durably();
   co_return co_await batches_.run(counters_, layout::Stage::log);
+}
+
+void CommitJournal::ask_for_flushes() {
+  for (const Part& part : parts_) slot_->journals().flush(part.host, part.end, counters_);
+}
+
+reactor::Task<Status> CommitJournal::write_durably() {
+  const bool together = worker_.cluster.optimisations().outstanding_requests;
+  if (together) {
+    // The calls of a two-sided stage are posted by run(), in the same turn.
+    if (!worker_.cluster.stages().two_sided(layout::Stage::log)) {
+      batches_.post(counters_);
+      ++counters_.round_trips;
+    }
+    ask_for_flushes();
+  }
+  Status status = co_await batches_.run(counters_, layout::Stage::log);
+  if (!together) {
+    ask_for_flushes();
+    ++counters_.round_trips;
+  }
+  const txn::StageTimer timer(worker_.cluster.stage_times(), worker_.executor, counters_);
+  for (const Part& part : parts_) {
+    if (status.ok()) status = co_await slot_->journals().await_durable(part.host, part.end);
+  }
+  timer.end(txn::Wait::flush);
+  co_return status;
 }
 
 reactor::Task<void> CommitJournal::finish() {

@@ -5,8 +5,9 @@
 //   begin        opens the slot's journals at the hosts where they are not open, takes credit at all of them,
 //                and the commit's counter
 //   borrow_rooms where a part is too long for its ring: room for its items on that host
-//   log          all parts, sealed for their places in the slot's streams. From its completion on nothing may
-//                abort the commit.
+//   log          all parts, sealed for their places in the slot's streams. Where the database is `flushed` a
+//                FLUSH goes in the doorbell of the WRITEs, and log ends once all hosts have said that their
+//                part is on disk. From its completion on nothing may abort the commit.
 //   finish       the commit is finished: rooms are given back
 //   abort        nothing was logged: rooms and credit are given back
 #pragma once
@@ -36,7 +37,7 @@ class JournalBytes {
   reactor::PooledVector<txn::HostBytes> hosts_;
 };
 
-// What the commit does, for its journal.
+// The changes of the commit, for its journal.
 class JournalContents {
  public:
   // At most; at least, before anything is locked; exactly, once everything is locked.
@@ -87,9 +88,11 @@ class CommitJournal {
   reactor::Task<Status> write_rooms();
   // False when every part's last piece is in the batches.
   bool add_pieces();
-  // The part's entry and the pad before it. What is added must be posted before this worker runs anything
-  // else.
+  // The part's entry and the pad before it, to be posted before this worker runs anything else.
   void add_entry(Part& part, std::size_t index, layout::Stamp stamp, layout::Stamp lock);
+  // Posts what is in the batches, and waits until the entries are on disk.
+  reactor::Task<Status> write_durably();
+  void ask_for_flushes();
   void add_write(layout::GlobalAddress to, const std::byte* from, std::uint32_t length_bytes);
 
   txn::WorkerState& worker_;

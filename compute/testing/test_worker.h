@@ -232,6 +232,7 @@ class TestWorker {
     message.set_protocol(options.protocol);
     message.set_stages(options.stages);
     message.set_timestamp_vector("whole");
+    message.set_memory_only(true);
     return message;
   }
 

@@ -3,15 +3,15 @@
 // slot.
 //
 // The host frees places, not the owner: only the host knows that it has read them. It learns of finished
-// counters from entries and FLUSHes, and tells in the reply to a FLUSH what is free. So rings are read lazily.
-// A FLUSH is posted when a ring is half full of finished entries, and when a commit waits for room. No commit
-// waits for the answer as long as there is room.
+// counters from entries and FLUSHes, and tells in the reply to a FLUSH what is free. So rings are read
+// lazily. A FLUSH is posted when a ring is half full and much of it is finished, and when a commit waits for
+// room. No commit waits for the answer as long as there is room.
 //
 // Where the database is `flushed`, an entry is durable once a FLUSH up to its end was answered. One FLUSH is
 // under way to a host, for all commits of the slot: a commit that logs meanwhile is in the next one.
 //
-// Errors: a FLUSH that a memory server refuses for another reason than a full log gives its channel up, and
-// the slot is lost with it: no owner asks for what can be refused.
+// Errors: a memory server that refuses a FLUSH for another reason than a full log, or does not get on with
+// one for E, is given up (Channel::give_up), and the slot is lost with it.
 //
 // Belongs to the worker's executor. drain() must have ended before destruction.
 #pragma once
@@ -65,17 +65,17 @@ class SlotJournals {
   // Asks for entries up to that position to be durable. Posts the call now, unless one is under way. Counts
   // what it posts.
   void flush(layout::ServerId host, std::uint64_t position, fabric::OperationCounters& counters);
-  // So far, as the host has said.
-  std::uint64_t durable(layout::ServerId host) const { return flushes_.at(host).durable; }
+  // Waits until it is so. Error connection_failure: it is not known whether it is.
+  reactor::Task<Status> await_durable(layout::ServerId host, std::uint64_t position);
   // Waits until the host has been told that all is finished that is finished now. Rooms of entries up to
   // there are free then.
   reactor::Task<void> tell_finished(layout::ServerId host);
+  // Tells all hosts, in the background, where they can free something.
+  void tell_all_finished();
   // The host's log had no room for more when it last answered.
   bool log_full(layout::ServerId host) const { return flushes_.at(host).log_full; }
   // Waits for a fresh answer to that.
   reactor::Task<void> ask_again(layout::ServerId host);
-  // No entry comes behind a position that cannot become durable.
-  void give_up(layout::ServerId host, Status reason) { cluster_.channel(host).give_up(std::move(reason)); }
 
   // --- the end ---
   // What is under way is answered.

@@ -61,6 +61,10 @@ reactor::Task<void> SlotKeeper::publish(std::shared_ptr<ExecutionSlot> slot) {
   co_await slot->publish();
 }
 
+void SlotKeeper::tell_finished() {
+  for (const std::shared_ptr<ExecutionSlot>& slot : slots_) slot->journals().tell_all_finished();
+}
+
 void SlotKeeper::fail() {
   for (const std::shared_ptr<ExecutionSlot>& slot : slots_) slot->fail();
   for (const std::shared_ptr<ExecutionSlot>& slot : retiring_) slot->fail();

@@ -32,6 +32,8 @@ reactor::Task<Status> Heartbeat::beat() {
   versions_wait_ = false;
   const std::size_t servers = connection_->cluster.server_count();
   if (servers > 1) co_await copy_vector();
+  // An idle slot would hold up the log that its last entries are in.
+  if (connection_->cluster.flushed()) connection_->slot_keeper.tell_finished();
   for (std::size_t server = 0; server < servers; ++server) {
     Status status = co_await beat_one(static_cast<layout::ServerId>(server));
     if (!status.ok()) co_return status;

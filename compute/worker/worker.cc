@@ -75,7 +75,8 @@ void Worker::log_restarts(const txn::Cluster& cluster) {
   for (std::size_t i = 0; i < cluster.server_count(); ++i) {
     epochs.push_back(cluster.region_map(static_cast<layout::ServerId>(i)).epoch);
     if (!epochs_.empty() && epochs_[i] != epochs[i]) {
-      log_("memory server " + std::to_string(i) + " has restarted and is empty");
+      log_("memory server " + std::to_string(i) + " has restarted" +
+           (cluster.flushed() ? ", and has opened its data" : " and is empty"));
     }
   }
   epochs_ = std::move(epochs);

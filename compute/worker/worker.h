@@ -100,7 +100,7 @@ class Worker : public txn::Engine {
   std::string reason_;                           // why there is no connection
   std::vector<std::uint64_t> epochs_;            // of the memory servers, at the last connection
   std::uint64_t connections_ = 0;
-  bool serializable_ = false;          // by the protocol of the last connection
+  bool serializable_ = false;  // by the protocol of the last connection
   std::uint64_t damaged_reads_ = 0;
   bool stopping_ = false;
   bool supervised_ = false;  // supervise() runs

@@ -31,7 +31,7 @@ Status heartbeat(Caller caller, const control::HeartbeatRequest& request, contro
   peer.acknowledged_catalog = std::max(peer.acknowledged_catalog, request.acknowledged_catalog());
   peer.acknowledged_versions = std::max(peer.acknowledged_versions, request.acknowledged_versions());
   if (server.catalog) server.erase_replaced_indexes();
-  reply.set_clock_ns(server.executor.fresh_now_ns());
+  reply.set_clock_ns(server.clock_ns());
   reply.set_reuse_epoch(server.reclaimer.epoch());
   reply.set_version_epoch(server.version_epoch.current());
   if (server.catalog) reply.set_catalog_version(server.catalog->version());

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "common/base/error.h"
@@ -58,6 +59,10 @@ struct ServerState {
 
   // Server 0 of a cluster whose timestamp vector is not partitioned.
   bool has_whole_vector() const { return slots && options.vector_parts().count() == 1; }
+  // This server's clock, from which workers take timestamps: never behind one that it knew before a
+  // restart.
+  std::uint64_t clock_ns() const { return executor.fresh_now_ns() + clock_ahead_ns; }
+  void follow_timestamp(std::uint64_t timestamp);
   // Gives `line` to the option `notice`, if one is set.
   void notice(const std::string& line) const;
   // Discards a table with its indexes, or an index. Without effect for another id.
@@ -76,6 +81,9 @@ struct ServerState {
   RegionGrowth region_growth;
   std::uint64_t region_refused_ns = 0;  // when the system had no memory for the region to grow; 0: it had
   std::uint64_t started_ns;
+  std::uint64_t clock_ahead_ns = 0;               // of the executor's
+  bool opening = false;                           // after a restart; no peer is there yet
+  std::optional<control::OpeningStatus> opened;   // with a data folder
   fabric::ServerFabric* server_fabric = nullptr;  // from MemoryServer::start() on
   bool stopping = false;
   bool shutdown = false;

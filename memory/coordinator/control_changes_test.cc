@@ -104,7 +104,7 @@ class ControlHistory {
     if (status.ok()) ++made;
     // A change that fails, for any reason, has changed nothing.
     if (!status.ok()) REQUIRE(subject_.exported().SerializeAsString() == before);
-    if (subject_.log.full && !status.ok() && status.code() == ErrorCode::limit_exceeded)
+    if (subject_.log.full && !status.ok() && status.code() == ErrorCode::disk_full)
       REQUIRE(status.message() == "the disk is full");
   }
 

@@ -412,7 +412,7 @@ reactor::Task<Status> Journals::end(StreamPointer stream, Ended how) {
   }
   std::array<std::byte, 8> bytes{};
   layout::store_word(bytes.data(), (std::uint64_t{stream->slot()} << 32) | stream->through());
-  status = co_await record(RecordKind::through, bytes);
+  status = co_await record(how.decided ? RecordKind::closed : RecordKind::through, bytes);
   if (!status.ok() || stream->closed()) co_return status;
   stream->close();
   how.through = stream->through();

@@ -32,12 +32,17 @@ MemoryServer::MemoryServer(reactor::Executor& executor, std::unique_ptr<Region> 
                            RegionGrowth region_growth)
     : state_(executor, std::move(region), std::move(options), std::move(region_growth)) {
   if (!state_.slots) return;
-  DeadSlots::Duties duties{.slots = *state_.slots,
-                           .control = *state_.control,
-                           .hosts = hosts_,
-                           .place = [this](std::uint32_t slot, std::uint64_t position,
-                                           std::uint32_t counter) { return hosts_.place(slot, position, counter); },
-                           .closed = [this] { state_.collector.wake(); }};
+  DeadSlots::Duties duties{
+      .slots = *state_.slots,
+      .control = *state_.control,
+      .hosts = hosts_,
+      .place = [this](std::uint32_t slot, std::uint64_t position,
+                      std::uint32_t counter) { return hosts_.place(slot, position, counter); },
+      .closed =
+          [this] {
+            state_.closed.notify_all();
+            state_.collector.wake();
+          }};
   dead_slots_ = std::make_unique<DeadSlots>(executor, state_.options, std::move(duties));
 }
 
@@ -54,6 +59,8 @@ reactor::Task<Status> MemoryServer::open_control(control::ControlState state, st
 void MemoryServer::start(fabric::ServerFabric& fabric, Links::MakeFabric make_client) {
   NAMDB_CHECK(state_.server_fabric == nullptr);
   state_.server_fabric = &fabric;
+  // The region may have grown while the database opened.
+  if (state_.region->bytes() > state_.region->first_bytes()) fabric.grow(state_.region->bytes());
   state_.links.set_fabric(std::move(make_client));
   state_.executor.spawn(state_.gate, state_.collector.run(fabric.loopback()));
   state_.executor.spawn(state_.gate, state_.growth.run(fabric.loopback()));
@@ -123,8 +130,8 @@ Result<std::string> MemoryServer::on_connect(fabric::PeerId id, std::string_view
   welcome.set_region_bytes(state_.region->bytes());
   welcome.set_region_map(&state_.region->map(), sizeof(layout::RegionMap));
   welcome.set_max_transaction_ns(state_.options.max_transaction_ns);
-  welcome.set_clock_ns(state_.executor.fresh_now_ns());
-  welcome.set_memory_only(true);
+  welcome.set_clock_ns(state_.clock_ns());
+  welcome.set_memory_only(state_.options.durability == Durability::memory);
   welcome.set_protocol(state_.options.protocol);
   welcome.set_stages(state_.options.stages.text());
   welcome.set_preset(state_.options.preset);

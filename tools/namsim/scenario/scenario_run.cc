@@ -103,6 +103,7 @@ class Run final : public FaultActions {
     const auto finished = [&] { return running_ == 0; };
     if (!run_until(finished)) faults_.heal();
     if (!run_until(finished) && verdict_.anomaly.empty()) verdict_.anomaly = "the clients did not finish";
+    if (const std::string wrong = wrong_opening(); !wrong.empty()) verdict_.anomaly = wrong;
     faults_.heal();
     verdict_.happened = faults_.happened();
     settle();
@@ -195,11 +196,19 @@ class Run final : public FaultActions {
 
   void crash_compute(std::size_t victim) override {
     if (!cluster_.alive(victim) || !verdict_.anomaly.empty()) return;
+    end_compute(victim);
+    start_another();
+  }
+
+  void end_compute(std::size_t victim) {
     // Clients of the victim never end: count only those of others.
     running_ -= gates_[victim]->count();
     workload_->died(cluster_.worker(victim));
     cluster_.kill_compute(victim);
     fabric::sim::SimWorld::bury(std::move(gates_[victim]));
+  }
+
+  void start_another() {
     Status started = cluster_.try_add_compute();
     // A link that is cut, or a region without room for a journal until others are retired.
     for (int again = 0; !started.ok() && !scenario_.faults.empty() && again < 100; ++again) {
@@ -208,10 +217,40 @@ class Run final : public FaultActions {
       started = cluster_.try_add_compute();
     }
     if (!started.ok()) {
-      verdict_.anomaly = "a compute server cannot start: " + started.to_string();
+      const std::string wrong = wrong_opening();
+      verdict_.anomaly = "a compute server cannot start: " + (wrong.empty() ? started.to_string() : wrong);
       return;
     }
     start_clients(cluster_.computes() - 1);
+  }
+
+  // The clients go on meanwhile.
+  void restart_memory(std::size_t memory) override {
+    cluster_.begin_restart_memory(memory, DiskAfter::killed);
+  }
+
+  void lose_power() override {
+    if (!verdict_.anomaly.empty()) return;
+    std::size_t ended = 0;
+    for (std::size_t i = 0; i < cluster_.computes(); ++i) {
+      if (!cluster_.alive(i)) continue;
+      end_compute(i);
+      ++ended;
+    }
+    for (std::uint64_t i = 0; i < *size_.memory_servers; ++i)
+      cluster_.begin_restart_memory(i, DiskAfter::power_lost);
+    for (; ended > 0 && verdict_.anomaly.empty(); --ended) start_another();
+  }
+
+  // Why a memory server does not open what its disk has.
+  std::string wrong_opening() {
+    for (std::uint64_t i = 0; i < *size_.memory_servers; ++i) {
+      const MemoryProcess& memory = cluster_.memory(i);
+      if (!memory.failure.ok()) return "the disk of a memory server: " + memory.failure.to_string();
+      if (memory.opened && !memory.opened->ok())
+        return "a memory server does not open: " + memory.opened->to_string();
+    }
+    return {};
   }
 
   // All data is gone: the cluster starts over, and the clients go on with new rows. Until the last memory
