@@ -9,6 +9,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <thread>
 
@@ -28,6 +29,7 @@
 #include "common/reactor/signals.h"
 #include "common/reactor/socket_address.h"
 #include "memory/log/file_disk.h"
+#include "memory/opening/checkpoints.h"
 #include "memory/opening/durable_database.h"
 #include "memory/process/database_folder.h"
 #include "memory/process/flags.h"
@@ -55,8 +57,17 @@ struct Durable {
   std::unique_ptr<DatabaseFolder> folder;
   std::unique_ptr<FileDisk> disk;
   std::unique_ptr<DurableDatabase> database;
-  Status failure;  // of the log's disk
+  std::unique_ptr<Checkpoints> checkpoints;  // while it serves
+  Status failure;                            // of the disk
 };
+
+// Called when a write or a sync has failed: nothing more becomes durable.
+std::function<void(const Status&)> end_at_failure(Durable* durable, MemoryServer* server) {
+  return [durable, server](const Status& failure) {
+    if (durable->failure.ok()) durable->failure = failure;
+    server->request_shutdown();
+  };
+}
 
 reactor::Task<void> await_signal(reactor::Signals* signals, MemoryServer* server) {
   const Result<int> signal = co_await signals->next();
@@ -110,10 +121,7 @@ reactor::Task<Status> open_database(reactor::Reactor* reactor, MemoryServer* ser
   DurableOptions options;
   options.database_id = durable->folder->identity().database_id;
   options.log = log_options(*flags);
-  options.log.on_failure = [durable, server](const Status& failure) {
-    durable->failure = failure;
-    server->request_shutdown();
-  };
+  options.log.on_failure = end_at_failure(durable, server);
   options.force_lost_log = flags->force_lost_log;
   options.stopping = [server] { return server->parts().shutdown; };
   options.progress = [](const std::string& line) {
@@ -154,9 +162,34 @@ std::string listening_address(const fabric::ServerFabric& fabric, const std::str
   return verbs != nullptr ? verbs->address() : asked;
 }
 
+void start_checkpoints(MemoryServer* server, Durable* durable) {
+  DurableDatabase& database = *durable->database;
+  CheckpointOptions options;
+  options.folder = durable->folder->log().parent_path().string();
+  options.on_failure = end_at_failure(durable, server);
+  durable->checkpoints = std::make_unique<Checkpoints>(
+      server->parts(), database.log(), database.checkpoints(), database.sweep_log(), std::move(options));
+  durable->checkpoints->start();
+}
+
+// Behind what is damaged.
+reactor::Task<void> pass_damage(Checkpoints* checkpoints) {
+  control::CheckpointReply reply;
+  const CheckpointService::Gone nobody = [] { return false; };
+  const Status status = co_await checkpoints->make(0, nobody, &reply);
+  if (status.ok()) spdlog::info("a checkpoint lies behind the damage");
+}
+
 reactor::Task<Status> serve(reactor::Reactor* reactor, MemoryServer* server, fabric::ServerFabric* fabric,
                             const fabric::Transport* transport, std::string address, Durable* durable) {
   server->start(*fabric, transport->make_client);
+  reactor::Gate damage;
+  if (durable->database) {
+    start_checkpoints(server, durable);
+    const Opened& opened = durable->database->opened();
+    if (!opened.lost.empty() || opened.damaged_chunks != 0)
+      reactor->spawn(damage, pass_damage(durable->checkpoints.get()));
+  }
   Status status = co_await fabric->listen(address);
   if (status.ok()) {
     reactor::Signals signals(*reactor, {SIGTERM, SIGINT});
@@ -171,6 +204,8 @@ reactor::Task<Status> serve(reactor::Reactor* reactor, MemoryServer* server, fab
     co_await gate.close();
   }
   co_await server->stop();
+  if (durable->checkpoints) co_await durable->checkpoints->close();
+  co_await damage.close();
   co_await fabric->close();
   if (durable->database) co_await durable->database->close();
   co_return status;

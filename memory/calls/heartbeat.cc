@@ -1,5 +1,5 @@
 // HEARTBEAT: a worker's acknowledgements and its news of the timestamp vector come in; the reply tells what
-// the worker should acknowledge, repair or look at next.
+// the worker should acknowledge or look at next.
 #include <algorithm>
 
 #include "memory/calls/methods.h"
@@ -35,7 +35,6 @@ Status heartbeat(Caller caller, const control::HeartbeatRequest& request, contro
   reply.set_reuse_epoch(server.reclaimer.epoch());
   reply.set_version_epoch(server.version_epoch.current());
   if (server.catalog) reply.set_catalog_version(server.catalog->version());
-  if (server.slots) reply.set_dead_slots(server.slots->dead_count());
   reply.set_peers_gone(server.peers_gone);
   if (!server.slots) server.disconnected_peers.describe(reply);
   server.growth.consider_again();

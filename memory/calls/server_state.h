@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "common/base/error.h"
@@ -58,7 +59,7 @@ struct ServerState {
 
   // Server 0 of a cluster whose timestamp vector is not partitioned.
   bool has_whole_vector() const { return slots && options.vector_parts().count() == 1; }
-  // This server's clock, as workers take their timestamps from: never behind a timestamp that it knew before a
+  // This server's clock, from which workers take timestamps: never behind one that it knew before a
   // restart.
   std::uint64_t clock_ns() const { return executor.fresh_now_ns() + clock_ahead_ns; }
   void follow_timestamp(std::uint64_t timestamp);
@@ -82,6 +83,7 @@ struct ServerState {
   std::uint64_t started_ns;
   std::uint64_t clock_ahead_ns = 0;               // of the executor's
   bool opening = false;                           // after a restart; no peer is there yet
+  std::optional<control::OpeningStatus> opened;   // with a data folder
   fabric::ServerFabric* server_fabric = nullptr;  // from MemoryServer::start() on
   bool stopping = false;
   bool shutdown = false;

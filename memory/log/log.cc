@@ -194,6 +194,7 @@ reactor::Task<void> Log::write_blocks() {
       break;
     }
     changed_.notify_all();
+    if (watcher_) watcher_();
   }
   writing_ = false;
 }
@@ -298,6 +299,7 @@ reactor::Task<void> Log::make_segments() {
   wanted_room_bytes_ = 0;
   making_ = false;
   changed_.notify_all();
+  if (!full_.ok() && watcher_) watcher_();
 }
 
 // Zeros, written and not only allocated: else the first write of each page would change the file's metadata.

@@ -100,6 +100,9 @@ class Log {
   // Without a break since pause() returned.
   bool paused() const { return executor_.now_ns() < paused_until_ns_; }
 
+  // Called within the log's tasks when it has written a block, or has found no room for a segment.
+  void watch(std::function<void()> watcher) { watcher_ = std::move(watcher); }
+
   // Waits for the operations under way. Records that nobody flushed are not written. An append() that waits
   // for a segment ends with admin_shutdown, as all later ones; flush() is not called any more. Before
   // destruction.
@@ -175,6 +178,7 @@ class Log {
   std::uint64_t paused_until_ns_ = 0;
   bool closing_ = false;
   Status failure_;
+  std::function<void()> watcher_;
   LogCounters counters_;
   reactor::Event changed_;
   reactor::Gate gate_;

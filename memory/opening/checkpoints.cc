@@ -42,21 +42,23 @@ Checkpoints::Checkpoints(ServerState& server, Log& log, CheckpointStore& store, 
       begun_ns_(executor_.now_ns()),
       begun_written_bytes_(log.counters().written_bytes),
       earlier_bytes_(log.appended() > begun_position_ ? log.used_bytes() : 0),
-      asked_for_(executor_),
+      look_(executor_),
       ended_(executor_) {}
 
 Checkpoints::~Checkpoints() = default;
 
 void Checkpoints::start() {
   server_.checkpoints = this;
+  log_.watch([this] { look_.notify_all(); });
   executor_.spawn(gate_, run());
 }
 
 reactor::Task<void> Checkpoints::close() {
   sweeper_.stop();
+  log_.watch({});
   log_.resume();
   auto all_ended = gate_.close();
-  asked_for_.notify_all();
+  look_.notify_all();
   ended_.notify_all();
   co_await all_ended;
   server_.checkpoints = nullptr;
@@ -95,12 +97,25 @@ bool Checkpoints::due() {
   return options_.interval_ns != 0 && now_ns >= begun_ns_ + options_.interval_ns;
 }
 
+std::uint64_t Checkpoints::next_look_ns() const {
+  const std::uint64_t now_ns = executor_.now_ns();
+  std::uint64_t next_ns = ~std::uint64_t{0};
+  const auto look_at = [&](std::uint64_t when_ns) {
+    if (when_ns > now_ns) next_ns = std::min(next_ns, when_ns);
+  };
+  for (const auto& [number, until_ns] : holds_) look_at(until_ns);
+  look_at(retry_ns_);
+  if (options_.interval_ns != 0 && log_.appended() != begun_position_)
+    look_at(begun_ns_ + options_.interval_ns);
+  return next_ns;
+}
+
 reactor::Task<void> Checkpoints::run() {
   while (!gate_.closing() && !failed_) {
     if (due()) {
       co_await make_one();
     } else {
-      co_await asked_for_.wait_until(executor_.now_ns() + options_.look_ns);
+      co_await look_.wait_until(next_look_ns());
     }
   }
 }
@@ -157,7 +172,7 @@ reactor::Task<Status> Checkpoints::make(std::uint64_t hold_ns, Gone gone, contro
   gate_.enter();
   const std::uint64_t number = ++asked_;
   if (hold_ns != 0) wanted_holds_[number] = hold_ns;
-  asked_for_.notify_all();
+  look_.notify_all();
   Status status;
   while (answered_ < number && status.ok()) {
     if (failed_) status = error_;
@@ -183,7 +198,7 @@ Status Checkpoints::hold(std::uint64_t hold, std::uint64_t hold_ns) {
   }
   found->second = now_ns + hold_ns;
   if (hold_ns == 0) holds_.erase(found);
-  asked_for_.notify_all();
+  look_.notify_all();
   return Status();
 }
 

@@ -43,11 +43,10 @@
 namespace namdb::memory {
 
 struct CheckpointOptions {
-  std::uint64_t interval_ns = 300 * kSecond_ns;   // 0: none by time
-  std::uint64_t rate_bytes = 128U << 20;          // of chunks, a second; 0: as fast as the disk is
-  std::uint64_t look_ns = 100 * kMillisecond_ns;  // between two looks at the log's length
-  std::uint64_t retry_ns = 10 * kSecond_ns;       // after one that was abandoned
-  std::string folder;                             // of the database, for people
+  std::uint64_t interval_ns = 300 * kSecond_ns;  // 0: none by time
+  std::uint64_t rate_bytes = 128U << 20;         // of chunks, a second; 0: as fast as the disk is
+  std::uint64_t retry_ns = 10 * kSecond_ns;      // after one that was abandoned
+  std::string folder;                            // of the database, for people
   // Called once, within a task, after an error that is final. May be empty.
   std::function<void(const Status&)> on_failure;
 };
@@ -85,6 +84,8 @@ class Checkpoints final : public CheckpointService {
   bool gives_back() const;
   bool held() const;
   bool due();
+  // One may be due then without further ado.
+  std::uint64_t next_look_ns() const;
   reactor::Task<void> run();
   reactor::Task<void> make_one();
   // After an error.
@@ -121,7 +122,7 @@ class Checkpoints final : public CheckpointService {
   std::map<std::uint64_t, std::uint64_t> holds_;
 
   bool failed_ = false;
-  reactor::Event asked_for_;
+  reactor::Event look_;
   reactor::Event ended_;
   reactor::Gate gate_;
 };

@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::uint64_t kYield_bytes = 256U << 10;  // of the log, redone without a pause
 constexpr std::size_t kChunkReaders = 4;
+constexpr std::uint64_t kMarkPause_ns = 100 * kMicrosecond_ns;
 // Timestamps go on so far behind the newest version's.
 constexpr std::uint64_t kTimestampSlack_ns = 1;
 
@@ -61,6 +62,22 @@ std::string Opened::text() const {
          " of log in " + seconds.data();
 }
 
+control::OpeningStatus Opened::message() const {
+  control::OpeningStatus message;
+  message.set_created(created);
+  message.set_generation(generation);
+  message.set_checkpoint_bytes(checkpoint_bytes);
+  message.set_damaged_chunks(damaged_chunks);
+  message.set_log_bytes(log_bytes);
+  message.set_entries(entries);
+  message.set_tables(tables);
+  message.set_indexes(indexes);
+  message.set_rows(rows);
+  message.set_duration_ns(duration_ns);
+  for (const std::string& line : lost) message.add_lost(line);
+  return message;
+}
+
 // The steps of DurableDatabase's creation and opening.
 class DatabaseOpening {
  public:
@@ -81,7 +98,7 @@ class DatabaseOpening {
 
   reactor::Task<Status> create();
   reactor::Task<Status> open();
-  // What was done so far is given up.
+  // Gives up all that was done so far.
   reactor::Task<void> give_up() {
     co_await progress_.end();
     co_await database_->close();
@@ -89,7 +106,7 @@ class DatabaseOpening {
   std::unique_ptr<DurableDatabase> take() { return std::move(database_); }
 
  private:
-  // What the parts of recovery need.
+  // For memory/recovery.
   Recovery recovery() {
     return {executor_, *parts_.region, parts_.options, progress_.recovery(), options_.stopping};
   }
@@ -143,8 +160,9 @@ reactor::Task<Status> DatabaseOpening::start_grants() {
   const Status status = co_await parts_.journals.flush_noted();
   // A full log takes the mark later.
   if (!status.ok() && status.code() != kDiskFull) co_return status;
-  while (status.ok() && grants.mark() == grants.last()) co_await executor_.yield();
-  co_return Status();
+  while (status.ok() && grants.mark() == grants.last() && database_->log_->failure().ok())
+    co_await executor_.sleep_for(kMarkPause_ns);
+  co_return database_->log_->failure();
 }
 
 reactor::Task<Status> DatabaseOpening::create() {
@@ -169,8 +187,9 @@ reactor::Task<Status> DatabaseOpening::create() {
   std::vector<std::byte> no_state;
   status = co_await database.store_->commit(0, std::move(no_state));
   if (!status.ok()) co_return status;
-  opened().generation = database.store_->generation();
-  co_return co_await start_grants();
+  status = co_await start_grants();
+  parts_.opened = opened().message();
+  co_return status;
 }
 
 reactor::Task<Status> DatabaseOpening::open() {
@@ -185,6 +204,7 @@ reactor::Task<Status> DatabaseOpening::open() {
   co_await progress_.end();
   parts_.opening = false;
   opened().duration_ns = executor_.now_ns() - began_ns_;
+  parts_.opened = opened().message();
   co_return Status();
 }
 
@@ -368,14 +388,17 @@ reactor::Task<Status> DatabaseOpening::derive() {
   IndexLoads loads(executor_, parts_.options.server_id, parts_.options.server_count);
   std::vector<control::IndexDescriptor> indexes;
   for (const auto& [name, index] : parts_.catalog->indexes()) indexes.push_back(index);
-  opened().tables = parts_.tables.all().size();
   opened().indexes = indexes.size();
   SendIndexLoad nobody;
   const Recovery parts = recovery();
   const auto derived = co_await rebuild_derived(parts, parts_.tables, parts_.indexes, std::move(indexes),
                                                 loads, std::move(nobody), kTimestampSlack_ns);
   if (!derived.ok()) co_return derived.status();
-  opened().rows = derived->rows;
+  for (const auto& [id, table] : parts_.tables.all()) {
+    if (table->shape.indexed_table != 0) continue;  // entries of a hash index
+    ++opened().tables;
+    opened().rows += table->records.used_count();
+  }
   parts_.follow_timestamp(derived->largest_timestamp + kTimestampSlack_ns);
   const ControlChanges::Change reopen = [this](Catalog& catalog) {
     for (const auto& [id, table] : parts_.tables.all()) {

@@ -8,8 +8,8 @@
 //            3. the log goes on; the control state is the server's, and changes are logged from now on
 //            4. what is derived: buckets, indexes, floors of timestamps (memory/recovery)
 //
-// Opening reads what is there and appends to the log; it changes nothing else. What it appends are changes
-// of the state that it found. So it may be cut off at any moment, and the next one finds the same rows.
+// Opening reads what is there and appends to the log, and changes nothing else. Its records are changes of the
+// state that it found. So it may be cut off at any moment, and the next one finds the same rows.
 //
 // A chunk of the newest checkpoint that is damaged is taken from the one before, and redo begins where that
 // one says. Damage of the log is an error that names file and offset, what is lost, and what goes on in spite
@@ -55,7 +55,7 @@ struct DurableOptions {
   std::function<bool()> stopping;
 };
 
-// What opening found, and how long it took.
+// Figures of an opening.
 struct Opened {
   bool created = false;  // the folder was empty
   std::uint64_t generation = 0;
@@ -71,6 +71,7 @@ struct Opened {
   // should be made soon: until then the next opening meets the same damage.
   std::vector<std::string> lost;
 
+  control::OpeningStatus message() const;
   // "opened 3 tables with 1200 rows from a checkpoint of 12 MiB and 3 MiB of log in 0.4 s"
   std::string text() const;
 };

@@ -47,7 +47,7 @@ struct ReplayCounts {
 
 class LogReplay {
  public:
-  // What the log says of the journal of one slot.
+  // The journal of one slot, as the log says.
   struct SlotJournal {
     std::uint32_t through = 0;
     bool ended = false;    // by its owner, with `through`

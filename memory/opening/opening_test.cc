@@ -1,5 +1,5 @@
-// A memory server's database in the lives that follow each other on one disk: what was acknowledged is there,
-// whatever ended the life before, and wherever in it.
+// A memory server's database in the lives that follow each other on one disk: all that was acknowledged is
+// there, whatever ended the life before, and wherever in it.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <functional>
@@ -28,7 +28,7 @@ struct Machine {
   FaultDisk disk{executor, 1};
 };
 
-// What clients were told, and what they were told nothing of.
+// The answers that clients got, and the change for which they got none.
 struct Told {
   Rows rows;
   std::optional<Rows> perhaps;  // the change that got no answer is there

@@ -146,14 +146,14 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
                  "Declare a compute server dead after so long a silence; 0 = never.\n"
                  "Default: 10 for tcp and verbs; 0 for shm, where the kernel reports its end")
       ->check(CLI::Range(0.0, 86'400.0));
-  std::string durability = "memory";
+  std::string durability;
   app.add_option(
          "--durability", durability,
          "When a commit is answered. flushed: once it is in the log on disk (DIR/data), so that it is\n"
          "there after a loss of power. memory: once it is in this server's memory; all is lost when\n"
-         "the process ends. Where there are several memory servers, memory only")
-      ->check(CLI::IsMember({"memory", "flushed"}))
-      ->capture_default_str();
+         "the process ends. Default: flushed; where there are several memory servers memory, which\n"
+         "is the only one then")
+      ->check(CLI::IsMember({"memory", "flushed"}));
   app.add_option("--log-bytes", flags.log_bytes,
                  "With --durability flushed: the disk space that the log may take. When it is full, commits\n"
                  "fail with 53100. At least 16MiB")
@@ -188,7 +188,7 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
   }
 
   flags.force_lost_log = force == "lost-log";
-  const bool flushed = durability == "flushed";
+  const bool flushed = durability.empty() ? flags.options.server_count == 1 : durability == "flushed";
   flags.options.durability = flushed ? Durability::flushed : Durability::memory;
   if (flushed && flags.options.server_count > 1) {
     return wrong(exit_code,

@@ -191,7 +191,7 @@ Status Tables::allocate_records(std::uint32_t id, std::uint32_t count, control::
   if (!table) return undefined(id);
   const auto grant = region_.grants().next();
   if (!grant) {
-    return Status(ErrorCode::limit_exceeded,
+    return Status(ErrorCode::disk_full,
                   "record space of server " + std::to_string(region_.map().server_id) +
                       " cannot be granted: its log has no room for the numbers of grants");
   }

@@ -42,7 +42,7 @@ class DurableLife {
   DurableLife(FaultDisk& disk, FaultDisk::End end, LifeOptions options = {});
   DurableLife(const DurableLife&) = delete;
   DurableLife& operator=(const DurableLife&) = delete;
-  // The server ends in order; what the disk says of it counts for nothing.
+  // The server ends cleanly, if the disk lets it.
   ~DurableLife();
 
   // Of creating or opening.

@@ -46,7 +46,7 @@ std::vector<MutantCase> journal_mutants();
 std::vector<MutantCase> publish_mutants();
 std::vector<MutantCase> slot_mutants();
 std::vector<MutantCase> partitioned_vector_mutants();
-std::vector<MutantCase> repair_mutants();
+std::vector<MutantCase> deciding_mutants();
 std::vector<MutantCase> collection_mutants();
 std::vector<MutantCase> reuse_mutants();
 std::vector<MutantCase> conflict_mutants();
