@@ -58,6 +58,11 @@ void ServerState::notice(const std::string& line) const {
   if (options.notice) options.notice(line);
 }
 
+void ServerState::follow_timestamp(std::uint64_t timestamp) {
+  const std::uint64_t now_ns = clock_ns();
+  if (timestamp > now_ns) clock_ahead_ns += timestamp - now_ns;
+}
+
 void ServerState::discard(std::uint32_t id) {
   for (const std::uint32_t index : indexes.of_table(id)) discard(index);
   for (const std::uint32_t index : tables.hash_indexes_of(id)) discard(index);
@@ -117,7 +122,8 @@ reactor::Task<void> ServerState::fence_peers(std::string compute_id) {
 
 Result<std::uint64_t> ServerState::lengthen_region(std::uint64_t length_bytes) {
   const std::uint64_t now_ns = executor.now_ns();
-  if (server_fabric == nullptr || (region_refused_ns != 0 && now_ns < region_refused_ns + kRefusal_ns)) {
+  const bool early = server_fabric == nullptr && !opening;
+  if (early || (region_refused_ns != 0 && now_ns < region_refused_ns + kRefusal_ns)) {
     return Status(ErrorCode::out_of_memory, "the region does not grow now");
   }
   const Result<std::uint64_t> longer = region_growth.lengthen(length_bytes);
@@ -128,7 +134,7 @@ Result<std::uint64_t> ServerState::lengthen_region(std::uint64_t length_bytes) {
   }
   region_refused_ns = 0;
   // Before any peer is given an address there.
-  server_fabric->grow(*longer);
+  if (server_fabric != nullptr) server_fabric->grow(*longer);
   if (*longer == region->limit_bytes()) notice("the region has grown to its limit");
   return longer;
 }

@@ -79,7 +79,10 @@ control::StatusReply status_of(const ServerState& server) {
   reply.set_stages(server.options.stages.text());
   reply.set_preset(server.options.preset);
   reply.set_timestamp_vector(std::string(layout::name_of(server.options.timestamp_vector)));
+  if (server.opened) *reply.mutable_opening() = *server.opened;
   reply.set_shared_read_locks(server.options.shared_read_locks);
+  reply.set_durability(server.journals.logged() ? "flushed" : "memory");
+  if (server.checkpoints != nullptr) server.checkpoints->describe(*reply.mutable_disk());
   return reply;
 }
 

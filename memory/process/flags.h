@@ -23,7 +23,8 @@ struct Flags {
   config::RdmaFlags rdma;
   std::string rdma_region_keys = "auto";
   std::string log_level = "info";
-  std::string durability = "memory";
+  std::uint64_t log_bytes = 4ULL << 30;  // what the log on disk may take
+  bool force_lost_log = false;
   Options options;
 };
 

@@ -121,7 +121,8 @@ int run_shutdown(const ClusterFlags& flags, bool json) {
     const std::filesystem::path data = std::filesystem::absolute(flags.data).lexically_normal();
     // A folder without a cluster is a mistake here, other than for dev down.
     if (!has_cluster_file(data)) return report_error(output, read_cluster_file(data).status());
-    Result<std::uint32_t> stopped = dev_down(data, 20, [&](std::string_view line) { output.line(line); });
+    Result<std::uint32_t> stopped =
+        dev_down(data, 20, false, [&](std::string_view line) { output.line(line); });
     if (!stopped.ok()) return report_error(output, stopped.status());
     output.document({{"stopped", *stopped}});
     return kExitOk;

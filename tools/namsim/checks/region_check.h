@@ -4,8 +4,7 @@
 // bytes.
 //
 // Checked are
-//   the map, the timestamp vector (a word for each known slot and no other) and the journals (no entry of a
-//   commit that is not published);
+//   the map, the timestamp vector (a word for each known slot and no other) and that all journals are closed;
 //   the memory: each block that is taken has one owner; the account of the memory adds up;
 //   the bucket chains: lock words free; every bucket certified, of its table and generation, reached once;
 //   every entry leads to a certified record of its table, hash and incarnation, in its chain; no record and

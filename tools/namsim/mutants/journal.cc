@@ -50,10 +50,11 @@ class LapNotSealed final : public Mutant {
     for (fabric::Operation& operation : posting.operations) {
       const auto stamp = Look::journal(operation);
       if (!stamp) continue;
-      const memory::Slot* const slot = cluster().memory(posting.server).server->slots()->find(stamp->slot);
-      if (slot == nullptr) continue;
+      const memory::JournalStream* const stream =
+          cluster().memory(posting.server).server->journals().find(stamp->slot);
+      if (stream == nullptr) continue;
       const std::span<std::byte> entry = Look::copy_journal(posting, operation);
-      layout::store_word(entry.data() + kPosition_offset, operation.remote_offset - slot->journal_offset);
+      layout::store_word(entry.data() + kPosition_offset, operation.remote_offset - stream->ring().offset);
       Look::seal_journal(entry, posting.server);
     }
   }
