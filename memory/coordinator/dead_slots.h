@@ -2,8 +2,8 @@
 // (decider.h), in a task in the background.
 //
 //   dead --round: fence, look, void, commit, final--> its word in the timestamp vector --> closed
-//            ^                                |
-// '--- pause, doubled up to 1 s <--'  a memory server does not answer, or its answers fit no verdict
+//            ^                              |
+//            '-- pause, doubled up to 1 s --'  a memory server does not answer, or answers contradict others
 //
 // Slots are decided side by side, kAtOnce at a time: one that waits for a memory server holds up no other.
 // The first compute server that connects to all memory servers tells where they are. So where there are
