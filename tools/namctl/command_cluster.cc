@@ -14,6 +14,7 @@
 #include "tools/namctl/cluster_view.h"
 #include "tools/namctl/command_dev.h"
 #include "tools/namctl/dev_cluster.h"
+#include "tools/namctl/disk_view.h"
 #include "tools/namctl/index_view.h"
 #include "tools/namctl/output.h"
 
@@ -61,6 +62,7 @@ void print_memory(const Output& output, const MemoryView& server) {
   if (reply.server_id() == 0)
     output.line(text("  slots of dead compute servers: %" PRIu64 " undecided, %" PRIu64 " decided",
                      reply.slots_dead(), reply.slots_decided()));
+  for (const std::string& line : disk_lines(reply)) output.line("  " + line);
   for (const control::TableUse& table : reply.tables()) {
     output.line(text("  table %-24s buckets %8.1f MiB (%" PRIu64
                      " main, doubled %u times), records %8.1f MiB, free %8.1f MiB%s",
