@@ -26,8 +26,8 @@
 //            either (compute/commit/passive_installs.h).
 //
 // Any failure before log: release exactly the locks that were taken, publish past c only after that is
-// confirmed, abort. A lost channel: aborted before log was posted, unknown_outcome from then on; repair frees
-// the locks.
+// confirmed, abort. A lost channel: aborted before log was posted, unknown_outcome from then on; memory
+// server 0 decides what becomes of it.
 #pragma once
 
 #include <cstdint>
