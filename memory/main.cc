@@ -300,7 +300,7 @@ int run(Flags flags) {
   if (durable.folder) {
     const Status status =
         (*reactor)->run_until(open_database(reactor->get(), server->get(), &flags, &durable));
-    if (status.code() == ErrorCode::admin_shutdown) return stopped_early();
+    if (!status.ok() && status.code() == ErrorCode::admin_shutdown) return stopped_early();
     if (!status.ok()) return refuse(status);
     tell_what_opened(durable);
   }
