@@ -28,7 +28,11 @@ constexpr std::uint16_t kHost = 1;
 // Memory server 1 with a table of three records, a compute server whose slot has a journal there, and server
 // 0, which decides.
 struct Deciding {
-  Deciding() : cluster(options()), owner(cluster.client("owner")), decider(cluster.client("decider")), log(cluster.node) {
+  Deciding()
+      : cluster(options()),
+        owner(cluster.client("owner")),
+        decider(cluster.client("decider")),
+        log(cluster.node) {
     log.at_once = true;
     cluster.server->log_to(log);
     REQUIRE(owner->connect(testing::hello('a')).ok());

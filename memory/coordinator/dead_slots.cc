@@ -89,7 +89,8 @@ reactor::Task<Status> DeadSlots::decide_and_close(std::uint32_t id) {
   // What cannot be logged now is logged with the next slot that is closed (control_changes.h).
   status = co_await duties_.control.log_closed(id, final_counter);
   if (!status.ok() && options_.notice)
-    options_.notice("the end of execution slot " + std::to_string(id) + " is not logged: " + status.to_string());
+    options_.notice("the end of execution slot " + std::to_string(id) +
+                    " is not logged: " + status.to_string());
   co_return Status();
 }
 
@@ -97,8 +98,9 @@ void DeadSlots::report(std::uint32_t slot, Dead& dead, const Status& why) {
   if (stopping_ || !options_.notice) return;
   std::string reason = why.to_string();
   if (dead.reported == reason) return;
-  options_.notice("the commits of execution slot " + std::to_string(slot) +
-                  ", whose compute server died, cannot be decided yet, what it locked stays locked: " + reason);
+  options_.notice(
+      "the commits of execution slot " + std::to_string(slot) +
+      ", whose compute server died, cannot be decided yet, what it locked stays locked: " + reason);
   dead.reported = std::move(reason);
 }
 

@@ -30,7 +30,8 @@ class Hosts final : public DeciderHosts {
     if (down.contains(server)) co_return Status(ErrorCode::connection_failure, why);
     co_return Status();
   }
-  reactor::Task<Result<calls::LookReply>> look(layout::ServerId host, calls::LookRequest /*request*/) override {
+  reactor::Task<Result<calls::LookReply>> look(layout::ServerId host,
+                                               calls::LookRequest /*request*/) override {
     calls::LookReply reply;
     reply.through = through;
     if (!down.contains(host)) co_return reply;
@@ -65,13 +66,13 @@ struct Subject {
     slots = std::make_unique<Slots>(*region, options, copies);
     catalog = std::make_unique<Catalog>(*region, options);
     control = std::make_unique<ControlChanges>(executor, options, *catalog, *slots);
-    dead_slots = std::make_unique<DeadSlots>(executor, options,
-                                             DeadSlots::Duties{*slots, *control, hosts,
-                                                               [this](std::uint32_t slot, std::uint64_t position,
-                                                                      std::uint32_t counter) {
-                                                                 return place(slot, position, counter);
-                                                               },
-                                                               [this] { ++closed; }});
+    dead_slots = std::make_unique<DeadSlots>(
+        executor, options,
+        DeadSlots::Duties{*slots, *control, hosts,
+                          [this](std::uint32_t slot, std::uint64_t position, std::uint32_t counter) {
+                            return place(slot, position, counter);
+                          },
+                          [this] { ++closed; }});
     executor.spawn(gate, dead_slots->run());
     executor.run_ready();
   }
@@ -89,9 +90,7 @@ struct Subject {
     co_return word;
   }
   // A slot of an owner of its own.
-  std::uint32_t lease(const std::string& owner) {
-    return (*slots->lease(kOwner, owner, owner))->id;
-  }
+  std::uint32_t lease(const std::string& owner) { return (*slots->lease(kOwner, owner, owner))->id; }
   void owner_dies() {
     slots->disconnected(kOwner);
     dead_slots->wake();
@@ -127,7 +126,8 @@ reactor::Task<void> open_control(ControlChanges* control, ControlLog* log, std::
 
 }  // namespace
 
-TEST_CASE("a slot that dies is decided at every memory server, shown in the vector, and closed", "[dead_slots]") {
+TEST_CASE("a slot that dies is decided at every memory server, shown in the vector, and closed",
+          "[dead_slots]") {
   Subject subject;
   const std::uint32_t slot = subject.lease("owner");
   subject.hosts.through = 3;

@@ -92,7 +92,8 @@ TEST_CASE("slots are bounded by the vector and by the channel") {
   CHECK(cluster.server->use().free_bytes == free_bytes);
 }
 
-TEST_CASE("a slot whose owner is gone is closed with what the vector shows, when nothing of it is undecided") {
+TEST_CASE(
+    "a slot whose owner is gone is closed with what the vector shows, when nothing of it is undecided") {
   TestCluster cluster;
   const auto owner = cluster.client("o");
   const auto other = cluster.client("p");

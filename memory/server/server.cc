@@ -32,16 +32,17 @@ MemoryServer::MemoryServer(reactor::Executor& executor, std::unique_ptr<Region> 
                            RegionGrowth region_growth)
     : state_(executor, std::move(region), std::move(options), std::move(region_growth)) {
   if (!state_.slots) return;
-  DeadSlots::Duties duties{.slots = *state_.slots,
-                           .control = *state_.control,
-                           .hosts = hosts_,
-                           .place = [this](std::uint32_t slot, std::uint64_t position,
-                                           std::uint32_t counter) { return hosts_.place(slot, position, counter); },
-                           .closed =
-                               [this] {
-                                 state_.closed.notify_all();
-                                 state_.collector.wake();
-                               }};
+  DeadSlots::Duties duties{
+      .slots = *state_.slots,
+      .control = *state_.control,
+      .hosts = hosts_,
+      .place = [this](std::uint32_t slot, std::uint64_t position,
+                      std::uint32_t counter) { return hosts_.place(slot, position, counter); },
+      .closed =
+          [this] {
+            state_.closed.notify_all();
+            state_.collector.wake();
+          }};
   dead_slots_ = std::make_unique<DeadSlots>(executor, state_.options, std::move(duties));
 }
 

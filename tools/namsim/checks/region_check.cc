@@ -171,8 +171,7 @@ void check_vector(const std::vector<const MemoryServer*>& servers, Findings& fin
   for (const auto& [id, slot] : slots.active()) {
     const std::string name = "slot " + std::to_string(id);
     if (slot.state != SlotState::closed)
-      findings.add(name +
-                   (slot.state == SlotState::leased ? " is still leased" : " is dead and not closed"));
+      findings.add(name + (slot.state == SlotState::leased ? " is still leased" : " is dead and not closed"));
     if (!by_position.emplace(slot.position, &slot).second)
       findings.add(name + " shares the word at " + word_place(slot.position) + " with another slot");
     const Region& region = region_of(slot.position);

@@ -94,9 +94,8 @@ class DecidingMutant : public Mutant {
     return cluster().memory(server).server->journals().find(slot);
   }
   static const memory::KeptEntry* entry(const memory::JournalStream& stream, std::uint32_t counter) {
-    const auto found = std::ranges::find_if(stream.entries(), [counter](const memory::KeptEntry& kept) {
-      return kept.stamp.counter == counter;
-    });
+    const auto found = std::ranges::find_if(
+        stream.entries(), [counter](const memory::KeptEntry& kept) { return kept.stamp.counter == counter; });
     return found == stream.entries().end() ? nullptr : &*found;
   }
 };
@@ -134,9 +133,8 @@ class OnePartSuffices final : public DecidingMutant {
     auto verdict = calls::decode_verdict(request);
     if (!verdict) return;
     const memory::JournalStream* const here = stream(server, verdict->slot);
-    std::erase_if(verdict->commits, [&](std::uint32_t counter) {
-      return here == nullptr || entry(*here, counter) == nullptr;
-    });
+    std::erase_if(verdict->commits,
+                  [&](std::uint32_t counter) { return here == nullptr || entry(*here, counter) == nullptr; });
     request = calls::encode(*verdict);
   }
 };
@@ -205,10 +203,11 @@ std::vector<MutantCase> deciding_mutants() {
        "a row stays out of reach", make_mutant<LocksNeverUndone>},
       {"a dead slot is never decided", "memory/coordinator/dead_slots.cc", Emphasis::kills, 3,
        "a row stays out of reach", make_mutant<NeverDecided>, nullptr, on_two_servers},
-      {"memory servers are asked before the owner is fenced", "memory/coordinator/decider.cc", Emphasis::kills,
-       114, "a row stays out of reach", make_mutant<NotFenced>, nullptr, on_two_servers},
+      {"memory servers are asked before the owner is fenced", "memory/coordinator/decider.cc",
+       Emphasis::kills, 114, "a row stays out of reach", make_mutant<NotFenced>, nullptr, on_two_servers},
       {"a lock is undone before its slot is closed", "compute/recovery/dead_locks.cc", Emphasis::kills, 16,
-       "a row stays out of reach", make_mutant<UndoneBeforeClosed>, make_mutant<LateDecision>, on_two_servers},
+       "a row stays out of reach", make_mutant<UndoneBeforeClosed>, make_mutant<LateDecision>,
+       on_two_servers},
       {"a commit that lacks a part is committed", "memory/coordinator/decider.cc", Emphasis::kills, 1,
        "a row stays out of reach", make_mutant<OnePartSuffices>, nullptr, on_two_servers},
       {"a slot is closed before all parts of its commits are installed", "memory/calls/decide.cc",

@@ -6,8 +6,10 @@
 namespace namdb::sim {
 
 // Nothing is installed in a table that is gone; an older snapshot may still wait for one of its rows.
-TEST_CASE("a transaction that waits for a row which a dead commit left half written in a dropped table is told of the drop",
-          "[engine]") {
+TEST_CASE(
+    "a transaction that waits for a row which a dead commit left half written in a dropped table is told of "
+    "the drop",
+    "[engine]") {
   Scenario scenario = Scenario::of_seed(806787, "schema");
   scenario.resize(
       {.memory_servers = 2, .computes = 3, .clients = 3, .transactions = 12, .keys = 2, .kills = 2});

@@ -124,8 +124,8 @@ TEST_CASE("a slot that cannot be decided is reported once, stops no compute serv
     sound = owner.call<control::LeaseSlotReply>(control::LEASE_SLOT, control::LeaseSlotRequest()).slot();
     const auto ring = owner.open_journal(corrupt);
     // A complete entry that makes no sense.
-    const std::span<std::byte> journal = std::as_writable_bytes(std::span(cluster.memory(0).words))
-                                             .subspan(ring.ring_offset, ring.ring_bytes);
+    const std::span<std::byte> journal =
+        std::as_writable_bytes(std::span(cluster.memory(0).words)).subspan(ring.ring_offset, ring.ring_bytes);
     const layout::Stamp stamp{corrupt, 1};
     const layout::ServerId regions[] = {0};
     layout::JournalWriter writer(journal, stamp, stamp, {.regions = regions});

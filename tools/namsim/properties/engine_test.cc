@@ -171,7 +171,8 @@ Task<Status> move_once(Client* client) {
 
 }  // namespace
 
-TEST_CASE("what a dead compute server left is whole, and a peer that never saw the table goes on with it", "[engine]") {
+TEST_CASE("what a dead compute server left is whole, and a peer that never saw the table goes on with it",
+          "[engine]") {
   for (std::uint64_t seed = 1; seed <= 80; ++seed) {
     fabric::sim::SimWorld world(seed);
     ClusterOptions options = small_cluster();

@@ -262,7 +262,8 @@ TEST_CASE("a compute server that dies in a large transaction leaves all of it or
     large.cluster.kill_compute(0);
     SimWorld::bury(std::move(gate));
     SimWorld::bury(std::move(answered));
-    REQUIRE(large.world.run_until([&] { return large.cluster.memory(0).server->slots()->decided_count() > 0; }));
+    REQUIRE(
+        large.world.run_until([&] { return large.cluster.memory(0).server->slots()->decided_count() > 0; }));
     CHECK(rooms(large.cluster) == 0);
 
     const auto found = large.world.run(large.cluster.node(other), content(&large.cluster.worker(other)));

@@ -134,8 +134,7 @@ class Run final : SeededRun {
     const auto closed = [&] {
       return server.peers().all().size() <= computes && server.slots()->dead_count() == 0;
     };
-    if (sound() && !world_.run_until(closed, kLimit_ns))
-      fail("a dead compute server's slot is never closed");
+    if (sound() && !world_.run_until(closed, kLimit_ns)) fail("a dead compute server's slot is never closed");
   }
 
   Pauses pauses_;
