@@ -13,9 +13,9 @@
 //            with the locks
 //   validate what the protocol asks: nothing under snapshot isolation
 //   log      a self-certifying journal entry on each memory server that the commit writes to: ring slots,
-//            displaced stamps, images of all new versions there (commit_journal.h). Their places in the slot's
-//            journals are taken here, on credit that was taken with the counter. From the completion of all
-//            of them on nothing may abort the commit.
+//            displaced stamps, images of all new versions there (commit_journal.h). Their places in the
+//            slot's journals are taken here, on credit that was taken with the counter. From the completion
+//            of all of them on nothing may abort the commit.
 //   install  a record: displaced version into its ring slot (image, then ring word), the changed parts of the
 //            body, and last the unlocked header word. A chain: new records, new buckets, changed buckets, and
 //            last the lock word.
@@ -26,8 +26,8 @@
 //            either (compute/commit/passive_installs.h).
 //
 // Any failure before log: release exactly the locks that were taken, publish past c only after that is
-// confirmed, abort. A lost channel: aborted before log was posted, unknown_outcome from then on; repair frees
-// the locks.
+// confirmed, abort. A lost channel: aborted before log was posted, unknown_outcome from then on; memory
+// server 0 decides what becomes of it.
 #pragma once
 
 #include <cstdint>

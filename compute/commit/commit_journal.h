@@ -37,7 +37,7 @@ class JournalBytes {
   reactor::PooledVector<txn::HostBytes> hosts_;
 };
 
-// What the commit does, for its journal.
+// The changes of the commit, for its journal.
 class JournalContents {
  public:
   // At most; at least, before anything is locked; exactly, once everything is locked.
@@ -81,6 +81,7 @@ class CommitJournal {
     std::vector<std::byte> items;     // in a room
     fabric::LocalBuffer piece;        // of the items
     std::uint64_t written_bytes = 0;  // of the items
+    std::uint64_t end = 0;            // of the entry, in the stream
   };
   std::uint32_t frame_bytes() const;
   Status check_size(std::uint64_t items_bytes) const;
@@ -88,8 +89,7 @@ class CommitJournal {
   reactor::Task<Status> write_rooms();
   // False when every part's last piece is in the batches.
   bool add_pieces();
-  // The part's entry and the pad before it. What is added must be posted before this worker runs anything
-  // else.
+  // The part's entry and the pad before it, to be posted before this worker runs anything else.
   void add_entry(Part& part, std::size_t index, layout::Stamp stamp, layout::Stamp lock);
   // Posts what is in the batches, and waits until the entries are on disk.
   reactor::Task<Status> write_durably();

@@ -145,6 +145,9 @@ Status SlotJournals::learn(ServerId host) {
 
 reactor::Task<void> SlotJournals::run(ServerId host) {
   Flush& flush = flushes_.at(host);
+  fabric::Channel& channel = cluster_.channel(host);
+  std::uint64_t durable = flush.durable;
+  std::uint64_t progress_ns = cluster_.executor().now_ns();
   while (true) {
     Status status = co_await flush.call.done();
     if (status.ok()) status = learn(host);
@@ -152,13 +155,15 @@ reactor::Task<void> SlotJournals::run(ServerId host) {
     if (full) flush.log_full = true;
     ++flush.answers;
     changed_.notify_all();
-    if (!status.ok() && !full) {
-      if (!cluster_.channel(host).failed()) cluster_.channel(host).give_up(status);
-      break;
-    }
-    if (flush.satisfied()) break;
+    const std::uint64_t now_ns = cluster_.executor().now_ns();
+    if (std::exchange(durable, flush.durable) != flush.durable) progress_ns = now_ns;
+    if (status.ok() && flush.satisfied()) break;
+    const bool hopeless = now_ns - progress_ns >= cluster_.max_transaction_ns();
+    if (status.ok() && hopeless)
+      status = Status(ErrorCode::protocol_violation, "memory server does not find a journal entry");
+    if (!status.ok() && (!full || hopeless) && !channel.failed()) channel.give_up(status);
     if (full) co_await cluster_.executor().sleep_for(kFullLogPause_ns);
-    if (cluster_.channel(host).failed()) break;
+    if (channel.failed()) break;
     post(host);
   }
   flush.under_way = false;
@@ -166,16 +171,10 @@ reactor::Task<void> SlotJournals::run(ServerId host) {
 }
 
 reactor::Task<Status> SlotJournals::await_durable(ServerId host, std::uint64_t position) {
-  const std::uint64_t deadline_ns = cluster_.executor().now_ns() + cluster_.max_transaction_ns();
   const Flush& flush = flushes_.at(host);
   while (flush.durable < position) {
-    if (cluster_.failed()) co_return lost();
-    if (cluster_.executor().now_ns() >= deadline_ns) {
-      cluster_.channel(host).give_up(
-          Status(ErrorCode::disk_full, "memory server " + std::to_string(host) + " cannot log an entry"));
-      co_return lost();
-    }
-    co_await changed_.wait_until(deadline_ns);
+    if (cluster_.failed() || !flush.under_way) co_return lost();
+    co_await changed_.wait();
   }
   co_return Status();
 }

@@ -3,15 +3,15 @@
 // slot.
 //
 // The host frees places, not the owner: only the host knows that it has read them. It learns of finished
-// counters from entries and FLUSHes, and tells in the reply to a FLUSH what is free. So rings are read lazily.
-// A FLUSH is posted when a ring is half full of finished entries, and when a commit waits for room. No commit
-// waits for the answer as long as there is room.
+// counters from entries and FLUSHes, and tells in the reply to a FLUSH what is free. So rings are read
+// lazily. A FLUSH is posted when a ring is half full and much of it is finished, and when a commit waits for
+// room. No commit waits for the answer as long as there is room.
 //
 // Where the database is `flushed`, an entry is durable once a FLUSH up to its end was answered. One FLUSH is
 // under way to a host, for all commits of the slot: a commit that logs meanwhile is in the next one.
 //
-// Errors: a FLUSH that a memory server refuses for another reason than a full log gives its channel up, and
-// the slot is lost with it: no owner asks for what can be refused.
+// Errors: a memory server that refuses a FLUSH for another reason than a full log, or does not get on with
+// one for E, is given up (Channel::give_up), and the slot is lost with it.
 //
 // Belongs to the worker's executor. drain() must have ended before destruction.
 #pragma once
@@ -65,8 +65,7 @@ class SlotJournals {
   // Asks for entries up to that position to be durable. Posts the call now, unless one is under way. Counts
   // what it posts.
   void flush(layout::ServerId host, std::uint64_t position, fabric::OperationCounters& counters);
-  // Waits until it is so. Error connection_failure: it is not known whether it is. After E the host is given
-  // up.
+  // Waits until it is so. Error connection_failure: it is not known whether it is.
   reactor::Task<Status> await_durable(layout::ServerId host, std::uint64_t position);
   // Waits until the host has been told that all is finished that is finished now. Rooms of entries up to
   // there are free then.

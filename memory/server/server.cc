@@ -38,11 +38,7 @@ MemoryServer::MemoryServer(reactor::Executor& executor, std::unique_ptr<Region> 
       .hosts = hosts_,
       .place = [this](std::uint32_t slot, std::uint64_t position,
                       std::uint32_t counter) { return hosts_.place(slot, position, counter); },
-      .closed =
-          [this] {
-            state_.closed.notify_all();
-            state_.collector.wake();
-          }};
+      .closed = [this] { state_.collector.wake(); }};
   dead_slots_ = std::make_unique<DeadSlots>(executor, state_.options, std::move(duties));
 }
 
@@ -76,7 +72,6 @@ reactor::Task<void> MemoryServer::stop() {
   state_.journals.stop();
   if (dead_slots_ != nullptr) dead_slots_->stop();
   state_.fenced.notify_all();
-  state_.closed.notify_all();
   state_.shut_down.notify_all();
   co_await state_.links.close();
   co_await state_.gate.close();

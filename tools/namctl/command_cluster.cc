@@ -59,6 +59,9 @@ void print_memory(const Output& output, const MemoryView& server) {
                    mebibytes(reply.overflow_bytes())));
   output.line(text("  versions moved %" PRIu64 ", collected %" PRIu64 ", records reclaimed %" PRIu64,
                    reply.versions_moved(), reply.versions_collected(), reply.records_reclaimed()));
+  if (reply.server_id() == 0)
+    output.line(text("  slots of dead compute servers: %" PRIu64 " undecided, %" PRIu64 " decided",
+                     reply.slots_dead(), reply.slots_decided()));
   for (const std::string& line : disk_lines(reply)) output.line("  " + line);
   for (const control::TableUse& table : reply.tables()) {
     output.line(text("  table %-24s buckets %8.1f MiB (%" PRIu64
