@@ -25,7 +25,7 @@ Status cannot(const char* what, const fs::path& path, const std::string& reason)
                 std::string("cannot ") + what + " " + path.string() + ": " + reason);
 }
 
-Status sync_path(const fs::path& path) {
+Status make_durable(const fs::path& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return cannot("open", path, std::strerror(errno));
   const int result = ::fsync(descriptor);
@@ -34,7 +34,7 @@ Status sync_path(const fs::path& path) {
   return result == 0 ? Status() : cannot("sync", path, std::strerror(error_number));
 }
 
-bool has_files(const fs::path& folder) {
+bool any_file(const fs::path& folder) {
   std::error_code ignored;
   return fs::directory_iterator(folder, ignored) != fs::directory_iterator();
 }
@@ -51,17 +51,17 @@ Status check_backup(const fs::path& backup) {
     return Status(ErrorCode::configuration,
                   (backup / "identity").string() + ": " + identity.status().message());
   for (const char* part : kParts) {
-    if (!has_files(backup / part))
+    if (!any_file(backup / part))
       return Status(ErrorCode::configuration, (backup / part).string() + " is missing or empty");
   }
   return Status();
 }
 
-Status copy_file(const fs::path& from, const fs::path& to) {
+Status copy_durably(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::copy_file(from, to, fs::copy_options::overwrite_existing, error);
   if (error) return cannot("copy", from, error.message());
-  return sync_path(to);
+  return make_durable(to);
 }
 
 Status copy_part(const fs::path& from, const fs::path& to) {
@@ -71,11 +71,11 @@ Status copy_part(const fs::path& from, const fs::path& to) {
   if (!error) fs::permissions(to, fs::perms::owner_all, error);
   if (error) return cannot("create", to, error.message());
   for (fs::directory_iterator entry(from, error), last; !error && entry != last; entry.increment(error)) {
-    Status status = copy_file(entry->path(), to / entry->path().filename());
+    Status status = copy_durably(entry->path(), to / entry->path().filename());
     if (!status.ok()) return status;
   }
   if (error) return cannot("read", from, error.message());
-  return sync_path(to);
+  return make_durable(to);
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ Status restore_database(const fs::path& backup, const fs::path& folder) {
   if (error) return cannot("create", folder, error.message());
   const bool begun = fs::exists(folder / kMark, error);
   if (fs::exists(folder / "identity", error) ||
-      (!begun && (has_files(folder / "log") || has_files(folder / "checkpoint")))) {
+      (!begun && (any_file(folder / "log") || any_file(folder / "checkpoint")))) {
     return Status(ErrorCode::configuration, folder.string() + " has a database already",
                   "start without --restore to open it; or move it away first");
   }
@@ -96,19 +96,19 @@ Status restore_database(const fs::path& backup, const fs::path& folder) {
   mark << "from " << backup.string() << "\n";
   mark.close();
   if (!mark) return cannot("write", folder / kMark, std::strerror(errno));
-  status = sync_path(folder);
+  status = make_durable(folder);
   for (const char* part : kParts) {
     if (status.ok()) status = copy_part(backup / part, folder / part);
   }
   // In one step: a folder has a whole identity, or none.
   const fs::path made = folder / "identity.new";
-  if (status.ok()) status = copy_file(backup / "identity", made);
+  if (status.ok()) status = copy_durably(backup / "identity", made);
   if (!status.ok()) return status;
   fs::rename(made, folder / "identity", error);
   if (error) return cannot("rename", made, error.message());
   fs::remove(folder / kMark, error);
   if (error) return cannot("remove", folder / kMark, error.message());
-  return sync_path(folder);
+  return make_durable(folder);
 }
 
 }  // namespace namdb::memory
