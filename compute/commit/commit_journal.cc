@@ -177,21 +177,26 @@ void CommitJournal::ask_for_flushes() {
 }
 
 reactor::Task<Status> CommitJournal::write_durably() {
+  txn::StageTimes* const times = worker_.cluster.stage_times();
   const bool together = worker_.cluster.optimisations().outstanding_requests;
-  if (together) {
-    // The calls of a two-sided stage are posted by run(), in the same turn.
-    if (!worker_.cluster.stages().two_sided(layout::Stage::log)) {
-      batches_.post(counters_);
-      ++counters_.round_trips;
-    }
+  Status status;
+  if (together && !worker_.cluster.stages().two_sided(layout::Stage::log)) {
+    const txn::StageTimer timer(times, worker_.executor, counters_);
+    batches_.post(counters_);
+    ++counters_.round_trips;
     ask_for_flushes();
+    status = co_await batches_.run(counters_);  // what is posted
+    timer.end(layout::Stage::log);
+  } else {
+    // The calls of a two-sided stage are posted by run(), in the same turn.
+    if (together) ask_for_flushes();
+    status = co_await batches_.run(counters_, layout::Stage::log);
   }
-  Status status = co_await batches_.run(counters_, layout::Stage::log);
+  const txn::StageTimer timer(times, worker_.executor, counters_);
   if (!together) {
     ask_for_flushes();
     ++counters_.round_trips;
   }
-  const txn::StageTimer timer(worker_.cluster.stage_times(), worker_.executor, counters_);
   for (const Part& part : parts_) {
     if (status.ok()) status = co_await slot_->journals().await_durable(part.host, part.end);
   }
