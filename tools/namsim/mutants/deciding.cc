@@ -188,6 +188,10 @@ void on_two_servers(Scenario& scenario) {
   scenario.resize({.memory_servers = 2});
 }
 
+void many_deaths_on_two_servers(Scenario& scenario) {
+  scenario.resize({.memory_servers = 2, .computes = 8, .keys = 4, .kills = 7});
+}
+
 // Commits of rows that are not there, with a dead owner now and then.
 void inserts_and_kills(Scenario& scenario) {
   emphasise(Emphasis::kills, scenario.draw, scenario);
@@ -199,21 +203,21 @@ void inserts_and_kills(Scenario& scenario) {
 
 std::vector<MutantCase> deciding_mutants() {
   return {
-      {"the locks of a closed slot are never undone", "compute/recovery/dead_locks.cc", Emphasis::kills, 3,
+      {"the locks of a closed slot are never undone", "compute/recovery/dead_locks.cc", Emphasis::kills, 4,
        "a row stays out of reach", make_mutant<LocksNeverUndone>},
-      {"a dead slot is never decided", "memory/coordinator/dead_slots.cc", Emphasis::kills, 3,
+      {"a dead slot is never decided", "memory/coordinator/dead_slots.cc", Emphasis::kills, 1,
        "a row stays out of reach", make_mutant<NeverDecided>, nullptr, on_two_servers},
       {"memory servers are asked before the owner is fenced", "memory/coordinator/decider.cc",
-       Emphasis::kills, 114, "a row stays out of reach", make_mutant<NotFenced>, nullptr, on_two_servers},
-      {"a lock is undone before its slot is closed", "compute/recovery/dead_locks.cc", Emphasis::kills, 16,
-       "a row stays out of reach", make_mutant<UndoneBeforeClosed>, make_mutant<LateDecision>,
-       on_two_servers},
-      {"a commit that lacks a part is committed", "memory/coordinator/decider.cc", Emphasis::kills, 1,
-       "a row stays out of reach", make_mutant<OnePartSuffices>, nullptr, on_two_servers},
+       Emphasis::kills, 55, "a row stays out of reach", make_mutant<NotFenced>, nullptr, on_two_servers},
+      {"a lock is undone before its slot is closed", "compute/recovery/dead_locks.cc", Emphasis::kills, 18,
+       "a row stays out of reach", make_mutant<UndoneBeforeClosed>, make_mutant<LateDecision>, on_two_servers},
+      {"a commit that lacks a part is committed", "memory/coordinator/decider.cc", Emphasis::kills, 26,
+       "lost update", make_mutant<OnePartSuffices>, nullptr, many_deaths_on_two_servers},
       {"a slot is closed before all parts of its commits are installed", "memory/calls/decide.cc",
-       Emphasis::kills, 1, "a row stays out of reach", make_mutant<NotInstalled>, nullptr, on_two_servers},
+       Emphasis::kills, 26, "lost update", make_mutant<NotInstalled>, nullptr,
+       many_deaths_on_two_servers},
       {"a part is installed where the dead commit's lock is gone", "memory/apply/applier.cc",
-       Emphasis::inserts, 14, "is not linked", make_mutant<InstalledUnlocked>, nullptr, inserts_and_kills},
+       Emphasis::inserts, 2, "is damaged", make_mutant<InstalledUnlocked>, nullptr, inserts_and_kills},
   };
 }
 

@@ -116,7 +116,7 @@ std::vector<MutantCase> partitioned_vector_mutants() {
       {"a slot is not placed in its part", "compute/txn/execution_slot.cc", Emphasis::short_slots, 1,
        "lies behind the vector's length", make_mutant<NeverPlaced>, nullptr, on_two_servers},
       {"a dead slot's final counter is not placed in its part", "memory/coordinator/dead_slots.cc",
-       Emphasis::kills, 1, "a row stays out of reach", make_mutant<DeadNeverPlaced>, nullptr, on_two_servers},
+       Emphasis::kills, 26, "a row stays out of reach", make_mutant<DeadNeverPlaced>, nullptr, on_two_servers},
       {"a publish is piggybacked on a part of the installation", "compute/commit/commit.cc",
        Emphasis::inserts, 1991, "missed a write that what it saw depends on", make_mutant<PiggybackedOnPart>,
        nullptr, inserts_on_two_servers},
