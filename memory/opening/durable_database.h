@@ -8,8 +8,8 @@
 //            3. the log goes on; the control state is the server's, and changes are logged from now on
 //            4. what is derived: buckets, indexes, floors of timestamps (memory/recovery)
 //
-// Opening reads what is there and appends to the log, and changes nothing else. Its records are changes of the
-// state that it found. So it may be cut off at any moment, and the next one finds the same rows.
+// Opening reads what is there and appends to the log, and changes nothing else. Its records are changes of
+// the state that it found. So it may be cut off at any moment, and the next one finds the same rows.
 //
 // A chunk of the newest checkpoint that is damaged is taken from the one before, and redo begins where that
 // one says. Damage of the log is an error that names file and offset, what is lost, and what goes on in spite
