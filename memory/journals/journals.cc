@@ -161,7 +161,7 @@ reactor::Task<Status> Journals::append_entries(JournalStream* stream) {
     if (!entry) break;
     if (entry->room) {
       if (!stream->take_room(*entry)) break;
-      // Nothing of a finished commit is looked at again where there is no log.
+      // Where there is no log, nothing of a finished commit is read again.
       const bool needed = sink_ != nullptr || entry->stamp.counter > stream->through();
       const bool whole = !needed || co_await copy_room(stream, &*entry, &bytes);
       if (!whole) {

@@ -39,7 +39,7 @@ class Checkpoints(TestCase):
             bank = Bank(cluster)
             bank.create()
             with Load(bank, clients=4) as load:
-                until(lambda: status(cluster)["checkpoint"]["finished"] >= 4, "four checkpoints")
+                until(lambda: status(cluster)["checkpoint"]["finished"] >= 2, "two checkpoints")
             self.assertEqual(load.unexpected, [])
             self.assertLessEqual(status(cluster)["log"]["used_bytes"], 16 << 20)
             bank.check_total(self)

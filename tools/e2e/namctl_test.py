@@ -215,7 +215,7 @@ class KeepsData(TestCase):
             self.assertEqual(namctl("dev", "down", "--discard", "--data", cluster.data).returncode, 0)
             self.assertFalse((cluster.data / "memory-0").exists())
             cluster.up()
-            self.assertEqual(cluster.query("SELECT relname FROM pg_class WHERE relname = 't'"), [])
+            self.assertEqual(cluster.query("SELECT table_name FROM namdb_tables"), [])
 
     def test_several_memory_servers_keep_none(self):
         with self.default_cluster(memory_servers=2) as cluster:

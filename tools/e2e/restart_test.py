@@ -25,8 +25,8 @@ QUESTIONS = ("SELECT * FROM plain ORDER BY id", "SELECT * FROM wide ORDER BY a, 
              "SELECT * FROM empty", "SELECT id FROM plain WHERE v >= 'v1' AND v < 'v2' ORDER BY v, id",
              "SELECT a, c FROM wide WHERE c > 10 ORDER BY c DESC, a", "SELECT a FROM wide WHERE b = 'b3' ORDER BY a",
              "SELECT id FROM unique_v WHERE v = 7", "SELECT count(*) FROM wide",
-             "SELECT relname FROM pg_class WHERE relname IN ('plain', 'wide', 'unique_v', 'empty', 'plain_v', 'wide_c', "
-             "'wide_b', 'dropped') ORDER BY relname")
+             "SELECT table_name FROM namdb_tables ORDER BY table_name",
+             "SELECT index_name, is_ready, columns, method FROM namdb_indexes ORDER BY index_name")
 
 
 def fill(cluster):
@@ -185,7 +185,11 @@ class Folders(TestCase):
             cluster.query("CREATE TABLE t (id bigint PRIMARY KEY)")
             command = command_of(cluster, "memory-0")
             cluster.kill("memory-0")
-            self.refused(self.with_options(command, server_id=1, server_count=2), "server 0")
+            # The second of two, which cannot keep their data yet; and one that keeps nothing.
+            done = run(*self.with_options(command, server_id=1, server_count=2))
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("several cannot keep their data yet", done.stderr)
+            self.refused(self.with_options(command, server_id=1, server_count=2, durability="memory"), "flushed")
             cluster.up()
             until(lambda: serves(cluster), "its own server takes it")
             self.assertEqual(cluster.query("SELECT count(*) FROM t"), [(0,)])
@@ -205,7 +209,7 @@ class Folders(TestCase):
         with Cluster(durability="flushed") as cluster:
             cluster.query("CREATE TABLE t (id bigint PRIMARY KEY)")
             cluster.kill("memory-0")
-            log = cluster.data / "memory-0" / "log"
+            log = cluster.data / "memory-0" / "data" / "log"
             for segment in log.iterdir():
                 segment.rename(cluster.data / segment.name)
             done = namctl("dev", "up", *cluster.flags, timeout=2 * PATIENCE_S)

@@ -7,7 +7,7 @@
 //   DIR/run/lock                held by the command that starts or stops the cluster
 //   DIR/run/memory-K.sock       the shared-memory transport's sockets
 //   DIR/log/NAME.log            the daemon's output
-//   DIR/NAME/                   the daemon's own data folder; the data is in memory-K/
+//   DIR/NAME/                   the daemon's own data folder; the database is in memory-K/data
 //                               (memory/process/database_folder.h)
 #pragma once
 

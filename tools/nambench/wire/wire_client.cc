@@ -122,7 +122,7 @@ void WireClient::take_row(UnderWay& call, PGresult* result) {
 
 void WireClient::finish_front(std::uint64_t now_ns) {
   UnderWay& call = under_way_.front();
-  if (call.sqlstate == "57P03") resume_ns_ = now_ns + kPause_ns;
+  if (call.sqlstate == "57P03" || call.sqlstate.starts_with("08")) resume_ns_ = now_ns + kPause_ns;
   recorder_.record(call.call, {call.sqlstate, call.message, call.results}, call.start_ns, now_ns, hash_);
   spare_.push_back(std::move(call));
   under_way_.pop_front();

@@ -67,8 +67,7 @@ class CrashRun final : SeededRun {
     await_clients();
     fail(workload_.complaint());
     look("after the crash");
-    if (sound())
-      check(await(survivor(), workload_.touch_all(&cluster_.worker(survivor()))), "a row stays locked");
+    insist("a row stays locked", &CrashWorkload::touch_all);
     if (sound()) await_decisions();
     const std::string rows = workload_.rows_text();
     stop_and_check_regions();
@@ -108,19 +107,26 @@ class CrashRun final : SeededRun {
     if (sound() && crash_.victim != CrashVictim::memory) cluster_.add_compute();
   }
 
-  // The rows are possible ones.
-  void look(const std::string& when) {
+  // Until it succeeds, at a compute server that lives.
+  void insist(const std::string& what, reactor::Task<Status> (CrashWorkload::*action)(txn::Engine*)) {
     if (!sound()) return;
-    const std::size_t reader = survivor();
-    Status status;
+    const std::size_t survivor_at = survivor();
     const std::uint64_t end_ns = world_.now_ns() + kLimit_ns;
+    Status status;
     do {
-      world_.run_until([&] { return cluster_.worker(reader).ready(); }, kLimit_ns);
-      status = await(reader, workload_.read_all(&cluster_.worker(reader)));
-      if (status.ok()) return fail(workload_.check().empty() ? "" : when + ": " + workload_.check());
+      world_.run_until([&] { return cluster_.worker(survivor_at).ready(); }, kLimit_ns);
+      status = await(survivor_at, (workload_.*action)(&cluster_.worker(survivor_at)));
+      if (status.ok()) return;
       world_.run_for(kMillisecond_ns);
     } while ((status.info().retry || lost_connection(status)) && world_.now_ns() < end_ns);
-    fail(when + " the rows cannot be read: " + status.to_string());
+    fail(what + ": " + status.to_string());
+  }
+
+  // The rows are possible ones.
+  void look(const std::string& when) {
+    insist(when + " the rows cannot be read", &CrashWorkload::read_all);
+    const std::string wrong = sound() ? workload_.check() : std::string();
+    if (!wrong.empty()) fail(when + ": " + wrong);
   }
 
   // Slots of the dead are closed, and their index entries decided.
