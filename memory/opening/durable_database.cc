@@ -343,6 +343,8 @@ reactor::Task<Status> DatabaseOpening::replay_records(LogReader* reader) {
 // Notes the damage where that is allowed; otherwise it is the error.
 Status DatabaseOpening::lost(const LogReader& reader, const Status& damage) {
   if (!reader.damage()) return damage;
+  // The checkpoint has all of it: the segment is read from its beginning on.
+  if (reader.damage()->lost_to <= redo_from_) return Status();
   if (!options_.force_lost_log)
     return Status(damage.code(), damage.message(),
                   "restore the folder from a backup; or start once with --force lost-log, and the changes "

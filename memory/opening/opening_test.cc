@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -292,8 +293,9 @@ TEST_CASE("damage of the log is an error that says what is lost; forced, all els
     REQUIRE(life.create_table("a").ok());
     for (std::int64_t key = 0; key < 20; ++key) REQUIRE(life.insert("a", key, key).ok());
   }
-  // Each flush is a block of a page: one of a row, not the last.
-  machine.disk.flip_bit(kDatabaseFolder + "/log/" + segment_name(0), 8 * (7 * 4096 - 4096 + 200));
+  // Each flush is a block of a page. The first of a row says which block of records was taken; this is the
+  // second.
+  machine.disk.flip_bit(kDatabaseFolder + "/log/" + segment_name(0), 8 * (7 * 4096 + 200));
   const std::unique_ptr<FaultDisk> disk = machine.disk.copy(1);
   {
     DurableLife life(*disk, End::killed);
@@ -310,8 +312,7 @@ TEST_CASE("damage of the log is an error that says what is lost; forced, all els
     REQUIRE(life.status().ok());
     CHECK(life.database().opened().lost.size() == 1);
     rows = life.rows_by_key();
-    CHECK(rows["a"].size() >= 17);
-    CHECK(rows["a"].size() < 20);
+    CHECK(rows["a"].size() == 19);
     REQUIRE(checkpoint(life).ok());
   }
   // The checkpoint lies behind the damage.
@@ -379,7 +380,8 @@ TEST_CASE("slots of earlier lives are retired, and ids go on", "[opening]") {
   DurableLife life(machine.disk, End::power_lost);
   REQUIRE(life.status().ok());
   CHECK(life.server().slots()->retired(first) == 1);
-  CHECK(life.server().slots()->retired(second) == layout::kMaxCounter);
+  REQUIRE(life.server().slots()->retired(second).has_value());
+  CHECK(*life.server().slots()->retired(second) >= 1);
   CHECK(life.server().slots()->published({second, 1}));
   REQUIRE(life.connect().ok());
   CHECK(life.slot() > second);
@@ -389,15 +391,20 @@ TEST_CASE("timestamps go on behind those of the rows, wherever the clock begins"
   Machine machine;
   LifeOptions options;
   options.server.protocol = "mvcc";
-  constexpr std::uint64_t kLater_ns = 1000 * kSecond_ns;
+  constexpr std::uint64_t kLate_ns = 1000 * kSecond_ns;
   {
     DurableLife life(machine.disk, End::killed, options);
     REQUIRE(life.status().ok());
-    life.cluster().run_for(kLater_ns);
-    CHECK(life.server().parts().clock_ns() >= kLater_ns);
-    life.server().parts().follow_timestamp(2 * kLater_ns);
-    CHECK(life.server().parts().clock_ns() >= 2 * kLater_ns);
+    REQUIRE(life.connect().ok());
+    REQUIRE(life.create_table("a").ok());
+    life.timestamp = kLate_ns;
+    REQUIRE(life.insert("a", 1, 1).ok());
+    CHECK(life.server().parts().clock_ns() < kLate_ns);
   }
+  DurableLife life(machine.disk, End::power_lost, options);
+  REQUIRE(life.status().ok());
+  CHECK(life.rows_by_key() == Rows{{"a", {{1, 1}}}});
+  CHECK(life.server().parts().clock_ns() > kLate_ns);
 }
 
 }  // namespace namdb::memory

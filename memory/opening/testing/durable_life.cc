@@ -71,8 +71,8 @@ DurableLife::~DurableLife() {
 }
 
 Status DurableLife::connect() {
-  client_ = cluster_->client("c");
-  Status status = client_->connect(hello('a'));
+  client_ = cluster_->client("c" + std::to_string(computes_));
+  Status status = client_->connect(hello(static_cast<char>('a' + computes_++)));
   if (!status.ok()) return status;
   const auto leased = client_->lease();
   if (!leased.ok()) return leased.status();
@@ -149,9 +149,10 @@ Status DurableLife::insert(const std::string& name, std::int64_t key, std::int64
   const auto body = std::span(record).subspan(8, shape.body_bytes());
   std::memcpy(layout::body_payload(body).data() + 8, &key, 8);
   std::memcpy(layout::body_payload(body).data() + 16, &value, 8);
-  layout::seal_body(
-      body, GlobalAddress(0, place->offset),
-      {.stamp = stamp, .table = table.shape.id, .incarnation = layout::incarnation_of(place->grant)});
+  layout::BodyHeader header{
+      .stamp = stamp, .table = table.shape.id, .incarnation = layout::incarnation_of(place->grant)};
+  if (shape.timestamps) header.displaced = layout::HeaderWord(timestamp);
+  layout::seal_body(body, GlobalAddress(0, place->offset), header);
   layout::frame_new_record(record, shape);
 
   const std::array<layout::ServerId, 1> regions{0};

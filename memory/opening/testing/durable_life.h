@@ -65,6 +65,9 @@ class DurableLife {
   // Closes journal and slot.
   Status close_slot();
 
+  // Of the versions that are written from now on, where the protocol has timestamps.
+  std::uint64_t timestamp = 0;
+
   // All rows that stand in the region.
   Rows rows() const;
   // Those that the buckets lead to. Only behind an opening: commits here write none.
@@ -92,6 +95,7 @@ class DurableLife {
   std::unique_ptr<TestCluster> cluster_;
   std::unique_ptr<DurableDatabase> database_;
   std::unique_ptr<TestClient> client_;
+  char computes_ = 0;
   std::uint32_t slot_ = 0;
   std::uint32_t counter_ = 0;
   std::uint64_t ring_offset_ = 0;
