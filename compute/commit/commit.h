@@ -26,8 +26,8 @@
 //            either (compute/commit/passive_installs.h).
 //
 // Any failure before log: release exactly the locks that were taken, publish past c only after that is
-// confirmed, abort. A lost channel: aborted before log was posted, unknown_outcome from then on; repair frees
-// the locks.
+// confirmed, abort. A lost channel: aborted before log was posted, unknown_outcome from then on. The decider
+// says what became of the commit then, and the transaction asks it (commit_outcomes.h).
 #pragma once
 
 #include <cstdint>
@@ -48,6 +48,8 @@ class Commit final : private JournalContents {
  public:
   explicit Commit(TransactionState& transaction);
   reactor::Task<Status> run();
+  // Once run() has begun to log.
+  layout::Stamp stamp() const { return stamp_; }
 
  private:
   // A record that is written in place.

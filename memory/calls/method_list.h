@@ -48,6 +48,7 @@
   WAITING_CALL(LEASE_SLOT, lease_slot, LeaseSlotRequest, LeaseSlotReply, server_0, fail)                     \
   WAITING_CALL(CLOSE_SLOT, close_slot, CloseSlotRequest, CloseSlotReply, server_0, fail)                     \
   CALL(LIST_SLOTS, list_slots, ListSlotsRequest, ListSlotsReply, server_0, fail)                             \
+  CALL(COMMIT_OUTCOME, commit_outcome, CommitOutcomeRequest, CommitOutcomeReply, server_0, fail)             \
   CALL(GET_CATALOG, get_catalog, GetCatalogRequest, GetCatalogReply, server_0, fail)                         \
   WAITING_CALL(BEGIN_CREATE_TABLE, begin_create_table, BeginCreateTableRequest, BeginCreateTableReply,       \
                server_0, fail)                                                                               \

@@ -111,9 +111,13 @@ Status LogReplay::apply_entry(std::span<const std::byte> bytes) {
   const auto record = read_journal_record(bytes, options_.server_id);
   if (!record) return unreadable("journal entry of this memory server");
   ++counts_.entries;
-  if (options_.server_count == 1) return redo_.apply(record->entry);
   SlotJournal& journal = journals_[record->entry.stamp.slot];
   journal.through = std::max(journal.through, record->entry.through);
+  if (options_.server_count == 1) {
+    journal.committed.insert(record->entry.stamp.counter);
+    journal.committed.erase(journal.committed.begin(), journal.committed.upper_bound(journal.through));
+    return redo_.apply(record->entry);
+  }
   journal.undecided.try_emplace(record->entry.stamp.counter, bytes.begin(), bytes.end());
   return settle(journal);
 }

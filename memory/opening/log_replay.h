@@ -53,7 +53,7 @@ class LogReplay {
     bool ended = false;    // by its owner, with `through`
     bool decided = false;  // ended by the decider, whose final counter is `through`
     std::set<std::uint32_t> voided;
-    std::set<std::uint32_t> committed;
+    std::set<std::uint32_t> committed;  // on a single server those above `through`
     // Bytes of the records of entries that are not decided, by counter.
     std::map<std::uint32_t, std::vector<std::byte>> undecided;
   };

@@ -1,6 +1,7 @@
 #include "memory/server/server.h"
 
 #include <string>
+#include <utility>
 
 #include "common/calls/protocol_version.h"
 #include "memory/calls/methods.h"
@@ -39,7 +40,8 @@ MemoryServer::MemoryServer(reactor::Executor& executor, std::unique_ptr<Region> 
       .place = [this](std::uint32_t slot, std::uint64_t position,
                       std::uint32_t counter) { return hosts_.place(slot, position, counter); },
       .closed =
-          [this] {
+          [this](std::uint32_t slot, Verdicts verdicts) {
+            state_.outcomes.closed(slot, std::move(verdicts), state_.executor.now_ns());
             state_.closed.notify_all();
             state_.collector.wake();
           }};
@@ -133,6 +135,7 @@ Result<std::string> MemoryServer::on_connect(fabric::PeerId id, std::string_view
   welcome.set_max_transaction_ns(state_.options.max_transaction_ns);
   welcome.set_clock_ns(state_.clock_ns());
   welcome.set_memory_only(state_.options.durability == Durability::memory);
+  if (state_.control) welcome.set_database_id(state_.control->database_id());
   welcome.set_protocol(state_.options.protocol);
   welcome.set_stages(state_.options.stages.text());
   welcome.set_preset(state_.options.preset);
