@@ -133,7 +133,7 @@ reactor::Task<Status> shut_down(fabric::ClientFabric* client, std::string addres
   auto channel = co_await client->connect(std::move(address), hello.SerializeAsString(), &welcome);
   if (!channel.ok()) co_return channel.status();
   control::Welcome message;
-  if (!message.ParseFromString(welcome) || !message.memory_only()) {
+  if (!message.ParseFromString(welcome) || message.memory_only()) {
     co_return Status(ErrorCode::internal, "an unreadable welcome");
   }
   fabric::Call call;

@@ -30,7 +30,6 @@ reactor::Task<Status> close_slot(Caller caller, const control::CloseSlotRequest&
   ServerState& server = caller.server;
   Status status =
       server.slots->close(caller.id, request.slot(), request.final_counter(), server.executor.now_ns());
-  server.closed.notify_all();
   server.collector.wake();
   if (!status.ok()) co_return status;
   co_return co_await server.control->log_closed(request.slot(), request.final_counter());

@@ -18,7 +18,6 @@ ServerState::ServerState(reactor::Executor& server_executor, std::unique_ptr<Reg
       region_growth(std::move(growth_of_region)),
       started_ns(executor.now_ns()),
       fenced(executor),
-      closed(executor),
       shut_down(executor),
       identity(options.server_id, options.server_count, region->map().epoch),
       links(executor, {.server_id = options.server_id, .server_count = options.server_count}),

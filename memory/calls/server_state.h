@@ -90,7 +90,6 @@ struct ServerState {
   bool shutdown = false;
   reactor::Gate gate;
   reactor::Event fenced;  // a fence has begun or ended, or a peer is gone
-  reactor::Event closed;  // a slot was closed
   reactor::Event shut_down;
 
   ClusterIdentity identity;

@@ -42,7 +42,6 @@ MemoryServer::MemoryServer(reactor::Executor& executor, std::unique_ptr<Region> 
       .closed =
           [this](std::uint32_t slot, Verdicts verdicts) {
             state_.outcomes.closed(slot, std::move(verdicts), state_.executor.now_ns());
-            state_.closed.notify_all();
             state_.collector.wake();
           }};
   dead_slots_ = std::make_unique<DeadSlots>(executor, state_.options, std::move(duties));
@@ -78,7 +77,6 @@ reactor::Task<void> MemoryServer::stop() {
   state_.journals.stop();
   if (dead_slots_ != nullptr) dead_slots_->stop();
   state_.fenced.notify_all();
-  state_.closed.notify_all();
   state_.shut_down.notify_all();
   co_await state_.links.close();
   co_await state_.gate.close();

@@ -14,6 +14,7 @@
 #include "tools/namctl/cluster_view.h"
 #include "tools/namctl/command_dev.h"
 #include "tools/namctl/dev_cluster.h"
+#include "tools/namctl/disk_view.h"
 #include "tools/namctl/index_view.h"
 #include "tools/namctl/output.h"
 
@@ -58,6 +59,7 @@ void print_memory(const Output& output, const MemoryView& server) {
                    mebibytes(reply.overflow_bytes())));
   output.line(text("  versions moved %" PRIu64 ", collected %" PRIu64 ", records reclaimed %" PRIu64,
                    reply.versions_moved(), reply.versions_collected(), reply.records_reclaimed()));
+  for (const std::string& line : disk_lines(reply)) output.line("  " + line);
   for (const control::TableUse& table : reply.tables()) {
     output.line(text("  table %-24s buckets %8.1f MiB (%" PRIu64
                      " main, doubled %u times), records %8.1f MiB, free %8.1f MiB%s",

@@ -13,6 +13,8 @@
 #include "common/base/crash_handler.h"
 #include "common/base/standard_output.h"
 #include "common/layout/protocol.h"
+#include "tools/namctl/command_backup.h"
+#include "tools/namctl/command_checkpoint.h"
 #include "tools/namctl/command_cluster.h"
 #include "tools/namctl/command_dev.h"
 #include "tools/namctl/command_fabric.h"
@@ -42,6 +44,8 @@ struct Flags {
 
   ClusterFlags cluster;
   TopFlags top;
+  std::uint32_t server = 0;
+  std::string backup;
 };
 
 // The mistake in the flags that say how the database works; empty: none.
@@ -196,6 +200,29 @@ void add_cluster_commands(CLI::App& app, Flags& flags) {
   });
 }
 
+void add_disk_commands(CLI::App& app, Flags& flags) {
+  CLI::App* checkpoint =
+      app.add_subcommand("checkpoint", "Memory servers make checkpoints now; 1 if one of them could not");
+  add_address_flags(*checkpoint, flags);
+  CLI::Option* server =
+      checkpoint->add_option("--server", flags.server, "Of the memory server with that number only");
+  checkpoint->callback([&flags, server] {
+    flags.cluster.data = flags.data;
+    flags.exit_code = run_checkpoint(
+        flags.cluster, server->count() != 0 ? std::optional(flags.server) : std::nullopt, flags.json);
+  });
+  CLI::App* backup = app.add_subcommand(
+      "backup",
+      "Copies the databases of memory servers on this machine while they run, and verifies the copy");
+  backup->add_option("folder", flags.backup, "New folder for it: nam-memoryd --restore FOLDER/memory-K")
+      ->required();
+  add_address_flags(*backup, flags);
+  backup->callback([&flags] {
+    flags.cluster.data = flags.data;
+    flags.exit_code = run_backup(flags.cluster, flags.backup, flags.json);
+  });
+}
+
 void add_verify(CLI::App& app, Flags& flags) {
   CLI::App* verify = app.add_subcommand(
       "verify", "Reads a log and its checkpoints on disk and says what is wrong where; 1 if something is");
@@ -217,6 +244,7 @@ int run(int argc, char** argv) {
   add_dev_up(*dev, flags);
   add_dev_down(*dev, flags);
   add_cluster_commands(app, flags);
+  add_disk_commands(app, flags);
   add_verify(app, flags);
   try {
     app.parse(argc, argv);

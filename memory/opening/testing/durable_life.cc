@@ -54,9 +54,9 @@ DurableLife::DurableLife(FaultDisk& disk, FaultDisk::End end, LifeOptions option
     if (!exists.ok()) return;
     auto opened = cluster.world.run(
         cluster.node, *exists ? DurableDatabase::open(cluster.node, disk, kDatabaseFolder, *cluster.server,
-                                                      std::move(durable))
+                                                      options.durable)
                               : DurableDatabase::create(cluster.node, disk, kDatabaseFolder, *cluster.server,
-                                                        std::move(durable)));
+                                                        options.durable));
     status_ = opened.status();
     if (opened.ok()) database_ = std::move(*opened);
   };

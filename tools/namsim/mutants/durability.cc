@@ -1,4 +1,4 @@
-// What is on disk: entries before they are installed, all that a checkpoint needs before it counts. Their runs
+// On disk are entries before they are installed, and all that a checkpoint needs before it counts. The runs
 // are crashes (scenario/crash_run.h), each of whose moments is a seed.
 #include <utility>
 
