@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -37,10 +38,11 @@ class Outcomes {
 
  private:
   struct Closed {
-    Verdicts verdicts;
+    std::uint32_t slot = 0;
     std::uint64_t closed_ns = 0;
   };
-  std::map<std::uint32_t, Closed> slots_;
+  std::map<std::uint32_t, Verdicts> slots_;
+  std::deque<Closed> oldest_;  // the slots, by time
   std::optional<std::uint64_t> opened_ns_;
 };
 

@@ -378,8 +378,9 @@ void DatabaseOpening::keep_outcomes() {
   const std::uint64_t now_ns = executor_.now_ns();
   for (const auto& [slot, journal] : replay_.journals()) {
     // Of one that was closed the log may have lost the beginning.
-    Verdicts verdicts{
-        .complete = parts_.slots->cut_off(slot), .through = journal.through, .committed = journal.committed};
+    Verdicts verdicts{.complete = parts_.slots->cut_off(slot),
+                      .through = journal.through,
+                      .committed = {journal.logged.begin(), journal.logged.end()}};
     parts_.outcomes.closed(slot, std::move(verdicts), now_ns);
   }
   parts_.outcomes.opened(now_ns);
