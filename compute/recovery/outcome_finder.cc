@@ -7,8 +7,8 @@
 namespace namdb::txn {
 namespace {
 
-constexpr std::uint64_t kFirstPause_ns = kMillisecond_ns;
-constexpr std::uint64_t kLongestPause_ns = 100 * kMillisecond_ns;
+constexpr std::uint64_t kFirstQuestionPause_ns = kMillisecond_ns;
+constexpr std::uint64_t kLongestQuestionPause_ns = 100 * kMillisecond_ns;
 
 }  // namespace
 
@@ -19,7 +19,7 @@ reactor::Task<CommitOutcome> OutcomeFinder::find(CommitId commit) {
   request.set_epoch(commit.epoch);
   request.set_database_id(commit.database_id);
   const std::uint64_t deadline_ns = executor_.now_ns() + patience_ns_;
-  std::uint64_t pause_ns = kFirstPause_ns;
+  std::uint64_t pause_ns = kFirstQuestionPause_ns;
   while (!stopping_ && executor_.now_ns() < deadline_ns) {
     const std::shared_ptr<Cluster> cluster = current_();
     control::CommitOutcomeReply reply;
@@ -33,7 +33,7 @@ reactor::Task<CommitOutcome> OutcomeFinder::find(CommitId commit) {
     if (reply.outcome() == control::OUTCOME_UNDONE) co_return CommitOutcome::undone;
     if (reply.outcome() != control::OUTCOME_UNDECIDED) break;
     co_await stopped_.wait_until(std::min(deadline_ns, executor_.now_ns() + pause_ns));
-    pause_ns = std::min(2 * pause_ns, kLongestPause_ns);
+    pause_ns = std::min(2 * pause_ns, kLongestQuestionPause_ns);
   }
   co_return CommitOutcome::unknown;
 }

@@ -48,7 +48,6 @@
   WAITING_CALL(LEASE_SLOT, lease_slot, LeaseSlotRequest, LeaseSlotReply, server_0, fail)                     \
   WAITING_CALL(CLOSE_SLOT, close_slot, CloseSlotRequest, CloseSlotReply, server_0, fail)                     \
   CALL(LIST_SLOTS, list_slots, ListSlotsRequest, ListSlotsReply, server_0, fail)                             \
-  CALL(COMMIT_OUTCOME, commit_outcome, CommitOutcomeRequest, CommitOutcomeReply, server_0, fail)             \
   CALL(GET_CATALOG, get_catalog, GetCatalogRequest, GetCatalogReply, server_0, fail)                         \
   WAITING_CALL(BEGIN_CREATE_TABLE, begin_create_table, BeginCreateTableRequest, BeginCreateTableReply,       \
                server_0, fail)                                                                               \
@@ -73,4 +72,5 @@
   WAITING_BYTES(VOID, void_entries, every_server, fail)                                                      \
   WAITING_BYTES(VERDICT, verdict, every_server, fail)                                                        \
   WAITING_CALL(CHECKPOINT, checkpoint, CheckpointRequest, CheckpointReply, every_server, fail)               \
-  BYTES(INDEX_LOAD, index_load, every_server, fail)
+  BYTES(INDEX_LOAD, index_load, every_server, fail)                                                          \
+  CALL(COMMIT_OUTCOME, commit_outcome, CommitOutcomeRequest, CommitOutcomeReply, server_0, fail)

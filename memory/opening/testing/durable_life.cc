@@ -53,10 +53,10 @@ DurableLife::DurableLife(FaultDisk& disk, FaultDisk::End end, LifeOptions option
     status_ = exists.status();
     if (!exists.ok()) return;
     auto opened = cluster.world.run(
-        cluster.node, *exists ? DurableDatabase::open(cluster.node, disk, kDatabaseFolder, *cluster.server,
-                                                      options.durable)
-                              : DurableDatabase::create(cluster.node, disk, kDatabaseFolder, *cluster.server,
-                                                        options.durable));
+        cluster.node,
+        *exists
+            ? DurableDatabase::open(cluster.node, disk, kDatabaseFolder, *cluster.server, options.durable)
+            : DurableDatabase::create(cluster.node, disk, kDatabaseFolder, *cluster.server, options.durable));
     status_ = opened.status();
     if (opened.ok()) database_ = std::move(*opened);
   };
