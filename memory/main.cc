@@ -34,6 +34,7 @@
 #include "memory/process/database_folder.h"
 #include "memory/process/flags.h"
 #include "memory/process/region_memory.h"
+#include "memory/process/restore.h"
 #include "memory/server/server.h"
 
 namespace namdb::memory {
@@ -57,6 +58,7 @@ struct Durable {
   std::unique_ptr<DatabaseFolder> folder;
   std::unique_ptr<FileDisk> disk;
   std::unique_ptr<DurableDatabase> database;
+  CheckpointOptions pace;
   std::unique_ptr<Checkpoints> checkpoints;  // while it serves
   Status failure;                            // of the disk
 };
@@ -102,6 +104,11 @@ Result<std::unique_ptr<DatabaseFolder>> open_folder(const Flags& flags) {
     return Status(ErrorCode::configuration,
                   path.string() + " has a database whose durability is flushed, not memory",
                   "start with --durability flushed, or with another --data");
+  }
+  if (!flags.restore.empty()) {
+    const Status restored = restore_database(flags.restore, path);
+    if (!restored.ok()) return restored;
+    spdlog::info("restored {} from {}", path.string(), flags.restore);
   }
   const auto new_id = random_word();
   if (!new_id.ok()) return new_id.status();
@@ -164,8 +171,9 @@ std::string listening_address(const fabric::ServerFabric& fabric, const std::str
 
 void start_checkpoints(MemoryServer* server, Durable* durable) {
   DurableDatabase& database = *durable->database;
-  CheckpointOptions options;
-  options.folder = durable->folder->log().parent_path().string();
+  CheckpointOptions options = durable->pace;
+  options.folder =
+      std::filesystem::absolute(durable->folder->log().parent_path()).lexically_normal().string();
   options.on_failure = end_at_failure(durable, server);
   durable->checkpoints = std::make_unique<Checkpoints>(
       server->parts(), database.log(), database.checkpoints(), database.sweep_log(), std::move(options));
@@ -297,10 +305,12 @@ int run(Flags flags) {
 
   Durable durable;
   durable.folder = std::move(*database_folder);
+  durable.pace.interval_ns = flags.checkpoint_interval_ns;
+  durable.pace.rate_bytes = flags.checkpoint_rate_bytes;
   if (durable.folder) {
     const Status status =
         (*reactor)->run_until(open_database(reactor->get(), server->get(), &flags, &durable));
-    if (status.code() == ErrorCode::admin_shutdown) return stopped_early();
+    if (!status.ok() && status.code() == ErrorCode::admin_shutdown) return stopped_early();
     if (!status.ok()) return refuse(status);
     tell_what_opened(durable);
   }

@@ -26,8 +26,8 @@
 //            either (compute/commit/passive_installs.h).
 //
 // Any failure before log: release exactly the locks that were taken, publish past c only after that is
-// confirmed, abort. A lost channel: aborted before log was posted, unknown_outcome from then on. The decider
-// says what became of the commit then, and the transaction asks it (commit_outcomes.h).
+// confirmed, abort. A lost channel: aborted before log was posted, unknown_outcome from then on; memory
+// server 0 decides what becomes of it, and the transaction asks that server (commit_outcomes.h).
 #pragma once
 
 #include <cstdint>

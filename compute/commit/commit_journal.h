@@ -81,6 +81,7 @@ class CommitJournal {
     std::vector<std::byte> items;     // in a room
     fabric::LocalBuffer piece;        // of the items
     std::uint64_t written_bytes = 0;  // of the items
+    std::uint64_t end = 0;            // of the entry, in the stream
   };
   std::uint32_t frame_bytes() const;
   Status check_size(std::uint64_t items_bytes) const;

@@ -91,7 +91,7 @@ class ExecutionSlot {
   // The counter's locks are confirmed released; no entry was written under it. Does not suspend.
   // `journal_parts`: those that it began with.
   void finish_aborted(std::uint32_t counter, std::span<const HostBytes> journal_parts);
-  // A channel failed: wakes all waiters with an error; the slot is lost and repair will close it.
+  // A channel failed: wakes all waiters with an error; the slot is lost, and memory server 0 closes it.
   void fail();
 
   // A transaction holds locks under this slot, outside of a commit: it must not be closed.

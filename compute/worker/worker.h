@@ -1,9 +1,10 @@
 // A compute worker: one thread's engine over one connection to the cluster. It connects to all memory
-// servers, leases its execution slot, keeps its lease alive by heartbeats, and gives out transactions. It has no state of its own: when a channel fails, the worker drops
-// everything that it knew, running transactions end with an error, and the worker connects anew as a new
-// compute server (a new id), again and again until it succeeds. The log says why it does not succeed,
-// whenever the reason changes, and, once it does, which memory servers had restarted empty. When only some of
-// several memory servers were restarted it does not succeed: their data belongs together.
+// servers, leases its execution slot, keeps its lease alive by heartbeats, and gives out transactions. It has
+// no state of its own: when a channel fails, the worker drops everything that it knew, running transactions
+// end with an error, and the worker connects anew as a new compute server (a new id), again and again until
+// it succeeds. The log says why it does not succeed, whenever the reason changes, and, once it does, which
+// memory servers had restarted empty. When only some of several memory servers were restarted it does not
+// succeed: their data belongs together.
 //
 // Composition only: connection.h has the pieces, heartbeat.h and silence_watch.h what goes on in the
 // background, and compute/schema the changes of tables and indexes.

@@ -47,6 +47,7 @@ struct Fixture {
     client = cluster.client("c");
     REQUIRE(client->connect(hello('c')).ok());
     slot = *client->lease();
+    REQUIRE(client->open_journal(slot.slot()).ok());
   }
   control::MemoryReply memory() {
     const control::MemoryReply reply = memory_of(*client);

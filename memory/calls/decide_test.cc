@@ -205,7 +205,7 @@ TEST_CASE("a host tells its entries once they are in the log, installs commits, 
   CHECK(code_of(deciding.record({2})) == ErrorCode::corrupt_data);
 
   REQUIRE(deciding.record({}, 3).ok());
-  CHECK(deciding.logged(RecordKind::through) == 1);
+  CHECK(deciding.logged(RecordKind::closed) == 1);
   CHECK(deciding.cluster.server->journals().find(deciding.slot) == nullptr);
   const auto last = deciding.look();
   REQUIRE(last.ok());

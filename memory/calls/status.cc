@@ -29,6 +29,10 @@ control::StatusReply status_of(const ServerState& server) {
   reply.set_versions_collected(server.old_versions.collected());
   reply.set_records_reclaimed(server.tombstones.reclaimed());
   if (server.catalog) reply.set_catalog_version(server.catalog->version());
+  if (server.slots) {
+    reply.set_slots_dead(server.slots->dead_count());
+    reply.set_slots_decided(server.slots->decided_count());
+  }
   for (const auto& [id, table] : server.tables.all()) {
     if (table->discarded) continue;
     if (table->shape.indexed_table != 0) {

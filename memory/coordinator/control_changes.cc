@@ -49,7 +49,7 @@ reactor::Task<Status> ControlChanges::open(control::ControlState state, std::uin
     return Status();
   };
   status = co_await change(undo_cut_off);
-  if (status.code() != ErrorCode::disk_full) co_return status;
+  if (status.ok() || status.code() != ErrorCode::disk_full) co_return status;
   co_await change_anyway(undo_cut_off);
   co_return Status();
 }

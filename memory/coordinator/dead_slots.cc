@@ -86,7 +86,7 @@ reactor::Task<Status> DeadSlots::decide_and_close(std::uint32_t id) {
   Status status = duties_.slots.decided(id, final_counter, executor_.now_ns());
   if (!status.ok()) co_return status;
   duties_.closed(id, std::move(dead_[id].verdicts));
-  // What cannot be logged now is logged with the next slot that is closed (control_changes.h).
+  // An end that cannot be logged now is logged with the next slot that is closed (control_changes.h).
   status = co_await duties_.control.log_closed(id, final_counter);
   if (!status.ok() && options_.notice)
     options_.notice("the end of execution slot " + std::to_string(id) +

@@ -2,12 +2,12 @@
 // (decider.h), in a task in the background.
 //
 //   dead --round: fence, look, void, commit, final--> its word in the timestamp vector --> closed
-//            ^                                |
-//            '--- pause, doubled up to 1 s <--'  a memory server does not answer, or its answers fit no verdict
+//            ^                              |
+//            '-- pause, doubled up to 1 s --'  a memory server does not answer, or answers contradict others
 //
-// Slots are decided side by side, kAtOnce at a time: one that waits for a memory server holds up no other. The
-// first compute server that connects to all memory servers tells where they are. So where there are several,
-// a slot that dies before waits for that.
+// Slots are decided side by side, kAtOnce at a time: one that waits for a memory server holds up no other.
+// The first compute server that connects to all memory servers tells where they are. So where there are
+// several, a slot that dies before waits for that.
 //
 // A failure is reported once as long as its reason stays.
 //
@@ -40,8 +40,8 @@ class DeadSlots {
     Slots& slots;
     ControlChanges& control;
     DeciderHosts& hosts;
-    // The slot's word on another memory server, where the timestamp vector is partitioned, shows at least that
-    // counter. The counter that it shows then.
+    // The slot's word on another memory server, where the timestamp vector is partitioned, shows at least
+    // that counter. The counter that it shows then.
     std::function<reactor::Task<Result<std::uint32_t>>(std::uint32_t slot, std::uint64_t position,
                                                        std::uint32_t counter)>
         place;

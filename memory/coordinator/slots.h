@@ -1,5 +1,5 @@
-// Execution slots (server 0): leases, positions in the timestamp vector, and their ends. Their journals lie on
-// the memory servers that they log to (memory/journals/journals.h).
+// Execution slots (server 0): leases, positions in the timestamp vector, and their ends. Their journals lie
+// on the memory servers that they log to (memory/journals/journals.h).
 //
 //   leased --CLOSE_SLOT--> closed --E + slack--> retired
 //   leased --channel gone--> dead --decided (dead_slots.h)--> closed
@@ -67,7 +67,7 @@ class Slots final : public Visibility {
 
   // The peer's channel is destroyed and drained: its slots are dead.
   void disconnected(fabric::PeerId peer);
-  // Closes a dead slot: what became of its commits is decided, and recorded at every memory server.
+  // Closes a dead slot: its commits are decided, and that is recorded at every memory server.
   Status decided(std::uint32_t slot, std::uint32_t final_counter, std::uint64_t now_ns);
   // Retires the slots that were closed so long ago.
   void retire(std::uint64_t now_ns, std::uint64_t age_ns);

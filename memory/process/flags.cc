@@ -159,6 +159,21 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
                  "fail with 53100. At least 16MiB")
       ->transform(CLI::AsSizeValue(false))
       ->capture_default_str();
+  std::uint32_t checkpoint_s = 300;
+  app.add_option("--checkpoint-seconds", checkpoint_s,
+                 "With --durability flushed: the longest time between two checkpoints while the database\n"
+                 "changes; 0: only as the log grows. A third of --log-bytes leads to one, too")
+      ->check(CLI::Range(0, 86'400))
+      ->capture_default_str();
+  app.add_option("--checkpoint-rate", flags.checkpoint_rate_bytes,
+                 "Bytes a second that a checkpoint writes; 0: as fast as the disk is. One that is asked for\n"
+                 "or urgent takes no notice")
+      ->transform(CLI::AsSizeValue(false))
+      ->capture_default_str();
+  app.add_option("--restore", flags.restore,
+                 "Makes the database from a backup, one of the folders memory-K of namctl backup, and opens\n"
+                 "it. Refused where DIR has a database")
+      ->type_name("FOLDER");
   std::string force;
   app.add_option("--force", force,
                  "lost-log: opens a database although a part of its log is damaged. What that part held is\n"
@@ -188,12 +203,15 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
   }
 
   flags.force_lost_log = force == "lost-log";
+  flags.checkpoint_interval_ns = checkpoint_s * kSecond_ns;
   const bool flushed = durability.empty() ? flags.options.server_count == 1 : durability == "flushed";
   flags.options.durability = flushed ? Durability::flushed : Durability::memory;
   if (flushed && flags.options.server_count > 1) {
     return wrong(exit_code,
                  "--durability flushed is for one memory server: several cannot keep their data yet");
   }
+  if (!flushed && !flags.restore.empty())
+    return wrong(exit_code, "--restore is for --durability flushed: at level memory nothing is on disk");
   if (flags.log_bytes < kSmallestLog_bytes) return wrong(exit_code, "--log-bytes must be at least 16MiB");
   if (const layout::Preset* const preset = layout::find_preset(flags.options.preset)) {
     if (app.count("--protocol") + app.count("--stages") != 0) {

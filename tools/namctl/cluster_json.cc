@@ -63,6 +63,10 @@ nlohmann::json to_json(const ClusterView& view) {
       entry["versions_moved"] = reply.versions_moved();
       entry["versions_collected"] = reply.versions_collected();
       entry["records_reclaimed"] = reply.records_reclaimed();
+      if (reply.server_id() == 0) {
+        entry["slots_dead"] = reply.slots_dead();
+        entry["slots_decided"] = reply.slots_decided();
+      }
       entry["backlog"] = backlog_json(reply.backlog());
       entry["durability"] = reply.durability();
       if (reply.has_disk()) {

@@ -16,8 +16,8 @@
 
 namespace namdb::namctl {
 
-// `folder` is new, or empty; it gets a folder memory-K for each memory server. What was copied before an error
-// stays there, and has no identity. Gives the exit code.
+// `folder` is new, or empty; it gets a folder memory-K for each memory server. After an error it keeps the
+// files that were copied, without an identity. Gives the exit code.
 int run_backup(const ClusterFlags& flags, const std::string& folder, bool json);
 
 }  // namespace namdb::namctl

@@ -46,9 +46,8 @@ Result<std::vector<std::string>> choose(ControlPlane& control, const ClusterAddr
 void print(const Output& output, const control::CheckpointReply& reply) {
   const control::CheckpointStatus& made = reply.checkpoint();
   output.line(text("%6u %10" PRIu64 " %9.1f %12.1f %10" PRIu64 " %10.1f %16" PRIu64, reply.server_id(),
-                   made.generation(), static_cast<double>(made.duration_ns()) / 1e9,
-                   mebibytes(made.written_bytes()), made.chunks(), mebibytes(made.bytes()),
-                   made.redo_from()));
+                   made.generation(), in_seconds(made.duration_ns()), mebibytes(made.written_bytes()),
+                   made.chunks(), mebibytes(made.bytes()), made.redo_from()));
 }
 
 }  // namespace

@@ -8,10 +8,6 @@
 namespace namdb::namctl {
 namespace {
 
-double seconds(std::uint64_t duration_ns) {
-  return static_cast<double>(duration_ns) / 1e9;
-}
-
 double percent(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole);
 }
@@ -29,7 +25,7 @@ std::string opening_text(const control::OpeningStatus& opening) {
   std::string line =
       text("opened: %" PRIu64 " tables with %" PRIu64 " rows in %.1f s, from checkpoint %" PRIu64
            " of %.1f MiB and %.1f MiB of log with %" PRIu64 " entries",
-           opening.tables(), opening.rows(), seconds(opening.duration_ns()), opening.generation(),
+           opening.tables(), opening.rows(), in_seconds(opening.duration_ns()), opening.generation(),
            mebibytes(opening.checkpoint_bytes()), mebibytes(opening.log_bytes()), opening.entries());
   if (opening.damaged_chunks() != 0)
     line += text("; %" PRIu64 " chunks were damaged and an earlier checkpoint's served",
@@ -47,7 +43,7 @@ std::optional<double> checkpoint_part(const control::CheckpointStatus& checkpoin
 std::optional<double> checkpoint_remaining_s(const control::CheckpointStatus& checkpoint) {
   const std::optional<double> part = checkpoint_part(checkpoint);
   if (!part || *part == 0) return std::nullopt;
-  return seconds(checkpoint.running_ns()) * (1 - *part) / *part;
+  return in_seconds(checkpoint.running_ns()) * (1 - *part) / *part;
 }
 
 std::string checkpoint_progress(const control::CheckpointStatus& checkpoint) {
@@ -65,8 +61,8 @@ std::string checkpoint_text(const control::CheckpointStatus& checkpoint) {
                          : text("checkpoint %" PRIu64 " of %.1f MiB", checkpoint.generation(),
                                 mebibytes(checkpoint.bytes()));
   if (checkpoint.has_age_ns()) {
-    line += text(", %.0f s ago, took %.1f s, wrote %.1f MiB", seconds(checkpoint.age_ns()),
-                 seconds(checkpoint.duration_ns()), mebibytes(checkpoint.written_bytes()));
+    line += text(", %.0f s ago, took %.1f s, wrote %.1f MiB", in_seconds(checkpoint.age_ns()),
+                 in_seconds(checkpoint.duration_ns()), mebibytes(checkpoint.written_bytes()));
   }
   if (checkpoint.running()) line += "; the next one: " + checkpoint_progress(checkpoint);
   if (checkpoint.held()) line += "; held by a backup";

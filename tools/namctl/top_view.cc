@@ -20,10 +20,6 @@ std::string rate_text(const Rates& rates, const std::string& name) {
   return found == rates.end() ? "-" : text("%.0f/s", found->second);
 }
 
-double seconds(std::uint64_t duration_ns) {
-  return static_cast<double>(duration_ns) / 1e9;
-}
-
 // The share of the ring slots that was seen and no writer can take; empty when none was seen.
 std::optional<double> ring_fill(const control::Backlog& backlog) {
   if (backlog.sampled_ring_slots() == 0) return std::nullopt;
@@ -60,13 +56,13 @@ void add_memory(std::vector<std::string>& lines, const MemoryView& server, const
       text("memory  %s  free %.1f of %.1f MiB%s, overflow %.1f MiB, rings %s full, oldest snapshot %.1f s",
            server.address.c_str(), mebibytes(reply.free_bytes()), mebibytes(reply.region_bytes()),
            limit_text(reply).c_str(), mebibytes(reply.overflow_bytes()),
-           fill ? text("%.1f %%", 100 * *fill).c_str() : "-", seconds(backlog.oldest_snapshot_ns())));
+           fill ? text("%.1f %%", 100 * *fill).c_str() : "-", in_seconds(backlog.oldest_snapshot_ns())));
   lines.push_back(
       text("        mover %s; collector: versions %s, %llu wait (%.1f s), records %s, %llu wait, "
            "%llu pieces wait for reuse",
            rate_text(rates, "versions_moved").c_str(), rate_text(rates, "versions_collected").c_str(),
            static_cast<unsigned long long>(backlog.live_versions() + backlog.aging_versions()),
-           seconds(backlog.aging_ns()), rate_text(rates, "records_reclaimed").c_str(),
+           in_seconds(backlog.aging_ns()), rate_text(rates, "records_reclaimed").c_str(),
            static_cast<unsigned long long>(backlog.tombstones()),
            static_cast<unsigned long long>(backlog.reuse_pieces())));
   if (reply.has_disk()) add_disk(lines, reply.disk(), rates);

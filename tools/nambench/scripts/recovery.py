@@ -25,7 +25,8 @@ def recover(server, folder, options):
     seconds = time.monotonic() - begin
     if answer != balance or server.sql("-c", "SELECT sum(bal) FROM checking") != sum_before:
         fail(f"{server.name} lost commits")
-    result = {"seconds": seconds, "log_bytes": log_bytes, "read_bytes": server.read_bytes()}
+    result = {"seconds": seconds, "log_bytes": log_bytes, "read_bytes": server.read_bytes(),
+              "opening_seconds": server.opening_seconds()}
     say(f"{server.name}: {seconds:.2f} s")
     return result
 
@@ -52,7 +53,9 @@ def to_text(result):
     for name in ("namdb", "postgresql"):
         each = result[name]
         log = "an unknown part" if each["log_bytes"] is None else f"{each['log_bytes'] / MEBIBYTE:,.0f} MiB"
-        lines.append(f"{name}: {each['seconds']:.2f} s, {log} of the log, {each['read_bytes'] / MEBIBYTE:,.0f} MiB read "
-                     f"({100 * each['share_of_read_rate']:.0f} % of the disk's rate)")
+        opening = "" if each["opening_seconds"] is None else f" (its memory server's opening {each['opening_seconds']:.2f} s)"
+        lines.append(f"{name}: {each['seconds']:.2f} s{opening}, {log} of the log, "
+                     f"{each['read_bytes'] / MEBIBYTE:,.0f} MiB read ({100 * each['share_of_read_rate']:.0f} % of the "
+                     "disk's rate)")
     lines.append(f"namdb is {result['ratio']:.2f} times as fast")
     return "\n".join(lines)

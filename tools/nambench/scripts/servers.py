@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 NAMBENCH = Path(__file__).resolve().parents[1]
-BIN = NAMBENCH.parents[1] / "build" / "release" / "bin"
+BIN = Path(os.environ.get("NAMDB_BIN", NAMBENCH.parents[1] / "build" / "release" / "bin"))
 POSTGRESQL_BIN = Path("/usr/lib/postgresql/15/bin")
 PATIENCE_S = 600  # for a server that recovers
 FLAGS = ("shared_buffers=2GB", "jit=off", "autovacuum=on")
@@ -96,16 +96,6 @@ def kill_all(pids):
         time.sleep(0.01)
 
 
-def sum_of(state, name):
-    """Of all fields of that name, wherever they are in a JSON document. None: there is none."""
-    found = []
-    if isinstance(state, dict):
-        found = [value for key, value in state.items() if key == name and isinstance(value, (int, float))]
-    parts = state.values() if isinstance(state, dict) else state if isinstance(state, list) else ()
-    found += [value for value in (sum_of(part, name) for part in parts) if value is not None]
-    return sum(found) if found else None
-
-
 class PostgreSQL:
     """A server of our own. initdb refuses root, so root runs it as the user that Debian's package made."""
     name = "postgresql"
@@ -183,6 +173,9 @@ class PostgreSQL:
     def read_bytes(self):
         return read_bytes(self.process.pid)
 
+    def opening_seconds(self):
+        return None
+
     def kill(self):
         # The first process would start anew what dies before it.
         pids = [self.process.pid, *children(self.process.pid)]
@@ -206,6 +199,7 @@ class Namdb:
 
     def __init__(self, folder, options, port=None):
         self.folder = None
+        self.durability = options.durability
         self.port = port
         self.state = {"memory_servers": [], "compute_servers": []}
         if port is None:
@@ -235,25 +229,32 @@ class Namdb:
         return run(["psql", "-h", "127.0.0.1", "-p", self.port, "-U", "namdb", "-d", "namdb", "-qAt", *arguments])
 
     def checkpoint(self):
-        if self.folder is not None and (self.status("durability") == "flushed"):
+        if self.folder is not None and self.durability == "flushed":
             run([BIN / "namctl", "checkpoint", "--data", self.folder])
 
-    def status(self, name):
-        """A field of the memory servers' status: numbers are summed over all. None: it is not there."""
+    def status(self, name, part=None):
+        """A field of the memory servers' status, or of a part of it, summed over all servers. None: it is not there."""
         if self.folder is None:
             return None
-        state = json.loads(run([BIN / "namctl", "status", "--data", self.folder, "--json"]))["memory_servers"]
-        return state[0].get(name) if isinstance(state[0].get(name), str) else sum_of(state, name)
+        servers = json.loads(run([BIN / "namctl", "status", "--data", self.folder, "--json"]))["memory_servers"]
+        found = [value for value in ((server.get(part, {}) if part else server).get(name) for server in servers)
+                 if value is not None]
+        return sum(found) if found else None
 
     def cpu_seconds(self):
         return sum(cpu_seconds(pid) for pid in self.pids())
 
     def synced_writes(self):
-        return self.status("synced_writes")
+        return self.status("synced_writes", "log")
 
     def replay_bytes(self):
-        position, begin = self.status("position"), self.status("redo_from")
+        position, begin = self.status("position", "log"), self.status("redo_from", "checkpoint")
         return None if position is None or begin is None else position - begin
+
+    def opening_seconds(self):
+        """Of the last start, as the memory server says: without the processes' starts."""
+        nanoseconds = self.status("duration_ns", "opening")
+        return None if nanoseconds is None else nanoseconds / 1e9
 
     def read_bytes(self):
         return sum(read_bytes(pid) for pid in self.pids("memory_servers"))

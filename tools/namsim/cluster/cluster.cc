@@ -94,7 +94,6 @@ DatabaseOptions::DatabaseOptions() {
   log.reserve_bytes = 128U << 10;
   checkpoints.interval_ns = 50 * kMillisecond_ns;
   checkpoints.rate_bytes = 0;
-  checkpoints.look_ns = kMillisecond_ns;
   checkpoints.retry_ns = 10 * kMillisecond_ns;
 }
 

@@ -1,6 +1,6 @@
-// What becomes of a dead compute server's commits: memory server 0 decides, after the owner is fenced at every
-// memory server, from what all of them have; each installs its part; then the slot is closed, and locks that
-// are left may be undone. Server 0 calls its own parts directly, so the doubles are about the calls to others.
+// The commits of dead compute servers: memory server 0 decides, after the owner is fenced at every memory
+// server, from what all of them have; each installs its part; then the slot is closed, and locks that are
+// left may be undone. Server 0 calls its own parts directly, so the doubles are about the calls to others.
 #include <algorithm>
 #include <map>
 #include <set>

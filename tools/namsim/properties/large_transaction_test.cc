@@ -99,7 +99,7 @@ Task<Result<Content>> content(compute::Worker* worker) {
 // Of all slots.
 std::size_t rooms(Cluster& cluster) {
   std::size_t count = 0;
-  for (const auto& [id, slot] : cluster.memory(0).server->slots()->active()) count += slot.rooms.size();
+  for (const auto& [id, stream] : cluster.memory(0).server->journals().all()) count += stream->rooms().size();
   return count;
 }
 

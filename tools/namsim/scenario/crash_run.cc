@@ -34,7 +34,6 @@ ClusterOptions crash_cluster(std::string_view protocol) {
   options.database.log.max_block_bytes = 16U << 10;
   options.database.log.reserve_bytes = 16U << 10;
   options.database.checkpoints.interval_ns = kMillisecond_ns;
-  options.database.checkpoints.look_ns = kMillisecond_ns / 4;
   return options;
 }
 
