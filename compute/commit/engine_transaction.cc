@@ -74,7 +74,8 @@ reactor::Task<Status> EngineTransaction::commit() {
         status = co_await commit.run();
         stamp = commit.stamp();
       }
-      if (status.code() == ErrorCode::unknown_outcome) status = co_await ask_outcome(stamp, status);
+      if (!status.ok() && status.code() == ErrorCode::unknown_outcome)
+        status = co_await ask_outcome(stamp, status);
     }
   } else if (Validation* const validation = control().validation(); status.ok() && validation != nullptr) {
     status = co_await validation->confirm_reads(true);
