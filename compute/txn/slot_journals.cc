@@ -151,7 +151,7 @@ reactor::Task<void> SlotJournals::run(ServerId host) {
   while (true) {
     Status status = co_await flush.call.done();
     if (status.ok()) status = learn(host);
-    const bool full = status.code() == ErrorCode::disk_full;
+    const bool full = !status.ok() && status.code() == ErrorCode::disk_full;
     if (full) flush.log_full = true;
     ++flush.answers;
     changed_.notify_all();

@@ -21,7 +21,8 @@ struct JournalScene {
     journals.begin(protocol::testing::kOwnSlot);
     worker.fabric.handle(calls::kOpenJournalMethod, [this](std::string_view, std::string& bytes) {
       ++opened;
-      bytes = calls::encode(calls::OpenJournalReply{kJournal_offset, kJournal_bytes, 0});
+      if (open_status.ok())
+        bytes = calls::encode(calls::OpenJournalReply{kJournal_offset, kJournal_bytes, 0});
       return open_status;
     });
     worker.fabric.handle(calls::kFlushMethod, [this](std::string_view request, std::string& bytes) {
