@@ -110,6 +110,11 @@ DatabaseOptions DatabaseOptions::swarm(Random& random) {
   return options;
 }
 
+std::size_t connected_computes(const memory::MemoryServer& server) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      server.peers().all(), [](const auto& peer) { return !peer.second.memory_server; }));
+}
+
 Cluster::Cluster(fabric::sim::SimWorld& world, ClusterOptions options)
     : world_(world), options_(std::move(options)) {
   if (options_.interposer != nullptr) options_.interposer->attach(*this);
@@ -307,7 +312,7 @@ std::string Cluster::check_at_rest(std::uint64_t limit_ns) {
   world_.run_until(
       [&] {
         return std::all_of(servers.begin(), servers.end(),
-                           [](const auto* server) { return server->peers().all().empty(); });
+                           [](const auto* server) { return connected_computes(*server) == 0; });
       },
       limit_ns);
   // The collector sees at its next turn that nobody is left.

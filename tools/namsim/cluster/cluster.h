@@ -79,6 +79,9 @@ struct ComputeProcess {
   std::unique_ptr<compute::Worker> worker;
 };
 
+// Channels to the memory server, but for those of other memory servers, which stay.
+std::size_t connected_computes(const memory::MemoryServer& server);
+
 class Cluster {
  public:
   Cluster(fabric::sim::SimWorld& world, ClusterOptions options);

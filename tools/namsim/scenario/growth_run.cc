@@ -141,7 +141,7 @@ class Run final : SeededRun {
     std::size_t alive = 0;
     for (std::size_t i = 0; i < cluster_.computes(); ++i) alive += cluster_.alive(i) ? 1 : 0;
     const memory::MemoryServer& server = *cluster_.memory(0).server;
-    return server.peers().all().size() <= alive && server.slots()->dead_count() == 0;
+    return connected_computes(server) <= alive && server.slots()->dead_count() == 0;
   }
 
   GrowthTrouble trouble_;

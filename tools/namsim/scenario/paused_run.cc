@@ -132,7 +132,7 @@ class Run final : SeededRun {
     world_.run_for(5 * kTimeout_ns);  // servers that are still paused are taken for dead, and come back
     const memory::MemoryServer& server = *cluster_.memory(0).server;
     const auto closed = [&] {
-      return server.peers().all().size() <= computes && server.slots()->dead_count() == 0;
+      return connected_computes(server) <= computes && server.slots()->dead_count() == 0;
     };
     if (sound() && !world_.run_until(closed, kLimit_ns)) fail("a dead compute server's slot is never closed");
   }

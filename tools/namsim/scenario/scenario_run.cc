@@ -327,7 +327,7 @@ class Run final : public FaultActions {
     const memory::MemoryServer& server = *cluster_.memory(0).server;
     // The channels of the dead are gone, and with them their slots were found dead.
     const auto closed = [&] {
-      return server.peers().all().size() <= alive && server.slots()->dead_count() == 0;
+      return connected_computes(server) <= alive && server.slots()->dead_count() == 0;
     };
     if (!world_.run_until(closed, scenario_.limit_ns))
       verdict_.anomaly = "a dead compute server's slot is never closed";
