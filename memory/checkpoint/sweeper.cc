@@ -158,7 +158,7 @@ std::vector<std::byte> Sweeper::state() const {
       added.set_taken(block.taken);
     }
   }
-  state.set_grant_mark(region_.grants().mark());
+  state.set_grant_mark(region_.grants().wanted_mark());
   if (options_.add_state) options_.add_state(state);
   const std::string text = state.SerializeAsString();
   const auto bytes = std::as_bytes(std::span(text));

@@ -152,6 +152,7 @@ void DatabaseOpening::connect_log() {
   database.control_log_ = std::make_unique<DiskControlLog>(*database.log_);
   database.checkpoint_log_ =
       std::make_unique<CheckpointLog>(executor_, parts_.journals, *database.log_, parts_.region->grants());
+  database.sweep_log_ = std::make_unique<DatabaseSweepLog>(*database.checkpoint_log_, *database.control_log_);
   server_.log_to(*database.sink_);
 }
 

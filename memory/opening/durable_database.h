@@ -23,6 +23,7 @@
 // One executor's thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -76,6 +77,24 @@ struct Opened {
   std::string text() const;
 };
 
+// The log as sweeps see it, control entries included.
+class DatabaseSweepLog final : public SweepLog {
+ public:
+  // Both outlive this.
+  DatabaseSweepLog(SweepLog& journals, const DiskControlLog& control)
+      : journals_(journals), control_(control) {}
+  std::uint64_t redo_start() override {
+    return std::min(journals_.redo_start(), control_.oldest_under_way().value_or(~LogPosition{0}));
+  }
+  void mark_unfinished(ChangedExtents& changed) override { journals_.mark_unfinished(changed); }
+  reactor::Task<Status> flush() override { return journals_.flush(); }
+  reactor::Task<Status> reclaim(std::uint64_t oldest) override { return journals_.reclaim(oldest); }
+
+ private:
+  SweepLog& journals_;
+  const DiskControlLog& control_;
+};
+
 class DurableDatabase {
  public:
   using Opening = reactor::Task<Result<std::unique_ptr<DurableDatabase>>>;
@@ -101,7 +120,7 @@ class DurableDatabase {
   // --- for checkpoints ---
   Log& log() { return *log_; }
   CheckpointStore& checkpoints() { return *store_; }
-  SweepLog& sweep_log() { return *checkpoint_log_; }
+  SweepLog& sweep_log() { return *sweep_log_; }
 
   const Log& log() const { return *log_; }
   const Opened& opened() const { return opened_; }
@@ -117,6 +136,7 @@ class DurableDatabase {
   std::unique_ptr<DiskLogSink> sink_;
   std::unique_ptr<DiskControlLog> control_log_;
   std::unique_ptr<CheckpointLog> checkpoint_log_;
+  std::unique_ptr<DatabaseSweepLog> sweep_log_;
   Opened opened_;
 };
 

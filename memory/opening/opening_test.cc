@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/reactor/testing/manual_executor.h"
@@ -47,6 +48,14 @@ Status checkpoint(DurableLife& life) {
   const Status status = world.run(life.cluster().node, checkpoints.make(0, nobody, &reply));
   world.run(life.cluster().node, checkpoints.close());
   return status;
+}
+
+reactor::Task<void> ignore(reactor::Task<Status> task) {
+  static_cast<void>(co_await std::move(task));
+}
+
+reactor::Task<void> close(reactor::Gate* gate) {
+  co_await gate->close();
 }
 
 // One change after the other, until the disk stops.
@@ -317,6 +326,37 @@ TEST_CASE("damage of the log is an error that says what is lost; forced, all els
   }
   // The checkpoint lies behind the damage.
   CHECK(opened_rows(*disk, End::power_lost) == rows);
+}
+
+TEST_CASE("a change of the catalog that is being logged while a checkpoint is made is not lost",
+          "[opening]") {
+  Machine machine;
+  std::unique_ptr<FaultDisk> disk;
+  {
+    DurableLife life(machine.disk, End::killed);
+    REQUIRE(life.status().ok());
+    REQUIRE(life.connect().ok());
+    REQUIRE(life.create_table("a").ok());
+    REQUIRE(life.insert("a", 1, 1).ok());
+    REQUIRE(checkpoint(life).ok());
+    // No extent has changed: the next checkpoint's state is taken before the entry is durable.
+    ControlChanges& control = *life.server().parts().control;
+    const ControlChanges::Change raise = [](Catalog& catalog) { return catalog.drop("a").status(); };
+    reactor::Gate gate;
+    life.cluster().node.spawn(gate, ignore(control.change(raise)));
+    const std::uint64_t version = control.state().version();
+    const LogPosition before = life.database().log().appended();
+    REQUIRE(life.cluster().world.run_until([&] { return life.database().log().appended() != before; },
+                                           kSecond_ns));
+    CHECK(control.state().version() == version);
+    CHECK(life.database().sweep_log().redo_start() == before);
+    REQUIRE(checkpoint(life).ok());
+    life.cluster().world.run(life.cluster().node, close(&gate));
+    CHECK(control.state().version() == version + 1);
+    CHECK(life.database().sweep_log().redo_start() == life.database().log().appended());
+    disk = machine.disk.copy(1);
+  }
+  CHECK(opened_rows(*disk, End::power_lost).empty());
 }
 
 TEST_CASE("a server with other settings, or of another database, does not open", "[opening]") {
