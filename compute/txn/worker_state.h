@@ -14,7 +14,6 @@ namespace namdb::txn {
 
 class Backoff;
 class CatalogCache;
-class CommitOutcomes;
 class HeaderGuesses;
 class HintQueue;
 class LockReleaser;
@@ -68,7 +67,6 @@ struct WorkerState {
   RecordSpace& space;
   HintQueue& hints;
   LockResolver& locks;
-  CommitOutcomes& outcomes;
   TransactionRegistry& registry;
   SlotKeeper& slot_keeper;
   SnapshotSharing sharing;

@@ -53,7 +53,6 @@ Connection::Connection(const WorkerParts& worker_parts, txn::ClusterOptions clus
             space,
             hints,
             dead_locks,
-            parts.outcomes,
             registry,
             slot_keeper,
             parts.options.snapshot_sharing,

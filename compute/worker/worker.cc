@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "compute/recovery/outcome_finder.h"
 #include "compute/worker/connection.h"
 #include "compute/worker/disconnected_transaction.h"
 #include "compute/worker/heartbeat.h"
@@ -36,13 +35,6 @@ Worker::Worker(reactor::Executor& executor, fabric::ClientFabric& fabric, storag
       make_compute_id_(std::move(make_compute_id)),
       log_(std::move(log)),
       backoff_(retries(options_)),
-      outcomes_(std::make_unique<txn::OutcomeFinder>(
-          executor,
-          [this] {
-            return connection_ == nullptr ? std::shared_ptr<txn::Cluster>()
-                                          : std::shared_ptr<txn::Cluster>(connection_, &connection_->cluster);
-          },
-          options_.outcome_patience_ns)),
       wake_(executor),
       index_balance_({.least_bytes = options_.balance_bytes, .interval_ns = options_.balance_interval_ns},
                      log_),
@@ -58,8 +50,8 @@ Status Worker::not_connected() const {
 reactor::Task<Result<std::shared_ptr<Connection>>> Worker::connect() {
   txn::ClusterOptions options{options_.memory_servers, options_.name,          make_compute_id_(),
                               options_.worker,         options_.optimisations, options_.stage_times};
-  const WorkerParts parts{executor_, fabric_,        locations_, options_,  log_,
-                          backoff_,  damaged_reads_, stopping_,  *outcomes_};
+  const WorkerParts parts{executor_, fabric_,  locations_,     options_,
+                          log_,      backoff_, damaged_reads_, stopping_};
   auto connection = std::make_shared<Connection>(parts, std::move(options));
   const Status status = co_await connection->connect();
   if (!status.ok()) {
@@ -103,7 +95,6 @@ reactor::Task<Status> Worker::start() {
 
 reactor::Task<void> Worker::stop() {
   stopping_ = true;
-  outcomes_->stop();
   wake_.notify_all();
   co_await gate_.close();
   if (connection_ != nullptr) co_await drop_connection(!connection_->cluster.failed());

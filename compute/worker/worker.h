@@ -27,10 +27,6 @@
 #include "compute/worker/connection_report.h"
 #include "compute/worker/worker_options.h"
 
-namespace namdb::txn {
-class OutcomeFinder;
-}
-
 namespace namdb::compute {
 
 struct Connection;
@@ -99,7 +95,6 @@ class Worker : public txn::Engine {
   MakeComputeId make_compute_id_;
   LogLine log_;
   txn::Backoff backoff_;
-  std::unique_ptr<txn::OutcomeFinder> outcomes_;
   std::shared_ptr<Connection> connection_;
   std::shared_ptr<Heartbeat> heartbeat_;         // of that connection
   std::shared_ptr<SilenceWatch> silence_watch_;  // likewise

@@ -194,7 +194,7 @@ const Slot* Slots::find(std::uint32_t id) const {
 std::optional<std::uint32_t> Slots::retired(std::uint32_t id) const {
   const auto found = retired_.find(id);
   if (found != retired_.end()) return found->second;
-  if (cut_off(id)) return layout::kMaxCounter;
+  if (id >= layout::kFirstLeasedSlot && id < opened_at_) return layout::kMaxCounter;
   return std::nullopt;
 }
 

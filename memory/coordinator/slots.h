@@ -74,10 +74,6 @@ class Slots final : public Visibility {
 
   const Slot* find(std::uint32_t slot) const;                      // null when unknown or retired
   std::optional<std::uint32_t> retired(std::uint32_t slot) const;  // its final counter
-  // It was open when an earlier start of this server ended.
-  bool cut_off(std::uint32_t slot) const {
-    return slot >= layout::kFirstLeasedSlot && slot < opened_at_ && !retired_.contains(slot);
-  }
   const std::map<std::uint32_t, Slot>& active() const { return slots_; }
   // The slot's counter in the timestamp vector; 0 where its word is on another server.
   std::uint32_t shown(const Slot& slot) const;

@@ -111,21 +111,11 @@ Status LogReplay::apply_entry(std::span<const std::byte> bytes) {
   const auto record = read_journal_record(bytes, options_.server_id);
   if (!record) return unreadable("journal entry of this memory server");
   ++counts_.entries;
+  if (options_.server_count == 1) return redo_.apply(record->entry);
   SlotJournal& journal = journals_[record->entry.stamp.slot];
   journal.through = std::max(journal.through, record->entry.through);
-  if (options_.server_count == 1) {
-    journal.add_logged(record->entry.stamp.counter);
-    return redo_.apply(record->entry);
-  }
   journal.undecided.try_emplace(record->entry.stamp.counter, bytes.begin(), bytes.end());
   return settle(journal);
-}
-
-void LogReplay::SlotJournal::add_logged(std::uint32_t counter) {
-  logged.push_back(counter);
-  if (logged.size() < 2 * unfinished + kFewLogged) return;
-  std::erase_if(logged, [this](std::uint32_t each) { return each <= through; });
-  unfinished = logged.size();
 }
 
 Status LogReplay::apply_verdicts(std::span<const std::byte> bytes, bool committed) {

@@ -56,11 +56,6 @@ class LogReplay {
     std::set<std::uint32_t> committed;
     // Bytes of the records of entries that are not decided, by counter.
     std::map<std::uint32_t, std::vector<std::byte>> undecided;
-    // On a single server, where all entries are commits': their counters, at least those above `through`.
-    static constexpr std::size_t kFewLogged = 64;
-    std::vector<std::uint32_t> logged;
-    std::size_t unfinished = 0;  // of `logged`, when those up to `through` were last dropped
-    void add_logged(std::uint32_t counter);
   };
 
   // `state` is the checkpoint's control state, and becomes that of the log's end. All outlive this.
