@@ -34,8 +34,7 @@ Status commit_outcome(Caller caller, const control::CommitOutcomeRequest& reques
     return Status();
   }
   const layout::Stamp commit{request.slot(), request.counter()};
-  const bool cut_off = server.slots->cut_off(request.slot());
-  reply.set_outcome(message_of(server.outcomes.of(commit, cut_off, server.executor.now_ns())));
+  reply.set_outcome(message_of(server.outcomes.of(commit)));
   return Status();
 }
 

@@ -146,8 +146,8 @@ TEST_CASE("a slot that dies is decided at every memory server, shown in the vect
         std::vector<std::pair<layout::ServerId, std::string>>{{0, "owner"}, {1, "owner"}});
   CHECK(subject.hosts.told == 3);
   CHECK(subject.closed == 1);
-  CHECK(subject.outcomes.of({slot, 3}, false, 0) == CommitOutcome::committed);
-  CHECK(subject.outcomes.of({slot, 4}, false, 0) == CommitOutcome::undone);
+  CHECK(subject.outcomes.of({slot, 3}) == CommitOutcome::committed);
+  CHECK(subject.outcomes.of({slot, 4}) == CommitOutcome::undone);
   CHECK(subject.slots->decided_count() == 1);
   CHECK(subject.notices.empty());
 }

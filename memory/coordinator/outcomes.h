@@ -2,8 +2,9 @@
 // that loses a connection in the middle of a commit does not know whether the decider commits or undoes it.
 //
 // A slot's outcomes are known once the decider has closed it, and are kept for kKept_ns. After a restart of
-// a server that has its data on disk they are known of the slots that were open before: the log has
-// everything that was committed of them and not finished.
+// a server that has its data on disk they are known of the slots that were open before and that the log
+// names: it has everything that was committed of them and not finished. Of a slot that it does not name
+// nothing is known: a checkpoint of an earlier start may have cut off the log with its entries.
 //
 // Belongs to the executor's thread.
 #pragma once
@@ -11,7 +12,6 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <optional>
 #include <set>
 
 #include "common/base/clock.h"
@@ -28,13 +28,8 @@ class Outcomes {
 
   // The slot is closed. `verdicts` are complete unless they say otherwise.
   void closed(std::uint32_t slot, Verdicts verdicts, std::uint64_t now_ns);
-  // The server has opened its data, and has called closed() for each slot that its log names. Of other slots
-  // that were open before nothing was committed that was not finished.
-  void opened(std::uint64_t now_ns) { opened_ns_ = now_ns; }
-
-  // Of a commit that had begun to log, of a slot that is closed. `cut_off`: the slot was open when the server
-  // stopped.
-  CommitOutcome of(layout::Stamp commit, bool cut_off, std::uint64_t now_ns) const;
+  // Of a commit that had begun to log, of a slot that is closed.
+  CommitOutcome of(layout::Stamp commit) const;
 
  private:
   struct Closed {
@@ -43,7 +38,6 @@ class Outcomes {
   };
   std::map<std::uint32_t, Verdicts> slots_;
   std::deque<Closed> oldest_;  // the slots, by time
-  std::optional<std::uint64_t> opened_ns_;
 };
 
 }  // namespace namdb::memory

@@ -383,7 +383,6 @@ void DatabaseOpening::keep_outcomes() {
                       .committed = {journal.logged.begin(), journal.logged.end()}};
     parts_.outcomes.closed(slot, std::move(verdicts), now_ns);
   }
-  parts_.outcomes.opened(now_ns);
 }
 
 // Those that were dropped, and hash indexes that were being built.
