@@ -37,7 +37,9 @@ TEST_CASE("wrong usage ends with 2 and a reason") {
     CHECK(contains(text, words));
   };
   refused({"--no-such-flag"}, "--no-such-flag");
-  refused({"--durability", "flushed"}, "flushed");
+  refused({"--durability", "flushed", "--server-count", "2"}, "is for one memory server");
+  refused({"--durability", "flushed", "--log-bytes", "1MiB"}, "16MiB");
+  refused({"--force", "anything"}, "--force");
   refused({"--durability", "sometimes"}, "sometimes");
   refused({"--region-bytes", "many"}, "many");
   refused({"--region-bytes", "4KiB"}, "16MiB");
@@ -79,9 +81,10 @@ TEST_CASE("help and version are complete and succeed") {
   CHECK(run(folder, {"--version"}).first == 0);
   const auto [code, text] = run(folder, {"--help"});
   CHECK(code == 0);
-  for (const char* flag : {"--config", "--data", "--fabric", "--listen", "--region-bytes", "--extent-size",
-                           "--server-id", "--server-count", "--max-transaction-seconds", "--ring-versions",
-                           "--durability", "--cluster-key", "--log-level", "--version"}) {
+  for (const char* flag :
+       {"--config", "--data", "--fabric", "--listen", "--region-bytes", "--extent-size", "--server-id",
+        "--server-count", "--max-transaction-seconds", "--ring-versions", "--durability", "--log-bytes",
+        "--force", "--cluster-key", "--log-level", "--version"}) {
     CHECK(contains(text, flag));
   }
 }
@@ -130,7 +133,7 @@ reactor::Task<Status> shut_down(fabric::ClientFabric* client, std::string addres
   auto channel = co_await client->connect(std::move(address), hello.SerializeAsString(), &welcome);
   if (!channel.ok()) co_return channel.status();
   control::Welcome message;
-  if (!message.ParseFromString(welcome) || !message.memory_only()) {
+  if (!message.ParseFromString(welcome) || message.memory_only()) {
     co_return Status(ErrorCode::internal, "an unreadable welcome");
   }
   fabric::Call call;

@@ -4,8 +4,12 @@
 #include <sys/random.h>
 #include <systemd/sd-daemon.h>
 
+#include <algorithm>
+#include <bit>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
+#include <functional>
 #include <string>
 #include <thread>
 
@@ -24,8 +28,13 @@
 #include "common/reactor/reactor.h"
 #include "common/reactor/signals.h"
 #include "common/reactor/socket_address.h"
+#include "memory/log/file_disk.h"
+#include "memory/opening/checkpoints.h"
+#include "memory/opening/durable_database.h"
+#include "memory/process/database_folder.h"
 #include "memory/process/flags.h"
 #include "memory/process/region_memory.h"
+#include "memory/process/restore.h"
 #include "memory/server/server.h"
 
 namespace namdb::memory {
@@ -33,10 +42,33 @@ namespace {
 
 // How long peers get to receive the last replies.
 constexpr std::uint64_t kFarewell_ns = 20 * kMillisecond_ns;
+// Of the log on disk: parts of its bound, and their greatest length.
+constexpr std::uint64_t kLogSegments = 8;
+constexpr std::uint64_t kMaxLogSegment_bytes = 64U << 20;
+// A line of progress promises the service manager another within that time.
+constexpr int kOpeningPatience_us = 60'000'000;
 
 int refuse(const Status& status) {
   spdlog::error("{}{}", status.message(), status.hint().empty() ? "" : " (" + status.hint() + ")");
   return config::exit_code_of(status.code());
+}
+
+// The database in DIR/data. Nothing of it is there at level `memory`.
+struct Durable {
+  std::unique_ptr<DatabaseFolder> folder;
+  std::unique_ptr<FileDisk> disk;
+  std::unique_ptr<DurableDatabase> database;
+  CheckpointOptions pace;
+  std::unique_ptr<Checkpoints> checkpoints;  // while it serves
+  Status failure;                            // of the disk
+};
+
+// Called when a write or a sync has failed: nothing more becomes durable.
+std::function<void(const Status&)> end_at_failure(Durable* durable, MemoryServer* server) {
+  return [durable, server](const Status& failure) {
+    if (durable->failure.ok()) durable->failure = failure;
+    server->request_shutdown();
+  };
 }
 
 reactor::Task<void> await_signal(reactor::Signals* signals, MemoryServer* server) {
@@ -44,6 +76,89 @@ reactor::Task<void> await_signal(reactor::Signals* signals, MemoryServer* server
   if (!signal.ok()) co_return;  // cancelled: the end has another reason
   spdlog::info("{}: stopping", signal.value() == SIGTERM ? "SIGTERM" : "SIGINT");
   server->request_shutdown();
+}
+
+Result<std::uint64_t> random_word() {
+  std::uint64_t word = 0;
+  while (word == 0) {
+    if (::getrandom(&word, sizeof word, 0) != static_cast<ssize_t>(sizeof word))
+      return Status(ErrorCode::configuration, "the system has no randomness");
+  }
+  return word;
+}
+
+LogOptions log_options(const Flags& flags) {
+  LogOptions options;
+  options.max_bytes = flags.log_bytes;
+  options.segment_bytes = std::min(std::bit_floor(flags.log_bytes / kLogSegments), kMaxLogSegment_bytes);
+  options.reserve_bytes = std::min(options.reserve_bytes, options.segment_bytes / 2);
+  return options;
+}
+
+// The folder of the database, which fits the level of durability; null at level `memory`.
+Result<std::unique_ptr<DatabaseFolder>> open_folder(const Flags& flags) {
+  const std::filesystem::path path = std::filesystem::path(flags.data) / "data";
+  if (flags.options.durability == Durability::memory) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(path / "identity", ignored)) return std::unique_ptr<DatabaseFolder>();
+    return Status(ErrorCode::configuration,
+                  path.string() + " has a database whose durability is flushed, not memory",
+                  "start with --durability flushed, or with another --data");
+  }
+  if (!flags.restore.empty()) {
+    const Status restored = restore_database(flags.restore, path);
+    if (!restored.ok()) return restored;
+    spdlog::info("restored {} from {}", path.string(), flags.restore);
+  }
+  const auto new_id = random_word();
+  if (!new_id.ok()) return new_id.status();
+  DatabaseFolder::Wanted wanted;
+  wanted.new_database_id = *new_id;
+  wanted.server_id = flags.options.server_id;
+  wanted.version = flags.options.version;
+  return DatabaseFolder::open(path, wanted);
+}
+
+// Creates or opens the database.
+reactor::Task<Status> open_database(reactor::Reactor* reactor, MemoryServer* server, const Flags* flags,
+                                    Durable* durable) {
+  reactor::Signals signals(*reactor, {SIGTERM, SIGINT});
+  reactor::Gate gate;
+  reactor->spawn(gate, await_signal(&signals, server));
+  DurableOptions options;
+  options.database_id = durable->folder->identity().database_id;
+  options.log = log_options(*flags);
+  options.log.on_failure = end_at_failure(durable, server);
+  options.force_lost_log = flags->force_lost_log;
+  options.stopping = [server] { return server->parts().shutdown; };
+  options.progress = [](const std::string& line) {
+    spdlog::info("opening, {}", line);
+    sd_notifyf(0, "STATUS=Opens the database: %s\nEXTEND_TIMEOUT_USEC=%d", line.c_str(), kOpeningPatience_us);
+  };
+  const std::string folder = durable->folder->log().parent_path().string();
+  durable->disk = std::make_unique<FileDisk>(*reactor);
+  DurableDatabase::Opening opening =
+      durable->folder->is_new()
+          ? DurableDatabase::create(*reactor, *durable->disk, folder, *server, std::move(options))
+          : DurableDatabase::open(*reactor, *durable->disk, folder, *server, std::move(options));
+  auto database = co_await std::move(opening);
+  co_await signals.cancel();
+  co_await gate.close();
+  if (!database.ok()) co_return database.status();
+  durable->database = std::move(*database);
+  Status status = durable->folder->is_new() ? durable->folder->created() : Status();
+  if (!status.ok()) co_await durable->database->close();
+  co_return status;
+}
+
+void tell_what_opened(const Durable& durable) {
+  const Opened& opened = durable.database->opened();
+  spdlog::info("durability is flushed: {}", opened.text());
+  if (opened.damaged_chunks != 0) {
+    spdlog::warn("{} chunks of the newest checkpoint are damaged: the one before served, and nothing is lost",
+                 opened.damaged_chunks);
+  }
+  for (const std::string& line : opened.lost) spdlog::error("lost: {}", line);
 }
 
 // With the port that the system chose where 0 was asked for.
@@ -54,9 +169,35 @@ std::string listening_address(const fabric::ServerFabric& fabric, const std::str
   return verbs != nullptr ? verbs->address() : asked;
 }
 
+void start_checkpoints(MemoryServer* server, Durable* durable) {
+  DurableDatabase& database = *durable->database;
+  CheckpointOptions options = durable->pace;
+  options.folder =
+      std::filesystem::absolute(durable->folder->log().parent_path()).lexically_normal().string();
+  options.on_failure = end_at_failure(durable, server);
+  durable->checkpoints = std::make_unique<Checkpoints>(
+      server->parts(), database.log(), database.checkpoints(), database.sweep_log(), std::move(options));
+  durable->checkpoints->start();
+}
+
+// Behind what is damaged.
+reactor::Task<void> pass_damage(Checkpoints* checkpoints) {
+  control::CheckpointReply reply;
+  const CheckpointService::Gone nobody = [] { return false; };
+  const Status status = co_await checkpoints->make(0, nobody, &reply);
+  if (status.ok()) spdlog::info("a checkpoint lies behind the damage");
+}
+
 reactor::Task<Status> serve(reactor::Reactor* reactor, MemoryServer* server, fabric::ServerFabric* fabric,
-                            const fabric::Transport* transport, std::string address) {
+                            const fabric::Transport* transport, std::string address, Durable* durable) {
   server->start(*fabric, transport->make_client);
+  reactor::Gate damage;
+  if (durable->database) {
+    start_checkpoints(server, durable);
+    const Opened& opened = durable->database->opened();
+    if (!opened.lost.empty() || opened.damaged_chunks != 0)
+      reactor->spawn(damage, pass_damage(durable->checkpoints.get()));
+  }
   Status status = co_await fabric->listen(address);
   if (status.ok()) {
     reactor::Signals signals(*reactor, {SIGTERM, SIGINT});
@@ -71,7 +212,10 @@ reactor::Task<Status> serve(reactor::Reactor* reactor, MemoryServer* server, fab
     co_await gate.close();
   }
   co_await server->stop();
+  if (durable->checkpoints) co_await durable->checkpoints->close();
+  co_await damage.close();
   co_await fabric->close();
+  if (durable->database) co_await durable->database->close();
   co_return status;
 }
 
@@ -102,10 +246,17 @@ void await_name(const std::string& address) {
   }
 }
 
+int stopped_early() {
+  spdlog::info("stopped while the database opened");
+  return 0;
+}
+
 int run(Flags flags) {
   const Result<std::unique_ptr<config::DataFolder>> folder =
       config::DataFolder::open(flags.data, "nam-memoryd");
   if (!folder.ok()) return refuse(folder.status());
+  Result<std::unique_ptr<DatabaseFolder>> database_folder = open_folder(flags);
+  if (!database_folder.ok()) return refuse(database_folder.status());
   fabric::tcp::TcpOptions tcp_options;
   fabric::verbs::VerbsOptions verbs_options;
   verbs_options.device = {flags.rdma.device, flags.rdma.port, flags.rdma.gid_index};
@@ -124,10 +275,9 @@ int run(Flags flags) {
   }
   await_name(flags.listen);
   reactor::ReactorOptions reactor_options;
-  if (::getrandom(&reactor_options.seed, sizeof reactor_options.seed, 0) !=
-      static_cast<ssize_t>(sizeof reactor_options.seed)) {
-    return refuse(Status(ErrorCode::configuration, "the system has no randomness"));
-  }
+  const Result<std::uint64_t> seed = random_word();
+  if (!seed.ok()) return refuse(seed.status());
+  reactor_options.seed = *seed;
   Result<std::unique_ptr<reactor::Reactor>> reactor = reactor::Reactor::create(reactor_options);
   if (!reactor.ok()) return refuse(reactor.status());
 
@@ -138,25 +288,42 @@ int run(Flags flags) {
   if (!region.warning().empty()) spdlog::warn("{}", region.warning());
   spdlog::info("region of {} MiB on {} pages, limit {} MiB", region.bytes().size() >> 20,
                region.huge_pages() ? "2 MiB" : "ordinary", region.limit_bytes() >> 20);
-  spdlog::info("durability is memory: what is committed is lost when this process ends");
+  if (flags.options.durability == Durability::memory)
+    spdlog::info("durability is memory: what is committed is lost when this process ends");
 
   flags.options.huge_pages = region.huge_pages();
   flags.options.notice = [](const std::string& line) { spdlog::warn("{}", line); };
   Result<std::unique_ptr<MemoryServer>> server =
       MemoryServer::create(**reactor, region.bytes(), flags.options, growth_of(region));
   if (!server.ok()) return refuse(server.status());
-
   fabric::TransportRegistry transports;
   transports.add(fabric::shm::transport(**reactor));
   transports.add(fabric::tcp::transport(**reactor, tcp_options));
   transports.add(fabric::verbs::transport(**reactor, verbs_options));
   const Result<const fabric::Transport*> transport = transports.find(flags.fabric);
   if (!transport.ok()) return refuse(transport.status());
+
+  Durable durable;
+  durable.folder = std::move(*database_folder);
+  durable.pace.interval_ns = flags.checkpoint_interval_ns;
+  durable.pace.rate_bytes = flags.checkpoint_rate_bytes;
+  if (durable.folder) {
+    const Status status =
+        (*reactor)->run_until(open_database(reactor->get(), server->get(), &flags, &durable));
+    if (!status.ok() && status.code() == ErrorCode::admin_shutdown) return stopped_early();
+    if (!status.ok()) return refuse(status);
+    tell_what_opened(durable);
+  }
+
   const fabric::ServerRegion area{region.bytes().data(), region.bytes().size(), region.limit_bytes(),
                                   region.descriptor()};
   const std::unique_ptr<fabric::ServerFabric> fabric = transport.value()->make_server(area, **server);
   const Status status = (*reactor)->run_until(
-      serve(reactor->get(), server->get(), fabric.get(), transport.value(), flags.listen));
+      serve(reactor->get(), server->get(), fabric.get(), transport.value(), flags.listen, &durable));
+  if (!durable.failure.ok()) {
+    spdlog::error("the log cannot be written, so this memory server ends: {}", durable.failure.message());
+    return config::kExitFailure;
+  }
   if (!status.ok()) return refuse(status);
   spdlog::info("stopped");
   return 0;

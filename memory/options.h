@@ -58,6 +58,9 @@ namespace namdb::memory {
   /* An entry that one worker checks is given to no other for so long. */                 \
   X(std::uint64_t, index_lease_ns, 2 * kSecond_ns, kMillisecond_ns)
 
+// When commits become visible: once they are complete in journals in memory, or on disk.
+enum class Durability : std::uint8_t { memory, flushed };
+
 struct Options {
 #define NAMDB_MEMORY_FIELD(type, name, value, hostile) type name = value;
   NAMDB_MEMORY_TUNABLES(NAMDB_MEMORY_FIELD)
@@ -84,6 +87,7 @@ struct Options {
   std::string preset;
   std::uint16_t server_id = 0;
   std::uint16_t server_count = 1;
+  Durability durability = Durability::memory;
   layout::VectorParts vector_parts() const { return {timestamp_vector, server_count}; }
   // Old versions are freed before E when every live worker says that no transaction can need them.
   bool collect_by_acknowledgement = true;

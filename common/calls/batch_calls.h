@@ -1,7 +1,8 @@
 // A stage of a transaction as one two-sided call (RCC §4, DrTM+H §3): the operations that it would post
 // one-sided to a memory server, done there in the same order, many records in one message. Which stages run
-// so is one setting of the database (stages.h): lock, install, release and repair of one word share one
-// atomicity domain either way, because the memory server does them through its loopback channel.
+// so is one setting of the database (stages.h): lock, install and release of one word, also after its owner
+// died, share one atomicity domain either way, because the memory server does them through its loopback
+// channel.
 //
 // BATCH_CALL (method 28):
 //   request  operations, each {kind (8 bits) | length in bytes (24 bits, at the low end)}, {offset}, and then

@@ -1,4 +1,4 @@
-// Journal entries, with which repair finishes or undoes a commit whose owner died (NAM-DB §6.2).
+// Journal entries, with which a commit is finished or undone whose owner died (NAM-DB §6.2).
 //
 // Each leased slot has a journal ring on a memory server that its commits write to, its *host*. The slot's
 // owner alone WRITEs there. It writes a *stream*: entries one behind the other, without gaps, at ascending
@@ -8,7 +8,7 @@
 //
 // Entries and pads are self-certifying: their seal has the slot, the host and the position in the stream. So
 // a reader that knows the position takes no entry of an earlier lap or of another slot for the one that it
-// expects, and needs no other knowledge of laps. journal_ring.h is for readers that know no position.
+// expects, and needs no other knowledge of laps.
 //
 // An entry is the part of a commit that one host has: the items of its regions. A complete entry at every
 // host that it names means: all locks of this commit were held, and nothing may abort it any more. Without
@@ -26,7 +26,7 @@
 //   ..  items, each a multiple of 8 bytes
 //   ..  checksum over all before it, seeded with slot, host and position
 //
-// An item is guarded by one lock word, which the commit holds as ⟨slot, counter, locked⟩; repair applies it
+// An item is guarded by one lock word, which the commit holds as ⟨slot, counter, locked⟩; a host applies it
 // only while the word has exactly that value. Protocols that lock records before they commit hold those under
 // another counter than the one that their versions bear.
 //   update  {kind, ring slot, image bytes | record address | displaced stamp word | image of the new body}
@@ -35,7 +35,7 @@
 //   chain   {kind, number of writes, how many of them are new records | lock word address} then new records
 //           {length | address | grant number | bytes} and other writes {length | address | bytes}
 //           install: the WRITEs in order (new records, then buckets), then the lock word. Once a bucket names
-//           a new record others may lock and change that: repair leaves it as it is then
+//           a new record others may lock and change that: then it is left as it is
 //           (JournalItem::name_of). The grant number says which grant of its place the record uses, 0 where
 //           places are not numbered.
 //   room    {kind, length in bytes | address | checksum of the bytes there, seeded like the entry's}

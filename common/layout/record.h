@@ -28,8 +28,8 @@
 // body's. A fresh ring is all moved with no stamp.
 //
 // Writers: the holder of the header word writes ring payload, ring word, body (or those parts of it that
-// change), header word, in this order, on one channel. A crash leaves a prefix of these WRITEs, which repair
-// completes from the journal.
+// change), header word, in this order, on one channel. A crash leaves a prefix of these WRITEs, which the
+// memory server completes from the journal.
 #pragma once
 
 #include <cstddef>

@@ -12,7 +12,7 @@
 // decode_body_header() reads the header fields of both.
 //
 // A change whose bytes are WRITTEN over a body that is half its neighbour's and half its own, at these places
-// and at the prefix only, still gives its own body: so repair may apply it to what a dead writer left.
+// and at the prefix only, still gives its own body: so it may be applied to what a dead writer left.
 #pragma once
 
 #include <cstddef>

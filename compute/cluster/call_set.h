@@ -27,7 +27,7 @@ class CallSet {
   void post(std::uint16_t method, fabric::OperationCounters& counters);
   reactor::Task<Status> finish(fabric::OperationCounters& counters);
   // After an error that no request of this kind may end in: the memory server is given up (Channel::give_up),
-  // so that locks of which nothing is known are repaired with the slot.
+  // so that locks of which nothing is known are undone once the slot is closed.
   void give_up();
   bool empty() const;
   std::size_t size() const { return calls_.size(); }

@@ -85,7 +85,13 @@ reactor::Task<Status> Cluster::connect() {
                                           " words for readers that share locks, other than server 0;"
                                           " --read-locks must be the same");
     }
+    if (i > 0 && welcome.memory_only() == flushed_) {
+      co_return disagreement(address, std::string("keeps commits ") +
+                                          (flushed_ ? "in memory only" : "on disk") +
+                                          ", other than server 0; --durability must be the same");
+    }
     vector_parts_ = parts;
+    flushed_ = !welcome.memory_only();
     shared_read_locks_ = welcome.shared_read_locks();
     protocol_ = protocol;
     stages_ = *stages;

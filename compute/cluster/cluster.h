@@ -74,6 +74,8 @@ class Cluster {
   layout::StageCode stages() const { return stages_; }
   // Records have reader words.
   bool shared_read_locks() const { return shared_read_locks_; }
+  // A commit is visible once it is on disk at all its hosts (durability level `flushed`).
+  bool flushed() const { return flushed_; }
   // Those of this compute server that the database's preset has, too.
   const Optimisations& optimisations() const { return optimisations_; }
   TimestampClock& timestamps() { return timestamps_; }
@@ -113,6 +115,7 @@ class Cluster {
   const layout::ProtocolTraits* protocol_ = nullptr;
   std::string preset_;
   bool shared_read_locks_ = false;
+  bool flushed_ = false;
   layout::VectorParts vector_parts_;
   Optimisations optimisations_;
   layout::StageCode stages_;

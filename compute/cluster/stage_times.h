@@ -19,8 +19,9 @@ enum class Wait : std::uint8_t {
   begin,    // what comes before the first READ of rows: a snapshot
   held,     // rows that others hold or are writing
   publish,  // a commit whose publish is not sent behind its install
+  flush,    // journal entries that stand in the rings, until they are on disk
 };
-inline constexpr std::array<std::string_view, 3> kWaitNames{"begin", "wait", "publish"};
+inline constexpr std::array<std::string_view, 4> kWaitNames{"begin", "wait", "publish", "flush"};
 
 struct StageTimes {
   struct Cost {

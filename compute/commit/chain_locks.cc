@@ -362,16 +362,15 @@ std::optional<HeaderWord> ChainLocks::taken_from(GlobalAddress main) const {
   return chains_[*known].expected;
 }
 
-std::uint64_t ChainLocks::journal_bound_bytes() const {
+void ChainLocks::add_journal_bound(JournalBytes& bytes) const {
   // An insert changes at most two buckets: a fresh one and the one that leads to it, or one with a free
   // entry. Pieces of a bucket are so far apart that together they take no more than the whole.
-  std::uint64_t length = 0;
   for (const ChainLock& chain : chains_) {
-    length += chain.inserts.size() * (JournalItems::kChain_bytes +
-                                      JournalItems::chain_record_bytes(chain.table->record.locked_bytes()) +
-                                      2 * JournalItems::chain_write_bytes(layout::kBucketBody_bytes));
+    const std::uint64_t insert_bytes = JournalItems::kChain_bytes +
+                                       JournalItems::chain_record_bytes(chain.table->record.locked_bytes()) +
+                                       2 * JournalItems::chain_write_bytes(layout::kBucketBody_bytes);
+    bytes.add(chain.main.server(), chain.inserts.size() * insert_bytes);
   }
-  return length;
 }
 
 template <typename Write>
@@ -388,28 +387,29 @@ void ChainLocks::bucket_writes(const ChainBucket& bucket, const Write& write) co
   }
 }
 
-std::uint64_t ChainLocks::journal_least_bytes() const {
-  std::uint64_t length = 0;
+void ChainLocks::add_journal_least(JournalBytes& bytes) const {
   for (const ChainLock& chain : chains_) {
-    length += chain.inserts.size() * JournalItems::chain_record_bytes(chain.table->record.locked_bytes());
+    bytes.add(chain.main.server(),
+              chain.inserts.size() * JournalItems::chain_record_bytes(chain.table->record.locked_bytes()));
   }
-  return length;
 }
 
-std::uint64_t ChainLocks::journal_bytes() const {
-  std::uint64_t length = journal_least_bytes() + chains_.size() * JournalItems::kChain_bytes;
+void ChainLocks::add_journal_bytes(JournalBytes& bytes) const {
+  add_journal_least(bytes);
   for (const ChainLock& chain : chains_) {
+    std::uint64_t length = JournalItems::kChain_bytes;
     for (const ChainBucket& bucket : chain.buckets) {
-      bucket_writes(bucket, [&length](GlobalAddress, std::span<const std::byte> bytes) {
-        length += JournalItems::chain_write_bytes(bytes.size());
+      bucket_writes(bucket, [&length](GlobalAddress, std::span<const std::byte> written) {
+        length += JournalItems::chain_write_bytes(written.size());
       });
     }
+    bytes.add(chain.main.server(), length);
   }
-  return length;
 }
 
-void ChainLocks::log(JournalItems& items) const {
+void ChainLocks::log(layout::ServerId host, JournalItems& items) const {
   for (const ChainLock& chain : chains_) {
+    if (chain.main.server() != host) continue;
     std::size_t writes = chain.inserts.size();
     for (const ChainBucket& bucket : chain.buckets)
       bucket_writes(bucket, [&](GlobalAddress, std::span<const std::byte>) { ++writes; });

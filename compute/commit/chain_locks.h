@@ -23,6 +23,7 @@
 #include "common/layout/bucket.h"
 #include "common/layout/journal.h"
 #include "compute/cluster/batch_set.h"
+#include "compute/commit/commit_journal.h"
 #include "compute/txn/access.h"
 #include "compute/txn/record_space.h"
 #include "compute/txn/worker_state.h"
@@ -39,12 +40,11 @@ class ChainLocks {
   // Space for each row's record.
   reactor::Task<Status> reserve_space();
   void give_back_space();
-  // Of the journal entry's chain items, however many chains it turns out to be.
-  std::uint64_t journal_bound_bytes() const;
-  // At least so much, before anything is locked.
-  std::uint64_t journal_least_bytes() const;
-  // After place(): their length.
-  std::uint64_t journal_bytes() const;
+  // Adds the bytes of the journal's chain items, by host: however many chains it turns out to be; at least,
+  // before anything is locked; and, after place(), exactly.
+  void add_journal_bound(JournalBytes& bytes) const;
+  void add_journal_least(JournalBytes& bytes) const;
+  void add_journal_bytes(JournalBytes& bytes) const;
 
   // In this order. post() adds CASes and READs to the batches; check() examines them once they completed;
   // retry() posts the locks that are missing again, and returns an error when that takes too long; place()
@@ -61,7 +61,8 @@ class ChainLocks {
   // After place(). `timestamp`: of the new versions, 0 where they have none.
   void build_records(layout::Stamp stamp, std::uint64_t timestamp);
 
-  void log(layout::JournalItems& items) const;
+  // The items of that host.
+  void log(layout::ServerId host, layout::JournalItems& items) const;
   void install(layout::Stamp stamp);
   // Adds the WRITEs that release the chains that are held.
   void release(layout::Stamp stamp);

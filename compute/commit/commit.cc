@@ -22,14 +22,10 @@ namespace namdb::protocol {
 using layout::GlobalAddress;
 using layout::HeaderWord;
 using layout::JournalItems;
-using layout::JournalWriter;
 
 namespace {
 
 constexpr int kRingAttempts = 4;
-// All of a commit's items are in one entry.
-constexpr std::uint32_t kFrame_bytes = JournalWriter::frame_bytes(1);
-constexpr std::uint32_t kEntryWithRoom_bytes = kFrame_bytes + JournalWriter::kRoom_bytes;
 
 }  // namespace
 
@@ -39,7 +35,8 @@ Commit::Commit(TransactionState& transaction)
       counters_(transaction.mutable_counters()),
       batches_(worker_.cluster),
       chains_(worker_, batches_, counters_),
-      indexes_(transaction) {}
+      indexes_(transaction),
+      journal_(worker_, *this, batches_, counters_) {}
 
 reactor::Task<Status> Commit::run() {
   Status status = plan();
@@ -64,7 +61,7 @@ reactor::Task<Status> Commit::run() {
 
   indexes_.plan();
   status = co_await lock();
-  if (status.ok() && in_room_) status = co_await borrow_room();
+  if (status.ok() && journal_.in_room()) status = co_await journal_.borrow_rooms();
   const bool changes_indexes = status.ok() && indexes_.any();
   if (changes_indexes) status = co_await indexes_.run(stamp_);
   // A duplicate counts only if all reads that led to it were true at once.
@@ -109,39 +106,9 @@ Status Commit::plan() {
 }
 
 reactor::Task<Status> Commit::begin() {
-  items_bound_bytes_ = items_bytes(chains_.journal_bound_bytes());
-  std::uint64_t entry_bytes = kFrame_bytes + items_bound_bytes_;
-  in_room_ = !slot_->fits_ring(entry_bytes);
-  if (in_room_) {
-    Status status = check_size(items_bytes(chains_.journal_least_bytes()));
-    if (!status.ok()) co_return status;
-    entry_bytes = kEntryWithRoom_bytes;
-  }
-  journal_parts_.push_back({slot_->journal_host(), layout::journal_stream_bytes(entry_bytes)});
-  const auto counter = co_await slot_->begin_commit(journal_parts_);
-  if (!counter) co_return lost_connection();
+  const auto counter = co_await journal_.begin(slot_);
+  if (!counter.ok()) co_return counter.status();
   stamp_ = {slot_->slot(), *counter};
-  co_return Status();
-}
-
-Status Commit::check_size(std::uint64_t items_bytes) const {
-  if (items_bytes <= slot_->max_room_bytes()) return Status();
-  return Status(ErrorCode::limit_exceeded,
-                "the transaction's journal entry would have " + std::to_string(items_bytes) +
-                    " bytes; it can have at most " + std::to_string(slot_->max_room_bytes()),
-                "commit in smaller parts");
-}
-
-// The locks are held meanwhile, but for no longer than a call: where the region is full, it is refused at
-// once.
-reactor::Task<Status> Commit::borrow_room() {
-  items_bound_bytes_ = items_bytes(chains_.journal_bytes());
-  Status status = check_size(items_bound_bytes_);
-  if (!status.ok()) co_return status;
-  auto room = co_await slot_->borrow_room(items_bound_bytes_);
-  if (worker_.cluster.failed()) co_return lost_connection();
-  if (!room.ok()) co_return room.status();
-  room_ = *room;
   co_return Status();
 }
 
@@ -245,88 +212,49 @@ void Commit::build_images() {
   }
 }
 
-std::uint64_t Commit::items_bytes(std::uint64_t chains_bytes) const {
-  std::uint64_t length = chains_bytes;
+void Commit::add_updates(JournalBytes& bytes) const {
   for (const RecordLock& record : records_) {
-    length += JournalItems::update_bytes(record.access->table->record.body_bytes());
+    bytes.add(record.access->lookup.record().server(),
+              JournalItems::update_bytes(record.access->table->record.body_bytes()));
   }
-  return length;
+}
+
+JournalBytes Commit::journal_bound() const {
+  JournalBytes bytes;
+  add_updates(bytes);
+  chains_.add_journal_bound(bytes);
+  return bytes;
+}
+
+JournalBytes Commit::journal_least() const {
+  JournalBytes bytes;
+  add_updates(bytes);
+  chains_.add_journal_least(bytes);
+  return bytes;
+}
+
+JournalBytes Commit::journal_bytes() const {
+  JournalBytes bytes;
+  add_updates(bytes);
+  chains_.add_journal_bytes(bytes);
+  return bytes;
+}
+
+void Commit::add_items(layout::ServerId host, JournalItems& items) const {
+  for (const RecordLock& record : records_) {
+    if (record.access->lookup.record().server() != host) continue;
+    items.update(record.access->lookup.record(), record.ring_slot, record.displaced_body(),
+                 record.access->image_body(), form());
+  }
+  chains_.log(host, items);
 }
 
 reactor::Task<Status> Commit::log() {
-  auto logging = in_room_ ? log_in_room() : log_in_ring();
-  const Status status = co_await std::move(logging);
+  const Status status = co_await journal_.log(stamp_, lock_stamp_);
   if (status.ok()) co_return Status();
   slot_->fail();
   co_return Status(ErrorCode::unknown_outcome, "the connection to a memory server was lost during commit",
                    "look whether the transaction's changes are there before running it again");
-}
-
-void Commit::add_items(JournalItems& items) const {
-  for (const RecordLock& record : records_) {
-    items.update(record.access->lookup.record(), record.ring_slot, record.displaced_body(),
-                 record.access->image_body(), form());
-  }
-  chains_.log(items);
-}
-
-layout::EntryHead Commit::journal_head() const {
-  return {.through = slot_->through(), .regions = {&journal_parts_.front().host, 1}};
-}
-
-txn::JournalPlace Commit::take_place(std::uint32_t length_bytes, std::byte* pad) {
-  const txn::JournalPlace place = slot_->journal_place(stamp_.counter, journal_parts_.front(), length_bytes);
-  if (place.pad_bytes != 0) {
-    const auto bytes = layout::journal_pad(place.pad_bytes, place.pad);
-    std::memcpy(pad, bytes.data(), bytes.size());
-    batches_.write(place.pad_address, pad, bytes.size());
-  }
-  return place;
-}
-
-void Commit::write_entry(const txn::JournalPlace& place, const std::byte* entry, std::uint32_t length_bytes) {
-  for (std::uint32_t written = 0; written < length_bytes; written += fabric::kMaxOperation_bytes) {
-    batches_.write(place.address + written, entry + written,
-                   std::min(fabric::kMaxOperation_bytes, length_bytes - written));
-  }
-}
-
-reactor::Task<Status> Commit::log_in_ring() {
-  const std::uint64_t bound_bytes = kFrame_bytes + items_bound_bytes_;
-  journal_ = fabric::LocalBuffer(worker_.cluster.pool(), bound_bytes + layout::kJournalPad_bytes);
-  JournalWriter writer({journal_.data(), bound_bytes}, stamp_, lock_stamp_, journal_head());
-  add_items(writer);
-  const txn::JournalPlace place = take_place(writer.length_bytes(), journal_.data() + bound_bytes);
-  write_entry(place, journal_.data(), writer.finish(place.entry));
-  co_return co_await batches_.run(counters_, layout::Stage::log);
-}
-
-// The items may be longer than registered memory lends: they are written in pieces. The entry goes with the
-// last piece.
-reactor::Task<Status> Commit::log_in_room() {
-  std::vector<std::byte> items(items_bound_bytes_);
-  JournalItems writer(items);
-  add_items(writer);
-  items.resize(writer.used_bytes());
-  journal_ = fabric::LocalBuffer(worker_.cluster.pool(), kEntryWithRoom_bytes + layout::kJournalPad_bytes);
-  const fabric::LocalBuffer piece(worker_.cluster.pool(),
-                                  std::min<std::uint64_t>(items.size(), fabric::kMaxOperation_bytes));
-  std::uint64_t written = 0;
-  while (true) {
-    const std::uint64_t length = std::min<std::uint64_t>(items.size() - written, fabric::kMaxOperation_bytes);
-    std::memcpy(piece.data(), items.data() + written, length);
-    batches_.write(room_ + written, piece.data(), length);
-    written += length;
-    if (written == items.size()) break;
-    const Status status = co_await batches_.run(counters_, layout::Stage::log);
-    if (!status.ok()) co_return status;
-  }
-  const txn::JournalPlace place = take_place(kEntryWithRoom_bytes, journal_.data() + kEntryWithRoom_bytes);
-  JournalWriter entry({journal_.data(), kEntryWithRoom_bytes}, stamp_, lock_stamp_, journal_head());
-  entry.room(room_, static_cast<std::uint32_t>(items.size()),
-             layout::journal_room_checksum(items, place.entry));
-  write_entry(place, journal_.data(), entry.finish(place.entry));
-  co_return co_await batches_.run(counters_, layout::Stage::log);
 }
 
 void Commit::add_installs() {
@@ -356,7 +284,7 @@ void Commit::after_install() {
 bool Commit::install_passively(bool piggybacks) {
   const txn::Optimisations& optimisations = worker_.cluster.optimisations();
   if (!optimisations.passive_acknowledgement || !optimisations.outstanding_requests ||
-      transaction_.control().waits_for_publish() || in_room_ || !batches_.only_writes() ||
+      transaction_.control().waits_for_publish() || journal_.in_room() || !batches_.only_writes() ||
       !worker_.passive_installs.takes(batches_.written_bytes())) {
     return false;
   }
@@ -395,7 +323,7 @@ reactor::Task<Status> Commit::install() {
   if (!status.ok()) co_return status;
   after_install();
   status = co_await publish(piggybacks);
-  if (status.ok() && in_room_) co_await slot_->return_room(room_);
+  if (status.ok() && journal_.in_room()) co_await journal_.finish();
   co_return transaction_.control().waits_for_publish() ? status : Status();
 }
 
@@ -406,7 +334,7 @@ reactor::Task<Status> Commit::publish(bool piggybacks) {
   }
   ++counters_.writes;
   counters_.write_bytes += 8;
-  if (!transaction_.control().waits_for_publish() && !in_room_) {
+  if (!transaction_.control().waits_for_publish() && !journal_.in_room()) {
     worker_.slot_keeper.finish_later(slot_, stamp_.counter);
     co_return Status();
   }
@@ -449,8 +377,7 @@ reactor::Task<Status> Commit::release(Status reason) {
   }
   if (locking() != nullptr) locking()->after_unlock();
   chains_.give_back_space();
-  if (!room_.null()) co_await slot_->return_room(room_);
-  slot_->finish_aborted(stamp_.counter, journal_parts_);
+  co_await journal_.abort(stamp_.counter);
   co_return reason;
 }
 

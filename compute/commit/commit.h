@@ -6,15 +6,16 @@
 //            CAS, in the same batch, a READ of the words that it guards and that may have changed since the
 //            lookup: a record's ring words, a chain's buckets. The body is not read again: the CAS found the
 //            stamp of the certified body that the lookup has, and a stamp means one body.
-//   room     where the journal entry may not fit the slot's ring: a room for its items (execution_slot.h), as
+//   room     where a part of the journal may not fit its ring: a room for its items (commit_journal.h), as
 //            long as they are, now that the chains' new buckets are known. It is given back when the commit
 //            is published.
 //   indexes  where the commit changes secondary indexes, their entries (index_writes.h); most are sent
 //            with the locks
 //   validate what the protocol asks: nothing under snapshot isolation
-//   log      one self-certifying journal entry: ring slots, displaced stamps, images of all new versions. Its
-//            place in the slot's journal is taken here, on credit that was taken with the counter. From its
-//            completion on nothing may abort the commit.
+//   log      a self-certifying journal entry on each memory server that the commit writes to: ring slots,
+//            displaced stamps, images of all new versions there (commit_journal.h). Their places in the
+//            slot's journals are taken here, on credit that was taken with the counter. From the completion
+//            of all of them on nothing may abort the commit.
 //   install  a record: displaced version into its ring slot (image, then ring word), the changed parts of the
 //            body, and last the unlocked header word. A chain: new records, new buckets, changed buckets, and
 //            last the lock word.
@@ -25,8 +26,8 @@
 //            either (compute/commit/passive_installs.h).
 //
 // Any failure before log: release exactly the locks that were taken, publish past c only after that is
-// confirmed, abort. A lost channel: aborted before log was posted, unknown_outcome from then on; repair frees
-// the locks.
+// confirmed, abort. A lost channel: aborted before log was posted, unknown_outcome from then on; memory
+// server 0 decides what becomes of it.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +36,7 @@
 
 #include "compute/cluster/batch_set.h"
 #include "compute/commit/chain_locks.h"
+#include "compute/commit/commit_journal.h"
 #include "compute/index/index_writes.h"
 #include "compute/txn/access.h"
 #include "compute/txn/execution_slot.h"
@@ -42,7 +44,7 @@
 
 namespace namdb::protocol {
 
-class Commit {
+class Commit final : private JournalContents {
  public:
   explicit Commit(TransactionState& transaction);
   reactor::Task<Status> run();
@@ -71,11 +73,12 @@ class Commit {
   };
 
   Status plan();
-  // Of the journal entry's items: updates, and the chains' part.
-  std::uint64_t items_bytes(std::uint64_t chains_bytes) const;
-  Status check_size(std::uint64_t items_bytes) const;
+  JournalBytes journal_bound() const override;
+  JournalBytes journal_least() const override;
+  JournalBytes journal_bytes() const override;
+  void add_items(layout::ServerId host, layout::JournalItems& items) const override;
+  void add_updates(JournalBytes& bytes) const;
   reactor::Task<Status> begin();
-  reactor::Task<Status> borrow_room();
   reactor::Task<Status> lock();
   Status examine_locks();
   reactor::Task<Status> wait_for_ring(RecordLock* record);
@@ -86,14 +89,6 @@ class Commit {
                                                              : layout::ImageForm::shorter;
   }
   reactor::Task<Status> log();
-  reactor::Task<Status> log_in_ring();
-  reactor::Task<Status> log_in_room();
-  void add_items(layout::JournalItems& items) const;
-  // Takes the entry's place; `pad` is registered, for the pad before it. The batches must be posted before
-  // this worker runs anything else.
-  txn::JournalPlace take_place(std::uint32_t length_bytes, std::byte* pad);
-  void write_entry(const txn::JournalPlace& place, const std::byte* entry, std::uint32_t length_bytes);
-  layout::EntryHead journal_head() const;
   reactor::Task<Status> publish(bool piggybacks);
   void add_installs();
   // True: the install is under way, and nobody needs to wait for it.
@@ -115,11 +110,7 @@ class Commit {
   reactor::PooledVector<RecordLock> records_;
   ChainLocks chains_;
   IndexWrites indexes_;
-  reactor::PooledVector<txn::HostBytes> journal_parts_;  // credit, then an entry, of one host each
-  std::uint64_t items_bound_bytes_ = 0;
-  bool in_room_ = false;        // or will be: the items are too long for the ring
-  layout::GlobalAddress room_;  // once borrowed
-  fabric::LocalBuffer journal_;
+  CommitJournal journal_;
   fabric::LocalBuffer publish_word_;
   bool passive_ = false;
 };

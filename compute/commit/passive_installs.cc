@@ -25,7 +25,7 @@ reactor::Task<void> PassiveInstalls::run(std::unique_ptr<PassiveInstall> install
   counters.round_trips = 0;
   unclaimed_ += counters;
   if (!status.ok()) {
-    // It is committed all the same: repair installs it.
+    // It is committed all the same: memory servers install it.
     install->slot->fail();
   } else if (install->piggybacks) {
     install->slot->piggyback_completed(install->counter);

@@ -1,8 +1,8 @@
 // Installs of commits that were answered once they were logged (passive acknowledgement, DrTM+H §3.2): the
 // WRITEs are posted, and their completion is noticed later, when no transaction waits for it. From the log on
 // a commit cannot be undone: a transaction that meets its locks waits for it, and if this compute server
-// dies, repair installs it from the journal. Operations that this worker posts afterwards to the same memory
-// server see the install.
+// dies, memory servers install it from their journals. Operations that this worker posts afterwards to the
+// same memory server see the install.
 //
 // A generation of the registry ends, and a counter is finished, only when its install has completed.
 #pragma once

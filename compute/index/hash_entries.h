@@ -1,5 +1,5 @@
 // Hash indexes in a transaction. Their entries are rows of tables of their own (common/layout/hash_entry.h),
-// which the transaction reads and writes like any others: so locks, journal, repair, versions, validation,
+// which the transaction reads and writes like any others: so locks, journal, versions, validation,
 // growth and reclaim are those of tables, and only the following is their own.
 //
 // Writing: a commit that changes a row's values in an index first adds the deletion of the old entry and the

@@ -8,9 +8,9 @@
 // took its locks earlier.
 //
 // Because every entry is confirmed before the journal, a complete journal entry says that the indexes have
-// all entries that its images need: repair has nothing to do for them, and no index can fail a commit that
-// may not abort any more. Entries that an aborted or dead commit leaves behind are in doubt, and are checked
-// by a janitor.
+// all entries that its images need: after its owner's death nothing is to be done for them, and no index can
+// fail a commit that may not abort any more. Entries that an aborted or dead commit leaves behind are in
+// doubt, and are checked by a janitor.
 //
 // Unique: add first, then check. The reply to an add has the other primary keys with entries under the same
 // values; their records' newest versions decide. Of two commits with the same values, the one that adds

@@ -1,6 +1,7 @@
 // Compute servers that disconnected from a memory server without leaving. A worker asks server 0 which of
-// them have ended for good, repairs included, and tells that memory server, which then frees what they had
-// reserved. May be repeated, by any worker. A worker that leaves says so, and then no other has to ask.
+// them have ended for good, with all their slots closed, and tells that memory server, which then frees what
+// they had reserved. May be repeated, by any worker. A worker that leaves says so, and then no other has to
+// ask.
 #pragma once
 
 #include "compute/cluster/cluster.h"

@@ -17,9 +17,9 @@ namespace {
 // How often a part may fail for passing reasons before the build does.
 constexpr std::uint32_t kFillAttempts = 32;
 
-bool all_repaired(const control::ListSlotsReply& slots) {
+bool all_decided(const control::ListSlotsReply& slots) {
   for (const control::Slot& slot : slots.slots()) {
-    if (slot.state() == control::SLOT_DEAD || slot.state() == control::SLOT_REPAIRING) return false;
+    if (slot.state() == control::SLOT_DEAD) return false;
   }
   return true;
 }
@@ -57,17 +57,16 @@ reactor::Task<Status> BuildSteps::wait_for_writers(std::uint64_t catalog_version
     if (!status.ok()) co_return status;
     request.set_known_version(reply.version());
     if (reply.acknowledged() >= catalog_version) {
-      // A commit of a compute server that died may not know of the index, and is still to be rolled forward.
+      // A commit of a compute server that died may not know of the index, and may still be installed.
       control::ListSlotsReply slots;
       status = co_await cluster.call(0, control::LIST_SLOTS, control::ListSlotsRequest(), &slots);
-      if (!status.ok() || all_repaired(slots)) co_return status;
-      status = co_await worker_.repair_dead_slots();
-      if (cluster.failed()) co_return status;
+      if (!status.ok() || all_decided(slots)) co_return status;
     }
     if (worker_.stopping()) co_return shutting_down();
     if (executor.now_ns() > deadline_ns) {
       co_return Status(ErrorCode::transaction_timeout,
-                       "other compute servers still run transactions that do not know of the index");
+                       "other compute servers still run transactions that do not know of the index, or the "
+                       "commits of one that died are not decided");
     }
     co_await executor.sleep_for(kPoll_ns);
   }

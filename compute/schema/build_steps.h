@@ -1,7 +1,7 @@
 // The steps that building an index has in common, whatever kind of index it is, while others use its table.
 //
 //   building  the index is in the catalog: from now on new transactions keep its entries
-//   wait      until all other transactions have ended, and what dead compute servers left is repaired
+//   wait      until all other transactions have ended, and the commits of dead compute servers are decided
 //   fill      the index with the rows that snapshots show which are taken from then on
 //   ready     for transactions whose snapshots show that version of the catalog
 //

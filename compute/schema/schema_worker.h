@@ -20,8 +20,6 @@ class SchemaWorker {
   virtual txn::WorkerState& worker_state() = 0;
   // A fresh transaction; destroyed before `session`.
   virtual std::unique_ptr<protocol::EngineTransaction> begin(protocol::SessionState& session) = 0;
-  // Repairs the slots of compute servers that died (recovery/repair.h).
-  virtual reactor::Task<Status> repair_dead_slots() = 0;
   // Waits before attempt `attempt` (1 = first retry), as Engine::backoff().
   virtual reactor::Task<void> back_off(std::uint32_t attempt) = 0;
   // True once the worker shuts down: long work then ends with admin_shutdown.

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/calls/journal_calls.h"
 #include "common/layout/protocol.h"
 #include "common/layout/schema.h"
 #include "common/reactor/testing/manual_executor.h"
@@ -231,6 +232,7 @@ class TestWorker {
     message.set_protocol(options.protocol);
     message.set_stages(options.stages);
     message.set_timestamp_vector("whole");
+    message.set_memory_only(true);
     return message;
   }
 
@@ -261,11 +263,13 @@ class TestWorker {
     lease.set_slot(kOwnSlot);
     lease.set_vector_position(0);
     lease.set_first_counter(1000);
-    lease.set_journal_offset(kJournal_offset);
-    lease.set_journal_bytes(kJournal_bytes);
     lease.set_vector_length(1);
     lease.set_max_journal_room_bytes(kJournal_bytes);
     answer(control::LEASE_SLOT, lease);
+    fabric.handle(calls::kOpenJournalMethod, [](std::string_view, std::string& bytes) {
+      bytes = calls::encode(calls::OpenJournalReply{kJournal_offset, kJournal_bytes, 0});
+      return Status();
+    });
     list_slots({}, 0);
     fabric.handle(control::ALLOCATE_RECORDS, [this](std::string_view request, std::string& bytes) {
       return allocate(request, table->record.record_bytes(), ++granted_, bytes);

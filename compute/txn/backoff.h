@@ -5,7 +5,7 @@
 // commits, so that some transaction commits. Under low contention no transaction waits long, even after
 // several conflicts: otherwise one that conflicts often would lose to all that begin later. After very many
 // conflicts the cause is not a rival but a lock that stays, as of a compute server that has died: the
-// transaction waits for the longest time allowed, so that the lock can be repaired.
+// transaction waits for the longest time allowed, so that the lock can be undone.
 #pragma once
 
 #include <algorithm>

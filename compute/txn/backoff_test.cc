@@ -76,7 +76,7 @@ TEST_CASE(
   CHECK(backoff.bound_ns(16) < before_ns + before_ns / 4);
 }
 
-TEST_CASE("after very many conflicts the wait is long under any contention: the lock may have to be repaired",
+TEST_CASE("after very many conflicts the wait is long under any contention: the lock may have to be undone",
           "[backoff]") {
   for (const Backoff& backoff : {after(1, 100), after(9, 10), after(0, 10, 20'000)}) {
     std::uint64_t waited_ns = 0;

@@ -22,7 +22,7 @@ class CheckedTables {
   // Error catalog_changed: as far as this worker's catalog knows, the table was dropped.
   Status check_exists(std::uint32_t table) const;
   // Of a table whose rows are waited for, at the `waits`-th wait: refreshes the catalog now and then, since
-  // no repair completes a dead commit in a table that was dropped. Errors as above.
+  // a dead commit is not completed in a table that was dropped. Errors as above.
   reactor::Task<Status> check_while_waiting(std::uint32_t table, std::uint32_t waits);
   static bool is_check_due(std::uint32_t waits) { return waits % kWaitsPerCheck == 0; }
   // Something of the table seems damaged: the error for it, counted; or catalog_changed.

@@ -1,8 +1,8 @@
 // The decisions of a concurrency-control protocol in one transaction, an interface for each kind:
 // visibility.h, locking.h, validation.h, timestamps.h, and here those of every commit. All else is the same
 // for all protocols: finding records, buffering writes, locking by CAS, the journal, install, secondary
-// indexes, repair. A protocol is one implementation of this class, in a folder of compute/protocol, and one
-// line in common/layout/protocol_list.h.
+// indexes, the ends of dead commits. A protocol is one implementation of this class, in a folder of
+// compute/protocol, and one line in common/layout/protocol_list.h.
 //
 // Called by the transaction's coroutine only; while a call is suspended, no other is made but
 // those that it makes itself, by running lookups.

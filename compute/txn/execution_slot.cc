@@ -1,6 +1,7 @@
 #include "compute/txn/execution_slot.h"
 
 #include <algorithm>
+#include <string>
 
 #include "common/layout/record.h"
 #include "proto/control.pb.h"
@@ -22,35 +23,57 @@ reactor::Task<Status> ExecutionSlot::lease() {
   first_counter_ = reply.first_counter();
   next_counter_ = first_counter_;
   posted_ = completed_ = prefix_ = first_counter_ - 1;
-  if (reply.journal_bytes() == 0 || reply.journal_bytes() % layout::kJournalAlign_bytes != 0)
-    co_return Status(ErrorCode::protocol_violation, "memory server sent a journal that cannot be used");
-  journal_host_ = static_cast<layout::ServerId>(reply.journal_server());
-  streams_.open({slot_, journal_host_, 0}, GlobalAddress(journal_host_, reply.journal_offset()),
-                reply.journal_bytes());
+  journals_.begin(slot_);
   max_room_bytes_ = reply.max_journal_room_bytes();
   publish_word_ = fabric::LocalBuffer(cluster_.pool(), 8);
   co_return co_await cluster_.place_slot(slot_, vector_position_, first_counter_ - 1, reply.vector_length());
 }
 
-reactor::Task<std::optional<std::uint32_t>> ExecutionSlot::begin_commit(
-    std::span<const HostBytes> journal_parts) {
+reactor::Task<Result<std::uint32_t>> ExecutionSlot::begin_commit(std::span<const HostBytes> journal_parts) {
+  const bool full =
+      std::ranges::any_of(journal_parts, [this](HostBytes part) { return journals_.log_full(part.host); });
+  if (!full && journals_.take_credit(journal_parts)) co_return next_counter_++;
+  // The slot must not be closed meanwhile.
+  add_holder();
+  auto counter = co_await wait_for_room(journal_parts);
+  drop_holder();
+  co_return counter;
+}
+
+reactor::Task<Result<std::uint32_t>> ExecutionSlot::wait_for_room(std::span<const HostBytes> journal_parts) {
+  using Counter = Result<std::uint32_t>;
+  for (const HostBytes part : journal_parts) {
+    if (!journals_.log_full(part.host)) continue;
+    co_await journals_.ask_again(part.host);
+    if (!failed_ && !cluster_.failed() && journals_.log_full(part.host)) {
+      co_return Counter(Status(ErrorCode::disk_full,
+                               "the log of memory server " + std::to_string(part.host) + " is full",
+                               "it has room again after a checkpoint; look at the server's disk"));
+    }
+  }
+  const std::uint64_t deadline_ns = cluster_.executor().now_ns() + cluster_.max_transaction_ns();
   while (true) {
-    streams_.free_through(completed_);
-    if (streams_.take_credit(journal_parts)) co_return next_counter_++;
-    if (failed_ || cluster_.failed()) co_return std::nullopt;
-    co_await published_.wait();
+    if (failed_ || cluster_.failed())
+      co_return Counter(Status(ErrorCode::connection_failure, "the connection to a memory server was lost"));
+    if (journals_.take_credit(journal_parts)) co_return Counter(next_counter_++);
+    if (cluster_.executor().now_ns() >= deadline_ns) {
+      co_return Counter(
+          Status(ErrorCode::serialization_failure, "the journal had no room for another commit in time"));
+    }
+    co_await published_.wait_until(deadline_ns);
   }
 }
 
-reactor::Task<Result<GlobalAddress>> ExecutionSlot::borrow_room(std::uint64_t length_bytes) {
+reactor::Task<Result<GlobalAddress>> ExecutionSlot::borrow_room(layout::ServerId host,
+                                                                std::uint64_t length_bytes) {
   using Borrowed = Result<GlobalAddress>;
   control::LeaseJournalRoomRequest request;
   request.set_slot(slot_);
   request.set_length_bytes(length_bytes);
   control::LeaseJournalRoomReply reply;
-  Status status = co_await cluster_.call(0, control::LEASE_JOURNAL_ROOM, request, &reply);
+  Status status = co_await cluster_.call(host, control::LEASE_JOURNAL_ROOM, request, &reply);
   if (!status.ok()) co_return Borrowed(std::move(status));
-  co_return Borrowed(GlobalAddress(journal_host_, reply.offset()));
+  co_return Borrowed(GlobalAddress(host, reply.offset()));
 }
 
 reactor::Task<void> ExecutionSlot::return_room(GlobalAddress room) {
@@ -58,7 +81,7 @@ reactor::Task<void> ExecutionSlot::return_room(GlobalAddress room) {
   request.set_slot(slot_);
   request.set_offset(room.offset());
   // An error means that the slot is closed, or lost with the connection: the room comes back with it.
-  const Status status = co_await cluster_.call(0, control::RETURN_JOURNAL_ROOM, request, nullptr);
+  const Status status = co_await cluster_.call(room.server(), control::RETURN_JOURNAL_ROOM, request, nullptr);
   (void)status;
 }
 
@@ -144,7 +167,7 @@ reactor::Task<void> ExecutionSlot::publish() {
 }
 
 void ExecutionSlot::finish_aborted(std::uint32_t counter, std::span<const HostBytes> journal_parts) {
-  streams_.give_back(journal_parts);
+  journals_.give_back(journal_parts);
   finished_.insert(counter);
   aborted_.insert(counter);
   advance();
@@ -179,8 +202,11 @@ reactor::Task<void> ExecutionSlot::wait_idle() {
 
 reactor::Task<Status> ExecutionSlot::close() {
   NAMDB_CHECK(idle());
+  co_await journals_.drain();
+  Status status = co_await journals_.close();
+  if (!status.ok()) co_return status;
   // Aborted counters have no WRITE of their own: the last may lie behind what stands there.
-  Status status = co_await cluster_.place_slot(slot_, vector_position_, completed_, 0);
+  status = co_await cluster_.place_slot(slot_, vector_position_, completed_, 0);
   if (!status.ok()) co_return status;
   control::CloseSlotRequest request;
   request.set_slot(slot_);

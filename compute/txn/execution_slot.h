@@ -1,5 +1,5 @@
-// An execution slot: the right to commit under ⟨slot, counter⟩. Owns the slot's counters, its journal streams
-// (journal_streams.h), and the publication of its word in the timestamp vector. One worker leases it; its
+// An execution slot: the right to commit under ⟨slot, counter⟩. Owns the slot's counters, its journals
+// (slot_journals.h), and the publication of its word in the timestamp vector. One worker leases it; its
 // coroutines share it.
 //
 // Counters are taken in ascending order, fresh, never reused, and finish out of order: only the contiguous
@@ -9,10 +9,9 @@
 // whose operations all go to that one channel may have the publish sent behind its install, in the same
 // batch; its counter belongs to another publish's prefix only once that batch completed.
 //
-// A journal entry's place may be used again once the published prefix covers its counter: install, unlock
-// and publish are then complete. The slot has a ring on one memory server, with the entries of all its
-// commits. If a commit's items are too long for it they stand in a room, which that server lends the slot for
-// them alone.
+// A journal entry's place may be used again once the published prefix covers its counter, and the host of the
+// journal has been told so: install, unlock and publish are then complete. If a commit's items on a host are
+// too long for the ring there they stand in a room, which that server lends the slot for them alone.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +25,7 @@
 #include "common/layout/stamp.h"
 #include "common/reactor/executor.h"
 #include "compute/cluster/cluster.h"
-#include "compute/txn/journal_streams.h"
+#include "compute/txn/slot_journals.h"
 
 namespace namdb::txn {
 
@@ -39,7 +38,10 @@ struct SlotOptions {
 class ExecutionSlot {
  public:
   ExecutionSlot(Cluster& cluster, SlotOptions options)
-      : cluster_(cluster), options_(options), published_(cluster.executor()) {}
+      : cluster_(cluster),
+        options_(options),
+        published_(cluster.executor()),
+        journals_(cluster, completed_, published_) {}
   ExecutionSlot(const ExecutionSlot&) = delete;
   ~ExecutionSlot() = default;
 
@@ -50,30 +52,23 @@ class ExecutionSlot {
   // True once the slot is near its end: lease another, and close() this one.
   bool exhausted() const { return next_counter_ - first_counter_ >= options_.counters_per_slot; }
 
-  // A commit begins: credit in the journal for entries of up to these lengths, and a fresh counter. In this
+  SlotJournals& journals() { return journals_; }
+  const SlotJournals& journals() const { return journals_; }
+  // A commit begins: credit in the journals for entries of up to these lengths, and a fresh counter. In this
   // order, without a pause between: so the oldest unfinished counter always has its credit, and the rings
-  // never lock up. Waits until enough older entries are covered by the published prefix; nullopt if a channel
-  // failed. Each part is of one host, and fits its ring; they are the caller's until the commit ends. The
-  // caller then calls exactly one of finish(), finish_aborted() and piggyback_completed() for the counter,
-  // unless a channel failed.
-  reactor::Task<std::optional<std::uint32_t>> begin_commit(std::span<const HostBytes> journal_parts);
-  // The place of the commit's entry, which is WRITTEN before this worker runs anything else.
-  JournalPlace journal_place(std::uint32_t counter, HostBytes part, std::uint32_t length_bytes) {
-    return streams_.place(counter, part, length_bytes);
-  }
-  // The memory server that has the slot's ring.
-  layout::ServerId journal_host() const { return journal_host_; }
+  // never lock up. Waits until there is room in the rings. Each part is of one host, where the journal is
+  // open, and fits its ring; they are the caller's until the commit ends. The caller then calls exactly one
+  // of finish(), finish_aborted() and piggyback_completed() for the counter, unless a channel failed. Errors:
+  // connection_failure; disk_full where a host's log has no room; serialization_failure after E.
+  reactor::Task<Result<std::uint32_t>> begin_commit(std::span<const HostBytes> journal_parts);
   // Every counter up to there is finished.
   std::uint32_t through() const { return completed_; }
 
   // --- entries that are too long for the ring ---
-  bool fits_ring(std::uint64_t entry_bytes) const {
-    return layout::journal_stream_bytes(entry_bytes) <= streams_.at(journal_host_).longest_bytes();
-  }
   std::uint64_t max_room_bytes() const { return max_room_bytes_; }
-  // Errors limit_exceeded, out_of_memory, connection_failure.
-  reactor::Task<Result<layout::GlobalAddress>> borrow_room(std::uint64_t length_bytes);
-  // Once the published prefix covers the entry's counter, or when no entry names the room.
+  // On that host. Errors limit_exceeded, out_of_memory, connection_failure.
+  reactor::Task<Result<layout::GlobalAddress>> borrow_room(layout::ServerId host, std::uint64_t length_bytes);
+  // No entry names the room. That of an entry is free with the entry's place.
   reactor::Task<void> return_room(layout::GlobalAddress room);
 
   // --- publication ---
@@ -96,7 +91,7 @@ class ExecutionSlot {
   // The counter's locks are confirmed released; no entry was written under it. Does not suspend.
   // `journal_parts`: those that it began with.
   void finish_aborted(std::uint32_t counter, std::span<const HostBytes> journal_parts);
-  // A channel failed: wakes all waiters with an error; the slot is lost and repair will close it.
+  // A channel failed: wakes all waiters with an error; the slot is lost, and memory server 0 closes it.
   void fail();
 
   // A transaction holds locks under this slot, outside of a commit: it must not be closed.
@@ -106,19 +101,22 @@ class ExecutionSlot {
     published_.notify_all();
   }
 
-  // Counters that are taken and not published, and transactions that hold locks outside of a commit.
+  // Counters that are taken and not published, commits that wait for theirs, and transactions that hold
+  // locks outside of a commit.
   std::uint32_t open() const { return next_counter_ - 1 - completed_ + holders_; }
   bool idle() const { return open() == 0; }
   // Waits until idle() or a channel failed.
   reactor::Task<void> wait_idle();
-  // Gives the slot back; needs idle().
+  // Waits for what is under way in the background; before destruction, without close().
+  reactor::Task<void> drain() { return journals_.drain(); }
+  // Gives the slot back, and drains it; needs idle().
   reactor::Task<Status> close();
 
  private:
   void advance();
   reactor::Task<Status> publish_prefix();
-
   void pass_aborted();
+  reactor::Task<Result<std::uint32_t>> wait_for_room(std::span<const HostBytes> journal_parts);
 
   Cluster& cluster_;
   SlotOptions options_;
@@ -137,8 +135,7 @@ class ExecutionSlot {
   bool failed_ = false;
   reactor::Event published_;
   fabric::LocalBuffer publish_word_;
-  layout::ServerId journal_host_ = 0;
-  JournalStreams streams_;
+  SlotJournals journals_;
   std::uint64_t max_room_bytes_ = 0;
 };
 

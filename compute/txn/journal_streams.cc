@@ -10,14 +10,18 @@ using layout::kJournalAlign_bytes;
 
 JournalStream::JournalStream(layout::StreamPlace position, layout::GlobalAddress ring,
                              std::uint64_t ring_bytes)
-    : next_(position), ring_(ring), ring_bytes_(ring_bytes) {
+    : next_(position),
+      ring_(ring),
+      ring_bytes_(ring_bytes),
+      freed_(position.position),
+      finished_(position.position) {
   NAMDB_CHECK(ring_bytes_ != 0 && ring_bytes_ % kJournalAlign_bytes == 0);
 }
 
 // The holders of credit take places one behind the other, less than a lap in all. At most one of them meets
 // the lap's end, and leaves a pad that is shorter than its entry.
 bool JournalStream::has_credit(std::uint64_t bytes) const {
-  const std::uint64_t needed = taken_.empty() ? 0 : next_.position - taken_.front().begin;
+  const std::uint64_t needed = next_.position - freed_;
   const std::uint64_t promised = credit_bytes_ + bytes;
   const std::uint64_t longest = std::max(largest_credit_bytes_, bytes);
   const std::uint64_t pad = promised <= rest_of_lap_bytes() ? 0 : longest - kJournalAlign_bytes;
@@ -41,7 +45,6 @@ JournalPlace JournalStream::place(std::uint32_t counter, std::uint64_t credit_by
   const std::uint64_t bytes = layout::journal_stream_bytes(length_bytes);
   NAMDB_CHECK(bytes <= credit_bytes);
   give_back(credit_bytes);
-  taken_.push_back({counter, next_.position});
   JournalPlace place;
   if (const std::uint64_t rest = rest_of_lap_bytes(); rest < bytes) {
     place.pad_bytes = static_cast<std::uint32_t>(rest);
@@ -52,12 +55,21 @@ JournalPlace JournalStream::place(std::uint32_t counter, std::uint64_t credit_by
   place.entry = next_;
   place.address = address(next_.position);
   next_.position += bytes;
-  NAMDB_CHECK(next_.position - taken_.front().begin <= ring_bytes_);
+  NAMDB_CHECK(next_.position - freed_ <= ring_bytes_);
+  taken_.push_back({counter, next_.position});
   return place;
 }
 
-void JournalStream::free_through(std::uint32_t counter) {
-  while (!taken_.empty() && taken_.front().counter <= counter) taken_.pop_front();
+void JournalStream::finish_through(std::uint32_t counter) {
+  for (; !taken_.empty() && taken_.front().counter <= counter; taken_.pop_front())
+    finished_ = taken_.front().end;
+}
+
+bool JournalStream::free_to(std::uint64_t position) {
+  // A pad behind the last finished entry may be free, too.
+  if (position < freed_ || position > next_.position) return false;
+  freed_ = position;
+  return true;
 }
 
 void JournalStreams::open(layout::StreamPlace position, layout::GlobalAddress ring,
@@ -82,8 +94,8 @@ JournalPlace JournalStreams::place(std::uint32_t counter, HostBytes part, std::u
   return streams_.at(part.host).place(counter, part.bytes, length_bytes);
 }
 
-void JournalStreams::free_through(std::uint32_t counter) {
-  for (auto& [host, stream] : streams_) stream.free_through(counter);
+void JournalStreams::finish_through(std::uint32_t counter) {
+  for (auto& [host, stream] : streams_) stream.finish_through(counter);
 }
 
 }  // namespace namdb::txn

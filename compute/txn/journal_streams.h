@@ -6,7 +6,8 @@
 // leaves nothing. And a commit that holds credit never waits for a place: in whatever order the holders of
 // credit take theirs, all fit behind the entries that are still needed, the pad at a lap's end included.
 //
-// A place is free again once its counter, and those of all places before it, are finished.
+// A place may be freed once its counter, and those of all places before it, are finished. It is free once its
+// host says so (common/calls/journal_calls.h): the host has read it then.
 //
 // Nothing here suspends. A place belongs to a WRITE that is posted before this worker runs anything else:
 // then entries land in the stream's order, since a channel keeps the order of WRITEs.
@@ -52,12 +53,24 @@ class JournalStream {
   // Uses up that credit, which covers the entry's length.
   JournalPlace place(std::uint32_t counter, std::uint64_t credit_bytes, std::uint32_t length_bytes);
   // All counters up to there are finished.
-  void free_through(std::uint32_t counter);
+  void finish_through(std::uint32_t counter);
+  // Every place before that one may be taken again, says the host. False where that cannot be.
+  bool free_to(std::uint64_t position);
+
+  // Where the next entry or pad goes.
+  std::uint64_t end() const { return next_.position; }
+  // Every entry before it is finished.
+  std::uint64_t finished() const { return finished_; }
+  // So much could be freed by the host.
+  std::uint64_t freeable_bytes() const { return finished_ > freed_ ? finished_ - freed_ : 0; }
+  // Taken or promised.
+  std::uint64_t used_bytes() const { return next_.position - freed_ + credit_bytes_; }
+  std::uint64_t ring_bytes() const { return ring_bytes_; }
 
  private:
   struct Taken {
     std::uint32_t counter;
-    std::uint64_t begin;  // of the pad before the entry, if there is one
+    std::uint64_t end;
   };
   layout::GlobalAddress address(std::uint64_t position) const { return ring_ + position % ring_bytes_; }
   std::uint64_t rest_of_lap_bytes() const { return ring_bytes_ - next_.position % ring_bytes_; }
@@ -67,14 +80,18 @@ class JournalStream {
   std::uint64_t ring_bytes_;
   std::uint64_t credit_bytes_ = 0;          // given out
   std::uint64_t largest_credit_bytes_ = 0;  // at most, of the credits that are out
-  std::deque<Taken> taken_;
+  std::uint64_t freed_;
+  std::uint64_t finished_;
+  std::deque<Taken> taken_;  // behind `finished_`
 };
 
 class JournalStreams {
  public:
   // A ring of the slot on the host of `position`.
   void open(layout::StreamPlace position, layout::GlobalAddress ring, std::uint64_t ring_bytes);
+  bool has(layout::ServerId host) const { return streams_.contains(host); }
   const JournalStream& at(layout::ServerId host) const { return streams_.at(host); }
+  const std::map<layout::ServerId, JournalStream>& all() const { return streams_; }
 
   // False, and nothing is taken, where a host has no room now. Each part is at most its stream's
   // longest_bytes(), and is of another host.
@@ -82,7 +99,8 @@ class JournalStreams {
   void give_back(std::span<const HostBytes> parts);
   // Of the commit's entry on the part's host; uses up the part's credit.
   JournalPlace place(std::uint32_t counter, HostBytes part, std::uint32_t length_bytes);
-  void free_through(std::uint32_t counter);
+  void finish_through(std::uint32_t counter);
+  bool free_to(layout::ServerId host, std::uint64_t position) { return streams_.at(host).free_to(position); }
 
  private:
   std::map<layout::ServerId, JournalStream> streams_;

@@ -42,7 +42,8 @@ TEST_CASE("places follow each other without gaps, and never wrap", "[journal_str
     CHECK(place.address == kStreamRing + next % kStreamRing_bytes);
     CHECK(next % kStreamRing_bytes + length <= kStreamRing_bytes);
     next += credit;
-    stream.free_through(counter);
+    stream.finish_through(counter);
+    REQUIRE(stream.free_to(stream.finished()));
   }
   CHECK(next > 1000 * kStreamRing_bytes);
 }
@@ -79,21 +80,24 @@ TEST_CASE("the holders of credit take their places in any order, however the rin
       }
       // Counters finish in order, when all before them have.
       while (!open.empty() && open.front().credit == 0 && random.chance(0.7)) {
-        stream.free_through(open.front().counter);
+        stream.finish_through(open.front().counter);
         open.erase(open.begin());
       }
+      // The host frees what is finished, sooner or later.
+      if (random.chance(0.5)) REQUIRE(stream.free_to(stream.finished()));
     }
     CHECK(most > 3);
     // A commit that waits gets its credit in the end.
     for (const Open& one : open) {
       if (one.credit != 0) stream.give_back(one.credit);
     }
-    stream.free_through(counter);
+    stream.finish_through(counter);
+    REQUIRE(stream.free_to(stream.finished()));
     CHECK(stream.has_credit(stream.longest_bytes()));
   }
 }
 
-TEST_CASE("a place is free when its counter and those of all places before it are finished",
+TEST_CASE("a place can be freed when its counter and those of all places before it are finished",
           "[journal_streams]") {
   JournalStream stream = stream_at(0);
   for (int i = 0; i < 4; ++i) stream.take_credit(1024);
@@ -101,10 +105,26 @@ TEST_CASE("a place is free when its counter and those of all places before it ar
   static_cast<void>(stream.place(4, 1024, 1024));
   static_cast<void>(stream.place(1, 1024, 1024));
   static_cast<void>(stream.place(2, 1024, 1024));
-  stream.free_through(3);
+  stream.finish_through(3);
+  CHECK(stream.freeable_bytes() == 0);
+  stream.finish_through(4);
+  CHECK(stream.freeable_bytes() == 3 * 1024);
+  CHECK(stream.finished() == 3 * 1024);
+}
+
+TEST_CASE("a place that is finished is not taken again before its host has freed it", "[journal_streams]") {
+  JournalStream stream = stream_at(0);
+  for (std::uint32_t counter = 1; counter <= 4; ++counter) {
+    stream.take_credit(1024);
+    static_cast<void>(stream.place(counter, 1024, 1024));
+  }
+  stream.finish_through(4);
   CHECK_FALSE(stream.has_credit(64));
-  stream.free_through(4);
+  REQUIRE(stream.free_to(1024));
   CHECK(stream.has_credit(1024));
+  CHECK_FALSE(stream.has_credit(1024 + 64));
+  CHECK_FALSE(stream.free_to(960));
+  CHECK_FALSE(stream.free_to(4096 + 64));
 }
 
 TEST_CASE("credit is taken at all hosts or at none, and an abort leaves nothing", "[journal_streams]") {

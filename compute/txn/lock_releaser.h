@@ -1,7 +1,8 @@
 // Releases locks of transactions that are over, in the background. A generation of the
 // registry ends only when its locks are released, since until then WRITEs to records are under way.
 //
-// When a channel fails, locks stay held: the slot dies with the channel, and is repaired.
+// When a channel fails, locks stay held: the slot dies with the channel, and once it is closed they are
+// undone.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Reports of locks that transactions meet: a transaction reports the lock and goes on (waits or aborts). A
-// lock that is met again and again is checked in the background: if its owner is dead, its slot is repaired.
+// lock that is met again and again is checked in the background: if its slot is closed, it is undone.
 #pragma once
 
 #include "common/layout/global_address.h"

@@ -61,6 +61,10 @@ reactor::Task<void> SlotKeeper::publish(std::shared_ptr<ExecutionSlot> slot) {
   co_await slot->publish();
 }
 
+void SlotKeeper::tell_finished() {
+  for (const std::shared_ptr<ExecutionSlot>& slot : slots_) slot->journals().tell_all_finished();
+}
+
 void SlotKeeper::fail() {
   for (const std::shared_ptr<ExecutionSlot>& slot : slots_) slot->fail();
   for (const std::shared_ptr<ExecutionSlot>& slot : retiring_) slot->fail();
@@ -73,6 +77,8 @@ reactor::Task<void> SlotKeeper::retire(std::shared_ptr<ExecutionSlot> slot) {
     // An error means that a memory server is gone, and the slot with it.
     const Status status = co_await slot->close();
     (void)status;
+  } else {
+    co_await slot->drain();
   }
   std::erase(retiring_, slot);
   changed_.notify_all();

@@ -25,6 +25,8 @@ class SlotKeeper {
   reactor::Task<Result<std::shared_ptr<ExecutionSlot>>> acquire();
   // The counter's commit is complete everywhere; it is published soon, in the background.
   void finish_later(const std::shared_ptr<ExecutionSlot>& slot, std::uint32_t counter);
+  // Tells the hosts of all journals what is finished, where they do not know.
+  void tell_finished();
   // A channel failed: wakes all that wait on a slot, or for one.
   void fail();
   // Gives all slots back in order; before destruction, after the last transaction ended.

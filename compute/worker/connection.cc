@@ -35,7 +35,7 @@ Connection::Connection(const WorkerParts& worker_parts, txn::ClusterOptions clus
       space(cluster),
       hints(cluster),
       orphans(cluster),
-      repair(cluster, parts.log),
+      dead_locks(cluster),
       slot_keeper(cluster, parts.options.slot),
       fetcher(cluster, snapshots, registry,
               {.ahead = parts.options.snapshot_sharing == txn::SnapshotSharing::prefetched}),
@@ -52,7 +52,7 @@ Connection::Connection(const WorkerParts& worker_parts, txn::ClusterOptions clus
             catalog,
             space,
             hints,
-            repair,
+            dead_locks,
             registry,
             slot_keeper,
             parts.options.snapshot_sharing,
@@ -70,9 +70,7 @@ Connection::Connection(const WorkerParts& worker_parts, txn::ClusterOptions clus
             parts.backoff,
             parts.damaged_reads},
       tables(state),
-      indexes(*this, tables, parts.options.split_index_rows) {
-  repair.attach(state);
-}
+      indexes(*this, tables, parts.options.split_index_rows) {}
 
 reactor::Task<Status> Connection::connect() {
   Status status = co_await cluster.connect();
@@ -83,12 +81,7 @@ reactor::Task<Status> Connection::connect() {
     co_return Status(ErrorCode::configuration, "the database's readers cannot share locks",
                      "start all nam-memoryd with --read-locks shared, or this without it");
   }
-  status = co_await catalog.refresh();
-  if (!status.ok()) co_return status;
-  // A slot that cannot be repaired locks what it locked and no more: that is no reason not to start.
-  status = co_await repair.repair_dead_slots();
-  if (cluster.failed()) co_return status;
-  co_return Status();
+  co_return co_await catalog.refresh();
 }
 
 reactor::Task<void> Connection::disconnect(bool cleanly) {
@@ -98,17 +91,13 @@ reactor::Task<void> Connection::disconnect(bool cleanly) {
   co_await fetcher.close();
   co_await hints.close();
   co_await verdicts.close();
-  co_await repair.close();
+  co_await dead_locks.close();
   co_await slot_keeper.close();
   if (cleanly) co_await txn::leave(cluster, space);
 }
 
 std::unique_ptr<protocol::EngineTransaction> Connection::begin(protocol::SessionState& session) {
   return std::make_unique<ConnectionTransaction>(shared_from_this(), session);
-}
-
-reactor::Task<Status> Connection::repair_dead_slots() {
-  return repair.repair_dead_slots();
 }
 
 reactor::Task<void> Connection::back_off(std::uint32_t attempt) {

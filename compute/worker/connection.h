@@ -10,8 +10,8 @@
 #include "compute/commit/passive_installs.h"
 #include "compute/index/verdict_queue.h"
 #include "compute/protocol/registry.h"
+#include "compute/recovery/dead_locks.h"
 #include "compute/recovery/orphan_tables.h"
-#include "compute/recovery/repair.h"
 #include "compute/schema/indexes.h"
 #include "compute/schema/schema_worker.h"
 #include "compute/schema/tables.h"
@@ -47,8 +47,8 @@ struct WorkerParts {
 struct Connection final : schema::SchemaWorker, std::enable_shared_from_this<Connection> {
   Connection(const WorkerParts& worker_parts, txn::ClusterOptions cluster_options);
 
-  // Connects to all memory servers, finds the protocol's concurrency control, and repairs what dead compute
-  // servers left. After an error disconnect() is still to be called.
+  // Connects to all memory servers and finds the protocol's concurrency control. After an error disconnect()
+  // is still to be called.
   reactor::Task<Status> connect();
   // Ends what runs in the background. `cleanly`: also returns the slot and the memory that was reserved.
   // Before destruction.
@@ -56,7 +56,6 @@ struct Connection final : schema::SchemaWorker, std::enable_shared_from_this<Con
 
   txn::WorkerState& worker_state() override { return state; }
   std::unique_ptr<protocol::EngineTransaction> begin(protocol::SessionState& session) override;
-  reactor::Task<Status> repair_dead_slots() override;
   reactor::Task<void> back_off(std::uint32_t attempt) override;
   bool stopping() const override { return parts.stopping; }
 
@@ -69,7 +68,7 @@ struct Connection final : schema::SchemaWorker, std::enable_shared_from_this<Con
   txn::HintQueue hints;
   txn::TransactionRegistry registry;
   txn::OrphanTables orphans;
-  protocol::Repair repair;
+  txn::DeadLocks dead_locks;
   txn::SlotKeeper slot_keeper;
   txn::SnapshotFetcher fetcher;
   txn::VerdictQueue verdicts;

@@ -32,6 +32,8 @@ reactor::Task<Status> Heartbeat::beat() {
   versions_wait_ = false;
   const std::size_t servers = connection_->cluster.server_count();
   if (servers > 1) co_await copy_vector();
+  // An idle slot would hold up the log that its last entries are in.
+  if (connection_->cluster.flushed()) connection_->slot_keeper.tell_finished();
   for (std::size_t server = 0; server < servers; ++server) {
     Status status = co_await beat_one(static_cast<layout::ServerId>(server));
     if (!status.ok()) co_return status;
@@ -66,7 +68,7 @@ reactor::Task<Status> Heartbeat::beat_one(layout::ServerId server) {
 
 reactor::Task<Status> Heartbeat::follow(layout::ServerId server, const control::HeartbeatReply* reply) {
   txn::Cluster& cluster = connection_->cluster;
-  txn::note_held_locks(cluster, connection_->repair, server, *reply);
+  txn::note_held_locks(cluster, connection_->dead_locks, server, *reply);
   if (reply->index_doubts() && !gate_.closing() && resolving_.insert(server).second)
     connection_->parts.executor.spawn(gate_, resolve_doubts(shared_from_this(), server));
   connection_->orphans.learn(server, reply->peers_gone());
@@ -75,12 +77,7 @@ reactor::Task<Status> Heartbeat::follow(layout::ServerId server, const control::
   status = co_await txn::pass_on_growth(cluster, server, *reply);
   if (!status.ok()) co_return status;
   std::vector<std::uint32_t> indexes(reply->indexes().begin(), reply->indexes().end());
-  status = co_await connection_->indexes.discard_unknown(server, std::move(indexes));
-  if (!status.ok()) co_return status;
-  // Repair reports by itself what it cannot repair.
-  if (server == 0 && reply->dead_slots() > 0)
-    static_cast<void>(co_await connection_->repair.repair_dead_slots());
-  co_return Status();
+  co_return co_await connection_->indexes.discard_unknown(server, std::move(indexes));
 }
 
 reactor::Task<void> Heartbeat::resolve_doubts(std::shared_ptr<Heartbeat> self, layout::ServerId server) {

@@ -75,7 +75,8 @@ void Worker::log_restarts(const txn::Cluster& cluster) {
   for (std::size_t i = 0; i < cluster.server_count(); ++i) {
     epochs.push_back(cluster.region_map(static_cast<layout::ServerId>(i)).epoch);
     if (!epochs_.empty() && epochs_[i] != epochs[i]) {
-      log_("memory server " + std::to_string(i) + " has restarted and is empty");
+      log_("memory server " + std::to_string(i) + " has restarted" +
+           (cluster.flushed() ? ", and has opened its data" : " and is empty"));
     }
   }
   epochs_ = std::move(epochs);
@@ -103,7 +104,6 @@ reactor::Task<void> Worker::drop_connection(bool cleanly) {
   const std::shared_ptr<Connection> connection = std::exchange(connection_, nullptr);
   heartbeat_ = nullptr;
   silence_watch_ = nullptr;
-  repaired_before_ += connection->repair.slots_repaired();
   co_await connection->disconnect(cleanly);
 }
 
@@ -265,10 +265,6 @@ reactor::Task<Status> Worker::drop_index(std::string name) {
 
 reactor::Task<void> Worker::backoff(std::uint32_t attempt) {
   return back_off(executor_, backoff_, attempt);
-}
-
-std::uint64_t Worker::slots_repaired() const {
-  return repaired_before_ + (connection_ == nullptr ? 0 : connection_->repair.slots_repaired());
 }
 
 std::uint64_t Worker::damaged_reads() const {

@@ -1,10 +1,10 @@
 // A compute worker: one thread's engine over one connection to the cluster. It connects to all memory
-// servers, leases its execution slot, repairs what dead compute servers left behind, keeps its lease alive by
-// heartbeats, and gives out transactions. It has no state of its own: when a channel fails, the worker drops
-// everything that it knew, running transactions end with an error, and the worker connects anew as a new
-// compute server (a new id), again and again until it succeeds. The log says why it does not succeed,
-// whenever the reason changes, and, once it does, which memory servers had restarted empty. When only some of
-// several memory servers were restarted it does not succeed: their data belongs together.
+// servers, leases its execution slot, keeps its lease alive by heartbeats, and gives out transactions. It has
+// no state of its own: when a channel fails, the worker drops everything that it knew, running transactions
+// end with an error, and the worker connects anew as a new compute server (a new id), again and again until
+// it succeeds. The log says why it does not succeed, whenever the reason changes, and, once it does, which
+// memory servers had restarted empty. When only some of several memory servers were restarted it does not
+// succeed: their data belongs together.
 //
 // Composition only: connection.h has the pieces, heartbeat.h and silence_watch.h what goes on in the
 // background, and compute/schema the changes of tables and indexes.
@@ -67,8 +67,6 @@ class Worker : public txn::Engine {
   txn::Placement placement() const override;
   std::vector<fabric::ConnectionFacts> fabric_facts() override;
 
-  // For tests and tools: how often repair had work to do.
-  std::uint64_t slots_repaired() const;
   // How many transactions ended because something in a region was damaged.
   std::uint64_t damaged_reads() const;
 
@@ -103,8 +101,7 @@ class Worker : public txn::Engine {
   std::string reason_;                           // why there is no connection
   std::vector<std::uint64_t> epochs_;            // of the memory servers, at the last connection
   std::uint64_t connections_ = 0;
-  bool serializable_ = false;          // by the protocol of the last connection
-  std::uint64_t repaired_before_ = 0;  // by earlier connections
+  bool serializable_ = false;  // by the protocol of the last connection
   std::uint64_t damaged_reads_ = 0;
   bool stopping_ = false;
   bool supervised_ = false;  // supervise() runs

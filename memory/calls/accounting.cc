@@ -34,13 +34,8 @@ void add_frame(control::MemoryReply& reply, const Region& region) {
 
 void add_journals(control::MemoryReply& reply, const ServerState& server) {
   control::MemoryPart part;
-  part.set_used_bytes(server.journals.bytes());
-  if (const Slots* const slots = server.slots.get()) {
-    for (const auto& [id, slot] : slots->active()) {
-      if (slot.state == SlotState::closed) part.set_waiting_bytes(part.waiting_bytes() + slot.journal_bytes);
-    }
-    part.set_used_bytes(part.used_bytes() + slots->journal_bytes() - part.waiting_bytes());
-  }
+  part.set_waiting_bytes(server.journals.abandoned_bytes());
+  part.set_used_bytes(server.journals.bytes() - part.waiting_bytes());
   add(reply, control::MEMORY_JOURNALS, part);
 }
 
@@ -125,7 +120,7 @@ RegionUse region_use(const ServerState& server) {
   RegionUse use;
   use.fixed_bytes = server.region->fixed_bytes();
   use.free_bytes = server.region->blocks().free_bytes();
-  use.journal_bytes = server.journals.bytes() + (server.slots ? server.slots->journal_bytes() : 0);
+  use.journal_bytes = server.journals.bytes();
   for (const auto& [id, table] : server.tables.all()) {
     use.table_bytes +=
         table->main_block_bytes() + table->indirect.block_bytes() + table->records.block_bytes();

@@ -30,6 +30,11 @@ Status owner_is_there(std::uint32_t slot) {
                 "the owner of slot " + std::to_string(slot) + " is not fenced on this memory server");
 }
 
+Status unreadable(layout::ServerId server) {
+  return Status(ErrorCode::protocol_violation,
+                "memory server " + std::to_string(server) + " sent a reply that cannot be read");
+}
+
 Status no_part(std::uint32_t slot, std::uint32_t counter) {
   return Status(ErrorCode::corrupt_data, "this memory server has no part of commit " +
                                              std::to_string(counter) + " of slot " + std::to_string(slot));
@@ -158,12 +163,7 @@ reactor::Task<Status> ClusterHosts::fence(layout::ServerId server, std::string c
     request.set_compute_id(std::move(compute_id));
     co_return co_await call(server, control::FENCE, request.SerializeAsString());
   }
-  server_.start_fence(compute_id);
-  while (!server_.peers.of(compute_id).empty()) {
-    if (server_.stopping) co_return Status(ErrorCode::admin_shutdown, "the memory server is shutting down");
-    co_await server_.fenced.wait();
-  }
-  co_return Status();
+  co_return co_await fence_here(&server_, std::move(compute_id));
 }
 
 reactor::Task<Result<calls::LookReply>> ClusterHosts::look(layout::ServerId host,
@@ -172,10 +172,7 @@ reactor::Task<Result<calls::LookReply>> ClusterHosts::look(layout::ServerId host
   auto reply = co_await server_.links.call(host, calls::kLookMethod, calls::encode(request));
   if (!reply.ok()) co_return reply.status();
   auto seen = calls::decode_look_reply(*reply);
-  if (!seen) {
-    co_return Status(ErrorCode::protocol_violation,
-                     "memory server " + std::to_string(host) + " sent a reply that cannot be read");
-  }
+  if (!seen) co_return unreadable(host);
   co_return std::move(*seen);
 }
 
@@ -187,6 +184,20 @@ reactor::Task<Status> ClusterHosts::make_void(layout::ServerId host, calls::Void
 reactor::Task<Status> ClusterHosts::record(layout::ServerId host, calls::VerdictRequest request) {
   if (here(host)) co_return co_await record_here(&server_, std::move(request));
   co_return co_await call(host, calls::kVerdictMethod, calls::encode(request));
+}
+
+reactor::Task<Result<std::uint32_t>> ClusterHosts::place(std::uint32_t slot, std::uint64_t position,
+                                                         std::uint32_t counter) {
+  control::PlaceSlotRequest request;
+  request.set_slot(slot);
+  request.set_vector_position(position);
+  request.set_counter(counter);
+  const layout::ServerId server = server_.options.vector_parts().place(position).server;
+  const auto bytes = co_await server_.links.call(server, control::PLACE_SLOT, request.SerializeAsString());
+  if (!bytes.ok()) co_return bytes.status();
+  control::PlaceSlotReply reply;
+  if (!reply.ParseFromString(*bytes)) co_return unreadable(server);
+  co_return reply.counter();
 }
 
 namespace handlers {

@@ -14,6 +14,10 @@
 
 namespace namdb::memory {
 
+// Ok once no operation and no call of that compute server can reach this server any more, for ever. Error
+// admin_shutdown. `server` outlives the task.
+reactor::Task<Status> fence_here(ServerState* server, std::string compute_id);
+
 // All of them: error protocol_violation while the slot's owner is connected here; else those of the log, and
 // corrupt_data where the journal does not have what is asked for. `server` outlives the tasks.
 reactor::Task<Result<calls::LookReply>> look_here(ServerState* server, std::uint32_t slot);
@@ -29,6 +33,11 @@ class ClusterHosts final : public DeciderHosts {
   reactor::Task<Result<calls::LookReply>> look(layout::ServerId host, calls::LookRequest request) override;
   reactor::Task<Status> make_void(layout::ServerId host, calls::VoidRequest request) override;
   reactor::Task<Status> record(layout::ServerId host, calls::VerdictRequest request) override;
+
+  // Another server's word of the timestamp vector shows at least that counter of the slot; the one that it
+  // shows. The slot's owner is fenced.
+  reactor::Task<Result<std::uint32_t>> place(std::uint32_t slot, std::uint64_t position,
+                                             std::uint32_t counter);
 
  private:
   bool here(layout::ServerId server) const { return server == server_.options.server_id; }

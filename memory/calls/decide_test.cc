@@ -21,32 +21,46 @@ using testing::TestClient;
 using testing::TestCluster;
 
 constexpr std::uint64_t kEntryRoom_bytes = 4096;
+constexpr std::uint32_t kTable = 100;
 
-// Server 0 with a table of three records, a compute server whose slot has a journal there, and a decider.
+constexpr std::uint16_t kHost = 1;
+
+// Memory server 1 with a table of three records, a compute server whose slot has a journal there, and server
+// 0, which decides.
 struct Deciding {
-  Deciding() : owner(cluster.client("owner")), decider(cluster.client("decider")), log(cluster.node) {
+  Deciding()
+      : cluster(options()),
+        owner(cluster.client("owner")),
+        decider(cluster.client("decider")),
+        log(cluster.node) {
     log.at_once = true;
     cluster.server->log_to(log);
     REQUIRE(owner->connect(testing::hello('a')).ok());
-    control::Hello greeting = testing::hello('m', true);
-    greeting.set_memory_server(true);
-    REQUIRE(decider->connect(greeting).ok());
-    const auto created = owner->create(testing::accounts("accounts"));
-    REQUIRE(created.ok());
-    table = *created;
+    REQUIRE(decider->connect(testing::hello_of_memory_server('m')).ok());
+    table = testing::accounts("accounts");
+    table.set_id(kTable);
+    table.set_generation(1);
+    control::PrepareTableRequest prepare;
+    *prepare.mutable_table() = table;
+    const auto prepared = owner->call<control::PrepareTableReply>(control::PREPARE_TABLE, prepare);
+    REQUIRE(prepared.ok());
+    table.add_bucket_base(prepared->bucket_base());
     const auto places = owner->allocate(table.id(), 3);
     REQUIRE(places.ok());
     records = *places;
     for (std::size_t i = 0; i < records.size(); ++i)
       cluster.insert(table, records[i], static_cast<std::int64_t>(i), Stamp{17, 1});
-    const auto leased = owner->lease();
-    REQUIRE(leased.ok());
-    slot = leased->slot();
     const auto reply = owner->call(calls::kOpenJournalMethod, calls::encode(calls::OpenJournalRequest{slot}));
     REQUIRE(reply.ok());
     journal = *calls::decode_open_journal_reply(*reply, 8U << 20);
   }
 
+  static Options options() {
+    Options options = testing::small_options();
+    options.server_id = kHost;
+    options.server_count = 4;
+    return options;
+  }
   // Locks the record and writes a complete entry that changes it.
   void begin_commit(std::uint32_t counter, std::uint64_t record, std::vector<layout::ServerId> regions,
                     bool in_a_room = false) {
@@ -56,7 +70,7 @@ struct Deciding {
     std::vector<std::byte> body(displaced.begin(), displaced.end());
     body[layout::kBodyPrefix_bytes + 16] = static_cast<std::byte>(counter);
     const Stamp stamp{slot, counter};
-    layout::seal_body(body, layout::GlobalAddress(0, record),
+    layout::seal_body(body, layout::GlobalAddress(kHost, record),
                       {.stamp = stamp,
                        .displaced = before.header_word(),
                        .table = table.id(),
@@ -64,20 +78,20 @@ struct Deciding {
     cluster.store(record, HeaderWord(stamp, false, true).value());
     std::vector<std::byte> bytes(kEntryRoom_bytes);
     const layout::EntryHead head{1, 0, 0, regions};
-    const layout::StreamPlace place{slot, 0, position};
+    const layout::StreamPlace place{slot, kHost, position};
     layout::JournalWriter writer(bytes, stamp, stamp, head);
     if (in_a_room) {
       const auto room = owner->lease_room(slot, kEntryRoom_bytes);
       REQUIRE(room.ok());
       std::vector<std::byte> items_bytes(kEntryRoom_bytes);
       layout::JournalItems items(items_bytes);
-      items.update(layout::GlobalAddress(0, record), 0, displaced, body);
+      items.update(layout::GlobalAddress(kHost, record), 0, displaced, body);
       items_bytes.resize(items.used_bytes());
       std::ranges::copy(items_bytes, cluster.bytes(*room, items_bytes.size()).begin());
-      writer.room(layout::GlobalAddress(0, *room), items.used_bytes(),
+      writer.room(layout::GlobalAddress(kHost, *room), items.used_bytes(),
                   layout::journal_room_checksum(items_bytes, place));
     } else {
-      writer.update(layout::GlobalAddress(0, record), 0, displaced, body);
+      writer.update(layout::GlobalAddress(kHost, record), 0, displaced, body);
     }
     const std::uint32_t length = writer.finish(place);
     std::ranges::copy(std::span(bytes).first(length),
@@ -125,7 +139,7 @@ struct Deciding {
   StepLog log;
   control::TableDescriptor table;
   std::vector<std::uint64_t> records;
-  std::uint32_t slot = 0;
+  std::uint32_t slot = 20;
   calls::OpenJournalReply journal;
   std::uint64_t position = 0;
 };
@@ -139,7 +153,7 @@ ErrorCode code_of(const Status& status) {
 
 TEST_CASE("only memory servers decide, and only once the owner is gone") {
   Deciding deciding;
-  deciding.begin_commit(1, deciding.records[0], {0});
+  deciding.begin_commit(1, deciding.records[0], {kHost});
   const auto tool = deciding.cluster.client("tool");
   REQUIRE(tool->connect(testing::hello('t', true)).ok());
   for (const std::uint16_t method : {calls::kLookMethod, calls::kVoidMethod, calls::kVerdictMethod}) {
@@ -159,9 +173,9 @@ TEST_CASE("only memory servers decide, and only once the owner is gone") {
 
 TEST_CASE("a host tells its entries once they are in the log, installs commits, and ends the journal") {
   Deciding deciding;
-  deciding.begin_commit(1, deciding.records[0], {0});
-  deciding.begin_commit(2, deciding.records[1], {0, 3});
-  deciding.begin_commit(3, deciding.records[2], {0}, true);
+  deciding.begin_commit(1, deciding.records[0], {kHost});
+  deciding.begin_commit(2, deciding.records[1], {kHost, 3});
+  deciding.begin_commit(3, deciding.records[2], {kHost}, true);
   deciding.owner_dies();
   CHECK(deciding.logged(RecordKind::entry) == 0);  // it did not flush
   const auto seen = deciding.look();
@@ -170,7 +184,7 @@ TEST_CASE("a host tells its entries once they are in the log, installs commits, 
   CHECK(deciding.log.durable >= deciding.log.appended());
   CHECK(seen->through == 0);
   CHECK_FALSE(seen->final_counter);
-  CHECK(seen->entries == std::vector<calls::SeenEntry>{{1, 1, {0}}, {2, 1, {0, 3}}, {3, 1, {0}}});
+  CHECK(seen->entries == std::vector<calls::SeenEntry>{{1, 1, {kHost}}, {2, 1, {kHost, 3}}, {3, 1, {kHost}}});
 
   REQUIRE(deciding.make_void({2}).ok());
   CHECK(deciding.logged(RecordKind::voided) == 1);
@@ -191,7 +205,7 @@ TEST_CASE("a host tells its entries once they are in the log, installs commits, 
   CHECK(code_of(deciding.record({2})) == ErrorCode::corrupt_data);
 
   REQUIRE(deciding.record({}, 3).ok());
-  CHECK(deciding.logged(RecordKind::through) == 1);
+  CHECK(deciding.logged(RecordKind::closed) == 1);
   CHECK(deciding.cluster.server->journals().find(deciding.slot) == nullptr);
   const auto last = deciding.look();
   REQUIRE(last.ok());
@@ -203,7 +217,7 @@ TEST_CASE("a host tells its entries once they are in the log, installs commits, 
 TEST_CASE(
     "a commit of which the host has no part is not recorded, nor a last counter before all is decided") {
   Deciding deciding;
-  deciding.begin_commit(1, deciding.records[0], {0});
+  deciding.begin_commit(1, deciding.records[0], {kHost});
   deciding.owner_dies();
   REQUIRE(deciding.look().ok());
   CHECK(code_of(deciding.record({1, 2})) == ErrorCode::corrupt_data);
@@ -218,7 +232,7 @@ TEST_CASE(
 TEST_CASE(
     "a host tells how a journal ended that its owner has closed, and nothing of one that it never had") {
   Deciding deciding;
-  deciding.begin_commit(1, deciding.records[0], {0});
+  deciding.begin_commit(1, deciding.records[0], {kHost});
   const calls::CloseJournalRequest request{deciding.slot, 1};
   REQUIRE(deciding.owner->call(calls::kCloseJournalMethod, calls::encode(request)).ok());
   deciding.owner_dies();
@@ -233,7 +247,7 @@ TEST_CASE(
 
 TEST_CASE("a disk that fails leaves a commit undecided, and its lock") {
   Deciding deciding;
-  deciding.begin_commit(1, deciding.records[0], {0});
+  deciding.begin_commit(1, deciding.records[0], {kHost});
   deciding.owner_dies();
   deciding.log.full_now = true;
   CHECK_FALSE(deciding.look().ok());

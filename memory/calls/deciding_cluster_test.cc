@@ -19,11 +19,12 @@ constexpr std::uint16_t kServers = 3;
 constexpr std::uint64_t kServerRegion_bytes = 4U << 20;
 
 struct SimServer {
-  SimServer(fabric::sim::SimWorld& world, std::uint16_t id)
+  SimServer(fabric::sim::SimWorld& world, std::uint16_t id, layout::VectorSpread vector)
       : node(world.add_node("m" + std::to_string(id))), words(kServerRegion_bytes / 8) {
     Options options = testing::small_options();
     options.server_id = id;
     options.server_count = kServers;
+    options.timestamp_vector = vector;
     const auto region = std::as_writable_bytes(std::span(words));
     server = std::move(*MemoryServer::create(node, region, std::move(options)));
     fabric = std::make_unique<fabric::sim::SimServerFabric>(node, region, *server);
@@ -39,8 +40,10 @@ struct SimServer {
 
 // One worker of a compute server, connected to all memory servers, with a slot and its journal on each.
 struct OwnerAndServers {
-  OwnerAndServers() : world(1), owner(world.add_node("owner")), client(owner) {
-    for (std::uint16_t i = 0; i < kServers; ++i) servers.push_back(std::make_unique<SimServer>(world, i));
+  explicit OwnerAndServers(layout::VectorSpread vector = layout::VectorSpread::whole)
+      : world(1), owner(world.add_node("owner")), client(owner) {
+    for (std::uint16_t i = 0; i < kServers; ++i)
+      servers.push_back(std::make_unique<SimServer>(world, i, vector));
     for (std::uint16_t i = 0; i < kServers; ++i) {
       control::Hello hello = testing::hello('o');
       if (i > 0) hello.set_cluster_epoch(servers[0]->server->epoch());
@@ -57,11 +60,14 @@ struct OwnerAndServers {
     }
     for (std::uint16_t i = 0; i < kServers; ++i)
       REQUIRE(call(i, control::JOIN_CLUSTER, join.SerializeAsString()).ok());
-    const auto lease = call(0, control::LEASE_SLOT, "");
-    REQUIRE(lease.ok());
-    control::LeaseSlotReply leased;
-    REQUIRE(leased.ParseFromString(*lease));
-    slot = leased.slot();
+    // The second one, whose word is on server 1 where the vector is partitioned.
+    for (int leases = 0; leases < 2; ++leases) {
+      const auto lease = call(0, control::LEASE_SLOT, "");
+      REQUIRE(lease.ok());
+      control::LeaseSlotReply leased;
+      REQUIRE(leased.ParseFromString(*lease));
+      slot = leased.slot();
+    }
     for (std::uint16_t i = 0; i < kServers; ++i) {
       const auto opened = call(i, calls::kOpenJournalMethod, calls::encode(calls::OpenJournalRequest{slot}));
       REQUIRE(opened.ok());
@@ -147,6 +153,24 @@ TEST_CASE(
   const auto again = all.decide();
   REQUIRE(again.ok());
   CHECK(*again == 2);
+}
+
+TEST_CASE("server 0 closes the slots of an owner that is gone, and the vector shows the last commit") {
+  const auto vector = GENERATE(layout::VectorSpread::whole, layout::VectorSpread::partitioned);
+  OwnerAndServers all(vector);
+  for (const std::uint16_t host : {0, 1}) all.write_part(host, 1, {0, 1});
+  for (const std::uint16_t host : {1, 2}) all.write_part(host, 2, {1, 2});
+  all.write_part(2, 3, {0, 2});  // never complete: server 0 has no part
+  all.channels.clear();
+  const Slots& slots = *all.servers[0]->server->slots();
+  REQUIRE(all.world.run_until([&] { return slots.decided_count() == 2; }, 60 * kSecond_ns));
+  CHECK(slots.dead_count() == 0);
+  CHECK(slots.find(all.slot)->final_counter == 2);
+  CHECK(slots.published({all.slot, 2}));
+  for (std::uint16_t host = 0; host < kServers; ++host) CHECK_FALSE(all.has_stream(host));
+  const bool whole = vector == layout::VectorSpread::whole;
+  const Region& region = all.servers[whole ? 0 : 1]->server->region();
+  CHECK(region.vector_word(whole ? 1 : 0).stamp() == layout::Stamp{all.slot, 2});
 }
 
 TEST_CASE("a slot waits for a memory server that cannot be reached, and is decided when it is back") {

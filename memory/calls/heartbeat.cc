@@ -1,5 +1,5 @@
 // HEARTBEAT: a worker's acknowledgements and its news of the timestamp vector come in; the reply tells what
-// the worker should acknowledge, repair or look at next.
+// the worker should acknowledge or look at next.
 #include <algorithm>
 
 #include "memory/calls/methods.h"
@@ -31,11 +31,10 @@ Status heartbeat(Caller caller, const control::HeartbeatRequest& request, contro
   peer.acknowledged_catalog = std::max(peer.acknowledged_catalog, request.acknowledged_catalog());
   peer.acknowledged_versions = std::max(peer.acknowledged_versions, request.acknowledged_versions());
   if (server.catalog) server.erase_replaced_indexes();
-  reply.set_clock_ns(server.executor.fresh_now_ns());
+  reply.set_clock_ns(server.clock_ns());
   reply.set_reuse_epoch(server.reclaimer.epoch());
   reply.set_version_epoch(server.version_epoch.current());
   if (server.catalog) reply.set_catalog_version(server.catalog->version());
-  if (server.slots) reply.set_dead_slots(server.slots->dead_count());
   reply.set_peers_gone(server.peers_gone);
   if (!server.slots) server.disconnected_peers.describe(reply);
   server.growth.consider_again();

@@ -6,7 +6,7 @@
 //
 // No call waits for longer than kPatience_ns; a transaction that still wants the lock asks again. So a
 // shutdown waits no longer than that, nor does a fence, which waits for the calls of the peer that it fences.
-// A waiter may get a lock after its client has gone: then the repair of the client's slot releases it.
+// A waiter may get a lock after its client has gone: then it is undone once the client's slot is closed.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 //
 // A method is one row here and one handler, a function of the method's name in namespace memory::handlers.
 // methods.h declares the handler from the row. Its definition lies in the file of this folder that has its
-// name or its subject's: CLOSE_SLOT in lease_slot.cc, CLAIM_REPAIR in repair.cc. Columns:
+// name or its subject's: CLOSE_SLOT in lease_slot.cc. Columns:
 //
 //   kind       CALL           protobuf messages                Status f(Caller, const Request&, Reply&)
 //              WAITING_CALL   the same; the handler suspends   Task<Status> f(Caller, const Request&, Reply&)
@@ -48,8 +48,6 @@
   WAITING_CALL(LEASE_SLOT, lease_slot, LeaseSlotRequest, LeaseSlotReply, server_0, fail)                     \
   WAITING_CALL(CLOSE_SLOT, close_slot, CloseSlotRequest, CloseSlotReply, server_0, fail)                     \
   CALL(LIST_SLOTS, list_slots, ListSlotsRequest, ListSlotsReply, server_0, fail)                             \
-  CALL(CLAIM_REPAIR, claim_repair, ClaimRepairRequest, ClaimRepairReply, server_0, fail)                     \
-  WAITING_CALL(FINISH_REPAIR, finish_repair, FinishRepairRequest, FinishRepairReply, server_0, fail)         \
   CALL(GET_CATALOG, get_catalog, GetCatalogRequest, GetCatalogReply, server_0, fail)                         \
   WAITING_CALL(BEGIN_CREATE_TABLE, begin_create_table, BeginCreateTableRequest, BeginCreateTableReply,       \
                server_0, fail)                                                                               \
@@ -73,4 +71,5 @@
   WAITING_BYTES(LOOK, look, every_server, fail)                                                              \
   WAITING_BYTES(VOID, void_entries, every_server, fail)                                                      \
   WAITING_BYTES(VERDICT, verdict, every_server, fail)                                                        \
+  WAITING_CALL(CHECKPOINT, checkpoint, CheckpointRequest, CheckpointReply, every_server, fail)               \
   BYTES(INDEX_LOAD, index_load, every_server, fail)

@@ -4,10 +4,15 @@
 
 namespace namdb::memory::handlers {
 
-Status place_slot(Caller caller, const control::PlaceSlotRequest& request,
-                  control::PlaceSlotReply& /*reply*/) {
-  if (caller.peer().tool) return Status(ErrorCode::insufficient_privilege, "tools run no transactions");
-  return memory::place_slot(*caller.server.region, caller.server.options.vector_parts(), request);
+Status place_slot(Caller caller, const control::PlaceSlotRequest& request, control::PlaceSlotReply& reply) {
+  const Peer& peer = caller.peer();
+  if (peer.tool && !peer.memory_server)
+    return Status(ErrorCode::insufficient_privilege, "tools run no transactions");
+  const auto counter = memory::place_slot(*caller.server.region, caller.server.options.vector_parts(),
+                                          request, peer.memory_server ? Later::stays : Later::is_an_error);
+  if (!counter.ok()) return counter.status();
+  reply.set_counter(*counter);
+  return Status();
 }
 
 }  // namespace namdb::memory::handlers

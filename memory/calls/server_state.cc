@@ -18,7 +18,6 @@ ServerState::ServerState(reactor::Executor& server_executor, std::unique_ptr<Reg
       region_growth(std::move(growth_of_region)),
       started_ns(executor.now_ns()),
       fenced(executor),
-      closed(executor),
       shut_down(executor),
       identity(options.server_id, options.server_count, region->map().epoch),
       links(executor, {.server_id = options.server_id, .server_count = options.server_count}),
@@ -56,6 +55,11 @@ const Visibility& ServerState::visibility() const {
 
 void ServerState::notice(const std::string& line) const {
   if (options.notice) options.notice(line);
+}
+
+void ServerState::follow_timestamp(std::uint64_t timestamp) {
+  const std::uint64_t now_ns = clock_ns();
+  if (timestamp > now_ns) clock_ahead_ns += timestamp - now_ns;
 }
 
 void ServerState::discard(std::uint32_t id) {
@@ -117,7 +121,8 @@ reactor::Task<void> ServerState::fence_peers(std::string compute_id) {
 
 Result<std::uint64_t> ServerState::lengthen_region(std::uint64_t length_bytes) {
   const std::uint64_t now_ns = executor.now_ns();
-  if (server_fabric == nullptr || (region_refused_ns != 0 && now_ns < region_refused_ns + kRefusal_ns)) {
+  const bool early = server_fabric == nullptr && !opening;
+  if (early || (region_refused_ns != 0 && now_ns < region_refused_ns + kRefusal_ns)) {
     return Status(ErrorCode::out_of_memory, "the region does not grow now");
   }
   const Result<std::uint64_t> longer = region_growth.lengthen(length_bytes);
@@ -128,7 +133,7 @@ Result<std::uint64_t> ServerState::lengthen_region(std::uint64_t length_bytes) {
   }
   region_refused_ns = 0;
   // Before any peer is given an address there.
-  server_fabric->grow(*longer);
+  if (server_fabric != nullptr) server_fabric->grow(*longer);
   if (*longer == region->limit_bytes()) notice("the region has grown to its limit");
   return longer;
 }

@@ -6,12 +6,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "common/base/error.h"
 #include "common/fabric/fabric.h"
 #include "common/reactor/executor.h"
 #include "common/reactor/task.h"
+#include "memory/calls/checkpoint_service.h"
 #include "memory/calls/lock_waiters.h"
 #include "memory/coordinator/catalog.h"
 #include "memory/coordinator/cluster_identity.h"
@@ -57,6 +59,10 @@ struct ServerState {
 
   // Server 0 of a cluster whose timestamp vector is not partitioned.
   bool has_whole_vector() const { return slots && options.vector_parts().count() == 1; }
+  // This server's clock, from which workers take timestamps: never behind one that it knew before a
+  // restart.
+  std::uint64_t clock_ns() const { return executor.fresh_now_ns() + clock_ahead_ns; }
+  void follow_timestamp(std::uint64_t timestamp);
   // Gives `line` to the option `notice`, if one is set.
   void notice(const std::string& line) const;
   // Discards a table with its indexes, or an index. Without effect for another id.
@@ -75,12 +81,14 @@ struct ServerState {
   RegionGrowth region_growth;
   std::uint64_t region_refused_ns = 0;  // when the system had no memory for the region to grow; 0: it had
   std::uint64_t started_ns;
+  std::uint64_t clock_ahead_ns = 0;               // of the executor's
+  bool opening = false;                           // after a restart; no peer is there yet
+  std::optional<control::OpeningStatus> opened;   // with a data folder
   fabric::ServerFabric* server_fabric = nullptr;  // from MemoryServer::start() on
   bool stopping = false;
   bool shutdown = false;
   reactor::Gate gate;
   reactor::Event fenced;  // a fence has begun or ended, or a peer is gone
-  reactor::Event closed;  // a slot was closed
   reactor::Event shut_down;
 
   ClusterIdentity identity;
@@ -90,12 +98,13 @@ struct ServerState {
   Journals journals;
   EpochReclaimer reclaimer;
   VersionEpoch version_epoch;
-  CopiedVisibility copies;                  // of the words of the timestamp vector that other servers have
-  std::unique_ptr<Slots> slots;             // server 0; null on the others
-  std::unique_ptr<Catalog> catalog;         // server 0; null on the others
-  std::unique_ptr<ControlChanges> control;  // of these two
-  IndexLoads* index_loads = nullptr;        // while the server opens after a restart
-  ControlLog* table_log = nullptr;          // for tables of other servers than 0; null without a data folder
+  CopiedVisibility copies;                   // of the words of the timestamp vector that other servers have
+  std::unique_ptr<Slots> slots;              // server 0; null on the others
+  std::unique_ptr<Catalog> catalog;          // server 0; null on the others
+  std::unique_ptr<ControlChanges> control;   // of these two
+  IndexLoads* index_loads = nullptr;         // while the server opens after a restart
+  ControlLog* table_log = nullptr;           // for tables of other servers than 0; null without a data folder
+  CheckpointService* checkpoints = nullptr;  // null without a data folder, and until the server has opened
   bool erasing_replaced = false;
   std::uint64_t peers_gone = 0;  // workers whose channel was destroyed
   Tables tables;

@@ -29,6 +29,10 @@ control::StatusReply status_of(const ServerState& server) {
   reply.set_versions_collected(server.old_versions.collected());
   reply.set_records_reclaimed(server.tombstones.reclaimed());
   if (server.catalog) reply.set_catalog_version(server.catalog->version());
+  if (server.slots) {
+    reply.set_slots_dead(server.slots->dead_count());
+    reply.set_slots_decided(server.slots->decided_count());
+  }
   for (const auto& [id, table] : server.tables.all()) {
     if (table->discarded) continue;
     if (table->shape.indexed_table != 0) {
@@ -79,7 +83,10 @@ control::StatusReply status_of(const ServerState& server) {
   reply.set_stages(server.options.stages.text());
   reply.set_preset(server.options.preset);
   reply.set_timestamp_vector(std::string(layout::name_of(server.options.timestamp_vector)));
+  if (server.opened) *reply.mutable_opening() = *server.opened;
   reply.set_shared_read_locks(server.options.shared_read_locks);
+  reply.set_durability(server.journals.logged() ? "flushed" : "memory");
+  if (server.checkpoints != nullptr) server.checkpoints->describe(*reply.mutable_disk());
   return reply;
 }
 

@@ -5,6 +5,8 @@
 // in use when that slot was leased are those of retired slots, whose versions are all visible.
 #pragma once
 
+#include <cstdint>
+
 #include "common/base/error.h"
 #include "common/layout/vector_parts.h"
 #include "memory/region/region.h"
@@ -12,9 +14,13 @@
 
 namespace namdb::memory {
 
-// Error protocol_violation when the position is not one of this server's, or when it has a later slot or a
-// later counter of this slot: then nothing has changed.
-Status place_slot(const Region& region, const layout::VectorParts& parts,
-                  const control::PlaceSlotRequest& request);
+// A later counter of the same slot.
+enum class Later : std::uint8_t { is_an_error, stays };
+
+// The counter that the slot has there now. Error protocol_violation when the position is not one of this
+// server's, or when it has a later slot or, unless that stays, a later counter of this slot: then nothing has
+// changed.
+Result<std::uint32_t> place_slot(const Region& region, const layout::VectorParts& parts,
+                                 const control::PlaceSlotRequest& request, Later later);
 
 }  // namespace namdb::memory

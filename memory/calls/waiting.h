@@ -1,6 +1,5 @@
-// Calls that wait for memory: that of a full region, or of slots that are not repaired yet. A waiting call
-// ends early when its caller is gone or is to be fenced, since the transport waits for the calls of a peer
-// that it fences.
+// Calls that wait for the memory of a full region. A waiting call ends early when its caller is gone or is to
+// be fenced, since the transport waits for the calls of a peer that it fences.
 #pragma once
 
 #include <cstdint>

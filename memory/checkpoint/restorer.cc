@@ -35,6 +35,9 @@ Status Restorer::block(const RecordBlock& block) {
   if (table == nullptr) return {};
   if (block.bytes == 0 || block.offset + block.bytes < block.offset)
     return Status(ErrorCode::corrupt_data, name_of(block) + " cannot be");
+  if (block.offset < region_.map().first_extent_offset)
+    return Status(ErrorCode::configuration, name_of(block) + " lies where the timestamp vector is",
+                  "start nam-memoryd with as few --slots as before");
   // Blocks do not overlap, so those that this one meets follow one another.
   auto other = blocks_.lower_bound(block.offset);
   if (other != blocks_.begin()) {

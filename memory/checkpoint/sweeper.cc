@@ -135,7 +135,7 @@ bool Sweeper::add_place(const SlabAllocator::Place& place, const layout::RecordL
 
 reactor::Task<void> Sweeper::pause() {
   const std::uint64_t now_ns = executor_.now_ns();
-  if (options_.rate_bytes != 0) {
+  if (options_.rate_bytes != 0 && !(options_.hurry && options_.hurry())) {
     next_turn_ns_ = std::max(next_turn_ns_, now_ns) + turn_bytes_ * kSecond_ns / options_.rate_bytes;
   }
   turn_bytes_ = 0;
@@ -158,7 +158,7 @@ std::vector<std::byte> Sweeper::state() const {
       added.set_taken(block.taken);
     }
   }
-  state.set_grant_mark(region_.grants().mark());
+  state.set_grant_mark(region_.grants().wanted_mark());
   if (options_.add_state) options_.add_state(state);
   const std::string text = state.SerializeAsString();
   const auto bytes = std::as_bytes(std::span(text));

@@ -43,6 +43,7 @@ namespace namdb::memory {
 
 struct SweepOptions {
   std::uint64_t rate_bytes = 0;                   // of chunks, a second; 0: as fast as the disk is
+  std::function<bool()> hurry;                    // true: the rate does not count now. May be empty
   std::uint64_t turn_bytes = 128U << 10;          // about 0.1 ms
   std::uint64_t again_ns = 10 * kMillisecond_ns;  // before extents with something half-installed come again
   // Adds what else a restart needs. Called once a checkpoint, before the log is flushed. May be empty.

@@ -293,7 +293,7 @@ TEST_CASE("a failed checkpoint leaves the earlier ones, and the next one has its
   test.turns(2000);
   test.end();
   test.store.fail_puts = 2;
-  CHECK(test.run_sweep().code() == ErrorCode::limit_exceeded);
+  CHECK(test.run_sweep().code() == ErrorCode::disk_full);
   CHECK(test.store.abandoned == 1);
   CHECK(test.store.kept.empty());
   REQUIRE(test.run_sweep().ok());

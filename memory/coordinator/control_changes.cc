@@ -48,7 +48,10 @@ reactor::Task<Status> ControlChanges::open(control::ControlState state, std::uin
     catalog.disconnected(0);
     return Status();
   };
-  co_return co_await change(undo_cut_off);
+  status = co_await change(undo_cut_off);
+  if (status.ok() || status.code() != ErrorCode::disk_full) co_return status;
+  co_await change_anyway(undo_cut_off);
+  co_return Status();
 }
 
 std::optional<control::ControlEntry> ControlChanges::entry_for(const Catalog& catalog) const {

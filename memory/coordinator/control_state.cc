@@ -222,6 +222,7 @@ control::ControlEntry first_control_entry(const Options& options, std::uint64_t 
   settings.set_preset(options.preset);
   settings.set_timestamp_vector(std::string(layout::name_of(options.timestamp_vector)));
   settings.set_shared_read_locks(options.shared_read_locks);
+  settings.set_extent_bytes(options.extent_bytes);
   entry.set_catalog_version(1);
   entry.mutable_marks()->set_next_table(1 + kIdsAhead);
   entry.mutable_marks()->set_next_slot(options.first_slot);
@@ -344,6 +345,9 @@ Status check_database_settings(const control::DatabaseSettings& settings, const 
   if (settings.shared_read_locks() != options.shared_read_locks)
     return differs("--read-locks", settings.shared_read_locks() ? "shared" : "none",
                    options.shared_read_locks ? "shared" : "none");
+  if (settings.extent_bytes() != options.extent_bytes)
+    return differs("--extent-size", std::to_string(settings.extent_bytes()),
+                   std::to_string(options.extent_bytes));
   return Status();
 }
 

@@ -77,6 +77,7 @@ TEST_CASE("a database is served with its own options only", "[control]") {
   CHECK(refusal([](Options& other) {
           other.timestamp_vector = layout::VectorSpread::partitioned;
         }).find("--timestamp-vector whole") != std::string::npos);
+  CHECK(refusal([](Options& other) { other.extent_bytes *= 2; }).find("--extent-size") != std::string::npos);
   CHECK(refusal([](Options& other) { other.shared_read_locks = true; }).find("--read-locks none") !=
         std::string::npos);
 }

@@ -28,7 +28,10 @@ TEST_CASE("a slot's journal takes 256 KiB by default") {
   TestCluster cluster(options);
   const auto client = cluster.client("c");
   REQUIRE(client->connect(hello('a')).ok());
-  REQUIRE(client->lease().ok());
+  const auto slot = client->lease();
+  REQUIRE(slot.ok());
+  CHECK(journals_bytes(cluster) == 0);
+  REQUIRE(client->open_journal(slot->slot()).ok());
   CHECK(journals_bytes(cluster) == 256U << 10);
 }
 
@@ -41,6 +44,8 @@ TEST_CASE("a slot is lent rooms for long journal entries, and gives them back") 
   const auto slot = client->lease();
   REQUIRE(slot.ok());
   const std::uint32_t id = slot->slot();
+  CHECK(client->lease_room(id, 1U << 20).status().code() == ErrorCode::undefined_object);
+  REQUIRE(client->open_journal(id).ok());
   const std::uint64_t ring_bytes = journals_bytes(cluster);
   CHECK(other->lease_room(id, 1U << 20).status().code() == ErrorCode::undefined_object);
   CHECK(client->lease_room(id + 1, 1U << 20).status().code() == ErrorCode::undefined_object);
@@ -59,48 +64,6 @@ TEST_CASE("a slot is lent rooms for long journal entries, and gives them back") 
     CHECK(client->return_room(id, *room).code() == ErrorCode::undefined_object);
     CHECK(journals_bytes(cluster) == ring_bytes);
   }
-}
-
-TEST_CASE("a slot's repairer is told of its rooms, and they come back when it is closed") {
-  TestCluster cluster;
-  const auto owner = cluster.client("o");
-  const auto repairer = cluster.client("r");
-  REQUIRE(owner->connect(hello('o')).ok());
-  REQUIRE(repairer->connect(hello('r')).ok());
-  const auto slot = owner->lease();
-  REQUIRE(slot.ok());
-  cluster.publish(*slot, 4);
-  const std::uint64_t ring_bytes = journals_bytes(cluster);
-  const auto first = owner->lease_room(slot->slot(), 1U << 20);
-  const auto second = owner->lease_room(slot->slot(), 1U << 20);
-  REQUIRE((first.ok() && second.ok()));
-  REQUIRE(owner->return_room(slot->slot(), *first).ok());
-  owner->disconnect();
-  cluster.run_for(10 * kMillisecond_ns);
-  CHECK(journals_bytes(cluster) == ring_bytes + (1U << 20));
-  CHECK(cluster.server->slots()->dead_journal_bytes() == ring_bytes + (1U << 20));
-
-  control::ClaimRepairRequest claim;
-  claim.set_slot(slot->slot());
-  const auto claimed = repairer->call<control::ClaimRepairReply>(control::CLAIM_REPAIR, claim);
-  REQUIRE(claimed.ok());
-  REQUIRE(claimed->slot().journal_rooms_size() == 1);
-  CHECK(claimed->slot().journal_rooms(0).offset() == *second);
-  CHECK(claimed->slot().journal_rooms(0).length_bytes() == 1U << 20);
-  control::FinishRepairRequest finish;
-  finish.set_slot(slot->slot());
-  finish.set_repair_epoch(claimed->repair_epoch());
-  finish.set_final_counter(4);
-  REQUIRE(repairer->call<control::FinishRepairReply>(control::FINISH_REPAIR, finish).ok());
-  CHECK(journals_bytes(cluster) == ring_bytes);
-
-  const auto next = repairer->lease();
-  REQUIRE(next.ok());
-  REQUIRE(repairer->lease_room(next->slot(), 1U << 20).ok());
-  control::CloseSlotRequest close;
-  close.set_slot(next->slot());
-  REQUIRE(repairer->call<control::CloseSlotReply>(control::CLOSE_SLOT, close).ok());
-  CHECK(journals_bytes(cluster) <= 2 * ring_bytes);
 }
 
 }  // namespace namdb::memory

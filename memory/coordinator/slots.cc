@@ -1,7 +1,6 @@
 #include "memory/coordinator/slots.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "common/layout/journal.h"
@@ -48,22 +47,6 @@ void Slots::export_state(control::ControlState& state) const {
   }
 }
 
-Result<Block> Slots::allocate_journal() {
-  for (auto& [id, slot] : slots_) {
-    if (slot.state == SlotState::closed && slot.journal_bytes != 0)
-      return Block{slot.journal_offset, std::exchange(slot.journal_bytes, 0), true};
-  }
-  const auto block = region_.blocks().allocate(options_.journal_bytes);
-  if (!block) return Status(ErrorCode::out_of_memory, "the region has no room for another journal");
-  journal_bytes_ += block->bytes;
-  return *block;
-}
-
-void Slots::give_back_journal(const Block& journal) {
-  region_.blocks().free(journal.offset, journal.bytes);
-  journal_bytes_ -= journal.bytes;
-}
-
 std::optional<std::uint64_t> Slots::free_position() const {
   const auto found = std::find(position_used_.begin(), position_used_.end(), false);
   if (found == position_used_.end()) return std::nullopt;
@@ -81,18 +64,15 @@ std::uint64_t Slots::positions_in_use() const {
   return static_cast<std::uint64_t>(position_used_.rend() - last);
 }
 
-std::uint64_t Slots::dead_journal_bytes() const {
-  std::uint64_t bytes = 0;
-  for (const auto& [id, slot] : slots_) {
-    if (slot.state != SlotState::dead && slot.state != SlotState::repairing) continue;
-    bytes += slot.journal_bytes;
-    for (const auto& [offset, room_bytes] : slot.rooms) bytes += room_bytes;
-  }
-  return bytes;
+std::uint32_t Slots::shown(const Slot& slot) const {
+  const auto index = index_here(slot.position);
+  if (!index) return 0;
+  const layout::Stamp word = region_.vector_word(*index).stamp();
+  return word.slot == slot.id ? word.counter : 0;
 }
 
-Result<const Slot*> Slots::lease(fabric::PeerId peer, const std::string& compute_id, const std::string& name,
-                                 const Block& journal) {
+Result<const Slot*> Slots::lease(fabric::PeerId peer, const std::string& compute_id,
+                                 const std::string& name) {
   const auto held = std::count_if(slots_.begin(), slots_.end(), [&](const auto& entry) {
     return entry.second.owner == peer && entry.second.state == SlotState::leased;
   });
@@ -124,8 +104,6 @@ Result<const Slot*> Slots::lease(fabric::PeerId peer, const std::string& compute
   slot.compute_id = compute_id;
   slot.name = name;
   slot.position = *position;
-  slot.journal_offset = journal.offset;
-  slot.journal_bytes = journal.bytes;
   position_used_[*position] = true;
   if (const auto index = index_here(*position))
     region_.set_vector_word(*index, layout::Stamp{slot.id, options_.first_counter - 1});
@@ -145,9 +123,6 @@ Status Slots::end(Slot& slot, std::uint32_t final_counter, std::uint64_t now_ns)
   }
   if (slot.state != SlotState::leased) --dead_;
   slot.state = SlotState::closed;
-  for (const auto& [offset, bytes] : slot.rooms) give_back_journal({offset, bytes, true});
-  slot.rooms.clear();
-  slot.repairer_ids.clear();
   ++closed_;
   slot.final_counter = final_counter;
   slot.closed_ns = now_ns;
@@ -167,71 +142,20 @@ Slot* Slots::leased_by(fabric::PeerId peer, std::uint32_t id) {
   return leased ? &found->second : nullptr;
 }
 
-Result<std::uint64_t> Slots::lend_room(fabric::PeerId peer, std::uint32_t id, std::uint64_t length_bytes) {
-  Slot* const slot = leased_by(peer, id);
-  if (slot == nullptr) return not_leased(id);
-  if (length_bytes == 0 || length_bytes > options_.max_journal_room_bytes) {
-    return Status(ErrorCode::limit_exceeded, "a journal entry can have at most " +
-                                                 std::to_string(options_.max_journal_room_bytes) + " bytes");
-  }
-  const auto block = region_.blocks().allocate(length_bytes, /*keep_reserve=*/true);
-  if (!block)
-    return Status(ErrorCode::out_of_memory, "the region has no room for the journal of a large transaction");
-  journal_bytes_ += block->bytes;
-  slot->rooms[block->offset] = block->bytes;
-  return block->offset;
-}
-
-Status Slots::take_room_back(fabric::PeerId peer, std::uint32_t id, std::uint64_t offset) {
-  Slot* const slot = leased_by(peer, id);
-  if (slot == nullptr) return not_leased(id);
-  const auto room = slot->rooms.find(offset);
-  if (room == slot->rooms.end())
-    return Status(ErrorCode::undefined_object, "slot " + std::to_string(id) + " has no such room");
-  give_back_journal({offset, room->second, true});
-  slot->rooms.erase(room);
-  return Status();
-}
-
-Result<Slots::Claim> Slots::claim(fabric::PeerId peer, const std::string& compute_id, std::uint32_t id) {
+Status Slots::decided(std::uint32_t id, std::uint32_t final_counter, std::uint64_t now_ns) {
   const auto found = slots_.find(id);
-  if (found == slots_.end()) {
-    return Status(ErrorCode::undefined_object, "slot " + std::to_string(id) + " is not in use");
-  }
-  Slot& slot = found->second;
-  Claim claim;
-  const bool again = slot.state == SlotState::repairing && slot.repairer == peer;
-  if (slot.state != SlotState::dead && !again) return claim;
-  claim.granted = true;
-  // A repairer of the same compute server cannot be fenced without ending its successor too.
-  std::copy_if(slot.repairer_ids.begin(), slot.repairer_ids.end(), std::back_inserter(claim.former_repairers),
-               [&](const std::string& former) { return former != compute_id; });
-  slot.state = SlotState::repairing;
-  ++slot.repair_epoch;
-  slot.repairer = peer;
-  slot.repairer_ids.insert(compute_id);
-  return claim;
-}
-
-Status Slots::finish(fabric::PeerId peer, std::uint32_t id, std::uint64_t epoch, std::uint32_t final_counter,
-                     std::uint64_t now_ns) {
-  const auto found = slots_.find(id);
-  if (found == slots_.end() || found->second.state != SlotState::repairing ||
-      found->second.repairer != peer || found->second.repair_epoch != epoch) {
-    return Status(ErrorCode::fenced,
-                  "the claim to repair slot " + std::to_string(id) + " is not valid any more");
-  }
-  return end(found->second, final_counter, now_ns);
+  NAMDB_CHECK(found != slots_.end() && found->second.state == SlotState::dead);
+  Status status = end(found->second, final_counter, now_ns);
+  if (status.ok()) ++decided_;
+  return status;
 }
 
 void Slots::disconnected(fabric::PeerId peer) {
   for (auto& [id, slot] : slots_) {
-    if (slot.state == SlotState::leased && slot.owner == peer) {
-      slot.state = SlotState::dead;
-      ++dead_;
-    } else if (slot.state == SlotState::repairing && slot.repairer == peer) {
-      slot.state = SlotState::dead;
-    }
+    if (slot.state != SlotState::leased || slot.owner != peer) continue;
+    slot.state = SlotState::dead;
+    slot.died = true;
+    ++dead_;
   }
 }
 
@@ -242,8 +166,6 @@ void Slots::retire(std::uint64_t now_ns, std::uint64_t age_ns) {
       ++entry;
       continue;
     }
-    // The owner closed it, or was fenced: no compute server writes to the journal.
-    if (slot.journal_bytes != 0) give_back_journal({slot.journal_offset, slot.journal_bytes, true});
     position_used_[slot.position] = false;
     retired_[slot.id] = slot.final_counter;
     --closed_;

@@ -1,34 +1,22 @@
-// Execution slots (server 0): leases, positions in the timestamp vector, journals, and repair.
+// Execution slots (server 0): leases, positions in the timestamp vector, and their ends. Their journals lie
+// on the memory servers that they log to (memory/journals/journals.h).
 //
 //   leased --CLOSE_SLOT--> closed --E + slack--> retired
-//   leased --channel gone--> dead --CLAIM--> repairing --FINISH--> closed
-//                             ^------ claimant gone ------+
+//   leased --channel gone--> dead --decided (dead_slots.h)--> closed
 //
-// Ids ascend and are never used again. Before a lease is answered, the slot's word stands in the vector, the
-// vector's length covers it, and the journal is zeroed: no entry of an earlier owner certifies.
-//
-// The journal of a closed slot goes to the next lease, or is given back when the slot is retired. By then the
-// owner, or a repairer, has finished all that it began, and earlier claimants are fenced. A commit whose
-// entry is too long for its slot's ring borrows a room for its items. The room comes back once the commit is
-// published, or else when the slot is closed, by its owner or its repairer: by then the commit of every entry
-// is finished. Bytes in a room count only by the checksum in the entry that names it, so a room is not
-// zeroed. A closed slot's final counter is known for ever.
+// Ids ascend and are never used again. Before a lease is answered, the slot's word stands in the vector, and
+// the vector's length covers it. A closed slot's final counter is known for ever.
 //
 // The lowest free position is leased again. Free positions at the vector's end leave it, but for the latest
 // slot's: a snapshot costs as much as the live slots, however many there were. Where the vector is
 // partitioned, that holds for the positions whose words are here. The compute server that leases or closes a
 // slot places the word of another position on its memory server (vector_part.h), and server 0 learns from
 // copies what is published there.
-//
-// A claim carries an epoch. The claim of a channel that is gone is void, and its successor is told whom to
-// fence first: all compute servers that ever held a claim to this slot, for any of them may still have a
-// channel to another memory server. The claimant itself may claim again, after a failure.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -45,7 +33,7 @@ class ControlState;
 
 namespace namdb::memory {
 
-enum class SlotState : std::uint8_t { leased, dead, repairing, closed };
+enum class SlotState : std::uint8_t { leased, dead, closed };
 
 struct Slot {
   std::uint32_t id = 0;
@@ -54,14 +42,9 @@ struct Slot {
   std::string compute_id;
   std::string name;  // of the compute server, the same after it starts again
   std::uint64_t position = 0;
-  std::uint64_t journal_offset = 0;
-  std::uint64_t journal_bytes = 0;               // 0: another lease has it
-  std::map<std::uint64_t, std::uint64_t> rooms;  // bytes by offset; none when closed
-  std::uint32_t final_counter = 0;               // closed
-  std::uint64_t closed_ns = 0;                   // closed
-  std::uint64_t repair_epoch = 0;                // of the last claim
-  fabric::PeerId repairer = 0;                   // repairing
-  std::set<std::string> repairer_ids;            // of all claims until the slot is closed
+  std::uint32_t final_counter = 0;  // closed
+  std::uint64_t closed_ns = 0;      // closed
+  bool died = false;                // before it was closed
 };
 
 class Slots final : public Visibility {
@@ -77,50 +60,30 @@ class Slots final : public Visibility {
   // Fills in the closed slots.
   void export_state(control::ControlState& state) const;
 
-  // Memory for a journal, first that of a closed slot, not zeroed when `dirty`; for a lease, or to be given
-  // back.
-  Result<Block> allocate_journal();
-  void give_back_journal(const Block& journal);
-  // A new slot for the peer; `journal` is zero and is the slot's from now on. Error limit_exceeded when the
-  // vector is full, the peer has too many, or what earlier ones of that name have left takes half of the
-  // vector; the journal is then still the caller's.
-  Result<const Slot*> lease(fabric::PeerId peer, const std::string& compute_id, const std::string& name,
-                            const Block& journal);
+  // A new slot for the peer. Error limit_exceeded when the vector is full, the peer has too many, or what
+  // earlier ones of that name have left takes half of the vector.
+  Result<const Slot*> lease(fabric::PeerId peer, const std::string& compute_id, const std::string& name);
   Status close(fabric::PeerId peer, std::uint32_t slot, std::uint32_t final_counter, std::uint64_t now_ns);
 
-  // A room for a journal entry of a slot that the peer has leased; its offset. Errors undefined_object,
-  // limit_exceeded, out_of_memory.
-  Result<std::uint64_t> lend_room(fabric::PeerId peer, std::uint32_t slot, std::uint64_t length_bytes);
-  // Error undefined_object where the peer's slot has no such room.
-  Status take_room_back(fabric::PeerId peer, std::uint32_t slot, std::uint64_t offset);
-
-  struct Claim {
-    bool granted = false;
-    std::vector<std::string> former_repairers;
-  };
-  // Granted for a dead slot, and again to the channel that is repairing it: its earlier claim is void then.
-  // Error undefined_object for a slot that never was or is retired.
-  Result<Claim> claim(fabric::PeerId peer, const std::string& compute_id, std::uint32_t slot);
-  // Error fenced when the claim is not the latest, or void.
-  Status finish(fabric::PeerId peer, std::uint32_t slot, std::uint64_t epoch, std::uint32_t final_counter,
-                std::uint64_t now_ns);
-
-  // The peer's channel is destroyed and drained: its slots are dead, its claims void.
+  // The peer's channel is destroyed and drained: its slots are dead.
   void disconnected(fabric::PeerId peer);
+  // Closes a dead slot: its commits are decided, and that is recorded at every memory server.
+  Status decided(std::uint32_t slot, std::uint32_t final_counter, std::uint64_t now_ns);
   // Retires the slots that were closed so long ago.
   void retire(std::uint64_t now_ns, std::uint64_t age_ns);
 
   const Slot* find(std::uint32_t slot) const;                      // null when unknown or retired
   std::optional<std::uint32_t> retired(std::uint32_t slot) const;  // its final counter
   const std::map<std::uint32_t, Slot>& active() const { return slots_; }
+  // The slot's counter in the timestamp vector; 0 where its word is on another server.
+  std::uint32_t shown(const Slot& slot) const;
   // Behind the last position that has a slot.
   std::uint64_t positions_in_use() const;
   std::uint32_t next_slot() const { return next_; }
   std::uint64_t dead_count() const { return dead_; }
   std::uint64_t closed_count() const { return closed_; }
-  std::uint64_t journal_bytes() const { return journal_bytes_; }
-  // Of slots that wait for their repair.
-  std::uint64_t dead_journal_bytes() const;
+  // Dead slots that were closed, since the server started.
+  std::uint64_t decided_count() const { return decided_; }
 
   bool published(layout::Stamp stamp) const override;
 
@@ -143,9 +106,9 @@ class Slots final : public Visibility {
   std::map<std::uint32_t, Slot> slots_;
   std::map<std::uint32_t, std::uint32_t> retired_;
   std::vector<bool> position_used_;
-  std::uint64_t dead_ = 0;    // repairing included
+  std::uint64_t dead_ = 0;
   std::uint64_t closed_ = 0;  // not yet retired
-  std::uint64_t journal_bytes_ = 0;
+  std::uint64_t decided_ = 0;
 };
 
 }  // namespace namdb::memory

@@ -23,12 +23,6 @@ control::Slot state_of(TestClient& client, std::uint32_t slot) {
   return reply.value().slots(0);
 }
 
-Result<control::ClaimRepairReply> claim(TestClient& client, std::uint32_t slot) {
-  control::ClaimRepairRequest request;
-  request.set_slot(slot);
-  return client.call<control::ClaimRepairReply>(control::CLAIM_REPAIR, request);
-}
-
 Status close(TestClient& client, std::uint32_t slot, std::uint32_t final_counter) {
   control::CloseSlotRequest request;
   request.set_slot(slot);
@@ -37,7 +31,7 @@ Status close(TestClient& client, std::uint32_t slot, std::uint32_t final_counter
   return reply.ok() ? Status() : reply.status();
 }
 
-TEST_CASE("a leased slot stands in the vector with a zeroed journal before the reply") {
+TEST_CASE("a leased slot stands in the vector before the reply") {
   TestCluster cluster;
   const auto client = cluster.client("c");
   REQUIRE(client->connect(hello('a')).ok());
@@ -50,10 +44,6 @@ TEST_CASE("a leased slot stands in the vector with a zeroed journal before the r
   CHECK(layout::HeaderWord(
             cluster.load(vector + layout::kVectorWords_offset + 8 * slot.value().vector_position()))
             .stamp() == layout::Stamp{slot.value().slot(), 0});
-  CHECK(slot.value().journal_bytes() == 128U << 10);
-  for (std::uint64_t i = 0; i < slot.value().journal_bytes(); i += 8) {
-    REQUIRE(cluster.load(slot.value().journal_offset() + i) == 0);
-  }
   CHECK(state_of(*client, slot.value().slot()).state() == control::SLOT_LEASED);
 }
 
@@ -63,7 +53,6 @@ TEST_CASE("a closed slot keeps its position until E + slack, and its final count
   REQUIRE(client->connect(hello('a')).ok());
   const auto first = client->lease();
   REQUIRE(first.ok());
-  cluster.store(first.value().journal_offset(), 77);
   cluster.publish(first.value(), 5);
   CHECK(close(*client, first.value().slot(), 4).code() == ErrorCode::protocol_violation);
   REQUIRE(close(*client, first.value().slot(), 5).ok());
@@ -82,7 +71,6 @@ TEST_CASE("a closed slot keeps its position until E + slack, and its final count
   REQUIRE(third.ok());
   CHECK(third.value().slot() > second.value().slot());
   CHECK(third.value().vector_position() == first.value().vector_position());
-  CHECK(cluster.load(third.value().journal_offset()) == 0);
 }
 
 TEST_CASE("slots are bounded by the vector and by the channel") {
@@ -100,112 +88,31 @@ TEST_CASE("slots are bounded by the vector and by the channel") {
   CHECK(a->lease().status().code() == ErrorCode::limit_exceeded);
   REQUIRE(b->lease().ok());
   CHECK(b->lease().status().code() == ErrorCode::limit_exceeded);
-  // Refused leases keep no journal.
-  CHECK(cluster.server->use().free_bytes == free_bytes - 3 * options.journal_bytes);
+  // A slot has no journal before it logs.
+  CHECK(cluster.server->use().free_bytes == free_bytes);
 }
 
-TEST_CASE("a dead slot is repaired by one claimant at a time; a dead claimant's claim is void") {
+TEST_CASE(
+    "a slot whose owner is gone is closed with what the vector shows, when nothing of it is undecided") {
   TestCluster cluster;
   const auto owner = cluster.client("o");
-  const auto first = cluster.client("f");
-  const auto second = cluster.client("s");
+  const auto other = cluster.client("p");
   REQUIRE(owner->connect(hello('o')).ok());
-  REQUIRE(first->connect(hello('f')).ok());
-  REQUIRE(second->connect(hello('s')).ok());
+  REQUIRE(other->connect(hello('p')).ok());
   const auto slot = owner->lease();
   REQUIRE(slot.ok());
   const std::uint32_t id = slot.value().slot();
   cluster.publish(slot.value(), 9);
-  CHECK_FALSE(claim(*first, id)->granted());  // alive
+  CHECK(cluster.server->slots()->decided_count() == 0);
   owner->disconnect();
   cluster.run_for(10 * kMillisecond_ns);
-  CHECK(state_of(*first, id).state() == control::SLOT_DEAD);
-  CHECK(state_of(*first, id).compute_id() == testing::compute_id('o'));
-
-  const auto claimed = claim(*first, id);
-  REQUIRE(claimed.ok());
-  CHECK(claimed.value().granted());
-  CHECK(claimed.value().former_repairers().empty());
-  CHECK(claimed.value().slot().journal_offset() == slot.value().journal_offset());
-  CHECK_FALSE(claim(*second, id)->granted());
-  first->disconnect();
-  cluster.run_for(10 * kMillisecond_ns);
-  const auto again = claim(*second, id);
-  REQUIRE(again.ok());
-  CHECK(again.value().granted());
-  REQUIRE(again.value().former_repairers_size() == 1);
-  CHECK(again.value().former_repairers(0) == testing::compute_id('f'));
-  CHECK(again.value().repair_epoch() > claimed.value().repair_epoch());
-
-  control::FinishRepairRequest late;
-  late.set_slot(id);
-  late.set_repair_epoch(claimed.value().repair_epoch());
-  late.set_final_counter(9);
-  CHECK(second->call<control::FinishRepairReply>(control::FINISH_REPAIR, late).status().code() ==
-        ErrorCode::fenced);
-  late.set_repair_epoch(again.value().repair_epoch());
-  late.set_final_counter(10);
-  REQUIRE(second->call<control::FinishRepairReply>(control::FINISH_REPAIR, late).ok());
-  const control::Slot closed = state_of(*second, id);
+  const control::Slot closed = state_of(*other, id);
   CHECK(closed.state() == control::SLOT_CLOSED);
-  CHECK(closed.final_counter() == 10);
-  CHECK_FALSE(claim(*second, id)->granted());
+  CHECK(closed.final_counter() == 9);
+  CHECK(cluster.server->slots()->decided_count() == 1);
+  CHECK(cluster.server->slots()->dead_count() == 0);
   cluster.run_for(200 * kMillisecond_ns);
-  CHECK(claim(*second, id).status().code() == ErrorCode::undefined_object);
-  control::HeartbeatRequest heartbeat;
-  CHECK(second->call<control::HeartbeatReply>(control::HEARTBEAT, heartbeat)->dead_slots() == 0);
-}
-
-TEST_CASE("a repairer is told of all earlier claimants of the slot") {
-  TestCluster cluster;
-  const auto owner = cluster.client("o");
-  REQUIRE(owner->connect(hello('o')).ok());
-  const auto slot = owner->lease();
-  REQUIRE(slot.ok());
-  owner->disconnect();
-  for (const char id : {'a', 'b'}) {
-    const auto repairer = cluster.client(std::string(1, id));
-    REQUIRE(repairer->connect(hello(id)).ok());
-    cluster.run_for(10 * kMillisecond_ns);
-    REQUIRE(claim(*repairer, slot.value().slot())->granted());
-    repairer->disconnect();
-  }
-  const auto last = cluster.client("c");
-  REQUIRE(last->connect(hello('c')).ok());
-  cluster.run_for(10 * kMillisecond_ns);
-  const auto claimed = claim(*last, slot.value().slot());
-  REQUIRE(claimed.ok());
-  REQUIRE(claimed.value().granted());
-  REQUIRE(claimed.value().former_repairers_size() == 2);
-  CHECK(claimed.value().former_repairers(0) == testing::compute_id('a'));
-  CHECK(claimed.value().former_repairers(1) == testing::compute_id('b'));
-}
-
-TEST_CASE("only a repairer that failed may claim again, and its earlier claim is void") {
-  TestCluster cluster;
-  const auto owner = cluster.client("o");
-  const auto first = cluster.client("f");
-  const auto second = cluster.client("s");
-  REQUIRE(owner->connect(hello('o')).ok());
-  REQUIRE(first->connect(hello('f')).ok());
-  REQUIRE(second->connect(hello('s')).ok());
-  const auto slot = owner->lease();
-  REQUIRE(slot.ok());
-  owner->disconnect();
-  cluster.run_for(10 * kMillisecond_ns);
-  const auto claimed = claim(*first, slot.value().slot());
-  REQUIRE(claimed.value().granted());
-  const auto again = claim(*first, slot.value().slot());
-  REQUIRE(again.value().granted());
-  CHECK(again.value().former_repairers().empty());  // it must not fence itself
-  CHECK_FALSE(claim(*second, slot.value().slot())->granted());
-  control::FinishRepairRequest finish;
-  finish.set_slot(slot.value().slot());
-  finish.set_repair_epoch(claimed.value().repair_epoch());
-  CHECK(first->call<control::FinishRepairReply>(control::FINISH_REPAIR, finish).status().code() ==
-        ErrorCode::fenced);
-  finish.set_repair_epoch(again.value().repair_epoch());
-  CHECK(first->call<control::FinishRepairReply>(control::FINISH_REPAIR, finish).ok());
+  CHECK(state_of(*other, id).state() == control::SLOT_RETIRED);
 }
 
 TEST_CASE("positions at the vector's end leave it when their slots are retired, but for the latest slot's") {
@@ -339,6 +246,12 @@ TEST_CASE("a slot is placed on its own server, where no older slot and no older 
   REQUIRE(tool->connect(hello('t', true)).ok());
   CHECK(place(*tool, 30, 3, 0) == ErrorCode::insufficient_privilege);
   CHECK(length() == 4);
+  // Server 0, for a slot whose owner died, does not know what stands here.
+  const auto decider = cluster.client("m");
+  REQUIRE(decider->connect(testing::hello_of_memory_server('m')).ok());
+  CHECK(place(*decider, 20, 1, 4) == kPlaced);
+  CHECK(word(0) == layout::Stamp{20, 5});
+  CHECK(place(*decider, 19, 1, 9) == ErrorCode::protocol_violation);
 
   // The slots that it was leased behind are retired, but for a later one, whose own lease came behind.
   CHECK(place(*client, 23, 5, 0) == kPlaced);
@@ -360,7 +273,7 @@ TEST_CASE("a slot is placed on its own server, where no older slot and no older 
   CHECK(place(*other, 30, 1, 0) == ErrorCode::protocol_violation);
 }
 
-TEST_CASE("unused reservations of a dead compute server come back after its slots are repaired") {
+TEST_CASE("unused reservations of a dead compute server come back once its slots are closed") {
   TestCluster cluster;
   const auto owner = cluster.client("o");
   const auto other = cluster.client("p");
@@ -380,17 +293,9 @@ TEST_CASE("unused reservations of a dead compute server come back after its slot
   const std::uint64_t record_bytes = TestCluster::layout_of(table.value()).record_bytes();
   const auto record_use = [&] { return cluster.server->status().tables(0).record_bytes(); };
   CHECK(record_use() == 12 * record_bytes);
+  cluster.publish(slot.value(), 1);
   owner->disconnect();
   cluster.run_for(50 * kMillisecond_ns);
-  CHECK(record_use() == 12 * record_bytes);  // a repair may still write there
-  const auto claimed = claim(*other, slot.value().slot());
-  REQUIRE(claimed.ok());
-  control::FinishRepairRequest finish;
-  finish.set_slot(slot.value().slot());
-  finish.set_repair_epoch(claimed.value().repair_epoch());
-  finish.set_final_counter(1);
-  REQUIRE(other->call<control::FinishRepairReply>(control::FINISH_REPAIR, finish).ok());
-  cluster.run_for(10 * kMillisecond_ns);
   CHECK(record_use() == 3 * record_bytes);  // the one in use, and the other worker's two
   CHECK(cluster.server->status().tables(0).bucket_bytes() == 4 * layout::kBucket_bytes);
   CHECK(cluster.lookup(table.value(), 1) == records.value()[4]);

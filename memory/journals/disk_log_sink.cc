@@ -9,6 +9,7 @@ Log::Urgency urgency_of(RecordKind kind) {
     case RecordKind::voided:
     case RecordKind::verdict:
     case RecordKind::through:
+    case RecordKind::closed:
     case RecordKind::grants:  // no entry goes into the log before what was noted of grants
     case RecordKind::block:
       return Log::Urgency::urgent;

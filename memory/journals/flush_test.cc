@@ -221,7 +221,7 @@ TEST_CASE("an entry that the full log refuses stays, and the next FLUSH brings i
   host.owners[0]->write(part);
   host.log.full_now = true;
   const auto refused = host.run(host.journals.flush(1, {20, part.end, 0}));
-  CHECK(refused.status().code() == ErrorCode::limit_exceeded);
+  CHECK(refused.status().code() == ErrorCode::disk_full);
   CHECK(host.journals.find(20)->certified() == 0);
   const auto full = host.run(host.journals.flush(1, {20, 0, 0}));
   REQUIRE(full.ok());

@@ -96,10 +96,12 @@ reactor::Task<Result<calls::OpenJournalReply>> Journals::open(fabric::PeerId pee
     const std::optional<Block> ring = region_.blocks().allocate(options_.journal_bytes);
     if (!ring)
       co_return Opened(Status(ErrorCode::out_of_memory, "the region has no room for another journal"));
+    charged_bytes_ += ring->bytes;  // while it is cleared
     for (std::uint64_t done = 0; ring->dirty && done < ring->bytes; done += kStep_bytes) {
       region_.zero(ring->offset + done, std::min(kStep_bytes, ring->bytes - done));
       co_await executor_.yield();
     }
+    charged_bytes_ -= ring->bytes;
     status = may_open(peer, slot);  // the peer may be gone, or have called twice
     if (!status.ok()) {
       region_.blocks().free(ring->offset, ring->bytes);
@@ -159,7 +161,9 @@ reactor::Task<Status> Journals::append_entries(JournalStream* stream) {
     if (!entry) break;
     if (entry->room) {
       if (!stream->take_room(*entry)) break;
-      const bool whole = co_await copy_room(stream, &*entry, &bytes);
+      // Where there is no log, nothing of a finished commit is read again.
+      const bool needed = sink_ != nullptr || entry->stamp.counter > stream->through();
+      const bool whole = !needed || co_await copy_room(stream, &*entry, &bytes);
       if (!whole) {
         stream->drop_room(*entry);
         if (!stream->abandoned()) break;
@@ -408,7 +412,7 @@ reactor::Task<Status> Journals::end(StreamPointer stream, Ended how) {
   }
   std::array<std::byte, 8> bytes{};
   layout::store_word(bytes.data(), (std::uint64_t{stream->slot()} << 32) | stream->through());
-  status = co_await record(RecordKind::through, bytes);
+  status = co_await record(how.decided ? RecordKind::closed : RecordKind::through, bytes);
   if (!status.ok() || stream->closed()) co_return status;
   stream->close();
   how.through = stream->through();

@@ -111,6 +111,8 @@ class Journals {
     bool decided = false;
   };
   std::optional<Ended> ended(std::uint32_t slot) const;
+  // Of all slots, by slot.
+  const std::map<std::uint32_t, Ended>& all_ended() const { return ended_; }
   // Appends a record and makes it durable, with what else there is to flush. Without a sink: nothing.
   reactor::Task<Status> record(RecordKind kind, std::span<const std::byte> bytes);
   // The record lies in the log before every entry that is read from now on, and is durable with the next of

@@ -16,11 +16,13 @@ enum class RecordKind : std::uint16_t {
   entry = 1,    // a journal entry of this host (journal_record.h)
   voided = 2,   // {slot} {counter}...: these commits are undone
   verdict = 3,  // {slot} {counter}...: these are committed
-  through = 4,  // {slot << 32 | counter}...: the slot's counters up to there are finished: void ones undone
+  through =
+      4,  // {slot << 32 | counter}...: all of the slot, up to that counter, are finished; its owner ended
   control = 5,
   table = 6,
   grants = 7,  // grant_records.h
   block = 8,
+  closed = 9,  // {slot << 32 | counter}...: the decider has decided all of the slot; its final counter
 };
 
 // On one executor's thread. Any number of tasks may append and flush.

@@ -92,9 +92,10 @@ reactor::Task<Result<CheckpointStore::Chunk>> CheckpointStore::read(std::uint64_
   Status first;
   for (std::size_t i = kept_.size(); i-- > 0;) {
     const ChunkRef* ref = kept_[i].find(key);
-    if (ref == nullptr) co_return Chunk{std::nullopt, kept_[i].redo_from};
+    const bool older = i + 1 < kept_.size();
+    if (ref == nullptr) co_return Chunk{std::nullopt, kept_[i].redo_from, older};
     Result<std::vector<std::byte>> bytes = co_await load_chunk(disk_, folder_, identity_.log_id, *ref);
-    if (bytes.ok()) co_return Chunk{std::move(*bytes), kept_[i].redo_from};
+    if (bytes.ok()) co_return Chunk{std::move(*bytes), kept_[i].redo_from, older};
     if (first.ok()) first = bytes.status();
   }
   co_return first;

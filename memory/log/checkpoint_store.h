@@ -45,6 +45,7 @@ class CheckpointStore {
   struct Chunk {
     std::optional<std::vector<std::byte>> bytes;
     LogPosition redo_from = 0;
+    bool older = false;  // the newest generation's is damaged
   };
   // Of the newest generation, or of the one before it, whose `redo_from` then counts. No bytes where that had
   // no such chunk: its content came later, and is in the log. Error corrupt_data when neither has it whole;

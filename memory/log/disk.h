@@ -33,7 +33,7 @@ inline constexpr std::uint64_t whole_pages(std::uint64_t bytes) {
 }
 
 // No room: on the disk, or below the bound that the options set. Nothing was lost; clients are told 53100.
-inline constexpr ErrorCode kDiskFull = ErrorCode::limit_exceeded;
+inline constexpr ErrorCode kDiskFull = ErrorCode::disk_full;
 // Any other refusal of the operating system.
 inline constexpr ErrorCode kDiskFailed = ErrorCode::configuration;
 

@@ -160,6 +160,7 @@ reactor::Task<Result<Log::Appended>> Log::append(std::uint16_t kind, std::span<c
   const Appended result{appended_, appended_ + header.whole_bytes()};
   appended_ = result.end;
   ++counters_.records;
+  counters_.appended_bytes += header.whole_bytes();
   if (pending_.size() >= options_.max_block_bytes) start_writing();
   co_return result;
 }
@@ -181,14 +182,33 @@ void Log::start_writing() {
 
 reactor::Task<void> Log::write_blocks() {
   while (durable_ < wanted_ || pending_.size() >= options_.max_block_bytes) {
+    if (paused()) {
+      co_await changed_.wait_until(paused_until_ns_);
+      continue;
+    }
+    block_under_way_ = true;
     const Status status = co_await write_block();
+    block_under_way_ = false;
     if (!status.ok()) {
       fail(status);
       break;
     }
     changed_.notify_all();
+    if (watcher_) watcher_();
   }
   writing_ = false;
+}
+
+reactor::Task<Result<Log::Pause>> Log::pause(std::uint64_t until_ns) {
+  paused_until_ns_ = until_ns;
+  while (block_under_way_ && failure_.ok()) co_await changed_.wait();
+  if (!failure_.ok()) co_return failure_;
+  co_return Pause{durable_, current_.number, offset_};
+}
+
+void Log::resume() {
+  paused_until_ns_ = 0;
+  changed_.notify_all();
 }
 
 void Log::pass_records(LogPosition upto) {
@@ -279,6 +299,7 @@ reactor::Task<void> Log::make_segments() {
   wanted_room_bytes_ = 0;
   making_ = false;
   changed_.notify_all();
+  if (!full_.ok() && watcher_) watcher_();
 }
 
 // Zeros, written and not only allocated: else the first write of each page would change the file's metadata.
@@ -370,6 +391,7 @@ reactor::Task<Status> Log::reclaim(LogPosition oldest) {
 
 reactor::Task<void> Log::close() {
   closing_ = true;
+  resume();
   co_await gate_.close();
 }
 

@@ -48,8 +48,9 @@ struct LogOptions {
 
 struct LogCounters {
   std::uint64_t records = 0;
-  std::uint64_t writes = 0;         // durable writes of blocks
-  std::uint64_t written_bytes = 0;  // in them
+  std::uint64_t appended_bytes = 0;  // of records
+  std::uint64_t writes = 0;          // durable writes of blocks
+  std::uint64_t written_bytes = 0;   // in them
   std::uint64_t segments_made = 0;
   std::uint64_t segments_reused = 0;
 };
@@ -86,6 +87,22 @@ class Log {
   reactor::Task<Status> flush(LogPosition upto);
   // Nothing before that position will be read again. One at a time.
   reactor::Task<Status> reclaim(LogPosition oldest);
+  // Of a log that makes nothing durable for a while.
+  struct Pause {
+    LogPosition position = 0;  // all before it is durable, and nothing behind
+    std::uint64_t segment = 0;
+    std::uint64_t offset = 0;  // in it, where the next block will begin
+  };
+  // No block is written from when this resumes until resume(), close(), or that time. Records are accepted
+  // meanwhile. One pause at a time; a second one takes its place. Error: the log's failure.
+  reactor::Task<Result<Pause>> pause(std::uint64_t until_ns);
+  void resume();
+  // Without a break since pause() returned.
+  bool paused() const { return executor_.now_ns() < paused_until_ns_; }
+
+  // Called within the log's tasks when it has written a block, or has found no room for a segment.
+  void watch(std::function<void()> watcher) { watcher_ = std::move(watcher); }
+
   // Waits for the operations under way. Records that nobody flushed are not written. An append() that waits
   // for a segment ends with admin_shutdown, as all later ones; flush() is not called any more. Before
   // destruction.
@@ -94,12 +111,17 @@ class Log {
   // No segment could be made to follow the one that is being written, which still takes records: new work
   // that will append is to be refused. Tries to make one again at most once a second.
   bool full();
+  // The same without a try.
+  bool out_of_room() const { return !full_.ok(); }
 
   LogPosition appended() const { return appended_; }
   LogPosition durable() const { return durable_; }
   const Status& failure() const { return failure_; }
   // Of all segments.
   std::uint64_t disk_bytes() const;
+  // Of those that have records which were not given back, up to the end.
+  std::uint64_t used_bytes() const { return finished_.size() * segment_bytes_ + offset_; }
+  std::uint64_t max_bytes() const { return options_.max_bytes; }
   const LogCounters& counters() const { return counters_; }
 
  private:
@@ -152,8 +174,11 @@ class Log {
   std::uint64_t retry_ns_ = 0;
   bool making_ = false;
   bool writing_ = false;
+  bool block_under_way_ = false;
+  std::uint64_t paused_until_ns_ = 0;
   bool closing_ = false;
   Status failure_;
+  std::function<void()> watcher_;
   LogCounters counters_;
   reactor::Event changed_;
   reactor::Gate gate_;

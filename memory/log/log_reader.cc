@@ -133,6 +133,14 @@ Status LogReader::choose_start() {
   return Status();
 }
 
+LogPosition LogReader::last_position() const {
+  LogPosition last = from_;
+  for (const LogSegment& segment : segments_) {
+    if (segment.first_position) last = std::max(last, *segment.first_position + segment_bytes_);
+  }
+  return last;
+}
+
 reactor::Task<Result<std::optional<CertifiedBlock>>> LogReader::block_at(Spot spot) {
   using Block = std::optional<CertifiedBlock>;
   const auto page = co_await ahead_.read(spot.index, spot.offset, kDiskPage_bytes);

@@ -93,6 +93,9 @@ class LogReader {
   void skip_damage();
 
   const LogIdentity& identity() const { return identity_; }
+  std::uint64_t segment_bytes() const { return segment_bytes_; }
+  // After open(): the log ends there at the latest.
+  LogPosition last_position() const;
   std::uint64_t blocks() const { return blocks_; }
   // At the end of the log: an unfinished block stands there.
   bool torn() const { return torn_; }

@@ -33,6 +33,7 @@ Status Links::learn(std::vector<std::string> addresses, std::uint64_t cluster_ep
   if (addresses == addresses_) return Status();
   addresses_ = std::move(addresses);
   for (const auto& link : links_) link->wake.notify_all();  // a server that is down may be elsewhere
+  changed_.notify_all();
   return Status();
 }
 

@@ -63,7 +63,7 @@ class Links {
   State state(layout::ServerId server) const { return links_[server]->state; }
   // Of the server's region when the link was last made; 0 before.
   std::uint64_t epoch(layout::ServerId server) const { return links_[server]->epoch; }
-  // Notified when a link's state changes.
+  // Notified when a link's state changes, and when addresses are learned.
   reactor::Event& changed() { return changed_; }
   // Ends all links; calls fail from now on. Awaited before destruction where any call was made.
   reactor::Task<void> close();

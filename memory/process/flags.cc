@@ -20,6 +20,7 @@ namespace {
 constexpr std::uint64_t kSmallestRegion_bytes = 16U << 20;
 constexpr std::uint64_t kSmallestExtent_bytes = 64U << 10;
 constexpr std::uint64_t kLargestExtent_bytes = 1U << 30;
+constexpr std::uint64_t kSmallestLog_bytes = 16U << 20;
 constexpr std::uint32_t kFirstPort = 7400;
 
 std::optional<Flags> wrong(int& exit_code, const std::string& message) {
@@ -145,10 +146,39 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
                  "Declare a compute server dead after so long a silence; 0 = never.\n"
                  "Default: 10 for tcp and verbs; 0 for shm, where the kernel reports its end")
       ->check(CLI::Range(0.0, 86'400.0));
-  app.add_option("--durability", flags.durability,
-                 "memory: what is committed lives in this server's memory only. flushed: not there yet")
-      ->check(CLI::IsMember({"memory", "flushed"}))
+  std::string durability;
+  app.add_option(
+         "--durability", durability,
+         "When a commit is answered. flushed: once it is in the log on disk (DIR/data), so that it is\n"
+         "there after a loss of power. memory: once it is in this server's memory; all is lost when\n"
+         "the process ends. Default: flushed; where there are several memory servers memory, which\n"
+         "is the only one then")
+      ->check(CLI::IsMember({"memory", "flushed"}));
+  app.add_option("--log-bytes", flags.log_bytes,
+                 "With --durability flushed: the disk space that the log may take. When it is full, commits\n"
+                 "fail with 53100. At least 16MiB")
+      ->transform(CLI::AsSizeValue(false))
       ->capture_default_str();
+  std::uint32_t checkpoint_s = 300;
+  app.add_option("--checkpoint-seconds", checkpoint_s,
+                 "With --durability flushed: the longest time between two checkpoints while the database\n"
+                 "changes; 0: only as the log grows. A third of --log-bytes leads to one, too")
+      ->check(CLI::Range(0, 86'400))
+      ->capture_default_str();
+  app.add_option("--checkpoint-rate", flags.checkpoint_rate_bytes,
+                 "Bytes a second that a checkpoint writes; 0: as fast as the disk is. One that is asked for\n"
+                 "or urgent takes no notice")
+      ->transform(CLI::AsSizeValue(false))
+      ->capture_default_str();
+  app.add_option("--restore", flags.restore,
+                 "Makes the database from a backup, one of the folders memory-K of namctl backup, and opens\n"
+                 "it. Refused where DIR has a database")
+      ->type_name("FOLDER");
+  std::string force;
+  app.add_option("--force", force,
+                 "lost-log: opens a database although a part of its log is damaged. What that part held is\n"
+                 "lost, and the log of this process says what")
+      ->check(CLI::IsMember({"lost-log"}));
   app.add_option("--cluster-key", flags.cluster_key,
                  "File with the cluster's 32-byte secret, mode 0600; needed to listen beyond loopback")
       ->type_name("FILE");
@@ -172,9 +202,17 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
     return wrong(exit_code, std::string(error.what()) + "\nRun with --help for the options");
   }
 
-  if (flags.durability == "flushed") {
-    return wrong(exit_code, "--durability flushed does not exist yet; only memory does");
+  flags.force_lost_log = force == "lost-log";
+  flags.checkpoint_interval_ns = checkpoint_s * kSecond_ns;
+  const bool flushed = durability.empty() ? flags.options.server_count == 1 : durability == "flushed";
+  flags.options.durability = flushed ? Durability::flushed : Durability::memory;
+  if (flushed && flags.options.server_count > 1) {
+    return wrong(exit_code,
+                 "--durability flushed is for one memory server: several cannot keep their data yet");
   }
+  if (!flushed && !flags.restore.empty())
+    return wrong(exit_code, "--restore is for --durability flushed: at level memory nothing is on disk");
+  if (flags.log_bytes < kSmallestLog_bytes) return wrong(exit_code, "--log-bytes must be at least 16MiB");
   if (const layout::Preset* const preset = layout::find_preset(flags.options.preset)) {
     if (app.count("--protocol") + app.count("--stages") != 0) {
       return wrong(exit_code,

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "common/base/clock.h"
 #include "common/config/rdma_flags.h"
 #include "memory/options.h"
 #include "memory/process/region_memory.h"
@@ -23,12 +24,16 @@ struct Flags {
   config::RdmaFlags rdma;
   std::string rdma_region_keys = "auto";
   std::string log_level = "info";
-  std::string durability = "memory";
+  std::uint64_t log_bytes = 4ULL << 30;  // what the log on disk may take
+  bool force_lost_log = false;
+  std::uint64_t checkpoint_interval_ns = 300 * kSecond_ns;
+  std::uint64_t checkpoint_rate_bytes = 128U << 20;  // a second; 0: as fast as the disk is
+  std::string restore;                               // a folder of a backup, or empty
   Options options;
 };
 
-// Parses argv and the configuration file, whose values flags override. nullopt: `exit_code` is to be returned
-// now; help, version, or what is wrong has been printed.
+// Parses argv and the configuration file, whose values flags override. nullopt: `exit_code` is to be
+// returned now; help, version, or what is wrong has been printed.
 std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code);
 
 }  // namespace namdb::memory

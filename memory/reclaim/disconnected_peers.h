@@ -1,6 +1,7 @@
 // Compute servers that disconnected without notice: killed, fenced, or cut off. They may have left reserved
 // memory, and deleted records that they did not note. Both are freed once a compute server has *ended*: no
-// channel of it is left here, and every slot that it had is closed, so that no repair writes for it any more.
+// channel of it is left here, and every slot that it had is closed, so that nothing is written for it any
+// more.
 //
 // Server 0 checks its slots. The others name departed compute servers in heartbeats' replies; any worker asks
 // server 0 which of them have ended (ENDED_COMPUTES) and passes it on (SETTLE_DEPARTED). Every connection of

@@ -67,6 +67,7 @@ reactor::Task<Result<DerivedState>> rebuild_derived(Recovery recovery, Tables& t
     if (!table->ready && !table->discarded) restored.push_back(table);
   }
   for (TablePointer& table : restored) {
+    if (Status status = recovery.stopped(); !status.ok()) co_return status;
     const Result<TableContents> contents = co_await rebuild_table(recovery, table);
     if (!contents.ok()) co_return contents.status();
     derived.rows += contents->rows;
@@ -75,6 +76,7 @@ reactor::Task<Result<DerivedState>> rebuild_derived(Recovery recovery, Tables& t
   if (derived.largest_timestamp != 0)
     raise_timestamp_floors(recovery.region, derived.largest_timestamp + timestamp_slack);
   for (const control::IndexDescriptor& index : descriptors) {
+    if (Status stopped = recovery.stopped(); !stopped.ok()) co_return stopped;
     Status status = co_await rebuild_index(recovery, tables, indexes, index, loads, send);
     if (!status.ok()) co_return status;
   }

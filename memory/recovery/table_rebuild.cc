@@ -191,6 +191,11 @@ reactor::Task<Status> rebuild_buckets(Recovery recovery, TableRebuild& rebuild, 
 
 }  // namespace
 
+Status Recovery::stopped() const {
+  if (!stopping || !stopping()) return Status();
+  return Status(ErrorCode::admin_shutdown, "the memory server was told to end while it opened");
+}
+
 std::uint32_t doublings_for(std::uint64_t rows, std::uint64_t buckets_per_server) {
   using Wide = unsigned __int128;
   std::uint32_t doublings = 0;

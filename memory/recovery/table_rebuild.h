@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "common/base/error.h"
 #include "common/reactor/executor.h"
@@ -28,6 +29,10 @@ struct Recovery {
   Region& region;
   const Options& options;
   RecoveryProgress& progress;
+  // True: it ends with admin_shutdown behind the table or index that it is at. May be empty.
+  std::function<bool()> stopping = nullptr;
+
+  Status stopped() const;
 };
 
 struct TableContents {

@@ -57,6 +57,9 @@ class GrantNumbers {
   // A restart from now on has to pass() that.
   std::uint64_t mark() const { return log_ == nullptr ? last_ : mark_; }
 
+  // The same, and those that were asked for, whose record may lie in the log already: for a checkpoint.
+  std::uint64_t wanted_mark() const { return log_ == nullptr || mark_ > wanted_ ? mark() : wanted_; }
+
   // Without one, the default, there is no restart. Asks for the first mark at once: next() has numbers when
   // that is durable. `log` outlives this.
   void set_log(GrantLog& log);

@@ -69,6 +69,7 @@ Result<std::unique_ptr<Region>> Region::create(std::span<std::byte> bytes, const
 Region::Region(std::span<std::byte> bytes, const layout::RegionMap& map, std::uint64_t extents)
     : base_(bytes.data()),
       length_bytes_(bytes.size()),
+      first_bytes_(bytes.size()),
       map_(map),
       extents_(map.first_extent_offset, map.extent_bytes, extents),
       blocks_(extents_),

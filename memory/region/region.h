@@ -43,6 +43,8 @@ class Region {
   const layout::RegionMap& map() const { return map_; }
   std::uint64_t bytes() const { return length_bytes_; }
   std::uint64_t limit_bytes() const { return map_.limit_bytes; }
+  // bytes() at the beginning.
+  std::uint64_t first_bytes() const { return first_bytes_; }
   // From now on it grows. Not called while an allocation runs.
   void set_lengthen(Lengthen lengthen);
   // Bytes that are free, and those by which it may still grow.
@@ -88,6 +90,7 @@ class Region {
 
   std::byte* base_;
   std::uint64_t length_bytes_;
+  std::uint64_t first_bytes_;
   layout::RegionMap map_;
   Lengthen lengthen_;
   ExtentAllocator extents_;

@@ -2,8 +2,8 @@
 //
 // A worker takes records and buckets in advance, and gives back the rest when it ends cleanly. When it ends
 // otherwise, pieces that it never wrote to are still zero. They are freed once the compute server has
-// *ended*: it has no channel left here, and everything that it had begun is finished, since a repair may
-// still write as the worker's journal says. Server 0 knows that by the slots; the others are told
+// *ended*: it has no channel left here, and everything that it had begun is finished, since memory servers
+// may still install what its journal says. Server 0 knows that by the slots; the others are told
 // (disconnected_peers.h). Pieces that were written but never linked stay lost; they are few.
 #pragma once
 

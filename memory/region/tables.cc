@@ -64,6 +64,7 @@ reactor::Task<Result<std::uint64_t>> Tables::prepare(control::TableDescriptor de
 
   const TablePointer table = std::make_shared<Table>(region_, std::move(*shape));
   table->main = {{block->offset, table->shape.buckets_per_server, table->shape.generation}, block->bytes};
+  table->descriptor = std::move(descriptor);
   tables_[id] = table;
   layout::Bucket bucket{};
   bucket.table = id;
@@ -89,7 +90,10 @@ Result<TablePointer> Tables::restore(const control::TableDescriptor& descriptor)
   if (id == 0) return Status(ErrorCode::protocol_violation, "a table needs an id");
   if (tables_.contains(id))
     return Status(ErrorCode::duplicate_table, "table " + std::to_string(id) + " is there already");
-  return tables_[id] = std::make_shared<Table>(region_, std::move(*shape));
+  const TablePointer table = std::make_shared<Table>(region_, std::move(*shape));
+  table->descriptor = descriptor;
+  tables_[id] = table;
+  return table;
 }
 
 TablePointer Tables::find(std::uint32_t id) const {
@@ -187,7 +191,7 @@ Status Tables::allocate_records(std::uint32_t id, std::uint32_t count, control::
   if (!table) return undefined(id);
   const auto grant = region_.grants().next();
   if (!grant) {
-    return Status(ErrorCode::limit_exceeded,
+    return Status(ErrorCode::disk_full,
                   "record space of server " + std::to_string(region_.map().server_id) +
                       " cannot be granted: its log has no room for the numbers of grants");
   }

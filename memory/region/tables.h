@@ -55,8 +55,9 @@ struct Table {
   std::uint64_t main_block_bytes() const;
 
   TableShape shape;
-  MainBuckets main;                 // every key's chain is in this array, or forwarded to `next`
-  std::optional<MainBuckets> next;  // growth is under way: it becomes `main`
+  control::TableDescriptor descriptor;  // as the table was prepared here, or restored
+  MainBuckets main;                     // every key's chain is in this array, or forwarded to `next`
+  std::optional<MainBuckets> next;      // growth is under way: it becomes `main`
   std::vector<std::uint64_t> forwarded_indirect;  // old indirect buckets of chains that went to `next`
   std::deque<Outgrown> outgrown;                  // oldest first
   SlabAllocator indirect;

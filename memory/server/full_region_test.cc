@@ -132,7 +132,7 @@ TEST_CASE("a compute server that waits for memory is fenced without delay") {
   full.drop_one();
   Background kept(*full.client, control::PREPARE_TABLE, full.preparation());
   const auto other = full.cluster.client("d");
-  REQUIRE(other->connect(testing::hello('b')).ok());
+  REQUIRE(other->connect(testing::hello_of_memory_server('b')).ok());
   control::FenceRequest fence;
   fence.set_compute_id(testing::compute_id('a'));
   REQUIRE(other->call<control::FenceReply>(control::FENCE, fence).ok());

@@ -30,7 +30,17 @@ Result<std::unique_ptr<MemoryServer>> MemoryServer::create(reactor::Executor& ex
 
 MemoryServer::MemoryServer(reactor::Executor& executor, std::unique_ptr<Region> region, Options options,
                            RegionGrowth region_growth)
-    : state_(executor, std::move(region), std::move(options), std::move(region_growth)) {}
+    : state_(executor, std::move(region), std::move(options), std::move(region_growth)) {
+  if (!state_.slots) return;
+  DeadSlots::Duties duties{
+      .slots = *state_.slots,
+      .control = *state_.control,
+      .hosts = hosts_,
+      .place = [this](std::uint32_t slot, std::uint64_t position,
+                      std::uint32_t counter) { return hosts_.place(slot, position, counter); },
+      .closed = [this] { state_.collector.wake(); }};
+  dead_slots_ = std::make_unique<DeadSlots>(executor, state_.options, std::move(duties));
+}
 
 MemoryServer::~MemoryServer() = default;
 
@@ -45,9 +55,14 @@ reactor::Task<Status> MemoryServer::open_control(control::ControlState state, st
 void MemoryServer::start(fabric::ServerFabric& fabric, Links::MakeFabric make_client) {
   NAMDB_CHECK(state_.server_fabric == nullptr);
   state_.server_fabric = &fabric;
+  // The region may have grown while the database opened.
+  if (state_.region->bytes() > state_.region->first_bytes()) fabric.grow(state_.region->bytes());
   state_.links.set_fabric(std::move(make_client));
   state_.executor.spawn(state_.gate, state_.collector.run(fabric.loopback()));
   state_.executor.spawn(state_.gate, state_.growth.run(fabric.loopback()));
+  if (dead_slots_ == nullptr) return;
+  state_.executor.spawn(state_.gate, dead_slots_->run());
+  state_.executor.spawn(state_.gate, watch_links());
 }
 
 reactor::Task<void> MemoryServer::stop() {
@@ -55,11 +70,18 @@ reactor::Task<void> MemoryServer::stop() {
   state_.collector.stop();
   state_.growth.stop();
   state_.journals.stop();
+  if (dead_slots_ != nullptr) dead_slots_->stop();
   state_.fenced.notify_all();
-  state_.closed.notify_all();
   state_.shut_down.notify_all();
   co_await state_.links.close();
   co_await state_.gate.close();
+}
+
+reactor::Task<void> MemoryServer::watch_links() {
+  while (!state_.stopping) {
+    co_await state_.links.changed().wait();
+    dead_slots_->wake();
+  }
 }
 
 reactor::Task<void> MemoryServer::shutdown_requested() {
@@ -104,8 +126,8 @@ Result<std::string> MemoryServer::on_connect(fabric::PeerId id, std::string_view
   welcome.set_region_bytes(state_.region->bytes());
   welcome.set_region_map(&state_.region->map(), sizeof(layout::RegionMap));
   welcome.set_max_transaction_ns(state_.options.max_transaction_ns);
-  welcome.set_clock_ns(state_.executor.fresh_now_ns());
-  welcome.set_memory_only(true);
+  welcome.set_clock_ns(state_.clock_ns());
+  welcome.set_memory_only(state_.options.durability == Durability::memory);
   welcome.set_protocol(state_.options.protocol);
   welcome.set_stages(state_.options.stages.text());
   welcome.set_preset(state_.options.preset);
@@ -127,7 +149,10 @@ void MemoryServer::on_disconnect(fabric::PeerId id) {
   if (state_.slots) {
     const std::uint64_t before = state_.slots->dead_count();
     state_.slots->disconnected(id);
-    if (state_.slots->dead_count() != before) state_.notice(name + " is gone and left a slot to repair");
+    if (state_.slots->dead_count() != before) {
+      state_.notice(name + " is gone and left a slot whose commits are to be decided");
+      dead_slots_->wake();
+    }
   }
   if (state_.catalog) state_.undo_creations(id);
   // Wherever it was building one: its catalog entry goes with the peer, too.

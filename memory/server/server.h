@@ -35,6 +35,7 @@
 #include "memory/calls/decide.h"
 #include "memory/calls/server_state.h"
 #include "memory/calls/status.h"
+#include "memory/coordinator/dead_slots.h"
 #include "memory/options.h"
 #include "proto/control.pb.h"
 
@@ -100,8 +101,12 @@ class MemoryServer final : public fabric::Service {
   MemoryServer(reactor::Executor& executor, std::unique_ptr<Region> region, Options options,
                RegionGrowth region_growth);
 
+  // A memory server that was not reached may answer now: dead slots do not wait any longer.
+  reactor::Task<void> watch_links();
+
   ServerState state_;
   ClusterHosts hosts_{state_};
+  std::unique_ptr<DeadSlots> dead_slots_;  // server 0; null on the others
 };
 
 }  // namespace namdb::memory

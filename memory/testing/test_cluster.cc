@@ -46,6 +46,12 @@ control::Hello hello(char id, bool tool) {
   return message;
 }
 
+control::Hello hello_of_memory_server(char id) {
+  control::Hello greeting = hello(id, true);
+  greeting.set_memory_server(true);
+  return greeting;
+}
+
 control::TableDescriptor accounts(const std::string& name, std::uint64_t buckets_per_server,
                                   std::uint32_t ring_slots) {
   control::TableDescriptor table;
@@ -112,6 +118,14 @@ Status TestClient::return_room(std::uint32_t slot, std::uint64_t offset) {
 
 Result<control::LeaseSlotReply> TestClient::lease() {
   return call<control::LeaseSlotReply>(control::LEASE_SLOT, control::LeaseSlotRequest());
+}
+
+Result<calls::OpenJournalReply> TestClient::open_journal(std::uint32_t slot) {
+  const auto reply = call(calls::kOpenJournalMethod, calls::encode(calls::OpenJournalRequest{slot}));
+  if (!reply.ok()) return reply.status();
+  const auto opened = calls::decode_open_journal_reply(*reply, ~std::uint64_t{0});
+  REQUIRE(opened.has_value());
+  return *opened;
 }
 
 Result<control::TableDescriptor> TestClient::create(const control::TableDescriptor& table) {
@@ -204,7 +218,7 @@ void TestCluster::insert(const control::TableDescriptor& table, std::uint64_t re
   const auto payload = layout::body_payload(body);
   std::memset(payload.data(), 0, payload.size());
   std::memcpy(payload.data() + 8, &key, 8);
-  layout::seal_body(body, layout::GlobalAddress(0, record),
+  layout::seal_body(body, server->region().address(record),
                     {.stamp = stamp, .table = table.id(), .incarnation = incarnation});
   layout::frame_new_record(framed, shape);
 
@@ -213,13 +227,13 @@ void TestCluster::insert(const control::TableDescriptor& table, std::uint64_t re
   const std::uint64_t offset = table.bucket_base(0) + index * layout::kBucket_bytes;
   layout::Bucket bucket;
   std::memcpy(&bucket, bytes(offset, sizeof bucket).data(), sizeof bucket);
-  REQUIRE(bucket.certified(layout::GlobalAddress(0, offset)));
+  REQUIRE(bucket.certified(server->region().address(offset)));
   for (layout::BucketEntry& entry : bucket.entries) {
     if (!entry.free()) continue;
     entry = layout::BucketEntry::make(hash, record, incarnation);
     break;
   }
-  bucket.seal(layout::GlobalAddress(0, offset));
+  bucket.seal(server->region().address(offset));
   std::memcpy(bytes(offset, sizeof bucket).data(), &bucket, sizeof bucket);
   REQUIRE(lookup(table, key) != 0);
 }
@@ -230,7 +244,7 @@ std::uint64_t TestCluster::lookup(const control::TableDescriptor& table, std::in
   const std::uint64_t offset = table.bucket_base(0) + index * layout::kBucket_bytes;
   layout::Bucket bucket;
   std::memcpy(&bucket, bytes(offset, sizeof bucket).data(), sizeof bucket);
-  REQUIRE(bucket.certified(layout::GlobalAddress(0, offset)));
+  REQUIRE(bucket.certified(server->region().address(offset)));
   for (const layout::BucketEntry& entry : bucket.entries) {
     if (entry.key_hash == hash) return entry.offset();
   }
@@ -246,14 +260,14 @@ void TestCluster::update(const control::TableDescriptor& table, std::uint64_t re
   REQUIRE(layout::HeaderWord(load(record + shape.ring_header_offset(ring_slot))).moved());
   const std::vector<std::byte> displaced(body.begin(), body.end());
   store(record + shape.ring_header_offset(ring_slot), current.header_word().value());
-  layout::seal_body(body, layout::GlobalAddress(0, record),
+  layout::seal_body(body, server->region().address(record),
                     {.stamp = stamp,
                      .deleted = deleted,
                      .displaced = current.header_word(),
                      .table = table.id(),
                      .incarnation = current.incarnation,
                      .ring_slot = ring_slot});
-  layout::encode_image(displaced, body, layout::GlobalAddress(0, record),
+  layout::encode_image(displaced, body, server->region().address(record),
                        bytes(record + shape.ring_payload_offset(ring_slot), body.size()));
   store(record, layout::HeaderWord(stamp, deleted).value());
 }
@@ -264,7 +278,7 @@ layout::BodyHeader TestCluster::body_header(std::uint64_t record) {
 
 bool TestCluster::body_certified(const control::TableDescriptor& table, std::uint64_t record) {
   return layout::certify_body(bytes(record + 8, layout_of(table).body_bytes()),
-                              layout::GlobalAddress(0, record));
+                              server->region().address(record));
 }
 
 std::vector<layout::Stamp> TestCluster::overflow_chain(const control::TableDescriptor& table,
@@ -275,7 +289,7 @@ std::vector<layout::Stamp> TestCluster::overflow_chain(const control::TableDescr
   while (!link.none()) {
     const std::uint64_t entry = link.entry();
     const auto body = bytes(entry + layout::kOverflowBody_offset, shape.body_bytes());
-    REQUIRE(layout::certify_image(body, layout::GlobalAddress(0, record)));
+    REQUIRE(layout::certify_image(body, server->region().address(record)));
     const layout::HeaderWord word(load(entry + layout::kOverflowStamp_offset));
     REQUIRE(layout::decode_body_header(body.data()).header_word() == word);
     stamps.push_back(word.stamp());

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "common/calls/journal_calls.h"
 #include "common/fabric/sim/client.h"
 #include "common/fabric/sim/server.h"
 #include "common/fabric/sim/world.h"
@@ -25,6 +26,7 @@ namespace namdb::memory::testing {
 Options small_options();
 std::string compute_id(char fill);
 control::Hello hello(char id, bool tool = false);
+control::Hello hello_of_memory_server(char id);
 // bigint primary key "id" and one bigint "value".
 control::TableDescriptor accounts(const std::string& name, std::uint64_t buckets_per_server = 4,
                                   std::uint32_t ring_slots = 4);
@@ -50,6 +52,7 @@ class TestClient {
   // Acknowledges all that the server has announced so far, twice, as an idle worker does.
   Status acknowledge_all();
   Result<control::LeaseSlotReply> lease();
+  Result<calls::OpenJournalReply> open_journal(std::uint32_t slot);
   // A room for a long journal entry of the slot; its offset.
   Result<std::uint64_t> lease_room(std::uint32_t slot, std::uint64_t length_bytes);
   Status return_room(std::uint32_t slot, std::uint64_t offset);

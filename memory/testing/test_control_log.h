@@ -19,7 +19,7 @@ class TestControlLog final : public ControlLog {
   reactor::Task<Result<std::uint64_t>> append(ControlRecord kind, std::string bytes,
                                               Urgency urgency) override {
     if (full && (urgency == Urgency::ordinary || reserve_is_used))
-      co_return Status(ErrorCode::limit_exceeded, "the disk is full");
+      co_return Status(ErrorCode::disk_full, "the disk is full");
     records.emplace_back(kind, std::move(bytes));
     const std::uint64_t position = records.size();
     co_return position;

@@ -100,11 +100,12 @@ class Cluster:
     """A cluster of `namctl dev up`; a context manager that takes it down and removes its folder."""
 
     def __init__(self, fabric="shm", memory_servers=1, compute_servers=1, region="256MiB", memory_flags=(),
-                 compute_flags=()):
+                 compute_flags=(), durability="memory"):
         self.data = Path(tempfile.mkdtemp(prefix="namdb-e2e-"))
         self.port = free_port(compute_servers + memory_servers)
         self.flags = ["--data", self.data, "--port", self.port, "--fabric", fabric, "--memory-servers", memory_servers,
-                      "--compute-servers", compute_servers, "--region-bytes", region, "--timeout", PATIENCE_S]
+                      "--compute-servers", compute_servers, "--region-bytes", region, "--timeout", PATIENCE_S,
+                      "--durability", durability]
         if fabric != "shm":
             # Never the default ports: another cluster may start at the same moment.
             self.flags += ["--fabric-port", self.port + compute_servers]

@@ -17,6 +17,7 @@ SECONDS = float(os.environ.get("NAMDB_LEAK_SECONDS", "10"))
 # Of each round; then all is deleted, and the clusters have to come to rest.
 ROUND_SECONDS = 10
 ROWS = 3_000
+WRITTEN_ROWS = 16  # of each compute server
 PASSING_TABLES = 3
 PASSING_INDEXES = 3
 KINDS = ("bytes", "used_bytes", "reserved_bytes", "waiting_bytes", "free_bytes", "unusable_bytes")
@@ -168,9 +169,12 @@ class Leaks(TestCase):
             time.sleep(0.02)
 
     def write_once(self, cluster):
-        """Each compute server leases its execution slots when it first writes, and keeps them."""
+        """Each compute server leases its execution slots when it first writes, and opens a journal on each memory
+        server that it writes to. It keeps them. The rows are so many that some are on each memory server."""
         for server in range(2):
-            self.patiently(cluster, f"UPDATE written SET value = value + 1 WHERE id = {server}", server)
+            first = WRITTEN_ROWS * server
+            self.patiently(cluster, "UPDATE written SET value = value + 1 "
+                                    f"WHERE id BETWEEN {first} AND {first + WRITTEN_ROWS - 1}", server)
 
     def one_round(self, cluster, number, kill):
         cluster.query("CREATE TABLE stays (id int PRIMARY KEY, shelf int, label varchar(30)) "
@@ -212,7 +216,8 @@ class Leaks(TestCase):
                      memory_flags=["--extent-size=256KiB", "--max-transaction-seconds=5",
                                    "--region-limit=256MiB"]) as cluster:
             cluster.query("CREATE TABLE written (id int PRIMARY KEY, value int)")
-            cluster.query("INSERT INTO written VALUES (0, 0), (1, 0)")
+            rows = ", ".join(f"({key}, 0)" for key in range(2 * WRITTEN_ROWS))
+            cluster.query(f"INSERT INTO written VALUES {rows}")
             self.write_once(cluster)
             empty = self.await_rest(cluster)
             end = time.monotonic() + SECONDS

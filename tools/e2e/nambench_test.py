@@ -1,12 +1,14 @@
 """nambench against real daemons: loads and runs every workload through the wire and on the engine, with tiny inputs;
 that sums come out right and results repeat, and what it says when it is used wrongly."""
+import csv
 import json
 import re
+import subprocess
 import tempfile
 from pathlib import Path
 from xml.etree import ElementTree
 
-from harness import FABRICS, Cluster, TestCase, main, program, run
+from harness import FABRICS, Cluster, TestCase, main, program, run, until
 
 SIZES = {
     "smallbank": ["--accounts", 200],
@@ -100,6 +102,36 @@ class Runs(Nambench):
                                    "--zipf", 0.9, "--warmup", 0.1, "--seconds", 0.5)
             self.assertTrue(report["checks"][0]["ok"])
             self.assertEqual(report["failed"], 0)
+
+    def test_a_run_second_by_second(self):
+        with self.shared() as cluster, tempfile.TemporaryDirectory() as folder:
+            self.load(cluster, "smallbank", "--replace")
+            report = self.nambench("run", "smallbank", "--port", cluster.port, "--transactions", 50, "--timeline",
+                                   Path(folder) / "run.csv")
+            with open(Path(folder) / "run.csv") as file:
+                seconds = list(csv.DictReader(file))
+            for outcome in ("committed", "aborted", "failed"):
+                self.assertEqual(sum(int(second[outcome]) for second in seconds), report[outcome])
+            root = ElementTree.parse(Path(folder) / "run.svg").getroot()
+            self.assertIn("committed", [each.text for each in root.iter("{http://www.w3.org/2000/svg}text")])
+
+    def test_clients_that_reconnect_survive_a_restart(self):
+        with Cluster() as cluster:
+            self.load(cluster, "smallbank")
+            command = [program("nambench"), "run", "smallbank", "--port", cluster.port, "--clients", 4, "--transactions",
+                       20_000, "--reconnect", "--json", "--quiet"]
+            load = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                    text=True)
+            statistics = "SELECT coalesce(sum(value), 0) FROM namdb_statistics WHERE metric = 'commits'"
+            until(lambda: cluster.query(statistics)[0][0] > 100, "calls of the run")
+            cluster.kill("compute-0")
+            cluster.up()
+            output, errors = load.communicate(timeout=60)
+            self.assertEqual(load.returncode, 0, errors)
+            report = json.loads(output)
+            self.assertEqual(report["committed"] + report["aborted"] + report["failed"], 4 * 20_000)
+            self.assertTrue(any(reason.startswith("08006") for reason in report["reasons"]), report["reasons"])
+            self.assertIn("4 connections were opened anew", report["notes"])
 
     def test_the_engine_beside_a_compute_server(self):
         for fabric in self.covering(FABRICS):
@@ -209,7 +241,9 @@ class WrongUse(Nambench):
                 (["run", "smallbank", "--zipf", 0.5, "--uniform"], "--uniform"), (["run", "ycsb", "--frob"], "--frob"),
                 (["load", "tpcc", "--warehouses", 0], "warehouse"), (["run", "ycsb", "--engine"], "--memory-server"),
                 (["load", "smallbank", "--memory-server", "unix:/x"], "--engine"),
-                (["run", "ycsb", "--computation-us", 3], "--engine"), (["compare"], "--report"),
+                (["run", "ycsb", "--computation-us", 3], "--engine"),
+                (["run", "tpcc", "--timeline", "/nowhere/x", "--remote-percent", "0"], "--timeline"),
+                (["compare"], "--report"),
                 (["compare", "--report", "/tmp", "--stages", "frob"], "read+lock"),
                 (["compare", "--report", "/tmp", "--protocols", "frob"], "--protocols"),
                 (["hybrid", "--workload", "tatp"], "tpcc"),

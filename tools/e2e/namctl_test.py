@@ -45,7 +45,7 @@ class StandardOutput(TestCase):
 class EngineFlags(TestCase):
     def test_protocol_and_stages_are_the_clusters_until_it_is_down(self):
         cluster = Cluster()
-        cluster.flags += ["--protocol", "occ", "--stages", "lock,install", "--durability", "memory"]
+        cluster.flags += ["--protocol", "occ", "--stages", "lock,install"]
         with cluster:
             self.assertEqual(self.engine(cluster), ("occ", "lock,install"))
             done = namctl("dev", "up", "--data", cluster.data, "--protocol", "si")
@@ -65,8 +65,7 @@ class EngineFlags(TestCase):
 
     def test_what_does_not_exist_is_refused_by_name(self):
         with tempfile.TemporaryDirectory() as folder:
-            for flag, value, word in (("--durability", "flushed", "--durability flushed does not exist yet"),
-                                      ("--durability", "eternal", "--durability"), ("--protocol", "hope", "--protocol"),
+            for flag, value, word in (("--durability", "eternal", "--durability"), ("--protocol", "hope", "--protocol"),
                                       ("--stages", "walk", "--stages")):
                 done = namctl("dev", "up", "--data", Path(folder) / "c", flag, value)
                 self.assertEqual(done.returncode, 2, done.stderr)
@@ -176,6 +175,54 @@ class StartAndStop(TestCase):
             cluster.query("INSERT INTO t VALUES (1, 'x')", server=1)
             for server in (0, 1):
                 self.assertEqual(cluster.query("SELECT v FROM t WHERE id = 1", server=server), [("x",)])
+
+
+class KeepsData(TestCase):
+    """By default: no --durability is given."""
+
+    @staticmethod
+    def default_cluster(**options):
+        cluster = Cluster(**options)
+        at = cluster.flags.index("--durability")
+        del cluster.flags[at:at + 2]
+        return cluster
+
+    def test_down_and_up_keep_the_data_and_the_options(self):
+        cluster = self.default_cluster(memory_flags=["--extent-size=256KiB"])
+        cluster.flags += ["--protocol", "occ"]
+        with cluster:
+            self.assertEqual(cluster.state["durability"], "flushed")
+            cluster.query("CREATE TABLE t (id bigint PRIMARY KEY, v text)")
+            cluster.query("INSERT INTO t VALUES (1, 'x')")
+            before = StartAndStop.commands(cluster)
+            self.assertEqual(namctl("dev", "down", "--data", cluster.data).returncode, 0)
+            done = namctl("dev", "up", "--data", cluster.data, "--json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            cluster.state = json.loads(done.stdout)
+            self.assertEqual(StartAndStop.commands(cluster), before)
+            self.assertEqual(cluster.query("SELECT id, v FROM t"), [(1, "x")])
+
+    def test_options_that_do_not_go_with_the_data_are_refused_until_it_is_discarded(self):
+        with self.default_cluster() as cluster:
+            cluster.query("CREATE TABLE t (id bigint PRIMARY KEY)")
+            namctl("dev", "down", "--data", cluster.data)
+            for flags, word in ((["--durability", "memory"], "has data on disk"),
+                                (["--memory-servers", "2"], "has the data of 1 memory server")):
+                done = namctl("dev", "up", "--data", cluster.data, *flags)
+                self.assertEqual(done.returncode, 3, done.stderr)
+                self.assertIn(word, done.stderr)
+                self.assertIn("--discard", done.stderr)
+            self.assertEqual(namctl("dev", "down", "--discard", "--data", cluster.data).returncode, 0)
+            self.assertFalse((cluster.data / "memory-0").exists())
+            cluster.up()
+            self.assertEqual(cluster.query("SELECT table_name FROM namdb_tables"), [])
+
+    def test_several_memory_servers_keep_none(self):
+        with self.default_cluster(memory_servers=2) as cluster:
+            self.assertEqual(cluster.state["durability"], "memory")
+            done = namctl("dev", "up", "--data", cluster.data / "other", "--memory-servers", "2", "--durability", "flushed")
+            self.assertEqual(done.returncode, 3)
+            self.assertIn("--durability memory", done.stderr)
 
 
 class Looking(TestCase):

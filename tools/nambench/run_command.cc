@@ -1,13 +1,17 @@
 #include "tools/nambench/run_command.h"
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tools/nambench/comparison/compare_report.h"
+#include "tools/nambench/comparison/timeline_plot.h"
 #include "tools/nambench/engine/engine_run.h"
 #include "tools/nambench/report/distribution_report.h"
+#include "tools/nambench/report/timeline.h"
 #include "tools/support/servers/server_thread.h"
 #include "workloads/workload.h"
 
@@ -38,6 +42,12 @@ RunCommand::RunCommand(CLI::App& app) {
       ->capture_default_str()
       ->check(CLI::Range(1, 1000))
       ->group("tpcc");
+  app.add_option(
+      "--timeline", timeline_,
+      "Also write the calls that ended in each second to this file (.csv), and a picture of them beside "
+      "it (.svg)");
+  app.add_flag("--reconnect", options_.reconnect,
+               "A client whose connection breaks opens another one. Otherwise that ends the run");
   app.add_flag("!--no-check", options_.check, "Do not compare the workload's sums before and after");
   app.add_flag("--check", options_.check_rows,
                "Also look at every row afterwards, in one snapshot: TPC-C's consistency conditions");
@@ -66,6 +76,10 @@ int RunCommand::run() {
         Status(ErrorCode::invalid_parameter_value,
                "--computation-us and --stage-times go with --engine: through the wire the transactions "
                "run in the compute servers"));
+  }
+  if (!timeline_.empty() && !workload_.remote_percent.empty()) {
+    return fail(Status(ErrorCode::invalid_parameter_value,
+                       "--timeline is of one run, and --remote-percent makes several"));
   }
   // Flags that do not fit the workload are found before anything is connected.
   if (Result<std::unique_ptr<workloads::Workload>> dry = make_workload(workload_); !dry.ok()) {
@@ -115,8 +129,18 @@ int RunCommand::run_on(support::DatabaseView& view, Progress& progress, const Ru
   progress.end_line();
   if (!report.ok()) return fail(report.status());
   report->seed = workload_.seed;
+  if (Status status = write_timeline(*report); !status.ok()) return fail(status);
   print(common_.json ? to_json(*report).dump(2) + "\n" : to_text(*report));
   return report->checks_ok() ? 0 : kFailed;
+}
+
+Status RunCommand::write_timeline(const RunReport& report) const {
+  if (timeline_.empty()) return {};
+  const std::filesystem::path file(timeline_);
+  const std::string folder = file.has_parent_path() ? file.parent_path().string() : ".";
+  Status status = write_file(folder, file.filename().string(), timeline_csv(report));
+  if (!status.ok()) return status;
+  return write_file(folder, file.stem().string() + ".svg", timeline_plot(report).to_svg());
 }
 
 int RunCommand::run_degrees(support::DatabaseView& view, Progress& progress, const RunOne& run_one) {

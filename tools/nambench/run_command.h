@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "tools/nambench/engine/engine_flags.h"
 #include "tools/nambench/report/command.h"
@@ -24,6 +25,7 @@ class RunCommand : public Command {
   int run_wire(Progress& progress);
   int run_engine(Progress& progress);
   int run_on(support::DatabaseView& view, Progress& progress, const RunOne& run_one);
+  Status write_timeline(const RunReport& report) const;
   int run_degrees(support::DatabaseView& view, Progress& progress, const RunOne& run_one);
 
   WorkloadOptions workload_;
@@ -33,6 +35,7 @@ class RunCommand : public Command {
   std::uint64_t coroutines_ = 16;
   double computation_us_ = 0;
   std::uint32_t rounds_ = 3;
+  std::string timeline_;  // a file; empty: none
 };
 
 }  // namespace namdb::nambench

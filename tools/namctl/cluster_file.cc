@@ -35,6 +35,7 @@ Result<ClusterFile> read_cluster_file(const std::filesystem::path& data) {
     // Not in files of older versions.
     cluster.protocol = content.value("protocol", std::string());
     cluster.stages = content.value("stages", std::string());
+    cluster.durability = content.value("durability", std::string());
     cluster.region_bytes = content.value("region_bytes", std::string());
     cluster.region_limit = content.value("region_limit", std::string());
     cluster.procedure_libraries = content.value("procedure_libraries", std::vector<std::string>());
@@ -47,6 +48,13 @@ Result<ClusterFile> read_cluster_file(const std::filesystem::path& data) {
           "stop the daemons named in " + (data / "run").string() + " and remove it"};
 }
 
+Status remove_cluster_file(const std::filesystem::path& data) {
+  std::error_code error;
+  std::filesystem::remove(file_of(data), error);
+  if (error) return {ErrorCode::configuration, "cannot remove " + file_of(data).string()};
+  return {};
+}
+
 Status write_cluster_file(const std::filesystem::path& data, const ClusterFile& cluster) {
   const nlohmann::json content = {{"fabric", cluster.fabric},
                                   {"memory_servers", cluster.memory_servers},
@@ -55,6 +63,7 @@ Status write_cluster_file(const std::filesystem::path& data, const ClusterFile& 
                                   {"memory_addresses", cluster.memory_addresses},
                                   {"protocol", cluster.protocol},
                                   {"stages", cluster.stages},
+                                  {"durability", cluster.durability},
                                   {"region_bytes", cluster.region_bytes},
                                   {"region_limit", cluster.region_limit},
                                   {"procedure_libraries", cluster.procedure_libraries},

@@ -7,12 +7,14 @@
 //   DIR/run/lock                held by the command that starts or stops the cluster
 //   DIR/run/memory-K.sock       the shared-memory transport's sockets
 //   DIR/log/NAME.log            the daemon's output
-//   DIR/NAME/                   the daemon's own data folder
+//   DIR/NAME/                   the daemon's own data folder; the database is in memory-K/data
+//                               (memory/process/database_folder.h)
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/error.h"
@@ -27,6 +29,7 @@ struct ClusterFile {
   std::vector<std::string> memory_addresses;  // unix:PATH or HOST:PORT, server 0 first
   std::string protocol;                       // empty: dev up was not told
   std::string stages;                         // likewise
+  std::string durability;                     // likewise; durability_of() is the level
   std::string region_bytes;                   // likewise
   std::string region_limit;                   // likewise
   // Further arguments of the daemons that are started.
@@ -36,6 +39,15 @@ struct ClusterFile {
 
   bool operator==(const ClusterFile&) const = default;
 };
+
+inline constexpr std::string_view kDurabilityMemory = "memory";
+inline constexpr std::string_view kDurabilityFlushed = "flushed";
+// The level of the cluster. One memory server keeps its data unless it was told otherwise; several cannot
+// yet.
+inline std::string_view durability_of(const ClusterFile& cluster) {
+  if (!cluster.durability.empty()) return cluster.durability;
+  return cluster.memory_servers == 1 ? kDurabilityFlushed : kDurabilityMemory;
+}
 
 inline std::string memory_name(std::uint32_t server) {
   return "memory-" + std::to_string(server);
@@ -57,5 +69,6 @@ inline std::filesystem::path key_file(const std::filesystem::path& data) {
 Result<ClusterFile> read_cluster_file(const std::filesystem::path& data);
 Status write_cluster_file(const std::filesystem::path& data, const ClusterFile& cluster);
 bool has_cluster_file(const std::filesystem::path& data);
+Status remove_cluster_file(const std::filesystem::path& data);
 
 }  // namespace namdb::namctl

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "proto/control.pb.h"
+#include "tools/namctl/disk_view.h"
 #include "tools/namctl/index_view.h"
 
 namespace namdb::namctl {
@@ -62,7 +63,17 @@ nlohmann::json to_json(const ClusterView& view) {
       entry["versions_moved"] = reply.versions_moved();
       entry["versions_collected"] = reply.versions_collected();
       entry["records_reclaimed"] = reply.records_reclaimed();
+      if (reply.server_id() == 0) {
+        entry["slots_dead"] = reply.slots_dead();
+        entry["slots_decided"] = reply.slots_decided();
+      }
       entry["backlog"] = backlog_json(reply.backlog());
+      entry["durability"] = reply.durability();
+      if (reply.has_disk()) {
+        entry["log"] = log_json(reply.disk());
+        entry["checkpoint"] = checkpoint_json(reply.disk().checkpoint());
+      }
+      if (reply.has_opening()) entry["opening"] = opening_json(reply.opening());
       entry["catalog_version"] = reply.catalog_version();
       entry["peers"] = reply.peers_size();
       nlohmann::json tables = nlohmann::json::array();

@@ -14,6 +14,7 @@
 #include "tools/namctl/cluster_view.h"
 #include "tools/namctl/command_dev.h"
 #include "tools/namctl/dev_cluster.h"
+#include "tools/namctl/disk_view.h"
 #include "tools/namctl/index_view.h"
 #include "tools/namctl/output.h"
 
@@ -49,7 +50,7 @@ void print_memory(const Output& output, const MemoryView& server) {
   }
   const control::StatusReply& reply = server.reply;
   output.line(text("memory server %u at %s: up %.0f s, fabric %s, %d channels, protocol %s, %s",
-                   reply.server_id(), server.address.c_str(), static_cast<double>(reply.uptime_ns()) / 1e9,
+                   reply.server_id(), server.address.c_str(), in_seconds(reply.uptime_ns()),
                    reply.fabric().c_str(), reply.peers_size(), reply.protocol().c_str(),
                    stages_text(reply).c_str()));
   output.line(text("  region %.1f MiB%s (%s pages), free %.1f MiB, overflow %.1f MiB",
@@ -58,6 +59,10 @@ void print_memory(const Output& output, const MemoryView& server) {
                    mebibytes(reply.overflow_bytes())));
   output.line(text("  versions moved %" PRIu64 ", collected %" PRIu64 ", records reclaimed %" PRIu64,
                    reply.versions_moved(), reply.versions_collected(), reply.records_reclaimed()));
+  if (reply.server_id() == 0)
+    output.line(text("  slots of dead compute servers: %" PRIu64 " undecided, %" PRIu64 " decided",
+                     reply.slots_dead(), reply.slots_decided()));
+  for (const std::string& line : disk_lines(reply)) output.line("  " + line);
   for (const control::TableUse& table : reply.tables()) {
     output.line(text("  table %-24s buckets %8.1f MiB (%" PRIu64
                      " main, doubled %u times), records %8.1f MiB, free %8.1f MiB%s",
@@ -121,7 +126,8 @@ int run_shutdown(const ClusterFlags& flags, bool json) {
     const std::filesystem::path data = std::filesystem::absolute(flags.data).lexically_normal();
     // A folder without a cluster is a mistake here, other than for dev down.
     if (!has_cluster_file(data)) return report_error(output, read_cluster_file(data).status());
-    Result<std::uint32_t> stopped = dev_down(data, 20, [&](std::string_view line) { output.line(line); });
+    Result<std::uint32_t> stopped =
+        dev_down(data, 20, false, [&](std::string_view line) { output.line(line); });
     if (!stopped.ok()) return report_error(output, stopped.status());
     output.document({{"stopped", *stopped}});
     return kExitOk;

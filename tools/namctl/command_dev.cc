@@ -12,6 +12,7 @@ namespace {
 nlohmann::json to_json(const std::filesystem::path& data, const DevCluster& cluster) {
   nlohmann::json document = {{"data", data.string()},
                              {"fabric", cluster.settings.fabric},
+                             {"durability", durability_of(cluster.settings)},
                              {"database", "namdb"},
                              {"psql", psql_line(cluster.settings.sql_port)}};
   nlohmann::json memory = nlohmann::json::array();
@@ -48,15 +49,19 @@ int run_dev_up(DevOptions options, bool json) {
   for (std::uint32_t k = 0; k < cluster->settings.compute_servers; ++k) {
     output.line("  " + psql_line(static_cast<std::uint16_t>(cluster->settings.sql_port + k)));
   }
+  output.line(
+      durability_of(cluster->settings) == kDurabilityMemory
+          ? "durability memory: what is committed is lost when a memory server ends"
+          : "durability flushed: what is committed is on disk, and there again after dev down and dev up");
   output.document(to_json(options.data, *cluster));
   return kExitOk;
 }
 
-int run_dev_down(const std::string& data, std::uint32_t timeout_s, bool json) {
+int run_dev_down(const std::string& data, std::uint32_t timeout_s, bool discard, bool json) {
   const Output output(json);
   const std::filesystem::path folder = std::filesystem::absolute(data).lexically_normal();
   Result<std::uint32_t> stopped =
-      dev_down(folder, timeout_s, [&](std::string_view text) { output.line(text); });
+      dev_down(folder, timeout_s, discard, [&](std::string_view text) { output.line(text); });
   if (!stopped.ok()) return report_error(output, stopped.status());
   if (*stopped == 0) output.line("no cluster runs on " + folder.string());
   output.document({{"data", folder.string()}, {"stopped", *stopped}});

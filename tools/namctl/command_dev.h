@@ -14,6 +14,6 @@ std::filesystem::path default_data_folder();
 
 // The commands; each gives its exit code.
 int run_dev_up(DevOptions options, bool json);
-int run_dev_down(const std::string& data, std::uint32_t timeout_s, bool json);
+int run_dev_down(const std::string& data, std::uint32_t timeout_s, bool discard, bool json);
 
 }  // namespace namdb::namctl

@@ -2,6 +2,7 @@
 
 #include <sys/random.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "common/calls/protocol_version.h"
@@ -9,7 +10,6 @@
 #include "common/fabric/shm/transport.h"
 #include "common/fabric/tcp/transport.h"
 #include "common/fabric/verbs/transport.h"
-#include "proto/control.pb.h"
 
 namespace namdb::namctl {
 namespace {
@@ -30,6 +30,75 @@ reactor::Task<Status> call_once(fabric::ClientFabric* client, std::string addres
   channel.value()->post(*call);
   co_await call->done();
   co_return call->status();
+}
+
+std::string greeting() {
+  control::Hello hello;
+  hello.set_protocol_version(calls::kProtocolVersion);
+  hello.set_compute_id(random_bytes(16));
+  hello.set_name("namctl");
+  hello.set_tool(true);
+  return hello.SerializeAsString();
+}
+
+// Of a call that takes long: the first look at it, and later ones.
+constexpr std::uint64_t kFirstLook_ns = 2 * kMillisecond_ns;
+constexpr std::uint64_t kLook_ns = 200 * kMillisecond_ns;
+
+reactor::Task<Status> follow(reactor::Executor* executor, fabric::Channel* channel, fabric::Call* call,
+                             LongCall* result) {
+  channel->post(*call);
+  std::uint64_t pause_ns = kFirstLook_ns;
+  while (call->pending()) {
+    co_await executor->sleep_for(pause_ns);
+    pause_ns = std::min(2 * pause_ns, kLook_ns);
+    if (!call->pending() || pause_ns < kLook_ns) continue;
+    fabric::Call status;
+    status.method = control::STATUS;
+    channel->post(status);
+    co_await status.done();
+    if (status.status().ok()) result->progress.ParseFromString(status.reply);
+  }
+  co_return call->status();
+}
+
+reactor::Task<void> call_long(reactor::Executor* executor, const fabric::Transport* transport,
+                              std::uint16_t method, std::string request, LongCall* result) {
+  const std::unique_ptr<fabric::ClientFabric> client = transport->make_client();
+  {
+    const std::string hello = greeting();
+    Result<std::unique_ptr<fabric::Channel>> channel =
+        co_await client->connect(result->address, hello, nullptr);
+    result->status = channel.status();
+    if (channel.ok()) {
+      fabric::Call call;
+      call.method = method;
+      call.request = std::move(request);
+      result->status = co_await follow(executor, channel->get(), &call, result);
+      result->reply = std::move(call.reply);
+    }
+  }
+  result->ended = true;
+}
+
+reactor::Task<void> call_each(reactor::Executor* executor, const fabric::TransportRegistry* transports,
+                              std::uint16_t method, std::string request, std::vector<LongCall>* calls,
+                              const std::function<void()>* watch) {
+  reactor::Gate gate;
+  for (LongCall& call : *calls) {
+    const Result<const fabric::Transport*> transport = transports->for_address(call.address);
+    if (transport.ok()) {
+      executor->spawn(gate, call_long(executor, *transport, method, request, &call));
+    } else {
+      call.status = transport.status();
+      call.ended = true;
+    }
+  }
+  while (gate.count() != 0) {
+    co_await executor->sleep_for(kFirstLook_ns);
+    (*watch)();
+  }
+  co_await gate.close();
 }
 
 }  // namespace
@@ -69,20 +138,22 @@ Status ControlPlane::call(const std::string& address, std::uint16_t method,
   Result<const fabric::Transport*> transport = transports_.for_address(address);
   if (!transport.ok()) return transport.status();
   const std::unique_ptr<fabric::ClientFabric> client = transport.value()->make_client();
-  control::Hello hello;
-  hello.set_protocol_version(calls::kProtocolVersion);
-  hello.set_compute_id(random_bytes(16));
-  hello.set_name("namctl");
-  hello.set_tool(true);
   fabric::Call call;
   call.method = method;
   call.request = request.SerializeAsString();
-  Status status = reactor_->run_until(call_once(client.get(), address, hello.SerializeAsString(), &call));
+  Status status = reactor_->run_until(call_once(client.get(), address, greeting(), &call));
   if (!status.ok()) return status;
   if (!reply.ParseFromString(call.reply)) {
     return {ErrorCode::protocol_violation, "the memory server at " + address + " answered nonsense"};
   }
   return {};
+}
+
+void ControlPlane::call_all(std::vector<LongCall>& calls, std::uint16_t method,
+                            const google::protobuf::MessageLite& request,
+                            const std::function<void()>& watch) {
+  reactor_->run_until(
+      call_each(reactor_.get(), &transports_, method, request.SerializeAsString(), &calls, &watch));
 }
 
 }  // namespace namdb::namctl

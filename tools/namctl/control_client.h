@@ -6,16 +6,30 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/base/error.h"
 #include "common/fabric/fabric.h"
 #include "common/fabric/registry.h"
 #include "common/reactor/reactor.h"
+#include "proto/control.pb.h"
 
 namespace namdb::namctl {
+
+// A call to one of several memory servers that are called at once, and may take long.
+struct LongCall {
+  std::string address;
+  // Set when it has ended; `reply` where the status is ok.
+  bool ended = false;
+  Status status;
+  std::string reply;
+  // The newest answer to STATUS meanwhile.
+  control::StatusReply progress;
+};
 
 // The transports that a tool speaks, on a reactor of its own.
 class ControlPlane {
@@ -30,6 +44,10 @@ class ControlPlane {
   // Errors are the transport's, the server's own, and connection_failure when it does not answer in time.
   Status call(const std::string& address, std::uint16_t method, const google::protobuf::MessageLite& request,
               google::protobuf::MessageLite& reply);
+  // Makes the same call at all these servers, and returns when all have ended. Calls `watch` now and then
+  // meanwhile.
+  void call_all(std::vector<LongCall>& calls, std::uint16_t method,
+                const google::protobuf::MessageLite& request, const std::function<void()>& watch);
 
  private:
   ControlPlane() = default;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kLineLength = 110;
 
-// Per commit of a compute server: all operations of its workers, heartbeats and repairs included.
+// Per commit of a compute server: all operations of its workers, heartbeats included.
 constexpr std::array kPerCommit = {"doorbells", "signalled", "requests", "batches", "calls"};
 
 std::uint64_t number(const std::optional<std::string>& text) {

@@ -13,6 +13,8 @@
 #include "common/base/crash_handler.h"
 #include "common/base/standard_output.h"
 #include "common/layout/protocol.h"
+#include "tools/namctl/command_backup.h"
+#include "tools/namctl/command_checkpoint.h"
 #include "tools/namctl/command_cluster.h"
 #include "tools/namctl/command_dev.h"
 #include "tools/namctl/command_fabric.h"
@@ -36,16 +38,18 @@ struct Flags {
   std::uint16_t sql_port = 5433;
   std::string protocol{layout::kDefaultProtocol};
   std::string stages = "one-sided";
-  std::string durability = "memory";
+  std::string durability;
   std::uint32_t down_timeout_s = 20;
+  bool discard = false;
 
   ClusterFlags cluster;
   TopFlags top;
+  std::uint32_t server = 0;
+  std::string backup;
 };
 
 // The mistake in the flags that say how the database works; empty: none.
 std::string wrong_engine_flags(const Flags& flags) {
-  if (flags.durability == "flushed") return "--durability flushed does not exist yet; only memory does";
   if (!flags.up.stages) return {};
   const auto code = layout::parse_stages(*layout::find_protocol(flags.protocol), flags.stages);
   if (code.ok()) return {};
@@ -80,9 +84,9 @@ void add_dev_up(CLI::App& dev, Flags& flags) {
                  "Stages of transactions that run by calls to memory servers (nam-memoryd --help)")
       ->capture_default_str();
   up->add_option("--durability", flags.durability,
-                 "memory: what is committed lives in the memory servers only. flushed: not there yet")
-      ->check(CLI::IsMember({"memory", "flushed"}))
-      ->capture_default_str();
+                 "flushed: what is committed is on disk. memory: it is in the memory servers only. Default: "
+                 "flushed with one memory server, memory with several")
+      ->check(CLI::IsMember({"memory", "flushed"}));
   up->add_option("--fabric-port", flags.up.fabric_port,
                  "With tcp and verbs: of the first memory server. Otherwise the first free ones from 7400 on")
       ->check(CLI::Range(1, 65535));
@@ -102,17 +106,19 @@ void add_dev_up(CLI::App& dev, Flags& flags) {
       ->allow_extra_args(false);
   up->add_option("--compute-flag", flags.up.compute_flags, "Given to each nam-computed as it is")
       ->allow_extra_args(false);
-  up->add_option("--timeout", flags.up.timeout_s, "Seconds to wait until it accepts clients")
+  up->add_option("--timeout", flags.up.timeout_s,
+                 "Seconds to wait for a daemon that does not say how far it has come")
       ->capture_default_str();
   up->callback([&flags, up] {
     flags.up.data = flags.data;
-    // An option that was not given has the running cluster's value.
+    // An option that was not given has the value of the folder's cluster.
     if (up->count("--fabric") != 0) flags.up.fabric = flags.fabric;
     if (up->count("--memory-servers") != 0) flags.up.memory_servers = flags.memory_servers;
     if (up->count("--compute-servers") != 0) flags.up.compute_servers = flags.compute_servers;
     if (up->count("--port") != 0) flags.up.sql_port = flags.sql_port;
     if (up->count("--protocol") != 0) flags.up.protocol = flags.protocol;
     if (up->count("--stages") != 0) flags.up.stages = flags.stages;
+    if (up->count("--durability") != 0) flags.up.durability = flags.durability;
     if (const std::string wrong = wrong_engine_flags(flags); !wrong.empty()) {
       std::fprintf(stderr, "namctl: %s\n", wrong.c_str());
       flags.exit_code = kExitUsage;
@@ -123,11 +129,14 @@ void add_dev_up(CLI::App& dev, Flags& flags) {
 }
 
 void add_dev_down(CLI::App& dev, Flags& flags) {
-  CLI::App* down = dev.add_subcommand("down", "Stop it. What it held in memory is gone");
+  CLI::App* down = dev.add_subcommand("down", "Stop it. With durability memory its data is gone");
   down->add_option("--data", flags.data, "Folder of the cluster")->capture_default_str();
   down->add_option("--timeout", flags.down_timeout_s, "Seconds to wait for a daemon before it is killed")
       ->capture_default_str();
-  down->callback([&flags] { flags.exit_code = run_dev_down(flags.data, flags.down_timeout_s, flags.json); });
+  down->add_flag("--discard", flags.discard, "Remove all its data, and forget its options");
+  down->callback([&flags] {
+    flags.exit_code = run_dev_down(flags.data, flags.down_timeout_s, flags.discard, flags.json);
+  });
 }
 
 void add_address_flags(CLI::App& command, Flags& flags) {
@@ -191,6 +200,29 @@ void add_cluster_commands(CLI::App& app, Flags& flags) {
   });
 }
 
+void add_disk_commands(CLI::App& app, Flags& flags) {
+  CLI::App* checkpoint =
+      app.add_subcommand("checkpoint", "Memory servers make checkpoints now; 1 if one of them could not");
+  add_address_flags(*checkpoint, flags);
+  CLI::Option* server =
+      checkpoint->add_option("--server", flags.server, "Of the memory server with that number only");
+  checkpoint->callback([&flags, server] {
+    flags.cluster.data = flags.data;
+    flags.exit_code = run_checkpoint(
+        flags.cluster, server->count() != 0 ? std::optional(flags.server) : std::nullopt, flags.json);
+  });
+  CLI::App* backup = app.add_subcommand(
+      "backup",
+      "Copies the databases of memory servers on this machine while they run, and verifies the copy");
+  backup->add_option("folder", flags.backup, "New folder for it: nam-memoryd --restore FOLDER/memory-K")
+      ->required();
+  add_address_flags(*backup, flags);
+  backup->callback([&flags] {
+    flags.cluster.data = flags.data;
+    flags.exit_code = run_backup(flags.cluster, flags.backup, flags.json);
+  });
+}
+
 void add_verify(CLI::App& app, Flags& flags) {
   CLI::App* verify = app.add_subcommand(
       "verify", "Reads a log and its checkpoints on disk and says what is wrong where; 1 if something is");
@@ -212,6 +244,7 @@ int run(int argc, char** argv) {
   add_dev_up(*dev, flags);
   add_dev_down(*dev, flags);
   add_cluster_commands(app, flags);
+  add_disk_commands(app, flags);
   add_verify(app, flags);
   try {
     app.parse(argc, argv);

@@ -49,6 +49,10 @@ inline double mebibytes(std::uint64_t bytes) {
   return static_cast<double>(bytes) / (1 << 20);
 }
 
+inline double in_seconds(std::uint64_t duration_ns) {
+  return static_cast<double>(duration_ns) / 1e9;
+}
+
 // Prints the error and gives the exit code that belongs to it.
 int report_error(const Output& output, const Status& status);
 

@@ -6,6 +6,7 @@
 
 #include "proto/control.pb.h"
 #include "tools/namctl/cluster_json.h"
+#include "tools/namctl/disk_view.h"
 #include "tools/namctl/output.h"
 
 namespace namdb::namctl {
@@ -19,15 +20,28 @@ std::string rate_text(const Rates& rates, const std::string& name) {
   return found == rates.end() ? "-" : text("%.0f/s", found->second);
 }
 
-double seconds(std::uint64_t duration_ns) {
-  return static_cast<double>(duration_ns) / 1e9;
-}
-
 // The share of the ring slots that was seen and no writer can take; empty when none was seen.
 std::optional<double> ring_fill(const control::Backlog& backlog) {
   if (backlog.sampled_ring_slots() == 0) return std::nullopt;
   return static_cast<double>(backlog.unmoved_ring_slots()) /
          static_cast<double>(backlog.sampled_ring_slots());
+}
+
+void add_disk(std::vector<std::string>& lines, const control::DiskStatus& disk, const Rates& rates) {
+  const auto rate = [&rates](const char* name) -> std::optional<double> {
+    const auto found = rates.find(name);
+    return found == rates.end() ? std::nullopt : std::optional(found->second);
+  };
+  const std::optional<double> writes = rate("log_synced_writes");
+  const std::optional<double> records = rate("log_records");
+  const std::optional<double> bytes = rate("log_written_bytes");
+  lines.push_back(text("        log %s, %s, %s records each; %.1f of %.1f MiB used%s",
+                       rate_text(rates, "log_synced_writes").c_str(),
+                       bytes ? text("%.1f MiB/s", *bytes / (1 << 20)).c_str() : "-",
+                       writes && *writes != 0 && records ? text("%.1f", *records / *writes).c_str() : "-",
+                       mebibytes(disk.used_bytes()), mebibytes(disk.limit_bytes()),
+                       disk.full() ? ", FULL: commits are refused" : ""));
+  lines.push_back("        " + checkpoint_text(disk.checkpoint()));
 }
 
 void add_memory(std::vector<std::string>& lines, const MemoryView& server, const Rates& rates) {
@@ -42,15 +56,16 @@ void add_memory(std::vector<std::string>& lines, const MemoryView& server, const
       text("memory  %s  free %.1f of %.1f MiB%s, overflow %.1f MiB, rings %s full, oldest snapshot %.1f s",
            server.address.c_str(), mebibytes(reply.free_bytes()), mebibytes(reply.region_bytes()),
            limit_text(reply).c_str(), mebibytes(reply.overflow_bytes()),
-           fill ? text("%.1f %%", 100 * *fill).c_str() : "-", seconds(backlog.oldest_snapshot_ns())));
+           fill ? text("%.1f %%", 100 * *fill).c_str() : "-", in_seconds(backlog.oldest_snapshot_ns())));
   lines.push_back(
       text("        mover %s; collector: versions %s, %llu wait (%.1f s), records %s, %llu wait, "
            "%llu pieces wait for reuse",
            rate_text(rates, "versions_moved").c_str(), rate_text(rates, "versions_collected").c_str(),
            static_cast<unsigned long long>(backlog.live_versions() + backlog.aging_versions()),
-           seconds(backlog.aging_ns()), rate_text(rates, "records_reclaimed").c_str(),
+           in_seconds(backlog.aging_ns()), rate_text(rates, "records_reclaimed").c_str(),
            static_cast<unsigned long long>(backlog.tombstones()),
            static_cast<unsigned long long>(backlog.reuse_pieces())));
+  if (reply.has_disk()) add_disk(lines, reply.disk(), rates);
 }
 
 void add_compute(std::vector<std::string>& lines, const ComputeView& server, const Rates& rates) {
@@ -101,6 +116,13 @@ void TopView::look(ClusterView view, Clock::time_point when) {
       now.counters = {{"versions_moved", reply.versions_moved()},
                       {"versions_collected", reply.versions_collected()},
                       {"records_reclaimed", reply.records_reclaimed()}};
+      if (reply.has_disk()) {
+        const control::DiskStatus& disk = reply.disk();
+        now.counters["log_synced_writes"] = disk.synced_writes();
+        now.counters["log_records"] = disk.records();
+        now.counters["log_appended_bytes"] = disk.appended_bytes();
+        now.counters["log_written_bytes"] = disk.written_bytes();
+      }
     }
     advance(memory_[i], std::move(now));
   }

@@ -49,6 +49,8 @@ Status ScenarioFlags::read_files() {
   if (emphasis && !workload) workload = "register";
   if (read_locks == "shared" && !layout::find_protocol(protocol)->locks_rows)
     return Status(ErrorCode::configuration, "--read-locks shared: --protocol " + protocol + " locks no rows");
+  if (durable && size.memory_servers.value_or(1) != 1)
+    return Status(ErrorCode::configuration, "--durable: several memory servers cannot open their data yet");
   if (workload && !is_workload(*workload)) {
     auto file = WorkloadFile::read(*workload);
     if (!file.ok()) return file.status();
@@ -61,6 +63,7 @@ Status ScenarioFlags::read_files() {
     if (!file.ok()) return file.status();
     faults_of_file = std::move(file).value();
     Scenario any = Scenario::of_seed(1);
+    if (durable) any.make_durable();
     const Status status = any.use_faults(faults_of_file, faults, skip_faults);
     if (!status.ok()) return Status(ErrorCode::configuration, faults + ": " + status.message());
   }
@@ -78,6 +81,7 @@ Scenario ScenarioFlags::without_faults(std::uint64_t seed) const {
   scenario.cluster.memory.stages = stages;
   scenario.cluster.memory.preset = preset;
   scenario.cluster.memory.shared_read_locks = read_locks == "shared";
+  if (durable) scenario.make_durable();
   if (timestamp_vector) scenario.cluster.memory.timestamp_vector = *timestamp_vector;
   return scenario;
 }
@@ -86,7 +90,7 @@ Scenario ScenarioFlags::scenario(std::uint64_t seed) const {
   Scenario scenario = without_faults(seed);
   if (faults == "none") return scenario;
   Status status =
-      scenario.use_faults(faults == "seed" ? draw_faults(seed) : faults_of_file, faults, skip_faults);
+      scenario.use_faults(faults == "seed" ? scenario.drawn_faults() : faults_of_file, faults, skip_faults);
   // The seed's other draws may not go together with these faults.
   if (!status.ok()) {
     std::fprintf(stderr, "namsim: seed %llu runs without faults: %s\n", static_cast<unsigned long long>(seed),
@@ -127,6 +131,8 @@ void add_scenario_flags(CLI::App& command, ScenarioFlags& flags) {
   command.add_option("--read-locks", flags.read_locks, "As of nam-memoryd --read-locks")
       ->check(CLI::IsMember({"none", "shared"}))
       ->capture_default_str();
+  command.add_flag("--durable", flags.durable,
+                   "The memory server keeps a database on a disk, and opens it when it starts again");
   const auto take_spread = [&flags](const std::string& name) {
     flags.timestamp_vector = layout::find_vector_spread(name);
   };

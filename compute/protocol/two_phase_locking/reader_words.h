@@ -16,7 +16,7 @@
 //   words of dead transactions   stay until another transaction meets them and reports them to the
 //            LockResolver: once the slot is closed no operation of the dead transaction can come any more,
 //            and a CAS from exactly its word clears it. A count of readers, say in the header word, could not
-//            be repaired: no one could tell how many of them a dead compute server held.
+//            be mended: no one could tell how many of them a dead compute server held.
 //
 // Tombstones are not shared: memory servers reclaim them without a check of reader words. They are validated
 // at commit, and so are keys that are absent, and records whose words are all taken.

@@ -277,7 +277,7 @@ void TwoPhaseLocking::after_install() {
 
 bool TwoPhaseLocking::end(std::uint64_t generation, const Status& /*outcome*/, bool /*wrote*/) {
   txn::WorkerState& worker = transaction().worker();
-  // The locks of a failed channel are repaired with its slot.
+  // The locks of a failed channel are undone once its slot is closed.
   if (worker.cluster.failed()) return false;
   reactor::PooledVector<txn::HeldLock> locks;
   for (const Held& lock : held_) locks.push_back({lock.record, lock.unlocked, HeaderWord()});

@@ -28,7 +28,7 @@ class MemoryStore final : public ChunkStore {
   }
   reactor::Task<Status> put(std::uint64_t extent, std::span<const std::byte> bytes) override {
     co_await executor_.yield();
-    if (fail_puts > 0 && --fail_puts == 0) co_return Status(ErrorCode::limit_exceeded, "the disk is full");
+    if (fail_puts > 0 && --fail_puts == 0) co_return Status(ErrorCode::disk_full, "the disk is full");
     next_.chunks[extent] = {bytes.begin(), bytes.end()};
     written.push_back(extent);
     co_await executor_.yield();

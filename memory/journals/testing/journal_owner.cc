@@ -101,7 +101,7 @@ void JournalOwner::write_word(const Part& part, std::size_t word) {
 reactor::Task<Result<LogSink::Appended>> StepLog::append(RecordKind kind, std::span<const std::byte> head,
                                                          std::span<const std::byte> body) {
   for (int i = 0; i < append_yields; ++i) co_await executor_.yield();
-  if (full_now) co_return Result<Appended>(Status(ErrorCode::limit_exceeded, "the log is full"));
+  if (full_now) co_return Result<Appended>(Status(ErrorCode::disk_full, "the log is full"));
   Record record;
   record.kind = kind;
   record.bytes.assign(head.begin(), head.end());

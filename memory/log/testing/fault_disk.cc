@@ -8,8 +8,10 @@
 namespace namdb::memory::testing {
 namespace {
 
+// Empty where the path is a folder's or file's at the top.
 std::string folder_of(const std::string& path) {
-  return path.substr(0, path.rfind('/'));
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? std::string() : path.substr(0, slash);
 }
 
 }  // namespace

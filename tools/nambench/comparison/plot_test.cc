@@ -7,6 +7,7 @@
 #include "tools/nambench/comparison/line_plot.h"
 #include "tools/nambench/comparison/markdown.h"
 #include "tools/nambench/comparison/stacked_bars.h"
+#include "tools/nambench/comparison/timeline_plot.h"
 
 using namespace namdb::nambench;
 
@@ -106,6 +107,26 @@ TEST_CASE("plots are well-formed, whatever their texts say, and have a line and 
   LinePlot flat{.title = "t", .x_label = "x", .y_label = "y", .series = {{"s", {{.x = 3, .y = 0}}}}};
   CHECK(xml_complaint(flat.to_svg()) == "");
   CHECK(count(flat.to_svg(), "nan") == 0);
+}
+
+TEST_CASE("a timeline shows commits and the outcomes that occurred, without the second that was cut short") {
+  RunReport report;
+  report.timeline = {{.committed = 30, .aborted = 0, .failed = 0},
+                     {.committed = 0, .aborted = 0, .failed = 4},
+                     {.committed = 1, .aborted = 1, .failed = 0}};
+  const LinePlot plot = timeline_plot(report);
+  REQUIRE(plot.series.size() == 3);
+  CHECK(plot.series[0].name == "committed");
+  CHECK(plot.series[1].name == "aborted");
+  CHECK(plot.series[2].name == "failed");
+  for (const PlotSeries& series : plot.series) CHECK(series.points.size() == 2);
+  CHECK(plot.series[0].points[0].y == 30);
+  CHECK(plot.series[2].points[1].y == 4);
+  report.timeline = {{.committed = 5, .aborted = 0, .failed = 0}};
+  REQUIRE(timeline_plot(report).series.size() == 1);
+  CHECK(timeline_plot(report).series[0].points.size() == 1);
+  report.timeline.clear();
+  CHECK(xml_complaint(timeline_plot(report).to_svg()) == "");
 }
 
 TEST_CASE("bars are well-formed, end to end, and parts without length are not drawn") {

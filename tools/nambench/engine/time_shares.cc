@@ -36,6 +36,8 @@ std::vector<TimeShare> time_shares(const txn::StageTimes& times, std::span<const
   };
   wait(Wait::begin);
   for (std::size_t i = 0; i < times.stages.size(); ++i) add(layout::kStageNames[i], times.stages[i]);
+  if (times.waits[static_cast<std::size_t>(Wait::flush)].times != 0)
+    wait(Wait::flush);  // databases at level `flushed`
   wait(Wait::publish);
   wait(Wait::held);
   add(kBackoff, {.time_ns = sum(types, "backoff_ns")});

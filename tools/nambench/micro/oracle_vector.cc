@@ -59,7 +59,7 @@ class VectorClients final : public OracleClients {
     txn::ExecutionSlot& slot = *slots_[options_.slot_each ? client : 0];
     const std::span<const txn::HostBytes> no_journal;
     const auto counter = co_await slot.begin_commit(no_journal);
-    if (!counter) co_return Status(ErrorCode::connection_failure, "the connection was lost");
+    if (!counter.ok()) co_return counter.status();
     status = co_await slot.finish(*counter);
     ++round_trips;
     seen_ns_[client] = reactor_.fresh_now_ns();

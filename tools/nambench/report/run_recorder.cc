@@ -75,6 +75,11 @@ void RunRecorder::record(const workloads::Call& call, const Outcome& outcome, st
   const bool committed = outcome.sqlstate.empty();
   const bool aborted = outcome.sqlstate == "P0001" || outcome.sqlstate == "40001";
   ++finished_;
+  const std::size_t second = (end_ns - begin_ns_) / kSecond_ns;
+  if (second >= timeline_.size()) timeline_.resize(second + 1);
+  ++(committed ? timeline_[second].committed
+     : aborted ? timeline_[second].aborted
+               : timeline_[second].failed);
   if (committed) change_ += workload_.call_change(call, outcome.results);
   if (aborted) ++aborted_;
   if (!committed && !aborted) ++failed_;
@@ -102,6 +107,8 @@ RunReport RunRecorder::report(std::uint64_t now_ns, std::span<const ClientHash> 
     if (workload_.transactions()[i].weight <= 0)
       report.types.erase(report.types.begin() + static_cast<std::ptrdiff_t>(i));
   }
+  report.timeline = timeline_;
+  report.begin_ns = begin_ns_;
   report.workload = workload_.name();
   report.population = workload_.population();
   report.warmup_seconds = static_cast<double>(measure_ns_ - begin_ns_) / 1e9;

@@ -62,6 +62,7 @@ class RunRecorder {
   const workloads::Workload& workload_;
   RunLength length_;
   RunReport report_;
+  std::vector<TimelineSecond> timeline_;
   std::uint64_t begin_ns_ = 0;
   std::uint64_t measure_ns_ = 0;
   std::uint64_t end_ns_ = 0;

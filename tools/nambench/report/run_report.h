@@ -36,6 +36,13 @@ struct TimeShare {
   double times = 0;  // how often it was waited for
 };
 
+// The calls that ended in one second of a run.
+struct TimelineSecond {
+  std::uint64_t committed = 0;
+  std::uint64_t aborted = 0;
+  std::uint64_t failed = 0;
+};
+
 struct RunReport {
   std::string workload;
   std::string population;
@@ -53,6 +60,9 @@ struct RunReport {
   std::map<std::string, std::uint64_t> reasons;  // errors and aborts: SQLSTATE and what it says
   std::vector<support::CheckResult> checks;
   std::vector<std::string> notes;
+  // By second since the run began, the warm-up included. The last one may be cut short.
+  std::vector<TimelineSecond> timeline;
+  std::uint64_t begin_ns = 0;  // steady_now_ns() when it began
   // Of all calls, and of all calls and their results; sums over clients. The first is decided by seed and
   // number of transactions, the second also when there is but one client and nothing in the pipeline.
   std::uint64_t request_hash = 0;

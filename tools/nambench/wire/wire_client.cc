@@ -9,6 +9,10 @@ namespace namdb::nambench {
 
 using layout::ColumnType;
 
+namespace {
+constexpr std::uint64_t kPause_ns = 10'000'000;
+}  // namespace
+
 WireClient::WireClient(std::unique_ptr<support::Connection> connection,
                        std::unique_ptr<workloads::CallSource> calls, const workloads::Workload& workload,
                        const Definitions& definitions, std::uint64_t pipeline, RunRecorder& recorder)
@@ -22,7 +26,14 @@ WireClient::WireClient(std::unique_ptr<support::Connection> connection,
   }
 }
 
+Status WireClient::reopen(std::unique_ptr<support::Connection> connection) {
+  connection_ = std::move(connection);
+  wants_write_ = false;
+  return prepare();
+}
+
 Status WireClient::prepare() {
+  statements_.clear();
   for (std::size_t i = 0; i < definitions_.size(); ++i) {
     const procedure::Definition& definition = *definitions_[i];
     statements_.push_back("call" + std::to_string(i));
@@ -111,6 +122,7 @@ void WireClient::take_row(UnderWay& call, PGresult* result) {
 
 void WireClient::finish_front(std::uint64_t now_ns) {
   UnderWay& call = under_way_.front();
+  if (call.sqlstate == "57P03" || call.sqlstate.starts_with("08")) resume_ns_ = now_ns + kPause_ns;
   recorder_.record(call.call, {call.sqlstate, call.message, call.results}, call.start_ns, now_ns, hash_);
   spare_.push_back(std::move(call));
   under_way_.pop_front();
@@ -119,6 +131,8 @@ void WireClient::finish_front(std::uint64_t now_ns) {
 Status WireClient::send_calls() {
   if (under_way_.size() >= pipeline_) return {};
   const std::uint64_t now_ns = steady_now_ns();
+  if (now_ns < resume_ns_) return {};
+  resume_ns_ = 0;
   while (under_way_.size() < pipeline_ && recorder_.go_on(now_ns, started_)) {
     UnderWay call;
     if (!spare_.empty()) {

@@ -29,12 +29,19 @@ class WireClient {
 
   // Blocks: one statement for each transaction type that the mix has, then pipeline mode.
   Status prepare();
+  // Blocks: goes on over another connection after advance() returned an error.
+  Status reopen(std::unique_ptr<support::Connection> connection);
   // Reads what has arrived (`readable`), records it, sends new calls. An error means that the connection is
   // gone; calls under way have been recorded as failed.
   Status advance(bool readable);
   // Whether there is output that the socket did not take yet.
   bool wants_write() const { return wants_write_; }
   bool idle() const { return under_way_.empty(); }
+  // Whether the server said that the database cannot be reached: the next call is sent a moment later, by an
+  // advance() that nothing but time calls for. Without the pause such clients would keep the server busy.
+  bool pauses() const { return resume_ns_ != 0; }
+  // Whether the run is long enough for another call.
+  bool goes_on(std::uint64_t now_ns) const { return recorder_.go_on(now_ns, started_); }
   int socket() const { return PQsocket(connection_->get()); }
   const ClientHash& hash() const { return hash_; }
 
@@ -65,6 +72,7 @@ class WireClient {
   support::WireParameters parameters_;
   ClientHash hash_;
   std::uint64_t started_ = 0;
+  std::uint64_t resume_ns_ = 0;  // 0: no pause
   bool wants_write_ = false;
 };
 

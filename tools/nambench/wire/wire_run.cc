@@ -22,7 +22,8 @@ namespace {
 // Clients, and the sockets that they wait on.
 class ClientLoop {
  public:
-  ClientLoop() : epoll_(epoll_create1(EPOLL_CLOEXEC)) {}
+  // `reconnect`: clients that lose their connection open another one, and do so for kPatience_ns.
+  explicit ClientLoop(bool reconnect) : reconnect_(reconnect), epoll_(epoll_create1(EPOLL_CLOEXEC)) {}
   ClientLoop(const ClientLoop&) = delete;
   ClientLoop& operator=(const ClientLoop&) = delete;
   ~ClientLoop() {
@@ -30,15 +31,9 @@ class ClientLoop {
     if (epoll_ >= 0) close(epoll_);
   }
 
-  Status add(std::unique_ptr<WireClient> client) {
-    epoll_event event{};
-    event.events = EPOLLIN;
-    event.data.u64 = clients_.size();
-    if (epoll_ctl(epoll_, EPOLL_CTL_ADD, client->socket(), &event) != 0) {
-      return Status(ErrorCode::configuration, std::string("epoll: ") + std::strerror(errno));
-    }
-    clients_.push_back({std::move(client), false});
-    return {};
+  Status add(std::unique_ptr<WireClient> client, support::Endpoint endpoint) {
+    clients_.push_back({.client = std::move(client), .endpoint = std::move(endpoint)});
+    return watch(clients_.size() - 1);
   }
 
   // Until every client has finished or lost its connection; the first loss is the error.
@@ -46,7 +41,8 @@ class ClientLoop {
     for (std::size_t i = 0; i < clients_.size(); ++i) advance(i, false);
     std::array<epoll_event, 256> events;
     while (finished_ < clients_.size()) {
-      const int ready = epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), 100);
+      const int ready = epoll_wait(epoll_, events.data(), static_cast<int>(events.size()),
+                                   waiting_.empty() ? 100 : kWaitingTurn_ms);
       if (ready < 0 && errno != EINTR) {
         return Status(ErrorCode::configuration, std::string("epoll: ") + std::strerror(errno));
       }
@@ -55,10 +51,14 @@ class ClientLoop {
                 (events[static_cast<std::size_t>(i)].events & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0);
       }
       const std::uint64_t now_ns = steady_now_ns();
+      serve_waiting(now_ns);
       if (progress.due(now_ns)) progress.show(now_ns, recorder.progress_line(now_ns));
     }
     return status_;
   }
+
+  // Connections that were opened anew.
+  std::uint64_t reconnections() const { return reconnections_; }
 
   std::vector<ClientHash> hashes() const {
     std::vector<ClientHash> hashes;
@@ -67,23 +67,93 @@ class ClientLoop {
   }
 
  private:
+  static constexpr int kWaitingTurn_ms = 5;
+  static constexpr std::uint64_t kRetry_ns = 100'000'000;
+  static constexpr std::uint64_t kPatience_ns = 120'000'000'000;
+
   struct Entry {
     std::unique_ptr<WireClient> client;
-    bool writes;
+    support::Endpoint endpoint;
+    bool writes = false;
     bool finished = false;
+    bool waits = false;          // is in waiting_
+    std::uint64_t lost_ns = 0;   // since when it has no connection; 0: it has one
+    std::uint64_t retry_ns = 0;  // when it tries to open one
   };
+
+  Status watch(std::size_t index) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.u64 = index;
+    if (epoll_ctl(epoll_, EPOLL_CTL_ADD, clients_[index].client->socket(), &event) != 0) {
+      return Status(ErrorCode::configuration, std::string("epoll: ") + std::strerror(errno));
+    }
+    clients_[index].writes = false;
+    return {};
+  }
+
+  void wait(std::size_t index) {
+    if (clients_[index].waits) return;
+    clients_[index].waits = true;
+    waiting_.push_back(index);
+  }
+
+  // Clients that wait for a time, and not for their sockets.
+  void serve_waiting(std::uint64_t now_ns) {
+    const std::vector<std::size_t> waiting = std::exchange(waiting_, {});
+    for (const std::size_t index : waiting) {
+      Entry& entry = clients_[index];
+      entry.waits = false;
+      if (entry.finished) continue;
+      if (entry.lost_ns == 0) {
+        advance(index, false);
+      } else if (now_ns < entry.retry_ns) {
+        wait(index);
+      } else {
+        reconnect(index, now_ns);
+      }
+    }
+  }
+
+  void reconnect(std::size_t index, std::uint64_t now_ns) {
+    Entry& entry = clients_[index];
+    if (!entry.client->goes_on(now_ns)) return finish(entry, Status());
+    Status status;
+    auto connection = support::Connection::open(entry.endpoint);
+    if (connection.ok()) {
+      status = entry.client->reopen(std::move(*connection));
+      if (status.ok()) status = watch(index);
+    } else {
+      status = connection.status();
+    }
+    if (status.ok()) {
+      entry.lost_ns = 0;
+      ++reconnections_;
+      return advance(index, false);
+    }
+    if (now_ns - entry.lost_ns > kPatience_ns) return finish(entry, std::move(status));
+    entry.retry_ns = steady_now_ns() + kRetry_ns;
+    wait(index);
+  }
+
+  void finish(Entry& entry, Status status) {
+    entry.finished = true;
+    ++finished_;
+    if (!status.ok() && status_.ok()) status_ = std::move(status);
+  }
 
   void advance(std::size_t index, bool readable) {
     Entry& entry = clients_[index];
-    if (entry.finished) return;
+    if (entry.finished || entry.lost_ns != 0) return;
     Status status = entry.client->advance(readable);
-    if (!status.ok() || entry.client->idle()) {
-      entry.finished = true;
-      ++finished_;
+    if (!status.ok() || (entry.client->idle() && !entry.client->pauses())) {
       epoll_ctl(epoll_, EPOLL_CTL_DEL, entry.client->socket(), nullptr);
-      if (!status.ok() && status_.ok()) status_ = std::move(status);
-      return;
+      if (status.ok() || !reconnect_) return finish(entry, std::move(status));
+      entry.lost_ns = steady_now_ns();
+      entry.retry_ns = entry.lost_ns;
+      return wait(index);
     }
+    if (entry.client->pauses()) wait(index);
     if (entry.client->wants_write() != entry.writes) {
       entry.writes = entry.client->wants_write();
       epoll_event event{};
@@ -93,8 +163,11 @@ class ClientLoop {
     }
   }
 
+  bool reconnect_;
   int epoll_;
   std::vector<Entry> clients_;
+  std::vector<std::size_t> waiting_;
+  std::uint64_t reconnections_ = 0;
   std::size_t finished_ = 0;
   Status status_;
 };
@@ -153,7 +226,7 @@ Result<RunReport> wire_run(const workloads::Workload& workload, const WireRunOpt
   RunRecorder recorder(workload, options.length);
   const Definitions& definitions = workload_definitions();
   std::vector<std::string> notes;
-  ClientLoop loop;
+  ClientLoop loop(options.reconnect);
   Router router(options);
   if (options.route) {
     if (Status status = router.open(); !status.ok()) return status;
@@ -168,7 +241,7 @@ Result<RunReport> wire_run(const workloads::Workload& workload, const WireRunOpt
         std::make_unique<WireClient>(std::move(connection).value(), workload.open_client(i, options.clients),
                                      workload, definitions, options.pipeline, recorder);
     if (Status status = client->prepare(); !status.ok()) return status;
-    if (Status status = loop.add(std::move(client)); !status.ok()) return status;
+    if (Status status = loop.add(std::move(client), std::move(*endpoint)); !status.ok()) return status;
   }
   Result<std::unique_ptr<support::Connection>> view = support::Connection::open(options.endpoints.front());
   if (!view.ok()) return view.status();
@@ -196,7 +269,15 @@ Result<RunReport> wire_run(const workloads::Workload& workload, const WireRunOpt
   report.clients = options.clients;
   report.pipeline = options.pipeline;
 
-  if (statistics_before.ok()) {
+  if (loop.reconnections() > 0) {
+    notes.push_back(std::to_string(loop.reconnections()) + " connections were opened anew");
+    // The one from before the run may be broken too.
+    view = support::Connection::open(options.endpoints.front());
+    if (!view.ok()) return view.status();
+  }
+  if (statistics_before.ok() && loop.reconnections() > 0) {
+    notes.emplace_back("no statistics of the server: it may have restarted");
+  } else if (statistics_before.ok()) {
     const Result<Statistics> statistics_after = read_statistics(options.endpoints);
     if (statistics_after.ok()) add_statistics(report, statistics_before.value(), statistics_after.value());
   }

@@ -19,6 +19,8 @@ struct WireRunOptions {
   std::uint64_t pipeline = 1;
   // Each client goes to a compute server beside the memory server that its calls are about.
   bool route = false;
+  // A client whose connection breaks opens another one, instead of ending the run.
+  bool reconnect = false;
   RunLength length;
   bool check = true;        // compare the workload's sums before and after
   bool check_rows = false;  // look at every row afterwards

@@ -5,7 +5,6 @@
 #include <map>
 #include <utility>
 
-#include "common/layout/journal_ring.h"
 #include "common/layout/timestamp_vector.h"
 #include "common/layout/vector_parts.h"
 #include "proto/control.pb.h"
@@ -96,14 +95,6 @@ void check_blocks(const MemoryServer& server, Findings& findings) {
     owners.claim("index " + std::to_string(id) + "'s pages", index->tree->pages());
   for (const auto& [bytes, units] : server.overflow().classes())
     owners.claim("overflow entries of " + std::to_string(bytes) + " bytes", *units);
-  if (server.slots() != nullptr) {
-    for (const auto& [id, slot] : server.slots()->active()) {
-      for (const auto& [offset, bytes] : slot.rooms)
-        owners.claim("slot " + std::to_string(id) + "'s room for a long journal entry", offset, bytes);
-      if (slot.journal_bytes == 0) continue;  // that of a closed slot, leased again
-      owners.claim("slot " + std::to_string(id) + "'s journal", slot.journal_offset, slot.journal_bytes);
-    }
-  }
   for (const auto& [id, stream] : server.journals().all()) {
     owners.claim("slot " + std::to_string(id) + "'s stream", stream->ring().offset, stream->ring().bytes);
     for (const auto& [offset, bytes] : stream->rooms())
@@ -138,37 +129,11 @@ void check_indexes(const MemoryServer& server, Findings& findings) {
   }
 }
 
-// `published`: by the slot's word.
-void check_journal(const Region& region, const memory::Slot& slot, Stamp published, Findings& findings) {
-  std::vector<std::byte> bytes(slot.journal_bytes);
-  region.read(slot.journal_offset, bytes);
-  const std::span<const std::byte> ring(bytes);
-  const auto host = static_cast<layout::ServerId>(region.map().server_id);
-  for (std::uint64_t at = 0; at < ring.size(); at += layout::kJournalAlign_bytes) {
-    const auto named = layout::journal_entry_place(ring.subspan(at), host);
-    const auto entry = named ? layout::read_journal_entry(ring.subspan(at), *named) : std::nullopt;
-    if (!entry) continue;
-    const std::string subject = "the journal entry at " + place(region, slot.journal_offset + at) +
-                                " of commit " + std::to_string(entry->stamp.counter) + " of slot " +
-                                std::to_string(entry->stamp.slot);
-    if (entry->stamp.slot != slot.id) {
-      findings.add(subject + " stands in the journal of slot " + std::to_string(slot.id));
-    } else if (entry->stamp.counter > published.counter) {
-      findings.add(subject + " is not finished: published is " + std::to_string(published.counter));
-    }
-  }
-  // The last entries that a dead owner had posted may not have come.
-  if (slot.repair_epoch != 0) return;
-  const std::vector<layout::JournalEntry> entries = layout::read_journal_ring(ring, slot.id, host);
-  for (std::size_t i = 1; i < entries.size(); ++i) {
-    std::uint64_t next = entries[i - 1].end();
-    const std::uint64_t offset = next % ring.size();
-    if (next != entries[i].position)
-      next += layout::read_journal_pad(ring.subspan(offset), {slot.id, host, next}).value_or(0);
-    if (next == entries[i].position) continue;
-    findings.add("the journal of slot " + std::to_string(slot.id) + " has a gap at " +
-                 place(region, slot.journal_offset + offset) + ", before commit " +
-                 std::to_string(entries[i].stamp.counter));
+// Those of all owners that are gone were closed.
+void check_journals(const MemoryServer& server, Findings& findings) {
+  for (const auto& [id, stream] : server.journals().all()) {
+    findings.add("the journal of slot " + std::to_string(id) + " on server " +
+                 std::to_string(server.region().map().server_id) + " is still open");
   }
 }
 
@@ -206,8 +171,7 @@ void check_vector(const std::vector<const MemoryServer*>& servers, Findings& fin
   for (const auto& [id, slot] : slots.active()) {
     const std::string name = "slot " + std::to_string(id);
     if (slot.state != SlotState::closed)
-      findings.add(name +
-                   (slot.state == SlotState::leased ? " is still leased" : " is dead and not repaired"));
+      findings.add(name + (slot.state == SlotState::leased ? " is still leased" : " is dead and not closed"));
     if (!by_position.emplace(slot.position, &slot).second)
       findings.add(name + " shares the word at " + word_place(slot.position) + " with another slot");
     const Region& region = region_of(slot.position);
@@ -222,7 +186,6 @@ void check_vector(const std::vector<const MemoryServer*>& servers, Findings& fin
                    std::to_string(word.stamp().counter) + ", its final counter " +
                    std::to_string(slot.final_counter));
     }
-    check_journal(first.region(), slot, word.stamp(), findings);
   }
   const std::uint64_t capacity = parts.count() * catalog.map().vector_capacity;
   for (std::uint64_t position = 0; position < capacity; ++position) {
@@ -248,7 +211,10 @@ std::vector<std::string> check_regions(const std::vector<const MemoryServer*>& s
     check_blocks(*server, findings);
     check_accounting(*server, findings);
     check_indexes(*server, findings);
-    if (!server->peers().all().empty())
+    check_journals(*server, findings);
+    // The links of other memory servers stay.
+    const auto& peers = server->peers().all();
+    if (std::ranges::any_of(peers, [](const auto& peer) { return !peer.second.memory_server; }))
       findings.add("a channel to server " + std::to_string(server->region().map().server_id) +
                    " is still connected");
   }

@@ -1,11 +1,10 @@
 // A checker of regions at rest. It checks every word of the memory servers when all clients have finished,
-// every compute server has stopped cleanly or its slots were repaired, and the memory servers' own tasks have
+// every compute server has stopped cleanly or its slots are closed, and the memory servers' own tasks have
 // ended. It walks each region from its map and the catalog and trusts no list that it can derive from the
 // bytes.
 //
 // Checked are
-//   the map, the timestamp vector (a word for each known slot and no other) and the journals (no entry of a
-//   commit that is not published);
+//   the map, the timestamp vector (a word for each known slot and no other) and that all journals are closed;
 //   the memory: each block that is taken has one owner; the account of the memory adds up;
 //   the bucket chains: lock words free; every bucket certified, of its table and generation, reached once;
 //   every entry leads to a certified record of its table, hash and incarnation, in its chain; no record and
@@ -17,7 +16,7 @@
 //   record that is linked is of its place's last grant.
 //
 // One leftover is by design and no finding: the lock of a bucket chain whose slot died without a journal
-// entry and was repaired. The next transaction that meets it undoes it.
+// entry and is closed. The next transaction that meets it undoes it.
 #pragma once
 
 #include <string>

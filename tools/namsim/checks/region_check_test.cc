@@ -6,7 +6,6 @@
 #include <functional>
 
 #include "common/layout/bucket.h"
-#include "common/layout/journal_ring.h"
 #include "common/layout/key.h"
 #include "common/layout/overflow_group.h"
 #include "common/layout/record.h"
@@ -84,12 +83,6 @@ struct AtRest {
 
   const memory::Region& region() const { return server->region(); }
   const memory::Slot& slot() const { return server->slots()->active().begin()->second; }
-  // The entries of the slot, whose items are not for use.
-  std::vector<layout::JournalEntry> journal() const {
-    std::vector<std::byte> ring(slot().journal_bytes);
-    region().read(slot().journal_offset, ring);
-    return layout::read_journal_ring(ring, slot().id, 0);
-  }
   const layout::RecordLayout& shape() const { return table->shape.record; }
   // The record whose row was updated.
   std::uint64_t busy_record() const {
@@ -166,20 +159,6 @@ const std::vector<Damage>& damages() {
        "its final counter"},
       {"a word of nobody", [](const AtRest& at) { at.region().set_vector_word(20, Stamp{999, 1}); },
        "which nobody knows"},
-      {"a journal entry of a commit that was never published",
-       [](const AtRest& at) {
-         const std::uint64_t end = at.journal().back().end();
-         std::vector<std::byte> entry(layout::JournalWriter::kLeast_bytes);
-         const Stamp stamp{at.slot().id, at.slot().final_counter + 1};
-         const layout::ServerId regions[] = {0};
-         layout::JournalWriter writer(entry, stamp, stamp, {.regions = regions});
-         const std::uint32_t length = writer.finish({stamp.slot, 0, end});
-         at.region().write(at.slot().journal_offset + end, std::span(entry).first(length));
-       },
-       "is not finished"},
-      {"a journal entry amidst others",
-       [](const AtRest& at) { at.flip(at.slot().journal_offset + at.journal().at(1).position + 40); },
-       "has a gap"},
       {"a chain's lock",
        [](const AtRest& at) {
          at.region().store(at.long_bucket(), HeaderWord(Stamp{16, 3}, false, true).value());

@@ -67,11 +67,11 @@ class TableCheck {
  private:
   std::string at(std::uint64_t offset) const { return place(region_, offset); }
 
-  // The next transaction that meets the lock of a slot that died and was repaired undoes it.
+  // The next transaction that meets the lock of a slot whose owner died undoes it.
   bool left_by_design(HeaderWord lock) const {
     const memory::Slot* slot = slots_.find(lock.stamp().slot);
     if (slot == nullptr) return slots_.retired(lock.stamp().slot).has_value();
-    return slot->state == memory::SlotState::closed && slot->repair_epoch > 0;
+    return slot->state == memory::SlotState::closed && slot->died;
   }
 
   bool forwarded(const layout::BucketArray& array, std::uint64_t index) const {
@@ -218,7 +218,7 @@ class TableCheck {
     for (std::uint32_t i = 0; i < shape_.reader_words; ++i) {
       const std::uint32_t reader = HeaderWord(region_.load(record + shape_.reader_offset(i))).stamp().slot;
       const memory::Slot* const slot = slots_.find(reader);
-      if (slot != nullptr && slot->state == memory::SlotState::closed && slot->repair_epoch == 0)
+      if (slot != nullptr && slot->state == memory::SlotState::closed && !slot->died)
         findings_.add(subject + " has a reader of slot " + std::to_string(reader) +
                       ", which its owner closed");
     }

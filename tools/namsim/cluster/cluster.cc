@@ -5,6 +5,7 @@
 #include "common/base/check.h"
 #include "common/fabric/checking.h"
 #include "common/layout/timestamp_vector.h"
+#include "memory/log/verify.h"
 #include "tools/namsim/checks/region_check.h"
 
 namespace namdb::sim {
@@ -26,6 +27,59 @@ std::uint64_t first_region_bytes(const ClusterOptions& options) {
   return std::min(options.region_bytes, first_bytes) & ~7ULL;
 }
 
+// Of the databases of all runs, and where each is on its server's disk.
+constexpr std::uint64_t kDatabaseId = 0x6e61'6d64'62ULL;
+const std::string kDatabaseFolder = "data/memory";
+
+reactor::Task<Status> open_database(MemoryProcess* process, DatabaseOptions options, Interposer* interposer,
+                                    std::size_t server) {
+  const auto failed = [process](const Status& status) { process->failure = status; };
+  memory::DurableOptions durable;
+  durable.database_id = kDatabaseId;
+  durable.log = options.log;
+  durable.log.on_failure = failed;
+  reactor::Executor& executor = *process->node;
+  if (interposer != nullptr) process->interposed_disk = interposer->disk(server, *process->disk);
+  memory::Disk& disk = process->interposed_disk != nullptr ? *process->interposed_disk : *process->disk;
+  const Result<bool> there = co_await memory::DurableDatabase::exists(disk, kDatabaseFolder);
+  if (!there.ok()) co_return there.status();
+  Result<std::unique_ptr<memory::DurableDatabase>> database = Status(ErrorCode::internal, "not opened");
+  if (there.value()) {
+    database =
+        co_await memory::DurableDatabase::open(executor, disk, kDatabaseFolder, *process->server, durable);
+  } else {
+    database =
+        co_await memory::DurableDatabase::create(executor, disk, kDatabaseFolder, *process->server, durable);
+  }
+  if (!database.ok()) co_return database.status();
+  process->database = std::move(database).value();
+  if (interposer != nullptr) {
+    process->interposed_log =
+        interposer->sweep_log(server, process->database->log(), process->database->sweep_log());
+  }
+  memory::CheckpointOptions checkpoints = options.checkpoints;
+  checkpoints.folder = kDatabaseFolder;
+  checkpoints.on_failure = failed;
+  process->checkpoints = std::make_unique<memory::Checkpoints>(
+      process->server->parts(), process->database->log(), process->database->checkpoints(),
+      process->interposed_log != nullptr ? *process->interposed_log : process->database->sweep_log(),
+      checkpoints);
+  co_return Status();
+}
+
+reactor::Task<void> serve(MemoryProcess* process, DatabaseOptions options, Interposer* interposer,
+                          std::size_t server, std::string address) {
+  Status status = co_await open_database(process, options, interposer, server);
+  if (status.ok()) {
+    fabric::sim::SimNode* const node = process->node;
+    process->server->start(*process->fabric,
+                           [node] { return std::make_unique<fabric::sim::SimClientFabric>(*node); });
+    process->checkpoints->start();
+    status = co_await process->fabric->listen(address);
+  }
+  process->opened = status;
+}
+
 reactor::Task<void> stop(compute::Worker* worker, bool* done) {
   co_await worker->stop();
   *done = true;
@@ -33,12 +87,41 @@ reactor::Task<void> stop(compute::Worker* worker, bool* done) {
 
 }  // namespace
 
+DatabaseOptions::DatabaseOptions() {
+  log.segment_bytes = 256U << 10;
+  log.max_bytes = 4U << 20;
+  log.max_block_bytes = 64U << 10;
+  log.reserve_bytes = 128U << 10;
+  checkpoints.interval_ns = 50 * kMillisecond_ns;
+  checkpoints.rate_bytes = 0;
+  checkpoints.retry_ns = 10 * kMillisecond_ns;
+}
+
+DatabaseOptions DatabaseOptions::swarm(Random& random) {
+  DatabaseOptions options;
+  options.log.segment_bytes = std::uint64_t{64U << 10} << random.below(5);
+  options.log.max_bytes = options.log.segment_bytes * random.between(6, 24);
+  // A transaction's entry fits into it with room to spare.
+  options.log.max_bytes = std::max<std::uint64_t>(options.log.max_bytes, 1U << 20);
+  options.log.max_block_bytes = std::uint64_t{8U << 10} << random.below(4);
+  options.log.reserve_bytes = options.log.segment_bytes / 2;
+  options.checkpoints.interval_ns = random.between(5, 500) * kMillisecond_ns;
+  options.checkpoints.rate_bytes = random.chance(0.5) ? 0 : 16U << 20;
+  return options;
+}
+
+std::size_t connected_computes(const memory::MemoryServer& server) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      server.peers().all(), [](const auto& peer) { return !peer.second.memory_server; }));
+}
+
 Cluster::Cluster(fabric::sim::SimWorld& world, ClusterOptions options)
     : world_(world), options_(std::move(options)) {
   if (options_.interposer != nullptr) options_.interposer->attach(*this);
   disks_.resize(options_.memory_servers);
   for (std::uint32_t i = 0; i < options_.memory_servers; ++i)
     memories_.push_back(start_memory(i, DiskAfter::replaced));
+  for (std::uint32_t i = 0; i < options_.memory_servers; ++i) require_opened(i);
 }
 
 memory::testing::FaultDisk* Cluster::prepare_disk(std::uint32_t i, fabric::sim::SimNode& node,
@@ -66,6 +149,7 @@ std::unique_ptr<MemoryProcess> Cluster::start_memory(std::uint32_t i, DiskAfter 
   memory::Options memory = options_.memory;
   memory.server_id = static_cast<std::uint16_t>(i);
   memory.server_count = static_cast<std::uint16_t>(options_.memory_servers);
+  if (options_.durable) memory.durability = memory::Durability::flushed;
   // All of it is there from the start.
   auto server = memory::MemoryServer::create(
       *process->node, region, std::move(memory),
@@ -79,12 +163,34 @@ std::unique_ptr<MemoryProcess> Cluster::start_memory(std::uint32_t i, DiskAfter 
   }
   process->fabric =
       std::make_unique<fabric::sim::SimServerFabric>(*process->node, region, *service, limit_bytes);
+  if (options_.durable) {
+    start_to_open(*process, i);
+    return process;
+  }
   fabric::sim::SimNode* const node = process->node;
   process->server->start(*process->fabric,
                          [node] { return std::make_unique<fabric::sim::SimClientFabric>(*node); });
   const Status status = world_.run(*process->node, process->fabric->listen(memory_address(i)));
   NAMDB_CHECK(status.ok());
+  process->opened = status;
   return process;
+}
+
+void Cluster::start_to_open(MemoryProcess& process, std::uint32_t server) {
+  process.gate = std::make_unique<reactor::Gate>();
+  process.node->spawn(
+      *process.gate, serve(&process, options_.database, options_.interposer, server, memory_address(server)));
+}
+
+bool Cluster::await_opened(std::size_t server, std::uint64_t limit_ns) {
+  return world_.run_until([&] { return memories_[server]->opened.has_value(); }, limit_ns);
+}
+
+void Cluster::require_opened(std::size_t server) {
+  const bool ended = await_opened(server, 3600 * kSecond_ns);
+  const Status status = ended ? *memories_[server]->opened : Status(ErrorCode::internal, "it opens for ever");
+  if (!status.ok()) std::fprintf(stderr, "memory server: %s\n", status.to_string().c_str());
+  NAMDB_CHECK(status.ok());
 }
 
 void Cluster::kill_memory(std::size_t server) {
@@ -93,15 +199,43 @@ void Cluster::kill_memory(std::size_t server) {
   fabric::sim::SimWorld::bury(std::move(memories_[server]));
 }
 
-void Cluster::restart_memory(std::size_t server, DiskAfter disk) {
+void Cluster::begin_restart_memory(std::size_t server, DiskAfter disk) {
   kill_memory(server);
+  stopped_ = false;
   memories_[server] = start_memory(static_cast<std::uint32_t>(server), disk);
 }
 
+void Cluster::restart_memory(std::size_t server, DiskAfter disk) {
+  begin_restart_memory(server, disk);
+  require_opened(server);
+}
+
 void Cluster::restart_all_memory(DiskAfter disk) {
+  stopped_ = false;
   for (std::size_t server = 0; server < memories_.size(); ++server) kill_memory(server);
   for (std::uint32_t server = 0; server < memories_.size(); ++server)
     memories_[server] = start_memory(server, disk);
+  for (std::size_t server = 0; server < memories_.size(); ++server) require_opened(server);
+}
+
+void Cluster::stop_memory() {
+  if (std::exchange(stopped_, true)) return;
+  for (auto& memory : memories_) {
+    world_.run(*memory->node, memory->server->stop());
+    if (memory->checkpoints != nullptr) world_.run(*memory->node, memory->checkpoints->close());
+  }
+}
+
+std::string Cluster::verify_disks() {
+  std::string lines;
+  for (const auto& memory : memories_) {
+    auto report = world_.run(*memory->node, memory::verify_folder(*memory->disk, kDatabaseFolder));
+    if (!report.ok()) return report.status().to_string();
+    for (const memory::VerifyFinding& finding : report->findings)
+      lines +=
+          (lines.empty() ? "" : "\n") + memory->node->name() + ": " + finding.where + ": " + finding.what;
+  }
+  return lines;
 }
 
 Cluster::~Cluster() {
@@ -109,9 +243,10 @@ Cluster::~Cluster() {
     if (compute != nullptr) world_.run(*compute->node, compute->worker->stop());
   }
   computes_.clear();
+  stop_memory();
   for (auto& memory : memories_) {
-    if (!stopped_) world_.run(*memory->node, memory->server->stop());
     world_.run(*memory->node, memory->fabric->close());
+    if (memory->database != nullptr) world_.run(*memory->node, memory->database->close());
   }
 }
 
@@ -177,14 +312,13 @@ std::string Cluster::check_at_rest(std::uint64_t limit_ns) {
   world_.run_until(
       [&] {
         return std::all_of(servers.begin(), servers.end(),
-                           [](const auto* server) { return server->peers().all().empty(); });
+                           [](const auto* server) { return connected_computes(*server) == 0; });
       },
       limit_ns);
   // The collector sees at its next turn that nobody is left.
   world_.run_for(3 * std::max(options_.memory.collect_interval_ns, kMillisecond_ns));
-  for (const auto& memory : memories_) world_.run(*memory->node, memory->server->stop());
-  stopped_ = true;
-  std::string lines;
+  stop_memory();
+  std::string lines = options_.durable ? verify_disks() : std::string();
   for (const std::string& sentence : check_regions(servers)) lines += (lines.empty() ? "" : "\n") + sentence;
   return lines;
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,12 +14,24 @@
 #include "compute/cluster/location_cache.h"
 #include "compute/worker/worker.h"
 #include "memory/log/testing/fault_disk.h"
+#include "memory/opening/checkpoints.h"
+#include "memory/opening/durable_database.h"
 #include "memory/options.h"
 #include "memory/server/server.h"
 #include "tools/namsim/cluster/interposer.h"
 #include "tools/namsim/cluster/zeroed_memory.h"
 
 namespace namdb::sim {
+
+// Of a durable cluster's databases: small, so that segments and generations come and go within a short run.
+struct DatabaseOptions {
+  DatabaseOptions();
+  // `segment_bytes` of 64 KiB to 1 MiB, a bound of 6 to 24 of them, checkpoints each 5 to 500 ms.
+  static DatabaseOptions swarm(Random& random);
+
+  memory::LogOptions log;                 // on_failure is set by the cluster
+  memory::CheckpointOptions checkpoints;  // likewise
+};
 
 struct ClusterOptions {
   std::uint32_t memory_servers = 1;
@@ -27,6 +40,10 @@ struct ClusterOptions {
   memory::Options memory;         // server_id and server_count are set by the cluster
   compute::WorkerOptions worker;  // memory_servers and name are set by the cluster
   std::size_t location_cache_bytes = 64U << 10;
+  // Memory servers keep a database on their machines' disks, level `flushed`, and open it when they start
+  // again.
+  bool durable = false;
+  DatabaseOptions database;
   std::string memory_name = "m";     // of the memory servers, which listen on sim:m0 and so on
   Interposer* interposer = nullptr;  // outlives the cluster
   compute::LogLine log = [](const std::string&) {};  // of all compute processes
@@ -40,6 +57,14 @@ struct MemoryProcess {
   std::unique_ptr<memory::MemoryServer> server;
   std::unique_ptr<fabric::Service> interposed;  // null without an interposer
   std::unique_ptr<fabric::sim::SimServerFabric> fabric;
+  // Of a durable cluster, null before it is opened. Below what they use.
+  std::unique_ptr<memory::Disk> interposed_disk;  // null without an interposer that has one
+  std::unique_ptr<memory::DurableDatabase> database;
+  std::unique_ptr<memory::SweepLog> interposed_log;  // likewise
+  std::unique_ptr<memory::Checkpoints> checkpoints;
+  std::unique_ptr<reactor::Gate> gate;
+  std::optional<Status> opened;  // it serves, or why it does not
+  Status failure;                // of its disk: the process has no use any more
 };
 
 // The disk that a memory server's next process finds: a new one; that of a killed process, with all that had
@@ -53,6 +78,9 @@ struct ComputeProcess {
   std::unique_ptr<fabric::ClientFabric> fabric;
   std::unique_ptr<compute::Worker> worker;
 };
+
+// Channels to the memory server, but for those of other memory servers, which stay.
+std::size_t connected_computes(const memory::MemoryServer& server);
 
 class Cluster {
  public:
@@ -77,10 +105,19 @@ class Cluster {
   // ends their own tasks. Returns the findings of check_regions() (region_check.h) as lines; empty if none.
   std::string check_at_rest(std::uint64_t limit_ns);
   const ClusterOptions& options() const { return options_; }
-  // As SIGKILL, and a new process with an empty region at the same address.
+  // As SIGKILL, and a new process at the same address. Its region is empty, and in a durable cluster it opens
+  // what the disk has before it serves. Returns when it serves.
   void restart_memory(std::size_t server, DiskAfter disk = DiskAfter::replaced);
   // All of them end at the same moment.
   void restart_all_memory(DiskAfter disk);
+  // The same, and returns at once.
+  void begin_restart_memory(std::size_t server, DiskAfter disk);
+  // It serves, or its `opened` says why it does not. False, and it still opens, if it takes longer than that
+  // in virtual time.
+  bool await_opened(std::size_t server, std::uint64_t limit_ns);
+  // Reads all of each server's log and checkpoints, while nothing is written: the findings as lines, empty if
+  // there are none.
+  std::string verify_disks();
   std::string memory_address(std::size_t server) const {
     return "sim:" + options_.memory_name + std::to_string(server);
   }
@@ -89,6 +126,10 @@ class Cluster {
 
  private:
   std::unique_ptr<MemoryProcess> start_memory(std::uint32_t server, DiskAfter after);
+  // The rest of a durable server's start, in the background.
+  void start_to_open(MemoryProcess& process, std::uint32_t server);
+  void require_opened(std::size_t server);
+  void stop_memory();
   void kill_memory(std::size_t server);
   // The disk of the machine, for a process on that node. Draws nothing from the world's generator.
   memory::testing::FaultDisk* prepare_disk(std::uint32_t server, fabric::sim::SimNode& node, DiskAfter after);

@@ -151,7 +151,7 @@ std::vector<Value> ten_items(std::int32_t first_item) {
 
 }  // namespace
 
-TEST_CASE("send-payment takes 20 one-sided operations, 5 round trips on one memory server and 6 on several",
+TEST_CASE("send-payment takes 20 operations in 5 round trips on one memory server, 21 in 6 on several",
           "[cost]") {
   for (const std::uint32_t memory_servers : {1U, 3U}) {
     Bench bench(memory_servers, txn::SnapshotSource::Mode::reads);
@@ -161,7 +161,8 @@ TEST_CASE("send-payment takes 20 one-sided operations, 5 round trips on one memo
           bench.cost("smallbank_send_payment", {customer, customer + 1, std::int64_t{100}});
       CHECK(cost.rereads == 0);
       CHECK(cost.calls == 0);
-      CHECK(cost.one_sided() <= 20);
+      // Where two servers have the rows, each has its part of the journal.
+      CHECK(cost.one_sided() <= (memory_servers == 1 ? 20 : 21));
       CHECK(cost.round_trips <= (memory_servers == 1 ? 5 : 6));
     }
   }
@@ -181,7 +182,7 @@ TEST_CASE("a partitioned vector costs send-payment two READs more for each other
             bench.cost("smallbank_send_payment", {customer, customer + 1, std::int64_t{100}});
         CHECK(cost.rereads == 0);
         CHECK(cost.calls == 0);
-        CHECK(cost.one_sided() <= 20 + 2 * (memory_servers - 1));
+        CHECK(cost.one_sided() <= (memory_servers == 1 ? 20 : 21) + 2 * (memory_servers - 1));
         CHECK(cost.round_trips <= (memory_servers == 1 ? 5 : 6));
       }
     }

@@ -1,5 +1,6 @@
 // Where transactions' time goes by stage: in virtual time nothing but waiting takes time, so it adds up.
 #include <catch2/catch.hpp>
+#include <string_view>
 
 #include "common/layout/protocol.h"
 #include "compute/cluster/stage_times.h"
@@ -52,14 +53,16 @@ StageTimes::Cost sum(const std::array<StageTimes::Cost, kCount>& costs) {
 
 TEST_CASE("the stages of a transaction take all its time and round trips, one-sided and two-sided") {
   for (const layout::ProtocolTraits& protocol : layout::protocol_traits()) {
-    for (const char* const stages : {"one-sided", "two-sided"}) {
+    for (const char* const stages : {"one-sided", "two-sided", "one-sided, flushed"}) {
       CAPTURE(protocol.name, stages);
+      const bool flushed = std::string_view(stages).ends_with("flushed");
       fabric::sim::SimWorld world(1);
       StageTimes times;
       ClusterOptions options;
       options.region_bytes = 64U << 20;
       options.memory.protocol = protocol.name;
-      options.memory.stages = *layout::StageCode::parse(stages);
+      options.memory.stages = *layout::StageCode::parse(flushed ? "one-sided" : stages);
+      if (flushed) options.memory.durability = memory::Durability::flushed;
       options.worker.stage_times = &times;
       options.worker.optimisations.passive_acknowledgement = false;
       Cluster cluster(world, options);
@@ -80,6 +83,7 @@ TEST_CASE("the stages of a transaction take all its time and round trips, one-si
         CHECK(times.of(stage).time_ns > 0);
       }
       CHECK(times.of(layout::Stage::release).times == 0);
+      CHECK(times.of(txn::Wait::flush).times == (flushed ? 1 : 0));
     }
   }
 }

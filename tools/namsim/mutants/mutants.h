@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tools/namsim/mutants/mutant.h"
+#include "tools/namsim/scenario/crash_run.h"
 #include "tools/namsim/scenario/growth_run.h"
 #include "tools/namsim/scenario/index_run.h"
 #include "tools/namsim/scenario/paused_run.h"
@@ -18,8 +19,10 @@ namespace namdb::sim {
 // A scenario with rows that come and go.
 struct Churn {};
 
-// The run that tries a mutant: a scenario with registers that has this emphasis, or one of the other runs.
-using MutantRun = std::variant<Emphasis, Churn, GrowthTrouble, Pauses, IndexTrouble>;
+// The run that tries a mutant: a scenario with registers that has this emphasis, or one of the other runs. Of
+// a crash, the seed is a moment of the crash table, in steps of kCrashStep.
+using MutantRun = std::variant<Emphasis, Churn, GrowthTrouble, Pauses, IndexTrouble, CrashVictim>;
+inline constexpr std::uint64_t kCrashStep = 7;
 
 struct MutantCase {
   std::string_view name;
@@ -43,7 +46,7 @@ std::vector<MutantCase> journal_mutants();
 std::vector<MutantCase> publish_mutants();
 std::vector<MutantCase> slot_mutants();
 std::vector<MutantCase> partitioned_vector_mutants();
-std::vector<MutantCase> repair_mutants();
+std::vector<MutantCase> deciding_mutants();
 std::vector<MutantCase> collection_mutants();
 std::vector<MutantCase> reuse_mutants();
 std::vector<MutantCase> conflict_mutants();
@@ -51,6 +54,7 @@ std::vector<MutantCase> growth_mutants();
 std::vector<MutantCase> paused_mutants();
 std::vector<MutantCase> serializable_mutants();
 std::vector<MutantCase> index_mutants();
+std::vector<MutantCase> durability_mutants();
 
 std::vector<MutantCase> all_mutants();
 

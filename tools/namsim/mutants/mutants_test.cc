@@ -36,6 +36,10 @@ std::string anomaly_of(const MutantCase& mutant, std::uint64_t seed, Interposer*
     return run_paused(seed, *pauses, interposer).anomaly;
   if (const auto* trouble = std::get_if<IndexTrouble>(&mutant.run))
     return run_indexes(seed, *trouble, interposer).anomaly;
+  if (const auto* victim = std::get_if<CrashVictim>(&mutant.run)) {
+    const Crash crash{.protocol = layout::kDefaultProtocol, .victim = *victim, .moment = seed * kCrashStep};
+    return run_crash(crash, interposer).anomaly;
+  }
   const bool churn = std::holds_alternative<Churn>(mutant.run);
   const Emphasis emphasis = churn ? Emphasis::none : std::get<Emphasis>(mutant.run);
   Scenario scenario = Scenario::of_seed(seed, churn ? "churn" : "register", emphasis);

@@ -50,6 +50,24 @@ class NeverPlaced final : public Mutant {
   }
 };
 
+// The same, once the slot's owner is dead.
+class DeadNeverPlaced final : public Mutant {
+ public:
+  reactor::Task<Status> on_call(fabric::Service* inner, std::size_t server, fabric::PeerId peer,
+                                std::uint16_t method, std::string_view request, std::string* reply) override {
+    const memory::Peers& peers = cluster().memory(server).server->peers();
+    control::PlaceSlotRequest place;
+    if (method == control::PLACE_SLOT && peers.all().at(peer).memory_server &&
+        place.ParseFromArray(request.data(), static_cast<int>(request.size()))) {
+      control::PlaceSlotReply placed;
+      placed.set_counter(place.counter());
+      *reply = placed.SerializeAsString();
+      co_return Status();
+    }
+    co_return co_await inner->on_call(peer, method, request, *reply);
+  }
+};
+
 // A commit is published with the part of its installation that goes where its slot's word is, whatever goes
 // to other memory servers.
 class PiggybackedOnPart final : public Mutant {
@@ -97,6 +115,8 @@ std::vector<MutantCase> partitioned_vector_mutants() {
        "missed a write that what it saw depends on", make_mutant<PartUnconfirmed>, nullptr, on_two_servers},
       {"a slot is not placed in its part", "compute/txn/execution_slot.cc", Emphasis::short_slots, 1,
        "lies behind the vector's length", make_mutant<NeverPlaced>, nullptr, on_two_servers},
+      {"a dead slot's final counter is not placed in its part", "memory/coordinator/dead_slots.cc",
+       Emphasis::kills, 26, "a row stays out of reach", make_mutant<DeadNeverPlaced>, nullptr, on_two_servers},
       {"a publish is piggybacked on a part of the installation", "compute/commit/commit.cc",
        Emphasis::inserts, 1991, "missed a write that what it saw depends on", make_mutant<PiggybackedOnPart>,
        nullptr, inserts_on_two_servers},

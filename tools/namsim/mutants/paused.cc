@@ -79,7 +79,7 @@ class SilenceAcknowledges final : public SilenceMutant {
 
 std::vector<MutantCase> paused_mutants() {
   return {
-      {"repair begins before an owner that is only paused is fenced", "memory/calls/fence.cc",
+      {"a slot is decided before its owner, which is only paused, is fenced", "memory/calls/fence.cc",
        Pauses::taken_for_dead, 2, "its final counter", make_mutant<TakenForDeadUnfenced>},
       {"a dropped table's memory is used again while a paused owner of a lock can write",
        "memory/reclaim/epoch_reclaimer.cc", Pauses::tables_dropped, 59, "is damaged",

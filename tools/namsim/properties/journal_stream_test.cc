@@ -18,10 +18,9 @@ class StreamReader {
  public:
   explicit StreamReader(Cluster& cluster) : cluster_(cluster) {}
   void read_on() {
-    for (const auto& [id, slot] : cluster_.memory(0).server->slots()->active()) {
-      if (slot.journal_bytes == 0) continue;
-      const auto ring =
-          std::as_bytes(std::span(cluster_.memory(0).words)).subspan(slot.journal_offset, slot.journal_bytes);
+    for (const auto& [id, stream] : cluster_.memory(0).server->journals().all()) {
+      const auto ring = std::as_bytes(std::span(cluster_.memory(0).words))
+                            .subspan(stream->ring().offset, stream->ring().bytes);
       for (bool more = true; more;) more = read_one(id, ring);
     }
   }

@@ -99,7 +99,7 @@ Task<Result<Content>> content(compute::Worker* worker) {
 // Of all slots.
 std::size_t rooms(Cluster& cluster) {
   std::size_t count = 0;
-  for (const auto& [id, slot] : cluster.memory(0).server->slots()->active()) count += slot.rooms.size();
+  for (const auto& [id, stream] : cluster.memory(0).server->journals().all()) count += stream->rooms().size();
   return count;
 }
 
@@ -262,7 +262,8 @@ TEST_CASE("a compute server that dies in a large transaction leaves all of it or
     large.cluster.kill_compute(0);
     SimWorld::bury(std::move(gate));
     SimWorld::bury(std::move(answered));
-    REQUIRE(large.world.run_until([&] { return large.cluster.worker(other).slots_repaired() > 0; }));
+    REQUIRE(
+        large.world.run_until([&] { return large.cluster.memory(0).server->slots()->decided_count() > 0; }));
     CHECK(rooms(large.cluster) == 0);
 
     const auto found = large.world.run(large.cluster.node(other), content(&large.cluster.worker(other)));

@@ -292,7 +292,7 @@ TEST_CASE("a commit that was answered outlives its compute server, whatever of i
   }
   rows.kill_compute(nullptr);
   rows.run_for(10 * kMillisecond_ns);
-  rows.add_compute();  // which repairs what the dead left behind
+  rows.add_compute();
   const auto reader = rows.begin();
   CHECK(rows.read(*reader, 2) == 11);
   CHECK(rows.read(*reader, 3) == 12);

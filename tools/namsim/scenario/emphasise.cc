@@ -71,7 +71,7 @@ void emphasise(Emphasis emphasis, Random& draw, Scenario& scenario) {
     case Emphasis::kills:
       quick_network(scenario, 0.3, 10'000);
       scenario.network.tear_steps = static_cast<std::uint32_t>(draw.between(2, 8));
-      // Operations of a dead owner on their way to one memory server may outlive the repair at another.
+      // Operations of a dead owner on their way to one memory server may outlive the decision at another.
       if (draw.chance(0.4)) scenario.network.request = {100, 300, 0.03, 300'000};
       cluster.worker.heartbeat_ns = draw.chance(0.3) ? kMillisecond_ns : 20'000;
       options.write_probability = 0.8;

@@ -86,6 +86,10 @@ void FaultDriver::happen(const Fault& fault, FaultActions& actions) {
       return world_.pause(*cluster_.memory(pick_memory(fault)).node, fault.duration_ns);
     case Kind::crash_memory:
       return actions.restart_cluster(pick_memory(fault));
+    case Kind::restart_memory:
+      return actions.restart_memory(pick_memory(fault));
+    case Kind::lose_power:
+      return actions.lose_power();
     case Kind::cut_link:
     case Kind::delay_link: {
       const std::size_t compute = pick_compute(fault);

@@ -15,6 +15,9 @@ class FaultActions {
  public:
   virtual void crash_compute(std::size_t compute) = 0;
   virtual void restart_cluster(std::size_t memory) = 0;
+  // Of a durable cluster.
+  virtual void restart_memory(std::size_t memory) = 0;
+  virtual void lose_power() = 0;
   virtual void abandon_session(std::size_t compute, std::uint64_t duration_ns) = 0;
 
  protected:

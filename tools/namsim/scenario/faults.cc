@@ -16,8 +16,8 @@ using Kind = Fault::Kind;
 using Json = nlohmann::json;
 
 constexpr std::array<std::string_view, Fault::kKindCount> kKinds{
-    "crash-compute", "pause-compute", "pause-memory", "crash-memory",    "cut-link",
-    "delay-link",    "slow-node",     "clock-rate",   "abandon-session", "set"};
+    "crash-compute", "pause-compute", "pause-memory",    "crash-memory", "cut-link",       "delay-link",
+    "slow-node",     "clock-rate",    "abandon-session", "set",          "restart-memory", "lose-power"};
 constexpr std::array<std::string_view, 3> kDirections{"both", "request", "reply"};
 constexpr std::uint64_t kMost_ns = 60 * kSecond_ns;
 
@@ -73,9 +73,9 @@ Result<Fault> parse_fault(const Json& object, const std::string& where) {
       fields.number("times", fault.times, 1, 1000);
     }
   }
-  if (!of(fault.kind, {Kind::pause_memory, Kind::crash_memory}))
+  if (!of(fault.kind, {Kind::pause_memory, Kind::crash_memory, Kind::restart_memory, Kind::lose_power}))
     fields.number("compute", fault.compute, 0, 99);
-  if (!of(fault.kind, {Kind::crash_compute, Kind::pause_compute, Kind::abandon_session}))
+  if (!of(fault.kind, {Kind::crash_compute, Kind::pause_compute, Kind::abandon_session, Kind::lose_power}))
     fields.number("memory", fault.memory, 0, 15);
   if (of(fault.kind, {Kind::slow_node, Kind::clock_rate}) &&
       fault.compute.has_value() == fault.memory.has_value())
@@ -184,7 +184,7 @@ Faults draw_faults(std::uint64_t seed) {
   const std::uint64_t count = draw.between(1, 4);
   while (faults.size() < count) {
     Fault fault;
-    fault.kind = static_cast<Kind>(draw.below(kKinds.size()));
+    fault.kind = static_cast<Kind>(draw.below(Fault::kAnyCluster));
     if (fault.kind == Kind::crash_memory && draw.chance(0.5)) continue;
     if (fault.kind == Kind::set) {
       const DrawnOption& option = kDrawnOptions[draw.below(kDrawnOptions.size())];
@@ -218,6 +218,26 @@ Faults draw_faults(std::uint64_t seed) {
       (draw.chance(0.5) ? fault.compute : fault.memory) = draw.below(3);
     // Of 10 s and 1 ms of slack: two clocks differ by no more.
     if (fault.kind == Kind::clock_rate) fault.ppm = draw.chance(0.5) ? 40 : -40;
+    faults.push_back(fault);
+  }
+  return faults;
+}
+
+Faults draw_durable_faults(std::uint64_t seed) {
+  Faults faults = draw_faults(seed);
+  std::erase_if(faults, [](const Fault& fault) { return fault.kind == Kind::crash_memory; });
+  Random draw(seed * 373'587'883);
+  for (std::uint64_t i = draw.between(1, 3); i > 0; --i) {
+    Fault fault;
+    fault.kind = draw.chance(0.5) ? Kind::restart_memory : Kind::lose_power;
+    if (draw.chance(0.3)) {
+      fault.probability = 0.0002;
+      fault.times = draw.between(1, 2);
+    } else if (draw.chance(0.5)) {
+      fault.after_transactions = draw.below(60);
+    } else {
+      fault.at_ns = draw.below(4 * kMillisecond_ns);
+    }
     faults.push_back(fault);
   }
   return faults;

@@ -36,8 +36,13 @@ struct Fault {
     clock_rate,     // a node's clock, from the start
     abandon_session,  // a client stops in the middle of a transaction
     set,              // an option of the cluster
+    restart_memory,   // of a durable cluster: SIGKILL of a memory server, which opens what its disk has
+    lose_power,       // of a durable cluster: every process ends, and disks keep what was durable
   };
-  static constexpr std::size_t kKindCount = 10;
+  static constexpr std::size_t kKindCount = 12;
+  // The first ones happen to any cluster.
+  static constexpr std::size_t kAnyCluster = 10;
+  bool needs_disk() const { return kind == Kind::restart_memory || kind == Kind::lose_power; }
   enum class Direction : std::uint8_t { both, request, reply };
 
   Kind kind = Kind::crash_compute;
@@ -72,5 +77,7 @@ Result<Faults> parse_faults(const std::string& json, const std::string& file);
 Result<Faults> read_faults(const std::string& file);
 // Half of all seeds have none.
 Faults draw_faults(std::uint64_t seed);
+// For a durable cluster: the same, but no data is lost, and one to three times memory servers end.
+Faults draw_durable_faults(std::uint64_t seed);
 
 }  // namespace namdb::sim

@@ -45,6 +45,8 @@ struct Bench final : FaultActions {
   }
   void crash_compute(std::size_t compute) override { crashed.push_back(compute); }
   void restart_cluster(std::size_t memory) override { restarted.push_back(memory); }
+  void restart_memory(std::size_t memory) override { reopened.push_back(memory); }
+  void lose_power() override { ++power_losses; }
   void abandon_session(std::size_t compute, std::uint64_t) override { abandoned.push_back(compute); }
 
   void fire(std::uint64_t transactions = 0) {
@@ -69,6 +71,8 @@ struct Bench final : FaultActions {
   std::vector<std::size_t> crashed;
   std::vector<std::size_t> restarted;
   std::vector<std::size_t> abandoned;
+  std::vector<std::size_t> reopened;
+  std::size_t power_losses = 0;
 };
 
 // Longer than any call takes without a fault.

@@ -128,20 +128,20 @@ class Run final : SeededRun {
     if (sound()) {
       fail(history::first_anomaly(history::check(history_, {.all_reads = true}), history_));
     }
-    // Growth ends, old arrays are given back, and the leftovers of dead compute servers are repaired.
+    // Growth ends, old arrays are given back, and the slots of dead compute servers are closed.
     const auto settled = [&] { return look_at_growth(cluster_).other_array_bytes == 0; };
     if (sound() && !world_.run_until(settled, 60 * kSecond_ns)) fail("growth does not end");
-    if (sound() && !world_.run_until([&] { return repaired(); }, 60 * kSecond_ns))
-      fail("a dead compute server's slot is never repaired");
+    if (sound() && !world_.run_until([&] { return all_closed(); }, 60 * kSecond_ns))
+      fail("a dead compute server's slot is never closed");
     verdict_.doublings = look_at_growth(cluster_).doublings;
     stop_and_check_regions();
   }
 
-  bool repaired() {
+  bool all_closed() {
     std::size_t alive = 0;
     for (std::size_t i = 0; i < cluster_.computes(); ++i) alive += cluster_.alive(i) ? 1 : 0;
     const memory::MemoryServer& server = *cluster_.memory(0).server;
-    return server.peers().all().size() <= alive && server.slots()->dead_count() == 0;
+    return connected_computes(server) <= alive && server.slots()->dead_count() == 0;
   }
 
   GrowthTrouble trouble_;

@@ -267,8 +267,13 @@ class Run final : SeededRun {
     check(await(last, cluster_.worker(last).drop_table(kRows)), "drop");
     if (sound()) come_to_rest(false);
     stop_computes();
-    const auto retired = [&] { return cluster_.memory(0).server->use().journal_bytes == 0; };
-    if (sound() && !world_.run_until(retired, kLimit_ns)) fail("the journals of closed slots stay");
+    const auto closed = [&] {
+      for (std::size_t server = 0; server < cluster_.options().memory_servers; ++server) {
+        if (cluster_.memory(server).server->use().journal_bytes != 0) return false;
+      }
+      return true;
+    };
+    if (sound() && !world_.run_until(closed, kLimit_ns)) fail("the journals of closed slots stay");
     stop_and_check_regions();
   }
 

@@ -78,7 +78,7 @@ class Run final : SeededRun {
       check(await(computes - 1, drops ? passing_.touch_all(keeper) : registers_.touch_all(keeper)),
             "a row stays out of reach");
     fail(complaint());
-    if (!drops) await_repair(computes);
+    if (!drops) await_closed(computes);
     stop_and_check_regions();
     verdict_.transactions = drops ? passing_.transactions() : history_.transactions().size();
     if (sound()) {
@@ -128,14 +128,13 @@ class Run final : SeededRun {
     if (draw_.chance(0.5)) world_.run_for(draw_.between(1, 2) * kTimeout_ns);
   }
 
-  void await_repair(std::size_t computes) {
+  void await_closed(std::size_t computes) {
     world_.run_for(5 * kTimeout_ns);  // servers that are still paused are taken for dead, and come back
     const memory::MemoryServer& server = *cluster_.memory(0).server;
-    const auto repaired = [&] {
-      return server.peers().all().size() <= computes && server.slots()->dead_count() == 0;
+    const auto closed = [&] {
+      return connected_computes(server) <= computes && server.slots()->dead_count() == 0;
     };
-    if (sound() && !world_.run_until(repaired, kLimit_ns))
-      fail("a dead compute server's slot is never repaired");
+    if (sound() && !world_.run_until(closed, kLimit_ns)) fail("a dead compute server's slot is never closed");
   }
 
   Pauses pauses_;

@@ -1,7 +1,7 @@
 // Compute servers that take no turn for a while, as on a machine that is suspended, and then go on where they
 // stopped, in the middle of a commit perhaps. Either for longer than memory servers wait for a heartbeat:
-// they are taken for dead, fenced and repaired by others, and connect again. Or while another compute server
-// drops the tables that they write to and creates others in the memory.
+// they are taken for dead, fenced, their commits are decided, and they connect again. Or while another
+// compute server drops the tables that they write to and creates others in the memory.
 #pragma once
 
 #include <cstdint>

@@ -175,8 +175,6 @@ TEST_CASE("a lock at a remembered place does not overtake a READ of what is ther
   CHECK(run_scenario(scenario, promised_level("nowait")).anomaly == "");
 }
 
-// Where a version is visible once nobody holds its record, a new row is changed by others as soon as a bucket
-// names it, though its commit still holds the chain. Without Repair::find_named these fail.
 TEST_CASE("who waits for a slot when a memory server is lost does not wait for ever", "[protocols]") {
   Scenario scenario = Scenario::of_seed(9100737, "register");
   scenario.resize(
@@ -186,7 +184,9 @@ TEST_CASE("who waits for a slot when a memory server is lost does not wait for e
   CHECK(run_and_compare(scenario, promised_level("mvcc")).anomaly == "");
 }
 
-TEST_CASE("a repair does not put back a new row that others have changed since", "[protocols]") {
+// Where a version is visible once nobody holds its record, a new row is changed by others as soon as a bucket
+// names it, though its commit still holds the chain. Without Applier::names_in_memory these fail.
+TEST_CASE("the applier does not put back a new row that others have changed since", "[protocols]") {
   struct Seed {
     const char* protocol;
     const char* workload;

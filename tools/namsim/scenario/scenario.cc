@@ -7,6 +7,12 @@
 #include "tools/namsim/scenario/fault_options.h"
 
 namespace namdb::sim {
+namespace {
+
+// More than a run writes.
+constexpr std::uint64_t kRoomyLog_bytes = 4U << 20;
+
+}  // namespace
 
 std::span<const Size::Field> Size::fields() {
   static constexpr std::array kFields{
@@ -20,6 +26,16 @@ std::span<const Size::Field> Size::fields() {
   return kFields;
 }
 
+void Scenario::make_durable() {
+  cluster.durable = true;
+  // Several cannot be opened yet.
+  resize({.memory_servers = 1});
+  Random disk(seed * 472'882'027);
+  cluster.database = DatabaseOptions::swarm(disk);
+  // A log that is full refuses commits until a checkpoint has given back its beginning.
+  if (cluster.database.log.max_bytes < kRoomyLog_bytes) workload_options.full_region = true;
+}
+
 Status Scenario::use_faults(Faults all, std::string from, std::vector<std::size_t> skipped) {
   faults.clear();
   faults_from = std::move(from);
@@ -27,6 +43,9 @@ Status Scenario::use_faults(Faults all, std::string from, std::vector<std::size_
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (std::find(skipped_faults.begin(), skipped_faults.end(), i) != skipped_faults.end()) continue;
     faults.push_back(all[i]);
+    if (all[i].needs_disk() && !cluster.durable)
+      return Status(ErrorCode::configuration,
+                    std::string(Fault::kind_name(all[i].kind)) + " is a fault of durable clusters");
     if (all[i].kind != Fault::Kind::set) continue;
     set_option(cluster, all[i].option, all[i].value);
     fit_workload();
@@ -102,6 +121,7 @@ std::string Scenario::flags() const {
     if (!memory.stages.one_sided()) text += " --stages " + memory.stages.text();
   }
   if (memory.shared_read_locks) text += " --read-locks shared";
+  if (cluster.durable) text += " --durable";
   const auto drawn = emphasis_given ? layout::VectorSpread::whole : draw_timestamp_vector(seed);
   if (memory.timestamp_vector != drawn)
     text += " --timestamp-vector " + std::string(layout::name_of(memory.timestamp_vector));
@@ -157,6 +177,11 @@ std::string Scenario::describe() const {
   number("location_cache", optimisations.location_cache ? 1 : 0);
   number("growing_regions", cluster.growing_regions ? 1 : 0);
   number("partitioned_vector", cluster.memory.timestamp_vector == layout::VectorSpread::whole ? 0 : 1);
+  if (cluster.durable) {
+    number("log_segment_bytes", cluster.database.log.segment_bytes);
+    number("log_bytes", cluster.database.log.max_bytes);
+    number("checkpoint_interval_ns", cluster.database.checkpoints.interval_ns);
+  }
   const auto mode = cluster.worker.snapshot_mode;
   number("snapshot_by_call", mode == txn::SnapshotSource::Mode::call ? 1 : 0);
   number("snapshot_adaptive", mode == txn::SnapshotSource::Mode::adaptive ? 1 : 0);

@@ -64,6 +64,10 @@ struct Scenario {
   // These faults, without those at the positions; sets the options that are among them. Error configuration
   // when no cluster can be that way.
   Status use_faults(Faults all, std::string from, std::vector<std::size_t> skipped = {});
+  // Its memory server keeps a database on a disk. Before use_faults().
+  void make_durable();
+  // The faults of this seed.
+  Faults drawn_faults() const { return cluster.durable ? draw_durable_faults(seed) : draw_faults(seed); }
   // Takes over the values that `other` has.
   void resize(const Size& other);
   // "--seed 7 --workload bank --keys 3 ...": the flags of namsim run that give this run again.

@@ -103,6 +103,7 @@ class Run final : public FaultActions {
     const auto finished = [&] { return running_ == 0; };
     if (!run_until(finished)) faults_.heal();
     if (!run_until(finished) && verdict_.anomaly.empty()) verdict_.anomaly = "the clients did not finish";
+    if (const std::string wrong = wrong_opening(); !wrong.empty()) verdict_.anomaly = wrong;
     faults_.heal();
     verdict_.happened = faults_.happened();
     settle();
@@ -110,7 +111,7 @@ class Run final : public FaultActions {
     if (verdict_.anomaly.empty()) verdict_.anomaly = workload_->complaint();
     if (verdict_.anomaly.empty() && !ids_used_up()) touch_all();
     if (verdict_.anomaly.empty()) verdict_.anomaly = workload_->complaint();
-    if (verdict_.anomaly.empty()) await_repair();
+    if (verdict_.anomaly.empty()) await_closed();
     if (verdict_.anomaly.empty()) stop();
     // A lock without a journal entry is undone by the next writer, and there is none.
     if (verdict_.anomaly.empty() && !ids_used_up())
@@ -195,11 +196,19 @@ class Run final : public FaultActions {
 
   void crash_compute(std::size_t victim) override {
     if (!cluster_.alive(victim) || !verdict_.anomaly.empty()) return;
+    end_compute(victim);
+    start_another();
+  }
+
+  void end_compute(std::size_t victim) {
     // Clients of the victim never end: count only those of others.
     running_ -= gates_[victim]->count();
     workload_->died(cluster_.worker(victim));
     cluster_.kill_compute(victim);
     fabric::sim::SimWorld::bury(std::move(gates_[victim]));
+  }
+
+  void start_another() {
     Status started = cluster_.try_add_compute();
     // A link that is cut, or a region without room for a journal until others are retired.
     for (int again = 0; !started.ok() && !scenario_.faults.empty() && again < 100; ++again) {
@@ -208,10 +217,40 @@ class Run final : public FaultActions {
       started = cluster_.try_add_compute();
     }
     if (!started.ok()) {
-      verdict_.anomaly = "a compute server cannot start: " + started.to_string();
+      const std::string wrong = wrong_opening();
+      verdict_.anomaly = "a compute server cannot start: " + (wrong.empty() ? started.to_string() : wrong);
       return;
     }
     start_clients(cluster_.computes() - 1);
+  }
+
+  // The clients go on meanwhile.
+  void restart_memory(std::size_t memory) override {
+    cluster_.begin_restart_memory(memory, DiskAfter::killed);
+  }
+
+  void lose_power() override {
+    if (!verdict_.anomaly.empty()) return;
+    std::size_t ended = 0;
+    for (std::size_t i = 0; i < cluster_.computes(); ++i) {
+      if (!cluster_.alive(i)) continue;
+      end_compute(i);
+      ++ended;
+    }
+    for (std::uint64_t i = 0; i < *size_.memory_servers; ++i)
+      cluster_.begin_restart_memory(i, DiskAfter::power_lost);
+    for (; ended > 0 && verdict_.anomaly.empty(); --ended) start_another();
+  }
+
+  // Why a memory server does not open what its disk has.
+  std::string wrong_opening() {
+    for (std::uint64_t i = 0; i < *size_.memory_servers; ++i) {
+      const MemoryProcess& memory = cluster_.memory(i);
+      if (!memory.failure.ok()) return "the disk of a memory server: " + memory.failure.to_string();
+      if (memory.opened && !memory.opened->ok())
+        return "a memory server does not open: " + memory.opened->to_string();
+    }
+    return {};
   }
 
   // All data is gone: the cluster starts over, and the clients go on with new rows. Until the last memory
@@ -282,16 +321,16 @@ class Run final : public FaultActions {
     }
   }
 
-  void await_repair() {
+  void await_closed() {
     std::size_t alive = 0;
     for (std::size_t i = 0; i < cluster_.computes(); ++i) alive += cluster_.alive(i) ? 1 : 0;
     const memory::MemoryServer& server = *cluster_.memory(0).server;
     // The channels of the dead are gone, and with them their slots were found dead.
-    const auto repaired = [&] {
-      return server.peers().all().size() <= alive && server.slots()->dead_count() == 0;
+    const auto closed = [&] {
+      return connected_computes(server) <= alive && server.slots()->dead_count() == 0;
     };
-    if (!world_.run_until(repaired, scenario_.limit_ns))
-      verdict_.anomaly = "a dead compute server's slot is never repaired";
+    if (!world_.run_until(closed, scenario_.limit_ns))
+      verdict_.anomaly = "a dead compute server's slot is never closed";
     if (verdict_.anomaly.empty() && !world_.run_until([&] { return !has_orphans(); }, scenario_.limit_ns))
       verdict_.anomaly = "a memory server keeps a table that the catalog does not have";
   }
@@ -317,11 +356,9 @@ class Run final : public FaultActions {
       verdict_.anomaly = "a compute server does not stop";
       return;
     }
-    // One that is slow may be taken for dead while it stops: then the next one repairs what it left.
-    if (scenario_.cluster.memory.heartbeat_timeout_ns == 0 || !dead_slots()) return;
-    const std::size_t last = cluster_.add_compute();
-    world_.run_until([&] { return !dead_slots(); }, scenario_.limit_ns);
-    if (!cluster_.stop_compute(last, scenario_.limit_ns)) verdict_.anomaly = "a compute server does not stop";
+    // One that is slow may be taken for dead while it stops.
+    if (scenario_.cluster.memory.heartbeat_timeout_ns != 0)
+      world_.run_until([&] { return !dead_slots(); }, scenario_.limit_ns);
   }
   bool dead_slots() { return cluster_.memory(0).server->slots()->dead_count() > 0; }
 

@@ -70,11 +70,15 @@ void SeededRun::go_on(const Progress& ended) {
   world_.run_for(draw_.below(50'000));
 }
 
-std::size_t SeededRun::replace(std::size_t victim) {
+void SeededRun::kill(std::size_t victim) {
   auto clients = client_gates_.extract(victim);
   running_ -= clients.mapped()->count();
   cluster_.kill_compute(victim);
   fabric::sim::SimWorld::bury(std::move(clients.mapped()));
+}
+
+std::size_t SeededRun::replace(std::size_t victim) {
+  kill(victim);
   return cluster_.add_compute();
 }
 

@@ -41,7 +41,9 @@ class SeededRun {
   void await_clients();
   // How many transactions have ended.
   using Progress = std::function<std::uint64_t()>;
-  // A compute server dies with its clients; it has, or had, some. The index of another that starts.
+  // A compute server dies with its clients; it has, or had, some.
+  void kill(std::size_t victim);
+  // The same. The index of another that starts.
   std::size_t replace(std::size_t victim);
   // Twice, after some progress: a compute server dies with its clients, and another starts.
   void kill_some(std::size_t computes, const Progress& ended,

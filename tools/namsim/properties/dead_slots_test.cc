@@ -1,8 +1,7 @@
-// Repairs that go wrong: a repairer that dies, a slot that cannot be repaired.
-#include <algorithm>
+// Slots of dead owners: owners that are still connected elsewhere, and a slot that cannot be decided.
 #include <catch2/catch.hpp>
-#include <cstring>
 
+#include "common/calls/journal_calls.h"
 #include "common/layout/journal.h"
 #include "proto/control.pb.h"
 #include "tools/namsim/cluster/cluster.h"
@@ -56,6 +55,14 @@ struct Manual {
     return reply;
   }
 
+  calls::OpenJournalReply open_journal(std::uint32_t slot) {
+    fabric::Call call;
+    call.method = calls::kOpenJournalMethod;
+    call.request = calls::encode(calls::OpenJournalRequest{slot});
+    REQUIRE(world.run(node, call_task(channels[0].get(), &call)).ok());
+    return *calls::decode_open_journal_reply(call.reply, ~std::uint64_t{0});
+  }
+
   SimWorld& world;
   SimNode& node;
   fabric::sim::SimClientFabric fabric;
@@ -71,74 +78,70 @@ control::SlotState state_of(Cluster& cluster, std::uint32_t slot) {
 
 }  // namespace
 
-TEST_CASE("a repairer fences all who claimed the slot before it, on every memory server", "[engine]") {
+TEST_CASE("an owner is fenced at every memory server before its slot is closed", "[engine]") {
   SimWorld world(1);
   Cluster cluster(world, small_cluster(2));
-  Manual owner(world, 'o', 1);
+  cluster.add_compute();  // tells where the memory servers are
+  Manual owner(world, 'o', 2);
   const auto slot =
       owner.call<control::LeaseSlotReply>(control::LEASE_SLOT, control::LeaseSlotRequest()).slot();
-  owner.channels.clear();
-  // Both claim and lose their channel to server 0 only: they may still write to server 1.
-  Manual first(world, 'a', 2);
-  Manual second(world, 'b', 2);
-  for (Manual* repairer : {&first, &second}) {
-    world.run_for(kSecond_ns);
-    control::ClaimRepairRequest claim;
-    claim.set_slot(slot);
-    REQUIRE(repairer->call<control::ClaimRepairReply>(control::CLAIM_REPAIR, claim).granted());
-    repairer->channels[0].reset();
-  }
+  // It may still write to server 1.
+  owner.channels[0].reset();
   world.run_for(kSecond_ns);
-  const std::size_t last = cluster.add_compute();
-  CHECK(cluster.worker(last).slots_repaired() == 1);
   CHECK(state_of(cluster, slot) == control::SLOT_CLOSED);
-  world.run_for(kSecond_ns);
-  CHECK(first.channels[1]->failed());
-  CHECK(second.channels[1]->failed());
+  CHECK(owner.channels[1]->failed());
 }
 
-TEST_CASE("a slot that cannot be repaired is reported once, stops no compute server and no other repair",
+TEST_CASE("a slot that dies before any worker has joined all memory servers waits for one", "[engine]") {
+  SimWorld world(3);
+  Cluster cluster(world, small_cluster(2));
+  std::uint32_t slot = 0;
+  {
+    Manual owner(world, 'o', 2);
+    slot = owner.call<control::LeaseSlotReply>(control::LEASE_SLOT, control::LeaseSlotRequest()).slot();
+  }
+  world.run_for(10 * kSecond_ns);
+  CHECK(state_of(cluster, slot) == control::SLOT_DEAD);
+  cluster.add_compute();
+  world.run_for(100 * kMillisecond_ns);
+  CHECK(state_of(cluster, slot) == control::SLOT_CLOSED);
+}
+
+TEST_CASE("a slot that cannot be decided is reported once, stops no compute server and no other slot",
           "[engine]") {
   SimWorld world(2);
   std::vector<std::string> log;
   ClusterOptions options = small_cluster(1);
-  options.log = [&log](const std::string& line) { log.push_back(line); };
+  options.memory.notice = [&log](const std::string& line) {
+    if (line.find("cannot be decided") != std::string::npos) log.push_back(line);
+  };
   Cluster cluster(world, options);
-  control::LeaseSlotReply corrupt;
+  std::uint32_t corrupt = 0;
   std::uint32_t sound = 0;
   {
     Manual owner(world, 'o', 1);
-    corrupt = owner.call<control::LeaseSlotReply>(control::LEASE_SLOT, control::LeaseSlotRequest());
+    corrupt = owner.call<control::LeaseSlotReply>(control::LEASE_SLOT, control::LeaseSlotRequest()).slot();
     sound = owner.call<control::LeaseSlotReply>(control::LEASE_SLOT, control::LeaseSlotRequest()).slot();
+    const auto ring = owner.open_journal(corrupt);
+    // A complete entry that makes no sense.
+    const std::span<std::byte> journal =
+        std::as_writable_bytes(std::span(cluster.memory(0).words)).subspan(ring.ring_offset, ring.ring_bytes);
+    const layout::Stamp stamp{corrupt, 1};
+    const layout::ServerId regions[] = {0};
+    layout::JournalWriter writer(journal, stamp, stamp, {.regions = regions});
+    writer.chain(layout::GlobalAddress(0, 4096), 0, 0);
+    writer.finish({corrupt, 0, 0});
   }
-  // A complete entry that makes no sense.
-  const std::span<std::byte> journal = std::as_writable_bytes(std::span(cluster.memory(0).words))
-                                           .subspan(corrupt.journal_offset(), corrupt.journal_bytes());
-  const layout::Stamp stamp{corrupt.slot(), 1};
-  const layout::ServerId regions[] = {0};
-  layout::JournalWriter writer(journal, stamp, stamp, {.regions = regions});
-  writer.chain(layout::GlobalAddress(7, 4096), 0, 0);
-  writer.finish({corrupt.slot(), 0, 0});
-  world.run_for(kSecond_ns);
-
+  world.run_for(5 * kSecond_ns);
   const Status started = cluster.try_add_compute();
   INFO(started.to_string());
   REQUIRE(started.ok());
   CHECK(cluster.worker(0).ready());
-  CHECK(cluster.worker(0).slots_repaired() == 1);
   CHECK(state_of(cluster, sound) == control::SLOT_CLOSED);
-  world.run_for(5 * kSecond_ns);
+  CHECK(state_of(cluster, corrupt) == control::SLOT_DEAD);
   REQUIRE(log.size() == 1);
-  CHECK(log[0].find("slot " + std::to_string(corrupt.slot()) + " ") != std::string::npos);
-  CHECK(log[0].find("names a memory server that is not there") != std::string::npos);
-  CHECK(state_of(cluster, corrupt.slot()) == control::SLOT_REPAIRING);
-
-  // The obstacle is gone: the same repairer, still connected, tries again by itself.
-  std::fill(journal.begin(), journal.end(), std::byte{});
-  world.run_for(5 * kSecond_ns);
-  CHECK(state_of(cluster, corrupt.slot()) == control::SLOT_CLOSED);
-  CHECK(cluster.worker(0).slots_repaired() == 2);
-  CHECK(log.size() == 1);
+  CHECK(log[0].find("slot " + std::to_string(corrupt) + ",") != std::string::npos);
+  CHECK(log[0].find("has a chain without a new record") != std::string::npos);
 }
 
 }  // namespace namdb::sim

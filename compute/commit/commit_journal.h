@@ -1,0 +1,109 @@
+// The journal of one commit: a part on each memory server that it writes to, its *hosts*, with the items of
+// that host alone (common/layout/journal.h). All parts are written in one batch, in one round trip; each is
+// written whole or in pieces where it is long.
+//
+//   begin        opens the slot's journals at the hosts where they are not open, takes credit at all of them,
+//                and the commit's counter
+//   borrow_rooms where a part is too long for its ring: room for its items on that host
+//   log          all parts, sealed for their places in the slot's streams. Where the database is `flushed` a
+//                FLUSH goes in the doorbell of the WRITEs, and log ends once all hosts have said that their
+//                part is on disk. From its completion on nothing may abort the commit.
+//   finish       the commit is finished: rooms are given back
+//   abort        nothing was logged: rooms and credit are given back
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "common/fabric/local_pool.h"
+#include "common/layout/journal.h"
+#include "common/reactor/pooled_allocator.h"
+#include "compute/cluster/batch_set.h"
+#include "compute/txn/execution_slot.h"
+#include "compute/txn/worker_state.h"
+
+namespace namdb::protocol {
+
+// Bytes of journal items by host, ascending.
+class JournalBytes {
+ public:
+  void add(layout::ServerId host, std::uint64_t bytes);
+  std::uint64_t of(layout::ServerId host) const;
+  std::span<const txn::HostBytes> all() const { return hosts_; }
+
+ private:
+  reactor::PooledVector<txn::HostBytes> hosts_;
+};
+
+// The changes of the commit, for its journal.
+class JournalContents {
+ public:
+  // At most; at least, before anything is locked; exactly, once everything is locked.
+  virtual JournalBytes journal_bound() const = 0;
+  virtual JournalBytes journal_least() const = 0;
+  virtual JournalBytes journal_bytes() const = 0;
+  // The items of that host, in commit order.
+  virtual void add_items(layout::ServerId host, layout::JournalItems& items) const = 0;
+
+ protected:
+  ~JournalContents() = default;
+};
+
+class CommitJournal {
+ public:
+  // All outlive this.
+  CommitJournal(txn::WorkerState& worker, const JournalContents& contents, txn::BatchSet& batches,
+                fabric::OperationCounters& counters)
+      : worker_(worker), contents_(contents), batches_(batches), counters_(counters) {}
+
+  // The commit's counter. Errors: limit_exceeded where a part is too long; those of OPEN_JOURNAL and of
+  // ExecutionSlot::begin_commit.
+  reactor::Task<Result<std::uint32_t>> begin(std::shared_ptr<txn::ExecutionSlot> slot);
+  // Items of a part are too long for its ring.
+  bool in_room() const;
+  reactor::Task<Status> borrow_rooms();
+  // `lock`: in the lock words of records. An error means that the outcome is unknown.
+  reactor::Task<Status> log(layout::Stamp stamp, layout::Stamp lock);
+  // The published prefix covers the counter.
+  reactor::Task<void> finish();
+  reactor::Task<void> abort(std::uint32_t counter);
+
+ private:
+  struct Part {
+    layout::ServerId host = 0;
+    bool in_room = false;
+    std::uint64_t bound_bytes = 0;    // of the items
+    layout::GlobalAddress room;       // once borrowed
+    fabric::LocalBuffer entry;        // and a pad behind it
+    std::uint64_t entry_bytes = 0;    // at most
+    std::vector<std::byte> items;     // in a room
+    fabric::LocalBuffer piece;        // of the items
+    std::uint64_t written_bytes = 0;  // of the items
+    std::uint64_t end = 0;            // of the entry, in the stream
+  };
+  std::uint32_t frame_bytes() const;
+  Status check_size(std::uint64_t items_bytes) const;
+  Status plan();
+  reactor::Task<Status> write_rooms();
+  // False when every part's last piece is in the batches.
+  bool add_pieces();
+  // The part's entry and the pad before it, to be posted before this worker runs anything else.
+  void add_entry(Part& part, std::size_t index, layout::Stamp stamp, layout::Stamp lock);
+  // Posts what is in the batches, and waits until the entries are on disk.
+  reactor::Task<Status> write_durably();
+  void ask_for_flushes();
+  void add_write(layout::GlobalAddress to, const std::byte* from, std::uint32_t length_bytes);
+
+  txn::WorkerState& worker_;
+  const JournalContents& contents_;
+  txn::BatchSet& batches_;
+  fabric::OperationCounters& counters_;
+  std::shared_ptr<txn::ExecutionSlot> slot_;
+  reactor::PooledVector<Part> parts_;                // by host
+  reactor::PooledVector<layout::ServerId> regions_;  // of the entries' heads
+  reactor::PooledVector<txn::HostBytes> credit_;     // by host
+};
+
+}  // namespace namdb::protocol

@@ -1,0 +1,267 @@
+#include "memory/opening/checkpoints.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "memory/opening/checkpoint_state.h"
+
+namespace namdb::memory {
+namespace {
+
+// Of the log's bound, that is written between the beginnings of two checkpoints.
+constexpr std::uint64_t kLogParts = 3;
+// A waiting call looks this often whether its caller is gone.
+constexpr std::uint64_t kGoneCheck_ns = 50 * kMillisecond_ns;
+
+Status shutting_down() {
+  return Status(ErrorCode::admin_shutdown, "the memory server is shutting down");
+}
+
+SweepOptions sweep_options(const ServerState& server, const CheckpointOptions& options,
+                           std::function<bool()> hurry) {
+  SweepOptions sweep;
+  sweep.rate_bytes = options.rate_bytes;
+  sweep.hurry = std::move(hurry);
+  sweep.add_state = [&server](control::CheckpointState& state) { add_checkpoint_state(server, state); };
+  return sweep;
+}
+
+}  // namespace
+
+Checkpoints::Checkpoints(ServerState& server, Log& log, CheckpointStore& store, SweepLog& sweep_log,
+                         CheckpointOptions options)
+    : server_(server),
+      executor_(server.executor),
+      log_(log),
+      store_(store),
+      options_(std::move(options)),
+      chunks_(store),
+      sweeper_(executor_, *server.region, server.tables, chunks_, sweep_log,
+               sweep_options(server, options_, [this] { return asked_ > answered_ || short_of_room(); })),
+      begun_position_(chunks_.newest_redo_from().value_or(0)),
+      begun_ns_(executor_.now_ns()),
+      begun_written_bytes_(log.counters().written_bytes),
+      earlier_bytes_(log.appended() > begun_position_ ? log.used_bytes() : 0),
+      look_(executor_),
+      ended_(executor_) {}
+
+Checkpoints::~Checkpoints() = default;
+
+void Checkpoints::start() {
+  server_.checkpoints = this;
+  log_.watch([this] { look_.notify_all(); });
+  executor_.spawn(gate_, run());
+}
+
+reactor::Task<void> Checkpoints::close() {
+  sweeper_.stop();
+  log_.watch({});
+  log_.resume();
+  auto all_ended = gate_.close();
+  look_.notify_all();
+  ended_.notify_all();
+  co_await all_ended;
+  server_.checkpoints = nullptr;
+}
+
+// --- when ---
+
+std::uint64_t Checkpoints::written_since_bytes() const {
+  return log_.counters().written_bytes - begun_written_bytes_ + earlier_bytes_;
+}
+
+bool Checkpoints::short_of_room() const {
+  return log_.used_bytes() >= log_.max_bytes() / 4 * 3;
+}
+
+bool Checkpoints::gives_back() const {
+  return chunks_.oldest_redo() < chunks_.newest_redo_from().value_or(0);
+}
+
+bool Checkpoints::held() const {
+  return std::ranges::any_of(holds_, [this](const auto& hold) { return executor_.now_ns() < hold.second; });
+}
+
+bool Checkpoints::due() {
+  const std::uint64_t now_ns = executor_.now_ns();
+  const bool no_room = short_of_room() || log_.full();
+  if (no_room) holds_.clear();
+  std::erase_if(holds_, [now_ns](const auto& hold) { return now_ns >= hold.second; });
+  if (!holds_.empty()) return false;
+  if (asked_ > answered_) return true;
+  if (now_ns < retry_ns_) return false;
+  const bool grown = log_.appended() != begun_position_;
+  if (no_room) return grown || gives_back();
+  if (!grown) return false;
+  if (written_since_bytes() >= log_.max_bytes() / kLogParts) return true;
+  return options_.interval_ns != 0 && now_ns >= begun_ns_ + options_.interval_ns;
+}
+
+std::uint64_t Checkpoints::next_look_ns() const {
+  const std::uint64_t now_ns = executor_.now_ns();
+  std::uint64_t next_ns = ~std::uint64_t{0};
+  const auto look_at = [&](std::uint64_t when_ns) {
+    if (when_ns > now_ns) next_ns = std::min(next_ns, when_ns);
+  };
+  for (const auto& [number, until_ns] : holds_) look_at(until_ns);
+  look_at(retry_ns_);
+  if (options_.interval_ns != 0 && log_.appended() != begun_position_)
+    look_at(begun_ns_ + options_.interval_ns);
+  return next_ns;
+}
+
+reactor::Task<void> Checkpoints::run() {
+  while (!gate_.closing() && !failed_) {
+    if (due()) {
+      co_await make_one();
+    } else {
+      co_await look_.wait_until(next_look_ns());
+    }
+  }
+}
+
+reactor::Task<void> Checkpoints::make_one() {
+  const std::uint64_t asked = asked_;
+  const LogPosition position = log_.appended();
+  const std::uint64_t log_bytes = log_.counters().written_bytes;
+  started_ns_ = executor_.now_ns();
+  running_ = true;
+  const Status status = co_await sweeper_.run();
+  running_ = false;
+  const std::uint64_t now_ns = executor_.now_ns();
+  error_ = status;
+  if (status.ok()) {
+    ++finished_;
+    begun_position_ = position;
+    begun_ns_ = started_ns_;
+    begun_written_bytes_ = log_bytes;
+    earlier_bytes_ = 0;
+    ended_ns_ = now_ns;
+    duration_ns_ = now_ns - started_ns_;
+    written_bytes_ = sweeper_.progress().chunk_bytes;
+    retry_ns_ = 0;
+    // Before anybody learns of the end: the next one may begin at once.
+    for (const auto& [number, hold_ns] : wanted_holds_) {
+      if (number <= asked) holds_[number] = now_ns + hold_ns;
+    }
+    // Commits that are not decided keep the log: the next one may give back no more.
+    if (short_of_room() && !gives_back()) retry_ns_ = now_ns + kSecond_ns;
+  } else {
+    abandoned(status);
+  }
+  std::erase_if(wanted_holds_, [asked](const auto& hold) { return hold.first <= asked; });
+  answered_ = asked;
+  ended_.notify_all();
+}
+
+void Checkpoints::abandoned(const Status& status) {
+  if (gate_.closing() && status.code() == ErrorCode::admin_shutdown) return;
+  if (status.code() == kDiskFull) {
+    if (retry_ns_ == 0) server_.notice("a checkpoint was abandoned: " + status.message());
+    retry_ns_ = executor_.now_ns() + options_.retry_ns;
+    return;
+  }
+  failed_ = true;
+  if (options_.on_failure) options_.on_failure(status);
+}
+
+// --- calls ---
+
+reactor::Task<Status> Checkpoints::make(std::uint64_t hold_ns, Gone gone, control::CheckpointReply* reply) {
+  if (gate_.closing()) co_return shutting_down();
+  gate_.enter();
+  const std::uint64_t number = ++asked_;
+  if (hold_ns != 0) wanted_holds_[number] = hold_ns;
+  look_.notify_all();
+  Status status;
+  while (answered_ < number && status.ok()) {
+    if (failed_) status = error_;
+    if (gate_.closing() || gone()) status = shutting_down();
+    if (status.ok()) co_await ended_.wait_until(executor_.now_ns() + kGoneCheck_ns);
+  }
+  if (status.ok()) status = error_;
+  if (status.ok()) {
+    describe_checkpoint(*reply->mutable_checkpoint());
+    if (hold_ns != 0) reply->set_hold(number);
+  }
+  wanted_holds_.erase(number);
+  gate_.leave(executor_);
+  co_return status;
+}
+
+Status Checkpoints::hold(std::uint64_t hold, std::uint64_t hold_ns) {
+  const auto found = holds_.find(hold);
+  const std::uint64_t now_ns = executor_.now_ns();
+  if (found == holds_.end() || now_ns >= found->second) {
+    return Status(ErrorCode::object_not_in_prerequisite_state,
+                  "the checkpoint is not held any more: its time is over, or the log is short of room");
+  }
+  found->second = now_ns + hold_ns;
+  if (hold_ns == 0) holds_.erase(found);
+  look_.notify_all();
+  return Status();
+}
+
+reactor::Task<Status> Checkpoints::pause(std::uint64_t pause_ns, control::CheckpointReply* reply) {
+  if (gate_.closing()) co_return shutting_down();
+  gate_.enter();
+  const auto pause = co_await log_.pause(executor_.now_ns() + pause_ns);
+  if (pause.ok()) {
+    reply->set_position(pause->position);
+    reply->set_segment(pause->segment);
+    reply->set_segment_offset(pause->offset);
+  }
+  gate_.leave(executor_);
+  co_return pause.ok() ? Status() : pause.status();
+}
+
+void Checkpoints::resume(control::CheckpointReply* reply) {
+  reply->set_paused(log_.paused());
+  log_.resume();
+}
+
+// --- for people ---
+
+void Checkpoints::describe_checkpoint(control::CheckpointStatus& checkpoint) const {
+  if (const Manifest* const newest = store_.newest()) {
+    checkpoint.set_generation(newest->generation);
+    checkpoint.set_redo_from(newest->redo_from);
+    checkpoint.set_chunks(newest->chunks.size());
+    std::uint64_t bytes = 0;
+    for (const ChunkRef& chunk : newest->chunks) bytes += chunk.payload_bytes;
+    checkpoint.set_bytes(bytes);
+  }
+  const std::uint64_t now_ns = executor_.now_ns();
+  checkpoint.set_finished(finished_);
+  if (finished_ != 0) {
+    checkpoint.set_age_ns(now_ns - ended_ns_);
+    checkpoint.set_duration_ns(duration_ns_);
+    checkpoint.set_written_bytes(written_bytes_);
+  }
+  if (!error_.ok()) checkpoint.set_error(error_.message());
+  checkpoint.set_held(held());
+  checkpoint.set_running(running_);
+  if (!running_) return;
+  const SweepProgress& progress = sweeper_.progress();
+  checkpoint.set_running_ns(now_ns - started_ns_);
+  checkpoint.set_extents(progress.extents);
+  checkpoint.set_done_extents(progress.done_extents);
+  checkpoint.set_done_bytes(progress.chunk_bytes);
+}
+
+void Checkpoints::describe(control::DiskStatus& disk) const {
+  const LogCounters& counters = log_.counters();
+  disk.set_folder(options_.folder);
+  disk.set_position(log_.appended());
+  disk.set_durable_position(log_.durable());
+  disk.set_records(counters.records);
+  disk.set_appended_bytes(counters.appended_bytes);
+  disk.set_synced_writes(counters.writes);
+  disk.set_written_bytes(counters.written_bytes);
+  disk.set_used_bytes(log_.used_bytes());
+  disk.set_limit_bytes(log_.max_bytes());
+  disk.set_full(log_.out_of_room());
+  describe_checkpoint(*disk.mutable_checkpoint());
+}
+
+}  // namespace namdb::memory

@@ -1,0 +1,130 @@
+// Checkpoints of a running memory server: a task that makes one when it is time
+// (memory/checkpoint/sweeper.h), and gives back the log behind it.
+//
+//   when                                                         pace
+//   a call asks for one (CHECKPOINT)                             as fast as the disk is
+//   a third of the log's bound was written since the last began  rate_bytes a second
+//   interval_ns since the last began, and the log has grown      rate_bytes a second
+//   the log is three quarters full                               as fast as the disk is
+//
+// A third: the log is cut where redo of the *older* generation begins, so just before the cut it has all of
+// two intervals and of a sweep. For the same reason a full log may take two checkpoints.
+//
+// One at a time. A call waits for the end of one that began after the call; calls that wait together share
+// it.
+//
+// Holds: a backup copies files while the server runs. Until its hold ends no checkpoint begins, so that
+// chunks and log stay as they are. A hold is for a bounded time and is renewed; when the log gets short of
+// room, all holds end.
+//
+// Errors: a full disk abandons the checkpoint, is told once (Options::notice), and the next try comes after
+// retry_ns. The log keeps all until then. Any other error is final, as the log's are: on_failure is called,
+// no further checkpoint is made, and the process is to end.
+//
+// One executor's thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/reactor/executor.h"
+#include "common/reactor/task.h"
+#include "memory/calls/checkpoint_service.h"
+#include "memory/calls/server_state.h"
+#include "memory/checkpoint/sweeper.h"
+#include "memory/log/checkpoint_store.h"
+#include "memory/log/log.h"
+#include "memory/opening/disk_chunk_store.h"
+
+namespace namdb::memory {
+
+struct CheckpointOptions {
+  std::uint64_t interval_ns = 300 * kSecond_ns;  // 0: none by time
+  std::uint64_t rate_bytes = 128U << 20;         // of chunks, a second; 0: as fast as the disk is
+  std::uint64_t retry_ns = 10 * kSecond_ns;      // after one that was abandoned
+  std::string folder;                            // of the database, for people
+  // Called once, within a task, after an error that is final. May be empty.
+  std::function<void(const Status&)> on_failure;
+};
+
+class Checkpoints final : public CheckpointService {
+ public:
+  // All outlive this. The log has the server's journals, and `sweep_log` is that log.
+  Checkpoints(ServerState& server, Log& log, CheckpointStore& store, SweepLog& sweep_log,
+              CheckpointOptions options);
+  ~Checkpoints() override;
+  Checkpoints(const Checkpoints&) = delete;
+  Checkpoints& operator=(const Checkpoints&) = delete;
+
+  // Once, when the server has opened: calls are answered, and checkpoints are made.
+  void start();
+  // A checkpoint that is under way is abandoned; calls that wait end. Behind MemoryServer::stop(), before
+  // the log's close().
+  reactor::Task<void> close();
+
+  reactor::Task<Status> make(std::uint64_t hold_ns, Gone gone, control::CheckpointReply* reply) override;
+  Status hold(std::uint64_t hold, std::uint64_t hold_ns) override;
+  reactor::Task<Status> pause(std::uint64_t pause_ns, control::CheckpointReply* reply) override;
+  void resume(control::CheckpointReply* reply) override;
+  void describe(control::DiskStatus& disk) const override;
+
+  // Finished by this process.
+  std::uint64_t finished() const { return finished_; }
+
+ private:
+  void describe_checkpoint(control::CheckpointStatus& checkpoint) const;
+  // Bytes that were written to the log since the last checkpoint began, by any process.
+  std::uint64_t written_since_bytes() const;
+  bool short_of_room() const;
+  // Another checkpoint would give back more of the log.
+  bool gives_back() const;
+  bool held() const;
+  bool due();
+  // One may be due then without further ado.
+  std::uint64_t next_look_ns() const;
+  reactor::Task<void> run();
+  reactor::Task<void> make_one();
+  // After an error.
+  void abandoned(const Status& status);
+
+  ServerState& server_;
+  reactor::Executor& executor_;
+  Log& log_;
+  CheckpointStore& store_;
+  CheckpointOptions options_;
+  DiskChunkStore chunks_;
+  Sweeper sweeper_;
+
+  // The last one that did not fail.
+  LogPosition begun_position_ = 0;
+  std::uint64_t begun_ns_ = 0;
+  std::uint64_t begun_written_bytes_ = 0;
+  std::uint64_t earlier_bytes_ = 0;  // in the log when the process started; 0 once one was made
+  std::uint64_t ended_ns_ = 0;
+  std::uint64_t duration_ns_ = 0;
+  std::uint64_t written_bytes_ = 0;
+  std::uint64_t finished_ = 0;
+
+  bool running_ = false;
+  std::uint64_t started_ns_ = 0;  // of it
+  std::uint64_t retry_ns_ = 0;    // none by itself before that
+  Status error_;                  // why the last was abandoned
+
+  // Calls are numbered; a checkpoint answers those that came before it began.
+  std::uint64_t asked_ = 0;
+  std::uint64_t answered_ = 0;
+  // By number, of calls that wait, and of those that were answered: for how long, and until when.
+  std::map<std::uint64_t, std::uint64_t> wanted_holds_;
+  std::map<std::uint64_t, std::uint64_t> holds_;
+
+  bool failed_ = false;
+  reactor::Event look_;
+  reactor::Event ended_;
+  reactor::Gate gate_;
+};
+
+}  // namespace namdb::memory

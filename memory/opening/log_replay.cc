@@ -1,0 +1,169 @@
+#include "memory/opening/log_replay.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "common/layout/words.h"
+#include "memory/coordinator/control_state.h"
+#include "memory/journals/grant_records.h"
+#include "memory/journals/journal_record.h"
+#include "memory/journals/log_sink.h"
+
+namespace namdb::memory {
+
+using layout::load_word;
+
+namespace {
+
+Status unreadable(const std::string& what) {
+  return Status(ErrorCode::corrupt_data, "it is no " + what);
+}
+
+}  // namespace
+
+LogReplay::LogReplay(Region& region, Tables& tables, Restorer& restorer, const Options& options,
+                     control::ControlState& state)
+    : region_(region),
+      tables_(tables),
+      restorer_(restorer),
+      options_(options),
+      state_(state),
+      places_(region, restorer),
+      redo_(region, places_) {}
+
+Status LogReplay::apply(const LogRecord& record) {
+  ++counts_.records;
+  counts_.bytes += record.end - record.begin;
+  Status status = apply_kind(record);
+  if (status.ok()) return status;
+  return Status(status.code(),
+                "the log's record at position " + std::to_string(record.begin) +
+                    " cannot be redone: " + status.message(),
+                status.hint());
+}
+
+Status LogReplay::apply_kind(const LogRecord& record) {
+  switch (static_cast<RecordKind>(record.kind)) {
+    case RecordKind::entry:
+      return apply_entry(record.bytes);
+    case RecordKind::voided:
+      return apply_verdicts(record.bytes, false);
+    case RecordKind::verdict:
+      return apply_verdicts(record.bytes, true);
+    case RecordKind::through:
+      return apply_ends(record.bytes, false);
+    case RecordKind::closed:
+      return apply_ends(record.bytes, true);
+    case RecordKind::control:
+      return apply_control(record.bytes);
+    case RecordKind::table:
+      return apply_table(record.bytes);
+    case RecordKind::grants: {
+      const auto mark = read_mark_record(record.bytes);
+      if (!mark) return unreadable("mark of grants");
+      region_.grants().pass(*mark);
+      return Status();
+    }
+    case RecordKind::block: {
+      const auto block = read_block_record(record.bytes);
+      if (!block) return unreadable("block of records");
+      ++counts_.blocks;
+      return restorer_.block(*block);
+    }
+  }
+  return Status(ErrorCode::configuration,
+                "its kind " + std::to_string(record.kind) + " is not known to this program",
+                "use the version of namdb that wrote it, or a later one");
+}
+
+Status LogReplay::restore_table(const control::TableDescriptor& descriptor) {
+  if (tables_.all().contains(descriptor.id())) return Status();
+  return tables_.restore(descriptor).status();
+}
+
+Status LogReplay::apply_control(std::span<const std::byte> bytes) {
+  const auto entry = read_control_entry(bytes);
+  if (!entry.ok()) return entry.status();
+  if (entry->version() <= state_.version()) return Status();  // the checkpoint has it
+  Status status = apply_control_entry(state_, *entry);
+  if (!status.ok()) return status;
+  ++counts_.control_entries;
+  for (const control::TableDescriptor& table : entry->tables()) {
+    status = restore_table(table);
+    if (!status.ok()) return status;
+  }
+  return Status();
+}
+
+Status LogReplay::apply_table(std::span<const std::byte> bytes) {
+  const auto record = read_table_record(bytes);
+  if (!record.ok()) return record.status();
+  return restore_table(record->table());
+}
+
+Status LogReplay::redo(std::span<const std::byte> bytes) {
+  const auto record = read_journal_record(bytes, options_.server_id);
+  return record ? redo_.apply(record->entry) : unreadable("journal entry of this memory server");
+}
+
+Status LogReplay::apply_entry(std::span<const std::byte> bytes) {
+  const auto record = read_journal_record(bytes, options_.server_id);
+  if (!record) return unreadable("journal entry of this memory server");
+  ++counts_.entries;
+  if (options_.server_count == 1) return redo_.apply(record->entry);
+  SlotJournal& journal = journals_[record->entry.stamp.slot];
+  journal.through = std::max(journal.through, record->entry.through);
+  journal.undecided.try_emplace(record->entry.stamp.counter, bytes.begin(), bytes.end());
+  return settle(journal);
+}
+
+Status LogReplay::apply_verdicts(std::span<const std::byte> bytes, bool committed) {
+  if (bytes.size() < 16 || bytes.size() % 8 != 0 || load_word(bytes.data()) > ~std::uint32_t{0})
+    return unreadable("verdict");
+  SlotJournal& journal = journals_[static_cast<std::uint32_t>(load_word(bytes.data()))];
+  for (std::size_t at = 8; at < bytes.size(); at += 8) {
+    const std::uint64_t counter = load_word(bytes.data() + at);
+    if (counter > layout::kMaxCounter) return unreadable("verdict");
+    (committed ? journal.committed : journal.voided).insert(static_cast<std::uint32_t>(counter));
+  }
+  return settle(journal);
+}
+
+Status LogReplay::apply_ends(std::span<const std::byte> bytes, bool by_decider) {
+  if (bytes.empty() || bytes.size() % 8 != 0) return unreadable("end of a journal");
+  for (std::size_t at = 0; at < bytes.size(); at += 8) {
+    const std::uint64_t word = load_word(bytes.data() + at);
+    SlotJournal& journal = journals_[static_cast<std::uint32_t>(word >> 32)];
+    journal.through = std::max(journal.through, static_cast<std::uint32_t>(word));
+    journal.ended = true;
+    journal.decided = journal.decided || by_decider;
+    Status status = settle(journal);
+    if (!status.ok()) return status;
+  }
+  return Status();
+}
+
+Status LogReplay::settle(SlotJournal& journal) {
+  for (auto entry = journal.undecided.begin(); entry != journal.undecided.end();) {
+    const auto& [counter, bytes] = *entry;
+    // `through` finishes voided ones, too: they are undone.
+    if (journal.voided.contains(counter)) {
+      ++counts_.voided;
+    } else if (counter <= journal.through || journal.committed.contains(counter)) {
+      Status status = redo(bytes);
+      if (!status.ok()) return status;
+    } else {
+      ++entry;
+      continue;
+    }
+    entry = journal.undecided.erase(entry);
+  }
+  return Status();
+}
+
+Status LogReplay::finish() {
+  return redo_.finish();
+}
+
+}  // namespace namdb::memory

@@ -1,0 +1,119 @@
+// The log of a memory server, record by record, becomes the region's records and the control state, behind
+// what the checkpoint had of them (memory/checkpoint/restorer.h). One pass, in the order of the log:
+//
+//   control entry    the next control state. Each new table is restored, before entries that name it
+//   table            likewise, on other servers than 0
+//   grants, block    numbers and blocks of record space
+//   journal entry    redo (memory/apply/redo.h), once it is known to be a commit's
+//   void, verdict, through, closed
+//                    which journal entries are commits'
+//
+// A journal entry is *decided* when `through` of its slot covers it, or when a verdict is recorded. Where
+// there is only one memory server, a complete entry is a commit's: its host is the only one, and has it. On
+// one of several servers an entry waits until the log decides it, and undecided() has those that it does not
+// decide. Redo takes entries in any order.
+//
+// Tables that were dropped in the log stay until the caller discards them: their blocks may be in the way of
+// later ones, which take their places. One executor's thread; nothing suspends.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/base/error.h"
+#include "memory/apply/redo.h"
+#include "memory/checkpoint/restorer.h"
+#include "memory/log/log_reader.h"
+#include "memory/options.h"
+#include "memory/region/region.h"
+#include "memory/region/tables.h"
+#include "proto/control_state.pb.h"
+
+namespace namdb::memory {
+
+struct ReplayCounts {
+  std::uint64_t records = 0;
+  std::uint64_t bytes = 0;    // of them, headers and padding included
+  std::uint64_t entries = 0;  // of journals
+  std::uint64_t voided = 0;   // of these
+  std::uint64_t control_entries = 0;
+  std::uint64_t blocks = 0;
+};
+
+class LogReplay {
+ public:
+  // The journal of one slot, as the log says.
+  struct SlotJournal {
+    std::uint32_t through = 0;
+    bool ended = false;    // by its owner, with `through`
+    bool decided = false;  // ended by the decider, whose final counter is `through`
+    std::set<std::uint32_t> voided;
+    std::set<std::uint32_t> committed;
+    // Bytes of the records of entries that are not decided, by counter.
+    std::map<std::uint32_t, std::vector<std::byte>> undecided;
+  };
+
+  // `state` is the checkpoint's control state, and becomes that of the log's end. All outlive this.
+  LogReplay(Region& region, Tables& tables, Restorer& restorer, const Options& options,
+            control::ControlState& state);
+
+  // The next record. Errors: corrupt_data, configuration (of a newer program), out_of_memory (the region is
+  // shorter than it was); the message names the record's position.
+  Status apply(const LogRecord& record);
+  // Behind the last record. Error corrupt_data names a record whose versions are not all there. Nothing of
+  // the redo waits any more then.
+  Status finish();
+
+  const ReplayCounts& counts() const { return counts_; }
+  // By slot. On a single server those are left out that the log does not name.
+  const std::map<std::uint32_t, SlotJournal>& journals() const { return journals_; }
+
+ private:
+  // The places of records, as the restorer keeps them.
+  class Places final : public RecordPlaces {
+   public:
+    Places(Region& region, Restorer& restorer) : region_(region), restorer_(restorer) {}
+    const layout::RecordLayout* shape(std::uint32_t table) const override { return restorer_.shape(table); }
+    std::optional<std::uint64_t> life(std::uint32_t table, std::uint64_t offset) const override {
+      return restorer_.life(table, offset);
+    }
+    void born(std::uint32_t table, std::uint64_t offset, std::uint64_t grant) override {
+      restorer_.born(table, offset, grant);
+    }
+    void changed(std::uint64_t offset) override { region_.changed().mark(offset); }
+
+   private:
+    Region& region_;
+    Restorer& restorer_;
+  };
+
+  Status apply_kind(const LogRecord& record);
+  Status apply_entry(std::span<const std::byte> bytes);
+  Status apply_control(std::span<const std::byte> bytes);
+  Status apply_table(std::span<const std::byte> bytes);
+  // {slot} {counter}...
+  Status apply_verdicts(std::span<const std::byte> bytes, bool committed);
+  // {slot << 32 | counter}...
+  Status apply_ends(std::span<const std::byte> bytes, bool by_decider);
+  Status restore_table(const control::TableDescriptor& descriptor);
+  Status redo(std::span<const std::byte> bytes);
+  // Entries of the slot that are decided by now.
+  Status settle(SlotJournal& journal);
+
+  Region& region_;
+  Tables& tables_;
+  Restorer& restorer_;
+  const Options& options_;
+  control::ControlState& state_;
+  Places places_;
+  Redo redo_;
+  std::map<std::uint32_t, SlotJournal> journals_;
+  ReplayCounts counts_;
+};
+
+}  // namespace namdb::memory

@@ -1,0 +1,226 @@
+"""A memory server that keeps its data on disk comes back with all of it, after kill -9 of itself or of every daemon, and again
+after kill -9 in the middle of that; compute servers go on. Folders that are not its own, or of no use, are refused by name."""
+import os
+import random
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import psycopg
+
+from harness import FABRICS, PATIENCE_S, Cluster, TestCase, alive, main, namctl, program, run, until
+from ledger import AWAY, Ledger
+
+TABLES = {
+    "plain": "CREATE TABLE plain (id bigint PRIMARY KEY, v text)",
+    "wide": "CREATE TABLE wide (a integer, b varchar(20), c numeric(12,2), d timestamp, e boolean, PRIMARY KEY (a, b))",
+    "unique_v": "CREATE TABLE unique_v (id integer PRIMARY KEY, v integer UNIQUE)",
+    "empty": "CREATE TABLE empty (id integer PRIMARY KEY)",
+}
+INDEXES = ("CREATE INDEX plain_v ON plain (v)", "CREATE INDEX wide_c ON wide (c DESC, a)",
+           "CREATE INDEX wide_b ON wide USING hash (b)")
+# Each is answered by another way to the rows.
+QUESTIONS = ("SELECT * FROM plain ORDER BY id", "SELECT * FROM wide ORDER BY a, b", "SELECT * FROM unique_v ORDER BY id",
+             "SELECT * FROM empty", "SELECT id FROM plain WHERE v >= 'v1' AND v < 'v2' ORDER BY v, id",
+             "SELECT a, c FROM wide WHERE c > 10 ORDER BY c DESC, a", "SELECT a FROM wide WHERE b = 'b3' ORDER BY a",
+             "SELECT id FROM unique_v WHERE v = 7", "SELECT count(*) FROM wide",
+             "SELECT table_name FROM namdb_tables ORDER BY table_name",
+             "SELECT index_name, is_ready, columns, method FROM namdb_indexes ORDER BY index_name")
+
+
+def fill(cluster):
+    for statement in (*TABLES.values(), *INDEXES, "CREATE TABLE dropped (id integer PRIMARY KEY)"):
+        cluster.query(statement)
+    with cluster.connect(autocommit=False) as connection:
+        for i in range(200):
+            connection.execute("INSERT INTO plain VALUES (%s, %s)", (i, f"v{i}" + "x" * (i % 90)))
+            connection.execute("INSERT INTO wide VALUES (%s, %s, %s, '2024-02-29 12:00:00', %s)",
+                               (i, f"b{i % 7}", i / 4, i % 2 == 0))
+            connection.execute("INSERT INTO unique_v VALUES (%s, %s)", (i, i + 5))
+        connection.execute("INSERT INTO dropped VALUES (1)")
+        connection.commit()
+        connection.execute("UPDATE plain SET v = 'v1-changed' WHERE id < 20")
+        connection.execute("DELETE FROM wide WHERE a >= 150")
+        connection.commit()
+        # Nobody is to see it.
+        connection.execute("UPDATE plain SET v = 'never' WHERE id < 50")
+        connection.rollback()
+    cluster.query("DROP TABLE dropped")
+
+
+def answers(cluster, server=0):
+    return [cluster.query(question, server=server) for question in QUESTIONS]
+
+
+def serves(cluster, server=0):
+    try:
+        return cluster.query("SELECT 1", server=server) == [(1,)] and cluster.query(QUESTIONS[-1], server=server) is not None
+    except psycopg.Error as error:
+        if error.sqlstate not in AWAY:
+            raise
+        return False
+
+
+def command_of(cluster, name):
+    return Path(f"/proc/{cluster.pid(name)}/cmdline").read_text().split("\0")[:-1]
+
+
+class MemoryServerRestarts(TestCase):
+    def test_all_is_there_again_while_the_compute_server_goes_on(self):
+        for fabric in self.covering(FABRICS):
+            with self.subTest(fabric=fabric), Cluster(fabric, durability="flushed") as cluster:
+                fill(cluster)
+                before = answers(cluster)
+                compute = cluster.pid("compute-0")
+                for round_number in range(2):
+                    with cluster.connect() as connection:
+                        connection.execute("SELECT count(*) FROM plain")
+                        cluster.kill("memory-0")
+                        until(lambda: cluster.log("compute-0").count("lost the connection") > round_number,
+                              "the death is noticed")
+                        self.assert_sqlstate(AWAY, connection.execute, "UPDATE plain SET v = 'lost' WHERE id = 1")
+                        self.assert_sqlstate(AWAY, cluster.query, "SELECT count(*) FROM plain")
+                    cluster.up()
+                    until(lambda: serves(cluster), "the memory server is found again")
+                    self.assertEqual(answers(cluster), before)
+                self.assertEqual(cluster.pid("compute-0"), compute)
+                self.assertTrue(alive(compute))
+                # All can be changed as ever.
+                self.assert_sqlstate("23505", cluster.query, "INSERT INTO unique_v VALUES (1000, 7)")
+                cluster.query("UPDATE plain SET v = v")
+                cluster.query("DELETE FROM unique_v")
+                cluster.query("DROP TABLE wide")
+                cluster.query("CREATE TABLE wide (id integer PRIMARY KEY)")
+                self.assertEqual(cluster.query("SELECT count(*) FROM plain"), [(200,)])
+
+    def test_with_each_protocol(self):
+        for protocol in self.covering(("si", "occ", "nowait", "waitdie", "mvcc", "sundial")):
+            with self.subTest(protocol=protocol), \
+                    Cluster(durability="flushed", memory_flags=[f"--protocol={protocol}"]) as cluster:
+                fill(cluster)
+                before = answers(cluster)
+                cluster.kill("memory-0")
+                cluster.up()
+                until(lambda: serves(cluster), "the memory server is found again")
+                self.assertEqual(answers(cluster), before)
+                cluster.query("UPDATE plain SET v = 'new'")
+                self.assertEqual(cluster.query("SELECT count(*) FROM plain WHERE v = 'new'"), [(200,)])
+
+    def test_a_clean_end_and_a_start_keep_it_too(self):
+        with Cluster(durability="flushed") as cluster:
+            fill(cluster)
+            before = answers(cluster)
+            self.assertEqual(namctl("dev", "down", "--data", cluster.data).returncode, 0)
+            cluster.up()
+            self.assertEqual(answers(cluster), before)
+
+    def test_writes_under_load_survive_the_end_of_every_daemon(self):
+        for fabric in self.covering(FABRICS):
+            with self.subTest(fabric=fabric), Cluster(fabric, compute_servers=2, durability="flushed") as cluster:
+                ledger = Ledger(cluster, servers=(0, 1))
+                ledger.create()
+                for _ in range(2):
+                    with ledger:
+                        ledger.await_progress(40)
+                        for name in ("memory-0", "compute-1", "compute-0"):
+                            cluster.kill(name)
+                    cluster.up()
+                    ledger.check(self, server=1)
+
+    def test_it_may_end_in_the_middle_of_its_return_again_and_again(self):
+        generator = random.Random(5)
+        with Cluster("tcp", durability="flushed") as cluster:
+            fill(cluster)
+            ledger = Ledger(cluster)
+            ledger.create()
+            with ledger:
+                ledger.await_progress(200)
+            before = answers(cluster)
+            command = command_of(cluster, "memory-0")
+            cluster.kill("memory-0")
+            for _ in range(8):
+                with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+                    # It has begun; the rest is anywhere in what it does, and a little behind that.
+                    line = process.stderr.readline()
+                    self.assertNotEqual(line, "", "it ended by itself")
+                    time.sleep(generator.uniform(0, 0.15))
+                    process.kill()
+            cluster.up()
+            until(lambda: serves(cluster), "the memory server is found again")
+            self.assertEqual(answers(cluster), before)
+            ledger.check(self)
+
+
+class Folders(TestCase):
+    """A memory server says which folder it does not take, and why: exit code 3, and nothing is changed."""
+
+    def refused(self, command, *words, **options):
+        done = run(*command, **options)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        for word in words:
+            self.assertIn(word, done.stderr)
+
+    def with_options(self, command, **options):
+        command = list(command)
+        for name, value in options.items():
+            flag = "--" + name.replace("_", "-")
+            if flag in command:
+                command[command.index(flag) + 1] = str(value)
+            else:
+                command += [flag, str(value)]
+        return command
+
+    def test_two_daemons_on_one_folder(self):
+        with Cluster(durability="flushed") as cluster:
+            cluster.query("CREATE TABLE t (id bigint PRIMARY KEY)")
+            command = command_of(cluster, "memory-0")
+            self.refused(self.with_options(command, listen=f"unix:{cluster.data}/run/other.sock"),
+                         str(cluster.data / "memory-0"))
+            self.assert_serves(cluster)
+            self.assertEqual(cluster.query("SELECT count(*) FROM t"), [(0,)])
+
+    def test_the_folder_of_another_server(self):
+        with Cluster(durability="flushed") as cluster:
+            cluster.query("CREATE TABLE t (id bigint PRIMARY KEY)")
+            command = command_of(cluster, "memory-0")
+            cluster.kill("memory-0")
+            # The second of two, which cannot keep their data yet; and one that keeps nothing.
+            done = run(*self.with_options(command, server_id=1, server_count=2))
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("several cannot keep their data yet", done.stderr)
+            self.refused(self.with_options(command, server_id=1, server_count=2, durability="memory"), "flushed")
+            cluster.up()
+            until(lambda: serves(cluster), "its own server takes it")
+            self.assertEqual(cluster.query("SELECT count(*) FROM t"), [(0,)])
+
+    def test_a_folder_that_cannot_be_written(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root, to be somebody else")
+        with tempfile.TemporaryDirectory(prefix="namdb-e2e-") as folder:
+            data = Path(folder) / "data"
+            data.mkdir()
+            os.chmod(folder, 0o755)
+            data.chmod(0o555)
+            self.refused([program("nam-memoryd"), "--data", data, "--durability", "flushed", "--region-bytes", "64MiB",
+                          "--listen", f"unix:{folder}/m.sock"], str(data), user=65534, group=65534)
+
+    def test_a_folder_whose_log_is_gone(self):
+        with Cluster(durability="flushed") as cluster:
+            cluster.query("CREATE TABLE t (id bigint PRIMARY KEY)")
+            cluster.kill("memory-0")
+            log = cluster.data / "memory-0" / "data" / "log"
+            for segment in log.iterdir():
+                segment.rename(cluster.data / segment.name)
+            done = namctl("dev", "up", *cluster.flags, timeout=2 * PATIENCE_S)
+            self.assertEqual(done.returncode, 3, done.stdout)
+            self.assertIn("memory-0", done.stderr)
+            for segment in cluster.data.glob("segment-*"):
+                segment.rename(log / segment.name)
+            cluster.up()
+            until(lambda: serves(cluster), "with its log it is whole")
+            self.assertEqual(cluster.query("SELECT count(*) FROM t"), [(0,)])
+
+
+if __name__ == "__main__":
+    main()

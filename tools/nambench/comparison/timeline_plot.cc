@@ -1,0 +1,37 @@
+#include "tools/nambench/comparison/timeline_plot.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace namdb::nambench {
+namespace {
+
+PlotSeries series(const RunReport& report, const char* name, std::uint64_t TimelineSecond::* count) {
+  PlotSeries result{name, {}};
+  const std::size_t seconds = std::max<std::size_t>(report.timeline.size(), 2) - 1;
+  for (std::size_t i = 0; i < std::min(seconds, report.timeline.size()); ++i) {
+    result.points.push_back(
+        {.x = static_cast<double>(i), .y = static_cast<double>(report.timeline[i].*count)});
+  }
+  return result;
+}
+
+}  // namespace
+
+LinePlot timeline_plot(const RunReport& report) {
+  LinePlot plot{.title = report.workload + ", " + std::to_string(report.clients) + " clients",
+                .x_label = "second of the run",
+                .y_label = "calls that ended in the second",
+                .series = {}};
+  plot.series.push_back(series(report, "committed", &TimelineSecond::committed));
+  for (const auto& [name, count] :
+       {std::pair("aborted", &TimelineSecond::aborted), std::pair("failed", &TimelineSecond::failed)}) {
+    const bool any = std::ranges::any_of(report.timeline,
+                                         [count](const TimelineSecond& second) { return second.*count > 0; });
+    if (any) plot.series.push_back(series(report, name, count));
+  }
+  return plot;
+}
+
+}  // namespace namdb::nambench

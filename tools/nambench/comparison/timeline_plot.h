@@ -1,0 +1,13 @@
+// A run second by second, as a picture.
+#pragma once
+
+#include "tools/nambench/comparison/line_plot.h"
+#include "tools/nambench/report/run_report.h"
+
+namespace namdb::nambench {
+
+// One line for commits, and one each for aborted and for failed calls if there are any. The last second is
+// left out unless it is the only one: the run may have ended in the middle of it.
+LinePlot timeline_plot(const RunReport& report);
+
+}  // namespace namdb::nambench

@@ -1,0 +1,207 @@
+#include "tools/namctl/dev_settings.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "tools/namctl/address.h"
+#include "tools/namctl/dev_processes.h"
+
+namespace namdb::namctl {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint16_t kFirstFabricPort = 7400;
+constexpr std::uint16_t kDefaultSqlPort = 5433;
+constexpr std::uint64_t kLargestDefaultRegion_bytes = 4ULL << 30;
+
+fs::path program_folder() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  return error ? fs::path("/usr/bin") : self.parent_path();
+}
+
+// nam-memoryd's own default, shared by all memory servers of this machine.
+std::uint64_t default_region_bytes(std::uint32_t memory_servers) {
+  const std::uint64_t memory_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                                     static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t share = std::min(memory_bytes / 4, kLargestDefaultRegion_bytes) / memory_servers;
+  return share >> 21 << 21;
+}
+
+// The settings of the folder's cluster in words.
+std::string in_words(const ClusterFile& before) {
+  return before.fabric + ", port " + std::to_string(before.sql_port) + ", " +
+         std::to_string(before.memory_servers) + " memory and " + std::to_string(before.compute_servers) +
+         " compute servers, durability " + std::string(durability_of(before)) +
+         (before.protocol.empty() ? "" : ", protocol " + before.protocol) +
+         (before.stages.empty() ? "" : ", stages " + before.stages) +
+         (before.region_bytes.empty() ? "" : ", regions of " + before.region_bytes) +
+         (before.region_limit.empty() ? "" : " up to " + before.region_limit);
+}
+
+// The data that is in the folder goes with the settings.
+Status check_data(const fs::path& data, const ClusterFile& before, const ClusterFile& settings) {
+  if (!has_data(data, before)) return {};
+  const std::string hint = "namctl dev down --discard --data " + data.string() + " removes the data";
+  if (settings.memory_servers != before.memory_servers)
+    return environment_error(data.string() + " has the data of " + std::to_string(before.memory_servers) +
+                                 (before.memory_servers == 1 ? " memory server" : " memory servers"),
+                             hint);
+  if (durability_of(settings) == kDurabilityMemory)
+    return environment_error(
+        data.string() + " has data on disk, which a cluster with durability memory would not have", hint);
+  return {};
+}
+
+}  // namespace
+
+std::string sql_address(const ClusterFile& cluster, std::uint32_t server) {
+  return "127.0.0.1:" + std::to_string(cluster.sql_port + server);
+}
+
+Result<std::string> daemon_program(const char* name) {
+  const fs::path path = program_folder() / name;
+  std::error_code ignored;
+  if (fs::exists(path, ignored)) return path.string();
+  return environment_error(path.string() + " is missing", "build it: ninja -C build/release");
+}
+
+bool any_runs(const DevCluster& cluster) {
+  return std::any_of(cluster.daemons.begin(), cluster.daemons.end(),
+                     [](const DaemonState& daemon) { return daemon.pid != 0; });
+}
+
+bool has_data(const fs::path& data, const ClusterFile& settings) {
+  std::error_code ignored;
+  for (std::uint32_t k = 0; k < settings.memory_servers; ++k) {
+    if (fs::exists(data / memory_name(k) / "data" / "identity", ignored)) return true;
+  }
+  return false;
+}
+
+Result<ClusterFile> settle(const DevOptions& options, const std::optional<DevCluster>& present) {
+  const bool runs = present && any_runs(*present);
+  ClusterFile settings;
+  settings.fabric = "shm";
+  settings.sql_port = kDefaultSqlPort;
+  if (present) settings = present->settings;
+  const ClusterFile before = settings;
+  settings.fabric = options.fabric.value_or(settings.fabric);
+  settings.memory_servers = options.memory_servers.value_or(settings.memory_servers);
+  settings.compute_servers = options.compute_servers.value_or(settings.compute_servers);
+  settings.sql_port = options.sql_port.value_or(settings.sql_port);
+  settings.protocol = options.protocol.value_or(settings.protocol);
+  settings.stages = options.stages.value_or(settings.stages);
+  settings.durability = options.durability.value_or(settings.durability);
+  if (!options.region_bytes.empty()) settings.region_bytes = options.region_bytes;
+  if (!options.region_limit.empty()) settings.region_limit = options.region_limit;
+  const bool same = settings == before;
+  const auto take = [](const std::vector<std::string>& given, std::vector<std::string>& remembered) {
+    if (!given.empty()) remembered = given;
+  };
+  take(options.procedure_libraries, settings.procedure_libraries);
+  for (std::string& library : settings.procedure_libraries) library = fs::absolute(library).string();
+  take(options.memory_flags, settings.memory_flags);
+  take(options.compute_flags, settings.compute_flags);
+  if (!runs) {
+    if (Status fits = check_data(options.data, before, settings); !fits.ok()) return fits;
+    if (settings.memory_servers == 1 || durability_of(settings) == kDurabilityMemory) return settings;
+    return environment_error("several memory servers cannot keep their data yet", "--durability memory");
+  }
+  if (same) return settings;
+  return environment_error(
+      "a cluster with other options runs on " + options.data.string() + " (" + in_words(before) + ")",
+      "namctl dev down --data " + options.data.string());
+}
+
+Result<std::vector<std::string>> choose_memory_addresses(const fs::path& data, const ClusterFile& settings,
+                                                         const DevOptions& options) {
+  const std::uint16_t fabric_port = options.fabric_port;
+  std::vector<std::string> addresses;
+  if (settings.fabric == "shm") {
+    for (std::uint32_t k = 0; k < settings.memory_servers; ++k) {
+      Result<fs::path> path = socket_path(data, memory_name(k) + ".sock");
+      if (!path.ok()) return path.status();
+      addresses.push_back("unix:" + path->string());
+    }
+    return addresses;
+  }
+  std::uint32_t port = fabric_port != 0 ? fabric_port : kFirstFabricPort;
+  while (addresses.size() < settings.memory_servers) {
+    if (port > 65'535) return environment_error("no free port for the memory servers");
+    if (port_is_free(static_cast<std::uint16_t>(port))) {
+      addresses.push_back(options.fabric_host + ":" + std::to_string(port));
+    } else if (fabric_port != 0) {
+      return environment_error("port " + std::to_string(port) + " is in use", "choose another --fabric-port");
+    }
+    ++port;
+  }
+  return addresses;
+}
+
+std::vector<std::string> memory_command(const std::string& program, const DevOptions& options,
+                                        const ClusterFile& settings, std::uint32_t server) {
+  std::vector<std::string> command = {program,
+                                      "--data",
+                                      (options.data / memory_name(server)).string(),
+                                      "--fabric",
+                                      settings.fabric,
+                                      "--listen",
+                                      settings.memory_addresses[server],
+                                      "--server-id",
+                                      std::to_string(server),
+                                      "--server-count",
+                                      std::to_string(settings.memory_servers),
+                                      "--cluster-key",
+                                      key_file(options.data).string(),
+                                      "--region-bytes",
+                                      !settings.region_bytes.empty()
+                                          ? settings.region_bytes
+                                          : std::to_string(default_region_bytes(settings.memory_servers))};
+  command.insert(command.end(), {"--durability", std::string(durability_of(settings))});
+  if (!settings.protocol.empty()) command.insert(command.end(), {"--protocol", settings.protocol});
+  if (!settings.stages.empty()) command.insert(command.end(), {"--stages", settings.stages});
+  if (!settings.region_limit.empty())
+    command.insert(command.end(), {"--region-limit", settings.region_limit});
+  command.insert(command.end(), settings.memory_flags.begin(), settings.memory_flags.end());
+  return command;
+}
+
+std::vector<std::string> compute_command(const std::string& program, const DevOptions& options,
+                                         const ClusterFile& settings, std::uint32_t server) {
+  std::vector<std::string> command = {program,
+                                      "--data",
+                                      (options.data / compute_name(server)).string(),
+                                      "--fabric",
+                                      settings.fabric,
+                                      "--listen",
+                                      sql_address(settings, server),
+                                      "--cluster-key",
+                                      key_file(options.data).string()};
+  for (const std::string& address : settings.memory_addresses) {
+    command.insert(command.end(), {"--memory-server", address});
+  }
+  // Where the path is too long for a socket there is none: loopback is always there.
+  const fs::path sockets = options.data / "run";
+  if (sockets.native().size() + std::string_view("/.s.PGSQL.65535").size() < 108) {
+    command.insert(command.end(), {"--unix-socket-dir", sockets.string()});
+  }
+  std::vector<std::string> libraries = settings.procedure_libraries;
+  const fs::path workloads = program_folder().parent_path() / "lib" / "libnamdb_workloads.so";
+  std::error_code ignored;
+  if (libraries.empty() && fs::exists(workloads, ignored)) libraries.push_back(workloads.string());
+  for (const std::string& library : libraries) {
+    command.insert(command.end(), {"--procedure-library", library});
+  }
+  // Pairs, as on a rack where each machine runs one of both.
+  if (const std::size_t servers = settings.memory_addresses.size(); servers > 1) {
+    command.insert(command.end(), {"--beside", std::to_string(server % servers)});
+  }
+  command.insert(command.end(), settings.compute_flags.begin(), settings.compute_flags.end());
+  return command;
+}
+
+}  // namespace namdb::namctl

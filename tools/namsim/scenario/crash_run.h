@@ -1,0 +1,53 @@
+// The crash table: a small fixed run (crash_workload.h: commits, transactions that are undone, and
+// checkpoints, on a durable cluster with one memory server) that ends at each of its moments. A moment is
+// between two events of the simulated world: before each operation of the fabric and of the disk, and after
+// each of its parts. Then the rest of the cluster goes on, what died starts again, and the rows must be those
+// of whole commits, with all that were acknowledged.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "tools/namsim/cluster/interposer.h"
+
+namespace namdb::sim {
+
+// The processes that end at the moment.
+enum class CrashVictim : std::uint8_t {
+  owner,        // a compute server, in the middle of its transactions; its peer goes on
+  memory,       // the memory server; the compute servers find it again
+  all,          // every process
+  all_machines  // every process, and the disk has lost its power
+};
+inline constexpr CrashVictim kCrashVictims[] = {CrashVictim::owner, CrashVictim::memory, CrashVictim::all,
+                                                CrashVictim::all_machines};
+std::string_view name_of(CrashVictim victim);
+
+struct Crash {
+  std::string_view protocol;
+  CrashVictim victim = CrashVictim::owner;
+  std::uint64_t moment = 0;  // events after the clients began
+  // So many events after it began to open, the memory server ends once more in the same way; 0: it does not.
+  std::uint64_t again = 0;
+  std::uint64_t seed = 1;
+  // "--protocol occ --victim memory --moment 212", for messages.
+  std::string text() const;
+};
+
+struct CrashVerdict {
+  std::string anomaly;        // empty: all was as it must be
+  bool crashed = false;       // the moment came
+  std::uint64_t moments = 0;  // that there are; of a run that was not crashed
+  std::uint64_t acknowledged = 0;
+  std::uint64_t unknown = 0;        // attempts of which nobody was told anything
+  std::uint64_t unknown_there = 0;  // those of them that happened
+  std::uint64_t checkpoints = 0;    // finished before the crash
+  std::uint64_t fingerprint = 0;
+};
+
+// Never crashed, `moments` and `checkpoints` are of the whole run. Two equal crashes give equal verdicts.
+CrashVerdict run_crash(const Crash& crash, Interposer* interposer = nullptr);
+CrashVerdict run_without_crash(std::string_view protocol, std::uint64_t seed = 1);
+
+}  // namespace namdb::sim

@@ -1,0 +1,79 @@
+// The crash table: every protocol, every victim, and of the moments of the run a share, or all with
+// NAMDB_CRASH_MOMENTS=all. Otherwise NAMDB_CRASH_MOMENTS is how many of each protocol and victim are tried.
+#include <catch2/catch.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "common/layout/protocol.h"
+#include "tools/namsim/scenario/crash_run.h"
+
+namespace namdb::sim {
+namespace {
+
+constexpr std::uint64_t kMoments = 12;
+
+// How many moments lie between two that are tried.
+std::uint64_t stride_of(std::uint64_t moments) {
+  const char* const asked = std::getenv("NAMDB_CRASH_MOMENTS");
+  if (asked != nullptr && std::string(asked) == "all") return 1;
+  const std::uint64_t tried = asked == nullptr ? kMoments : std::strtoull(asked, nullptr, 10);
+  return std::max<std::uint64_t>(1, moments / std::max<std::uint64_t>(tried, 1));
+}
+
+struct CrashCounts {
+  std::uint64_t crashes = 0;
+  std::uint64_t acknowledged = 0;
+  std::uint64_t unknown = 0;
+  std::uint64_t unknown_there = 0;
+};
+
+void run_table(const layout::ProtocolTraits& protocol, CrashCounts& counts) {
+  const CrashVerdict whole = run_without_crash(protocol.name);
+  INFO(protocol.name << " without a crash");
+  REQUIRE(whole.anomaly == "");
+  REQUIRE(whole.checkpoints > 2);
+  REQUIRE(whole.unknown == 0);
+  const std::uint64_t stride = stride_of(whole.moments);
+  std::uint64_t number = 0;
+  for (const CrashVictim victim : kCrashVictims) {
+    // Each victim has other moments, and another second end, in every other run.
+    const std::uint64_t first = stride * static_cast<std::uint64_t>(victim) / std::size(kCrashVictims);
+    for (std::uint64_t moment = first; moment < whole.moments; moment += stride, ++number) {
+      Crash crash{.protocol = protocol.name, .victim = victim, .moment = moment};
+      if (victim != CrashVictim::owner && number % 2 == 1) crash.again = 1 + number * 37 % 400;
+      INFO(crash.text());
+      const CrashVerdict verdict = run_crash(crash);
+      REQUIRE(verdict.anomaly == "");
+      REQUIRE(verdict.crashed);
+      ++counts.crashes;
+      counts.acknowledged += verdict.acknowledged;
+      counts.unknown += verdict.unknown;
+      counts.unknown_there += verdict.unknown_there;
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("what was acknowledged is there after each crash, and nothing is there in halves", "[crash]") {
+  CrashCounts counts;
+  for (const layout::ProtocolTraits& protocol : layout::protocol_traits()) {
+    DYNAMIC_SECTION(protocol.name) {
+      run_table(protocol, counts);
+    }
+  }
+  std::fprintf(
+      stderr, "%llu crashes; %llu commits acknowledged, %llu unknown, of which %llu happened\n",
+      static_cast<unsigned long long>(counts.crashes), static_cast<unsigned long long>(counts.acknowledged),
+      static_cast<unsigned long long>(counts.unknown), static_cast<unsigned long long>(counts.unknown_there));
+}
+
+TEST_CASE("a crash is decided by its numbers", "[crash]") {
+  for (const CrashVictim victim : kCrashVictims) {
+    const Crash crash{.protocol = layout::kDefaultProtocol, .victim = victim, .moment = 777};
+    CHECK(run_crash(crash).fingerprint == run_crash(crash).fingerprint);
+  }
+}
+
+}  // namespace namdb::sim

@@ -1,0 +1,87 @@
+// Transactions that say afterwards which of them happened, whole, in halves, or not at all: the small fixed
+// scenario of the crash table (crash_run.h).
+//
+// An attempt has a number n. It sets bit n in two of the kShared rows, gives them the tag n, inserts the row
+// kInserted + n, and erases a row that is its transaction's own. So the rows of a snapshot name the attempts
+// that it has, several times over. A transaction is attempted until it commits or its outcome is unknown.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "compute/api/engine.h"
+
+namespace namdb::sim {
+
+class CrashWorkload {
+ public:
+  static constexpr const char* kTable = "crashed";
+  static constexpr const char* kByTag = "by_tag";
+  static constexpr const char* kByTagHash = "by_tag_hash";
+  static constexpr std::uint64_t kClients = 2;
+  static constexpr std::uint64_t kTransactions = 3;  // of a client
+
+  // The table and its indexes, as they are at the beginning.
+  reactor::Task<Status> load(txn::Engine* engine);
+  // One client's transactions, in order. It waits while `ready` is false, and between attempts.
+  using Ready = bool (*)(txn::Engine& engine);
+  reactor::Task<void> run_client(txn::Engine* engine, std::uint64_t client, Ready ready);
+
+  // Reads all rows, by the table and by each index, in one transaction, and keeps them for the checks.
+  reactor::Task<Status> read_all(txn::Engine* engine);
+  // Writes every row once, with what it has.
+  reactor::Task<Status> touch_all(txn::Engine* engine);
+
+  // A sentence when the rows that were read last are not possible: an acknowledged attempt is missing, an
+  // aborted one is there, one is there in halves, or an index says something else than the table.
+  std::string check() const;
+  // The rows that were read last, to be compared with later ones.
+  std::string rows_text() const;
+  // An error that no attempt may end with; empty: none.
+  const std::string& complaint() const { return complaint_; }
+
+  std::uint64_t acknowledged() const { return count(Outcome::acknowledged); }
+  std::uint64_t unknown() const { return count(Outcome::unknown) + count(Outcome::running); }
+  // Of the last read: unknown attempts that turned out to have happened.
+  std::uint64_t unknown_there() const;
+
+ private:
+  static constexpr std::int64_t kShared = 3;
+  static constexpr std::int64_t kErased = 50;
+  static constexpr std::int64_t kInserted = 100;
+  static constexpr std::size_t kMostAttempts = 62;
+
+  enum class Outcome : std::uint8_t { running, acknowledged, aborted, unknown };
+  struct Attempt {
+    std::uint64_t transaction = 0;  // of all clients
+    Outcome outcome = Outcome::running;
+  };
+  struct Row {
+    std::int64_t bits = 0;
+    std::int64_t tag = 0;
+    friend bool operator==(const Row&, const Row&) = default;
+  };
+  using Rows = std::map<std::int64_t, Row>;
+
+  static layout::Schema schema();
+  static bool touches(std::uint64_t attempt, std::int64_t row) {
+    const auto first = static_cast<std::int64_t>(attempt % kShared);
+    return row == first || row == (first + 1) % kShared;
+  }
+  reactor::Task<Status> attempt(txn::Engine* engine, txn::Session* session, std::uint64_t number);
+  // Locks rows and gives up.
+  reactor::Task<void> give_up(txn::Engine* engine, txn::Session* session);
+  reactor::Task<Status> scan(txn::TableScan* scan, Rows* rows);
+  std::uint64_t count(Outcome outcome) const;
+  std::string check_shared(const std::set<std::uint64_t>& there) const;
+
+  std::vector<Attempt> attempts_;
+  Rows by_table_;
+  std::map<std::string, Rows> by_index_;
+  std::string complaint_;
+};
+
+}  // namespace namdb::sim

@@ -1,0 +1,59 @@
+// Clusters whose memory server keeps a database on a disk: whole runs in which it ends and opens again, alone
+// or with all others and with the loss of power. Nothing is lost, so each history is one over all these ends.
+// NAMDB_SEEDS and NAMDB_FIRST_SEED run more than the fixed ones.
+#include <catch2/catch.hpp>
+#include <cstdio>
+
+#include "common/layout/protocol.h"
+#include "tools/namsim/scenario/scenario.h"
+#include "tools/namsim/testing/seeds.h"
+
+namespace namdb::sim {
+namespace {
+
+std::string_view protocol_of(std::uint64_t seed) {
+  const auto& all = layout::protocol_traits();
+  return all[seed % all.size()].name;
+}
+
+Scenario durable_scenario(std::uint64_t seed) {
+  Scenario scenario = Scenario::of_seed(seed);
+  scenario.cluster.memory.protocol = protocol_of(seed);
+  scenario.make_durable();
+  return scenario;
+}
+
+}  // namespace
+
+TEST_CASE("histories are as isolated as promised across restarts and losses of power", "[durable]") {
+  const auto [first, count] = Seeds(20);
+  FaultCounts happened{};
+  std::uint64_t committed = 0;
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    Scenario scenario = durable_scenario(seed);
+    INFO("namsim run " << scenario.flags() << " --faults seed");
+    REQUIRE(scenario.use_faults(scenario.drawn_faults(), "seed").ok());
+    const Verdict verdict = run_and_compare(scenario, promised_level(scenario.cluster.memory.protocol));
+    REQUIRE(verdict.anomaly == "");
+    REQUIRE(verdict.lives == 1);
+    committed += verdict.committed;
+    for (std::size_t kind = 0; kind < happened.size(); ++kind) happened[kind] += verdict.happened[kind];
+  }
+  std::fprintf(stderr, "%llu commits; %s\n", static_cast<unsigned long long>(committed),
+               to_text(happened).c_str());
+  CHECK(committed > count * 5);
+  if (count < 20) return;
+  CHECK(happened[static_cast<std::size_t>(Fault::Kind::restart_memory)] > count / 4);
+  CHECK(happened[static_cast<std::size_t>(Fault::Kind::lose_power)] > count / 4);
+}
+
+TEST_CASE("faults of disks are refused where there is none", "[durable]") {
+  Fault fault;
+  fault.kind = Fault::Kind::lose_power;
+  Scenario scenario = Scenario::of_seed(1);
+  CHECK_FALSE(scenario.use_faults({fault}, "f.json").ok());
+  scenario.make_durable();
+  CHECK(scenario.use_faults({fault}, "f.json").ok());
+}
+
+}  // namespace namdb::sim
