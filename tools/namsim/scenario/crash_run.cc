@@ -33,7 +33,8 @@ ClusterOptions crash_cluster(std::string_view protocol) {
   options.database.log.max_bytes = 1U << 20;
   options.database.log.max_block_bytes = 16U << 10;
   options.database.log.reserve_bytes = 16U << 10;
-  options.database.checkpoints.interval_ns = kMillisecond_ns;
+  // Not in step with heartbeats: after one of these all commits are finished.
+  options.database.checkpoints.interval_ns = 300 * kMicrosecond_ns;
   return options;
 }
 
@@ -61,8 +62,9 @@ class CrashRun final : SeededRun {
       start_client(i, workload_.run_client(&cluster_.worker(i), i, &is_ready));
     world_.run_until([&] { return running_ == 0 || world_.events() >= end; }, kLimit_ns);
     verdict_.moments = world_.events() - begin;
-    verdict_.checkpoints = cluster_.memory(0).checkpoints->finished();
     verdict_.crashed = world_.events() >= end;
+    if (verdict_.crashed && crash_.quiet_ns != 0) fall_silent();
+    verdict_.checkpoints = cluster_.memory(0).checkpoints->finished();
     if (verdict_.crashed) crash();
     await_clients();
     fail(workload_.complaint());
@@ -86,6 +88,15 @@ class CrashRun final : SeededRun {
   }
 
  private:
+  void fall_silent() {
+    workload_.wind_up();
+    await_clients();
+    world_.run_for(crash_.quiet_ns);
+    // The log grows, so there is one more checkpoint.
+    if (sound()) check(await(0, workload_.create_another(&cluster_.worker(0))), "another table");
+    world_.run_for(crash_.quiet_ns);
+  }
+
   void crash() {
     if (crash_.victim == CrashVictim::owner) {
       replace(crash_.moment % CrashWorkload::kClients);
@@ -166,7 +177,8 @@ std::string_view name_of(CrashVictim victim) {
 
 std::string Crash::text() const {
   return "protocol " + std::string(protocol) + ", victim " + std::string(name_of(victim)) + ", moment " +
-         std::to_string(moment) + ", again " + std::to_string(again) + ", seed " + std::to_string(seed);
+         std::to_string(moment) + ", quiet " + std::to_string(quiet_ns) + " ns, again " +
+         std::to_string(again) + ", seed " + std::to_string(seed);
 }
 
 CrashVerdict run_crash(const Crash& crash, Interposer* interposer) {

@@ -28,6 +28,9 @@ struct Crash {
   std::string_view protocol;
   CrashVictim victim = CrashVictim::owner;
   std::uint64_t moment = 0;  // events after the clients began
+  // Not 0: at the moment the clients end their transactions and begin no others. So long after, another table
+  // is created, whose checkpoint finds no changed row. The victim ends so long after that.
+  std::uint64_t quiet_ns = 0;
   // So many events after it began to open, the memory server ends once more in the same way; 0: it does not.
   std::uint64_t again = 0;
   std::uint64_t seed = 1;

@@ -19,6 +19,7 @@ namespace namdb::sim {
 class CrashWorkload {
  public:
   static constexpr const char* kTable = "crashed";
+  static constexpr const char* kAnother = "another";
   static constexpr const char* kByTag = "by_tag";
   static constexpr const char* kByTagHash = "by_tag_hash";
   static constexpr std::uint64_t kClients = 2;
@@ -29,6 +30,10 @@ class CrashWorkload {
   // One client's transactions, in order. It waits while `ready` is false, and between attempts.
   using Ready = bool (*)(txn::Engine& engine);
   reactor::Task<void> run_client(txn::Engine* engine, std::uint64_t client, Ready ready);
+  // A table that nobody uses.
+  reactor::Task<Status> create_another(txn::Engine* engine);
+  // Clients begin no further transactions.
+  void wind_up() { winding_up_ = true; }
 
   // Reads all rows, by the table and by each index, in one transaction, and keeps them for the checks.
   reactor::Task<Status> read_all(txn::Engine* engine);
@@ -82,6 +87,7 @@ class CrashWorkload {
   Rows by_table_;
   std::map<std::string, Rows> by_index_;
   std::string complaint_;
+  bool winding_up_ = false;
 };
 
 }  // namespace namdb::sim
