@@ -1,8 +1,8 @@
 // The log on disk (memory/log) as control state sees it. Its records lie among those of journals.
 //
-// A record is *under way* until its flush() has returned: the control state has it only then, in the same step
-// (ControlChanges). A checkpoint that is made meanwhile has a state without it, so redo begins there at the
-// latest.
+// A record is *under way* until its flush() has returned: the control state has it only then, in the same
+// step (ControlChanges). A checkpoint that is made meanwhile has a state without it, so redo begins there at
+// the latest.
 #pragma once
 
 #include <cstdint>

@@ -338,12 +338,14 @@ TEST_CASE("a change of the catalog that is being logged while a checkpoint is ma
     REQUIRE(life.connect().ok());
     REQUIRE(life.create_table("a").ok());
     REQUIRE(life.insert("a", 1, 1).ok());
+    // From here on all commits are finished: redo would begin behind everything that is in the log.
+    REQUIRE(life.close_slot().ok());
     REQUIRE(checkpoint(life).ok());
     // No extent has changed: the next checkpoint's state is taken before the entry is durable.
     ControlChanges& control = *life.server().parts().control;
-    const ControlChanges::Change raise = [](Catalog& catalog) { return catalog.drop("a").status(); };
+    const ControlChanges::Change drop = [](Catalog& catalog) { return catalog.drop("a").status(); };
     reactor::Gate gate;
-    life.cluster().node.spawn(gate, ignore(control.change(raise)));
+    life.cluster().node.spawn(gate, ignore(control.change(drop)));
     const std::uint64_t version = control.state().version();
     const LogPosition before = life.database().log().appended();
     REQUIRE(life.cluster().world.run_until([&] { return life.database().log().appended() != before; },
@@ -357,6 +359,36 @@ TEST_CASE("a change of the catalog that is being logged while a checkpoint is ma
     disk = machine.disk.copy(1);
   }
   CHECK(opened_rows(*disk, End::power_lost).empty());
+}
+
+TEST_CASE("a mark of grants that is being logged while a checkpoint is made is not lost", "[opening]") {
+  Machine machine;
+  std::unique_ptr<FaultDisk> disk;
+  std::uint64_t handed_out = 0;
+  {
+    DurableLife life(machine.disk, End::killed);
+    REQUIRE(life.status().ok());
+    REQUIRE(life.connect().ok());
+    REQUIRE(life.create_table("a").ok());
+    REQUIRE(life.insert("a", 1, 1).ok());
+    REQUIRE(life.close_slot().ok());
+    REQUIRE(checkpoint(life).ok());
+    GrantNumbers& grants = life.server().parts().region->grants();
+    const std::uint64_t mark = grants.mark();
+    const LogPosition before = life.database().log().appended();
+    while (grants.wanted_mark() == mark) REQUIRE(grants.next().has_value());
+    REQUIRE(life.cluster().world.run_until([&] { return life.database().log().appended() != before; },
+                                           kSecond_ns));
+    REQUIRE(grants.mark() == mark);
+    REQUIRE(checkpoint(life).ok());
+    REQUIRE(life.cluster().world.run_until([&] { return grants.mark() != mark; }, kSecond_ns));
+    while (grants.last() <= mark) REQUIRE(grants.next().has_value());
+    handed_out = grants.last();
+    disk = machine.disk.copy(1);
+  }
+  DurableLife life(*disk, End::power_lost);
+  REQUIRE(life.status().ok());
+  CHECK(life.server().parts().region->grants().last() >= handed_out);
 }
 
 TEST_CASE("a server with other settings, or of another database, does not open", "[opening]") {
