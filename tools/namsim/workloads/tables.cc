@@ -134,7 +134,8 @@ reactor::Task<Status> touch_hash_entries(txn::Engine& engine, std::string table)
   const auto session = engine.open_session();
   const auto transaction = engine.begin(*session);
   std::vector<txn::RowId> entries;
-  for (const storage::IndexRef& index : (*found)->indexes) {
+  const std::vector<storage::IndexRef> indexes = (*found)->indexes;  // the catalog may change meanwhile
+  for (const storage::IndexRef& index : indexes) {
     if (!index->hash) continue;
     std::vector<layout::Row> rows;
     Status status = co_await scan_rows(engine, *transaction, index->entries, 0, &rows);
