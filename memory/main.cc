@@ -184,7 +184,7 @@ void start_checkpoints(MemoryServer* server, Durable* durable) {
 reactor::Task<void> pass_damage(Checkpoints* checkpoints) {
   control::CheckpointReply reply;
   const CheckpointService::Gone nobody = [] { return false; };
-  const Status status = co_await checkpoints->make(0, nobody, &reply);
+  const Status status = co_await checkpoints->make(0, CheckpointService::Pace::fast, nobody, &reply);
   if (status.ok()) spdlog::info("a checkpoint lies behind the damage");
 }
 
