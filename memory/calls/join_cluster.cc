@@ -9,7 +9,7 @@ Status join_cluster(Caller caller, const control::JoinClusterRequest& request,
   Status status = caller.server.identity.join({request.epochs().begin(), request.epochs().end()});
   if (!status.ok() || request.addresses().empty()) return status;
   return caller.server.links.learn({request.addresses().begin(), request.addresses().end()},
-                                   request.epochs(0));
+                                   {request.epochs().begin(), request.epochs().end()});
 }
 
 }  // namespace namdb::memory::handlers

@@ -24,14 +24,14 @@ Links::Links(reactor::Executor& executor, LinkOptions options)
 
 Links::~Links() = default;
 
-Status Links::learn(std::vector<std::string> addresses, std::uint64_t cluster_epoch) {
-  if (addresses.size() != links_.size()) {
-    return Status(ErrorCode::protocol_violation,
-                  "a cluster of " + std::to_string(links_.size()) + " memory servers has as many addresses");
+Status Links::learn(std::vector<std::string> addresses, std::vector<std::uint64_t> epochs) {
+  if (addresses.size() != links_.size() || epochs.size() != links_.size()) {
+    return Status(ErrorCode::protocol_violation, "a cluster of " + std::to_string(links_.size()) +
+                                                     " memory servers has as many addresses and epochs");
   }
-  cluster_epoch_ = cluster_epoch;
-  if (addresses == addresses_) return Status();
+  if (addresses == addresses_ && epochs == epochs_) return Status();
   addresses_ = std::move(addresses);
+  epochs_ = std::move(epochs);
   for (const auto& link : links_) link->wake.notify_all();  // a server that is down may be elsewhere
   changed_.notify_all();
   return Status();
@@ -107,7 +107,7 @@ reactor::Task<Result<std::unique_ptr<fabric::Channel>>> Links::connect(layout::S
   hello.set_tool(true);  // it runs no transactions, and acknowledges nothing
   hello.set_memory_server(true);
   // Server 0 is not told which cluster it names.
-  hello.set_cluster_epoch(server == 0 ? 0 : cluster_epoch_);
+  hello.set_cluster_epoch(server == 0 ? 0 : epochs_[0]);
   std::string bytes;
   auto channel = co_await fabric_->connect(addresses_[server], hello.SerializeAsString(), &bytes);
   if (!channel.ok()) co_return channel.status();
@@ -116,6 +116,10 @@ reactor::Task<Result<std::unique_ptr<fabric::Channel>>> Links::connect(layout::S
       welcome.server_count() != options_.server_count) {
     co_return Status(ErrorCode::configuration, "another memory server answers there",
                      "give the addresses of one cluster's memory servers, server 0 first");
+  }
+  if (welcome.memory_only() && epochs_[server] != 0 && epochs_[server] != welcome.epoch()) {
+    co_return Status(ErrorCode::memory_server_restarted, "it has restarted and is empty",
+                     "restart all memory servers");
   }
   links_[server]->epoch = welcome.epoch();
   co_return std::move(*channel);

@@ -7,7 +7,8 @@
 // server that ends or does not answer is found out by pings, and the link is made again, at growing
 // intervals. While it is down every call fails at once, with the reason.
 //
-// A server may be another process after each time that its link was down: its region's epoch tells.
+// A server that keeps its data on disk may be another process after each time that its link was down: its
+// region's epoch tells.
 //
 // Belongs to the executor's thread.
 #pragma once
@@ -50,10 +51,10 @@ class Links {
 
   // The client side of the transport, made when the first link is. Before the first call.
   void set_fabric(MakeFabric make_fabric) { make_fabric_ = std::move(make_fabric); }
-  // The addresses of all memory servers, server 0's first; the latest count. The epoch is the one that names
-  // the cluster (cluster_identity.h). Error protocol_violation where there are not as many addresses as
-  // servers.
-  Status learn(std::vector<std::string> addresses, std::uint64_t cluster_epoch);
+  // The addresses and epochs of all memory servers, server 0's first; the latest count (cluster_identity.h).
+  // A server of level memory that shows another epoch has restarted and is empty: it is refused. Epoch 0: any.
+  // Error protocol_violation where there are not as many of either as servers.
+  Status learn(std::vector<std::string> addresses, std::vector<std::uint64_t> epochs);
 
   // A two-sided call to another server. The first one waits until the link is made or that has failed.
   // Errors: connection_failure while the server cannot be reached, when the link breaks under way (it may
@@ -93,7 +94,7 @@ class Links {
   std::unique_ptr<fabric::ClientFabric> fabric_;
   std::string id_;  // random; empty before the first link
   std::vector<std::string> addresses_;
-  std::uint64_t cluster_epoch_ = 0;
+  std::vector<std::uint64_t> epochs_;
   std::vector<std::unique_ptr<Link>> links_;  // by server
   bool closing_ = false;
   reactor::Event changed_;

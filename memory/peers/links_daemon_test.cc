@@ -38,7 +38,7 @@ void end_and_return(reactor::Reactor& reactor, const fabric::Transport& transpor
                     const std::function<std::unique_ptr<testing::Daemon>()>& start) {
   Links links(reactor, {.server_count = 2});
   links.set_fabric(transport.make_client);
-  REQUIRE(links.learn({"unix:/nobody", address}, 5).ok());
+  REQUIRE(links.learn({"unix:/nobody", address}, {5, 0}).ok());
   auto daemon = start();
   REQUIRE(daemon->ready());
   REQUIRE(reactor.run_until(ping_server_1(&links)).ok());

@@ -28,7 +28,9 @@ struct LinkedServers {
     options.server_count = 2;
     return options;
   }
-  Status learn(std::string address = "sim:m0") { return links.learn({"sim:nobody", std::move(address)}, 5); }
+  Status learn(std::string address = "sim:m0") {
+    return links.learn({"sim:nobody", std::move(address)}, {5, cluster.server->epoch()});
+  }
   Result<std::string> call(std::uint16_t method, std::string request = {}) {
     return cluster.world.run(node, links.call(1, method, std::move(request)));
   }
@@ -87,7 +89,7 @@ TEST_CASE("without an address a call says what is missing, and works once the ad
   CHECK(unknown.code() == ErrorCode::connection_failure);
   CHECK(unknown.message() == "memory server 0 does not know the address of memory server 1");
   CHECK_FALSE(unknown.hint().empty());
-  CHECK(servers.links.learn({"sim:m0"}, 5).code() == ErrorCode::protocol_violation);
+  CHECK(servers.links.learn({"sim:m0"}, {5}).code() == ErrorCode::protocol_violation);
   REQUIRE(servers.learn().ok());
   CHECK(status_of_call(servers.call(calls::kPingMethod)).ok());
 }
@@ -149,7 +151,7 @@ TEST_CASE("a server that is silent is given up, and reached again once it answer
 TEST_CASE("an address where another memory server answers is refused, and a better one is taken", "[links]") {
   LinkOptions options{.server_id = 1, .server_count = 2};
   LinkedServers servers(options);
-  REQUIRE(servers.links.learn({"sim:m0", "sim:nobody"}, 5).ok());
+  REQUIRE(servers.links.learn({"sim:m0", "sim:nobody"}, {5, 6}).ok());
   const auto wrong = servers.cluster.world.run(servers.node, servers.links.call(0, calls::kPingMethod, ""));
   CHECK(says(status_of_call(wrong), "another memory server answers there"));
 
@@ -159,6 +161,15 @@ TEST_CASE("an address where another memory server answers is refused, and a bett
   REQUIRE(moved.learn().ok());
   REQUIRE(moved.becomes(State::up));
   CHECK(status_of_call(moved.call(calls::kPingMethod)).ok());
+}
+
+TEST_CASE("a server that has restarted, and so lost its data, is refused", "[links]") {
+  LinkedServers servers;
+  const std::uint64_t before = servers.cluster.server->epoch() + 1;
+  REQUIRE(servers.links.learn({"sim:nobody", "sim:m0"}, {5, before}).ok());
+  const auto restarted = status_of_call(servers.call(calls::kPingMethod));
+  CHECK(says(restarted, "it has restarted and is empty"));
+  CHECK(restarted.hint() == "restart all memory servers");
 }
 
 TEST_CASE("links end while one is down, or a call waits for its first attempt", "[links]") {
