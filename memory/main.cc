@@ -321,7 +321,7 @@ int run(Flags flags) {
   const Status status = (*reactor)->run_until(
       serve(reactor->get(), server->get(), fabric.get(), transport.value(), flags.listen, &durable));
   if (!durable.failure.ok()) {
-    spdlog::error("the log cannot be written, so this memory server ends: {}", durable.failure.message());
+    spdlog::error("{}, and this memory server ends", durable.failure.message());
     return config::kExitFailure;
   }
   if (!status.ok()) return refuse(status);

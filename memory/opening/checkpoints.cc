@@ -157,7 +157,7 @@ reactor::Task<void> Checkpoints::make_one() {
 void Checkpoints::abandoned(const Status& status) {
   if (gate_.closing() && status.code() == ErrorCode::admin_shutdown) return;
   if (status.code() == kDiskFull) {
-    if (retry_ns_ == 0) server_.notice("a checkpoint was abandoned: " + status.message());
+    if (retry_ns_ == 0) server_.notice(status.message() + ", and the checkpoint that was made is abandoned");
     retry_ns_ = executor_.now_ns() + options_.retry_ns;
     return;
   }
