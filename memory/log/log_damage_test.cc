@@ -268,6 +268,9 @@ TEST_CASE("each flipped bit of chunks and manifests is found, and what belongs t
       const VerifyReport report = folder.verify();
       REQUIRE_FALSE(report.findings.empty());
       CHECK(report.findings[0].where == file);
+      const std::string text = report.findings[0].text();
+      CHECK(text.find(file) != std::string::npos);
+      CHECK(text.find(file) == text.rfind(file));
       folder.disk().flip_bit(file, bit);
     }
   }
