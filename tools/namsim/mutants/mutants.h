@@ -19,8 +19,8 @@ namespace namdb::sim {
 // A scenario with rows that come and go.
 struct Churn {};
 
-// A run of the crash table under the default protocol, at that moment of the world that the seed names. 0: at
-// the moment that the seed names, in steps of kCrashStep, of the world that the table has.
+// A run of the crash table under the default protocol, at that moment of the world that the seed names, with
+// checkpoints often. 0: at the moment that the seed names, in steps of kCrashStep, of the table's own world.
 struct CrashCase {
   CrashVictim victim = CrashVictim::all;
   std::uint64_t moment = 0;

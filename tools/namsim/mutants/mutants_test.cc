@@ -38,8 +38,12 @@ std::string anomaly_of(const MutantCase& mutant, std::uint64_t seed, Interposer*
     return run_indexes(seed, *trouble, interposer).anomaly;
   if (const auto* run = std::get_if<CrashCase>(&mutant.run)) {
     Crash crash{.protocol = layout::kDefaultProtocol, .victim = run->victim, .quiet_ns = run->quiet_ns};
-    crash.moment = run->moment == 0 ? seed * kCrashStep : run->moment;
-    if (run->moment != 0) crash.seed = seed;
+    crash.moment = seed * kCrashStep;
+    if (run->moment != 0) {
+      crash.moment = run->moment;
+      crash.seed = seed;
+      crash.checkpoint_interval_ns = Crash::kOften_ns;
+    }
     return run_crash(crash, interposer).anomaly;
   }
   const bool churn = std::holds_alternative<Churn>(mutant.run);

@@ -11,11 +11,11 @@ constexpr std::uint64_t kLimit_ns = 60 * kSecond_ns;
 constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
 // Everything is quick, so that a run has few events besides those of its transactions and checkpoints.
-ClusterOptions crash_cluster(std::string_view protocol) {
+ClusterOptions crash_cluster(const Crash& crash) {
   ClusterOptions options;
   options.durable = true;
   options.region_bytes = 4U << 20;
-  options.memory.protocol = protocol;
+  options.memory.protocol = crash.protocol;
   options.memory.extent_bytes = 64U << 10;
   options.memory.journal_bytes = 4U << 10;
   options.memory.vector_capacity = 256;
@@ -33,8 +33,7 @@ ClusterOptions crash_cluster(std::string_view protocol) {
   options.database.log.max_bytes = 1U << 20;
   options.database.log.max_block_bytes = 16U << 10;
   options.database.log.reserve_bytes = 16U << 10;
-  // Not in step with heartbeats: after one of these all commits are finished.
-  options.database.checkpoints.interval_ns = 300 * kMicrosecond_ns;
+  options.database.checkpoints.interval_ns = crash.checkpoint_interval_ns;
   return options;
 }
 
@@ -47,7 +46,7 @@ class CrashRun final : SeededRun {
   CrashRun(const Crash& crash, Interposer* interposer, CrashVerdict& verdict)
       : SeededRun(crash.seed, crash.seed,
                   {[](Random&) { return fabric::sim::SimOptions(); },
-                   [&crash](Random&) { return crash_cluster(crash.protocol); }, interposer, kLimit_ns},
+                   [&crash](Random&) { return crash_cluster(crash); }, interposer, kLimit_ns},
                   verdict.anomaly),
         crash_(crash),
         verdict_(verdict) {}
@@ -180,8 +179,9 @@ std::string_view name_of(CrashVictim victim) {
 
 std::string Crash::text() const {
   return "protocol " + std::string(protocol) + ", victim " + std::string(name_of(victim)) + ", moment " +
-         std::to_string(moment) + ", quiet " + std::to_string(quiet_ns) + " ns, again " +
-         std::to_string(again) + ", seed " + std::to_string(seed);
+         std::to_string(moment) + ", quiet " + std::to_string(quiet_ns) + " ns, checkpoints each " +
+         std::to_string(checkpoint_interval_ns) + " ns, again " + std::to_string(again) + ", seed " +
+         std::to_string(seed);
 }
 
 CrashVerdict run_crash(const Crash& crash, Interposer* interposer) {
