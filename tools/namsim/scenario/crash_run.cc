@@ -49,7 +49,8 @@ class CrashRun final : SeededRun {
                    [&crash](Random&) { return crash_cluster(crash.protocol); }, interposer, kLimit_ns},
                   verdict.anomaly),
         crash_(crash),
-        verdict_(verdict) {}
+        verdict_(verdict),
+        workload_(crash.with_ids) {}
 
   void go() {
     for (std::uint64_t i = 0; i < CrashWorkload::kClients; ++i) cluster_.add_compute();
@@ -69,6 +70,7 @@ class CrashRun final : SeededRun {
     look("after the crash");
     insist("a row stays locked", &CrashWorkload::touch_all);
     if (sound()) await_decisions();
+    look_at_outcomes("after the crash", false);
     const std::string rows = workload_.rows_text();
     stop_and_check_regions();
     // All that anybody was shown is durable.
@@ -77,6 +79,7 @@ class CrashRun final : SeededRun {
       cluster_.add_compute();
       look("after a loss of power at the end");
       if (sound() && workload_.rows_text() != rows) fail("rows were shown and are lost: " + rows);
+      look_at_outcomes("after a loss of power at the end", true);
       stop_and_check_regions();
     }
     verdict_.acknowledged = workload_.acknowledged();
@@ -129,6 +132,15 @@ class CrashRun final : SeededRun {
     if (!wrong.empty()) fail(when + ": " + wrong);
   }
 
+  // The outcomes of the attempts are what the rows say. `ended`: all slots of the attempts have ended.
+  void look_at_outcomes(const std::string& when, bool ended) {
+    if (!crash_.with_ids) return;
+    look(when);
+    insist(when + " outcomes cannot be read", &CrashWorkload::read_outcomes);
+    const std::string wrong = sound() ? workload_.check_outcomes(ended) : std::string();
+    if (!wrong.empty()) fail(when + ": " + wrong);
+  }
+
   // Slots of the dead are closed, and their index entries decided.
   void await_decisions() {
     const auto decided = [this] {
@@ -166,7 +178,8 @@ std::string_view name_of(CrashVictim victim) {
 
 std::string Crash::text() const {
   return "protocol " + std::string(protocol) + ", victim " + std::string(name_of(victim)) + ", moment " +
-         std::to_string(moment) + ", again " + std::to_string(again) + ", seed " + std::to_string(seed);
+         std::to_string(moment) + ", again " + std::to_string(again) + ", seed " + std::to_string(seed) +
+         (with_ids ? ", with ids" : "");
 }
 
 CrashVerdict run_crash(const Crash& crash, Interposer* interposer) {
@@ -176,8 +189,8 @@ CrashVerdict run_crash(const Crash& crash, Interposer* interposer) {
   return verdict;
 }
 
-CrashVerdict run_without_crash(std::string_view protocol, std::uint64_t seed) {
-  return run_crash({.protocol = protocol, .moment = kNever, .seed = seed});
+CrashVerdict run_without_crash(std::string_view protocol, bool with_ids) {
+  return run_crash({.protocol = protocol, .moment = kNever, .with_ids = with_ids});
 }
 
 }  // namespace namdb::sim
