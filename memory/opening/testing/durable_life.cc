@@ -216,7 +216,8 @@ Status DurableLife::checkpoint() {
   checkpoints.start();
   control::CheckpointReply reply;
   const auto nobody = [] { return false; };
-  const Status status = cluster_->world.run(cluster_->node, checkpoints.make(0, nobody, &reply));
+  const Status status =
+      cluster_->world.run(cluster_->node, checkpoints.make(0, CheckpointService::Pace::fast, nobody, &reply));
   cluster_->world.run(cluster_->node, checkpoints.close());
   return status;
 }
