@@ -82,7 +82,7 @@ class TransactionIds {
 
   Engine& engine_;
   std::function<std::int64_t()> wall_clock_us_;
-  storage::TableRef fitting_;       // the table, if it was found to be that
+  storage::TableRef fitting_;   // the table, if it was found to be that
   std::int64_t erased_us_ = 0;  // when that was last begun
   bool erasing_ = false;
   reactor::Gate gate_;
