@@ -49,7 +49,8 @@ class CrashRun final : SeededRun {
                    [&crash](Random&) { return crash_cluster(crash); }, interposer, kLimit_ns},
                   verdict.anomaly),
         crash_(crash),
-        verdict_(verdict) {}
+        verdict_(verdict),
+        workload_(crash.with_ids) {}
 
   void go() {
     for (std::uint64_t i = 0; i < CrashWorkload::kClients; ++i) cluster_.add_compute();
@@ -72,6 +73,7 @@ class CrashRun final : SeededRun {
     if (sound()) await_decisions();
     // A commit of the dead that was undecided at the first look may have come since.
     look("after all is decided");
+    look_at_outcomes("after the crash", false);
     const std::string rows = workload_.rows_text();
     stop_and_check_regions();
     // All that anybody was shown is durable.
@@ -81,6 +83,7 @@ class CrashRun final : SeededRun {
       look("after a loss of power at the end");
       if (sound() && workload_.rows_text() != rows)
         fail("the rows were " + rows + ", now " + workload_.rows_text());
+      look_at_outcomes("after a loss of power at the end", true);
       stop_and_check_regions();
     }
     verdict_.acknowledged = workload_.acknowledged();
@@ -142,6 +145,15 @@ class CrashRun final : SeededRun {
     if (!wrong.empty()) fail(when + ": " + wrong);
   }
 
+  // The outcomes of the attempts are what the rows say. `ended`: all slots of the attempts have ended.
+  void look_at_outcomes(const std::string& when, bool ended) {
+    if (!crash_.with_ids) return;
+    look(when);
+    insist(when + " outcomes cannot be read", &CrashWorkload::read_outcomes);
+    const std::string wrong = sound() ? workload_.check_outcomes(ended) : std::string();
+    if (!wrong.empty()) fail(when + ": " + wrong);
+  }
+
   // Slots of the dead are closed, and their index entries decided.
   void await_decisions() {
     const auto decided = [this] {
@@ -181,7 +193,7 @@ std::string Crash::text() const {
   return "protocol " + std::string(protocol) + ", victim " + std::string(name_of(victim)) + ", moment " +
          std::to_string(moment) + ", quiet " + std::to_string(quiet_ns) + " ns, checkpoints each " +
          std::to_string(checkpoint_interval_ns) + " ns, again " + std::to_string(again) + ", seed " +
-         std::to_string(seed);
+         std::to_string(seed) + (with_ids ? ", with ids" : "");
 }
 
 CrashVerdict run_crash(const Crash& crash, Interposer* interposer) {
@@ -191,8 +203,8 @@ CrashVerdict run_crash(const Crash& crash, Interposer* interposer) {
   return verdict;
 }
 
-CrashVerdict run_without_crash(std::string_view protocol, std::uint64_t seed) {
-  return run_crash({.protocol = protocol, .moment = kNever, .seed = seed});
+CrashVerdict run_without_crash(std::string_view protocol, bool with_ids) {
+  return run_crash({.protocol = protocol, .moment = kNever, .with_ids = with_ids});
 }
 
 }  // namespace namdb::sim

@@ -39,6 +39,8 @@ struct Crash {
   // So many events after it began to open, the memory server ends once more in the same way; 0: it does not.
   std::uint64_t again = 0;
   std::uint64_t seed = 1;
+  // The attempts have ids, and their outcomes are asked for afterwards.
+  bool with_ids = false;
   // "--protocol occ --victim memory --moment 212", for messages.
   std::string text() const;
 };
@@ -56,6 +58,6 @@ struct CrashVerdict {
 
 // Never crashed, `moments` and `checkpoints` are of the whole run. Two equal crashes give equal verdicts.
 CrashVerdict run_crash(const Crash& crash, Interposer* interposer = nullptr);
-CrashVerdict run_without_crash(std::string_view protocol, std::uint64_t seed = 1);
+CrashVerdict run_without_crash(std::string_view protocol, bool with_ids = false);
 
 }  // namespace namdb::sim

@@ -28,8 +28,8 @@ struct CrashCounts {
   std::uint64_t unknown_there = 0;
 };
 
-void run_table(const layout::ProtocolTraits& protocol, CrashCounts& counts) {
-  const CrashVerdict whole = run_without_crash(protocol.name);
+void run_table(const layout::ProtocolTraits& protocol, bool with_ids, CrashCounts& counts) {
+  const CrashVerdict whole = run_without_crash(protocol.name, with_ids);
   INFO(protocol.name << " without a crash");
   REQUIRE(whole.anomaly == "");
   REQUIRE(whole.checkpoints > 2);
@@ -40,7 +40,7 @@ void run_table(const layout::ProtocolTraits& protocol, CrashCounts& counts) {
     // Each victim has other moments, and another second end, in every other run.
     const std::uint64_t first = stride * static_cast<std::uint64_t>(victim) / std::size(kCrashVictims);
     for (std::uint64_t moment = first; moment < whole.moments; moment += stride, ++number) {
-      Crash crash{.protocol = protocol.name, .victim = victim, .moment = moment};
+      Crash crash{.protocol = protocol.name, .victim = victim, .moment = moment, .with_ids = with_ids};
       if (victim != CrashVictim::owner && number % 2 == 1) crash.again = 1 + number * 37 % 400;
       const bool often = number % 3 == 2;  // such a run may have fewer moments
       if (often) crash.checkpoint_interval_ns = Crash::kOften_ns;
@@ -48,6 +48,8 @@ void run_table(const layout::ProtocolTraits& protocol, CrashCounts& counts) {
       const CrashVerdict verdict = run_crash(crash);
       REQUIRE(verdict.anomaly == "");
       REQUIRE((verdict.crashed || often));
+      // Clients that go on learn what became of their commits.
+      if (victim == CrashVictim::memory && crash.again == 0) REQUIRE(verdict.unknown == 0);
       ++counts.crashes;
       counts.acknowledged += verdict.acknowledged;
       counts.unknown += verdict.unknown;
@@ -62,13 +64,22 @@ TEST_CASE("what was acknowledged is there after each crash, and nothing is there
   CrashCounts counts;
   for (const layout::ProtocolTraits& protocol : layout::protocol_traits()) {
     DYNAMIC_SECTION(protocol.name) {
-      run_table(protocol, counts);
+      run_table(protocol, false, counts);
     }
   }
   std::fprintf(
       stderr, "%llu crashes; %llu commits acknowledged, %llu unknown, of which %llu happened\n",
       static_cast<unsigned long long>(counts.crashes), static_cast<unsigned long long>(counts.acknowledged),
       static_cast<unsigned long long>(counts.unknown), static_cast<unsigned long long>(counts.unknown_there));
+}
+
+TEST_CASE("what is told of transactions with ids is what is there, after each crash", "[crash]") {
+  CrashCounts counts;
+  for (const layout::ProtocolTraits& protocol : layout::protocol_traits()) {
+    DYNAMIC_SECTION(protocol.name) {
+      run_table(protocol, true, counts);
+    }
+  }
 }
 
 TEST_CASE("crashes that have failed", "[crash]") {
