@@ -43,29 +43,6 @@ class OneJournalPlace final : public Mutant {
   std::map<std::uint32_t, Place> places_;
 };
 
-// An entry is sealed for its place in the ring, whichever lap it belongs to.
-class LapNotSealed final : public Mutant {
- public:
-  void before(Posting& posting) override {
-    for (fabric::Operation& operation : posting.operations) {
-      const auto stamp = Look::journal(operation);
-      if (!stamp) continue;
-      const memory::JournalStream* const stream =
-          cluster().memory(posting.server).server->journals().find(stamp->slot);
-      if (stream == nullptr) continue;
-      const std::span<std::byte> entry = Look::copy_journal(posting, operation);
-      layout::store_word(entry.data() + kPosition_offset, operation.remote_offset - stream->ring().offset);
-      Look::seal_journal(entry, posting.server);
-    }
-  }
-};
-
-// Each slot's stream goes through its ring several times, and its host reads all of it.
-void small_durable_journals(Scenario& scenario) {
-  scenario.make_durable();
-  scenario.cluster.memory.journal_bytes = 4U << 10;
-}
-
 }  // namespace
 
 std::vector<MutantCase> journal_mutants() {
@@ -73,10 +50,7 @@ std::vector<MutantCase> journal_mutants() {
       {"a commit is installed and acknowledged without its journal entry", "compute/commit/commit.cc",
        Emphasis::kills, 1, "a row stays out of reach", make_mutant<NoJournal>},
       {"a journal entry overwrites one that is still needed", "compute/txn/journal_streams.cc",
-       Emphasis::kills, 15, "was lost during commit", make_mutant<OneJournalPlace>},
-      {"a journal entry is sealed without its position in the stream", "common/layout/journal.cc",
-       Emphasis::none, 3, "was lost during commit", make_mutant<LapNotSealed>, nullptr,
-       small_durable_journals},
+       Emphasis::kills, 15, "the clients did not finish", make_mutant<OneJournalPlace>},
   };
 }
 
