@@ -49,7 +49,8 @@ class CrashRun final : SeededRun {
                    [&crash](Random&) { return crash_cluster(crash.protocol); }, interposer, kLimit_ns},
                   verdict.anomaly),
         crash_(crash),
-        verdict_(verdict) {}
+        verdict_(verdict),
+        workload_(crash.early) {}
 
   void go() {
     for (std::uint64_t i = 0; i < CrashWorkload::kClients; ++i) cluster_.add_compute();
@@ -66,6 +67,7 @@ class CrashRun final : SeededRun {
     if (verdict_.crashed) crash();
     await_clients();
     fail(workload_.complaint());
+    if (crash_.early && sound()) await_decisions();  // what was answered early is not yet installed
     look("after the crash");
     insist("a row stays locked", &CrashWorkload::touch_all);
     if (sound()) await_decisions();
@@ -80,6 +82,7 @@ class CrashRun final : SeededRun {
       stop_and_check_regions();
     }
     verdict_.acknowledged = workload_.acknowledged();
+    verdict_.answered_early = workload_.answered_early();
     verdict_.unknown = workload_.unknown();
     verdict_.unknown_there = workload_.unknown_there();
     verdict_.fingerprint = world_.fingerprint();
@@ -94,6 +97,7 @@ class CrashRun final : SeededRun {
     if (crash_.victim != CrashVictim::memory) {
       for (std::uint64_t i = 0; i < CrashWorkload::kClients; ++i) kill(i);
     }
+    workload_.memory_ends();
     const DiskAfter after =
         crash_.victim == CrashVictim::all_machines ? DiskAfter::power_lost : DiskAfter::killed;
     cluster_.begin_restart_memory(0, after);
@@ -166,7 +170,8 @@ std::string_view name_of(CrashVictim victim) {
 
 std::string Crash::text() const {
   return "protocol " + std::string(protocol) + ", victim " + std::string(name_of(victim)) + ", moment " +
-         std::to_string(moment) + ", again " + std::to_string(again) + ", seed " + std::to_string(seed);
+         std::to_string(moment) + ", again " + std::to_string(again) + ", seed " + std::to_string(seed) +
+         (early ? ", early" : "");
 }
 
 CrashVerdict run_crash(const Crash& crash, Interposer* interposer) {
@@ -176,8 +181,8 @@ CrashVerdict run_crash(const Crash& crash, Interposer* interposer) {
   return verdict;
 }
 
-CrashVerdict run_without_crash(std::string_view protocol, std::uint64_t seed) {
-  return run_crash({.protocol = protocol, .moment = kNever, .seed = seed});
+CrashVerdict run_without_crash(std::string_view protocol, std::uint64_t seed, bool early) {
+  return run_crash({.protocol = protocol, .moment = kNever, .seed = seed, .early = early});
 }
 
 }  // namespace namdb::sim
