@@ -232,8 +232,7 @@ std::string Cluster::verify_disks() {
     auto report = world_.run(*memory->node, memory::verify_folder(*memory->disk, kDatabaseFolder));
     if (!report.ok()) return report.status().to_string();
     for (const memory::VerifyFinding& finding : report->findings)
-      lines +=
-          (lines.empty() ? "" : "\n") + memory->node->name() + ": " + finding.where + ": " + finding.what;
+      lines += (lines.empty() ? "" : "\n") + memory->node->name() + ": " + finding.text();
   }
   return lines;
 }
