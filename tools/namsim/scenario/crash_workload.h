@@ -70,7 +70,7 @@ class CrashWorkload {
     bool early = false;
     bool follows = false;        // the attempt before, of the same session
     std::uint64_t previous = 0;  // that one
-    bool shown = false;  // at a check
+    bool shown = false;          // at a check
   };
   struct Row {
     std::int64_t bits = 0;
