@@ -72,4 +72,5 @@
   WAITING_BYTES(VOID, void_entries, every_server, fail)                                                      \
   WAITING_BYTES(VERDICT, verdict, every_server, fail)                                                        \
   WAITING_CALL(CHECKPOINT, checkpoint, CheckpointRequest, CheckpointReply, every_server, fail)               \
-  BYTES(INDEX_LOAD, index_load, every_server, fail)
+  BYTES(INDEX_LOAD, index_load, every_server, fail)                                                          \
+  CALL(COMMIT_OUTCOME, commit_outcome, CommitOutcomeRequest, CommitOutcomeReply, server_0, fail)

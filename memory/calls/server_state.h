@@ -19,6 +19,7 @@
 #include "memory/coordinator/cluster_identity.h"
 #include "memory/coordinator/control_changes.h"
 #include "memory/coordinator/control_log.h"
+#include "memory/coordinator/outcomes.h"
 #include "memory/coordinator/slots.h"
 #include "memory/index/indexes.h"
 #include "memory/journals/journals.h"
@@ -100,6 +101,7 @@ struct ServerState {
   VersionEpoch version_epoch;
   CopiedVisibility copies;                   // of the words of the timestamp vector that other servers have
   std::unique_ptr<Slots> slots;              // server 0; null on the others
+  Outcomes outcomes;                         // of commits in slots that died
   std::unique_ptr<Catalog> catalog;          // server 0; null on the others
   std::unique_ptr<ControlChanges> control;   // of these two
   IndexLoads* index_loads = nullptr;         // while the server opens after a restart

@@ -124,6 +124,7 @@ class DatabaseOpening {
   Status lost(const LogReader& reader, const Status& damage);
   reactor::Task<Status> open_control();
   void discard_unknown_tables();
+  void keep_outcomes();
   reactor::Task<Status> derive();
 
   reactor::Executor& executor_;
@@ -250,6 +251,7 @@ Status DatabaseOpening::restore_tables(const Manifest& manifest) {
     Status status = check_database_settings(state_.settings(), parts_.options);
     if (!status.ok()) return status;
   }
+  replay_.restore(state);
   const auto restore = [&](const control::TableDescriptor& table) {
     return parts_.tables.all().contains(table.id()) ? Status() : parts_.tables.restore(table).status();
   };
@@ -370,7 +372,23 @@ reactor::Task<Status> DatabaseOpening::open_control() {
     co_await parts_.control->change_anyway(erase);
   }
   discard_unknown_tables();
+  keep_outcomes();
   co_return Status();
+}
+
+// The owners of commits that the restart cut off may ask for their outcomes.
+void DatabaseOpening::keep_outcomes() {
+  if (parts_.options.server_count != 1 || !opened().lost.empty()) return;
+  const std::uint64_t now_ns = executor_.now_ns();
+  for (const auto& [slot, journal] : replay_.journals()) {
+    // Of one that was decided the log may have lost entries.
+    Verdicts verdicts{.complete = parts_.slots->cut_off(slot) && !journal.decided,
+                      .through = journal.finished,
+                      .committed = journal.committed};
+    verdicts.committed.insert(journal.logged.begin(), journal.logged.end());
+    parts_.outcomes.closed(slot, std::move(verdicts), now_ns);
+  }
+  parts_.outcomes.opened(now_ns);
 }
 
 // Those that were dropped, and hash indexes that were being built.

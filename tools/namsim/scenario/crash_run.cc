@@ -50,7 +50,7 @@ class CrashRun final : SeededRun {
                   verdict.anomaly),
         crash_(crash),
         verdict_(verdict),
-        workload_(crash.early) {}
+        workload_(crash.clients) {}
 
   void go() {
     for (std::uint64_t i = 0; i < CrashWorkload::kClients; ++i) cluster_.add_compute();
@@ -67,12 +67,14 @@ class CrashRun final : SeededRun {
     if (verdict_.crashed) crash();
     await_clients();
     fail(workload_.complaint());
-    if (crash_.early && sound()) await_decisions();  // what was answered early is not yet installed
+    if (crash_.clients == CrashClients::early && sound())
+      await_decisions();  // what was answered early is not yet installed
     look("after the crash");
     insist("a row stays locked", &CrashWorkload::touch_all);
     if (sound()) await_decisions();
     // A commit of the dead that was undecided at the first look may have come since.
     look("after all is decided");
+    look_at_outcomes("after the crash", false);
     const std::string rows = workload_.rows_text();
     stop_and_check_regions();
     // All that anybody was shown is durable.
@@ -82,6 +84,7 @@ class CrashRun final : SeededRun {
       look("after a loss of power at the end");
       if (sound() && workload_.rows_text() != rows)
         fail("the rows were " + rows + ", now " + workload_.rows_text());
+      look_at_outcomes("after a loss of power at the end", true);
       stop_and_check_regions();
     }
     verdict_.acknowledged = workload_.acknowledged();
@@ -136,6 +139,15 @@ class CrashRun final : SeededRun {
     if (!wrong.empty()) fail(when + ": " + wrong);
   }
 
+  // The outcomes of the attempts are what the rows say. `ended`: all slots of the attempts have ended.
+  void look_at_outcomes(const std::string& when, bool ended) {
+    if (crash_.clients != CrashClients::with_ids) return;
+    look(when);
+    insist(when + " outcomes cannot be read", &CrashWorkload::read_outcomes);
+    const std::string wrong = sound() ? workload_.check_outcomes(ended) : std::string();
+    if (!wrong.empty()) fail(when + ": " + wrong);
+  }
+
   // Slots of the dead are closed, and their index entries decided.
   void await_decisions() {
     const auto decided = [this] {
@@ -174,7 +186,9 @@ std::string_view name_of(CrashVictim victim) {
 std::string Crash::text() const {
   return "protocol " + std::string(protocol) + ", victim " + std::string(name_of(victim)) + ", moment " +
          std::to_string(moment) + ", again " + std::to_string(again) + ", seed " + std::to_string(seed) +
-         (early ? ", early" : "");
+         std::string(clients == CrashClients::early      ? ", early"
+                     : clients == CrashClients::with_ids ? ", with ids"
+                                                         : "");
 }
 
 CrashVerdict run_crash(const Crash& crash, Interposer* interposer) {
@@ -184,8 +198,8 @@ CrashVerdict run_crash(const Crash& crash, Interposer* interposer) {
   return verdict;
 }
 
-CrashVerdict run_without_crash(std::string_view protocol, std::uint64_t seed, bool early) {
-  return run_crash({.protocol = protocol, .moment = kNever, .seed = seed, .early = early});
+CrashVerdict run_without_crash(std::string_view protocol, CrashClients clients) {
+  return run_crash({.protocol = protocol, .moment = kNever, .clients = clients});
 }
 
 }  // namespace namdb::sim

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "tools/namsim/cluster/interposer.h"
+#include "tools/namsim/scenario/crash_workload.h"
 
 namespace namdb::sim {
 
@@ -31,8 +32,7 @@ struct Crash {
   // So many events after it began to open, the memory server ends once more in the same way; 0: it does not.
   std::uint64_t again = 0;
   std::uint64_t seed = 1;
-  // Some commits are answered before they are on disk.
-  bool early = false;
+  CrashClients clients = CrashClients::plain;
   // "--protocol occ --victim memory --moment 212", for messages.
   std::string text() const;
 };
@@ -51,6 +51,6 @@ struct CrashVerdict {
 
 // Never crashed, `moments` and `checkpoints` are of the whole run. Two equal crashes give equal verdicts.
 CrashVerdict run_crash(const Crash& crash, Interposer* interposer = nullptr);
-CrashVerdict run_without_crash(std::string_view protocol, std::uint64_t seed = 1, bool early = false);
+CrashVerdict run_without_crash(std::string_view protocol, CrashClients clients = CrashClients::plain);
 
 }  // namespace namdb::sim

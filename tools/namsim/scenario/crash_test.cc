@@ -31,8 +31,9 @@ struct CrashCounts {
   std::uint64_t unknown_there = 0;
 };
 
-void run_table(const layout::ProtocolTraits& protocol, bool early, CrashCounts& counts) {
-  const CrashVerdict whole = run_without_crash(protocol.name, 1, early);
+void run_table(const layout::ProtocolTraits& protocol, CrashClients clients, CrashCounts& counts) {
+  const bool early = clients == CrashClients::early;
+  const CrashVerdict whole = run_without_crash(protocol.name, clients);
   INFO(protocol.name << " without a crash");
   REQUIRE(whole.anomaly == "");
   REQUIRE(whole.checkpoints > 2);
@@ -44,12 +45,14 @@ void run_table(const layout::ProtocolTraits& protocol, bool early, CrashCounts& 
     // Each victim has other moments, and another second end, in every other run.
     const std::uint64_t first = stride * static_cast<std::uint64_t>(victim) / std::size(kCrashVictims);
     for (std::uint64_t moment = first; moment < whole.moments; moment += stride, ++number) {
-      Crash crash{.protocol = protocol.name, .victim = victim, .moment = moment, .early = early};
+      Crash crash{.protocol = protocol.name, .victim = victim, .moment = moment, .clients = clients};
       if (victim != CrashVictim::owner && number % 2 == 1) crash.again = 1 + number * 37 % 400;
       INFO(crash.text());
       const CrashVerdict verdict = run_crash(crash);
       REQUIRE(verdict.anomaly == "");
       REQUIRE(verdict.crashed);
+      // Clients that go on learn what became of their commits.
+      if (victim == CrashVictim::memory && crash.again == 0) REQUIRE(verdict.unknown == 0);
       ++counts.crashes;
       counts.acknowledged += verdict.acknowledged;
       counts.answered_early += verdict.answered_early;
@@ -59,11 +62,11 @@ void run_table(const layout::ProtocolTraits& protocol, bool early, CrashCounts& 
   }
 }
 
-void run_tables(bool early) {
+void run_tables(CrashClients clients) {
   CrashCounts counts;
   for (const layout::ProtocolTraits& protocol : layout::protocol_traits()) {
     DYNAMIC_SECTION(protocol.name) {
-      run_table(protocol, early, counts);
+      run_table(protocol, clients, counts);
     }
   }
   const auto number = [](std::uint64_t count) { return static_cast<unsigned long long>(count); };
@@ -77,12 +80,16 @@ void run_tables(bool early) {
 }  // namespace
 
 TEST_CASE("what was acknowledged is there after each crash, and nothing is there in halves", "[crash]") {
-  run_tables(/*early=*/false);
+  run_tables(CrashClients::plain);
 }
 
 TEST_CASE("what was answered early outlives its compute server, and is on disk before what follows it",
           "[crash]") {
-  run_tables(/*early=*/true);
+  run_tables(CrashClients::early);
+}
+
+TEST_CASE("what is told of transactions with ids is what is there, after each crash", "[crash]") {
+  run_tables(CrashClients::with_ids);
 }
 
 TEST_CASE("crashes that have failed", "[crash]") {

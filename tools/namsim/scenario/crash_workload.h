@@ -5,19 +5,29 @@
 // kInserted + n, and erases a row that is its transaction's own. So the rows of a snapshot name the attempts
 // that it has, several times over. A transaction is attempted until it commits or its outcome is unknown.
 //
-// With `early`, all but the last transaction of each client may be answered before they are on disk
-// (Transaction::answer_when_logged). Each transaction looks for the row that its client inserted last.
+// Each transaction looks for the row that its client inserted last.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "compute/api/engine.h"
+#include "compute/outcome/transaction_ids.h"
 
 namespace namdb::sim {
+
+enum class CrashClients : std::uint8_t {
+  plain,
+  // All but the last transaction of each client may be answered before they are on disk
+  // (Transaction::answer_when_logged).
+  early,
+  // Each attempt is given an id, by which its outcome is asked for afterwards.
+  with_ids
+};
 
 class CrashWorkload {
  public:
@@ -27,7 +37,8 @@ class CrashWorkload {
   static constexpr std::uint64_t kClients = 2;
   static constexpr std::uint64_t kTransactions = 3;  // of a client
 
-  explicit CrashWorkload(bool early = false) : early_(early) {}
+  explicit CrashWorkload(CrashClients clients = CrashClients::plain)
+      : early_(clients == CrashClients::early), with_ids_(clients == CrashClients::with_ids) {}
   // The memory server ends: attempts that were answered early may be lost.
   void memory_ends() { memory_ended_ = true; }
 
@@ -41,6 +52,11 @@ class CrashWorkload {
   reactor::Task<Status> read_all(txn::Engine* engine);
   // Writes every row and every entry of a hash index once, with what it has.
   reactor::Task<Status> touch_all(txn::Engine* engine);
+
+  // Asks for the outcomes of all attempts that have ids, behind read_all().
+  reactor::Task<Status> read_outcomes(txn::Engine* engine);
+  // A sentence when an outcome is not what the rows say; `ended`: none is in progress any more.
+  std::string check_outcomes(bool ended) const;
 
   // A sentence when the rows that were read last are not possible: an attempt is missing that was
   // acknowledged, or there at an earlier check; an aborted one is there, one is there in halves, or an index
@@ -71,6 +87,8 @@ class CrashWorkload {
     bool follows = false;        // the attempt before, of the same session
     std::uint64_t previous = 0;  // that one
     bool shown = false;          // at a check
+    std::int64_t id = 0;         // 0: none was given
+    std::optional<txn::TransactionOutcome> asked;
   };
   struct Row {
     std::int64_t bits = 0;
@@ -100,6 +118,7 @@ class CrashWorkload {
   std::map<std::string, Rows> by_index_;
   std::string complaint_;
   bool early_;
+  bool with_ids_;
   bool memory_ended_ = false;
 };
 
