@@ -11,11 +11,11 @@ constexpr std::uint64_t kLimit_ns = 60 * kSecond_ns;
 constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
 // Everything is quick, so that a run has few events besides those of its transactions and checkpoints.
-ClusterOptions crash_cluster(std::string_view protocol) {
+ClusterOptions crash_cluster(const Crash& crash) {
   ClusterOptions options;
   options.durable = true;
   options.region_bytes = 4U << 20;
-  options.memory.protocol = protocol;
+  options.memory.protocol = crash.protocol;
   options.memory.extent_bytes = 64U << 10;
   options.memory.journal_bytes = 4U << 10;
   options.memory.vector_capacity = 256;
@@ -33,7 +33,7 @@ ClusterOptions crash_cluster(std::string_view protocol) {
   options.database.log.max_bytes = 1U << 20;
   options.database.log.max_block_bytes = 16U << 10;
   options.database.log.reserve_bytes = 16U << 10;
-  options.database.checkpoints.interval_ns = kMillisecond_ns;
+  options.database.checkpoints.interval_ns = crash.checkpoint_interval_ns;
   return options;
 }
 
@@ -46,7 +46,7 @@ class CrashRun final : SeededRun {
   CrashRun(const Crash& crash, Interposer* interposer, CrashVerdict& verdict)
       : SeededRun(crash.seed, crash.seed,
                   {[](Random&) { return fabric::sim::SimOptions(); },
-                   [&crash](Random&) { return crash_cluster(crash.protocol); }, interposer, kLimit_ns},
+                   [&crash](Random&) { return crash_cluster(crash); }, interposer, kLimit_ns},
                   verdict.anomaly),
         crash_(crash),
         verdict_(verdict),
@@ -62,8 +62,9 @@ class CrashRun final : SeededRun {
       start_client(i, workload_.run_client(&cluster_.worker(i), i, &is_ready));
     world_.run_until([&] { return running_ == 0 || world_.events() >= end; }, kLimit_ns);
     verdict_.moments = world_.events() - begin;
-    verdict_.checkpoints = cluster_.memory(0).checkpoints->finished();
     verdict_.crashed = world_.events() >= end;
+    if (verdict_.crashed && crash_.quiet_ns != 0) fall_silent();
+    verdict_.checkpoints = cluster_.memory(0).checkpoints->finished();
     if (verdict_.crashed) crash();
     await_clients();
     fail(workload_.complaint());
@@ -95,6 +96,15 @@ class CrashRun final : SeededRun {
   }
 
  private:
+  void fall_silent() {
+    workload_.wind_up();
+    await_clients();
+    world_.run_for(crash_.quiet_ns);
+    // The log grows, so there is one more checkpoint.
+    if (sound()) check(await(0, workload_.create_another(&cluster_.worker(0))), "another table");
+    world_.run_for(crash_.quiet_ns);
+  }
+
   void crash() {
     if (crash_.victim == CrashVictim::owner) {
       replace(crash_.moment % CrashWorkload::kClients);
@@ -185,7 +195,9 @@ std::string_view name_of(CrashVictim victim) {
 
 std::string Crash::text() const {
   return "protocol " + std::string(protocol) + ", victim " + std::string(name_of(victim)) + ", moment " +
-         std::to_string(moment) + ", again " + std::to_string(again) + ", seed " + std::to_string(seed) +
+         std::to_string(moment) + ", quiet " + std::to_string(quiet_ns) + " ns, checkpoints each " +
+         std::to_string(checkpoint_interval_ns) + " ns, again " + std::to_string(again) + ", seed " +
+         std::to_string(seed) +
          std::string(clients == CrashClients::early      ? ", early"
                      : clients == CrashClients::with_ids ? ", with ids"
                                                          : "");

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/base/clock.h"
 #include "tools/namsim/cluster/interposer.h"
 #include "tools/namsim/scenario/crash_workload.h"
 
@@ -26,9 +27,16 @@ inline constexpr CrashVictim kCrashVictims[] = {CrashVictim::owner, CrashVictim:
 std::string_view name_of(CrashVictim victim);
 
 struct Crash {
+  static constexpr std::uint64_t kOften_ns = 300 * kMicrosecond_ns;
+
   std::string_view protocol;
   CrashVictim victim = CrashVictim::owner;
   std::uint64_t moment = 0;  // events after the clients began
+  // Not 0: at the moment the clients end their transactions and begin no others. So long after, another table
+  // is created, whose checkpoint finds no changed row. The victim ends so long after that.
+  std::uint64_t quiet_ns = 0;
+  // In step with heartbeats, checkpoints begin when all commits are finished. kOften_ns: also between.
+  std::uint64_t checkpoint_interval_ns = kMillisecond_ns;
   // So many events after it began to open, the memory server ends once more in the same way; 0: it does not.
   std::uint64_t again = 0;
   std::uint64_t seed = 1;

@@ -53,6 +53,10 @@ reactor::Task<Status> CrashWorkload::load(txn::Engine* engine) {
   co_return co_await put_rows(*engine, kTable, &rows);
 }
 
+reactor::Task<Status> CrashWorkload::create_another(txn::Engine* engine) {
+  co_return co_await create_table(*engine, kAnother, schema(), 32, 2);
+}
+
 reactor::Task<Status> CrashWorkload::attempt(txn::Engine* engine, txn::Session* session,
                                              std::uint64_t number) {
   auto table = co_await engine->table(kTable);
@@ -134,7 +138,7 @@ reactor::Task<void> CrashWorkload::give_up(txn::Engine* engine, txn::Session* se
 reactor::Task<void> CrashWorkload::run_client(txn::Engine* engine, std::uint64_t client, Ready ready) {
   auto session = engine->open_session();
   std::uint64_t last = kMostAttempts;  // that the session committed
-  for (std::uint64_t i = 0; i < kTransactions && complaint_.empty(); ++i) {
+  for (std::uint64_t i = 0; i < kTransactions && complaint_.empty() && !winding_up_; ++i) {
     if (i == 1) co_await give_up(engine, session.get());
     std::uint64_t number = kMostAttempts;
     std::uint64_t pause_ns = kPause_ns;

@@ -32,6 +32,7 @@ enum class CrashClients : std::uint8_t {
 class CrashWorkload {
  public:
   static constexpr const char* kTable = "crashed";
+  static constexpr const char* kAnother = "another";
   static constexpr const char* kByTag = "by_tag";
   static constexpr const char* kByTagHash = "by_tag_hash";
   static constexpr std::uint64_t kClients = 2;
@@ -47,6 +48,10 @@ class CrashWorkload {
   // One client's transactions, in order. It waits while `ready` is false, and between attempts.
   using Ready = bool (*)(txn::Engine& engine);
   reactor::Task<void> run_client(txn::Engine* engine, std::uint64_t client, Ready ready);
+  // A table that nobody uses.
+  reactor::Task<Status> create_another(txn::Engine* engine);
+  // Clients begin no further transactions.
+  void wind_up() { winding_up_ = true; }
 
   // Reads all rows, by the table and by each index, in one transaction, and keeps them for the checks.
   reactor::Task<Status> read_all(txn::Engine* engine);
@@ -120,6 +125,7 @@ class CrashWorkload {
   bool early_;
   bool with_ids_;
   bool memory_ended_ = false;
+  bool winding_up_ = false;
 };
 
 }  // namespace namdb::sim
