@@ -50,7 +50,7 @@ class CrashRun final : SeededRun {
                   verdict.anomaly),
         crash_(crash),
         verdict_(verdict),
-        workload_(crash.with_ids) {}
+        workload_(crash.clients) {}
 
   void go() {
     for (std::uint64_t i = 0; i < CrashWorkload::kClients; ++i) cluster_.add_compute();
@@ -68,6 +68,8 @@ class CrashRun final : SeededRun {
     if (verdict_.crashed) crash();
     await_clients();
     fail(workload_.complaint());
+    if (crash_.clients == CrashClients::early && sound())
+      await_decisions();  // what was answered early is not yet installed
     look("after the crash");
     insist("a row stays locked", &CrashWorkload::touch_all);
     if (sound()) await_decisions();
@@ -87,6 +89,7 @@ class CrashRun final : SeededRun {
       stop_and_check_regions();
     }
     verdict_.acknowledged = workload_.acknowledged();
+    verdict_.answered_early = workload_.answered_early();
     verdict_.unknown = workload_.unknown();
     verdict_.unknown_there = workload_.unknown_there();
     verdict_.fingerprint = world_.fingerprint();
@@ -110,6 +113,7 @@ class CrashRun final : SeededRun {
     if (crash_.victim != CrashVictim::memory) {
       for (std::uint64_t i = 0; i < CrashWorkload::kClients; ++i) kill(i);
     }
+    workload_.memory_ends();
     const DiskAfter after =
         crash_.victim == CrashVictim::all_machines ? DiskAfter::power_lost : DiskAfter::killed;
     cluster_.begin_restart_memory(0, after);
@@ -147,7 +151,7 @@ class CrashRun final : SeededRun {
 
   // The outcomes of the attempts are what the rows say. `ended`: all slots of the attempts have ended.
   void look_at_outcomes(const std::string& when, bool ended) {
-    if (!crash_.with_ids) return;
+    if (crash_.clients != CrashClients::with_ids) return;
     look(when);
     insist(when + " outcomes cannot be read", &CrashWorkload::read_outcomes);
     const std::string wrong = sound() ? workload_.check_outcomes(ended) : std::string();
@@ -193,7 +197,10 @@ std::string Crash::text() const {
   return "protocol " + std::string(protocol) + ", victim " + std::string(name_of(victim)) + ", moment " +
          std::to_string(moment) + ", quiet " + std::to_string(quiet_ns) + " ns, checkpoints each " +
          std::to_string(checkpoint_interval_ns) + " ns, again " + std::to_string(again) + ", seed " +
-         std::to_string(seed) + (with_ids ? ", with ids" : "");
+         std::to_string(seed) +
+         std::string(clients == CrashClients::early      ? ", early"
+                     : clients == CrashClients::with_ids ? ", with ids"
+                                                         : "");
 }
 
 CrashVerdict run_crash(const Crash& crash, Interposer* interposer) {
@@ -203,8 +210,8 @@ CrashVerdict run_crash(const Crash& crash, Interposer* interposer) {
   return verdict;
 }
 
-CrashVerdict run_without_crash(std::string_view protocol, bool with_ids) {
-  return run_crash({.protocol = protocol, .moment = kNever, .with_ids = with_ids});
+CrashVerdict run_without_crash(std::string_view protocol, CrashClients clients) {
+  return run_crash({.protocol = protocol, .moment = kNever, .clients = clients});
 }
 
 }  // namespace namdb::sim

@@ -11,6 +11,7 @@
 
 #include "common/base/clock.h"
 #include "tools/namsim/cluster/interposer.h"
+#include "tools/namsim/scenario/crash_workload.h"
 
 namespace namdb::sim {
 
@@ -39,8 +40,7 @@ struct Crash {
   // So many events after it began to open, the memory server ends once more in the same way; 0: it does not.
   std::uint64_t again = 0;
   std::uint64_t seed = 1;
-  // The attempts have ids, and their outcomes are asked for afterwards.
-  bool with_ids = false;
+  CrashClients clients = CrashClients::plain;
   // "--protocol occ --victim memory --moment 212", for messages.
   std::string text() const;
 };
@@ -50,6 +50,7 @@ struct CrashVerdict {
   bool crashed = false;       // the moment came
   std::uint64_t moments = 0;  // that there are; of a run that was not crashed
   std::uint64_t acknowledged = 0;
+  std::uint64_t answered_early = 0;
   std::uint64_t unknown = 0;        // attempts of which nobody was told anything
   std::uint64_t unknown_there = 0;  // those of them that happened
   std::uint64_t checkpoints = 0;    // finished before the crash
@@ -58,6 +59,6 @@ struct CrashVerdict {
 
 // Never crashed, `moments` and `checkpoints` are of the whole run. Two equal crashes give equal verdicts.
 CrashVerdict run_crash(const Crash& crash, Interposer* interposer = nullptr);
-CrashVerdict run_without_crash(std::string_view protocol, bool with_ids = false);
+CrashVerdict run_without_crash(std::string_view protocol, CrashClients clients = CrashClients::plain);
 
 }  // namespace namdb::sim
