@@ -166,7 +166,7 @@ std::vector<MutantCase> durability_mutants() {
       {"the log's writes are not durable when they end", "memory/log/log.cc",
        CrashCase{CrashVictim::all_machines}, 25, "is gone", make_mutant<Deceived<&Deceit::blocks>>},
       {"redo begins behind an entry that was not installed when the sweep began",
-       "memory/journals/checkpoint_log.cc", CrashCase{CrashVictim::all_machines, 600}, 3,
+       "memory/journals/checkpoint_log.cc", CrashCase{CrashVictim::all_machines, 600}, 10,
        "was erased by no commit", make_mutant<RedoFromTheEnd>},
       {"a sweep does not read again what may have been installed behind the last one",
        "memory/checkpoint/sweeper.cc", kQuietLossOfPower, 6, "was acknowledged and is lost",
