@@ -162,6 +162,32 @@ Status LogReplay::settle(SlotJournal& journal) {
   return Status();
 }
 
+void LogReplay::restore(const control::CheckpointState& checkpoint) {
+  if (options_.server_count == 1) return;
+  for (const control::SlotJournal& saved : checkpoint.journals()) {
+    SlotJournal& journal = journals_[saved.slot()];
+    journal.through = saved.through();
+    journal.ended = saved.ended();
+    journal.decided = saved.decided();
+    journal.voided.insert(saved.voids().begin(), saved.voids().end());
+    journal.committed.insert(saved.commits().begin(), saved.commits().end());
+  }
+}
+
+Status LogReplay::decide(std::uint32_t slot, const std::vector<std::uint32_t>& counters, bool committed) {
+  SlotJournal& journal = journals_[slot];
+  (committed ? journal.committed : journal.voided).insert(counters.begin(), counters.end());
+  return settle(journal);
+}
+
+Status LogReplay::end(std::uint32_t slot, std::uint32_t final_counter) {
+  SlotJournal& journal = journals_[slot];
+  journal.through = std::max(journal.through, final_counter);
+  journal.ended = true;
+  journal.decided = true;
+  return settle(journal);
+}
+
 Status LogReplay::finish() {
   return redo_.finish();
 }

@@ -62,6 +62,7 @@ class LapNotSealed final : public Mutant {
 
 // Each slot's stream goes through its ring several times, and its host reads all of it.
 void small_durable_journals(Scenario& scenario) {
+  scenario.resize({.memory_servers = 1});
   scenario.make_durable();
   scenario.cluster.memory.journal_bytes = 4U << 10;
 }

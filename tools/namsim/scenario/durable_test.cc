@@ -1,5 +1,5 @@
-// Clusters whose memory server keeps a database on a disk: whole runs in which it ends and opens again, alone
-// or with all others and with the loss of power. Nothing is lost, so each history is one over all these ends.
+// Clusters whose memory servers keep a database on their disks: whole runs in which one of them ends and opens
+// again, alone or with all others and with the loss of power. Nothing is lost, so each history is one over all these ends.
 // NAMDB_SEEDS and NAMDB_FIRST_SEED run more than the fixed ones.
 #include <catch2/catch.hpp>
 #include <cstdio>
@@ -16,21 +16,19 @@ std::string_view protocol_of(std::uint64_t seed) {
   return all[seed % all.size()].name;
 }
 
-Scenario durable_scenario(std::uint64_t seed) {
+Scenario durable_scenario(std::uint64_t seed, std::uint64_t memory_servers) {
   Scenario scenario = Scenario::of_seed(seed);
+  scenario.resize({.memory_servers = memory_servers});
   scenario.cluster.memory.protocol = protocol_of(seed);
   scenario.make_durable();
   return scenario;
 }
 
-}  // namespace
-
-TEST_CASE("histories are as isolated as promised across restarts and losses of power", "[durable]") {
-  const auto [first, count] = Seeds(20);
+void run_seeds(std::uint64_t first, std::uint64_t count, std::uint64_t (*memory_servers)(std::uint64_t seed)) {
   FaultCounts happened{};
   std::uint64_t committed = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    Scenario scenario = durable_scenario(seed);
+    Scenario scenario = durable_scenario(seed, memory_servers(seed));
     INFO("namsim run " << scenario.flags() << " --faults seed");
     REQUIRE(scenario.use_faults(scenario.drawn_faults(), "seed").ok());
     const Verdict verdict = run_and_compare(scenario, promised_level(scenario.cluster.memory.protocol));
@@ -45,6 +43,18 @@ TEST_CASE("histories are as isolated as promised across restarts and losses of p
   if (count < 20) return;
   CHECK(happened[static_cast<std::size_t>(Fault::Kind::restart_memory)] > count / 4);
   CHECK(happened[static_cast<std::size_t>(Fault::Kind::lose_power)] > count / 4);
+}
+
+}  // namespace
+
+TEST_CASE("histories are as isolated as promised across restarts and losses of power", "[durable]") {
+  const auto [first, count] = Seeds(20);
+  run_seeds(first, count, [](std::uint64_t) { return std::uint64_t{1}; });
+}
+
+TEST_CASE("the same with several memory servers, of which one or all end", "[durable][several]") {
+  const auto [first, count] = Seeds(20);
+  run_seeds(first, count, [](std::uint64_t seed) { return 2 + seed % 2; });
 }
 
 TEST_CASE("faults of disks are refused where there is none", "[durable]") {
