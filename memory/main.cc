@@ -108,7 +108,8 @@ LogOptions log_options(const Flags& flags) {
 
 // A new folder of another server than 0 gets server 0's database. Waits for server 0, until a signal comes.
 reactor::Task<Result<std::uint64_t>> ask_for_database(reactor::Reactor* reactor,
-                                                      const fabric::Transport* transport, const Flags* flags) {
+                                                      const fabric::Transport* transport,
+                                                      const Flags* flags) {
   reactor::Signals signals(*reactor, {SIGTERM, SIGINT});
   reactor::Gate gate;
   bool stopping = false;
@@ -387,8 +388,8 @@ int run(Flags flags) {
   durable.pace.interval_ns = flags.checkpoint_interval_ns;
   durable.pace.rate_bytes = flags.checkpoint_rate_bytes;
   if (durable.folder) {
-    const Status status = (*reactor)->run_until(open_database(reactor->get(), server->get(), fabric.get(),
-                                                              transport.value(), &flags, &durable));
+    const Status status = (*reactor)->run_until(
+        open_database(reactor->get(), server->get(), fabric.get(), transport.value(), &flags, &durable));
     if (!status.ok() && durable.met) (*reactor)->run_until(leave_others(server->get(), fabric.get()));
     if (!status.ok() && status.code() == ErrorCode::admin_shutdown) return stopped_early();
     if (!status.ok()) return refuse(status);

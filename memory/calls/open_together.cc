@@ -20,8 +20,8 @@ Result<OpeningService*> service_for(const Caller& caller) {
   return caller.server.opening_service;
 }
 
-// Channels of an earlier process of that memory server are to be gone, whose calls may still be under way. The
-// transport knows of that process's end; where it does not hear, the channels are destroyed.
+// Channels of an earlier process of that memory server are to be gone, whose calls may still be under way.
+// The transport knows of that process's end; where it does not hear, the channels are destroyed.
 reactor::Task<Status> await_predecessors(Caller caller) {
   ServerState& server = caller.server;
   const std::string name = caller.peer().name;

@@ -122,7 +122,8 @@ reactor::Task<Status> ServerState::dismiss_workers(std::uint64_t patience_ns) {
   };
   const std::uint64_t deadline_ns = executor.now_ns() + patience_ns;
   while (first_worker() != peers.all().end()) {
-    if (stopping || shutdown) co_return Status(ErrorCode::admin_shutdown, "the memory server is shutting down");
+    if (stopping || shutdown)
+      co_return Status(ErrorCode::admin_shutdown, "the memory server is shutting down");
     if (executor.now_ns() < deadline_ns) {
       co_await fenced.wait_until(deadline_ns);
       continue;

@@ -68,6 +68,7 @@ reactor::Task<Status> ClusterOpening::open_all() {
   const std::uint32_t count = server_.options.server_count;
   const auto round = std::make_shared<Round>();
   while (round->number == 0) round->number = server_.executor.random().next();
+  round->sequence = ++rounds_;
   round->gathered.resize(count);
   round->derived.resize(count);
   round->derive.set_round(round->number);
@@ -147,6 +148,8 @@ reactor::Task<void> ClusterOpening::gather(RoundPointer round, layout::ServerId 
   control::GatherRequest request;
   request.set_round(round->number);
   request.set_database_id(database_id_);
+  request.set_coordinator(server_.region->map().epoch);
+  request.set_sequence(round->sequence);
   control::GatherReply reply;
   Status status;
   if (server == 0) {

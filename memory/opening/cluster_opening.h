@@ -3,8 +3,8 @@
 // there again, with its data, all go through a round (host_opening.h):
 //
 //   gather   each server dismisses its workers, and names the slots with journals that have not ended
-//   decide   dead slots of this process are decided as always (dead_slots.h); slots of an earlier process, and
-//            those whose end a server has not recorded, here
+//   decide   dead slots of this process are decided as always (dead_slots.h); slots of an earlier process,
+//            and those whose end a server has not recorded, here
 //   derive   each server that opens: redo, buckets, indexes; with keys from all others
 //   place    words of closed slots in parts of the timestamp vector elsewhere
 //   serve    the others first, this server last: a worker connects to this one first
@@ -49,6 +49,7 @@ class ClusterOpening {
  private:
   struct Round {
     std::uint64_t number = 0;
+    std::uint64_t sequence = 0;
     std::vector<control::GatherReply> gathered;  // by server, as the next
     std::vector<control::DeriveReply> derived;
     control::DeriveRequest derive;
@@ -84,6 +85,7 @@ class ClusterOpening {
   ClusterHosts hosts_;
   std::uint64_t database_id_;
   std::vector<std::uint64_t> epochs_;  // of the servers that opened together; empty: not yet
+  std::uint64_t rounds_ = 0;
   std::string reported_;
   bool stopping_ = false;
   reactor::Event changed_;

@@ -450,8 +450,7 @@ reactor::Task<Status> DatabaseOpening::derive_alone() {
 
 reactor::Task<Status> DatabaseOpening::open_together() {
   DurableDatabase& database = *database_;
-  database.host_opening_ =
-      std::make_unique<HostOpening>(parts_, options_.database_id, *this, replay_);
+  database.host_opening_ = std::make_unique<HostOpening>(parts_, options_.database_id, *this, replay_);
   parts_.opening_service = database.host_opening_.get();
   parts_.opening = true;
   parts_.admits_workers = false;
@@ -487,7 +486,8 @@ reactor::Task<Status> DatabaseOpening::derive_tables(const control::DeriveReques
     if (parts_.tables.all().contains(table.id())) continue;
     co_return Status(ErrorCode::configuration,
                      "memory server " + std::to_string(parts_.options.server_id) + " lacks table \"" +
-                         table.name() + "\", which the database has: its data folder is not the one that it had",
+                         table.name() +
+                         "\", which the database has: its data folder is not the one that it had",
                      "start it with that folder, or restore the folder from a backup");
   }
   discard_tables_but(known);

@@ -8,9 +8,9 @@
 //            3. the log goes on; the control state is the server's, and changes are logged from now on
 //            4. what is derived: buckets, indexes, floors of timestamps (memory/recovery)
 //
-// One of several memory servers opens together with the others: between 3 and 4 it answers them, memory server
-// 0 decides what the logs leave open, and all make what is derived (host_opening.h). A new database, too, is
-// there once all its servers are.
+// One of several memory servers opens together with the others: between 3 and 4 it answers them, memory
+// server 0 decides what the logs leave open, and all make what is derived (host_opening.h). A new database,
+// too, is there once all its servers are.
 //
 // Opening reads what is there and appends to the log, and changes nothing else. Its records are changes of
 // the state that it found. So it may be cut off at any moment, and the next one finds the same rows.

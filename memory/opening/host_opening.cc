@@ -117,11 +117,15 @@ reactor::Task<Status> HostOpening::gather(const control::GatherRequest* request,
   if (request->database_id() != database_id_) {
     co_return refuse(Status(ErrorCode::configuration,
                             "the data folder of memory server " + std::to_string(server_.options.server_id) +
-                                " belongs to database " + in_hex(database_id_) + ", that of memory server 0 to " +
-                                in_hex(request->database_id()),
+                                " belongs to database " + in_hex(database_id_) +
+                                ", that of memory server 0 to " + in_hex(request->database_id()),
                             "choose the --data folders of one database"));
   }
+  // Calls overtake each other.
+  if (request->coordinator() == coordinator_ && request->sequence() <= sequence_) co_return no_round();
   round_ = request->round();
+  coordinator_ = request->coordinator();
+  sequence_ = request->sequence();
   co_return co_await gather_here(request, reply);
 }
 
@@ -182,7 +186,8 @@ reactor::Task<Status> HostOpening::derive_here(const control::DeriveRequest* req
   }
   // Server 0 places the words of its slots anew.
   const layout::VectorParts parts = server_.options.vector_parts();
-  if (server_.options.server_id != 0 && parts.has(server_.options.server_id)) server_.region->shorten_vector(0);
+  if (server_.options.server_id != 0 && parts.has(server_.options.server_id))
+    server_.region->shorten_vector(0);
   for (const auto& [id, table] : server_.tables.all()) {
     if (!table->ready || table->discarded) continue;
     control::DeriveReply::TablePlace& place = *reply->add_tables();
@@ -246,8 +251,8 @@ calls::LookReply HostOpening::look(std::uint32_t slot) const {
   for (const auto& [counter, bytes] : journal.undecided) {
     const auto record = read_journal_record(bytes, server_.options.server_id);
     NAMDB_CHECK(record.has_value());  // it was read before
-    reply.entries.push_back({counter, record->entry.configuration,
-                             {record->entry.regions.begin(), record->entry.regions.end()}});
+    reply.entries.push_back(
+        {counter, record->entry.configuration, {record->entry.regions.begin(), record->entry.regions.end()}});
   }
   return reply;
 }
@@ -272,7 +277,8 @@ reactor::Task<Status> HostOpening::record(std::uint32_t slot, std::vector<std::u
   }
   if (rest.empty()) co_return Status();
   const std::vector<std::byte> bytes = counters_record(slot, rest);
-  Status status = co_await server_.journals.record(committed ? RecordKind::verdict : RecordKind::voided, bytes);
+  Status status =
+      co_await server_.journals.record(committed ? RecordKind::verdict : RecordKind::voided, bytes);
   if (!status.ok() || find(slot) == nullptr) co_return status;
   co_return refuse(replay_->decide(slot, rest, committed));
 }

@@ -1,10 +1,10 @@
-// A memory server's side of the opening of a database that lies on the disks of several memory servers. All of
-// them open in rounds, which memory server 0 leads (cluster_opening.h):
+// A memory server's side of the opening of a database that lies on the disks of several memory servers. All
+// of them open in rounds, which memory server 0 leads (cluster_opening.h):
 //
 //   gather   workers have left, and none comes; which slots' journals are here and have not ended
 //   (the decider asks for these, and settles them)
-//   derive   nothing is undecided. A server that opens finishes redo, and makes buckets and indexes; all of them
-//            send keys of indexes to the servers that open
+//   derive   nothing is undecided. A server that opens finishes redo, and makes buckets and indexes; all of
+//            them send keys of indexes to the servers that open
 //   serve    workers may come
 //
 // A server that is open takes part whenever another one opens. A round that fails somewhere is followed by
@@ -87,6 +87,8 @@ class HostOpening final : public OpeningService {
   UnopenedDatabase* database_;  // null once the server serves
   LogReplay* replay_;           // likewise
   std::uint64_t round_ = 0;
+  std::uint64_t coordinator_ = 0;  // the process of memory server 0 that leads it
+  std::uint64_t sequence_ = 0;     // among the rounds of that process
   bool derived_ = false;   // in this round
   bool deriving_ = false;  // in this one, or an earlier one
   bool served_ = false;

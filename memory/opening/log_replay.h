@@ -63,7 +63,7 @@ class LogReplay {
   LogReplay(Region& region, Tables& tables, Restorer& restorer, const Options& options,
             control::ControlState& state);
 
-  // Before the first record: what the checkpoint has of slots' journals.
+  // Before the first record: the checkpoint's journals of slots.
   void restore(const control::CheckpointState& checkpoint);
   // The next record. Errors: corrupt_data, configuration (of a newer program), out_of_memory (the region is
   // shorter than it was); the message names the record's position.
@@ -71,7 +71,8 @@ class LogReplay {
   // The same as a record of that, which is in the log already.
   Status decide(std::uint32_t slot, const std::vector<std::uint32_t>& counters, bool committed);
   Status end(std::uint32_t slot, std::uint32_t final_counter);
-  // Behind the last record, and where entries wait, once all are decided. Error corrupt_data names a record whose versions are not all there. Nothing of
+  // Behind the last record, and where entries wait, once all are decided. Error corrupt_data names a record
+  // whose versions are not all there. Nothing of
   // the redo waits any more then.
   Status finish();
 

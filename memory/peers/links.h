@@ -3,9 +3,10 @@
 // of the commits of compute servers that died (memory/coordinator/decider.h).
 //
 // Workers say under which addresses they reach the memory servers (JOIN_CLUSTER): a memory server reaches
-// the others under the same. The servers of a database on disk know them before (Options::memory_servers). A link is made at the first call to its server. From then on it is kept: a
-// server that ends or does not answer is found out by pings, and the link is made again, at growing
-// intervals. While it is down every call fails at once, with the reason.
+// the others under the same. The servers of a database on disk know them before (Options::memory_servers).
+// A link is made at the first call to its server. From then on it is kept: a server that ends or does not
+// answer is found out by pings, and the link is made again, at growing intervals. While it is down every
+// call fails at once, with the reason.
 //
 // A server that keeps its data on disk may be another process after each time that its link was down: its
 // region's epoch tells.
@@ -52,9 +53,9 @@ class Links {
 
   // The client side of the transport, made when the first link is. Before the first call.
   void set_fabric(MakeFabric make_fabric) { make_fabric_ = std::move(make_fabric); }
-  // The addresses and epochs of all memory servers, server 0's first; the latest count (cluster_identity.h).
-  // A server of level memory that shows another epoch has restarted and is empty: it is refused. Epoch 0: any.
-  // Error protocol_violation where there are not as many of either as servers.
+  // The addresses and epochs of all memory servers, server 0's first; the latest count
+  // (cluster_identity.h). A server of level memory that shows another epoch has restarted and is empty: it
+  // is refused. Epoch 0: any. Error protocol_violation where there are not as many of either as servers.
   Status learn(std::vector<std::string> addresses, std::vector<std::uint64_t> epochs);
 
   // A two-sided call to another server. The first one waits until the link is made or that has failed.

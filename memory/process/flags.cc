@@ -146,9 +146,10 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
                  "Declare a compute server dead after so long a silence; 0 = never.\n"
                  "Default: 10 for tcp and verbs; 0 for shm, where the kernel reports its end")
       ->check(CLI::Range(0.0, 86'400.0));
-  app.add_option("--memory-server", flags.options.memory_servers,
-                 "With --durability flushed, of one of several memory servers: the address of each, this one\n"
-                 "included, server 0 first. They open their data together")
+  app.add_option(
+         "--memory-server", flags.options.memory_servers,
+         "With --durability flushed, of one of several memory servers: the address of each, this one\n"
+         "included, server 0 first. They open their data together")
       ->type_name("ADDRESS");
   std::string durability;
   app.add_option(
@@ -212,9 +213,10 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
   const bool flushed = durability.empty() ? alone_or_named : durability == "flushed";
   flags.options.durability = flushed ? Durability::flushed : Durability::memory;
   if (flags.options.opens_together() && flags.options.memory_servers.size() != flags.options.server_count) {
-    return wrong(exit_code,
-                 "--durability flushed with --server-count " + std::to_string(flags.options.server_count) +
-                     " wants --memory-server as often, with the address of each memory server, server 0 first");
+    return wrong(
+        exit_code,
+        "--durability flushed with --server-count " + std::to_string(flags.options.server_count) +
+            " wants --memory-server as often, with the address of each memory server, server 0 first");
   }
   if (!flushed && !flags.restore.empty())
     return wrong(exit_code, "--restore is for --durability flushed: at level memory nothing is on disk");

@@ -43,7 +43,8 @@ bool IndexLoads::is_complete(std::uint32_t index) const {
 
 reactor::Task<Status> IndexLoads::complete(std::uint32_t index) {
   while (!is_complete(index)) {
-    if (stopped_) co_return Status(ErrorCode::cannot_connect_now, "the opening of the memory servers begins anew");
+    if (stopped_)
+      co_return Status(ErrorCode::cannot_connect_now, "the opening of the memory servers begins anew");
     co_await changed_.wait();
   }
   co_return Status();

@@ -1,6 +1,6 @@
-// Clusters whose memory servers keep a database on their disks: whole runs in which one of them ends and opens
-// again, alone or with all others and with the loss of power. Nothing is lost, so each history is one over all these ends.
-// NAMDB_SEEDS and NAMDB_FIRST_SEED run more than the fixed ones.
+// Clusters whose memory servers keep a database on their disks: whole runs in which one of them ends and
+// opens again, alone or with all others and with the loss of power. Nothing is lost, so each history is one
+// over all these ends. NAMDB_SEEDS and NAMDB_FIRST_SEED run more than the fixed ones.
 #include <catch2/catch.hpp>
 #include <cstdio>
 
@@ -24,7 +24,8 @@ Scenario durable_scenario(std::uint64_t seed, std::uint64_t memory_servers) {
   return scenario;
 }
 
-void run_seeds(std::uint64_t first, std::uint64_t count, std::uint64_t (*memory_servers)(std::uint64_t seed)) {
+void run_seeds(std::uint64_t first, std::uint64_t count,
+               std::uint64_t (*memory_servers)(std::uint64_t seed)) {
   FaultCounts happened{};
   std::uint64_t committed = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
