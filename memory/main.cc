@@ -258,7 +258,7 @@ void start_checkpoints(MemoryServer* server, Durable* durable) {
 reactor::Task<void> pass_damage(Checkpoints* checkpoints) {
   control::CheckpointReply reply;
   const CheckpointService::Gone nobody = [] { return false; };
-  const Status status = co_await checkpoints->make(0, nobody, &reply);
+  const Status status = co_await checkpoints->make(0, CheckpointService::Pace::fast, nobody, &reply);
   if (status.ok()) spdlog::info("a checkpoint lies behind the damage");
 }
 
@@ -399,7 +399,7 @@ int run(Flags flags) {
   const Status status = (*reactor)->run_until(
       serve(reactor->get(), server->get(), fabric.get(), transport.value(), flags.listen, &durable));
   if (!durable.failure.ok()) {
-    spdlog::error("the log cannot be written, so this memory server ends: {}", durable.failure.message());
+    spdlog::error("{}, and this memory server ends", durable.failure.message());
     return config::kExitFailure;
   }
   if (!status.ok()) return refuse(status);

@@ -72,7 +72,8 @@ struct Options {
   // others.
   std::uint32_t first_slot = layout::kFirstLeasedSlot;
   std::uint32_t first_counter = 1;
-  // Room that one transaction may have for a journal entry which is too long for its slot's ring.
+  // Room that one transaction may have for a journal entry which is too long for its slot's ring. Less where
+  // the log cannot hold so much (Journals::max_room_bytes()).
   std::uint64_t max_journal_room_bytes = 256U << 20;
 
   // The database's concurrency control (common/layout/protocol.h), the same on all its servers.

@@ -26,7 +26,9 @@ reactor::Task<Status> checkpoint(Caller caller, const control::CheckpointRequest
   const CheckpointService::Gone gone = [caller] { return caller_is_gone(caller); };
   switch (request.step()) {
     case control::CHECKPOINT_MAKE:
-      co_return co_await service->make(request.hold_ns(), gone, &reply);
+      co_return co_await service->make(
+          request.hold_ns(), request.fast() ? CheckpointService::Pace::fast : CheckpointService::Pace::paced,
+          gone, &reply);
     case control::CHECKPOINT_HOLD:
       co_return service->hold(request.hold(), request.hold_ns());
     case control::CHECKPOINT_PAUSE:

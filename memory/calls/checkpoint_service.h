@@ -18,9 +18,12 @@ class CheckpointService {
   using Gone = std::function<bool()>;
 
   virtual ~CheckpointService() = default;
+  // Paced: at the rate that is set for checkpoints. Fast: as fast as the disk is.
+  enum class Pace : std::uint8_t { paced, fast };
   // The steps of CHECKPOINT (proto/control.proto). make() resumes when a checkpoint has ended that began
-  // after this call; its error is that checkpoint's.
-  virtual reactor::Task<Status> make(std::uint64_t hold_ns, Gone gone, control::CheckpointReply* reply) = 0;
+  // after this call; its error is that checkpoint's. Until then a fast call hurries the one under way, too.
+  virtual reactor::Task<Status> make(std::uint64_t hold_ns, Pace pace, Gone gone,
+                                     control::CheckpointReply* reply) = 0;
   virtual Status hold(std::uint64_t hold, std::uint64_t hold_ns) = 0;
   virtual reactor::Task<Status> pause(std::uint64_t pause_ns, control::CheckpointReply* reply) = 0;
   virtual void resume(control::CheckpointReply* reply) = 0;

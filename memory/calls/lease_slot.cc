@@ -21,7 +21,7 @@ reactor::Task<Status> lease_slot(Caller caller, const control::LeaseSlotRequest&
   reply.set_vector_position(slot.position);
   reply.set_first_counter(server.options.first_counter);
   reply.set_vector_length(server.slots->positions_in_use());
-  reply.set_max_journal_room_bytes(server.options.max_journal_room_bytes);
+  reply.set_max_journal_room_bytes(server.journals.max_room_bytes());
   co_return Status();
 }
 

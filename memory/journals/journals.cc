@@ -346,13 +346,18 @@ reactor::Task<Result<calls::FlushReply>> Journals::flush(fabric::PeerId peer, ca
 
 // --- rooms ---
 
+std::uint64_t Journals::max_room_bytes() const {
+  const std::uint64_t most = options_.max_journal_room_bytes;
+  return sink_ == nullptr ? most : std::min(most, sink_->max_entry_bytes());
+}
+
 Result<std::uint64_t> Journals::lend_room(fabric::PeerId peer, std::uint32_t slot,
                                           std::uint64_t length_bytes) {
   const StreamPointer stream = find_of(peer, slot);
   if (stream == nullptr) return no_stream(slot);
-  if (length_bytes == 0 || length_bytes > options_.max_journal_room_bytes) {
-    return Status(ErrorCode::limit_exceeded, "a journal entry can have at most " +
-                                                 std::to_string(options_.max_journal_room_bytes) + " bytes");
+  if (length_bytes == 0 || length_bytes > max_room_bytes()) {
+    return Status(ErrorCode::limit_exceeded,
+                  "a journal entry can have at most " + std::to_string(max_room_bytes()) + " bytes");
   }
   const auto room = region_.blocks().allocate(length_bytes, /*keep_reserve=*/true);
   if (!room)

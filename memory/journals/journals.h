@@ -75,6 +75,8 @@ class Journals {
   reactor::Task<Result<calls::FlushReply>> flush(fabric::PeerId peer, calls::FlushRequest request);
   // Errors undefined_object; protocol_violation where an entry's counter is above `through`; the sink's.
   reactor::Task<Status> close(fabric::PeerId peer, std::uint32_t slot, std::uint32_t through);
+  // Of a room: the option's, and what the log can hold. Always the same once log_to() was called.
+  std::uint64_t max_room_bytes() const;
   // Room in the region for the items of an entry that are too long for the ring; its offset. The room is free
   // again with the entry's place. Errors limit_exceeded, out_of_memory, undefined_object.
   Result<std::uint64_t> lend_room(fabric::PeerId peer, std::uint32_t slot, std::uint64_t length_bytes);

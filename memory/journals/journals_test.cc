@@ -179,6 +179,16 @@ TEST_CASE("a room holds the items of an entry until its place is free", "[journa
   }
 }
 
+TEST_CASE("a room is no longer than an entry that the log can hold", "[journals]") {
+  JournalHost host;
+  (void)host.open(1, 20);
+  CHECK(host.journals.max_room_bytes() == host.memory.options.max_journal_room_bytes);
+  host.log.longest_entry_bytes = 64U << 10;
+  CHECK(host.journals.max_room_bytes() == 64U << 10);
+  CHECK(host.journals.lend_room(1, 20, (64U << 10) + 1).status().code() == ErrorCode::limit_exceeded);
+  CHECK(host.journals.lend_room(1, 20, 64U << 10).ok());
+}
+
 TEST_CASE("an entry with another's room is an error of its owner", "[journals]") {
   JournalHost host;
   JournalOwner owner = host.open(1, 20);

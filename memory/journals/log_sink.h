@@ -45,6 +45,8 @@ class LogSink {
   // The log has no room for what may be put off. Entries that are complete in a ring are appended
   // nevertheless.
   virtual bool full() const = 0;
+  // An entry of at most so many bytes fits into a log that has given back what is not needed any more.
+  virtual std::uint64_t max_entry_bytes() const = 0;
 };
 
 }  // namespace namdb::memory

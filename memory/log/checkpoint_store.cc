@@ -28,12 +28,7 @@ reactor::Task<Result<PageBuffer>> load_file(Disk& disk, std::string path) {
 reactor::Task<Result<Manifest>> load_manifest(Disk& disk, std::string path) {
   const Result<PageBuffer> file = co_await load_file(disk, path);
   if (!file.ok()) co_return file.status();
-  Result<Manifest> manifest = read_manifest(file.value().span());
-  if (!manifest.ok()) {
-    co_return Status(manifest.status().code(), path + ": " + manifest.status().message(),
-                     manifest.status().hint());
-  }
-  co_return std::move(*manifest);
+  co_return read_manifest(path, file.value().span());
 }
 
 reactor::Task<Result<std::vector<std::byte>>> load_chunk(Disk& disk, std::string folder, std::uint64_t log_id,
@@ -42,7 +37,7 @@ reactor::Task<Result<std::vector<std::byte>>> load_chunk(Disk& disk, std::string
   const Result<PageBuffer> file = co_await load_file(disk, path);
   if (!file.ok()) co_return file.status();
   const auto payload = read_chunk(log_id, ref, file.value().span());
-  if (!payload) co_return Status(ErrorCode::corrupt_data, path + ": the chunk is damaged");
+  if (!payload) co_return Status(ErrorCode::corrupt_data, "the chunk " + path + " is damaged");
   co_return std::vector<std::byte>(payload->begin(), payload->end());
 }
 

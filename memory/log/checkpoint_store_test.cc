@@ -165,7 +165,7 @@ TEST_CASE("for a damaged chunk the older generation serves, with the longer redo
   const auto lost = run_task(opened.executor, opened.store->read(2));
   REQUIRE_FALSE(lost.ok());
   CHECK(lost.status().code() == ErrorCode::corrupt_data);
-  CHECK(lost.status().message() == kFolder + "/" + chunk_name(2, 1) + ": the chunk is damaged");
+  CHECK(lost.status().message() == "the chunk " + kFolder + "/" + chunk_name(2, 1) + " is damaged");
 }
 
 TEST_CASE("for a damaged manifest the older generation serves; the next one takes its place") {

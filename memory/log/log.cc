@@ -120,8 +120,7 @@ std::uint64_t Log::room_bytes() const {
 
 void Log::fail(const Status& cause) {
   if (!failure_.ok()) return;
-  failure_ = Status(cause.code() == kDiskFull ? kDiskFailed : cause.code(),
-                    "the log in " + folder_ + " has failed: " + cause.message(),
+  failure_ = Status(cause.code() == kDiskFull ? kDiskFailed : cause.code(), cause.message(),
                     "what was acknowledged is on disk; look at the disk before the next start");
   if (options_.on_failure) options_.on_failure(failure_);
   changed_.notify_all();

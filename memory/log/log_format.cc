@@ -34,15 +34,15 @@ void write_segment_header(const SegmentHeader& header, std::span<std::byte> page
   put_word(page.data(), checksum64(page.subspan(8, kSegmentHeader_bytes - 8), kSegmentMagic));
 }
 
-Result<SegmentHeader> read_segment_header(std::span<const std::byte> page) {
+Result<SegmentHeader> read_segment_header(const std::string& path, std::span<const std::byte> page) {
   const std::uint64_t kind = get_word(page.data() + 8);
   if (kind >> 32 != kSegmentMagic ||
       checksum64(page.subspan(8, kSegmentHeader_bytes - 8), kSegmentMagic) != get_word(page.data()))
-    return Status(ErrorCode::corrupt_data, "the segment's header is damaged");
+    return Status(ErrorCode::corrupt_data, "the header of " + path + " is damaged");
   if (static_cast<std::uint32_t>(kind) != kLogFormatVersion) {
     return Status(ErrorCode::configuration,
-                  "the log has format " + std::to_string(static_cast<std::uint32_t>(kind)) +
-                      ", this program knows " + std::to_string(kLogFormatVersion),
+                  path + " has format " + std::to_string(static_cast<std::uint32_t>(kind)) +
+                      " of the log, and this program knows " + std::to_string(kLogFormatVersion),
                   "use the program that wrote it");
   }
   SegmentHeader header;
@@ -53,7 +53,7 @@ Result<SegmentHeader> read_segment_header(std::span<const std::byte> page) {
   header.segment_bytes = get_word(page.data() + 48);
   if (header.segment_bytes < kMinSegment_bytes || header.segment_bytes > kMaxSegment_bytes ||
       header.segment_bytes % kDiskPage_bytes != 0)
-    return Status(ErrorCode::corrupt_data, "the segment's header has an impossible length");
+    return Status(ErrorCode::corrupt_data, "the header of " + path + " has an impossible length");
   return header;
 }
 

@@ -74,8 +74,8 @@ struct SegmentHeader {
 
 // Fills the first page of a segment.
 void write_segment_header(const SegmentHeader& header, std::span<std::byte> page);
-// Error corrupt_data, and configuration where the version is a newer one; the messages name no file.
-Result<SegmentHeader> read_segment_header(std::span<const std::byte> page);
+// Error corrupt_data, and configuration where the version is a newer one; the messages name `path`.
+Result<SegmentHeader> read_segment_header(const std::string& path, std::span<const std::byte> page);
 
 struct BlockHeader {
   std::uint64_t place = 0;

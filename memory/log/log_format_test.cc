@@ -101,21 +101,21 @@ TEST_CASE("every flipped bit of a block's header and payload shows") {
 TEST_CASE("a segment's header that is damaged or newer is refused by name") {
   const PageBuffer page(kDiskPage_bytes);
   write_segment_header({kIdentity, 5, 64U << 20}, page.span());
-  REQUIRE(read_segment_header(page.span()).ok());
-  CHECK(read_segment_header(page.span())->identity == kIdentity);
+  REQUIRE(read_segment_header("a/segment", page.span()).ok());
+  CHECK(read_segment_header("a/segment", page.span())->identity == kIdentity);
   for (std::uint64_t bit = 0; bit < 64 * 8; ++bit) {
     const std::byte mask{static_cast<unsigned char>(1U << bit % 8)};
     page.data()[bit / 8] ^= mask;
-    CHECK_FALSE(read_segment_header(page.span()).ok());
+    CHECK_FALSE(read_segment_header("a/segment", page.span()).ok());
     page.data()[bit / 8] ^= mask;
   }
   page.data()[8] = std::byte{2};
   const std::uint64_t checksum = checksum64(page.span().subspan(8, 56), 0x4e534547);
   std::memcpy(page.data(), &checksum, 8);
-  const Result<SegmentHeader> newer = read_segment_header(page.span());
+  const Result<SegmentHeader> newer = read_segment_header("a/segment", page.span());
   REQUIRE_FALSE(newer.ok());
   CHECK(newer.status().code() == ErrorCode::configuration);
-  CHECK(newer.status().message() == "the log has format 2, this program knows 1");
+  CHECK(newer.status().message() == "a/segment has format 2 of the log, and this program knows 1");
 }
 
 TEST_CASE("a manifest and a chunk are read back, and no flipped bit of either passes") {
@@ -126,7 +126,7 @@ TEST_CASE("a manifest and a chunk are read back, and no flipped bit of either pa
   manifest.chunks = {{0x10, 3, 100, 7}, {0x20, 4, 200, 8}};
   manifest.state.assign(13, std::byte{0x5a});
   const PageBuffer file = write_manifest(manifest);
-  const Result<Manifest> read = read_manifest(file.span());
+  const Result<Manifest> read = read_manifest("a/manifest", file.span());
   REQUIRE(read.ok());
   CHECK(read.value().chunks == manifest.chunks);
   CHECK(read.value().state == manifest.state);
@@ -135,7 +135,7 @@ TEST_CASE("a manifest and a chunk are read back, and no flipped bit of either pa
   for (std::uint64_t bit = 0; bit < (72 + 64 + 13) * 8; ++bit) {
     const std::byte mask{static_cast<unsigned char>(1U << bit % 8)};
     file.data()[bit / 8] ^= mask;
-    CHECK_FALSE(read_manifest(file.span()).ok());
+    CHECK_FALSE(read_manifest("a/manifest", file.span()).ok());
     file.data()[bit / 8] ^= mask;
   }
 
@@ -156,7 +156,7 @@ TEST_CASE("hostile bytes are no manifest and no block") {
   const PageBuffer page(kDiskPage_bytes);
   for (int round = 0; round < 2000; ++round) {
     for (std::size_t i = 0; i < 128; ++i) page.data()[i] = static_cast<std::byte>(random.below(256));
-    CHECK_FALSE(read_manifest(page.span()).ok());
+    CHECK_FALSE(read_manifest("a/manifest", page.span()).ok());
     CHECK(block_bytes_at(1, 0, page.span(), kDiskPage_bytes) == 0);
   }
   CHECK(segment_number(segment_name(0xabc)) == 0xabc);

@@ -61,10 +61,8 @@ reactor::Task<Status> LogReader::open_segment(std::string name, std::uint64_t nu
   const PageBuffer page(kDiskPage_bytes);
   Status status = co_await (*file)->read(0, page.span());
   if (!status.ok()) co_return status;
-  const Result<SegmentHeader> header = read_segment_header(page.span());
-  if (!header.ok()) {
-    co_return Status(header.status().code(), path + ": " + header.status().message(), header.status().hint());
-  }
+  const Result<SegmentHeader> header = read_segment_header(path, page.span());
+  if (!header.ok()) co_return header.status();
   status = check_header(path, number, *header, file_bytes, owner);
   if (!status.ok()) co_return status;
   identity_ = header->identity;

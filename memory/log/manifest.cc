@@ -51,8 +51,8 @@ PageBuffer write_manifest(const Manifest& manifest) {
   return file;
 }
 
-Result<Manifest> read_manifest(std::span<const std::byte> file) {
-  const Status damaged(ErrorCode::corrupt_data, "the manifest is damaged");
+Result<Manifest> read_manifest(const std::string& path, std::span<const std::byte> file) {
+  const Status damaged(ErrorCode::corrupt_data, "the manifest " + path + " is damaged");
   if (file.size() < kDiskPage_bytes) return damaged;
   const std::byte* at = file.data();
   const std::uint64_t kind = get_word(at + 8);
@@ -66,8 +66,8 @@ Result<Manifest> read_manifest(std::span<const std::byte> file) {
   if (checksum64(file.subspan(8, used - 8), kManifestMagic) != get_word(at)) return damaged;
   if (static_cast<std::uint32_t>(kind) != kCheckpointFormatVersion) {
     return Status(ErrorCode::configuration,
-                  "the checkpoint has format " + std::to_string(static_cast<std::uint32_t>(kind)) +
-                      ", this program knows " + std::to_string(kCheckpointFormatVersion),
+                  path + " has format " + std::to_string(static_cast<std::uint32_t>(kind)) +
+                      " of checkpoints, and this program knows " + std::to_string(kCheckpointFormatVersion),
                   "use the program that wrote it");
   }
   Manifest manifest;

@@ -59,8 +59,8 @@ struct Manifest {
 
 // The whole file.
 PageBuffer write_manifest(const Manifest& manifest);
-// Errors corrupt_data and configuration (a newer format); the messages name no file.
-Result<Manifest> read_manifest(std::span<const std::byte> file);
+// Errors corrupt_data and configuration (a newer format); the messages name `path`.
+Result<Manifest> read_manifest(const std::string& path, std::span<const std::byte> file);
 
 // The whole file of a chunk; sets the checksum of `ref`, whose length is the payload's.
 PageBuffer write_chunk(std::uint64_t log_id, ChunkRef& ref, std::span<const std::byte> payload);

@@ -94,6 +94,10 @@ void compare(VerifyReport& report) {
 
 }  // namespace
 
+std::string VerifyFinding::text() const {
+  return what.find(where) == std::string::npos ? where + ": " + what : what;
+}
+
 reactor::Task<Result<VerifyReport>> verify_folder(Disk& disk, std::string folder) {
   VerifyReport report;
   const Result<std::vector<std::string>> rooms = co_await disk.list(folder);

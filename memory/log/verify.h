@@ -14,9 +14,10 @@
 namespace namdb::memory {
 
 struct VerifyFinding {
-  std::string where;  // file, with the offset where there is one
-  std::string what;
-  std::string lost;  // what cannot be had back; empty: nothing
+  std::string where;         // file, with the offset where there is one
+  std::string what;          // names the file again where that is damaged as a whole
+  std::string lost;          // what cannot be had back; empty: nothing
+  std::string text() const;  // a line with both
 };
 
 struct VerifiedCheckpoint {

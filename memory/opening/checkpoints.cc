@@ -37,7 +37,7 @@ Checkpoints::Checkpoints(ServerState& server, Log& log, CheckpointStore& store, 
       options_(std::move(options)),
       chunks_(store),
       sweeper_(executor_, *server.region, server.tables, chunks_, sweep_log,
-               sweep_options(server, options_, [this] { return asked_ > answered_ || short_of_room(); })),
+               sweep_options(server, options_, [this] { return hurried(); })),
       begun_position_(chunks_.newest_redo_from().value_or(0)),
       begun_ns_(executor_.now_ns()),
       begun_written_bytes_(log.counters().written_bytes),
@@ -157,7 +157,7 @@ reactor::Task<void> Checkpoints::make_one() {
 void Checkpoints::abandoned(const Status& status) {
   if (gate_.closing() && status.code() == ErrorCode::admin_shutdown) return;
   if (status.code() == kDiskFull) {
-    if (retry_ns_ == 0) server_.notice("a checkpoint was abandoned: " + status.message());
+    if (retry_ns_ == 0) server_.notice(status.message() + ", and the checkpoint that was made is abandoned");
     retry_ns_ = executor_.now_ns() + options_.retry_ns;
     return;
   }
@@ -167,10 +167,12 @@ void Checkpoints::abandoned(const Status& status) {
 
 // --- calls ---
 
-reactor::Task<Status> Checkpoints::make(std::uint64_t hold_ns, Gone gone, control::CheckpointReply* reply) {
+reactor::Task<Status> Checkpoints::make(std::uint64_t hold_ns, Pace pace, Gone gone,
+                                        control::CheckpointReply* reply) {
   if (gate_.closing()) co_return shutting_down();
   gate_.enter();
   const std::uint64_t number = ++asked_;
+  if (pace == Pace::fast) asked_fast_ = number;
   if (hold_ns != 0) wanted_holds_[number] = hold_ns;
   look_.notify_all();
   Status status;

@@ -2,7 +2,8 @@
 // (memory/checkpoint/sweeper.h), and gives back the log behind it.
 //
 //   when                                                         pace
-//   a call asks for one (CHECKPOINT)                             as fast as the disk is
+//   a call asks for one (CHECKPOINT)                             rate_bytes a second
+//   a fast call asks for one; one under way hurries, too         as fast as the disk is
 //   a third of the log's bound was written since the last began  rate_bytes a second
 //   interval_ns since the last began, and the log has grown      rate_bytes a second
 //   the log is three quarters full                               as fast as the disk is
@@ -66,7 +67,8 @@ class Checkpoints final : public CheckpointService {
   // the log's close().
   reactor::Task<void> close();
 
-  reactor::Task<Status> make(std::uint64_t hold_ns, Gone gone, control::CheckpointReply* reply) override;
+  reactor::Task<Status> make(std::uint64_t hold_ns, Pace pace, Gone gone,
+                             control::CheckpointReply* reply) override;
   Status hold(std::uint64_t hold, std::uint64_t hold_ns) override;
   reactor::Task<Status> pause(std::uint64_t pause_ns, control::CheckpointReply* reply) override;
   void resume(control::CheckpointReply* reply) override;
@@ -84,6 +86,8 @@ class Checkpoints final : public CheckpointService {
   bool gives_back() const;
   bool held() const;
   bool due();
+  // The rate does not count now.
+  bool hurried() const { return asked_fast_ > answered_ || short_of_room(); }
   // One may be due then without further ado.
   std::uint64_t next_look_ns() const;
   reactor::Task<void> run();
@@ -116,6 +120,7 @@ class Checkpoints final : public CheckpointService {
 
   // Calls are numbered; a checkpoint answers those that came before it began.
   std::uint64_t asked_ = 0;
+  std::uint64_t asked_fast_ = 0;  // the last of them that has no time
   std::uint64_t answered_ = 0;
   // By number, of calls that wait, and of those that were answered: for how long, and until when.
   std::map<std::uint64_t, std::uint64_t> wanted_holds_;

@@ -36,8 +36,9 @@ LogOptions small_log() {
 
 // A server whose log and checkpoints are on a disk that takes its time, and which has a table.
 struct CheckpointsTest {
-  CheckpointsTest()
-      : notices(std::make_shared<std::vector<std::string>>()),
+  explicit CheckpointsTest(std::uint64_t checkpoint_rate_bytes = 0)
+      : rate_bytes(checkpoint_rate_bytes),
+        notices(std::make_shared<std::vector<std::string>>()),
         cluster(options_with(notices), 8U << 20, 1, [this](TestCluster& made) { open(made); }),
         tool(cluster.client("tool")),
         worker(cluster.client("worker")) {
@@ -77,7 +78,7 @@ struct CheckpointsTest {
     parts.region->grants().set_log(*sweep_log);
     CheckpointOptions options;
     options.interval_ns = kInterval_ns;
-    options.rate_bytes = 0;
+    options.rate_bytes = rate_bytes;
     options.folder = "data";
     options.on_failure = [this](const Status& status) {
       ++failures;
@@ -90,6 +91,10 @@ struct CheckpointsTest {
     checkpoints.reset();
   }
 
+  // A row of each of so many records is in the next checkpoint.
+  void fill(std::uint32_t rows) {
+    for (std::uint32_t key = 0; key < rows; ++key) insert(key);
+  }
   // So many bytes of records, durable one by one.
   void write_log(std::uint64_t bytes) {
     const std::vector<std::byte> record(1000);
@@ -128,14 +133,15 @@ struct CheckpointsTest {
     std::optional<Status> status;
     control::CheckpointReply reply;
   };
-  void start(Waiting* waiting, std::uint64_t hold_ns = 0) {
-    cluster.node.spawn(gate, make(waiting, hold_ns));
+  void start(Waiting* waiting, CheckpointService::Pace pace = CheckpointService::Pace::paced) {
+    cluster.node.spawn(gate, make(waiting, pace));
   }
-  reactor::Task<void> make(Waiting* waiting, std::uint64_t hold_ns) {
+  reactor::Task<void> make(Waiting* waiting, CheckpointService::Pace pace) {
     const CheckpointService::Gone gone = [] { return false; };
-    waiting->status = co_await checkpoints->make(hold_ns, gone, &waiting->reply);
+    waiting->status = co_await checkpoints->make(0, pace, gone, &waiting->reply);
   }
 
+  std::uint64_t rate_bytes;
   std::shared_ptr<std::vector<std::string>> notices;
   std::unique_ptr<FaultDisk> disk;
   std::unique_ptr<Log> log;
@@ -204,6 +210,39 @@ TEST_CASE("a call waits for a checkpoint that began after it, and calls share on
   CHECK(second.reply.checkpoint().generation() == 2);
   CHECK(third.reply.checkpoint().generation() == 2);
   CHECK(test.finished() == 2);
+}
+
+TEST_CASE("a call's checkpoint keeps to the rate, unless the call says that it has no time",
+          "[checkpoints]") {
+  constexpr std::uint64_t kRate_bytes = 16U << 10;  // a second
+  CheckpointsTest test(kRate_bytes);
+  test.fill(1000);
+  std::uint64_t start_ns = test.cluster.node.now_ns();
+  const auto took_ns = [&] { return test.cluster.node.now_ns() - start_ns; };
+  const auto paced = test.call(control::CHECKPOINT_MAKE);
+  REQUIRE(paced.ok());
+  const std::uint64_t bytes = paced->checkpoint().written_bytes();
+  CHECK(bytes > 2 * kRate_bytes);
+  const std::uint64_t paced_ns = bytes * kSecond_ns / kRate_bytes;
+  CHECK(took_ns() > paced_ns / 2);
+
+  test.fill(1000);
+  CheckpointsTest::Waiting fast;
+  SECTION("alone") {
+    start_ns = test.cluster.node.now_ns();
+    test.start(&fast, CheckpointService::Pace::fast);
+  }
+  SECTION("while a slow one is under way") {
+    CheckpointsTest::Waiting slow;
+    start_ns = test.cluster.node.now_ns();
+    test.start(&slow);
+    REQUIRE(test.await([&] { return test.status().checkpoint().running(); }));
+    test.start(&fast, CheckpointService::Pace::fast);
+    REQUIRE(test.await([&] { return slow.status.has_value(); }));
+  }
+  REQUIRE(test.await([&] { return fast.status.has_value(); }));
+  CHECK(fast.status->ok());
+  CHECK(took_ns() < paced_ns / 2);
 }
 
 TEST_CASE("tools may ask for a checkpoint, workers may not, and STATUS tells of it", "[checkpoints]") {

@@ -185,8 +185,8 @@ reactor::Task<Status> ClusterOpening::settle_own(RoundPointer round) {
   const std::vector<std::uint64_t> epochs(round->serve.epochs().begin(), round->serve.epochs().end());
   const auto unsettled = [this] {
     const auto& slots = server_.slots->active();
-    return std::ranges::any_of(
-               slots, [](const auto& entry) { return entry.second.state != SlotState::closed; }) ||
+    return std::ranges::any_of(slots,
+                               [](const auto& entry) { return entry.second.state != SlotState::closed; }) ||
            !server_.catalog->creating().empty();
   };
   while (unsettled()) {
@@ -200,7 +200,8 @@ reactor::Task<Status> ClusterOpening::settle_own(RoundPointer round) {
 
 reactor::Task<Status> ClusterOpening::decide_others(RoundPointer round) {
   std::set<std::uint32_t> slots;
-  for (const control::GatherReply& reply : round->gathered) slots.insert(reply.slots().begin(), reply.slots().end());
+  for (const control::GatherReply& reply : round->gathered)
+    slots.insert(reply.slots().begin(), reply.slots().end());
   for (const std::uint32_t id : slots) {
     if (ending()) co_return opening_ends();
     UndecidedSlot undecided;

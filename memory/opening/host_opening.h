@@ -89,8 +89,8 @@ class HostOpening final : public OpeningService {
   std::uint64_t round_ = 0;
   std::uint64_t coordinator_ = 0;  // the process of memory server 0 that leads it
   std::uint64_t sequence_ = 0;     // among the rounds of that process
-  bool derived_ = false;   // in this round
-  bool deriving_ = false;  // in this one, or an earlier one
+  bool derived_ = false;           // in this round
+  bool deriving_ = false;          // in this one, or an earlier one
   bool served_ = false;
   bool closing_ = false;
   std::uint32_t calls_ = 0;  // under way

@@ -45,7 +45,8 @@ Status checkpoint(DurableLife& life) {
   control::CheckpointReply reply;
   const auto nobody = [] { return false; };
   fabric::sim::SimWorld& world = life.cluster().world;
-  const Status status = world.run(life.cluster().node, checkpoints.make(0, nobody, &reply));
+  const Status status =
+      world.run(life.cluster().node, checkpoints.make(0, CheckpointService::Pace::fast, nobody, &reply));
   world.run(life.cluster().node, checkpoints.close());
   return status;
 }

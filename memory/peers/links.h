@@ -53,9 +53,9 @@ class Links {
 
   // The client side of the transport, made when the first link is. Before the first call.
   void set_fabric(MakeFabric make_fabric) { make_fabric_ = std::move(make_fabric); }
-  // The addresses and epochs of all memory servers, server 0's first; the latest count
-  // (cluster_identity.h). A server of level memory that shows another epoch has restarted and is empty: it
-  // is refused. Epoch 0: any. Error protocol_violation where there are not as many of either as servers.
+  // The addresses and epochs of all memory servers, server 0's first; the latest count (cluster_identity.h).
+  // A server of level memory that shows another epoch has restarted empty, and is refused. Epoch 0: any.
+  // Error protocol_violation where there are not as many of either as servers.
   Status learn(std::vector<std::string> addresses, std::vector<std::uint64_t> epochs);
 
   // A two-sided call to another server. The first one waits until the link is made or that has failed.

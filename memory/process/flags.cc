@@ -161,7 +161,8 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
       ->check(CLI::IsMember({"memory", "flushed"}));
   app.add_option("--log-bytes", flags.log_bytes,
                  "With --durability flushed: the disk space that the log may take. When it is full, commits\n"
-                 "fail with 53100. At least 16MiB")
+                 "fail with 53100; one that writes more than a quarter of it fails with 54000. At least\n"
+                 "16MiB")
       ->transform(CLI::AsSizeValue(false))
       ->capture_default_str();
   std::uint32_t checkpoint_s = 300;
@@ -170,9 +171,10 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
                  "changes; 0: only as the log grows. A third of --log-bytes leads to one, too")
       ->check(CLI::Range(0, 86'400))
       ->capture_default_str();
-  app.add_option("--checkpoint-rate", flags.checkpoint_rate_bytes,
-                 "Bytes a second that a checkpoint writes; 0: as fast as the disk is. One that is asked for\n"
-                 "or urgent takes no notice")
+  app.add_option(
+         "--checkpoint-rate", flags.checkpoint_rate_bytes,
+         "Bytes a second that a checkpoint writes; 0: as fast as the disk is. An urgent one takes no\n"
+         "notice: the log is short of room, or namctl checkpoint --fast asks")
       ->transform(CLI::AsSizeValue(false))
       ->capture_default_str();
   app.add_option("--restore", flags.restore,

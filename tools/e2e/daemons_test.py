@@ -108,6 +108,27 @@ class WrongStarts(TestCase):
         self.refused(3, str(self.data / "file"), "nam-memoryd", "--data", self.data / "file" / "x", "--fabric", "shm",
                      "--listen", f"unix:{self.data}/m.sock")
 
+    def test_a_read_only_folder_is_refused_by_name_and_keeps_its_database(self):
+        # Root may write where permissions say no, but not on a file system that is mounted so.
+        mounted = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
+                   'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"')
+        if run(*mounted, self.data, "true").returncode != 0:
+            self.skipTest("this machine lets nobody mount")
+        flags = ("--fabric", "shm", "--region-bytes", "32MiB", "--log-bytes", "16MiB")
+        for _ in range(2):  # it is created, and opens afterwards
+            with Daemon(self.data, "nam-memoryd", *flags) as memory:
+                memory.until_told("READY=1")
+                self.assertEqual(memory.end(), 0)
+            folder = self.data / "nam-memoryd"
+            for part in (folder, folder / "data", folder / "data/log", folder / "data/checkpoint"):
+                with self.subTest(part=part):
+                    done = run(*mounted, part, program("nam-memoryd"), "--data", folder, *flags)
+                    self.assertEqual(done.returncode, 3, done.stderr)
+                    errors = [line for line in done.stderr.splitlines() if " error: " in line]
+                    self.assertEqual(len(errors), 1, done.stderr)
+                    self.assertIn(str(part), errors[0])
+                    self.assertIn("Read-only file system", errors[0])
+
     def test_a_memory_server_that_listens_beyond_loopback_needs_the_key(self):
         self.refused(3, "key", "nam-memoryd", "--data", self.data / "m", "--fabric", "tcp", "--listen",
                      f"0.0.0.0:{free_port()}")

@@ -205,7 +205,7 @@ class Backup {
     const Result<memory::VerifyReport> report = reactor.value()->run_until(memory::verify_folder(disk, path));
     if (!report.ok()) return report.status();
     for (const memory::VerifyFinding& finding : report->findings)
-      return Status(ErrorCode::corrupt_data, finding.where + ": " + finding.what,
+      return Status(ErrorCode::corrupt_data, finding.text(),
                     "if namctl verify finds the same in the server's own folder, that is damaged");
     if (report->log_end != server.position) {
       return Status(ErrorCode::corrupt_data, path + ": the log ends at position " +

@@ -52,7 +52,7 @@ void print(const Output& output, const control::CheckpointReply& reply) {
 
 }  // namespace
 
-int run_checkpoint(const ClusterFlags& flags, std::optional<std::uint32_t> server, bool json) {
+int run_checkpoint(const ClusterFlags& flags, std::optional<std::uint32_t> server, bool fast, bool json) {
   const Output output(json);
   Result<ClusterAddress> address = locate(flags);
   if (!address.ok()) return report_error(output, address.status());
@@ -66,7 +66,9 @@ int run_checkpoint(const ClusterFlags& flags, std::optional<std::uint32_t> serve
   const std::function<void()> watch = [&calls, terminal] {
     if (terminal) show_progress(calls);
   };
-  (*control)->call_all(calls, control::CHECKPOINT, control::CheckpointRequest(), watch);
+  control::CheckpointRequest request;
+  request.set_fast(fast);
+  (*control)->call_all(calls, control::CHECKPOINT, request, watch);
   if (terminal) std::fprintf(stderr, "\r\033[K");
 
   bool all_good = true;

@@ -28,7 +28,7 @@ void print(const Output& output, const memory::VerifyReport& report) {
                      static_cast<unsigned long long>(checkpoint.redo_from)));
   }
   for (const memory::VerifyFinding& finding : report.findings) {
-    output.line(finding.where + ": " + finding.what);
+    output.line(finding.text());
     if (!finding.lost.empty()) output.line("  lost: " + finding.lost);
   }
   if (report.findings.empty()) output.line("nothing is wrong");

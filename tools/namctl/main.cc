@@ -45,6 +45,7 @@ struct Flags {
   ClusterFlags cluster;
   TopFlags top;
   std::uint32_t server = 0;
+  bool fast = false;
   std::string backup;
 };
 
@@ -206,10 +207,13 @@ void add_disk_commands(CLI::App& app, Flags& flags) {
   add_address_flags(*checkpoint, flags);
   CLI::Option* server =
       checkpoint->add_option("--server", flags.server, "Of the memory server with that number only");
+  checkpoint->add_flag("--fast", flags.fast,
+                       "As fast as the disk is, instead of nam-memoryd --checkpoint-rate");
   checkpoint->callback([&flags, server] {
     flags.cluster.data = flags.data;
-    flags.exit_code = run_checkpoint(
-        flags.cluster, server->count() != 0 ? std::optional(flags.server) : std::nullopt, flags.json);
+    flags.exit_code =
+        run_checkpoint(flags.cluster, server->count() != 0 ? std::optional(flags.server) : std::nullopt,
+                       flags.fast, flags.json);
   });
   CLI::App* backup = app.add_subcommand(
       "backup",

@@ -74,18 +74,33 @@ class Recording {
   bool lists() const { return options_.model == Model::lists; }
   const char* column() const { return lists() ? "elements" : "version"; }
 
+  // Daemons may die meanwhile: then it begins anew. Without any compute server it fails at once.
   Status create() {
     auto connection = connect(0);
     if (!connection.ok()) return connection.status();
-    Status status = (*connection)->execute("DROP TABLE " + kTable);
+    const auto end = Clock::now() + kPatience;
+    Status status = create_table(**connection);
+    for (std::uint64_t tries = 1; !status.ok() && may_pass(status) && Clock::now() < end; ++tries) {
+      wait_a_little();
+      connection = connect(tries);
+      status = connection.ok() ? create_table(**connection) : connection.status();
+    }
+    return status;
+  }
+  static bool may_pass(const Status& status) {
+    return status.info().retry || status.code() == ErrorCode::unknown_outcome ||
+           status.code() == ErrorCode::connection_failure || status.code() == ErrorCode::cannot_connect_now ||
+           status.code() == ErrorCode::admin_shutdown;
+  }
+  Status create_table(Connection& connection) {
+    Status status = connection.execute("DROP TABLE " + kTable);
     if (!status.ok() && status.code() != ErrorCode::undefined_table) return status;
-    status = (*connection)
-                 ->execute("CREATE TABLE " + kTable + " (id bigint PRIMARY KEY, " + column() +
-                           (lists() ? " varchar(" + std::to_string(kList_bytes) + "))" : " bigint)"));
+    status = connection.execute("CREATE TABLE " + kTable + " (id bigint PRIMARY KEY, " + column() +
+                                (lists() ? " varchar(" + std::to_string(kList_bytes) + "))" : " bigint)"));
     for (std::atomic<Key>& slot : active_) {
       if (!status.ok()) return status;
       slot = next_key_++;
-      status = insert(**connection, slot);
+      status = insert(connection, slot);
     }
     return status;
   }

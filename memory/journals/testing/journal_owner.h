@@ -80,6 +80,7 @@ class StepLog final : public LogSink {
   reactor::Task<Result<Appended>> append(RecordKind kind, std::span<const std::byte> head,
                                          std::span<const std::byte> body) override;
   reactor::Task<Status> flush(std::uint64_t upto) override;
+  std::uint64_t max_entry_bytes() const override { return longest_entry_bytes; }
   bool full() const override { return full_now; }
 
   // The flush under way ends. False if there is none.
@@ -90,8 +91,9 @@ class StepLog final : public LogSink {
   std::uint64_t durable = 0;
   int flushes = 0;
   int most_flushes_at_once = 0;
-  bool at_once = false;     // flushes end by themselves
-  bool full_now = false;    // appends are refused
+  bool at_once = false;   // flushes end by themselves
+  bool full_now = false;  // appends are refused
+  std::uint64_t longest_entry_bytes = ~std::uint64_t{0};
   bool fail_flush = false;  // the next flush fails
   int append_yields = 0;    // so long an append takes
 

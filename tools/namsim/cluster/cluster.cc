@@ -236,6 +236,9 @@ void Cluster::stop_memory() {
   if (std::exchange(stopped_, true)) return;
   for (auto& memory : memories_) {
     world_.run(*memory->node, memory->server->stop());
+    // One that still opens gives it up.
+    if (memory->gate != nullptr)
+      world_.run_until([&memory] { return memory->opened.has_value(); }, 60 * kSecond_ns);
     if (memory->checkpoints != nullptr) world_.run(*memory->node, memory->checkpoints->close());
   }
 }
@@ -246,8 +249,7 @@ std::string Cluster::verify_disks() {
     auto report = world_.run(*memory->node, memory::verify_folder(*memory->disk, kDatabaseFolder));
     if (!report.ok()) return report.status().to_string();
     for (const memory::VerifyFinding& finding : report->findings)
-      lines +=
-          (lines.empty() ? "" : "\n") + memory->node->name() + ": " + finding.where + ": " + finding.what;
+      lines += (lines.empty() ? "" : "\n") + memory->node->name() + ": " + finding.text();
   }
   return lines;
 }
@@ -320,6 +322,10 @@ bool Cluster::stop_compute(std::size_t compute, std::uint64_t limit_ns) {
 }
 
 std::string Cluster::check_at_rest(std::uint64_t limit_ns) {
+  for (std::size_t server = 0; options_.durable && server < memories_.size(); ++server) {
+    if (!await_opened(server, limit_ns)) return "memory server " + std::to_string(server) + " does not open";
+    if (!memories_[server]->opened->ok()) return memories_[server]->opened->to_string();
+  }
   std::vector<const memory::MemoryServer*> servers;
   for (const auto& memory : memories_) servers.push_back(memory->server.get());
   // The checker says which are left if they are not all gone by then.

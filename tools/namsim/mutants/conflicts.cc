@@ -236,13 +236,13 @@ std::vector<MutantCase> conflict_mutants() {
   const char* const commit = "compute/commit/commit.cc";
   return {
       {"two inserts of one key: the rival's entry is not looked for behind the lock",
-       "compute/commit/chain_locks.cc", Emphasis::inserts, 4, "have one key", make_mutant<RivalNotCompared>,
+       "compute/commit/chain_locks.cc", Emphasis::inserts, 2, "have one key", make_mutant<RivalNotCompared>,
        nullptr,
        // The double knows buckets that are written whole.
        [](Scenario& scenario) { scenario.cluster.worker.commit_writes = txn::CommitWrites::whole; }},
-      {"a commit displaces a version that its snapshot does not see", commit, Emphasis::snapshots, 4,
+      {"a commit displaces a version that its snapshot does not see", commit, Emphasis::snapshots, 1,
        "lost update", make_mutant<FirstCommitterIgnored>},
-      {"a record that was not where it was remembered is written without its lock", commit, Churn{}, 22,
+      {"a record that was not where it was remembered is written without its lock", commit, Churn{}, 46,
        "its companion says", make_mutant<StaleRetryUnlocked>},
       {"the header word decides visibility", "compute/txn/lookup.cc", Emphasis::snapshots, 1, "a row is gone",
        make_mutant<HeaderDecides>},

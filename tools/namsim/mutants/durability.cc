@@ -108,6 +108,8 @@ std::vector<MutantCase> durability_mutants() {
   return {
       {"a commit is installed before its entry is on disk", "compute/commit/commit.cc", CrashVictim::all, 40,
        "was acknowledged and is lost", make_mutant<InstalledBeforeFlushed>},
+      {"the log's writes are not durable when they end", "memory/log/log.cc", CrashVictim::all_machines, 150,
+       "a block is damaged, and the log goes on behind it", make_mutant<Deceived<&Deceit::blocks>>},
       {"a checkpoint counts before its files are durable", "memory/log/checkpoint_store.cc",
        CrashVictim::all_machines, 1, "does not open", make_mutant<Deceived<&Deceit::files>>},
       {"a checkpoint counts before its name is durable", "memory/log/checkpoint_store.cc",

@@ -86,7 +86,7 @@ std::string kind_of(const std::string& anomaly) {
 TEST_CASE("a run without one of the protocol's protections fails as expected, on a seed that passes with it",
           "[mutants]") {
   std::set<std::string_view> names;
-  for (const MutantCase& mutant : all_mutants()) {
+  for (const MutantCase& mutant : asked_mutants()) {
     CHECK(names.insert(mutant.name).second);
     const std::uint64_t seed = failing_seed(mutant);
     INFO(mutant.name << ", seed " << seed);

@@ -111,7 +111,7 @@ void inserts_on_two_servers(Scenario& scenario) {
 
 std::vector<MutantCase> partitioned_vector_mutants() {
   return {
-      {"a part of a partitioned vector is not confirmed", "compute/txn/snapshot.cc", Emphasis::snapshots, 1,
+      {"a part of a partitioned vector is not confirmed", "compute/txn/snapshot.cc", Emphasis::snapshots, 4,
        "missed a write that what it saw depends on", make_mutant<PartUnconfirmed>, nullptr, on_two_servers},
       {"a slot is not placed in its part", "compute/txn/execution_slot.cc", Emphasis::short_slots, 1,
        "lies behind the vector's length", make_mutant<NeverPlaced>, nullptr, on_two_servers},
@@ -119,7 +119,7 @@ std::vector<MutantCase> partitioned_vector_mutants() {
        Emphasis::kills, 26, "a row stays out of reach", make_mutant<DeadNeverPlaced>, nullptr,
        on_two_servers},
       {"a publish is piggybacked on a part of the installation", "compute/commit/commit.cc",
-       Emphasis::inserts, 1991, "missed a write that what it saw depends on", make_mutant<PiggybackedOnPart>,
+       Emphasis::inserts, 937, "missed a write that what it saw depends on", make_mutant<PiggybackedOnPart>,
        nullptr, inserts_on_two_servers},
   };
 }

@@ -59,10 +59,10 @@ class ReuseAcknowledgedAtOnce final : public HeartbeatMutant {
 
 std::vector<MutantCase> reuse_mutants() {
   return {
-      {"a location is used without its check of key and incarnation", "compute/txn/lookup.cc", Churn{}, 1,
+      {"a location is used without its check of key and incarnation", "compute/txn/lookup.cc", Churn{}, 31,
        "its companion says", make_mutant<LocationBelieved>},
       {"deleted records are reclaimed and used again unacknowledged", "compute/txn/transaction_registry.h",
-       Churn{}, 103, "its companion says", make_mutant<ReuseAcknowledgedAtOnce>},
+       Churn{}, 17, "its companion says", make_mutant<ReuseAcknowledgedAtOnce>},
   };
 }
 

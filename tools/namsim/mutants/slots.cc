@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "common/calls/journal_calls.h"
 #include "proto/control.pb.h"
 #include "tools/namsim/mutants/look.h"
 #include "tools/namsim/mutants/mutants.h"
@@ -11,18 +12,14 @@
 namespace namdb::sim {
 namespace {
 
-// Alters the answers to LEASE_SLOT.
+// Alters the answers to LEASE_SLOT. The memory server hears of the slot that it leased, in calls about the
+// slot and its journal.
 class LeaseMutant : public Mutant {
  public:
   reactor::Task<Status> on_call(fabric::Service* inner, std::size_t server, fabric::PeerId peer,
                                 std::uint16_t method, std::string_view request, std::string* reply) override {
     static_cast<void>(server);
-    control::CloseSlotRequest close;
-    std::string altered(request);
-    if (method == control::CLOSE_SLOT && close.ParseFromString(altered)) {
-      on_close(peer, close);
-      altered = close.SerializeAsString();
-    }
+    const std::string altered = of_leased_slot(peer, method, request);
     Status status = co_await inner->on_call(peer, method, altered, *reply);
     control::LeaseSlotReply lease;
     if (status.ok() && method == control::LEASE_SLOT && lease.ParseFromString(*reply)) {
@@ -34,9 +31,34 @@ class LeaseMutant : public Mutant {
 
  protected:
   virtual void on_lease(fabric::PeerId peer, control::LeaseSlotReply& lease) = 0;
-  virtual void on_close(fabric::PeerId peer, control::CloseSlotRequest& close) {
+  virtual void on_close(fabric::PeerId peer, const control::CloseSlotRequest& close) {
     static_cast<void>(peer);
     static_cast<void>(close);
+  }
+  // The slot that the memory server leased to the peer, which takes it for that one.
+  virtual std::uint32_t leased(fabric::PeerId peer, std::uint32_t slot) const {
+    static_cast<void>(peer);
+    return slot;
+  }
+
+ private:
+  std::string of_leased_slot(fabric::PeerId peer, std::uint16_t method, std::string_view request) {
+    std::string altered(request);
+    control::CloseSlotRequest close;
+    if (method == control::CLOSE_SLOT && close.ParseFromString(altered)) {
+      on_close(peer, close);
+      close.set_slot(leased(peer, close.slot()));
+      return close.SerializeAsString();
+    }
+    const auto replace = [&](auto decoded) {
+      if (!decoded) return;
+      decoded->slot = leased(peer, decoded->slot);
+      altered = calls::encode(*decoded);
+    };
+    if (method == calls::kOpenJournalMethod) replace(calls::decode_open_journal(request));
+    if (method == calls::kFlushMethod) replace(calls::decode_flush(request));
+    if (method == calls::kCloseJournalMethod) replace(calls::decode_close_journal(request));
+    return altered;
   }
 };
 
@@ -50,8 +72,8 @@ class SlotSharedByTwo final : public LeaseMutant {
     second_peer_ = peer;
     lease = first_;
   }
-  void on_close(fabric::PeerId peer, control::CloseSlotRequest& close) override {
-    if (leases_ >= 2 && peer == second_peer_ && close.slot() == first_.slot()) close.set_slot(second_);
+  std::uint32_t leased(fabric::PeerId peer, std::uint32_t slot) const override {
+    return leases_ >= 2 && peer == second_peer_ && slot == first_.slot() ? second_ : slot;
   }
 
  private:
@@ -70,7 +92,7 @@ class SlotIdReused final : public LeaseMutant {
     lease.set_slot(*closed_);
     closed_.reset();
   }
-  void on_close(fabric::PeerId peer, control::CloseSlotRequest& close) override {
+  void on_close(fabric::PeerId peer, const control::CloseSlotRequest& close) override {
     closed_ = close.slot();
     const auto leased = leased_.find({peer, close.slot()});
     if (leased == leased_.end()) return;
@@ -79,7 +101,10 @@ class SlotIdReused final : public LeaseMutant {
     std::uint64_t& word = cluster().memory(0).words[(look.vector_offset() + layout::kVectorWords_offset) / 8 +
                                                     leased->second.position];
     word = layout::HeaderWord({leased->second.slot, layout::HeaderWord(word).stamp().counter}).value();
-    close.set_slot(leased->second.slot);
+  }
+  std::uint32_t leased(fabric::PeerId peer, std::uint32_t slot) const override {
+    const auto leased = leased_.find({peer, slot});
+    return leased == leased_.end() ? slot : leased->second.slot;
   }
 
  private:
@@ -108,7 +133,9 @@ class ClosedSlotGone final : public LeaseMutant {
 
  protected:
   void on_lease(fabric::PeerId, control::LeaseSlotReply&) override {}
-  void on_close(fabric::PeerId, control::CloseSlotRequest& close) override { closed_.insert(close.slot()); }
+  void on_close(fabric::PeerId, const control::CloseSlotRequest& close) override {
+    closed_.insert(close.slot());
+  }
 
  private:
   std::set<std::uint32_t> closed_;
@@ -224,17 +251,17 @@ std::vector<MutantCase> slot_mutants() {
       {"two compute servers have the same slot", "memory/coordinator/slots.cc", Emphasis::snapshots, 1,
        "the timestamp vector went backwards", make_mutant<SlotSharedByTwo>},
       {"a slot's id is used again", "memory/coordinator/slots.cc", Emphasis::short_slots, 1,
-       "stands in the journal of slot", make_mutant<SlotIdReused>, nullptr, many_slots},
+       "missed a write that what it saw depends on", make_mutant<SlotIdReused>, nullptr, many_slots},
       {"a slot that the snapshot does not show is visible", "compute/txn/snapshot.cc", Emphasis::short_slots,
        1, "missed a write that what it saw depends on", make_mutant<UnknownSlotVisible>, nullptr,
        snapshots_by_reads},
-      {"a retired slot's versions are invisible", "compute/txn/snapshot.cc", Emphasis::short_age, 14,
+      {"a retired slot's versions are invisible", "compute/txn/snapshot.cc", Emphasis::short_age, 11,
        "a row stays out of reach", make_mutant<UnknownSlotInvisible>, nullptr, short_slots},
       {"an unknown slot is judged by a directory from before the snapshot", "compute/txn/snapshot.cc",
-       Emphasis::short_age, 4, "missed a write that what it saw depends on", make_mutant<StaleDirectory>,
+       Emphasis::short_age, 11, "missed a write that what it saw depends on", make_mutant<StaleDirectory>,
        nullptr, short_slots},
       {"a slot is published before the vector's length covers it", "memory/coordinator/slots.cc",
-       Emphasis::short_slots, 4, "missed a write that what it saw depends on",
+       Emphasis::short_slots, 15, "missed a write that what it saw depends on",
        make_mutant<LengthRaisedLater>},
       {"a closed slot leaves the vector at once", "memory/coordinator/slots.cc", Emphasis::short_slots, 1,
        "a row is gone", make_mutant<ClosedSlotGone>, nullptr, snapshots_by_reads},

@@ -236,10 +236,10 @@ void prefetched_snapshots(Scenario& scenario) {
 
 std::vector<MutantCase> snapshot_mutants() {
   return {
-      {"one READ of the vector is a snapshot", "compute/txn/snapshot.cc", Emphasis::snapshots, 7,
+      {"one READ of the vector is a snapshot", "compute/txn/snapshot.cc", Emphasis::snapshots, 2,
        "missed a write that what it saw depends on", make_mutant<OneRead>},
       {"the second READ of the vector is posted with the first", "compute/txn/snapshot.cc",
-       Emphasis::snapshots, 944, "missed a write that what it saw depends on", make_mutant<TwoReadsAtOnce>},
+       Emphasis::snapshots, 103, "missed a write that what it saw depends on", make_mutant<TwoReadsAtOnce>},
       {"own commits are merged into an older copy", "compute/txn/snapshot.cc", Emphasis::snapshots, 1,
        "missed a write that what it saw depends on", make_mutant<OwnCommitsMerged>},
       {"a copy from before the session's own commit is used", "compute/protocol/si/snapshot_isolation.cc",
@@ -254,7 +254,7 @@ std::vector<MutantCase> snapshot_mutants() {
       {"a copy counts that does not cover the vector's length", "compute/txn/snapshot.cc",
        Emphasis::short_slots, 1, "a row stays out of reach", make_mutant<LengthIgnored>, nullptr,
        snapshots_by_reads},
-      {"SNAPSHOT collects once", "memory/calls/snapshot.cc", Emphasis::snapshots, 1,
+      {"SNAPSHOT collects once", "memory/calls/snapshot.cc", Emphasis::snapshots, 21,
        "missed a write that what it saw depends on", make_mutant<SnapshotCallCollectsOnce>,
        make_mutant<SlowSnapshotCall>, snapshots_by_call},
   };

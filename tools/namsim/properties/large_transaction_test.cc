@@ -214,6 +214,31 @@ TEST_CASE("a transaction that writes more than a room holds is refused, and what
   large.stop();
 }
 
+TEST_CASE("a transaction whose entry the log could never hold is refused, and everything goes on",
+          "[large]") {
+  ClusterOptions options = small_cluster(64U << 20);
+  options.durable = true;
+  Large large(options);
+  large.create();
+  std::int64_t rows = 0;
+  Status status;
+  std::int64_t count = 500;
+  for (; status.ok(); count *= 2) {
+    status = large.run(insert_at_once(&large.worker(), 100'000 * count, count, 1));
+    if (status.ok()) rows += count;
+  }
+  INFO(count << " rows: " << status.to_string());
+  CHECK(status.code() == ErrorCode::limit_exceeded);
+  CHECK(rows >= 2000);
+  // Much more than the whole log.
+  CHECK(large.run(insert_at_once(&large.worker(), 0, 40'000, 1)).code() == ErrorCode::limit_exceeded);
+  CHECK(rooms(large.cluster) == 0);
+  CHECK(large.found() == Content{rows, rows});
+  REQUIRE(large.run(insert_at_once(&large.worker(), 0, 500, 1)).ok());
+  CHECK(large.found() == Content{rows + 500, rows + 500});
+  large.stop();
+}
+
 TEST_CASE("a large transaction that finds no room for its journal leaves nothing behind", "[large]") {
   ClusterOptions options = small_cluster(4U << 20);
   options.memory_servers = 2;

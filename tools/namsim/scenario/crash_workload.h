@@ -32,12 +32,13 @@ class CrashWorkload {
 
   // Reads all rows, by the table and by each index, in one transaction, and keeps them for the checks.
   reactor::Task<Status> read_all(txn::Engine* engine);
-  // Writes every row once, with what it has.
+  // Writes every row and every entry of a hash index once, with what it has.
   reactor::Task<Status> touch_all(txn::Engine* engine);
 
-  // A sentence when the rows that were read last are not possible: an acknowledged attempt is missing, an
-  // aborted one is there, one is there in halves, or an index says something else than the table.
-  std::string check() const;
+  // A sentence when the rows that were read last are not possible: an attempt is missing that was
+  // acknowledged, or there at an earlier check; an aborted one is there, one is there in halves, or an index
+  // says something else than the table.
+  std::string check();
   // The rows that were read last, to be compared with later ones.
   std::string rows_text() const;
   // An error that no attempt may end with; empty: none.
@@ -58,6 +59,7 @@ class CrashWorkload {
   struct Attempt {
     std::uint64_t transaction = 0;  // of all clients
     Outcome outcome = Outcome::running;
+    bool shown = false;  // at a check
   };
   struct Row {
     std::int64_t bits = 0;

@@ -6,6 +6,7 @@
 #include "common/layout/hash_entry.h"
 #include "common/layout/index_key.h"
 #include "common/layout/key.h"
+#include "tools/namsim/workloads/tables.h"
 
 namespace namdb::sim {
 
@@ -308,36 +309,11 @@ reactor::Task<Status> IndexWorkload::touch_all(txn::Engine* engine) {
   }
   Status status;
   for (int attempt = 0; attempt < 1000; ++attempt) {
-    status = co_await touch_entries(engine, session.get());
+    status = co_await touch_hash_entries(*engine, kTable);
     if (status.ok() || !status.info().retry) break;
     co_await engine->backoff(static_cast<std::uint32_t>(attempt + 1));
   }
   co_return status;
-}
-
-// In one transaction those of all hash indexes: rows that keep their values do not lead there.
-reactor::Task<Status> IndexWorkload::touch_entries(txn::Engine* engine, txn::Session* session) {
-  const auto table = co_await engine->table(kTable);
-  if (!table.ok()) co_return table.status();
-  const std::vector<IndexRef> indexes = (*table)->indexes;
-  const auto transaction = engine->begin(*session);
-  std::vector<txn::RowId> rows;
-  for (const IndexRef& index : indexes) {
-    if (!index->hash) continue;
-    const auto scan = transaction->scan(index->entries);
-    std::vector<layout::Row> some;
-    do {
-      Status status = co_await scan->next(some);
-      if (!status.ok()) co_return status;
-      for (const layout::Row& entry : some) rows.push_back(transaction->get(index->entries, entry.key()));
-    } while (!some.empty());
-  }
-  Status status = co_await transaction->fetch();
-  if (!status.ok()) co_return status;
-  for (const txn::RowId row : rows) {
-    if (transaction->found(row)) transaction->update(row);
-  }
-  co_return co_await transaction->commit();
 }
 
 reactor::Task<Status> IndexWorkload::compare_all(txn::Engine* engine) {

@@ -37,7 +37,6 @@ class IndexWorkload {
   reactor::Task<void> rebuild_index(txn::Engine* engine, Random* draw);
   // Writes every row, and so meets all locks of dead compute servers; they are undone.
   reactor::Task<Status> touch_all(txn::Engine* engine);
-  reactor::Task<Status> touch_entries(txn::Engine* engine, txn::Session* session);
   // Every index against a full scan; rows are counted.
   reactor::Task<Status> compare_all(txn::Engine* engine);
 

@@ -128,6 +128,28 @@ reactor::Task<Status> touch_rows(txn::Engine& engine, std::string table) {
   co_return Status();
 }
 
+reactor::Task<Status> touch_hash_entries(txn::Engine& engine, std::string table) {
+  const auto found = co_await engine.table(std::move(table));
+  if (!found.ok()) co_return found.status();
+  const auto session = engine.open_session();
+  const auto transaction = engine.begin(*session);
+  std::vector<txn::RowId> entries;
+  const std::vector<storage::IndexRef> indexes = (*found)->indexes;  // the catalog may change meanwhile
+  for (const storage::IndexRef& index : indexes) {
+    if (!index->hash) continue;
+    std::vector<layout::Row> rows;
+    Status status = co_await scan_rows(engine, *transaction, index->entries, 0, &rows);
+    if (!status.ok()) co_return status;
+    for (const layout::Row& row : rows) entries.push_back(transaction->get(index->entries, row.key()));
+  }
+  Status status = co_await transaction->fetch();
+  if (!status.ok()) co_return status;
+  for (const txn::RowId entry : entries) {
+    if (transaction->found(entry)) transaction->update(entry);
+  }
+  co_return co_await transaction->commit();
+}
+
 reactor::Task<void> abandon_scan(txn::Engine& engine, std::string table, std::uint64_t duration_ns) {
   auto found = co_await engine.table(std::move(table));
   if (!found.ok()) co_return;

@@ -22,8 +22,10 @@ reactor::Task<Status> put_rows(txn::Engine& engine, std::string table, const std
 reactor::Task<Status> scan_rows(txn::Engine& engine, txn::Transaction& transaction, storage::TableRef table,
                                 std::uint64_t pause_ns, std::vector<layout::Row>* rows);
 // Updates every row of the table to its own value, some at a time, and so meets all locks that dead compute
-// servers have left.
+// servers have left in it. Rows that keep their values do not lead to the entries of indexes.
 reactor::Task<Status> touch_rows(txn::Engine& engine, std::string table);
+// The same with the entries of the table's hash indexes, in one transaction.
+reactor::Task<Status> touch_hash_entries(txn::Engine& engine, std::string table);
 // Reads the first rows of the table and stops there.
 reactor::Task<void> abandon_scan(txn::Engine& engine, std::string table, std::uint64_t duration_ns);
 
