@@ -28,8 +28,8 @@ struct CrashCounts {
   std::uint64_t unknown_there = 0;
 };
 
-void run_table(const layout::ProtocolTraits& protocol, CrashCounts& counts) {
-  const CrashVerdict whole = run_without_crash(protocol.name);
+void run_table(const layout::ProtocolTraits& protocol, std::uint32_t memory_servers, CrashCounts& counts) {
+  const CrashVerdict whole = run_without_crash(protocol.name, 1, memory_servers);
   INFO(protocol.name << " without a crash");
   REQUIRE(whole.anomaly == "");
   REQUIRE(whole.checkpoints > 2);
@@ -40,7 +40,8 @@ void run_table(const layout::ProtocolTraits& protocol, CrashCounts& counts) {
     // Each victim has other moments, and another second end, in every other run.
     const std::uint64_t first = stride * static_cast<std::uint64_t>(victim) / std::size(kCrashVictims);
     for (std::uint64_t moment = first; moment < whole.moments; moment += stride, ++number) {
-      Crash crash{.protocol = protocol.name, .victim = victim, .moment = moment};
+      Crash crash{
+          .protocol = protocol.name, .victim = victim, .moment = moment, .memory_servers = memory_servers};
       if (victim != CrashVictim::owner && number % 2 == 1) crash.again = 1 + number * 37 % 400;
       INFO(crash.text());
       const CrashVerdict verdict = run_crash(crash);
@@ -54,19 +55,33 @@ void run_table(const layout::ProtocolTraits& protocol, CrashCounts& counts) {
   }
 }
 
+void tell(const CrashCounts& counts) {
+  std::fprintf(
+      stderr, "%llu crashes; %llu commits acknowledged, %llu unknown, of which %llu happened\n",
+      static_cast<unsigned long long>(counts.crashes), static_cast<unsigned long long>(counts.acknowledged),
+      static_cast<unsigned long long>(counts.unknown), static_cast<unsigned long long>(counts.unknown_there));
+}
+
 }  // namespace
 
 TEST_CASE("what was acknowledged is there after each crash, and nothing is there in halves", "[crash]") {
   CrashCounts counts;
   for (const layout::ProtocolTraits& protocol : layout::protocol_traits()) {
     DYNAMIC_SECTION(protocol.name) {
-      run_table(protocol, counts);
+      run_table(protocol, 1, counts);
     }
   }
-  std::fprintf(
-      stderr, "%llu crashes; %llu commits acknowledged, %llu unknown, of which %llu happened\n",
-      static_cast<unsigned long long>(counts.crashes), static_cast<unsigned long long>(counts.acknowledged),
-      static_cast<unsigned long long>(counts.unknown), static_cast<unsigned long long>(counts.unknown_there));
+  tell(counts);
+}
+
+TEST_CASE("the same with two memory servers, of which one or both end", "[crash][several]") {
+  CrashCounts counts;
+  for (const layout::ProtocolTraits& protocol : layout::protocol_traits()) {
+    DYNAMIC_SECTION(protocol.name) {
+      run_table(protocol, 2, counts);
+    }
+  }
+  tell(counts);
 }
 
 TEST_CASE("crashes that have failed", "[crash]") {
