@@ -104,6 +104,12 @@ class Engine {
   virtual reactor::Task<void> backoff(std::uint32_t attempt) = 0;
   virtual const RetryOptions& retry_options() const = 0;
 
+  // An execution slot of this worker, in which commits that begin now may be; and whether a slot has ended:
+  // then every commit in it is decided, and a transaction that begins now sees those that happened, unless
+  // its snapshot is older. Errors connection_failure, limit_exceeded.
+  virtual reactor::Task<Result<std::uint32_t>> commit_slot() = 0;
+  virtual reactor::Task<Result<bool>> slot_ended(std::uint32_t slot) = 0;
+
   virtual Placement placement() const { return {}; }
   // The reports of all workers of this compute server about their connections to memory servers.
   virtual std::vector<fabric::ConnectionFacts> fabric_facts() { return {}; }

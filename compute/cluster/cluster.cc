@@ -99,6 +99,7 @@ reactor::Task<Status> Cluster::connect() {
     optimisations_ = options_.optimisations;
     if (preset != nullptr) optimisations_ = *options_.optimisations.leave_out(preset->without);
     if (i == 0) {
+      database_id_ = welcome.database_id();
       max_transaction_ns_ = welcome.max_transaction_ns();
       timestamps_.follow(welcome.clock_ns(), sent_ns);
     }

@@ -82,6 +82,8 @@ class Cluster {
   bool shared_read_locks() const { return shared_read_locks_; }
   // A commit is visible once it is on disk at all its hosts (durability level `flushed`).
   bool flushed() const { return flushed_; }
+  // 0: its memory servers keep nothing.
+  std::uint64_t database_id() const { return database_id_; }
   // Those of this compute server that the database's preset has, too.
   const Optimisations& optimisations() const { return optimisations_; }
   TimestampClock& timestamps() { return timestamps_; }
@@ -124,6 +126,7 @@ class Cluster {
   std::string preset_;
   bool shared_read_locks_ = false;
   bool flushed_ = false;
+  std::uint64_t database_id_ = 0;
   layout::VectorParts vector_parts_;
   Optimisations optimisations_;
   layout::StageCode stages_;

@@ -27,7 +27,7 @@
 //
 // Any failure before log: release exactly the locks that were taken, publish past c only after that is
 // confirmed, abort. A lost channel: aborted before log was posted, unknown_outcome from then on; memory
-// server 0 decides what becomes of it.
+// server 0 decides what becomes of it, and the transaction asks that server (commit_outcomes.h).
 #pragma once
 
 #include <cstdint>
@@ -48,6 +48,8 @@ class Commit final : private JournalContents {
  public:
   explicit Commit(TransactionState& transaction);
   reactor::Task<Status> run();
+  // Once run() has begun to log.
+  layout::Stamp stamp() const { return stamp_; }
 
  private:
   // A record that is written in place.

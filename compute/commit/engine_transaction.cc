@@ -7,6 +7,7 @@
 #include "compute/index/hash_entries.h"
 #include "compute/index/index_scan.h"
 #include "compute/txn/bucket_scan.h"
+#include "compute/txn/commit_outcomes.h"
 #include "compute/txn/validation.h"
 
 namespace namdb::protocol {
@@ -39,6 +40,22 @@ reactor::Task<Status> EngineTransaction::find(storage::TableRef table, storage::
   co_return Status();
 }
 
+// The transaction's own error is `lost`, and stays if nobody knows.
+reactor::Task<Status> EngineTransaction::ask_outcome(layout::Stamp commit, Status lost) {
+  const txn::Cluster& cluster = worker().cluster;
+  const txn::CommitId id{commit, cluster.region_map(0).epoch, cluster.database_id()};
+  switch (co_await worker().outcomes.find(id)) {
+    case txn::CommitOutcome::committed:
+      co_return Status();
+    case txn::CommitOutcome::undone:
+      co_return Status(ErrorCode::serialization_failure,
+                       "the connection to a memory server was lost during commit, and the commit was undone");
+    case txn::CommitOutcome::unknown:
+      break;
+  }
+  co_return lost;
+}
+
 reactor::Task<Status> EngineTransaction::commit() {
   if (ended() && !failure().ok()) co_return failure();
   if (ended()) co_return Status(ErrorCode::no_active_transaction, "the transaction has ended");
@@ -51,8 +68,14 @@ reactor::Task<Status> EngineTransaction::commit() {
   if (status.ok() && has_writes()) {
     status = check_going_on();
     if (status.ok()) {
-      Commit commit(*this);
-      status = co_await commit.run();
+      layout::Stamp stamp;
+      {
+        Commit commit(*this);
+        status = co_await commit.run();
+        stamp = commit.stamp();
+      }
+      if (!status.ok() && status.code() == ErrorCode::unknown_outcome)
+        status = co_await ask_outcome(stamp, status);
     }
   } else if (Validation* const validation = control().validation(); status.ok() && validation != nullptr) {
     status = co_await validation->confirm_reads(true);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "common/layout/stamp.h"
 #include "compute/txn/staged_transaction.h"
 
 namespace namdb::protocol {
@@ -19,6 +20,9 @@ class EngineTransaction : public StagedTransaction {
   reactor::Task<Status> find(storage::TableRef table, storage::IndexRef index, txn::IndexRange range,
                              std::vector<txn::RowId>& rows) override;
   reactor::Task<Status> commit() override;
+
+ private:
+  reactor::Task<Status> ask_outcome(layout::Stamp commit, Status lost);
 };
 
 }  // namespace namdb::protocol

@@ -17,8 +17,10 @@ Server::Server(txn::Engine& engine, const procedure::ProcedureRegistry& procedur
                sql::WallClock wall_clock_us, Post post, sql::PlanningQueue* planning)
     : executor_(engine.executor()),
       statistics_(process.statistics()),
-      environment_{engine,  procedures, statistics_, std::move(wall_clock_us), &process.client_memory(),
-                   &plans_, &process,   planning},
+      ids_(engine, wall_clock_us),
+      environment_{
+          engine,   procedures, statistics_, std::move(wall_clock_us), &process.client_memory(), &plans_,
+          &process, planning,   &ids_},
       process_(process),
       post_(std::move(post)),
       changed_(executor_) {}
@@ -112,6 +114,7 @@ Task<void> Server::stop() {
   co_await wait_until_none(executor_.now_ns() + process_.options().shutdown_write_ns);
   for (const auto& connection : connections_) connection->close();
   co_await gate_.close();
+  co_await ids_.close();
 }
 
 }  // namespace namdb::pgwire

@@ -11,6 +11,7 @@
 #include "common/reactor/executor.h"
 #include "common/reactor/stream.h"
 #include "compute/api/engine.h"
+#include "compute/outcome/transaction_ids.h"
 #include "compute/pgwire/connection.h"
 #include "compute/pgwire/process_state.h"
 #include "compute/procedure/registry.h"
@@ -54,6 +55,7 @@ class Server {
   reactor::Executor& executor_;
   sql::WorkerStatistics statistics_;
   sql::PlanCache plans_;
+  txn::TransactionIds ids_;
   sql::Environment environment_;
   ProcessState& process_;
   Post post_;

@@ -26,6 +26,7 @@
 #include "compute/index/verdict_queue.h"
 #include "compute/testing/region_fabric.h"
 #include "compute/txn/backoff.h"
+#include "compute/txn/commit_outcomes.h"
 #include "compute/txn/header_guesses.h"
 #include "compute/txn/lock_releaser.h"
 #include "compute/txn/lock_resolver.h"
@@ -76,6 +77,17 @@ class NotedLocks final : public txn::LockResolver {
   std::vector<Note> notes;
 };
 
+// The outcome of each commit whose connection was lost, as a test says.
+class ToldOutcomes final : public txn::CommitOutcomes {
+ public:
+  reactor::Task<txn::CommitOutcome> find(txn::CommitId commit) override {
+    asked.push_back(commit.stamp);
+    co_return outcome;
+  }
+  txn::CommitOutcome outcome = txn::CommitOutcome::unknown;
+  std::vector<layout::Stamp> asked;
+};
+
 class TestWorker {
  public:
   explicit TestWorker(TestOptions test_options = {})
@@ -105,6 +117,7 @@ class TestWorker {
               .space = space,
               .hints = hints,
               .locks = locks,
+              .outcomes = outcomes,
               .registry = registry,
               .slot_keeper = slot_keeper,
               .sharing = txn::SnapshotSharing::own,
@@ -192,6 +205,7 @@ class TestWorker {
   storage::LocationCache locations;
   txn::Backoff backoff;
   NotedLocks locks;
+  ToldOutcomes outcomes;
   std::uint64_t damaged_reads = 0;
   fabric::OperationCounters counters;
   txn::StageTimes times;

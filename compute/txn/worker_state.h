@@ -14,6 +14,7 @@ namespace namdb::txn {
 
 class Backoff;
 class CatalogCache;
+class CommitOutcomes;
 class HeaderGuesses;
 class HintQueue;
 class LockReleaser;
@@ -67,6 +68,7 @@ struct WorkerState {
   RecordSpace& space;
   HintQueue& hints;
   LockResolver& locks;
+  CommitOutcomes& outcomes;
   TransactionRegistry& registry;
   SlotKeeper& slot_keeper;
   SnapshotSharing sharing;

@@ -53,6 +53,7 @@ Connection::Connection(const WorkerParts& worker_parts, txn::ClusterOptions clus
             space,
             hints,
             dead_locks,
+            parts.outcomes,
             registry,
             slot_keeper,
             parts.options.snapshot_sharing,

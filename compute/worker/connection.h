@@ -16,6 +16,7 @@
 #include "compute/schema/schema_worker.h"
 #include "compute/schema/tables.h"
 #include "compute/txn/backoff.h"
+#include "compute/txn/commit_outcomes.h"
 #include "compute/txn/header_guesses.h"
 #include "compute/txn/lock_releaser.h"
 #include "compute/txn/priority_clock.h"
@@ -40,6 +41,7 @@ struct WorkerParts {
   txn::Backoff& backoff;
   std::uint64_t& damaged_reads;
   const bool& stopping;
+  txn::CommitOutcomes& outcomes;
 };
 
 // Held by shared pointers only: a transaction keeps its connection alive, and so does every task that awaits

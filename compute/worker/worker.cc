@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "compute/recovery/outcome_finder.h"
 #include "compute/worker/connection.h"
 #include "compute/worker/disconnected_transaction.h"
 #include "compute/worker/heartbeat.h"
 #include "compute/worker/silence_watch.h"
+#include "proto/control.pb.h"
 
 namespace namdb::compute {
 
@@ -35,6 +37,13 @@ Worker::Worker(reactor::Executor& executor, fabric::ClientFabric& fabric, storag
       make_compute_id_(std::move(make_compute_id)),
       log_(std::move(log)),
       backoff_(retries(options_)),
+      outcomes_(std::make_unique<txn::OutcomeFinder>(
+          executor,
+          [this] {
+            return connection_ == nullptr ? std::shared_ptr<txn::Cluster>()
+                                          : std::shared_ptr<txn::Cluster>(connection_, &connection_->cluster);
+          },
+          options_.outcome_patience_ns)),
       wake_(executor),
       index_balance_({.least_bytes = options_.balance_bytes, .interval_ns = options_.balance_interval_ns},
                      log_),
@@ -50,8 +59,8 @@ Status Worker::not_connected() const {
 reactor::Task<Result<std::shared_ptr<Connection>>> Worker::connect() {
   txn::ClusterOptions options{options_.memory_servers, options_.name,          make_compute_id_(),
                               options_.worker,         options_.optimisations, options_.stage_times};
-  const WorkerParts parts{executor_, fabric_,  locations_,     options_,
-                          log_,      backoff_, damaged_reads_, stopping_};
+  const WorkerParts parts{executor_, fabric_,        locations_, options_,  log_,
+                          backoff_,  damaged_reads_, stopping_,  *outcomes_};
   auto connection = std::make_shared<Connection>(parts, std::move(options));
   const Status status = co_await connection->connect();
   if (!status.ok()) {
@@ -95,6 +104,7 @@ reactor::Task<Status> Worker::start() {
 
 reactor::Task<void> Worker::stop() {
   stopping_ = true;
+  outcomes_->stop();
   wake_.notify_all();
   co_await gate_.close();
   if (connection_ != nullptr) co_await drop_connection(!connection_->cluster.failed());
@@ -266,6 +276,27 @@ reactor::Task<Status> Worker::drop_index(std::string name) {
   const std::shared_ptr<Connection> connection = connection_;
   if (connection == nullptr) co_return not_connected();
   co_return co_await connection->indexes.drop(std::move(name));
+}
+
+reactor::Task<Result<std::uint32_t>> Worker::commit_slot() {
+  const std::shared_ptr<Connection> connection = connection_;
+  if (connection == nullptr) co_return not_connected();
+  const auto slot = co_await connection->slot_keeper.acquire();
+  if (!slot.ok()) co_return slot.status();
+  co_return (*slot)->slot();
+}
+
+reactor::Task<Result<bool>> Worker::slot_ended(std::uint32_t slot) {
+  const std::shared_ptr<Connection> connection = connection_;
+  if (connection == nullptr) co_return not_connected();
+  control::ListSlotsRequest request;
+  request.add_slots(slot);
+  control::ListSlotsReply reply;
+  const Status status = co_await connection->cluster.call(0, control::LIST_SLOTS, request, &reply);
+  if (!status.ok()) co_return status;
+  if (reply.slots_size() != 1) co_return Status(ErrorCode::protocol_violation, "a list of other slots");
+  const control::SlotState state = reply.slots(0).state();
+  co_return state == control::SLOT_CLOSED || state == control::SLOT_RETIRED;
 }
 
 reactor::Task<void> Worker::backoff(std::uint32_t attempt) {

@@ -27,6 +27,10 @@
 #include "compute/worker/connection_report.h"
 #include "compute/worker/worker_options.h"
 
+namespace namdb::txn {
+class OutcomeFinder;
+}
+
 namespace namdb::compute {
 
 struct Connection;
@@ -64,6 +68,8 @@ class Worker : public txn::Engine {
   reactor::Task<Status> drop_index(std::string name) override;
   reactor::Task<void> backoff(std::uint32_t attempt) override;
   const txn::RetryOptions& retry_options() const override { return options_.retry; }
+  reactor::Task<Result<std::uint32_t>> commit_slot() override;
+  reactor::Task<Result<bool>> slot_ended(std::uint32_t slot) override;
   txn::Placement placement() const override;
   std::vector<fabric::ConnectionFacts> fabric_facts() override;
 
@@ -95,6 +101,7 @@ class Worker : public txn::Engine {
   MakeComputeId make_compute_id_;
   LogLine log_;
   txn::Backoff backoff_;
+  std::unique_ptr<txn::OutcomeFinder> outcomes_;
   std::shared_ptr<Connection> connection_;
   std::shared_ptr<Heartbeat> heartbeat_;         // of that connection
   std::shared_ptr<SilenceWatch> silence_watch_;  // likewise

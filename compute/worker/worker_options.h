@@ -49,6 +49,8 @@ struct WorkerOptions {
   std::uint64_t heartbeat_ns = 200 * kMillisecond_ns;  // hostile: 1 ms
   std::uint64_t first_reconnect_ns = 100 * kMillisecond_ns;
   std::uint64_t max_reconnect_ns = 2 * kSecond_ns;
+  // A commit whose connection was lost waits so long for its outcome. Hostile: 0.
+  std::uint64_t outcome_patience_ns = 10 * kSecond_ns;
   // A memory server that does not answer for so long is given up; 0 = never.
   std::uint64_t memory_timeout_ns = 0;
   // Counts the waits of the worker's transactions; outlives the worker. Null: they are not counted.

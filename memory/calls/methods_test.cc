@@ -69,7 +69,8 @@ std::set<int> duties_of_server_0() {
   return {control::LEASE_SLOT,    control::CLOSE_SLOT,         control::LIST_SLOTS,
           control::GET_CATALOG,   control::BEGIN_CREATE_TABLE, control::FINISH_CREATE_TABLE,
           control::DROP_TABLE,    control::GROW_TABLE,         control::BEGIN_CREATE_INDEX,
-          control::ADVANCE_INDEX, control::DROP_INDEX,         control::ENDED_COMPUTES};
+          control::ADVANCE_INDEX, control::DROP_INDEX,         control::ENDED_COMPUTES,
+          control::COMMIT_OUTCOME};
 }
 
 }  // namespace

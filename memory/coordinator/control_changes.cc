@@ -63,7 +63,10 @@ std::optional<control::ControlEntry> ControlChanges::entry_for(const Catalog& ca
   }
   control::IdMarks marks = state_.marks();
   if (catalog.next_id() > marks.next_table()) marks.set_next_table(ahead_of(catalog.next_id()));
-  if (slots_.next_slot() >= marks.next_slot()) marks.set_next_slot(ahead_of(slots_.next_slot()));
+  if (slot_wanted_ && slots_.next_slot() >= marks.next_slot()) {
+    marks.set_next_slot(ahead_of(slots_.next_slot()));
+    marks.set_first_slot(slots_.first_slot());
+  }
   if (marks.SerializeAsString() != state_.marks().SerializeAsString()) *entry.mutable_marks() = marks;
   if (entry.ByteSizeLong() == 0) return std::nullopt;
   entry.set_format(kControlFormat);
@@ -107,6 +110,7 @@ reactor::Task<void> ControlChanges::change_anyway(Change edit) {
 
 reactor::Task<Status> ControlChanges::reserve_slot() {
   if (log_ == nullptr) co_return Status();
+  slot_wanted_ = true;
   const Change nothing_else = [](Catalog&) { return Status(); };
   while (slots_.next_slot() >= state_.marks().next_slot()) {
     const Status status = co_await change(nothing_else);

@@ -79,6 +79,7 @@ class ControlChanges {
     std::uint32_t final_counter;
   };
   std::vector<Closed> closed_;  // not logged yet
+  bool slot_wanted_ = false;    // this start leases slots: only then its first one is logged
   bool busy_ = false;
   reactor::Event free_;
 };

@@ -451,4 +451,35 @@ TEST_CASE("after a restart ids go on behind all that were given out, and what wa
   CHECK(opened.log.records.size() >= 1);
 }
 
+TEST_CASE("slots are cut off by the end of the start that leased them, until a later start leases one",
+          "[control]") {
+  fabric::sim::SimWorld world(1);
+  const auto lease = [&world](ControlSubject& subject) {
+    REQUIRE(world.run(subject.node, subject.control->reserve_slot()).ok());
+    const auto slot = subject.slots->lease(1, "id", "c");
+    REQUIRE(slot.ok());
+    return (*slot)->id;
+  };
+  ControlSubject first(world, "first");
+  REQUIRE(first.open().ok());
+  const std::uint32_t open = lease(first);
+  const std::uint32_t closed = lease(first);
+  REQUIRE(first.slots->close(1, closed, 3, 1).ok());
+  REQUIRE(world.run(first.node, first.control->log_closed(closed, 3)).ok());
+  CHECK_FALSE(first.slots->cut_off(open));
+
+  ControlSubject second(world, "second");
+  REQUIRE(second.open(first.control->state()).ok());
+  CHECK(second.slots->cut_off(open));
+  CHECK_FALSE(second.slots->cut_off(closed));
+  ControlSubject third(world, "third");
+  REQUIRE(third.open(second.control->state()).ok());
+  CHECK(third.slots->cut_off(open));
+  const std::uint32_t later = lease(third);
+  ControlSubject fourth(world, "fourth");
+  REQUIRE(fourth.open(third.control->state()).ok());
+  CHECK_FALSE(fourth.slots->cut_off(open));
+  CHECK(fourth.slots->cut_off(later));
+}
+
 }  // namespace namdb::memory

@@ -286,7 +286,8 @@ Status apply_control_entry(control::ControlState& state, const control::ControlE
     place_closed(*state.mutable_closed(), closed.slots(i), closed.final_counters(i));
   if (entry.has_marks()) {
     if (entry.marks().next_table() < state.marks().next_table() ||
-        entry.marks().next_slot() < state.marks().next_slot())
+        entry.marks().next_slot() < state.marks().next_slot() ||
+        entry.marks().first_slot() < state.marks().first_slot())
       return corrupt_entry(entry, "field marks goes back");
     *state.mutable_marks() = entry.marks();
   }
@@ -317,6 +318,8 @@ Status check_control_state(const control::ControlState& state) {
   }
   if (const std::string name = name_twice(state); !name.empty())
     return corrupt_state(state, "tables or indexes", "the name \"" + name + "\" comes twice");
+  if (state.marks().first_slot() > state.marks().next_slot())
+    return corrupt_state(state, "marks", "first_slot is behind next_slot");
   const control::ClosedSlots& closed = state.closed();
   if (closed.slots_size() != closed.final_counters_size())
     return corrupt_state(state, "closed", "its lists have different lengths");

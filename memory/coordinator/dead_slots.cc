@@ -75,7 +75,7 @@ reactor::Task<Status> DeadSlots::decide_and_close(std::uint32_t id) {
   for (std::uint32_t server = 0; server < options_.server_count; ++server)
     undecided.hosts.push_back(static_cast<layout::ServerId>(server));
   Decider decider(duties_.hosts);
-  const auto decided = co_await decider.decide(std::move(undecided));
+  const auto decided = co_await decider.decide(std::move(undecided), &dead_[id].verdicts);
   if (!decided.ok()) co_return decided.status();
   std::uint32_t final_counter = *decided;
   if (options_.vector_parts().place(position).server != 0) {
@@ -85,7 +85,7 @@ reactor::Task<Status> DeadSlots::decide_and_close(std::uint32_t id) {
   }
   Status status = duties_.slots.decided(id, final_counter, executor_.now_ns());
   if (!status.ok()) co_return status;
-  duties_.closed();
+  duties_.closed(id, std::move(dead_[id].verdicts));
   // An end that cannot be logged now is logged with the next slot that is closed (control_changes.h).
   status = co_await duties_.control.log_closed(id, final_counter);
   if (!status.ok() && options_.notice)

@@ -45,7 +45,8 @@ class DeadSlots {
     std::function<reactor::Task<Result<std::uint32_t>>(std::uint32_t slot, std::uint64_t position,
                                                        std::uint32_t counter)>
         place;
-    std::function<void()> closed;  // a slot was closed
+    // A slot was closed. Called before anybody sees that.
+    std::function<void(std::uint32_t slot, Verdicts verdicts)> closed;
   };
   // All outlive this, `options` too.
   DeadSlots(reactor::Executor& executor, const Options& options, Duties duties)
@@ -63,6 +64,7 @@ class DeadSlots {
     bool again = false;  // wake() was called meanwhile
     std::uint64_t due_ns = 0;
     std::uint64_t pause_ns = 0;  // after the last round
+    Verdicts verdicts;           // of all rounds
     std::string reported;
   };
   // Begins the rounds that are due.

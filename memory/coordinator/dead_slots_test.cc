@@ -9,6 +9,7 @@
 
 #include "common/reactor/testing/manual_executor.h"
 #include "memory/coordinator/catalog.h"
+#include "memory/coordinator/outcomes.h"
 #include "memory/region/visibility.h"
 #include "memory/testing/test_cluster.h"
 #include "memory/testing/test_control_log.h"
@@ -72,7 +73,10 @@ struct Subject {
                           [this](std::uint32_t slot, std::uint64_t position, std::uint32_t counter) {
                             return place(slot, position, counter);
                           },
-                          [this] { ++closed; }});
+                          [this](std::uint32_t slot, Verdicts verdicts) {
+                            ++closed;
+                            outcomes.closed(slot, std::move(verdicts), executor.now_ns());
+                          }});
     executor.spawn(gate, dead_slots->run());
     executor.run_ready();
   }
@@ -113,6 +117,7 @@ struct Subject {
   std::unique_ptr<ControlChanges> control;
   Hosts hosts{executor};
   int closed = 0;
+  Outcomes outcomes;
   bool place_fails = false;
   std::map<std::uint32_t, std::uint32_t> placed;
   std::unique_ptr<DeadSlots> dead_slots;
@@ -141,6 +146,8 @@ TEST_CASE("a slot that dies is decided at every memory server, shown in the vect
         std::vector<std::pair<layout::ServerId, std::string>>{{0, "owner"}, {1, "owner"}});
   CHECK(subject.hosts.told == 3);
   CHECK(subject.closed == 1);
+  CHECK(subject.outcomes.of({slot, 3}, false, 0) == CommitOutcome::committed);
+  CHECK(subject.outcomes.of({slot, 4}, false, 0) == CommitOutcome::undone);
   CHECK(subject.slots->decided_count() == 1);
   CHECK(subject.notices.empty());
 }

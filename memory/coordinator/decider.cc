@@ -73,6 +73,7 @@ struct Decider::Round {
   std::uint32_t through = 0;
   std::optional<std::uint32_t> known_final;  // an earlier decider has told some host
   std::uint32_t last_commit = 0;
+  std::set<std::uint32_t> commits;  // not all of those up to `through`
 };
 
 Status Decider::Round::decide_all() {
@@ -100,6 +101,7 @@ Status Decider::Round::decide_all() {
     if (!host.seen) continue;
     voids.insert(host.seen->voids.begin(), host.seen->voids.end());
     if (!host.seen->commits.empty()) last_commit = std::max(last_commit, host.seen->commits.back());
+    commits.insert(host.seen->commits.begin(), host.seen->commits.end());
   }
   for (const Host& host : hosts) {
     if (!host.seen) continue;
@@ -135,7 +137,10 @@ Status Decider::Round::decide(const calls::SeenEntry& entry) {
   const Decision outcome = verdict(answers, counter <= through);
   if (outcome == Decision::contradiction)
     return corrupt(counter, "was committed, but a memory server has lost its part");
-  if (outcome == Decision::commit) last_commit = std::max(last_commit, counter);
+  if (outcome == Decision::commit) {
+    last_commit = std::max(last_commit, counter);
+    commits.insert(counter);
+  }
   for (std::size_t i = 0; i < named.size(); ++i) {
     const PartAnswer& answer = answers[i];
     if (!answer.has) continue;
@@ -146,7 +151,7 @@ Status Decider::Round::decide(const calls::SeenEntry& entry) {
   return Status();
 }
 
-reactor::Task<Result<std::uint32_t>> Decider::decide(UndecidedSlot slot) {
+reactor::Task<Result<std::uint32_t>> Decider::decide(UndecidedSlot slot, Verdicts* verdicts) {
   Round round(std::move(slot));
   co_await fence(&round);
   co_await look(&round);
@@ -155,7 +160,11 @@ reactor::Task<Result<std::uint32_t>> Decider::decide(UndecidedSlot slot) {
   co_await record_voids(&round);
   co_await record_commits(&round);
   if (!round.waits.ok()) co_return round.waits;
-  if (!round.known_final) round.known_final = std::max(round.through, round.last_commit);
+  if (!round.known_final) {
+    round.known_final = std::max(round.through, round.last_commit);
+    if (verdicts != nullptr)
+      *verdicts = {.complete = true, .through = round.through, .committed = std::move(round.commits)};
+  }
   co_await record_final(&round);
   if (!round.waits.ok()) co_return round.waits;
   co_return *round.known_final;

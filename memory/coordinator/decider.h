@@ -26,6 +26,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -77,14 +78,22 @@ struct UndecidedSlot {
   std::vector<layout::ServerId> hosts;  // every memory server that the slot opened a journal on
 };
 
+// The outcomes of a slot's commits that had begun to log.
+struct Verdicts {
+  bool complete = false;              // a commit that is not named is undone
+  std::uint32_t through = 0;          // committed, up to here
+  std::set<std::uint32_t> committed;  // above that
+};
+
 class Decider {
  public:
   explicit Decider(DeciderHosts& hosts) : hosts_(hosts) {}
 
   // One round. The slot's final counter, once all is decided and recorded at every host. Errors:
   // cannot_connect_now names a memory server that does not answer, to be asked again; corrupt_data where
-  // answers contradict each other.
-  reactor::Task<Result<std::uint32_t>> decide(UndecidedSlot slot);
+  // answers contradict each other. `verdicts` gets those of the round that decides the last entry, which a
+  // later round does not know any more; null: nobody wants them. It outlives the task.
+  reactor::Task<Result<std::uint32_t>> decide(UndecidedSlot slot, Verdicts* verdicts = nullptr);
 
  private:
   struct Round;

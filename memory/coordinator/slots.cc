@@ -28,6 +28,7 @@ void Slots::import_state(const control::ControlState& state) {
   NAMDB_CHECK(slots_.empty());
   next_ = std::max(state.marks().next_slot(), options_.first_slot);
   opened_at_ = next_;
+  last_opened_at_ = state.marks().first_slot();
   retired_.clear();
   for (int i = 0; i < state.closed().slots_size(); ++i)
     retired_[state.closed().slots(i)] = state.closed().final_counters(i);

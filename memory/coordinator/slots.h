@@ -74,6 +74,12 @@ class Slots final : public Visibility {
 
   const Slot* find(std::uint32_t slot) const;                      // null when unknown or retired
   std::optional<std::uint32_t> retired(std::uint32_t slot) const;  // its final counter
+  // The first slot of this start of the server; 0 before it has opened.
+  std::uint32_t first_slot() const { return opened_at_; }
+  // It was open when the last start of this server ended; an earlier start's slots are not known any more.
+  bool cut_off(std::uint32_t slot) const {
+    return slot >= last_opened_at_ && slot < opened_at_ && !retired_.contains(slot);
+  }
   const std::map<std::uint32_t, Slot>& active() const { return slots_; }
   // The slot's counter in the timestamp vector; 0 where its word is on another server.
   std::uint32_t shown(const Slot& slot) const;
@@ -102,7 +108,8 @@ class Slots final : public Visibility {
   const Visibility& copies_;
   layout::VectorParts parts_;
   std::uint32_t next_;
-  std::uint32_t opened_at_ = 0;  // slots below were those of an earlier start
+  std::uint32_t opened_at_ = 0;       // slots below were those of an earlier start
+  std::uint32_t last_opened_at_ = 0;  // and below this, of starts before that one
   std::map<std::uint32_t, Slot> slots_;
   std::map<std::uint32_t, std::uint32_t> retired_;
   std::vector<bool> position_used_;

@@ -39,7 +39,10 @@ void add_checkpoint_state(const ServerState& server, control::CheckpointState& s
   state.set_format(kControlFormat);
   state.set_written_by(server.options.version);
   if (server.control) {
-    state.set_control(server.control->state().SerializeAsString());
+    control::ControlState control = server.control->state();
+    // A checkpoint cuts off entries of earlier starts, whose outcomes the log no longer tells then.
+    control.mutable_marks()->set_first_slot(server.slots->first_slot());
+    state.set_control(control.SerializeAsString());
   } else {
     for (const auto& [id, table] : server.tables.all()) {
       if (table->ready && !table->discarded) *state.add_tables() = table->descriptor;

@@ -128,6 +128,7 @@ class DatabaseOpening final : public UnopenedDatabase {
   reactor::Task<Status> replay_records(LogReader* reader);
   Status lost(const LogReader& reader, const Status& damage);
   reactor::Task<Status> open_control();
+  void keep_outcomes();
   void discard_tables_but(const std::set<std::uint32_t>& known);
   // Behind the last entry.
   Status finish_redo();
@@ -272,6 +273,7 @@ Status DatabaseOpening::restore_tables(const Manifest& manifest) {
     Status status = check_database_settings(state_.settings(), parts_.options);
     if (!status.ok()) return status;
   }
+  replay_.restore(state);
   const auto restore = [&](const control::TableDescriptor& table) {
     return parts_.tables.all().contains(table.id()) ? Status() : parts_.tables.restore(table).status();
   };
@@ -281,7 +283,6 @@ Status DatabaseOpening::restore_tables(const Manifest& manifest) {
   for (const control::TableDescriptor& table : state.tables()) {
     if (Status status = restore(table); !status.ok()) return unreadable("has " + status.message());
   }
-  replay_.restore(state);
   return restorer_.state(state);
 }
 
@@ -396,7 +397,23 @@ reactor::Task<Status> DatabaseOpening::open_control() {
     };
     co_await parts_.control->change_anyway(erase);
   }
+  keep_outcomes();
   co_return Status();
+}
+
+// The owners of commits that the restart cut off may ask for their outcomes.
+void DatabaseOpening::keep_outcomes() {
+  if (parts_.options.server_count != 1 || !opened().lost.empty()) return;
+  const std::uint64_t now_ns = executor_.now_ns();
+  for (const auto& [slot, journal] : replay_.journals()) {
+    // Of one that was decided the log may have lost entries.
+    Verdicts verdicts{.complete = parts_.slots->cut_off(slot) && !journal.decided,
+                      .through = journal.finished,
+                      .committed = journal.committed};
+    verdicts.committed.insert(journal.logged.begin(), journal.logged.end());
+    parts_.outcomes.closed(slot, std::move(verdicts), now_ns);
+  }
+  parts_.outcomes.opened(now_ns);
 }
 
 // Without those that were dropped, and hash indexes that were being built.

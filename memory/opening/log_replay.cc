@@ -32,6 +32,18 @@ LogReplay::LogReplay(Region& region, Tables& tables, Restorer& restorer, const O
       places_(region, restorer),
       redo_(region, places_) {}
 
+void LogReplay::restore(const control::CheckpointState& checkpoint) {
+  for (const control::SlotJournal& known : checkpoint.journals()) {
+    SlotJournal& journal = journals_[known.slot()];
+    journal.through = known.through();
+    if (!known.decided()) journal.finished = known.through();
+    journal.ended = known.ended();
+    journal.decided = known.decided();
+    journal.voided.insert(known.voids().begin(), known.voids().end());
+    journal.committed.insert(known.commits().begin(), known.commits().end());
+  }
+}
+
 Status LogReplay::apply(const LogRecord& record) {
   ++counts_.records;
   counts_.bytes += record.end - record.begin;
@@ -111,11 +123,22 @@ Status LogReplay::apply_entry(std::span<const std::byte> bytes) {
   const auto record = read_journal_record(bytes, options_.server_id);
   if (!record) return unreadable("journal entry of this memory server");
   ++counts_.entries;
-  if (options_.server_count == 1) return redo_.apply(record->entry);
   SlotJournal& journal = journals_[record->entry.stamp.slot];
   journal.through = std::max(journal.through, record->entry.through);
+  journal.finished = std::max(journal.finished, record->entry.through);
+  if (options_.server_count == 1) {
+    journal.add_logged(record->entry.stamp.counter);
+    return redo_.apply(record->entry);
+  }
   journal.undecided.try_emplace(record->entry.stamp.counter, bytes.begin(), bytes.end());
   return settle(journal);
+}
+
+void LogReplay::SlotJournal::add_logged(std::uint32_t counter) {
+  logged.push_back(counter);
+  if (logged.size() < 2 * unfinished + kFewLogged) return;
+  std::erase_if(logged, [this](std::uint32_t each) { return each <= finished; });
+  unfinished = logged.size();
 }
 
 Status LogReplay::apply_verdicts(std::span<const std::byte> bytes, bool committed) {
@@ -136,6 +159,7 @@ Status LogReplay::apply_ends(std::span<const std::byte> bytes, bool by_decider) 
     const std::uint64_t word = load_word(bytes.data() + at);
     SlotJournal& journal = journals_[static_cast<std::uint32_t>(word >> 32)];
     journal.through = std::max(journal.through, static_cast<std::uint32_t>(word));
+    if (!by_decider) journal.finished = std::max(journal.finished, static_cast<std::uint32_t>(word));
     journal.ended = true;
     journal.decided = journal.decided || by_decider;
     Status status = settle(journal);
@@ -160,18 +184,6 @@ Status LogReplay::settle(SlotJournal& journal) {
     entry = journal.undecided.erase(entry);
   }
   return Status();
-}
-
-void LogReplay::restore(const control::CheckpointState& checkpoint) {
-  if (options_.server_count == 1) return;
-  for (const control::SlotJournal& saved : checkpoint.journals()) {
-    SlotJournal& journal = journals_[saved.slot()];
-    journal.through = saved.through();
-    journal.ended = saved.ended();
-    journal.decided = saved.decided();
-    journal.voided.insert(saved.voids().begin(), saved.voids().end());
-    journal.committed.insert(saved.commits().begin(), saved.commits().end());
-  }
 }
 
 Status LogReplay::decide(std::uint32_t slot, const std::vector<std::uint32_t>& counters, bool committed) {

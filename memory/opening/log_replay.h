@@ -51,19 +51,25 @@ class LogReplay {
   // The journal of one slot, as the log says.
   struct SlotJournal {
     std::uint32_t through = 0;
-    bool ended = false;    // by its owner, with `through`
-    bool decided = false;  // ended by the decider, whose final counter is `through`
+    std::uint32_t finished = 0;  // likewise, as its owner said: it knows what became of these
+    bool ended = false;          // by its owner, with `through`
+    bool decided = false;        // ended by the decider, whose final counter is `through`
     std::set<std::uint32_t> voided;
     std::set<std::uint32_t> committed;
     // Bytes of the records of entries that are not decided, by counter.
     std::map<std::uint32_t, std::vector<std::byte>> undecided;
+    // On a single server, where all entries are commits': their counters, at least those above `finished`.
+    static constexpr std::size_t kFewLogged = 64;
+    std::vector<std::uint32_t> logged;
+    std::size_t unfinished = 0;  // of `logged`, when those up to `finished` were last dropped
+    void add_logged(std::uint32_t counter);
   };
 
   // `state` is the checkpoint's control state, and becomes that of the log's end. All outlive this.
   LogReplay(Region& region, Tables& tables, Restorer& restorer, const Options& options,
             control::ControlState& state);
 
-  // Before the first record: the checkpoint's journals of slots.
+  // Before the first record: takes over the journals of the checkpoint.
   void restore(const control::CheckpointState& checkpoint);
   // The next record. Errors: corrupt_data, configuration (of a newer program), out_of_memory (the region is
   // shorter than it was); the message names the record's position.
@@ -77,7 +83,7 @@ class LogReplay {
   Status finish();
 
   const ReplayCounts& counts() const { return counts_; }
-  // By slot. On a single server those are left out that the log does not name.
+  // By slot. Those are left out that neither the checkpoint nor the log names.
   const std::map<std::uint32_t, SlotJournal>& journals() const { return journals_; }
   // Null for a slot without one.
   const SlotJournal* find(std::uint32_t slot) const {

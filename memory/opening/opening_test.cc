@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "common/reactor/testing/manual_executor.h"
-#include "memory/opening/checkpoints.h"
 #include "memory/opening/testing/durable_life.h"
 
 namespace namdb::memory {
@@ -37,20 +36,6 @@ struct Told {
   bool is(const Rows& found) const { return found == rows || (perhaps && found == *perhaps); }
 };
 
-Status checkpoint(DurableLife& life) {
-  DurableDatabase& database = life.database();
-  Checkpoints checkpoints(life.server().parts(), database.log(), database.checkpoints(), database.sweep_log(),
-                          CheckpointOptions{.interval_ns = 0});
-  checkpoints.start();
-  control::CheckpointReply reply;
-  const auto nobody = [] { return false; };
-  fabric::sim::SimWorld& world = life.cluster().world;
-  const Status status =
-      world.run(life.cluster().node, checkpoints.make(0, CheckpointService::Pace::fast, nobody, &reply));
-  world.run(life.cluster().node, checkpoints.close());
-  return status;
-}
-
 reactor::Task<void> ignore(reactor::Task<Status> task) {
   static_cast<void>(co_await std::move(task));
 }
@@ -70,7 +55,7 @@ class Script {
     step([&] { return life.create_table("a"); }, tables);
     for (std::int64_t key = 0; key < 8; ++key) insert(life, "a", key, key);
     update(life, "a", 3, 30);
-    step([&] { return checkpoint(life); }, [](Rows&) {});
+    step([&] { return life.checkpoint(); }, [](Rows&) {});
     update(life, "a", 3, 31);
     update(life, "a", 4, 40);
     erase(life, "a", 5);
@@ -78,7 +63,7 @@ class Script {
     for (std::int64_t key = 0; key < 5; ++key) insert(life, "b", key, -key);
     step([&] { return life.create_table("c"); }, [](Rows& rows) { rows["c"]; });
     insert(life, "c", 1, 1);
-    step([&] { return checkpoint(life); }, [](Rows&) {});
+    step([&] { return life.checkpoint(); }, [](Rows&) {});
     insert(life, "a", 5, 50);
     erase(life, "b", 2);
     step([&] { return life.drop_table("c"); }, [](Rows& rows) { rows.erase("c"); });
@@ -181,7 +166,7 @@ TEST_CASE("each life goes on where the last one ended", "[opening]") {
     }
     REQUIRE(life.update("a", life_number * 6, -1).ok());
     rows["a"][life_number * 6] = -1;
-    if (life_number % 3 == 1) REQUIRE(checkpoint(life).ok());
+    if (life_number % 3 == 1) REQUIRE(life.checkpoint().ok());
   }
   CHECK(opened_rows(machine.disk, End::power_lost) == rows);
 }
@@ -284,7 +269,7 @@ TEST_CASE("a damaged chunk is taken from the checkpoint before, and written anew
       REQUIRE(life.status().ok());
       CHECK(life.database().opened().damaged_chunks == 1);
       CHECK(life.rows_by_key() == told.rows);
-      REQUIRE(checkpoint(life).ok());
+      REQUIRE(life.checkpoint().ok());
     }
     DurableLife life(*disk, End::power_lost);
     REQUIRE(life.status().ok());
@@ -323,7 +308,7 @@ TEST_CASE("damage of the log is an error that says what is lost; forced, all els
     CHECK(life.database().opened().lost.size() == 1);
     rows = life.rows_by_key();
     CHECK(rows["a"].size() == 19);
-    REQUIRE(checkpoint(life).ok());
+    REQUIRE(life.checkpoint().ok());
   }
   // The checkpoint lies behind the damage.
   CHECK(opened_rows(*disk, End::power_lost) == rows);
@@ -341,7 +326,7 @@ TEST_CASE("a change of the catalog that is being logged while a checkpoint is ma
     REQUIRE(life.insert("a", 1, 1).ok());
     // From here on all commits are finished: redo would begin behind everything that is in the log.
     REQUIRE(life.close_slot().ok());
-    REQUIRE(checkpoint(life).ok());
+    REQUIRE(life.checkpoint().ok());
     // No extent has changed: the next checkpoint's state is taken before the entry is durable.
     ControlChanges& control = *life.server().parts().control;
     const ControlChanges::Change drop = [](Catalog& catalog) { return catalog.drop("a").status(); };
@@ -353,7 +338,7 @@ TEST_CASE("a change of the catalog that is being logged while a checkpoint is ma
                                            kSecond_ns));
     CHECK(control.state().version() == version);
     CHECK(life.database().sweep_log().redo_start() == before);
-    REQUIRE(checkpoint(life).ok());
+    REQUIRE(life.checkpoint().ok());
     life.cluster().world.run(life.cluster().node, close(&gate));
     CHECK(control.state().version() == version + 1);
     CHECK(life.database().sweep_log().redo_start() == life.database().log().appended());
@@ -373,7 +358,7 @@ TEST_CASE("a mark of grants that is being logged while a checkpoint is made is n
     REQUIRE(life.create_table("a").ok());
     REQUIRE(life.insert("a", 1, 1).ok());
     REQUIRE(life.close_slot().ok());
-    REQUIRE(checkpoint(life).ok());
+    REQUIRE(life.checkpoint().ok());
     GrantNumbers& grants = life.server().parts().region->grants();
     const std::uint64_t mark = grants.mark();
     const LogPosition before = life.database().log().appended();
@@ -381,7 +366,7 @@ TEST_CASE("a mark of grants that is being logged while a checkpoint is made is n
     REQUIRE(life.cluster().world.run_until([&] { return life.database().log().appended() != before; },
                                            kSecond_ns));
     REQUIRE(grants.mark() == mark);
-    REQUIRE(checkpoint(life).ok());
+    REQUIRE(life.checkpoint().ok());
     REQUIRE(life.cluster().world.run_until([&] { return grants.mark() != mark; }, kSecond_ns));
     while (grants.last() <= mark) REQUIRE(grants.next().has_value());
     handed_out = grants.last();

@@ -1,6 +1,7 @@
 #include "memory/server/server.h"
 
 #include <string>
+#include <utility>
 
 #include "common/calls/protocol_version.h"
 #include "memory/calls/methods.h"
@@ -38,7 +39,11 @@ MemoryServer::MemoryServer(reactor::Executor& executor, std::unique_ptr<Region> 
       .hosts = hosts_,
       .place = [this](std::uint32_t slot, std::uint64_t position,
                       std::uint32_t counter) { return hosts_.place(slot, position, counter); },
-      .closed = [this] { state_.collector.wake(); }};
+      .closed =
+          [this](std::uint32_t slot, Verdicts verdicts) {
+            state_.outcomes.closed(slot, std::move(verdicts), state_.executor.now_ns());
+            state_.collector.wake();
+          }};
   dead_slots_ = std::make_unique<DeadSlots>(executor, state_.options, std::move(duties));
 }
 

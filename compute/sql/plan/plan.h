@@ -171,6 +171,14 @@ struct SleepPlan {
   ExprPtr seconds;
 };
 
+// SELECT namdb_txid(): gives the transaction an id.
+struct GiveIdPlan {};
+
+// SELECT namdb_txid_status(id).
+struct OutcomePlan {
+  ExprPtr id;
+};
+
 struct Plan;
 
 struct ExplainPlan {
@@ -179,10 +187,10 @@ struct ExplainPlan {
 };
 
 struct Plan {
-  using Body =
-      std::variant<std::monostate, SelectPlan, InsertPlan, UpdatePlan, DeletePlan, CallPlan, CreateTablePlan,
-                   DropTablePlan, CreateIndexPlan, DropIndexPlan, ReindexPlan, TransactionPlan, SetPlan,
-                   ShowPlan, DeallocatePlan, DiscardPlan, ClosePlan, UnlistenPlan, SleepPlan, ExplainPlan>;
+  using Body = std::variant<std::monostate, SelectPlan, InsertPlan, UpdatePlan, DeletePlan, CallPlan,
+                            CreateTablePlan, DropTablePlan, CreateIndexPlan, DropIndexPlan, ReindexPlan,
+                            TransactionPlan, SetPlan, ShowPlan, DeallocatePlan, DiscardPlan, ClosePlan,
+                            UnlistenPlan, SleepPlan, GiveIdPlan, OutcomePlan, ExplainPlan>;
   // monostate: an empty statement.
   Body body;
   // "SELECT", "INSERT", ...: the command tag without its counts, and the kind under which it is counted.
@@ -202,7 +210,8 @@ struct Plan {
   }
   // Runs inside a transaction of the engine.
   bool is_transactional() const {
-    return as<SelectPlan>() || as<InsertPlan>() || as<UpdatePlan>() || as<DeletePlan>() || as<CallPlan>();
+    return as<SelectPlan>() || as<InsertPlan>() || as<UpdatePlan>() || as<DeletePlan>() || as<CallPlan>() ||
+           as<GiveIdPlan>();
   }
 };
 

@@ -1,6 +1,7 @@
 #include "compute/sql/session/session.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "compute/sql/value/value_format.h"
 
@@ -35,7 +36,8 @@ Status read_only_error(std::string_view tag) {
 void set_completion(const Plan& plan, std::uint64_t rows, Completion& completion) {
   completion.tag = plan.tag;
   completion.rows = rows;
-  completion.counts_rows = plan.as<SelectPlan>() || plan.as<SleepPlan>() || writes(plan);
+  completion.counts_rows = plan.as<SelectPlan>() || plan.as<SleepPlan>() || plan.as<GiveIdPlan>() ||
+                           plan.as<OutcomePlan>() || writes(plan);
 }
 
 }  // namespace
@@ -117,6 +119,37 @@ void Session::end_transaction() {
   end(simple_portal_);
   for (auto& [name, portal] : portals_) end(portal);
   transaction_.reset();
+  Status rolled_back(ErrorCode::rolled_back, "ROLLBACK");
+  end_id(rolled_back);
+}
+
+Task<Status> Session::give_id(Run& run) {
+  if (environment_.ids == nullptr)
+    co_return Status(ErrorCode::feature_not_supported, "transactions have no ids here");
+  if (read_only())
+    co_return Status(ErrorCode::read_only_transaction,
+                     "cannot execute namdb_txid() in a read-only transaction");
+  if (!id_) {
+    const auto given = co_await environment_.ids->give(run.transaction);
+    if (!given.ok()) co_return given.status();
+    id_ = *given;
+  }
+  const Datum id = Datum::of_integer(*id_);
+  run.sink.add_row({&id, 1});
+  run.affected = 1;
+  co_return Status();
+}
+
+void Session::end_id(Status& outcome) {
+  if (!id_) return;
+  const std::int64_t id = *std::exchange(id_, std::nullopt);
+  if (outcome.ok()) return;
+  if (outcome.code() == ErrorCode::unknown_outcome) {
+    outcome = Status(outcome.code(), outcome.message(),
+                     "SELECT namdb_txid_status(" + std::to_string(id) + ") tells it later");
+  } else {
+    environment_.ids->aborted(id);
+  }
 }
 
 void Session::describe_error(const Status& status, const txn::Transaction& transaction) {
@@ -139,6 +172,7 @@ Task<Status> Session::commit_transaction(std::string_view statistics_name) {
   if (transaction_ != nullptr) {
     status = co_await transaction_->commit();
     if (!status.ok()) describe_error(status, *transaction_);
+    end_id(status);
     environment_.statistics.entry(statistics_name)
         .count_attempt(status, Attempt::last, transaction_->counters());
   }
@@ -177,6 +211,7 @@ Task<Status> Session::run_plan(Run& run, const Plan& plan, Portal& portal, std::
   if (const auto* update = plan.as<UpdatePlan>()) co_return co_await run_update(run, *update);
   if (const auto* insert = plan.as<InsertPlan>()) co_return co_await run_insert(run, *insert);
   if (const auto* deletion = plan.as<DeletePlan>()) co_return co_await run_delete(run, *deletion);
+  if (plan.as<GiveIdPlan>() != nullptr) co_return co_await give_id(run);
   if (portal.cursor == nullptr) portal.cursor = std::make_unique<SelectCursor>(*plan.as<SelectPlan>());
   co_return co_await portal.cursor->fetch(run, max_rows);
 }
@@ -206,6 +241,7 @@ Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completio
     if (status.ok() && forbid_writes && transaction->has_writes()) status = read_only_error("CALL");
     if (!status.ok()) status = co_await txn::confirm_error(transaction.get(), std::move(status));
     if (status.ok()) status = co_await transaction->commit();
+    end_id(status);
     bool again = !status.ok() && status.info().retry && attempt < max_attempts;
     if (again) {
       // A client that cancels a statement gets that error, and not the conflict that the statement met.

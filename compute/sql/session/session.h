@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "compute/api/engine.h"
+#include "compute/outcome/transaction_ids.h"
 #include "compute/procedure/registry.h"
 #include "compute/sql/bind/bind.h"
 #include "compute/sql/execute/portal.h"
@@ -56,6 +57,7 @@ struct Environment {
   PlanCache* plans = nullptr;             // null: plans are not shared
   SessionDirectory* sessions = nullptr;   // of the compute server; null: nobody knows
   PlanningQueue* planning = nullptr;      // null: long statements, too, are parsed and planned by the worker
+  txn::TransactionIds* ids = nullptr;     // null: transactions get none
 };
 
 struct BindRequest {
@@ -177,11 +179,15 @@ class Session {
   std::unique_ptr<txn::Transaction> begin();
   reactor::Task<Status> commit_transaction(std::string_view statistics_name);
   void end_transaction();
+  reactor::Task<Status> give_id(Run& run);
+  // The transaction has ended in that way. If it had an id, an outcome that is unknown gets it as a hint.
+  void end_id(Status& outcome);
   // Adds to the error's fields what the transaction knows about it.
   void describe_error(const Status& status, const txn::Transaction& transaction);
   bool read_only() const;
 
   // --- session_command.cc ---
+  reactor::Task<Status> run_outcome(const OutcomePlan& plan, Portal& portal, ResultSink& sink);
   reactor::Task<Status> run_command(const Plan& plan, Portal& portal, ResultSink& sink,
                                     Completion& completion);
   reactor::Task<Status> run_transaction_command(const TransactionPlan& plan, ResultSink& sink,
@@ -226,6 +232,7 @@ class Session {
   bool block_read_only_ = false;
   std::uint64_t began_ns_ = 0;  // of the transaction
   std::unique_ptr<txn::Transaction> transaction_;
+  std::optional<std::int64_t> id_;  // of the transaction that runs, if it was given one
   ErrorFields error_;
   std::shared_ptr<PreparedStatement> unnamed_;
   std::map<std::string, std::shared_ptr<PreparedStatement>, std::less<>> prepared_;

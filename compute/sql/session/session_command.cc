@@ -9,6 +9,18 @@ using reactor::Task;
 
 namespace {
 
+std::string_view text_of(txn::TransactionOutcome outcome) {
+  switch (outcome) {
+    case txn::TransactionOutcome::committed:
+      return "committed";
+    case txn::TransactionOutcome::aborted:
+      return "aborted";
+    case txn::TransactionOutcome::in_progress:
+      break;
+  }
+  return "in progress";
+}
+
 // Counts rows and drops them, and drops messages.
 class CountingSink final : public ResultSink {
  public:
@@ -58,7 +70,35 @@ Task<Status> Session::run_command(const Plan& plan, Portal& portal, ResultSink& 
     completion.tag = "SELECT";
     co_return status;
   }
+  if (const auto* outcome = plan.as<OutcomePlan>()) {
+    Status status = co_await run_outcome(*outcome, portal, sink);
+    completion.rows = 1;
+    completion.counts_rows = true;
+    co_return status;
+  }
   completion.tag = {};  // an empty statement
+  co_return Status();
+}
+
+Task<Status> Session::run_outcome(const OutcomePlan& plan, Portal& portal, ResultSink& sink) {
+  if (environment_.ids == nullptr)
+    co_return Status(ErrorCode::feature_not_supported, "transactions have no ids here");
+  Run run = make_run(nullptr, portal.parameters, sink);
+  Datum id;
+  const EvalContext context = run.context();
+  Status status = evaluate(*plan.id, context, id);
+  while (run.work.paused()) {
+    status = co_await run.take_turn();
+    if (status.ok()) status = evaluate(*plan.id, context, id);
+  }
+  if (!status.ok()) co_return status;
+  Datum text;
+  if (!id.null) {
+    const auto outcome = co_await environment_.ids->outcome(id.integer);
+    if (!outcome.ok()) co_return outcome.status();
+    if (outcome->has_value()) text = Datum::of_text(text_of(**outcome));
+  }
+  sink.add_row({&text, 1});
   co_return Status();
 }
 

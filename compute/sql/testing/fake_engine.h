@@ -34,6 +34,8 @@ class FakeEngine : public txn::Engine {
   std::size_t most_open_at_backoff() const { return most_open_at_backoff_; }
   // Removes the table's indexes, in place, as a worker's catalog cache changes its tables.
   void clear_indexes(std::string_view table);
+  // No commit comes any more of transactions that are open now.
+  void end_slot() { ++slot_; }
   txn::RetryOptions& mutable_retry_options() { return retry_; }
 
   reactor::Executor& executor() override { return executor_; }
@@ -50,6 +52,8 @@ class FakeEngine : public txn::Engine {
   reactor::Task<Status> drop_index(std::string name) override;
   reactor::Task<void> backoff(std::uint32_t attempt) override;
   const txn::RetryOptions& retry_options() const override { return retry_; }
+  reactor::Task<Result<std::uint32_t>> commit_slot() override { co_return slot_; }
+  reactor::Task<Result<bool>> slot_ended(std::uint32_t slot) override { co_return slot != slot_; }
 
  private:
   friend class FakeTransaction;
@@ -83,6 +87,7 @@ class FakeEngine : public txn::Engine {
   std::vector<storage::TableRef> former_tables_;  // whose schemas indexes borrow
   std::map<std::uint32_t, Rows> data_;
   std::uint32_t next_table_ = 1;
+  std::uint32_t slot_ = 20;
   std::uint64_t clock_ = 1;
   std::uint64_t catalog_version_ = 1;
   std::size_t open_transactions_ = 0;

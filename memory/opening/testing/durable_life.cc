@@ -10,6 +10,7 @@
 #include "common/layout/bucket.h"
 #include "common/layout/journal.h"
 #include "common/layout/record.h"
+#include "memory/opening/checkpoints.h"
 
 namespace namdb::memory::testing {
 
@@ -207,6 +208,18 @@ Status DurableLife::update(const std::string& table, std::int64_t key, std::int6
 
 Status DurableLife::erase(const std::string& table, std::int64_t key) {
   return change(table, key, 0, true);
+}
+
+Status DurableLife::checkpoint() {
+  Checkpoints checkpoints(server().parts(), database_->log(), database_->checkpoints(),
+                          database_->sweep_log(), CheckpointOptions{.interval_ns = 0});
+  checkpoints.start();
+  control::CheckpointReply reply;
+  const auto nobody = [] { return false; };
+  const Status status =
+      cluster_->world.run(cluster_->node, checkpoints.make(0, CheckpointService::Pace::fast, nobody, &reply));
+  cluster_->world.run(cluster_->node, checkpoints.close());
+  return status;
 }
 
 Status DurableLife::close_slot() {

@@ -62,6 +62,8 @@ class DurableLife {
   Status insert(const std::string& table, std::int64_t key, std::int64_t value);
   Status update(const std::string& table, std::int64_t key, std::int64_t value);
   Status erase(const std::string& table, std::int64_t key);
+  // Makes one.
+  Status checkpoint();
   // Closes journal and slot.
   Status close_slot();
 

@@ -50,7 +50,8 @@ class CrashRun final : SeededRun {
                    [&crash](Random&) { return crash_cluster(crash.protocol, crash.memory_servers); }, interposer, kLimit_ns},
                   verdict.anomaly),
         crash_(crash),
-        verdict_(verdict) {}
+        verdict_(verdict),
+        workload_(crash.with_ids) {}
 
   void go() {
     for (std::uint64_t i = 0; i < CrashWorkload::kClients; ++i) cluster_.add_compute();
@@ -72,6 +73,7 @@ class CrashRun final : SeededRun {
     if (sound()) await_decisions();
     // A commit of the dead that was undecided at the first look may have come since.
     look("after all is decided");
+    look_at_outcomes("after the crash", false);
     const std::string rows = workload_.rows_text();
     stop_and_check_regions();
     // All that anybody was shown is durable.
@@ -81,6 +83,7 @@ class CrashRun final : SeededRun {
       look("after a loss of power at the end");
       if (sound() && workload_.rows_text() != rows)
         fail("the rows were " + rows + ", now " + workload_.rows_text());
+      look_at_outcomes("after a loss of power at the end", true);
       stop_and_check_regions();
     }
     verdict_.acknowledged = workload_.acknowledged();
@@ -142,6 +145,15 @@ class CrashRun final : SeededRun {
     if (!wrong.empty()) fail(when + ": " + wrong);
   }
 
+  // The outcomes of the attempts are what the rows say. `ended`: all slots of the attempts have ended.
+  void look_at_outcomes(const std::string& when, bool ended) {
+    if (!crash_.with_ids) return;
+    look(when);
+    insist(when + " outcomes cannot be read", &CrashWorkload::read_outcomes);
+    const std::string wrong = sound() ? workload_.check_outcomes(ended) : std::string();
+    if (!wrong.empty()) fail(when + ": " + wrong);
+  }
+
   // Slots of the dead are closed, and their index entries decided.
   void await_decisions() {
     const auto decided = [this] {
@@ -182,7 +194,7 @@ std::string_view name_of(CrashVictim victim) {
 std::string Crash::text() const {
   return "protocol " + std::string(protocol) + ", victim " + std::string(name_of(victim)) + ", moment " +
          std::to_string(moment) + ", again " + std::to_string(again) + ", seed " + std::to_string(seed) +
-         ", memory servers " + std::to_string(memory_servers);
+         ", memory servers " + std::to_string(memory_servers) + (with_ids ? ", with ids" : "");
 }
 
 CrashVerdict run_crash(const Crash& crash, Interposer* interposer) {
@@ -192,8 +204,9 @@ CrashVerdict run_crash(const Crash& crash, Interposer* interposer) {
   return verdict;
 }
 
-CrashVerdict run_without_crash(std::string_view protocol, std::uint64_t seed, std::uint32_t memory_servers) {
-  return run_crash({.protocol = protocol, .moment = kNever, .seed = seed, .memory_servers = memory_servers});
+CrashVerdict run_without_crash(std::string_view protocol, bool with_ids, std::uint32_t memory_servers) {
+  return run_crash(
+      {.protocol = protocol, .moment = kNever, .memory_servers = memory_servers, .with_ids = with_ids});
 }
 
 }  // namespace namdb::sim

@@ -28,10 +28,13 @@ struct Crash {
   std::string_view protocol;
   CrashVictim victim = CrashVictim::owner;
   std::uint64_t moment = 0;  // events after the clients began
-  // So many events after it began to open, what died of the memory servers ends once more in the same way; 0: it does not.
+  // So many events after it began to open, what died of the memory servers ends once more in the same way;
+  // 0: it does not.
   std::uint64_t again = 0;
   std::uint64_t seed = 1;
   std::uint32_t memory_servers = 1;
+  // The attempts have ids, and their outcomes are asked for afterwards.
+  bool with_ids = false;
   // "--protocol occ --victim memory --moment 212", for messages.
   std::string text() const;
 };
@@ -49,7 +52,7 @@ struct CrashVerdict {
 
 // Never crashed, `moments` and `checkpoints` are of the whole run. Two equal crashes give equal verdicts.
 CrashVerdict run_crash(const Crash& crash, Interposer* interposer = nullptr);
-CrashVerdict run_without_crash(std::string_view protocol, std::uint64_t seed = 1,
+CrashVerdict run_without_crash(std::string_view protocol, bool with_ids = false,
                                std::uint32_t memory_servers = 1);
 
 }  // namespace namdb::sim

@@ -28,8 +28,9 @@ struct CrashCounts {
   std::uint64_t unknown_there = 0;
 };
 
-void run_table(const layout::ProtocolTraits& protocol, std::uint32_t memory_servers, CrashCounts& counts) {
-  const CrashVerdict whole = run_without_crash(protocol.name, 1, memory_servers);
+void run_table(const layout::ProtocolTraits& protocol, bool with_ids, std::uint32_t memory_servers,
+               CrashCounts& counts) {
+  const CrashVerdict whole = run_without_crash(protocol.name, with_ids, memory_servers);
   INFO(protocol.name << " without a crash");
   REQUIRE(whole.anomaly == "");
   REQUIRE(whole.checkpoints > 2);
@@ -40,13 +41,18 @@ void run_table(const layout::ProtocolTraits& protocol, std::uint32_t memory_serv
     // Each victim has other moments, and another second end, in every other run.
     const std::uint64_t first = stride * static_cast<std::uint64_t>(victim) / std::size(kCrashVictims);
     for (std::uint64_t moment = first; moment < whole.moments; moment += stride, ++number) {
-      Crash crash{
-          .protocol = protocol.name, .victim = victim, .moment = moment, .memory_servers = memory_servers};
+      Crash crash{.protocol = protocol.name,
+                  .victim = victim,
+                  .moment = moment,
+                  .memory_servers = memory_servers,
+                  .with_ids = with_ids};
       if (victim != CrashVictim::owner && number % 2 == 1) crash.again = 1 + number * 37 % 400;
       INFO(crash.text());
       const CrashVerdict verdict = run_crash(crash);
       REQUIRE(verdict.anomaly == "");
       REQUIRE(verdict.crashed);
+      // Clients that go on learn what became of their commits.
+      if (victim == CrashVictim::memory && crash.again == 0) REQUIRE(verdict.unknown == 0);
       ++counts.crashes;
       counts.acknowledged += verdict.acknowledged;
       counts.unknown += verdict.unknown;
@@ -68,7 +74,7 @@ TEST_CASE("what was acknowledged is there after each crash, and nothing is there
   CrashCounts counts;
   for (const layout::ProtocolTraits& protocol : layout::protocol_traits()) {
     DYNAMIC_SECTION(protocol.name) {
-      run_table(protocol, 1, counts);
+      run_table(protocol, false, 1, counts);
     }
   }
   tell(counts);
@@ -78,10 +84,19 @@ TEST_CASE("the same with two memory servers, of which one or both end", "[crash]
   CrashCounts counts;
   for (const layout::ProtocolTraits& protocol : layout::protocol_traits()) {
     DYNAMIC_SECTION(protocol.name) {
-      run_table(protocol, 2, counts);
+      run_table(protocol, false, 2, counts);
     }
   }
   tell(counts);
+}
+
+TEST_CASE("what is told of transactions with ids is what is there, after each crash", "[crash]") {
+  CrashCounts counts;
+  for (const layout::ProtocolTraits& protocol : layout::protocol_traits()) {
+    DYNAMIC_SECTION(protocol.name) {
+      run_table(protocol, true, 1, counts);
+    }
+  }
 }
 
 TEST_CASE("crashes that have failed", "[crash]") {

@@ -59,6 +59,13 @@ reactor::Task<Status> CrashWorkload::attempt(txn::Engine* engine, txn::Session* 
   if (!table.ok()) co_return table.status();
   const layout::Schema& columns = (*table)->schema;
   const auto transaction = engine->begin(*session);
+  if (with_ids_) {
+    // Without a clock it erases nothing, and so nothing of it is left when the compute server ends.
+    txn::TransactionIds ids(*engine, {});
+    const auto id = co_await ids.give(transaction.get());
+    if (!id.ok()) co_return id.status();
+    attempts_[number].id = *id;
+  }
   std::vector<txn::RowId> shared;
   for (std::int64_t id = 0; id < kShared; ++id) {
     if (touches(number, id)) shared.push_back(transaction->get(*table, key_of(columns, id).bytes()));
@@ -174,10 +181,40 @@ reactor::Task<Status> CrashWorkload::read_all(txn::Engine* engine) {
   co_return status;
 }
 
+reactor::Task<Status> CrashWorkload::read_outcomes(txn::Engine* engine) {
+  txn::TransactionIds ids(*engine, {});
+  for (Attempt& attempt : attempts_) {
+    if (attempt.id == 0) continue;
+    const auto outcome = co_await ids.outcome(attempt.id);
+    if (!outcome.ok()) co_return outcome.status();
+    attempt.asked = *outcome;
+  }
+  co_return Status();
+}
+
+std::string CrashWorkload::check_outcomes(bool ended) const {
+  using txn::TransactionOutcome;
+  for (std::uint64_t n = 0; n < attempts_.size(); ++n) {
+    const Attempt& attempt = attempts_[n];
+    if (attempt.id == 0) continue;
+    if (!attempt.asked) return name_of(n) + " was given an id that nobody knows";
+    const bool there = by_table_.contains(kInserted + static_cast<std::int64_t>(n));
+    if ((attempt.asked == TransactionOutcome::committed) != there)
+      return name_of(n) + (there ? " is there, and is not said to be committed"
+                                 : " is not there, and is said to be committed");
+    if (ended && attempt.asked == TransactionOutcome::in_progress)
+      return name_of(n) + " is said to be in progress";
+  }
+  return {};
+}
+
 reactor::Task<Status> CrashWorkload::touch_all(txn::Engine* engine) {
   Status status = co_await touch_rows(*engine, kTable);
   if (status.ok()) status = co_await touch_hash_entries(*engine, kTable);
-  co_return status;
+  if (!status.ok() || !with_ids_) co_return status;
+  status = co_await touch_rows(*engine, txn::TransactionIds::kTable);
+  // Perhaps no attempt came as far as to make it.
+  co_return !status.ok() && status.code() == ErrorCode::undefined_table ? Status() : std::move(status);
 }
 
 std::uint64_t CrashWorkload::count(Outcome outcome) const {

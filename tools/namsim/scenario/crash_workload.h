@@ -8,11 +8,13 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "compute/api/engine.h"
+#include "compute/outcome/transaction_ids.h"
 
 namespace namdb::sim {
 
@@ -24,6 +26,9 @@ class CrashWorkload {
   static constexpr std::uint64_t kClients = 2;
   static constexpr std::uint64_t kTransactions = 3;  // of a client
 
+  // `with_ids`: each attempt is given an id, by which its outcome is asked for afterwards.
+  explicit CrashWorkload(bool with_ids = false) : with_ids_(with_ids) {}
+
   // The table and its indexes, as they are at the beginning.
   reactor::Task<Status> load(txn::Engine* engine);
   // One client's transactions, in order. It waits while `ready` is false, and between attempts.
@@ -34,6 +39,11 @@ class CrashWorkload {
   reactor::Task<Status> read_all(txn::Engine* engine);
   // Writes every row and every entry of a hash index once, with what it has.
   reactor::Task<Status> touch_all(txn::Engine* engine);
+
+  // Asks for the outcomes of all attempts that have ids, behind read_all().
+  reactor::Task<Status> read_outcomes(txn::Engine* engine);
+  // A sentence when an outcome is not what the rows say; `ended`: none is in progress any more.
+  std::string check_outcomes(bool ended) const;
 
   // A sentence when the rows that were read last are not possible: an attempt is missing that was
   // acknowledged, or there at an earlier check; an aborted one is there, one is there in halves, or an index
@@ -59,7 +69,9 @@ class CrashWorkload {
   struct Attempt {
     std::uint64_t transaction = 0;  // of all clients
     Outcome outcome = Outcome::running;
-    bool shown = false;  // at a check
+    bool shown = false;   // at a check
+    std::int64_t id = 0;  // 0: none was given
+    std::optional<txn::TransactionOutcome> asked;
   };
   struct Row {
     std::int64_t bits = 0;
@@ -80,6 +92,7 @@ class CrashWorkload {
   std::uint64_t count(Outcome outcome) const;
   std::string check_shared(const std::set<std::uint64_t>& there) const;
 
+  bool with_ids_;
   std::vector<Attempt> attempts_;
   Rows by_table_;
   std::map<std::string, Rows> by_index_;

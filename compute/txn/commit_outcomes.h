@@ -1,0 +1,28 @@
+// The way to the outcome of a commit whose connection was lost while it logged or installed.
+#pragma once
+
+#include <cstdint>
+
+#include "common/layout/stamp.h"
+#include "common/reactor/task.h"
+
+namespace namdb::txn {
+
+// Of a commit, for ever: a slot's id is leased once in a database, and once in the life of memory server 0
+// where that keeps nothing.
+struct CommitId {
+  layout::Stamp stamp;
+  std::uint64_t epoch = 0;        // of memory server 0
+  std::uint64_t database_id = 0;  // 0: it keeps nothing
+};
+
+enum class CommitOutcome : std::uint8_t { unknown, committed, undone };
+
+class CommitOutcomes {
+ public:
+  virtual ~CommitOutcomes() = default;
+  // Waits until the commit is decided, for a bounded time; `unknown` after that, or where nobody knows.
+  virtual reactor::Task<CommitOutcome> find(CommitId commit) = 0;
+};
+
+}  // namespace namdb::txn
