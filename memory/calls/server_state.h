@@ -107,15 +107,15 @@ struct ServerState {
   Journals journals;
   EpochReclaimer reclaimer;
   VersionEpoch version_epoch;
-  CopiedVisibility copies;                   // of the words of the timestamp vector that other servers have
-  std::unique_ptr<Slots> slots;              // server 0; null on the others
-  Outcomes outcomes;                         // of commits in slots that died
-  std::unique_ptr<Catalog> catalog;          // server 0; null on the others
-  std::unique_ptr<ControlChanges> control;   // of these two
-  IndexLoads* index_loads = nullptr;         // while the server opens after a restart
-  ControlLog* table_log = nullptr;           // for tables of other servers than 0; null without a data folder
+  CopiedVisibility copies;                  // of the words of the timestamp vector that other servers have
+  std::unique_ptr<Slots> slots;             // server 0; null on the others
+  Outcomes outcomes;                        // of commits in slots that died
+  std::unique_ptr<Catalog> catalog;         // server 0; null on the others
+  std::unique_ptr<ControlChanges> control;  // of these two
+  IndexLoads* index_loads = nullptr;        // while the server opens after a restart
+  ControlLog* table_log = nullptr;          // for tables of other servers than 0; null without a data folder
   OpeningService* opening_service = nullptr;  // null unless the database lies on several servers' disks
-  CheckpointService* checkpoints = nullptr;  // null without a data folder, and until the server has opened
+  CheckpointService* checkpoints = nullptr;   // null without a data folder, and until the server has opened
   bool erasing_replaced = false;
   std::uint64_t peers_gone = 0;  // workers whose channel was destroyed
   Tables tables;

@@ -47,7 +47,8 @@ class CrashRun final : SeededRun {
   CrashRun(const Crash& crash, Interposer* interposer, CrashVerdict& verdict)
       : SeededRun(crash.seed, crash.seed,
                   {[](Random&) { return fabric::sim::SimOptions(); },
-                   [&crash](Random&) { return crash_cluster(crash.protocol, crash.memory_servers); }, interposer, kLimit_ns},
+                   [&crash](Random&) { return crash_cluster(crash.protocol, crash.memory_servers); },
+                   interposer, kLimit_ns},
                   verdict.anomaly),
         crash_(crash),
         verdict_(verdict),
