@@ -289,8 +289,8 @@ reactor::Task<Status> HostOpening::close(std::uint32_t slot, std::uint32_t final
   const LogReplay::SlotJournal& journal = *find(slot);
   if (journal.ended) co_return Status();
   const std::uint32_t through = std::max(journal.through, final_counter);
-  // Entries that are left are commits: those that were undone are void here. This server knew before it ended,
-  // from the owner, that they were finished, and the log does not say so.
+  // Entries that are left are commits: those that were undone are void here. This server knew before it
+  // ended, from the owner, that they were finished, and the log does not say so.
   if (!journal.undecided.empty() && journal.undecided.rbegin()->first > through) {
     co_return Status(ErrorCode::protocol_violation,
                      "slot " + std::to_string(slot) + " has an undecided entry on this memory server");

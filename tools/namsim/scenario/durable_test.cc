@@ -58,6 +58,37 @@ TEST_CASE("the same with several memory servers, of which one or all end", "[dur
   run_seeds(first, count, [](std::uint64_t seed) { return 2 + seed % 2; });
 }
 
+TEST_CASE("runs with several memory servers that have failed", "[durable][several]") {
+  struct Failed {
+    std::uint64_t seed;
+    std::string_view protocol;
+    layout::VectorSpread vector;
+    std::uint64_t memory_servers;
+  };
+  using layout::VectorSpread;
+  const Failed all[] = {
+      // A GATHER that a later one had overtaken closed a server that served.
+      {261, "waitdie", VectorSpread::partitioned, 3},
+      // A server had forgotten that a commit was finished, which no log said.
+      {125, "sundial", VectorSpread::whole, 3},
+      {351, "waitdie", VectorSpread::whole, 3},
+      {1331, "sundial", VectorSpread::partitioned, 3},
+      // A table that memory server 0 had finished was discarded on the others.
+      {1035, "waitdie", VectorSpread::whole, 3},
+  };
+  for (const Failed& failed : all) {
+    Scenario scenario = Scenario::of_seed(failed.seed);
+    scenario.resize({.memory_servers = failed.memory_servers});
+    scenario.cluster.memory.protocol = failed.protocol;
+    scenario.make_durable();
+    scenario.cluster.memory.timestamp_vector = failed.vector;
+    INFO("namsim run " << scenario.flags() << " --faults seed");
+    REQUIRE(scenario.use_faults(scenario.drawn_faults(), "seed").ok());
+    const Verdict verdict = run_and_compare(scenario, promised_level(scenario.cluster.memory.protocol));
+    CHECK(verdict.anomaly == "");
+  }
+}
+
 TEST_CASE("faults of disks are refused where there is none", "[durable]") {
   Fault fault;
   fault.kind = Fault::Kind::lose_power;
