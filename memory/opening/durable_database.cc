@@ -1,8 +1,6 @@
 #include "memory/opening/durable_database.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <optional>
 #include <set>
 #include <span>
@@ -28,14 +26,6 @@ std::uint64_t random_id(reactor::Executor& executor) {
   return id;
 }
 
-std::string mebibytes(std::uint64_t bytes) {
-  return std::to_string((bytes + (1U << 20) - 1) >> 20) + " MiB";
-}
-
-std::string count_of(std::uint64_t count, const char* one, const char* many) {
-  return std::to_string(count) + " " + (count == 1 ? one : many);
-}
-
 reactor::Task<Status> remove_all(Disk* disk, std::string folder) {
   Status status = co_await disk->make_folder(folder);
   if (!status.ok()) co_return status;
@@ -50,31 +40,6 @@ reactor::Task<Status> remove_all(Disk* disk, std::string folder) {
 }
 
 }  // namespace
-
-std::string Opened::text() const {
-  if (created) return "a new database was created";
-  std::array<char, 32> seconds{};
-  std::snprintf(seconds.data(), seconds.size(), "%.1f s", static_cast<double>(duration_ns) / 1e9);
-  return "opened " + count_of(tables, "table", "tables") + " with " + count_of(rows, "row", "rows") +
-         " from a checkpoint of " + mebibytes(checkpoint_bytes) + " and " + mebibytes(log_bytes) +
-         " of log in " + seconds.data();
-}
-
-control::OpeningStatus Opened::message() const {
-  control::OpeningStatus message;
-  message.set_created(created);
-  message.set_generation(generation);
-  message.set_checkpoint_bytes(checkpoint_bytes);
-  message.set_damaged_chunks(damaged_chunks);
-  message.set_log_bytes(log_bytes);
-  message.set_entries(entries);
-  message.set_tables(tables);
-  message.set_indexes(indexes);
-  message.set_rows(rows);
-  message.set_duration_ns(duration_ns);
-  for (const std::string& line : lost) message.add_lost(line);
-  return message;
-}
 
 // The steps of DurableDatabase's creation and opening.
 class DatabaseOpening final : public UnopenedDatabase {
@@ -316,7 +281,7 @@ reactor::Task<Status> DatabaseOpening::replay_log() {
   if (options_.log.max_bytes / 2 < reader.segment_bytes()) {
     co_return Status(
         ErrorCode::configuration,
-        "the log's segments have " + mebibytes(reader.segment_bytes()) +
+        "the log's segments have " + in_mebibytes(reader.segment_bytes()) +
             " each, and the log must have room for two",
         "start with --log-bytes " + std::to_string(reader.segment_bytes() >> 19) + "MiB or more");
   }

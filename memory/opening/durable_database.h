@@ -88,6 +88,9 @@ struct Opened {
   std::string text() const;
 };
 
+// "3 MiB", rounded up.
+std::string in_mebibytes(std::uint64_t bytes);
+
 // The log as sweeps see it, control entries included.
 class DatabaseSweepLog final : public SweepLog {
  public:
