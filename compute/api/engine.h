@@ -73,6 +73,8 @@ class Engine {
   // Whether its transactions are serializable; otherwise they have snapshot isolation. As of the last
   // connection to the memory servers.
   virtual bool serializable() const { return false; }
+  // Whether commits are on disk before they are visible. Likewise.
+  virtual bool flushed() const { return false; }
   virtual std::unique_ptr<Session> open_session() = 0;
   // Neither suspends nor posts anything; the snapshot is taken by the first fetch or scan. The transaction
   // is destroyed before its session.

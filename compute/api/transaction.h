@@ -63,6 +63,13 @@ class Transaction {
   // begun to lock runs to its end. Borrowed, by default none.
   void set_interrupt(const Interrupt* interrupt) { interrupt_ = interrupt; }
 
+  // When commit() answers, in a database that is `flushed`. If not set: once the commit is on disk, and
+  // visible. If set, perhaps earlier: once its memory servers have its log in memory. Then it survives the
+  // end of this compute server, but not always the loss of a memory server's memory; it becomes visible to
+  // other sessions once it is on disk, and never in halves. The session's own transactions see it at once.
+  void answer_when_logged(bool on) { answers_when_logged_ = on; }
+  bool answers_when_logged() const { return answers_when_logged_; }
+
   // Requests the row with that key (Schema::key_bytes() long; copied). The same key gives the same RowId.
   // Under protocols that lock rows as they are read it is locked, since it may be written.
   virtual RowId get(const storage::TableRef& table, std::span<const std::byte> key) = 0;
@@ -103,7 +110,8 @@ class Transaction {
   // serialization_failure.
   virtual reactor::Task<Status> confirm_reads() { co_return Status(); }
 
-  // Ends the transaction. Ok: committed, and visible to every snapshot taken from now on. Errors with
+  // Ends the transaction. Ok: committed, and visible to every snapshot taken from now on (but see
+  // answer_when_logged()). Errors with
   // info().retry: aborted, nothing happened. unknown_outcome: committed or aborted. Other errors: aborted.
   virtual reactor::Task<Status> commit() = 0;
   // Forgets everything; no effect after commit(). The destructor does the same.
@@ -121,6 +129,7 @@ class Transaction {
 
  private:
   const Interrupt* interrupt_ = nullptr;
+  bool answers_when_logged_ = false;
 };
 
 // An error that follows from a transaction's rows, before its commit, as it is to be reported: if the rows

@@ -44,6 +44,11 @@ bool BatchSet::empty() const {
                      [](const fabric::Batch& batch) { return batch.empty(); });
 }
 
+void BatchSet::clear() {
+  NAMDB_CHECK(!posted_);
+  for (fabric::Batch& batch : batches_) batch.clear();
+}
+
 bool BatchSet::only(layout::ServerId server) const {
   for (std::size_t i = 0; i < batches_.size(); ++i) {
     if (i != server && !batches_[i].empty()) return false;
@@ -113,6 +118,10 @@ void BatchSet::copy_sources() {
     }
     batch.assign(operations);
   }
+}
+
+void BatchSet::count(fabric::OperationCounters& counters) const {
+  for (const fabric::Batch& batch : batches_) counters.count(batch.operations());
 }
 
 void BatchSet::post(fabric::OperationCounters& counters) {

@@ -37,6 +37,8 @@ class BatchSet {
     finds_->add(server, lookup, found);
   }
   bool empty() const;
+  // Forgets operations that were not posted.
+  void clear();
   // True if nothing but this server's batch holds operations.
   bool only(layout::ServerId server) const;
 
@@ -50,6 +52,8 @@ class BatchSet {
 
   // Posts everything now, and counts it; run() then only waits.
   void post(fabric::OperationCounters& counters);
+  // Counts what there is, of which nothing is posted.
+  void count(fabric::OperationCounters& counters) const;
   // Nothing but WRITEs.
   bool only_writes() const;
   std::size_t written_bytes() const;

@@ -456,14 +456,20 @@ void ChainLocks::release(ChainLock& chain, layout::Stamp stamp) {
 }
 
 void ChainLocks::remember_locations() const {
+  for (const layout::BucketEntry& entry : locations()) worker_.locations.insert(entry);
+}
+
+std::vector<layout::BucketEntry> ChainLocks::locations() const {
+  std::vector<layout::BucketEntry> locations;
   for (const ChainLock& chain : chains_) {
     for (std::size_t i = 0; i < chain.inserts.size(); ++i) {
       const Access& access = *chain.inserts[i];
       const layout::BodyHeader header = layout::decode_body_header(access.image_body().data());
-      worker_.locations.insert(
+      locations.push_back(
           layout::BucketEntry::make(access.key_hash, chain.records[i].address.offset(), header.incarnation));
     }
   }
+  return locations;
 }
 
 }  // namespace namdb::protocol

@@ -67,6 +67,8 @@ class ChainLocks {
   // Adds the WRITEs that release the chains that are held.
   void release(layout::Stamp stamp);
   void remember_locations() const;
+  // The places that it remembers, for a commit that is installed later.
+  std::vector<layout::BucketEntry> locations() const;
 
  private:
   struct ChainBucket {

@@ -52,6 +52,7 @@ reactor::Task<Status> Commit::run() {
     co_return slot.status();
   }
   slot_ = std::move(slot).value();
+  if (transaction_.session().deferred.under_way_but_for(slot_->slot())) co_await follow_deferred();
   status = co_await begin();
   if (!status.ok()) {
     chains_.give_back_space();
@@ -75,14 +76,20 @@ reactor::Task<Status> Commit::run() {
   }
   if (!status.ok()) co_return co_await release(std::move(status));
   build_images();
+  deferred_ = may_defer();
   status = co_await log();
   if (!status.ok()) co_return status;
-  status = co_await install();
-  if (!status.ok()) {
-    slot_->fail();
-    co_return Status(ErrorCode::unknown_outcome, "the connection to a memory server was lost during commit",
-                     "look whether the transaction's changes are there before running it again");
+  if (deferred_) {
+    deferred_ = defer_install();
+    if (!deferred_) status = co_await journal_.await_durable();
+    if (!status.ok()) co_return unknown();
+    if (deferred_) {
+      after_commit();
+      co_return Status();
+    }
   }
+  status = co_await install();
+  if (!status.ok()) co_return unknown();
   after_commit();
   co_return Status();
 }
@@ -249,12 +256,29 @@ void Commit::add_items(layout::ServerId host, JournalItems& items) const {
   chains_.log(host, items);
 }
 
+// The vector shows this slot's commits in order, and those of another as they come.
+reactor::Task<void> Commit::follow_deferred() {
+  slot_->add_holder();  // the slot must not be closed meanwhile
+  co_await transaction_.session().deferred.wait_but_for(slot_->slot());
+  slot_->drop_holder();
+}
+
+bool Commit::may_defer() const {
+  const txn::Cluster& cluster = worker_.cluster;
+  return transaction_.may_answer_early() && cluster.flushed() && !journal_.in_room() &&
+         transaction_.session().deferred.has_room() && cluster.optimisations().outstanding_requests;
+}
+
 reactor::Task<Status> Commit::log() {
-  const Status status = co_await journal_.log(stamp_, lock_stamp_);
-  if (status.ok()) co_return Status();
+  Status status = co_await journal_.log(stamp_, lock_stamp_);
+  if (status.ok() && worker_.cluster.flushed() && !deferred_) status = co_await journal_.await_durable();
+  co_return status.ok() ? status : unknown();
+}
+
+Status Commit::unknown() {
   slot_->fail();
-  co_return Status(ErrorCode::unknown_outcome, "the connection to a memory server was lost during commit",
-                   "look whether the transaction's changes are there before running it again");
+  return Status(ErrorCode::unknown_outcome, "the connection to a memory server was lost during commit",
+                "look whether the transaction's changes are there before running it again");
 }
 
 void Commit::add_installs() {
@@ -288,17 +312,45 @@ bool Commit::install_passively(bool piggybacks) {
       !worker_.passive_installs.takes(batches_.written_bytes())) {
     return false;
   }
+  txn::PassiveInstall install = passive_install();
+  install.piggybacks = piggybacks;
+  worker_.passive_installs.begin(std::move(install), counters_);
+  return true;
+}
+
+txn::PassiveInstall Commit::passive_install() {
   txn::PassiveInstall install{.batches = std::move(batches_),
                               .slot = slot_,
                               .counter = stamp_.counter,
-                              .piggybacks = piggybacks,
                               .generation = transaction_.give_generation(),
-                              .deleted = {}};
+                              .deleted = {},
+                              .deferred = nullptr,
+                              .entries = {},
+                              .known = {}};
   for (const RecordLock& record : records_) {
     if (record.access->write == WriteKind::erase)
       install.deleted.emplace_back(record.access->table->id, record.access->lookup.record());
   }
+  return install;
+}
+
+bool Commit::defer_install() {
+  add_installs();
+  if (!batches_.only_writes() || !worker_.passive_installs.takes(batches_.written_bytes())) {
+    batches_.clear();
+    return false;
+  }
+  txn::PassiveInstall install = passive_install();
+  install.deferred = std::make_shared<txn::DeferredCommit>(worker_.executor, stamp_);
+  install.entries = journal_.ends();
+  install.waits_for_publish = transaction_.control().waits_for_publish();
+  install.known.locations = chains_.locations();
+  for (const auto& [server, verdict] : indexes_.verdicts())
+    install.known.verdicts.push_back({server, verdict, std::string(verdict.key)});
+  transaction_.session().deferred.add(install.deferred);
   worker_.passive_installs.begin(std::move(install), counters_);
+  passive_ = true;
+  after_install();
   return true;
 }
 
@@ -396,6 +448,7 @@ void Commit::after_commit() {
     if (!passive_ && access.write == WriteKind::erase)
       worker_.hints.deleted(access.table->id, access.lookup.record());
   }
+  if (deferred_) return;
   chains_.remember_locations();
   indexes_.confirm();
 }

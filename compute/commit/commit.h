@@ -16,6 +16,8 @@
 //            displaced stamps, images of all new versions there (commit_journal.h). Their places in the
 //            slot's journals are taken here, on credit that was taken with the counter. From the completion
 //            of all of them on nothing may abort the commit.
+//            A commit that may be answered once it is logged in memory, in a database that is `flushed`,
+//            ends here: the rest goes on in the background (compute/txn/deferred_commits.h).
 //   install  a record: displaced version into its ring slot (image, then ring word), the changed parts of the
 //            body, and last the unlocked header word. A chain: new records, new buckets, changed buckets, and
 //            last the lock word.
@@ -37,6 +39,7 @@
 #include "compute/cluster/batch_set.h"
 #include "compute/commit/chain_locks.h"
 #include "compute/commit/commit_journal.h"
+#include "compute/commit/passive_installs.h"
 #include "compute/index/index_writes.h"
 #include "compute/txn/access.h"
 #include "compute/txn/execution_slot.h"
@@ -90,11 +93,18 @@ class Commit final : private JournalContents {
     return worker_.commit_writes == txn::CommitWrites::whole ? layout::ImageForm::whole
                                                              : layout::ImageForm::shorter;
   }
+  // Others of its session that were answered early become visible before it.
+  reactor::Task<void> follow_deferred();
+  bool may_defer() const;
   reactor::Task<Status> log();
+  Status unknown();
   reactor::Task<Status> publish(bool piggybacks);
   void add_installs();
   // True: the install is under way, and nobody needs to wait for it.
   bool install_passively(bool piggybacks);
+  // True: install and publish go on in the background.
+  bool defer_install();
+  txn::PassiveInstall passive_install();
   reactor::Task<Status> install();
   void after_install();
   reactor::Task<Status> release(Status reason);
@@ -115,6 +125,7 @@ class Commit final : private JournalContents {
   CommitJournal journal_;
   fabric::LocalBuffer publish_word_;
   bool passive_ = false;
+  bool deferred_ = false;
 };
 
 }  // namespace namdb::protocol

@@ -168,7 +168,7 @@ reactor::Task<Status> CommitJournal::log(layout::Stamp stamp, layout::Stamp lock
     if (!status.ok()) co_return status;
   }
   for (std::size_t i = 0; i < parts_.size(); ++i) add_entry(parts_[i], i, stamp, lock);
-  if (worker_.cluster.flushed()) co_return co_await write_durably();
+  if (worker_.cluster.flushed()) co_return co_await write_and_ask();
   co_return co_await batches_.run(counters_, layout::Stage::log);
 }
 
@@ -176,7 +176,7 @@ void CommitJournal::ask_for_flushes() {
   for (const Part& part : parts_) slot_->journals().flush(part.host, part.end, counters_);
 }
 
-reactor::Task<Status> CommitJournal::write_durably() {
+reactor::Task<Status> CommitJournal::write_and_ask() {
   txn::StageTimes* const times = worker_.cluster.stage_times();
   const bool together = worker_.cluster.optimisations().outstanding_requests;
   Status status;
@@ -192,16 +192,27 @@ reactor::Task<Status> CommitJournal::write_durably() {
     if (together) ask_for_flushes();
     status = co_await batches_.run(counters_, layout::Stage::log);
   }
-  const txn::StageTimer timer(times, worker_.executor, counters_);
-  if (!together) {
+  co_return status;
+}
+
+reactor::Task<Status> CommitJournal::await_durable() {
+  const txn::StageTimer timer(worker_.cluster.stage_times(), worker_.executor, counters_);
+  if (!worker_.cluster.optimisations().outstanding_requests) {
     ask_for_flushes();
     ++counters_.round_trips;
   }
+  Status status;
   for (const Part& part : parts_) {
-    if (status.ok()) status = co_await slot_->journals().await_durable(part.host, part.end);
+    if (status.ok()) status = co_await slot_->journals().await_durable({part.host, part.end});
   }
   timer.end(txn::Wait::flush);
   co_return status;
+}
+
+reactor::PooledVector<txn::JournalEnd> CommitJournal::ends() const {
+  reactor::PooledVector<txn::JournalEnd> ends;
+  for (const Part& part : parts_) ends.push_back({part.host, part.end});
+  return ends;
 }
 
 reactor::Task<void> CommitJournal::finish() {

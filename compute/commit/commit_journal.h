@@ -6,8 +6,9 @@
 //                and the commit's counter
 //   borrow_rooms where a part is too long for its ring: room for its items on that host
 //   log          all parts, sealed for their places in the slot's streams. Where the database is `flushed` a
-//                FLUSH goes in the doorbell of the WRITEs, and log ends once all hosts have said that their
-//                part is on disk. From its completion on nothing may abort the commit.
+//                FLUSH goes in the doorbell of the WRITEs. From its completion on nothing may abort the
+//                commit.
+//   await_durable  where the database is `flushed`: all hosts have said that their part is on disk
 //   finish       the commit is finished: rooms are given back
 //   abort        nothing was logged: rooms and credit are given back
 #pragma once
@@ -66,6 +67,10 @@ class CommitJournal {
   reactor::Task<Status> borrow_rooms();
   // `lock`: in the lock words of records. An error means that the outcome is unknown.
   reactor::Task<Status> log(layout::Stamp stamp, layout::Stamp lock);
+  // Likewise. Before anything is installed.
+  reactor::Task<Status> await_durable();
+  // The ends of the entries in the streams of their hosts; once logged.
+  reactor::PooledVector<txn::JournalEnd> ends() const;
   // The published prefix covers the counter.
   reactor::Task<void> finish();
   reactor::Task<void> abort(std::uint32_t counter);
@@ -91,8 +96,8 @@ class CommitJournal {
   bool add_pieces();
   // The part's entry and the pad before it, to be posted before this worker runs anything else.
   void add_entry(Part& part, std::size_t index, layout::Stamp stamp, layout::Stamp lock);
-  // Posts what is in the batches, and waits until the entries are on disk.
-  reactor::Task<Status> write_durably();
+  // Runs what is in the batches, and asks for the entries to be flushed.
+  reactor::Task<Status> write_and_ask();
   void ask_for_flushes();
   void add_write(layout::GlobalAddress to, const std::byte* from, std::uint32_t length_bytes);
 

@@ -77,6 +77,9 @@ reactor::Task<Status> EngineTransaction::commit() {
       if (!status.ok() && status.code() == ErrorCode::unknown_outcome)
         status = co_await ask_outcome(stamp, status);
     }
+    // Of one session nothing is lost that is older than what is on disk.
+    if (status.ok() && !may_answer_early() && session().deferred.under_way())
+      co_await session().deferred.wait();
   } else if (Validation* const validation = control().validation(); status.ok() && validation != nullptr) {
     status = co_await validation->confirm_reads(true);
   }

@@ -5,6 +5,13 @@ namespace namdb::txn {
 void PassiveInstalls::begin(PassiveInstall install, fabric::OperationCounters& counters) {
   auto begun = std::make_unique<PassiveInstall>(std::move(install));
   begun->batches.copy_sources();
+  if (begun->deferred != nullptr) {
+    begun->batches.count(counters);
+    ++counters.writes;  // of its publish
+    counters.write_bytes += 8;
+    cluster_.executor().spawn(gate_, run_deferred(std::move(begun)));
+    return;
+  }
   if (!cluster_.stages().two_sided(layout::Stage::install)) begun->batches.post(counters);
   counters += std::exchange(unclaimed_, {});
   if (!begun->piggybacks) {  // then it is published by a WRITE of its own
@@ -32,8 +39,55 @@ reactor::Task<void> PassiveInstalls::run(std::unique_ptr<PassiveInstall> install
   } else {
     slots_.finish_later(install->slot, install->counter);
   }
-  for (const auto& [table, record] : install->deleted) hints_.deleted(table, record);
-  registry_.end(install->generation);
+  end(*install);
+}
+
+void PassiveInstalls::end(PassiveInstall& install) {
+  for (const auto& [table, record] : install.deleted) hints_.deleted(table, record);
+  registry_.end(install.generation);
+}
+
+reactor::Task<void> PassiveInstalls::run_deferred(std::unique_ptr<PassiveInstall> install) {
+  const Status status = co_await install_deferred(install.get());
+  // Otherwise memory servers decide what becomes of it, and install what is to be installed.
+  if (!status.ok()) install->slot->fail();
+  end(*install);
+  install->deferred->end(status.ok(), cluster_.executor().fresh_now_ns());
+}
+
+reactor::Task<Status> PassiveInstalls::install_deferred(PassiveInstall* install) {
+  for (const JournalEnd& entry : install->entries) {
+    Status status = co_await install->slot->journals().await_durable(entry);
+    if (!status.ok()) co_return status;
+  }
+  fabric::OperationCounters counted;  // when it began
+  ExecutionSlot& slot = *install->slot;
+  const bool by_calls = cluster_.stages().two_sided(layout::Stage::install);
+  fabric::LocalBuffer publish_word;
+  const bool piggybacks = !by_calls && cluster_.optimisations().outstanding_requests &&
+                          install->batches.only(slot.publishing_server()) &&
+                          slot.may_piggyback(install->counter);
+  if (piggybacks) {
+    publish_word = fabric::LocalBuffer(cluster_.pool(), 8);
+    slot.piggyback(install->counter, install->batches.at(slot.publishing_server()), publish_word.data());
+    install->batches.post(counted);
+  }
+  Status status = co_await install->batches.run_in_background(counted, layout::Stage::install);
+  if (!status.ok()) co_return status;
+  for (const KnownOnceInstalled::Verdict& each : install->known.verdicts) {
+    calls::IndexVerdict verdict = each.verdict;
+    verdict.key = each.key;
+    verdicts_.add(each.server, verdict);
+  }
+  for (const layout::BucketEntry& location : install->known.locations) locations_.insert(location);
+  if (piggybacks) {
+    slot.piggyback_completed(install->counter);
+  } else if (install->waits_for_publish) {
+    status = co_await slot.finish(install->counter);
+  } else {
+    slots_.finish_later(install->slot, install->counter);
+  }
+  co_return status;
 }
 
 reactor::Task<void> PassiveInstalls::close() {

@@ -4,24 +4,44 @@
 // dies, memory servers install it from their journals. Operations that this worker posts afterwards to the
 // same memory server see the install.
 //
+// A commit that was answered before its entries are on disk (compute/txn/deferred_commits.h) is installed
+// here, too: as soon as they are. So nothing that is posted before that sees it.
+//
 // A generation of the registry ends, and a counter is finished, only when its install has completed.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 
+#include "common/calls/index_calls.h"
+#include "common/layout/bucket.h"
 #include "common/layout/global_address.h"
 #include "common/reactor/executor.h"
 #include "common/reactor/pooled_allocator.h"
 #include "compute/cluster/batch_set.h"
 #include "compute/cluster/cluster.h"
+#include "compute/cluster/location_cache.h"
 #include "compute/commit/hint_queue.h"
+#include "compute/index/verdict_queue.h"
+#include "compute/txn/deferred_commits.h"
 #include "compute/txn/execution_slot.h"
 #include "compute/txn/slot_keeper.h"
 #include "compute/txn/transaction_registry.h"
 
 namespace namdb::txn {
+
+// Facts about a commit that others may learn once it is installed.
+struct KnownOnceInstalled {
+  struct Verdict {
+    layout::ServerId server = 0;
+    calls::IndexVerdict verdict;  // its key is the one below
+    std::string key;
+  };
+  std::vector<Verdict> verdicts;
+  std::vector<layout::BucketEntry> locations;
+};
 
 struct PassiveInstall {
   BatchSet batches;  // WRITEs only; their sources are copied
@@ -30,16 +50,29 @@ struct PassiveInstall {
   bool piggybacks = false;  // the counter's publish is among them
   std::uint64_t generation = 0;
   reactor::PooledVector<std::pair<std::uint32_t, layout::GlobalAddress>> deleted;  // tables, records
+  // Of a commit whose entries are not durable yet, up to these ends.
+  std::shared_ptr<DeferredCommit> deferred;
+  reactor::PooledVector<JournalEnd> entries;
+  bool waits_for_publish = false;  // it is visible once it is published
+  KnownOnceInstalled known;
 };
 
 class PassiveInstalls {
  public:
-  PassiveInstalls(Cluster& cluster, TransactionRegistry& registry, SlotKeeper& slots, HintQueue& hints)
-      : cluster_(cluster), registry_(registry), slots_(slots), hints_(hints) {}
+  // All outlive this.
+  PassiveInstalls(Cluster& cluster, TransactionRegistry& registry, SlotKeeper& slots, HintQueue& hints,
+                  VerdictQueue& verdicts, storage::LocationCache& locations)
+      : cluster_(cluster),
+        registry_(registry),
+        slots_(slots),
+        hints_(hints),
+        verdicts_(verdicts),
+        locations_(locations) {}
 
   // Whether an install that writes so many bytes may be given to begin().
   bool takes(std::size_t written_bytes) const { return written_bytes <= kMost_bytes && !gate_.closing(); }
-  // Posts it, unless the database installs by calls, which are posted a moment later. Takes over the
+  // Posts it, unless the database installs by calls, which are posted a moment later, or the commit is
+  // deferred. Takes over the
   // generation, and the counter (ExecutionSlot::begin_commit). Counts into `counters`, calls of earlier ones
   // too; no round trips.
   void begin(PassiveInstall install, fabric::OperationCounters& counters);
@@ -49,10 +82,15 @@ class PassiveInstalls {
  private:
   static constexpr std::size_t kMost_bytes = 16U << 10;  // more is not worth its copy
   reactor::Task<void> run(std::unique_ptr<PassiveInstall> install);
+  reactor::Task<void> run_deferred(std::unique_ptr<PassiveInstall> install);
+  reactor::Task<Status> install_deferred(PassiveInstall* install);
+  void end(PassiveInstall& install);
   Cluster& cluster_;
   TransactionRegistry& registry_;
   SlotKeeper& slots_;
   HintQueue& hints_;
+  VerdictQueue& verdicts_;
+  storage::LocationCache& locations_;
   fabric::OperationCounters unclaimed_;  // calls that nobody has counted yet
   reactor::Gate gate_;
 };

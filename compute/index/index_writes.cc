@@ -208,12 +208,18 @@ reactor::Task<Status> IndexWrites::check_rivals(layout::Stamp stamp) {
 }
 
 void IndexWrites::confirm() {
+  for (const auto& [server, verdict] : verdicts()) worker_.verdicts.add(server, verdict);
+}
+
+std::vector<std::pair<layout::ServerId, calls::IndexVerdict>> IndexWrites::verdicts() const {
   using Verdict = calls::IndexVerdict;
+  std::vector<std::pair<layout::ServerId, Verdict>> verdicts;
   for (const Change& change : changes_) {
     if (change.sequence == 0) continue;
     const auto kind = change.kind == IndexChange::Kind::add ? Verdict::Kind::live : Verdict::Kind::dead;
-    worker_.verdicts.add(change.server, {kind, change.index->id, change.sequence, change.key.bytes});
+    verdicts.emplace_back(change.server, Verdict{kind, change.index->id, change.sequence, change.key.bytes});
   }
+  return verdicts;
 }
 
 }  // namespace namdb::protocol

@@ -19,6 +19,7 @@
 
 #include <deque>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "common/calls/index_calls.h"
@@ -52,6 +53,8 @@ class IndexWrites {
   // The commit is published: the entries that it added are no longer in doubt, those that it left behind are
   // dead.
   void confirm();
+  // The verdicts that it sends, for a commit that is published later. Their keys live as long as this.
+  std::vector<std::pair<layout::ServerId, calls::IndexVerdict>> verdicts() const;
 
  private:
   struct Change {

@@ -105,7 +105,7 @@ class TestWorker {
         fetcher(cluster, snapshots, registry, {}),
         verdicts(cluster),
         index_pages(1U << 16),
-        passive_installs(cluster, registry, slot_keeper, hints),
+        passive_installs(cluster, registry, slot_keeper, hints, verdicts, locations),
         lock_releaser(cluster, registry),
         priorities(executor, cluster.timestamps()),
         state{.executor = executor,

@@ -29,6 +29,12 @@ struct HostBytes {
   std::uint64_t bytes = 0;
 };
 
+// The end of an entry in the stream on that host.
+struct JournalEnd {
+  layout::ServerId host = 0;
+  std::uint64_t position = 0;
+};
+
 // Where an entry goes.
 struct JournalPlace {
   layout::StreamPlace entry;

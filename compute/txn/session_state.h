@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compute/api/engine.h"
+#include "compute/txn/deferred_commits.h"
 
 namespace namdb::protocol {
 
@@ -20,6 +21,8 @@ struct SessionState : txn::Session {
   // Wait-die. The priority of a transaction that gave way, for the one that tries again; 0: none.
   std::uint32_t priority = 0;
   std::uint64_t priority_taken_ns = 0;
+  // Its commits that were answered before they are on disk.
+  txn::DeferredCommits deferred;
 };
 
 }  // namespace namdb::protocol

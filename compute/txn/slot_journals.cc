@@ -170,9 +170,9 @@ reactor::Task<void> SlotJournals::run(ServerId host) {
   changed_.notify_all();
 }
 
-reactor::Task<Status> SlotJournals::await_durable(ServerId host, std::uint64_t position) {
-  const Flush& flush = flushes_.at(host);
-  while (flush.durable < position) {
+reactor::Task<Status> SlotJournals::await_durable(JournalEnd entry) {
+  const Flush& flush = flushes_.at(entry.host);
+  while (flush.durable < entry.position) {
     if (cluster_.failed() || !flush.under_way) co_return lost();
     co_await changed_.wait();
   }

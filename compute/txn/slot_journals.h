@@ -66,7 +66,7 @@ class SlotJournals {
   // what it posts.
   void flush(layout::ServerId host, std::uint64_t position, fabric::OperationCounters& counters);
   // Waits until it is so. Error connection_failure: it is not known whether it is.
-  reactor::Task<Status> await_durable(layout::ServerId host, std::uint64_t position);
+  reactor::Task<Status> await_durable(JournalEnd entry);
   // Waits until the host has been told that all is finished that is finished now. Rooms of entries up to
   // there are free then.
   reactor::Task<void> tell_finished(layout::ServerId host);

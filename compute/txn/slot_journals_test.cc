@@ -92,7 +92,7 @@ TEST_CASE("entries that are logged while a FLUSH is under way share the next one
     end = scene.log(128);
     scene.journals.flush(0, end, scene.worker.counters);
   }
-  REQUIRE(scene.worker.run(scene.journals.await_durable(0, end)).ok());
+  REQUIRE(scene.worker.run(scene.journals.await_durable({0, end})).ok());
   REQUIRE(scene.flushed.size() == 2);
   CHECK(scene.flushed[0].position == 128);
   CHECK(scene.flushed[1].position == end);
@@ -124,7 +124,7 @@ TEST_CASE("a host whose answer to a FLUSH cannot be is given up", "[slot_journal
     return calls::FlushReply{request.position + 64, 0, false};
   };
   scene.journals.flush(0, end, scene.worker.counters);
-  CHECK(scene.worker.run(scene.journals.await_durable(0, end)).code() == ErrorCode::connection_failure);
+  CHECK(scene.worker.run(scene.journals.await_durable({0, end})).code() == ErrorCode::connection_failure);
   CHECK(scene.worker.cluster.failed());
   scene.worker.fabric.forgive();
 }
@@ -138,7 +138,7 @@ TEST_CASE("an entry that a host never finds ends in the loss of the host, after 
     return calls::FlushReply{0, 0, false};
   };
   scene.journals.flush(0, end, scene.worker.counters);
-  CHECK(scene.worker.run(scene.journals.await_durable(0, end)).code() == ErrorCode::connection_failure);
+  CHECK(scene.worker.run(scene.journals.await_durable({0, end})).code() == ErrorCode::connection_failure);
   CHECK(scene.flushed.size() >= scene.worker.options.max_transaction_ns / kMillisecond_ns);
   scene.worker.fabric.forgive();
 }

@@ -126,6 +126,10 @@ reactor::Task<Status> StagedTransaction::fetch() {
 reactor::Task<Status> StagedTransaction::do_fetch() {
   Lookups lookups;
   LookupTables tables;
+  if (!control().reads_deferred()) {
+    if (session().deferred.under_way()) co_await session().deferred.wait();
+    session().deferred.forget_ended();
+  }
   const reactor::PooledVector<RowId> asked = rows().take_unfetched();
   Locking* const locking = control().locking();
   const bool timestamps = control().timestamps() != nullptr;

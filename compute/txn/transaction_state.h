@@ -52,6 +52,7 @@ class TransactionState {
   // After any READ: once the transaction has outlived E, error snapshot_too_old, or transaction_timeout if it
   // has changes; query_canceled when it is interrupted. Never in a commit.
   Status check_going_on() const;
+  bool may_answer_early() const { return user_.answers_when_logged(); }
   // While there is one, the transaction is not idle. They nest.
   class Busy {
    public:

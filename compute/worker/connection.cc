@@ -41,7 +41,7 @@ Connection::Connection(const WorkerParts& worker_parts, txn::ClusterOptions clus
               {.ahead = parts.options.snapshot_sharing == txn::SnapshotSharing::prefetched}),
       verdicts(cluster),
       index_pages(parts.options.index_cache_bytes),
-      passive_installs(cluster, registry, slot_keeper, hints),
+      passive_installs(cluster, registry, slot_keeper, hints, verdicts, parts.locations),
       lock_releaser(cluster, registry),
       priorities(parts.executor, cluster.timestamps()),
       state{parts.executor,

@@ -73,6 +73,7 @@ reactor::Task<Result<std::shared_ptr<Connection>>> Worker::connect() {
 void Worker::use(std::shared_ptr<Connection> connection) {
   log_restarts(connection->cluster);
   serializable_ = connection->cluster.protocol().serializable;
+  flushed_ = connection->cluster.flushed();
   ++connections_;
   heartbeat_ = std::make_shared<Heartbeat>(connection, gate_);
   silence_watch_ = std::make_shared<SilenceWatch>(connection, gate_, options_.memory_timeout_ns);

@@ -55,6 +55,7 @@ class Worker : public txn::Engine {
 
   reactor::Executor& executor() override { return executor_; }
   bool serializable() const override { return serializable_; }
+  bool flushed() const override { return flushed_; }
   std::unique_ptr<txn::Session> open_session() override;
   std::unique_ptr<txn::Transaction> begin(txn::Session& session) override;
   reactor::Task<Result<storage::TableRef>> table(std::string name) override;
@@ -109,6 +110,7 @@ class Worker : public txn::Engine {
   std::vector<std::uint64_t> epochs_;            // of the memory servers, at the last connection
   std::uint64_t connections_ = 0;
   bool serializable_ = false;  // by the protocol of the last connection
+  bool flushed_ = false;       // by its level
   std::uint64_t damaged_reads_ = 0;
   bool stopping_ = false;
   bool supervised_ = false;  // supervise() runs

@@ -3,12 +3,14 @@
 #include <fcntl.h>
 #include <linux/io_uring.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
 #include <utility>
 
 #include "common/base/check.h"
@@ -25,10 +27,29 @@ Status failed(const char* what, const std::string& path, int error_number) {
   return reactor::system_error(code, std::string("cannot ") + what + " " + path, error_number);
 }
 
+// By sysfs, which describes the cache of a whole disk and not of its partitions. False where it says nothing.
+bool writes_through(dev_t device) {
+  const std::string base =
+      "/sys/dev/block/" + std::to_string(major(device)) + ":" + std::to_string(minor(device));
+  for (const char* queue : {"/queue/", "/../queue/"}) {
+    std::string cache;
+    std::string fua;
+    std::getline(std::ifstream(base + queue + "write_cache"), cache);
+    std::getline(std::ifstream(base + queue + "fua"), fua);
+    if (!cache.empty()) return cache == "write through" || fua == "1";
+  }
+  return false;
+}
+
 class OpenFile final : public DiskFile {
  public:
-  OpenFile(reactor::Reactor& reactor, std::string path, int descriptor, std::uint64_t length_bytes)
-      : reactor_(reactor), path_(std::move(path)), descriptor_(descriptor), length_bytes_(length_bytes) {}
+  OpenFile(reactor::Reactor& reactor, std::string path, int descriptor, std::uint64_t length_bytes,
+           bool one_request)
+      : reactor_(reactor),
+        path_(std::move(path)),
+        descriptor_(descriptor),
+        length_bytes_(length_bytes),
+        one_request_(one_request) {}
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
   ~OpenFile() override { ::close(descriptor_); }
@@ -52,16 +73,24 @@ class OpenFile final : public DiskFile {
     return write_all(offset, bytes, 0);
   }
   reactor::Task<Status> write_durably(std::uint64_t offset, std::span<const std::byte> bytes) override {
-    return write_all(offset, bytes, RWF_DSYNC);
+    return one_request_ ? write_all(offset, bytes, RWF_DSYNC) : write_and_sync(offset, bytes);
   }
 
-  reactor::Task<Status> sync() override {
-    const int result = co_await reactor_.fsync(descriptor_, false);
+  reactor::Task<Status> sync() override { return sync_file(/*data_only=*/false); }
+
+ private:
+  reactor::Task<Status> sync_file(bool data_only) {
+    const int result = co_await reactor_.fsync(descriptor_, data_only);
     if (result < 0) co_return failed("sync", path_, -result);
     co_return Status();
   }
 
- private:
+  reactor::Task<Status> write_and_sync(std::uint64_t offset, std::span<const std::byte> bytes) {
+    Status status = co_await write_all(offset, bytes, 0);
+    if (status.ok()) status = co_await sync_file(/*data_only=*/true);
+    co_return status;
+  }
+
   // Goes on behind a part that the kernel has written. Nothing that it refused is tried again.
   reactor::Task<Status> write_all(std::uint64_t offset, std::span<const std::byte> bytes,
                                   std::uint32_t flags) {
@@ -83,6 +112,7 @@ class OpenFile final : public DiskFile {
   std::string path_;
   int descriptor_;
   std::uint64_t length_bytes_;
+  bool one_request_;
 };
 
 }  // namespace
@@ -95,6 +125,13 @@ reactor::Task<Result<std::vector<std::string>>> FileDisk::list(std::string folde
   if (error) co_return failed("read", folder, error.value());
   std::ranges::sort(names);
   co_return std::move(names);
+}
+
+bool FileDisk::in_one_request(dev_t device) {
+  if (durable_writes_ != DurableWrites::as_device_says) return durable_writes_ == DurableWrites::one_request;
+  const auto known = writes_through_.find(device);
+  if (known != writes_through_.end()) return known->second;
+  return writes_through_.emplace(device, writes_through(device)).first->second;
 }
 
 reactor::Task<int> FileDisk::open_file(std::string path, int flags) {
@@ -116,7 +153,10 @@ reactor::Task<Result<std::unique_ptr<DiskFile>>> FileDisk::create(std::string pa
   NAMDB_CHECK(length_bytes != 0 && length_bytes % kDiskPage_bytes == 0);
   const int descriptor = co_await open_file(path, O_RDWR | O_CREAT | O_TRUNC);
   if (descriptor < 0) co_return failed("create", path, -descriptor);
-  std::unique_ptr<DiskFile> file = std::make_unique<OpenFile>(reactor_, path, descriptor, length_bytes);
+  struct stat facts{};
+  const bool one_request = ::fstat(descriptor, &facts) == 0 && in_one_request(facts.st_dev);
+  std::unique_ptr<DiskFile> file =
+      std::make_unique<OpenFile>(reactor_, path, descriptor, length_bytes, one_request);
   // Of this operation the address is the length, and the length the mode.
   const reactor::IoFields fields{
       IORING_OP_FALLOCATE, descriptor, reinterpret_cast<const void*>(length_bytes), 0, 0, 0};
@@ -137,7 +177,9 @@ reactor::Task<Result<std::unique_ptr<DiskFile>>> FileDisk::open(std::string path
   struct stat facts{};
   const bool known = ::fstat(descriptor, &facts) == 0;
   const auto length = known ? static_cast<std::uint64_t>(facts.st_size) : 0;
-  std::unique_ptr<DiskFile> file = std::make_unique<OpenFile>(reactor_, path, descriptor, length);
+  const bool one_request = known && in_one_request(facts.st_dev);
+  std::unique_ptr<DiskFile> file =
+      std::make_unique<OpenFile>(reactor_, path, descriptor, length, one_request);
   co_return std::move(file);
 }
 

@@ -1,8 +1,16 @@
-// The operating system's disk, through a reactor's io_uring: direct I/O where the file system has it,
-// durable writes by RWF_DSYNC. Only list() blocks the thread.
+// The operating system's disk, through a reactor's io_uring: direct I/O where the file system has it. Only
+// list() blocks the thread.
+//
+// A durable write is one request with RWF_DSYNC where the device writes through its cache (FUA) or has none.
+// Elsewhere the kernel would end that request by a flush of the cache in a worker that is bound to one core:
+// the worker has to wait, for a tick of 4 ms, say, while another program computes there. So it is a write and
+// a fdatasync, whose worker runs on any core.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,9 +25,12 @@ class FileDisk final : public Disk {
  public:
   enum class Access : std::uint8_t { read_write, read_only };
 
+  enum class DurableWrites : std::uint8_t { as_device_says, one_request, write_and_sync };
+
   // The reactor outlives the disk and its files.
-  explicit FileDisk(reactor::Reactor& reactor, Access access = Access::read_write)
-      : reactor_(reactor), access_(access) {}
+  explicit FileDisk(reactor::Reactor& reactor, Access access = Access::read_write,
+                    DurableWrites durable_writes = DurableWrites::as_device_says)
+      : reactor_(reactor), access_(access), durable_writes_(durable_writes) {}
 
   reactor::Executor& executor() override { return reactor_; }
   reactor::Task<Result<std::vector<std::string>>> list(std::string folder) override;
@@ -34,9 +45,13 @@ class FileDisk final : public Disk {
  private:
   // A descriptor, or a negated error number. Without direct I/O where the file system has none.
   reactor::Task<int> open_file(std::string path, int flags);
+  // Of files on that device.
+  bool in_one_request(dev_t device);
 
   reactor::Reactor& reactor_;
   Access access_;
+  DurableWrites durable_writes_;
+  std::map<dev_t, bool> writes_through_;
 };
 
 }  // namespace namdb::memory

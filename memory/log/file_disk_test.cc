@@ -94,10 +94,13 @@ reactor::Task<Status> work(reactor::Reactor* reactor, Disk* disk, std::string fo
 }
 
 TEST_CASE("a log and checkpoints on a real disk are read back by the next process") {
+  using DurableWrites = FileDisk::DurableWrites;
   const Folder folder;
   for (int life = 0; life < 3; ++life) {
     const auto reactor = make_reactor();
-    FileDisk disk(*reactor);
+    const DurableWrites ways[] = {DurableWrites::as_device_says, DurableWrites::one_request,
+                                  DurableWrites::write_and_sync};
+    FileDisk disk(*reactor, FileDisk::Access::read_write, ways[life]);
     const Status status = reactor->run_until(work(reactor.get(), &disk, folder.path(), life));
     CHECK(status.to_string() == "ok");
   }

@@ -148,9 +148,9 @@ class Cluster:
     def log(self, name):
         return (self.data / "log" / f"{name}.log").read_text(errors="replace")
 
-    def connect(self, server=0, autocommit=True, user="tester", timeout=10):
+    def connect(self, server=0, autocommit=True, user="tester", timeout=10, **others):
         return psycopg.connect(host="127.0.0.1", port=self.port + server, dbname="namdb", user=user,
-                               autocommit=autocommit, connect_timeout=timeout, sslmode="disable")
+                               autocommit=autocommit, connect_timeout=timeout, sslmode="disable", **others)
 
     def query(self, text, parameters=None, server=0):
         """Rows of one statement on a connection of its own."""

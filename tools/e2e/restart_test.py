@@ -257,6 +257,76 @@ class SeveralMemoryServers(TestCase):
         return swapped
 
 
+class AnswersBeforeTheDisk(TestCase):
+    """synchronous_commit = off, and its other name."""
+
+    def setting(self, connection):
+        return tuple(connection.execute(f"SHOW {name}").fetchone()[0] for name in ("synchronous_commit", "namdb.durability"))
+
+    def test_the_two_names_of_the_setting(self):
+        with Cluster(durability="flushed") as cluster:
+            with cluster.connect() as connection:
+                self.assertEqual(self.setting(connection), ("on", "flushed"))
+                connection.execute("SET synchronous_commit TO off")
+                self.assertEqual(self.setting(connection), ("off", "memory"))
+                connection.execute("SET namdb.durability = 'flushed'")
+                self.assertEqual(self.setting(connection), ("on", "flushed"))
+                with connection.transaction():
+                    connection.execute("SET LOCAL namdb.durability = memory")
+                    self.assertEqual(self.setting(connection), ("off", "memory"))
+                self.assertEqual(self.setting(connection), ("on", "flushed"))
+                for mode in ("local", "remote_write", "remote_apply"):
+                    connection.execute(f"SET synchronous_commit = {mode}")
+                    self.assertEqual(self.setting(connection), (mode, "flushed"))
+                self.assert_sqlstate("22023", connection.execute, "SET synchronous_commit = perhaps")
+                self.assert_sqlstate("22023", connection.execute, "SET namdb.durability = everywhere")
+            with cluster.connect(options="-c synchronous_commit=off") as connection:
+                self.assertEqual(self.setting(connection), ("off", "memory"))
+                connection.execute("SET synchronous_commit = on")
+                connection.execute("RESET namdb.durability")
+                self.assertEqual(self.setting(connection), ("off", "memory"))
+
+    def test_a_database_in_memory_gives_no_more(self):
+        with Cluster(durability="memory") as cluster, cluster.connect() as connection:
+            self.assertEqual(self.setting(connection), ("on", "memory"))
+            self.assert_sqlstate("22023", connection.execute, "SET namdb.durability = flushed")
+            connection.execute("SET synchronous_commit = off")
+            connection.execute("SET namdb.durability = memory")
+
+    def test_a_session_sees_its_own_commits_at_once(self):
+        for protocol in self.covering(("si", "occ", "nowait", "waitdie", "mvcc", "sundial")):
+            with self.subTest(protocol=protocol), \
+                    Cluster(durability="flushed", memory_flags=[f"--protocol={protocol}"]) as cluster:
+                fill(cluster)
+                with cluster.connect(options="-c namdb.durability=memory") as connection:
+                    for i in range(1000, 1200):
+                        connection.execute("INSERT INTO plain VALUES (%s, 'own')", (i,))
+                        connection.execute("UPDATE plain SET v = %s WHERE id = %s", (f"own{i}", i))
+                        self.assertEqual(connection.execute("SELECT v FROM plain WHERE id = %s", (i,)).fetchone(), (f"own{i}",))
+                        self.assertEqual(connection.execute("SELECT id FROM plain WHERE v = %s", (f"own{i}",)).fetchall(), [(i,)])
+                        self.assert_sqlstate("23505", connection.execute, f"INSERT INTO plain VALUES ({i}, 'again')")
+                    connection.execute("DELETE FROM plain WHERE id >= 1000")
+                    self.assertEqual(connection.execute("SELECT count(*) FROM plain").fetchone(), (200,))
+
+    def test_they_outlive_a_compute_server_and_leave_no_halves(self):
+        for fabric in self.covering(FABRICS):
+            with self.subTest(fabric=fabric), Cluster(fabric, compute_servers=2, durability="flushed") as cluster:
+                ledger = Ledger(cluster, servers=(0, 1), early=(0, 1, 3))
+                ledger.create()
+                with ledger:
+                    ledger.await_progress(40)
+                    cluster.kill("compute-0")
+                cluster.up()
+                ledger.check(self, server=1)
+                for names in (("memory-0",), ("memory-0", "compute-1", "compute-0")):
+                    with ledger:
+                        ledger.await_progress(40)
+                        for name in names:
+                            cluster.kill(name)
+                    cluster.up()
+                    ledger.check(self, server=1, memory_ended=True)
+
+
 class Folders(TestCase):
     """A memory server says which folder it does not take, and why: exit code 3, and nothing is changed."""
 

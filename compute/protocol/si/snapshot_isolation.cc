@@ -81,13 +81,20 @@ Status SnapshotIsolation::use() {
   }
   session_.newest_words.resize(snapshot_.words);
   for (std::uint64_t i = 0; i < snapshot_.words; ++i) session_.newest_words[i] = snapshot_.word(i).value();
+  // They only read what was visible to the session before: together with them it is a snapshot, too.
+  own_ = session_.deferred.forget([this](const txn::DeferredCommit& commit) {
+    const txn::StampVisibility known = worker_.snapshots.visibility(snapshot_, commit.stamp);
+    const bool slot_left =
+        known == txn::StampVisibility::unknown_slot && commit.ended && snapshot_.started_ns > commit.ended_ns;
+    return known == txn::StampVisibility::visible || slot_left;
+  });
   return {};
 }
 
 ReadDecision SnapshotIsolation::check_visibility(const RecordRead& read) {
   using txn::StampVisibility;
   bool visible = false;
-  switch (worker_.snapshots.visibility(snapshot_, read.body.stamp)) {
+  switch (visibility_of(read.body.stamp)) {
     case StampVisibility::visible:
       visible = true;
       break;
@@ -100,7 +107,7 @@ ReadDecision SnapshotIsolation::check_visibility(const RecordRead& read) {
   }
   // The lock's commit is published in this snapshot, so its install must be waited for: the body is older.
   if (read.current && read.header.locked() && read.header.stamp() != read.body.stamp &&
-      worker_.snapshots.visibility(snapshot_, read.header.stamp()) == StampVisibility::visible) {
+      visibility_of(read.header.stamp()) == StampVisibility::visible) {
     return ReadDecision::locked_by_other;
   }
   return visible ? ReadDecision::visible : ReadDecision::invisible;

@@ -6,6 +6,9 @@
 // vector (common/layout/timestamp_vector.h).
 #pragma once
 
+#include <algorithm>
+#include <vector>
+
 #include "compute/txn/concurrency_control.h"
 #include "compute/txn/snapshot.h"
 #include "compute/txn/transaction_state.h"
@@ -26,10 +29,15 @@ class SnapshotIsolation final : public ConcurrencyControl, public Visibility {
   std::uint64_t started_ns() const override { return snapshot_.started_ns; }
   std::uint64_t catalog_version() const override { return snapshot_.catalog_version(); }
   ReadDecision check_visibility(const RecordRead& read) override;
+  // The chain may get a row of the session's own.
+  bool absence_is_certain(layout::HeaderWord chain_lock) override {
+    return !chain_lock.locked() || !is_own(chain_lock.stamp());
+  }
 
   // --- ConcurrencyControl ---
   Status may_write(const Access& access) const override;
   bool waits_for_publish() const override { return true; }
+  bool reads_deferred() const override { return true; }
   bool end(std::uint64_t generation, const Status& outcome, bool wrote) override;
 
  private:
@@ -38,11 +46,19 @@ class SnapshotIsolation final : public ConcurrencyControl, public Visibility {
   // The session has used the snapshot from now on.
   Status use();
   bool catalog_is_old() const;
+  // Of a commit of the session that was answered before the snapshot could show it.
+  bool is_own(layout::Stamp stamp) const {
+    return !own_.empty() && std::ranges::find(own_, stamp) != own_.end();
+  }
+  txn::StampVisibility visibility_of(layout::Stamp stamp) const {
+    return is_own(stamp) ? txn::StampVisibility::visible : worker_.snapshots.visibility(snapshot_, stamp);
+  }
 
   txn::WorkerState& worker_;
   SessionState& session_;
   fabric::OperationCounters& counters_;
   txn::Snapshot snapshot_;
+  std::vector<layout::Stamp> own_;
   std::uint32_t attempts_ = 0;
 };
 

@@ -54,7 +54,7 @@ Session::Session(Environment& environment, std::string user, std::string databas
              0,
              &environment.wall_clock_us,
              environment.sessions},
-      settings_(environment.engine.serializable()),
+      settings_(environment.engine.serializable(), environment.engine.flushed()),
       interrupt_(environment.engine.executor(), canceled),
       txn_session_(environment.engine.open_session()) {
   settings_.initialize("session_authorization", facts_.user);
@@ -100,6 +100,7 @@ void Session::ensure_transaction() {
 std::unique_ptr<txn::Transaction> Session::begin() {
   std::unique_ptr<txn::Transaction> transaction = engine_.begin(*txn_session_);
   transaction->set_interrupt(&interrupt_);
+  transaction->answer_when_logged(settings_.answers_when_logged());
   return transaction;
 }
 
@@ -170,6 +171,7 @@ void Session::fail(const Status& status) {
 Task<Status> Session::commit_transaction(std::string_view statistics_name) {
   Status status;
   if (transaction_ != nullptr) {
+    transaction_->answer_when_logged(settings_.answers_when_logged());  // as set since it began
     status = co_await transaction_->commit();
     if (!status.ok()) describe_error(status, *transaction_);
     end_id(status);

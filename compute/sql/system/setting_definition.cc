@@ -15,6 +15,7 @@ constexpr std::string_view kMessageLevels =
     " debug5 debug4 debug3 debug2 debug1 debug log notice warning error ";
 constexpr std::string_view kDateStyleWords = " iso mdy dmy ymd us noneuropean noneuro european euro default ";
 constexpr std::string_view kIntervalStyles = " postgres postgres_verbose sql_standard iso_8601 ";
+constexpr std::string_view kDurabilities = " memory flushed ";
 constexpr std::string_view kCommitModes = " on off local remote_write remote_apply true false yes no 1 0 ";
 
 constexpr std::array kDefinitions = {
@@ -44,6 +45,10 @@ constexpr std::array kDefinitions = {
     SettingDefinition{"max_identifier_length", "63", SettingKind::fixed},
     SettingDefinition{"namdb.beside_memory_server", "", SettingKind::fixed, SettingReport::never,
                       "Memory server that this compute server stands beside: nam-computed --beside."},
+    SettingDefinition{"namdb.durability", "memory", SettingKind::choice, SettingReport::never,
+                      "When a commit is answered: flushed, once it is on disk; memory, once it is logged in "
+                      "memory.",
+                      kDurabilities},
     SettingDefinition{"plan_cache_mode", "auto", SettingKind::text},
     SettingDefinition{"row_security", "on", SettingKind::boolean},
     SettingDefinition{"search_path", "\"$user\", public", SettingKind::text, SettingReport::never,
@@ -55,7 +60,8 @@ constexpr std::array kDefinitions = {
     SettingDefinition{"standard_conforming_strings", "on", SettingKind::always_on, SettingReport::changes},
     SettingDefinition{"statement_timeout", "0", SettingKind::duration, SettingReport::never,
                       "Longer statements are canceled."},
-    SettingDefinition{"synchronous_commit", "on", SettingKind::choice, SettingReport::never, "",
+    SettingDefinition{"synchronous_commit", "on", SettingKind::choice, SettingReport::never,
+                      "off: as namdb.durability = memory; all other values: what the database gives.",
                       kCommitModes},
     SettingDefinition{"TimeZone", "UTC", SettingKind::text, SettingReport::changes,
                       "Remembered; times are shown and read in UTC."},
@@ -187,6 +193,9 @@ Status normalize(const SettingDefinition& definition, std::string_view value, st
       out = lower(value);
       if (out.empty() || definition.choices.find(" " + out + " ") == std::string_view::npos)
         return invalid_value(definition, value);
+      if (definition.choices.find(" on ") != std::string_view::npos) {
+        if (const std::optional<bool> on = parse_switch(value)) out = *on ? "on" : "off";
+      }
       return {};
     case SettingKind::duration: {
       const std::optional<std::uint64_t> duration_ms = parse_duration_ms(value);

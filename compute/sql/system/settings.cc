@@ -7,14 +7,17 @@ namespace namdb::sql {
 namespace {
 
 constexpr std::string_view kSerializable = "serializable";
+constexpr std::string_view kDurability = "namdb.durability";
+constexpr std::string_view kSynchronousCommit = "synchronous_commit";
 
 }  // namespace
 
-Settings::Settings(bool serializable) : serializable_(serializable) {
+Settings::Settings(bool serializable, bool flushed) : serializable_(serializable), flushed_(flushed) {
   for (const SettingDefinition& definition : setting_definitions()) {
     const bool strongest = serializable && definition.kind == SettingKind::isolation;
     values_.emplace(definition.name, strongest ? kSerializable : definition.fallback);
   }
+  if (flushed) values_[std::string(kDurability)] = "flushed";
   defaults_ = values_;
   apply();
 }
@@ -36,6 +39,11 @@ Status Settings::set(std::string_view name, std::string_view value, Scope scope)
     if (definition->kind == SettingKind::isolation) {
       if (Status status = check_isolation(normal); !status.ok()) return status;
     }
+    if (key == kDurability && normal == "flushed" && !flushed_) {
+      return Status(ErrorCode::invalid_parameter_value,
+                    "invalid value for parameter \"namdb.durability\": \"flushed\"",
+                    "the database is in memory only: start the memory servers with --durability flushed");
+    }
   } else if (name.find('.') == std::string_view::npos) {
     return Status(ErrorCode::undefined_object,
                   "unrecognized configuration parameter \"" + std::string(name) + "\"");
@@ -43,15 +51,29 @@ Status Settings::set(std::string_view name, std::string_view value, Scope scope)
     return Status(ErrorCode::limit_exceeded, "too many configuration parameters");
   }
   remember();
+  if (scope == Scope::transaction && !in_block_) return {};  // outside a transaction it has no effect
+  assign(key, std::move(normal), scope);
+  assign_other_name(key, scope);
+  apply();
+  return {};
+}
+
+void Settings::assign(std::string key, std::string value, Scope scope) {
   if (scope == Scope::transaction) {
-    if (!in_block_) return {};  // outside a transaction it has no effect
     before_local_.emplace(key, values_.contains(key) ? values_[key] : "");
   } else {
     before_local_.erase(key);
   }
-  values_.insert_or_assign(std::move(key), std::move(normal));
-  apply();
-  return {};
+  values_.insert_or_assign(std::move(key), std::move(value));
+}
+
+void Settings::assign_other_name(std::string_view key, Scope scope) {
+  if (!flushed_) return;  // all commits are answered alike
+  const bool waits = values_.find(kSynchronousCommit)->second != "off";
+  const bool flushed = values_.find(kDurability)->second == "flushed";
+  if (waits == flushed) return;
+  if (key == kSynchronousCommit) assign(std::string(kDurability), waits ? "flushed" : "memory", scope);
+  if (key == kDurability) assign(std::string(kSynchronousCommit), flushed ? "on" : "off", scope);
 }
 
 void Settings::initialize(std::string_view name, std::string_view value) {
@@ -80,6 +102,7 @@ Status Settings::reset(std::string_view name) {
   }
   remember();
   values_[key] = fallback->second;
+  assign_other_name(key, Scope::session);
   apply();
   return {};
 }
@@ -167,6 +190,7 @@ void Settings::apply() {
   transaction_timeout_ns_ = duration_ns("transaction_timeout");
   idle_timeout_ns_ = duration_ns("idle_in_transaction_session_timeout");
   default_read_only_ = values_["default_transaction_read_only"] == "on";
+  answers_when_logged_ = flushed_ && values_.find(kDurability)->second == "memory";
 }
 
 }  // namespace namdb::sql

@@ -20,8 +20,8 @@ class Settings {
   enum class BlockEnd : std::uint8_t { committed, rolled_back };
 
   // `serializable`: the database's transactions are serializable. Otherwise they have snapshot isolation, and
-  // a higher level is refused.
-  explicit Settings(bool serializable = false);
+  // a higher level is refused. `flushed`: so are its commits; otherwise that is more than it gives.
+  explicit Settings(bool serializable = false, bool flushed = false);
 
   // Names are not case-sensitive. undefined_object, invalid_parameter_value, feature_not_supported.
   Status set(std::string_view name, std::string_view value, Scope scope);
@@ -65,12 +65,18 @@ class Settings {
   // For a transaction block that waits for its client.
   std::uint64_t idle_timeout_ns() const { return idle_timeout_ns_; }
   bool default_read_only() const { return default_read_only_; }
+  // Commits may be answered before they are on disk.
+  bool answers_when_logged() const { return answers_when_logged_; }
 
  private:
   void apply();
   void remember();
+  void assign(std::string key, std::string value, Scope scope);
+  // synchronous_commit and namdb.durability are two names of one choice: makes the other agree.
+  void assign_other_name(std::string_view key, Scope scope);
 
   bool serializable_ = false;
+  bool flushed_ = false;
   bool in_block_ = false;
   std::map<std::string, std::string, std::less<>> values_;
   std::map<std::string, std::string, std::less<>> defaults_;
@@ -83,6 +89,7 @@ class Settings {
   std::uint64_t transaction_timeout_ns_ = 0;  // 0: none
   std::uint64_t idle_timeout_ns_ = 0;         // 0: none
   bool default_read_only_ = false;
+  bool answers_when_logged_ = false;
 };
 
 }  // namespace namdb::sql

@@ -22,7 +22,7 @@ using reactor::Task;
 // The network is mild and nothing fails, so that nothing is repeated.
 ClusterOptions budget_cluster(std::uint32_t memory_servers, txn::SnapshotSource::Mode mode,
                               txn::SnapshotSharing sharing, txn::CommitWrites writes,
-                              layout::VectorSpread timestamp_vector) {
+                              layout::VectorSpread timestamp_vector, memory::Durability durability) {
   ClusterOptions options;
   options.memory_servers = memory_servers;
   options.region_bytes = 64U << 20;
@@ -33,6 +33,7 @@ ClusterOptions budget_cluster(std::uint32_t memory_servers, txn::SnapshotSource:
   options.worker.snapshot_sharing = sharing;
   options.worker.commit_writes = writes;
   options.memory.timestamp_vector = timestamp_vector;
+  options.memory.durability = durability;
   return options;
 }
 
@@ -62,11 +63,12 @@ Task<Status> insert_rows(txn::Engine* engine, std::string name, const std::vecto
 
 Task<Result<OperationCounters>> call(txn::Engine* engine,
                                      std::shared_ptr<const procedure::Definition> definition,
-                                     std::vector<Value> arguments) {
+                                     std::vector<Value> arguments, bool early = false) {
   auto tables = co_await procedure::resolve_tables(*engine, *definition);
   if (!tables.ok()) co_return tables.status();
   const auto session = engine->open_session();
   const auto transaction = engine->begin(*session);
+  transaction->answer_when_logged(early);
   std::vector<Value> results(definition->results.size());
   procedure::Context context(*transaction, *tables, arguments, results, 0);
   Status status = co_await definition->run(context);
@@ -79,9 +81,10 @@ struct Bench {
   Bench(std::uint32_t memory_servers, txn::SnapshotSource::Mode mode,
         txn::SnapshotSharing sharing = txn::SnapshotSharing::own,
         txn::CommitWrites writes = txn::CommitWrites::changed,
-        layout::VectorSpread timestamp_vector = layout::VectorSpread::whole)
+        layout::VectorSpread timestamp_vector = layout::VectorSpread::whole,
+        memory::Durability durability = memory::Durability::memory)
       : world(1),
-        cluster(world, budget_cluster(memory_servers, mode, sharing, writes, timestamp_vector)),
+        cluster(world, budget_cluster(memory_servers, mode, sharing, writes, timestamp_vector, durability)),
         compute(cluster.add_compute()) {
     workloads::register_all(procedures);
   }
@@ -100,8 +103,8 @@ struct Bench {
     INFO(status.to_string());
     REQUIRE(status.ok());
   }
-  OperationCounters cost(const std::string& name, std::vector<Value> arguments) {
-    auto counters = run(call(engine(), procedures.find(name), std::move(arguments)));
+  OperationCounters cost(const std::string& name, std::vector<Value> arguments, bool early = false) {
+    auto counters = run(call(engine(), procedures.find(name), std::move(arguments), early));
     INFO(counters.status().to_string());
     REQUIRE(counters.ok());
     return *counters;
@@ -164,6 +167,33 @@ TEST_CASE("send-payment takes 20 operations in 5 round trips on one memory serve
       // Where two servers have the rows, each has its part of the journal.
       CHECK(cost.one_sided() <= (memory_servers == 1 ? 20 : 21));
       CHECK(cost.round_trips <= (memory_servers == 1 ? 5 : 6));
+    }
+  }
+}
+
+TEST_CASE("on disk send-payment has a FLUSH more on each server, and at level memory fewer round trips",
+          "[cost]") {
+  for (const std::uint32_t memory_servers : {1U, 3U}) {
+    Bench bench(memory_servers, txn::SnapshotSource::Mode::reads, txn::SnapshotSharing::own,
+                txn::CommitWrites::changed, layout::VectorSpread::whole, memory::Durability::flushed);
+    load_smallbank(bench);
+    for (std::int64_t customer = 0; customer < 10; customer += 2) {
+      const auto pay = [&](bool early) {
+        const OperationCounters cost =
+            bench.cost("smallbank_send_payment", {customer, customer + 1, std::int64_t{100}}, early);
+        bench.world.run_for(kMillisecond_ns);
+        CHECK(cost.rereads == 0);
+        CHECK(cost.calls >= 1);
+        CHECK(cost.calls <= (memory_servers == 1 ? 1 : 2));
+        CHECK(cost.one_sided() <= (memory_servers == 1 ? 20 : 21));
+        return cost;
+      };
+      const OperationCounters flushed = pay(/*early=*/false);
+      const OperationCounters early = pay(/*early=*/true);
+      CHECK(flushed.round_trips <= (memory_servers == 1 ? 5 : 6));
+      CHECK(early.round_trips <= 4);
+      CHECK(early.one_sided() == flushed.one_sided());
+      CHECK(early.calls == flushed.calls);
     }
   }
 }

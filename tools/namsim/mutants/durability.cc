@@ -1,5 +1,7 @@
-// On disk are entries before they are installed, and all that a checkpoint needs before it counts. The runs
-// are crashes (scenario/crash_run.h), each of whose moments is a seed.
+// On disk are entries before they are installed, and all that a checkpoint needs before it counts; redo and
+// the next sweep make up for what a sweep did not see. The runs are crashes (scenario/crash_run.h), each of
+// whose moments is a seed.
+#include <algorithm>
 #include <utility>
 
 #include "common/calls/journal_calls.h"
@@ -102,18 +104,78 @@ class Deceived final : public Mutant {
   }
 };
 
+// A sweep's log, for doubles that change a part of what it does.
+class AlteredSweepLog : public memory::SweepLog {
+ public:
+  explicit AlteredSweepLog(memory::SweepLog& sweep) : sweep_(sweep) {}
+  std::uint64_t redo_start() override { return sweep_.redo_start(); }
+  void mark_unfinished(memory::ChangedExtents& changed) override { sweep_.mark_unfinished(changed); }
+  Task<Status> flush() override { return sweep_.flush(); }
+  Task<Status> reclaim(std::uint64_t oldest) override { return sweep_.reclaim(oldest); }
+
+ private:
+  memory::SweepLog& sweep_;
+};
+
+// Redo begins at the log's end as it is when the sweep begins, whatever is not installed yet.
+class RedoFromTheEnd final : public Mutant {
+ public:
+  std::unique_ptr<memory::SweepLog> sweep_log(std::size_t server, memory::Log& log,
+                                              memory::SweepLog& sweep) override {
+    static_cast<void>(server);
+    return std::make_unique<Late>(log, sweep);
+  }
+
+ private:
+  class Late final : public AlteredSweepLog {
+   public:
+    Late(memory::Log& log, memory::SweepLog& sweep) : AlteredSweepLog(sweep), log_(log) {}
+    std::uint64_t redo_start() override { return log_.appended(); }
+
+   private:
+    memory::Log& log_;
+  };
+};
+
+// A sweep counts on the next one for nothing: extents with entries that are not installed yet are not marked.
+class UnfinishedNotMarked final : public Mutant {
+ public:
+  std::unique_ptr<memory::SweepLog> sweep_log(std::size_t server, memory::Log& log,
+                                              memory::SweepLog& sweep) override {
+    static_cast<void>(server);
+    static_cast<void>(log);
+    return std::make_unique<Unmarked>(sweep);
+  }
+
+ private:
+  class Unmarked final : public AlteredSweepLog {
+   public:
+    using AlteredSweepLog::AlteredSweepLog;
+    void mark_unfinished(memory::ChangedExtents&) override {}
+  };
+};
+
+constexpr CrashCase kQuietLossOfPower{CrashVictim::all_machines, 500, 4 * kMillisecond_ns};
+
 }  // namespace
 
 std::vector<MutantCase> durability_mutants() {
   return {
-      {"a commit is installed before its entry is on disk", "compute/commit/commit.cc", CrashVictim::all, 40,
-       "was acknowledged and is lost", make_mutant<InstalledBeforeFlushed>},
-      {"the log's writes are not durable when they end", "memory/log/log.cc", CrashVictim::all_machines, 150,
-       "a block is damaged, and the log goes on behind it", make_mutant<Deceived<&Deceit::blocks>>},
+      {"a commit is installed before its entry is on disk", "compute/commit/commit.cc",
+       CrashCase{CrashVictim::all}, 40, "was acknowledged and is lost", make_mutant<InstalledBeforeFlushed>},
+      {"the log's writes are not durable when they end", "memory/log/log.cc",
+       CrashCase{CrashVictim::all_machines}, 150, "a block is damaged, and the log goes on behind it",
+       make_mutant<Deceived<&Deceit::blocks>>},
+      {"redo begins behind an entry that was not installed when the sweep began",
+       "memory/journals/checkpoint_log.cc", CrashCase{CrashVictim::all_machines, 600}, 4,
+       "was erased by no commit", make_mutant<RedoFromTheEnd>},
+      {"a sweep does not read again what may have been installed behind the last one",
+       "memory/checkpoint/sweeper.cc", kQuietLossOfPower, 2, "was acknowledged and is lost",
+       make_mutant<UnfinishedNotMarked>},
       {"a checkpoint counts before its files are durable", "memory/log/checkpoint_store.cc",
-       CrashVictim::all_machines, 1, "does not open", make_mutant<Deceived<&Deceit::files>>},
+       CrashCase{CrashVictim::all_machines}, 1, "does not open", make_mutant<Deceived<&Deceit::files>>},
       {"a checkpoint counts before its name is durable", "memory/log/checkpoint_store.cc",
-       CrashVictim::all_machines, 34, "does not open", make_mutant<Deceived<&Deceit::folders>>},
+       CrashCase{CrashVictim::all_machines}, 34, "does not open", make_mutant<Deceived<&Deceit::folders>>},
   };
 }
 

@@ -2,8 +2,10 @@
 // the log is full.
 #include <catch2/catch.hpp>
 #include <functional>
+#include <memory>
 
 #include "common/calls/journal_calls.h"
+#include "common/layout/protocol.h"
 #include "tools/namsim/cluster/cluster.h"
 #include "tools/namsim/mutants/mutant.h"
 #include "tools/namsim/workloads/tables.h"
@@ -44,13 +46,15 @@ class ChangedFlushes final : public Mutant {
 
 using Change = ChangedFlushes::Change;
 
-Task<Status> write_all(txn::Engine* engine, std::int64_t value, std::int64_t rows = kRows) {
+// The rows from `first` on, up to `end`.
+Task<Status> write_rows(txn::Engine* engine, txn::Session* session, std::int64_t first, std::int64_t end,
+                        std::int64_t value, bool early) {
   auto table = co_await engine->table("t");
   if (!table.ok()) co_return table.status();
-  const auto session = engine->open_session();
   const auto transaction = engine->begin(*session);
+  transaction->answer_when_logged(early);
   std::vector<txn::RowId> found;
-  for (std::int64_t id = 0; id < rows; ++id)
+  for (std::int64_t id = first; id < end; ++id)
     found.push_back(transaction->get(*table, key_of((*table)->schema, id).bytes()));
   Status status = co_await transaction->fetch();
   for (const txn::RowId row : found) {
@@ -60,12 +64,16 @@ Task<Status> write_all(txn::Engine* engine, std::int64_t value, std::int64_t row
   co_return status;
 }
 
-// The sum of all rows, or nothing where one is locked.
-Task<Status> read_all(txn::Engine* engine, std::int64_t* sum) {
+Task<Status> write_all(txn::Engine* engine, std::int64_t value) {
+  const auto session = engine->open_session();
+  co_return co_await write_rows(engine, session.get(), 0, kRows, value, /*early=*/false);
+}
+
+// The sum of all rows, as that session sees them.
+Task<Status> read_rows(txn::Engine* engine, txn::Session* session, std::int64_t* sum) {
   *sum = 0;
   auto table = co_await engine->table("t");
   if (!table.ok()) co_return table.status();
-  const auto session = engine->open_session();
   const auto transaction = engine->begin(*session);
   std::vector<txn::RowId> found;
   for (std::int64_t id = 0; id < kRows; ++id)
@@ -77,10 +85,58 @@ Task<Status> read_all(txn::Engine* engine, std::int64_t* sum) {
   co_return status;
 }
 
+// The same by a scan of the table.
+Task<Status> scan_rows(txn::Engine* engine, txn::Session* session, std::int64_t* sum) {
+  *sum = 0;
+  auto table = co_await engine->table("t");
+  if (!table.ok()) co_return table.status();
+  const auto transaction = engine->begin(*session);
+  const auto scan = transaction->scan(*table);
+  std::vector<layout::Row> rows;
+  do {
+    Status status = co_await scan->next(rows);
+    if (!status.ok()) co_return status;
+    for (const layout::Row& row : rows) *sum += row.view().integer(1);
+  } while (!rows.empty());
+  co_return Status();
+}
+
+// The same of a session of its own.
+Task<Status> read_all(txn::Engine* engine, std::int64_t* sum) {
+  const auto session = engine->open_session();
+  co_return co_await read_rows(engine, session.get(), sum);
+}
+
+Task<Status> insert_row(txn::Engine* engine, txn::Session* session, std::int64_t id, std::int64_t value,
+                        bool early) {
+  auto table = co_await engine->table("t");
+  if (!table.ok()) co_return table.status();
+  const auto transaction = engine->begin(*session);
+  transaction->answer_when_logged(early);
+  layout::Row row((*table)->schema);
+  Status status = row.writer().set_integer(0, id);
+  if (status.ok()) status = row.writer().set_integer(1, value);
+  transaction->insert(*table, row.bytes());
+  if (status.ok()) status = co_await transaction->fetch();
+  if (status.ok()) status = co_await transaction->commit();
+  co_return status;
+}
+
+Task<Status> read_row(txn::Engine* engine, txn::Session* session, std::int64_t id, std::int64_t* value) {
+  auto table = co_await engine->table("t");
+  if (!table.ok()) co_return table.status();
+  const auto transaction = engine->begin(*session);
+  const txn::RowId row = transaction->get(*table, key_of((*table)->schema, id).bytes());
+  Status status = co_await transaction->fetch();
+  if (status.ok()) *value = transaction->found(row) ? transaction->row(row).integer(1) : -1;
+  co_return status;
+}
+
 struct FlushedCluster {
   explicit FlushedCluster(memory::Durability durability = memory::Durability::flushed,
-                          std::uint64_t journal_bytes = 64U << 10)
-      : cluster(world, options(durability, journal_bytes, &changed)) {
+                          std::uint64_t journal_bytes = 64U << 10,
+                          std::string_view protocol = layout::kDefaultProtocol)
+      : cluster(world, options(durability, journal_bytes, &changed, protocol)) {
     cluster.add_compute();
     cluster.add_compute();
     REQUIRE(run(create_table(cluster.worker(0), "t", bigints({"id", "value"}), 64, 4)).ok());
@@ -97,10 +153,11 @@ struct FlushedCluster {
       REQUIRE(cluster.memory(server).server->journals().all().size() == 1);
   }
   static ClusterOptions options(memory::Durability durability, std::uint64_t journal_bytes,
-                                ChangedFlushes* changed) {
+                                ChangedFlushes* changed, std::string_view protocol) {
     ClusterOptions options;
     options.memory_servers = 2;
     options.memory.durability = durability;
+    options.memory.protocol = protocol;
     options.memory.journal_bytes = journal_bytes;
     options.interposer = changed;
     return options;
@@ -118,6 +175,24 @@ struct FlushedCluster {
   }
   // A commit that writes all rows runs beside.
   void begin_write(std::int64_t value) { cluster.node(0).spawn(gate, keep(this, value)); }
+  // A task of worker 0 that runs beside.
+  struct Beside {
+    Status status;
+    bool done = false;
+  };
+  std::shared_ptr<Beside> begin(Task<Status> task) {
+    auto beside = std::make_shared<Beside>();
+    cluster.node(0).spawn(gate, await(std::move(task), beside));
+    return beside;
+  }
+  static Task<void> await(Task<Status> task, std::shared_ptr<Beside> beside) {
+    beside->status = co_await std::move(task);
+    beside->done = true;
+  }
+  // So long that it would be done if it waited for nothing but the network.
+  bool done_soon(const Beside& beside) {
+    return world.run_until([&] { return beside.done; }, 20 * kMillisecond_ns);
+  }
   static Task<void> keep(FlushedCluster* self, std::int64_t value) {
     self->written = co_await write_all(&self->cluster.worker(0), value);
     self->done = true;
@@ -154,6 +229,104 @@ TEST_CASE("a commit is seen, and answered, only once all its memory servers have
     CHECK(flushed.sum() == 5 * kRows);
     flushed.stop();
   }
+}
+
+TEST_CASE(
+    "at level memory a commit is answered before it is flushed, and until then only its session sees it",
+    "[flushed][early]") {
+  for (const layout::ProtocolTraits& protocol : layout::protocol_traits()) {
+    DYNAMIC_SECTION(protocol.name) {
+      FlushedCluster flushed(memory::Durability::flushed, 64U << 10, protocol.name);
+      txn::Engine& engine = flushed.cluster.worker(0);
+      const auto session = engine.open_session();
+      flushed.changed.change = Change::held;
+      const auto early = flushed.begin(write_rows(&engine, session.get(), 0, kRows, 5, /*early=*/true));
+      REQUIRE(flushed.done_soon(*early));
+      INFO(early->status.to_string());
+      CHECK(early->status.ok());
+      std::int64_t own_sum = 0;
+      std::int64_t scanned_sum = 0;
+      const auto read = flushed.begin(read_rows(&engine, session.get(), &own_sum));
+      CHECK_FALSE(flushed.done_soon(*read));
+      flushed.changed.change = Change::nothing;
+      REQUIRE(flushed.done_soon(*read));
+      if (read->status.ok()) CHECK(own_sum == 5 * kRows);  // otherwise it met locks, and is to be tried again
+      const auto scan = flushed.begin(scan_rows(&engine, session.get(), &scanned_sum));
+      REQUIRE(flushed.done_soon(*scan));
+      CHECK(scanned_sum == 5 * kRows);
+      CHECK(flushed.sum() == 5 * kRows);
+      flushed.stop();
+    }
+  }
+}
+
+TEST_CASE("others do not see what is not flushed; the session goes on elsewhere, and scans wait",
+          "[flushed][early]") {
+  FlushedCluster flushed;
+  txn::Engine& engine = flushed.cluster.worker(0);
+  const auto session = engine.open_session();
+  flushed.changed.change = Change::held;
+  // Of rows on both servers: the second server's part is not flushed.
+  constexpr std::int64_t kEarly = kRows / 2;
+  const auto early = flushed.begin(write_rows(&engine, session.get(), 0, kEarly, 5, /*early=*/true));
+  REQUIRE(flushed.done_soon(*early));
+  REQUIRE(early->status.ok());
+  CHECK(flushed.sum() == kRows);
+
+  // It reads what it has not written, and commits that, early, and a row that is new.
+  std::int64_t other = 0;
+  const auto read = flushed.begin(read_row(&engine, session.get(), kRows - 1, &other));
+  REQUIRE(flushed.done_soon(*read));
+  CHECK(other == 1);
+  const auto next = flushed.begin(write_rows(&engine, session.get(), kEarly, kRows, 6, /*early=*/true));
+  REQUIRE(flushed.done_soon(*next));
+  CHECK(next->status.ok());
+  const auto inserted = flushed.begin(insert_row(&engine, session.get(), 100, 7, /*early=*/true));
+  REQUIRE(flushed.done_soon(*inserted));
+  CHECK(inserted->status.ok());
+
+  // It waits for its own rows, where they are not flushed.
+  std::int64_t sum = 0;
+  std::int64_t new_row = 0;
+  const auto scan = flushed.begin(scan_rows(&engine, session.get(), &sum));
+  const auto by_key = flushed.begin(read_row(&engine, session.get(), 100, &new_row));
+  CHECK_FALSE(flushed.done_soon(*scan));
+  CHECK(flushed.sum() == kRows);
+  flushed.changed.change = Change::nothing;
+  REQUIRE(flushed.done_soon(*scan));
+  REQUIRE(flushed.done_soon(*by_key));
+  CHECK(sum == 5 * kEarly + 6 * (kRows - kEarly) + 7);
+  CHECK(new_row == 7);
+  CHECK(flushed.sum() == 5 * kEarly + 6 * (kRows - kEarly));
+  flushed.stop();
+}
+
+TEST_CASE("a commit that is answered when it is on disk is answered behind its session's earlier ones",
+          "[flushed][early]") {
+  FlushedCluster flushed;
+  txn::Engine& engine = flushed.cluster.worker(0);
+  flushed.changed.change = Change::held;
+  // A row on the first server, whose FLUSHes are not held.
+  std::int64_t row = kRows / 2;
+  for (; row < kRows; ++row) {
+    const auto probing = engine.open_session();
+    const auto probe = flushed.begin(write_rows(&engine, probing.get(), row, row + 1, 1, /*early=*/false));
+    if (flushed.done_soon(*probe)) break;
+    flushed.changed.change = Change::nothing;
+    REQUIRE(flushed.done_soon(*probe));
+    flushed.changed.change = Change::held;
+  }
+  REQUIRE(row < kRows);
+  const auto session = engine.open_session();
+  const auto early = flushed.begin(write_rows(&engine, session.get(), 0, kRows / 2, 5, /*early=*/true));
+  REQUIRE(flushed.done_soon(*early));
+  const auto late = flushed.begin(write_rows(&engine, session.get(), row, row + 1, 6, /*early=*/false));
+  CHECK_FALSE(flushed.done_soon(*late));
+  flushed.changed.change = Change::nothing;
+  REQUIRE(flushed.done_soon(*late));
+  CHECK(late->status.ok());
+  CHECK(flushed.sum() == 5 * kRows / 2 + 6 + kRows / 2 - 1);
+  flushed.stop();
 }
 
 TEST_CASE("while a log is full commits are refused with 53100, and reads go on", "[flushed]") {

@@ -19,9 +19,16 @@ namespace namdb::sim {
 // A scenario with rows that come and go.
 struct Churn {};
 
-// The run that tries a mutant: a scenario with registers that has this emphasis, or one of the other runs. Of
-// a crash, the seed is a moment of the crash table, in steps of kCrashStep.
-using MutantRun = std::variant<Emphasis, Churn, GrowthTrouble, Pauses, IndexTrouble, CrashVictim>;
+// A run of the crash table under the default protocol, at that moment of the world that the seed names, with
+// checkpoints often. 0: at the moment that the seed names, in steps of kCrashStep, of the table's own world.
+struct CrashCase {
+  CrashVictim victim = CrashVictim::all;
+  std::uint64_t moment = 0;
+  std::uint64_t quiet_ns = 0;
+};
+
+// The run that tries a mutant: a scenario with registers that has this emphasis, or one of the other runs.
+using MutantRun = std::variant<Emphasis, Churn, GrowthTrouble, Pauses, IndexTrouble, CrashCase>;
 inline constexpr std::uint64_t kCrashStep = 7;
 
 struct MutantCase {

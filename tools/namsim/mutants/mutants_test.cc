@@ -36,8 +36,14 @@ std::string anomaly_of(const MutantCase& mutant, std::uint64_t seed, Interposer*
     return run_paused(seed, *pauses, interposer).anomaly;
   if (const auto* trouble = std::get_if<IndexTrouble>(&mutant.run))
     return run_indexes(seed, *trouble, interposer).anomaly;
-  if (const auto* victim = std::get_if<CrashVictim>(&mutant.run)) {
-    const Crash crash{.protocol = layout::kDefaultProtocol, .victim = *victim, .moment = seed * kCrashStep};
+  if (const auto* run = std::get_if<CrashCase>(&mutant.run)) {
+    Crash crash{.protocol = layout::kDefaultProtocol, .victim = run->victim, .quiet_ns = run->quiet_ns};
+    crash.moment = seed * kCrashStep;
+    if (run->moment != 0) {
+      crash.moment = run->moment;
+      crash.seed = seed;
+      crash.checkpoint_interval_ns = Crash::kOften_ns;
+    }
     return run_crash(crash, interposer).anomaly;
   }
   const bool churn = std::holds_alternative<Churn>(mutant.run);

@@ -11,12 +11,12 @@ constexpr std::uint64_t kLimit_ns = 60 * kSecond_ns;
 constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
 // Everything is quick, so that a run has few events besides those of its transactions and checkpoints.
-ClusterOptions crash_cluster(std::string_view protocol, std::uint32_t memory_servers) {
+ClusterOptions crash_cluster(const Crash& crash) {
   ClusterOptions options;
-  options.memory_servers = memory_servers;
+  options.memory_servers = crash.memory_servers;
   options.durable = true;
   options.region_bytes = 4U << 20;
-  options.memory.protocol = protocol;
+  options.memory.protocol = crash.protocol;
   options.memory.extent_bytes = 64U << 10;
   options.memory.journal_bytes = 4U << 10;
   options.memory.vector_capacity = 256;
@@ -34,7 +34,7 @@ ClusterOptions crash_cluster(std::string_view protocol, std::uint32_t memory_ser
   options.database.log.max_bytes = 1U << 20;
   options.database.log.max_block_bytes = 16U << 10;
   options.database.log.reserve_bytes = 16U << 10;
-  options.database.checkpoints.interval_ns = kMillisecond_ns;
+  options.database.checkpoints.interval_ns = crash.checkpoint_interval_ns;
   return options;
 }
 
@@ -47,12 +47,11 @@ class CrashRun final : SeededRun {
   CrashRun(const Crash& crash, Interposer* interposer, CrashVerdict& verdict)
       : SeededRun(crash.seed, crash.seed,
                   {[](Random&) { return fabric::sim::SimOptions(); },
-                   [&crash](Random&) { return crash_cluster(crash.protocol, crash.memory_servers); },
-                   interposer, kLimit_ns},
+                   [&crash](Random&) { return crash_cluster(crash); }, interposer, kLimit_ns},
                   verdict.anomaly),
         crash_(crash),
         verdict_(verdict),
-        workload_(crash.with_ids) {}
+        workload_(crash.clients) {}
 
   void go() {
     for (std::uint64_t i = 0; i < CrashWorkload::kClients; ++i) cluster_.add_compute();
@@ -64,11 +63,14 @@ class CrashRun final : SeededRun {
       start_client(i, workload_.run_client(&cluster_.worker(i), i, &is_ready));
     world_.run_until([&] { return running_ == 0 || world_.events() >= end; }, kLimit_ns);
     verdict_.moments = world_.events() - begin;
-    verdict_.checkpoints = cluster_.memory(0).checkpoints->finished();
     verdict_.crashed = world_.events() >= end;
+    if (verdict_.crashed && crash_.quiet_ns != 0) fall_silent();
+    verdict_.checkpoints = cluster_.memory(0).checkpoints->finished();
     if (verdict_.crashed) crash();
     await_clients();
     fail(workload_.complaint());
+    if (crash_.clients == CrashClients::early && sound())
+      await_decisions();  // what was answered early is not yet installed
     look("after the crash");
     insist("a row stays locked", &CrashWorkload::touch_all);
     if (sound()) await_decisions();
@@ -88,12 +90,22 @@ class CrashRun final : SeededRun {
       stop_and_check_regions();
     }
     verdict_.acknowledged = workload_.acknowledged();
+    verdict_.answered_early = workload_.answered_early();
     verdict_.unknown = workload_.unknown();
     verdict_.unknown_there = workload_.unknown_there();
     verdict_.fingerprint = world_.fingerprint();
   }
 
  private:
+  void fall_silent() {
+    workload_.wind_up();
+    await_clients();
+    world_.run_for(crash_.quiet_ns);
+    // The log grows, so there is one more checkpoint.
+    if (sound()) check(await(0, workload_.create_another(&cluster_.worker(0))), "another table");
+    world_.run_for(crash_.quiet_ns);
+  }
+
   void crash() {
     if (crash_.victim == CrashVictim::owner) {
       replace(crash_.moment % CrashWorkload::kClients);
@@ -102,6 +114,7 @@ class CrashRun final : SeededRun {
     if (crash_.victim != CrashVictim::memory) {
       for (std::uint64_t i = 0; i < CrashWorkload::kClients; ++i) kill(i);
     }
+    workload_.memory_ends();
     const DiskAfter after =
         crash_.victim == CrashVictim::all_machines ? DiskAfter::power_lost : DiskAfter::killed;
     restart_memory(after);
@@ -148,7 +161,7 @@ class CrashRun final : SeededRun {
 
   // The outcomes of the attempts are what the rows say. `ended`: all slots of the attempts have ended.
   void look_at_outcomes(const std::string& when, bool ended) {
-    if (!crash_.with_ids) return;
+    if (crash_.clients != CrashClients::with_ids) return;
     look(when);
     insist(when + " outcomes cannot be read", &CrashWorkload::read_outcomes);
     const std::string wrong = sound() ? workload_.check_outcomes(ended) : std::string();
@@ -194,8 +207,12 @@ std::string_view name_of(CrashVictim victim) {
 
 std::string Crash::text() const {
   return "protocol " + std::string(protocol) + ", victim " + std::string(name_of(victim)) + ", moment " +
-         std::to_string(moment) + ", again " + std::to_string(again) + ", seed " + std::to_string(seed) +
-         ", memory servers " + std::to_string(memory_servers) + (with_ids ? ", with ids" : "");
+         std::to_string(moment) + ", quiet " + std::to_string(quiet_ns) + " ns, checkpoints each " +
+         std::to_string(checkpoint_interval_ns) + " ns, again " + std::to_string(again) + ", seed " +
+         std::to_string(seed) +
+         std::string(clients == CrashClients::early      ? ", early"
+                     : clients == CrashClients::with_ids ? ", with ids"
+                                                         : "");
 }
 
 CrashVerdict run_crash(const Crash& crash, Interposer* interposer) {
@@ -205,9 +222,10 @@ CrashVerdict run_crash(const Crash& crash, Interposer* interposer) {
   return verdict;
 }
 
-CrashVerdict run_without_crash(std::string_view protocol, bool with_ids, std::uint32_t memory_servers) {
+CrashVerdict run_without_crash(std::string_view protocol, CrashClients clients,
+                               std::uint32_t memory_servers) {
   return run_crash(
-      {.protocol = protocol, .moment = kNever, .memory_servers = memory_servers, .with_ids = with_ids});
+      {.protocol = protocol, .moment = kNever, .memory_servers = memory_servers, .clients = clients});
 }
 
 }  // namespace namdb::sim

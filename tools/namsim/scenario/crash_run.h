@@ -9,7 +9,9 @@
 #include <string>
 #include <string_view>
 
+#include "common/base/clock.h"
 #include "tools/namsim/cluster/interposer.h"
+#include "tools/namsim/scenario/crash_workload.h"
 
 namespace namdb::sim {
 
@@ -25,16 +27,22 @@ inline constexpr CrashVictim kCrashVictims[] = {CrashVictim::owner, CrashVictim:
 std::string_view name_of(CrashVictim victim);
 
 struct Crash {
+  static constexpr std::uint64_t kOften_ns = 300 * kMicrosecond_ns;
+
   std::string_view protocol;
   CrashVictim victim = CrashVictim::owner;
   std::uint64_t moment = 0;  // events after the clients began
+  // Not 0: at the moment the clients end their transactions and begin no others. So long after, another table
+  // is created, whose checkpoint finds no changed row. The victim ends so long after that.
+  std::uint64_t quiet_ns = 0;
+  // In step with heartbeats, checkpoints begin when all commits are finished. kOften_ns: also between.
+  std::uint64_t checkpoint_interval_ns = kMillisecond_ns;
   // So many events after it began to open, what died of the memory servers ends once more in the same way;
   // 0: it does not.
   std::uint64_t again = 0;
   std::uint64_t seed = 1;
   std::uint32_t memory_servers = 1;
-  // The attempts have ids, and their outcomes are asked for afterwards.
-  bool with_ids = false;
+  CrashClients clients = CrashClients::plain;
   // "--protocol occ --victim memory --moment 212", for messages.
   std::string text() const;
 };
@@ -44,6 +52,7 @@ struct CrashVerdict {
   bool crashed = false;       // the moment came
   std::uint64_t moments = 0;  // that there are; of a run that was not crashed
   std::uint64_t acknowledged = 0;
+  std::uint64_t answered_early = 0;
   std::uint64_t unknown = 0;        // attempts of which nobody was told anything
   std::uint64_t unknown_there = 0;  // those of them that happened
   std::uint64_t checkpoints = 0;    // finished before the crash
@@ -52,7 +61,7 @@ struct CrashVerdict {
 
 // Never crashed, `moments` and `checkpoints` are of the whole run. Two equal crashes give equal verdicts.
 CrashVerdict run_crash(const Crash& crash, Interposer* interposer = nullptr);
-CrashVerdict run_without_crash(std::string_view protocol, bool with_ids = false,
+CrashVerdict run_without_crash(std::string_view protocol, CrashClients clients = CrashClients::plain,
                                std::uint32_t memory_servers = 1);
 
 }  // namespace namdb::sim

@@ -53,6 +53,10 @@ reactor::Task<Status> CrashWorkload::load(txn::Engine* engine) {
   co_return co_await put_rows(*engine, kTable, &rows);
 }
 
+reactor::Task<Status> CrashWorkload::create_another(txn::Engine* engine) {
+  co_return co_await create_table(*engine, kAnother, schema(), 32, 2);
+}
+
 reactor::Task<Status> CrashWorkload::attempt(txn::Engine* engine, txn::Session* session,
                                              std::uint64_t number) {
   auto table = co_await engine->table(kTable);
@@ -65,6 +69,11 @@ reactor::Task<Status> CrashWorkload::attempt(txn::Engine* engine, txn::Session* 
     const auto id = co_await ids.give(transaction.get());
     if (!id.ok()) co_return id.status();
     attempts_[number].id = *id;
+  }
+  transaction->answer_when_logged(attempts_[number].early);
+  if (attempts_[number].follows) {
+    Status status = co_await look_back(transaction.get(), *table, number);
+    if (!status.ok()) co_return status;
   }
   std::vector<txn::RowId> shared;
   for (std::int64_t id = 0; id < kShared; ++id) {
@@ -92,6 +101,30 @@ reactor::Task<Status> CrashWorkload::attempt(txn::Engine* engine, txn::Session* 
   co_return co_await transaction->commit();
 }
 
+reactor::Task<Status> CrashWorkload::look_back(txn::Transaction* transaction, storage::TableRef table,
+                                               std::uint64_t number) {
+  const auto tag = static_cast<std::int64_t>(attempts_[number].previous);
+  const txn::RowId last = transaction->get(table, key_of(table->schema, kInserted + tag).bytes());
+  Status status = co_await transaction->fetch();
+  if (!status.ok()) co_return status;
+  std::size_t found = transaction->found(last) ? 1 : 0;
+  std::size_t places = 1;
+  // Others have changed nothing that has this tag, but the row itself.
+  for (const storage::IndexRef& index : table->indexes) {
+    ++places;
+    layout::IndexPrefix prefix(index->shape);
+    const auto tagged = transaction->scan_index(table, index, layout::index_range(prefix.integer(tag)));
+    Rows rows;
+    status = co_await scan(tagged.get(), &rows);
+    if (!status.ok()) co_return status;
+    found += rows.contains(kInserted + tag) ? 1 : 0;
+  }
+  status = co_await transaction->confirm_reads();
+  if (status.ok() && found != places && !memory_ended_)
+    complaint_ = name_of(number) + " does not see " + name_of(attempts_[number].previous) + " of its session";
+  co_return status;
+}
+
 reactor::Task<void> CrashWorkload::give_up(txn::Engine* engine, txn::Session* session) {
   auto table = co_await engine->table(kTable);
   if (!table.ok()) co_return;
@@ -104,7 +137,8 @@ reactor::Task<void> CrashWorkload::give_up(txn::Engine* engine, txn::Session* se
 
 reactor::Task<void> CrashWorkload::run_client(txn::Engine* engine, std::uint64_t client, Ready ready) {
   auto session = engine->open_session();
-  for (std::uint64_t i = 0; i < kTransactions && complaint_.empty(); ++i) {
+  std::uint64_t last = kMostAttempts;  // that the session committed
+  for (std::uint64_t i = 0; i < kTransactions && complaint_.empty() && !winding_up_; ++i) {
     if (i == 1) co_await give_up(engine, session.get());
     std::uint64_t number = kMostAttempts;
     std::uint64_t pause_ns = kPause_ns;
@@ -117,17 +151,22 @@ reactor::Task<void> CrashWorkload::run_client(txn::Engine* engine, std::uint64_t
           co_return;
         }
         number = attempts_.size();
-        attempts_.push_back({client * kTransactions + i, Outcome::running});
+        attempts_.push_back({.transaction = client * kTransactions + i,
+                             .early = early_ && i + 1 < kTransactions,
+                             .follows = last != kMostAttempts,
+                             .previous = last});
       }
       attempts_[number].outcome = Outcome::running;
       const Status status = co_await attempt(engine, session.get(), number);
       if (status.ok()) {
-        attempts_[number].outcome = Outcome::acknowledged;
+        attempts_[number].outcome = attempts_[number].early ? Outcome::answered_early : Outcome::acknowledged;
+        last = number;
         break;
       }
       if (status.code() == ErrorCode::unknown_outcome) {
         attempts_[number].outcome = Outcome::unknown;
         session = engine->open_session();
+        last = kMostAttempts;
         break;
       }
       attempts_[number].outcome = Outcome::aborted;
@@ -250,6 +289,18 @@ std::string CrashWorkload::check_shared(const std::set<std::uint64_t>& there) co
   return {};
 }
 
+// An attempt that was acknowledged, and not early, is not there without the earlier ones of its session.
+std::string CrashWorkload::check_order(const std::set<std::uint64_t>& there) const {
+  for (std::uint64_t n = 0; n < attempts_.size(); ++n) {
+    if (attempts_[n].outcome != Outcome::acknowledged || !attempts_[n].follows) continue;
+    for (std::uint64_t before = n; attempts_[before].follows;) {
+      before = attempts_[before].previous;
+      if (!there.contains(before)) return name_of(n) + " is there without " + name_of(before);
+    }
+  }
+  return {};
+}
+
 std::string CrashWorkload::check() {
   std::set<std::uint64_t> there;
   std::set<std::uint64_t> erased;  // transactions
@@ -257,6 +308,8 @@ std::string CrashWorkload::check() {
     const bool has = by_table_.contains(kInserted + static_cast<std::int64_t>(n));
     const Outcome outcome = attempts_[n].outcome;
     if (outcome == Outcome::acknowledged && !has) return name_of(n) + " was acknowledged and is lost";
+    if (outcome == Outcome::answered_early && !has && !memory_ended_)
+      return name_of(n) + " was answered, and is lost with its compute server";
     if (attempts_[n].shown && !has) return name_of(n) + " was shown and is lost";
     if (outcome == Outcome::aborted && has) return name_of(n) + " was aborted and is there";
     if (!has) continue;
@@ -264,6 +317,7 @@ std::string CrashWorkload::check() {
     if (!erased.insert(attempts_[n].transaction).second) return name_of(n) + " happened after another one";
   }
   std::string wrong = check_shared(there);
+  if (wrong.empty()) wrong = check_order(there);
   if (!wrong.empty()) return wrong;
   for (std::uint64_t i = 0; i < kClients * kTransactions; ++i) {
     const std::int64_t id = kErased + static_cast<std::int64_t>(i);

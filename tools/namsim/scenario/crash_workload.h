@@ -4,6 +4,8 @@
 // An attempt has a number n. It sets bit n in two of the kShared rows, gives them the tag n, inserts the row
 // kInserted + n, and erases a row that is its transaction's own. So the rows of a snapshot name the attempts
 // that it has, several times over. A transaction is attempted until it commits or its outcome is unknown.
+//
+// Each transaction looks for the row that its client inserted last.
 #pragma once
 
 #include <cstdint>
@@ -18,22 +20,38 @@
 
 namespace namdb::sim {
 
+enum class CrashClients : std::uint8_t {
+  plain,
+  // All but the last transaction of each client may be answered before they are on disk
+  // (Transaction::answer_when_logged).
+  early,
+  // Each attempt is given an id, by which its outcome is asked for afterwards.
+  with_ids
+};
+
 class CrashWorkload {
  public:
   static constexpr const char* kTable = "crashed";
+  static constexpr const char* kAnother = "another";
   static constexpr const char* kByTag = "by_tag";
   static constexpr const char* kByTagHash = "by_tag_hash";
   static constexpr std::uint64_t kClients = 2;
   static constexpr std::uint64_t kTransactions = 3;  // of a client
 
-  // `with_ids`: each attempt is given an id, by which its outcome is asked for afterwards.
-  explicit CrashWorkload(bool with_ids = false) : with_ids_(with_ids) {}
+  explicit CrashWorkload(CrashClients clients = CrashClients::plain)
+      : early_(clients == CrashClients::early), with_ids_(clients == CrashClients::with_ids) {}
+  // The memory server ends: attempts that were answered early may be lost.
+  void memory_ends() { memory_ended_ = true; }
 
   // The table and its indexes, as they are at the beginning.
   reactor::Task<Status> load(txn::Engine* engine);
   // One client's transactions, in order. It waits while `ready` is false, and between attempts.
   using Ready = bool (*)(txn::Engine& engine);
   reactor::Task<void> run_client(txn::Engine* engine, std::uint64_t client, Ready ready);
+  // A table that nobody uses.
+  reactor::Task<Status> create_another(txn::Engine* engine);
+  // Clients begin no further transactions.
+  void wind_up() { winding_up_ = true; }
 
   // Reads all rows, by the table and by each index, in one transaction, and keeps them for the checks.
   reactor::Task<Status> read_all(txn::Engine* engine);
@@ -55,6 +73,7 @@ class CrashWorkload {
   const std::string& complaint() const { return complaint_; }
 
   std::uint64_t acknowledged() const { return count(Outcome::acknowledged); }
+  std::uint64_t answered_early() const { return count(Outcome::answered_early); }
   std::uint64_t unknown() const { return count(Outcome::unknown) + count(Outcome::running); }
   // Of the last read: unknown attempts that turned out to have happened.
   std::uint64_t unknown_there() const;
@@ -65,12 +84,15 @@ class CrashWorkload {
   static constexpr std::int64_t kInserted = 100;
   static constexpr std::size_t kMostAttempts = 62;
 
-  enum class Outcome : std::uint8_t { running, acknowledged, aborted, unknown };
+  enum class Outcome : std::uint8_t { running, acknowledged, answered_early, aborted, unknown };
   struct Attempt {
     std::uint64_t transaction = 0;  // of all clients
     Outcome outcome = Outcome::running;
-    bool shown = false;   // at a check
-    std::int64_t id = 0;  // 0: none was given
+    bool early = false;
+    bool follows = false;        // the attempt before, of the same session
+    std::uint64_t previous = 0;  // that one
+    bool shown = false;          // at a check
+    std::int64_t id = 0;         // 0: none was given
     std::optional<txn::TransactionOutcome> asked;
   };
   struct Row {
@@ -88,15 +110,22 @@ class CrashWorkload {
   reactor::Task<Status> attempt(txn::Engine* engine, txn::Session* session, std::uint64_t number);
   // Locks rows and gives up.
   reactor::Task<void> give_up(txn::Engine* engine, txn::Session* session);
+  // The rows that the session inserted last, by key and by index, are there.
+  reactor::Task<Status> look_back(txn::Transaction* transaction, storage::TableRef table,
+                                  std::uint64_t number);
+  std::string check_order(const std::set<std::uint64_t>& there) const;
   reactor::Task<Status> scan(txn::TableScan* scan, Rows* rows);
   std::uint64_t count(Outcome outcome) const;
   std::string check_shared(const std::set<std::uint64_t>& there) const;
 
-  bool with_ids_;
   std::vector<Attempt> attempts_;
   Rows by_table_;
   std::map<std::string, Rows> by_index_;
   std::string complaint_;
+  bool early_;
+  bool with_ids_;
+  bool memory_ended_ = false;
+  bool winding_up_ = false;
 };
 
 }  // namespace namdb::sim
