@@ -45,6 +45,8 @@ constexpr std::uint64_t kFarewell_ns = 20 * kMillisecond_ns;
 // Of the log on disk: parts of its bound, and their greatest length.
 constexpr std::uint64_t kLogSegments = 8;
 constexpr std::uint64_t kMaxLogSegment_bytes = 64U << 20;
+// Between two attempts to reach memory server 0.
+constexpr std::uint64_t kAskAgain_ns = 200 * kMillisecond_ns;
 // A line of progress promises the service manager another within that time.
 constexpr int kOpeningPatience_us = 60'000'000;
 
@@ -61,6 +63,7 @@ struct Durable {
   CheckpointOptions pace;
   std::unique_ptr<Checkpoints> checkpoints;  // while it serves
   Status failure;                            // of the disk
+  bool met = false;                          // the others of several memory servers: it listens
 };
 
 // Called when a write or a sync has failed: nothing more becomes durable.
@@ -76,6 +79,14 @@ reactor::Task<void> await_signal(reactor::Signals* signals, MemoryServer* server
   if (!signal.ok()) co_return;  // cancelled: the end has another reason
   spdlog::info("{}: stopping", signal.value() == SIGTERM ? "SIGTERM" : "SIGINT");
   server->request_shutdown();
+}
+
+reactor::Task<void> await_end(reactor::Signals* signals, bool* stopping) {
+  *stopping = (co_await signals->next()).ok();
+}
+
+Status stopped_while_opening() {
+  return Status(ErrorCode::admin_shutdown, "the memory server was told to end while it opened");
 }
 
 Result<std::uint64_t> random_word() {
@@ -95,8 +106,48 @@ LogOptions log_options(const Flags& flags) {
   return options;
 }
 
+// A new folder of another server than 0 gets server 0's database. Waits for server 0, until a signal comes.
+reactor::Task<Result<std::uint64_t>> ask_for_database(reactor::Reactor* reactor,
+                                                      const fabric::Transport* transport,
+                                                      const Flags* flags) {
+  reactor::Signals signals(*reactor, {SIGTERM, SIGINT});
+  reactor::Gate gate;
+  bool stopping = false;
+  reactor->spawn(gate, await_end(&signals, &stopping));
+  const std::unique_ptr<fabric::ClientFabric> fabric = transport->make_client();
+  const std::string& address = flags->options.memory_servers.front();
+  LinkOptions options;
+  options.server_id = flags->options.server_id;
+  options.server_count = flags->options.server_count;
+  Result<std::uint64_t> id = stopped_while_opening();
+  std::string told;
+  while (!stopping) {
+    id = co_await ask_database_id(fabric.get(), &reactor->random(), address, options);
+    if (id.ok() || id.status().code() == ErrorCode::configuration) break;
+    if (id.status().message() != told) {
+      spdlog::warn("waiting for memory server 0 at {}: {}", address, id.status().message());
+      sd_notifyf(0, "STATUS=Waiting for memory server 0 at %s", address.c_str());
+    }
+    told = id.status().message();
+    co_await reactor->sleep_for(kAskAgain_ns);
+    id = stopped_while_opening();
+  }
+  co_await signals.cancel();
+  co_await gate.close();
+  co_return id;
+}
+
+Result<std::uint64_t> new_database_id(reactor::Reactor& reactor, const fabric::Transport& transport,
+                                      const Flags& flags, const std::filesystem::path& path) {
+  std::error_code ignored;
+  const bool there = std::filesystem::exists(path / "identity", ignored);
+  if (there || flags.options.server_id == 0) return random_word();
+  return reactor.run_until(ask_for_database(&reactor, &transport, &flags));
+}
+
 // The folder of the database, which fits the level of durability; null at level `memory`.
-Result<std::unique_ptr<DatabaseFolder>> open_folder(const Flags& flags) {
+Result<std::unique_ptr<DatabaseFolder>> open_folder(reactor::Reactor& reactor,
+                                                    const fabric::Transport& transport, const Flags& flags) {
   const std::filesystem::path path = std::filesystem::path(flags.data) / "data";
   if (flags.options.durability == Durability::memory) {
     std::error_code ignored;
@@ -110,7 +161,7 @@ Result<std::unique_ptr<DatabaseFolder>> open_folder(const Flags& flags) {
     if (!restored.ok()) return restored;
     spdlog::info("restored {} from {}", path.string(), flags.restore);
   }
-  const auto new_id = random_word();
+  const auto new_id = new_database_id(reactor, transport, flags, path);
   if (!new_id.ok()) return new_id.status();
   DatabaseFolder::Wanted wanted;
   wanted.new_database_id = *new_id;
@@ -119,9 +170,23 @@ Result<std::unique_ptr<DatabaseFolder>> open_folder(const Flags& flags) {
   return DatabaseFolder::open(path, wanted);
 }
 
+// One of several memory servers answers the others before it has opened.
+reactor::Task<Status> listen_to_others(MemoryServer* server, fabric::ServerFabric* fabric,
+                                       const fabric::Transport* transport, const Flags* flags,
+                                       Durable* durable) {
+  // Once workers may come, its creation must not begin anew.
+  Status status = durable->folder->is_new() ? durable->folder->created() : Status();
+  if (!status.ok()) co_return status;
+  server->meet(*fabric, transport->make_client);
+  durable->met = true;
+  spdlog::info("waiting for the other memory servers, to open together");
+  co_return co_await fabric->listen(flags->listen);
+}
+
 // Creates or opens the database.
-reactor::Task<Status> open_database(reactor::Reactor* reactor, MemoryServer* server, const Flags* flags,
-                                    Durable* durable) {
+reactor::Task<Status> open_database(reactor::Reactor* reactor, MemoryServer* server,
+                                    fabric::ServerFabric* fabric, const fabric::Transport* transport,
+                                    const Flags* flags, Durable* durable) {
   reactor::Signals signals(*reactor, {SIGTERM, SIGINT});
   reactor::Gate gate;
   reactor->spawn(gate, await_signal(&signals, server));
@@ -134,6 +199,9 @@ reactor::Task<Status> open_database(reactor::Reactor* reactor, MemoryServer* ser
   options.progress = [](const std::string& line) {
     spdlog::info("opening, {}", line);
     sd_notifyf(0, "STATUS=Opens the database: %s\nEXTEND_TIMEOUT_USEC=%d", line.c_str(), kOpeningPatience_us);
+  };
+  options.meet = [server, fabric, transport, flags, durable] {
+    return listen_to_others(server, fabric, transport, flags, durable);
   };
   const std::string folder = durable->folder->log().parent_path().string();
   durable->disk = std::make_unique<FileDisk>(*reactor);
@@ -149,6 +217,12 @@ reactor::Task<Status> open_database(reactor::Reactor* reactor, MemoryServer* ser
   Status status = durable->folder->is_new() ? durable->folder->created() : Status();
   if (!status.ok()) co_await durable->database->close();
   co_return status;
+}
+
+// Behind an opening that failed.
+reactor::Task<void> leave_others(MemoryServer* server, fabric::ServerFabric* fabric) {
+  co_await server->stop();
+  co_await fabric->close();
 }
 
 void tell_what_opened(const Durable& durable) {
@@ -198,7 +272,8 @@ reactor::Task<Status> serve(reactor::Reactor* reactor, MemoryServer* server, fab
     if (!opened.lost.empty() || opened.damaged_chunks != 0)
       reactor->spawn(damage, pass_damage(durable->checkpoints.get()));
   }
-  Status status = co_await fabric->listen(address);
+  Status status;
+  if (!durable->met) status = co_await fabric->listen(address);
   if (status.ok()) {
     reactor::Signals signals(*reactor, {SIGTERM, SIGINT});
     reactor::Gate gate;
@@ -255,8 +330,6 @@ int run(Flags flags) {
   const Result<std::unique_ptr<config::DataFolder>> folder =
       config::DataFolder::open(flags.data, "nam-memoryd");
   if (!folder.ok()) return refuse(folder.status());
-  Result<std::unique_ptr<DatabaseFolder>> database_folder = open_folder(flags);
-  if (!database_folder.ok()) return refuse(database_folder.status());
   fabric::tcp::TcpOptions tcp_options;
   fabric::verbs::VerbsOptions verbs_options;
   verbs_options.device = {flags.rdma.device, flags.rdma.port, flags.rdma.gid_index};
@@ -281,6 +354,17 @@ int run(Flags flags) {
   Result<std::unique_ptr<reactor::Reactor>> reactor = reactor::Reactor::create(reactor_options);
   if (!reactor.ok()) return refuse(reactor.status());
 
+  fabric::TransportRegistry transports;
+  transports.add(fabric::shm::transport(**reactor));
+  transports.add(fabric::tcp::transport(**reactor, tcp_options));
+  transports.add(fabric::verbs::transport(**reactor, verbs_options));
+  const Result<const fabric::Transport*> transport = transports.find(flags.fabric);
+  if (!transport.ok()) return refuse(transport.status());
+  Result<std::unique_ptr<DatabaseFolder>> database_folder = open_folder(**reactor, **transport, flags);
+  if (!database_folder.ok() && database_folder.status().code() == ErrorCode::admin_shutdown)
+    return stopped_early();
+  if (!database_folder.ok()) return refuse(database_folder.status());
+
   const Result<std::unique_ptr<RegionMemory>> memory =
       RegionMemory::create(flags.region_bytes, flags.region_limit_bytes, flags.huge_pages);
   if (!memory.ok()) return refuse(memory.status());
@@ -296,28 +380,22 @@ int run(Flags flags) {
   Result<std::unique_ptr<MemoryServer>> server =
       MemoryServer::create(**reactor, region.bytes(), flags.options, growth_of(region));
   if (!server.ok()) return refuse(server.status());
-  fabric::TransportRegistry transports;
-  transports.add(fabric::shm::transport(**reactor));
-  transports.add(fabric::tcp::transport(**reactor, tcp_options));
-  transports.add(fabric::verbs::transport(**reactor, verbs_options));
-  const Result<const fabric::Transport*> transport = transports.find(flags.fabric);
-  if (!transport.ok()) return refuse(transport.status());
-
+  const fabric::ServerRegion area{region.bytes().data(), region.bytes().size(), region.limit_bytes(),
+                                  region.descriptor()};
+  const std::unique_ptr<fabric::ServerFabric> fabric = transport.value()->make_server(area, **server);
   Durable durable;
   durable.folder = std::move(*database_folder);
   durable.pace.interval_ns = flags.checkpoint_interval_ns;
   durable.pace.rate_bytes = flags.checkpoint_rate_bytes;
   if (durable.folder) {
-    const Status status =
-        (*reactor)->run_until(open_database(reactor->get(), server->get(), &flags, &durable));
+    const Status status = (*reactor)->run_until(
+        open_database(reactor->get(), server->get(), fabric.get(), transport.value(), &flags, &durable));
+    if (!status.ok() && durable.met) (*reactor)->run_until(leave_others(server->get(), fabric.get()));
     if (!status.ok() && status.code() == ErrorCode::admin_shutdown) return stopped_early();
     if (!status.ok()) return refuse(status);
     tell_what_opened(durable);
   }
 
-  const fabric::ServerRegion area{region.bytes().data(), region.bytes().size(), region.limit_bytes(),
-                                  region.descriptor()};
-  const std::unique_ptr<fabric::ServerFabric> fabric = transport.value()->make_server(area, **server);
   const Status status = (*reactor)->run_until(
       serve(reactor->get(), server->get(), fabric.get(), transport.value(), flags.listen, &durable));
   if (!durable.failure.ok()) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "common/base/clock.h"
 #include "common/base/random.h"
@@ -89,6 +90,11 @@ struct Options {
   std::uint16_t server_id = 0;
   std::uint16_t server_count = 1;
   Durability durability = Durability::memory;
+  // Addresses of all memory servers, server 0's first, for the others of a database on disk: they open
+  // together, before any worker could tell. Empty where workers tell (JOIN_CLUSTER).
+  std::vector<std::string> memory_servers;
+  // The database lies on the disks of several memory servers.
+  bool opens_together() const { return durability == Durability::flushed && server_count > 1; }
   layout::VectorParts vector_parts() const { return {timestamp_vector, server_count}; }
   // Old versions are freed before E when every live worker says that no transaction can need them.
   bool collect_by_acknowledgement = true;

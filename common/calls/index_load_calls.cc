@@ -6,6 +6,7 @@ namespace namdb::calls {
 
 std::string encode(const IndexLoad& load) {
   std::string bytes;
+  put(bytes, load.round);
   put(bytes, load.index);
   put(bytes, load.sender);
   put(bytes, load.number);
@@ -17,6 +18,7 @@ std::string encode(const IndexLoad& load) {
 std::optional<IndexLoad> decode_index_load(std::string_view bytes) {
   Fields fields(bytes);
   IndexLoad load;
+  load.round = fields.take<std::uint64_t>();
   load.index = fields.take<std::uint32_t>();
   load.sender = fields.take<decltype(load.sender)>();
   load.number = fields.take<std::uint32_t>();

@@ -1,8 +1,8 @@
 // The bytes of INDEX_LOAD (method 58): after a restart a memory server sends the keys that its rows have in
 // parts of indexes on other memory servers, before these open. Numbers are little-endian, without gaps; a key
 // is its length (16 bits) and its bytes.
-//   request  index (32) | the sender's server id (16) | number of this request, from 0 on (32) | 1 = the last
-//            of this index from this sender (8) | keys, ascending
+//   request  round of the opening (64) | index (32) | the sender's server id (16) | number of this request,
+//            from 0 on (32) | 1 = the last of this index from this sender (8) | keys, ascending
 //   reply    empty
 // A request that came before changes nothing. Requests are outside input.
 #pragma once
@@ -23,6 +23,7 @@ struct IndexLoad {
   std::uint32_t number = 0;
   bool last = false;
   std::vector<std::string_view> keys;  // of a decoded request: in its bytes
+  std::uint64_t round = 0;
 };
 
 std::string encode(const IndexLoad& load);

@@ -128,6 +128,10 @@ bool Cluster::failed() const {
   return std::any_of(links_.begin(), links_.end(), [](const Link& link) { return link.channel->failed(); });
 }
 
+void Cluster::give_up(const Status& reason) {
+  for (const Link& link : links_) link.channel->give_up(reason);
+}
+
 reactor::Task<Result<std::string>> Cluster::call_bytes(layout::ServerId server, std::uint16_t method,
                                                        std::string request,
                                                        fabric::OperationCounters* counters) {

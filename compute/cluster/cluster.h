@@ -49,6 +49,12 @@ class Cluster {
   std::size_t server_count() const { return options_.memory_servers.size(); }
   fabric::Channel& channel(layout::ServerId server) { return *links_[server].channel; }
   const layout::RegionMap& region_map(layout::ServerId server) const { return links_[server].map; }
+  // Another number after any memory server has restarted.
+  std::uint64_t epochs() const {
+    std::uint64_t all = 0;
+    for (const Link& link : links_) all ^= link.map.epoch;
+    return all;
+  }
   // The catalog's version, beside the timestamp vector.
   layout::GlobalAddress catalog_word() const {
     return {0, links_[0].map.vector_offset + layout::kVectorCatalog_offset};
@@ -84,6 +90,8 @@ class Cluster {
   StageTimes* stage_times() const { return options_.stage_times; }
   // True once any channel failed.
   bool failed() const;
+  // Every channel fails now, those that transactions still hold, too.
+  void give_up(const Status& reason);
   reactor::Executor& executor() { return executor_; }
   fabric::LocalPool& pool() { return fabric_.pool(); }
   const ComputeId& compute_id() const { return options_.compute_id; }

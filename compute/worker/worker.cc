@@ -17,7 +17,7 @@ using storage::TableRef;
 namespace {
 
 struct WorkerSession : protocol::SessionState {
-  std::uint64_t epoch = 0;  // of memory server 0
+  std::uint64_t epochs = 0;  // of all memory servers
 };
 
 txn::RetryOptions retries(const WorkerOptions& options) {
@@ -115,6 +115,9 @@ reactor::Task<void> Worker::drop_connection(bool cleanly) {
   const std::shared_ptr<Connection> connection = std::exchange(connection_, nullptr);
   heartbeat_ = nullptr;
   silence_watch_ = nullptr;
+  // Memory servers on disk open again once every worker has left; a transaction may stay for long.
+  if (!cleanly && connection->cluster.flushed())
+    connection->cluster.give_up(Status(ErrorCode::connection_failure, "the connection was lost"));
   co_await connection->disconnect(cleanly);
 }
 
@@ -169,7 +172,9 @@ reactor::Task<void> Worker::supervise() {
     }
     const Status status = co_await maintain(connection);
     report_.post(now());
-    if (!connection->cluster.failed()) continue;
+    // Memory servers that open the database again wait for all workers to leave.
+    const bool opens = !status.ok() && status.code() == ErrorCode::cannot_connect_now;
+    if (!opens && !connection->cluster.failed()) continue;
     log_("lost the connection to a memory server: " + status.to_string() +
          "; running transactions are failed, connecting again");
     reason_ = "the connection was lost";
@@ -201,10 +206,10 @@ std::unique_ptr<txn::Transaction> Worker::begin(txn::Session& session) {
   if (connection_ == nullptr) return std::make_unique<DisconnectedTransaction>(not_connected());
   backoff_.begins();
   auto& state = static_cast<WorkerSession&>(session);
-  const std::uint64_t epoch = connection_->cluster.region_map(0).epoch;
-  if (state.epoch != epoch) {
+  const std::uint64_t epochs = connection_->cluster.epochs();
+  if (state.epochs != epochs) {
     state.newest_words.clear();
-    state.epoch = epoch;
+    state.epochs = epochs;
   }
   return connection_->begin(state);
 }

@@ -47,7 +47,8 @@ bool told_to_end() {
 // Whether the error ends when a memory server is started, a network comes up, or a name is entered.
 bool is_transient(const Status& status) {
   return status.code() == ErrorCode::connection_failure ||
-         status.code() == ErrorCode::memory_server_restarted || status.code() == ErrorCode::admin_shutdown;
+         status.code() == ErrorCode::memory_server_restarted ||
+         status.code() == ErrorCode::cannot_connect_now || status.code() == ErrorCode::admin_shutdown;
 }
 
 sql::PlanningQueue::Post post_to(reactor::Mailbox& mailbox) {

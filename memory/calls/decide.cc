@@ -13,6 +13,7 @@
 #include "common/layout/words.h"
 #include "memory/apply/applier.h"
 #include "memory/calls/methods.h"
+#include "memory/calls/opening_service.h"
 
 namespace namdb::memory {
 namespace {
@@ -90,9 +91,15 @@ reactor::Task<Status> install_part(ServerState* server, std::uint32_t slot, std:
   co_return co_await applier.roll_forward(copy->entry, server->server_fabric->loopback());
 }
 
+// Its journal is in the log only, from before this process.
+bool is_restored(const ServerState& server, std::uint32_t slot) {
+  return server.opening_service != nullptr && server.opening_service->restored(slot);
+}
+
 }  // namespace
 
 reactor::Task<Result<calls::LookReply>> look_here(ServerState* server, std::uint32_t slot) {
+  if (is_restored(*server, slot)) co_return server->opening_service->look(slot);
   Journals& journals = server->journals;
   calls::LookReply reply;
   const JournalStream* stream = journals.find(slot);
@@ -119,6 +126,10 @@ reactor::Task<Result<calls::LookReply>> look_here(ServerState* server, std::uint
 }
 
 reactor::Task<Status> make_void_here(ServerState* server, calls::VoidRequest request) {
+  if (is_restored(*server, request.slot)) {
+    co_return co_await server->opening_service->record(request.slot, std::move(request.counters),
+                                                       Verdict::voided);
+  }
   const JournalStream* const stream = server->journals.find(request.slot);
   if (stream == nullptr) co_return no_part(request.slot, request.counters.front());
   if (!stream->abandoned()) co_return owner_is_there(request.slot);
@@ -129,6 +140,12 @@ reactor::Task<Status> make_void_here(ServerState* server, calls::VoidRequest req
 
 reactor::Task<Status> record_here(ServerState* server, calls::VerdictRequest request) {
   const std::uint32_t slot = request.slot;
+  if (is_restored(*server, slot)) {
+    OpeningService& restored = *server->opening_service;
+    Status status = co_await restored.record(slot, std::move(request.commits), Verdict::committed);
+    if (!status.ok() || !request.final_counter || !is_restored(*server, slot)) co_return status;
+    co_return co_await restored.close(slot, *request.final_counter);
+  }
   if (const JournalStream* const stream = server->journals.find(slot)) {
     if (!stream->abandoned()) co_return owner_is_there(slot);
     auto commits = not_yet(*stream, request.commits, Verdict::committed);

@@ -6,9 +6,11 @@
 namespace namdb::memory::handlers {
 
 Status index_load(const Call& call) {
+  if (!call.caller.peer().memory_server)
+    return Status(ErrorCode::insufficient_privilege, "only memory servers send keys of indexes");
   IndexLoads* const loads = call.caller.server.index_loads;
   if (loads == nullptr)
-    return Status(ErrorCode::protocol_violation, "this memory server is open: its indexes have their keys");
+    return Status(ErrorCode::cannot_connect_now, "this memory server does not wait for keys of indexes");
   return loads->receive(call.request);
 }
 

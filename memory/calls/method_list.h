@@ -73,4 +73,7 @@
   WAITING_BYTES(VERDICT, verdict, every_server, fail)                                                        \
   WAITING_CALL(CHECKPOINT, checkpoint, CheckpointRequest, CheckpointReply, every_server, fail)               \
   BYTES(INDEX_LOAD, index_load, every_server, fail)                                                          \
-  CALL(COMMIT_OUTCOME, commit_outcome, CommitOutcomeRequest, CommitOutcomeReply, server_0, fail)
+  CALL(COMMIT_OUTCOME, commit_outcome, CommitOutcomeRequest, CommitOutcomeReply, server_0, fail)             \
+  WAITING_CALL(GATHER, gather, GatherRequest, GatherReply, every_server, fail)                               \
+  WAITING_CALL(DERIVE, derive, DeriveRequest, DeriveReply, every_server, fail)                               \
+  WAITING_CALL(SERVE, serve, ServeRequest, ServeReply, every_server, fail)

@@ -1,6 +1,7 @@
 #include "memory/calls/server_state.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace namdb::memory {
 namespace {
@@ -9,6 +10,11 @@ namespace {
 constexpr std::uint64_t kRefusal_ns = kSecond_ns;
 
 }  // namespace
+
+Status database_opens() {
+  return Status(ErrorCode::cannot_connect_now, "the memory servers open the database",
+                "the compute server connects again by itself");
+}
 
 ServerState::ServerState(reactor::Executor& server_executor, std::unique_ptr<Region> server_region,
                          Options server_options, RegionGrowth growth_of_region)
@@ -44,6 +50,12 @@ ServerState::ServerState(reactor::Executor& server_executor, std::unique_ptr<Reg
                                     notice("a worker is silent: its compute server is fenced");
                                     start_fence(compute_id);
                                   }}) {
+  if (options.opens_together() && options.memory_servers.size() == options.server_count) {
+    // Epochs tell nothing: a server that restarted has its data.
+    const Status learned =
+        links.learn(options.memory_servers, std::vector<std::uint64_t>(options.server_count));
+    NAMDB_CHECK(learned.ok());
+  }
   if (region->limit_bytes() == region->bytes()) return;
   region->set_lengthen([this](std::uint64_t length_bytes) { return lengthen_region(length_bytes); });
 }
@@ -103,9 +115,31 @@ reactor::Task<void> ServerState::erase_logged_indexes() {
   erasing_replaced = false;
 }
 
+reactor::Task<Status> ServerState::dismiss_workers(std::uint64_t patience_ns) {
+  admits_workers = false;
+  const auto first_worker = [this] {
+    return std::ranges::find_if(peers.all(), [](const auto& entry) { return !entry.second.tool; });
+  };
+  const std::uint64_t deadline_ns = executor.now_ns() + patience_ns;
+  while (first_worker() != peers.all().end()) {
+    if (stopping || shutdown)
+      co_return Status(ErrorCode::admin_shutdown, "the memory server is shutting down");
+    if (executor.now_ns() < deadline_ns) {
+      co_await fenced.wait_until(deadline_ns);
+      continue;
+    }
+    notice("a worker does not leave a database that opens again: its compute server is fenced");
+    const std::string compute_id = first_worker()->second.compute_id;
+    start_fence(compute_id);
+    while (!peers.of(compute_id).empty() && !stopping) co_await fenced.wait();
+  }
+  co_return Status();
+}
+
 void ServerState::request_shutdown() {
   shutdown = true;
   shut_down.notify_all();
+  fenced.notify_all();
 }
 
 void ServerState::start_fence(const std::string& compute_id) {

@@ -15,6 +15,7 @@
 #include "common/reactor/task.h"
 #include "memory/calls/checkpoint_service.h"
 #include "memory/calls/lock_waiters.h"
+#include "memory/calls/opening_service.h"
 #include "memory/coordinator/catalog.h"
 #include "memory/coordinator/cluster_identity.h"
 #include "memory/coordinator/control_changes.h"
@@ -45,6 +46,9 @@
 
 namespace namdb::memory {
 
+// The answer to workers meanwhile: cannot_connect_now. They disconnect, and try again.
+Status database_opens();
+
 // Where more of the region's memory comes from.
 struct RegionGrowth {
   std::uint64_t limit_bytes = 0;  // 0: the region stays as long as it is
@@ -74,6 +78,9 @@ struct ServerState {
   void erase_replaced_indexes();
   // Marks the compute server as fenced for ever, and destroys its channels in a task of its own.
   void start_fence(const std::string& compute_id);
+  // Refuses workers, and resumes when none is connected: those that do not leave by themselves within
+  // `patience_ns` are fenced. Error admin_shutdown.
+  reactor::Task<Status> dismiss_workers(std::uint64_t patience_ns);
   void request_shutdown();
 
   reactor::Executor& executor;
@@ -83,7 +90,8 @@ struct ServerState {
   std::uint64_t region_refused_ns = 0;  // when the system had no memory for the region to grow; 0: it had
   std::uint64_t started_ns;
   std::uint64_t clock_ahead_ns = 0;               // of the executor's
-  bool opening = false;                           // after a restart; no peer is there yet
+  bool opening = false;                           // after a restart; no worker is there yet
+  bool admits_workers = true;                     // false while a cluster opens together
   std::optional<control::OpeningStatus> opened;   // with a data folder
   fabric::ServerFabric* server_fabric = nullptr;  // from MemoryServer::start() on
   bool stopping = false;
@@ -99,14 +107,15 @@ struct ServerState {
   Journals journals;
   EpochReclaimer reclaimer;
   VersionEpoch version_epoch;
-  CopiedVisibility copies;                   // of the words of the timestamp vector that other servers have
-  std::unique_ptr<Slots> slots;              // server 0; null on the others
-  Outcomes outcomes;                         // of commits in slots that died
-  std::unique_ptr<Catalog> catalog;          // server 0; null on the others
-  std::unique_ptr<ControlChanges> control;   // of these two
-  IndexLoads* index_loads = nullptr;         // while the server opens after a restart
-  ControlLog* table_log = nullptr;           // for tables of other servers than 0; null without a data folder
-  CheckpointService* checkpoints = nullptr;  // null without a data folder, and until the server has opened
+  CopiedVisibility copies;                  // of the words of the timestamp vector that other servers have
+  std::unique_ptr<Slots> slots;             // server 0; null on the others
+  Outcomes outcomes;                        // of commits in slots that died
+  std::unique_ptr<Catalog> catalog;         // server 0; null on the others
+  std::unique_ptr<ControlChanges> control;  // of these two
+  IndexLoads* index_loads = nullptr;        // while the server opens after a restart
+  ControlLog* table_log = nullptr;          // for tables of other servers than 0; null without a data folder
+  OpeningService* opening_service = nullptr;  // null unless the database lies on several servers' disks
+  CheckpointService* checkpoints = nullptr;   // null without a data folder, and until the server has opened
   bool erasing_replaced = false;
   std::uint64_t peers_gone = 0;  // workers whose channel was destroyed
   Tables tables;

@@ -5,6 +5,9 @@
 // others. Each server keeps the first list that it is told and refuses every other. A server that is in no
 // cluster yet takes any worker's greeting, for it may have been started just now; only server 0's consent
 // makes it a member. So memory servers may be restarted in any order, and once all were, they are a cluster.
+//
+// The servers of a database on disk come back with their data. Server 0 tells all of them the epochs that
+// belong together, each time that they have opened (memory/opening): workers with others connect again.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +28,8 @@ class ClusterIdentity {
   // `epochs`: one a memory server. Error memory_server_restarted when they are not those of the first list,
   // with the server that has to be restarted; protocol_violation when they cannot be any.
   Status join(const std::vector<std::uint64_t>& epochs);
+  // From now on those are the cluster's, and a peer with others gets cannot_connect_now.
+  void become(std::vector<std::uint64_t> epochs);
 
  private:
   Status other_cluster() const;
@@ -33,6 +38,7 @@ class ClusterIdentity {
   std::uint32_t server_count_;
   std::uint64_t epoch_;
   std::vector<std::uint64_t> epochs_;  // empty: in no cluster yet
+  bool told_ = false;                  // by server 0
 };
 
 }  // namespace namdb::memory

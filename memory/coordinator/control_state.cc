@@ -286,10 +286,12 @@ Status apply_control_entry(control::ControlState& state, const control::ControlE
     place_closed(*state.mutable_closed(), closed.slots(i), closed.final_counters(i));
   if (entry.has_marks()) {
     if (entry.marks().next_table() < state.marks().next_table() ||
-        entry.marks().next_slot() < state.marks().next_slot() ||
-        entry.marks().first_slot() < state.marks().first_slot())
+        entry.marks().next_slot() < state.marks().next_slot())
       return corrupt_entry(entry, "field marks goes back");
+    // A checkpoint may say more of it than the entries behind.
+    const std::uint32_t first_slot = std::max(entry.marks().first_slot(), state.marks().first_slot());
     *state.mutable_marks() = entry.marks();
+    state.mutable_marks()->set_first_slot(first_slot);
   }
   return Status();
 }

@@ -165,4 +165,17 @@ TEST_CASE("an entry whose predecessor is missing is refused, and one that was ap
   CHECK(apply_control_entry(state, entry).message().find("dropped_tables names 5") != std::string::npos);
 }
 
+TEST_CASE("a checkpoint may know of a later start than the entries behind it", "[control]") {
+  control::ControlState state = some_state();
+  state.mutable_marks()->set_first_slot(90);
+  control::ControlEntry entry;
+  entry.set_version(state.version() + 1);
+  *entry.mutable_marks() = state.marks();
+  entry.mutable_marks()->set_first_slot(80);
+  entry.mutable_marks()->set_next_slot(200);
+  REQUIRE(apply_control_entry(state, entry).ok());
+  CHECK(state.marks().first_slot() == 90);
+  CHECK(state.marks().next_slot() == 200);
+}
+
 }  // namespace namdb::memory

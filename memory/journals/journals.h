@@ -113,6 +113,8 @@ class Journals {
     bool decided = false;
   };
   std::optional<Ended> ended(std::uint32_t slot) const;
+  // It ended before this process did.
+  void restore_ended(std::uint32_t slot, Ended how) { ended_[slot] = how; }
   // Of all slots, by slot.
   const std::map<std::uint32_t, Ended>& all_ended() const { return ended_; }
   // Appends a record and makes it durable, with what else there is to flush. Without a sink: nothing.

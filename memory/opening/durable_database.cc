@@ -1,8 +1,6 @@
 #include "memory/opening/durable_database.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <optional>
 #include <set>
 #include <span>
@@ -21,21 +19,11 @@ namespace {
 constexpr std::uint64_t kYield_bytes = 256U << 10;  // of the log, redone without a pause
 constexpr std::size_t kChunkReaders = 4;
 constexpr std::uint64_t kMarkPause_ns = 100 * kMicrosecond_ns;
-// Timestamps go on so far behind the newest version's.
-constexpr std::uint64_t kTimestampSlack_ns = 1;
 
 std::uint64_t random_id(reactor::Executor& executor) {
   std::uint64_t id = 0;
   while (id == 0) id = executor.random().next();
   return id;
-}
-
-std::string mebibytes(std::uint64_t bytes) {
-  return std::to_string((bytes + (1U << 20) - 1) >> 20) + " MiB";
-}
-
-std::string count_of(std::uint64_t count, const char* one, const char* many) {
-  return std::to_string(count) + " " + (count == 1 ? one : many);
 }
 
 reactor::Task<Status> remove_all(Disk* disk, std::string folder) {
@@ -53,33 +41,8 @@ reactor::Task<Status> remove_all(Disk* disk, std::string folder) {
 
 }  // namespace
 
-std::string Opened::text() const {
-  if (created) return "a new database was created";
-  std::array<char, 32> seconds{};
-  std::snprintf(seconds.data(), seconds.size(), "%.1f s", static_cast<double>(duration_ns) / 1e9);
-  return "opened " + count_of(tables, "table", "tables") + " with " + count_of(rows, "row", "rows") +
-         " from a checkpoint of " + mebibytes(checkpoint_bytes) + " and " + mebibytes(log_bytes) +
-         " of log in " + seconds.data();
-}
-
-control::OpeningStatus Opened::message() const {
-  control::OpeningStatus message;
-  message.set_created(created);
-  message.set_generation(generation);
-  message.set_checkpoint_bytes(checkpoint_bytes);
-  message.set_damaged_chunks(damaged_chunks);
-  message.set_log_bytes(log_bytes);
-  message.set_entries(entries);
-  message.set_tables(tables);
-  message.set_indexes(indexes);
-  message.set_rows(rows);
-  message.set_duration_ns(duration_ns);
-  for (const std::string& line : lost) message.add_lost(line);
-  return message;
-}
-
 // The steps of DurableDatabase's creation and opening.
-class DatabaseOpening {
+class DatabaseOpening final : public UnopenedDatabase {
  public:
   DatabaseOpening(reactor::Executor& executor, Disk& disk, std::string folder, MemoryServer& server,
                   DurableOptions options)
@@ -101,9 +64,16 @@ class DatabaseOpening {
   // Gives up all that was done so far.
   reactor::Task<void> give_up() {
     co_await progress_.end();
+    // Nothing of the server refers to this any more behind it.
+    if (database_->host_opening_) co_await parts_.links.close();
     co_await database_->close();
+    parts_.opening_service = nullptr;
+    parts_.index_loads = nullptr;
   }
   std::unique_ptr<DurableDatabase> take() { return std::move(database_); }
+
+  reactor::Task<Status> derive(const control::DeriveRequest* request, IndexLoads* loads) override;
+  std::uint64_t largest_timestamp() const override { return largest_timestamp_; }
 
  private:
   // For memory/recovery.
@@ -123,9 +93,16 @@ class DatabaseOpening {
   reactor::Task<Status> replay_records(LogReader* reader);
   Status lost(const LogReader& reader, const Status& damage);
   reactor::Task<Status> open_control();
-  void discard_unknown_tables();
   void keep_outcomes();
-  reactor::Task<Status> derive();
+  void discard_tables_but(const std::set<std::uint32_t>& known);
+  // Behind the last entry.
+  Status finish_redo();
+  // On the only memory server.
+  reactor::Task<Status> derive_alone();
+  // On one of several.
+  reactor::Task<Status> open_together();
+  reactor::Task<Status> derive_tables(const control::DeriveRequest* request);
+  void count_rows();
 
   reactor::Executor& executor_;
   Disk& disk_;
@@ -144,6 +121,9 @@ class DatabaseOpening {
   LogPosition redo_from_ = 0;
   std::size_t next_chunk_ = 0;
   Status chunk_failure_;
+  bool tables_derived_ = false;
+  bool granting_ = false;
+  std::uint64_t largest_timestamp_ = 0;
 };
 
 void DatabaseOpening::connect_log() {
@@ -157,6 +137,7 @@ void DatabaseOpening::connect_log() {
 }
 
 reactor::Task<Status> DatabaseOpening::start_grants() {
+  granting_ = true;
   GrantNumbers& grants = parts_.region->grants();
   grants.set_log(*database_->checkpoint_log_);
   const Status status = co_await parts_.journals.flush_noted();
@@ -190,6 +171,7 @@ reactor::Task<Status> DatabaseOpening::create() {
   status = co_await database.store_->commit(0, std::move(no_state));
   if (!status.ok()) co_return status;
   status = co_await start_grants();
+  if (status.ok() && parts_.options.opens_together()) status = co_await open_together();
   parts_.opened = opened().message();
   co_return status;
 }
@@ -200,8 +182,13 @@ reactor::Task<Status> DatabaseOpening::open() {
   Status status = co_await load_checkpoint();
   if (status.ok()) status = co_await replay_log();
   if (status.ok()) status = co_await open_control();
-  if (status.ok()) status = co_await derive();
-  if (status.ok()) status = co_await start_grants();
+  if (status.ok() && parts_.options.opens_together()) {
+    status = co_await open_together();
+  } else if (status.ok()) {
+    status = finish_redo();
+    if (status.ok()) status = co_await derive_alone();
+    if (status.ok()) status = co_await start_grants();
+  }
   if (!status.ok()) co_return status;
   co_await progress_.end();
   parts_.opening = false;
@@ -294,7 +281,7 @@ reactor::Task<Status> DatabaseOpening::replay_log() {
   if (options_.log.max_bytes / 2 < reader.segment_bytes()) {
     co_return Status(
         ErrorCode::configuration,
-        "the log's segments have " + mebibytes(reader.segment_bytes()) +
+        "the log's segments have " + in_mebibytes(reader.segment_bytes()) +
             " each, and the log must have room for two",
         "start with --log-bytes " + std::to_string(reader.segment_bytes() >> 19) + "MiB or more");
   }
@@ -304,9 +291,6 @@ reactor::Task<Status> DatabaseOpening::replay_log() {
     co_await reader.close();
     co_return status;
   }
-  status = replay_.finish();
-  if (!status.ok() && (opened().lost.empty() || status.code() != ErrorCode::corrupt_data)) co_return status;
-  if (!status.ok()) opened().lost.push_back(status.message());
   opened().log_bytes = replay_.counts().bytes;
   opened().entries = replay_.counts().entries;
   auto log = co_await Log::resume(executor_, disk_, log_folder_, reader.take_end(), options_.log);
@@ -314,6 +298,13 @@ reactor::Task<Status> DatabaseOpening::replay_log() {
   database_->log_ = std::move(*log);
   connect_log();
   co_return Status();
+}
+
+Status DatabaseOpening::finish_redo() {
+  Status status = replay_.finish();
+  if (status.ok() || opened().lost.empty() || status.code() != ErrorCode::corrupt_data) return status;
+  opened().lost.push_back(status.message());
+  return Status();
 }
 
 reactor::Task<Status> DatabaseOpening::replay_records(LogReader* reader) {
@@ -371,7 +362,6 @@ reactor::Task<Status> DatabaseOpening::open_control() {
     };
     co_await parts_.control->change_anyway(erase);
   }
-  discard_unknown_tables();
   keep_outcomes();
   co_return Status();
 }
@@ -391,10 +381,8 @@ void DatabaseOpening::keep_outcomes() {
   parts_.outcomes.opened(now_ns);
 }
 
-// Those that were dropped, and hash indexes that were being built.
-void DatabaseOpening::discard_unknown_tables() {
-  std::set<std::uint32_t> known;
-  for (const auto& [name, table] : parts_.catalog->tables()) known.insert(table.id());
+// Without those that were dropped, and hash indexes that were being built.
+void DatabaseOpening::discard_tables_but(const std::set<std::uint32_t>& known) {
   std::vector<std::uint32_t> unknown;
   for (const auto& [id, table] : parts_.tables.all()) {
     if (!known.contains(id)) unknown.push_back(id);
@@ -404,7 +392,18 @@ void DatabaseOpening::discard_unknown_tables() {
   }
 }
 
-reactor::Task<Status> DatabaseOpening::derive() {
+void DatabaseOpening::count_rows() {
+  for (const auto& [id, table] : parts_.tables.all()) {
+    if (table->shape.indexed_table != 0) continue;  // entries of a hash index
+    ++opened().tables;
+    opened().rows += table->records.used_count();
+  }
+}
+
+reactor::Task<Status> DatabaseOpening::derive_alone() {
+  std::set<std::uint32_t> known;
+  for (const auto& [name, table] : parts_.catalog->tables()) known.insert(table.id());
+  discard_tables_but(known);
   progress_.derive();
   IndexLoads loads(executor_, parts_.options.server_id, parts_.options.server_count);
   std::vector<control::IndexDescriptor> indexes;
@@ -415,11 +414,7 @@ reactor::Task<Status> DatabaseOpening::derive() {
   const auto derived = co_await rebuild_derived(parts, parts_.tables, parts_.indexes, std::move(indexes),
                                                 loads, std::move(nobody), kTimestampSlack_ns);
   if (!derived.ok()) co_return derived.status();
-  for (const auto& [id, table] : parts_.tables.all()) {
-    if (table->shape.indexed_table != 0) continue;  // entries of a hash index
-    ++opened().tables;
-    opened().rows += table->records.used_count();
-  }
+  count_rows();
   parts_.follow_timestamp(derived->largest_timestamp + kTimestampSlack_ns);
   const ControlChanges::Change reopen = [this](Catalog& catalog) {
     for (const auto& [id, table] : parts_.tables.all()) {
@@ -430,6 +425,63 @@ reactor::Task<Status> DatabaseOpening::derive() {
     return Status();
   };
   co_await parts_.control->change_anyway(reopen);
+  co_return Status();
+}
+
+// --- one of several memory servers ---
+
+reactor::Task<Status> DatabaseOpening::open_together() {
+  DurableDatabase& database = *database_;
+  database.host_opening_ = std::make_unique<HostOpening>(parts_, options_.database_id, *this, replay_);
+  parts_.opening_service = database.host_opening_.get();
+  parts_.opening = true;
+  parts_.admits_workers = false;
+  Status status = co_await options_.meet();
+  if (!status.ok()) co_return status;
+  if (parts_.options.server_id == 0) {
+    database.cluster_opening_ =
+        std::make_unique<ClusterOpening>(parts_, *database.host_opening_, options_.database_id);
+    database.cluster_opening_->start();
+  }
+  co_return co_await database.host_opening_->await_served();
+}
+
+reactor::Task<Status> DatabaseOpening::derive(const control::DeriveRequest* request, IndexLoads* loads) {
+  Status status;
+  if (!tables_derived_) status = co_await derive_tables(request);
+  if (!status.ok()) co_return status;
+  OpeningServers opening;
+  for (const std::uint32_t server : request->opening()) opening.insert(static_cast<layout::ServerId>(server));
+  std::vector<control::IndexDescriptor> indexes(request->indexes().begin(), request->indexes().end());
+  opened().indexes = indexes.size();
+  const Recovery parts = recovery();
+  status = co_await rebuild_indexes(parts, parts_.tables, parts_.indexes, std::move(indexes), *loads,
+                                    send_by_links(parts_.links), std::move(opening));
+  if (status.ok() && !granting_) status = co_await start_grants();
+  co_return status;
+}
+
+reactor::Task<Status> DatabaseOpening::derive_tables(const control::DeriveRequest* request) {
+  std::set<std::uint32_t> known;
+  for (const control::TableDescriptor& table : request->tables()) {
+    known.insert(table.id());
+    if (parts_.tables.all().contains(table.id())) continue;
+    co_return Status(ErrorCode::configuration,
+                     "memory server " + std::to_string(parts_.options.server_id) + " lacks table \"" +
+                         table.name() +
+                         "\", which the database has: its data folder is not the one that it had",
+                     "start it with that folder, or restore the folder from a backup");
+  }
+  discard_tables_but(known);
+  Status status = finish_redo();
+  if (!status.ok()) co_return status;
+  progress_.derive();
+  const Recovery parts = recovery();
+  const auto derived = co_await rebuild_tables(parts, parts_.tables);
+  if (!derived.ok()) co_return derived.status();
+  largest_timestamp_ = derived->largest_timestamp;
+  count_rows();
+  tables_derived_ = true;
   co_return Status();
 }
 
@@ -464,6 +516,9 @@ reactor::Task<Result<bool>> DurableDatabase::exists(Disk& disk, std::string fold
 }
 
 reactor::Task<void> DurableDatabase::close() {
+  if (cluster_opening_) cluster_opening_->stop();
+  if (host_opening_) co_await host_opening_->close();
+  if (cluster_opening_) co_await cluster_opening_->close();
   if (checkpoint_log_) co_await checkpoint_log_->close();
   if (log_) co_await log_->close();
 }

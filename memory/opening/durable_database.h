@@ -8,6 +8,10 @@
 //            3. the log goes on; the control state is the server's, and changes are logged from now on
 //            4. what is derived: buckets, indexes, floors of timestamps (memory/recovery)
 //
+// One of several memory servers opens together with the others: between 3 and 4 it answers them, memory
+// server 0 decides what the logs leave open, and all make what is derived (host_opening.h). A new database,
+// too, is there once all its servers are.
+//
 // Opening reads what is there and appends to the log, and changes nothing else. Its records are changes of
 // the state that it found. So it may be cut off at any moment, and the next one finds the same rows.
 //
@@ -19,6 +23,9 @@
 //
 //   MemoryServer::create; DurableDatabase::create or open; MemoryServer::start; ServerFabric::listen
 //   MemoryServer::stop; ServerFabric::close; DurableDatabase::close
+//
+// One of several has called MemoryServer::meet() before, and DurableOptions::meet has it listen while the
+// database opens. After an error there: MemoryServer::stop, ServerFabric::close.
 //
 // One executor's thread.
 #pragma once
@@ -38,7 +45,9 @@
 #include "memory/log/checkpoint_store.h"
 #include "memory/log/disk.h"
 #include "memory/log/log.h"
+#include "memory/opening/cluster_opening.h"
 #include "memory/opening/disk_control_log.h"
+#include "memory/opening/host_opening.h"
 #include "memory/opening/opening_progress.h"
 #include "memory/server/server.h"
 
@@ -52,6 +61,8 @@ struct DurableOptions {
   bool force_lost_log = false;
   // Lines for people while the database opens, one a second at most. May be empty.
   std::function<void(const std::string& line)> progress;
+  // Of one of several memory servers: the server answers the others from now on, and is to listen.
+  std::function<reactor::Task<Status>()> meet;
   // Asked again and again; true: opening ends with admin_shutdown. May be empty.
   std::function<bool()> stopping;
 };
@@ -76,6 +87,9 @@ struct Opened {
   // "opened 3 tables with 1200 rows from a checkpoint of 12 MiB and 3 MiB of log in 0.4 s"
   std::string text() const;
 };
+
+// "3 MiB", rounded up.
+std::string in_mebibytes(std::uint64_t bytes);
 
 // The log as sweeps see it, control entries included.
 class DatabaseSweepLog final : public SweepLog {
@@ -137,6 +151,9 @@ class DurableDatabase {
   std::unique_ptr<DiskControlLog> control_log_;
   std::unique_ptr<CheckpointLog> checkpoint_log_;
   std::unique_ptr<DatabaseSweepLog> sweep_log_;
+  // Of one of several memory servers; the second one on server 0 only.
+  std::unique_ptr<HostOpening> host_opening_;
+  std::unique_ptr<ClusterOpening> cluster_opening_;
   Opened opened_;
 };
 

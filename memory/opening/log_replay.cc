@@ -186,6 +186,20 @@ Status LogReplay::settle(SlotJournal& journal) {
   return Status();
 }
 
+Status LogReplay::decide(std::uint32_t slot, const std::vector<std::uint32_t>& counters, bool committed) {
+  SlotJournal& journal = journals_[slot];
+  (committed ? journal.committed : journal.voided).insert(counters.begin(), counters.end());
+  return settle(journal);
+}
+
+Status LogReplay::end(std::uint32_t slot, std::uint32_t final_counter) {
+  SlotJournal& journal = journals_[slot];
+  journal.through = std::max(journal.through, final_counter);
+  journal.ended = true;
+  journal.decided = true;
+  return settle(journal);
+}
+
 Status LogReplay::finish() {
   return redo_.finish();
 }

@@ -10,8 +10,8 @@
 //
 // A journal entry is *decided* when `through` of its slot covers it, or when a verdict is recorded. Where
 // there is only one memory server, a complete entry is a commit's: its host is the only one, and has it. On
-// one of several servers an entry waits until the log decides it, and undecided() has those that it does not
-// decide. Redo takes entries in any order.
+// one of several servers an entry waits until the log decides it, or behind its end the decider
+// (host_opening.h). Redo takes entries in any order.
 //
 // Tables that were dropped in the log stay until the caller discards them: their blocks may be in the way of
 // later ones, which take their places. One executor's thread; nothing suspends.
@@ -74,13 +74,22 @@ class LogReplay {
   // The next record. Errors: corrupt_data, configuration (of a newer program), out_of_memory (the region is
   // shorter than it was); the message names the record's position.
   Status apply(const LogRecord& record);
-  // Behind the last record. Error corrupt_data names a record whose versions are not all there. Nothing of
+  // The same as a record of that, which is in the log already.
+  Status decide(std::uint32_t slot, const std::vector<std::uint32_t>& counters, bool committed);
+  Status end(std::uint32_t slot, std::uint32_t final_counter);
+  // Behind the last record, and where entries wait, once all are decided. Error corrupt_data names a record
+  // whose versions are not all there. Nothing of
   // the redo waits any more then.
   Status finish();
 
   const ReplayCounts& counts() const { return counts_; }
   // By slot. Those are left out that neither the checkpoint nor the log names.
   const std::map<std::uint32_t, SlotJournal>& journals() const { return journals_; }
+  // Null for a slot without one.
+  const SlotJournal* find(std::uint32_t slot) const {
+    const auto found = journals_.find(slot);
+    return found == journals_.end() ? nullptr : &found->second;
+  }
 
  private:
   // The places of records, as the restorer keeps them.

@@ -15,6 +15,27 @@ std::string name_of(layout::ServerId server) {
   return "memory server " + std::to_string(server);
 }
 
+std::string random_id(Random& random) {
+  std::string id;
+  while (id.size() < Peers::kComputeId_bytes) id.push_back(static_cast<char>(random.below(256)));
+  return id;
+}
+
+control::Hello hello_of(layout::ServerId server, const std::string& id) {
+  control::Hello hello;
+  hello.set_protocol_version(calls::kProtocolVersion);
+  hello.set_compute_id(id);
+  hello.set_name(name_of(server));
+  hello.set_tool(true);  // it runs no transactions, and acknowledges nothing
+  hello.set_memory_server(true);
+  return hello;
+}
+
+Status another_server() {
+  return Status(ErrorCode::configuration, "another memory server answers there",
+                "give the addresses of one cluster's memory servers, server 0 first");
+}
+
 }  // namespace
 
 Links::Links(reactor::Executor& executor, LinkOptions options)
@@ -98,14 +119,8 @@ reactor::Task<void> Links::keep(layout::ServerId server) {
 
 reactor::Task<Result<std::unique_ptr<fabric::Channel>>> Links::connect(layout::ServerId server) {
   if (fabric_ == nullptr) fabric_ = make_fabric_();
-  while (id_.size() < Peers::kComputeId_bytes)
-    id_.push_back(static_cast<char>(executor_.random().below(256)));
-  control::Hello hello;
-  hello.set_protocol_version(calls::kProtocolVersion);
-  hello.set_compute_id(id_);
-  hello.set_name(name_of(options_.server_id));
-  hello.set_tool(true);  // it runs no transactions, and acknowledges nothing
-  hello.set_memory_server(true);
+  if (id_.empty()) id_ = random_id(executor_.random());
+  control::Hello hello = hello_of(options_.server_id, id_);
   // Server 0 is not told which cluster it names.
   hello.set_cluster_epoch(server == 0 ? 0 : epochs_[0]);
   std::string bytes;
@@ -114,8 +129,7 @@ reactor::Task<Result<std::unique_ptr<fabric::Channel>>> Links::connect(layout::S
   control::Welcome welcome;
   if (!welcome.ParseFromString(bytes) || welcome.server_id() != server ||
       welcome.server_count() != options_.server_count) {
-    co_return Status(ErrorCode::configuration, "another memory server answers there",
-                     "give the addresses of one cluster's memory servers, server 0 first");
+    co_return another_server();
   }
   if (welcome.memory_only() && epochs_[server] != 0 && epochs_[server] != welcome.epoch()) {
     co_return Status(ErrorCode::memory_server_restarted, "it has restarted and is empty",
@@ -151,6 +165,21 @@ reactor::Task<void> Links::ping(Link* link) {
   link->ping_failed = !call.status().ok();
   link->ping_under_way = false;
   if (link->ping_failed) link->wake.notify_all();
+}
+
+reactor::Task<Result<std::uint64_t>> ask_database_id(fabric::ClientFabric* fabric, Random* random,
+                                                     std::string address, LinkOptions options) {
+  const control::Hello hello = hello_of(options.server_id, random_id(*random));
+  std::string bytes;
+  const auto channel = co_await fabric->connect(std::move(address), hello.SerializeAsString(), &bytes);
+  if (!channel.ok()) co_return channel.status();
+  control::Welcome welcome;
+  if (!welcome.ParseFromString(bytes) || welcome.server_id() != 0 ||
+      welcome.server_count() != options.server_count)
+    co_return another_server();
+  if (welcome.database_id() != 0) co_return welcome.database_id();
+  co_return Status(ErrorCode::configuration, "memory server 0 keeps no data on disk",
+                   "--durability must be the same on all memory servers");
 }
 
 reactor::Task<void> Links::close() {

@@ -3,9 +3,10 @@
 // of the commits of compute servers that died (memory/coordinator/decider.h).
 //
 // Workers say under which addresses they reach the memory servers (JOIN_CLUSTER): a memory server reaches
-// the others under the same. A link is made at the first call to its server. From then on it is kept: a
-// server that ends or does not answer is found out by pings, and the link is made again, at growing
-// intervals. While it is down every call fails at once, with the reason.
+// the others under the same. The servers of a database on disk know them before (Options::memory_servers).
+// A link is made at the first call to its server. From then on it is kept: a server that ends or does not
+// answer is found out by pings, and the link is made again, at growing intervals. While it is down every
+// call fails at once, with the reason.
 //
 // A server that keeps its data on disk may be another process after each time that its link was down: its
 // region's epoch tells.
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/base/random.h"
 #include "common/fabric/fabric.h"
 #include "common/layout/global_address.h"
 #include "common/reactor/executor.h"
@@ -100,5 +102,10 @@ class Links {
   reactor::Event changed_;
   reactor::Gate gate_;
 };
+
+// The id of the database whose server 0 listens there, for a server with a new data folder. Error
+// configuration where another server answers, or one that keeps nothing on disk; those of connect().
+reactor::Task<Result<std::uint64_t>> ask_database_id(fabric::ClientFabric* fabric, Random* random,
+                                                     std::string address, LinkOptions options);
 
 }  // namespace namdb::memory

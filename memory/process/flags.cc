@@ -146,13 +146,18 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
                  "Declare a compute server dead after so long a silence; 0 = never.\n"
                  "Default: 10 for tcp and verbs; 0 for shm, where the kernel reports its end")
       ->check(CLI::Range(0.0, 86'400.0));
+  app.add_option(
+         "--memory-server", flags.options.memory_servers,
+         "With --durability flushed, of one of several memory servers: the address of each, this one\n"
+         "included, server 0 first. They open their data together")
+      ->type_name("ADDRESS");
   std::string durability;
   app.add_option(
          "--durability", durability,
          "When a commit is answered. flushed: once it is in the log on disk (DIR/data), so that it is\n"
          "there after a loss of power. memory: once it is in this server's memory; all is lost when\n"
-         "the process ends. Default: flushed; where there are several memory servers memory, which\n"
-         "is the only one then")
+         "the process ends. The same on all memory servers. Default: flushed; memory where there are\n"
+         "several memory servers and --memory-server does not name them")
       ->check(CLI::IsMember({"memory", "flushed"}));
   app.add_option("--log-bytes", flags.log_bytes,
                  "With --durability flushed: the disk space that the log may take. When it is full, commits\n"
@@ -206,11 +211,14 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
 
   flags.force_lost_log = force == "lost-log";
   flags.checkpoint_interval_ns = checkpoint_s * kSecond_ns;
-  const bool flushed = durability.empty() ? flags.options.server_count == 1 : durability == "flushed";
+  const bool alone_or_named = flags.options.server_count == 1 || !flags.options.memory_servers.empty();
+  const bool flushed = durability.empty() ? alone_or_named : durability == "flushed";
   flags.options.durability = flushed ? Durability::flushed : Durability::memory;
-  if (flushed && flags.options.server_count > 1) {
-    return wrong(exit_code,
-                 "--durability flushed is for one memory server: several cannot keep their data yet");
+  if (flags.options.opens_together() && flags.options.memory_servers.size() != flags.options.server_count) {
+    return wrong(
+        exit_code,
+        "--durability flushed with --server-count " + std::to_string(flags.options.server_count) +
+            " wants --memory-server as often, with the address of each memory server, server 0 first");
   }
   if (!flushed && !flags.restore.empty())
     return wrong(exit_code, "--restore is for --durability flushed: at level memory nothing is on disk");

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <utility>
 
+#include "common/layout/protocol.h"
+#include "common/layout/record.h"
 #include "common/layout/timestamp_floors.h"
 #include "memory/recovery/index_rebuild.h"
 
@@ -11,8 +14,8 @@ namespace namdb::memory {
 namespace {
 
 reactor::Task<Status> send_index_keys(Recovery recovery, std::uint32_t index, layout::ServerId server,
-                                      const KeyRuns& keys, const SendIndexLoad& send) {
-  IndexLoadRequests requests(index, recovery.options.server_id, keys);
+                                      const KeyRuns& keys, std::uint64_t round, const SendIndexLoad& send) {
+  IndexLoadRequests requests(index, recovery.options.server_id, round, keys);
   while (std::optional<std::string> request = requests.next()) {
     std::string bytes = std::move(*request);
     Status status = co_await send(server, std::move(bytes));
@@ -23,7 +26,11 @@ reactor::Task<Status> send_index_keys(Recovery recovery, std::uint32_t index, la
 
 reactor::Task<Status> rebuild_index(Recovery recovery, Tables& tables, Indexes& indexes,
                                     control::IndexDescriptor index, IndexLoads& loads,
-                                    const SendIndexLoad& send) {
+                                    const SendIndexLoad& send, const OpeningServers& opening) {
+  const auto made_at = [&index, &opening](layout::ServerId server) {
+    return opening.contains(server) && part_of(index, server);
+  };
+  if (std::ranges::none_of(opening, made_at)) co_return Status();
   const TablePointer table = tables.find(index.table());
   if (table == nullptr)
     co_return Status(ErrorCode::corrupt_data, "index \"" + index.name() + "\" has no table");
@@ -31,11 +38,11 @@ reactor::Task<Status> rebuild_index(Recovery recovery, Tables& tables, Indexes& 
   if (!collected.ok()) co_return collected.status();
   IndexKeys& keys = *collected;
   for (layout::ServerId server = 0; server < recovery.options.server_count; ++server) {
-    if (server == recovery.options.server_id || !part_of(index, server)) continue;
-    Status status = co_await send_index_keys(recovery, index.id(), server, keys[server], send);
+    if (server == recovery.options.server_id || !made_at(server)) continue;
+    Status status = co_await send_index_keys(recovery, index.id(), server, keys[server], loads.round(), send);
     if (!status.ok()) co_return status;
   }
-  if (!part_of(index, recovery.options.server_id)) co_return Status();
+  if (!made_at(recovery.options.server_id) || indexes.find(index.id()) != nullptr) co_return Status();
   Status status = co_await loads.complete(index.id());
   if (!status.ok()) co_return status;
   std::vector<const KeyRuns*> sources = loads.runs(index.id());
@@ -46,8 +53,8 @@ reactor::Task<Status> rebuild_index(Recovery recovery, Tables& tables, Indexes& 
   co_return indexes.restore(index, std::move(*tree));
 }
 
-// From now on no commit has this timestamp or an older one here, and rows that are not there count as deleted
-// at it: leases and older deletions are forgotten.
+}  // namespace
+
 void raise_timestamp_floors(Region& region, std::uint64_t timestamp) {
   for (std::size_t i = 0; i <= layout::kTimestampFloors; ++i) {
     const std::uint64_t offset = layout::timestamp_floor_offset(i);
@@ -55,12 +62,30 @@ void raise_timestamp_floors(Region& region, std::uint64_t timestamp) {
   }
 }
 
-}  // namespace
+reactor::Task<std::uint64_t> largest_timestamp(Recovery recovery, Tables& tables) {
+  std::uint64_t largest = 0;
+  if (!layout::find_protocol(recovery.options.protocol)->timestamps) co_return largest;
+  for (std::size_t i = 0; i <= layout::kTimestampFloors; ++i)
+    largest = std::max(largest, recovery.region.load(layout::timestamp_floor_offset(i)));
+  std::vector<TablePointer> all;
+  for (const auto& [id, table] : tables.all()) all.push_back(table);
+  std::uint32_t in_step = 0;
+  for (const TablePointer& table : all) {
+    if (!table->shape.record.timestamps) continue;
+    for (std::uint64_t place = table->records.next_used(0); place != 0;
+         place = table->records.next_used(place)) {
+      const std::span<const std::byte> body(recovery.region.at(place + 8), table->shape.record.body_bytes());
+      if (layout::certify_body(body, recovery.region.address(place)))
+        largest = std::max(largest, layout::decode_body_header(body.data()).timestamp());
+      if (++in_step < recovery.options.step_units) continue;
+      in_step = 0;
+      co_await recovery.executor.yield();
+    }
+  }
+  co_return largest;
+}
 
-reactor::Task<Result<DerivedState>> rebuild_derived(Recovery recovery, Tables& tables, Indexes& indexes,
-                                                    std::vector<control::IndexDescriptor> descriptors,
-                                                    IndexLoads& loads, SendIndexLoad send,
-                                                    std::uint64_t timestamp_slack) {
+reactor::Task<Result<DerivedState>> rebuild_tables(Recovery recovery, Tables& tables) {
   DerivedState derived;
   std::vector<TablePointer> restored;
   for (const auto& [id, table] : tables.all()) {
@@ -73,13 +98,33 @@ reactor::Task<Result<DerivedState>> rebuild_derived(Recovery recovery, Tables& t
     derived.rows += contents->rows;
     derived.largest_timestamp = std::max(derived.largest_timestamp, contents->largest_timestamp);
   }
-  if (derived.largest_timestamp != 0)
-    raise_timestamp_floors(recovery.region, derived.largest_timestamp + timestamp_slack);
+  co_return derived;
+}
+
+reactor::Task<Status> rebuild_indexes(Recovery recovery, Tables& tables, Indexes& indexes,
+                                      std::vector<control::IndexDescriptor> descriptors, IndexLoads& loads,
+                                      SendIndexLoad send, OpeningServers opening) {
   for (const control::IndexDescriptor& index : descriptors) {
     if (Status stopped = recovery.stopped(); !stopped.ok()) co_return stopped;
-    Status status = co_await rebuild_index(recovery, tables, indexes, index, loads, send);
+    Status status = co_await rebuild_index(recovery, tables, indexes, index, loads, send, opening);
     if (!status.ok()) co_return status;
   }
+  co_return Status();
+}
+
+reactor::Task<Result<DerivedState>> rebuild_derived(Recovery recovery, Tables& tables, Indexes& indexes,
+                                                    std::vector<control::IndexDescriptor> descriptors,
+                                                    IndexLoads& loads, SendIndexLoad send,
+                                                    std::uint64_t timestamp_slack) {
+  Result<DerivedState> derived = co_await rebuild_tables(recovery, tables);
+  if (!derived.ok()) co_return derived.status();
+  if (derived->largest_timestamp != 0)
+    raise_timestamp_floors(recovery.region, derived->largest_timestamp + timestamp_slack);
+  OpeningServers all;
+  for (layout::ServerId server = 0; server < recovery.options.server_count; ++server) all.insert(server);
+  Status status = co_await rebuild_indexes(recovery, tables, indexes, std::move(descriptors), loads,
+                                           std::move(send), std::move(all));
+  if (!status.ok()) co_return status;
   recovery.progress.stage = RecoveryStage::open;
   recovery.progress.subject.clear();
   co_return derived;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@
 
 namespace namdb::memory {
 
+// Timestamps go on so far behind the newest version's.
+inline constexpr std::uint64_t kTimestampSlack_ns = 1;
+
 // INDEX_LOAD to another memory server. May be empty where there is only one.
 using SendIndexLoad = std::function<reactor::Task<Status>(layout::ServerId server, std::string request)>;
 
@@ -28,9 +32,29 @@ struct DerivedState {
   std::uint64_t largest_timestamp = 0;  // of any row's version here
 };
 
-// Rebuilds the tables that are restored and not ready, and then those indexes, which are ready in the
-// catalog, with their parts. `timestamp_slack` is added to the largest timestamp: no clock of the database
-// was further ahead. Errors: corrupt_data, out_of_memory; those of `send`. The server does not open then.
+// Rebuilds the tables that are restored and not ready. Errors: corrupt_data, out_of_memory. The server does
+// not open then.
+reactor::Task<Result<DerivedState>> rebuild_tables(Recovery recovery, Tables& tables);
+
+// Servers that open. The others are open, and have their parts of indexes.
+using OpeningServers = std::set<layout::ServerId>;
+
+// Each of those indexes, which are ready in the catalog: sends the keys that rows here have to the opening
+// servers with a part of it, and where this is one of them makes the part that is here, unless it is there.
+// The tables are ready. Errors: corrupt_data, out_of_memory; those of `send` and of the loads.
+reactor::Task<Status> rebuild_indexes(Recovery recovery, Tables& tables, Indexes& indexes,
+                                      std::vector<control::IndexDescriptor> descriptors, IndexLoads& loads,
+                                      SendIndexLoad send, OpeningServers opening);
+
+// From now on no commit has this timestamp or an older one here, and rows that are not there count as deleted
+// at it: leases and older deletions are forgotten.
+void raise_timestamp_floors(Region& region, std::uint64_t timestamp);
+
+// The largest timestamp that a version or a floor of an open server has; nobody is connected. 0: none.
+reactor::Task<std::uint64_t> largest_timestamp(Recovery recovery, Tables& tables);
+
+// A server that opens alone, or with all others: tables, floors, and indexes. `timestamp_slack` is added to
+// the largest timestamp: no clock of the database was further ahead. Errors as above.
 reactor::Task<Result<DerivedState>> rebuild_derived(Recovery recovery, Tables& tables, Indexes& indexes,
                                                     std::vector<control::IndexDescriptor> descriptors,
                                                     IndexLoads& loads, SendIndexLoad send,

@@ -14,6 +14,8 @@ Status IndexLoads::receive(std::string_view request) {
   const auto load = calls::decode_index_load(request);
   if (!load || load->index == 0 || load->sender >= server_count_ || load->sender == server_id_)
     return Status(ErrorCode::protocol_violation, "keys of an index that cannot be read");
+  if (load->round != round_)
+    return Status(ErrorCode::cannot_connect_now, "the memory servers open in another round than these keys'");
   Incoming& incoming = incoming_[load->index][load->sender];
   if (load->number < incoming.next) return Status();
   if (load->number > incoming.next || incoming.last)
@@ -41,7 +43,8 @@ bool IndexLoads::is_complete(std::uint32_t index) const {
 
 reactor::Task<Status> IndexLoads::complete(std::uint32_t index) {
   while (!is_complete(index)) {
-    if (stopped_) co_return Status(ErrorCode::cannot_connect_now, "the memory server is shutting down");
+    if (stopped_)
+      co_return Status(ErrorCode::cannot_connect_now, "the opening of the memory servers begins anew");
     co_await changed_.wait();
   }
   co_return Status();
@@ -62,7 +65,7 @@ std::vector<const KeyRuns*> IndexLoads::runs(std::uint32_t index) const {
 
 std::optional<std::string> IndexLoadRequests::next() {
   if (sent_last_) return std::nullopt;
-  calls::IndexLoad load{index_, sender_, number_++, false, {}};
+  calls::IndexLoad load{index_, sender_, number_++, false, {}, round_};
   for (std::size_t bytes = 0; !keys_.done() && bytes < kRequest_bytes; keys_.next()) {
     bytes += keys_.key().size() + sizeof(std::uint16_t);
     load.keys.push_back(keys_.key());

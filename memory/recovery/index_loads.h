@@ -20,13 +20,18 @@
 
 namespace namdb::memory {
 
-// Keys that come in from the other servers.
+// Keys that come in from the other servers, in one round of an opening: an opening that failed somewhere
+// begins another, and keys that were under way then are refused.
 class IndexLoads {
  public:
-  IndexLoads(reactor::Executor& executor, std::uint16_t server_id, std::uint16_t server_count)
-      : server_id_(server_id), server_count_(server_count), changed_(executor) {}
+  IndexLoads(reactor::Executor& executor, std::uint16_t server_id, std::uint16_t server_count,
+             std::uint64_t round = 0)
+      : server_id_(server_id), server_count_(server_count), round_(round), changed_(executor) {}
 
-  // INDEX_LOAD: outside input. Errors protocol_violation; corrupt_data where a request is missing.
+  std::uint64_t round() const { return round_; }
+
+  // INDEX_LOAD: outside input. Errors protocol_violation; corrupt_data where a request is missing;
+  // cannot_connect_now where it is another round's.
   Status receive(std::string_view request);
   // Resumes when all other servers have sent their last keys of the index. Error cannot_connect_now after
   // stop().
@@ -46,6 +51,7 @@ class IndexLoads {
 
   std::uint16_t server_id_;
   std::uint16_t server_count_;
+  std::uint64_t round_;
   bool stopped_ = false;
   std::map<std::uint32_t, std::map<std::uint16_t, Incoming>> incoming_;  // by index and sender
   reactor::Event changed_;
@@ -55,8 +61,8 @@ class IndexLoads {
 class IndexLoadRequests {
  public:
   // `keys` are finished and stay.
-  IndexLoadRequests(std::uint32_t index, std::uint16_t sender, const KeyRuns& keys)
-      : index_(index), sender_(sender), keys_({&keys}) {}
+  IndexLoadRequests(std::uint32_t index, std::uint16_t sender, std::uint64_t round, const KeyRuns& keys)
+      : index_(index), sender_(sender), round_(round), keys_({&keys}) {}
 
   // nullopt behind the last.
   std::optional<std::string> next();
@@ -64,6 +70,7 @@ class IndexLoadRequests {
  private:
   std::uint32_t index_;
   std::uint16_t sender_;
+  std::uint64_t round_;
   KeyMerge keys_;
   std::uint32_t number_ = 0;
   bool sent_last_ = false;

@@ -18,6 +18,19 @@ layout::ServerId server_of(const control::IndexDescriptor& index, const std::str
   return static_cast<layout::ServerId>(index.parts(part).server());
 }
 
+// A row stands there: something is there, and is no deleted row.
+Result<bool> is_row(const Recovery& recovery, const Table& table, std::uint64_t place,
+                    std::span<const std::byte> body) {
+  const layout::BodyHeader header = layout::decode_body_header(body.data());
+  if (layout::certify_body(body, recovery.region.address(place)) && header.table == table.shape.id)
+    return !header.deleted;
+  if (std::ranges::all_of(body, [](std::byte byte) { return byte == std::byte{0}; })) return false;
+  return Status(ErrorCode::corrupt_data, "table \"" + table.shape.name + "\", record at " +
+                                             std::to_string(place) + " of memory server " +
+                                             std::to_string(recovery.options.server_id) +
+                                             ": its body does not certify");
+}
+
 }  // namespace
 
 std::optional<KeyRange> part_of(const control::IndexDescriptor& index, layout::ServerId server) {
@@ -45,6 +58,9 @@ reactor::Task<Result<IndexKeys>> collect_index_keys(Recovery recovery, TablePoin
   for (std::uint64_t place = table->records.next_used(0); place != 0;
        place = table->records.next_used(place)) {
     const std::span<const std::byte> body(recovery.region.at(place + 8), table->shape.record.body_bytes());
+    const Result<bool> row_is_there = is_row(recovery, *table, place, body);
+    if (!row_is_there.ok()) co_return row_is_there.status();
+    if (!row_is_there.value()) continue;
     const layout::RowView row(table->shape.schema, layout::body_payload(body));
     const layout::IndexKey key = layout::index_key(*shape, row);
     const bool sorted = keys[server_of(index, key.bytes)].add(key.bytes);

@@ -27,7 +27,8 @@ using IndexKeys = std::map<layout::ServerId, KeyRuns>;
 // Which keys of the index that server has; nullopt: none.
 std::optional<KeyRange> part_of(const control::IndexDescriptor& index, layout::ServerId server);
 
-// The table is rebuilt. Error corrupt_data where the index does not fit it.
+// The table is rebuilt, or has been open with nobody connected: places may be reserved, and rows deleted.
+// Error corrupt_data where the index does not fit it.
 reactor::Task<Result<IndexKeys>> collect_index_keys(Recovery recovery, TablePointer table,
                                                     control::IndexDescriptor index);
 

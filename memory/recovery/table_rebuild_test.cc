@@ -326,6 +326,8 @@ TEST_CASE("keys from other servers are outside input", "[recovery]") {
   CHECK(loads.receive(encode(calls::IndexLoad{9, 0, 0, true, {}})).code() == ErrorCode::protocol_violation);
   CHECK(loads.receive(encode(calls::IndexLoad{9, 3, 0, true, {}})).code() == ErrorCode::protocol_violation);
   CHECK(loads.receive(encode(calls::IndexLoad{9, 1, 1, true, {}})).code() == ErrorCode::corrupt_data);
+  CHECK(loads.receive(encode(calls::IndexLoad{9, 1, 0, true, {}, 77})).code() ==
+        ErrorCode::cannot_connect_now);
   CHECK(loads.receive(encode(calls::IndexLoad{9, 1, 0, true, {}})).ok());
   CHECK(loads.receive(encode(calls::IndexLoad{9, 1, 1, true, {}})).code() == ErrorCode::corrupt_data);
   loads.stop();

@@ -57,12 +57,16 @@ reactor::Task<Status> MemoryServer::open_control(control::ControlState state, st
   co_return Status();
 }
 
-void MemoryServer::start(fabric::ServerFabric& fabric, Links::MakeFabric make_client) {
+void MemoryServer::meet(fabric::ServerFabric& fabric, Links::MakeFabric make_client) {
   NAMDB_CHECK(state_.server_fabric == nullptr);
   state_.server_fabric = &fabric;
   // The region may have grown while the database opened.
   if (state_.region->bytes() > state_.region->first_bytes()) fabric.grow(state_.region->bytes());
   state_.links.set_fabric(std::move(make_client));
+}
+
+void MemoryServer::start(fabric::ServerFabric& fabric, Links::MakeFabric make_client) {
+  if (state_.server_fabric == nullptr) meet(fabric, std::move(make_client));
   state_.executor.spawn(state_.gate, state_.collector.run(fabric.loopback()));
   state_.executor.spawn(state_.gate, state_.growth.run(fabric.loopback()));
   if (dead_slots_ == nullptr) return;
@@ -75,6 +79,7 @@ reactor::Task<void> MemoryServer::stop() {
   state_.collector.stop();
   state_.growth.stop();
   state_.journals.stop();
+  if (state_.index_loads != nullptr) state_.index_loads->stop();
   if (dead_slots_ != nullptr) dead_slots_->stop();
   state_.fenced.notify_all();
   state_.shut_down.notify_all();
@@ -109,6 +114,9 @@ Result<std::string> MemoryServer::on_connect(fabric::PeerId id, std::string_view
   if (state_.peers.fenced(hello.compute_id())) {
     return Status(ErrorCode::fenced, "this compute server was declared dead", "start it again");
   }
+  // Tools may look at a server that serves workers at other times.
+  const bool waits = hello.tool() ? state_.opening && !hello.memory_server() : !state_.admits_workers;
+  if (waits) return database_opens();
   if (Status status = state_.identity.check(hello.cluster_epoch()); !status.ok()) return status;
   if (state_.peers.all().size() >= state_.options.max_peers) {
     return Status(ErrorCode::too_many_connections, "the memory server has its greatest number of peers");
@@ -133,12 +141,12 @@ Result<std::string> MemoryServer::on_connect(fabric::PeerId id, std::string_view
   welcome.set_max_transaction_ns(state_.options.max_transaction_ns);
   welcome.set_clock_ns(state_.clock_ns());
   welcome.set_memory_only(state_.options.durability == Durability::memory);
-  if (state_.control) welcome.set_database_id(state_.control->database_id());
   welcome.set_protocol(state_.options.protocol);
   welcome.set_stages(state_.options.stages.text());
   welcome.set_preset(state_.options.preset);
   welcome.set_timestamp_vector(std::string(layout::name_of(state_.options.timestamp_vector)));
   welcome.set_shared_read_locks(state_.options.shared_read_locks);
+  if (state_.control) welcome.set_database_id(state_.control->database_id());
   return welcome.SerializeAsString();
 }
 

@@ -55,8 +55,12 @@ class MemoryServer final : public fabric::Service {
   // With a data folder, before start(): takes over what a checkpoint and its log have of the control state
   // (server 0; version 0 for a new database), and logs what changes from now on. The log outlives the server.
   reactor::Task<Status> open_control(control::ControlState state, std::uint64_t database_id, ControlLog& log);
+  // Before listen(), and before start(), of a server that opens together with others: it answers these, and
+  // connects to them.
+  void meet(fabric::ServerFabric& fabric, Links::MakeFabric make_client);
   // Before listen(). `fabric` stays until stop() has returned. `make_client` makes the client side of the
-  // same transport, for connections to the other memory servers; without it there are none.
+  // same transport, for connections to the other memory servers; without it there are none. Behind meet():
+  // the rest.
   void start(fabric::ServerFabric& fabric, Links::MakeFabric make_client = {});
   // Refuses new peers and ends the background tasks. Before the fabric's close(). Once, after start().
   reactor::Task<void> stop();
@@ -69,6 +73,7 @@ class MemoryServer final : public fabric::Service {
                                 std::string& reply) override;
   void on_disconnect(fabric::PeerId peer) override;
 
+  const Options& options() const { return state_.options; }
   std::uint64_t epoch() const { return state_.region->map().epoch; }
   // The replies of STATUS (without its backlog) and MEMORY.
   control::StatusReply status() const { return status_of(state_); }

@@ -217,12 +217,14 @@ class KeepsData(TestCase):
             cluster.up()
             self.assertEqual(cluster.query("SELECT table_name FROM namdb_tables"), [])
 
-    def test_several_memory_servers_keep_none(self):
+    def test_several_memory_servers_keep_their_data_too(self):
         with self.default_cluster(memory_servers=2) as cluster:
-            self.assertEqual(cluster.state["durability"], "memory")
-            done = namctl("dev", "up", "--data", cluster.data / "other", "--memory-servers", "2", "--durability", "flushed")
-            self.assertEqual(done.returncode, 3)
-            self.assertIn("--durability memory", done.stderr)
+            self.assertEqual(cluster.state["durability"], "flushed")
+            cluster.query("CREATE TABLE t (id bigint PRIMARY KEY)")
+            cluster.query("INSERT INTO t VALUES (1), (2), (3)")
+            namctl("dev", "down", "--data", cluster.data)
+            cluster.up()
+            self.assertEqual(cluster.query("SELECT count(*) FROM t"), [(3,)])
 
 
 class Looking(TestCase):

@@ -42,11 +42,9 @@ struct ClusterFile {
 
 inline constexpr std::string_view kDurabilityMemory = "memory";
 inline constexpr std::string_view kDurabilityFlushed = "flushed";
-// The level of the cluster. One memory server keeps its data unless it was told otherwise; several cannot
-// yet.
+// The level of the cluster: it keeps its data unless it was told otherwise.
 inline std::string_view durability_of(const ClusterFile& cluster) {
-  if (!cluster.durability.empty()) return cluster.durability;
-  return cluster.memory_servers == 1 ? kDurabilityFlushed : kDurabilityMemory;
+  return cluster.durability.empty() ? kDurabilityFlushed : std::string_view(cluster.durability);
 }
 
 inline std::string memory_name(std::uint32_t server) {

@@ -138,17 +138,27 @@ Result<DevCluster> dev_up(const DevOptions& options, const Progress& progress) {
   if (!compute_program.ok()) return compute_program.status();
 
   Started started(options.data, progress, options.timeout_s);
-  for (std::uint32_t k = 0; k < cluster.daemons.size(); ++k) {
+  // Memory servers that keep data open it together: none is ready before the others run.
+  const bool together = settings.memory_servers > 1 && durability_of(settings) == kDurabilityFlushed;
+  std::vector<DaemonState*> waiting;
+  for (std::uint32_t k = 0; k < settings.memory_servers; ++k) {
     DaemonState& daemon = cluster.daemons[k];
     if (daemon.pid != 0) continue;
-    const bool is_memory = k < settings.memory_servers;
-    const std::vector<std::string> command =
-        is_memory ? memory_command(*memory_program, options, settings, k)
-                  : compute_command(*compute_program, options, settings, k - settings.memory_servers);
-    const Ready ready = !is_memory                   ? &compute_is_ready
-                        : settings.fabric == "verbs" ? &memory_says_ready
-                                                     : &memory_is_ready;
-    Status status = started.start(daemon, command, ready);
+    const std::vector<std::string> command = memory_command(*memory_program, options, settings, k);
+    const Ready ready = settings.fabric == "verbs" ? &memory_says_ready : &memory_is_ready;
+    Status status = together ? started.launch(daemon, command) : started.start(daemon, command, ready);
+    if (!status.ok()) return status;
+    if (together) waiting.push_back(&daemon);
+  }
+  for (DaemonState* const daemon : waiting) {
+    if (Status status = started.await(*daemon, &memory_says_ready); !status.ok()) return status;
+  }
+  for (std::uint32_t k = settings.memory_servers; k < cluster.daemons.size(); ++k) {
+    DaemonState& daemon = cluster.daemons[k];
+    if (daemon.pid != 0) continue;
+    Status status = started.start(
+        daemon, compute_command(*compute_program, options, settings, k - settings.memory_servers),
+        &compute_is_ready);
     if (!status.ok()) return status;
   }
   started.keep();

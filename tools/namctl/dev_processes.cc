@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <thread>
 
@@ -125,23 +126,34 @@ bool compute_is_ready(const std::string& address, const fs::path& /*log*/, std::
 
 Started::~Started() {
   for (auto entry = processes_.rbegin(); entry != processes_.rend(); ++entry) {
-    stop(entry->second, entry->first, kStopPatience_s, progress_);
+    stop(entry->process, entry->name, kStopPatience_s, progress_);
     std::error_code ignored;
-    fs::remove(pid_file(data_, entry->first), ignored);
+    fs::remove(pid_file(data_, entry->name), ignored);
   }
 }
 
 Status Started::start(DaemonState& daemon, const std::vector<std::string>& command, const Ready& ready) {
+  Status launched = launch(daemon, command);
+  return launched.ok() ? await(daemon, ready) : launched;
+}
+
+Status Started::launch(const DaemonState& daemon, const std::vector<std::string>& command) {
   const fs::path log = log_file(data_, daemon.name);
   std::error_code ignored;
   const std::uintmax_t log_begin = fs::exists(log, ignored) ? fs::file_size(log, ignored) : 0;
   progress_("starting " + daemon.name + " at " + daemon.address);
   Result<Process> result = start_in_background(command, log);
   if (!result.ok()) return result.status();
-  const Process& process = processes_.emplace_back(daemon.name, std::move(result).value()).second;
-  if (Status written = write_pid_file(pid_file(data_, daemon.name), process.identity()); !written.ok()) {
-    return written;
-  }
+  processes_.push_back({daemon.name, std::move(result).value(), log_begin});
+  return write_pid_file(pid_file(data_, daemon.name), processes_.back().process.identity());
+}
+
+Status Started::await(DaemonState& daemon, const Ready& ready) {
+  const auto launched = std::ranges::find(processes_, daemon.name, &Launched::name);
+  const Process& process = launched->process;
+  const fs::path log = log_file(data_, daemon.name);
+  const std::uintmax_t log_begin = launched->log_begin;
+  std::error_code ignored;
   std::uintmax_t log_end = log_begin;
   SteadyTime deadline = std::chrono::steady_clock::now() + patience_;
   while (!ready(daemon.address, log, log_begin)) {

@@ -68,13 +68,21 @@ class Started {
   // Starts it and waits until `ready`, its end, or until it has logged nothing for the time: a memory server
   // says how far it has come with its data.
   Status start(DaemonState& daemon, const std::vector<std::string>& command, const Ready& ready);
+  // The two halves of it, where daemons wait for each other.
+  Status launch(const DaemonState& daemon, const std::vector<std::string>& command);
+  Status await(DaemonState& daemon, const Ready& ready);
   void keep() { processes_.clear(); }
 
  private:
   std::filesystem::path data_;
   const Progress& progress_;
   std::chrono::seconds patience_;
-  std::vector<std::pair<std::string, Process>> processes_;
+  struct Launched {
+    std::string name;
+    Process process;
+    std::uintmax_t log_begin;  // where its log begins in the file
+  };
+  std::vector<Launched> processes_;
 };
 
 }  // namespace namdb::namctl

@@ -108,8 +108,7 @@ Result<ClusterFile> settle(const DevOptions& options, const std::optional<DevClu
   take(options.compute_flags, settings.compute_flags);
   if (!runs) {
     if (Status fits = check_data(options.data, before, settings); !fits.ok()) return fits;
-    if (settings.memory_servers == 1 || durability_of(settings) == kDurabilityMemory) return settings;
-    return environment_error("several memory servers cannot keep their data yet", "--durability memory");
+    return settings;
   }
   if (same) return settings;
   return environment_error(
@@ -162,6 +161,10 @@ std::vector<std::string> memory_command(const std::string& program, const DevOpt
                                           ? settings.region_bytes
                                           : std::to_string(default_region_bytes(settings.memory_servers))};
   command.insert(command.end(), {"--durability", std::string(durability_of(settings))});
+  if (settings.memory_servers > 1 && durability_of(settings) == kDurabilityFlushed) {
+    for (const std::string& address : settings.memory_addresses)
+      command.insert(command.end(), {"--memory-server", address});
+  }
   if (!settings.protocol.empty()) command.insert(command.end(), {"--protocol", settings.protocol});
   if (!settings.stages.empty()) command.insert(command.end(), {"--stages", settings.stages});
   if (!settings.region_limit.empty())

@@ -49,8 +49,6 @@ Status ScenarioFlags::read_files() {
   if (emphasis && !workload) workload = "register";
   if (read_locks == "shared" && !layout::find_protocol(protocol)->locks_rows)
     return Status(ErrorCode::configuration, "--read-locks shared: --protocol " + protocol + " locks no rows");
-  if (durable && size.memory_servers.value_or(1) != 1)
-    return Status(ErrorCode::configuration, "--durable: several memory servers cannot open their data yet");
   if (workload && !is_workload(*workload)) {
     auto file = WorkloadFile::read(*workload);
     if (!file.ok()) return file.status();
@@ -132,7 +130,7 @@ void add_scenario_flags(CLI::App& command, ScenarioFlags& flags) {
       ->check(CLI::IsMember({"none", "shared"}))
       ->capture_default_str();
   command.add_flag("--durable", flags.durable,
-                   "The memory server keeps a database on a disk, and opens it when it starts again");
+                   "Memory servers keep a database on their disks, and open it when they start again");
   const auto take_spread = [&flags](const std::string& name) {
     flags.timestamp_vector = layout::find_vector_spread(name);
   };

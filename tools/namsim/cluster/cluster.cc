@@ -31,13 +31,23 @@ std::uint64_t first_region_bytes(const ClusterOptions& options) {
 constexpr std::uint64_t kDatabaseId = 0x6e61'6d64'62ULL;
 const std::string kDatabaseFolder = "data/memory";
 
+void connect_to_others(MemoryProcess* process) {
+  fabric::sim::SimNode* const node = process->node;
+  process->server->meet(*process->fabric,
+                        [node] { return std::make_unique<fabric::sim::SimClientFabric>(*node); });
+}
+
 reactor::Task<Status> open_database(MemoryProcess* process, DatabaseOptions options, Interposer* interposer,
-                                    std::size_t server) {
+                                    std::size_t server, std::string address) {
   const auto failed = [process](const Status& status) { process->failure = status; };
   memory::DurableOptions durable;
   durable.database_id = kDatabaseId;
   durable.log = options.log;
   durable.log.on_failure = failed;
+  durable.meet = [process, address] {
+    connect_to_others(process);
+    return process->fabric->listen(address);
+  };
   reactor::Executor& executor = *process->node;
   if (interposer != nullptr) process->interposed_disk = interposer->disk(server, *process->disk);
   memory::Disk& disk = process->interposed_disk != nullptr ? *process->interposed_disk : *process->disk;
@@ -69,13 +79,13 @@ reactor::Task<Status> open_database(MemoryProcess* process, DatabaseOptions opti
 
 reactor::Task<void> serve(MemoryProcess* process, DatabaseOptions options, Interposer* interposer,
                           std::size_t server, std::string address) {
-  Status status = co_await open_database(process, options, interposer, server);
+  Status status = co_await open_database(process, options, interposer, server, address);
   if (status.ok()) {
-    fabric::sim::SimNode* const node = process->node;
-    process->server->start(*process->fabric,
-                           [node] { return std::make_unique<fabric::sim::SimClientFabric>(*node); });
+    const bool listens = process->server->options().opens_together();
+    if (!listens) connect_to_others(process);
+    process->server->start(*process->fabric);
     process->checkpoints->start();
-    status = co_await process->fabric->listen(address);
+    if (!listens) status = co_await process->fabric->listen(address);
   }
   process->opened = status;
 }
@@ -149,7 +159,11 @@ std::unique_ptr<MemoryProcess> Cluster::start_memory(std::uint32_t i, DiskAfter 
   memory::Options memory = options_.memory;
   memory.server_id = static_cast<std::uint16_t>(i);
   memory.server_count = static_cast<std::uint16_t>(options_.memory_servers);
-  if (options_.durable) memory.durability = memory::Durability::flushed;
+  if (options_.durable) {
+    memory.durability = memory::Durability::flushed;
+    for (std::uint32_t server = 0; server < options_.memory_servers; ++server)
+      memory.memory_servers.push_back(memory_address(server));
+  }
   // All of it is there from the start.
   auto server = memory::MemoryServer::create(
       *process->node, region, std::move(memory),
@@ -222,6 +236,9 @@ void Cluster::stop_memory() {
   if (std::exchange(stopped_, true)) return;
   for (auto& memory : memories_) {
     world_.run(*memory->node, memory->server->stop());
+    // One that still opens gives it up.
+    if (memory->gate != nullptr)
+      world_.run_until([&memory] { return memory->opened.has_value(); }, 60 * kSecond_ns);
     if (memory->checkpoints != nullptr) world_.run(*memory->node, memory->checkpoints->close());
   }
 }
@@ -305,6 +322,10 @@ bool Cluster::stop_compute(std::size_t compute, std::uint64_t limit_ns) {
 }
 
 std::string Cluster::check_at_rest(std::uint64_t limit_ns) {
+  for (std::size_t server = 0; options_.durable && server < memories_.size(); ++server) {
+    if (!await_opened(server, limit_ns)) return "memory server " + std::to_string(server) + " does not open";
+    if (!memories_[server]->opened->ok()) return memories_[server]->opened->to_string();
+  }
   std::vector<const memory::MemoryServer*> servers;
   for (const auto& memory : memories_) servers.push_back(memory->server.get());
   // The checker says which are left if they are not all gone by then.

@@ -13,6 +13,7 @@ constexpr std::uint64_t kNever = ~std::uint64_t{0};
 // Everything is quick, so that a run has few events besides those of its transactions and checkpoints.
 ClusterOptions crash_cluster(const Crash& crash) {
   ClusterOptions options;
+  options.memory_servers = crash.memory_servers;
   options.durable = true;
   options.region_bytes = 4U << 20;
   options.memory.protocol = crash.protocol;
@@ -116,15 +117,24 @@ class CrashRun final : SeededRun {
     workload_.memory_ends();
     const DiskAfter after =
         crash_.victim == CrashVictim::all_machines ? DiskAfter::power_lost : DiskAfter::killed;
-    cluster_.begin_restart_memory(0, after);
+    restart_memory(after);
     if (crash_.again != 0) {
       const std::uint64_t end = world_.events() + crash_.again;
       world_.run_until([&] { return world_.events() >= end; }, kLimit_ns);
-      cluster_.begin_restart_memory(0, after);
+      restart_memory(after);
     }
-    if (!cluster_.await_opened(0, kLimit_ns)) return fail("the memory server does not open");
-    check(*cluster_.memory(0).opened, "the memory server does not open");
+    for (std::uint32_t server = 0; server < crash_.memory_servers && sound(); ++server) {
+      if (!cluster_.await_opened(server, kLimit_ns)) return fail("the memory server does not open");
+      check(*cluster_.memory(server).opened, "the memory server does not open");
+    }
     if (sound() && crash_.victim != CrashVictim::memory) cluster_.add_compute();
+  }
+
+  void restart_memory(DiskAfter after) {
+    if (crash_.victim == CrashVictim::memory)
+      return cluster_.begin_restart_memory(crash_.moment % crash_.memory_servers, after);
+    for (std::uint32_t server = 0; server < crash_.memory_servers; ++server)
+      cluster_.begin_restart_memory(server, after);
   }
 
   // Until it succeeds, at a compute server that lives.
@@ -161,10 +171,12 @@ class CrashRun final : SeededRun {
   // Slots of the dead are closed, and their index entries decided.
   void await_decisions() {
     const auto decided = [this] {
-      const memory::MemoryServer& server = *cluster_.memory(0).server;
-      if (server.slots()->dead_count() != 0) return false;
-      for (const auto& [id, index] : server.indexes().all()) {
-        if (server.indexes().doubts().count(id) != 0) return false;
+      for (std::uint32_t i = 0; i < crash_.memory_servers; ++i) {
+        const memory::MemoryServer& server = *cluster_.memory(i).server;
+        if (i == 0 && server.slots()->dead_count() != 0) return false;
+        for (const auto& [id, index] : server.indexes().all()) {
+          if (server.indexes().doubts().count(id) != 0) return false;
+        }
       }
       return true;
     };
@@ -210,8 +222,10 @@ CrashVerdict run_crash(const Crash& crash, Interposer* interposer) {
   return verdict;
 }
 
-CrashVerdict run_without_crash(std::string_view protocol, CrashClients clients) {
-  return run_crash({.protocol = protocol, .moment = kNever, .clients = clients});
+CrashVerdict run_without_crash(std::string_view protocol, CrashClients clients,
+                               std::uint32_t memory_servers) {
+  return run_crash(
+      {.protocol = protocol, .moment = kNever, .memory_servers = memory_servers, .clients = clients});
 }
 
 }  // namespace namdb::sim

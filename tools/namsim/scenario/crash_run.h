@@ -1,5 +1,5 @@
 // The crash table: a small fixed run (crash_workload.h: commits, transactions that are undone, and
-// checkpoints, on a durable cluster with one memory server) that ends at each of its moments. A moment is
+// checkpoints, on a durable cluster) that ends at each of its moments. A moment is
 // between two events of the simulated world: before each operation of the fabric and of the disk, and after
 // each of its parts. Then the rest of the cluster goes on, what died starts again, and the rows must be those
 // of whole commits, with all that were acknowledged.
@@ -18,7 +18,7 @@ namespace namdb::sim {
 // The processes that end at the moment.
 enum class CrashVictim : std::uint8_t {
   owner,        // a compute server, in the middle of its transactions; its peer goes on
-  memory,       // the memory server; the compute servers find it again
+  memory,       // a memory server, another one by the moment; the compute servers find it again
   all,          // every process
   all_machines  // every process, and the disk has lost its power
 };
@@ -37,9 +37,11 @@ struct Crash {
   std::uint64_t quiet_ns = 0;
   // In step with heartbeats, checkpoints begin when all commits are finished. kOften_ns: also between.
   std::uint64_t checkpoint_interval_ns = kMillisecond_ns;
-  // So many events after it began to open, the memory server ends once more in the same way; 0: it does not.
+  // So many events after it began to open, what died of the memory servers ends once more in the same way;
+  // 0: it does not.
   std::uint64_t again = 0;
   std::uint64_t seed = 1;
+  std::uint32_t memory_servers = 1;
   CrashClients clients = CrashClients::plain;
   // "--protocol occ --victim memory --moment 212", for messages.
   std::string text() const;
@@ -59,6 +61,7 @@ struct CrashVerdict {
 
 // Never crashed, `moments` and `checkpoints` are of the whole run. Two equal crashes give equal verdicts.
 CrashVerdict run_crash(const Crash& crash, Interposer* interposer = nullptr);
-CrashVerdict run_without_crash(std::string_view protocol, CrashClients clients = CrashClients::plain);
+CrashVerdict run_without_crash(std::string_view protocol, CrashClients clients = CrashClients::plain,
+                               std::uint32_t memory_servers = 1);
 
 }  // namespace namdb::sim

@@ -1,6 +1,6 @@
-// Clusters whose memory server keeps a database on a disk: whole runs in which it ends and opens again, alone
-// or with all others and with the loss of power. Nothing is lost, so each history is one over all these ends.
-// NAMDB_SEEDS and NAMDB_FIRST_SEED run more than the fixed ones.
+// Clusters whose memory servers keep a database on their disks: whole runs in which one of them ends and
+// opens again, alone or with all others and with the loss of power. Nothing is lost, so each history is one
+// over all these ends. NAMDB_SEEDS and NAMDB_FIRST_SEED run more than the fixed ones.
 #include <catch2/catch.hpp>
 #include <cstdio>
 
@@ -16,21 +16,20 @@ std::string_view protocol_of(std::uint64_t seed) {
   return all[seed % all.size()].name;
 }
 
-Scenario durable_scenario(std::uint64_t seed) {
+Scenario durable_scenario(std::uint64_t seed, std::uint64_t memory_servers) {
   Scenario scenario = Scenario::of_seed(seed);
+  scenario.resize({.memory_servers = memory_servers});
   scenario.cluster.memory.protocol = protocol_of(seed);
   scenario.make_durable();
   return scenario;
 }
 
-}  // namespace
-
-TEST_CASE("histories are as isolated as promised across restarts and losses of power", "[durable]") {
-  const auto [first, count] = Seeds(20);
+void run_seeds(std::uint64_t first, std::uint64_t count,
+               std::uint64_t (*memory_servers)(std::uint64_t seed)) {
   FaultCounts happened{};
   std::uint64_t committed = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    Scenario scenario = durable_scenario(seed);
+    Scenario scenario = durable_scenario(seed, memory_servers(seed));
     INFO("namsim run " << scenario.flags() << " --faults seed");
     REQUIRE(scenario.use_faults(scenario.drawn_faults(), "seed").ok());
     const Verdict verdict = run_and_compare(scenario, promised_level(scenario.cluster.memory.protocol));
@@ -45,6 +44,51 @@ TEST_CASE("histories are as isolated as promised across restarts and losses of p
   if (count < 20) return;
   CHECK(happened[static_cast<std::size_t>(Fault::Kind::restart_memory)] > count / 4);
   CHECK(happened[static_cast<std::size_t>(Fault::Kind::lose_power)] > count / 4);
+}
+
+}  // namespace
+
+TEST_CASE("histories are as isolated as promised across restarts and losses of power", "[durable]") {
+  const auto [first, count] = Seeds(20);
+  run_seeds(first, count, [](std::uint64_t) { return std::uint64_t{1}; });
+}
+
+TEST_CASE("the same with several memory servers, of which one or all end", "[durable][several]") {
+  const auto [first, count] = Seeds(20);
+  run_seeds(first, count, [](std::uint64_t seed) { return 2 + seed % 2; });
+}
+
+TEST_CASE("runs with several memory servers that have failed", "[durable][several]") {
+  struct Failed {
+    std::uint64_t seed;
+    std::string_view protocol;
+    layout::VectorSpread vector;
+    std::uint64_t memory_servers;
+  };
+  using layout::VectorSpread;
+  const Failed all[] = {
+      // A GATHER that a later one had overtaken closed a server that served.
+      {261, "waitdie", VectorSpread::partitioned, 3},
+      // A server had forgotten that a commit was finished, which no log said.
+      {125, "sundial", VectorSpread::whole, 3},
+      {351, "waitdie", VectorSpread::whole, 3},
+      {1331, "sundial", VectorSpread::partitioned, 3},
+      // A checkpoint knew of a later start of the server than the control entries behind it.
+      {353, "sundial", VectorSpread::whole, 3},
+      // A table that memory server 0 had finished was discarded on the others.
+      {1035, "waitdie", VectorSpread::whole, 3},
+  };
+  for (const Failed& failed : all) {
+    Scenario scenario = Scenario::of_seed(failed.seed);
+    scenario.resize({.memory_servers = failed.memory_servers});
+    scenario.cluster.memory.protocol = failed.protocol;
+    scenario.make_durable();
+    scenario.cluster.memory.timestamp_vector = failed.vector;
+    INFO("namsim run " << scenario.flags() << " --faults seed");
+    REQUIRE(scenario.use_faults(scenario.drawn_faults(), "seed").ok());
+    const Verdict verdict = run_and_compare(scenario, promised_level(scenario.cluster.memory.protocol));
+    CHECK(verdict.anomaly == "");
+  }
 }
 
 TEST_CASE("faults of disks are refused where there is none", "[durable]") {

@@ -28,8 +28,6 @@ std::span<const Size::Field> Size::fields() {
 
 void Scenario::make_durable() {
   cluster.durable = true;
-  // Several cannot be opened yet.
-  resize({.memory_servers = 1});
   Random disk(seed * 472'882'027);
   cluster.database = DatabaseOptions::swarm(disk);
   // A log that is full refuses commits until a checkpoint has given back its beginning.

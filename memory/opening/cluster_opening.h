@@ -1,0 +1,95 @@
+// Memory server 0 opens a database that lies on the disks of several memory servers, and opens it again each
+// time that one of them has restarted. While a memory server is away the others stay as they are; when it is
+// there again, with its data, all go through a round (host_opening.h):
+//
+//   gather   each server dismisses its workers, and names the slots with journals that have not ended
+//   decide   dead slots of this process are decided as always (dead_slots.h); slots of an earlier process,
+//            and those whose end a server has not recorded, here
+//   derive   each server that opens: redo, buckets, indexes; with keys from all others
+//   place    words of closed slots in parts of the timestamp vector elsewhere
+//   serve    the others first, this server last: a worker connects to this one first
+//
+// So nothing is undecided when a server opens, and no worker uses what another knew before: bucket arrays,
+// reservations, snapshots. The server's epochs are new, and workers join with the epochs of all.
+//
+// A round that fails is followed by another one, at growing pauses, and at once when a link is made.
+//
+// One executor's thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/reactor/executor.h"
+#include "common/reactor/task.h"
+#include "memory/calls/decide.h"
+#include "memory/calls/server_state.h"
+#include "memory/opening/host_opening.h"
+
+namespace namdb::memory {
+
+class ClusterOpening {
+ public:
+  static constexpr std::uint64_t kFirstPause_ns = kMillisecond_ns;
+  static constexpr std::uint64_t kLongestPause_ns = kSecond_ns;
+
+  // Of server 0. Both outlive this.
+  ClusterOpening(ServerState& server, HostOpening& host, std::uint64_t database_id)
+      : server_(server), host_(host), hosts_(server), database_id_(database_id), changed_(server.executor) {}
+
+  void start() { server_.executor.spawn(gate_, run()); }
+  // No other round begins. The server's links are closed, or will be: that ends what is under way.
+  void stop();
+  // Behind stop(), and behind the end of the server's links.
+  reactor::Task<void> close();
+
+ private:
+  struct Round {
+    std::uint64_t number = 0;
+    std::uint64_t sequence = 0;
+    std::vector<control::GatherReply> gathered;  // by server, as the next
+    std::vector<control::DeriveReply> derived;
+    control::DeriveRequest derive;
+    control::ServeRequest serve;
+    std::uint32_t answers = 0;  // to the calls of one kind
+    Status failure;             // of the first that failed
+  };
+  using RoundPointer = std::shared_ptr<Round>;
+
+  bool ending() const { return stopping_ || server_.stopping || server_.shutdown; }
+  // A memory server is another process than that epoch's.
+  bool restarted(const std::vector<std::uint64_t>& epochs) const;
+  reactor::Task<void> run();
+  reactor::Task<Status> open_all();
+  reactor::Task<void> gather(RoundPointer round, layout::ServerId server);
+  reactor::Task<void> derive(RoundPointer round, layout::ServerId server);
+  reactor::Task<void> serve(RoundPointer round, layout::ServerId server);
+  void answered(Round& round, Status status);
+  reactor::Task<Status> await_answers(RoundPointer round, std::uint32_t count);
+  // Slots of this process are closed, and what workers were creating is undone.
+  reactor::Task<Status> settle_own(RoundPointer round);
+  reactor::Task<Status> decide_others(RoundPointer round);
+  reactor::Task<void> tell_catalog(RoundPointer round);
+  reactor::Task<Status> place_words();
+  // Error from a call whose reply cannot be read.
+  template <typename Request, typename Reply>
+  reactor::Task<Status> call(layout::ServerId server, std::uint16_t method, const Request* request,
+                             Reply* reply);
+  void report(const Status& why);
+
+  ServerState& server_;
+  HostOpening& host_;
+  ClusterHosts hosts_;
+  std::uint64_t database_id_;
+  std::vector<std::uint64_t> epochs_;  // of the servers that opened together; empty: not yet
+  std::uint64_t rounds_ = 0;
+  std::string reported_;
+  bool stopping_ = false;
+  reactor::Event changed_;
+  reactor::Gate gate_;
+};
+
+}  // namespace namdb::memory
