@@ -146,7 +146,8 @@ reactor::Task<Status> open_database(reactor::Reactor* reactor, MemoryServer* ser
   co_await gate.close();
   if (!database.ok()) co_return database.status();
   durable->database = std::move(*database);
-  Status status = durable->folder->is_new() ? durable->folder->created() : Status();
+  Status status = durable->failure;
+  if (status.ok() && durable->folder->is_new()) status = durable->folder->created();
   if (!status.ok()) co_await durable->database->close();
   co_return status;
 }
@@ -251,6 +252,11 @@ int stopped_early() {
   return 0;
 }
 
+int disk_failed(const Status& failure) {
+  spdlog::error("{}, and this memory server ends", failure.message());
+  return config::kExitFailure;
+}
+
 int run(Flags flags) {
   const Result<std::unique_ptr<config::DataFolder>> folder =
       config::DataFolder::open(flags.data, "nam-memoryd");
@@ -310,6 +316,7 @@ int run(Flags flags) {
   if (durable.folder) {
     const Status status =
         (*reactor)->run_until(open_database(reactor->get(), server->get(), &flags, &durable));
+    if (!durable.failure.ok()) return disk_failed(durable.failure);
     if (!status.ok() && status.code() == ErrorCode::admin_shutdown) return stopped_early();
     if (!status.ok()) return refuse(status);
     tell_what_opened(durable);
@@ -320,10 +327,7 @@ int run(Flags flags) {
   const std::unique_ptr<fabric::ServerFabric> fabric = transport.value()->make_server(area, **server);
   const Status status = (*reactor)->run_until(
       serve(reactor->get(), server->get(), fabric.get(), transport.value(), flags.listen, &durable));
-  if (!durable.failure.ok()) {
-    spdlog::error("{}, and this memory server ends", durable.failure.message());
-    return config::kExitFailure;
-  }
+  if (!durable.failure.ok()) return disk_failed(durable.failure);
   if (!status.ok()) return refuse(status);
   spdlog::info("stopped");
   return 0;
