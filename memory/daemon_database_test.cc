@@ -1,7 +1,10 @@
 // The daemon and the database in its data folder, which it opens or refuses at its start.
 #include <signal.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -34,6 +37,27 @@ std::string text_of(const fs::path& path) {
   return text.str();
 }
 
+// Of the files that processes write that begin from now on: a longer one is an error.
+class FileLengthLimit {
+ public:
+  explicit FileLengthLimit(std::uint64_t limit_bytes) {
+    REQUIRE(::getrlimit(RLIMIT_FSIZE, &before_) == 0);
+    rlimit limit = before_;
+    limit.rlim_cur = limit_bytes;
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    ::signal(SIGXFSZ, SIG_IGN);
+  }
+  FileLengthLimit(const FileLengthLimit&) = delete;
+  FileLengthLimit& operator=(const FileLengthLimit&) = delete;
+  ~FileLengthLimit() {
+    ::signal(SIGXFSZ, SIG_DFL);
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+  }
+
+ private:
+  rlimit before_{};
+};
+
 // Creates a database there, and ends.
 void create_database(const Folder& folder, const std::string& data) {
   Daemon daemon(folder, flushed(data));
@@ -58,6 +82,30 @@ TEST_CASE("a database in the data folder is opened again, whatever ended the dae
     daemon.signal(end);
     CHECK(daemon.wait() == (end == SIGTERM ? 0 : -1));
   }
+}
+
+TEST_CASE("an error of the disk while the database opens ends the daemon with a message and exit code 1") {
+  const Folder folder;
+  std::vector<std::string> arguments = flushed(folder.data());
+  arguments.back() = "256MiB";  // of log: segments longer than the region
+  {
+    Daemon daemon(folder, arguments);
+    REQUIRE(daemon.ready());
+    daemon.signal(SIGTERM);
+    REQUIRE(daemon.wait() == 0);
+  }
+  // Only the first segment has records; another one is made at once. No file may become as long as that.
+  const fs::path log = fs::path(folder.data()) / "data/log";
+  std::vector<fs::path> segments;
+  for (const auto& entry : fs::directory_iterator(log)) segments.push_back(entry.path());
+  std::ranges::sort(segments);
+  REQUIRE(fs::file_size(segments.front()) == 32U << 20);
+  for (std::size_t i = 1; i < segments.size(); ++i) fs::remove(segments[i]);
+  const FileLengthLimit limit(24U << 20);
+  const auto [code, text] = run(folder, arguments);
+  INFO(text);
+  CHECK(code == 1);
+  CHECK(contains(text, "and this memory server ends"));
 }
 
 TEST_CASE("a database is refused that the daemon must not, or cannot, open") {

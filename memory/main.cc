@@ -214,7 +214,8 @@ reactor::Task<Status> open_database(reactor::Reactor* reactor, MemoryServer* ser
   co_await gate.close();
   if (!database.ok()) co_return database.status();
   durable->database = std::move(*database);
-  Status status = durable->folder->is_new() ? durable->folder->created() : Status();
+  Status status = durable->failure;
+  if (status.ok() && durable->folder->is_new()) status = durable->folder->created();
   if (!status.ok()) co_await durable->database->close();
   co_return status;
 }
@@ -326,6 +327,11 @@ int stopped_early() {
   return 0;
 }
 
+int disk_failed(const Status& failure) {
+  spdlog::error("{}, and this memory server ends", failure.message());
+  return config::kExitFailure;
+}
+
 int run(Flags flags) {
   const Result<std::unique_ptr<config::DataFolder>> folder =
       config::DataFolder::open(flags.data, "nam-memoryd");
@@ -391,6 +397,7 @@ int run(Flags flags) {
     const Status status = (*reactor)->run_until(
         open_database(reactor->get(), server->get(), fabric.get(), transport.value(), &flags, &durable));
     if (!status.ok() && durable.met) (*reactor)->run_until(leave_others(server->get(), fabric.get()));
+    if (!durable.failure.ok()) return disk_failed(durable.failure);
     if (!status.ok() && status.code() == ErrorCode::admin_shutdown) return stopped_early();
     if (!status.ok()) return refuse(status);
     tell_what_opened(durable);
@@ -398,10 +405,7 @@ int run(Flags flags) {
 
   const Status status = (*reactor)->run_until(
       serve(reactor->get(), server->get(), fabric.get(), transport.value(), flags.listen, &durable));
-  if (!durable.failure.ok()) {
-    spdlog::error("{}, and this memory server ends", durable.failure.message());
-    return config::kExitFailure;
-  }
+  if (!durable.failure.ok()) return disk_failed(durable.failure);
   if (!status.ok()) return refuse(status);
   spdlog::info("stopped");
   return 0;

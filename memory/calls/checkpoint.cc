@@ -10,6 +10,8 @@ namespace {
 
 // A pause keeps commits from completing.
 constexpr std::uint64_t kMaxPause_ns = 5 * kSecond_ns;
+// A hold keeps the log from being given back. Tools prolong it.
+constexpr std::uint64_t kMaxHold_ns = 600 * kSecond_ns;
 
 }  // namespace
 
@@ -23,14 +25,15 @@ reactor::Task<Status> checkpoint(Caller caller, const control::CheckpointRequest
                      "its database was created with --durability memory");
   }
   reply.set_server_id(caller.server.options.server_id);
+  const std::uint64_t hold_ns = std::min(request.hold_ns(), kMaxHold_ns);
   const CheckpointService::Gone gone = [caller] { return caller_is_gone(caller); };
   switch (request.step()) {
     case control::CHECKPOINT_MAKE:
       co_return co_await service->make(
-          request.hold_ns(), request.fast() ? CheckpointService::Pace::fast : CheckpointService::Pace::paced,
-          gone, &reply);
+          hold_ns, request.fast() ? CheckpointService::Pace::fast : CheckpointService::Pace::paced, gone,
+          &reply);
     case control::CHECKPOINT_HOLD:
-      co_return service->hold(request.hold(), request.hold_ns());
+      co_return service->hold(request.hold(), hold_ns);
     case control::CHECKPOINT_PAUSE:
       co_return co_await service->pause(std::min(request.pause_ns(), kMaxPause_ns), &reply);
     case control::CHECKPOINT_RESUME:

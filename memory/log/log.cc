@@ -360,7 +360,8 @@ bool Log::oldest_is_free(LogPosition oldest) const {
     const std::optional<LogPosition>& first = finished_[i].first_position;
     if (first && *first <= oldest) return true;
   }
-  return current_.first_position.value_or(durable_) <= oldest;
+  // One without a whole block does not say where the log goes on.
+  return current_.first_position && *current_.first_position <= oldest;
 }
 
 reactor::Task<Status> Log::reclaim(LogPosition oldest) {

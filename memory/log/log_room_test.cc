@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "memory/log/log.h"
@@ -38,6 +39,10 @@ reactor::Task<Status> append_and_flush(Log* log, std::size_t length, Log::Urgenc
   const auto appended = co_await log->append(1, bytes, urgency);
   if (!appended.ok()) co_return appended.status();
   co_return co_await log->flush(appended.value().end);
+}
+
+reactor::Task<void> ignore(reactor::Task<Status> task) {
+  static_cast<void>(co_await std::move(task));
 }
 
 reactor::Task<void> append_long(Log* log, Status* status, bool* done) {
@@ -118,6 +123,42 @@ TEST_CASE("segments that lie before the start of redo are given back after a res
   CHECK(disk.used_bytes() == log->disk_bytes());
   CHECK_FALSE(disk.has(kFolder + "/" + segment_name(0)));
   run_task(executor, log->close());
+}
+
+// The log's second segment is just full, and all before its end may go, while a record goes to the third one.
+void reclaim_and_append(std::uint64_t seed, std::uint64_t step) {
+  ManualExecutor executor;
+  FaultDisk disk(executor, seed);
+  const auto log = make_log(executor, disk, small_options());
+  const std::uint64_t pages = 2 * (small_options().segment_bytes / kDiskPage_bytes - 1);
+  for (std::uint64_t i = 0; i < pages; ++i)
+    REQUIRE(run_task(executor, append_and_flush(log.get(), 1000, Log::Urgency::ordinary)).ok());
+  executor.run_ready();
+  const LogPosition end = log->durable();
+  disk.set_latency(1, 100);
+  disk.stop_at(disk.steps() + step);
+  reactor::Gate gate;
+  executor.spawn(gate, ignore(log->reclaim(end)));
+  executor.spawn(gate, ignore(append_and_flush(log.get(), 1000, Log::Urgency::ordinary)));
+  for (int i = 0; i < 2000; ++i) {
+    executor.advance(1);
+    executor.run_ready();
+  }
+  REQUIRE(gate.count() == 0);
+  run_task(executor, log->close());
+  disk.set_latency(0, 0);
+  disk.restart(FaultDisk::End::power_lost);
+  LogReader reader(disk, kFolder);
+  const Status opened = run_task(executor, reader.open(end, kIdentity.owner));
+  INFO("seed " << seed << ", step " << step << ": " << opened.to_string());
+  REQUIRE(opened.ok());
+  run_task(executor, reader.close());
+}
+
+TEST_CASE("the last segment with a whole block stays while the next has none, wherever the power goes") {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    for (std::uint64_t step = 0; step < 12; ++step) reclaim_and_append(seed, step);
+  }
 }
 
 TEST_CASE("an append that waits for a segment ends when the log is closed") {

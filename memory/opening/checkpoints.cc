@@ -140,6 +140,7 @@ reactor::Task<void> Checkpoints::make_one() {
     duration_ns_ = now_ns - started_ns_;
     written_bytes_ = sweeper_.progress().chunk_bytes;
     retry_ns_ = 0;
+    told_full_ = false;
     // Before anybody learns of the end: the next one may begin at once.
     for (const auto& [number, hold_ns] : wanted_holds_) {
       if (number <= asked) holds_[number] = now_ns + hold_ns;
@@ -157,7 +158,8 @@ reactor::Task<void> Checkpoints::make_one() {
 void Checkpoints::abandoned(const Status& status) {
   if (gate_.closing() && status.code() == ErrorCode::admin_shutdown) return;
   if (status.code() == kDiskFull) {
-    if (retry_ns_ == 0) server_.notice(status.message() + ", and the checkpoint that was made is abandoned");
+    if (!told_full_) server_.notice(status.message() + ", and the checkpoint that was made is abandoned");
+    told_full_ = true;
     retry_ns_ = executor_.now_ns() + options_.retry_ns;
     return;
   }

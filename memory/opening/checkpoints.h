@@ -116,6 +116,7 @@ class Checkpoints final : public CheckpointService {
   bool running_ = false;
   std::uint64_t started_ns_ = 0;  // of it
   std::uint64_t retry_ns_ = 0;    // none by itself before that
+  bool told_full_ = false;        // since the last that was made
   Status error_;                  // why the last was abandoned
 
   // Calls are numbered; a checkpoint answers those that came before it began.

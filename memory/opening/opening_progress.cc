@@ -18,6 +18,7 @@ void OpeningProgress::derive() {
 
 std::string OpeningProgress::text() const {
   if (deriving_) return recovery_.text();
+  if (total_bytes_ == 0) return part_;
   const std::uint64_t percent =
       total_bytes_ == 0 ? 100 : std::min<std::uint64_t>(done_bytes_ * 100 / total_bytes_, 100);
   const std::uint64_t elapsed_us = std::max<std::uint64_t>((executor_.now_ns() - began_ns_) / 1000, 1);

@@ -21,7 +21,7 @@ class OpeningProgress {
   OpeningProgress(reactor::Executor& executor, std::function<void(const std::string&)> line)
       : executor_(executor), line_(std::move(line)), ended_(executor) {}
 
-  // A part of so many bytes, at most, begins: "checkpoint", for instance.
+  // A part of so many bytes, at most, begins: "checkpoint", for instance. 0: it has no measure.
   void begin(std::string part, std::uint64_t total_bytes);
   void add(std::uint64_t bytes) { done_bytes_ += bytes; }
   // From now on buckets and indexes are made.

@@ -106,6 +106,9 @@ Status restore_database(const fs::path& backup, const fs::path& folder) {
   if (!status.ok()) return status;
   fs::rename(made, folder / "identity", error);
   if (error) return cannot("rename", made, error.message());
+  // The mark stays as long as a loss of power could take the identity away.
+  status = make_durable(folder);
+  if (!status.ok()) return status;
   fs::remove(folder / kMark, error);
   if (error) return cannot("remove", folder / kMark, error.message());
   return make_durable(folder);
