@@ -213,6 +213,7 @@ reactor::Task<Status> DatabaseOpening::open() {
 // --- the checkpoint ---
 
 reactor::Task<Status> DatabaseOpening::load_checkpoint() {
+  progress_.begin("makes what is there durable", 0);
   // The checkpoint is that of the log beside it.
   LogReader reader(disk_, log_folder_);
   Status status = co_await reader.open(0, owner());
@@ -307,6 +308,7 @@ reactor::Task<Status> DatabaseOpening::replay_log() {
   status = replay_.finish();
   if (!status.ok() && (opened().lost.empty() || status.code() != ErrorCode::corrupt_data)) co_return status;
   if (!status.ok()) opened().lost.push_back(status.message());
+  opened().lost.insert(opened().lost.end(), replay_.lost().begin(), replay_.lost().end());
   opened().log_bytes = replay_.counts().bytes;
   opened().entries = replay_.counts().entries;
   auto log = co_await Log::resume(executor_, disk_, log_folder_, reader.take_end(), options_.log);
@@ -353,6 +355,7 @@ Status DatabaseOpening::lost(const LogReader& reader, const Status& damage) {
                   "restore the folder from a backup; or start once with --force lost-log, and the changes "
                   "in that part of the log are lost");
   opened().lost.push_back(damage.message());
+  replay_.tolerate_loss();
   return Status();
 }
 

@@ -10,7 +10,7 @@
 //
 // A journal entry is *decided* when `through` of its slot covers it, or when a verdict is recorded. Where
 // there is only one memory server, a complete entry is a commit's: its host is the only one, and has it. On
-// one of several servers an entry waits until the log decides it, and undecided() has those that it does not
+// one of several servers an entry waits until the log decides it, and journals() has those that it does not
 // decide. Redo takes entries in any order.
 //
 // Tables that were dropped in the log stay until the caller discards them: their blocks may be in the way of
@@ -74,11 +74,16 @@ class LogReplay {
   // The next record. Errors: corrupt_data, configuration (of a newer program), out_of_memory (the region is
   // shorter than it was); the message names the record's position.
   Status apply(const LogRecord& record);
+  // A part of the log is lost. From now on entries apply to what is there: a gap in the control entries is
+  // passed, and finish() leaves a sound control state.
+  void tolerate_loss();
   // Behind the last record. Error corrupt_data names a record whose versions are not all there. Nothing of
   // the redo waits any more then.
   Status finish();
 
   const ReplayCounts& counts() const { return counts_; }
+  // After finish(), a line for people for each thing that is missing because of the lost part.
+  const std::vector<std::string>& lost() const { return lost_; }
   // By slot. Those are left out that neither the checkpoint nor the log names.
   const std::map<std::uint32_t, SlotJournal>& journals() const { return journals_; }
 
@@ -109,6 +114,10 @@ class LogReplay {
   Status apply_verdicts(std::span<const std::byte> bytes, bool committed);
   // {slot << 32 | counter}...
   Status apply_ends(std::span<const std::byte> bytes, bool by_decider);
+  // Makes the entry follow the state, where those between are lost.
+  void pass_gap(control::ControlEntry& entry);
+  // Takes out of the state what cannot be there beside the rest, and raises its marks.
+  void mend_state();
   Status restore_table(const control::TableDescriptor& descriptor);
   Status redo(std::span<const std::byte> bytes);
   // Entries of the slot that are decided by now.
@@ -123,6 +132,9 @@ class LogReplay {
   Redo redo_;
   std::map<std::uint32_t, SlotJournal> journals_;
   ReplayCounts counts_;
+  bool lossy_ = false;
+  bool gap_ = false;
+  std::vector<std::string> lost_;
 };
 
 }  // namespace namdb::memory
