@@ -67,13 +67,17 @@ Status Redo::apply_birth(const JournalWrite& record) {
     return corrupt(record.address, "is too short in the log");
   const BodyHeader header = layout::decode_body_header(record.bytes.data() + 8);
   const RecordLayout* const shape = places_.shape(header.table);
-  if (shape == nullptr) return Status();
+  if (shape == nullptr) {
+    if (counts_homeless_) ++homeless_[header.table];
+    return Status();
+  }
   if (!within_region(record.address, *shape) || record.bytes.size() != shape->locked_bytes() ||
       !layout::certify_body(record.bytes.subspan(8, shape->body_bytes()), record.address) ||
       record.grant == 0) {
     return corrupt(record.address, "is born by an entry of the log that does not fit its table");
   }
   const std::optional<std::uint64_t> over = places_.life(header.table, record.address.offset());
+  if (!over && counts_homeless_) ++homeless_[header.table];
   if (!over || record.grant <= *over) return Status();
   std::vector<std::byte> framed(record.bytes.begin(), record.bytes.end());
   layout::frame_new_record(framed, *shape);

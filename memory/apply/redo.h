@@ -61,6 +61,11 @@ class Redo {
   // missing.
   Status finish();
 
+  // From now on births are counted, by table, that are left out because the catalog does not have the table,
+  // or the table not the place. Most of them are of rows that had gone since.
+  void count_homeless() { counts_homeless_ = true; }
+  const std::map<std::uint32_t, std::uint64_t>& homeless() const { return homeless_; }
+
   // Updates that wait now.
   std::size_t waiting() const { return waiting_.size(); }
 
@@ -89,6 +94,8 @@ class Redo {
   std::map<Link, Update> waiting_;  // by the version that it displaces
   absl::flat_hash_set<std::uint64_t>
       displaced_;  // hashes of links: the versions that updates of the log displace
+  bool counts_homeless_ = false;
+  std::map<std::uint32_t, std::uint64_t> homeless_;
 };
 
 }  // namespace namdb::memory

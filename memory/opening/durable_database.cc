@@ -200,6 +200,7 @@ reactor::Task<Status> DatabaseOpening::open() {
 // --- the checkpoint ---
 
 reactor::Task<Status> DatabaseOpening::load_checkpoint() {
+  progress_.begin("makes what is there durable", 0);
   // The checkpoint is that of the log beside it.
   LogReader reader(disk_, log_folder_);
   Status status = co_await reader.open(0, owner());
@@ -291,6 +292,8 @@ reactor::Task<Status> DatabaseOpening::replay_log() {
     co_await reader.close();
     co_return status;
   }
+  replay_.end_log();
+  opened().lost.insert(opened().lost.end(), replay_.lost().begin(), replay_.lost().end());
   opened().log_bytes = replay_.counts().bytes;
   opened().entries = replay_.counts().entries;
   auto log = co_await Log::resume(executor_, disk_, log_folder_, reader.take_end(), options_.log);
@@ -302,6 +305,7 @@ reactor::Task<Status> DatabaseOpening::replay_log() {
 
 Status DatabaseOpening::finish_redo() {
   Status status = replay_.finish();
+  opened().lost.insert(opened().lost.end(), replay_.lost().begin(), replay_.lost().end());
   if (status.ok() || opened().lost.empty() || status.code() != ErrorCode::corrupt_data) return status;
   opened().lost.push_back(status.message());
   return Status();
@@ -344,6 +348,7 @@ Status DatabaseOpening::lost(const LogReader& reader, const Status& damage) {
                   "restore the folder from a backup; or start once with --force lost-log, and the changes "
                   "in that part of the log are lost");
   opened().lost.push_back(damage.message());
+  replay_.tolerate_loss();
   return Status();
 }
 

@@ -20,6 +20,17 @@ Status unreadable(const std::string& what) {
   return Status(ErrorCode::corrupt_data, "it is no " + what);
 }
 
+template <typename Descriptor>
+bool holds(const google::protobuf::RepeatedPtrField<Descriptor>& all, std::uint32_t id) {
+  return std::ranges::any_of(all, [id](const Descriptor& each) { return each.id() == id; });
+}
+
+template <typename Field, typename Keep>
+void keep_if(Field& field, Keep keep) {
+  const auto removed = [&keep](const auto& each) { return !keep(each); };
+  field.erase(std::remove_if(field.begin(), field.end(), removed), field.end());
+}
+
 }  // namespace
 
 LogReplay::LogReplay(Region& region, Tables& tables, Restorer& restorer, const Options& options,
@@ -95,9 +106,10 @@ Status LogReplay::restore_table(const control::TableDescriptor& descriptor) {
 }
 
 Status LogReplay::apply_control(std::span<const std::byte> bytes) {
-  const auto entry = read_control_entry(bytes);
+  auto entry = read_control_entry(bytes);
   if (!entry.ok()) return entry.status();
   if (entry->version() <= state_.version()) return Status();  // the checkpoint has it
+  if (lossy_) pass_gap(*entry);
   Status status = apply_control_entry(state_, *entry);
   if (!status.ok()) return status;
   ++counts_.control_entries;
@@ -106,6 +118,69 @@ Status LogReplay::apply_control(std::span<const std::byte> bytes) {
     if (!status.ok()) return status;
   }
   return Status();
+}
+
+void LogReplay::tolerate_loss() {
+  lossy_ = true;
+  redo_.count_homeless();
+}
+
+void LogReplay::pass_gap(control::ControlEntry& entry) {
+  const std::uint64_t next = state_.version() + 1;
+  // Without the first one, which has the database's settings, there is nothing to go on from.
+  if (next != 1 && entry.version() > next) {
+    lost_.push_back("control entries " + std::to_string(next) + " to " + std::to_string(entry.version() - 1) +
+                    ": what they changed of tables, indexes and slots");
+    state_.set_version(entry.version() - 1);
+    gap_ = true;
+  }
+  if (!gap_) return;
+  keep_if(*entry.mutable_dropped_tables(), [this](std::uint32_t id) { return holds(state_.tables(), id); });
+  keep_if(*entry.mutable_dropped_indexes(), [this](std::uint32_t id) { return holds(state_.indexes(), id); });
+}
+
+void LogReplay::mend_state() {
+  auto& tables = *state_.mutable_tables();
+  auto& indexes = *state_.mutable_indexes();
+  std::uint32_t next_table = state_.marks().next_table();
+  std::uint32_t next_slot = state_.marks().next_slot();
+  for (const control::TableDescriptor& table : tables) next_table = std::max(next_table, table.id() + 1);
+  for (const control::IndexDescriptor& index : indexes) next_table = std::max(next_table, index.id() + 1);
+  for (const std::uint32_t slot : state_.closed().slots()) next_slot = std::max(next_slot, slot + 1);
+  for (const auto& [slot, journal] : journals_) next_slot = std::max(next_slot, slot + 1);
+  // Lost entries may have raised them, and ids been given out without a trace.
+  state_.mutable_marks()->set_next_table(next_table + kIdsAhead);
+  state_.mutable_marks()->set_next_slot(next_slot + kIdsAhead);
+
+  // Of two with one name the older was dropped.
+  std::map<std::string, std::uint32_t> newest;
+  const auto named = [](const control::IndexDescriptor& index) {
+    return index.replaces() == 0 && index.replaced_version() == 0;
+  };
+  const auto note = [&newest](const auto& descriptor) {
+    std::uint32_t& id = newest[descriptor.name()];
+    id = std::max(id, descriptor.id());
+  };
+  for (const control::TableDescriptor& table : tables) note(table);
+  for (const control::IndexDescriptor& index : indexes) {
+    if (named(index)) note(index);
+  }
+  const auto drop = [this](const char* what, const auto& descriptor) {
+    lost_.push_back(std::string(what) + " \"" + descriptor.name() + "\" with id " +
+                    std::to_string(descriptor.id()) + ": it does not go with what is there");
+    return false;
+  };
+  keep_if(tables,
+          [&](const auto& table) { return newest.at(table.name()) == table.id() || drop("a table", table); });
+  const control::ControlState before = state_;
+  keep_if(tables, [&](const auto& table) {
+    return !table.has_hash_index() || holds(before.tables(), table.hash_index().table()) ||
+           drop("a hash index", table);
+  });
+  keep_if(indexes, [&](const auto& index) {
+    return (holds(tables, index.table()) && (!named(index) || newest.at(index.name()) == index.id())) ||
+           drop("an index", index);
+  });
 }
 
 Status LogReplay::apply_table(std::span<const std::byte> bytes) {
@@ -200,7 +275,16 @@ Status LogReplay::end(std::uint32_t slot, std::uint32_t final_counter) {
   return settle(journal);
 }
 
+void LogReplay::end_log() {
+  if (gap_) mend_state();
+}
+
 Status LogReplay::finish() {
+  lost_.clear();
+  for (const auto& [table, count] : redo_.homeless()) {
+    lost_.push_back("up to " + std::to_string(count) + " new rows of the table with id " +
+                    std::to_string(table) + ", for which the lost part had the table or the place");
+  }
   return redo_.finish();
 }
 

@@ -11,7 +11,7 @@
 // A journal entry is *decided* when `through` of its slot covers it, or when a verdict is recorded. Where
 // there is only one memory server, a complete entry is a commit's: its host is the only one, and has it. On
 // one of several servers an entry waits until the log decides it, or behind its end the decider
-// (host_opening.h). Redo takes entries in any order.
+// (host_opening.h): journals() has those that it does not decide. Redo takes entries in any order.
 //
 // Tables that were dropped in the log stay until the caller discards them: their blocks may be in the way of
 // later ones, which take their places. One executor's thread; nothing suspends.
@@ -77,12 +77,19 @@ class LogReplay {
   // The same as a record of that, which is in the log already.
   Status decide(std::uint32_t slot, const std::vector<std::uint32_t>& counters, bool committed);
   Status end(std::uint32_t slot, std::uint32_t final_counter);
-  // Behind the last record, and where entries wait, once all are decided. Error corrupt_data names a record
-  // whose versions are not all there. Nothing of
-  // the redo waits any more then.
+  // A part of the log is lost. From now on entries apply to what is there: a gap in the control entries is
+  // passed, and end_log() leaves a sound control state.
+  void tolerate_loss();
+  // Behind the last record, before the control state is used.
+  void end_log();
+  // After that, and where entries wait, once all are decided. Error corrupt_data names a record whose
+  // versions are not all there. Nothing of the redo waits any more then.
   Status finish();
 
   const ReplayCounts& counts() const { return counts_; }
+  // After end_log(), and anew after finish(): a line for people for each thing that is missing because of the
+  // lost part.
+  const std::vector<std::string>& lost() const { return lost_; }
   // By slot. Those are left out that neither the checkpoint nor the log names.
   const std::map<std::uint32_t, SlotJournal>& journals() const { return journals_; }
   // Null for a slot without one.
@@ -118,6 +125,10 @@ class LogReplay {
   Status apply_verdicts(std::span<const std::byte> bytes, bool committed);
   // {slot << 32 | counter}...
   Status apply_ends(std::span<const std::byte> bytes, bool by_decider);
+  // Makes the entry follow the state, where those between are lost.
+  void pass_gap(control::ControlEntry& entry);
+  // Takes out of the state what cannot be there beside the rest, and raises its marks.
+  void mend_state();
   Status restore_table(const control::TableDescriptor& descriptor);
   Status redo(std::span<const std::byte> bytes);
   // Entries of the slot that are decided by now.
@@ -132,6 +143,9 @@ class LogReplay {
   Redo redo_;
   std::map<std::uint32_t, SlotJournal> journals_;
   ReplayCounts counts_;
+  bool lossy_ = false;
+  bool gap_ = false;
+  std::vector<std::string> lost_;
 };
 
 }  // namespace namdb::memory

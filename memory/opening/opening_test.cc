@@ -314,6 +314,71 @@ TEST_CASE("damage of the log is an error that says what is lost; forced, all els
   CHECK(opened_rows(*disk, End::power_lost) == rows);
 }
 
+TEST_CASE("forced, a database opens although changes of the catalog are lost, and later ones are there",
+          "[opening]") {
+  Machine machine;
+  std::vector<std::uint64_t> blocks;  // offsets of the lost change's
+  LifeOptions forced;
+  forced.durable.log.segment_bytes = 256U << 10;
+  {
+    DurableLife life(machine.disk, End::killed, forced);
+    REQUIRE(life.status().ok());
+    REQUIRE(life.connect().ok());
+    const auto next_block = [&life] {
+      const std::uint64_t until_ns = life.cluster().node.now_ns() + kSecond_ns;
+      const auto pause = life.cluster().world.run(life.cluster().node, life.database().log().pause(until_ns));
+      REQUIRE(pause.ok());
+      REQUIRE(pause->segment == 0);
+      life.database().log().resume();
+      return pause->offset;
+    };
+    REQUIRE(life.create_table("a").ok());
+    REQUIRE(life.insert("a", 1, 10).ok());
+    std::uint64_t begin = next_block();
+    SECTION("a table's creation, which goes with its rows, and its later drop changes nothing") {
+      REQUIRE(life.create_table("lost").ok());
+      for (const std::uint64_t end = next_block(); begin < end; begin += kDiskPage_bytes)
+        blocks.push_back(begin);
+      REQUIRE(life.insert("lost", 1, 1).ok());
+      REQUIRE(life.create_table("b").ok());
+      REQUIRE(life.insert("b", 2, 20).ok());
+      REQUIRE(life.drop_table("lost").ok());
+    }
+    SECTION("a table's drop, and there is another one of that name") {
+      REQUIRE(life.create_table("b").ok());
+      REQUIRE(life.insert("b", 1, 1).ok());
+      begin = next_block();
+      REQUIRE(life.drop_table("b").ok());
+      for (const std::uint64_t end = next_block(); begin < end; begin += kDiskPage_bytes)
+        blocks.push_back(begin);
+      REQUIRE(life.create_table("b").ok());
+      REQUIRE(life.insert("b", 2, 20).ok());
+    }
+    REQUIRE(life.insert("a", 3, 30).ok());
+  }
+  REQUIRE_FALSE(blocks.empty());
+  for (const std::uint64_t block : blocks)
+    machine.disk.flip_bit(kDatabaseFolder + "/log/" + segment_name(0), 8 * (block + kBlockHeader_bytes));
+  forced.durable.force_lost_log = true;
+  Rows rows{{"a", {{1, 10}, {3, 30}}}, {"b", {{2, 20}}}};
+  {
+    DurableLife life(machine.disk, End::killed, forced);
+    INFO(life.status().to_string());
+    REQUIRE(life.status().ok());
+    for (const std::string& line : life.database().opened().lost) UNSCOPED_INFO(line);
+    CHECK(std::ranges::any_of(life.database().opened().lost, [](const std::string& line) {
+      return line.find("control entries") != std::string::npos;
+    }));
+    CHECK(life.rows_by_key() == rows);
+    REQUIRE(life.connect().ok());
+    REQUIRE(life.create_table("c").ok());
+    REQUIRE(life.insert("c", 4, 40).ok());
+    rows["c"][4] = 40;
+    REQUIRE(life.checkpoint().ok());
+  }
+  CHECK(opened_rows(machine.disk, End::power_lost) == rows);
+}
+
 TEST_CASE("a change of the catalog that is being logged while a checkpoint is made is not lost",
           "[opening]") {
   Machine machine;
