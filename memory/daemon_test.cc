@@ -37,7 +37,7 @@ TEST_CASE("wrong usage ends with 2 and a reason") {
     CHECK(contains(text, words));
   };
   refused({"--no-such-flag"}, "--no-such-flag");
-  refused({"--durability", "flushed", "--server-count", "2"}, "is for one memory server");
+  refused({"--durability", "flushed", "--server-count", "2"}, "wants --memory-server");
   refused({"--durability", "flushed", "--log-bytes", "1MiB"}, "16MiB");
   refused({"--force", "anything"}, "--force");
   refused({"--durability", "sometimes"}, "sometimes");

@@ -220,9 +220,9 @@ reactor::Task<Status> open_database(reactor::Reactor* reactor, MemoryServer* ser
   co_return status;
 }
 
-// Behind an opening that failed.
-reactor::Task<void> leave_others(MemoryServer* server, fabric::ServerFabric* fabric) {
-  co_await server->stop();
+// Behind an opening that failed. `met`: others could reach the server.
+reactor::Task<void> leave_others(MemoryServer* server, fabric::ServerFabric* fabric, bool met) {
+  if (met) co_await server->stop();
   co_await fabric->close();
 }
 
@@ -396,7 +396,7 @@ int run(Flags flags) {
   if (durable.folder) {
     const Status status = (*reactor)->run_until(
         open_database(reactor->get(), server->get(), fabric.get(), transport.value(), &flags, &durable));
-    if (!status.ok() && durable.met) (*reactor)->run_until(leave_others(server->get(), fabric.get()));
+    if (!status.ok()) (*reactor)->run_until(leave_others(server->get(), fabric.get(), durable.met));
     if (!durable.failure.ok()) return disk_failed(durable.failure);
     if (!status.ok() && status.code() == ErrorCode::admin_shutdown) return stopped_early();
     if (!status.ok()) return refuse(status);
