@@ -18,6 +18,8 @@ MINUTES = float(os.environ.get("NAMDB_TORTURE_MINUTES", "0"))
 KILLS = 6
 # Of a recorded history; a long run has several.
 RECORD_S = 60 if MINUTES else 12
+# The ledger's rows take some 3 KiB each, and a minute brings tens of thousands.
+REGION = "3GiB" if MINUTES else "256MiB"
 DAEMONS = ("memory-0", "compute-0", "compute-1")
 
 
@@ -54,7 +56,7 @@ class Torture(TestCase):
         begun = time.monotonic()
         killed = 0
         recorded = 0
-        with Cluster(fabric, compute_servers=2, durability="flushed") as cluster, \
+        with Cluster(fabric, compute_servers=2, durability="flushed", region=REGION) as cluster, \
                 tempfile.TemporaryDirectory(prefix="namdb-e2e-") as folder:
             ledger = Ledger(cluster, clients=6, servers=(0, 1))
             ledger.create()

@@ -131,8 +131,12 @@ Result<std::vector<std::string>> choose_memory_addresses(const fs::path& data, c
   std::uint32_t port = fabric_port != 0 ? fabric_port : kFirstFabricPort;
   while (addresses.size() < settings.memory_servers) {
     if (port > 65'535) return environment_error("no free port for the memory servers");
-    if (port_is_free(static_cast<std::uint16_t>(port))) {
-      addresses.push_back(options.fabric_host + ":" + std::to_string(port));
+    std::string address = options.fabric_host + ":" + std::to_string(port);
+    // One that was killed just now may still have it.
+    const bool was_ours =
+        std::ranges::find(settings.memory_addresses, address) != settings.memory_addresses.end();
+    if (becomes_free(static_cast<std::uint16_t>(port), was_ours)) {
+      addresses.push_back(std::move(address));
     } else if (fabric_port != 0) {
       return environment_error("port " + std::to_string(port) + " is in use", "choose another --fabric-port");
     }
