@@ -78,8 +78,12 @@ reactor::Task<Status> EngineTransaction::commit() {
         status = co_await ask_outcome(stamp, status);
     }
     // Of one session nothing is lost that is older than what is on disk.
-    if (status.ok() && !may_answer_early() && session().deferred.under_way())
-      co_await session().deferred.wait();
+    if (status.ok() && !may_answer_early()) {
+      if (session().deferred.under_way()) co_await session().deferred.wait();
+      const Status earlier = session().deferred.take_lost();
+      if (!earlier.ok())
+        status = Status(ErrorCode::unknown_outcome, earlier.message(), "so is this one: look at its changes");
+    }
   } else if (Validation* const validation = control().validation(); status.ok() && validation != nullptr) {
     status = co_await validation->confirm_reads(true);
   }

@@ -9,6 +9,9 @@
 //     versions (ConcurrencyControl::reads_deferred), wait only where they meet one.
 //   - A later commit becomes visible behind them: one that uses another slot waits for them.
 //   - A commit that is answered when it is durable is answered behind them.
+//
+// If the connection is lost before such a commit is durable, the commit may be lost, too. The session is told
+// so once, by an error of the next transaction that reads or commits.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +19,7 @@
 #include <memory>
 #include <vector>
 
+#include "common/base/error.h"
 #include "common/layout/stamp.h"
 #include "common/reactor/executor.h"
 #include "common/reactor/task.h"
@@ -60,18 +64,25 @@ class DeferredCommits {
     return std::ranges::any_of(
         commits_, [slot](const auto& commit) { return !commit->ended && commit->stamp.slot != slot; });
   }
-  // Forgets those that `shown` says are known to all snapshots from now on, and those that were lost; the
-  // stamps of the others.
+  // Forgets those that were lost. Error connection_failure if there were any.
+  Status take_lost() {
+    const bool any = std::erase_if(commits_, [](const auto& commit) { return commit->lost; }) != 0;
+    if (!any) return Status();
+    return Status(ErrorCode::connection_failure,
+                  "the connection to a memory server was lost before commits of this session were on disk",
+                  "they were answered at level memory: look whether their changes are there");
+  }
+  // Forgets those that `shown` says are known to all snapshots from now on; the stamps of the others.
   template <typename Shown>
   std::vector<layout::Stamp> forget(const Shown& shown) {
-    std::erase_if(commits_, [&](const auto& commit) { return commit->lost || shown(*commit); });
+    std::erase_if(commits_, [&](const auto& commit) { return !commit->lost && shown(*commit); });
     std::vector<layout::Stamp> stamps;
     for (const auto& commit : commits_) stamps.push_back(commit->stamp);
     return stamps;
   }
   // Where a transaction sees all that has ended.
   void forget_ended() {
-    std::erase_if(commits_, [](const auto& commit) { return commit->ended; });
+    std::erase_if(commits_, [](const auto& commit) { return commit->ended && !commit->lost; });
   }
 
  private:

@@ -210,6 +210,8 @@ reactor::Task<Status> run_one_by_one(TransactionState* transaction, const Lookup
 reactor::Task<Status> begin_reading(TransactionState* transaction) {
   // Neither entries of indexes nor buckets say what is to come.
   if (transaction->session().deferred.under_way()) co_await transaction->session().deferred.wait();
+  Status known = transaction->session().deferred.take_lost();
+  if (!known.ok()) co_return known;
   Lookups no_lookups;
   LookupTables no_tables;
   co_return co_await run_lookups(transaction, std::move(no_lookups), std::move(no_tables));

@@ -130,6 +130,8 @@ reactor::Task<Status> StagedTransaction::do_fetch() {
     if (session().deferred.under_way()) co_await session().deferred.wait();
     session().deferred.forget_ended();
   }
+  Status known = session().deferred.take_lost();
+  if (!known.ok()) co_return known;
   const reactor::PooledVector<RowId> asked = rows().take_unfetched();
   Locking* const locking = control().locking();
   const bool timestamps = control().timestamps() != nullptr;

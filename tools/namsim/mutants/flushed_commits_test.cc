@@ -20,7 +20,7 @@ constexpr std::int64_t kRows = 16;  // on both memory servers
 // Answers of one memory server to FLUSH, changed as long as a test wants it.
 class ChangedFlushes final : public Mutant {
  public:
-  enum class Change { nothing, held, refused, short_of, full };
+  enum class Change { nothing, held, refused, short_of, full, broken };
 
   Task<Status> on_call(fabric::Service* inner, std::size_t server, fabric::PeerId peer, std::uint16_t method,
                        std::string_view request, std::string* reply) override {
@@ -28,6 +28,10 @@ class ChangedFlushes final : public Mutant {
     ++flushes;
     while (server == at && change == Change::held)
       co_await cluster().memory(server).node->sleep_for(100 * kMicrosecond_ns);
+    if (server == at && change == Change::broken) {
+      change = Change::nothing;
+      co_return Status(ErrorCode::protocol_violation, "a broken stream");
+    }
     if (server == at && change == Change::refused) co_return Status(ErrorCode::disk_full, "a full log");
     Status status = co_await inner->on_call(peer, method, request, *reply);
     if (!status.ok() || server != at) co_return status;
@@ -327,6 +331,38 @@ TEST_CASE("a commit that is answered when it is on disk is answered behind its s
   CHECK(late->status.ok());
   CHECK(flushed.sum() == 5 * kRows / 2 + 6 + kRows / 2 - 1);
   flushed.stop();
+}
+
+TEST_CASE("a session is told once that commits which were answered early may be lost with a connection",
+          "[flushed][early]") {
+  for (const layout::ProtocolTraits& protocol : layout::protocol_traits()) {
+    DYNAMIC_SECTION(protocol.name) {
+      FlushedCluster flushed(memory::Durability::flushed, 64U << 10, protocol.name);
+      compute::Worker& engine = flushed.cluster.worker(0);
+      const auto session = engine.open_session();
+      const auto other_session = engine.open_session();
+      flushed.changed.change = Change::held;
+      const auto early = flushed.begin(write_rows(&engine, session.get(), 0, kRows, 5, /*early=*/true));
+      REQUIRE(flushed.done_soon(*early));
+      REQUIRE(early->status.ok());
+      flushed.changed.change = Change::broken;
+      REQUIRE(flushed.world.run_until([&] { return !engine.ready(); }, 10 * kSecond_ns));
+      REQUIRE(flushed.world.run_until([&] { return engine.ready(); }, 10 * kSecond_ns));
+      std::int64_t sum = 0;
+      const Status told = flushed.run(write_rows(&engine, session.get(), 0, 1, 6, /*early=*/false));
+      CHECK(told.code() == ErrorCode::connection_failure);
+      CHECK(told.message().find("before commits of this session were on disk") != std::string::npos);
+      // The memory servers had all of it, and decide that it happened.
+      const auto read = [&](txn::Session& reader) {
+        const Status status = flushed.run(scan_rows(&engine, &reader, &sum));
+        return status.ok() && sum == 5 * kRows;
+      };
+      for (int i = 0; i < 100 && !read(*session); ++i) flushed.world.run_for(100 * kMillisecond_ns);
+      CHECK(read(*session));
+      CHECK(read(*other_session));
+      flushed.stop();
+    }
+  }
 }
 
 TEST_CASE("while a log is full commits are refused with 53100, and reads go on", "[flushed]") {

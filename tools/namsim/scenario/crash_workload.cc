@@ -168,6 +168,11 @@ reactor::Task<void> CrashWorkload::run_client(txn::Engine* engine, std::uint64_t
       attempts_[number].outcome = Outcome::aborted;
       if (!status.info().retry && !lost_connection(status)) complaint_ = status.to_string();
       if (!lost_connection(status)) number = kMostAttempts;
+      // From then on the session knows that commits which were answered early may be lost.
+      if (lost_connection(status)) {
+        last = kMostAttempts;
+        attempts_[number].follows = false;
+      }
       co_await engine->executor().sleep_for(pause_ns);
       pause_ns = std::min(2 * pause_ns, kLongestPause_ns);
     }
