@@ -31,6 +31,7 @@
 #include "memory/log/file_disk.h"
 #include "memory/opening/checkpoints.h"
 #include "memory/opening/durable_database.h"
+#include "memory/opening/host_opening.h"
 #include "memory/process/database_folder.h"
 #include "memory/process/flags.h"
 #include "memory/process/region_memory.h"
@@ -85,10 +86,6 @@ reactor::Task<void> await_end(reactor::Signals* signals, bool* stopping) {
   *stopping = (co_await signals->next()).ok();
 }
 
-Status stopped_while_opening() {
-  return Status(ErrorCode::admin_shutdown, "the memory server was told to end while it opened");
-}
-
 Result<std::uint64_t> random_word() {
   std::uint64_t word = 0;
   while (word == 0) {
@@ -119,7 +116,7 @@ reactor::Task<Result<std::uint64_t>> ask_for_database(reactor::Reactor* reactor,
   LinkOptions options;
   options.server_id = flags->options.server_id;
   options.server_count = flags->options.server_count;
-  Result<std::uint64_t> id = stopped_while_opening();
+  Result<std::uint64_t> id = opening_ends();
   std::string told;
   while (!stopping) {
     id = co_await ask_database_id(fabric.get(), &reactor->random(), address, options);
@@ -130,7 +127,7 @@ reactor::Task<Result<std::uint64_t>> ask_for_database(reactor::Reactor* reactor,
     }
     told = id.status().message();
     co_await reactor->sleep_for(kAskAgain_ns);
-    id = stopped_while_opening();
+    id = opening_ends();
   }
   co_await signals.cancel();
   co_await gate.close();

@@ -455,20 +455,24 @@ void ChainLocks::release(ChainLock& chain, layout::Stamp stamp) {
   batches_.write(chain.main, chain.words.data() + 8, 8);
 }
 
-void ChainLocks::remember_locations() const {
-  for (const layout::BucketEntry& entry : locations()) worker_.locations.insert(entry);
-}
-
-std::vector<layout::BucketEntry> ChainLocks::locations() const {
-  std::vector<layout::BucketEntry> locations;
+template <typename Use>
+void ChainLocks::each_location(const Use& use) const {
   for (const ChainLock& chain : chains_) {
     for (std::size_t i = 0; i < chain.inserts.size(); ++i) {
       const Access& access = *chain.inserts[i];
       const layout::BodyHeader header = layout::decode_body_header(access.image_body().data());
-      locations.push_back(
-          layout::BucketEntry::make(access.key_hash, chain.records[i].address.offset(), header.incarnation));
+      use(layout::BucketEntry::make(access.key_hash, chain.records[i].address.offset(), header.incarnation));
     }
   }
+}
+
+void ChainLocks::remember_locations() const {
+  each_location([this](const layout::BucketEntry& entry) { worker_.locations.insert(entry); });
+}
+
+std::vector<layout::BucketEntry> ChainLocks::locations() const {
+  std::vector<layout::BucketEntry> locations;
+  each_location([&locations](const layout::BucketEntry& entry) { locations.push_back(entry); });
   return locations;
 }
 

@@ -122,6 +122,9 @@ class ChainLocks {
   // there.
   template <typename Write>
   void bucket_writes(const ChainBucket& bucket, const Write& write) const;
+  // Calls use(entry) for each new record that is placed.
+  template <typename Use>
+  void each_location(const Use& use) const;
   reactor::Task<Status> read_rest(ChainLock* chain);
   reactor::Task<Status> place_inserts(ChainLock* chain);
 

@@ -10,30 +10,17 @@
 #include <utility>
 #include <vector>
 
-#include "common/layout/words.h"
 #include "memory/apply/applier.h"
 #include "memory/calls/methods.h"
 #include "memory/calls/opening_service.h"
+#include "memory/journals/verdict_records.h"
 
 namespace namdb::memory {
 namespace {
 
-// Void and verdict records of the log: {slot} {counter}...
-std::vector<std::byte> counters_record(std::uint32_t slot, const std::vector<std::uint32_t>& counters) {
-  std::vector<std::byte> bytes(8 + 8 * counters.size());
-  layout::store_word(bytes.data(), slot);
-  for (std::size_t i = 0; i < counters.size(); ++i) layout::store_word(bytes.data() + 8 + 8 * i, counters[i]);
-  return bytes;
-}
-
 Status owner_is_there(std::uint32_t slot) {
   return Status(ErrorCode::protocol_violation,
                 "the owner of slot " + std::to_string(slot) + " is not fenced on this memory server");
-}
-
-Status unreadable(layout::ServerId server) {
-  return Status(ErrorCode::protocol_violation,
-                "memory server " + std::to_string(server) + " sent a reply that cannot be read");
 }
 
 Status no_part(std::uint32_t slot, std::uint32_t counter) {
@@ -97,6 +84,11 @@ bool is_restored(const ServerState& server, std::uint32_t slot) {
 }
 
 }  // namespace
+
+Status unreadable_reply(layout::ServerId server) {
+  return Status(ErrorCode::protocol_violation,
+                "memory server " + std::to_string(server) + " sent a reply that cannot be read");
+}
 
 reactor::Task<Result<calls::LookReply>> look_here(ServerState* server, std::uint32_t slot) {
   if (is_restored(*server, slot)) co_return server->opening_service->look(slot);
@@ -189,7 +181,7 @@ reactor::Task<Result<calls::LookReply>> ClusterHosts::look(layout::ServerId host
   auto reply = co_await server_.links.call(host, calls::kLookMethod, calls::encode(request));
   if (!reply.ok()) co_return reply.status();
   auto seen = calls::decode_look_reply(*reply);
-  if (!seen) co_return unreadable(host);
+  if (!seen) co_return unreadable_reply(host);
   co_return std::move(*seen);
 }
 
@@ -213,7 +205,7 @@ reactor::Task<Result<std::uint32_t>> ClusterHosts::place(std::uint32_t slot, std
   const auto bytes = co_await server_.links.call(server, control::PLACE_SLOT, request.SerializeAsString());
   if (!bytes.ok()) co_return bytes.status();
   control::PlaceSlotReply reply;
-  if (!reply.ParseFromString(*bytes)) co_return unreadable(server);
+  if (!reply.ParseFromString(*bytes)) co_return unreadable_reply(server);
   co_return reply.counter();
 }
 

@@ -24,6 +24,9 @@ reactor::Task<Result<calls::LookReply>> look_here(ServerState* server, std::uint
 reactor::Task<Status> make_void_here(ServerState* server, calls::VoidRequest request);
 reactor::Task<Status> record_here(ServerState* server, calls::VerdictRequest request);
 
+// Another memory server answered a call with that.
+Status unreadable_reply(layout::ServerId server);
+
 // This server by direct calls, the others by its links.
 class ClusterHosts final : public DeciderHosts {
  public:

@@ -6,6 +6,7 @@
 
 #include "common/layout/words.h"
 #include "memory/journals/journal_record.h"
+#include "memory/journals/verdict_records.h"
 
 namespace namdb::memory {
 namespace {
@@ -415,8 +416,7 @@ reactor::Task<Status> Journals::end(StreamPointer stream, Ended how) {
     co_return Status(ErrorCode::protocol_violation, "slot " + std::to_string(stream->slot()) +
                                                         " has an entry in its journal that is not decided");
   }
-  std::array<std::byte, 8> bytes{};
-  layout::store_word(bytes.data(), (std::uint64_t{stream->slot()} << 32) | stream->through());
+  const std::array<std::byte, 8> bytes = end_record(stream->slot(), stream->through());
   status = co_await record(how.decided ? RecordKind::closed : RecordKind::through, bytes);
   if (!status.ok() || stream->closed()) co_return status;
   stream->close();

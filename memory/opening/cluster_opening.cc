@@ -126,9 +126,7 @@ reactor::Task<Status> ClusterOpening::call(layout::ServerId server, std::uint16_
     co_return Status(bytes.status().code(),
                      "memory server " + std::to_string(server) + ": " + bytes.status().message(),
                      bytes.status().hint());
-  if (reply->ParseFromString(*bytes)) co_return Status();
-  co_return Status(ErrorCode::protocol_violation,
-                   "memory server " + std::to_string(server) + " sent a reply that cannot be read");
+  co_return reply->ParseFromString(*bytes) ? Status() : unreadable_reply(server);
 }
 
 void ClusterOpening::answered(Round& round, Status status) {

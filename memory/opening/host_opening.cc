@@ -5,9 +5,10 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "common/base/hex.h"
 #include "common/calls/index_load_calls.h"
-#include "common/layout/words.h"
 #include "memory/journals/journal_record.h"
+#include "memory/journals/verdict_records.h"
 
 namespace namdb::memory {
 namespace {
@@ -16,19 +17,6 @@ constexpr std::uint64_t kShutdownLook_ns = 100 * kMillisecond_ns;  // for a shut
 
 Status no_round() {
   return Status(ErrorCode::cannot_connect_now, "the memory servers open in another round");
-}
-
-std::string in_hex(std::uint64_t id) {
-  std::string text(16, '0');
-  for (int i = 16; i-- > 0; id >>= 4) text[static_cast<std::size_t>(i)] = "0123456789abcdef"[id & 15];
-  return text;
-}
-
-std::vector<std::byte> counters_record(std::uint32_t slot, const std::vector<std::uint32_t>& counters) {
-  std::vector<std::byte> bytes(8 + 8 * counters.size());
-  layout::store_word(bytes.data(), slot);
-  for (std::size_t i = 0; i < counters.size(); ++i) layout::store_word(bytes.data() + 8 + 8 * i, counters[i]);
-  return bytes;
 }
 
 reactor::Task<Status> send_load(Links* links, layout::ServerId server, std::string request) {
@@ -117,8 +105,8 @@ reactor::Task<Status> HostOpening::gather(const control::GatherRequest* request,
   if (request->database_id() != database_id_) {
     co_return refuse(Status(ErrorCode::configuration,
                             "the data folder of memory server " + std::to_string(server_.options.server_id) +
-                                " belongs to database " + in_hex(database_id_) +
-                                ", that of memory server 0 to " + in_hex(request->database_id()),
+                                " belongs to database " + in_hex(database_id_, 16) +
+                                ", that of memory server 0 to " + in_hex(request->database_id(), 16),
                             "choose the --data folders of one database"));
   }
   // Calls overtake each other.
@@ -295,8 +283,7 @@ reactor::Task<Status> HostOpening::close(std::uint32_t slot, std::uint32_t final
     co_return Status(ErrorCode::protocol_violation,
                      "slot " + std::to_string(slot) + " has an undecided entry on this memory server");
   }
-  std::array<std::byte, 8> bytes{};
-  layout::store_word(bytes.data(), (std::uint64_t{slot} << 32) | through);
+  const std::array<std::byte, 8> bytes = end_record(slot, through);
   Status status = co_await server_.journals.record(RecordKind::closed, bytes);
   if (!status.ok() || find(slot) == nullptr) co_return status;
   co_return refuse(replay_->end(slot, through));

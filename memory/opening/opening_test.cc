@@ -44,6 +44,17 @@ reactor::Task<void> close(reactor::Gate* gate) {
   co_await gate->close();
 }
 
+// A table with a row, and a checkpoint. All commits are finished: redo would begin behind everything that is
+// in the log.
+void make_finished_table(DurableLife& life) {
+  REQUIRE(life.status().ok());
+  REQUIRE(life.connect().ok());
+  REQUIRE(life.create_table("a").ok());
+  REQUIRE(life.insert("a", 1, 1).ok());
+  REQUIRE(life.close_slot().ok());
+  REQUIRE(life.checkpoint().ok());
+}
+
 // One change after the other, until the disk stops.
 class Script {
  public:
@@ -385,13 +396,7 @@ TEST_CASE("a change of the catalog that is being logged while a checkpoint is ma
   std::unique_ptr<FaultDisk> disk;
   {
     DurableLife life(machine.disk, End::killed);
-    REQUIRE(life.status().ok());
-    REQUIRE(life.connect().ok());
-    REQUIRE(life.create_table("a").ok());
-    REQUIRE(life.insert("a", 1, 1).ok());
-    // From here on all commits are finished: redo would begin behind everything that is in the log.
-    REQUIRE(life.close_slot().ok());
-    REQUIRE(life.checkpoint().ok());
+    make_finished_table(life);
     // No extent has changed: the next checkpoint's state is taken before the entry is durable.
     ControlChanges& control = *life.server().parts().control;
     const ControlChanges::Change drop = [](Catalog& catalog) { return catalog.drop("a").status(); };
@@ -418,12 +423,7 @@ TEST_CASE("a mark of grants that is being logged while a checkpoint is made is n
   std::uint64_t handed_out = 0;
   {
     DurableLife life(machine.disk, End::killed);
-    REQUIRE(life.status().ok());
-    REQUIRE(life.connect().ok());
-    REQUIRE(life.create_table("a").ok());
-    REQUIRE(life.insert("a", 1, 1).ok());
-    REQUIRE(life.close_slot().ok());
-    REQUIRE(life.checkpoint().ok());
+    make_finished_table(life);
     GrantNumbers& grants = life.server().parts().region->grants();
     const std::uint64_t mark = grants.mark();
     const LogPosition before = life.database().log().appended();

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "common/base/crc32c.h"
+#include "common/base/hex.h"
 
 namespace namdb::memory {
 namespace {
@@ -22,13 +23,6 @@ namespace fs = std::filesystem;
 constexpr std::string_view kTitle = "namdb database folder\n";
 constexpr std::string_view kChecksum = "checksum = ";
 constexpr std::size_t kMaxIdentity_bytes = 4096;
-
-std::string in_hex(std::uint64_t value, int digits) {
-  std::string text(static_cast<std::size_t>(digits), '0');
-  for (int i = digits; i-- > 0; value >>= 4)
-    text[static_cast<std::size_t>(i)] = "0123456789abcdef"[value & 15];
-  return text;
-}
 
 std::uint32_t checksum_of(std::string_view text) {
   return crc32c(std::as_bytes(std::span(text.data(), text.size())));

@@ -4,6 +4,8 @@ import threading
 
 import psycopg
 
+from harness import Workers
+
 OPENING_BALANCE = 1000
 RETRYABLE = ("40001",)
 
@@ -50,11 +52,11 @@ class Bank:
             raise
 
 
-class Load:
+class Load(Workers):
     """Threads that transfer until they are stopped or lose their connection; they connect again themselves."""
 
     def __init__(self, bank, clients=4, servers=(0,), seed=1):
-        self.stop = threading.Event()
+        self.stopped = threading.Event()
         self.committed = 0
         self.lost = 0
         self.unexpected = []
@@ -64,28 +66,19 @@ class Load:
                         for k in range(clients)]
 
     def work(self, bank, generator, server):
-        while not self.stop.is_set():
+        while not self.stopped.is_set():
             try:
                 with bank.cluster.connect(server, timeout=5) as connection:
-                    while not self.stop.is_set():
+                    while not self.stopped.is_set():
                         if bank.transfer(connection, generator):
                             with self.lock:
                                 self.committed += 1
             except psycopg.OperationalError:
                 with self.lock:
                     self.lost += 1
-                self.stop.wait(0.02)
+                self.stopped.wait(0.02)
             except psycopg.Error as error:
                 with self.lock:
                     self.unexpected.append(f"{error.sqlstate}: {error}")
-                self.stop.wait(0.02)
+                self.stopped.wait(0.02)
 
-    def __enter__(self):
-        for thread in self.threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.stop.set()
-        for thread in self.threads:
-            thread.join()

@@ -167,6 +167,20 @@ class Cluster:
             self.query(f'DROP TABLE "{name}"')
 
 
+class Workers:
+    """`threads` work from the beginning of a `with` block to its end; `stopped` tells them that it is over."""
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stopped.set()
+        for thread in self.threads:
+            thread.join()
+
+
 class RawClient:
     """A PostgreSQL client that says what it wants to."""
 

@@ -12,7 +12,7 @@ import threading
 
 import psycopg
 
-from harness import until
+from harness import Workers, until
 
 # The client was told that nothing happened, or had not asked for the commit yet.
 ABORTED = "40001"
@@ -20,7 +20,7 @@ ABORTED = "40001"
 AWAY = ("08006", "08003", "08001", "57P01", "57P02", "57P03", None)
 
 
-class Ledger:
+class Ledger(Workers):
     def __init__(self, cluster, clients=4, servers=(0,), seed=1, early=()):
         self.cluster = cluster
         self.clients = clients
@@ -105,14 +105,7 @@ class Ledger:
         self.stopped.clear()
         self.threads = [threading.Thread(target=self.work, args=(client, self.servers[client % len(self.servers)]))
                         for client in range(self.clients)]
-        for thread in self.threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.stopped.set()
-        for thread in self.threads:
-            thread.join()
+        return super().__enter__()
 
     def await_progress(self, writes=20):
         """So many more writes are acknowledged."""

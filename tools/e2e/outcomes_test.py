@@ -6,14 +6,14 @@ import time
 
 import psycopg
 
-from harness import FABRICS, Cluster, TestCase, main, namctl, until
+from harness import FABRICS, Cluster, TestCase, Workers, main, namctl, until
 
 ENDED = ("committed", "aborted")
 # Of a COMMIT whose daemon died, at any moment.
 TOLD = {"40001", "40003", "08006", "57P01", "57P03", None}
 
 
-class Writers:
+class Writers(Workers):
     """Clients of compute-0, each in a loop: a block that inserts a row of its own, is given an id, and commits."""
 
     def __init__(self, cluster, clients=4):
@@ -28,14 +28,7 @@ class Writers:
 
     def __enter__(self):
         self.cluster.query("CREATE TABLE IF NOT EXISTS numbered (id bigint PRIMARY KEY)")
-        for thread in self.threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.stopped.set()
-        for thread in self.threads:
-            thread.join()
+        return super().__enter__()
 
     def committed(self):
         with self.lock:
