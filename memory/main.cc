@@ -18,6 +18,7 @@
 #include "common/config/daemon_log.h"
 #include "common/config/data_folder.h"
 #include "common/fabric/cluster_key.h"
+#include "common/fabric/local_path.h"
 #include "common/fabric/registry.h"
 #include "common/fabric/shm/transport.h"
 #include "common/fabric/tcp/client.h"
@@ -235,6 +236,8 @@ void tell_what_opened(const Durable& durable) {
 
 // With the port that the system chose where 0 was asked for.
 std::string listening_address(const fabric::ServerFabric& fabric, const std::string& asked) {
+  const auto* both = dynamic_cast<const fabric::LocalPathServer*>(&fabric);
+  if (both != nullptr) return listening_address(both->remote(), asked);
   const auto* tcp = dynamic_cast<const fabric::tcp::TcpServerFabric*>(&fabric);
   if (tcp != nullptr) return tcp->address();
   const auto* verbs = dynamic_cast<const fabric::verbs::VerbsServerFabric*>(&fabric);
@@ -301,6 +304,17 @@ RegionGrowth growth_of(RegionMemory& region) {
             }
             return longer;
           }};
+}
+
+std::unique_ptr<fabric::ServerFabric> make_fabric(reactor::Reactor& reactor,
+                                                  const fabric::Transport& transport,
+                                                  const fabric::ServerRegion& region, MemoryServer& server,
+                                                  const std::string& listen_local) {
+  auto fabric = transport.make_server(region, server);
+  if (listen_local.empty()) return fabric;
+  spdlog::info("compute servers on this machine may map the region: {}", listen_local);
+  return std::make_unique<fabric::LocalPathServer>(
+      std::move(fabric), fabric::shm::local_server(reactor, region, server), listen_local);
 }
 
 // A name may be known only when the network is: waits as long as that takes. Signals end the process.
@@ -385,7 +399,8 @@ int run(Flags flags) {
   if (!server.ok()) return refuse(server.status());
   const fabric::ServerRegion area{region.bytes().data(), region.bytes().size(), region.limit_bytes(),
                                   region.descriptor()};
-  const std::unique_ptr<fabric::ServerFabric> fabric = transport.value()->make_server(area, **server);
+  const std::unique_ptr<fabric::ServerFabric> fabric =
+      make_fabric(**reactor, **transport, area, **server, flags.listen_local);
   Durable durable;
   durable.folder = std::move(*database_folder);
   durable.pace.interval_ns = flags.checkpoint_interval_ns;

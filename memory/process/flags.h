@@ -15,7 +15,8 @@ namespace namdb::memory {
 struct Flags {
   std::string data;
   std::string fabric = "shm";
-  std::string listen;  // never empty after parsing
+  std::string listen;        // never empty after parsing
+  std::string listen_local;  // unix:PATH beside tcp or verbs, or empty
   std::uint64_t region_bytes = 0;
   std::uint64_t region_limit_bytes = 0;  // at least region_bytes after parsing
   HugePages huge_pages = HugePages::automatic;
