@@ -243,8 +243,9 @@ reactor::Task<Status> ChainLocks::retry(layout::Stamp stamp) {
     if (!status.ok()) co_return lost_connection();
     check();
   }
-  if (std::erase_if(chains_, [](const ChainLock& chain) { return chain.state == State::left; }) != 0)
-    index_chains();
+  const std::size_t left =
+      chains_.erase_if([](const ChainLock& chain) { return chain.state == State::left; });
+  if (left != 0) index_chains();
   co_return Status();
 }
 

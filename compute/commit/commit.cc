@@ -40,24 +40,28 @@ Commit::Commit(TransactionState& transaction)
 
 reactor::Task<Status> Commit::run() {
   Status status = plan();
-  if (status.ok()) status = co_await chains_.reserve_space();
+  if (status.ok() && !chains_.empty()) status = co_await chains_.reserve_space();
   if (!status.ok()) {
     chains_.give_back_space();
     co_return status;
   }
-  auto asked = locking() != nullptr ? locking()->commit_slot() : worker_.slot_keeper.acquire();
-  auto slot = co_await std::move(asked);
-  if (!slot.ok()) {
-    chains_.give_back_space();
-    co_return slot.status();
+  if (locking() == nullptr) slot_ = worker_.slot_keeper.acquire_now();
+  if (slot_ == nullptr) {
+    auto asked = locking() != nullptr ? locking()->commit_slot() : worker_.slot_keeper.acquire();
+    auto slot = co_await std::move(asked);
+    if (!slot.ok()) {
+      chains_.give_back_space();
+      co_return slot.status();
+    }
+    slot_ = std::move(slot).value();
   }
-  slot_ = std::move(slot).value();
   if (transaction_.session().deferred.under_way_but_for(slot_->slot())) co_await follow_deferred();
-  status = co_await begin();
-  if (!status.ok()) {
+  const auto counter = co_await journal_.begin(slot_);
+  if (!counter.ok()) {
     chains_.give_back_space();
-    co_return status;
+    co_return counter.status();
   }
+  stamp_ = {slot_->slot(), *counter};
   lock_stamp_ = transaction_.control().lock_stamp(stamp_);
 
   indexes_.plan();
@@ -112,13 +116,6 @@ Status Commit::plan() {
   return {};
 }
 
-reactor::Task<Status> Commit::begin() {
-  const auto counter = co_await journal_.begin(slot_);
-  if (!counter.ok()) co_return counter.status();
-  stamp_ = {slot_->slot(), *counter};
-  co_return Status();
-}
-
 reactor::Task<Status> Commit::lock() {
   Timestamps* const timestamps = transaction_.control().timestamps();
   for (RecordLock& record : records_) {
@@ -140,12 +137,12 @@ reactor::Task<Status> Commit::lock() {
   if (!batches_.empty()) {
     indexes_.post_ahead();
     const Status asked = co_await batches_.run(counters_, layout::Stage::lock);
-    ahead = co_await indexes_.finish_ahead();
+    if (indexes_.any()) ahead = co_await indexes_.finish_ahead();
     if (!asked.ok()) co_return lost_connection();
   }
   Status status = examine_locks();
   if (status.ok()) status = std::move(ahead);
-  if (status.ok()) status = co_await chains_.retry(stamp_);
+  if (status.ok() && !chains_.empty()) status = co_await chains_.retry(stamp_);
   if (!status.ok()) co_return status;
   for (RecordLock& record : records_) {
     const layout::RecordLayout& layout = record.access->table->record;
@@ -155,7 +152,8 @@ reactor::Task<Status> Commit::lock() {
     status = co_await wait_for_ring(&record);
     if (!status.ok()) co_return status;
   }
-  co_return co_await chains_.place();
+  if (!chains_.empty()) status = co_await chains_.place();
+  co_return status;
 }
 
 Status Commit::examine_locks() {

@@ -83,7 +83,6 @@ class Commit final : private JournalContents {
   JournalBytes journal_bytes() const override;
   void add_items(layout::ServerId host, layout::JournalItems& items) const override;
   void add_updates(JournalBytes& bytes) const;
-  reactor::Task<Status> begin();
   reactor::Task<Status> lock();
   Status examine_locks();
   reactor::Task<Status> wait_for_ring(RecordLock* record);
@@ -119,7 +118,7 @@ class Commit final : private JournalContents {
   std::shared_ptr<txn::ExecutionSlot> slot_;
   layout::Stamp stamp_;
   layout::Stamp lock_stamp_;  // in the lock words of records
-  reactor::PooledVector<RecordLock> records_;
+  reactor::PooledInlinedVector<RecordLock, 4> records_;
   ChainLocks chains_;
   IndexWrites indexes_;
   CommitJournal journal_;

@@ -130,7 +130,7 @@ reactor::Task<Status> StagedTransaction::do_fetch() {
     if (session().deferred.under_way()) co_await session().deferred.wait();
     session().deferred.forget_ended();
   }
-  const reactor::PooledVector<RowId> asked = rows().take_unfetched();
+  const ReadWriteSet::Rows asked = rows().take_unfetched();
   Locking* const locking = control().locking();
   const bool timestamps = control().timestamps() != nullptr;
   Status status;

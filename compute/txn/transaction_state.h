@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "common/fabric/counters.h"
+#include "common/reactor/stable_vector.h"
 #include "compute/api/transaction.h"
 #include "compute/api/transaction_facts.h"
 #include "compute/cluster/batch_set.h"
@@ -36,7 +37,7 @@ class TransactionState {
   CheckedTables& tables() { return tables_; }
   ReadWriteSet& rows() { return rows_; }
   const ReadWriteSet& rows() const { return rows_; }
-  reactor::PooledDeque<Access>& accesses() { return rows_.accesses(); }
+  reactor::StableVector<Access>& accesses() { return rows_.accesses(); }
   // The batches of lookups, used by one run of them at a time.
   txn::BatchSet& lookup_batches() { return lookup_batches_; }
 

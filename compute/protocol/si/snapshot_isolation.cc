@@ -119,7 +119,8 @@ Status SnapshotIsolation::may_write(const Access& access) const {
 }
 
 bool SnapshotIsolation::end(std::uint64_t /*generation*/, const Status& outcome, bool wrote) {
-  if (!outcome.ok() || wrote) session_.fresh_from_ns = worker_.executor.fresh_now_ns();
+  const bool remembers = worker_.sharing == txn::SnapshotSharing::prefetched;
+  if (remembers && (!outcome.ok() || wrote)) session_.fresh_from_ns = worker_.executor.fresh_now_ns();
   // A shared snapshot counts as a running transaction as long as it is used.
   if (snapshot_.shared != nullptr) snapshot_ = {};
   return false;

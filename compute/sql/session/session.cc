@@ -209,17 +209,16 @@ Run Session::make_run(txn::Transaction* transaction, std::span<const Datum> para
 }
 
 Task<Status> Session::run_plan(Run& run, const Plan& plan, Portal& portal, std::uint64_t max_rows) {
-  if (const auto* call = plan.as<CallPlan>()) co_return co_await run_call(run, *call, plan.columns);
-  if (const auto* update = plan.as<UpdatePlan>()) co_return co_await run_update(run, *update);
-  if (const auto* insert = plan.as<InsertPlan>()) co_return co_await run_insert(run, *insert);
-  if (const auto* deletion = plan.as<DeletePlan>()) co_return co_await run_delete(run, *deletion);
-  if (plan.as<GiveIdPlan>() != nullptr) co_return co_await give_id(run);
+  if (const auto* call = plan.as<CallPlan>()) return run_call(run, *call, plan.columns);
+  if (const auto* update = plan.as<UpdatePlan>()) return run_update(run, *update);
+  if (const auto* insert = plan.as<InsertPlan>()) return run_insert(run, *insert);
+  if (const auto* deletion = plan.as<DeletePlan>()) return run_delete(run, *deletion);
+  if (plan.as<GiveIdPlan>() != nullptr) return give_id(run);
   if (portal.cursor == nullptr) portal.cursor = std::make_unique<SelectCursor>(*plan.as<SelectPlan>());
-  co_return co_await portal.cursor->fetch(run, max_rows);
+  return portal.cursor->fetch(run, max_rows);
 }
 
 Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completion& completion) {
-  start_clock();
   const bool forbid_writes = read_only();
   if (forbid_writes && writes(*portal.plan)) co_return read_only_error(portal.plan->tag);
   const std::uint64_t mark = sink.position();
@@ -298,8 +297,8 @@ Task<Status> Session::execute(Portal& portal, ResultSink& sink, std::uint64_t ma
     }
     co_return Status(ErrorCode::portal_not_ready, "portal cannot be run: it has run already");
   }
-  facts_.statement_us = facts_.present_us();
   begin_statement();
+  facts_.statement_us = state_ == State::idle ? facts_.now_us : facts_.present_us();
   const std::uint64_t lock_timeout_ns = settings_.lock_timeout_ns();
   interrupt_.set_lock_timeout(lock_timeout_ns == 0 ? ~std::uint64_t{0} : lock_timeout_ns);
   // Also between the statements of one message: no statement begins for a client that is gone.
@@ -331,6 +330,7 @@ Task<Status> Session::execute_all(Portal& portal, ResultSink& sink, std::uint64_
   if (call && state_ == State::implicit) {
     Status status = co_await commit_transaction("block");
     if (!status.ok()) co_return status;
+    start_clock();
   }
   if (state_ == State::idle && needs_transaction(plan) && (call || (autocommit && max_rows == 0)))
     co_return co_await run_autocommit(portal, sink, completion);
