@@ -27,6 +27,7 @@ struct CrashCounts {
   std::uint64_t crashes = 0;
   std::uint64_t acknowledged = 0;
   std::uint64_t answered_early = 0;
+  std::uint64_t told = 0;
   std::uint64_t unknown = 0;
   std::uint64_t unknown_there = 0;
 };
@@ -64,6 +65,7 @@ void run_table(const layout::ProtocolTraits& protocol, CrashClients clients, std
       ++counts.crashes;
       counts.acknowledged += verdict.acknowledged;
       counts.answered_early += verdict.answered_early;
+      counts.told += verdict.told;
       counts.unknown += verdict.unknown;
       counts.unknown_there += verdict.unknown_there;
     }
@@ -78,11 +80,12 @@ void run_tables(CrashClients clients, std::uint32_t memory_servers = 1) {
     }
   }
   const auto number = [](std::uint64_t count) { return static_cast<unsigned long long>(count); };
-  std::fprintf(stderr,
-               "%llu crashes; %llu commits acknowledged, %llu answered early, %llu unknown, of which %llu "
-               "happened\n",
-               number(counts.crashes), number(counts.acknowledged), number(counts.answered_early),
-               number(counts.unknown), number(counts.unknown_there));
+  std::fprintf(
+      stderr,
+      "%llu crashes; %llu commits acknowledged, %llu answered early, %llu sessions told of lost ones, "
+      "%llu unknown, of which %llu happened\n",
+      number(counts.crashes), number(counts.acknowledged), number(counts.answered_early), number(counts.told),
+      number(counts.unknown), number(counts.unknown_there));
 }
 
 }  // namespace
@@ -98,6 +101,11 @@ TEST_CASE("what was answered early outlives its compute server, and is on disk b
 
 TEST_CASE("the same with two memory servers, of which one or both end", "[crash][several]") {
   run_tables(CrashClients::plain, 2);
+}
+
+TEST_CASE("what was answered early is there, or its session is told, with two memory servers",
+          "[crash][several]") {
+  run_tables(CrashClients::early, 2);
 }
 
 TEST_CASE("what is told of transactions with ids is what is there, after each crash", "[crash]") {
