@@ -273,6 +273,10 @@ reactor::Task<Status> Commit::log() {
   co_return status.ok() ? status : unknown();
 }
 
+txn::CommitId Commit::id() const {
+  return {stamp_, worker_.cluster.region_map(0).epoch, worker_.cluster.database_id()};
+}
+
 Status Commit::unknown() {
   slot_->fail();
   return Status(ErrorCode::unknown_outcome, "the connection to a memory server was lost during commit",
@@ -339,7 +343,7 @@ bool Commit::defer_install() {
     return false;
   }
   txn::PassiveInstall install = passive_install();
-  install.deferred = std::make_shared<txn::DeferredCommit>(worker_.executor, stamp_);
+  install.deferred = std::make_shared<txn::DeferredCommit>(worker_.executor, id());
   install.entries = journal_.ends();
   install.waits_for_publish = transaction_.control().waits_for_publish();
   install.known.locations = chains_.locations();

@@ -42,6 +42,7 @@
 #include "compute/commit/passive_installs.h"
 #include "compute/index/index_writes.h"
 #include "compute/txn/access.h"
+#include "compute/txn/commit_outcomes.h"
 #include "compute/txn/execution_slot.h"
 #include "compute/txn/transaction_state.h"
 
@@ -52,7 +53,7 @@ class Commit final : private JournalContents {
   explicit Commit(TransactionState& transaction);
   reactor::Task<Status> run();
   // Once run() has begun to log.
-  layout::Stamp stamp() const { return stamp_; }
+  txn::CommitId id() const;
 
  private:
   // A record that is written in place.

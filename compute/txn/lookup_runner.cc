@@ -219,7 +219,10 @@ reactor::Task<Status> run_one_by_one(TransactionState* transaction, const Lookup
 
 reactor::Task<Status> begin_reading(TransactionState* transaction) {
   // Neither entries of indexes nor buckets say what is to come.
-  if (transaction->session().deferred.under_way()) co_await transaction->session().deferred.wait();
+  if (!transaction->session().deferred.settled()) {
+    Status status = co_await transaction->settle_deferred();
+    if (!status.ok()) co_return status;
+  }
   Lookups no_lookups;
   LookupTables no_tables;
   co_return co_await run_lookups(transaction, std::move(no_lookups), std::move(no_tables));

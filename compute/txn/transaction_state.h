@@ -1,7 +1,7 @@
 // The state of one transaction: its read and write set, counters, the tables that it uses, its concurrency
 // control, and how it ended. Lookups and scans, indexes, the commit and the protocols work on it; the
 // operations of its user are staged_transaction.h. No function here waits for the network but to refresh the
-// catalog and to confirm reads.
+// catalog, to confirm reads, and to learn what became of the session's earlier commits.
 #pragma once
 
 #include <cstdint>
@@ -74,6 +74,9 @@ class TransactionState {
   }
   // The row is why the transaction will end in duplicate_key.
   void note_violation(const storage::TableRef& table, const storage::Index& index, layout::RowView row);
+  // The session's commits that were answered early are visible. Error connection_failure: some are not there
+  // (deferred_commits.h); or the user's interrupt.
+  reactor::Task<Status> settle_deferred() { return session_.deferred.settle(worker_.outcomes, user_); }
   // An error that follows from what was read: only if all reads were true at once; else why not.
   reactor::Task<Status> confirmed(Status error);
 

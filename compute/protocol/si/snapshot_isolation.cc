@@ -83,7 +83,7 @@ Status SnapshotIsolation::use() {
   for (std::uint64_t i = 0; i < snapshot_.words; ++i) session_.newest_words[i] = snapshot_.word(i).value();
   // They only read what was visible to the session before: together with them it is a snapshot, too.
   own_ = session_.deferred.forget([this](const txn::DeferredCommit& commit) {
-    const txn::StampVisibility known = worker_.snapshots.visibility(snapshot_, commit.stamp);
+    const txn::StampVisibility known = worker_.snapshots.visibility(snapshot_, commit.id.stamp);
     const bool slot_left =
         known == txn::StampVisibility::unknown_slot && commit.ended && snapshot_.started_ns > commit.ended_ns;
     return known == txn::StampVisibility::visible || slot_left;

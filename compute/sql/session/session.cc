@@ -19,7 +19,7 @@ bool ends_block(const Plan& plan) {
 
 bool needs_transaction(const Plan& plan) {
   const auto* select = plan.as<SelectPlan>();
-  return select == nullptr ? plan.is_transactional() : select->source.table != nullptr;
+  return select == nullptr ? plan.is_transactional() : select->needs_transaction();
 }
 
 bool writes(const Plan& plan) {
@@ -36,8 +36,7 @@ Status read_only_error(std::string_view tag) {
 void set_completion(const Plan& plan, std::uint64_t rows, Completion& completion) {
   completion.tag = plan.tag;
   completion.rows = rows;
-  completion.counts_rows = plan.as<SelectPlan>() || plan.as<SleepPlan>() || plan.as<GiveIdPlan>() ||
-                           plan.as<OutcomePlan>() || writes(plan);
+  completion.counts_rows = plan.as<SelectPlan>() || writes(plan);
 }
 
 }  // namespace
@@ -124,35 +123,6 @@ void Session::end_transaction() {
   end_id(rolled_back);
 }
 
-Task<Status> Session::give_id(Run& run) {
-  if (environment_.ids == nullptr)
-    co_return Status(ErrorCode::feature_not_supported, "transactions have no ids here");
-  if (read_only())
-    co_return Status(ErrorCode::read_only_transaction,
-                     "cannot execute namdb_txid() in a read-only transaction");
-  if (!id_) {
-    const auto given = co_await environment_.ids->give(run.transaction);
-    if (!given.ok()) co_return given.status();
-    id_ = *given;
-  }
-  const Datum id = Datum::of_integer(*id_);
-  run.sink.add_row({&id, 1});
-  run.affected = 1;
-  co_return Status();
-}
-
-void Session::end_id(Status& outcome) {
-  if (!id_) return;
-  const std::int64_t id = *std::exchange(id_, std::nullopt);
-  if (outcome.ok()) return;
-  if (outcome.code() == ErrorCode::unknown_outcome) {
-    outcome = Status(outcome.code(), outcome.message(),
-                     "SELECT namdb_txid_status(" + std::to_string(id) + ") tells it later");
-  } else {
-    environment_.ids->aborted(id);
-  }
-}
-
 void Session::describe_error(const Status& status, const txn::Transaction& transaction) {
   if (status.code() != ErrorCode::duplicate_key) return;
   const txn::TransactionFacts* facts = txn::transaction_facts(&transaction);
@@ -205,7 +175,8 @@ Run Session::make_run(txn::Transaction* transaction, std::span<const Datum> para
   arena_.reset();
   work_.forget();
   return Run{engine_, transaction, parameters,    facts_, environment_.statistics.all(), interrupt_,
-             arena_,  work_,       call_scratch_, sink,   environment_.client_memory,    error_};
+             arena_,  work_,       call_scratch_, sink,   environment_.client_memory,    error_,
+             *this};
 }
 
 Task<Status> Session::run_plan(Run& run, const Plan& plan, Portal& portal, std::uint64_t max_rows) {
@@ -213,7 +184,6 @@ Task<Status> Session::run_plan(Run& run, const Plan& plan, Portal& portal, std::
   if (const auto* update = plan.as<UpdatePlan>()) return run_update(run, *update);
   if (const auto* insert = plan.as<InsertPlan>()) return run_insert(run, *insert);
   if (const auto* deletion = plan.as<DeletePlan>()) return run_delete(run, *deletion);
-  if (plan.as<GiveIdPlan>() != nullptr) return give_id(run);
   if (portal.cursor == nullptr) portal.cursor = std::make_unique<SelectCursor>(*plan.as<SelectPlan>());
   return portal.cursor->fetch(run, max_rows);
 }
