@@ -3,8 +3,10 @@
 #include <spdlog/spdlog.h>
 #include <sys/random.h>
 #include <systemd/sd-daemon.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <chrono>
 #include <csignal>
@@ -343,6 +345,15 @@ int disk_failed(const Status& failure) {
   return config::kExitFailure;
 }
 
+std::atomic<bool> without_memory{false};
+
+// On the thread that allocates the region, while others run.
+void end_without_memory(const Status& why) {
+  spdlog::error("{}, and this memory server ends", why.message());
+  without_memory = true;
+  ::kill(::getpid(), SIGTERM);
+}
+
 int run(Flags flags) {
   const Result<std::unique_ptr<config::DataFolder>> folder =
       config::DataFolder::open(flags.data, "nam-memoryd");
@@ -382,8 +393,10 @@ int run(Flags flags) {
     return stopped_early();
   if (!database_folder.ok()) return refuse(database_folder.status());
 
-  const Result<std::unique_ptr<RegionMemory>> memory =
-      RegionMemory::create(flags.region_bytes, flags.region_limit_bytes, flags.huge_pages);
+  const bool opens_data = *database_folder && !(*database_folder)->is_new();
+  const Result<std::unique_ptr<RegionMemory>> memory = RegionMemory::create(
+      flags.region_bytes, flags.region_limit_bytes, flags.huge_pages, [] { return memory_limits(); },
+      opens_data ? Missing(end_without_memory) : nullptr);
   if (!memory.ok()) return refuse(memory.status());
   RegionMemory& region = **memory;
   if (!region.warning().empty()) spdlog::warn("{}", region.warning());
@@ -419,6 +432,7 @@ int run(Flags flags) {
       serve(reactor->get(), server->get(), fabric.get(), transport.value(), flags.listen, &durable));
   if (!durable.failure.ok()) return disk_failed(durable.failure);
   if (!status.ok()) return refuse(status);
+  if (without_memory) return config::kExitFailure;
   spdlog::info("stopped");
   return 0;
 }
