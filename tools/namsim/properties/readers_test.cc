@@ -11,7 +11,7 @@
 #include "tools/namsim/workloads/sql_client.h"
 
 namespace namdb::sim {
-namespace {
+namespace readers_test {
 
 constexpr std::size_t kComputes = 2;
 // Of a statement that is tried again as often as it may be.
@@ -99,8 +99,6 @@ std::vector<std::string> serializable_protocols() {
   }
   return names;
 }
-
-}  // namespace
 
 // The idle blocks never go on while the others read: waiting for them would never end.
 TEST_CASE("readers do not meet: neither a statement nor a block fails or waits for blocks that only read",
@@ -412,4 +410,5 @@ TEST_CASE("who meets the lock of a block waits no longer than lock_timeout and s
   }
 }
 
+}  // namespace readers_test
 }  // namespace namdb::sim
