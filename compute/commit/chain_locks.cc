@@ -113,6 +113,7 @@ void ChainLocks::post(layout::Stamp stamp) {
   for (ChainLock& chain : chains_) {
     if (chain.state != State::to_post || (!busy.null() && chain.main.value > busy.value)) continue;
     chain.state = State::posted;
+    layout::store_word(chain.words.data(), ~chain.expected.value());  // it stays if nobody answers
     batches_.compare_and_swap(chain.main, chain.expected.value(), HeaderWord(stamp, false, true).value(),
                               chain.words.data());
     for (const ChainBucket& bucket : chain.buckets) {
@@ -128,6 +129,13 @@ void ChainLocks::check() {
     } else {
       chain.busy = chain.by_commit = false;  // not posted
     }
+  }
+}
+
+void ChainLocks::note_held() {
+  for (ChainLock& chain : chains_) {
+    if (chain.state == State::posted)
+      chain.held = layout::load_word(chain.words.data()) == chain.expected.value();
   }
 }
 
@@ -240,7 +248,10 @@ reactor::Task<Status> ChainLocks::retry(layout::Stamp stamp) {
     post(stamp);
     ++counters_.rereads;
     const Status status = co_await batches_.run(counters_, layout::Stage::lock);
-    if (!status.ok()) co_return lost_connection();
+    if (!status.ok()) {
+      note_held();
+      co_return lost_connection(status);
+    }
     check();
   }
   if (std::erase_if(chains_, [](const ChainLock& chain) { return chain.state == State::left; }) != 0)
@@ -282,7 +293,7 @@ reactor::Task<Status> ChainLocks::read_rest(ChainLock* chain) {
     batches_.read(next, chain->buffers.back().data(), layout::kBucket_bytes);
     ++counters_.rereads;
     const Status status = co_await batches_.run(counters_, layout::Stage::lock);
-    if (!status.ok()) co_return lost_connection();
+    if (!status.ok()) co_return lost_connection(status);
   }
   co_return Status();
 }

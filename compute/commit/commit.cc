@@ -53,7 +53,8 @@ reactor::Task<Status> Commit::run() {
   }
   slot_ = std::move(slot).value();
   if (transaction_.session().deferred.under_way_but_for(slot_->slot())) co_await follow_deferred();
-  status = co_await begin();
+  status = check_reachable();
+  if (status.ok()) status = co_await begin();
   if (!status.ok()) {
     chains_.give_back_space();
     co_return status;
@@ -112,11 +113,27 @@ Status Commit::plan() {
   return {};
 }
 
+// Of rows on a server that was lost it is not known any more whether they are as they were read.
+Status Commit::check_reachable() const {
+  const txn::Cluster& cluster = worker_.cluster;
+  if (!cluster.has_lost()) return Status();
+  for (const Access& access : transaction_.accesses()) {
+    if (!access.lookup.has_record()) continue;
+    const layout::ServerId server = access.lookup.record().server();
+    if (cluster.lacks(server)) return cluster.lost(server);
+  }
+  return Status();
+}
+
 reactor::Task<Status> Commit::begin() {
   const auto counter = co_await journal_.begin(slot_);
   if (!counter.ok()) co_return counter.status();
   stamp_ = {slot_->slot(), *counter};
-  co_return Status();
+  if (!slot_->has_lost() || !transaction_.control().waits_for_publish()) co_return Status();
+  // Another commit of the slot was lost since this one chose it.
+  co_await journal_.abort(stamp_.counter);
+  co_return Status(ErrorCode::serialization_failure,
+                   "the execution slot was lost with the connection to a memory server");
 }
 
 reactor::Task<Status> Commit::lock() {
@@ -128,6 +145,7 @@ reactor::Task<Status> Commit::lock() {
         fabric::LocalBuffer(worker_.cluster.pool(), 8 + layout.ring_headers_bytes() + layout.body_bytes());
     if (!record.taken) {
       record.asked = true;
+      layout::store_word(record.buffer.data(), ~record.expected.value());  // it stays if nobody answers
       batches_.compare_and_swap(address, record.expected.value(), lock_word().value(), record.buffer.data());
     }
     if (timestamps != nullptr) timestamps->read_behind_lock(*record.access, batches_);
@@ -141,7 +159,10 @@ reactor::Task<Status> Commit::lock() {
     indexes_.post_ahead();
     const Status asked = co_await batches_.run(counters_, layout::Stage::lock);
     ahead = co_await indexes_.finish_ahead();
-    if (!asked.ok()) co_return lost_connection();
+    if (!asked.ok() && needs_lost()) {
+      note_locks();
+      co_return lost_connection(asked);
+    }
   }
   Status status = examine_locks();
   if (status.ok()) status = std::move(ahead);
@@ -156,6 +177,21 @@ reactor::Task<Status> Commit::lock() {
     if (!status.ok()) co_return status;
   }
   co_return co_await chains_.place();
+}
+
+bool Commit::needs_lost() const {
+  const txn::Cluster& cluster = worker_.cluster;
+  return cluster.failed() || std::ranges::any_of(journal_.hosts(), [&cluster](layout::ServerId host) {
+           return cluster.lacks(host);
+         });
+}
+
+// A memory server did not answer: those that did have locked what they could.
+void Commit::note_locks() {
+  for (RecordLock& record : records_) {
+    if (record.asked) record.taken = layout::load_word(record.buffer.data()) == record.expected.value();
+  }
+  chains_.note_held();
 }
 
 Status Commit::examine_locks() {
@@ -185,7 +221,7 @@ reactor::Task<Status> Commit::wait_for_ring(RecordLock* record) {
     batches_.read(word, record->ring_word(record->ring_slot), 8);
     ++counters_.rereads;
     status = co_await batches_.run(counters_, layout::Stage::lock);
-    if (!status.ok()) co_return lost_connection();
+    if (!status.ok()) co_return lost_connection(status);
     if (record->ring_moved(record->ring_slot)) co_return Status();
     const std::uint64_t pause_ns = 50'000;
     co_await worker_.executor.sleep_for(pause_ns);
@@ -276,7 +312,7 @@ reactor::Task<Status> Commit::log() {
 }
 
 Status Commit::unknown() {
-  slot_->fail();
+  slot_->lose(stamp_.counter);
   return Status(ErrorCode::unknown_outcome, "the connection to a memory server was lost during commit",
                 "look whether the transaction's changes are there before running it again");
 }
@@ -416,11 +452,13 @@ reactor::Task<Status> Commit::release(Status reason) {
   }
   chains_.release(stamp_);
   if (locking() != nullptr) locking()->add_unlocks(batches_);
+  // Locks on a server that was lost are undone once the slot has died and is closed: no version has its stamp.
+  batches_.clear_lacking();
   if (!batches_.empty()) {
     const Status status = co_await batches_.run(counters_, layout::Stage::release);
-    if (!status.ok()) {
+    if (!status.ok() && worker_.cluster.failed()) {
       slot_->fail();
-      co_return lost_connection();
+      co_return lost_connection(status);
     }
   }
   if (worker_.cluster.failed()) {

@@ -83,8 +83,12 @@ class Commit final : private JournalContents {
   JournalBytes journal_bytes() const override;
   void add_items(layout::ServerId host, layout::JournalItems& items) const override;
   void add_updates(JournalBytes& bytes) const;
+  Status check_reachable() const;
   reactor::Task<Status> begin();
   reactor::Task<Status> lock();
+  // After an operation that failed: it was one on a server that the commit writes to.
+  bool needs_lost() const;
+  void note_locks();
   Status examine_locks();
   reactor::Task<Status> wait_for_ring(RecordLock* record);
   void build_images();
