@@ -15,5 +15,6 @@ class IndexDescriptor;
 class ListSlotsReply;
 class Slot;
 class TableDescriptor;
+class Welcome;
 
 }  // namespace namdb::control

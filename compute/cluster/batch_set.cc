@@ -49,6 +49,13 @@ void BatchSet::clear() {
   for (fabric::Batch& batch : batches_) batch.clear();
 }
 
+void BatchSet::clear_lacking() {
+  NAMDB_CHECK(!posted_);
+  for (std::size_t i = 0; i < batches_.size(); ++i) {
+    if (cluster_.lacks(static_cast<layout::ServerId>(i))) batches_[i].clear();
+  }
+}
+
 bool BatchSet::only(layout::ServerId server) const {
   for (std::size_t i = 0; i < batches_.size(); ++i) {
     if (i != server && !batches_[i].empty()) return false;
@@ -149,7 +156,7 @@ reactor::Task<Status> BatchSet::run_by_calls(fabric::OperationCounters& counters
   CallSet calls(cluster_);
   reactor::PooledVector<std::size_t> done(batches_.size());  // operations of each server
   Status status;
-  for (bool more = true; more && status.ok();) {
+  for (bool more = true; more;) {
     reactor::PooledVector<std::size_t> asked = done;
     for (std::size_t i = 0; i < batches_.size(); ++i) {
       std::string& request = calls.request(static_cast<layout::ServerId>(i));
@@ -163,20 +170,26 @@ reactor::Task<Status> BatchSet::run_by_calls(fabric::OperationCounters& counters
         append(request, operation);
       }
     }
-    status = co_await calls.run(calls::kBatchCallMethod, counters);
-    if (!status.ok()) calls.give_up();
+    Status ran = co_await calls.run(calls::kBatchCallMethod, counters);
+    const bool failed = !ran.ok();
+    if (failed) calls.give_up();
+    if (status.ok()) status = std::move(ran);
     more = false;
-    for (std::size_t i = 0; i < batches_.size() && status.ok(); ++i) {
+    for (std::size_t i = 0; i < batches_.size(); ++i) {
       std::string_view reply = calls.reply(static_cast<layout::ServerId>(i));
       for (; done[i] < asked[i]; ++done[i]) {
         const fabric::Operation& operation = batches_[i].operations()[done[i]];
         if (operation.kind == fabric::OperationKind::write) continue;
-        if (reply.size() < operation.length_bytes) {
-          status = Status(ErrorCode::protocol_violation, "memory server sent a reply that cannot be read");
-          break;
-        }
+        if (reply.size() < operation.length_bytes) break;
         std::memcpy(operation.local, reply.data(), operation.length_bytes);
         reply.remove_prefix(operation.length_bytes);
+      }
+      if (done[i] < asked[i]) {
+        // After a failure others have answered all the same, and are asked for the rest.
+        batches_[i].clear();
+        done[i] = 0;
+        if (!failed && status.ok())
+          status = Status(ErrorCode::protocol_violation, "memory server sent a reply that cannot be read");
       }
       more = more || done[i] < batches_[i].operations().size();
     }
@@ -199,7 +212,8 @@ reactor::Task<Status> BatchSet::run(fabric::OperationCounters& counters) {
     if (batch.empty()) continue;
     // Every batch is awaited, failed or not: its buffers belong to the channel until then.
     const Status& status = co_await batch.done();
-    if (!status.ok() && first.ok()) first = status;
+    if (!status.ok() && first.ok())
+      first = cluster_.named(static_cast<layout::ServerId>(&batch - batches_.data()), status);
     batch.clear();
   }
   for (fabric::Batch& batch : singles_) {
@@ -219,8 +233,10 @@ reactor::Task<Status> BatchSet::run_one_by_one(fabric::OperationCounters& counte
       single.assign({&operation, 1});
       counters.count(single.operations());
       ++counters.round_trips;
-      cluster_.channel(static_cast<layout::ServerId>(i)).post(single);
+      const auto server = static_cast<layout::ServerId>(i);
+      cluster_.channel(server).post(single);
       status = co_await single.done();
+      if (!status.ok()) status = cluster_.named(server, status);
     }
     batches_[i].clear();
   }

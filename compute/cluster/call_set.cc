@@ -38,8 +38,9 @@ reactor::Task<Status> CallSet::finish(fabric::OperationCounters& counters) {
     // Every call is awaited, failed or not: it belongs to the channel until then.
     const Status& status = co_await call.done();
     if (!status.ok() && first.ok()) {
-      first = status;
-      failed_.emplace(static_cast<layout::ServerId>(&call - calls_.data()), status);
+      const auto server = static_cast<layout::ServerId>(&call - calls_.data());
+      first = cluster_.named(server, status);
+      failed_.emplace(server, status);
     }
     counters.call_bytes += call.reply.size();
     call.request.clear();

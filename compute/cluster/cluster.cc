@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "common/calls/protocol_version.h"
 #include "common/layout/presets.h"
+#include "compute/cluster/away_channel.h"
 #include "proto/control.pb.h"
 
 namespace namdb::txn {
@@ -15,108 +17,138 @@ Status disagreement(const std::string& address, const std::string& what) {
                 "give the addresses of one cluster's memory servers, server 0 first");
 }
 
+Status of_server(std::size_t server, const Status& error) {
+  return Status(error.code(), "memory server " + std::to_string(server) + ": " + error.message(),
+                error.hint());
+}
+
+// Of the region of a server that is away: no address there is judged.
+constexpr std::uint64_t kAnyLength_bytes = std::uint64_t{1} << 47;
+
+// It is away, and not another server than it should be.
+bool may_return(const Status& why) {
+  return why.code() == ErrorCode::connection_failure || why.code() == ErrorCode::cannot_connect_now ||
+         why.code() == ErrorCode::admin_shutdown;
+}
+
 }  // namespace
 
 Cluster::Cluster(reactor::Executor& executor, fabric::ClientFabric& fabric, ClusterOptions options)
     : executor_(executor), fabric_(fabric), options_(std::move(options)), timestamps_(executor) {}
 
+std::string Cluster::hello(std::size_t server) const {
+  control::Hello hello;
+  hello.set_protocol_version(calls::kProtocolVersion);
+  hello.set_compute_id(options_.compute_id.data(), options_.compute_id.size());
+  hello.set_name(options_.name);
+  hello.set_worker(options_.worker);
+  if (server > 0) hello.set_cluster_epoch(links_[0].map.epoch);
+  return hello.SerializeAsString();
+}
+
 reactor::Task<Status> Cluster::connect() {
   NAMDB_CHECK(links_.empty());
-  std::vector<std::uint64_t> epochs;
   for (std::size_t i = 0; i < options_.memory_servers.size(); ++i) {
     const std::string& address = options_.memory_servers[i];
-    control::Hello hello;
-    hello.set_protocol_version(calls::kProtocolVersion);
-    hello.set_compute_id(options_.compute_id.data(), options_.compute_id.size());
-    hello.set_name(options_.name);
-    hello.set_worker(options_.worker);
-    if (i > 0) hello.set_cluster_epoch(epochs[0]);
     std::string welcome_bytes;
     const std::uint64_t sent_ns = executor_.fresh_now_ns();
-    auto channel = co_await fabric_.connect(address, hello.SerializeAsString(), &welcome_bytes);
-    if (!channel.ok()) co_return channel.status();
-    control::Welcome welcome;
+    auto channel = co_await fabric_.connect(address, hello(i), &welcome_bytes);
     Link link;
+    if (!channel.ok() && i > 0 && bears_loss() && may_return(channel.status())) {
+      link.away = true;
+      link.map.limit_bytes = kAnyLength_bytes;
+      link.reason = Status(ErrorCode::cannot_connect_now,
+                           "memory server " + std::to_string(i) + " is away: " + channel.status().message(),
+                           "transactions that do not need it go on");
+      link.channel = std::make_unique<AwayChannel>(executor_, fabric_.pool(), link.reason);
+      links_.push_back(std::move(link));
+      continue;
+    }
+    if (!channel.ok()) co_return of_server(i, channel.status());
+    control::Welcome welcome;
     if (!welcome.ParseFromString(welcome_bytes) || welcome.region_map().size() != sizeof link.map) {
       co_return disagreement(address, "sent a welcome that cannot be read");
     }
     std::memcpy(&link.map, welcome.region_map().data(), sizeof link.map);
     link.known_bytes = welcome.region_bytes();
-    if (welcome.protocol_version() != calls::kProtocolVersion || !link.map.certified()) {
-      co_return disagreement(address, "speaks another protocol or region format version");
-    }
-    if (welcome.server_id() != i || welcome.server_count() != options_.memory_servers.size()) {
-      co_return disagreement(address, "is server " + std::to_string(welcome.server_id()) + " of " +
-                                          std::to_string(welcome.server_count()) + ", not " +
-                                          std::to_string(i) + " of " +
-                                          std::to_string(options_.memory_servers.size()));
-    }
-    const layout::ProtocolTraits* const protocol = layout::find_protocol(welcome.protocol());
-    if (protocol == nullptr || (i > 0 && protocol != protocol_)) {
-      co_return disagreement(address, "runs protocol \"" + welcome.protocol() + "\"" +
-                                          (i > 0 ? ", server 0 " + std::string(protocol_->name) : ""));
-    }
-    const auto stages = layout::StageCode::parse(welcome.stages());
-    if (!stages || (i > 0 && *stages != stages_)) {
-      co_return disagreement(
-          address, "runs stages " + welcome.stages() + (i > 0 ? ", server 0 " + stages_.text() : ""));
-    }
-    const layout::Preset* const preset = layout::find_preset(welcome.preset());
-    if ((preset == nullptr && !welcome.preset().empty()) || (i > 0 && welcome.preset() != preset_)) {
-      co_return disagreement(address, "has preset \"" + welcome.preset() + "\"" +
-                                          (i > 0 ? ", server 0 \"" + preset_ + "\"" : ""));
-    }
-    const auto spread = layout::find_vector_spread(welcome.timestamp_vector());
-    const layout::VectorParts parts(spread.value_or(layout::VectorSpread::whole),
-                                    static_cast<std::uint32_t>(options_.memory_servers.size()));
-    if (!spread || (i > 0 && parts.count() != vector_parts_.count())) {
-      co_return disagreement(address, "has the timestamp vector \"" + welcome.timestamp_vector() + "\"" +
-                                          (i > 0 ? ", other than server 0" : ""));
-    }
-    if (i > 0 && parts.count() > 1 && link.map.vector_capacity != links_[0].map.vector_capacity) {
-      co_return disagreement(address, "has room for " + std::to_string(link.map.vector_capacity) +
-                                          " execution slots, server 0 for " +
-                                          std::to_string(links_[0].map.vector_capacity) +
-                                          "; --slots must be the same");
-    }
-    if (i > 0 && welcome.shared_read_locks() != shared_read_locks_) {
-      co_return disagreement(address, std::string("has records ") +
-                                          (shared_read_locks_ ? "without" : "with") +
-                                          " words for readers that share locks, other than server 0;"
-                                          " --read-locks must be the same");
-    }
-    if (i > 0 && welcome.memory_only() == flushed_) {
-      co_return disagreement(address, std::string("keeps commits ") +
-                                          (flushed_ ? "in memory only" : "on disk") +
-                                          ", other than server 0; --durability must be the same");
-    }
-    vector_parts_ = parts;
-    flushed_ = !welcome.memory_only();
-    shared_read_locks_ = welcome.shared_read_locks();
-    protocol_ = protocol;
-    stages_ = *stages;
-    preset_ = welcome.preset();
-    optimisations_ = options_.optimisations;
-    if (preset != nullptr) optimisations_ = *options_.optimisations.leave_out(preset->without);
-    if (i == 0) {
-      database_id_ = welcome.database_id();
-      max_transaction_ns_ = welcome.max_transaction_ns();
-      timestamps_.follow(welcome.clock_ns(), sent_ns);
-    }
-    epochs.push_back(link.map.epoch);
     link.channel = std::move(channel).value();
     links_.push_back(std::move(link));
+    Status status = accept(i, welcome);
+    if (!status.ok()) co_return status;
+    if (i == 0) timestamps_.follow(welcome.clock_ns(), sent_ns);
   }
-  co_return co_await join(std::move(epochs));
+  co_return co_await join();
 }
 
-reactor::Task<Status> Cluster::join(std::vector<std::uint64_t> epochs) {
-  if (epochs.size() == 1) co_return Status();
+Status Cluster::accept(std::size_t i, const control::Welcome& welcome) {
+  const std::string& address = options_.memory_servers[i];
+  const layout::RegionMap& map = links_[i].map;
+  if (welcome.protocol_version() != calls::kProtocolVersion || !map.certified()) {
+    return disagreement(address, "speaks another protocol or region format version");
+  }
+  if (welcome.server_id() != i || welcome.server_count() != options_.memory_servers.size()) {
+    return disagreement(address, "is server " + std::to_string(welcome.server_id()) + " of " +
+                                     std::to_string(welcome.server_count()) + ", not " + std::to_string(i) +
+                                     " of " + std::to_string(options_.memory_servers.size()));
+  }
+  const layout::ProtocolTraits* const protocol = layout::find_protocol(welcome.protocol());
+  if (protocol == nullptr || (i > 0 && protocol != protocol_)) {
+    return disagreement(address, "runs protocol \"" + welcome.protocol() + "\"" +
+                                     (i > 0 ? ", server 0 " + std::string(protocol_->name) : ""));
+  }
+  const auto stages = layout::StageCode::parse(welcome.stages());
+  if (!stages || (i > 0 && *stages != stages_)) {
+    return disagreement(address,
+                        "runs stages " + welcome.stages() + (i > 0 ? ", server 0 " + stages_.text() : ""));
+  }
+  const layout::Preset* const preset = layout::find_preset(welcome.preset());
+  if ((preset == nullptr && !welcome.preset().empty()) || (i > 0 && welcome.preset() != preset_)) {
+    return disagreement(
+        address, "has preset \"" + welcome.preset() + "\"" + (i > 0 ? ", server 0 \"" + preset_ + "\"" : ""));
+  }
+  const auto spread = layout::find_vector_spread(welcome.timestamp_vector());
+  const layout::VectorParts parts(spread.value_or(layout::VectorSpread::whole),
+                                  static_cast<std::uint32_t>(options_.memory_servers.size()));
+  if (!spread || (i > 0 && parts.count() != vector_parts_.count())) {
+    return disagreement(address, "has the timestamp vector \"" + welcome.timestamp_vector() + "\"" +
+                                     (i > 0 ? ", other than server 0" : ""));
+  }
+  if (i > 0 && parts.count() > 1 && map.vector_capacity != links_[0].map.vector_capacity) {
+    return disagreement(
+        address, "has room for " + std::to_string(map.vector_capacity) + " execution slots, server 0 for " +
+                     std::to_string(links_[0].map.vector_capacity) + "; --slots must be the same");
+  }
+  if (i > 0 && welcome.shared_read_locks() != shared_read_locks_) {
+    return disagreement(address, std::string("has records ") + (shared_read_locks_ ? "without" : "with") +
+                                     " words for readers that share locks, other than server 0;"
+                                     " --read-locks must be the same");
+  }
+  if (i > 0 && welcome.memory_only() == flushed_) {
+    return disagreement(address, std::string("keeps commits ") + (flushed_ ? "in memory only" : "on disk") +
+                                     ", other than server 0; --durability must be the same");
+  }
+  if (i > 0) return Status();
+  vector_parts_ = parts;
+  flushed_ = !welcome.memory_only();
+  shared_read_locks_ = welcome.shared_read_locks();
+  protocol_ = protocol;
+  stages_ = *stages;
+  preset_ = welcome.preset();
+  optimisations_ = options_.optimisations;
+  if (preset != nullptr) optimisations_ = *options_.optimisations.leave_out(preset->without);
+  database_id_ = welcome.database_id();
+  max_transaction_ns_ = welcome.max_transaction_ns();
+  return Status();
+}
+
+reactor::Task<Status> Cluster::join() {
+  if (links_.size() == 1) co_return Status();
   control::JoinClusterRequest request;
-  request.mutable_epochs()->Add(epochs.begin(), epochs.end());
+  for (const Link& link : links_) request.add_epochs(link.map.epoch);
   for (const std::string& address : options_.memory_servers) request.add_addresses(address);
   // In this order: nobody may belong to a cluster whose server 0 will have to be restarted.
-  for (std::size_t server = 0; server < epochs.size(); ++server) {
+  for (std::size_t server = 0; server < links_.size(); ++server) {
+    if (links_[server].away) continue;
     Status status =
         co_await call(static_cast<layout::ServerId>(server), control::JOIN_CLUSTER, request, nullptr);
     if (!status.ok()) co_return status;
@@ -124,8 +156,50 @@ reactor::Task<Status> Cluster::join(std::vector<std::uint64_t> epochs) {
   co_return Status();
 }
 
+reactor::Task<bool> Cluster::away_returns() {
+  for (std::size_t server = 1; server < links_.size(); ++server) {
+    if (!links_[server].away) continue;
+    // The channel ends here: it has posted nothing.
+    const auto channel = co_await fabric_.connect(options_.memory_servers[server], hello(server), nullptr);
+    if (channel.ok()) co_return true;
+  }
+  co_return false;
+}
+
 bool Cluster::failed() const {
-  return std::any_of(links_.begin(), links_.end(), [](const Link& link) { return link.channel->failed(); });
+  if (bears_loss()) return !links_.empty() && links_[0].channel->failed();
+  return std::ranges::any_of(links_, [](const Link& link) { return link.channel->failed(); });
+}
+
+bool Cluster::has_lost() const {
+  return std::ranges::any_of(links_, [](const Link& link) { return !link.away && link.channel->failed(); });
+}
+
+std::size_t Cluster::away_count() const {
+  return static_cast<std::size_t>(std::ranges::count_if(links_, &Link::away));
+}
+
+Status Cluster::whole() const {
+  for (std::size_t server = 0; server < links_.size(); ++server) {
+    if (!links_[server].channel->failed()) continue;
+    if (links_[server].away) return links_[server].reason;
+    return Status(ErrorCode::cannot_connect_now,
+                  "the connection to memory server " + std::to_string(server) + " was lost");
+  }
+  return Status();
+}
+
+Status Cluster::lost(layout::ServerId server) const {
+  if (links_[server].away) return links_[server].reason;
+  return Status(ErrorCode::connection_failure,
+                "the connection to memory server " + std::to_string(server) + " was lost");
+}
+
+Status Cluster::named(layout::ServerId server, const Status& error) {
+  if (!lacks(server)) return error;
+  Link& link = links_[server];
+  if (!link.away && !std::exchange(link.told, true) && options_.lost) options_.lost();
+  return error.code() == ErrorCode::connection_failure ? lost(server) : error;
 }
 
 void Cluster::give_up(const Status& reason) {
@@ -145,7 +219,7 @@ reactor::Task<Result<std::string>> Cluster::call_bytes(layout::ServerId server, 
   }
   channel(server).post(call);
   const Status& status = co_await call.done();
-  if (!status.ok()) co_return Result<std::string>(status);
+  if (!status.ok()) co_return Result<std::string>(named(server, status));
   if (counters != nullptr) counters->call_bytes += call.reply.size();
   co_return std::move(call.reply);
 }

@@ -1,11 +1,17 @@
 // One worker's connections to all memory servers of the cluster, and typed control-plane calls over them.
 // Belongs to the worker's executor. A channel that fails stays failed: the worker then drops everything that
 // it knows of the cluster, destroys this object, and connects anew.
+//
+// A database on the disks of several memory servers, with the timestamp vector on server 0, bears the loss of
+// another server than 0: operations and calls that go there end in an error, and all else goes on. Such a
+// server may even be *away* from the beginning. Its place is then taken by a channel on which everything ends
+// at once in cannot_connect_now, and nothing of this object ever reaches it.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,24 +41,31 @@ struct ClusterOptions {
   ComputeId compute_id{};                   // random, one a worker and connection
   std::uint32_t worker = 0;
   Optimisations optimisations;
-  StageTimes* stage_times = nullptr;  // outlives the cluster; null: times are not counted
+  StageTimes* stage_times = nullptr;     // outlives the cluster; null: times are not counted
+  std::function<void()> lost = nullptr;  // called when an operation first finds that a channel has failed
 };
 
 class Cluster {
  public:
   Cluster(reactor::Executor& executor, fabric::ClientFabric& fabric, ClusterOptions options);
 
-  // Connects to every memory server and checks that they belong together. Once. Error
-  // memory_server_restarted when some but not all of them were restarted, or one is another cluster's.
+  // Connects to every memory server, but for those that are away, where that is borne, and checks that they
+  // belong together. Once. Error memory_server_restarted when some but not all of them were restarted, or one
+  // is another cluster's.
   reactor::Task<Status> connect();
+  // Some server that was away takes workers now: a new cluster object would have fewer of those. Connects to
+  // it, and no more.
+  reactor::Task<bool> away_returns();
 
   std::size_t server_count() const { return options_.memory_servers.size(); }
   fabric::Channel& channel(layout::ServerId server) { return *links_[server].channel; }
   const layout::RegionMap& region_map(layout::ServerId server) const { return links_[server].map; }
-  // Another number after any memory server has restarted.
-  std::uint64_t epochs() const {
+  // Another number after a memory server with a part of the timestamp vector has restarted.
+  std::uint64_t vector_epochs() const {
     std::uint64_t all = 0;
-    for (const Link& link : links_) all ^= link.map.epoch;
+    for (std::size_t server = 0; server < links_.size(); ++server) {
+      if (server == 0 || vector_parts_.count() > 1) all ^= links_[server].map.epoch;
+    }
     return all;
   }
   // The catalog's version, beside the timestamp vector.
@@ -88,8 +101,28 @@ class Cluster {
   const Optimisations& optimisations() const { return optimisations_; }
   TimestampClock& timestamps() { return timestamps_; }
   StageTimes* stage_times() const { return options_.stage_times; }
-  // True once any channel failed.
+  // The loss of another server than 0 is borne.
+  bool bears_loss() const {
+    return flushed_ && options_.memory_servers.size() > 1 && vector_parts_.count() == 1;
+  }
+  // True once nothing goes on over this: any channel failed, or, where the loss of others is borne, that to
+  // server 0.
   bool failed() const;
+  // Nothing reaches that server over this any more, or ever did.
+  bool lacks(layout::ServerId server) const { return links_[server].channel->failed(); }
+  // The server was away when this connected.
+  bool away(layout::ServerId server) const { return links_[server].away; }
+  std::size_t away_count() const;
+  // The channel to some server failed.
+  bool has_lost() const;
+  // Ok if no server is lacking; else error cannot_connect_now, with the server. For what needs all of them.
+  Status whole() const;
+  // The error for what needs a server that is lacking: cannot_connect_now where it was away, else
+  // connection_failure.
+  Status lost(layout::ServerId server) const;
+  // An error that an operation or a call to that server has ended in, with the server's name: connection_failure
+  // where the channel was lost, cannot_connect_now where the server was away.
+  Status named(layout::ServerId server, const Status& error);
   // Every channel fails now, those that transactions still hold, too.
   void give_up(const Status& reason);
   reactor::Executor& executor() { return executor_; }
@@ -111,11 +144,17 @@ class Cluster {
                                    std::uint64_t vector_length);
 
  private:
-  reactor::Task<Status> join(std::vector<std::uint64_t> epochs);
+  reactor::Task<Status> join();
+  // Error where the welcome does not fit server 0's, or cannot be read.
+  Status accept(std::size_t server, const control::Welcome& welcome);
+  std::string hello(std::size_t server) const;
   struct Link {
     std::unique_ptr<fabric::Channel> channel;
-    layout::RegionMap map{};
+    layout::RegionMap map{};  // with epoch 0 where the server was away
     std::uint64_t known_bytes = 0;
+    bool away = false;
+    Status reason;      // away: why it could not be reached
+    bool told = false;  // that the channel has failed
   };
   reactor::Executor& executor_;
   fabric::ClientFabric& fabric_;

@@ -111,6 +111,7 @@ void ChainLocks::give_back_space() {
 
 void ChainLocks::post(ChainLock& chain, layout::Stamp stamp) {
   chain.state = State::posted;
+  layout::store_word(chain.words.data(), ~chain.expected.value());  // it stays if nobody answers
   batches_.compare_and_swap(chain.main, chain.expected.value(), HeaderWord(stamp, false, true).value(),
                             chain.words.data());
   for (const ChainBucket& bucket : chain.buckets) {
@@ -133,6 +134,13 @@ void ChainLocks::check() {
     } else {
       chain.busy = chain.by_commit = false;  // not posted
     }
+  }
+}
+
+void ChainLocks::note_held() {
+  for (ChainLock& chain : chains_) {
+    if (chain.state == State::posted)
+      chain.held = layout::load_word(chain.words.data()) == chain.expected.value();
   }
 }
 
@@ -245,7 +253,10 @@ reactor::Task<Status> ChainLocks::retry(layout::Stamp stamp) {
     post_missing(stamp);
     ++counters_.rereads;
     const Status status = co_await batches_.run(counters_, layout::Stage::lock);
-    if (!status.ok()) co_return lost_connection();
+    if (!status.ok()) {
+      note_held();
+      co_return lost_connection(status);
+    }
     check();
   }
   const std::size_t left =
@@ -289,7 +300,7 @@ reactor::Task<Status> ChainLocks::read_rest(ChainLock* chain) {
     batches_.read(next, chain->buffers.back().data(), layout::kBucket_bytes);
     ++counters_.rereads;
     const Status status = co_await batches_.run(counters_, layout::Stage::lock);
-    if (!status.ok()) co_return lost_connection();
+    if (!status.ok()) co_return lost_connection(status);
   }
   co_return Status();
 }

@@ -53,6 +53,8 @@ class ChainLocks {
   // reads the buckets that the chains have more, and gives each row its entry. `stamp` is the commit's.
   void post(std::size_t chain, layout::Stamp stamp) { post(chains_[chain], stamp); }
   void check();
+  // A memory server did not answer: notes which of the locks that were posted are held.
+  void note_held();
   reactor::Task<Status> retry(layout::Stamp stamp);
   reactor::Task<Status> place();
 

@@ -61,12 +61,24 @@ reactor::Task<Status> Commit::run() {
     slot_ = std::move(slot).value();
   }
   if (transaction_.session().deferred.under_way_but_for(slot_->slot())) co_await follow_deferred();
+  status = check_reachable();
+  if (!status.ok()) {
+    chains_.give_back_space();
+    co_return status;
+  }
   const auto counter = co_await journal_.begin(slot_);
   if (!counter.ok()) {
     chains_.give_back_space();
     co_return counter.status();
   }
   stamp_ = {slot_->slot(), *counter};
+  if (slot_->has_lost() && transaction_.control().waits_for_publish()) {
+    // Another commit of the slot was lost since this one chose it.
+    co_await journal_.abort(stamp_.counter);
+    chains_.give_back_space();
+    co_return Status(ErrorCode::serialization_failure,
+                     "the execution slot was lost with the connection to a memory server");
+  }
   lock_stamp_ = transaction_.control().lock_stamp(stamp_);
 
   indexes_.plan();
@@ -125,6 +137,18 @@ Status Commit::plan(const RowParts& part) {
   return {};
 }
 
+// Of rows on a server that was lost it is not known any more whether they are as they were read.
+Status Commit::check_reachable() const {
+  const txn::Cluster& cluster = worker_.cluster;
+  if (!cluster.has_lost()) return Status();
+  for (const Access& access : transaction_.accesses()) {
+    if (!access.lookup.has_record()) continue;
+    const layout::ServerId server = access.lookup.record().server();
+    if (cluster.lacks(server)) return cluster.lost(server);
+  }
+  return Status();
+}
+
 void Commit::post_locks(const RowParts& part) {
   Timestamps* const timestamps = transaction_.control().timestamps();
   for (std::size_t i = part.begin(); i != part.end(); ++i) {
@@ -139,6 +163,7 @@ void Commit::post_locks(const RowParts& part) {
         fabric::LocalBuffer(worker_.cluster.pool(), 8 + layout.ring_headers_bytes() + layout.body_bytes());
     if (!record.taken) {
       record.asked = true;
+      layout::store_word(record.buffer.data(), ~record.expected.value());  // it stays if nobody answers
       batches_.compare_and_swap(address, record.expected.value(), lock_word().value(), record.buffer.data());
     }
     if (timestamps != nullptr) timestamps->read_behind_lock(*record.access, batches_);
@@ -153,7 +178,10 @@ reactor::Task<Status> Commit::lock() {
     if (!part.more()) break;
     if (!batches_.empty()) {
       const Status asked = co_await batches_.run(counters_, layout::Stage::lock);
-      if (!asked.ok()) co_return lost_connection();
+      if (!asked.ok() && needs_lost()) {
+        note_locks();
+        co_return lost_connection(asked);
+      }
     }
     co_await worker_.executor.yield();
   }
@@ -164,7 +192,10 @@ reactor::Task<Status> Commit::lock() {
     indexes_.post_ahead();
     const Status asked = co_await batches_.run(counters_, layout::Stage::lock);
     if (indexes_.any()) ahead = co_await indexes_.finish_ahead();
-    if (!asked.ok()) co_return lost_connection();
+    if (!asked.ok() && needs_lost()) {
+      note_locks();
+      co_return lost_connection(asked);
+    }
   }
   Status status = examine_locks();
   if (status.ok()) status = std::move(ahead);
@@ -180,6 +211,21 @@ reactor::Task<Status> Commit::lock() {
   }
   if (!chains_.empty()) status = co_await chains_.place();
   co_return status;
+}
+
+bool Commit::needs_lost() const {
+  const txn::Cluster& cluster = worker_.cluster;
+  return cluster.failed() || std::ranges::any_of(journal_.hosts(), [&cluster](layout::ServerId host) {
+           return cluster.lacks(host);
+         });
+}
+
+// A memory server did not answer: those that did have locked what they could.
+void Commit::note_locks() {
+  for (RecordLock& record : records_) {
+    if (record.asked) record.taken = layout::load_word(record.buffer.data()) == record.expected.value();
+  }
+  chains_.note_held();
 }
 
 Status Commit::examine_locks() {
@@ -209,7 +255,7 @@ reactor::Task<Status> Commit::wait_for_ring(RecordLock* record) {
     batches_.read(word, record->ring_word(record->ring_slot), 8);
     ++counters_.rereads;
     status = co_await batches_.run(counters_, layout::Stage::lock);
-    if (!status.ok()) co_return lost_connection();
+    if (!status.ok()) co_return lost_connection(status);
     if (record->ring_moved(record->ring_slot)) co_return Status();
     const std::uint64_t pause_ns = 50'000;
     co_await worker_.executor.sleep_for(pause_ns);
@@ -312,7 +358,7 @@ txn::CommitId Commit::id() const {
 }
 
 Status Commit::unknown() {
-  slot_->fail();
+  slot_->lose(stamp_.counter);
   return Status(ErrorCode::unknown_outcome, "the connection to a memory server was lost during commit",
                 "look whether the transaction's changes are there before running it again");
 }
@@ -462,11 +508,13 @@ reactor::Task<Status> Commit::release(Status reason) {
   }
   chains_.release(stamp_);
   if (locking() != nullptr) locking()->add_unlocks(batches_);
+  // Locks on a server that was lost are undone once the slot has died and is closed: no version has its stamp.
+  batches_.clear_lacking();
   if (!batches_.empty()) {
     const Status status = co_await batches_.run(counters_, layout::Stage::release);
-    if (!status.ok()) {
+    if (!status.ok() && worker_.cluster.failed()) {
       slot_->fail();
-      co_return lost_connection();
+      co_return lost_connection(status);
     }
   }
   if (worker_.cluster.failed()) {

@@ -87,8 +87,12 @@ class Commit final : private JournalContents {
   JournalBytes journal_bytes() const override;
   void add_items(layout::ServerId host, layout::JournalItems& items) const override;
   void add_updates(JournalBytes& bytes) const;
+  Status check_reachable() const;
   reactor::Task<Status> lock();
   void post_locks(const RowParts& part);
+  // After an operation that failed: it was one on a server that the commit writes to.
+  bool needs_lost() const;
+  void note_locks();
   Status examine_locks();
   reactor::Task<Status> wait_for_ring(RecordLock* record);
   void build_images(const RowParts& part);

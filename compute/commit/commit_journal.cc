@@ -92,7 +92,7 @@ reactor::Task<Status> CommitJournal::borrow_rooms() {
     Status status = check_size(part.bound_bytes);
     if (!status.ok()) co_return status;
     auto room = co_await slot_->borrow_room(part.host, part.bound_bytes);
-    if (worker_.cluster.failed()) co_return lost_connection();
+    if (worker_.cluster.failed()) co_return lost_connection(room.status());
     if (!room.ok()) co_return room.status();
     part.room = *room;
   }

@@ -65,6 +65,8 @@ class CommitJournal {
   reactor::Task<Result<std::uint32_t>> begin(std::shared_ptr<txn::ExecutionSlot> slot);
   // Items of a part are too long for its ring.
   bool in_room() const;
+  // Where it has parts; from begin() on.
+  std::span<const layout::ServerId> hosts() const { return regions_; }
   reactor::Task<Status> borrow_rooms();
   // `lock`: in the lock words of records. An error means that the outcome is unknown.
   reactor::Task<Status> log(layout::Stamp stamp, layout::Stamp lock);

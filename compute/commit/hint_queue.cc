@@ -36,11 +36,11 @@ void HintQueue::add(std::uint16_t method, std::uint32_t table, layout::GlobalAdd
 }
 
 reactor::Task<void> HintQueue::send(std::uint16_t method, layout::ServerId server, Queue* queue) {
-  while (queue->count != 0 && !cluster_.failed()) {
+  while (queue->count != 0 && !cluster_.lacks(server)) {
     const std::uint64_t deadline_ns = cluster_.executor().now_ns() + kLinger_ns;
     bool more = true;
     while (more && !queue->due() && !gate_.closing()) more = co_await queue->wake.wait_until(deadline_ns);
-    if (cluster_.failed()) break;
+    if (cluster_.lacks(server)) break;
     queue->urgent = false;
     auto table = queue->offsets.begin();
     std::string request;

@@ -33,7 +33,7 @@ reactor::Task<void> PassiveInstalls::run(std::unique_ptr<PassiveInstall> install
   unclaimed_ += counters;
   if (!status.ok()) {
     // It is committed all the same: memory servers install it.
-    install->slot->fail();
+    install->slot->lose(install->counter);
   } else if (install->piggybacks) {
     install->slot->piggyback_completed(install->counter);
   } else {
@@ -50,7 +50,7 @@ void PassiveInstalls::end(PassiveInstall& install) {
 reactor::Task<void> PassiveInstalls::run_deferred(std::unique_ptr<PassiveInstall> install) {
   const Status status = co_await install_deferred(install.get());
   // Otherwise memory servers decide what becomes of it, and install what is to be installed.
-  if (!status.ok()) install->slot->fail();
+  if (!status.ok()) install->slot->lose(install->counter);
   end(*install);
   install->deferred->end(status.ok());
 }

@@ -217,7 +217,7 @@ reactor::Task<Status> ReadSet::validate(TransactionState* transaction, HeaderWor
     header += headers;
     bucket += buckets;
     status = co_await batches.run(transaction->mutable_counters(), layout::Stage::validate);
-    status = status.ok() ? check.check() : lost_connection();
+    status = status.ok() ? check.check() : lost_connection(status);
   }
   for (RangeCheck& check : ranges) co_await check.arrive();
   if (!status.ok()) co_return status;

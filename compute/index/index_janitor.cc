@@ -58,6 +58,7 @@ reactor::Task<Result<bool>> settle_doubts(TransactionState* transaction, layout:
       for (const storage::IndexRef& index : table->indexes) {
         if (index->id != doubt.index) continue;
         auto key = layout::primary_key_of(index->shape, doubt.key);
+        if (key && worker.cluster.lacks(table->server_of(table->hash_of(*key)))) continue;  // later
         if (key) looks.push_back({&doubt, index, &rows.emplace_back(table, std::move(*key))});
       }
     }

@@ -107,7 +107,7 @@ reactor::Task<Status> IndexWrites::finish_ahead() {
 }
 
 Status IndexWrites::outcome(Status status) const {
-  if (worker_.cluster.failed()) return lost_connection();
+  if (worker_.cluster.failed()) return lost_connection(status);
   if (status.ok() || status.code() != ErrorCode::undefined_object) return status;
   return Status(ErrorCode::catalog_changed, "an index was dropped while the transaction ran");
 }

@@ -26,13 +26,13 @@ void VerdictQueue::add(layout::ServerId server, const calls::IndexVerdict& verdi
 }
 
 reactor::Task<void> VerdictQueue::send(layout::ServerId server, Queue* queue) {
-  while (!queue->items.empty() && !cluster_.failed()) {
+  while (!queue->items.empty() && !cluster_.lacks(server)) {
     const std::uint64_t deadline_ns = cluster_.executor().now_ns() + kLinger_ns;
     bool more = true;
     while (more && queue->items.size() < kEnough_bytes && !gate_.closing()) {
       more = co_await queue->wake.wait_until(deadline_ns);
     }
-    if (cluster_.failed()) break;
+    if (cluster_.lacks(server)) break;
     // An error means that the server is gone: nothing to do about a verdict.
     std::string items;
     std::swap(items, queue->items);

@@ -21,10 +21,11 @@ reactor::Task<void> leave(Cluster& cluster, RecordSpace& space) {
   co_await space.return_all();
   control::HeartbeatRequest leaving;
   leaving.set_leaving(true);
-  for (std::size_t server = 0; server < cluster.server_count() && !cluster.failed(); ++server) {
+  for (std::size_t i = 0; i < cluster.server_count(); ++i) {
+    const auto server = static_cast<layout::ServerId>(i);
     // A server that is gone need not hear of it.
-    static_cast<void>(
-        co_await cluster.call(static_cast<layout::ServerId>(server), control::HEARTBEAT, leaving, nullptr));
+    if (!cluster.lacks(server))
+      static_cast<void>(co_await cluster.call(server, control::HEARTBEAT, leaving, nullptr));
   }
 }
 

@@ -24,6 +24,7 @@ reactor::Task<Status> OrphanTables::discard() {
 reactor::Task<Status> OrphanTables::discard_all() {
   std::vector<control::ListTablesReply> kept(cluster_.server_count());
   for (std::size_t server = 0; server < kept.size(); ++server) {
+    if (cluster_.lacks(static_cast<layout::ServerId>(server))) continue;
     const control::ListTablesRequest request;
     Status status = co_await cluster_.call(static_cast<layout::ServerId>(server), control::LIST_TABLES,
                                            request, &kept[server]);
@@ -42,7 +43,7 @@ reactor::Task<Status> OrphanTables::discard_all() {
       discard.set_table(table);
       status = co_await cluster_.call(static_cast<layout::ServerId>(server), control::DISCARD_TABLE, discard,
                                       nullptr);
-      if (cluster_.failed()) co_return status;
+      if (cluster_.lacks(static_cast<layout::ServerId>(server))) co_return status;
     }
   }
   co_return Status();

@@ -12,13 +12,13 @@ reactor::Task<Status> pass_on_growth(Cluster& cluster, layout::ServerId server,
     grow.set_server(server);
     *grow.mutable_table() = grown;
     Status status = co_await cluster.call(0, control::GROW_TABLE, grow, nullptr);
-    if (cluster.failed()) co_return status;
+    if (cluster.has_lost()) co_return status;
     if (!status.ok()) continue;  // dropped, or not created yet
     control::RetireBucketsRequest retire;
     retire.set_table(grown.table());
     retire.set_doublings(grown.doublings());
     status = co_await cluster.call(server, control::RETIRE_BUCKETS, retire, nullptr);
-    if (cluster.failed()) co_return status;
+    if (cluster.has_lost()) co_return status;
   }
   co_return Status();
 }

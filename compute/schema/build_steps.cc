@@ -82,7 +82,7 @@ reactor::Task<Status> BuildSteps::fill(TableRef table, std::uint32_t index, Entr
   while (position.server < end) {
     const protocol::ScanPosition before = position;
     Status status = co_await fill_part(table, index, writer, &position);
-    if (state.cluster.failed()) co_return protocol::lost_connection();
+    if (state.cluster.has_lost()) co_return protocol::lost_connection();
     if (state.catalog.find_id(table->id) == nullptr)
       co_return Status(ErrorCode::undefined_table, "the table was dropped meanwhile");
     attempts = position == before ? attempts + 1 : 0;
@@ -122,7 +122,7 @@ reactor::Task<Status> BuildSteps::fill_part(TableRef table, std::uint32_t id, En
 
 reactor::Task<void> BuildSteps::abandon(std::uint32_t index) {
   txn::WorkerState& state = worker_.worker_state();
-  if (state.cluster.failed()) co_return;
+  if (state.cluster.has_lost()) co_return;
   control::AdvanceIndexRequest request;
   request.mutable_index()->set_id(index);
   request.set_abandon(true);

@@ -76,7 +76,7 @@ reactor::Task<Status> HashIndexBuilder::enter(protocol::EngineTransaction& /*sca
   for (std::size_t next = 0; next < rows->size();) {
     const std::size_t count = std::min(at_once, rows->size() - next);
     Status status = co_await enter_some(table, index, rows, next, count);
-    if (state.cluster.failed()) co_return status;
+    if (state.cluster.has_lost()) co_return status;
     if (status.ok()) {
       next += count;
       at_once = std::min(2 * at_once, most);

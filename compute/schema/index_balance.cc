@@ -46,8 +46,8 @@ reactor::Task<Status> read_sizes(txn::Cluster* cluster, Sizes* sizes) {
 
 bool IndexBalance::begin(SchemaWorker& worker) {
   const txn::WorkerState& state = worker.worker_state();
-  if (options_.least_bytes == 0 || state.cluster.server_count() == 1 || worker.stopping() || running_ ||
-      state.executor.now_ns() < due_ns_) {
+  if (options_.least_bytes == 0 || state.cluster.server_count() == 1 || !state.cluster.whole().ok() ||
+      worker.stopping() || running_ || state.executor.now_ns() < due_ns_) {
     return false;
   }
   running_ = true;
@@ -57,7 +57,7 @@ bool IndexBalance::begin(SchemaWorker& worker) {
 reactor::Task<void> IndexBalance::run(SchemaWorker& worker, TreeIndexBuilder& builder) {
   const txn::WorkerState& state = worker.worker_state();
   const Status status = co_await rebuild_one(worker, builder);
-  if (!status.ok() && !done_by_others(status) && !worker.stopping() && !state.cluster.failed())
+  if (!status.ok() && !done_by_others(status) && !worker.stopping() && !state.cluster.has_lost())
     log_("indexes could not be balanced: " + status.to_string());
   due_ns_ = state.executor.now_ns() + options_.interval_ns;
   running_ = false;

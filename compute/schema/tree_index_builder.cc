@@ -82,10 +82,10 @@ reactor::Task<Result<std::vector<std::string>>> TreeIndexBuilder::choose_splits(
       const std::size_t before = keys.size();
       const Status status = co_await protocol::sample_index_keys(transaction.get(), table, sample, &keys);
       // A few rows are enough, and so is none: the index is built all the same.
-      if (cluster.failed() || status.ok() || !status.info().retry || keys.size() != before) break;
+      if (cluster.has_lost() || status.ok() || !status.info().retry || keys.size() != before) break;
       co_await worker_.back_off(attempt);
     }
-    if (cluster.failed()) co_return protocol::lost_connection();
+    if (cluster.has_lost()) co_return protocol::lost_connection();
   }
   if (keys.size() < split_rows_) keys.clear();
   co_return schema::choose_splits(std::move(keys), servers);

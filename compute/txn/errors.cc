@@ -13,7 +13,8 @@ Status too_many_alike(const storage::Table& entries) {
                 "use an index of method btree for columns with few values");
 }
 
-Status lost_connection() {
+Status lost_connection(const Status& why) {
+  if (why.code() == ErrorCode::connection_failure || why.code() == ErrorCode::cannot_connect_now) return why;
   return Status(ErrorCode::connection_failure, "the connection to a memory server was lost");
 }
 

@@ -10,7 +10,7 @@ namespace namdb::protocol {
 Status write_conflict(const storage::Table& table);
 // A hash index's chain has become too long.
 Status too_many_alike(const storage::Table& entries);
-// Before anything was logged.
-Status lost_connection();
+// Before anything was logged. The same error if it says already that a memory server cannot be reached.
+Status lost_connection(const Status& why = Status());
 
 }  // namespace namdb::protocol

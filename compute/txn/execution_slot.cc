@@ -150,7 +150,7 @@ reactor::Task<Status> ExecutionSlot::publish_prefix() {
 reactor::Task<Status> ExecutionSlot::finish(std::uint32_t counter) {
   note_finished(counter);
   while (completed_ < counter) {
-    if (failed_ || cluster_.failed()) {
+    if (failed_ || cluster_.failed() || (lost_ != 0 && counter >= lost_)) {
       published_.notify_all();
       co_return Status(ErrorCode::connection_failure, "the connection to a memory server was lost");
     }
@@ -195,6 +195,16 @@ void ExecutionSlot::pass_aborted() {
 void ExecutionSlot::fail() {
   failed_ = true;
   published_.notify_all();
+}
+
+void ExecutionSlot::channel_failed() {
+  if (cluster_.failed()) return fail();
+  published_.notify_all();
+}
+
+void ExecutionSlot::lose(std::uint32_t counter) {
+  lost_ = lost_ == 0 ? counter : std::min(lost_, counter);
+  channel_failed();
 }
 
 reactor::Task<void> ExecutionSlot::wait_idle() {

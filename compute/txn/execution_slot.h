@@ -93,8 +93,15 @@ class ExecutionSlot {
   // The counter's locks are confirmed released; no entry was written under it. Does not suspend.
   // `journal_parts`: those that it began with.
   void finish_aborted(std::uint32_t counter, std::span<const HostBytes> journal_parts);
-  // A channel failed: wakes all waiters with an error; the slot is lost, and memory server 0 closes it.
+  // The connection is over: wakes all waiters with an error; the slot is lost, and memory server 0 closes it.
   void fail();
+  // A channel failed, so that locks under this slot may be left: the same, unless the connection goes on.
+  void channel_failed();
+  // The same, and nobody knows here what becomes of the counter's commit: neither it nor a later one is
+  // published by this worker.
+  void lose(std::uint32_t counter);
+  // A counter was lost. Commits that wait to be published need another slot.
+  bool has_lost() const { return lost_ != 0; }
 
   // A transaction holds locks under this slot, outside of a commit: it must not be closed.
   void add_holder() { ++holders_; }
@@ -133,6 +140,7 @@ class ExecutionSlot {
   std::uint32_t prefix_ = 0;          // every counter up to here is finished
   std::set<std::uint32_t> finished_;  // finished, above the prefix
   std::set<std::uint32_t> aborted_;   // aborted, not passed yet
+  std::uint32_t lost_ = 0;            // the first counter that was lost; 0: none
   std::uint32_t holders_ = 0;
   bool publishing_ = false;
   bool failed_ = false;

@@ -25,8 +25,8 @@ reactor::Task<void> LockReleaser::run(std::shared_ptr<ExecutionSlot> slot,
     batches.write(locks[i].address, word, 8);
   }
   const Status status = co_await batches.run_in_background(counters, layout::Stage::release);
-  // Its locks are still there: it must not be given back as if they were not.
-  if (!status.ok()) slot->fail();
+  // Some locks are still there: the slot must die (slot_keeper.cc).
+  if (!status.ok()) slot->channel_failed();
   slot->drop_holder();
   registry_.end(generation);
 }

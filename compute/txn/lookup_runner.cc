@@ -172,7 +172,10 @@ reactor::Task<Status> run_lookups(TransactionState* transaction, Lookups lookups
     }
     run.add_operations();
     status = co_await run.batches.run(run.counters, layout::Stage::read);
-    if (!status.ok()) co_return status;
+    if (!status.ok()) {
+      if (run.locking != nullptr) run.locking->check_locks();  // those of servers that have answered
+      co_return status;
+    }
     if (run.locking != nullptr) run.locking->check_locks();
     status = transaction->check_going_on();
     if (!status.ok()) co_return status;

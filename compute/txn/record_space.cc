@@ -124,7 +124,7 @@ reactor::Task<void> RecordSpace::return_unused(std::uint64_t used_before_ns) {
     std::ranges::sort(reservation.pieces, {},
                       [](const GrantedRecord& piece) { return piece.address.offset(); });
     std::size_t next = 0;
-    while (next < reservation.pieces.size() && !cluster_.failed()) {
+    while (next < reservation.pieces.size() && !cluster_.lacks(key.second.first)) {
       control::ReturnMemoryRequest request;
       request.set_table(key.first);
       request.set_buckets(key.second.second == Kind::bucket);

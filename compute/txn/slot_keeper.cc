@@ -50,7 +50,8 @@ std::shared_ptr<ExecutionSlot> SlotKeeper::least_busy() const {
 
 void SlotKeeper::retire_exhausted() {
   for (std::shared_ptr<ExecutionSlot>& slot : slots_) {
-    if (!slot->exhausted()) continue;
+    if (slot->has_lost()) lost_.push_back(std::exchange(slot, nullptr));
+    if (slot == nullptr || !slot->exhausted()) continue;
     retiring_.push_back(slot);
     cluster_.executor().spawn(gate_, retire(std::move(slot)));
   }
@@ -73,12 +74,14 @@ void SlotKeeper::tell_finished() {
 void SlotKeeper::fail() {
   for (const std::shared_ptr<ExecutionSlot>& slot : slots_) slot->fail();
   for (const std::shared_ptr<ExecutionSlot>& slot : retiring_) slot->fail();
+  for (const std::shared_ptr<ExecutionSlot>& slot : lost_) slot->fail();
   changed_.notify_all();
 }
 
 reactor::Task<void> SlotKeeper::retire(std::shared_ptr<ExecutionSlot> slot) {
   co_await slot->wait_idle();
-  if (slot->idle() && !cluster_.failed()) {
+  // Where a channel was lost, something of the slot may still be under way there: it must die.
+  if (slot->idle() && !cluster_.has_lost()) {
     // An error means that a memory server is gone, and the slot with it.
     const Status status = co_await slot->close();
     (void)status;
@@ -92,6 +95,8 @@ reactor::Task<void> SlotKeeper::retire(std::shared_ptr<ExecutionSlot> slot) {
 reactor::Task<void> SlotKeeper::close() {
   co_await gate_.close();
   retiring_ = std::exchange(slots_, {});
+  retiring_.insert(retiring_.end(), lost_.begin(), lost_.end());
+  lost_.clear();
   while (!retiring_.empty()) co_await retire(retiring_.front());
 }
 

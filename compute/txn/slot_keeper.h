@@ -29,7 +29,7 @@ class SlotKeeper {
   void finish_later(const std::shared_ptr<ExecutionSlot>& slot, std::uint32_t counter);
   // Tells the hosts of all journals what is finished, where they do not know.
   void tell_finished();
-  // A channel failed: wakes all that wait on a slot, or for one.
+  // The connection is over: wakes all that wait on a slot, or for one.
   void fail();
   // Gives all slots back in order; before destruction, after the last transaction ended.
   reactor::Task<void> close();
@@ -37,6 +37,7 @@ class SlotKeeper {
  private:
   reactor::Task<void> publish(std::shared_ptr<ExecutionSlot> slot);
   reactor::Task<void> retire(std::shared_ptr<ExecutionSlot> slot);
+  // Slots that new commits must not use any more leave slots_.
   void retire_exhausted();
   // The one with the fewest open commits; null if there is none.
   std::shared_ptr<ExecutionSlot> least_busy() const;
@@ -48,6 +49,8 @@ class SlotKeeper {
   std::vector<std::shared_ptr<ExecutionSlot>> slots_;
   bool leasing_ = false;
   std::vector<std::shared_ptr<ExecutionSlot>> retiring_;
+  // Those that have lost a counter. They die with the connection.
+  std::vector<std::shared_ptr<ExecutionSlot>> lost_;
   reactor::Event changed_;  // of what there is, leased or retiring
   reactor::Gate gate_;
 };

@@ -5,6 +5,10 @@
 #include "compute/recovery/disconnected_peers.h"
 
 namespace namdb::compute {
+
+using storage::IndexRef;
+using storage::TableRef;
+
 namespace {
 
 // The connection's parts stay alive as long as somebody holds the transaction.
@@ -13,14 +17,54 @@ class ConnectionTransaction : private std::shared_ptr<Connection>, public protoc
   ConnectionTransaction(std::shared_ptr<Connection> connection, protocol::SessionState& session)
       : std::shared_ptr<Connection>(std::move(connection)),
         protocol::EngineTransaction((*this)->state, session, (*this)->make_control),
-        began_ns_((*this)->state.executor.now_ns()) {}
+        began_ns_((*this)->state.executor.now_ns()) {
+    ++(*this)->transactions;
+  }
   ~ConnectionTransaction() override {
+    --(*this)->transactions;
     (*this)->parts.backoff.ended((*this)->state.executor.now_ns() - began_ns_);
   }
 
+  txn::RowId get(const TableRef& table, std::span<const std::byte> key) override {
+    return Base::get(own(table), key);
+  }
+  txn::RowId read(const TableRef& table, std::span<const std::byte> key) override {
+    return Base::read(own(table), key);
+  }
+  txn::RowId insert(const TableRef& table, std::span<const std::byte> row) override {
+    return Base::insert(own(table), row);
+  }
+  std::unique_ptr<txn::TableScan> scan(const TableRef& table) override { return Base::scan(own(table)); }
+  std::unique_ptr<txn::TableScan> scan_index(const TableRef& table, const IndexRef& index,
+                                             txn::IndexRange range) override {
+    return Base::scan_index(own(table), own(table, index), std::move(range));
+  }
+  reactor::Task<Status> find(TableRef table, IndexRef index, txn::IndexRange range,
+                             std::vector<txn::RowId>& rows) override {
+    index = own(table, index);
+    table = own(table);
+    return Base::find(std::move(table), std::move(index), std::move(range), rows);
+  }
+
  private:
+  using Base = protocol::EngineTransaction;
   using Holder = std::shared_ptr<Connection>;
   using Holder::operator->;
+
+  // As this connection's catalog has it.
+  TableRef own(const TableRef& table) const {
+    if (!(*this)->is_one_of_several) [[likely]]
+      return table;
+    TableRef known = (*this)->catalog.find_id(table->id);
+    return known == nullptr ? table : known;
+  }
+  IndexRef own(const TableRef& table, const IndexRef& index) const {
+    for (const IndexRef& known : own(table)->indexes) {
+      if (known->id == index->id) return known;
+    }
+    return index;
+  }
+
   std::uint64_t began_ns_;
 };
 
@@ -83,6 +127,11 @@ reactor::Task<Status> Connection::connect() {
                      "start all nam-memoryd with --read-locks shared, or this without it");
   }
   co_return co_await catalog.refresh();
+}
+
+reactor::Task<void> Connection::settle() {
+  co_await passive_installs.close();
+  co_await lock_releaser.close();
 }
 
 reactor::Task<void> Connection::disconnect(bool cleanly) {

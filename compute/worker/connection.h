@@ -52,6 +52,8 @@ struct Connection final : schema::SchemaWorker, std::enable_shared_from_this<Con
   // Connects to all memory servers and finds the protocol's concurrency control. After an error disconnect()
   // is still to be called.
   reactor::Task<Status> connect();
+  // Waits for installs and releases that are under way, without new transactions.
+  reactor::Task<void> settle();
   // Ends what runs in the background. `cleanly`: also returns the slot and the memory that was reserved.
   // Before destruction.
   reactor::Task<void> disconnect(bool cleanly);
@@ -84,6 +86,10 @@ struct Connection final : schema::SchemaWorker, std::enable_shared_from_this<Con
   schema::Tables tables;
   schema::Indexes indexes;
   protocol::MakeControl make_control = nullptr;  // of the database's protocol; once connected
+  std::size_t transactions = 0;                  // objects that there are
+  // The worker has another connection, too (earlier_connections.h): its sessions may hand over tables as that
+  // one knows them.
+  bool is_one_of_several = false;
 };
 
 // Waits before attempt `attempt` (1 = first retry) of a transaction. `backoff` outlives the task.

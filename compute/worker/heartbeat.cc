@@ -35,6 +35,7 @@ reactor::Task<Status> Heartbeat::beat() {
   // An idle slot would hold up the log that its last entries are in.
   if (connection_->cluster.flushed()) connection_->slot_keeper.tell_finished();
   for (std::size_t server = 0; server < servers; ++server) {
+    if (connection_->cluster.lacks(static_cast<layout::ServerId>(server))) continue;
     Status status = co_await beat_one(static_cast<layout::ServerId>(server));
     if (!status.ok()) co_return status;
   }

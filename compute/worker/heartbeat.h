@@ -22,7 +22,8 @@ class Heartbeat : public std::enable_shared_from_this<Heartbeat> {
   // `gate` has the tasks in the background; it outlives this.
   Heartbeat(std::shared_ptr<Connection> connection, reactor::Gate& gate);
 
-  // One heartbeat to each memory server, one after the other; an error ends it, and means a lost connection.
+  // One heartbeat to each memory server that is not lacking, one after the other; an error ends it, and means
+  // a lost connection.
   reactor::Task<Status> beat();
   // The pause before the next one: shorter than `interval_ns` while a memory server waits for an
   // acknowledgement of this worker to free old versions and entries of indexes, which readers pass until

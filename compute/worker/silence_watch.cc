@@ -21,6 +21,7 @@ void SilenceWatch::check() {
   txn::Cluster& cluster = connection_->cluster;
   for (std::size_t i = 0; i < cluster.server_count(); ++i) {
     const auto server = static_cast<layout::ServerId>(i);
+    if (cluster.lacks(server)) continue;
     const auto [pinged, is_new] = pings_.try_emplace(server, 0);
     if (is_new) {
       cluster.executor().spawn(gate_, ping(shared_from_this(), server));

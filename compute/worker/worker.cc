@@ -17,7 +17,7 @@ using storage::TableRef;
 namespace {
 
 struct WorkerSession : protocol::SessionState {
-  std::uint64_t epochs = 0;  // of all memory servers
+  std::uint64_t epochs = 0;  // of the memory servers with the timestamp vector
 };
 
 txn::RetryOptions retries(const WorkerOptions& options) {
@@ -44,7 +44,9 @@ Worker::Worker(reactor::Executor& executor, fabric::ClientFabric& fabric, storag
                                           : std::shared_ptr<txn::Cluster>(connection_, &connection_->cluster);
           },
           options_.outcome_patience_ns)),
+      earlier_(executor),
       wake_(executor),
+      hurry_(executor),
       index_balance_({.least_bytes = options_.balance_bytes, .interval_ns = options_.balance_interval_ns},
                      log_),
       report_(executor, fabric, options_) {}
@@ -52,13 +54,19 @@ Worker::Worker(reactor::Executor& executor, fabric::ClientFabric& fabric, storag
 Worker::~Worker() = default;
 
 Status Worker::not_connected() const {
-  return Status(ErrorCode::connection_failure, "there is no connection to the memory servers: " + reason_,
+  return Status(opens_ ? ErrorCode::cannot_connect_now : ErrorCode::connection_failure,
+                "there is no connection to the memory servers: " + reason_,
                 "the compute server connects again by itself; look at its log");
 }
 
 reactor::Task<Result<std::shared_ptr<Connection>>> Worker::connect() {
-  txn::ClusterOptions options{options_.memory_servers, options_.name,          make_compute_id_(),
-                              options_.worker,         options_.optimisations, options_.stage_times};
+  txn::ClusterOptions options{options_.memory_servers,
+                              options_.name,
+                              make_compute_id_(),
+                              options_.worker,
+                              options_.optimisations,
+                              options_.stage_times,
+                              [this] { hurry_.notify_all(); }};
   const WorkerParts parts{executor_, fabric_,        locations_, options_,  log_,
                           backoff_,  damaged_reads_, stopping_,  *outcomes_};
   auto connection = std::make_shared<Connection>(parts, std::move(options));
@@ -78,13 +86,19 @@ void Worker::use(std::shared_ptr<Connection> connection) {
   heartbeat_ = std::make_shared<Heartbeat>(connection, gate_);
   silence_watch_ = std::make_shared<SilenceWatch>(connection, gate_, options_.memory_timeout_ns);
   connection_ = std::move(connection);
+  awaited_ = false;
 }
 
 void Worker::log_restarts(const txn::Cluster& cluster) {
   std::vector<std::uint64_t> epochs;
   for (std::size_t i = 0; i < cluster.server_count(); ++i) {
-    epochs.push_back(cluster.region_map(static_cast<layout::ServerId>(i)).epoch);
-    if (!epochs_.empty() && epochs_[i] != epochs[i]) {
+    const auto server = static_cast<layout::ServerId>(i);
+    if (cluster.away(server)) {
+      epochs.push_back(epochs_.empty() ? 0 : epochs_[i]);
+      continue;
+    }
+    epochs.push_back(cluster.region_map(server).epoch);
+    if (!epochs_.empty() && epochs_[i] != 0 && epochs_[i] != epochs[i]) {
       log_("memory server " + std::to_string(i) + " has restarted" +
            (cluster.flushed() ? ", and has opened its data" : " and is empty"));
     }
@@ -107,24 +121,77 @@ reactor::Task<void> Worker::stop() {
   stopping_ = true;
   outcomes_->stop();
   wake_.notify_all();
+  hurry_.notify_all();
   co_await gate_.close();
-  if (connection_ != nullptr) co_await drop_connection(!connection_->cluster.failed());
+  co_await earlier_.close();
+  if (connection_ != nullptr) co_await drop_connection(!connection_->cluster.has_lost());
 }
 
 reactor::Task<void> Worker::drop_connection(bool cleanly) {
   const std::shared_ptr<Connection> connection = std::exchange(connection_, nullptr);
   heartbeat_ = nullptr;
   silence_watch_ = nullptr;
-  // Memory servers on disk open again once every worker has left; a transaction may stay for long.
-  if (!cleanly && connection->cluster.flushed())
-    connection->cluster.give_up(Status(ErrorCode::connection_failure, "the connection was lost"));
-  co_await connection->disconnect(cleanly);
+  co_await end_connection(connection, cleanly);
+}
+
+void Worker::seek_successor() {
+  if (stopping_ || succeeding_) return;
+  const bool early = executor_.now_ns() < succession_due_ns_;
+  if (!awaited_ && (early || connection_->cluster.whole().ok())) return;
+  succeeding_ = true;
+  executor_.spawn(gate_, succeed(connection_));
+}
+
+// Beside the heartbeats: a memory server that is away may keep this waiting.
+reactor::Task<void> Worker::succeed(std::shared_ptr<Connection> earlier) {
+  bool taken = false;
+  bool worth_it = awaited_ || earlier->cluster.has_lost();
+  if (!worth_it) worth_it = co_await earlier->cluster.away_returns();
+  if (worth_it) {
+    auto next = co_await connect();
+    if (next.ok()) taken = co_await take_over(earlier, std::move(*next));
+  }
+  if (!taken && awaited_ && connection_ == earlier) {
+    log_("memory servers open the database again; running transactions are failed, connecting again");
+    reason_ = "the connection was lost";
+    opens_ = true;
+    locations_.clear();
+    co_await drop_connection(false);
+  }
+  succession_pause_ns_ =
+      taken ? options_.first_reconnect_ns
+            : std::clamp(2 * succession_pause_ns_, options_.first_reconnect_ns, options_.max_reconnect_ns);
+  succession_due_ns_ = executor_.now_ns() + succession_pause_ns_;
+  succeeding_ = false;
+}
+
+reactor::Task<bool> Worker::take_over(std::shared_ptr<Connection> earlier, std::shared_ptr<Connection> next) {
+  const bool lost = earlier->cluster.has_lost();
+  const bool better = awaited_ || lost || next->cluster.away_count() < earlier->cluster.away_count();
+  if (!better || connection_ != earlier || stopping_) {
+    co_await end_connection(std::move(next), false);
+    co_return false;
+  }
+  const Status whole = next->cluster.whole();
+  log_(whole.ok() ? "connected to all memory servers again" : whole.message());
+  // Places on a server that was lost must not be used when it is another process.
+  locations_.clear();
+  // A server may have been lost for a moment only: then its clients wait for what is decided once the earlier
+  // connection has ended.
+  const bool waited_for = awaited_ || (lost && whole.ok());
+  earlier->is_one_of_several = next->is_one_of_several = true;
+  earlier_.add({earlier, heartbeat_, silence_watch_},
+               waited_for ? EarlierConnections::kMoment_ns : earlier->cluster.max_transaction_ns());
+  use(std::move(next));
+  hurry_.notify_all();
+  co_return true;
 }
 
 reactor::Task<void> Worker::watch() {
   while (supervised_) {
     co_await wake_.wait_until(executor_.now_ns() + SilenceWatch::interval_ns(options_.memory_timeout_ns));
     if (silence_watch_ != nullptr) silence_watch_->check();
+    earlier_.check_silence();
   }
 }
 
@@ -134,7 +201,8 @@ reactor::Task<void> Worker::balance(std::shared_ptr<Connection> connection) {
 
 reactor::Task<Status> Worker::maintain(std::shared_ptr<Connection> connection) {
   connection->running.expire_idle(executor_.fresh_now_ns(), connection->cluster.max_transaction_ns());
-  Status status = co_await heartbeat_->beat();
+  const std::shared_ptr<Heartbeat> heartbeat = heartbeat_;
+  Status status = co_await heartbeat->beat();
   if (!status.ok()) co_return status;
   status = co_await connection->orphans.discard();
   if (!status.ok()) co_return status;
@@ -146,13 +214,16 @@ reactor::Task<Status> Worker::maintain(std::shared_ptr<Connection> connection) {
 reactor::Task<bool> Worker::reconnect() {
   auto connection = co_await connect();
   if (connection.ok()) {
+    const Status whole = (*connection)->cluster.whole();
     use(std::move(*connection));
     log_("connected to the memory servers again");
+    if (!whole.ok()) log_(whole.message());
     co_return true;
   }
   const std::string reason = connection.status().to_string();
   if (reason != reason_) log_("cannot connect to the memory servers: " + reason);
   reason_ = reason;
+  opens_ = connection.status().code() == ErrorCode::cannot_connect_now;
   co_return false;
 }
 
@@ -161,8 +232,9 @@ reactor::Task<void> Worker::supervise() {
   while (!stopping_) {
     const std::uint64_t pause_ns =
         heartbeat_ == nullptr ? reconnect_ns : heartbeat_->pause_ns(options_.heartbeat_ns);
-    co_await wake_.wait_until(executor_.now_ns() + pause_ns);
+    co_await hurry_.wait_until(executor_.now_ns() + earlier_.pause_ns(pause_ns));
     if (stopping_) break;
+    co_await earlier_.maintain();
     const std::shared_ptr<Connection> connection = connection_;
     if (connection == nullptr) {
       const bool connected = co_await reconnect();
@@ -172,12 +244,18 @@ reactor::Task<void> Worker::supervise() {
     }
     const Status status = co_await maintain(connection);
     report_.post(now());
-    // Memory servers that open the database again wait for all workers to leave.
+    if (connection != connection_) continue;
+    // Memory servers that open the database again wait for workers to leave.
     const bool opens = !status.ok() && status.code() == ErrorCode::cannot_connect_now;
-    if (!opens && !connection->cluster.failed()) continue;
+    if (!connection->cluster.failed() && (!opens || connection->cluster.bears_loss())) {
+      awaited_ = awaited_ || opens;
+      seek_successor();
+      continue;
+    }
     log_("lost the connection to a memory server: " + status.to_string() +
          "; running transactions are failed, connecting again");
     reason_ = "the connection was lost";
+    opens_ = opens;
     // Addresses of another epoch must not be used; those of this one are found again soon.
     locations_.clear();
     co_await drop_connection(false);
@@ -206,7 +284,7 @@ std::unique_ptr<txn::Transaction> Worker::begin(txn::Session& session) {
   if (connection_ == nullptr) return std::make_unique<DisconnectedTransaction>(not_connected());
   backoff_.begins();
   auto& state = static_cast<WorkerSession&>(session);
-  const std::uint64_t epochs = connection_->cluster.epochs();
+  const std::uint64_t epochs = connection_->cluster.vector_epochs();
   if (state.epochs != epochs) {
     state.newest_words.clear();
     state.epochs = epochs;
@@ -247,36 +325,43 @@ reactor::Task<Result<std::vector<TableRef>>> Worker::tables() {
   co_return connection->catalog.all();
 }
 
+Result<std::shared_ptr<Connection>> Worker::whole_connection() const {
+  if (connection_ == nullptr) return not_connected();
+  Status status = connection_->cluster.whole();
+  if (!status.ok()) return status;
+  return connection_;
+}
+
 reactor::Task<Status> Worker::create_table(txn::TableDefinition definition) {
-  const std::shared_ptr<Connection> connection = connection_;
-  if (connection == nullptr) co_return not_connected();
-  co_return co_await connection->tables.create(std::move(definition));
+  const auto connection = whole_connection();
+  if (!connection.ok()) co_return connection.status();
+  co_return co_await (*connection)->tables.create(std::move(definition));
 }
 
 reactor::Task<Status> Worker::drop_table(std::string name) {
-  const std::shared_ptr<Connection> connection = connection_;
-  if (connection == nullptr) co_return not_connected();
-  co_return co_await connection->tables.drop(std::move(name));
+  const auto connection = whole_connection();
+  if (!connection.ok()) co_return connection.status();
+  co_return co_await (*connection)->tables.drop(std::move(name));
 }
 
 reactor::Task<Status> Worker::create_index(txn::IndexDefinition definition) {
   const auto found = co_await table(definition.table);
   if (!found.ok()) co_return found.status();
-  const std::shared_ptr<Connection> connection = connection_;
-  if (connection == nullptr) co_return not_connected();
-  co_return co_await connection->indexes.create(*found, std::move(definition));
+  const auto connection = whole_connection();
+  if (!connection.ok()) co_return connection.status();
+  co_return co_await (*connection)->indexes.create(*found, std::move(definition));
 }
 
 reactor::Task<Status> Worker::rebuild_index(std::string name) {
-  const std::shared_ptr<Connection> connection = connection_;
-  if (connection == nullptr) co_return not_connected();
-  co_return co_await connection->indexes.rebuild(std::move(name));
+  const auto connection = whole_connection();
+  if (!connection.ok()) co_return connection.status();
+  co_return co_await (*connection)->indexes.rebuild(std::move(name));
 }
 
 reactor::Task<Status> Worker::drop_index(std::string name) {
-  const std::shared_ptr<Connection> connection = connection_;
-  if (connection == nullptr) co_return not_connected();
-  co_return co_await connection->indexes.drop(std::move(name));
+  const auto connection = whole_connection();
+  if (!connection.ok()) co_return connection.status();
+  co_return co_await (*connection)->indexes.drop(std::move(name));
 }
 
 reactor::Task<Result<std::uint32_t>> Worker::commit_slot() {

@@ -6,6 +6,11 @@
 // memory servers had restarted empty. When only some of several memory servers were restarted it does not
 // succeed: their data belongs together.
 //
+// Where the loss of a memory server is borne (compute/cluster/cluster.h), the worker drops nothing. It makes
+// another connection, which lacks that server, for all transactions that begin from then on. Those that run
+// already go on over the earlier one (earlier_connections.h), as long as they do not need what was lost. When
+// the server takes workers again the same happens once more, with a connection that has it.
+//
 // Composition only: connection.h has the pieces, heartbeat.h and silence_watch.h what goes on in the
 // background, and compute/schema the changes of tables and indexes.
 #pragma once
@@ -25,6 +30,7 @@
 #include "compute/schema/index_balance.h"
 #include "compute/txn/backoff.h"
 #include "compute/worker/connection_report.h"
+#include "compute/worker/earlier_connections.h"
 #include "compute/worker/worker_options.h"
 
 namespace namdb::txn {
@@ -32,10 +38,6 @@ class OutcomeFinder;
 }
 
 namespace namdb::compute {
-
-struct Connection;
-class Heartbeat;
-class SilenceWatch;
 
 // Draws a compute id; the composition root gives one that is unique across machines.
 using MakeComputeId = std::function<txn::ComputeId()>;
@@ -83,6 +85,12 @@ class Worker : public txn::Engine {
   void use(std::shared_ptr<Connection> connection);
   // `cleanly`: memory servers are told.
   reactor::Task<void> drop_connection(bool cleanly);
+  // Where the connection lacks a memory server, or its end is awaited: looks for another, in the background.
+  void seek_successor();
+  reactor::Task<void> succeed(std::shared_ptr<Connection> earlier);
+  reactor::Task<bool> take_over(std::shared_ptr<Connection> earlier, std::shared_ptr<Connection> next);
+  // For changes of tables and indexes, which concern all memory servers.
+  Result<std::shared_ptr<Connection>> whole_connection() const;
   // Sends heartbeats, and connects anew when the connection is lost, until stop().
   reactor::Task<void> supervise();
   // The heartbeat, and what else is due at each. An error means a lost connection.
@@ -106,15 +114,22 @@ class Worker : public txn::Engine {
   std::shared_ptr<Connection> connection_;
   std::shared_ptr<Heartbeat> heartbeat_;         // of that connection
   std::shared_ptr<SilenceWatch> silence_watch_;  // likewise
-  std::string reason_;                           // why there is no connection
-  std::vector<std::uint64_t> epochs_;            // of the memory servers, at the last connection
+  EarlierConnections earlier_;
+  bool succeeding_ = false;
+  bool awaited_ = false;  // memory servers open the database again, and wait for the end of connection_
+  std::uint64_t succession_due_ns_ = 0;
+  std::uint64_t succession_pause_ns_ = 0;
+  std::string reason_;                 // why there is no connection
+  bool opens_ = false;                 // then: memory servers open the database
+  std::vector<std::uint64_t> epochs_;  // of the memory servers, at the last connection
   std::uint64_t connections_ = 0;
   bool serializable_ = false;  // by the protocol of the last connection
   bool flushed_ = false;       // by its level
   std::uint64_t damaged_reads_ = 0;
   bool stopping_ = false;
   bool supervised_ = false;  // supervise() runs
-  reactor::Event wake_;
+  reactor::Event wake_;      // of all tasks: the worker stops
+  reactor::Event hurry_;     // supervise() has something to do
   reactor::Gate gate_;
   schema::IndexBalance index_balance_;
   ConnectionReport report_;

@@ -14,7 +14,7 @@ constexpr int kMaxHeldLocks = 32;
 
 Status heartbeat(Caller caller, const control::HeartbeatRequest& request, control::HeartbeatReply& reply) {
   ServerState& server = caller.server;
-  if (!server.admits_workers) return database_opens();
+  if (!server.admits(caller.peer().without)) return database_opens();
   // No worker can have learned of an epoch that has not begun; the catalog's version is server 0's to know.
   if (request.acknowledged_epoch() > server.reclaimer.epoch() ||
       request.acknowledged_versions() > server.version_epoch.current()) {

@@ -14,7 +14,7 @@ reactor::Task<Status> lease_slot(Caller caller, const control::LeaseSlotRequest&
   const Peer* peer = server.peers.find(caller.id);
   // It may be gone meanwhile.
   if (peer == nullptr) co_return Status(ErrorCode::fenced, "this channel is not connected");
-  const auto leased = server.slots->lease(caller.id, peer->compute_id, peer->name);
+  const auto leased = server.slots->lease(caller.id, peer->compute_id, peer->name, peer->without);
   if (!leased.ok()) co_return leased.status();
   const Slot& slot = **leased;
   reply.set_slot(slot.id);

@@ -118,10 +118,21 @@ reactor::Task<void> ServerState::erase_logged_indexes() {
   erasing_replaced = false;
 }
 
-reactor::Task<Status> ServerState::dismiss_workers(std::uint64_t patience_ns) {
+bool ServerState::admits(const std::set<std::uint32_t>& without) const {
+  return admits_workers || (!admits_without.empty() && std::ranges::includes(without, admits_without));
+}
+
+reactor::Task<Status> ServerState::dismiss_workers(std::uint64_t patience_ns,
+                                                   std::set<std::uint32_t> restarted) {
   admits_workers = false;
+  admits_without = std::move(restarted);
+  // A worker that has not joined yet has done nothing, and is judged when it joins.
   const auto first_worker = [this] {
-    return std::ranges::find_if(peers.all(), [](const auto& entry) { return !entry.second.tool; });
+    return std::ranges::find_if(peers.all(), [this](const auto& entry) {
+      const Peer& peer = entry.second;
+      if (peer.tool || (!admits_without.empty() && !peer.joined)) return false;
+      return !admits(peer.without);
+    });
   };
   const std::uint64_t deadline_ns = executor.now_ns() + patience_ns;
   while (first_worker() != peers.all().end()) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "common/base/error.h"
@@ -78,9 +79,14 @@ struct ServerState {
   void erase_replaced_indexes();
   // Marks the compute server as fenced for ever, and destroys its channels in a task of its own.
   void start_fence(const std::string& compute_id);
-  // Refuses workers, and resumes when none is connected: those that do not leave by themselves within
-  // `patience_ns` are fenced. Error admin_shutdown.
-  reactor::Task<Status> dismiss_workers(std::uint64_t patience_ns);
+  // Workers that joined without those servers may be here.
+  bool admits(const std::set<std::uint32_t>& without) const;
+  // Some workers may be here, or come.
+  bool admits_some() const { return admits_workers || !admits_without.empty(); }
+  // Refuses workers, but for those that joined without all of `restarted`, unless that is empty. Resumes when no
+  // other has joined: those that do not leave by themselves within `patience_ns` are fenced. Error
+  // admin_shutdown.
+  reactor::Task<Status> dismiss_workers(std::uint64_t patience_ns, std::set<std::uint32_t> restarted = {});
   void request_shutdown();
 
   reactor::Executor& executor;
@@ -89,9 +95,11 @@ struct ServerState {
   RegionGrowth region_growth;
   std::uint64_t region_refused_ns = 0;  // when the system had no memory for the region to grow; 0: it had
   std::uint64_t started_ns;
-  std::uint64_t clock_ahead_ns = 0;               // of the executor's
-  bool opening = false;                           // after a restart; no worker is there yet
-  bool admits_workers = true;                     // false while a cluster opens together
+  std::uint64_t clock_ahead_ns = 0;  // of the executor's
+  bool opening = false;              // after a restart; no worker is there yet
+  bool admits_workers = true;        // false while a cluster opens together
+  std::set<std::uint32_t>
+      admits_without;  // then: those workers that joined without all of these; empty: none
   std::optional<control::OpeningStatus> opened;   // with a data folder
   fabric::ServerFabric* server_fabric = nullptr;  // from MemoryServer::start() on
   bool stopping = false;

@@ -39,7 +39,13 @@ Status ClusterIdentity::join(const std::vector<std::uint64_t>& epochs) {
     return Status(ErrorCode::protocol_violation,
                   "a cluster of " + std::to_string(server_count_) + " memory servers has as many epochs");
   }
-  if (told_) return epochs == epochs_ ? Status() : outdated();
+  if (told_) {
+    for (std::size_t server = 0; server < epochs.size(); ++server) {
+      const bool away = epochs[server] == 0 && server != 0 && server != server_id_;
+      if (!away && epochs[server] != epochs_[server]) return outdated();
+    }
+    return Status();
+  }
   if (epochs[server_id_] != epoch_) return restarted(server_id_);
   if (epochs_.empty()) epochs_ = epochs;
   for (std::size_t server = 0; server < epochs.size(); ++server) {

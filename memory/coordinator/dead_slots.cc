@@ -71,9 +71,11 @@ reactor::Task<Status> DeadSlots::decide_and_close(std::uint32_t id) {
   undecided.owner = slot.compute_id;
   undecided.published = duties_.slots.shown(slot);
   undecided.server_count = options_.server_count;
+  undecided.without = slot.without;
   // Server 0 does not know where the slot has journals. A host without one has nothing to decide.
-  for (std::uint32_t server = 0; server < options_.server_count; ++server)
-    undecided.hosts.push_back(static_cast<layout::ServerId>(server));
+  for (std::uint32_t server = 0; server < options_.server_count; ++server) {
+    if (!slot.without.contains(server)) undecided.hosts.push_back(static_cast<layout::ServerId>(server));
+  }
   Decider decider(duties_.hosts);
   const auto decided = co_await decider.decide(std::move(undecided), &dead_[id].verdicts);
   if (!decided.ok()) co_return decided.status();

@@ -175,7 +175,8 @@ reactor::Task<void> Decider::fence(Round* round) {
   for (std::uint32_t i = 0; i < round->slot.server_count; ++i) {
     const auto server = static_cast<layout::ServerId>(i);
     Status status;
-    if (!round->slot.owner.empty()) status = co_await hosts_.fence(server, round->slot.owner);
+    const bool could_reach = !round->slot.without.contains(i);
+    if (!round->slot.owner.empty() && could_reach) status = co_await hosts_.fence(server, round->slot.owner);
     round->fenced.push_back(status.ok());
     if (!status.ok()) round->missed(server, status);
   }

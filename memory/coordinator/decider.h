@@ -10,7 +10,8 @@
 //
 // One round of a slot:
 //
-//   fence    the owner at every memory server, unless it left the slot by itself; then nothing more comes
+//   fence    the owner at every memory server that it could reach, unless it left the slot by itself; then
+//            nothing more comes
 //   look     at each host: its journal, which is on disk first if the database is `flushed`
 //   void     an entry that is undone, at each host that has it, before anything may happen to its locks
 //   commit   an entry that is committed, at each host: the host installs its part and records the verdict
@@ -76,6 +77,8 @@ struct UndecidedSlot {
   std::uint32_t published = 0;          // what the timestamp vector shows of the slot
   std::uint32_t server_count = 1;       // memory servers of the cluster
   std::vector<layout::ServerId> hosts;  // every memory server that the slot opened a journal on
+  // Memory servers that nothing of the owner ever reached. They are not asked for anything.
+  std::set<std::uint32_t> without = {};
 };
 
 // The outcomes of a slot's commits that had begun to log.

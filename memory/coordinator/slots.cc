@@ -72,8 +72,8 @@ std::uint32_t Slots::shown(const Slot& slot) const {
   return word.slot == slot.id ? word.counter : 0;
 }
 
-Result<const Slot*> Slots::lease(fabric::PeerId peer, const std::string& compute_id,
-                                 const std::string& name) {
+Result<const Slot*> Slots::lease(fabric::PeerId peer, const std::string& compute_id, const std::string& name,
+                                 const std::set<std::uint32_t>& without) {
   const auto held = std::count_if(slots_.begin(), slots_.end(), [&](const auto& entry) {
     return entry.second.owner == peer && entry.second.state == SlotState::leased;
   });
@@ -104,6 +104,7 @@ Result<const Slot*> Slots::lease(fabric::PeerId peer, const std::string& compute
   slot.owner = peer;
   slot.compute_id = compute_id;
   slot.name = name;
+  slot.without = without;
   slot.position = *position;
   position_used_[*position] = true;
   if (const auto index = index_here(*position))

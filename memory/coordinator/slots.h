@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,7 +41,8 @@ struct Slot {
   SlotState state = SlotState::leased;
   fabric::PeerId owner = 0;
   std::string compute_id;
-  std::string name;  // of the compute server, the same after it starts again
+  std::string name;                 // of the compute server, the same after it starts again
+  std::set<std::uint32_t> without;  // memory servers that nothing of the owner ever reaches
   std::uint64_t position = 0;
   std::uint32_t final_counter = 0;  // closed
   std::uint64_t closed_ns = 0;      // closed
@@ -62,7 +64,8 @@ class Slots final : public Visibility {
 
   // A new slot for the peer. Error limit_exceeded when the vector is full, the peer has too many, or what
   // earlier ones of that name have left takes half of the vector.
-  Result<const Slot*> lease(fabric::PeerId peer, const std::string& compute_id, const std::string& name);
+  Result<const Slot*> lease(fabric::PeerId peer, const std::string& compute_id, const std::string& name,
+                            const std::set<std::uint32_t>& without = {});
   Status close(fabric::PeerId peer, std::uint32_t slot, std::uint32_t final_counter, std::uint64_t now_ns);
 
   // The peer's channel is destroyed and drained: its slots are dead.

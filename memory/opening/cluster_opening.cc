@@ -26,12 +26,19 @@ reactor::Task<void> ClusterOpening::close() {
   co_await gate_.close();
 }
 
-bool ClusterOpening::restarted(const std::vector<std::uint64_t>& epochs) const {
-  for (std::size_t server = 1; server < epochs.size(); ++server) {
-    const auto id = static_cast<layout::ServerId>(server);
-    if (server_.links.state(id) == Links::State::up && server_.links.epoch(id) != epochs[server]) return true;
+std::set<std::uint32_t> ClusterOpening::restarted(const std::vector<std::uint64_t>& epochs) const {
+  std::set<std::uint32_t> others;
+  for (std::uint32_t server = 1; server < epochs.size(); ++server) {
+    if (server_.links.epoch(static_cast<layout::ServerId>(server)) != epochs[server]) others.insert(server);
   }
-  return false;
+  return others;
+}
+
+bool ClusterOpening::has_restarted(const std::vector<std::uint64_t>& epochs) const {
+  const std::set<std::uint32_t> others = restarted(epochs);
+  return std::ranges::any_of(others, [this](std::uint32_t server) {
+    return server_.links.state(static_cast<layout::ServerId>(server)) == Links::State::up;
+  });
 }
 
 void ClusterOpening::report(const Status& why) {
@@ -45,17 +52,17 @@ void ClusterOpening::report(const Status& why) {
 reactor::Task<void> ClusterOpening::run() {
   std::uint64_t pause_ns = kFirstPause_ns;
   while (!ending()) {
-    if (!epochs_.empty() && !restarted(epochs_)) {
+    if (!epochs_.empty() && !failed_ && !has_restarted(epochs_)) {
       co_await server_.links.changed().wait();
       continue;
     }
     const Status status = co_await open_all();
+    failed_ = !status.ok();
     if (status.ok()) {
       reported_.clear();
       pause_ns = kFirstPause_ns;
       continue;
     }
-    epochs_.clear();
     report(status);
     if (ending()) break;
     co_await server_.links.changed().wait_until(server_.executor.now_ns() + pause_ns);
@@ -68,6 +75,8 @@ reactor::Task<Status> ClusterOpening::open_all() {
   const auto round = std::make_shared<Round>();
   while (round->number == 0) round->number = server_.executor.random().next();
   round->sequence = ++rounds_;
+  // Every worker needs the parts of a partitioned vector.
+  if (server_.has_whole_vector()) round->restarted = restarted(epochs_);
   round->gathered.resize(count);
   round->derived.resize(count);
   round->derive.set_round(round->number);
@@ -79,7 +88,10 @@ reactor::Task<Status> ClusterOpening::open_all() {
   if (!status.ok()) co_return status;
   for (std::uint32_t server = 0; server < count; ++server) {
     round->serve.add_epochs(round->gathered[server].epoch());
-    if (!round->gathered[server].was_open()) round->derive.add_opening(server);
+    if (round->gathered[server].was_open()) continue;
+    round->derive.add_opening(server);
+    // Workers that stayed may have reached an earlier process of it.
+    if (!round->restarted.empty() && !round->restarted.contains(server)) co_return restarted_again();
   }
   status = co_await settle_own(round);
   if (status.ok()) status = co_await decide_others(round);
@@ -150,6 +162,7 @@ reactor::Task<void> ClusterOpening::gather(RoundPointer round, layout::ServerId 
   request.set_sequence(round->sequence);
   request.set_first_slot(server_.slots->last_first_slot());
   request.set_end_slot(server_.slots->first_slot());
+  request.mutable_restarted()->Add(round->restarted.begin(), round->restarted.end());
   control::GatherReply reply;
   Status status;
   if (server == 0) {
@@ -185,14 +198,15 @@ reactor::Task<Status> ClusterOpening::settle_own(RoundPointer round) {
   const std::vector<std::uint64_t> epochs(round->serve.epochs().begin(), round->serve.epochs().end());
   const auto unsettled = [this] {
     const auto& slots = server_.slots->active();
+    // Those that are leased belong to workers that stayed.
     return std::ranges::any_of(slots,
-                               [](const auto& entry) { return entry.second.state != SlotState::closed; }) ||
+                               [](const auto& entry) { return entry.second.state == SlotState::dead; }) ||
            !server_.catalog->creating().empty();
   };
   while (unsettled()) {
     if (ending()) co_return opening_ends();
     // Slots wait for a server that is not gathered.
-    if (restarted(epochs)) co_return restarted_again();
+    if (has_restarted(epochs)) co_return restarted_again();
     co_await server_.settled.wait();
   }
   co_return Status();
@@ -249,6 +263,8 @@ reactor::Task<void> ClusterOpening::tell_catalog(RoundPointer round) {
     std::vector<Place> moved;
     for (const auto& [name, table] : catalog.tables()) {
       for (std::uint32_t server = 0; server < round->derived.size(); ++server) {
+        // A table that grows while workers are there is told by heartbeats, and may have grown again.
+        if (!round->restarted.empty() && round->gathered[server].was_open()) continue;
         const int at = static_cast<int>(server);
         for (const control::DeriveReply::TablePlace& place : round->derived[server].tables()) {
           if (place.id() != table.id()) continue;

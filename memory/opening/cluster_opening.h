@@ -2,7 +2,8 @@
 // time that one of them has restarted. While a memory server is away the others stay as they are; when it is
 // there again, with its data, all go through a round (host_opening.h):
 //
-//   gather   each server dismisses its workers, and names the slots with journals that have not ended
+//   gather   each server dismisses its workers, but for those that joined without the servers that have
+//            restarted, and names the slots with journals that have not ended and have no owner
 //   decide   dead slots of this process are decided as always (dead_slots.h); slots of an earlier process,
 //            and those whose end a server has not recorded, here
 //   derive   each server that opens: redo, buckets, indexes; with keys from all others
@@ -15,6 +16,11 @@
 // So nothing is undecided when a server opens, and no worker uses what another knew before: bucket arrays,
 // reservations, snapshots. The server's epochs are new, and workers join with the epochs of all.
 //
+// Workers that stay have nothing to do with a server that opens: they never reached it, none of their commits has a
+// part there, and none of them changes a key of an index's part there, for such a change is made there, too,
+// and fails. So what the open servers' rows have to say of these parts stands still while they are read. Once
+// the round is over these workers connect again, to all servers.
+//
 // A round that fails is followed by another one, at growing pauses, and at once when a link is made.
 //
 // One executor's thread.
@@ -23,6 +29,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -55,6 +62,7 @@ class ClusterOpening {
   struct Round {
     std::uint64_t number = 0;
     std::uint64_t sequence = 0;
+    std::set<std::uint32_t> restarted;           // since all were open; empty: all workers leave
     std::vector<control::GatherReply> gathered;  // by server, as the next
     std::vector<control::DeriveReply> derived;
     control::DeriveRequest derive;
@@ -65,8 +73,10 @@ class ClusterOpening {
   using RoundPointer = std::shared_ptr<Round>;
 
   bool ending() const { return stopping_ || server_.stopping || server_.shutdown; }
-  // A memory server is another process than that epoch's.
-  bool restarted(const std::vector<std::uint64_t>& epochs) const;
+  // The memory servers that are other processes than those epochs'.
+  std::set<std::uint32_t> restarted(const std::vector<std::uint64_t>& epochs) const;
+  // As far as links show that now, which are up.
+  bool has_restarted(const std::vector<std::uint64_t>& epochs) const;
   reactor::Task<void> run();
   reactor::Task<Status> open_all();
   reactor::Task<void> gather(RoundPointer round, layout::ServerId server);
@@ -91,7 +101,8 @@ class ClusterOpening {
   HostOpening& host_;
   ClusterHosts hosts_;
   std::uint64_t database_id_;
-  std::vector<std::uint64_t> epochs_;  // of the servers that opened together; empty: not yet
+  std::vector<std::uint64_t> epochs_;  // of the servers that last opened together; empty: not yet
+  bool failed_ = false;                // the last round
   std::uint64_t rounds_ = 0;
   std::map<std::uint32_t, Verdicts> verdicts_;  // of slots that were decided here, in any round
   bool outcomes_kept_ = false;

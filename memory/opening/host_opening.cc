@@ -122,7 +122,10 @@ reactor::Task<Status> HostOpening::gather_here(const control::GatherRequest* req
   const std::uint64_t round = request->round();
   derived_ = false;
   if (loads_) loads_->stop();
-  Status status = co_await server_.dismiss_workers(kPatience_ns);
+  // Nothing of workers that joined without the servers which have restarted concerns those.
+  std::set<std::uint32_t> restarted;
+  if (served_) restarted.insert(request->restarted().begin(), request->restarted().end());
+  Status status = co_await server_.dismiss_workers(kPatience_ns, std::move(restarted));
   if (!status.ok()) co_return status;
   while (deriving_ && !closing_) co_await changed_.wait();
   status = check_round(round);
@@ -136,7 +139,9 @@ reactor::Task<Status> HostOpening::gather_here(const control::GatherRequest* req
   const auto decided = [request, reply](std::uint32_t slot) {
     if (slot >= request->first_slot() && slot < request->end_slot()) reply->add_decided(slot);
   };
-  for (const auto& [slot, stream] : server_.journals.all()) reply->add_slots(slot);
+  for (const auto& [slot, stream] : server_.journals.all()) {
+    if (stream->abandoned()) reply->add_slots(slot);
+  }
   for (const auto& [slot, ended] : server_.journals.all_ended()) {
     if (ended.decided) decided(slot);
   }
@@ -169,7 +174,7 @@ reactor::Task<Status> HostOpening::derive_here(const control::DeriveRequest* req
   if (served_) {
     Status status = co_await send_keys(request);
     if (!status.ok()) co_return status;
-    const Recovery recovery{server_.executor, *server_.region, server_.options, progress_, nullptr};
+    const Recovery recovery = beside_transactions();
     reply->set_largest_timestamp(co_await largest_timestamp(recovery, server_.tables));
   } else {
     for (const auto& [slot, journal] : replay_->journals()) {
@@ -194,8 +199,12 @@ reactor::Task<Status> HostOpening::derive_here(const control::DeriveRequest* req
   co_return Status();
 }
 
+Recovery HostOpening::beside_transactions() {
+  return {server_.executor, *server_.region, server_.options, progress_, nullptr, true};
+}
+
 reactor::Task<Status> HostOpening::send_keys(const control::DeriveRequest* request) {
-  const Recovery recovery{server_.executor, *server_.region, server_.options, progress_, nullptr};
+  const Recovery recovery = beside_transactions();
   OpeningServers opening;
   for (const std::uint32_t server : request->opening()) opening.insert(static_cast<layout::ServerId>(server));
   std::vector<control::IndexDescriptor> indexes(request->indexes().begin(), request->indexes().end());
@@ -220,6 +229,7 @@ reactor::Task<Status> HostOpening::serve(const control::ServeRequest* request) {
   server_.index_loads = nullptr;
   server_.identity.become({request->epochs().begin(), request->epochs().end()});
   server_.admits_workers = true;
+  server_.admits_without.clear();
   changed_.notify_all();
   co_return Status();
 }

@@ -22,7 +22,9 @@ struct Peer {
   std::string name;
   std::uint32_t worker = 0;
   bool tool = false;
-  bool memory_server = false;  // another one of this cluster; a tool, too
+  bool memory_server = false;       // another one of this cluster; a tool, too
+  bool joined = false;              // it has named the epochs of all memory servers
+  std::set<std::uint32_t> without;  // the servers that were away when it joined: nothing of it reaches them
   std::uint64_t last_heard_ns = 0;
   bool leaving = false;                  // it has ended cleanly
   std::uint64_t oldest_snapshot_ns = 0;  // its age when last heard of; 0 = none

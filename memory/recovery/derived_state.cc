@@ -72,11 +72,18 @@ reactor::Task<std::uint64_t> largest_timestamp(Recovery recovery, Tables& tables
   std::uint32_t in_step = 0;
   for (const TablePointer& table : all) {
     if (!table->shape.record.timestamps) continue;
+    PlaceReader reader(recovery, *table);
     for (std::uint64_t place = table->records.next_used(0); place != 0;
          place = table->records.next_used(place)) {
-      const std::span<const std::byte> body(recovery.region.at(place + 8), table->shape.record.body_bytes());
-      if (layout::certify_body(body, recovery.region.address(place)))
-        largest = std::max(largest, layout::decode_body_header(body.data()).timestamp());
+      // One that is being written now is a transaction's that has nothing to do with a server that opens, and
+      // has a later timestamp than the one that it displaces.
+      PlaceReader::What what = reader.read(place);
+      if (what == PlaceReader::What::torn && recovery.beside_transactions) {
+        const auto again = co_await reader.read_again(place);
+        if (again.ok()) what = again.value();
+      }
+      if (what == PlaceReader::What::row || what == PlaceReader::What::deleted)
+        largest = std::max(largest, layout::decode_body_header(reader.body().data()).timestamp());
       if (++in_step < recovery.options.step_units) continue;
       in_step = 0;
       co_await recovery.executor.yield();

@@ -18,20 +18,31 @@ layout::ServerId server_of(const control::IndexDescriptor& index, const std::str
   return static_cast<layout::ServerId>(index.parts(part).server());
 }
 
-// A row stands there: something is there, and is no deleted row.
-Result<bool> is_row(const Recovery& recovery, const Table& table, std::uint64_t place,
-                    std::span<const std::byte> body) {
-  const layout::BodyHeader header = layout::decode_body_header(body.data());
-  if (layout::certify_body(body, recovery.region.address(place)) && header.table == table.shape.id)
-    return !header.deleted;
-  if (std::ranges::all_of(body, [](std::byte byte) { return byte == std::byte{0}; })) return false;
-  return Status(ErrorCode::corrupt_data, "table \"" + table.shape.name + "\", record at " +
-                                             std::to_string(place) + " of memory server " +
-                                             std::to_string(recovery.options.server_id) +
-                                             ": its body does not certify");
+}  // namespace
+
+PlaceReader::What PlaceReader::read(std::uint64_t place) {
+  body_.resize(table_.shape.record.body_bytes());
+  recovery_.region.read(place + 8, body_);
+  const layout::BodyHeader header = layout::decode_body_header(body_.data());
+  if (layout::certify_body(body_, recovery_.region.address(place)) && header.table == table_.shape.id)
+    return header.deleted ? What::deleted : What::row;
+  const bool empty = std::ranges::all_of(body_, [](std::byte byte) { return byte == std::byte{0}; });
+  return empty ? What::nothing : What::torn;
 }
 
-}  // namespace
+reactor::Task<Result<PlaceReader::What>> PlaceReader::read_again(std::uint64_t place) {
+  const std::uint64_t deadline_ns = recovery_.executor.now_ns() + kPatience_ns;
+  while (recovery_.beside_transactions && recovery_.executor.now_ns() < deadline_ns) {
+    co_await recovery_.executor.sleep_for(kPause_ns);
+    const What what = read(place);
+    if (what != What::torn) co_return what;
+  }
+  const std::string where = "table \"" + table_.shape.name + "\", record at " + std::to_string(place) +
+                            " of memory server " + std::to_string(recovery_.options.server_id);
+  if (recovery_.beside_transactions)
+    co_return Status(ErrorCode::cannot_connect_now, where + ": it is being written");
+  co_return Status(ErrorCode::corrupt_data, where + ": its body does not certify");
+}
 
 std::optional<KeyRange> part_of(const control::IndexDescriptor& index, layout::ServerId server) {
   for (int i = 0; i < index.parts_size(); ++i) {
@@ -54,14 +65,18 @@ reactor::Task<Result<IndexKeys>> collect_index_keys(Recovery recovery, TablePoin
   if (!shape.ok() || index.parts_size() == 0)
     co_return Status(ErrorCode::corrupt_data, "index \"" + index.name() + "\" does not fit its table");
   IndexKeys keys;
+  PlaceReader reader(recovery, *table);
   std::uint32_t in_step = 0;
   for (std::uint64_t place = table->records.next_used(0); place != 0;
        place = table->records.next_used(place)) {
-    const std::span<const std::byte> body(recovery.region.at(place + 8), table->shape.record.body_bytes());
-    const Result<bool> row_is_there = is_row(recovery, *table, place, body);
-    if (!row_is_there.ok()) co_return row_is_there.status();
-    if (!row_is_there.value()) continue;
-    const layout::RowView row(table->shape.schema, layout::body_payload(body));
+    PlaceReader::What what = reader.read(place);
+    if (what == PlaceReader::What::torn) {
+      const auto again = co_await reader.read_again(place);
+      if (!again.ok()) co_return again.status();
+      what = again.value();
+    }
+    if (what != PlaceReader::What::row) continue;
+    const layout::RowView row(table->shape.schema, layout::body_payload(reader.body()));
     const layout::IndexKey key = layout::index_key(*shape, row);
     const bool sorted = keys[server_of(index, key.bytes)].add(key.bytes);
     if (++in_step < recovery.options.step_units && !sorted) continue;

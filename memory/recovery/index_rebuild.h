@@ -8,8 +8,10 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/layout/global_address.h"
 #include "common/reactor/task.h"
@@ -27,8 +29,32 @@ using IndexKeys = std::map<layout::ServerId, KeyRuns>;
 // Which keys of the index that server has; nullopt: none.
 std::optional<KeyRange> part_of(const control::IndexDescriptor& index, layout::ServerId server);
 
-// The table is rebuilt, or has been open with nobody connected: places may be reserved, and rows deleted.
-// Error corrupt_data where the index does not fit it.
+// Reads the places of a table's records one by one.
+class PlaceReader {
+ public:
+  enum class What : std::uint8_t { nothing, row, deleted, torn };
+
+  PlaceReader(const Recovery& recovery, const Table& table) : recovery_(recovery), table_(table) {}
+
+  // torn: there is no body of the table, or one that is being written.
+  What read(std::uint64_t place);
+  // After that. Where transactions may be writing, waits for the body. Errors corrupt_data; cannot_connect_now
+  // where it takes too long.
+  reactor::Task<Result<What>> read_again(std::uint64_t place);
+  std::span<const std::byte> body() const { return body_; }
+
+ private:
+  static constexpr std::uint64_t kPause_ns = 100 * kMicrosecond_ns;
+  // An owner that dies while it writes is fenced, and its commit installed by this server.
+  static constexpr std::uint64_t kPatience_ns = 5 * kSecond_ns;
+
+  const Recovery& recovery_;
+  const Table& table_;
+  std::vector<std::byte> body_;
+};
+
+// The table is rebuilt, or has been open: places may be reserved, and rows deleted. Error corrupt_data where
+// the index does not fit it.
 reactor::Task<Result<IndexKeys>> collect_index_keys(Recovery recovery, TablePointer table,
                                                     control::IndexDescriptor index);
 

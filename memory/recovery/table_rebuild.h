@@ -31,6 +31,8 @@ struct Recovery {
   RecoveryProgress& progress;
   // True: it ends with admin_shutdown behind the table or index that it is at. May be empty.
   std::function<bool()> stopping = nullptr;
+  // The server is open, and transactions may write to the rows that are read.
+  bool beside_transactions = false;
 
   Status stopped() const;
 };

@@ -118,7 +118,7 @@ Result<std::string> MemoryServer::on_connect(fabric::PeerId id, std::string_view
     return Status(ErrorCode::fenced, "this compute server was declared dead", "start it again");
   }
   // Tools may look at a server that serves workers at other times.
-  const bool waits = hello.tool() ? state_.opening && !hello.memory_server() : !state_.admits_workers;
+  const bool waits = hello.tool() ? state_.opening && !hello.memory_server() : !state_.admits_some();
   if (waits) return database_opens();
   if (Status status = state_.identity.check(hello.cluster_epoch()); !status.ok()) return status;
   if (state_.peers.all().size() >= state_.options.max_peers) {

@@ -1,6 +1,7 @@
 #include "compute/protocol/timestamp_ordering/timestamp_ordering.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "common/layout/record_trailer.h"
 #include "common/reactor/stable_vector.h"
@@ -86,7 +87,9 @@ void TimestampOrdering::read_behind_lock(const Access& access, txn::BatchSet& ba
   batches.read(record + layout::lease_offset(access.table->record), displaced_.back().lease.data(), 8);
 }
 
-// The floors of all servers: on a server without writes that costs no further round trip.
+// The floors of all servers: on a server without writes that costs no further round trip. A server that is
+// lacking has no rows that this transaction may still use, and each READ and each raise concerns all servers: so the
+// others' floors are enough for it.
 void TimestampOrdering::read_behind_locks(txn::BatchSet& batches) {
   if (!displaced_.empty()) add_floor_reads(batches);
 }
@@ -95,7 +98,9 @@ void TimestampOrdering::add_floor_reads(txn::BatchSet& batches) {
   txn::Cluster& cluster = transaction().worker().cluster;
   if (!floors_)
     floors_ = fabric::LocalBuffer(cluster.pool(), layout::kTimestampFloors_bytes * cluster.server_count());
+  std::memset(floors_.data(), 0, layout::kTimestampFloors_bytes * cluster.server_count());
   for (std::size_t server = 0; server < cluster.server_count(); ++server) {
+    if (cluster.lacks(static_cast<layout::ServerId>(server))) continue;
     batches.read(floor_word(server, 0), floors_.data() + layout::kTimestampFloors_bytes * server,
                  layout::kTimestampFloors_bytes);
   }
@@ -109,7 +114,8 @@ reactor::Task<Status> TimestampOrdering::read_floors() {
   txn::BatchSet batches(transaction().worker().cluster);
   add_floor_reads(batches);
   const Status status = co_await batches.run(transaction().mutable_counters(), layout::Stage::renew);
-  if (!status.ok()) co_return lost_connection();
+  // One of those that are not needed may have been lost meanwhile.
+  if (!status.ok() && transaction().worker().cluster.failed()) co_return lost_connection(status);
   co_return Status();
 }
 
@@ -219,6 +225,7 @@ reactor::Task<Status> TimestampOrdering::raise(const SeenRows* rows, bool forget
   }
   const std::uint32_t positions = unleased_ | (forgets ? kForgotten : 0);
   for (std::size_t server = 0; positions != 0 && server < cluster.server_count(); ++server) {
+    if (cluster.lacks(static_cast<layout::ServerId>(server))) continue;
     for (std::size_t position = 0; position <= layout::kTimestampFloors; ++position) {
       if ((positions >> position & 1) == 0 || floor(server, position) >= timestamp_) continue;
       raises.push_back({floor_word(server, position), floor(server, position), nullptr,
@@ -232,8 +239,13 @@ reactor::Task<Status> TimestampOrdering::raise(const SeenRows* rows, bool forget
       if (each.row != nullptr) batches.read(each.row->record, each.words.data() + 8, 8);
     }
     const Status status = co_await batches.run(transaction().mutable_counters(), layout::Stage::renew);
-    if (!status.ok()) co_return lost_connection();
+    if (!status.ok() && cluster.failed()) co_return lost_connection(status);
     for (Raise& each : raises) {
+      if (cluster.lacks(each.word.server())) {
+        if (each.row != nullptr) co_return lost_connection(status);
+        each.done = true;  // the floors of the others are enough
+        continue;
+      }
       const std::uint64_t found = layout::load_word(each.words.data());
       each.done = found == each.known || found >= timestamp_;
       each.known = found;  // another transaction has raised it, not far enough
@@ -256,7 +268,7 @@ reactor::Task<Status> TimestampOrdering::check(const SeenRows* rows, SeenRows* d
     const fabric::LocalBuffer words(cluster.pool(), 8 * count);
     for (std::size_t i = 0; i < count; ++i) batches.read((*rows)[first + i].record, words.data() + 8 * i, 8);
     const Status status = co_await batches.run(transaction().mutable_counters(), layout::Stage::validate);
-    if (!status.ok()) co_return lost_connection();
+    if (!status.ok()) co_return lost_connection(status);
     for (std::size_t i = 0; i < count; ++i) {
       const SeenRow& row = (*rows)[first + i];
       if (!same(row, HeaderWord(layout::load_word(words.data() + 8 * i)))) doubtful->push_back(row);

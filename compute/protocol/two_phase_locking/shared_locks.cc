@@ -67,8 +67,9 @@ reactor::Task<Status> TwoPhaseLocking::request_shares(reactor::PooledVector<RowI
     batches.read(transaction().accesses()[(*rows)[i]].lookup.record(), headers.data() + 8 * i, 8);
   const Status status = co_await batches.run(transaction().mutable_counters(), layout::Stage::lock);
   if (!status.ok()) {
-    own_slot().fail();
-    co_return lost_connection();
+    readers_.collect();
+    own_slot().channel_failed();
+    co_return lost_connection(status);
   }
   readers_.collect();
   Status conflict;
@@ -151,8 +152,8 @@ reactor::Task<Status> TwoPhaseLocking::read_reader_words() {
   ++transaction().mutable_counters().rereads;
   const Status status = co_await batches.run(transaction().mutable_counters(), layout::Stage::lock);
   if (!status.ok()) {
-    own_slot().fail();
-    co_return lost_connection();
+    own_slot().channel_failed();
+    co_return lost_connection(status);
   }
   for (std::size_t i = 0; i < unmet_.size(); ++i) {
     Held& lock = *unmet_[i];

@@ -65,6 +65,7 @@ TwoPhaseLocking::Held& TwoPhaseLocking::add(reactor::StableVector<Held>& locks, 
 TwoPhaseLocking::Held& TwoPhaseLocking::post_lock(GlobalAddress record, HeaderWord unlocked,
                                                   txn::BatchSet& batches) {
   Held& lock = add(posted_, record, unlocked);
+  layout::store_word(lock.word.data(), ~unlocked.value());  // it stays if nobody answers
   batches.compare_and_swap(record, unlocked.value(), own_lock().value(), lock.word.data());
   return lock;
 }
@@ -190,8 +191,9 @@ reactor::Task<Status> TwoPhaseLocking::request_locks(reactor::PooledVector<RowId
   }
   const Status status = co_await batches.run(transaction().mutable_counters(), layout::Stage::lock);
   if (!status.ok()) {
-    slot_->fail();
-    co_return lost_connection();
+    collect();
+    slot_->channel_failed();
+    co_return lost_connection(status);
   }
   Status conflict;
   reactor::PooledVector<SeenWaiter> waiters;
@@ -277,7 +279,7 @@ void TwoPhaseLocking::after_install() {
 
 bool TwoPhaseLocking::end(std::uint64_t generation, const Status& /*outcome*/, bool /*wrote*/) {
   txn::WorkerState& worker = transaction().worker();
-  // The locks of a failed channel are undone once its slot is closed.
+  // The locks of a lost server are undone once the slot is closed.
   if (worker.cluster.failed()) return false;
   reactor::PooledVector<txn::HeldLock> locks;
   for (const Held& lock : held_) locks.push_back({lock.record, lock.unlocked, HeaderWord()});

@@ -61,6 +61,7 @@ void WaitDie::add_lock(Lookup& lookup, txn::BatchSet& batches) {
     ask.word = lookup.record() + layout::waiter_offset(lookup.table().record);
     ask.before = before;
     ask.found = fabric::LocalBuffer(transaction().worker().cluster.pool(), 8);
+    layout::store_word(ask.found.data(), ~before.value());  // it stays if nobody answers
     batches.compare_and_swap(ask.word, before.value(), own_lock().value(), ask.found.data());
   }
   TwoPhaseLocking::add_lock(lookup, batches);
@@ -96,16 +97,17 @@ reactor::Task<Result<bool>> WaitDie::wait_for_locks(std::span<Lookup* const> loo
   reactor::PooledVector<std::string_view> replies;
   for (std::size_t i = 0; i < calls.size(); ++i)
     replies.push_back(calls.reply(static_cast<layout::ServerId>(i)));
+  bool lost = !status.ok();
   for (const Lookup* lookup : asked) {
     std::string_view& reply = replies[lookup->record().server()];
     std::uint64_t found = 0;
-    if (!status.ok() || !calls::take_word(reply, found)) {
-      own_slot().fail();
-      co_return lost_connection();
-    }
-    if (!HeaderWord(found).locked()) hold(lookup->record(), HeaderWord(found));
+    const bool answered = calls::take_word(reply, found);
+    lost = lost || !answered;
+    if (answered && !HeaderWord(found).locked()) hold(lookup->record(), HeaderWord(found));
   }
-  co_return true;
+  if (!lost) co_return true;
+  own_slot().channel_failed();
+  co_return lost_connection(status);
 }
 
 reactor::Task<Status> WaitDie::meet_waiters(const reactor::PooledVector<SeenWaiter>* waiters) {
@@ -140,8 +142,8 @@ reactor::Task<Status> WaitDie::clear(const SeenWaiter* seen) {
                            found.data());
   const Status status = co_await batches.run(transaction().mutable_counters(), layout::Stage::lock);
   if (!status.ok()) {
-    own_slot().fail();
-    co_return lost_connection();
+    own_slot().channel_failed();
+    co_return lost_connection(status);
   }
   co_return Status();
 }

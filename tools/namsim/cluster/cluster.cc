@@ -214,7 +214,7 @@ void Cluster::kill_memory(std::size_t server) {
 }
 
 void Cluster::begin_restart_memory(std::size_t server, DiskAfter disk) {
-  kill_memory(server);
+  if (memories_[server] != nullptr) kill_memory(server);
   stopped_ = false;
   memories_[server] = start_memory(static_cast<std::uint32_t>(server), disk);
 }

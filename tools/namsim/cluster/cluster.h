@@ -105,6 +105,8 @@ class Cluster {
   // ends their own tasks. Returns the findings of check_regions() (region_check.h) as lines; empty if none.
   std::string check_at_rest(std::uint64_t limit_ns);
   const ClusterOptions& options() const { return options_; }
+  // As SIGKILL. There is no process until it is restarted.
+  void kill_memory(std::size_t server);
   // As SIGKILL, and a new process at the same address. Its region is empty, and in a durable cluster it opens
   // what the disk has before it serves. Returns when it serves.
   void restart_memory(std::size_t server, DiskAfter disk = DiskAfter::replaced);
@@ -130,7 +132,6 @@ class Cluster {
   void start_to_open(MemoryProcess& process, std::uint32_t server);
   void require_opened(std::size_t server);
   void stop_memory();
-  void kill_memory(std::size_t server);
   // The disk of the machine, for a process on that node. Draws nothing from the world's generator.
   memory::testing::FaultDisk* prepare_disk(std::uint32_t server, fabric::sim::SimNode& node, DiskAfter after);
 

@@ -11,8 +11,11 @@ namespace {
 using reactor::Task;
 
 ClusterOptions cluster_options(std::string_view protocol, std::uint64_t max_transaction_ns,
-                               std::string_view stages, std::uint32_t memory_servers) {
+                               std::string_view stages, std::uint32_t memory_servers, bool durable,
+                               Interposer* interposer) {
   ClusterOptions options;
+  options.durable = durable;
+  options.interposer = interposer;
   options.memory_servers = memory_servers;
   options.region_bytes = 64U << 20;
   options.memory.protocol = protocol;
@@ -75,8 +78,10 @@ Task<Status> end(txn::Transaction* transaction) {
 }  // namespace
 
 SmallTable::SmallTable(std::string_view protocol, std::uint64_t max_transaction_ns, std::string_view stages,
-                       std::uint32_t memory_servers)
-    : world_(1), cluster_(world_, cluster_options(protocol, max_transaction_ns, stages, memory_servers)) {
+                       std::uint32_t memory_servers, bool durable, Interposer* interposer)
+    : world_(1),
+      cluster_(world_,
+               cluster_options(protocol, max_transaction_ns, stages, memory_servers, durable, interposer)) {
   add_compute();
   const layout::Schema schema = bigints({"id", "value"});
   std::vector<layout::Row> rows;
@@ -135,13 +140,21 @@ Status SmallTable::try_count(txn::Transaction& transaction, const storage::Table
 }
 
 void SmallTable::write(txn::Transaction& transaction, std::int64_t id, std::int64_t value) {
+  REQUIRE(try_write(transaction, id, value).ok());
+}
+
+Status SmallTable::try_write(txn::Transaction& transaction, std::int64_t id, std::int64_t value) {
   txn::RowId row = 0;
-  REQUIRE(run(find(&engine(), &transaction, id, &row)).ok());
-  REQUIRE(transaction.update(row).set_integer(1, value).ok());
+  Status status = run(find(&engine(), &transaction, id, &row));
+  return status.ok() ? transaction.update(row).set_integer(1, value) : status;
 }
 
 void SmallTable::insert(txn::Transaction& transaction, std::int64_t id) {
-  REQUIRE(run(insert_row(&engine(), &transaction, id)).ok());
+  REQUIRE(try_insert(transaction, id).ok());
+}
+
+Status SmallTable::try_insert(txn::Transaction& transaction, std::int64_t id) {
+  return run(insert_row(&engine(), &transaction, id));
 }
 
 Status SmallTable::commit(txn::Transaction& transaction) {
@@ -154,9 +167,9 @@ void SmallTable::change(std::int64_t id, std::int64_t value) {
   REQUIRE(commit(*transaction).ok());
 }
 
-void SmallTable::create_index(bool hash) {
+Status SmallTable::try_create_index(bool hash) {
   txn::IndexDefinition definition{.name = "by_value", .table = "rows", .columns = {{1, false}}, .hash = hash};
-  REQUIRE(run(engine().create_index(std::move(definition))).ok());
+  return run(engine().create_index(std::move(definition)));
 }
 
 std::size_t SmallTable::count(txn::Transaction& transaction, const storage::TableRef& table, bool by_index) {

@@ -20,8 +20,10 @@ class SmallTable {
  public:
   static constexpr std::int64_t kRows = 4;
 
+  // `durable`: the memory servers keep a database on disk. `interposer` may be null, and outlives this.
   explicit SmallTable(std::string_view protocol, std::uint64_t max_transaction_ns = 10 * kSecond_ns,
-                      std::string_view stages = "one-sided", std::uint32_t memory_servers = 1);
+                      std::string_view stages = "one-sided", std::uint32_t memory_servers = 1,
+                      bool durable = false, Interposer* interposer = nullptr);
   ~SmallTable() {
     for (const auto& gate : gates_) REQUIRE(gate->count() == 0);
   }
@@ -44,13 +46,16 @@ class SmallTable {
   Status try_look(txn::Transaction& transaction, std::int64_t id);
   Status try_count(txn::Transaction& transaction, const storage::TableRef& table);
   void write(txn::Transaction& transaction, std::int64_t id, std::int64_t value);
+  Status try_write(txn::Transaction& transaction, std::int64_t id, std::int64_t value);
   void insert(txn::Transaction& transaction, std::int64_t id);
+  Status try_insert(txn::Transaction& transaction, std::int64_t id);
   Status commit(txn::Transaction& transaction);
   // In a transaction of its own.
   void change(std::int64_t id, std::int64_t value);
 
   // Of the column "value".
-  void create_index(bool hash);
+  void create_index(bool hash) { REQUIRE(try_create_index(hash).ok()); }
+  Status try_create_index(bool hash);
   void drop_index() { REQUIRE(run(engine().drop_index("by_value")).ok()); }
   // The number of rows of a whole scan, of the table or of the index that it had when this was created; of a
   // hash index those with value 0.
@@ -65,6 +70,8 @@ class SmallTable {
   // Old versions whose memory was given back.
   std::uint64_t collected() { return cluster_.memory(0).server->old_versions().collected(); }
   void restart_memory(std::size_t server) { cluster_.restart_memory(server); }
+
+  Cluster& cluster() { return cluster_; }
 
   // Reads a row in the background: `*status` once that is done.
   void start_to_read(txn::Transaction& transaction, std::int64_t id, std::optional<Status>* status);

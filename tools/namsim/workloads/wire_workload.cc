@@ -134,8 +134,8 @@ void WireWorkload::judge_sqlstate(const std::string& sqlstate, const std::string
   if (message.find("was collected") != std::string::npos) return complain("a version was lost: " + message);
   if (is({ErrorCode::serialization_failure, ErrorCode::procedure_abort})) return;
   if (options().may_grow_old && is({ErrorCode::transaction_timeout, ErrorCode::snapshot_too_old})) return;
-  if (options().may_lose_connections &&
-      is({ErrorCode::connection_failure, ErrorCode::unknown_outcome, ErrorCode::fenced}))
+  if (options().may_lose_connections && is({ErrorCode::connection_failure, ErrorCode::unknown_outcome,
+                                            ErrorCode::cannot_connect_now, ErrorCode::fenced}))
     return;
   if ((lives().size() > 1 || gone()) && is({ErrorCode::undefined_table})) return;
   if (options().full_region && is({ErrorCode::out_of_memory, ErrorCode::limit_exceeded})) return;

@@ -13,7 +13,7 @@ constexpr std::uint64_t kTouches_ns = 5 * kSecond_ns;
 
 bool lost_connection(const Status& status) {
   return status.code() == ErrorCode::connection_failure || status.code() == ErrorCode::unknown_outcome ||
-         status.code() == ErrorCode::fenced;
+         status.code() == ErrorCode::cannot_connect_now || status.code() == ErrorCode::fenced;
 }
 
 bool grew_old(const Status& status) {

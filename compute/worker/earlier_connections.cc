@@ -1,0 +1,83 @@
+#include "compute/worker/earlier_connections.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "compute/worker/connection.h"
+#include "compute/worker/heartbeat.h"
+#include "compute/worker/silence_watch.h"
+
+namespace namdb::compute {
+namespace {
+
+// While the end of a connection is awaited, heartbeats are so many times as frequent.
+constexpr std::uint64_t kHaste = 16;
+
+}  // namespace
+
+reactor::Task<void> end_connection(std::shared_ptr<Connection> connection, bool cleanly) {
+  // Memory servers on disk open again once every worker has left; a transaction may stay for long.
+  if (!cleanly && connection->cluster.flushed())
+    connection->cluster.give_up(Status(ErrorCode::connection_failure, "the connection was lost"));
+  co_await connection->disconnect(cleanly);
+}
+
+void EarlierConnections::add(Attachment earlier, std::uint64_t longest_ns) {
+  all_.push_back(std::make_shared<Earlier>(
+      Earlier{std::move(earlier), executor_.now_ns() + longest_ns, longest_ns <= kMoment_ns}));
+}
+
+reactor::Task<void> EarlierConnections::maintain() {
+  const std::list<std::shared_ptr<Earlier>> now = all_;
+  for (const std::shared_ptr<Earlier>& earlier : now) co_await maintain_one(earlier);
+}
+
+reactor::Task<void> EarlierConnections::maintain_one(std::shared_ptr<Earlier> earlier) {
+  const std::shared_ptr<Connection> connection = earlier->attachment.connection;
+  connection->running.expire_idle(executor_.fresh_now_ns(), connection->cluster.max_transaction_ns());
+  const auto is_over = [this, &earlier, &connection] {
+    return connection->cluster.failed() || executor_.now_ns() >= earlier->end_by_ns;
+  };
+  bool fails = is_over();
+  if (!fails && connection->transactions != 0) {
+    const Status status = co_await earlier->attachment.heartbeat->beat();
+    if (!status.ok() && status.code() == ErrorCode::cannot_connect_now && !earlier->awaited) {
+      earlier->awaited = true;
+      earlier->end_by_ns = std::min(earlier->end_by_ns, executor_.now_ns() + kMoment_ns);
+    }
+    fails = is_over();
+  }
+  if (!fails && connection->transactions != 0) co_return;
+  all_.remove(earlier);
+  if (fails) {
+    co_await end_connection(connection, false);
+    co_return;
+  }
+  // Commits that were answered before they were installed are whole then, where that is possible.
+  co_await connection->settle();
+  co_await connection->disconnect(!connection->cluster.has_lost());
+}
+
+std::uint64_t EarlierConnections::pause_ns(std::uint64_t interval_ns) const {
+  std::uint64_t least_ns = interval_ns;
+  for (const std::shared_ptr<Earlier>& earlier : all_) {
+    least_ns = std::min(least_ns, earlier->attachment.heartbeat->pause_ns(interval_ns));
+    if (earlier->awaited) least_ns = std::min(least_ns, interval_ns / kHaste);
+  }
+  return least_ns;
+}
+
+void EarlierConnections::check_silence() {
+  for (const std::shared_ptr<Earlier>& earlier : all_) earlier->attachment.silence_watch->check();
+}
+
+reactor::Task<void> EarlierConnections::close() {
+  while (!all_.empty()) {
+    const std::shared_ptr<Earlier> earlier = all_.front();
+    all_.pop_front();
+    const std::shared_ptr<Connection> connection = earlier->attachment.connection;
+    co_await end_connection(connection, connection->transactions == 0 && !connection->cluster.has_lost());
+  }
+}
+
+}  // namespace namdb::compute

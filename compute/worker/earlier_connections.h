@@ -1,0 +1,68 @@
+// The connections of a worker that a later one has taken the place of: the transactions that run over one go on
+// until they end, over what is left of it. That is so where a memory server was lost, or has come back, whose
+// loss the cluster bears (compute/cluster/cluster.h): the next connection lacks that server, or has it again.
+//
+// Such a connection ends with its last transaction, or when all of them are older than transactions may be, or
+// as soon as server 0 is lost. Where memory servers wait for its end, since one of them opens the database
+// again, its transactions have a moment. With a server that it has lost its slots die: they are decided when
+// that server is there again.
+//
+// Belongs to the worker's executor.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+
+#include "common/base/clock.h"
+#include "common/reactor/executor.h"
+#include "common/reactor/task.h"
+
+namespace namdb::compute {
+
+struct Connection;
+class Heartbeat;
+class SilenceWatch;
+
+// A connection and what goes on beside it.
+struct Attachment {
+  std::shared_ptr<Connection> connection;
+  std::shared_ptr<Heartbeat> heartbeat;
+  std::shared_ptr<SilenceWatch> silence_watch;
+};
+
+// Its transactions fail. `cleanly`: there are none, and memory servers are told.
+reactor::Task<void> end_connection(std::shared_ptr<Connection> connection, bool cleanly);
+
+class EarlierConnections {
+ public:
+  // For transactions whose end is waited for.
+  static constexpr std::uint64_t kMoment_ns = kSecond_ns;
+
+  explicit EarlierConnections(reactor::Executor& executor) : executor_(executor) {}
+
+  // Its transactions may take so long to end.
+  void add(Attachment earlier, std::uint64_t longest_ns);
+  bool empty() const { return all_.empty(); }
+  // Their heartbeats; and the ends of those that end now. Not by two tasks at once.
+  reactor::Task<void> maintain();
+  // Until the next time.
+  std::uint64_t pause_ns(std::uint64_t interval_ns) const;
+  // Gives up memory servers that do not answer.
+  void check_silence();
+  // Ends all.
+  reactor::Task<void> close();
+
+ private:
+  struct Earlier {
+    Attachment attachment;
+    std::uint64_t end_by_ns = 0;
+    bool awaited = false;
+  };
+  reactor::Task<void> maintain_one(std::shared_ptr<Earlier> earlier);
+
+  reactor::Executor& executor_;
+  std::list<std::shared_ptr<Earlier>> all_;
+};
+
+}  // namespace namdb::compute
