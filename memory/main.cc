@@ -139,9 +139,7 @@ reactor::Task<Result<std::uint64_t>> ask_for_database(reactor::Reactor* reactor,
 
 Result<std::uint64_t> new_database_id(reactor::Reactor& reactor, const fabric::Transport& transport,
                                       const Flags& flags, const std::filesystem::path& path) {
-  std::error_code ignored;
-  const bool there = std::filesystem::exists(path / "identity", ignored);
-  if (there || flags.options.server_id == 0) return random_word();
+  if (DatabaseFolder::exists(path) || flags.options.server_id == 0) return random_word();
   return reactor.run_until(ask_for_database(&reactor, &transport, &flags));
 }
 
@@ -150,8 +148,7 @@ Result<std::unique_ptr<DatabaseFolder>> open_folder(reactor::Reactor& reactor,
                                                     const fabric::Transport& transport, const Flags& flags) {
   const std::filesystem::path path = std::filesystem::path(flags.data) / "data";
   if (flags.options.durability == Durability::memory) {
-    std::error_code ignored;
-    if (!std::filesystem::exists(path / "identity", ignored)) return std::unique_ptr<DatabaseFolder>();
+    if (!DatabaseFolder::exists(path)) return std::unique_ptr<DatabaseFolder>();
     return Status(ErrorCode::configuration,
                   path.string() + " has a database whose durability is flushed, not memory",
                   "start with --durability flushed, or with another --data");
@@ -195,6 +192,7 @@ reactor::Task<Status> open_database(reactor::Reactor* reactor, MemoryServer* ser
   options.log = log_options(*flags);
   options.log.on_failure = end_at_failure(durable, server);
   options.force_lost_log = flags->force_lost_log;
+  options.force_unfit_entries = flags->force_unfit_entries;
   options.stopping = [server] { return server->parts().shutdown; };
   options.progress = [](const std::string& line) {
     spdlog::info("opening, {}", line);

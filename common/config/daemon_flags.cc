@@ -8,6 +8,7 @@ int exit_code_of(ErrorCode code) {
   switch (code) {
     case ErrorCode::configuration:
     case ErrorCode::corrupt_data:           // in the data folder
+    case ErrorCode::io_error:               // of its disk, which may refuse a file, or be read-only
     case ErrorCode::invalid_authorization:  // another cluster's key
       return kExitEnvironment;
     default:

@@ -13,7 +13,7 @@
 #include "common/fabric/sim/world.h"
 
 namespace namdb::fabric {
-namespace {
+namespace local_path_test {
 
 using reactor::Task;
 
@@ -115,8 +115,6 @@ class World {
   std::unique_ptr<LocalPathClient> client_;
 };
 
-}  // namespace
-
 TEST_CASE("a client reaches the memory server beside it at its socket, and others at their addresses") {
   World world;
   REQUIRE(world.listened.ok());
@@ -168,4 +166,5 @@ TEST_CASE("a server tells of both its transports") {
   CHECK(world.fact("local_address") == "sim:near");
 }
 
+}  // namespace local_path_test
 }  // namespace namdb::fabric

@@ -8,7 +8,7 @@
 #include <vector>
 
 namespace namdb::reactor {
-namespace {
+namespace stable_vector_test {
 
 struct Element {
   int number;
@@ -20,8 +20,6 @@ std::vector<int> numbers(const StableVector<Element>& elements) {
   for (const Element& element : elements) all.push_back(element.number);
   return all;
 }
-
-}  // namespace
 
 static_assert(std::ranges::random_access_range<StableVector<Element>>);
 static_assert(std::ranges::random_access_range<const StableVector<Element>>);
@@ -77,4 +75,5 @@ TEST_CASE("a stable vector is searched like any range", "[stable_vector]") {
   CHECK((elements.end() - 1)->number == 19);
 }
 
+}  // namespace stable_vector_test
 }  // namespace namdb::reactor

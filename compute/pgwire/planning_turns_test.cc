@@ -9,7 +9,7 @@ namespace namdb::pgwire {
 
 using namespace testing;  // NOLINT: the messages are the vocabulary of this file
 
-namespace {
+namespace planning_turns_test {
 
 // The planning thread of a world's next server. It works when the test says so.
 class PlanningThread {
@@ -69,7 +69,6 @@ std::string numbers(std::size_t bytes) {
   for (int i = 1; list.size() < bytes; ++i) list += ", " + std::to_string(i);
   return list;
 }
-}  // namespace
 
 TEST_CASE(
     "long statements are parsed and planned on the planning thread, and others have their turns meanwhile",
@@ -224,4 +223,5 @@ TEST_CASE("a statement that waits for the planning thread ends when it is no lon
   }
 }
 
+}  // namespace planning_turns_test
 }  // namespace namdb::pgwire

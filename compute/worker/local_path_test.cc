@@ -6,7 +6,7 @@
 #include "proto/control.pb.h"
 
 namespace namdb::compute {
-namespace {
+namespace local_path_test {
 
 std::string welcome(std::uint32_t server, std::uint64_t database, std::uint64_t epoch) {
   control::Welcome welcome;
@@ -24,8 +24,6 @@ ErrorCode refusal(const std::string& remote, const std::string& local) {
   CHECK(status.message().find("10.0.0.1:7400") != std::string::npos);
   return status.code();
 }
-
-}  // namespace
 
 TEST_CASE("a socket is the memory server's where both welcomes are of one start") {
   const fabric::LocalPath path = local_path("10.0.0.1:7400", "unix:/run/x.sock", "compute");
@@ -47,4 +45,5 @@ TEST_CASE("a peer that only asks is a tool, whose end is no compute server's") {
   CHECK(hello.compute_id().size() == 16);
 }
 
+}  // namespace local_path_test
 }  // namespace namdb::compute

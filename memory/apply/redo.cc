@@ -5,6 +5,7 @@
 
 #include "common/base/checksum.h"
 #include "common/layout/version_image.h"
+#include "memory/region/item_fit.h"
 
 namespace namdb::memory {
 
@@ -23,9 +24,12 @@ std::string name_of(HeaderWord version) {
 }
 
 Status corrupt(GlobalAddress record, const std::string& what) {
-  return Status(ErrorCode::corrupt_data, "the record at offset " + std::to_string(record.offset()) +
-                                             " of memory server " + std::to_string(record.server()) + " " +
-                                             what);
+  return Status(
+      ErrorCode::corrupt_data,
+      "the record at offset " + std::to_string(record.offset()) + " of memory server " +
+          std::to_string(record.server()) + " " + what,
+      "restore the folder from a backup; or start once with --force unfit-entries, and such changes "
+      "are left out");
 }
 
 std::uint64_t link_hash(GlobalAddress record, HeaderWord stamp) {
@@ -39,16 +43,19 @@ Status Redo::apply(const layout::JournalEntry& entry) {
   for (const JournalItem& item : entry.items) {
     if (item.lock.server() != region_.map().server_id) continue;
     Status status;
-    if (item.kind == JournalItem::Kind::update) status = apply_update(item);
-    for (std::uint32_t i = 0; i < item.new_records && status.ok(); ++i) status = apply_birth(item.writes[i]);
+    if (item.kind == JournalItem::Kind::update) status = judge(apply_update(item));
+    for (std::uint32_t i = 0; i < item.new_records && status.ok(); ++i)
+      status = judge(apply_birth(item.writes[i]));
     if (!status.ok()) return status;
   }
   return Status();
 }
 
-bool Redo::within_region(GlobalAddress record, const RecordLayout& shape) const {
-  return record.server() == region_.map().server_id && record.offset() % 8 == 0 && !record.null() &&
-         record.offset() <= region_.bytes() && region_.bytes() - record.offset() >= shape.record_bytes();
+Status Redo::judge(Status status) {
+  if (status.ok() || !leaves_out_ || status.code() != ErrorCode::corrupt_data) return status;
+  if (unfit_.size() < kNamed) unfit_.push_back(status.message());
+  ++unfit_count_;
+  return Status();
 }
 
 std::vector<std::byte> Redo::body(GlobalAddress record, std::uint32_t table,
@@ -71,9 +78,8 @@ Status Redo::apply_birth(const JournalWrite& record) {
     if (counts_homeless_) ++homeless_[header.table];
     return Status();
   }
-  if (!within_region(record.address, *shape) || record.bytes.size() != shape->locked_bytes() ||
-      !layout::certify_body(record.bytes.subspan(8, shape->body_bytes()), record.address) ||
-      record.grant == 0) {
+  if (!birth_fits(region_, *shape, record) ||
+      !layout::certify_body(record.bytes.subspan(8, shape->body_bytes()), record.address)) {
     return corrupt(record.address, "is born by an entry of the log that does not fit its table");
   }
   const std::optional<std::uint64_t> over = places_.life(header.table, record.address.offset());
@@ -90,8 +96,7 @@ Status Redo::apply_update(const JournalItem& item) {
   const BodyHeader header = layout::decode_body_header(item.image.data());
   const RecordLayout* const shape = places_.shape(header.table);
   if (shape == nullptr) return Status();
-  if (!within_region(item.lock, *shape) || item.image.size() > shape->body_bytes() ||
-      !layout::certify_image(item.image, item.lock)) {
+  if (!update_fits(region_, *shape, item) || !layout::certify_image(item.image, item.lock)) {
     return corrupt(item.lock, "is changed by an entry of the log that does not fit its table");
   }
   displaced_.insert(link_hash(item.lock, item.displaced));
@@ -153,7 +158,7 @@ Status Redo::check_older(GlobalAddress record, HeaderWord displaced, const Updat
 
 Status Redo::finish() {
   for (const auto& [link, update] : waiting_) {
-    Status status = check_older(GlobalAddress(link.first), HeaderWord(link.second), update);
+    Status status = judge(check_older(GlobalAddress(link.first), HeaderWord(link.second), update));
     if (!status.ok()) return status;
   }
   waiting_.clear();

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -55,7 +56,7 @@ class Redo {
   Redo(const Region& region, RecordPlaces& places) : region_(region), places_(places) {}
 
   // The entry is a commit's. Takes what lies in this region and belongs to tables that the catalog has.
-  // Error corrupt_data where the entry does not fit; nothing was done to the item in question.
+  // Error corrupt_data where an item does not fit; nothing was done to that one.
   Status apply(const layout::JournalEntry& entry);
   // Once all entries were applied. Error corrupt_data names the record and the version whose predecessor is
   // missing.
@@ -65,6 +66,14 @@ class Redo {
   // or the table not the place. Most of them are of rows that had gone since.
   void count_homeless() { counts_homeless_ = true; }
   const std::map<std::uint32_t, std::uint64_t>& homeless() const { return homeless_; }
+
+  // From now on what is corrupt_data otherwise is left out: an item that does not fit, a version whose
+  // predecessor is missing.
+  void leave_out_unfit() { leaves_out_ = true; }
+  // The messages of the first ones, and the number of all.
+  static constexpr std::size_t kNamed = 20;
+  const std::vector<std::string>& unfit() const { return unfit_; }
+  std::uint64_t unfit_count() const { return unfit_count_; }
 
   // Updates that wait now.
   std::size_t waiting() const { return waiting_.size(); }
@@ -76,6 +85,8 @@ class Redo {
     layout::HeaderWord stamp;
     std::vector<std::byte> image;
   };
+  // The error, or none where it is left out.
+  Status judge(Status status);
   Status apply_birth(const layout::JournalWrite& record);
   Status apply_update(const layout::JournalItem& item);
   // True if the body there bears what the update displaces, which is replaced then.
@@ -86,7 +97,6 @@ class Redo {
   // The body of that table's record; empty where it has none.
   std::vector<std::byte> body(layout::GlobalAddress record, std::uint32_t table,
                               const layout::RecordLayout& shape) const;
-  bool within_region(layout::GlobalAddress record, const layout::RecordLayout& shape) const;
   Status check_older(layout::GlobalAddress record, layout::HeaderWord displaced, const Update& update) const;
 
   const Region& region_;
@@ -96,6 +106,9 @@ class Redo {
       displaced_;  // hashes of links: the versions that updates of the log displace
   bool counts_homeless_ = false;
   std::map<std::uint32_t, std::uint64_t> homeless_;
+  bool leaves_out_ = false;
+  std::vector<std::string> unfit_;
+  std::uint64_t unfit_count_ = 0;
 };
 
 }  // namespace namdb::memory

@@ -34,6 +34,7 @@ ServerState::ServerState(reactor::Executor& server_executor, std::unique_ptr<Reg
       catalog(options.server_id == 0 ? std::make_unique<Catalog>(*region, options) : nullptr),
       control(catalog ? std::make_unique<ControlChanges>(executor, options, *catalog, *slots) : nullptr),
       tables(executor, *region, options),
+      entry_check(*region, tables, options),
       indexes(executor, *region, options, tables, version_epoch),
       growth(executor, *region, options, tables, locks, reclaimer),
       disconnected_peers(peers),
@@ -51,6 +52,7 @@ ServerState::ServerState(reactor::Executor& server_executor, std::unique_ptr<Reg
                                     notice("a worker is silent: its compute server is fenced");
                                     start_fence(compute_id);
                                   }}) {
+  journals.check_entries(entry_check);
   if (options.opens_together() && options.memory_servers.size() == options.server_count) {
     // Epochs tell nothing: a server that restarted has its data.
     const Status learned =

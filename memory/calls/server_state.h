@@ -24,6 +24,7 @@
 #include "memory/coordinator/outcomes.h"
 #include "memory/coordinator/slots.h"
 #include "memory/index/indexes.h"
+#include "memory/journals/entry_check.h"
 #include "memory/journals/journals.h"
 #include "memory/options.h"
 #include "memory/peers/links.h"
@@ -129,6 +130,7 @@ struct ServerState {
   bool erasing_replaced = false;
   std::uint64_t peers_gone = 0;  // workers whose channel was destroyed
   Tables tables;
+  EntryCheck entry_check;
   Indexes indexes;
   ServerLocks locks;
   TableGrowth growth;

@@ -85,6 +85,7 @@ control::StatusReply status_of(const ServerState& server) {
   reply.set_timestamp_vector(std::string(layout::name_of(server.options.timestamp_vector)));
   if (server.opened) *reply.mutable_opening() = *server.opened;
   reply.set_shared_read_locks(server.options.shared_read_locks);
+  reply.set_entries_refused(server.journals.refused());
   reply.set_durability(server.journals.logged() ? "flushed" : "memory");
   if (server.checkpoints != nullptr) server.checkpoints->describe(*reply.mutable_disk());
   return reply;

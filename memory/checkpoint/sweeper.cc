@@ -39,11 +39,13 @@ reactor::Task<Status> Sweeper::sweep(std::vector<std::uint64_t>* extents) {
   std::uint64_t redo_from = log_.redo_start();
   store_.begin();
   for (std::uint32_t round = 0; round < kRounds && !extents->empty(); ++round) {
-    if (round != 0) co_await executor_.sleep_for(options_.again_ns);
+    if (round != 0) co_await wait_until(executor_.now_ns() + options_.again_ns, /*for_pace=*/false);
+    progress_.stuck.clear();
     std::vector<std::uint64_t> later;
     for (const std::uint64_t extent : *extents) {
       bool torn = false;
       Status status = co_await write_extent(extent, &torn);
+      if (status.ok() && stopping_) status = stopped();
       if (!status.ok()) co_return status;
       if (torn) {
         later.push_back(extent);
@@ -98,7 +100,10 @@ Sweeper::Step Sweeper::step(Cursor& cursor, ChunkWriter& chunk) {
   do {
     const auto place = table->records.next_granted(cursor.offset, cursor.end);
     if (!place) return Step::done;
-    if (!add_place(*place, shape, chunk)) return Step::torn;
+    if (!add_place(*place, shape, chunk)) {
+      if (cursor.rereads == kRereads) note_stuck(*table, *place);
+      return Step::torn;
+    }
     turn_bytes_ += kChunkPlace_bytes + (place->used ? shape.current_bytes() : 0);
     cursor.offset = place->offset + 8;
     cursor.rereads = 0;
@@ -133,17 +138,28 @@ bool Sweeper::add_place(const SlabAllocator::Place& place, const layout::RecordL
   return true;
 }
 
+void Sweeper::note_stuck(const Table& table, const SlabAllocator::Place& place) {
+  if (progress_.stuck.size() >= kStuckNamed) return;
+  const layout::HeaderWord header(region_.load(place.offset));
+  progress_.stuck.push_back({table.shape.name, region_.address(place.offset), header});
+}
+
 reactor::Task<void> Sweeper::pause() {
   const std::uint64_t now_ns = executor_.now_ns();
-  if (options_.rate_bytes != 0 && !(options_.hurry && options_.hurry())) {
+  if (options_.rate_bytes != 0 && !hurried())
     next_turn_ns_ = std::max(next_turn_ns_, now_ns) + turn_bytes_ * kSecond_ns / options_.rate_bytes;
-  }
   turn_bytes_ = 0;
-  if (next_turn_ns_ > now_ns) {
-    co_await executor_.sleep_until(next_turn_ns_);
-  } else {
+  if (next_turn_ns_ <= now_ns || hurried()) {
     co_await executor_.yield();
+  } else {
+    co_await wait_until(next_turn_ns_, /*for_pace=*/true);
   }
+  if (hurried()) next_turn_ns_ = 0;
+}
+
+reactor::Task<void> Sweeper::wait_until(std::uint64_t when_ns, bool for_pace) {
+  while (!stopping_ && executor_.now_ns() < when_ns && !(for_pace && hurried()))
+    co_await woken_.wait_until(when_ns);
 }
 
 std::vector<std::byte> Sweeper::state() const {

@@ -15,7 +15,8 @@
 // manifest counts once the log has the entries of all bodies.
 //
 // An extent that has something half-installed throughout keeps its older chunk (a compute server died in the
-// middle, and nobody has decided yet). Then redo begins where the older generation's does.
+// middle, and nobody has decided yet). Then redo begins where the older generation's does, and the log grows:
+// progress() says which record is in the way.
 //
 // The manifest's state names all blocks as they were behind the last chunk: a section of a chunk whose block
 // is not among them, or was taken anew, is void. Blocks that were taken later are in the log (GrantLog).
@@ -27,10 +28,13 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/layout/global_address.h"
 #include "common/layout/record.h"
+#include "common/layout/stamp.h"
 #include "common/reactor/executor.h"
 #include "common/reactor/task.h"
 #include "memory/checkpoint/chunk.h"
@@ -50,6 +54,13 @@ struct SweepOptions {
   std::function<void(control::CheckpointState&)> add_state;
 };
 
+// A record that was half-installed throughout a sweep.
+struct StuckRecord {
+  std::string table;
+  layout::GlobalAddress address;
+  layout::HeaderWord header;  // its lock's holder, where it is locked
+};
+
 struct SweepProgress {
   std::uint64_t extents = 0;  // to be read
   std::uint64_t done_extents = 0;
@@ -57,6 +68,7 @@ struct SweepProgress {
   std::uint64_t bodies = 0;
   std::uint64_t rereads = 0;       // of something half-installed
   std::uint64_t kept_extents = 0;  // whose older chunk stays
+  std::vector<StuckRecord> stuck;  // the first of each of these, of some of them
 };
 
 class Sweeper {
@@ -64,6 +76,8 @@ class Sweeper {
   // A torn body is read again so often, and its extent comes again so often.
   static constexpr std::uint32_t kRereads = 64;
   static constexpr std::uint32_t kRounds = 8;
+  // Of progress().stuck.
+  static constexpr std::size_t kStuckNamed = 8;
 
   // All outlive this.
   Sweeper(reactor::Executor& executor, Region& region, const Tables& tables, ChunkStore& store, SweepLog& log,
@@ -73,13 +87,19 @@ class Sweeper {
         tables_(tables),
         store_(store),
         log_(log),
-        options_(std::move(options)) {}
+        options_(std::move(options)),
+        woken_(executor) {}
 
   // Writes one checkpoint. After an error the generation is abandoned, and the next run() does its work.
   // Errors: the store's and the log's; admin_shutdown after stop().
   reactor::Task<Status> run();
   // A run() that is under way ends soon, and every later one at once.
-  void stop() { stopping_ = true; }
+  void stop() {
+    stopping_ = true;
+    woken_.notify_all();
+  }
+  // A run() that waits for its pace asks `hurry` again.
+  void look_again() { woken_.notify_all(); }
   // Of the run that is under way, or was last.
   const SweepProgress& progress() const { return progress_; }
 
@@ -92,13 +112,18 @@ class Sweeper {
   };
   enum class Step : std::uint8_t { done, more, torn };
   reactor::Task<Status> sweep(std::vector<std::uint64_t>* extents);
-  // Sets `torn` and writes nothing if something was half-installed throughout.
+  // Sets `torn` and writes nothing if something was half-installed throughout, which progress() then names.
   reactor::Task<Status> write_extent(std::uint64_t extent, bool* torn);
   // Adds places from the cursor on, for one turn.
   Step step(Cursor& cursor, ChunkWriter& chunk);
   // False if the place has something that is being installed.
   bool add_place(const SlabAllocator::Place& place, const layout::RecordLayout& shape, ChunkWriter& chunk);
+  bool hurried() const { return options_.hurry && options_.hurry(); }
+  // Until the next turn.
   reactor::Task<void> pause();
+  // Or until it is stopped; or, where only the pace asks for it, hurries.
+  reactor::Task<void> wait_until(std::uint64_t when_ns, bool for_pace);
+  void note_stuck(const Table& table, const SlabAllocator::Place& place);
   std::vector<std::byte> state() const;
 
   reactor::Executor& executor_;
@@ -112,6 +137,7 @@ class Sweeper {
   std::uint64_t turn_bytes_ = 0;   // since the last pause
   std::uint64_t next_turn_ns_ = 0;
   bool stopping_ = false;
+  reactor::Event woken_;
 };
 
 }  // namespace namdb::memory

@@ -3,6 +3,8 @@
 #include "memory/checkpoint/sweeper.h"
 
 #include <catch2/catch.hpp>
+#include <optional>
+#include <string>
 
 #include "memory/checkpoint/testing/install_workload.h"
 
@@ -227,6 +229,9 @@ TEST_CASE("an extent with something half-installed throughout keeps its chunk an
   test.scene.region->write(offset + 8, std::span(entry.body).first(16));
   REQUIRE(test.run_sweep().ok());
   CHECK(test.sweeper->progress().kept_extents == 1);
+  REQUIRE(test.sweeper->progress().stuck.size() == 1);
+  CHECK(test.sweeper->progress().stuck[0].table == "t" + std::to_string(entry.table));
+  CHECK(test.sweeper->progress().stuck[0].address == test.scene.region->address(offset));
   CHECK(test.store.kept.back().redo_from == first);
   CHECK(std::ranges::find(test.store.written, extent) == test.store.written.end());
   CHECK(recovered(&test.store.kept.back(), test.log).at(offset) == entry.body);
@@ -234,6 +239,7 @@ TEST_CASE("an extent with something half-installed throughout keeps its chunk an
   test.scene.region->write(offset + 8, entry.body);
   test.log.entries.back().finished = true;
   REQUIRE(test.run_sweep().ok());
+  CHECK(test.sweeper->progress().stuck.empty());
   CHECK(test.store.kept.back().redo_from == test.log.entries.size());
   CHECK(std::ranges::find(test.store.written, extent) != test.store.written.end());
   CHECK(recovered(&test.store.kept.back(), test.log).at(offset) == entry.body);
@@ -300,6 +306,36 @@ TEST_CASE("a failed checkpoint leaves the earlier ones, and the next one has its
   CHECK(recovered(&test.store.kept.back(), test.log) == InstallWorkload::committed(test.log));
   test.sweeper->stop();
   CHECK(test.run_sweep().code() == ErrorCode::admin_shutdown);
+}
+
+TEST_CASE("a sweep that waits for its pace ends at once when it is stopped, and goes on when it hurries",
+          "[sweep]") {
+  bool hurries = false;
+  SweepOptions options{.rate_bytes = 1, .turn_bytes = 700};
+  options.hurry = [&hurries] { return hurries; };
+  SweepScene test(1, options);
+  test.start_writers();
+  test.turns(3000);
+  test.end();
+  std::optional<Status> ended;
+  reactor::Gate beside;
+  test.executor.spawn(beside, [](SweepScene* scene, std::optional<Status>* result) -> reactor::Task<void> {
+    *result = co_await scene->sweeper->run();
+  }(&test, &ended));
+  test.executor.run_ready();
+  REQUIRE_FALSE(ended.has_value());
+  bool stopped = false;
+  SECTION("stopped") {
+    stopped = true;
+    test.sweeper->stop();
+  }
+  SECTION("hurried") {
+    hurries = true;
+    test.sweeper->look_again();
+  }
+  test.executor.run_ready();
+  REQUIRE(ended.has_value());
+  CHECK(ended->code() == (stopped ? ErrorCode::admin_shutdown : Status().code()));
 }
 
 }  // namespace namdb::memory

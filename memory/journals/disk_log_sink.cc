@@ -5,11 +5,12 @@ namespace {
 
 Log::Urgency urgency_of(RecordKind kind) {
   switch (kind) {
-    case RecordKind::entry:
     case RecordKind::voided:
     case RecordKind::verdict:
     case RecordKind::through:
     case RecordKind::closed:
+      return Log::Urgency::deciding;
+    case RecordKind::entry:
     case RecordKind::grants:  // no entry goes into the log before what was noted of grants
     case RecordKind::block:
       return Log::Urgency::urgent;

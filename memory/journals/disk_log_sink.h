@@ -1,6 +1,6 @@
-// The log on disk (memory/log) as journals see it. Records by which decided commits are finished or undone
-// are urgent: they take the room that the log keeps in reserve, since an entry that is complete in a ring can
-// neither be acknowledged nor aborted without the log.
+// The log on disk (memory/log) as journals see it. Entries are urgent: one that is complete in a ring can
+// neither be acknowledged nor aborted without the log. Records by which commits are decided, or journals end,
+// are deciding: only behind them redo begins later, and the log gets room back.
 #pragma once
 
 #include "memory/journals/log_sink.h"

@@ -18,11 +18,16 @@
 //
 // Without a LogSink (level `memory`) an entry counts as durable once it is complete in the ring.
 //
+// An entry that this host does not take (entry_check.h), or that has no room of its own, breaks its stream.
+// That entry and all behind it count as never written, FLUSH says why, and the decider undoes them. A line
+// for people names the owner.
+//
 // A stream ends with CLOSE_JOURNAL, by a decider's close(), or by settle() once its compute server has ended
 // with all slots closed. Until then the stream of a lost channel stays: its entries are to be decided.
 //
 // Errors of the sink: where append() fails the entry stays in its ring, and the next FLUSH tries again. A
-// flush() that fails is final, for all (log_sink.h).
+// flush() that fails is final, for all (log_sink.h). Where the log has no room for what an owner that is gone
+// left in its ring, the stream ends there: nobody was told of these commits, and only decisions bring room.
 //
 // On the executor's thread. Streams are shared with the tasks that are at work on them.
 #pragma once
@@ -52,6 +57,8 @@
 
 namespace namdb::memory {
 
+class EntryCheck;
+
 class Journals {
  public:
   static constexpr std::uint64_t kReread_ns = 50 * kMicrosecond_ns;
@@ -65,6 +72,8 @@ class Journals {
   // Before the first call; the sink outlives this. Without one the level is `memory`.
   void log_to(LogSink& sink) { sink_ = &sink; }
   bool logged() const { return sink_ != nullptr; }
+  // Likewise. Without one all entries are taken.
+  void check_entries(const EntryCheck& check) { check_ = &check; }
   // Waiting calls end.
   void stop();
 
@@ -136,9 +145,12 @@ class Journals {
   std::uint64_t abandoned_bytes() const;
   // By slot.
   const std::map<std::uint32_t, std::shared_ptr<JournalStream>>& all() const { return streams_; }
+  // Entries that this host did not take, by which streams broke.
+  std::uint64_t refused() const { return refused_; }
 
  private:
   using StreamPointer = std::shared_ptr<JournalStream>;
+  static Status no_stream(std::uint32_t slot);
   StreamPointer find_of(fabric::PeerId peer, std::uint32_t slot) const;
   bool gone(fabric::PeerId peer) const;
   std::size_t streams_of(fabric::PeerId peer) const;
@@ -149,8 +161,12 @@ class Journals {
   // Behind the entry's bytes, where its items then point.
   reactor::Task<bool> copy_room(JournalStream* stream, layout::JournalEntry* entry,
                                 std::vector<std::byte>* bytes);
-  // The extents of the records that the entry names.
-  void mark_records(const layout::JournalEntry& entry, ChangedExtents& changed) const;
+  // False, and the stream is broken.
+  bool takes(JournalStream* stream, const layout::JournalEntry& entry);
+  // Tells of a stream that has just broken.
+  void tell_broken(const JournalStream& stream);
+  // Of the records that the entry names; none twice.
+  std::vector<std::uint32_t> extents_of(const layout::JournalEntry& entry) const;
   // The same; where the log has no room, once more when it has written what it holds.
   reactor::Task<Status> read_and_make_room(StreamPointer stream);
   // Until everything before the position is certified, or patience ends.
@@ -169,6 +185,8 @@ class Journals {
   const Options& options_;
   const Peers& peers_;
   LogSink* sink_ = nullptr;
+  const EntryCheck* check_ = nullptr;
+  std::uint64_t refused_ = 0;
   std::uint64_t charged_bytes_ = 0;
   std::map<std::uint32_t, StreamPointer> streams_;  // by slot
   std::map<std::uint32_t, Ended> ended_;            // by slot

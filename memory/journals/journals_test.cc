@@ -353,5 +353,68 @@ TEST_CASE("redo begins at the oldest entry that is not known to be finished", "[
   CHECK(host.journals.redo_start() == ~std::uint64_t{0});
 }
 
+TEST_CASE("a stream that broke ends with its decider", "[journals]") {
+  JournalHost host;
+  JournalOwner owner = host.open(1, 20);
+  (void)host.open(2, 21);
+  const auto sound = owner.place(1, 64);
+  owner.write(sound);
+  REQUIRE(host.run(host.journals.flush(1, {20, sound.end, 0})).ok());
+  std::vector<std::byte> items;
+  const auto room = host.journals.lend_room(2, 21, 8192);
+  REQUIRE(room.ok());
+  const auto part = owner.place_with_room(2, *room, 4096, items);
+  owner.write(part);
+  CHECK(host.run(host.journals.flush(1, {20, part.end, 0})).status().code() == ErrorCode::protocol_violation);
+  CHECK(host.journals.refused() == 1);
+  host.disconnect(1);
+  REQUIRE(host.run(host.journals.read_rest(20)).ok());
+  REQUIRE(host.journals.find(20)->entries().size() == 1);
+  host.journals.decide(20, 1, Verdict::committed);
+  CHECK(host.run(host.journals.close_decided(20, 1)).ok());
+  CHECK(host.journals.find(20) == nullptr);
+  CHECK(host.journals.refused() == 1);
+}
+
+TEST_CASE("what a lost channel left counts as never written where the log has no room for it", "[journals]") {
+  JournalHost host;
+  JournalOwner owner = host.open(1, 20);
+  const auto first = owner.place(1, 64);
+  owner.write(first);
+  REQUIRE(host.run(host.journals.flush(1, {20, first.end, 0})).ok());
+  host.log.full_for_entries = true;
+  const auto second = owner.place(2, 64);
+  owner.write(second);
+  CHECK(host.run(host.journals.flush(1, {20, second.end, 0})).status().code() == ErrorCode::disk_full);
+  host.disconnect(1);
+  REQUIRE(host.run(host.journals.read_rest(20)).ok());
+  CHECK(host.journals.find(20)->entries().size() == 1);
+  host.log.full_for_entries = false;
+  // The decider was told so: it stays so.
+  REQUIRE(host.run(host.journals.read_rest(20)).ok());
+  CHECK(host.journals.find(20)->entries().size() == 1);
+  CHECK(host.log.records.size() == 1);
+  host.journals.decide(20, 1, Verdict::committed);
+  CHECK(host.run(host.journals.close_decided(20, 1)).ok());
+  CHECK(host.log.records.back().kind == RecordKind::closed);
+}
+
+TEST_CASE("entries mark the extents of their records as long as they are not decided", "[journals]") {
+  JournalHost host;
+  JournalOwner owner = host.open(1, 20);
+  const auto part = owner.place_update(1, 3 * host.memory.options.extent_bytes + 64);
+  owner.write(part);
+  REQUIRE(host.run(host.journals.flush(1, {20, part.end, 0})).ok());
+  const std::vector<std::uint64_t> extents{3 * host.memory.options.extent_bytes};
+  CHECK(host.memory.region->changed().take() == extents);
+  // The owner writes over its entry.
+  host.memory.region->zero(host.journals.find(20)->ring().offset, 4096);
+  host.journals.mark_undecided(host.memory.region->changed());
+  CHECK(host.memory.region->changed().take() == extents);
+  host.journals.learn_through(20, 1);
+  host.journals.mark_undecided(host.memory.region->changed());
+  CHECK(host.memory.region->changed().take().empty());
+}
+
 }  // namespace journals_test
 }  // namespace namdb::memory

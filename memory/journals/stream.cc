@@ -114,9 +114,9 @@ bool JournalStream::take_room(const JournalEntry& entry) {
   const bool lent = entry.room->address.server() == host_ && room != rooms_.end() && !room->second.taken &&
                     entry.room->length_bytes <= room->second.bytes;
   if (!lent) {
-    broken_ =
-        Status(ErrorCode::protocol_violation, "an entry in the journal of slot " + std::to_string(slot_) +
-                                                  " names a room that it does not have");
+    break_off(Status(
+        ErrorCode::protocol_violation,
+        "an entry in the journal of slot " + std::to_string(slot_) + " names a room that it does not have"));
     return false;
   }
   room->second.taken = true;
@@ -127,7 +127,8 @@ void JournalStream::drop_room(const JournalEntry& entry) {
   if (entry.room) rooms_.at(entry.room->address.offset()).taken = false;
 }
 
-void JournalStream::accept(const JournalEntry& entry, std::uint64_t log_begin, std::uint64_t log_end) {
+void JournalStream::accept(JournalEntry entry, std::uint64_t log_begin, std::uint64_t log_end,
+                           std::vector<std::uint32_t> extents) {
   NAMDB_CHECK(entry.position == certified_);
   KeptEntry kept;
   kept.stamp = entry.stamp;
@@ -136,7 +137,8 @@ void JournalStream::accept(const JournalEntry& entry, std::uint64_t log_begin, s
   kept.log_begin = log_begin;
   kept.log_end = log_end;
   kept.configuration = entry.configuration;
-  kept.regions = entry.regions;
+  kept.regions = std::move(entry.regions);
+  kept.extents = std::move(extents);
   if (entry.room) kept.room = entry.room->address.offset();
   certified_ = kept.end;
   through_ = std::max(through_, entry.through);

@@ -42,8 +42,9 @@ struct KeptEntry {
   std::uint64_t log_begin = 0;  // of its record in the log; both 0 without a log
   std::uint64_t log_end = 0;
   std::uint32_t configuration = 0;
-  layout::RegionIds regions;  // of the whole commit
-  std::uint64_t room = 0;     // offset of its room, 0: none
+  layout::RegionIds regions;           // of the whole commit
+  std::uint64_t room = 0;              // offset of its room, 0: none
+  std::vector<std::uint32_t> extents;  // numbers of those in which it changes records
 };
 
 // Recorded for a commit of a slot whose owner is gone.
@@ -104,7 +105,10 @@ class JournalStream {
   void skip(const layout::JournalEntry& entry) { certified_ = entry.end(); }
   // The entry that next() found is kept, and its record is at these positions of the log. Learns its
   // `through`.
-  void accept(const layout::JournalEntry& entry, std::uint64_t log_begin, std::uint64_t log_end);
+  void accept(layout::JournalEntry entry, std::uint64_t log_begin, std::uint64_t log_end,
+              std::vector<std::uint32_t> extents = {});
+  // Nothing from the cursor on counts any more.
+  void break_off(Status why) { broken_ = std::move(why); }
 
   // --- deciding and freeing ---
   void learn_through(std::uint32_t counter);

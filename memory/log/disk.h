@@ -35,7 +35,7 @@ inline constexpr std::uint64_t whole_pages(std::uint64_t bytes) {
 // No room: on the disk, or below the bound that the options set. Nothing was lost; clients are told 53100.
 inline constexpr ErrorCode kDiskFull = ErrorCode::disk_full;
 // Any other refusal of the operating system.
-inline constexpr ErrorCode kDiskFailed = ErrorCode::configuration;
+inline constexpr ErrorCode kDiskFailed = ErrorCode::io_error;
 
 // Zeroed memory that direct I/O can use.
 class PageBuffer {

@@ -114,6 +114,18 @@ std::uint64_t Log::promised_bytes(std::uint64_t more_bytes) const {
   return (taken_bytes == 0 ? 0 : most_bytes(taken_bytes)) + most_bytes(pending_.size() + more_bytes);
 }
 
+std::uint64_t Log::kept_bytes(Urgency urgency) const {
+  switch (urgency) {
+    case Urgency::ordinary:
+      return options_.reserve_bytes;
+    case Urgency::urgent:
+      return options_.reserve_bytes / 2;
+    case Urgency::deciding:
+      return 0;
+  }
+  return options_.reserve_bytes;
+}
+
 std::uint64_t Log::room_bytes() const {
   return segment_bytes_ - offset_ + ahead_.size() * (segment_bytes_ - kDiskPage_bytes);
 }
@@ -130,7 +142,7 @@ reactor::Task<Result<Log::Appended>> Log::append(std::uint16_t kind, std::span<c
                                                  std::span<const std::byte> body, Urgency urgency) {
   const std::uint64_t length = head.size() + body.size();
   const RecordHeader header{kind, static_cast<std::uint32_t>(length)};
-  const std::uint64_t kept = urgency == Urgency::urgent ? 0 : options_.reserve_bytes;
+  const std::uint64_t kept = kept_bytes(urgency);
   // With the segment that is being written; all others may be free one day.
   const std::uint64_t most = (options_.max_bytes / segment_bytes_ - 1) * (segment_bytes_ - kDiskPage_bytes);
   if (length > ~std::uint32_t{0} || most_bytes(header.whole_bytes()) + kept > most) {

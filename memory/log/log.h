@@ -7,7 +7,8 @@
 // Room: a segment is made before the one before it is begun, its space allocated and written once, so that
 // a write never lacks room and never changes the file system's metadata. append() accepts no more than the
 // segments that are there can hold. With no room for another one, on the disk or below max_bytes, it fails
-// with kDiskFull and everything else goes on; reserve_bytes are kept for records that must not fail then.
+// with kDiskFull and everything else goes on; reserve_bytes are kept for records that must not fail then, and
+// half of them for those that bring room.
 // reclaim() gives room back, and segments are used again.
 //
 // Errors: a write or a sync that failed is never tried again (disk.h). The log has *failed* then: nothing
@@ -40,7 +41,7 @@ struct LogOptions {
   std::uint64_t max_bytes = 4ULL << 30;
   // Of one write.
   std::uint64_t max_block_bytes = 1U << 20;
-  // Kept for urgent records.
+  // Kept for urgent and deciding records, and half of it for deciding ones.
   std::uint64_t reserve_bytes = 1U << 20;
   // Called once, within a call or a task of the log, when it has failed. May be empty.
   std::function<void(const Status&)> on_failure;
@@ -57,7 +58,9 @@ struct LogCounters {
 
 class Log {
  public:
-  enum class Urgency : std::uint8_t { ordinary, urgent };
+  // Deciding records are those behind which room comes back: however many urgent ones came before, there is
+  // room for them.
+  enum class Urgency : std::uint8_t { ordinary, urgent, deciding };
   struct Appended {
     LogPosition begin = 0;
     LogPosition end = 0;  // flush() up to here makes the record durable
@@ -127,6 +130,8 @@ class Log {
  private:
   Log(reactor::Executor& executor, Disk& disk, std::string folder, LogEnd end, LogOptions options);
 
+  // Of the room, that a record leaves to more urgent ones.
+  std::uint64_t kept_bytes(Urgency urgency) const;
   // Of the segments, that so many bytes of records take when they are written together.
   std::uint64_t most_bytes(std::uint64_t payload_bytes) const;
   // That all accepted records may still take, and so many bytes more.

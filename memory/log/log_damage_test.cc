@@ -1,11 +1,13 @@
 // Damaged logs and checkpoints: flipped bits, files that are cut or missing, folders of others. Each is
 // found and named, with what is lost.
 #include <catch2/catch.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/base/random.h"
 #include "memory/log/checkpoint_store.h"
+#include "memory/log/folder_identity.h"
 #include "memory/log/log.h"
 #include "memory/log/testing/fault_disk.h"
 #include "memory/log/testing/run_task.h"
@@ -279,6 +281,102 @@ TEST_CASE("each flipped bit of chunks and manifests is found, and what belongs t
   const VerifyReport report = late.verify();
   REQUIRE(report.findings.size() == 2);
   CHECK(report.findings[0].what == "redo begins behind the end of the log");
+}
+
+bool advises(const VerifyFinding& finding, const std::string& words) {
+  return finding.remedy.find(words) != std::string::npos;
+}
+
+TEST_CASE(
+    "verify reads the checkpoints beside a log that is empty or cannot be read, and says all that is wrong") {
+  DamagedFolder folder;
+  run_task(folder.executor(), add_checkpoints(&folder.disk(), 0));
+  folder.disk().flip_bit("data/checkpoint/" + chunk_name(2, 2), 800);
+  const auto header = folder.disk().copy(1);
+  for (std::uint64_t segment = 0; folder.disk().has(folder.path(segment)); ++segment)
+    REQUIRE(run_task(folder.executor(), folder.disk().remove(folder.path(segment))).ok());
+  const VerifyReport empty = folder.verify();
+  CHECK_FALSE(empty.has_log);
+  CHECK(empty.checkpoints.size() == 2);
+  REQUIRE(empty.findings.size() == 2);
+  CHECK(empty.findings[0].what == "there is no log in data/log");
+  CHECK(advises(empty.findings[0], "restore the folder"));
+  CHECK(empty.findings[1].where == "data/checkpoint/" + chunk_name(2, 2));
+  header->flip_bit(folder.path(1), 100);
+  header->cut(folder.path(2), kSegment_bytes / 2);
+  const auto report = run_task(folder.executor(), verify_folder(*header, "data"));
+  REQUIRE(report.ok());
+  REQUIRE(report.value().findings.size() == 3);
+  CHECK(report.value().findings[0].what.find(folder.path(1)) != std::string::npos);
+  CHECK(report.value().findings[1].where == folder.path(2));
+}
+
+TEST_CASE("verify says for each damage how a server goes on") {
+  DamagedFolder folder;
+  run_task(folder.executor(), add_checkpoints(&folder.disk(), 0));
+  const std::string checkpoint = "data/checkpoint/";
+  const auto findings_with = [&](const std::vector<std::string>& files) {
+    for (const std::string& file : files) folder.disk().flip_bit(file, 8 * 70);
+    std::vector<VerifyFinding> found = folder.verify().findings;
+    for (const std::string& file : files) folder.disk().flip_bit(file, 8 * 70);
+    return found;
+  };
+  // The newest checkpoint's, of which the older one has another; the older one's; and that of both.
+  auto found = findings_with({checkpoint + chunk_name(2, 2)});
+  REQUIRE(found.size() == 1);
+  CHECK(advises(found[0], "with that of checkpoint 1"));
+  found = findings_with({checkpoint + chunk_name(2, 1)});
+  REQUIRE(found.size() == 1);
+  CHECK(advises(found[0], "checkpoint 2 has another one"));
+  found = findings_with({checkpoint + chunk_name(1, 1)});
+  REQUIRE(found.size() == 2);
+  for (const VerifyFinding& finding : found) CHECK(finding.remedy == "restore the folder from a backup");
+  found = findings_with({checkpoint + manifest_name(2)});
+  REQUIRE(found.size() == 1);
+  CHECK(advises(found[0], "opens with checkpoint 1"));
+  found = findings_with({checkpoint + manifest_name(1), checkpoint + manifest_name(2)});
+  REQUIRE(found.size() == 2);
+  for (const VerifyFinding& finding : found) CHECK(finding.remedy == "restore the folder from a backup");
+  // A block of the log, needed or not.
+  const Block block = folder.blocks()[3];
+  folder.disk().flip_bit(folder.path(block.segment), 8 * (block.offset + 70));
+  found = folder.verify().findings;
+  REQUIRE(found.size() == 1);
+  CHECK(advises(found[0], "--force lost-log"));
+  DamagedFolder behind;
+  run_task(behind.executor(), add_checkpoints(&behind.disk(), behind.end()));
+  behind.disk().flip_bit(behind.path(block.segment), 8 * (block.offset + 70));
+  found = behind.verify().findings;
+  REQUIRE(found.size() == 1);
+  CHECK(advises(found[0], "checkpoint 2 lies behind it"));
+}
+
+TEST_CASE("verify misses the identity and the checkpoint of a database") {
+  DamagedFolder folder;
+  FolderIdentity identity;
+  identity.database_id = kIdentity.owner.database_id;
+  identity.server_id = kIdentity.owner.server_id;
+  identity.complete = true;
+  const auto findings_with = [&](const std::optional<std::string>& text) {
+    VerifyReport report = folder.verify();
+    verify_database("data", text, report);
+    return report.findings;
+  };
+  REQUIRE(findings_with(write_folder_identity(identity)).size() == 1);
+  CHECK(findings_with(write_folder_identity(identity))[0].where == "data/checkpoint");
+  run_task(folder.executor(), add_checkpoints(&folder.disk(), 0));
+  CHECK(findings_with(write_folder_identity(identity)).empty());
+  CHECK(findings_with(std::nullopt).at(0).where == "data/identity");
+  CHECK(findings_with("some text").at(0).what == "its field title is damaged");
+  identity.database_id = 99;
+  CHECK(findings_with(write_folder_identity(identity)).at(0).what == "the log is of another database");
+  identity.database_id = kIdentity.owner.database_id;
+  identity.server_id = 0;
+  CHECK(findings_with(write_folder_identity(identity)).at(0).what ==
+        "it is of memory server 0, and the log of memory server 2");
+  identity.server_id = kIdentity.owner.server_id;
+  identity.complete = false;
+  CHECK(findings_with(write_folder_identity(identity)).size() == 1);
 }
 
 }  // namespace log_damage_test

@@ -74,6 +74,26 @@ TEST_CASE("a full disk refuses records, keeps room for urgent ones, and takes al
   run_task(executor, log->close());
 }
 
+TEST_CASE("however many urgent records come, there is room for deciding ones") {
+  ManualExecutor executor;
+  FaultDisk disk(executor, 1);
+  LogOptions options = small_options();
+  options.max_bytes = 4 * options.segment_bytes;
+  options.reserve_bytes = 16U << 10;
+  const auto log = make_log(executor, disk, options);
+  for (const Log::Urgency urgency : {Log::Urgency::ordinary, Log::Urgency::urgent}) {
+    Status status;
+    int accepted = 0;
+    for (; status.ok(); ++accepted) status = run_task(executor, append_and_flush(log.get(), 1000, urgency));
+    CHECK(status.code() == kDiskFull);
+    CHECK(accepted > 1);
+  }
+  CHECK(run_task(executor, append_and_flush(log.get(), 500, Log::Urgency::deciding)).ok());
+  CHECK(run_task(executor, append_and_flush(log.get(), 500, Log::Urgency::ordinary)).code() == kDiskFull);
+  CHECK(run_task(executor, append_and_flush(log.get(), 500, Log::Urgency::deciding)).ok());
+  run_task(executor, log->close());
+}
+
 TEST_CASE("the log keeps its bound; what is reclaimed is used again") {
   ManualExecutor executor;
   FaultDisk disk(executor, 1);

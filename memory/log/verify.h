@@ -1,8 +1,10 @@
-// Reads all of a log and all checkpoints beside it, and says what is wrong where. Changes nothing. The server
-// must not run: a block that is being written looks torn.
+// Reads all of a log and all checkpoints beside it, and says what is wrong where, what is lost, and how a
+// server goes on. Changes nothing. One finding hides no other; a file that cannot be read is one, too. The
+// server must not run: a block that is being written looks torn.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,7 @@ struct VerifyFinding {
   std::string where;         // file, with the offset where there is one
   std::string what;          // names the file again where that is damaged as a whole
   std::string lost;          // what cannot be had back; empty: nothing
+  std::string remedy;        // how to go on
   std::string text() const;  // a line with both
 };
 
@@ -40,8 +43,11 @@ struct VerifyReport {
   std::vector<VerifyFinding> findings;          // empty: all is well
 };
 
-// `folder` has `log` and `checkpoint`; a folder that has neither is an error (configuration), and so is
-// what the operating system refuses (kDiskFailed).
+// `folder` has `log` and `checkpoint`; a folder that has neither is an error (configuration), and so is one
+// that cannot be listed (kDiskFailed).
 reactor::Task<Result<VerifyReport>> verify_folder(Disk& disk, std::string folder);
+// Adds what a database's folder lacks beside that: a checkpoint, and its identity, of which `text` is nullopt
+// if there is no such file.
+void verify_database(const std::string& folder, const std::optional<std::string>& text, VerifyReport& report);
 
 }  // namespace namdb::memory

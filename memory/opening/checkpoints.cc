@@ -49,7 +49,10 @@ Checkpoints::~Checkpoints() = default;
 
 void Checkpoints::start() {
   server_.checkpoints = this;
-  log_.watch([this] { look_.notify_all(); });
+  log_.watch([this] {
+    look_.notify_all();
+    if (short_of_room()) sweeper_.look_again();
+  });
   executor_.spawn(gate_, run());
 }
 
@@ -141,6 +144,9 @@ reactor::Task<void> Checkpoints::make_one() {
     written_bytes_ = sweeper_.progress().chunk_bytes;
     retry_ns_ = 0;
     told_full_ = false;
+    kept_extents_ = sweeper_.progress().kept_extents;
+    stuck_ = sweeper_.progress().stuck;
+    if (kept_extents_ != 0) tell_stuck();
     // Before anybody learns of the end: the next one may begin at once.
     for (const auto& [number, hold_ns] : wanted_holds_) {
       if (number <= asked) holds_[number] = now_ns + hold_ns;
@@ -167,6 +173,27 @@ void Checkpoints::abandoned(const Status& status) {
   if (options_.on_failure) options_.on_failure(status);
 }
 
+void Checkpoints::tell_stuck() {
+  const std::uint64_t now_ns = executor_.now_ns();
+  if (told_stuck_ns_ != 0 && now_ns < told_stuck_ns_ + options_.stuck_notice_ns) return;
+  told_stuck_ns_ = std::max<std::uint64_t>(now_ns, 1);
+  std::string line = "checkpoint " + std::to_string(store_.newest()->generation) +
+                     " keeps an older copy of " + std::to_string(kept_extents_) +
+                     (kept_extents_ == 1 ? " extent, and the log" : " extents, and the log") +
+                     " from position " + std::to_string(store_.newest()->redo_from) +
+                     " on, for what was half-installed all the time:";
+  for (const StuckRecord& record : stuck_) {
+    line += (&record == stuck_.data() ? " the record at offset " : ", the record at offset ") +
+            std::to_string(record.address.offset()) +
+            " of table "
+            " + record.table + "
+            ", " +
+            (record.header.locked() ? "locked by execution slot " + std::to_string(record.header.stamp().slot)
+                                    : std::string("not locked"));
+  }
+  server_.notice(line);
+}
+
 // --- calls ---
 
 reactor::Task<Status> Checkpoints::make(std::uint64_t hold_ns, Pace pace, Gone gone,
@@ -174,7 +201,10 @@ reactor::Task<Status> Checkpoints::make(std::uint64_t hold_ns, Pace pace, Gone g
   if (gate_.closing()) co_return shutting_down();
   gate_.enter();
   const std::uint64_t number = ++asked_;
-  if (pace == Pace::fast) asked_fast_ = number;
+  if (pace == Pace::fast) {
+    asked_fast_ = number;
+    sweeper_.look_again();
+  }
   if (hold_ns != 0) wanted_holds_[number] = hold_ns;
   look_.notify_all();
   Status status;
@@ -241,6 +271,14 @@ void Checkpoints::describe_checkpoint(control::CheckpointStatus& checkpoint) con
     checkpoint.set_age_ns(now_ns - ended_ns_);
     checkpoint.set_duration_ns(duration_ns_);
     checkpoint.set_written_bytes(written_bytes_);
+  }
+  checkpoint.set_kept_extents(kept_extents_);
+  for (const StuckRecord& record : stuck_) {
+    control::StuckRecord& added = *checkpoint.add_stuck();
+    added.set_table(record.table);
+    added.set_address(record.address.value);
+    added.set_locked(record.header.locked());
+    if (record.header.locked()) added.set_slot(record.header.stamp().slot);
   }
   if (!error_.ok()) checkpoint.set_error(error_.message());
   checkpoint.set_held(held());

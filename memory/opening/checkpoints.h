@@ -22,6 +22,9 @@
 // retry_ns. The log keeps all until then. Any other error is final, as the log's are: on_failure is called,
 // no further checkpoint is made, and the process is to end.
 //
+// A record that was half-installed throughout a checkpoint keeps back where redo begins, and the log. A line
+// for people names it, at most one in stuck_notice_ns (Options::notice), and STATUS does.
+//
 // One executor's thread.
 #pragma once
 
@@ -29,6 +32,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
@@ -47,7 +51,8 @@ struct CheckpointOptions {
   std::uint64_t interval_ns = 300 * kSecond_ns;  // 0: none by time
   std::uint64_t rate_bytes = 128U << 20;         // of chunks, a second; 0: as fast as the disk is
   std::uint64_t retry_ns = 10 * kSecond_ns;      // after one that was abandoned
-  std::string folder;                            // of the database, for people
+  std::uint64_t stuck_notice_ns = 600 * kSecond_ns;
+  std::string folder;  // of the database, for people
   // Called once, within a task, after an error that is final. May be empty.
   std::function<void(const Status&)> on_failure;
 };
@@ -94,6 +99,8 @@ class Checkpoints final : public CheckpointService {
   reactor::Task<void> make_one();
   // After an error.
   void abandoned(const Status& status);
+  // After a checkpoint with records that were half-installed throughout.
+  void tell_stuck();
 
   ServerState& server_;
   reactor::Executor& executor_;
@@ -112,6 +119,9 @@ class Checkpoints final : public CheckpointService {
   std::uint64_t duration_ns_ = 0;
   std::uint64_t written_bytes_ = 0;
   std::uint64_t finished_ = 0;
+  std::uint64_t kept_extents_ = 0;  // SweepProgress
+  std::vector<StuckRecord> stuck_;
+  std::uint64_t told_stuck_ns_ = 0;  // 0: not yet
 
   bool running_ = false;
   std::uint64_t started_ns_ = 0;  // of it

@@ -8,7 +8,7 @@ namespace namdb::memory {
 reactor::Task<Result<std::uint64_t>> DiskControlLog::append(ControlRecord kind, std::string bytes,
                                                             Urgency urgency) {
   const std::span<const std::byte> record = std::as_bytes(std::span(bytes.data(), bytes.size()));
-  const auto log_urgency = urgency == Urgency::urgent ? Log::Urgency::urgent : Log::Urgency::ordinary;
+  const auto log_urgency = urgency == Urgency::urgent ? Log::Urgency::deciding : Log::Urgency::ordinary;
   const auto appended = co_await log_.append(static_cast<std::uint16_t>(kind), record, log_urgency);
   if (!appended.ok()) co_return appended.status();
   under_way_[appended->end] = appended->begin;

@@ -17,7 +17,7 @@
 //
 // A chunk of the newest checkpoint that is damaged is taken from the one before, and redo begins where that
 // one says. Damage of the log is an error that names file and offset, what is lost, and what goes on in spite
-// of it (force_lost_log).
+// of it (force_lost_log). So is an entry that the records contradict (force_unfit_entries).
 //
 // In a daemon, and in the simulator:
 //
@@ -59,6 +59,8 @@ struct DurableOptions {
   LogOptions log;
   // Opens although a part of the log is lost. Opened::lost says which.
   bool force_lost_log = false;
+  // Leaves out changes of the log that the records contradict. Opened::lost names them.
+  bool force_unfit_entries = false;
   // Lines for people while the database opens, one a second at most. May be empty.
   std::function<void(const std::string& line)> progress;
   // Of one of several memory servers: the server answers the others from now on, and is to listen.
@@ -79,7 +81,7 @@ struct Opened {
   std::uint64_t indexes = 0;  // B+-trees
   std::uint64_t rows = 0;
   std::uint64_t duration_ns = 0;
-  // With force_lost_log, a line for people for each part that is lost; empty: all is there. A checkpoint
+  // With one of the forces, a line for people for each part that is lost; empty: all is there. A checkpoint
   // should be made soon: until then the next opening meets the same damage.
   std::vector<std::string> lost;
 

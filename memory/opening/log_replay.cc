@@ -109,8 +109,8 @@ Status LogReplay::apply_control(std::span<const std::byte> bytes) {
   auto entry = read_control_entry(bytes);
   if (!entry.ok()) return entry.status();
   if (entry->version() <= state_.version()) return Status();  // the checkpoint has it
-  if (lossy_) pass_gap(*entry);
-  Status status = apply_control_entry(state_, *entry);
+  Status status = lossy_ ? pass_gap(*entry) : Status();
+  if (status.ok()) status = apply_control_entry(state_, *entry);
   if (!status.ok()) return status;
   ++counts_.control_entries;
   for (const control::TableDescriptor& table : entry->tables()) {
@@ -125,18 +125,24 @@ void LogReplay::tolerate_loss() {
   redo_.count_homeless();
 }
 
-void LogReplay::pass_gap(control::ControlEntry& entry) {
+Status LogReplay::pass_gap(control::ControlEntry& entry) {
   const std::uint64_t next = state_.version() + 1;
-  // Without the first one, which has the database's settings, there is nothing to go on from.
-  if (next != 1 && entry.version() > next) {
+  if (next == 1 && entry.version() > next) {
+    return Status(ErrorCode::corrupt_data,
+                  "the first control entry, which has the settings of the database, is lost, and the "
+                  "checkpoint has none",
+                  "restore the folder from a backup: --force cannot help here");
+  }
+  if (entry.version() > next) {
     lost_.push_back("control entries " + std::to_string(next) + " to " + std::to_string(entry.version() - 1) +
                     ": what they changed of tables, indexes and slots");
     state_.set_version(entry.version() - 1);
     gap_ = true;
   }
-  if (!gap_) return;
+  if (!gap_) return Status();
   keep_if(*entry.mutable_dropped_tables(), [this](std::uint32_t id) { return holds(state_.tables(), id); });
   keep_if(*entry.mutable_dropped_indexes(), [this](std::uint32_t id) { return holds(state_.indexes(), id); });
+  return Status();
 }
 
 void LogReplay::mend_state() {
@@ -285,7 +291,11 @@ Status LogReplay::finish() {
     lost_.push_back("up to " + std::to_string(count) + " new rows of the table with id " +
                     std::to_string(table) + ", for which the lost part had the table or the place");
   }
-  return redo_.finish();
+  Status status = redo_.finish();
+  for (const std::string& unfit : redo_.unfit()) lost_.push_back("a change: " + unfit);
+  if (redo_.unfit_count() > redo_.unfit().size())
+    lost_.push_back(std::to_string(redo_.unfit_count() - redo_.unfit().size()) + " more such changes");
+  return status;
 }
 
 }  // namespace namdb::memory

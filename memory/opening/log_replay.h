@@ -80,6 +80,8 @@ class LogReplay {
   // A part of the log is lost. From now on entries apply to what is there: a gap in the control entries is
   // passed, and end_log() leaves a sound control state.
   void tolerate_loss();
+  // From now on what journal entries say and the records contradict is left out.
+  void leave_out_unfit() { redo_.leave_out_unfit(); }
   // Behind the last record, before the control state is used.
   void end_log();
   // After that, and where entries wait, once all are decided. Error corrupt_data names a record whose
@@ -88,7 +90,7 @@ class LogReplay {
 
   const ReplayCounts& counts() const { return counts_; }
   // After end_log(), and anew after finish(): a line for people for each thing that is missing because of the
-  // lost part.
+  // lost part, or was left out.
   const std::vector<std::string>& lost() const { return lost_; }
   // By slot. Those are left out that neither the checkpoint nor the log names.
   const std::map<std::uint32_t, SlotJournal>& journals() const { return journals_; }
@@ -126,7 +128,7 @@ class LogReplay {
   // {slot << 32 | counter}...
   Status apply_ends(std::span<const std::byte> bytes, bool by_decider);
   // Makes the entry follow the state, where those between are lost.
-  void pass_gap(control::ControlEntry& entry);
+  Status pass_gap(control::ControlEntry& entry);
   // Takes out of the state what cannot be there beside the rest, and raises its marks.
   void mend_state();
   Status restore_table(const control::TableDescriptor& descriptor);

@@ -6,13 +6,10 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
-#include <span>
 #include <system_error>
 #include <utility>
 
-#include "common/base/crc32c.h"
 #include "common/base/hex.h"
 
 namespace namdb::memory {
@@ -20,13 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kTitle = "namdb database folder\n";
-constexpr std::string_view kChecksum = "checksum = ";
 constexpr std::size_t kMaxIdentity_bytes = 4096;
-
-std::uint32_t checksum_of(std::string_view text) {
-  return crc32c(std::as_bytes(std::span(text.data(), text.size())));
-}
 
 Status cannot_use(const char* what, const fs::path& path, int error_number) {
   const bool read_only = error_number == EROFS || error_number == EACCES || error_number == EPERM;
@@ -34,31 +25,6 @@ Status cannot_use(const char* what, const fs::path& path, int error_number) {
       ErrorCode::configuration,
       std::string("cannot ") + what + " " + path.string() + ": " + std::strerror(error_number),
       read_only ? "a database folder must be writable: mount it so, or give it to the daemon's user" : "");
-}
-
-// Takes "NAME = VALUE\n" off the front.
-bool take_line(std::string_view& text, std::string_view name, std::string_view& value) {
-  const std::size_t end = text.find('\n');
-  const std::string_view line = text.substr(0, end);
-  if (end == std::string_view::npos || !line.starts_with(name) ||
-      !line.substr(name.size()).starts_with(" = "))
-    return false;
-  value = line.substr(name.size() + 3);
-  text.remove_prefix(end + 1);
-  return true;
-}
-
-template <typename Number>
-bool take_number(std::string_view& text, std::string_view name, int base, Number& number) {
-  std::string_view value;
-  if (!take_line(text, name, value)) return false;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number, base);
-  return error == std::errc() && end == value.data() + value.size();
-}
-
-Status damaged(std::string_view field) {
-  return Status(ErrorCode::corrupt_data, "its field " + std::string(field) + " is damaged",
-                "restore the file from a backup of the folder");
 }
 
 Status sync_path(const fs::path& path, int flags) {
@@ -101,50 +67,14 @@ bool has_files(const fs::path& folder) {
 
 }  // namespace
 
-std::string write_folder_identity(const FolderIdentity& identity) {
-  std::string text(kTitle);
-  text += "format = " + std::to_string(identity.format) + "\n";
-  text += "database = " + in_hex(identity.database_id, 16) + "\n";
-  text += "server = " + std::to_string(identity.server_id) + "\n";
-  text += std::string("state = ") + (identity.complete ? "complete" : "creating") + "\n";
-  text += "written_by = " + identity.written_by + "\n";
-  return text + std::string(kChecksum) + in_hex(checksum_of(text), 8) + "\n";
-}
-
-Result<FolderIdentity> read_folder_identity(std::string_view text) {
-  std::string_view rest = text;
-  FolderIdentity identity;
-  if (!rest.starts_with(kTitle)) return damaged("title");
-  rest.remove_prefix(kTitle.size());
-  if (!take_number(rest, "format", 10, identity.format)) return damaged("format");
-  if (identity.format > kFolderFormat) {
-    // The rest may look otherwise; its writer's name does not.
-    const std::size_t at = rest.find("written_by = ");
-    std::string writer;
-    if (at != std::string_view::npos) writer = rest.substr(at + 13, rest.find('\n', at) - at - 13);
-    return Status(ErrorCode::configuration,
-                  "its field format is " + std::to_string(identity.format) + ", and this program knows " +
-                      std::to_string(kFolderFormat) +
-                      (writer.empty() ? "" : "; namdb " + writer + " wrote it"),
-                  "use that version or a later one");
-  }
-  if (!take_number(rest, "database", 16, identity.database_id) || identity.database_id == 0)
-    return damaged("database");
-  if (!take_number(rest, "server", 10, identity.server_id)) return damaged("server");
-  std::string_view state;
-  if (!take_line(rest, "state", state) || (state != "complete" && state != "creating"))
-    return damaged("state");
-  identity.complete = state == "complete";
-  std::string_view writer;
-  if (!take_line(rest, "written_by", writer)) return damaged("written_by");
-  identity.written_by = writer;
-  if (write_folder_identity(identity) != text) return damaged("checksum");
-  return identity;
+bool DatabaseFolder::exists(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path / kIdentityName, ignored);
 }
 
 Result<std::unique_ptr<DatabaseFolder>> DatabaseFolder::open(fs::path path, const Wanted& wanted) {
   if (::access(path.c_str(), R_OK | W_OK | X_OK) != 0) return cannot_use("use", path, errno);
-  const fs::path file = path / "identity";
+  const fs::path file = path / kIdentityName;
   const auto text = read_whole_file(file);
   if (!text.ok()) return text.status();
   FolderIdentity identity;
@@ -218,7 +148,7 @@ Status DatabaseFolder::created() {
 
 Status DatabaseFolder::write_identity() const {
   const fs::path temporary = path_ / "identity.new";
-  const fs::path file = path_ / "identity";
+  const fs::path file = path_ / kIdentityName;
   if (Status status = write_whole_file(temporary, write_folder_identity(identity_)); !status.ok())
     return status;
   if (::rename(temporary.c_str(), file.c_str()) != 0) return cannot_use("write", file, errno);

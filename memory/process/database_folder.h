@@ -1,7 +1,7 @@
 // The database in a data folder, DIR/{identity,log,checkpoint}, and whose it is. The daemon has locked the
 // folder before (common/config/data_folder.h): no other daemon uses it.
 //
-//   identity     text: format, database, server, state, the program that wrote it, and a checksum
+//   identity     whose it is (memory/log/folder_identity.h)
 //   log          segments of the log on disk
 //   checkpoint   manifests and chunks
 //
@@ -22,23 +22,9 @@
 #include <utility>
 
 #include "common/base/error.h"
+#include "memory/log/folder_identity.h"
 
 namespace namdb::memory {
-
-inline constexpr std::uint32_t kFolderFormat = 1;
-
-struct FolderIdentity {
-  std::uint32_t format = kFolderFormat;
-  std::uint64_t database_id = 0;  // 16 hexadecimal digits, never 0
-  std::uint16_t server_id = 0;
-  bool complete = false;
-  std::string written_by;  // a version of namdb
-  friend bool operator==(const FolderIdentity&, const FolderIdentity&) = default;
-};
-
-std::string write_folder_identity(const FolderIdentity& identity);
-// Outside input; the messages name the field but no file.
-Result<FolderIdentity> read_folder_identity(std::string_view text);
 
 class DatabaseFolder {
  public:
@@ -49,6 +35,8 @@ class DatabaseFolder {
     std::string version;  // of this program
   };
 
+  // Whether a database was created there, or its creation begun.
+  static bool exists(const std::filesystem::path& path);
   // Makes what is missing of a new folder. The folder itself is there.
   static Result<std::unique_ptr<DatabaseFolder>> open(std::filesystem::path path, const Wanted& wanted);
 

@@ -1,12 +1,15 @@
 #include "memory/process/flags.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/config/daemon_flags.h"
 #include "common/config/toml_config.h"
@@ -186,11 +189,13 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
                  "Makes the database from a backup, one of the folders memory-K of namctl backup, and opens\n"
                  "it. Refused where DIR has a database")
       ->type_name("FOLDER");
-  std::string force;
+  std::vector<std::string> force;
   app.add_option("--force", force,
-                 "lost-log: opens a database although a part of its log is damaged. What that part held is\n"
-                 "lost, and the log of this process says what")
-      ->check(CLI::IsMember({"lost-log"}));
+                 "Opens a database that is damaged. What is lost so is in the log of this process.\n"
+                 "lost-log: although a part of its log is damaged; that part's changes are lost.\n"
+                 "unfit-entries: although some changes in the log do not fit the records that they are for,\n"
+                 "or their predecessors are missing; these are left out")
+      ->check(CLI::IsMember({"lost-log", "unfit-entries"}));
   app.add_option("--cluster-key", flags.cluster_key,
                  "File with the cluster's 32-byte secret, mode 0600; needed to listen beyond loopback")
       ->type_name("FILE");
@@ -214,7 +219,8 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
     return wrong(exit_code, std::string(error.what()) + "\nRun with --help for the options");
   }
 
-  flags.force_lost_log = force == "lost-log";
+  flags.force_lost_log = std::ranges::count(force, std::string_view("lost-log")) != 0;
+  flags.force_unfit_entries = std::ranges::count(force, std::string_view("unfit-entries")) != 0;
   flags.checkpoint_interval_ns = checkpoint_s * kSecond_ns;
   const bool alone_or_named = flags.options.server_count == 1 || !flags.options.memory_servers.empty();
   const bool flushed = durability.empty() ? alone_or_named : durability == "flushed";

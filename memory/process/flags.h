@@ -27,6 +27,7 @@ struct Flags {
   std::string log_level = "info";
   std::uint64_t log_bytes = 4ULL << 30;  // what the log on disk may take
   bool force_lost_log = false;
+  bool force_unfit_entries = false;
   std::uint64_t checkpoint_interval_ns = 300 * kSecond_ns;
   std::uint64_t checkpoint_rate_bytes = 32U << 20;  // a second; 0: as fast as the disk is
   std::string restore;                               // a folder of a backup, or empty

@@ -40,7 +40,7 @@ bool any_file(const fs::path& folder) {
 }
 
 Status check_backup(const fs::path& backup) {
-  std::ifstream file(backup / "identity", std::ios::binary);
+  std::ifstream file(backup / kIdentityName, std::ios::binary);
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   const auto identity = read_folder_identity(text);
   if (text.empty() || (identity.ok() && !identity->complete)) {
@@ -49,7 +49,7 @@ Status check_backup(const fs::path& backup) {
   }
   if (!identity.ok())
     return Status(ErrorCode::configuration,
-                  (backup / "identity").string() + ": " + identity.status().message());
+                  (backup / kIdentityName).string() + ": " + identity.status().message());
   for (const char* part : kParts) {
     if (!any_file(backup / part))
       return Status(ErrorCode::configuration, (backup / part).string() + " is missing or empty");
@@ -87,7 +87,7 @@ Status restore_database(const fs::path& backup, const fs::path& folder) {
   fs::create_directories(folder, error);
   if (error) return cannot("create", folder, error.message());
   const bool begun = fs::exists(folder / kMark, error);
-  if (fs::exists(folder / "identity", error) ||
+  if (DatabaseFolder::exists(folder) ||
       (!begun && (any_file(folder / "log") || any_file(folder / "checkpoint")))) {
     return Status(ErrorCode::configuration, folder.string() + " has a database already",
                   "start without --restore to open it; or move it away first");
@@ -102,9 +102,9 @@ Status restore_database(const fs::path& backup, const fs::path& folder) {
   }
   // In one step: a folder has a whole identity, or none.
   const fs::path made = folder / "identity.new";
-  if (status.ok()) status = copy_durably(backup / "identity", made);
+  if (status.ok()) status = copy_durably(backup / kIdentityName, made);
   if (!status.ok()) return status;
-  fs::rename(made, folder / "identity", error);
+  fs::rename(made, folder / kIdentityName, error);
   if (error) return cannot("rename", made, error.message());
   // The mark stays as long as a loss of power could take the identity away.
   status = make_durable(folder);

@@ -14,9 +14,12 @@ class ChangedExtents {
   // Extents are a power of two long.
   explicit ChangedExtents(std::uint64_t extent_bytes) : extent_bits_(std::countr_zero(extent_bytes)) {}
 
-  // The extent that holds the offset, which is one of the region's.
-  void mark(std::uint64_t offset) {
-    const std::uint64_t extent = offset >> extent_bits_;
+  // The number of the extent that holds the offset, which is one of the region's.
+  std::uint32_t number_of(std::uint64_t offset) const {
+    return static_cast<std::uint32_t>(offset >> extent_bits_);
+  }
+  void mark(std::uint64_t offset) { mark_number(number_of(offset)); }
+  void mark_number(std::uint32_t extent) {
     if (extent >= marked_.size()) marked_.resize(extent + 1);
     marked_[extent] = true;
   }

@@ -66,6 +66,7 @@ reactor::Task<Result<std::uint64_t>> Tables::prepare(control::TableDescriptor de
   table->main = {{block->offset, table->shape.buckets_per_server, table->shape.generation}, block->bytes};
   table->descriptor = std::move(descriptor);
   tables_[id] = table;
+  last_id_ = std::max(last_id_, id);
   layout::Bucket bucket{};
   bucket.table = id;
   bucket.generation = table->shape.generation;
@@ -93,6 +94,7 @@ Result<TablePointer> Tables::restore(const control::TableDescriptor& descriptor)
   const TablePointer table = std::make_shared<Table>(region_, std::move(*shape));
   table->descriptor = descriptor;
   tables_[id] = table;
+  last_id_ = std::max(last_id_, id);
   return table;
 }
 

@@ -106,6 +106,8 @@ class Tables {
 
   // By id, discarded ones included.
   const std::map<std::uint32_t, TablePointer>& all() const { return tables_; }
+  // The greatest id that a table here had. Ids ascend, so one above it has had no table yet.
+  std::uint32_t last_id() const { return last_id_; }
   // Counts that the region was found full; the error for the caller.
   Status full();
   // How often that was so.
@@ -118,6 +120,7 @@ class Tables {
   Region& region_;
   const Options& options_;
   std::map<std::uint32_t, TablePointer> tables_;
+  std::uint32_t last_id_ = 0;
   std::uint64_t refusals_ = 0;
 };
 

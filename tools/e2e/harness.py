@@ -101,7 +101,7 @@ class Cluster:
     tcp with local paths."""
 
     def __init__(self, fabric="shm", memory_servers=1, compute_servers=1, region="256MiB", memory_flags=(),
-                 compute_flags=(), durability="memory"):
+                 compute_flags=(), durability="memory", launcher=()):
         self.data = Path(tempfile.mkdtemp(prefix="namdb-e2e-"))
         self.port = free_port(compute_servers + memory_servers)
         self.flags = ["--data", self.data, "--port", self.port, "--fabric", fabric.removesuffix("+shm"),
@@ -117,6 +117,8 @@ class Cluster:
             self.flags += ["--fabric-host", VERBS_ADDRESS]
         self.flags += [f"--memory-flag={flag}" for flag in memory_flags]
         self.flags += [f"--compute-flag={flag}" for flag in compute_flags]
+        # A command that runs the one behind it.
+        self.launcher = launcher
         self.state = None
 
     def __enter__(self):
@@ -133,7 +135,7 @@ class Cluster:
 
     def up(self):
         """Starts what is not running."""
-        done = namctl("dev", "up", *self.flags, "--json", timeout=2 * PATIENCE_S)
+        done = run(*self.launcher, program("namctl"), "dev", "up", *self.flags, "--json", timeout=2 * PATIENCE_S)
         if done.returncode != 0:
             raise AssertionError(f"namctl dev up: exit {done.returncode}\n{done.stdout}\n{done.stderr}")
         self.state = json.loads(done.stdout)

@@ -108,6 +108,24 @@ class MemoryServerRestarts(TestCase):
                 cluster.query("UPDATE plain SET v = 'new'")
                 self.assertEqual(cluster.query("SELECT count(*) FROM plain WHERE v = 'new'"), [(200,)])
 
+    def test_the_clock_may_be_set_back_meanwhile(self):
+        # The daemons' clock is that of the machine's start: eleven days later in a time namespace.
+        later = ("unshare", "--time", "--fork", "--boottime", 1_000_000)
+        if run(*later, "true").returncode != 0:
+            self.skipTest("needs the right to make a time namespace")
+        for protocol in self.covering(("mvcc", "sundial", "si")):
+            with self.subTest(protocol=protocol), \
+                    Cluster(durability="flushed", memory_flags=[f"--protocol={protocol}"], launcher=later) as cluster:
+                fill(cluster)
+                before = answers(cluster)
+                cluster.kill("compute-0")
+                cluster.kill("memory-0")
+                cluster.launcher = ()
+                cluster.up()
+                self.assertEqual(answers(cluster), before)
+                cluster.query("UPDATE plain SET v = 'new'")
+                self.assertEqual(cluster.query("SELECT count(*) FROM plain WHERE v = 'new'"), [(200,)])
+
     def test_a_clean_end_and_a_start_keep_it_too(self):
         with Cluster(durability="flushed") as cluster:
             fill(cluster)

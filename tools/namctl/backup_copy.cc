@@ -11,6 +11,7 @@
 #include <system_error>
 #include <vector>
 
+#include "memory/log/folder_identity.h"
 #include "memory/log/log_format.h"
 #include "memory/log/manifest.h"
 
@@ -129,7 +130,8 @@ Status copy_database(const fs::path& from, const fs::path& to, LogPlace end, con
   Status status = make_folder(to);
   if (status.ok()) status = copy_folder(from / "checkpoint", to / "checkpoint", end, progress);
   if (status.ok()) status = copy_folder(from / "log", to / "log", end, progress);
-  if (status.ok()) status = copy_file(from / "identity", to / "identity", ~std::uint64_t{0}, progress);
+  if (status.ok())
+    status = copy_file(from / memory::kIdentityName, to / memory::kIdentityName, ~std::uint64_t{0}, progress);
   if (status.ok()) status = sync_folder(to);
   return status;
 }

@@ -67,6 +67,7 @@ nlohmann::json to_json(const ClusterView& view) {
         entry["slots_dead"] = reply.slots_dead();
         entry["slots_decided"] = reply.slots_decided();
       }
+      entry["entries_refused"] = reply.entries_refused();
       entry["backlog"] = backlog_json(reply.backlog());
       entry["durability"] = reply.durability();
       if (reply.has_disk()) {

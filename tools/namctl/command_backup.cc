@@ -17,6 +17,7 @@
 #include "common/base/clock.h"
 #include "common/reactor/reactor.h"
 #include "memory/log/file_disk.h"
+#include "memory/log/folder_identity.h"
 #include "memory/log/verify.h"
 #include "tools/namctl/backup_copy.h"
 #include "tools/namctl/control_client.h"
@@ -108,7 +109,7 @@ class Backup {
       server.address = address;
       server.id = reply.server_id();
       server.folder = reply.disk().folder();
-      if (::access((server.folder / "identity").c_str(), R_OK) != 0) {
+      if (::access((server.folder / memory::kIdentityName).c_str(), R_OK) != 0) {
         return Status(ErrorCode::configuration,
                       "cannot read " + server.folder.string() + ": " + std::strerror(errno),
                       "run the backup on the memory server's machine, as its user");

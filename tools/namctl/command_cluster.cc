@@ -62,6 +62,11 @@ void print_memory(const Output& output, const MemoryView& server) {
   if (reply.server_id() == 0)
     output.line(text("  slots of dead compute servers: %" PRIu64 " undecided, %" PRIu64 " decided",
                      reply.slots_dead(), reply.slots_decided()));
+  if (reply.entries_refused() != 0) {
+    output.line(text("  %" PRIu64
+                     " journal entries REFUSED: a compute server wrote what cannot be; see the log",
+                     reply.entries_refused()));
+  }
   for (const std::string& line : disk_lines(reply)) output.line("  " + line);
   for (const control::TableUse& table : reply.tables()) {
     output.line(text("  table %-24s buckets %8.1f MiB (%" PRIu64

@@ -1,10 +1,16 @@
 #include "tools/namctl/command_verify.h"
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 
 #include "common/reactor/reactor.h"
 #include "memory/log/file_disk.h"
+#include "memory/log/folder_identity.h"
 #include "memory/log/verify.h"
 #include "tools/namctl/output.h"
 
@@ -30,6 +36,7 @@ void print(const Output& output, const memory::VerifyReport& report) {
   for (const memory::VerifyFinding& finding : report.findings) {
     output.line(finding.text());
     if (!finding.lost.empty()) output.line("  lost: " + finding.lost);
+    if (!finding.remedy.empty()) output.line("  to go on: " + finding.remedy);
   }
   if (report.findings.empty()) output.line("nothing is wrong");
 }
@@ -44,7 +51,10 @@ nlohmann::json to_json(const memory::VerifyReport& report) {
   }
   nlohmann::json findings = nlohmann::json::array();
   for (const memory::VerifyFinding& finding : report.findings)
-    findings.push_back({{"where", finding.where}, {"what", finding.what}, {"lost", finding.lost}});
+    findings.push_back({{"where", finding.where},
+                        {"what", finding.what},
+                        {"lost", finding.lost},
+                        {"remedy", finding.remedy}});
   nlohmann::json log;
   if (report.has_log) {
     log = {{"database_id", report.identity.owner.database_id},
@@ -59,6 +69,12 @@ nlohmann::json to_json(const memory::VerifyReport& report) {
   return {{"log", log}, {"checkpoints", checkpoints}, {"findings", findings}};
 }
 
+std::optional<std::string> identity_in(const std::string& folder) {
+  std::ifstream file(std::filesystem::path(folder) / memory::kIdentityName, std::ios::binary);
+  if (!file) return std::nullopt;
+  return std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+}
+
 }  // namespace
 
 int run_verify(const std::string& folder, bool json) {
@@ -66,8 +82,9 @@ int run_verify(const std::string& folder, bool json) {
   const Result<std::unique_ptr<reactor::Reactor>> reactor = reactor::Reactor::create();
   if (!reactor.ok()) return report_error(output, reactor.status());
   memory::FileDisk disk(*reactor.value(), memory::FileDisk::Access::read_only);
-  const Result<memory::VerifyReport> report = reactor.value()->run_until(memory::verify_folder(disk, folder));
+  Result<memory::VerifyReport> report = reactor.value()->run_until(memory::verify_folder(disk, folder));
   if (!report.ok()) return report_error(output, report.status());
+  memory::verify_database(folder, identity_in(folder), report.value());
   print(output, report.value());
   output.document(to_json(report.value()));
   return report.value().findings.empty() ? kExitOk : kExitOther;

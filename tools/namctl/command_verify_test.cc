@@ -7,9 +7,12 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "memory/log/checkpoint_store.h"
 #include "memory/log/file_disk.h"
+#include "memory/log/folder_identity.h"
 #include "memory/log/log.h"
 #include "tools/namctl/output.h"
 
@@ -32,7 +35,19 @@ reactor::Task<Status> write_log(reactor::Reactor* reactor, std::string folder) {
     if (!status.ok()) co_return status;
   }
   co_await log.value()->close();
-  co_return Status();
+  const std::string checkpoints = folder.substr(0, folder.rfind('/')) + "/checkpoint";
+  auto store = co_await memory::CheckpointStore::open(disk, checkpoints, identity);
+  if (!store.ok()) co_return store.status();
+  store.value()->begin();
+  std::vector<std::byte> no_state;
+  co_return co_await store.value()->commit(0, std::move(no_state));
+}
+
+void write_identity(const std::string& folder) {
+  memory::FolderIdentity identity;
+  identity.database_id = 1234;
+  identity.complete = true;
+  std::ofstream(folder + "/identity") << memory::write_folder_identity(identity);
 }
 
 TEST_CASE("verify ends with 0 on a whole log, 1 on a damaged one, and 3 where there is none") {
@@ -43,6 +58,8 @@ TEST_CASE("verify ends with 0 on a whole log, 1 on a damaged one, and 3 where th
   auto reactor = reactor::Reactor::create();
   REQUIRE(reactor.ok());
   REQUIRE(reactor.value()->run_until(write_log(reactor.value().get(), folder + "/log")).ok());
+  CHECK(run_verify(folder, true) == kExitOther);  // it has no identity
+  write_identity(folder);
   CHECK(run_verify(folder, true) == kExitOk);
   // A byte in the payload of the second block.
   const std::string segment = folder + "/log/" + memory::segment_name(0);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "memory/log/folder_identity.h"
 #include "tools/namctl/address.h"
 #include "tools/namctl/dev_processes.h"
 
@@ -78,7 +79,7 @@ bool any_runs(const DevCluster& cluster) {
 bool has_data(const fs::path& data, const ClusterFile& settings) {
   std::error_code ignored;
   for (std::uint32_t k = 0; k < settings.memory_servers; ++k) {
-    if (fs::exists(data / memory_name(k) / "data" / "identity", ignored)) return true;
+    if (fs::exists(data / memory_name(k) / "data" / memory::kIdentityName, ignored)) return true;
   }
   return false;
 }

@@ -3,6 +3,7 @@
 #include <cinttypes>
 #include <nlohmann/json.hpp>
 
+#include "common/layout/global_address.h"
 #include "tools/namctl/output.h"
 
 namespace namdb::namctl {
@@ -30,6 +31,18 @@ std::string opening_text(const control::OpeningStatus& opening) {
   if (opening.damaged_chunks() != 0)
     line += text("; %" PRIu64 " chunks were damaged and an earlier checkpoint's served",
                  opening.damaged_chunks());
+  return line;
+}
+
+std::string stuck_text(const control::CheckpointStatus& checkpoint) {
+  std::string line = text("%" PRIu64 " extents keep an older copy and the log from position %" PRIu64 " on",
+                          checkpoint.kept_extents(), checkpoint.redo_from());
+  for (const control::StuckRecord& record : checkpoint.stuck()) {
+    const layout::GlobalAddress address(record.address());
+    line += text("; half-installed all the time: a record of table \"%s\" at server %u, offset 0x%" PRIx64,
+                 record.table().c_str(), unsigned{address.server()}, address.offset());
+    line += record.locked() ? text(", locked by slot %" PRIu32, record.slot()) : ", not locked";
+  }
   return line;
 }
 
@@ -66,6 +79,7 @@ std::string checkpoint_text(const control::CheckpointStatus& checkpoint) {
   }
   if (checkpoint.running()) line += "; the next one: " + checkpoint_progress(checkpoint);
   if (checkpoint.held()) line += "; held by a backup";
+  if (checkpoint.kept_extents() != 0) line += "; " + stuck_text(checkpoint);
   if (!checkpoint.error().empty()) line += "; the last attempt was abandoned: " + checkpoint.error();
   return line;
 }
@@ -97,10 +111,18 @@ nlohmann::json log_json(const control::DiskStatus& disk) {
 }
 
 nlohmann::json checkpoint_json(const control::CheckpointStatus& checkpoint) {
-  nlohmann::json entry = {{"generation", checkpoint.generation()}, {"redo_from", checkpoint.redo_from()},
-                          {"chunks", checkpoint.chunks()},         {"bytes", checkpoint.bytes()},
-                          {"finished", checkpoint.finished()},     {"held", checkpoint.held()},
-                          {"running", checkpoint.running()}};
+  nlohmann::json entry = {
+      {"generation", checkpoint.generation()}, {"redo_from", checkpoint.redo_from()},
+      {"chunks", checkpoint.chunks()},         {"bytes", checkpoint.bytes()},
+      {"finished", checkpoint.finished()},     {"held", checkpoint.held()},
+      {"running", checkpoint.running()},       {"kept_extents", checkpoint.kept_extents()}};
+  for (const control::StuckRecord& record : checkpoint.stuck()) {
+    const layout::GlobalAddress address(record.address());
+    nlohmann::json stuck = {
+        {"table", record.table()}, {"server_id", address.server()}, {"offset", address.offset()}};
+    if (record.locked()) stuck["slot"] = record.slot();
+    entry["stuck"].push_back(std::move(stuck));
+  }
   if (checkpoint.has_age_ns()) {
     entry["age_ns"] = checkpoint.age_ns();
     entry["duration_ns"] = checkpoint.duration_ns();

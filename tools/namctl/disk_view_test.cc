@@ -57,6 +57,17 @@ TEST_CASE("status says how much of the log is used, and what is unusual about ch
   CHECK(contains(disk_lines(reply), "12 s ago"));
   CHECK(contains(disk_lines(reply), "abandoned: the disk is full"));
   CHECK(contains(disk_lines(reply), "held by a backup"));
+  CHECK_FALSE(contains(disk_lines(reply), "keep an older copy"));
+  disk.mutable_checkpoint()->set_kept_extents(2);
+  disk.mutable_checkpoint()->set_redo_from(4711);
+  control::StuckRecord& stuck = *disk.mutable_checkpoint()->add_stuck();
+  stuck.set_table("item");
+  stuck.set_address(0x1000);
+  stuck.set_locked(true);
+  stuck.set_slot(20);
+  CHECK(contains(disk_lines(reply), "2 extents keep an older copy and the log from position 4711 on"));
+  CHECK(contains(disk_lines(reply),
+                 "a record of table \"item\" at server 0, offset 0x1000, locked by slot 20"));
   reply.clear_disk();
   CHECK(contains(disk_lines(reply), "all is lost when the process ends"));
 }
@@ -99,6 +110,27 @@ TEST_CASE("programs get log and checkpoint of each memory server", "[disk]") {
   CHECK(server["log"]["room_bytes"] == 30U << 20);
   CHECK(server["checkpoint"]["generation"] == 7);
   CHECK(server["checkpoint"]["remaining_s"] == 9.0);
+  CHECK(server["checkpoint"]["kept_extents"] == 0);
+  CHECK_FALSE(server["checkpoint"].contains("stuck"));
+}
+
+TEST_CASE("programs are told which records keep the log back, and how many entries were refused", "[disk]") {
+  ClusterView view;
+  MemoryView memory{"unix:m", {}, durable_reply()};
+  memory.reply.set_entries_refused(3);
+  control::CheckpointStatus& checkpoint = *memory.reply.mutable_disk()->mutable_checkpoint();
+  checkpoint.set_kept_extents(1);
+  control::StuckRecord& stuck = *checkpoint.add_stuck();
+  stuck.set_table("item");
+  stuck.set_address(0x1000);
+  view.memory.push_back(memory);
+  const nlohmann::json document = to_json(view);
+  const nlohmann::json& server = document["memory_servers"][0];
+  CHECK(server["entries_refused"] == 3);
+  CHECK(server["checkpoint"]["kept_extents"] == 1);
+  CHECK(server["checkpoint"]["stuck"][0]["table"] == "item");
+  CHECK(server["checkpoint"]["stuck"][0]["offset"] == 0x1000);
+  CHECK_FALSE(server["checkpoint"]["stuck"][0].contains("slot"));
 }
 
 TEST_CASE("top shows the rates of the log, and how far a checkpoint is", "[disk]") {

@@ -14,7 +14,8 @@ int report_error(const Output& output, const Status& status) {
   std::fprintf(stderr, "namctl: %s%s%s%s\n", status.message().c_str(), status.hint().empty() ? "" : " (",
                status.hint().c_str(), status.hint().empty() ? "" : ")");
   output.document({{"error", status.message()}, {"hint", status.hint()}, {"code", status.info().name}});
-  return status.code() == ErrorCode::configuration ? kExitEnvironment : kExitOther;
+  const bool refused = status.code() == ErrorCode::configuration || status.code() == ErrorCode::io_error;
+  return refused ? kExitEnvironment : kExitOther;
 }
 
 }  // namespace namdb::namctl

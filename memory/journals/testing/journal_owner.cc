@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "common/layout/record.h"
+
 namespace namdb::memory::testing {
 
 using layout::GlobalAddress;
@@ -58,6 +60,20 @@ JournalOwner::Part JournalOwner::place(std::uint32_t counter, std::uint64_t payl
   return part;
 }
 
+JournalOwner::Part JournalOwner::place_update(std::uint32_t counter, std::uint64_t record_offset) {
+  const GlobalAddress record(0, record_offset);
+  const layout::Stamp stamp{slot_, counter};
+  std::vector<std::byte> body(layout::kBodyPrefix_bytes + 16);
+  layout::seal_body(body, record, {.stamp = stamp, .table = 1});
+  Part part = take(counter, JournalWriter::frame_bytes(1) + JournalWriter::update_bytes(body.size()));
+  const std::array<layout::ServerId, 1> regions{0};
+  const layout::EntryHead head{1, 0, 0, regions};
+  JournalWriter writer(part.bytes, stamp, stamp, head);
+  writer.update(record, 0, body, body, layout::ImageForm::whole);
+  writer.finish({slot_, 0, part.begin});
+  return part;
+}
+
 JournalOwner::Part JournalOwner::place_with_room(std::uint32_t counter, std::uint64_t room_offset,
                                                  std::uint64_t payload_bytes,
                                                  std::vector<std::byte>& room_items) {
@@ -101,7 +117,8 @@ void JournalOwner::write_word(const Part& part, std::size_t word) {
 reactor::Task<Result<LogSink::Appended>> StepLog::append(RecordKind kind, std::span<const std::byte> head,
                                                          std::span<const std::byte> body) {
   for (int i = 0; i < append_yields; ++i) co_await executor_.yield();
-  if (full_now) co_return Result<Appended>(Status(ErrorCode::disk_full, "the log is full"));
+  if (full_now || (full_for_entries && kind == RecordKind::entry))
+    co_return Result<Appended>(Status(ErrorCode::disk_full, "the log is full"));
   Record record;
   record.kind = kind;
   record.bytes.assign(head.begin(), head.end());

@@ -45,6 +45,8 @@ class JournalOwner {
   // Takes the stream's next place. The entry changes one chain by a write of `payload_bytes`, a multiple of
   // 8.
   Part place(std::uint32_t counter, std::uint64_t payload_bytes, std::uint32_t through = 0);
+  // An entry that updates the record there.
+  Part place_update(std::uint32_t counter, std::uint64_t record_offset);
   // The same with the items in a room, which stand in `room_items`.
   Part place_with_room(std::uint32_t counter, std::uint64_t room_offset, std::uint64_t payload_bytes,
                        std::vector<std::byte>& room_items);
@@ -93,6 +95,7 @@ class StepLog final : public LogSink {
   int most_flushes_at_once = 0;
   bool at_once = false;   // flushes end by themselves
   bool full_now = false;  // appends are refused
+  bool full_for_entries = false;
   std::uint64_t longest_entry_bytes = ~std::uint64_t{0};
   bool fail_flush = false;  // the next flush fails
   int append_yields = 0;    // so long an append takes

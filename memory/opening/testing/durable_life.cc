@@ -140,37 +140,64 @@ Status DurableLife::log(std::vector<std::byte> entry, std::uint32_t length_bytes
   return Status();
 }
 
-Status DurableLife::insert(const std::string& name, std::int64_t key, std::int64_t value) {
-  const Table& table = table_named(name);
+std::vector<std::byte> DurableLife::make_record(const Table& table, const Place& place, std::int64_t key,
+                                                std::int64_t value) const {
   const layout::RecordLayout& shape = table.shape.record;
-  const auto place = allocate(table.shape.id);
-  if (!place.ok()) return place.status();
-  const layout::Stamp stamp{slot_, ++counter_};
   std::vector<std::byte> record(shape.locked_bytes());
   const auto body = std::span(record).subspan(8, shape.body_bytes());
   std::memcpy(layout::body_payload(body).data() + 8, &key, 8);
   std::memcpy(layout::body_payload(body).data() + 16, &value, 8);
-  layout::BodyHeader header{
-      .stamp = stamp, .table = table.shape.id, .incarnation = layout::incarnation_of(place->grant)};
+  layout::BodyHeader header{.stamp = {slot_, counter_},
+                            .table = table.shape.id,
+                            .incarnation = layout::incarnation_of(place.grant)};
   if (shape.timestamps) header.displaced = layout::HeaderWord(timestamp);
-  layout::seal_body(body, GlobalAddress(0, place->offset), header);
+  layout::seal_body(body, GlobalAddress(0, place.offset), header);
   layout::frame_new_record(record, shape);
+  return record;
+}
 
+Status DurableLife::log_birth(const Table& table, const Place& place, const std::vector<std::byte>& record) {
   const std::array<layout::ServerId, 1> regions{0};
   const layout::EntryHead head{1, 0, counter_ - 1, regions};
+  const layout::Stamp stamp{slot_, counter_};
   std::vector<std::byte> entry(JournalWriter::frame_bytes(1) + JournalWriter::kChain_bytes +
                                JournalWriter::chain_record_bytes(record.size()) +
                                JournalWriter::chain_write_bytes(8));
   JournalWriter writer(entry, stamp, stamp, head);
   const std::uint64_t bucket = table.main.array.base_offset;
   writer.chain(GlobalAddress(0, bucket), 1, 2);
-  writer.chain_record(GlobalAddress(0, place->offset), place->grant, record);
+  writer.chain_record(GlobalAddress(0, place.offset), place.grant, record);
   const std::array<std::byte, 8> word{};
   writer.chain_write(GlobalAddress(0, bucket + 8), word);
   const std::uint32_t length = writer.finish({slot_, 0, position_});
-  Status status = log(std::move(entry), length);
+  return log(std::move(entry), length);
+}
+
+Status DurableLife::insert(const std::string& name, std::int64_t key, std::int64_t value) {
+  const Table& table = table_named(name);
+  const auto place = allocate(table.shape.id);
+  if (!place.ok()) return place.status();
+  ++counter_;
+  const std::vector<std::byte> record = make_record(table, *place, key, value);
+  Status status = log_birth(table, *place, record);
   if (status.ok()) cluster_->server->region().write(place->offset, record);
   return status;
+}
+
+Status DurableLife::insert_flawed(const std::string& name, std::int64_t key, Flaw flaw) {
+  const Table& table = table_named(name);
+  const auto place = allocate(table.shape.id);
+  if (!place.ok()) return place.status();
+  ++counter_;
+  std::vector<std::byte> record = make_record(table, *place, key, key);
+  if (flaw == Flaw::length) record.resize(record.size() + 8);
+  if (flaw == Flaw::body) record[8 + layout::kBodyPrefix_bytes] ^= std::byte{1};
+  return log_birth(table, *place, record);
+}
+
+void DurableLife::die() {
+  client_.reset();
+  cluster_->run_for(kSecond_ns);
 }
 
 Status DurableLife::change(const std::string& name, std::int64_t key, std::int64_t value, bool deleted) {

@@ -60,6 +60,11 @@ class DurableLife {
   Status create_index(const std::string& name, const std::string& table);
   // Commits, which are durable and installed when they return. The rows of the last two are there.
   Status insert(const std::string& table, std::int64_t key, std::int64_t value);
+  // A compute server's fault in the entry of an insert, which is not installed.
+  enum class Flaw : std::uint8_t { length, body };
+  Status insert_flawed(const std::string& table, std::int64_t key, Flaw flaw);
+  // The compute server dies.
+  void die();
   Status update(const std::string& table, std::int64_t key, std::int64_t value);
   Status erase(const std::string& table, std::int64_t key);
   // Makes one.
@@ -89,6 +94,11 @@ class DurableLife {
   // Where the key's row stands; 0: nowhere.
   std::uint64_t find(const Table& table, std::int64_t key) const;
   std::vector<std::byte> body_at(const Table& table, std::uint64_t offset) const;
+  // The record of a new row, whole.
+  std::vector<std::byte> make_record(const Table& table, const Place& place, std::int64_t key,
+                                     std::int64_t value) const;
+  // Of a commit that creates it.
+  Status log_birth(const Table& table, const Place& place, const std::vector<std::byte>& record);
   // WRITEs the entry to the ring and flushes it.
   Status log(std::vector<std::byte> entry, std::uint32_t length_bytes);
   Status change(const std::string& name, std::int64_t key, std::int64_t value, bool deleted);

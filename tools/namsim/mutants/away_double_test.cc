@@ -6,7 +6,7 @@
 #include "tools/namsim/testing/small_table.h"
 
 namespace namdb::sim {
-namespace {
+namespace away_double_test {
 
 constexpr std::uint64_t kOpening_ns = 20 * kSecond_ns;  // several times what an opening takes
 constexpr std::uint64_t kMaxTransaction_ns = 120 * kSecond_ns;
@@ -40,12 +40,11 @@ bool opens(Interposer* interposer) {
   return rows.cluster().await_opened(1, kOpening_ns);
 }
 
-}  // namespace
-
 TEST_CASE("a memory server opens only when workers that knew its earlier life have left", "[away]") {
   CHECK(opens(nullptr));
   JoinsWithoutIt stays;
   CHECK_FALSE(opens(&stays));
 }
 
+}  // namespace away_double_test
 }  // namespace namdb::sim

@@ -6,7 +6,7 @@
 #include "tools/namsim/mutants/flushed_cluster.h"
 
 namespace namdb::sim {
-namespace {
+namespace early_commits_test {
 
 using reactor::Task;
 using Change = ChangedFlushes::Change;
@@ -38,8 +38,6 @@ Task<Status> read_canceled(txn::Engine* engine, txn::Session* session, const Can
   transaction->get(*table, key_of((*table)->schema, 0).bytes());
   co_return co_await transaction->fetch();
 }
-
-}  // namespace
 
 TEST_CASE(
     "at level memory a commit is answered before it is flushed, and until then only its session sees it",
@@ -221,4 +219,5 @@ TEST_CASE("a client that cancels does not wait for what became of its early comm
   flushed.stop();
 }
 
+}  // namespace early_commits_test
 }  // namespace namdb::sim

@@ -9,7 +9,7 @@
 #include "tools/namsim/testing/small_table.h"
 
 namespace namdb::sim {
-namespace {
+namespace away_test {
 
 constexpr std::uint64_t kNotice_ns = 2 * kSecond_ns;    // several heartbeats
 constexpr std::uint64_t kReturn_ns = 10 * kSecond_ns;   // several pauses between looks for the server
@@ -90,8 +90,6 @@ struct TwoServers {
 bool names_server_1(const Status& status) {
   return status.message().find("memory server 1") != std::string::npos;
 }
-
-}  // namespace
 
 TEST_CASE("while a memory server is away, and while it opens again, transactions on the others go on",
           "[away]") {
@@ -260,4 +258,5 @@ TEST_CASE("where the timestamp vector's server is away, nothing goes on, and the
   CHECK(test.at_rest() == "");
 }
 
+}  // namespace away_test
 }  // namespace namdb::sim

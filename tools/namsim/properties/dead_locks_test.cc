@@ -5,12 +5,10 @@
 #include "tools/namsim/testing/sessions.h"
 
 namespace namdb::sim {
-namespace {
+namespace dead_locks_test {
 
 // A lock is looked into once it has been in the way for so long.
 constexpr std::uint64_t kSuspicion_ns = 20 * kMillisecond_ns;
-
-}  // namespace
 
 TEST_CASE("a dead compute server's locks cost those who meet them one wait, however many they are",
           "[protocols]") {
@@ -38,4 +36,5 @@ TEST_CASE("a dead compute server's locks cost those who meet them one wait, howe
   CHECK(all_ns < 3 * kSuspicion_ns);
 }
 
+}  // namespace dead_locks_test
 }  // namespace namdb::sim
