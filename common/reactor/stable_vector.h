@@ -103,6 +103,10 @@ class StableVector {
     return *element;
   }
   void push_back(T element) { emplace_back(std::move(element)); }
+  void pop_back() {
+    drop(places_.back());
+    places_.pop_back();
+  }
   void pop_front() {
     drop(places_.front());
     places_.erase(places_.begin());
