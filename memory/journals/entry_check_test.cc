@@ -76,7 +76,7 @@ struct Draft {
     bytes.resize(4096);
     layout::JournalEntry made;
     made.stamp = made.lock = {20, 1};
-    made.regions = regions;
+    made.regions.assign(regions.begin(), regions.end());
     JournalItem item;
     item.lock = lock;
     if (birth) {
