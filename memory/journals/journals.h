@@ -166,7 +166,7 @@ class Journals {
   // Tells of a stream that has just broken.
   void tell_broken(const JournalStream& stream);
   // Of the records that the entry names; none twice.
-  std::vector<std::uint32_t> extents_of(const layout::JournalEntry& entry) const;
+  ExtentNumbers extents_of(const layout::JournalEntry& entry) const;
   // The same; where the log has no room, once more when it has written what it holds.
   reactor::Task<Status> read_and_make_room(StreamPointer stream);
   // Until everything before the position is certified, or patience ends.

@@ -41,8 +41,8 @@ reactor::Task<bool> Journals::copy_room(JournalStream* stream, layout::JournalEn
   co_return layout::read_journal_room(std::span<const std::byte>(*bytes).subspan(begin), place, *entry);
 }
 
-std::vector<std::uint32_t> Journals::extents_of(const layout::JournalEntry& entry) const {
-  std::vector<std::uint32_t> extents;
+ExtentNumbers Journals::extents_of(const layout::JournalEntry& entry) const {
+  ExtentNumbers extents;
   std::size_t distinct = 0;
   const auto drop_repeated = [&] {
     std::ranges::sort(extents);
@@ -114,7 +114,7 @@ reactor::Task<Status> Journals::append_entries(JournalStream* stream) {
       break;
     }
     LogSink::Appended place;
-    std::vector<std::uint32_t> extents;
+    ExtentNumbers extents;
     if (sink_ != nullptr) {
       const layout::StreamPlace at{stream->slot(), options_.server_id, entry->position};
       const auto head = journal_record_head(at, region_.map().epoch);

@@ -128,7 +128,7 @@ void JournalStream::drop_room(const JournalEntry& entry) {
 }
 
 void JournalStream::accept(JournalEntry entry, std::uint64_t log_begin, std::uint64_t log_end,
-                           std::vector<std::uint32_t> extents) {
+                           ExtentNumbers extents) {
   NAMDB_CHECK(entry.position == certified_);
   KeptEntry kept;
   kept.stamp = entry.stamp;

@@ -20,6 +20,8 @@
 // are bounded, whatever stands in the ring.
 #pragma once
 
+#include <absl/container/inlined_vector.h>
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -34,6 +36,9 @@
 
 namespace namdb::memory {
 
+// Of extents: those of most commits need no memory of their own.
+using ExtentNumbers = absl::InlinedVector<std::uint32_t, 4>;
+
 // An entry that was found complete and is not free. Positions are those of the stream.
 struct KeptEntry {
   layout::Stamp stamp;
@@ -42,9 +47,9 @@ struct KeptEntry {
   std::uint64_t log_begin = 0;  // of its record in the log; both 0 without a log
   std::uint64_t log_end = 0;
   std::uint32_t configuration = 0;
-  layout::RegionIds regions;           // of the whole commit
-  std::uint64_t room = 0;              // offset of its room, 0: none
-  std::vector<std::uint32_t> extents;  // numbers of those in which it changes records
+  layout::RegionIds regions;  // of the whole commit
+  std::uint64_t room = 0;     // offset of its room, 0: none
+  ExtentNumbers extents;      // in which it changes records
 };
 
 // Recorded for a commit of a slot whose owner is gone.
@@ -106,7 +111,7 @@ class JournalStream {
   // The entry that next() found is kept, and its record is at these positions of the log. Learns its
   // `through`.
   void accept(layout::JournalEntry entry, std::uint64_t log_begin, std::uint64_t log_end,
-              std::vector<std::uint32_t> extents = {});
+              ExtentNumbers extents = {});
   // Nothing from the cursor on counts any more.
   void break_off(Status why) { broken_ = std::move(why); }
 
