@@ -47,7 +47,8 @@ void DeadLocks::note(GlobalAddress address, HeaderWord word, std::uint32_t body_
 }
 
 reactor::Task<void> DeadLocks::look_into(std::uint32_t slot) {
-  const bool closed = closed_.contains(slot) || co_await await_closed(slot);
+  bool closed = closed_.contains(slot);
+  if (!closed) closed = co_await await_closed(slot);
   while (closed && !waiting_[slot].empty()) {  // more may be met meanwhile
     const Lock lock = waiting_[slot].back();
     waiting_[slot].pop_back();

@@ -134,7 +134,8 @@ reactor::Task<Status> CheckpointStore::put(std::uint64_t key, std::span<const st
   if (!written.ok()) co_return written.status();
   chunks_.insert_or_assign(key, ref);
   not_synced_.push_back(std::move(*written));
-  co_return not_synced_.size() < kSyncedAtOnce ? Status() : co_await sync_chunks();
+  if (not_synced_.size() < kSyncedAtOnce) co_return Status();
+  co_return co_await sync_chunks();
 }
 
 reactor::Task<Status> CheckpointStore::commit(LogPosition redo_from, std::vector<std::byte> state) {

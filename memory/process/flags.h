@@ -30,7 +30,7 @@ struct Flags {
   bool force_unfit_entries = false;
   std::uint64_t checkpoint_interval_ns = 300 * kSecond_ns;
   std::uint64_t checkpoint_rate_bytes = 32U << 20;  // a second; 0: as fast as the disk is
-  std::string restore;                               // a folder of a backup, or empty
+  std::string restore;                              // a folder of a backup, or empty
   Options options;
 };
 
