@@ -94,14 +94,14 @@ struct OwnerAndServers {
     if (!status.ok()) return status;
     return std::move(bytes.reply);
   }
-  // The part of a commit that writes to these regions lands on that host. Its table is gone since.
+  // The part of a commit that writes to these regions lands on that host. No table has its record.
   void write_part(std::uint16_t host, std::uint32_t counter, const std::vector<layout::ServerId>& regions) {
     std::vector<std::byte> bytes(4096);
     const layout::Stamp stamp{slot, counter};
     const layout::EntryHead head{1, 0, 0, regions};
     layout::JournalWriter writer(bytes, stamp, stamp, head);
     std::vector<std::byte> body(layout::kBodyPrefix_bytes + 64);
-    layout::seal_body(body, layout::GlobalAddress(host, 64U << 10), {.stamp = stamp, .table = 99});
+    layout::seal_body(body, layout::GlobalAddress(host, 64U << 10), {.stamp = stamp, .table = 0});
     writer.update(layout::GlobalAddress(host, 64U << 10), 0, body, body, layout::ImageForm::whole);
     const std::uint32_t length = writer.finish({slot, host, positions[host]});
     const auto region = std::as_writable_bytes(std::span(servers[host]->words));
