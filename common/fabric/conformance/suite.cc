@@ -63,7 +63,7 @@ reactor::Task<void> do_await_disconnected(reactor::Executor* executor, SuiteServ
 
 Result<std::string> SuiteService::on_connect(PeerId peer, std::string_view hello) {
   if (hello == "refuse me") return Status(ErrorCode::fenced, "as you wish");
-  if (hello == kOnlyAsks) return "welcome";
+  if (hello == kOnlyAsks) return std::string("welcome");
   const std::lock_guard lock(mutex_);
   connected_.push_back(peer);
   return "welcome, " + std::string(hello);
