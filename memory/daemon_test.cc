@@ -216,6 +216,29 @@ TEST_CASE("memory of a region that may grow is allocated as it grows, where it i
   CHECK((*large)->bytes().size() == 2U << 20);
 }
 
+TEST_CASE("memory that a thread allocates is used meanwhile, and is whole in the end") {
+  const auto memory = RegionMemory::create(
+      256U << 20, 300U << 20, HugePages::never, [] { return memory_limits(); },
+      [](const Status& status) { FAIL(status.to_string()); });
+  REQUIRE(memory.ok());
+  RegionMemory& region = *memory.value();
+  CHECK(region.bytes().size() == 256U << 20);
+  region.bytes().front() = std::byte{1};
+  region.bytes().back() = std::byte{2};
+  const Result<std::uint64_t> length = region.grow(258U << 20);
+  REQUIRE(length.ok());
+  CHECK(*length == 258U << 20);
+  region.await_allocation();
+  CHECK(allocated_bytes(region.descriptor()) == 258U << 20);
+  CHECK(region.bytes().front() == std::byte{1});
+  CHECK(region.bytes()[(256U << 20) - 1] == std::byte{2});
+  // One that goes away while its thread allocates.
+  CHECK(RegionMemory::create(
+            256U << 20, 0, HugePages::never, [] { return memory_limits(); },
+            [](const Status& status) { FAIL(status.to_string()); })
+            .ok());
+}
+
 TEST_CASE(
     "a region does not grow beyond its control group's limit, nor into memory that the group has not free") {
   MemoryLimits limits{.total_bytes = 9U << 20, .free_bytes = 5U << 20};

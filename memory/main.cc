@@ -3,8 +3,10 @@
 #include <spdlog/spdlog.h>
 #include <sys/random.h>
 #include <systemd/sd-daemon.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <chrono>
 #include <csignal>
@@ -18,6 +20,7 @@
 #include "common/config/daemon_log.h"
 #include "common/config/data_folder.h"
 #include "common/fabric/cluster_key.h"
+#include "common/fabric/local_path.h"
 #include "common/fabric/registry.h"
 #include "common/fabric/shm/transport.h"
 #include "common/fabric/tcp/client.h"
@@ -235,6 +238,8 @@ void tell_what_opened(const Durable& durable) {
 
 // With the port that the system chose where 0 was asked for.
 std::string listening_address(const fabric::ServerFabric& fabric, const std::string& asked) {
+  const auto* both = dynamic_cast<const fabric::LocalPathServer*>(&fabric);
+  if (both != nullptr) return listening_address(both->remote(), asked);
   const auto* tcp = dynamic_cast<const fabric::tcp::TcpServerFabric*>(&fabric);
   if (tcp != nullptr) return tcp->address();
   const auto* verbs = dynamic_cast<const fabric::verbs::VerbsServerFabric*>(&fabric);
@@ -303,6 +308,17 @@ RegionGrowth growth_of(RegionMemory& region) {
           }};
 }
 
+std::unique_ptr<fabric::ServerFabric> make_fabric(reactor::Reactor& reactor,
+                                                  const fabric::Transport& transport,
+                                                  const fabric::ServerRegion& region, MemoryServer& server,
+                                                  const std::string& listen_local) {
+  auto fabric = transport.make_server(region, server);
+  if (listen_local.empty()) return fabric;
+  spdlog::info("compute servers on this machine may map the region: {}", listen_local);
+  return std::make_unique<fabric::LocalPathServer>(
+      std::move(fabric), fabric::shm::local_server(reactor, region, server), listen_local);
+}
+
 // A name may be known only when the network is: waits as long as that takes. Signals end the process.
 void await_name(const std::string& address) {
   std::string told;
@@ -327,6 +343,15 @@ int stopped_early() {
 int disk_failed(const Status& failure) {
   spdlog::error("{}, and this memory server ends", failure.message());
   return config::kExitFailure;
+}
+
+std::atomic<bool> without_memory{false};
+
+// On the thread that allocates the region, while others run.
+void end_without_memory(const Status& why) {
+  spdlog::error("{}, and this memory server ends", why.message());
+  without_memory = true;
+  ::kill(::getpid(), SIGTERM);
 }
 
 int run(Flags flags) {
@@ -368,8 +393,10 @@ int run(Flags flags) {
     return stopped_early();
   if (!database_folder.ok()) return refuse(database_folder.status());
 
-  const Result<std::unique_ptr<RegionMemory>> memory =
-      RegionMemory::create(flags.region_bytes, flags.region_limit_bytes, flags.huge_pages);
+  const bool opens_data = *database_folder && !(*database_folder)->is_new();
+  const Result<std::unique_ptr<RegionMemory>> memory = RegionMemory::create(
+      flags.region_bytes, flags.region_limit_bytes, flags.huge_pages, [] { return memory_limits(); },
+      opens_data ? Missing(end_without_memory) : nullptr);
   if (!memory.ok()) return refuse(memory.status());
   RegionMemory& region = **memory;
   if (!region.warning().empty()) spdlog::warn("{}", region.warning());
@@ -385,7 +412,8 @@ int run(Flags flags) {
   if (!server.ok()) return refuse(server.status());
   const fabric::ServerRegion area{region.bytes().data(), region.bytes().size(), region.limit_bytes(),
                                   region.descriptor()};
-  const std::unique_ptr<fabric::ServerFabric> fabric = transport.value()->make_server(area, **server);
+  const std::unique_ptr<fabric::ServerFabric> fabric =
+      make_fabric(**reactor, **transport, area, **server, flags.listen_local);
   Durable durable;
   durable.folder = std::move(*database_folder);
   durable.pace.interval_ns = flags.checkpoint_interval_ns;
@@ -404,6 +432,7 @@ int run(Flags flags) {
       serve(reactor->get(), server->get(), fabric.get(), transport.value(), flags.listen, &durable));
   if (!durable.failure.ok()) return disk_failed(durable.failure);
   if (!status.ok()) return refuse(status);
+  if (without_memory) return config::kExitFailure;
   spdlog::info("stopped");
   return 0;
 }

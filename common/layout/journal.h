@@ -46,6 +46,8 @@
 // like an entry's}. The rest of its length has no meaning.
 #pragma once
 
+#include <absl/container/inlined_vector.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -120,6 +122,9 @@ struct EntryHead {
   std::span<const ServerId> regions;  // ascending, at least one
 };
 
+// Of a commit: those that most name, and most items, need no memory of their own.
+using RegionIds = absl::InlinedVector<ServerId, 8>;
+
 struct JournalEntry {
   Stamp stamp;
   Stamp lock;  // in the lock words of records; in those of chains it is `stamp`
@@ -128,8 +133,8 @@ struct JournalEntry {
   std::uint32_t configuration = 0;
   std::uint16_t flags = 0;
   std::uint32_t through = 0;
-  std::vector<ServerId> regions;
-  std::vector<JournalItem> items;  // none yet if there is a room (read_journal_room)
+  RegionIds regions;
+  absl::InlinedVector<JournalItem, 2> items;  // none yet if there is a room (read_journal_room)
   std::optional<JournalRoom> room;
 
   // Where the stream goes on.

@@ -31,7 +31,7 @@ void add_items(JournalItems& items) {
   items.chain_write(GlobalAddress(1, 200), bucket);
 }
 
-void check_items(const std::vector<JournalItem>& items) {
+void check_items(std::span<const JournalItem> items) {
   REQUIRE(items.size() == 2);
   CHECK(items[0].kind == JournalItem::Kind::update);
   CHECK(items[0].lock == GlobalAddress(1, 4096));
@@ -115,7 +115,7 @@ TEST_CASE("a journal entry reads back as it was written", "[journal]") {
   CHECK(entry->configuration == 1);
   CHECK(entry->flags == 0);
   CHECK(entry->through == 30);
-  CHECK(entry->regions == std::vector<ServerId>{1, 3});
+  CHECK(entry->regions == RegionIds{1, 3});
   CHECK_FALSE(entry->room);
   check_items(entry->items);
   CHECK(journal_entry_place(bytes, 1) == kPlace);
@@ -123,7 +123,7 @@ TEST_CASE("a journal entry reads back as it was written", "[journal]") {
 
 TEST_CASE("a journal entry names any number of regions", "[journal]") {
   for (std::size_t count = 1; count <= 11; ++count) {
-    std::vector<ServerId> regions;
+    RegionIds regions;
     for (std::size_t i = 0; i < count; ++i) regions.push_back(static_cast<ServerId>(0xfff0 + i));
     std::vector<std::byte> buffer(4096, std::byte{0xff});
     JournalWriter writer(buffer, Stamp{20, 33}, Stamp{20, 34},

@@ -65,9 +65,8 @@ void Event::wake(Waiter& waiter) {
 }
 
 void Event::notify_all() {
-  std::vector<Waiter*> waiters;
-  std::swap(waiters, waiters_);
-  for (Waiter* waiter : waiters) wake(*waiter);
+  for (Waiter* waiter : waiters_) wake(*waiter);  // none of them runs yet
+  waiters_.clear();
 }
 
 void Event::Waiter::await_suspend(std::coroutine_handle<> awaiter) {

@@ -16,18 +16,22 @@ struct FreeFrame {
   FreeFrame* next;
 };
 
-struct Pool {
-  std::array<FreeFrame*, kClasses> free{};
-  ~Pool() {
-    for (FreeFrame*& head : free) {
+// Without a destructor, so that no use of it asks whether it is there yet.
+using Lists = std::array<FreeFrame*, kClasses>;
+constinit thread_local Lists free_frames{};  // lint: allow banned: free lists only; addresses decide nothing
+
+// Gives back what a thread's lists have, at its end.
+struct ListsEnd {
+  ~ListsEnd() {
+    for (FreeFrame*& head : free_frames) {
       while (head != nullptr) ::operator delete(std::exchange(head, head->next));
     }
   }
 };
 
-[[maybe_unused]] Pool& pool() {
-  thread_local Pool instance;  // lint: allow banned: free lists only; addresses decide nothing
-  return instance;
+[[maybe_unused]] void* make_frame(std::size_t bytes) {
+  thread_local const ListsEnd end;  // lint: allow banned: as above
+  return ::operator new(bytes);
 }
 
 }  // namespace
@@ -38,8 +42,8 @@ void* allocate_frame(std::size_t bytes) {
 #else
   const std::size_t size_class = (bytes + kClass_bytes - 1) / kClass_bytes;
   if (size_class >= kClasses) return ::operator new(bytes);
-  FreeFrame*& head = pool().free[size_class];
-  if (head == nullptr) return ::operator new(size_class * kClass_bytes);
+  FreeFrame*& head = free_frames[size_class];
+  if (head == nullptr) return make_frame(size_class * kClass_bytes);
   return std::exchange(head, head->next);
 #endif
 }
@@ -52,7 +56,7 @@ void free_frame(void* frame, std::size_t bytes) noexcept {
   const std::size_t size_class = (bytes + kClass_bytes - 1) / kClass_bytes;
   if (size_class >= kClasses) return ::operator delete(frame);
   auto* node = static_cast<FreeFrame*>(frame);
-  FreeFrame*& head = pool().free[size_class];
+  FreeFrame*& head = free_frames[size_class];
   node->next = std::exchange(head, node);
 #endif
 }

@@ -47,4 +47,7 @@ struct Table {
 
 using TableRef = std::shared_ptr<const Table>;
 
+// The table of the outcomes of transactions (compute/outcome/transaction_ids.h). Clients may read it.
+inline constexpr const char* kTransactionsTable = "namdb_transactions";
+
 }  // namespace namdb::storage

@@ -10,6 +10,7 @@
 #include "common/fabric/local_pool.h"
 #include "common/layout/global_address.h"
 #include "common/reactor/pooled_allocator.h"
+#include "common/reactor/stable_vector.h"
 #include "compute/cluster/cluster.h"
 #include "compute/cluster/find_set.h"
 
@@ -71,7 +72,7 @@ class BatchSet {
   reactor::Task<Status> run_one_by_one(fabric::OperationCounters& counters);
   Cluster& cluster_;
   reactor::PooledVector<fabric::Batch> batches_;
-  reactor::PooledDeque<fabric::Batch> singles_;  // without doorbell batching: an operation each
+  reactor::StableVector<fabric::Batch> singles_;  // without doorbell batching: an operation each
   std::unique_ptr<FindSet> finds_;
   fabric::LocalBuffer sources_;
   bool posted_ = false;

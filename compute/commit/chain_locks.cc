@@ -254,8 +254,9 @@ reactor::Task<Status> ChainLocks::retry(layout::Stamp stamp) {
     }
     check();
   }
-  if (std::erase_if(chains_, [](const ChainLock& chain) { return chain.state == State::left; }) != 0)
-    index_chains();
+  const std::size_t left =
+      chains_.erase_if([](const ChainLock& chain) { return chain.state == State::left; });
+  if (left != 0) index_chains();
   co_return Status();
 }
 

@@ -14,14 +14,15 @@
 //    array's chains, several times if need be. A lock that was taken of the old chain is released.
 #pragma once
 
+#include <absl/container/flat_hash_map.h>
+
 #include <cstdint>
-#include <deque>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "common/layout/bucket.h"
 #include "common/layout/journal.h"
+#include "common/reactor/stable_vector.h"
 #include "compute/cluster/batch_set.h"
 #include "compute/commit/commit_journal.h"
 #include "compute/txn/access.h"
@@ -133,9 +134,9 @@ class ChainLocks {
   txn::WorkerState& worker_;
   txn::BatchSet& batches_;
   fabric::OperationCounters& counters_;
-  std::deque<ChainLock> chains_;  // adding one moves no other
+  reactor::StableVector<ChainLock> chains_;  // adding one moves no other
   // Places in `chains_` by the main bucket's address, once there are many.
-  std::unordered_map<std::uint64_t, std::size_t> by_main_;
+  absl::flat_hash_map<std::uint64_t, std::size_t> by_main_;
 };
 
 }  // namespace namdb::protocol

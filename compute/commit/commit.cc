@@ -40,18 +40,21 @@ Commit::Commit(TransactionState& transaction)
 
 reactor::Task<Status> Commit::run() {
   Status status = plan();
-  if (status.ok()) status = co_await chains_.reserve_space();
+  if (status.ok() && !chains_.empty()) status = co_await chains_.reserve_space();
   if (!status.ok()) {
     chains_.give_back_space();
     co_return status;
   }
-  auto asked = locking() != nullptr ? locking()->commit_slot() : worker_.slot_keeper.acquire();
-  auto slot = co_await std::move(asked);
-  if (!slot.ok()) {
-    chains_.give_back_space();
-    co_return slot.status();
+  if (locking() == nullptr) slot_ = worker_.slot_keeper.acquire_now();
+  if (slot_ == nullptr) {
+    auto asked = locking() != nullptr ? locking()->commit_slot() : worker_.slot_keeper.acquire();
+    auto slot = co_await std::move(asked);
+    if (!slot.ok()) {
+      chains_.give_back_space();
+      co_return slot.status();
+    }
+    slot_ = std::move(slot).value();
   }
-  slot_ = std::move(slot).value();
   if (transaction_.session().deferred.under_way_but_for(slot_->slot())) co_await follow_deferred();
   status = check_reachable();
   if (status.ok()) status = co_await begin();
@@ -158,7 +161,7 @@ reactor::Task<Status> Commit::lock() {
   if (!batches_.empty()) {
     indexes_.post_ahead();
     const Status asked = co_await batches_.run(counters_, layout::Stage::lock);
-    ahead = co_await indexes_.finish_ahead();
+    if (indexes_.any()) ahead = co_await indexes_.finish_ahead();
     if (!asked.ok() && needs_lost()) {
       note_locks();
       co_return lost_connection(asked);
@@ -166,7 +169,7 @@ reactor::Task<Status> Commit::lock() {
   }
   Status status = examine_locks();
   if (status.ok()) status = std::move(ahead);
-  if (status.ok()) status = co_await chains_.retry(stamp_);
+  if (status.ok() && !chains_.empty()) status = co_await chains_.retry(stamp_);
   if (!status.ok()) co_return status;
   for (RecordLock& record : records_) {
     const layout::RecordLayout& layout = record.access->table->record;
@@ -176,7 +179,8 @@ reactor::Task<Status> Commit::lock() {
     status = co_await wait_for_ring(&record);
     if (!status.ok()) co_return status;
   }
-  co_return co_await chains_.place();
+  if (!chains_.empty()) status = co_await chains_.place();
+  co_return status;
 }
 
 bool Commit::needs_lost() const {
@@ -311,6 +315,10 @@ reactor::Task<Status> Commit::log() {
   co_return status.ok() ? status : unknown();
 }
 
+txn::CommitId Commit::id() const {
+  return {stamp_, worker_.cluster.region_map(0).epoch, worker_.cluster.database_id()};
+}
+
 Status Commit::unknown() {
   slot_->lose(stamp_.counter);
   return Status(ErrorCode::unknown_outcome, "the connection to a memory server was lost during commit",
@@ -377,7 +385,7 @@ bool Commit::defer_install() {
     return false;
   }
   txn::PassiveInstall install = passive_install();
-  install.deferred = std::make_shared<txn::DeferredCommit>(worker_.executor, stamp_);
+  install.deferred = std::make_shared<txn::DeferredCommit>(worker_.executor, id());
   install.entries = journal_.ends();
   install.waits_for_publish = transaction_.control().waits_for_publish();
   install.known.locations = chains_.locations();

@@ -42,6 +42,7 @@
 #include "compute/commit/passive_installs.h"
 #include "compute/index/index_writes.h"
 #include "compute/txn/access.h"
+#include "compute/txn/commit_outcomes.h"
 #include "compute/txn/execution_slot.h"
 #include "compute/txn/transaction_state.h"
 
@@ -52,7 +53,7 @@ class Commit final : private JournalContents {
   explicit Commit(TransactionState& transaction);
   reactor::Task<Status> run();
   // Once run() has begun to log.
-  layout::Stamp stamp() const { return stamp_; }
+  txn::CommitId id() const;
 
  private:
   // A record that is written in place.
@@ -123,7 +124,7 @@ class Commit final : private JournalContents {
   std::shared_ptr<txn::ExecutionSlot> slot_;
   layout::Stamp stamp_;
   layout::Stamp lock_stamp_;  // in the lock words of records
-  reactor::PooledVector<RecordLock> records_;
+  reactor::PooledInlinedVector<RecordLock, 4> records_;
   ChainLocks chains_;
   IndexWrites indexes_;
   CommitJournal journal_;

@@ -20,7 +20,7 @@ void JournalBytes::add(ServerId host, std::uint64_t bytes) {
   if (place != hosts_.end() && place->host == host) {
     place->bytes += bytes;
   } else {
-    hosts_.insert(place, {host, bytes});
+    hosts_.insert(place, txn::HostBytes{host, bytes});
   }
 }
 
@@ -64,6 +64,7 @@ reactor::Task<Result<std::uint32_t>> CommitJournal::begin(std::shared_ptr<txn::E
   Status status = plan();
   if (!status.ok()) co_return Result<std::uint32_t>(std::move(status));
   const std::span<const txn::HostBytes> credit(credit_);
+  if (const auto counter = slot_->begin_commit_now(credit)) co_return *counter;
   co_return co_await slot_->begin_commit(credit);
 }
 

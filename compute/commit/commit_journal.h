@@ -21,6 +21,7 @@
 #include "common/fabric/local_pool.h"
 #include "common/layout/journal.h"
 #include "common/reactor/pooled_allocator.h"
+#include "common/reactor/stable_vector.h"
 #include "compute/cluster/batch_set.h"
 #include "compute/txn/execution_slot.h"
 #include "compute/txn/worker_state.h"
@@ -35,7 +36,7 @@ class JournalBytes {
   std::span<const txn::HostBytes> all() const { return hosts_; }
 
  private:
-  reactor::PooledVector<txn::HostBytes> hosts_;
+  reactor::PooledInlinedVector<txn::HostBytes, 2> hosts_;
 };
 
 // The changes of the commit, for its journal.
@@ -108,9 +109,9 @@ class CommitJournal {
   txn::BatchSet& batches_;
   fabric::OperationCounters& counters_;
   std::shared_ptr<txn::ExecutionSlot> slot_;
-  reactor::PooledVector<Part> parts_;                // by host
-  reactor::PooledVector<layout::ServerId> regions_;  // of the entries' heads
-  reactor::PooledVector<txn::HostBytes> credit_;     // by host
+  reactor::PooledInlinedVector<Part, 1> parts_;                // by host
+  reactor::PooledInlinedVector<layout::ServerId, 4> regions_;  // of the entries' heads
+  reactor::PooledInlinedVector<txn::HostBytes, 2> credit_;     // by host
 };
 
 }  // namespace namdb::protocol

@@ -41,10 +41,8 @@ reactor::Task<Status> EngineTransaction::find(storage::TableRef table, storage::
 }
 
 // The transaction's own error is `lost`, and stays if nobody knows.
-reactor::Task<Status> EngineTransaction::ask_outcome(layout::Stamp commit, Status lost) {
-  const txn::Cluster& cluster = worker().cluster;
-  const txn::CommitId id{commit, cluster.region_map(0).epoch, cluster.database_id()};
-  switch (co_await worker().outcomes.find(id)) {
+reactor::Task<Status> EngineTransaction::ask_outcome(txn::CommitId commit, Status lost) {
+  switch (co_await worker().outcomes.find(commit, nullptr)) {
     case txn::CommitOutcome::committed:
       co_return Status();
     case txn::CommitOutcome::undone:
@@ -66,20 +64,19 @@ reactor::Task<Status> EngineTransaction::commit() {
   if (status.ok() && rows().has_unfetched()) status = co_await fetch();
   if (status.ok() && writes_hash_entries(accesses())) status = co_await write_hash_entries(this);
   if (status.ok() && has_writes()) {
-    status = check_going_on();
+    // Of one session nothing is lost that is older than what is on disk.
+    if (!may_answer_early() && !session().deferred.settled()) status = co_await settle_deferred();
+    if (status.ok()) status = check_going_on();
     if (status.ok()) {
-      layout::Stamp stamp;
+      txn::CommitId id;
       {
         Commit commit(*this);
         status = co_await commit.run();
-        stamp = commit.stamp();
+        id = commit.id();
       }
       if (!status.ok() && status.code() == ErrorCode::unknown_outcome)
-        status = co_await ask_outcome(stamp, status);
+        status = co_await ask_outcome(id, status);
     }
-    // Of one session nothing is lost that is older than what is on disk.
-    if (status.ok() && !may_answer_early() && session().deferred.under_way())
-      co_await session().deferred.wait();
   } else if (Validation* const validation = control().validation(); status.ok() && validation != nullptr) {
     status = co_await validation->confirm_reads(true);
   }

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "common/layout/stamp.h"
+#include "compute/txn/commit_outcomes.h"
 #include "compute/txn/staged_transaction.h"
 
 namespace namdb::protocol {
@@ -22,7 +22,7 @@ class EngineTransaction : public StagedTransaction {
   reactor::Task<Status> commit() override;
 
  private:
-  reactor::Task<Status> ask_outcome(layout::Stamp commit, Status lost);
+  reactor::Task<Status> ask_outcome(txn::CommitId commit, Status lost);
 };
 
 }  // namespace namdb::protocol

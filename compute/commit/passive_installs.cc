@@ -52,7 +52,7 @@ reactor::Task<void> PassiveInstalls::run_deferred(std::unique_ptr<PassiveInstall
   // Otherwise memory servers decide what becomes of it, and install what is to be installed.
   if (!status.ok()) install->slot->lose(install->counter);
   end(*install);
-  install->deferred->end(status.ok(), cluster_.executor().fresh_now_ns());
+  install->deferred->end(status.ok());
 }
 
 reactor::Task<Status> PassiveInstalls::install_deferred(PassiveInstall* install) {

@@ -44,6 +44,9 @@ struct KnownOnceInstalled {
 };
 
 struct PassiveInstall {
+  static void* operator new(std::size_t bytes) { return reactor::allocate_frame(bytes); }
+  static void operator delete(void* place, std::size_t bytes) { reactor::free_frame(place, bytes); }
+
   BatchSet batches;  // WRITEs only; their sources are copied
   std::shared_ptr<ExecutionSlot> slot;
   std::uint32_t counter = 0;

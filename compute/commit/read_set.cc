@@ -204,7 +204,7 @@ reactor::Task<Status> ReadSet::validate(TransactionState* transaction, HeaderWor
     batches.read(cluster.catalog_word(), catalog_word.data(), 8);
   }
   std::size_t range = 0;
-  std::deque<RangeCheck> ranges;  // on their way with the first batch
+  reactor::StableVector<RangeCheck> ranges;  // on their way with the first batch
   const bool together = cluster.optimisations().outstanding_requests;
   if (together) post_ranges(*transaction, kRangesAtOnce, &range, &ranges);
   Status status;
@@ -239,7 +239,7 @@ reactor::Task<Status> ReadSet::validate(TransactionState* transaction, HeaderWor
 }
 
 void ReadSet::post_ranges(TransactionState& transaction, std::size_t most, std::size_t* next,
-                          std::deque<RangeCheck>* checks) {
+                          reactor::StableVector<RangeCheck>* checks) {
   for (; *next < ranges_.size() && checks->size() < most; ++*next) {
     // Of a hash index: its chain and its entries are among buckets and records.
     if (!ranges_[*next].index->hash) checks->emplace_back(transaction, ranges_[*next]);

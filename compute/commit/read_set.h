@@ -3,13 +3,13 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <vector>
 
 #include "common/layout/global_address.h"
 #include "common/layout/stamp.h"
 #include "common/reactor/pooled_allocator.h"
+#include "common/reactor/stable_vector.h"
 #include "common/reactor/task.h"
 #include "compute/txn/validation.h"
 
@@ -66,7 +66,7 @@ class ReadSet {
   class RangeCheck;
   // From ranges_[*next] on, until there are so many.
   void post_ranges(TransactionState& transaction, std::size_t most, std::size_t* next,
-                   std::deque<RangeCheck>* checks);
+                   reactor::StableVector<RangeCheck>* checks);
 
   reactor::PooledVector<SeenHeader> records_;
   reactor::PooledVector<SeenBucket> buckets_;

@@ -37,8 +37,16 @@ layout::Key key_of(const storage::Table& table, std::int64_t id, std::int64_t pa
   return std::move(layout::Key(table.schema).integer(id).integer(part));
 }
 
-// Whether the table is the one of definition(): its name may have been taken by somebody.
-bool fits(const storage::Table& table) {
+storage::IndexRef index_by_age(const storage::Table& table) {
+  for (const storage::IndexRef& index : table.indexes) {
+    if (index->name == kByAge && !index->replaced()) return index;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool TransactionIds::fits(const storage::Table& table) {
   const TableDefinition wanted = definition();
   const auto& columns = table.schema.columns();
   if (columns.size() != wanted.schema.columns().size() || table.schema.key() != wanted.schema.key())
@@ -50,15 +58,6 @@ bool fits(const storage::Table& table) {
   }
   return true;
 }
-
-storage::IndexRef index_by_age(const storage::Table& table) {
-  for (const storage::IndexRef& index : table.indexes) {
-    if (index->name == kByAge && !index->replaced()) return index;
-  }
-  return nullptr;
-}
-
-}  // namespace
 
 layout::Row TransactionIds::row_of(const storage::Table& table, const Given& given, std::int64_t part,
                                    bool committed) {

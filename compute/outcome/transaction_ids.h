@@ -31,6 +31,7 @@
 #include "common/reactor/executor.h"
 #include "common/reactor/task.h"
 #include "compute/api/engine.h"
+#include "compute/api/table.h"
 
 namespace namdb::txn {
 
@@ -38,13 +39,16 @@ enum class TransactionOutcome : std::uint8_t { in_progress, committed, aborted }
 
 class TransactionIds {
  public:
-  static constexpr const char* kTable = "namdb_transactions";
+  static constexpr const char* kTable = storage::kTransactionsTable;
   static constexpr std::int64_t kKept_us = std::int64_t{3600} * 1'000'000;
   static constexpr std::int64_t kErasePause_us = std::int64_t{60} * 1'000'000;
 
   // `wall_clock_us` may be empty: then nothing is ever too old. The engine outlives this.
   TransactionIds(Engine& engine, std::function<std::int64_t()> wall_clock_us)
       : engine_(engine), wall_clock_us_(std::move(wall_clock_us)) {}
+
+  // Whether the table is of that shape. Others may have that name in databases of before it was reserved.
+  static bool fits(const storage::Table& table);
 
   // A new id, greater than 0, of a transaction that is open and has none. It outlives the task. After an
   // error it can only be aborted.

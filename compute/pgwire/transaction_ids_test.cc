@@ -1,5 +1,6 @@
 // namdb_txid() and namdb_txid_status(), as clients see them.
 #include <catch2/catch.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,9 +13,8 @@ using namespace testing;  // NOLINT: the messages are the vocabulary of this fil
 
 namespace {
 
-// The one value of the one row; or the SQLSTATE.
-std::string ask(World& world, TestClient& client, const std::string& sql) {
-  client.send(query(sql));
+// The first value of the first row; or the SQLSTATE.
+std::string answer(World& world, TestClient& client) {
   std::vector<Received> messages;
   world.executor.run_until([&] {
     for (Received& received : client.receive()) messages.push_back(std::move(received));
@@ -31,7 +31,11 @@ struct Clients {
   Clients() : writer(TestClient::ready(world)), other(TestClient::ready(world)) {
     ask(writer, "CREATE TABLE t (id int PRIMARY KEY)");
   }
-  std::string ask(TestClient& client, const std::string& sql) { return pgwire::ask(world, client, sql); }
+  std::string ask(TestClient& client, const std::string& sql) {
+    client.send(query(sql));
+    return answer(client);
+  }
+  std::string answer(TestClient& client) { return pgwire::answer(world, client); }
   std::string status_of(TestClient& client, const std::string& id) {
     return ask(client, "SELECT namdb_txid_status(" + id + ")");
   }
@@ -112,9 +116,97 @@ TEST_CASE("what has no outcome, and where no id is given", "[outcome]") {
   CHECK(clients.status_of(clients.other, "NULL") == "null");
   CHECK(clients.status_of(clients.other, "'x'") == "22P02");
   CHECK(clients.status_of(clients.other, "true") == "42883");
-  CHECK(clients.ask(clients.other, "SELECT 1 + namdb_txid()") == "0A000");
-  CHECK(clients.ask(clients.other, "EXPLAIN SELECT namdb_txid()") == "0A000");
+  for (const char* other : {"-17", "0"}) CHECK(clients.status_of(clients.other, other) == "null");
   CHECK(clients.ask(clients.other, "BEGIN READ ONLY; SELECT namdb_txid()") == "25006");
+  clients.ask(clients.other, "ROLLBACK");
+  CHECK(clients.ask(clients.other, "CREATE TABLE d (id int PRIMARY KEY, x bigint DEFAULT namdb_txid())") ==
+        "0A000");
+  for (const char* unknown : {"txid_current()", "pg_current_xact_id_if_assigned()", "txid_status(1)"})
+    CHECK(clients.ask(clients.other, std::string("SELECT ") + unknown) == "42883");
+}
+
+TEST_CASE("ids and outcomes stand in expressions", "[outcome]") {
+  Clients clients;
+  const auto ask = [&](const std::string& sql) { return clients.ask(clients.writer, sql); };
+  ask("CREATE TABLE paid (id int PRIMARY KEY, by_transaction bigint)");
+  ask("BEGIN");
+  ask("INSERT INTO paid VALUES (1, namdb_txid()), (2, NULL)");
+  const std::string id = ask("SELECT namdb_txid() AS id, 1 + 1");
+  CHECK(ask("SELECT by_transaction FROM paid WHERE id = 1") == id);
+  CHECK(ask("SELECT by_transaction = namdb_txid() FROM paid WHERE id = 1") == "t");
+  ask("UPDATE paid SET by_transaction = namdb_txid() WHERE id = 2");
+  CHECK(ask("SELECT count(*) FROM paid WHERE by_transaction = namdb_txid()") == "2");
+  CHECK(ask("SELECT namdb_txid() - " + id + ", namdb_txid()") == "0");
+  CHECK(ask("SELECT coalesce(namdb_txid_status(" + id + "), 'unknown') = 'in progress'") == "t");
+  ask("COMMIT");
+  CHECK(ask("SELECT 'it is ' || namdb_txid_status(" + id + ")") == "it is committed");
+  CHECK(ask("SELECT min(namdb_txid_status(by_transaction)) FROM paid") == "committed");
+  CHECK(ask("SELECT id FROM paid WHERE namdb_txid_status(by_transaction) = 'committed' ORDER BY "
+            "namdb_txid_status(by_transaction), id DESC LIMIT 1") == "2");
+  CHECK(ask("SELECT namdb_txid_status(by_transaction - 1) IS NULL FROM paid WHERE id = 1") == "t");
+  ask("DELETE FROM paid WHERE namdb_txid_status(by_transaction) = 'committed'");
+  CHECK(ask("SELECT count(*) FROM paid") == "0");
+}
+
+TEST_CASE("only a call that is evaluated gives an id", "[outcome]") {
+  Clients clients;
+  const auto ask = [&](const std::string& sql) { return clients.ask(clients.writer, sql); };
+  CHECK(ask("EXPLAIN SELECT namdb_txid()") != "");
+  ask("BEGIN READ ONLY");
+  CHECK(ask("SELECT CASE WHEN false THEN namdb_txid() ELSE 5 END") == "5");
+  CHECK(ask("SELECT count(namdb_txid()) FROM t") == "0");
+  ask("COMMIT");
+  CHECK(ask("SELECT count(*) FROM namdb_transactions") == "42P01");
+  // On its own, with a query or without, it is the statement's transaction.
+  CHECK(clients.status_of(clients.other, ask("SELECT namdb_txid() + 0")) == "committed");
+  CHECK(ask("EXPLAIN ANALYZE SELECT namdb_txid()") != "");
+  CHECK(ask("SELECT count(*) FROM namdb_transactions WHERE part = 1 AND committed") == "2");
+}
+
+TEST_CASE("an outcome is asked for by a parameter", "[outcome]") {
+  Clients clients;
+  const std::string id = clients.ask(clients.writer, "SELECT namdb_txid()");
+  const auto ask = [&](const std::string& sql, const std::optional<std::string>& parameter) {
+    clients.other.send(parse("", sql) + bind("", "", {parameter}) + execute("") + sync());
+    return clients.answer(clients.other);
+  };
+  CHECK(ask("SELECT namdb_txid_status($1) = 'committed'", id) == "t");
+  CHECK(ask("SELECT namdb_txid_status($1::bigint), 1", id) == "committed");
+  CHECK(ask("SELECT namdb_txid_status($1)", std::nullopt) == "null");
+  CHECK(ask("SELECT namdb_txid_status($1)", "17") == "null");
+  CHECK(ask("SELECT namdb_txid_status($1)", "seventeen") == "22P02");
+  CHECK(ask("SELECT namdb_txid_status($1::text)", id) == "42883");
+}
+
+TEST_CASE("the table of transactions can only be read", "[outcome]") {
+  Clients clients;
+  const auto ask = [&](const std::string& sql) { return clients.ask(clients.writer, sql); };
+  for (int made = 0; made < 2; ++made) {
+    INFO((made == 0 ? "before" : "after") << " it is made");
+    CHECK(ask("CREATE TABLE namdb_transactions (id bigint PRIMARY KEY)") == "42501");
+    CHECK(ask("CREATE TABLE IF NOT EXISTS public.namdb_transactions (id bigint PRIMARY KEY)") == "42501");
+    if (made == 0) ask("SELECT namdb_txid()");
+  }
+  for (const char* sql :
+       {"INSERT INTO namdb_transactions VALUES (1, 0, 20, now(), false)",
+        "INSERT INTO public.namdb_transactions (id, part) VALUES (1, 0)",
+        "UPDATE namdb_transactions SET committed = true", "DELETE FROM namdb_transactions WHERE part = 1",
+        "EXPLAIN ANALYZE DELETE FROM namdb_transactions", "CREATE INDEX ON namdb_transactions (slot)",
+        "CREATE UNIQUE INDEX i ON namdb_transactions USING hash (slot)", "DROP TABLE namdb_transactions",
+        "DROP TABLE IF EXISTS t, namdb_transactions CASCADE", "DROP INDEX namdb_transactions_by_age"}) {
+    INFO(sql);
+    CHECK(ask(sql) == "42501");
+  }
+  const auto messages = clients.writer.ask(query("DELETE FROM namdb_transactions"));
+  CHECK(find_error(messages)->field('H') ==
+        "the server writes it by itself; namdb_txid() adds the transaction's row");
+  for (const char* sql : {"TRUNCATE namdb_transactions", "ALTER TABLE namdb_transactions ADD COLUMN x int",
+                          "COPY namdb_transactions FROM STDIN", "COPY namdb_transactions TO STDOUT"}) {
+    INFO(sql);
+    CHECK(ask(sql) == "0A000");
+  }
+  CHECK(ask("SELECT count(*) FROM namdb_transactions") == "2");
+  CHECK(ask("SELECT count(*) FROM t") == "0");
 }
 
 }  // namespace namdb::pgwire

@@ -17,9 +17,16 @@ namespace {
 
 constexpr std::uint64_t kSuspicious_ns = 20 * kMillisecond_ns;
 constexpr std::size_t kMaxSightings = 4096;
+constexpr std::size_t kMaxClosed = 4096;
+// Slots that one call asks for beside the one that it is about.
+constexpr std::size_t kMaxOthers = 31;
 // Between two questions whether a dead slot is closed.
 constexpr std::uint64_t kFirstPause_ns = kMillisecond_ns;
 constexpr std::uint64_t kLongestPause_ns = 100 * kMillisecond_ns;
+
+bool is_closed(control::SlotState state) {
+  return state == control::SLOT_CLOSED || state == control::SLOT_RETIRED;
+}
 
 }  // namespace
 
@@ -30,20 +37,17 @@ void DeadLocks::note(GlobalAddress address, HeaderWord word, std::uint32_t body_
   Sighting& sighting = sightings_[address.value];
   const std::uint64_t now_ns = cluster_.executor().now_ns();
   if (sighting.looked_into) return;
-  if (sighting.word != word.value()) {
-    sighting = {word.value(), now_ns, false};
-    return;
-  }
-  if (now_ns - sighting.first_ns < kSuspicious_ns) return;
-  sighting.looked_into = true;
+  if (sighting.word != word.value()) sighting = {word.value(), now_ns, false};
   const std::uint32_t slot = word.stamp().slot;
+  if (!closed_.contains(slot) && now_ns - sighting.first_ns < kSuspicious_ns) return;
+  sighting.looked_into = true;
   const auto [locks, is_first] = waiting_.try_emplace(slot);
   locks->second.push_back({address, word, body_bytes});
   if (is_first) cluster_.executor().spawn(gate_, look_into(slot));
 }
 
 reactor::Task<void> DeadLocks::look_into(std::uint32_t slot) {
-  const bool closed = co_await await_closed(slot);
+  const bool closed = closed_.contains(slot) || co_await await_closed(slot);
   while (closed && !waiting_[slot].empty()) {  // more may be met meanwhile
     const Lock lock = waiting_[slot].back();
     waiting_[slot].pop_back();
@@ -55,17 +59,37 @@ reactor::Task<void> DeadLocks::look_into(std::uint32_t slot) {
   waiting_.erase(slot);
 }
 
+// The owner's other slots have most likely ended, too.
+std::vector<std::uint32_t> DeadLocks::slots_to_ask_for(std::uint32_t slot) const {
+  std::set<std::uint32_t> others;
+  for (const auto& [address, sighting] : sightings_) {
+    const std::uint32_t other = HeaderWord(sighting.word).stamp().slot;
+    if (other != slot && !sighting.looked_into && !closed_.contains(other)) others.insert(other);
+    if (others.size() == kMaxOthers) break;
+  }
+  std::vector<std::uint32_t> slots{slot};
+  slots.insert(slots.end(), others.begin(), others.end());
+  return slots;
+}
+
+void DeadLocks::remember_closed(std::uint32_t slot) {
+  closed_.insert(slot);
+  if (closed_.size() > kMaxClosed) closed_.erase(closed_.begin());
+}
+
 reactor::Task<bool> DeadLocks::await_closed(std::uint32_t slot) {
   std::uint64_t pause_ns = kFirstPause_ns;
-  control::ListSlotsRequest request;
-  request.add_slots(slot);
   while (!gate_.closing()) {
+    control::ListSlotsRequest request;
+    for (const std::uint32_t asked : slots_to_ask_for(slot)) request.add_slots(asked);
     control::ListSlotsReply reply;
     const Status status = co_await cluster_.call(0, control::LIST_SLOTS, request, &reply);
-    if (!status.ok() || reply.slots_size() != 1) co_return false;
-    const control::SlotState state = reply.slots(0).state();
-    if (state == control::SLOT_CLOSED || state == control::SLOT_RETIRED) co_return true;
-    if (state != control::SLOT_DEAD) co_return false;
+    if (!status.ok() || reply.slots_size() != request.slots_size()) co_return false;
+    for (const control::Slot& listed : reply.slots()) {
+      if (is_closed(listed.state())) remember_closed(listed.slot());
+    }
+    if (is_closed(reply.slots(0).state())) co_return true;
+    if (reply.slots(0).state() != control::SLOT_DEAD) co_return false;
     co_await closing_.wait_until(cluster_.executor().now_ns() + pause_ns);
     pause_ns = std::min(2 * pause_ns, kLongestPause_ns);
   }

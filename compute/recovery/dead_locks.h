@@ -9,11 +9,16 @@
 //   a reader word     to 0: its transaction can do nothing any more
 //
 // A lock is looked into once it was met twice with the same value, some time apart. While its slot is dead
-// the lock waits; a slot that is alive has nothing to undo. One task asks for all locks of a slot.
+// the lock waits; a slot that is alive has nothing to undo. One task asks for all locks of a slot, and for
+// the slots of all other locks that were met.
+//
+// A slot that is closed stays so. A lock of a slot that is known to be closed is undone when it is met for
+// the first time: a compute server that dies has many locks, and costs that time once.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "common/reactor/executor.h"
@@ -43,6 +48,9 @@ class DeadLocks final : public LockResolver {
     std::uint32_t body_bytes = 0;
   };
   reactor::Task<void> look_into(std::uint32_t slot);
+  // That slot first.
+  std::vector<std::uint32_t> slots_to_ask_for(std::uint32_t slot) const;
+  void remember_closed(std::uint32_t slot);
   // True once the slot is closed, false where it is alive, or the channel has failed.
   reactor::Task<bool> await_closed(std::uint32_t slot);
   reactor::Task<Status> undo(Lock lock);
@@ -51,6 +59,7 @@ class DeadLocks final : public LockResolver {
   Cluster& cluster_;
   std::map<std::uint64_t, Sighting> sightings_;         // by address
   std::map<std::uint32_t, std::vector<Lock>> waiting_;  // by slot; each has a task
+  std::set<std::uint32_t> closed_;                      // slots, the latest ones
   reactor::Event closing_;
   reactor::Gate gate_;
 };

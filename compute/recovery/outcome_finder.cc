@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compute/api/transaction.h"
 #include "proto/control.pb.h"
 
 namespace namdb::txn {
@@ -12,7 +13,7 @@ constexpr std::uint64_t kLongestQuestionPause_ns = 100 * kMillisecond_ns;
 
 }  // namespace
 
-reactor::Task<CommitOutcome> OutcomeFinder::find(CommitId commit) {
+reactor::Task<CommitOutcome> OutcomeFinder::find(CommitId commit, const Transaction* asker) {
   control::CommitOutcomeRequest request;
   request.set_slot(commit.stamp.slot);
   request.set_counter(commit.stamp.counter);
@@ -32,6 +33,7 @@ reactor::Task<CommitOutcome> OutcomeFinder::find(CommitId commit) {
     if (reply.outcome() == control::OUTCOME_COMMITTED) co_return CommitOutcome::committed;
     if (reply.outcome() == control::OUTCOME_UNDONE) co_return CommitOutcome::undone;
     if (reply.outcome() != control::OUTCOME_UNDECIDED) break;
+    if (asker != nullptr && !asker->check_interrupt().ok()) break;
     co_await stopped_.wait_until(std::min(deadline_ns, executor_.now_ns() + pause_ns));
     pause_ns = std::min(2 * pause_ns, kLongestQuestionPause_ns);
   }

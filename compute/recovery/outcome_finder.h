@@ -24,7 +24,7 @@ class OutcomeFinder final : public CommitOutcomes {
   OutcomeFinder(reactor::Executor& executor, Current current, std::uint64_t patience_ns)
       : executor_(executor), current_(std::move(current)), patience_ns_(patience_ns), stopped_(executor) {}
 
-  reactor::Task<CommitOutcome> find(CommitId commit) override;
+  reactor::Task<CommitOutcome> find(CommitId commit, const Transaction* asker) override;
   // Nothing waits any longer.
   void stop();
 

@@ -80,7 +80,7 @@ class NotedLocks final : public txn::LockResolver {
 // The outcome of each commit whose connection was lost, as a test says.
 class ToldOutcomes final : public txn::CommitOutcomes {
  public:
-  reactor::Task<txn::CommitOutcome> find(txn::CommitId commit) override {
+  reactor::Task<txn::CommitOutcome> find(txn::CommitId commit, const txn::Transaction* /*asker*/) override {
     asked.push_back(commit.stamp);
     co_return outcome;
   }

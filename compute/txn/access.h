@@ -14,7 +14,7 @@
 #include "common/layout/key.h"
 #include "common/layout/record.h"
 #include "common/layout/row.h"
-#include "common/reactor/pooled_allocator.h"
+#include "common/reactor/stable_vector.h"
 #include "compute/api/table.h"
 #include "compute/txn/lookup.h"
 
@@ -30,7 +30,7 @@ struct Access {
       : table(std::move(owner)), key(key_bytes.begin(), key_bytes.end()), key_hash(hash) {}
 
   storage::TableRef table;
-  reactor::PooledVector<std::byte> key;
+  reactor::PooledInlinedVector<std::byte, 24> key;
   std::uint64_t key_hash;
   Lookup lookup;
   WriteKind write = WriteKind::none;

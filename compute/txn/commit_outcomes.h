@@ -8,6 +8,8 @@
 
 namespace namdb::txn {
 
+class Transaction;
+
 // Of a commit, for ever: a slot's id is leased once in a database, and once in the life of memory server 0
 // where that keeps nothing.
 struct CommitId {
@@ -21,8 +23,9 @@ enum class CommitOutcome : std::uint8_t { unknown, committed, undone };
 class CommitOutcomes {
  public:
   virtual ~CommitOutcomes() = default;
-  // Waits until the commit is decided, for a bounded time; `unknown` after that, or where nobody knows.
-  virtual reactor::Task<CommitOutcome> find(CommitId commit) = 0;
+  // Waits until the commit is decided, for a bounded time; `unknown` after that, or where nobody knows. Also
+  // once the interrupt of `asker` ends the wait; null: nothing does. It outlives the task.
+  virtual reactor::Task<CommitOutcome> find(CommitId commit, const Transaction* asker) = 0;
 };
 
 }  // namespace namdb::txn

@@ -8,7 +8,13 @@
 //   - Its transactions read when its earlier commits are visible, or, where the protocol can tell their
 //     versions (ConcurrencyControl::reads_deferred), wait only where they meet one.
 //   - A later commit becomes visible behind them: one that uses another slot waits for them.
-//   - A commit that is answered when it is durable is answered behind them.
+//   - A commit that is to be answered when it is durable begins behind them. So it is never there without
+//     them.
+//
+// A commit whose connection breaks before its entries are known to be durable is *cut off*: memory server 0
+// decides what becomes of it (commit_outcomes.h). The session's next transaction asks for that before it
+// reads or commits. If the commit is there, it goes on; if not, or if nobody knows, the session is told so
+// once: the transaction ends with an error of its own (tells_of_lost_commits).
 #pragma once
 
 #include <algorithm>
@@ -16,29 +22,36 @@
 #include <memory>
 #include <vector>
 
+#include "common/base/error.h"
 #include "common/layout/stamp.h"
 #include "common/reactor/executor.h"
 #include "common/reactor/task.h"
+#include "compute/api/transaction.h"
+#include "compute/txn/commit_outcomes.h"
 
 namespace namdb::txn {
 
 struct DeferredCommit {
-  DeferredCommit(reactor::Executor& executor, layout::Stamp commit_stamp)
-      : stamp(commit_stamp), changed(executor) {}
-  // Visible to all transactions that begin now, or lost with its connection.
-  void end(bool visible, std::uint64_t now_ns) {
+  DeferredCommit(reactor::Executor& event_executor, CommitId commit)
+      : executor(event_executor), id(commit), changed(event_executor) {}
+  // Visible to all transactions that begin now, or cut off.
+  void end(bool visible) {
     ended = true;
-    lost = !visible;
-    ended_ns = now_ns;
+    cut_off = !visible;
+    ended_ns = executor.fresh_now_ns();
     changed.notify_all();
   }
 
-  layout::Stamp stamp;
+  reactor::Executor& executor;
+  CommitId id;
   bool ended = false;
-  bool lost = false;
+  bool cut_off = false;
   std::uint64_t ended_ns = 0;
   reactor::Event changed;
 };
+
+// Whether it is the error by which DeferredCommits::settle() tells of lost commits.
+bool tells_of_lost_commits(const Status& status);
 
 // Belongs to the session. Tasks in the background share its commits.
 class DeferredCommits {
@@ -48,44 +61,42 @@ class DeferredCommits {
 
   bool has_room() const { return commits_.size() < kMost; }
   void add(std::shared_ptr<DeferredCommit> commit) { commits_.push_back(std::move(commit)); }
-  // Some are still under way.
-  bool under_way() const {
-    return std::ranges::any_of(commits_, [](const auto& commit) { return !commit->ended; });
-  }
-  // Waits until none is, or none of another slot than that one.
-  reactor::Task<void> wait() { return wait_but_for(kNoSlot); }
-  reactor::Task<void> wait_but_for(std::uint32_t slot);
   // Some of another slot are under way.
-  bool under_way_but_for(std::uint32_t slot) const {
-    return std::ranges::any_of(
-        commits_, [slot](const auto& commit) { return !commit->ended && commit->stamp.slot != slot; });
+  bool under_way_but_for(std::uint32_t slot) const { return first_but_for(slot) != nullptr; }
+  // Waits until none is.
+  reactor::Task<void> wait_but_for(std::uint32_t slot);
+  // None is under way, and none is cut off.
+  bool settled() const {
+    return std::ranges::all_of(commits_,
+                               [](const auto& commit) { return commit->ended && !commit->cut_off; });
   }
-  // Forgets those that `shown` says are known to all snapshots from now on, and those that were lost; the
-  // stamps of the others.
+  bool any_cut_off() const {
+    return std::ranges::any_of(commits_, [](const auto& commit) { return commit->cut_off; });
+  }
+  // Waits until it is so: all are visible, and those that are not there are forgotten.
+  // Error connection_failure if there were such. The asker's interrupt ends the wait with its error.
+  reactor::Task<Status> settle(CommitOutcomes& outcomes, const Transaction& asker);
+  // Forgets those that `shown` says are known to all snapshots from now on; the stamps of the others.
   template <typename Shown>
   std::vector<layout::Stamp> forget(const Shown& shown) {
-    std::erase_if(commits_, [&](const auto& commit) { return commit->lost || shown(*commit); });
+    std::erase_if(commits_, [&](const auto& commit) { return !commit->cut_off && shown(*commit); });
     std::vector<layout::Stamp> stamps;
-    for (const auto& commit : commits_) stamps.push_back(commit->stamp);
+    for (const auto& commit : commits_) stamps.push_back(commit->id.stamp);
     return stamps;
   }
   // Where a transaction sees all that has ended.
   void forget_ended() {
-    std::erase_if(commits_, [](const auto& commit) { return commit->ended; });
+    std::erase_if(commits_, [](const auto& commit) { return commit->ended && !commit->cut_off; });
   }
 
  private:
   static constexpr std::uint32_t kNoSlot = ~std::uint32_t{0};
+  const std::shared_ptr<DeferredCommit>* first_but_for(std::uint32_t slot) const {
+    const auto found = std::ranges::find_if(
+        commits_, [slot](const auto& commit) { return !commit->ended && commit->id.stamp.slot != slot; });
+    return found == commits_.end() ? nullptr : &*found;
+  }
   std::vector<std::shared_ptr<DeferredCommit>> commits_;
 };
-
-inline reactor::Task<void> DeferredCommits::wait_but_for(std::uint32_t slot) {
-  while (under_way_but_for(slot)) {
-    const auto found = std::ranges::find_if(
-        commits_, [slot](const auto& commit) { return !commit->ended && commit->stamp.slot != slot; });
-    const std::shared_ptr<DeferredCommit> commit = *found;
-    while (!commit->ended) co_await commit->changed.wait();
-  }
-}
 
 }  // namespace namdb::txn

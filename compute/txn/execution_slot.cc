@@ -29,10 +29,15 @@ reactor::Task<Status> ExecutionSlot::lease() {
   co_return co_await cluster_.place_slot(slot_, vector_position_, first_counter_ - 1, reply.vector_length());
 }
 
-reactor::Task<Result<std::uint32_t>> ExecutionSlot::begin_commit(std::span<const HostBytes> journal_parts) {
+std::optional<std::uint32_t> ExecutionSlot::begin_commit_now(std::span<const HostBytes> journal_parts) {
   const bool full =
       std::ranges::any_of(journal_parts, [this](HostBytes part) { return journals_.log_full(part.host); });
-  if (!full && journals_.take_credit(journal_parts)) co_return next_counter_++;
+  if (full || !journals_.take_credit(journal_parts)) return std::nullopt;
+  return next_counter_++;
+}
+
+reactor::Task<Result<std::uint32_t>> ExecutionSlot::begin_commit(std::span<const HostBytes> journal_parts) {
+  if (const auto counter = begin_commit_now(journal_parts)) co_return *counter;
   // The slot must not be closed meanwhile.
   add_holder();
   auto counter = co_await wait_for_room(journal_parts);
@@ -94,14 +99,19 @@ void ExecutionSlot::piggyback(std::uint32_t counter, fabric::Batch& batch, std::
 
 void ExecutionSlot::piggyback_completed(std::uint32_t counter) {
   completed_ = std::max(completed_, counter);
+  note_finished(counter);
+  pass_aborted();
+  published_.notify_all();
+}
+
+void ExecutionSlot::note_finished(std::uint32_t counter) {
+  // Most finish in their order, and need no place in the set.
   if (counter == prefix_ + 1) {
     prefix_ = counter;
   } else {
     finished_.insert(counter);
   }
   advance();
-  pass_aborted();
-  published_.notify_all();
 }
 
 void ExecutionSlot::advance() {
@@ -138,8 +148,7 @@ reactor::Task<Status> ExecutionSlot::publish_prefix() {
 }
 
 reactor::Task<Status> ExecutionSlot::finish(std::uint32_t counter) {
-  finished_.insert(counter);
-  advance();
+  note_finished(counter);
   while (completed_ < counter) {
     if (failed_ || cluster_.failed() || (lost_ != 0 && counter >= lost_)) {
       published_.notify_all();
@@ -156,8 +165,7 @@ reactor::Task<Status> ExecutionSlot::finish(std::uint32_t counter) {
 }
 
 bool ExecutionSlot::finish_unawaited(std::uint32_t counter) {
-  finished_.insert(counter);
-  advance();
+  note_finished(counter);
   return !publishing_ && prefix_ > posted_;
 }
 
@@ -168,9 +176,8 @@ reactor::Task<void> ExecutionSlot::publish() {
 
 void ExecutionSlot::finish_aborted(std::uint32_t counter, std::span<const HostBytes> journal_parts) {
   journals_.give_back(journal_parts);
-  finished_.insert(counter);
   aborted_.insert(counter);
-  advance();
+  note_finished(counter);
   pass_aborted();
   published_.notify_all();
 }

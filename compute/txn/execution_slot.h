@@ -61,6 +61,8 @@ class ExecutionSlot {
   // of finish(), finish_aborted() and piggyback_completed() for the counter, unless a channel failed. Errors:
   // connection_failure; disk_full where a host's log has no room; serialization_failure after E.
   reactor::Task<Result<std::uint32_t>> begin_commit(std::span<const HostBytes> journal_parts);
+  // The same; nullopt, and nothing is taken, where it would wait.
+  std::optional<std::uint32_t> begin_commit_now(std::span<const HostBytes> journal_parts);
   // Every counter up to there is finished.
   std::uint32_t through() const { return completed_; }
 
@@ -120,6 +122,7 @@ class ExecutionSlot {
   reactor::Task<Status> close();
 
  private:
+  void note_finished(std::uint32_t counter);
   void advance();
   reactor::Task<Status> publish_prefix();
   void pass_aborted();

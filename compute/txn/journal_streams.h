@@ -14,12 +14,12 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <span>
 
 #include "common/layout/global_address.h"
 #include "common/layout/journal.h"
+#include "common/reactor/pooled_allocator.h"
 
 namespace namdb::txn {
 
@@ -88,7 +88,7 @@ class JournalStream {
   std::uint64_t largest_credit_bytes_ = 0;  // at most, of the credits that are out
   std::uint64_t freed_;
   std::uint64_t finished_;
-  std::deque<Taken> taken_;  // behind `finished_`
+  reactor::PooledDeque<Taken> taken_;  // behind `finished_`
 };
 
 class JournalStreams {

@@ -5,7 +5,6 @@
 #include <span>
 
 #include "common/base/error.h"
-#include "common/reactor/pooled_allocator.h"
 #include "common/reactor/task.h"
 #include "compute/api/transaction.h"
 #include "compute/cluster/batch_set.h"
@@ -29,7 +28,7 @@ class Locking {
   virtual void check_locks() = 0;
   // Some of these lookups wait for records that others hold. True: it has waited for them. False: the caller
   // waits before it reads again. Only with has_waiters().
-  virtual reactor::Task<Result<bool>> wait_for_locks(const reactor::PooledVector<Lookup*>* /*lookups*/) {
+  virtual reactor::Task<Result<bool>> wait_for_locks(std::span<Lookup* const> /*lookups*/) {
     co_return false;
   }
   // Rows that are to be locked (Access::locked) or shared (Access::shares) have been read by key: locks those

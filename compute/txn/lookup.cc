@@ -104,7 +104,7 @@ void Lookup::add_read(txn::BatchSet& batches) {
       if (read_elsewhere_ == nullptr) batches.read(record_, buffer_.data(), read_bytes());
       break;
     case State::older:
-      walk_.add_read(batches);
+      walk_->add_read(batches);
       break;
     default:
       NAMDB_CHECK(!"a finished lookup needs no READ");
@@ -167,7 +167,7 @@ std::uint32_t Lookup::advance(txn::WorkerState& worker, Visibility& visibility) 
     if (decision == ReadDecision::unknown_slot) return candidate_.stamp.slot;
     decide(worker, visibility, decision);
   }
-  if (done()) walk_.end();
+  if (done() && walk_ != nullptr) walk_->end();
   return 0;
 }
 
@@ -193,7 +193,8 @@ void Lookup::decide(txn::WorkerState& worker, Visibility& visibility, ReadDecisi
   } else if (is_birth(candidate_)) {
     state_ = State::absent;
   } else {
-    if (is_current) walk_.start(worker.cluster.pool(), *table_, record_, region_bytes_, body_);
+    if (walk_ == nullptr) walk_ = std::make_unique<VersionWalk>();
+    if (is_current) walk_->start(worker.cluster.pool(), *table_, record_, region_bytes_, body_);
     state_ = State::older;
     step_back();
   }
@@ -205,7 +206,7 @@ void Lookup::see_bucket(txn::WorkerState& worker, Visibility& visibility) {
     enter_array(table_->arrays[server_]);
     return;
   }
-  layout::Bucket& bucket = bucket_image_;
+  layout::Bucket bucket;
   std::memcpy(&bucket, buffer_.data(), sizeof bucket);
   if (!bucket.certified(bucket_)) return wait_for_bucket(bucket);
   if (bucket.table != table_->id || bucket.generation != array_.generation) {
@@ -352,9 +353,9 @@ bool Lookup::is_birth(const layout::BodyHeader& version) const {
 }
 
 void Lookup::step_back() {
-  switch (walk_.step()) {
+  switch (walk_->step()) {
     case VersionWalk::Step::found:
-      return candidate(walk_.body());
+      return candidate(walk_->body());
     case VersionWalk::Step::read:
       return;
     case VersionWalk::Step::lost:

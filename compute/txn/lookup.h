@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -85,7 +86,7 @@ class Lookup {
     return layout.current_bytes() + (reads_waiter_ ? 8 : 0);
   }
   // How many bytes add_read() takes of the pool for an older version, which may be many; 0 for other READs.
-  std::size_t older_bytes() const { return state_ == State::older ? walk_.read_bytes() : 0; }
+  std::size_t older_bytes() const { return state_ == State::older ? walk_->read_bytes() : 0; }
   // Adds the READ, or the call, whose bytes the next advance() decides about. May be called again without
   // advance() in between, when the fetched bytes were thrown away.
   void add_read(txn::BatchSet& batches);
@@ -192,12 +193,11 @@ class Lookup {
   layout::GlobalAddress record_;
   std::uint16_t incarnation_ = 0;
   std::uint32_t next_entry_ = 0;
-  layout::Bucket bucket_image_{};
   layout::BodyHeader current_;
   layout::HeaderWord header_seen_;
   layout::BodyHeader candidate_;
   std::span<const std::byte> body_;
-  VersionWalk walk_;
+  std::unique_ptr<VersionWalk> walk_;  // once an older version is needed
   fabric::LocalBuffer buffer_;
   const std::byte* read_elsewhere_ = nullptr;
   bool finds_ = false;  // by key: the memory server looks for it

@@ -27,13 +27,22 @@ reactor::Task<void> pause(reactor::Executor* executor, std::uint32_t waits) {
   }
 }
 
+// How many went.
+template <typename Predicate>
+std::size_t erase_if(Lookups& lookups, const Predicate& goes) {
+  const auto rest = std::remove_if(lookups.begin(), lookups.end(), goes);
+  const auto gone = static_cast<std::size_t>(lookups.end() - rest);
+  lookups.erase(rest, lookups.end());
+  return gone;
+}
+
 // Leaves for later rounds what the lookups would READ of older versions beyond a bound. The first lookups go
 // first until they are done, so that the others have taken no buffers yet.
 void put_off(Lookups& lookups, Lookups& later) {
   lookups.insert(lookups.end(), later.begin(), later.end());
   later.clear();
   std::size_t bytes = 0;
-  std::erase_if(lookups, [&bytes, &later](Lookup* lookup) {
+  erase_if(lookups, [&bytes, &later](Lookup* lookup) {
     const std::size_t more = lookup->older_bytes();
     const bool fits = more == 0 || bytes == 0 || bytes + more <= kOlderAtOnce_bytes;
     if (!fits) later.push_back(lookup);
@@ -93,7 +102,8 @@ struct LookupRun {
     const txn::StageTimer timer(worker.cluster.stage_times(), worker.executor, counters);
     bool waited = false;
     if (locking != nullptr && locking->has_waiters()) {
-      const Result<bool> result = co_await locking->wait_for_locks(&lookups);
+      const std::span<Lookup* const> waiting(lookups);
+      const Result<bool> result = co_await locking->wait_for_locks(waiting);
       if (!result.ok()) co_return result.status();
       waited = *result;
     }
@@ -190,7 +200,7 @@ reactor::Task<Status> run_lookups(TransactionState* transaction, Lookups lookups
       ++run.counters.rereads;
     }
     run.runs.reset();
-    const auto done = std::erase_if(run.lookups, [](const Lookup* lookup) { return lookup->done(); });
+    const auto done = erase_if(run.lookups, [](const Lookup* lookup) { return lookup->done(); });
     if (waiting == nullptr || done != 0) run.lock_wait.ends();
     if (waiting == nullptr) continue;
     status = co_await run.wait(waiting->lock_address());
@@ -212,7 +222,10 @@ reactor::Task<Status> run_one_by_one(TransactionState* transaction, const Lookup
 
 reactor::Task<Status> begin_reading(TransactionState* transaction) {
   // Neither entries of indexes nor buckets say what is to come.
-  if (transaction->session().deferred.under_way()) co_await transaction->session().deferred.wait();
+  if (!transaction->session().deferred.settled()) {
+    Status status = co_await transaction->settle_deferred();
+    if (!status.ok()) co_return status;
+  }
   Lookups no_lookups;
   LookupTables no_tables;
   co_return co_await run_lookups(transaction, std::move(no_lookups), std::move(no_tables));

@@ -5,7 +5,7 @@
 
 #include "common/base/error.h"
 #include "common/layout/global_address.h"
-#include "common/reactor/pooled_allocator.h"
+#include "common/reactor/stable_vector.h"
 #include "common/reactor/task.h"
 #include "compute/txn/lookup.h"
 #include "compute/txn/transaction_state.h"
@@ -29,8 +29,8 @@ class LockWait {
 reactor::Task<Status> wait_for_lock(TransactionState* transaction, LockWait* wait,
                                     layout::GlobalAddress locked, std::uint32_t waits);
 
-using Lookups = reactor::PooledVector<Lookup*>;
-using LookupTables = reactor::PooledVector<const storage::Table*>;
+using Lookups = reactor::PooledInlinedVector<Lookup*, 4>;
+using LookupTables = reactor::PooledInlinedVector<const storage::Table*, 4>;
 
 // Records of scans that are near one another are READ together (run_reads.h).
 enum class Together : std::uint8_t { no, near };

@@ -25,13 +25,15 @@ Access* ReadWriteSet::find(std::uint32_t table, std::span<const std::byte> key, 
     }
     return nullptr;
   }
-  if (by_hash_.empty()) {
+  if (by_place_.empty()) {
     for (std::size_t i = 0; i < accesses_.size(); ++i)
-      by_hash_.emplace(accesses_[i].key_hash, static_cast<RowId>(i));
+      by_place_[place(accesses_[i].table->id, accesses_[i].key_hash)].push_back(static_cast<RowId>(i));
   }
-  for (auto [it, end] = by_hash_.equal_range(hash); it != end; ++it) {
-    if (!same(accesses_[it->second])) continue;
-    row = it->second;
+  const auto known = by_place_.find(place(table, hash));
+  if (known == by_place_.end()) return nullptr;
+  for (const RowId each : known->second) {
+    if (!same(accesses_[each])) continue;
+    row = each;
     return &accesses_[row];
   }
   return nullptr;
@@ -50,7 +52,7 @@ Access& ReadWriteSet::access(const storage::TableRef& table, std::span<const std
   locations.prefetch(hash);
   row = static_cast<RowId>(accesses_.size());
   Access& fresh = accesses_.emplace_back(table, key, hash);
-  if (!by_hash_.empty()) by_hash_.emplace(hash, row);
+  if (!by_place_.empty()) by_place_[place(table->id, hash)].push_back(row);
   unfetched_.push_back(row);
   return fresh;
 }

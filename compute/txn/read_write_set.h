@@ -2,12 +2,14 @@
 // in the order in which they were asked for. An access stays where it is until the transaction ends.
 #pragma once
 
+#include <absl/container/flat_hash_map.h>
+#include <absl/container/inlined_vector.h>
+
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 #include <utility>
 
-#include "common/reactor/pooled_allocator.h"
+#include "common/reactor/stable_vector.h"
 #include "compute/api/table.h"
 #include "compute/api/transaction.h"
 #include "compute/cluster/location_cache.h"
@@ -17,9 +19,9 @@ namespace namdb::protocol {
 
 class ReadWriteSet {
  public:
-  using Rows = reactor::PooledVector<txn::RowId>;
+  using Rows = reactor::PooledInlinedVector<txn::RowId, 8>;
 
-  reactor::PooledDeque<Access>& accesses() { return accesses_; }
+  reactor::StableVector<Access>& accesses() { return accesses_; }
   Access& operator[](txn::RowId row) { return accesses_[row]; }
   const Access& operator[](txn::RowId row) const { return accesses_[row]; }
 
@@ -38,10 +40,15 @@ class ReadWriteSet {
   bool has_writes() const;
 
  private:
+  // Rows of several tables with the same key are not alike.
+  static std::uint64_t place(std::uint32_t table, std::uint64_t hash) {
+    return hash ^ (table * 0x9e3779b97f4a7c15ULL);
+  }
   Access* find(std::uint32_t table, std::span<const std::byte> key, std::uint64_t hash, txn::RowId& row);
 
-  reactor::PooledDeque<Access> accesses_;
-  std::unordered_multimap<std::uint64_t, txn::RowId> by_hash_;  // used once there are many
+  reactor::StableVector<Access> accesses_;
+  // Used once there are many.
+  absl::flat_hash_map<std::uint64_t, absl::InlinedVector<txn::RowId, 1>> by_place_;
   Rows unfetched_;
 };
 

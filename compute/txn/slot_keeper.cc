@@ -5,19 +5,24 @@
 
 namespace namdb::txn {
 
+std::shared_ptr<ExecutionSlot> SlotKeeper::acquire_now() {
+  retire_exhausted();
+  std::shared_ptr<ExecutionSlot> slot = least_busy();
+  const bool serves = slot != nullptr && (slot->idle() || slots_.size() >= wanted_ || leasing_);
+  return serves ? slot : nullptr;
+}
+
 reactor::Task<Result<std::shared_ptr<ExecutionSlot>>> SlotKeeper::acquire() {
   using Acquired = Result<std::shared_ptr<ExecutionSlot>>;
   while (true) {
-    retire_exhausted();
-    std::shared_ptr<ExecutionSlot> slot = least_busy();
-    if (slot != nullptr && (slot->idle() || slots_.size() >= wanted_ || leasing_)) co_return Acquired(slot);
+    if (auto slot = acquire_now()) co_return Acquired(std::move(slot));
     // A slot that was lost with a connection is not given back: asking for another would exceed the bound.
     if (cluster_.failed()) {
       co_return Acquired(Status(ErrorCode::connection_failure, "the connection to a memory server was lost"));
     }
     // One old slot may still be on its way out, no more: memory servers bound the slots of a channel.
     if (leasing_ || slots_.size() + retiring_.size() > wanted_) {
-      if (slot != nullptr) co_return Acquired(slot);
+      if (auto slot = least_busy()) co_return Acquired(std::move(slot));
       co_await changed_.wait();
       continue;
     }

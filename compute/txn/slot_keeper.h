@@ -23,6 +23,8 @@ class SlotKeeper {
   // fewest open commits. Suspends only for a lease. A commit holds its reference to the end. Where the memory
   // server leases no more, those that there are suffice.
   reactor::Task<Result<std::shared_ptr<ExecutionSlot>>> acquire();
+  // The same; null where it would suspend.
+  std::shared_ptr<ExecutionSlot> acquire_now();
   // The counter's commit is complete everywhere; it is published soon, in the background.
   void finish_later(const std::shared_ptr<ExecutionSlot>& slot, std::uint32_t counter);
   // Tells the hosts of all journals what is finished, where they do not know.

@@ -126,14 +126,16 @@ reactor::Task<Status> StagedTransaction::fetch() {
 reactor::Task<Status> StagedTransaction::do_fetch() {
   Lookups lookups;
   LookupTables tables;
-  if (!control().reads_deferred()) {
-    if (session().deferred.under_way()) co_await session().deferred.wait();
-    session().deferred.forget_ended();
+  Status status;
+  txn::DeferredCommits& deferred = session().deferred;
+  if (control().reads_deferred() ? deferred.any_cut_off() : !deferred.settled()) {
+    status = co_await settle_deferred();
+    if (!status.ok()) co_return status;
   }
-  const reactor::PooledVector<RowId> asked = rows().take_unfetched();
+  if (!control().reads_deferred()) deferred.forget_ended();
+  const ReadWriteSet::Rows asked = rows().take_unfetched();
   Locking* const locking = control().locking();
   const bool timestamps = control().timestamps() != nullptr;
-  Status status;
   reactor::PooledVector<RowId> to_lock;
   if (locking != nullptr) {
     std::ranges::copy_if(asked, std::back_inserter(to_lock),

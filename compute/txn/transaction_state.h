@@ -1,13 +1,14 @@
 // The state of one transaction: its read and write set, counters, the tables that it uses, its concurrency
 // control, and how it ended. Lookups and scans, indexes, the commit and the protocols work on it; the
 // operations of its user are staged_transaction.h. No function here waits for the network but to refresh the
-// catalog and to confirm reads.
+// catalog, to confirm reads, and to learn what became of the session's earlier commits.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
 #include "common/fabric/counters.h"
+#include "common/reactor/stable_vector.h"
 #include "compute/api/transaction.h"
 #include "compute/api/transaction_facts.h"
 #include "compute/cluster/batch_set.h"
@@ -36,7 +37,7 @@ class TransactionState {
   CheckedTables& tables() { return tables_; }
   ReadWriteSet& rows() { return rows_; }
   const ReadWriteSet& rows() const { return rows_; }
-  reactor::PooledDeque<Access>& accesses() { return rows_.accesses(); }
+  reactor::StableVector<Access>& accesses() { return rows_.accesses(); }
   // The batches of lookups, used by one run of them at a time.
   txn::BatchSet& lookup_batches() { return lookup_batches_; }
 
@@ -73,6 +74,9 @@ class TransactionState {
   }
   // The row is why the transaction will end in duplicate_key.
   void note_violation(const storage::TableRef& table, const storage::Index& index, layout::RowView row);
+  // The session's commits that were answered early are visible. Error connection_failure: some are not there
+  // (deferred_commits.h); or the user's interrupt.
+  reactor::Task<Status> settle_deferred() { return session_.deferred.settle(worker_.outcomes, user_); }
   // An error that follows from what was read: only if all reads were true at once; else why not.
   reactor::Task<Status> confirmed(Status error);
 

@@ -26,6 +26,9 @@ namespace namdb::protocol {
 
 class VersionWalk {
  public:
+  static void* operator new(std::size_t bytes) { return reactor::allocate_frame(bytes); }
+  static void operator delete(void* place, std::size_t bytes) { reactor::free_frame(place, bytes); }
+
   enum class Step : std::uint8_t {
     found,        // body() is the version before
     read,         // add_read(), and step() again when the bytes are there

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "common/fabric/local_path.h"
+
 namespace namdb::compute {
 namespace {
 
@@ -17,8 +19,7 @@ std::vector<fabric::ConnectionFacts> ConnectionReport::own(const Now& now) const
     connection.worker = options_.worker;
     connection.memory_server = static_cast<std::uint32_t>(server);
     fabric::Facts& facts = connection.facts;
-    facts.say("fabric", std::string(fabric_.name()));
-    facts.say("address", options_.memory_servers[server]);
+    fabric::describe_link(fabric_, options_.memory_servers[server], facts);
     facts.count("connections", now.connections);
     if (now.cluster == nullptr) {
       facts.say("error", std::string(now.reason));

@@ -22,6 +22,15 @@ bool is_unix(const std::string& address) {
   return address.starts_with("unix:");
 }
 
+// The mistake in --beside-socket; empty: none.
+std::string wrong_socket(const Flags& flags, bool shared) {
+  if (flags.beside_socket.empty()) return {};
+  if (!is_unix(flags.beside_socket)) return "--beside-socket takes unix:PATH, not " + flags.beside_socket;
+  if (!flags.beside) return "--beside-socket goes with --beside K: the number of the memory server there";
+  if (shared) return "--beside-socket is for --fabric tcp and verbs: over shm all regions are mapped";
+  return {};
+}
+
 }  // namespace
 
 std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
@@ -152,6 +161,10 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
                  "calls where the data is: SHOW namdb.beside_memory_server tells them")
       ->type_name("K")
       ->take_last();
+  app.add_option("--beside-socket", flags.beside_socket,
+                 "unix:PATH, with --beside K and --fabric tcp or verbs: map that memory server's region, on\n"
+                 "this machine, and reach only the others over the network (nam-memoryd --listen-local)")
+      ->type_name("ADDRESS");
   config::add_rdma_flags(app, flags.rdma);
   app.add_option("--rdma-source", flags.rdma_source,
                  "With --fabric verbs: HOST, this machine's address whose device to connect from. Default:\n"
@@ -210,6 +223,7 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
                                 std::to_string(flags.memory_servers.size()) +
                                 " memory servers, and the first is 0");
   }
+  if (std::string message = wrong_socket(flags, shared); !message.empty()) return wrong(exit_code, message);
   if (is_unix(flags.listen))
     return wrong(exit_code, "--listen takes HOST:PORT; for a unix socket use --unix-socket-dir");
   return flags;

@@ -36,6 +36,7 @@ struct Flags {
   double connect_timeout_s = -1;        // negative: never
   double memory_timeout_s = -1;         // as the fabric says; never negative after parsing
   std::optional<std::uint16_t> beside;  // position in memory_servers
+  std::string beside_socket;            // unix:PATH of that one, whose region is mapped; or empty
   // With verbs.
   config::RdmaFlags rdma;
   std::string queue_pairs = "per-worker";  // or shared

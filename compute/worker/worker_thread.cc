@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <chrono>
 
+#include "common/fabric/local_path.h"
 #include "common/fabric/registry.h"
 #include "common/fabric/shm/transport.h"
 #include "common/fabric/tcp/transport.h"
 #include "common/fabric/verbs/transport.h"
 #include "common/reactor/socket_stream.h"
 #include "compute/txn/snapshot_fetcher.h"
+#include "compute/worker/local_path.h"
 
 namespace namdb::compute {
 namespace {
@@ -51,6 +53,27 @@ bool is_transient(const Status& status) {
          status.code() == ErrorCode::cannot_connect_now || status.code() == ErrorCode::admin_shutdown;
 }
 
+std::string name_of(const Flags& flags) {
+  return "nam-computed " + flags.listen;
+}
+
+std::unique_ptr<fabric::ClientFabric> make_client(reactor::Reactor& reactor,
+                                                  const fabric::Transport& transport, const Flags& flags) {
+  auto client = transport.make_client();
+  if (flags.beside_socket.empty()) return client;
+  auto local = fabric::shm::local_client(reactor, client->pool());
+  return std::make_unique<fabric::LocalPathClient>(
+      std::move(client), std::move(local),
+      local_path(flags.memory_servers[*flags.beside], flags.beside_socket, name_of(flags)));
+}
+
+// As the way to memory server 0 is, where the vector lies.
+txn::SnapshotSource::Mode snapshot_mode(const Flags& flags) {
+  const bool mapped = flags.fabric == "shm" || (!flags.beside_socket.empty() && *flags.beside == 0);
+  if (mapped) return txn::SnapshotSource::Mode::reads;
+  return flags.fabric == "verbs" ? txn::SnapshotSource::Mode::adaptive : txn::SnapshotSource::Mode::call;
+}
+
 sql::PlanningQueue::Post post_to(reactor::Mailbox& mailbox) {
   return [to = &mailbox](std::function<void()> message) { to->post(std::move(message)); };
 }
@@ -74,15 +97,13 @@ Result<std::unique_ptr<WorkerThread>> WorkerThread::create(SharedState& shared, 
   transports.add(fabric::verbs::transport(*self->reactor_, shared.verbs));
   const auto transport = transports.find(shared.flags.fabric);
   if (!transport.ok()) return transport.status();
-  self->fabric_ = transport.value()->make_client();
+  self->fabric_ = make_client(*self->reactor_, **transport, shared.flags);
 
   WorkerOptions options;
   options.memory_servers = shared.flags.memory_servers;
-  options.name = "nam-computed " + shared.flags.listen;
+  options.name = name_of(shared.flags);
   options.worker = index;
-  options.snapshot_mode = shared.flags.fabric == "shm"     ? txn::SnapshotSource::Mode::reads
-                          : shared.flags.fabric == "verbs" ? txn::SnapshotSource::Mode::adaptive
-                                                           : txn::SnapshotSource::Mode::call;
+  options.snapshot_mode = snapshot_mode(shared.flags);
   options.snapshot_sharing = txn::snapshot_sharing_of(shared.flags.snapshots);
   options.slot.slots = shared.flags.slots_per_worker;
   options.commit_writes = shared.flags.whole_writes ? txn::CommitWrites::whole : txn::CommitWrites::changed;

@@ -107,7 +107,8 @@ reactor::Task<Result<calls::LookReply>> look_here(ServerState* server, std::uint
       (verdict == Verdict::voided ? reply.voids : reply.commits).push_back(counter);
     for (const KeptEntry& entry : stream->entries()) {
       if (entry.stamp.counter > reply.through)
-        reply.entries.push_back({entry.stamp.counter, entry.configuration, entry.regions});
+        reply.entries.push_back(
+            {entry.stamp.counter, entry.configuration, {entry.regions.begin(), entry.regions.end()}});
     }
     std::ranges::sort(reply.entries, {}, &calls::SeenEntry::counter);
   } else if (const auto ended = journals.ended(slot)) {

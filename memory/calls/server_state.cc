@@ -25,6 +25,7 @@ ServerState::ServerState(reactor::Executor& server_executor, std::unique_ptr<Reg
       started_ns(executor.now_ns()),
       fenced(executor),
       shut_down(executor),
+      settled(executor),
       identity(options.server_id, options.server_count, region->map().epoch),
       links(executor, {.server_id = options.server_id, .server_count = options.server_count}),
       lock_waiters(executor),
@@ -85,6 +86,7 @@ void ServerState::discard(std::uint32_t id) {
 void ServerState::undo_creations(fabric::PeerId peer) {
   if (control->logged()) return executor.spawn(gate, undo_logged_creations(peer));
   for (const std::uint32_t undone : catalog->disconnected(peer)) discard(undone);
+  settled.notify_all();
 }
 
 reactor::Task<void> ServerState::undo_logged_creations(fabric::PeerId peer) {
@@ -95,6 +97,7 @@ reactor::Task<void> ServerState::undo_logged_creations(fabric::PeerId peer) {
   };
   co_await control->change_anyway(undo);
   for (const std::uint32_t id : undone) discard(id);
+  settled.notify_all();
 }
 
 void ServerState::erase_replaced_indexes() {
@@ -151,6 +154,7 @@ void ServerState::request_shutdown() {
   shutdown = true;
   shut_down.notify_all();
   fenced.notify_all();
+  settled.notify_all();
 }
 
 void ServerState::start_fence(const std::string& compute_id) {

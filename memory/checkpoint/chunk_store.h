@@ -20,7 +20,7 @@ class ChunkStore {
   virtual ~ChunkStore() = default;
   // The new generation has the chunks of the newest one, but for what put() and drop() change.
   virtual void begin() = 0;
-  // Durable when it returns. `bytes` stay until then.
+  // Durable with commit(). `bytes` stay until it returns.
   virtual reactor::Task<Status> put(std::uint64_t extent, std::span<const std::byte> bytes) = 0;
   virtual void drop(std::uint64_t extent) = 0;
   // Redo of the log begins at `redo_from`.

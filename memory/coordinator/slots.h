@@ -79,6 +79,8 @@ class Slots final : public Visibility {
   std::optional<std::uint32_t> retired(std::uint32_t slot) const;  // its final counter
   // The first slot of this start of the server; 0 before it has opened.
   std::uint32_t first_slot() const { return opened_at_; }
+  // The first slot of the start before.
+  std::uint32_t last_first_slot() const { return last_opened_at_; }
   // It was open when the last start of this server ended; an earlier start's slots are not known any more.
   bool cut_off(std::uint32_t slot) const {
     return slot >= last_opened_at_ && slot < opened_at_ && !retired_.contains(slot);

@@ -263,7 +263,7 @@ TEST_CASE("what a lost channel left is read to its end, and durable, before anyt
   CHECK(host.log.durable == host.log.records.back().end);
   REQUIRE(stream->entries().size() == 1);  // 1 is finished and its place free
   CHECK(stream->entries()[0].stamp == layout::Stamp{20, 3});
-  CHECK(stream->entries()[0].regions == std::vector<layout::ServerId>{0});
+  CHECK(stream->entries()[0].regions == layout::RegionIds{0});
   CHECK(host.journals.redo_start() == host.log.records[0].end);
   CHECK(host.run(host.journals.close_decided(20, 1)).code() == ErrorCode::protocol_violation);
   REQUIRE(host.run(host.journals.record(RecordKind::voided, {})).ok());

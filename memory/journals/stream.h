@@ -21,7 +21,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -30,6 +29,7 @@
 #include "common/base/error.h"
 #include "common/fabric/fabric.h"
 #include "common/layout/journal.h"
+#include "common/reactor/pooled_allocator.h"
 #include "memory/region/region.h"
 
 namespace namdb::memory {
@@ -42,8 +42,8 @@ struct KeptEntry {
   std::uint64_t log_begin = 0;  // of its record in the log; both 0 without a log
   std::uint64_t log_end = 0;
   std::uint32_t configuration = 0;
-  std::vector<layout::ServerId> regions;  // of the whole commit
-  std::uint64_t room = 0;                 // offset of its room, 0: none
+  layout::RegionIds regions;  // of the whole commit
+  std::uint64_t room = 0;     // offset of its room, 0: none
 };
 
 // Recorded for a commit of a slot whose owner is gone.
@@ -80,7 +80,7 @@ class JournalStream {
   std::uint64_t durable() const;
   std::uint64_t freed() const;
   std::uint32_t through() const { return through_; }
-  const std::deque<KeptEntry>& entries() const { return entries_; }
+  const reactor::PooledDeque<KeptEntry>& entries() const { return entries_; }
   // The end of what the ring can hold now; no honest owner names a position behind it.
   std::uint64_t limit() const { return freed() + ring_.bytes; }
   // Why no entry is accepted any more; ok as long as one may be.
@@ -167,9 +167,9 @@ class JournalStream {
   std::uint64_t certified_;
   std::uint32_t through_ = 0;
   std::uint64_t log_durable_ = 0;
-  std::deque<KeptEntry> entries_;        // by position
-  std::size_t durable_entries_ = 0;      // so many at the front
-  std::map<std::uint64_t, Room> rooms_;  // by offset
+  reactor::PooledDeque<KeptEntry> entries_;  // by position
+  std::size_t durable_entries_ = 0;          // so many at the front
+  std::map<std::uint64_t, Room> rooms_;      // by offset
   std::map<std::uint32_t, Verdict> verdicts_;
 };
 

@@ -9,6 +9,7 @@ namespace namdb::memory {
 namespace {
 
 constexpr std::size_t kKept = 2;
+constexpr std::size_t kSyncedAtOnce = 64;  // files
 constexpr std::string_view kNewManifest = "manifest.new";
 
 reactor::Task<Result<PageBuffer>> load_file(Disk& disk, std::string path) {
@@ -100,17 +101,28 @@ void CheckpointStore::begin() {
   begun_ = true;
   ++generation_;
   chunks_.clear();
+  not_synced_.clear();
   if (kept_.empty()) return;
   for (const ChunkRef& chunk : kept_.back().chunks) chunks_.emplace(chunk.key, chunk);
 }
 
-reactor::Task<Status> CheckpointStore::write_file(std::string path, const PageBuffer* bytes) {
+reactor::Task<Result<std::unique_ptr<DiskFile>>> CheckpointStore::write_file(std::string path,
+                                                                             const PageBuffer* bytes) {
   Result<std::unique_ptr<DiskFile>> file = co_await disk_.create(path, bytes->size());
   if (!file.ok()) co_return file.status();
   const std::span<const std::byte> all = bytes->span();
-  Status status = co_await (*file)->write(0, all);
-  if (status.ok()) status = co_await (*file)->sync();
-  co_return status;
+  const Status status = co_await (*file)->write(0, all);
+  if (!status.ok()) co_return status;
+  co_return std::move(file);
+}
+
+reactor::Task<Status> CheckpointStore::sync_chunks() {
+  const std::vector<std::unique_ptr<DiskFile>> files = std::exchange(not_synced_, {});
+  for (const std::unique_ptr<DiskFile>& file : files) {
+    Status status = co_await file->sync();
+    if (!status.ok()) co_return status;
+  }
+  co_return Status();
 }
 
 reactor::Task<Status> CheckpointStore::put(std::uint64_t key, std::span<const std::byte> bytes) {
@@ -118,15 +130,18 @@ reactor::Task<Status> CheckpointStore::put(std::uint64_t key, std::span<const st
   ChunkRef ref{key, generation_, bytes.size(), 0};
   const PageBuffer file = write_chunk(identity_.log_id, ref, bytes);
   const std::string path = folder_ + "/" + chunk_name(key, generation_);
-  Status status = co_await write_file(path, &file);
-  if (status.ok()) chunks_.insert_or_assign(key, ref);
-  co_return status;
+  Result<std::unique_ptr<DiskFile>> written = co_await write_file(path, &file);
+  if (!written.ok()) co_return written.status();
+  chunks_.insert_or_assign(key, ref);
+  not_synced_.push_back(std::move(*written));
+  co_return not_synced_.size() < kSyncedAtOnce ? Status() : co_await sync_chunks();
 }
 
 reactor::Task<Status> CheckpointStore::commit(LogPosition redo_from, std::vector<std::byte> state) {
   NAMDB_CHECK(begun_);
-  // The names of the chunks are durable before a manifest names them.
-  Status status = co_await disk_.sync_folder(folder_);
+  // The chunks and their names are durable before a manifest names them.
+  Status status = co_await sync_chunks();
+  if (status.ok()) status = co_await disk_.sync_folder(folder_);
   if (!status.ok()) co_return status;
   Manifest manifest;
   manifest.identity = identity_;
@@ -136,7 +151,9 @@ reactor::Task<Status> CheckpointStore::commit(LogPosition redo_from, std::vector
   manifest.state = std::move(state);
   const PageBuffer file = write_manifest(manifest);
   const std::string made = folder_ + "/" + std::string(kNewManifest);
-  status = co_await write_file(made, &file);
+  Result<std::unique_ptr<DiskFile>> written = co_await write_file(made, &file);
+  if (!written.ok()) co_return written.status();
+  status = co_await (*written)->sync();
   if (!status.ok()) co_return status;
   const std::string path = folder_ + "/" + manifest_name(generation_);
   status = co_await disk_.rename(made, path);
@@ -151,6 +168,7 @@ reactor::Task<Status> CheckpointStore::commit(LogPosition redo_from, std::vector
 reactor::Task<Status> CheckpointStore::abandon() {
   begun_ = false;
   chunks_.clear();
+  not_synced_.clear();
   co_return co_await remove_unnamed();
 }
 

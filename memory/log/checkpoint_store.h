@@ -4,8 +4,10 @@
 // manifest.h.
 //
 //   begin      nothing of an unfinished generation is in the way
-//   put, drop  chunks, each durable; in any number, while the earlier generations stay as they are
-//   commit     folder synced; manifest written, synced, renamed into its place, folder synced. From the
+//   put, drop  chunks, in any number, while the earlier generations stay as they are. They are synced many
+//              at a time: the first sync makes the file system write its journal for all of them, and each
+//              journal write delays the commits that wait for the log on the same disk
+//   commit     the last chunks and the folder synced; manifest written, synced, renamed into its place, folder synced. From the
 //              rename on the generation counts. The two newest are kept, and all that neither names is
 //              removed.
 //
@@ -69,7 +71,9 @@ class CheckpointStore {
  private:
   CheckpointStore(Disk& disk, std::string folder, LogIdentity identity)
       : disk_(disk), folder_(std::move(folder)), identity_(identity) {}
-  reactor::Task<Status> write_file(std::string path, const PageBuffer* bytes);
+  // The file, written and not synced.
+  reactor::Task<Result<std::unique_ptr<DiskFile>>> write_file(std::string path, const PageBuffer* bytes);
+  reactor::Task<Status> sync_chunks();
   reactor::Task<Status> remove_unnamed();
 
   Disk& disk_;
@@ -78,7 +82,8 @@ class CheckpointStore {
   std::vector<Manifest> kept_;  // at most two, the older first
   std::uint64_t generation_ = 0;
   bool begun_ = false;
-  std::map<std::uint64_t, ChunkRef> chunks_;  // of the generation that was begun
+  std::map<std::uint64_t, ChunkRef> chunks_;           // of the generation that was begun
+  std::vector<std::unique_ptr<DiskFile>> not_synced_;  // of its chunks
 };
 
 // One manifest or chunk from its file: for the store, and for the verification.

@@ -148,6 +148,24 @@ struct Opened {
   }
 };
 
+TEST_CASE("what a manifest names survives a loss of power, however many chunks there are") {
+  for (const std::uint64_t chunks : {1U, 63U, 64U, 65U, 200U}) {
+    CAPTURE(chunks);
+    Opened opened;
+    opened.open();
+    std::map<std::uint64_t, int> contents;
+    for (std::uint64_t key = 0; key < chunks; ++key) contents[key] = static_cast<int>(key % 100);
+    opened.commit(100, contents);
+    opened.store.reset();
+    opened.disk.restart(FaultDisk::End::power_lost);
+    opened.open();
+    for (const auto& [key, byte] : contents) {
+      CAPTURE(key);
+      CHECK(opened.first_byte(key, 100) == byte);
+    }
+  }
+}
+
 TEST_CASE("for a damaged chunk the older generation serves, with the longer redo") {
   Opened opened;
   opened.open();

@@ -10,8 +10,6 @@
 namespace namdb::memory {
 namespace {
 
-constexpr std::uint64_t kSlotsLook_ns = kMillisecond_ns;
-
 Status restarted_again() {
   return Status(ErrorCode::cannot_connect_now, "a memory server has restarted meanwhile");
 }
@@ -21,6 +19,7 @@ Status restarted_again() {
 void ClusterOpening::stop() {
   stopping_ = true;
   changed_.notify_all();
+  server_.settled.notify_all();
 }
 
 reactor::Task<void> ClusterOpening::close() {
@@ -123,6 +122,7 @@ reactor::Task<Status> ClusterOpening::open_all() {
     server_.executor.spawn(gate_, serve(round, static_cast<layout::ServerId>(server)));
   status = co_await await_answers(round, count - 1);
   if (!status.ok()) co_return status;
+  keep_outcomes(*round);
   status = co_await host_.serve(&round->serve);
   if (status.ok()) epochs_.assign(round->serve.epochs().begin(), round->serve.epochs().end());
   co_return status;
@@ -161,6 +161,8 @@ reactor::Task<void> ClusterOpening::gather(RoundPointer round, layout::ServerId 
   request.set_coordinator(server_.region->map().epoch);
   request.set_sequence(round->sequence);
   request.mutable_restarted()->Add(round->restarted.begin(), round->restarted.end());
+  request.set_first_slot(server_.slots->last_first_slot());
+  request.set_end_slot(server_.slots->first_slot());
   control::GatherReply reply;
   Status status;
   if (server == 0) {
@@ -205,7 +207,7 @@ reactor::Task<Status> ClusterOpening::settle_own(RoundPointer round) {
     if (ending()) co_return opening_ends();
     // Slots wait for a server that is not gathered.
     if (has_restarted(epochs)) co_return restarted_again();
-    co_await server_.executor.sleep_for(kSlotsLook_ns);
+    co_await server_.settled.wait();
   }
   co_return Status();
 }
@@ -225,10 +227,30 @@ reactor::Task<Status> ClusterOpening::decide_others(RoundPointer round) {
     for (std::uint32_t server = 0; server < server_.options.server_count; ++server)
       undecided.hosts.push_back(static_cast<layout::ServerId>(server));
     Decider decider(hosts_);
-    const auto decided = co_await decider.decide(std::move(undecided));
+    const auto decided =
+        co_await decider.decide(std::move(undecided), outcomes_kept_ ? nullptr : &verdicts_[id]);
     if (!decided.ok()) co_return decided.status();
   }
   co_return Status();
+}
+
+// A slot that no server names has no journal anywhere, or its owner has ended it with all commits finished.
+// Either way no commit of it is there of which its owner does not know.
+void ClusterOpening::keep_outcomes(const Round& round) {
+  if (std::exchange(outcomes_kept_, true)) return;
+  for (const control::GatherReply& reply : round.gathered) {
+    if (reply.lost_log()) return;
+  }
+  const std::uint64_t now_ns = server_.executor.now_ns();
+  // The process that decided these has ended: nobody knows its verdicts any more, unless it was this one.
+  for (const control::GatherReply& reply : round.gathered) {
+    for (const std::uint32_t slot : reply.decided()) verdicts_.try_emplace(slot);
+  }
+  for (auto& [slot, verdicts] : verdicts_) {
+    if (server_.slots->cut_off(slot)) server_.outcomes.closed(slot, std::move(verdicts), now_ns);
+  }
+  verdicts_.clear();
+  server_.outcomes.opened(now_ns);
 }
 
 // Buckets of servers that opened are elsewhere than before, and some of others may have grown untold.

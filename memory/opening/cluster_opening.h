@@ -10,6 +10,9 @@
 //   place    words of closed slots in parts of the timestamp vector elsewhere
 //   serve    the others first, this server last: a worker connects to this one first
 //
+// Behind the first round this server tells the owners of commits that its restart cut off what became of them
+// (memory/coordinator/outcomes.h).
+//
 // So nothing is undecided when a server opens, and no worker uses what another knew before: bucket arrays,
 // reservations, snapshots. The server's epochs are new, and workers join with the epochs of all.
 //
@@ -24,6 +27,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -34,6 +38,7 @@
 #include "common/reactor/task.h"
 #include "memory/calls/decide.h"
 #include "memory/calls/server_state.h"
+#include "memory/coordinator/decider.h"
 #include "memory/opening/host_opening.h"
 
 namespace namdb::memory {
@@ -82,6 +87,8 @@ class ClusterOpening {
   // Slots of this process are closed, and what workers were creating is undone.
   reactor::Task<Status> settle_own(RoundPointer round);
   reactor::Task<Status> decide_others(RoundPointer round);
+  // Of slots that were open when this server stopped, once all of them are decided.
+  void keep_outcomes(const Round& round);
   reactor::Task<void> tell_catalog(RoundPointer round);
   reactor::Task<Status> place_words();
   // Error from a call whose reply cannot be read.
@@ -97,6 +104,8 @@ class ClusterOpening {
   std::vector<std::uint64_t> epochs_;  // of the servers that last opened together; empty: not yet
   bool failed_ = false;                // the last round
   std::uint64_t rounds_ = 0;
+  std::map<std::uint32_t, Verdicts> verdicts_;  // of slots that were decided here, in any round
+  bool outcomes_kept_ = false;
   std::string reported_;
   bool stopping_ = false;
   reactor::Event changed_;

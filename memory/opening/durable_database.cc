@@ -73,6 +73,7 @@ class DatabaseOpening final : public UnopenedDatabase {
   std::unique_ptr<DurableDatabase> take() { return std::move(database_); }
 
   reactor::Task<Status> derive(const control::DeriveRequest* request, IndexLoads* loads) override;
+  bool lost_log() const override { return !database_->opened_.lost.empty(); }
   std::uint64_t largest_timestamp() const override { return largest_timestamp_; }
 
  private:
@@ -371,7 +372,8 @@ reactor::Task<Status> DatabaseOpening::open_control() {
   co_return Status();
 }
 
-// The owners of commits that the restart cut off may ask for their outcomes.
+// The owners of commits that the restart cut off may ask for their outcomes. Of several memory servers none
+// knows them alone (cluster_opening.h).
 void DatabaseOpening::keep_outcomes() {
   if (parts_.options.server_count != 1 || !opened().lost.empty()) return;
   const std::uint64_t now_ns = executor_.now_ns();

@@ -136,13 +136,21 @@ reactor::Task<Status> HostOpening::gather_here(const control::GatherRequest* req
   server_.index_loads = loads_.get();
   reply->set_epoch(server_.region->map().epoch);
   reply->set_was_open(served_);
+  const auto decided = [request, reply](std::uint32_t slot) {
+    if (slot >= request->first_slot() && slot < request->end_slot()) reply->add_decided(slot);
+  };
   for (const auto& [slot, stream] : server_.journals.all()) {
     if (stream->abandoned()) reply->add_slots(slot);
+  }
+  for (const auto& [slot, ended] : server_.journals.all_ended()) {
+    if (ended.decided) decided(slot);
   }
   if (replay_ == nullptr) co_return Status();
   for (const auto& [slot, journal] : replay_->journals()) {
     if (!journal.ended) reply->add_slots(slot);
+    if (journal.decided) decided(slot);
   }
+  reply->set_lost_log(database_->lost_log());
   co_return Status();
 }
 

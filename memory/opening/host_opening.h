@@ -44,6 +44,8 @@ class UnopenedDatabase {
   // Every entry of the log is decided. Comes again behind a round that failed. The request and `loads`
   // outlive the task.
   virtual reactor::Task<Status> derive(const control::DeriveRequest* request, IndexLoads* loads) = 0;
+  // It opens without a part of its log.
+  virtual bool lost_log() const = 0;
   // Of any version here; once derived.
   virtual std::uint64_t largest_timestamp() const = 0;
 };

@@ -29,6 +29,7 @@ class Unopened final : public UnopenedDatabase {
     if (waits_for_index == 0) co_return Status();
     co_return co_await loads->complete(waits_for_index);
   }
+  bool lost_log() const override { return false; }
   std::uint64_t largest_timestamp() const override { return 17; }
   std::uint32_t waits_for_index = 0;
   int derived = 0;

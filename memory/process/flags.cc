@@ -64,6 +64,11 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
                  "unix:DIR/run/memory.sock, or port 7400 and up by server id on 127.0.0.1 or the address\n"
                  "of --rdma-device")
       ->type_name("ADDRESS");
+  app.add_option("--listen-local", flags.listen_local,
+                 "unix:PATH, with --fabric tcp or verbs: compute servers on this machine may map the region\n"
+                 "instead (nam-computed --beside-socket). Over verbs only where the device's atomics are\n"
+                 "atomic with the CPU")
+      ->type_name("ADDRESS");
   app.add_option("--region-bytes", flags.region_bytes,
                  "Size of the memory region: bytes, or with a unit as in 512MiB or 4GiB.\n"
                  "Default: the smaller of 25 % of the memory and 4 GiB")
@@ -278,6 +283,10 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
   if (shared != flags.listen.starts_with("unix:")) {
     return wrong(exit_code, "--listen " + flags.listen + " is no address of --fabric " + flags.fabric);
   }
+  if (!flags.listen_local.empty() && shared)
+    return wrong(exit_code, "--listen-local is for --fabric tcp and verbs: shm listens at a socket anyway");
+  if (!flags.listen_local.empty() && !flags.listen_local.starts_with("unix:"))
+    return wrong(exit_code, "--listen-local takes unix:PATH, not " + flags.listen_local);
   if (heartbeat_timeout_s < 0) heartbeat_timeout_s = shared ? 0 : 10;
   const auto nanoseconds = [](double seconds) {
     return static_cast<std::uint64_t>(std::llround(seconds * static_cast<double>(kSecond_ns)));

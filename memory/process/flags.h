@@ -15,7 +15,8 @@ namespace namdb::memory {
 struct Flags {
   std::string data;
   std::string fabric = "shm";
-  std::string listen;  // never empty after parsing
+  std::string listen;        // never empty after parsing
+  std::string listen_local;  // unix:PATH beside tcp or verbs, or empty
   std::uint64_t region_bytes = 0;
   std::uint64_t region_limit_bytes = 0;  // at least region_bytes after parsing
   HugePages huge_pages = HugePages::automatic;
@@ -27,7 +28,7 @@ struct Flags {
   std::uint64_t log_bytes = 4ULL << 30;  // what the log on disk may take
   bool force_lost_log = false;
   std::uint64_t checkpoint_interval_ns = 300 * kSecond_ns;
-  std::uint64_t checkpoint_rate_bytes = 128U << 20;  // a second; 0: as fast as the disk is
+  std::uint64_t checkpoint_rate_bytes = 32U << 20;  // a second; 0: as fast as the disk is
   std::string restore;                               // a folder of a backup, or empty
   Options options;
 };

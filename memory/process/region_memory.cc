@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
+#include <utility>
 
 #include "memory/process/memory_limits.h"
 
@@ -21,6 +23,8 @@ namespace namdb::memory {
 namespace {
 
 constexpr std::uint64_t kLargestDefault_bytes = 4ULL << 30;
+// Of what the thread allocates, before it looks whether it has to stop.
+constexpr std::uint64_t kPiece_bytes = 32U << 20;
 constexpr const char* kHugePagesFolder = "/sys/kernel/mm/hugepages/hugepages-2048kB/";
 
 Status cannot(const std::string& what) {
@@ -44,7 +48,8 @@ std::uint64_t RegionMemory::default_bytes() {
 
 Result<std::unique_ptr<RegionMemory>> RegionMemory::create(std::uint64_t length_bytes,
                                                            std::uint64_t limit_bytes, HugePages huge_pages,
-                                                           std::function<MemoryLimits()> limits) {
+                                                           std::function<MemoryLimits()> limits,
+                                                           Missing missing) {
   limit_bytes = std::max(length_bytes, limit_bytes);
   if (limit_bytes > 1ULL << 47) {
     return Status(ErrorCode::configuration,
@@ -57,7 +62,7 @@ Result<std::unique_ptr<RegionMemory>> RegionMemory::create(std::uint64_t length_
   memory->limits_ = std::move(limits);
   const std::uint64_t reserved = read_number(std::string(kHugePagesFolder) + "free_hugepages");
   if (huge_pages != HugePages::never) {
-    if (reserved != kUnlimited && reserved >= units && memory->allocate(rounded, limit, true).ok())
+    if (reserved != kUnlimited && reserved >= units && memory->allocate(rounded, limit, true, nullptr).ok())
       return memory;
     const std::string cure = "sysctl vm.nr_hugepages=" + std::to_string(units);
     if (huge_pages == HugePages::always) {
@@ -83,12 +88,13 @@ Result<std::unique_ptr<RegionMemory>> RegionMemory::create(std::uint64_t length_
     memory->warning_ += std::string(memory->warning_.empty() ? "" : "; ") + "the region's limit is " +
                         mebibytes(granted) + ", which is what the machine and the control group allow";
   }
-  Status status = memory->allocate(rounded, std::min(limit, granted), false);
+  Status status = memory->allocate(rounded, std::min(limit, granted), false, std::move(missing));
   if (!status.ok()) return status;
   return memory;
 }
 
-Status RegionMemory::allocate(std::uint64_t length_bytes, std::uint64_t limit_bytes, bool huge) {
+Status RegionMemory::allocate(std::uint64_t length_bytes, std::uint64_t limit_bytes, bool huge,
+                              Missing missing) {
   const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING | (huge ? MFD_HUGETLB | MFD_HUGE_2MB : 0U);
   descriptor_ = ::memfd_create("namdb-region", flags);
   if (descriptor_ < 0) return cannot("memfd_create");
@@ -109,20 +115,50 @@ Status RegionMemory::allocate(std::uint64_t length_bytes, std::uint64_t limit_by
   ::madvise(base_, limit_bytes, MADV_DONTFORK);
   ::madvise(base_, limit_bytes, MADV_DONTDUMP);
   if (!huge) ::madvise(base_, limit_bytes, MADV_HUGEPAGE);
-  if (!populate(length_bytes)) return fail("there is not enough");
+  if (missing) {
+    to_allocate_bytes_ = length_bytes;
+  } else if (!populate(0, length_bytes)) {
+    return fail("there is not enough");
+  }
+  length_bytes_ = length_bytes;
   huge_pages_ = huge;
+  if (missing) start_thread(std::move(missing));
   return Status();
 }
 
-bool RegionMemory::populate(std::uint64_t length_bytes) {
-  const std::uint64_t more_bytes = length_bytes - length_bytes_;
-  if (::madvise(base_ + length_bytes_, more_bytes, MADV_POPULATE_WRITE) != 0) {
-    if (errno != EINVAL) return false;
-    if (::fallocate(descriptor_, 0, static_cast<off_t>(length_bytes_), static_cast<off_t>(more_bytes)) != 0)
-      return false;
+bool RegionMemory::populate(std::uint64_t from_bytes, std::uint64_t to_bytes) const {
+  const std::uint64_t more_bytes = to_bytes - from_bytes;
+  if (::madvise(base_ + from_bytes, more_bytes, MADV_POPULATE_WRITE) == 0) return true;
+  return errno == EINVAL &&
+         ::fallocate(descriptor_, 0, static_cast<off_t>(from_bytes), static_cast<off_t>(more_bytes)) == 0;
+}
+
+// The process's signals are for its other threads.
+void RegionMemory::start_thread(Missing missing) {
+  sigset_t blocked;
+  sigset_t before;
+  ::sigfillset(&blocked);
+  for (const int crash : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) ::sigdelset(&blocked, crash);
+  ::pthread_sigmask(SIG_SETMASK, &blocked, &before);
+  thread_ = std::thread([this, missing = std::move(missing)] { populate_piece_by_piece(missing); });
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+// The lowest first: that is where records are.
+void RegionMemory::populate_piece_by_piece(const Missing& missing) {
+  const std::uint64_t length_bytes = to_allocate_bytes_;
+  for (std::uint64_t from_bytes = 0; from_bytes < length_bytes && !stopping_; from_bytes += kPiece_bytes) {
+    const std::uint64_t to_bytes = std::min(from_bytes + kPiece_bytes, length_bytes);
+    if (!populate(from_bytes, to_bytes)) {
+      missing(cannot("there is not enough"));
+      return;
+    }
+    to_allocate_bytes_ = length_bytes - to_bytes;
   }
-  length_bytes_ = length_bytes;
-  return true;
+}
+
+void RegionMemory::await_allocation() {
+  if (thread_.joinable()) thread_.join();
 }
 
 Result<std::uint64_t> RegionMemory::grow(std::uint64_t length_bytes) {
@@ -133,10 +169,12 @@ Result<std::uint64_t> RegionMemory::grow(std::uint64_t length_bytes) {
                   "there is no memory for a region of " + mebibytes(rounded) + ": " + why);
   };
   // A page that a control group does not grant ends the process; so it is not asked for.
-  const std::uint64_t free_bytes = limits_().free_bytes;
+  std::uint64_t free_bytes = limits_().free_bytes;
+  free_bytes -= std::min(free_bytes, to_allocate_bytes_.load());
   if (!huge_pages_ && rounded - length_bytes_ > free_bytes)
     return no_memory(mebibytes(free_bytes) + " are free");
-  if (!populate(rounded)) return no_memory(std::strerror(errno));
+  if (!populate(length_bytes_, rounded)) return no_memory(std::strerror(errno));
+  length_bytes_ = rounded;
   return length_bytes_;
 }
 
@@ -149,6 +187,8 @@ void RegionMemory::release() {
 }
 
 RegionMemory::~RegionMemory() {
+  stopping_ = true;
+  await_allocation();
   release();
 }
 

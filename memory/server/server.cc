@@ -43,6 +43,7 @@ MemoryServer::MemoryServer(reactor::Executor& executor, std::unique_ptr<Region> 
           [this](std::uint32_t slot, Verdicts verdicts) {
             state_.outcomes.closed(slot, std::move(verdicts), state_.executor.now_ns());
             state_.collector.wake();
+            state_.settled.notify_all();
           }};
   dead_slots_ = std::make_unique<DeadSlots>(executor, state_.options, std::move(duties));
 }
@@ -83,6 +84,7 @@ reactor::Task<void> MemoryServer::stop() {
   if (dead_slots_ != nullptr) dead_slots_->stop();
   state_.fenced.notify_all();
   state_.shut_down.notify_all();
+  state_.settled.notify_all();
   co_await state_.links.close();
   co_await state_.gate.close();
 }
@@ -91,6 +93,7 @@ reactor::Task<void> MemoryServer::watch_links() {
   while (!state_.stopping) {
     co_await state_.links.changed().wait();
     dead_slots_->wake();
+    state_.settled.notify_all();
   }
 }
 

@@ -39,7 +39,7 @@ void Database::wait(std::uint64_t duration_ns) {
 
 std::vector<std::string> transports() {
   if (std::getenv("NAMDB_TEST_VERBS_ADDRESS") != nullptr) return {"verbs"};
-  return {"sim", "shm", "tcp"};
+  return {"sim", "shm", "tcp", "tcp+shm"};
 }
 
 std::unique_ptr<Database> open(const DatabaseOptions& options) {

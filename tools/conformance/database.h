@@ -19,7 +19,7 @@ namespace namdb::conformance {
 inline constexpr std::size_t kComputeServers = 2;
 
 struct DatabaseOptions {
-  std::string transport;  // one of transports()
+  std::string transport;  // one of transports(); tcp+shm: tcp with local paths
   std::string protocol;
   layout::StageCode stages;
   layout::VectorSpread timestamp_vector = layout::VectorSpread::whole;

@@ -1,12 +1,16 @@
 // Memory servers on threads of their own; both compute servers on one reactor, which the test's thread runs.
+// Over tcp+shm compute server K stands beside memory server K, whose region it maps.
 #include <spdlog/spdlog.h>
 
 #include <array>
 #include <cstdlib>
 #include <stdexcept>
 
+#include "common/fabric/local_path.h"
+#include "common/fabric/shm/transport.h"
 #include "common/reactor/reactor.h"
 #include "compute/cluster/location_cache.h"
+#include "compute/worker/local_path.h"
 #include "compute/worker/worker.h"
 #include "tools/conformance/database.h"
 #include "tools/support/servers/server_thread.h"
@@ -41,11 +45,14 @@ class RealDatabase final : public Database {
  public:
   explicit RealDatabase(const DatabaseOptions& options) {
     spdlog::set_level(spdlog::level::err);
+    const bool local_path = options.transport == "tcp+shm";
+    const std::string network = local_path ? "tcp" : options.transport;
     std::vector<std::string> addresses;
     for (std::uint16_t server = 0; server < kMemoryServers; ++server) {
-      support::ServerThreadOptions thread{.transport = options.transport,
+      support::ServerThreadOptions thread{.transport = network,
                                           .region_bytes = kRegion_bytes,
                                           .memory_server = options.memory(server),
+                                          .local_path = local_path,
                                           .verbs = verbs_options()};
       thread.memory_server->server_count = kMemoryServers;
       if (const char* const host = std::getenv("NAMDB_TEST_VERBS_ADDRESS")) thread.verbs_host = host;
@@ -58,8 +65,8 @@ class RealDatabase final : public Database {
     if (!reactor.ok()) throw std::runtime_error(reactor.status().to_string());
     reactor_ = std::move(reactor).value();
     const fabric::TransportRegistry registry = support::transports(*reactor_, {}, verbs_options());
-    for (Compute& compute : computes_)
-      start_compute(compute, *registry.find(options.transport).value(), addresses);
+    for (std::size_t i = 0; i < computes_.size(); ++i)
+      start_compute(i, *registry.find(network).value(), addresses, local_path);
   }
   ~RealDatabase() override {
     for (Compute& compute : computes_) {
@@ -69,14 +76,22 @@ class RealDatabase final : public Database {
   txn::Engine& engine(std::size_t compute) override { return *computes_.at(compute).worker; }
 
  private:
-  void start_compute(Compute& compute, const fabric::Transport& transport,
-                     const std::vector<std::string>& addresses) {
+  void start_compute(std::size_t index, const fabric::Transport& transport,
+                     const std::vector<std::string>& addresses, bool local_path) {
+    Compute& compute = computes_.at(index);
     compute.fabric = transport.make_client();
     compute::WorkerOptions options;
+    options.snapshot_mode = support::snapshot_mode(transport.name);
+    if (local_path) {
+      auto local = fabric::shm::local_client(*reactor_, compute.fabric->pool());
+      compute.fabric = std::make_unique<fabric::LocalPathClient>(
+          std::move(compute.fabric), std::move(local),
+          compute::local_path(addresses.at(index), memory_.at(index)->socket(), "conformance"));
+      if (index == 0) options.snapshot_mode = txn::SnapshotMode::reads;
+    }
     options.memory_servers = addresses;
     // Building an index waits for the other workers' transactions.
     options.heartbeat_ns = 5 * kMillisecond_ns;
-    options.snapshot_mode = support::snapshot_mode(transport.name);
     compute.worker = std::make_unique<compute::Worker>(
         *reactor_, *compute.fabric, compute.locations, std::move(options),
         [this] {

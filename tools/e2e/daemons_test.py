@@ -11,38 +11,7 @@ import unittest
 from pathlib import Path
 
 import psycopg
-from harness import PATIENCE_S, Cluster, TestCase, cpu_seconds, free_port, main, namctl, program, run, until
-
-
-class Daemon:
-    """A daemon without namctl, and what it tells the one that started it (sd_notify). A context manager."""
-
-    def __init__(self, folder, name, *arguments, **options):
-        path = f"{folder}/{name}.notify"
-        Path(path).unlink(missing_ok=True)
-        self.notified = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.notified.bind(path)
-        self.notified.settimeout(PATIENCE_S)
-        self.process = subprocess.Popen([program(name), "--data", f"{folder}/{name}", *arguments],
-                                        env={**os.environ, "NOTIFY_SOCKET": path},
-                                        **{"stderr": subprocess.DEVNULL, **options})
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait(PATIENCE_S)
-        self.notified.close()
-
-    def until_told(self, words):
-        while words not in self.notified.recv(65536).decode():
-            pass
-
-    def end(self):
-        """Its exit code after SIGTERM."""
-        self.process.terminate()
-        return self.process.wait(PATIENCE_S)
+from harness import PATIENCE_S, Cluster, Daemon, TestCase, cpu_seconds, free_port, main, namctl, program, run, until
 
 
 def fingerprint(key_file):

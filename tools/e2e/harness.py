@@ -97,15 +97,19 @@ def alive(pid):
 
 
 class Cluster:
-    """A cluster of `namctl dev up`; a context manager that takes it down and removes its folder."""
+    """A cluster of `namctl dev up`; a context manager that takes it down and removes its folder. The fabric tcp+shm is
+    tcp with local paths."""
 
     def __init__(self, fabric="shm", memory_servers=1, compute_servers=1, region="256MiB", memory_flags=(),
                  compute_flags=(), durability="memory"):
         self.data = Path(tempfile.mkdtemp(prefix="namdb-e2e-"))
         self.port = free_port(compute_servers + memory_servers)
-        self.flags = ["--data", self.data, "--port", self.port, "--fabric", fabric, "--memory-servers", memory_servers,
+        self.flags = ["--data", self.data, "--port", self.port, "--fabric", fabric.removesuffix("+shm"),
+                      "--memory-servers", memory_servers,
                       "--compute-servers", compute_servers, "--region-bytes", region, "--timeout", PATIENCE_S,
                       "--durability", durability]
+        if fabric.endswith("+shm"):
+            self.flags += ["--local-path"]
         if fabric != "shm":
             # Never the default ports: another cluster may start at the same moment.
             self.flags += ["--fabric-port", self.port + compute_servers]
@@ -163,8 +167,39 @@ class Cluster:
 
     def drop_tables(self):
         status = json.loads(namctl("status", "--data", self.data, "--json").stdout)
-        for name in {table["name"] for table in status["memory_servers"][0]["tables"]}:
+        for name in {table["name"] for table in status["memory_servers"][0]["tables"]} - {"namdb_transactions"}:
             self.query(f'DROP TABLE "{name}"')
+
+
+class Daemon:
+    """A daemon without namctl, and what it tells the one that started it (sd_notify). A context manager."""
+
+    def __init__(self, folder, name, *arguments, **options):
+        path = f"{folder}/{name}.notify"
+        Path(path).unlink(missing_ok=True)
+        self.notified = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.notified.bind(path)
+        self.notified.settimeout(PATIENCE_S)
+        self.process = subprocess.Popen([program(name), "--data", f"{folder}/{name}", *arguments],
+                                        env={**os.environ, "NOTIFY_SOCKET": path},
+                                        **{"stderr": subprocess.DEVNULL, **options})
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait(PATIENCE_S)
+        self.notified.close()
+
+    def until_told(self, words):
+        while words not in self.notified.recv(65536).decode():
+            pass
+
+    def end(self):
+        """Its exit code after SIGTERM."""
+        self.process.terminate()
+        return self.process.wait(PATIENCE_S)
 
 
 class Workers:

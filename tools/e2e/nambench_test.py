@@ -2,13 +2,16 @@
 that sums come out right and results repeat, and what it says when it is used wrongly."""
 import csv
 import json
+import os
 import re
 import subprocess
 import tempfile
 from pathlib import Path
 from xml.etree import ElementTree
 
-from harness import FABRICS, Cluster, TestCase, main, program, run, until
+from harness import BIN, FABRICS, Cluster, TestCase, main, program, run, until
+
+SCRIPTS = Path(__file__).resolve().parents[1] / "nambench"
 
 SIZES = {
     "smallbank": ["--accounts", 200],
@@ -106,14 +109,18 @@ class Runs(Nambench):
     def test_a_run_second_by_second(self):
         with self.shared() as cluster, tempfile.TemporaryDirectory() as folder:
             self.load(cluster, "smallbank", "--replace")
+            events = Path(folder) / "events.csv"
+            events.write_text(f"0,{1 << 63},a checkpoint\n")
             report = self.nambench("run", "smallbank", "--port", cluster.port, "--transactions", 50, "--timeline",
-                                   Path(folder) / "run.csv")
+                                   Path(folder) / "run.csv", "--timeline-events", events)
             with open(Path(folder) / "run.csv") as file:
                 seconds = list(csv.DictReader(file))
             for outcome in ("committed", "aborted", "failed"):
                 self.assertEqual(sum(int(second[outcome]) for second in seconds), report[outcome])
             root = ElementTree.parse(Path(folder) / "run.svg").getroot()
-            self.assertIn("committed", [each.text for each in root.iter("{http://www.w3.org/2000/svg}text")])
+            texts = [each.text for each in root.iter("{http://www.w3.org/2000/svg}text")]
+            self.assertIn("committed", texts)
+            self.assertIn("a checkpoint", texts)
 
     def test_clients_that_reconnect_survive_a_restart(self):
         with Cluster() as cluster:
@@ -243,6 +250,7 @@ class WrongUse(Nambench):
                 (["load", "smallbank", "--memory-server", "unix:/x"], "--engine"),
                 (["run", "ycsb", "--computation-us", 3], "--engine"),
                 (["run", "tpcc", "--timeline", "/nowhere/x", "--remote-percent", "0"], "--timeline"),
+                (["run", "tpcc", "--timeline-events", "/nowhere/x"], "--timeline"),
                 (["compare"], "--report"),
                 (["compare", "--report", "/tmp", "--stages", "frob"], "read+lock"),
                 (["compare", "--report", "/tmp", "--protocols", "frob"], "--protocols"),
@@ -269,6 +277,31 @@ class WrongUse(Nambench):
             done = self.nambench("load", "smallbank", "--port", cluster.port, "--accounts", 100_000, expect=1)
             self.assertIn("--tables", done)
             self.assert_serves(cluster)
+
+
+class Scripts(TestCase):
+    def script(self, name, *arguments):
+        done = run(SCRIPTS / name, *arguments, "--region-bytes", "64MiB", env={**os.environ, "NAMDB_BIN": str(BIN)})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_a_run_goes_on_through_checkpoints_and_a_restart(self):
+        with tempfile.TemporaryDirectory() as folder:
+            report = Path(folder) / "interrupted"
+            result = self.script("interrupt", report, "--accounts", 2000, "--clients", 4, "--seconds", 10, "--interval", 0.5)
+            self.assertGreater(result["pairs"], 0)
+            self.assertGreaterEqual(result["checkpoints"], result["pairs"])
+            root = ElementTree.parse(report.with_suffix(".svg")).getroot()
+            texts = [each.text for each in root.iter("{http://www.w3.org/2000/svg}text")]
+            self.assertIn("a checkpoint", texts)
+            with open(report.with_suffix(".csv")) as file:
+                self.assertGreater(sum(int(second["committed"]) for second in csv.DictReader(file)), 0)
+
+    def test_rows_that_a_dead_compute_server_locked_are_written(self):
+        for protocol in ("nowait", "waitdie"):
+            with self.subTest(protocol=protocol):
+                result = self.script("dead-locks", "--rows", 5, "--repetitions", 2, "--protocol", protocol)
+                self.assertEqual(len(result["all_milliseconds"]), 2)
 
 
 if __name__ == "__main__":

@@ -16,11 +16,11 @@ TOLD = {"40001", "40003", "08006", "57P01", "57P03", None}
 class Writers(Workers):
     """Clients of compute-0, each in a loop: a block that inserts a row of its own, is given an id, and commits."""
 
-    def __init__(self, cluster, clients=4):
+    def __init__(self, cluster, clients=4, first_row=0):
         self.cluster = cluster
         self.lock = threading.Lock()
         self.stopped = threading.Event()
-        self.next = 0
+        self.next = first_row
         self.ids = {}  # by row
         self.told = {}  # by row: "committed", "aborted", or None, where the client was told nothing
         self.states = set()  # SQLSTATEs of commits
@@ -62,6 +62,14 @@ class Writers(Workers):
                         self.run_one(connection)
             except psycopg.Error:
                 self.stopped.wait(0.05)
+
+
+def reaches(cluster):
+    try:
+        cluster.query("CREATE TABLE IF NOT EXISTS numbered (id bigint PRIMARY KEY)")
+        return True
+    except psycopg.OperationalError:
+        return False
 
 
 class OutcomesAreWhatTheRowsSay(TestCase):
@@ -132,6 +140,32 @@ class OutcomesAreWhatTheRowsSay(TestCase):
                     cluster.kill("memory-0")
                 cluster.up()
                 self.ask(cluster, writers, server=0)
+
+    def test_over_two_memory_servers(self):
+        """Half of the commits have a part on each. Those of clients that go on have an outcome that they were told."""
+        generator = random.Random(6)
+        for fabric in self.covering(FABRICS):
+            with self.subTest(fabric=fabric), \
+                    Cluster(fabric, memory_servers=2, compute_servers=2, durability="flushed") as cluster:
+                first_row = 0
+                for killed in (("memory-1",), ("memory-0",), ("memory-0", "memory-1"), ("compute-0",),
+                               ("compute-0", "memory-1"), ("memory-0", "compute-0")):
+                    with self.subTest(killed=killed):
+                        until(lambda: reaches(cluster), "compute server 0 is connected")
+                        with Writers(cluster, first_row=first_row) as writers:
+                            until(lambda: writers.committed() >= 20, "some commits")
+                            time.sleep(generator.uniform(0, 0.2))
+                            for name in killed:
+                                cluster.kill(name)
+                            before = writers.committed()
+                            cluster.up()
+                            until(lambda: writers.committed() >= before + 20, "commits after the restart")
+                        first_row = writers.next
+                        said = self.ask(cluster, writers, server=1)
+                for name in ("memory-0", "memory-1"):
+                    cluster.kill(name)
+                    cluster.up()
+                    self.assertEqual(self.ask(cluster, writers, server=1), said)
 
     def test_of_a_client_that_is_gone(self):
         with self.shared(compute_servers=2) as cluster:

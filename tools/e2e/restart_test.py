@@ -308,6 +308,32 @@ class AnswersBeforeTheDisk(TestCase):
                     connection.execute("DELETE FROM plain WHERE id >= 1000")
                     self.assertEqual(connection.execute("SELECT count(*) FROM plain").fetchone(), (200,))
 
+    def test_a_session_is_told_of_commits_that_it_lost(self):
+        for fabric in self.covering(FABRICS):
+            with self.subTest(fabric=fabric), Cluster(fabric, memory_servers=2, durability="flushed") as cluster:
+                cluster.query("CREATE TABLE early (id bigint PRIMARY KEY)")
+                with cluster.connect(options="-c synchronous_commit=off") as connection:
+                    for row in range(8):
+                        connection.execute("INSERT INTO early VALUES (%s)", (row,))
+                        cluster.kill(f"memory-{row % 2}")
+                        cluster.up()
+                        told = []
+
+                        def goes_on():
+                            try:
+                                connection.execute("SELECT count(*) FROM early")
+                                return True
+                            except psycopg.OperationalError as error:
+                                self.assertEqual(error.sqlstate, "08006")
+                                if "before commits of this session were on disk" in str(error):
+                                    told.append(error)
+                                return False
+
+                        until(goes_on, "the session goes on")
+                        self.assertLessEqual(len(told), 1)
+                        there = connection.execute("SELECT id FROM early WHERE id = %s", (row,)).fetchall() == [(row,)]
+                        self.assertNotEqual(there, bool(told), f"row {row}")
+
     def test_they_outlive_a_compute_server_and_leave_no_halves(self):
         for fabric in self.covering(FABRICS):
             with self.subTest(fabric=fabric), Cluster(fabric, compute_servers=2, durability="flushed") as cluster:

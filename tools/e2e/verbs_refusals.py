@@ -127,6 +127,12 @@ class WrongStarts(TestCase):
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn("cluster key", done.stderr)
 
+    def test_a_local_path_is_refused_where_the_device_has_atomics_of_its_own(self):
+        done = run(*self.memory_command(VERBS_ADDRESS + ":7505", "--cluster-key", self.key("key"), "--listen-local",
+                                        f"unix:{self.data}/m.sock"))
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("the RDMA device's atomics are not atomic with the CPU", done.stderr)
+
     def test_shared_queue_pairs_are_refused_where_there_are_none(self):
         for flags, words in ((("--fabric", "tcp"), "no queue pairs"),
                              (("--fabric", "verbs", "--rdma-calls", "ud"), "--rdma-calls rc only")):

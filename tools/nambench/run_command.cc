@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -16,6 +18,16 @@
 #include "workloads/workload.h"
 
 namespace namdb::nambench {
+namespace {
+
+Result<std::vector<TimelineEvent>> read_events(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  if (!in) return Status(ErrorCode::invalid_parameter_value, "cannot read " + file);
+  return parse_timeline_events(text);
+}
+
+}  // namespace
 
 RunCommand::RunCommand(CLI::App& app) {
   add_population_options(app, workload_);
@@ -46,6 +58,11 @@ RunCommand::RunCommand(CLI::App& app) {
       "--timeline", timeline_,
       "Also write the calls that ended in each second to this file (.csv), and a picture of them beside "
       "it (.svg)");
+  app.add_option(
+         "--timeline-events", timeline_events_,
+         "The picture also shows the events in this file, which is read when the run has ended: lines of "
+         "begin_ns,end_ns,name by the monotonic clock")
+      ->type_name("FILE");
   app.add_flag("--reconnect", options_.reconnect,
                "A client whose connection breaks opens another one. Otherwise that ends the run");
   app.add_flag("!--no-check", options_.check, "Do not compare the workload's sums before and after");
@@ -76,6 +93,9 @@ int RunCommand::run() {
         Status(ErrorCode::invalid_parameter_value,
                "--computation-us and --stage-times go with --engine: through the wire the transactions "
                "run in the compute servers"));
+  }
+  if (timeline_.empty() && !timeline_events_.empty()) {
+    return fail(Status(ErrorCode::invalid_parameter_value, "--timeline-events goes with --timeline"));
   }
   if (!timeline_.empty() && !workload_.remote_percent.empty()) {
     return fail(Status(ErrorCode::invalid_parameter_value,
@@ -140,7 +160,13 @@ Status RunCommand::write_timeline(const RunReport& report) const {
   const std::string folder = file.has_parent_path() ? file.parent_path().string() : ".";
   Status status = write_file(folder, file.filename().string(), timeline_csv(report));
   if (!status.ok()) return status;
-  return write_file(folder, file.stem().string() + ".svg", timeline_plot(report).to_svg());
+  std::vector<TimelineEvent> events;
+  if (!timeline_events_.empty()) {
+    Result<std::vector<TimelineEvent>> read = read_events(timeline_events_);
+    if (!read.ok()) return read.status();
+    events = std::move(*read);
+  }
+  return write_file(folder, file.stem().string() + ".svg", timeline_plot(report, events).to_svg());
 }
 
 int RunCommand::run_degrees(support::DatabaseView& view, Progress& progress, const RunOne& run_one) {

@@ -35,7 +35,8 @@ class RunCommand : public Command {
   std::uint64_t coroutines_ = 16;
   double computation_us_ = 0;
   std::uint32_t rounds_ = 3;
-  std::string timeline_;  // a file; empty: none
+  std::string timeline_;         // a file; empty: none
+  std::string timeline_events_;  // likewise
 };
 
 }  // namespace namdb::nambench

@@ -38,10 +38,14 @@ Result<ClusterFile> read_cluster_file(const std::filesystem::path& data) {
     cluster.durability = content.value("durability", std::string());
     cluster.region_bytes = content.value("region_bytes", std::string());
     cluster.region_limit = content.value("region_limit", std::string());
+    cluster.local_path = content.value("local_path", false);
+    cluster.local_sockets = content.value("local_sockets", std::vector<std::string>());
     cluster.procedure_libraries = content.value("procedure_libraries", std::vector<std::string>());
     cluster.memory_flags = content.value("memory_flags", std::vector<std::string>());
     cluster.compute_flags = content.value("compute_flags", std::vector<std::string>());
-    if (cluster.memory_addresses.size() == cluster.memory_servers) return cluster;
+    const std::size_t sockets = cluster.local_path ? cluster.memory_servers : 0;
+    if (cluster.memory_addresses.size() == cluster.memory_servers && cluster.local_sockets.size() == sockets)
+      return cluster;
   } catch (const nlohmann::json::exception&) {
   }
   return {ErrorCode::configuration, file_of(data).string() + " is damaged",
@@ -66,6 +70,8 @@ Status write_cluster_file(const std::filesystem::path& data, const ClusterFile& 
                                   {"durability", cluster.durability},
                                   {"region_bytes", cluster.region_bytes},
                                   {"region_limit", cluster.region_limit},
+                                  {"local_path", cluster.local_path},
+                                  {"local_sockets", cluster.local_sockets},
                                   {"procedure_libraries", cluster.procedure_libraries},
                                   {"memory_flags", cluster.memory_flags},
                                   {"compute_flags", cluster.compute_flags}};

@@ -32,6 +32,8 @@ struct ClusterFile {
   std::string durability;                     // likewise; durability_of() is the level
   std::string region_bytes;                   // likewise
   std::string region_limit;                   // likewise
+  bool local_path = false;                    // compute servers map the region that they stand beside
+  std::vector<std::string> local_sockets;     // with local_path: unix:PATH, of each memory server
   // Further arguments of the daemons that are started.
   std::vector<std::string> procedure_libraries;
   std::vector<std::string> memory_flags;

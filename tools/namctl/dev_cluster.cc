@@ -118,6 +118,12 @@ Result<DevCluster> dev_up(const DevOptions& options, const Progress& progress) {
     Result<std::vector<std::string>> addresses = choose_memory_addresses(options.data, settings, options);
     if (!addresses.ok()) return addresses.status();
     settings.memory_addresses = *addresses;
+    settings.local_sockets.clear();
+    if (settings.local_path) {
+      Result<std::vector<std::string>> sockets = choose_sockets(options.data, settings);
+      if (!sockets.ok()) return sockets.status();
+      settings.local_sockets = *sockets;
+    }
   }
   DevCluster cluster = state_of(options.data, settings);
   if (Status stopped = stop_incomplete_memory(options.data, cluster, progress); !stopped.ok()) return stopped;

@@ -36,6 +36,7 @@ std::string in_words(const ClusterFile& before) {
   return before.fabric + ", port " + std::to_string(before.sql_port) + ", " +
          std::to_string(before.memory_servers) + " memory and " + std::to_string(before.compute_servers) +
          " compute servers, durability " + std::string(durability_of(before)) +
+         (before.local_path ? ", local path" : "") +
          (before.protocol.empty() ? "" : ", protocol " + before.protocol) +
          (before.stages.empty() ? "" : ", stages " + before.stages) +
          (before.region_bytes.empty() ? "" : ", regions of " + before.region_bytes) +
@@ -96,6 +97,13 @@ Result<ClusterFile> settle(const DevOptions& options, const std::optional<DevClu
   settings.protocol = options.protocol.value_or(settings.protocol);
   settings.stages = options.stages.value_or(settings.stages);
   settings.durability = options.durability.value_or(settings.durability);
+  settings.local_path = options.local_path.value_or(settings.local_path);
+  if (settings.local_path && settings.fabric == "shm") {
+    if (options.local_path.value_or(false))
+      return Status(ErrorCode::configuration, "--local-path is for --fabric tcp and verbs",
+                    "over shm compute servers map all regions");
+    settings.local_path = false;
+  }
   if (!options.region_bytes.empty()) settings.region_bytes = options.region_bytes;
   if (!options.region_limit.empty()) settings.region_limit = options.region_limit;
   const bool same = settings == before;
@@ -116,18 +124,21 @@ Result<ClusterFile> settle(const DevOptions& options, const std::optional<DevClu
       "namctl dev down --data " + options.data.string());
 }
 
+Result<std::vector<std::string>> choose_sockets(const fs::path& data, const ClusterFile& settings) {
+  std::vector<std::string> addresses;
+  for (std::uint32_t k = 0; k < settings.memory_servers; ++k) {
+    Result<fs::path> path = socket_path(data, memory_name(k) + ".sock");
+    if (!path.ok()) return path.status();
+    addresses.push_back("unix:" + path->string());
+  }
+  return addresses;
+}
+
 Result<std::vector<std::string>> choose_memory_addresses(const fs::path& data, const ClusterFile& settings,
                                                          const DevOptions& options) {
+  if (settings.fabric == "shm") return choose_sockets(data, settings);
   const std::uint16_t fabric_port = options.fabric_port;
   std::vector<std::string> addresses;
-  if (settings.fabric == "shm") {
-    for (std::uint32_t k = 0; k < settings.memory_servers; ++k) {
-      Result<fs::path> path = socket_path(data, memory_name(k) + ".sock");
-      if (!path.ok()) return path.status();
-      addresses.push_back("unix:" + path->string());
-    }
-    return addresses;
-  }
   std::uint32_t port = fabric_port != 0 ? fabric_port : kFirstFabricPort;
   while (addresses.size() < settings.memory_servers) {
     if (port > 65'535) return environment_error("no free port for the memory servers");
@@ -169,6 +180,7 @@ std::vector<std::string> memory_command(const std::string& program, const DevOpt
     for (const std::string& address : settings.memory_addresses)
       command.insert(command.end(), {"--memory-server", address});
   }
+  if (settings.local_path) command.insert(command.end(), {"--listen-local", settings.local_sockets[server]});
   if (!settings.protocol.empty()) command.insert(command.end(), {"--protocol", settings.protocol});
   if (!settings.stages.empty()) command.insert(command.end(), {"--stages", settings.stages});
   if (!settings.region_limit.empty())
@@ -204,9 +216,11 @@ std::vector<std::string> compute_command(const std::string& program, const DevOp
     command.insert(command.end(), {"--procedure-library", library});
   }
   // Pairs, as on a rack where each machine runs one of both.
-  if (const std::size_t servers = settings.memory_addresses.size(); servers > 1) {
+  const auto servers = static_cast<std::uint32_t>(settings.memory_addresses.size());
+  if (servers > 1 || settings.local_path)
     command.insert(command.end(), {"--beside", std::to_string(server % servers)});
-  }
+  if (settings.local_path)
+    command.insert(command.end(), {"--beside-socket", settings.local_sockets[server % servers]});
   command.insert(command.end(), settings.compute_flags.begin(), settings.compute_flags.end());
   return command;
 }

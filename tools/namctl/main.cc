@@ -33,6 +33,7 @@ struct Flags {
 
   DevOptions up;
   std::string fabric = "shm";
+  bool local_path = false;
   std::uint32_t memory_servers = 1;
   std::uint32_t compute_servers = 1;
   std::uint16_t sql_port = 5433;
@@ -94,6 +95,9 @@ void add_dev_up(CLI::App& dev, Flags& flags) {
   up->add_option("--fabric-host", flags.up.fabric_host,
                  "With tcp and verbs: where memory servers listen; with verbs an RDMA device's address")
       ->capture_default_str();
+  up->add_flag("--local-path,!--no-local-path", flags.local_path,
+               "With tcp and verbs: compute server K maps the region of memory server K modulo their number, "
+               "and reaches only the others over the network");
   up->add_option("--procedure-library", flags.up.procedure_libraries,
                  "Stored procedures to load. Otherwise the workloads' library of this build")
       ->check(CLI::ExistingFile)
@@ -114,6 +118,7 @@ void add_dev_up(CLI::App& dev, Flags& flags) {
     flags.up.data = flags.data;
     // An option that was not given has the value of the folder's cluster.
     if (up->count("--fabric") != 0) flags.up.fabric = flags.fabric;
+    if (up->count("--local-path") != 0) flags.up.local_path = flags.local_path;
     if (up->count("--memory-servers") != 0) flags.up.memory_servers = flags.memory_servers;
     if (up->count("--compute-servers") != 0) flags.up.compute_servers = flags.compute_servers;
     if (up->count("--port") != 0) flags.up.sql_port = flags.sql_port;

@@ -76,8 +76,16 @@ class SessionClient final : public Client {
 SessionDatabase::SessionDatabase()
     : engine_(executor_),
       worker_statistics_(statistics_),
+      ids_(engine_, {}),
       environment_{engine_, procedures_, worker_statistics_} {
+  environment_.ids = &ids_;
   add_test_procedures(procedures_);
+}
+
+SessionDatabase::~SessionDatabase() {
+  reactor::Gate gate;
+  executor_.spawn(gate, ids_.close());
+  executor_.run_until([&] { return gate.count() == 0; });
 }
 
 std::unique_ptr<Client> SessionDatabase::open() {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 
+#include "compute/outcome/transaction_ids.h"
 #include "compute/procedure/registry.h"
 #include "compute/sql/session/session.h"
 #include "compute/sql/testing/fake_engine.h"
@@ -15,6 +16,9 @@ namespace namdb::sqltest {
 class SessionDatabase {
  public:
   SessionDatabase();
+  ~SessionDatabase();
+  SessionDatabase(const SessionDatabase&) = delete;
+  SessionDatabase& operator=(const SessionDatabase&) = delete;
   std::unique_ptr<Client> open();
   sql::testing::FakeEngine& engine() { return engine_; }
   procedure::ProcedureRegistry& procedures() { return procedures_; }
@@ -26,6 +30,7 @@ class SessionDatabase {
   procedure::ProcedureRegistry procedures_;
   sql::Statistics statistics_;
   sql::WorkerStatistics worker_statistics_;
+  txn::TransactionIds ids_;
   sql::Environment environment_;
 };
 

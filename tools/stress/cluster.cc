@@ -33,11 +33,11 @@ memory::Options restless_options(std::uint16_t server) {
   return options;
 }
 
-compute::Flags flags_of(std::vector<std::string> memory_servers, const std::string& transport,
-                        std::uint32_t workers) {
+constexpr std::string_view kLocalPath = "+shm";
+
+compute::Flags flags_of(std::vector<std::string> memory_servers, std::uint32_t workers) {
   compute::Flags flags;
   flags.memory_servers = std::move(memory_servers);
-  flags.fabric = transport;
   flags.listen = "127.0.0.1:0";
   flags.workers = workers;
   return flags;
@@ -96,9 +96,7 @@ struct ComputeServer::Process {
   std::binary_semaphore told{0};  // the mailbox is in use until post() has returned
 };
 
-ComputeServer::ComputeServer(std::vector<std::string> memory_servers, const std::string& transport,
-                             std::uint32_t workers)
-    : process_(std::make_unique<Process>(flags_of(std::move(memory_servers), transport, workers))) {
+ComputeServer::ComputeServer(compute::Flags flags) : process_(std::make_unique<Process>(std::move(flags))) {
   std::promise<Result<std::uint16_t>> ready;
   thread_ = std::thread([this, &ready] { process_->run(ready); });
   const Result<std::uint16_t> port = ready.get_future().get();
@@ -117,18 +115,29 @@ ComputeServer::~ComputeServer() {
 Cluster::Cluster(std::string transport) : transport_(std::move(transport)) {
   // Here, before there are threads: the library's own set-up is not seen by the sanitizer.
   spdlog::set_level(spdlog::level::err);
+  const bool local_path = transport_.ends_with(kLocalPath);
+  if (local_path) transport_.resize(transport_.size() - kLocalPath.size());
   for (std::uint16_t server = 0; server < kMemoryServers; ++server) {
-    auto started = support::ServerThread::start(
-        {.transport = transport_, .region_bytes = 128U << 20, .memory_server = restless_options(server)});
+    auto started = support::ServerThread::start({.transport = transport_,
+                                                 .region_bytes = 128U << 20,
+                                                 .memory_server = restless_options(server),
+                                                 .local_path = local_path});
     if (!started.ok()) throw std::runtime_error(started.status().to_string());
     memory_.push_back(std::move(started).value());
+    if (local_path) sockets_.push_back(memory_.back()->socket());
   }
 }
 
 ComputeServer& Cluster::add_compute(std::uint32_t workers) {
   std::vector<std::string> addresses;
   for (const auto& server : memory_) addresses.push_back(server->address());
-  computes_.push_back(std::make_unique<ComputeServer>(std::move(addresses), transport_, workers));
+  compute::Flags flags = flags_of(std::move(addresses), workers);
+  flags.fabric = transport_;
+  if (!sockets_.empty()) {
+    flags.beside = added_++ % kMemoryServers;
+    flags.beside_socket = sockets_[*flags.beside];
+  }
+  computes_.push_back(std::make_unique<ComputeServer>(std::move(flags)));
   return *computes_.back();
 }
 

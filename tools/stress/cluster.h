@@ -20,7 +20,7 @@ namespace namdb::stress {
 class ComputeServer {
  public:
   // Blocks until it serves. Throws std::runtime_error.
-  ComputeServer(std::vector<std::string> memory_servers, const std::string& transport, std::uint32_t workers);
+  explicit ComputeServer(compute::Flags flags);
   ComputeServer(const ComputeServer&) = delete;
   ComputeServer& operator=(const ComputeServer&) = delete;
   // Clients that are still there are told so.
@@ -37,7 +37,8 @@ class ComputeServer {
 
 class Cluster {
  public:
-  // Two memory servers whose background work never rests: rings of one version, short ages.
+  // Two memory servers whose background work never rests: rings of one version, short ages. Over tcp+shm each
+  // compute server has a local path to one of them.
   explicit Cluster(std::string transport);
 
   ComputeServer& add_compute(std::uint32_t workers);
@@ -50,6 +51,8 @@ class Cluster {
   std::string transport_;
   std::vector<std::unique_ptr<support::ServerThread>> memory_;
   std::vector<std::unique_ptr<ComputeServer>> computes_;
+  std::vector<std::string> sockets_;  // of the memory servers, over tcp+shm
+  std::uint16_t added_ = 0;
 };
 
 }  // namespace namdb::stress

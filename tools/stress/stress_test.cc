@@ -48,7 +48,7 @@ void join(std::vector<std::thread>& threads) {
 }  // namespace
 
 TEST_CASE("clients of many threads find every promise kept while compute servers come and go") {
-  for (const std::string transport : {"shm", "tcp"}) {
+  for (const std::string transport : {"shm", "tcp", "tcp+shm"}) {
     INFO(transport);
     Cluster cluster(transport);
     Complaints complaints;
@@ -72,7 +72,7 @@ TEST_CASE("clients of many threads find every promise kept while compute servers
 }
 
 TEST_CASE("procedures of several workers and compute servers keep SmallBank's sums") {
-  for (const std::string transport : {"shm", "tcp"}) {
+  for (const std::string transport : {"shm", "tcp", "tcp+shm"}) {
     INFO(transport);
     Cluster cluster(transport);
     cluster.add_compute(2);

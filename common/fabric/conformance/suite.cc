@@ -1,5 +1,6 @@
 #include "common/fabric/conformance/suite.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "common/fabric/region_words.h"
@@ -62,6 +63,7 @@ reactor::Task<void> do_await_disconnected(reactor::Executor* executor, SuiteServ
 
 Result<std::string> SuiteService::on_connect(PeerId peer, std::string_view hello) {
   if (hello == "refuse me") return Status(ErrorCode::fenced, "as you wish");
+  if (hello == kOnlyAsks) return "welcome";
   const std::lock_guard lock(mutex_);
   connected_.push_back(peer);
   return "welcome, " + std::string(hello);
@@ -88,7 +90,7 @@ reactor::Task<Status> SuiteService::on_call(PeerId, std::uint16_t method, std::s
 
 void SuiteService::on_disconnect(PeerId peer) {
   const std::lock_guard lock(mutex_);
-  disconnected_.push_back(peer);
+  if (std::ranges::find(connected_, peer) != connected_.end()) disconnected_.push_back(peer);
 }
 
 std::vector<PeerId> SuiteService::connected() const {

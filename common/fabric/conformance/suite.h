@@ -11,6 +11,9 @@
 
 namespace namdb::fabric::conformance {
 
+// A peer with this hello gets its welcome, and is counted nowhere.
+inline constexpr std::string_view kOnlyAsks = "only asks";
+
 enum Method : std::uint16_t {
   kEcho,
   kReadWord,  // the decimal value of the region's word with that index

@@ -2,13 +2,16 @@
 #include <spdlog/spdlog.h>
 
 #include <array>
+#include <atomic>
 #include <cstdlib>
 
 #include "common/fabric/checking.h"
 #include "common/fabric/conformance/fixture.h"
 #include "common/fabric/conformance/sim_fixture.h"
+#include "common/fabric/conformance/suite.h"
 #include "common/fabric/conformance/threaded_fixture.h"
 #include "common/fabric/decorated_fabric.h"
+#include "common/fabric/local_path.h"
 #include "common/fabric/shm/transport.h"
 #include "common/fabric/tcp/server.h"
 #include "common/fabric/tcp/transport.h"
@@ -84,6 +87,49 @@ std::unique_ptr<Fixture> make_tcp_fixture(Service& service, int clients, int run
        [](const ServerFabric& server) { return static_cast<const tcp::TcpServerFabric&>(server).address(); },
        reactor_options(run)},
       service, clients);
+}
+
+// One region over tcp and shm at once: every second client maps it.
+std::unique_ptr<Fixture> make_local_path_fixture(Service& service, int clients, int run) {
+  struct Shared {
+    std::string address;
+    std::string socket;
+    std::atomic<int> made = 0;
+  };
+  auto shared = std::make_shared<Shared>();
+  const auto transport = [shared, run](reactor::Reactor& reactor) {
+    Transport mixed = plain_tcp(reactor);
+    mixed.make_server = [&reactor, shared, make_server = mixed.make_server](const ServerRegion& region,
+                                                                            Service& served) {
+      return std::make_unique<LocalPathServer>(make_server(region, served),
+                                               shm::local_server(reactor, region, served), shared->socket);
+    };
+    mixed.make_client = [&reactor, shared,
+                         make_client = mixed.make_client]() -> std::unique_ptr<ClientFabric> {
+      auto client = make_client();
+      if (shared->made++ % 2 != 0) return client;
+      auto local = shm::local_client(reactor, client->pool());
+      LocalPath path{shared->address, shared->socket, [] { return std::string(kOnlyAsks); }, {}};
+      path.same_server = [](std::string_view, std::string_view) { return Status(); };
+      return std::make_unique<LocalPathClient>(std::move(client), std::move(local), std::move(path));
+    };
+    return run % 2 == 0 ? mixed : checked(mixed);
+  };
+  spdlog::set_level(spdlog::level::err);
+  return make_threaded_fixture({transport,
+                                [shared](const std::string& directory) {
+                                  shared->socket = "unix:" + directory + "/memory.sock";
+                                  return std::string("127.0.0.1:0");
+                                },
+                                [](const std::string&) { return "127.0.0.1:1"; },
+                                [shared](const ServerFabric& server) {
+                                  const auto& both = static_cast<const LocalPathServer&>(server);
+                                  shared->address =
+                                      static_cast<const tcp::TcpServerFabric&>(both.remote()).address();
+                                  return shared->address;
+                                },
+                                reactor_options(run)},
+                               service, clients);
 }
 
 // Where RDMA is, the machine that runs the suite says so: an address of a device of its own, which the
@@ -165,6 +211,7 @@ const std::vector<FixtureFactory>& fixture_factories() {
       {"sim", 25, make_sim_fixture},
       {"shm", 4, make_shm_fixture},
       {"tcp", 4, make_tcp_fixture},
+      {"tcp with a local path", 4, make_local_path_fixture},
   };
   return factories;
 }

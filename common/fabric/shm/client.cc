@@ -1,8 +1,11 @@
 #include "common/fabric/shm/client.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "common/fabric/facts.h"
@@ -12,6 +15,19 @@
 #include "common/reactor/system_error.h"
 
 namespace namdb::fabric::shm {
+namespace {
+
+constexpr std::string_view kScheme = "unix:";
+
+// A socket that this user may not use stays so until somebody changes that; others may come.
+Status refused_by_system(const std::string& path, const Status& status) {
+  const bool forbidden = ::faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK, AT_EACCESS) != 0 && errno == EACCES;
+  if (!forbidden) return status;
+  return Status(ErrorCode::configuration, status.message(),
+                "run it as the memory server's user: a region is shared with no other user");
+}
+
+}  // namespace
 
 ShmChannel::ShmChannel(ShmClientFabric& fabric, Descriptor socket, std::shared_ptr<RegionMapping> region,
                        PipesMapping pipes, Descriptor server_wake)
@@ -181,8 +197,12 @@ void ShmChannel::fail(Status reason) {
   socket_.close();
 }
 
-ShmClientFabric::ShmClientFabric(reactor::Reactor& reactor, std::uint64_t handshake_timeout_ns)
-    : reactor_(reactor), handshake_timeout_ns_(handshake_timeout_ns), wake_(reactor) {
+ShmClientFabric::ShmClientFabric(reactor::Reactor& reactor, std::uint64_t handshake_timeout_ns,
+                                 LocalPool* pool)
+    : reactor_(reactor),
+      handshake_timeout_ns_(handshake_timeout_ns),
+      pool_(pool == nullptr ? own_pool_ : *pool),
+      wake_(reactor) {
   reactor_.add_source(*this);
 }
 
@@ -210,14 +230,14 @@ void ShmClientFabric::cancel_sleep() {
 reactor::Task<Result<std::unique_ptr<Channel>>> ShmClientFabric::connect(std::string address,
                                                                          std::string hello,
                                                                          std::string* welcome) {
-  if (!address.starts_with("unix:")) {
+  if (!address.starts_with(kScheme)) {
     co_return Status(ErrorCode::configuration, "no address of the shared-memory fabric: " + address,
                      "it takes unix:PATH");
   }
   if (hello.size() > kMaxHello_bytes) co_return Status(ErrorCode::limit_exceeded, "the hello is too long");
   const Result<int> connected =
       co_await reactor::connect_descriptor(reactor_, address, handshake_timeout_ns_);
-  if (!connected.ok()) co_return connected.status();
+  if (!connected.ok()) co_return refused_by_system(address.substr(kScheme.size()), connected.status());
   Descriptor socket(*connected);
   Greeting greeting;
   reactor::Gate gate;

@@ -84,8 +84,10 @@ class ShmClientFabric final : public ClientFabric, public reactor::PollSource {
  public:
   static constexpr std::uint64_t kHandshakeTimeout_ns = 10 * kSecond_ns;
 
+  // `pool` outlives this object; null: one of its own.
   explicit ShmClientFabric(reactor::Reactor& reactor,
-                           std::uint64_t handshake_timeout_ns = kHandshakeTimeout_ns);
+                           std::uint64_t handshake_timeout_ns = kHandshakeTimeout_ns,
+                           LocalPool* pool = nullptr);
   ~ShmClientFabric() override;
 
   std::string_view name() const override { return "shm"; }
@@ -113,7 +115,8 @@ class ShmClientFabric final : public ClientFabric, public reactor::PollSource {
 
   reactor::Reactor& reactor_;
   std::uint64_t handshake_timeout_ns_;
-  LocalPool pool_;
+  LocalPool own_pool_;
+  LocalPool& pool_;
   reactor::WakeDescriptor wake_;
   std::vector<ShmChannel*> channels_;
 };

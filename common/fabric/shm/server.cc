@@ -228,10 +228,12 @@ void ShmServerFabric::Peer::reply(const FrameHeader& request, const Status& stat
   announce_soon();
 }
 
-ShmServerFabric::ShmServerFabric(reactor::Reactor& reactor, const ServerRegion& region, Service& service)
+ShmServerFabric::ShmServerFabric(reactor::Reactor& reactor, const ServerRegion& region, Service& service,
+                                 std::uint64_t fence_patience_ns)
     : reactor_(reactor),
       served_(reactor, region, service),
       wake_(reactor),
+      fence_patience_ns_(fence_patience_ns),
       unauthenticated_(kUnauthenticatedPeers),
       refusals_(reactor, [](const std::string& line) { spdlog::warn("shm fabric: {}", line); }) {
   loopback_ = std::make_unique<LoopbackChannel>(served_);
@@ -431,13 +433,12 @@ reactor::Task<void> ShmServerFabric::retire(PeerId id) {
 
 reactor::Task<void> ShmServerFabric::fence(PeerId id) {
   const auto found = peers_.find(id);
-  if (found != peers_.end()) {
-    if (found->second->same_process()) {
-      found->second->ask_to_close();
-    } else {
-      found->second->kill();
-    }
-  }
+  if (found == peers_.end()) co_return;
+  if (found->second->same_process() || fence_patience_ns_ != 0) found->second->ask_to_close();
+  const std::uint64_t deadline_ns = reactor_.now_ns() + fence_patience_ns_;
+  while (peers_.contains(id) && reactor_.now_ns() < deadline_ns)
+    co_await served_.changed.wait_until(deadline_ns);
+  if (const auto left = peers_.find(id); left != peers_.end()) left->second->kill();
   while (peers_.contains(id)) co_await served_.changed.wait();
 }
 

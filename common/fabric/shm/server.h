@@ -12,7 +12,9 @@
 // that all its threads have ended; that ends all channels of that process. A channel whose socket closes
 // without goodbye, or that breaks the protocol, is treated the same. Only a channel that said goodbye is let
 // go without (its last instruction on the region came before). A peer in the server's own process (tests) is
-// asked to close, and waited for: its reactor must run.
+// asked to close, and waited for: its reactor must run. With `fence_patience_ns` other processes are asked
+// first, too, and killed when that time is over: for peers that lose a connection of another transport, are
+// to be fenced because of that, and say goodbye by themselves soon.
 //
 // close() asks all peers to close first, and fences those that have not done so after a second.
 #pragma once
@@ -44,7 +46,8 @@ class ShmServerFabric final : public ServerFabric, public reactor::PollSource {
  public:
   // The region's mapping and memfd stay the caller's and outlive this object. From listen() on the memfd
   // cannot shrink, if it was created so that seals can be added.
-  ShmServerFabric(reactor::Reactor& reactor, const ServerRegion& region, Service& service);
+  ShmServerFabric(reactor::Reactor& reactor, const ServerRegion& region, Service& service,
+                  std::uint64_t fence_patience_ns = 0);
   // Needs close() before.
   ~ShmServerFabric() override;
 
@@ -81,6 +84,7 @@ class ShmServerFabric final : public ServerFabric, public reactor::PollSource {
   std::unique_ptr<reactor::SocketListener> listener_;
   std::map<PeerId, std::unique_ptr<Peer>> peers_;
   std::unique_ptr<LoopbackChannel> loopback_;
+  std::uint64_t fence_patience_ns_;
   bool closed_ = false;
   UnauthenticatedPeers unauthenticated_;
   RefusalLog refusals_;

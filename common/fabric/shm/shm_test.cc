@@ -62,7 +62,7 @@ struct Paths {
 // A memory server on a reactor of the test's own thread.
 class Server {
  public:
-  explicit Server(const Paths& paths) {
+  explicit Server(const Paths& paths, std::uint64_t fence_patience_ns = 0) {
     auto created = Reactor::create();
     REQUIRE(created.ok());
     reactor = std::move(*created);
@@ -72,7 +72,8 @@ class Server {
     void* mapped = ::mmap(nullptr, kCapacity_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
     REQUIRE(mapped != MAP_FAILED);
     base = static_cast<std::byte*>(mapped);
-    fabric.emplace(*reactor, ServerRegion{base, kFirst_bytes, kCapacity_bytes, memory}, service);
+    fabric.emplace(*reactor, ServerRegion{base, kFirst_bytes, kCapacity_bytes, memory}, service,
+                   fence_patience_ns);
     const Status status = reactor->run_until(fabric->listen(paths.address()));
     REQUIRE(status.ok());
   }
@@ -201,6 +202,60 @@ TEST_CASE("a fence of another process kills it, and returns after its last opera
   REQUIRE(WIFSIGNALED(status));
   REQUIRE(WTERMSIG(status) == SIGKILL);
   REQUIRE(server.word(0) == counted);
+}
+
+TEST_CASE("a patient fence asks a process to go, and kills the one that does not in time") {
+  Paths paths;
+  Server server(paths, 50 * kMillisecond_ns);
+  const pid_t willing = start_client_process(paths.address(), -1);
+  server.run_until([&] { return server.peers() == 1 && server.word(0) > 100; });
+  server.reactor->run_until(server.fabric->fence(server.service.connected[0]));
+  REQUIRE(server.service.disconnected == server.service.connected);
+  const std::uint64_t counted = server.word(0);
+  int status = 0;
+  REQUIRE(::waitpid(willing, &status, 0) == willing);
+  REQUIRE(WIFEXITED(status));
+  REQUIRE(server.word(0) == counted);
+  const pid_t stopped = start_client_process(paths.address(), -1);
+  server.run_until([&] { return server.peers() == 1 && server.word(0) > counted + 100; });
+  REQUIRE(::kill(stopped, SIGSTOP) == 0);
+  server.reactor->run_until(server.fabric->fence(server.service.connected[1]));
+  REQUIRE(server.service.disconnected == server.service.connected);
+  REQUIRE(::waitpid(stopped, &status, 0) == stopped);
+  REQUIRE(WIFSIGNALED(status));
+  REQUIRE(WTERMSIG(status) == SIGKILL);
+}
+
+TEST_CASE("a socket of another user is an error that does not mend itself") {
+  if (::geteuid() != 0) return;  // only root can become another user
+  Paths paths;
+  Server server(paths);
+  const pid_t pid = ::fork();
+  REQUIRE(pid >= 0);
+  if (pid == 0) {
+    constexpr uid_t kOther = 65'534;
+    if (::setresuid(kOther, kOther, kOther) != 0) ::_exit(1);
+    auto reactor = Reactor::create();
+    if (!reactor.ok()) ::_exit(2);
+    ShmClientFabric fabric(**reactor);
+    const auto connected = (*reactor)->run_until(fabric.connect(paths.address(), "", nullptr));
+    ::_exit(connected.status().code() == ErrorCode::configuration ? 0 : 3);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(pid, &status, 0) == pid);
+  REQUIRE(WIFEXITED(status));
+  REQUIRE(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE("a client takes its buffers from another fabric's pool where it is told to") {
+  Paths paths;
+  Server server(paths);
+  LocalPool pool;
+  ShmClientFabric fabric(*server.reactor, ShmClientFabric::kHandshakeTimeout_ns, &pool);
+  auto connected = server.reactor->run_until(fabric.connect(paths.address(), "", nullptr));
+  REQUIRE(connected.ok());
+  REQUIRE(&fabric.pool() == &pool);
+  REQUIRE(&(*connected)->pool() == &pool);
 }
 
 TEST_CASE("a process that ends without goodbye, or is killed, is reported") {

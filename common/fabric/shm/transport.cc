@@ -5,12 +5,27 @@
 
 namespace namdb::fabric::shm {
 
+namespace {
+
+constexpr std::uint64_t kLocalFencePatience_ns = 1 * kSecond_ns;
+
+}  // namespace
+
 Transport transport(reactor::Reactor& reactor) {
   return {"shm", "unix:PATH", [](std::string_view address) { return address.starts_with("unix:"); },
           [&reactor] { return std::make_unique<ShmClientFabric>(reactor); },
           [&reactor](const ServerRegion& region, Service& service) {
             return std::make_unique<ShmServerFabric>(reactor, region, service);
           }};
+}
+
+std::unique_ptr<ClientFabric> local_client(reactor::Reactor& reactor, LocalPool& pool) {
+  return std::make_unique<ShmClientFabric>(reactor, ShmClientFabric::kHandshakeTimeout_ns, &pool);
+}
+
+std::unique_ptr<ServerFabric> local_server(reactor::Reactor& reactor, const ServerRegion& region,
+                                           Service& service) {
+  return std::make_unique<ShmServerFabric>(reactor, region, service, kLocalFencePatience_ns);
 }
 
 }  // namespace namdb::fabric::shm

@@ -83,7 +83,7 @@ Status SnapshotIsolation::use() {
   for (std::uint64_t i = 0; i < snapshot_.words; ++i) session_.newest_words[i] = snapshot_.word(i).value();
   // They only read what was visible to the session before: together with them it is a snapshot, too.
   own_ = session_.deferred.forget([this](const txn::DeferredCommit& commit) {
-    const txn::StampVisibility known = worker_.snapshots.visibility(snapshot_, commit.stamp);
+    const txn::StampVisibility known = worker_.snapshots.visibility(snapshot_, commit.id.stamp);
     const bool slot_left =
         known == txn::StampVisibility::unknown_slot && commit.ended && snapshot_.started_ns > commit.ended_ns;
     return known == txn::StampVisibility::visible || slot_left;
@@ -119,7 +119,8 @@ Status SnapshotIsolation::may_write(const Access& access) const {
 }
 
 bool SnapshotIsolation::end(std::uint64_t /*generation*/, const Status& outcome, bool wrote) {
-  if (!outcome.ok() || wrote) session_.fresh_from_ns = worker_.executor.fresh_now_ns();
+  const bool remembers = worker_.sharing == txn::SnapshotSharing::prefetched;
+  if (remembers && (!outcome.ok() || wrote)) session_.fresh_from_ns = worker_.executor.fresh_now_ns();
   // A shared snapshot counts as a running transaction as long as it is used.
   if (snapshot_.shared != nullptr) snapshot_ = {};
   return false;

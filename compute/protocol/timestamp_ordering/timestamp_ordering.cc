@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <deque>
 
 #include "common/layout/record_trailer.h"
+#include "common/reactor/stable_vector.h"
 #include "compute/cluster/catalog_cache.h"
 #include "compute/commit/chain_locks.h"
 #include "compute/txn/errors.h"
@@ -215,7 +215,7 @@ reactor::Task<Status> TimestampOrdering::check_all(SeenRows* doubtful, const Cha
 
 reactor::Task<Status> TimestampOrdering::raise(const SeenRows* rows, bool forgets, SeenRows* doubtful) {
   txn::Cluster& cluster = transaction().worker().cluster;
-  std::deque<Raise> raises;
+  reactor::StableVector<Raise> raises;
   for (const SeenRow& row : *rows) {
     if (row.held_until >= timestamp_) continue;
     const storage::TableRef table = transaction().worker().catalog.find_id(row.table);
@@ -255,7 +255,7 @@ reactor::Task<Status> TimestampOrdering::raise(const SeenRows* rows, bool forget
       doubtful->push_back(*each.row);
       each.done = true;
     }
-    std::erase_if(raises, [](const Raise& each) { return each.done; });
+    raises.erase_if([](const Raise& each) { return each.done; });
   }
   co_return Status();
 }

@@ -29,7 +29,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <vector>
 
 #include "common/fabric/local_pool.h"
 #include "common/layout/timestamp_floors.h"
@@ -130,7 +129,7 @@ class TimestampOrdering : public ConcurrencyControl, public Validation, public T
   std::uint32_t unleased_ = 0;  // floors, by their positions, of tables whose rows were read without a lease
   std::uint32_t written_ = 0;   // of tables that the commit writes to
   bool needs_forgotten_ = false;  // a row was not there yet
-  std::vector<Displaced> displaced_;
+  reactor::PooledVector<Displaced> displaced_;
   fabric::LocalBuffer floors_;  // of each memory server
 };
 

@@ -28,6 +28,7 @@
 #include "common/layout/global_address.h"
 #include "common/layout/stamp.h"
 #include "common/reactor/pooled_allocator.h"
+#include "common/reactor/stable_vector.h"
 #include "compute/cluster/batch_set.h"
 #include "compute/txn/lock_releaser.h"
 #include "compute/txn/lookup.h"
@@ -66,8 +67,8 @@ class ReaderWords {
     bool taken = false;
   };
   txn::Cluster& cluster_;
-  reactor::PooledDeque<Word> words_;  // Lookup::share() is the position + 1
-  std::size_t posted_ = 0;            // the last ones, of this batch
+  reactor::StableVector<Word> words_;  // Lookup::share() is the position + 1
+  std::size_t posted_ = 0;             // the last ones, of this batch
   std::size_t held_ = 0;
   std::uint32_t next_ = 0;  // the word that is tried first
 };

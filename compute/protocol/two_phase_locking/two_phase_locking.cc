@@ -53,7 +53,7 @@ TwoPhaseLocking::Held* TwoPhaseLocking::find_lock(GlobalAddress record) {
   return found == held_.end() ? nullptr : &*found;
 }
 
-TwoPhaseLocking::Held& TwoPhaseLocking::add(reactor::PooledDeque<Held>& locks, GlobalAddress record,
+TwoPhaseLocking::Held& TwoPhaseLocking::add(reactor::StableVector<Held>& locks, GlobalAddress record,
                                             HeaderWord unlocked) {
   Held& lock = locks.emplace_back();
   lock.record = record;

@@ -30,6 +30,7 @@
 
 #include <memory>
 
+#include "common/reactor/stable_vector.h"
 #include "compute/commit/read_validator.h"
 #include "compute/protocol/two_phase_locking/reader_words.h"
 #include "compute/txn/concurrency_control.h"
@@ -108,7 +109,7 @@ class TwoPhaseLocking : public ConcurrencyControl, public Locking, public LockOw
   // Whether the row is locked; notes it in the row.
   bool claim(Access& access);
   Held* find_lock(layout::GlobalAddress record);
-  Held& add(reactor::PooledDeque<Held>& locks, layout::GlobalAddress record, layout::HeaderWord unlocked);
+  Held& add(reactor::StableVector<Held>& locks, layout::GlobalAddress record, layout::HeaderWord unlocked);
   Held& post_lock(layout::GlobalAddress record, layout::HeaderWord unlocked, txn::BatchSet& batches);
   // Moves the posted locks that were taken to held_.
   void collect();
@@ -136,8 +137,8 @@ class TwoPhaseLocking : public ConcurrencyControl, public Locking, public LockOw
   ReadValidator validator_;
   std::shared_ptr<txn::ExecutionSlot> slot_;
   layout::Stamp own_;
-  reactor::PooledDeque<Held> posted_;
-  reactor::PooledDeque<Held> held_;
+  reactor::StableVector<Held> posted_;
+  reactor::StableVector<Held> held_;
   reactor::PooledVector<Held*> unmet_;  // those of held_ whose readers are still to be met
   ReaderWords readers_;                 // the transaction's own
   std::uint64_t learned_;               // reuse epochs, when the transaction began

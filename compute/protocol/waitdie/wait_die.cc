@@ -75,12 +75,12 @@ void WaitDie::check_locks() {
   TwoPhaseLocking::check_locks();
 }
 
-reactor::Task<Result<bool>> WaitDie::wait_for_locks(const reactor::PooledVector<Lookup*>* lookups) {
+reactor::Task<Result<bool>> WaitDie::wait_for_locks(std::span<Lookup* const> lookups) {
   txn::Cluster& cluster = transaction().worker().cluster;
   if (!cluster.stages().two_sided(layout::Stage::lock)) co_return false;
   txn::CallSet calls(cluster);
   reactor::PooledVector<const Lookup*> asked;
-  for (const Lookup* lookup : *lookups) {
+  for (const Lookup* lookup : lookups) {
     if (!waits_for(*lookup)) continue;
     std::string& request = calls.request(lookup->record().server());
     if (request.size() + calls::LockRequest::kEncoded_bytes > fabric::kMaxCall_bytes) continue;

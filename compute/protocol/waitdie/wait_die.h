@@ -21,6 +21,7 @@
 // Ages are unique: of equal ones the slot decides (compute/txn/priority_clock.h).
 #pragma once
 
+#include "common/reactor/stable_vector.h"
 #include "compute/protocol/two_phase_locking/two_phase_locking.h"
 
 namespace namdb::protocol {
@@ -31,7 +32,7 @@ class WaitDie final : public TwoPhaseLocking {
 
   void add_lock(Lookup& lookup, txn::BatchSet& batches) override;
   void check_locks() override;
-  reactor::Task<Result<bool>> wait_for_locks(const reactor::PooledVector<Lookup*>* lookups) override;
+  reactor::Task<Result<bool>> wait_for_locks(std::span<Lookup* const> lookups) override;
   void add_unlocks(txn::BatchSet& batches) override;
   void after_unlock() override;
   ReadDecision meet_lock(layout::HeaderWord lock) override;
@@ -55,8 +56,8 @@ class WaitDie final : public TwoPhaseLocking {
   bool waits_for(const Lookup& lookup) const;
   reactor::Task<Status> clear(const SeenWaiter* seen);
 
-  reactor::PooledDeque<Announced> posted_;
-  reactor::PooledDeque<Announced> announced_;
+  reactor::StableVector<Announced> posted_;
+  reactor::StableVector<Announced> announced_;
 };
 
 }  // namespace namdb::protocol

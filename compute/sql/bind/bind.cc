@@ -197,8 +197,7 @@ Result<Plan> bind_explain(StatementBinder& binder, const Json& body) {
   }
   const Node inner = node(*find(body, "query"));
   NAMDB_SQL_ASSIGN(Plan statement, bind_body(binder, inner));
-  if (!statement.is_transactional() || statement.as<GiveIdPlan>() != nullptr)
-    return unsupported("EXPLAIN of this statement");
+  if (!statement.is_transactional()) return unsupported("EXPLAIN of this statement");
   explain.statement = std::make_unique<Plan>(std::move(statement));
   Plan plan = plain("EXPLAIN", std::move(explain));
   plan.columns = {{"QUERY PLAN", {TypeId::text}}};

@@ -348,6 +348,10 @@ Result<Plan> bind_create_table(StatementBinder& binder, const Json& body) {
   if (find_virtual_table("", create.table.name) != nullptr) {
     return Status(ErrorCode::duplicate_table, "relation \"" + create.table.name + "\" already exists");
   }
+  if (create.table.name == storage::kTransactionsTable) {
+    return Status(ErrorCode::insufficient_privilege, "permission denied to create table " + create.table.name,
+                  "the server makes it by itself, with the first namdb_txid()");
+  }
   create.if_not_exists = flag(body, "if_not_exists");
   Definition definition;
   for (const Json& item : list(body, "tableElts")) {

@@ -89,7 +89,7 @@ Result<ExprPtr> ExpressionBinder::bind_function(std::string_view name, std::vect
         "casts.");
   }
   const Function* const best = overloads[choice.index];
-  if (best->call == nullptr) return unsupported("function " + std::string(name) + " in this form");
+  if (!best->supported()) return unsupported("function " + std::string(name) + " in this form");
   ExprPtr expr = make_expr(ExprKind::function, {best->result});
   expr->function = best;
   for (std::size_t i = 0; i < args.size(); ++i) {

@@ -89,7 +89,7 @@ Result<Plan> bind_create_index(StatementBinder& binder, const Json& body) {
     return unsupported("index method " + std::string(method));
   CreateIndexPlan create;
   create.hash = method == "hash";
-  NAMDB_SQL_ASSIGN(create.table, bind_table(binder, *find(body, "relation")));
+  NAMDB_SQL_ASSIGN(create.table, bind_changed_table(binder, *find(body, "relation")));
   // CONCURRENTLY or not, others go on writing.
   create.unique = flag(body, "unique");
   create.if_not_exists = flag(body, "if_not_exists");

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 
 #include "compute/sql/bind/bind_statement.h"
@@ -159,63 +158,12 @@ Status check_grouping(const SelectPlan& select, const Scope& scope) {
   return {};
 }
 
-// Functions that wait are plans of their own: SELECT of nothing but a call of one of them.
-struct WaitingCall {
-  std::string_view function;
-  std::string column;
-  const Json* arguments = nullptr;
-};
-std::optional<WaitingCall> waiting_call(const Json& body) {
-  const Json& targets = list(body, "targetList");
-  if (targets.size() != 1 || !list(body, "fromClause").empty()) return std::nullopt;
-  const Json& target = *node(targets[0]).body;
-  const Json* value = find(target, "val");
-  if (value == nullptr || node(*value).kind != "FuncCall") return std::nullopt;
-  const std::vector<std::string_view> name = names(list(*node(*value).body, "funcname"));
-  if (name.empty()) return std::nullopt;
-  WaitingCall call{name.back(), std::string(text(target, "name")), &list(*node(*value).body, "args")};
-  if (call.column.empty()) call.column = call.function;
-  const std::size_t arguments = call.arguments->size();
-  if (call.function == "pg_sleep" && arguments == 1) return call;
-  if (find(body, "whereClause") != nullptr || find(body, "limitCount") != nullptr ||
-      find(body, "limitOffset") != nullptr)
-    return std::nullopt;
-  if (call.function == "namdb_txid" && arguments == 0) return call;
-  if (call.function == "namdb_txid_status" && arguments == 1) return call;
-  return std::nullopt;
-}
-
-// The argument as a value of that type.
-Result<ExprPtr> bind_argument(ExpressionBinder& expressions, const WaitingCall& call, TypeId wanted) {
-  NAMDB_SQL_ASSIGN(ExprPtr argument, expressions.bind((*call.arguments)[0]));
-  const TypeId type = argument->type.id;
-  if (!can_cast(type, wanted, Coercion::implicit)) {
-    return Status(ErrorCode::undefined_function, "function " + std::string(call.function) + "(" +
-                                                     std::string(type_name(type)) + ") does not exist");
-  }
-  NAMDB_SQL_CHECK(expressions.coerce(argument, {wanted}, Coercion::implicit));
-  return argument;
-}
-
-Result<Plan> bind_waiting_call(ExpressionBinder& expressions, const WaitingCall& call) {
-  Plan plan;
-  plan.tag = "SELECT";
-  if (call.function == "namdb_txid") {
-    plan.columns.push_back({call.column, {TypeId::int8}});
-    plan.body = GiveIdPlan{};
-    return plan;
-  }
-  plan.columns.push_back({call.column, {TypeId::text}});
-  if (call.function == "pg_sleep") {
-    SleepPlan sleep;
-    NAMDB_SQL_ASSIGN(sleep.seconds, bind_argument(expressions, call, TypeId::float8));
-    plan.body = std::move(sleep);
-  } else {
-    OutcomePlan outcome;
-    NAMDB_SQL_ASSIGN(outcome.id, bind_argument(expressions, call, TypeId::int8));
-    plan.body = std::move(outcome);
-  }
-  return plan;
+bool gives_id(const SelectPlan& select) {
+  const auto gives = [](const ExprPtr& expr) { return expr != nullptr && gives_transaction_id(*expr); };
+  return gives(select.source.filter) || std::ranges::any_of(select.targets, gives) ||
+         std::ranges::any_of(select.aggregates, gives, &Aggregate::argument) ||
+         std::ranges::any_of(select.order, gives, &OrderItem::value) || gives(select.limit) ||
+         gives(select.offset);
 }
 
 }  // namespace
@@ -230,7 +178,6 @@ Result<Plan> bind_select(StatementBinder& binder, const Json& body) {
   Plan plan;
   plan.tag = "SELECT";
   ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
-  if (const auto call = waiting_call(body)) return bind_waiting_call(expressions, *call);
   SelectPlan select;
   if (list(body, "targetList").empty()) return unsupported("SELECT without columns");
   const Json& from = list(body, "fromClause");
@@ -254,6 +201,7 @@ Result<Plan> bind_select(StatementBinder& binder, const Json& body) {
   if (find_index_path(select.source, indexes_of(binder.input, select.source),
                       ordered ? std::span<const OrderItem>(select.order) : std::span<const OrderItem>()))
     select.order.clear();
+  select.gives_id = gives_id(select);
   plan.body = std::move(select);
   return plan;
 }

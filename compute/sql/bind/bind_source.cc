@@ -55,6 +55,21 @@ Result<storage::TableRef> bind_table(const StatementBinder& binder, const Json& 
   return table;
 }
 
+Status check_changeable(const std::string& table) {
+  if (table != storage::kTransactionsTable) return {};
+  return Status(ErrorCode::insufficient_privilege,
+                "permission denied for table " + table + ": it can only be read",
+                "the server writes it by itself; namdb_txid() adds the transaction's row");
+}
+
+Result<storage::TableRef> bind_changed_table(const StatementBinder& binder, const Json& range_var) {
+  Result<storage::TableRef> table = bind_table(binder, range_var);
+  if (!table.ok()) return table;
+  Status status = check_changeable((*table)->name);
+  if (!status.ok()) return located(binder.input.place, range_var, std::move(status));
+  return table;
+}
+
 std::span<const storage::IndexRef> indexes_of(const BindInput& input, const Source& source) {
   const auto found = input.indexes.find(source.table.get());
   if (found == input.indexes.end()) return {};

@@ -44,6 +44,9 @@ std::string index_name(std::string_view table, std::span<const std::string_view>
                        std::string_view label);
 // The stored table that a RangeVar node names. undefined_table.
 Result<storage::TableRef> bind_table(const StatementBinder& binder, const Json& range_var);
+// The same of one that the statement changes. insufficient_privilege for the table of transactions.
+Result<storage::TableRef> bind_changed_table(const StatementBinder& binder, const Json& range_var);
+Status check_changeable(const std::string& table);
 // The indexes of the source's table; empty for a virtual table.
 std::span<const storage::IndexRef> indexes_of(const BindInput& input, const Source& source);
 // Binds a table in FROM, its alias, its condition, and the path by primary key if there is one. `where` may

@@ -105,7 +105,7 @@ Result<Plan> bind_insert(StatementBinder& binder, const Json& body) {
   if (const Json* alias = find(*find(body, "relation"), "alias"); alias != nullptr)
     return unsupported("an alias in INSERT");
   InsertPlan insert;
-  NAMDB_SQL_ASSIGN(insert.table, bind_table(binder, *find(body, "relation")));
+  NAMDB_SQL_ASSIGN(insert.table, bind_changed_table(binder, *find(body, "relation")));
   NAMDB_SQL_ASSIGN(const std::vector<std::uint32_t> columns,
                    target_columns(*insert.table, list(body, "cols"), binder.input.place));
   ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
@@ -148,6 +148,7 @@ Result<Plan> bind_update(StatementBinder& binder, const Json& body) {
   find_index_path(update.source, indexes_of(binder.input, update.source), {});
   if (update.source.table == nullptr)
     return Status(ErrorCode::insufficient_privilege, "table " + update.source.name + " can only be read");
+  NAMDB_SQL_CHECK(check_changeable(update.source.table->name));
   const storage::Table& table = *update.source.table;
   expressions.set_aggregates(nullptr, "UPDATE");
   for (const Json& item : list(body, "targetList")) {
@@ -195,6 +196,7 @@ Result<Plan> bind_delete(StatementBinder& binder, const Json& body) {
   find_index_path(deletion.source, indexes_of(binder.input, deletion.source), {});
   if (deletion.source.table == nullptr)
     return Status(ErrorCode::insufficient_privilege, "table " + deletion.source.name + " can only be read");
+  NAMDB_SQL_CHECK(check_changeable(deletion.source.table->name));
   Plan plan;
   plan.tag = "DELETE";
   plan.body = std::move(deletion);

@@ -1,8 +1,8 @@
 #include "compute/sql/execute/run.h"
 
 #include <algorithm>
-#include <cmath>
 
+#include "compute/sql/expression/function.h"
 #include "compute/sql/value/characters.h"
 
 namespace namdb::sql {
@@ -45,9 +45,50 @@ void Interrupt::add_pause(std::uint64_t since_ns) {
 }
 
 reactor::Task<Status> Run::take_turn() {
-  co_await engine.executor().yield();
+  const Expr* const call = work.waiting_call();
+  if (call == nullptr) {
+    co_await engine.executor().yield();
+    work.begin_turn();
+    co_return interrupt.check();
+  }
+  auto value = co_await call_waiting();
   work.begin_turn();
+  if (!value.ok()) co_return value.status();
+  work.remember(*call, {true, *value, {}});
   co_return interrupt.check();
+}
+
+reactor::Task<Result<Datum>> Run::call_waiting() {
+  const Datum argument = work.waiting_argument();
+  switch (work.waiting_call()->function->waiting) {
+    case Waiting::transaction_id:
+      co_return co_await waiting.transaction_id(transaction);
+    case Waiting::transaction_outcome:
+      co_return co_await waiting.transaction_outcome(argument.integer);
+    case Waiting::sleep: {
+      Status status = co_await sleep(argument.real);
+      if (!status.ok()) co_return status;
+      co_return Datum::of_text("");
+    }
+    case Waiting::no:
+      break;
+  }
+  co_return Status(ErrorCode::internal, "a function that does not wait");
+}
+
+// In slices, since a cancel request of another thread does not wake the sleeper.
+reactor::Task<Status> Run::sleep(double seconds) {
+  constexpr std::uint64_t kSlice_ns = 5 * kMillisecond_ns;
+  if (!(seconds > 0)) co_return Status();
+  reactor::Executor& executor = engine.executor();
+  const double bounded = std::min(seconds, 1e9);
+  const std::uint64_t end_ns = executor.now_ns() + static_cast<std::uint64_t>(bounded * 1e9);
+  while (executor.now_ns() < end_ns) {
+    if (Status status = interrupt.check(); !status.ok()) co_return status;
+    const std::uint64_t wake_ns = std::min(end_ns, executor.now_ns() + kSlice_ns);
+    co_await executor.sleep_until(wake_ns);
+  }
+  co_return Status();
 }
 
 Status store_value(layout::RowWriter& row, std::uint32_t column, const Datum& value) {
@@ -95,33 +136,6 @@ Status store_value(layout::RowWriter& row, std::uint32_t column, const Datum& va
     default:
       return row.set_integer(column, value.integer);
   }
-}
-
-reactor::Task<Status> run_sleep(Run& run, const SleepPlan& plan) {
-  Datum seconds;
-  const EvalContext context = run.context();
-  while (true) {
-    Status status = evaluate(*plan.seconds, context, seconds);
-    if (status.ok()) break;
-    if (run.work.paused()) status = co_await run.take_turn();
-    if (!status.ok()) co_return status;
-  }
-  reactor::Executor& executor = run.engine.executor();
-  if (!seconds.null && seconds.real > 0) {
-    // Sleeps in slices, since a cancel request of another thread does not wake the sleeper.
-    constexpr std::uint64_t kSlice_ns = 5 * kMillisecond_ns;
-    const double bounded = std::min(seconds.real, 1e9);
-    const std::uint64_t end_ns = executor.now_ns() + static_cast<std::uint64_t>(bounded * 1e9);
-    while (executor.now_ns() < end_ns) {
-      if (Status status = run.interrupt.check(); !status.ok()) co_return status;
-      const std::uint64_t wake_ns = std::min(end_ns, executor.now_ns() + kSlice_ns);
-      co_await executor.sleep_until(wake_ns);
-    }
-  }
-  const Datum nothing = seconds.null ? Datum() : Datum::of_text("");
-  run.sink.add_row({&nothing, 1});
-  run.affected = 1;
-  co_return Status();
 }
 
 }  // namespace namdb::sql

@@ -61,6 +61,15 @@ inline constexpr std::uint32_t kBatchesPerYield = 32;
 // So many rows are read by key in one fetch.
 inline constexpr std::size_t kFetchRows = 256;
 
+// The functions of expressions that wait for others (compute/sql/expression/function.h).
+class WaitingFunctions {
+ public:
+  virtual ~WaitingFunctions() = default;
+  // The value of one of them, of an argument that is not NULL.
+  virtual reactor::Task<Result<Datum>> transaction_id(txn::Transaction* transaction) = 0;
+  virtual reactor::Task<Result<Datum>> transaction_outcome(std::int64_t id) = 0;
+};
+
 // Buffers that all CALLs of a session reuse.
 struct CallScratch {
   std::vector<procedure::Value> arguments;
@@ -81,10 +90,12 @@ struct Run {
   ResultSink& sink;
   MemoryBudget* client_memory;  // null: none
   ErrorFields& error;           // of the error that it ends in
-  std::uint64_t affected = 0;   // rows returned or changed
+  WaitingFunctions& waiting;
+  std::uint64_t affected = 0;  // rows returned or changed
 
-  // Called when the work is paused or due: lets other sessions run. Its error (a cancel request, a timeout, a
-  // client that is gone) ends the statement; otherwise the caller evaluates again what was paused.
+  // Called when the work is paused or due: lets other sessions run, or calls the function for which an
+  // expression waits. Its error (the function's, a cancel request, a timeout, a client that is gone) ends the
+  // statement; otherwise the caller evaluates again what was paused.
   reactor::Task<Status> take_turn();
   // Counts a value of a list; whether other sessions should have their turns now.
   bool value_ends_turn() {
@@ -97,6 +108,8 @@ struct Run {
     work.forget();
   }
 
+  reactor::Task<Result<Datum>> call_waiting();
+  reactor::Task<Status> sleep(double seconds);
   EvalContext context() const {
     EvalContext context;
     context.parameters = parameters;
@@ -117,6 +130,5 @@ reactor::Task<Status> run_insert(Run& run, const InsertPlan& plan);
 reactor::Task<Status> run_update(Run& run, const UpdatePlan& plan);
 reactor::Task<Status> run_delete(Run& run, const DeletePlan& plan);
 reactor::Task<Status> run_call(Run& run, const CallPlan& plan, std::span<const ResultColumn> columns);
-reactor::Task<Status> run_sleep(Run& run, const SleepPlan& plan);
 
 }  // namespace namdb::sql

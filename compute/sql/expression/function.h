@@ -17,6 +17,11 @@ struct EvalContext;
 // PostgreSQL's provolatile, without `immutable`: a stable function has one value during a statement.
 enum class Volatility : std::uint8_t { stable, is_volatile };
 
+// Functions that wait for others are not called by expressions: the expression pauses (work.h), and the
+// coroutine that runs the statement calls them (WaitingFunctions, compute/sql/execute/run.h). They have one
+// argument at most.
+enum class Waiting : std::uint8_t { no, sleep, transaction_id, transaction_outcome };
+
 struct Function {
   using Call = Status (*)(const EvalContext& context, std::span<const Datum> arguments, Datum& out);
 
@@ -27,6 +32,9 @@ struct Function {
   Call call;
   // Calls of volatile functions are neither folded nor compared with keys.
   Volatility volatility = Volatility::stable;
+  Waiting waiting = Waiting::no;  // otherwise there is no `call`
+
+  bool supported() const { return call != nullptr || waiting != Waiting::no; }
 };
 
 // The `call` of a function that PostgreSQL has and namdb does not support: overload resolution may choose it.

@@ -317,6 +317,7 @@ Status call_function(const Expr& expr, const EvalContext& context, Datum& out) {
   }
   out.null = any_null;
   if (any_null) return {};
+  if (expr.function->waiting != Waiting::no) return context.work->wait_for(expr, values[0]);
   return expr.function->call(context, std::span(values.data(), expr.args.size()), out);
 }
 

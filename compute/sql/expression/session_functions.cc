@@ -89,9 +89,9 @@ std::span<const Function> session_functions() {
       {"current_user", {}, text, current_user},
       {"pg_backend_pid", {}, int4, backend_pid},
       {"pg_is_in_recovery", {}, boolean, is_in_recovery},
-      {"pg_sleep", {float8}, text, kUnsupported, kVolatile},  // these three are plans of their own
-      {"namdb_txid", {}, int8, kUnsupported, kVolatile},
-      {"namdb_txid_status", {int8}, text, kUnsupported, kVolatile},
+      {"pg_sleep", {float8}, text, nullptr, kVolatile, Waiting::sleep},
+      {"namdb_txid", {}, int8, nullptr, kVolatile, Waiting::transaction_id},
+      {"namdb_txid_status", {int8}, text, nullptr, kVolatile, Waiting::transaction_outcome},
       {"pg_advisory_unlock_all", {}, text, advisory_unlock_all, kVolatile},
       {"pg_cancel_backend", {int4}, boolean, signal_session<cancel>, kVolatile},
       {"pg_terminate_backend", {int4}, boolean, signal_session<terminate>, kVolatile},

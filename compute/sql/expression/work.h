@@ -3,7 +3,7 @@
 // the status of pause(). The coroutine above then lets other sessions run (Run::take_turn) and evaluates the
 // expression again for the same row. Operators that have their results return them without repeating the
 // work, and operators that were interrupted go on from where they were. In the ordinary case nothing is
-// remembered and only counters move.
+// remembered and only counters move. Calls of functions that wait for others pause the evaluation, too.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -52,7 +52,14 @@ class Work {
     units_ = 0;
     bytes_ = 0;
     paused_ = false;
+    call_ = nullptr;
   }
+  // The status with which an evaluation ends that needs the value of a call of a function that waits. It goes
+  // on once that value is remembered.
+  Status wait_for(const Expr& call, const Datum& argument);
+  // Of the pause; null: there is none.
+  const Expr* waiting_call() const { return call_; }
+  const Datum& waiting_argument() const { return argument_; }
 
   // The state of an operator for this row: its result, or its progress.
   struct Memory {
@@ -80,6 +87,8 @@ class Work {
   std::uint64_t bytes_ = 0;
   bool paused_ = false;
   bool remembers_ = false;
+  const Expr* call_ = nullptr;
+  Datum argument_;
   absl::flat_hash_map<const Expr*, Memory> memories_;
 };
 

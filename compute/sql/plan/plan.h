@@ -74,6 +74,10 @@ struct SelectPlan {
   std::vector<OrderItem> order;       // empty when the rows come in the wanted order
   ExprPtr limit;                      // bigint; null: none
   ExprPtr offset;                     // bigint; null: none
+  bool gives_id = false;              // to its transaction, by namdb_txid()
+
+  // Without rows of a table, it may do without.
+  bool needs_transaction() const { return source.table != nullptr || gives_id; }
 };
 
 struct InsertPlan {
@@ -167,18 +171,6 @@ struct ClosePlan {
 // UNLISTEN has no effect, since there is no NOTIFY.
 struct UnlistenPlan {};
 
-struct SleepPlan {
-  ExprPtr seconds;
-};
-
-// SELECT namdb_txid(): gives the transaction an id.
-struct GiveIdPlan {};
-
-// SELECT namdb_txid_status(id).
-struct OutcomePlan {
-  ExprPtr id;
-};
-
 struct Plan;
 
 struct ExplainPlan {
@@ -187,10 +179,10 @@ struct ExplainPlan {
 };
 
 struct Plan {
-  using Body = std::variant<std::monostate, SelectPlan, InsertPlan, UpdatePlan, DeletePlan, CallPlan,
-                            CreateTablePlan, DropTablePlan, CreateIndexPlan, DropIndexPlan, ReindexPlan,
-                            TransactionPlan, SetPlan, ShowPlan, DeallocatePlan, DiscardPlan, ClosePlan,
-                            UnlistenPlan, SleepPlan, GiveIdPlan, OutcomePlan, ExplainPlan>;
+  using Body =
+      std::variant<std::monostate, SelectPlan, InsertPlan, UpdatePlan, DeletePlan, CallPlan, CreateTablePlan,
+                   DropTablePlan, CreateIndexPlan, DropIndexPlan, ReindexPlan, TransactionPlan, SetPlan,
+                   ShowPlan, DeallocatePlan, DiscardPlan, ClosePlan, UnlistenPlan, ExplainPlan>;
   // monostate: an empty statement.
   Body body;
   // "SELECT", "INSERT", ...: the command tag without its counts, and the kind under which it is counted.
@@ -210,8 +202,7 @@ struct Plan {
   }
   // Runs inside a transaction of the engine.
   bool is_transactional() const {
-    return as<SelectPlan>() || as<InsertPlan>() || as<UpdatePlan>() || as<DeletePlan>() || as<CallPlan>() ||
-           as<GiveIdPlan>();
+    return as<SelectPlan>() || as<InsertPlan>() || as<UpdatePlan>() || as<DeletePlan>() || as<CallPlan>();
   }
 };
 

@@ -114,15 +114,6 @@ std::size_t body_bytes(const DeallocatePlan& plan) {
 std::size_t body_bytes(const ClosePlan& plan) {
   return bytes_of(plan.name);
 }
-std::size_t body_bytes(const SleepPlan& plan) {
-  return bytes_of(plan.seconds);
-}
-std::size_t body_bytes(const GiveIdPlan&) {
-  return 0;
-}
-std::size_t body_bytes(const OutcomePlan& plan) {
-  return bytes_of(plan.id);
-}
 std::size_t body_bytes(const ExplainPlan& plan) {
   return plan.statement == nullptr ? 0 : memory_bytes(*plan.statement);
 }

@@ -19,7 +19,7 @@ bool ends_block(const Plan& plan) {
 
 bool needs_transaction(const Plan& plan) {
   const auto* select = plan.as<SelectPlan>();
-  return select == nullptr ? plan.is_transactional() : select->source.table != nullptr;
+  return select == nullptr ? plan.is_transactional() : select->needs_transaction();
 }
 
 bool writes(const Plan& plan) {
@@ -36,8 +36,7 @@ Status read_only_error(std::string_view tag) {
 void set_completion(const Plan& plan, std::uint64_t rows, Completion& completion) {
   completion.tag = plan.tag;
   completion.rows = rows;
-  completion.counts_rows = plan.as<SelectPlan>() || plan.as<SleepPlan>() || plan.as<GiveIdPlan>() ||
-                           plan.as<OutcomePlan>() || writes(plan);
+  completion.counts_rows = plan.as<SelectPlan>() || writes(plan);
 }
 
 }  // namespace
@@ -124,35 +123,6 @@ void Session::end_transaction() {
   end_id(rolled_back);
 }
 
-Task<Status> Session::give_id(Run& run) {
-  if (environment_.ids == nullptr)
-    co_return Status(ErrorCode::feature_not_supported, "transactions have no ids here");
-  if (read_only())
-    co_return Status(ErrorCode::read_only_transaction,
-                     "cannot execute namdb_txid() in a read-only transaction");
-  if (!id_) {
-    const auto given = co_await environment_.ids->give(run.transaction);
-    if (!given.ok()) co_return given.status();
-    id_ = *given;
-  }
-  const Datum id = Datum::of_integer(*id_);
-  run.sink.add_row({&id, 1});
-  run.affected = 1;
-  co_return Status();
-}
-
-void Session::end_id(Status& outcome) {
-  if (!id_) return;
-  const std::int64_t id = *std::exchange(id_, std::nullopt);
-  if (outcome.ok()) return;
-  if (outcome.code() == ErrorCode::unknown_outcome) {
-    outcome = Status(outcome.code(), outcome.message(),
-                     "SELECT namdb_txid_status(" + std::to_string(id) + ") tells it later");
-  } else {
-    environment_.ids->aborted(id);
-  }
-}
-
 void Session::describe_error(const Status& status, const txn::Transaction& transaction) {
   if (status.code() != ErrorCode::duplicate_key) return;
   const txn::TransactionFacts* facts = txn::transaction_facts(&transaction);
@@ -205,21 +175,20 @@ Run Session::make_run(txn::Transaction* transaction, std::span<const Datum> para
   arena_.reset();
   work_.forget();
   return Run{engine_, transaction, parameters,    facts_, environment_.statistics.all(), interrupt_,
-             arena_,  work_,       call_scratch_, sink,   environment_.client_memory,    error_};
+             arena_,  work_,       call_scratch_, sink,   environment_.client_memory,    error_,
+             *this};
 }
 
 Task<Status> Session::run_plan(Run& run, const Plan& plan, Portal& portal, std::uint64_t max_rows) {
-  if (const auto* call = plan.as<CallPlan>()) co_return co_await run_call(run, *call, plan.columns);
-  if (const auto* update = plan.as<UpdatePlan>()) co_return co_await run_update(run, *update);
-  if (const auto* insert = plan.as<InsertPlan>()) co_return co_await run_insert(run, *insert);
-  if (const auto* deletion = plan.as<DeletePlan>()) co_return co_await run_delete(run, *deletion);
-  if (plan.as<GiveIdPlan>() != nullptr) co_return co_await give_id(run);
+  if (const auto* call = plan.as<CallPlan>()) return run_call(run, *call, plan.columns);
+  if (const auto* update = plan.as<UpdatePlan>()) return run_update(run, *update);
+  if (const auto* insert = plan.as<InsertPlan>()) return run_insert(run, *insert);
+  if (const auto* deletion = plan.as<DeletePlan>()) return run_delete(run, *deletion);
   if (portal.cursor == nullptr) portal.cursor = std::make_unique<SelectCursor>(*plan.as<SelectPlan>());
-  co_return co_await portal.cursor->fetch(run, max_rows);
+  return portal.cursor->fetch(run, max_rows);
 }
 
 Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completion& completion) {
-  start_clock();
   const bool forbid_writes = read_only();
   if (forbid_writes && writes(*portal.plan)) co_return read_only_error(portal.plan->tag);
   const std::uint64_t mark = sink.position();
@@ -298,8 +267,8 @@ Task<Status> Session::execute(Portal& portal, ResultSink& sink, std::uint64_t ma
     }
     co_return Status(ErrorCode::portal_not_ready, "portal cannot be run: it has run already");
   }
-  facts_.statement_us = facts_.present_us();
   begin_statement();
+  facts_.statement_us = state_ == State::idle ? facts_.now_us : facts_.present_us();
   const std::uint64_t lock_timeout_ns = settings_.lock_timeout_ns();
   interrupt_.set_lock_timeout(lock_timeout_ns == 0 ? ~std::uint64_t{0} : lock_timeout_ns);
   // Also between the statements of one message: no statement begins for a client that is gone.
@@ -331,6 +300,7 @@ Task<Status> Session::execute_all(Portal& portal, ResultSink& sink, std::uint64_
   if (call && state_ == State::implicit) {
     Status status = co_await commit_transaction("block");
     if (!status.ok()) co_return status;
+    start_clock();
   }
   if (state_ == State::idle && needs_transaction(plan) && (call || (autocommit && max_rows == 0)))
     co_return co_await run_autocommit(portal, sink, completion);

@@ -68,12 +68,12 @@ struct BindRequest {
   std::span<const std::int16_t> result_formats;
 };
 
-class Session {
+class Session final : private WaitingFunctions {
  public:
   // `canceled` is set by cancel requests, from any thread.
   Session(Environment& environment, std::string user, std::string database, std::int32_t process_id,
           std::atomic<bool>& canceled);
-  ~Session();
+  ~Session() override;
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
@@ -179,15 +179,17 @@ class Session {
   std::unique_ptr<txn::Transaction> begin();
   reactor::Task<Status> commit_transaction(std::string_view statistics_name);
   void end_transaction();
-  reactor::Task<Status> give_id(Run& run);
-  // The transaction has ended in that way. If it had an id, an outcome that is unknown gets it as a hint.
-  void end_id(Status& outcome);
   // Adds to the error's fields what the transaction knows about it.
   void describe_error(const Status& status, const txn::Transaction& transaction);
   bool read_only() const;
 
+  // --- session_ids.cc ---
+  reactor::Task<Result<Datum>> transaction_id(txn::Transaction* transaction) override;
+  reactor::Task<Result<Datum>> transaction_outcome(std::int64_t id) override;
+  // The transaction has ended in that way. If it had an id, an outcome that is unknown gets it as a hint.
+  void end_id(Status& outcome);
+
   // --- session_command.cc ---
-  reactor::Task<Status> run_outcome(const OutcomePlan& plan, Portal& portal, ResultSink& sink);
   reactor::Task<Status> run_command(const Plan& plan, Portal& portal, ResultSink& sink,
                                     Completion& completion);
   reactor::Task<Status> run_transaction_command(const TransactionPlan& plan, ResultSink& sink,

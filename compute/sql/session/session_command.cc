@@ -9,18 +9,6 @@ using reactor::Task;
 
 namespace {
 
-std::string_view text_of(txn::TransactionOutcome outcome) {
-  switch (outcome) {
-    case txn::TransactionOutcome::committed:
-      return "committed";
-    case txn::TransactionOutcome::aborted:
-      return "aborted";
-    case txn::TransactionOutcome::in_progress:
-      break;
-  }
-  return "in progress";
-}
-
 // Counts rows and drops them, and drops messages.
 class CountingSink final : public ResultSink {
  public:
@@ -62,43 +50,7 @@ Task<Status> Session::run_command(const Plan& plan, Portal& portal, ResultSink& 
   }
   if (const auto* close = plan.as<ClosePlan>()) co_return run_close(*close, portal);
   if (plan.as<UnlistenPlan>() != nullptr) co_return Status();
-  if (const auto* sleep = plan.as<SleepPlan>()) {
-    Run run = make_run(nullptr, portal.parameters, sink);
-    Status status = co_await run_sleep(run, *sleep);
-    completion.rows = run.affected;
-    completion.counts_rows = true;
-    completion.tag = "SELECT";
-    co_return status;
-  }
-  if (const auto* outcome = plan.as<OutcomePlan>()) {
-    Status status = co_await run_outcome(*outcome, portal, sink);
-    completion.rows = 1;
-    completion.counts_rows = true;
-    co_return status;
-  }
   completion.tag = {};  // an empty statement
-  co_return Status();
-}
-
-Task<Status> Session::run_outcome(const OutcomePlan& plan, Portal& portal, ResultSink& sink) {
-  if (environment_.ids == nullptr)
-    co_return Status(ErrorCode::feature_not_supported, "transactions have no ids here");
-  Run run = make_run(nullptr, portal.parameters, sink);
-  Datum id;
-  const EvalContext context = run.context();
-  Status status = evaluate(*plan.id, context, id);
-  while (run.work.paused()) {
-    status = co_await run.take_turn();
-    if (status.ok()) status = evaluate(*plan.id, context, id);
-  }
-  if (!status.ok()) co_return status;
-  Datum text;
-  if (!id.null) {
-    const auto outcome = co_await environment_.ids->outcome(id.integer);
-    if (!outcome.ok()) co_return outcome.status();
-    if (outcome->has_value()) text = Datum::of_text(text_of(**outcome));
-  }
-  sink.add_row({&text, 1});
   co_return Status();
 }
 
@@ -329,6 +281,7 @@ Task<Status> Session::analyze(const Plan& plan, Portal& portal, std::vector<std:
   Status status = co_await run_plan(run, plan, scratch, 0);
   scratch.cursor.reset();
   if (status.ok() && own) status = co_await used.commit();
+  if (own) end_id(status);
   if (!status.ok()) co_return status;
   lines = explain_cost(used.counters() - before, run.affected);
   if (!own && used.has_writes()) lines.emplace_back("(without the commit)");

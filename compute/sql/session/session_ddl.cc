@@ -31,6 +31,12 @@ std::string quoted(const std::string& name) {
 
 // Whether a name may be dropped; undefined_table and undefined_object when there is none.
 Status check_droppable(const Relation& relation, const std::string& name, bool as_index) {
+  const storage::Table* const table = relation.table.get();
+  if (table != nullptr && table->name == txn::TransactionIds::kTable && txn::TransactionIds::fits(*table)) {
+    return Status(ErrorCode::insufficient_privilege,
+                  std::string("permission denied for ") + (as_index ? "index " : "table ") + name,
+                  "the server keeps the outcomes of transactions there");
+  }
   if (as_index && relation.index != nullptr) {
     if (!relation.index->constraint) return {};
     return Status(ErrorCode::feature_not_supported, "cannot drop index " + name + " because constraint " +

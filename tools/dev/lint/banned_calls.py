@@ -31,6 +31,7 @@ EXEMPT = (
     "compute/pgwire/process_state.",  # shared by the workers' threads
     "compute/sql/system/statistics.",
     "common/config/daemon_log.",  # its thread is the log's own
+    "memory/process/region_memory.",  # its thread allocates pages
     "common/fabric/conformance/threaded_fixture.",  # a test on real threads
     "common/fabric/conformance/suite.",
     "common/fabric/shm/",

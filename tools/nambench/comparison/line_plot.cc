@@ -23,6 +23,10 @@ constexpr double kWhiskerGap = 3;
 constexpr double kLegendGap = 22;
 constexpr double kLegendLine = 26;
 constexpr double kLegendRow = 22;
+constexpr double kThinnestBand = 2;
+// In a line. With more of them it would be hidden, and ticks at all of them would be a hatching.
+constexpr std::size_t kMostMarkers = 40;
+constexpr int kFewTicks = 10;
 
 // Unit shapes around the origin, their corners as x, y.
 const std::array<std::vector<std::pair<double, double>>, 5> kShapes = {{
@@ -70,6 +74,7 @@ class Drawing {
   std::string draw() {
     svg_.text(12, 24, Anchor::begin, "title", plot_.title);
     svg_.text(12, 46, Anchor::begin, "faint", plot_.y_label);
+    bands();
     axes();
     for (std::size_t i = 0; i < plot_.series.size(); ++i) whiskers(i);
     for (std::size_t i = 0; i < plot_.series.size(); ++i) line(i);
@@ -85,6 +90,8 @@ class Drawing {
       for (const PlotPoint& each : series.points) values.insert(each.x);
     }
     if (values.empty()) values.insert(0);
+    if (values.size() > kMostMarkers && *values.begin() == 0 && !plot.logarithmic_x)
+      return Axis::from_zero(*values.rbegin(), kFewTicks);
     return Axis::at({values.begin(), values.end()}, plot.logarithmic_x);
   }
   static Axis y_axis(const LinePlot& plot) {
@@ -97,12 +104,37 @@ class Drawing {
   static double width(const LinePlot& plot) {
     double longest = 0;
     for (const PlotSeries& series : plot.series) longest = std::max(longest, Svg::text_width(series.name));
+    for (const PlotBand& band : plot.bands) longest = std::max(longest, Svg::text_width(band.name));
     const double title = Svg::title_width(plot.title) + 24;
     return std::ceil(std::max(kLeft + kPlotWidth + kLegendGap + kLegendLine + longest + 16, title));
   }
 
   double at_x(double value) const { return kLeft + kInset + x_.position(value) * (kPlotWidth - 2 * kInset); }
   double at_y(double value) const { return kTop + (1 - y_.position(value)) * kPlotHeight; }
+
+  // The names of the bands, in the order in which they come.
+  std::vector<std::string> band_names() const {
+    std::vector<std::string> names;
+    for (const PlotBand& band : plot_.bands) {
+      if (std::ranges::find(names, band.name) == names.end()) names.push_back(band.name);
+    }
+    return names;
+  }
+  // Colours that no line has, as long as there are such.
+  std::size_t band_colour(std::size_t name) const { return plot_.series.size() + name; }
+
+  void bands() {
+    const std::vector<std::string> names = band_names();
+    for (const PlotBand& band : plot_.bands) {
+      const auto place = std::ranges::find(names, band.name) - names.begin();
+      const double begin = std::max(at_x(band.begin), kLeft);
+      const double end = std::min(std::max(at_x(band.end), begin + kThinnestBand), kLeft + kPlotWidth);
+      if (begin >= end) continue;
+      svg_.rectangle(begin, kTop, end - begin, kPlotHeight, band_css(static_cast<std::size_t>(place)),
+                     band.name);
+    }
+  }
+  std::string band_css(std::size_t name) const { return "band " + Svg::series_fill(band_colour(name)); }
 
   void axes() {
     for (const double tick : y_.ticks()) {
@@ -143,6 +175,7 @@ class Drawing {
 
   void markers(std::size_t i) {
     const PlotSeries& series = plot_.series[i];
+    if (series.points.size() > kMostMarkers) return;
     for (const PlotPoint& each : series.points) {
       svg_.path(marker(i, at_x(each.x), at_y(each.y)), Svg::series_fill(i),
                 series.name + ", " + x_.label(each.x) + ": " + grouped(each.y, each.y < 100 ? 2 : 0));
@@ -163,6 +196,12 @@ class Drawing {
       svg_.line(x, y, x + kLegendLine - 6, y, Svg::series_line(i));
       svg_.path(marker(i, x + (kLegendLine - 6) / 2, y), Svg::series_fill(i));
       svg_.text(x + kLegendLine, y + 4, Anchor::begin, "text", plot_.series[i].name);
+      y += kLegendRow;
+    }
+    const std::vector<std::string> names = band_names();
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      svg_.rectangle(x, y - 6, kLegendLine - 6, 12, band_css(i));
+      svg_.text(x + kLegendLine, y + 4, Anchor::begin, "text", names[i]);
       y += kLegendRow;
     }
   }

@@ -109,6 +109,42 @@ TEST_CASE("plots are well-formed, whatever their texts say, and have a line and 
   CHECK(count(flat.to_svg(), "nan") == 0);
 }
 
+TEST_CASE("a line of many points has no markers, and round ticks") {
+  LinePlot plot{.title = "t", .x_label = "x", .y_label = "y", .series = {{"s", {}}}};
+  for (int i = 0; i < 90; ++i) plot.series[0].points.push_back({.x = static_cast<double>(i), .y = 1});
+  const std::string svg = plot.to_svg();
+  CAPTURE(svg);
+  CHECK(count(svg, "<title>") == 0);
+  CHECK(count(svg, ">10</text>") == 1);
+  CHECK(count(svg, ">90</text>") == 1);
+  CHECK(count(svg, ">89</text>") == 0);
+}
+
+TEST_CASE("bands lie behind the lines, inside the plot, and have one place in the legend for each name") {
+  LinePlot plot = some_plot(2);
+  plot.bands = {{"a", 2, 3}, {"b", 4, 4}, {"a", 10, 400}, {"a", 300, 400}};
+  const std::string svg = plot.to_svg();
+  CAPTURE(svg);
+  CHECK(xml_complaint(svg) == "");
+  CHECK(count(svg, "class=\"band f2\"><title>a</title>") == 2);  // the last one is not in the plot
+  CHECK(count(svg, "class=\"band f3\"><title>b</title>") == 1);
+  CHECK(count(svg, "class=\"band ") == 3 + 2);
+  CHECK(count(svg, ">a</text>") == 1);
+  CHECK(svg.find("class=\"band ") < svg.find("class=\"grid"));
+}
+
+TEST_CASE("a timeline shows what went on beside it") {
+  RunReport report;
+  report.begin_ns = 1'000'000'000;
+  report.timeline.resize(10);
+  const TimelineEvent event{3'500'000'000, 5'500'000'000, "a checkpoint"};
+  const LinePlot plot = timeline_plot(report, {&event, 1});
+  REQUIRE(plot.bands.size() == 1);
+  CHECK(plot.bands[0].name == "a checkpoint");
+  CHECK(plot.bands[0].begin == Approx(2));
+  CHECK(plot.bands[0].end == Approx(4));
+}
+
 TEST_CASE("a timeline shows commits and the outcomes that occurred, without the second that was cut short") {
   RunReport report;
   report.timeline = {{.committed = 30, .aborted = 0, .failed = 0},

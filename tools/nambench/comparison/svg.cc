@@ -86,8 +86,9 @@ Svg::Svg(double width, double height) {
           attribute("height", height) + " viewBox=\"0 0 " + number(width) + " " + number(height) + "\">\n" +
           "<style>text{font:12px system-ui,sans-serif}.title{font-weight:600;font-size:14px}" +
           ".grid,.axis{stroke-width:1}.line{fill:none;stroke-width:2;stroke-linejoin:round}" +
-          ".spread{stroke-width:1;stroke-opacity:.6}.dashed{stroke-dasharray:6 4}" + rules(kLight) +
-          "@media(prefers-color-scheme:dark){" + rules(kDark) + "}</style>\n";
+          ".spread{stroke-width:1;stroke-opacity:.6}.dashed{stroke-dasharray:6 4}" +
+          ".band{fill-opacity:.22;stroke:none}" + rules(kLight) + "@media(prefers-color-scheme:dark){" +
+          rules(kDark) + "}</style>\n";
   rectangle(0, 0, width, height, "paper");
 }
 

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "common/base/clock.h"
+
 namespace namdb::nambench {
 namespace {
 
@@ -19,11 +21,12 @@ PlotSeries series(const RunReport& report, const char* name, std::uint64_t Timel
 
 }  // namespace
 
-LinePlot timeline_plot(const RunReport& report) {
+LinePlot timeline_plot(const RunReport& report, std::span<const TimelineEvent> events) {
   LinePlot plot{.title = report.workload + ", " + std::to_string(report.clients) + " clients",
                 .x_label = "second of the run",
                 .y_label = "calls that ended in the second",
-                .series = {}};
+                .series = {},
+                .bands = {}};
   plot.series.push_back(series(report, "committed", &TimelineSecond::committed));
   for (const auto& [name, count] :
        {std::pair("aborted", &TimelineSecond::aborted), std::pair("failed", &TimelineSecond::failed)}) {
@@ -31,6 +34,12 @@ LinePlot timeline_plot(const RunReport& report) {
                                          [count](const TimelineSecond& second) { return second.*count > 0; });
     if (any) plot.series.push_back(series(report, name, count));
   }
+  // A second's calls are drawn at its number: its middle is there.
+  const auto second_of = [&report](std::uint64_t time_ns) {
+    return (static_cast<double>(time_ns) - static_cast<double>(report.begin_ns)) / kSecond_ns - 0.5;
+  };
+  for (const TimelineEvent& event : events)
+    plot.bands.push_back({event.name, second_of(event.begin_ns), second_of(event.end_ns)});
   return plot;
 }
 

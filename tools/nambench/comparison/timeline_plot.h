@@ -1,13 +1,17 @@
 // A run second by second, as a picture.
 #pragma once
 
+#include <span>
+
 #include "tools/nambench/comparison/line_plot.h"
 #include "tools/nambench/report/run_report.h"
+#include "tools/nambench/report/timeline.h"
 
 namespace namdb::nambench {
 
 // One line for commits, and one each for aborted and for failed calls if there are any. The last second is
 // left out unless it is the only one: the run may have ended in the middle of it.
-LinePlot timeline_plot(const RunReport& report);
+// Events are bands behind the lines.
+LinePlot timeline_plot(const RunReport& report, std::span<const TimelineEvent> events = {});
 
 }  // namespace namdb::nambench

@@ -1,4 +1,5 @@
 """The time from kill -9 of a whole database to its first answer."""
+import hashlib
 import time
 
 from scripts import disk
@@ -6,24 +7,53 @@ from scripts.rates import pgbench, single_script
 from scripts.servers import fail, say
 
 MEBIBYTE = 1 << 20
-ANSWER = "SELECT bal FROM checking WHERE custid = 0"
+UPDATES = 16  # of one transaction of ycsb
+ANSWER = {"smallbank": "SELECT bal FROM checking WHERE custid = 0",
+          "ycsb": "SELECT field0 FROM usertable WHERE ycsb_key = 0"}
+ALL_ROWS = {"smallbank": "SELECT custid, bal FROM checking", "ycsb": "SELECT ycsb_key, field0 FROM usertable"}
+
+
+def updates_script(folder, records, clients):
+    """Transactions of UPDATES updates each, of rows of the client's own."""
+    own = records // clients
+    lines = [f"\\set k{i} random(0, {own} - 1) * {clients} + :client_id" for i in range(UPDATES)]
+    lines += [f"\\set v{i} random(1000000000, 9999999999)" for i in range(UPDATES)]
+    lines += ["\\startpipeline", "BEGIN;"]
+    lines += [f"UPDATE usertable SET field0 = :v{i} WHERE ycsb_key = :k{i};" for i in range(UPDATES)]
+    lines += ["COMMIT;", "\\endpipeline"]
+    script = folder / "updates.sql"
+    script.write_text("\n".join(lines) + "\n")
+    return script
+
+
+def write(server, folder, options, clients):
+    """Makes the transactions that are in the log, and not in the checkpoint."""
+    if options.workload == "smallbank":
+        script, transactions = single_script(folder, options.accounts, clients), options.recovery
+    else:
+        script, transactions = updates_script(folder, options.records, clients), options.recovery // UPDATES
+    pgbench(server, script, clients, "-t", max(1, transactions // clients))
+
+
+def hash_of_rows(server, workload):
+    rows = sorted(server.sql("-c", ALL_ROWS[workload]).splitlines())
+    return hashlib.sha256("\n".join(rows).encode()).hexdigest()
 
 
 def recover(server, folder, options):
-    clients = options.clients[0]
-    sum_before = server.sql("-c", "SELECT sum(bal) FROM checking")
-    server.checkpoint()
-    pgbench(server, single_script(folder, options.accounts, clients), clients, "-t", options.recovery // clients)
+    server.checkpoint("--fast")
+    write(server, folder, options, options.clients[0])
     log_bytes = server.replay_bytes()
-    balance = server.sql("-c", ANSWER)
+    rows_before = hash_of_rows(server, options.workload)
+    answer_before = server.sql("-c", ANSWER[options.workload])
     server.kill()
     if not options.warm:
         disk.forget(server.folder)
     begin = time.monotonic()
     server.start()
-    answer = server.sql("-c", ANSWER)
+    answer = server.sql("-c", ANSWER[options.workload])
     seconds = time.monotonic() - begin
-    if answer != balance or server.sql("-c", "SELECT sum(bal) FROM checking") != sum_before:
+    if answer != answer_before or hash_of_rows(server, options.workload) != rows_before:
         fail(f"{server.name} lost commits")
     result = {"seconds": seconds, "log_bytes": log_bytes, "read_bytes": server.read_bytes(),
               "opening_seconds": server.opening_seconds()}

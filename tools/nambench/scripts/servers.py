@@ -135,7 +135,8 @@ class PostgreSQL:
              *(["--rows-per-insert", 1000 // 4] if workload == "smallbank" else [])])
         if self.durability == "flushed":
             self.sql("-c", SET_LOGGED)
-        self.sql("-f", NAMBENCH / f"{workload}_postgresql.sql")
+        if (procedures := NAMBENCH / f"{workload}_postgresql.sql").exists():
+            self.sql("-f", procedures)
         self.sql("-c", "VACUUM ANALYZE")
         self.checkpoint()
 
@@ -143,7 +144,7 @@ class PostgreSQL:
         return run(["psql", "-h", "127.0.0.1", "-p", self.port, "-U", "namdb", "-d", "namdb", "-qAt",
                     "-v", "ON_ERROR_STOP=1", *arguments])
 
-    def checkpoint(self):
+    def checkpoint(self, *_):
         self.sql("-c", "CHECKPOINT")
 
     def cpu_seconds(self):
@@ -171,10 +172,10 @@ class PostgreSQL:
 
     def kill(self):
         # The first process would start anew what dies before it.
-        pids = [self.process.pid, *children(self.process.pid)]
-        kill_all(pids[:1])
+        others = children(self.process.pid)
+        self.process.kill()
         self.process.wait()
-        kill_all(pids[1:])
+        kill_all(others)
 
     def stop(self):
         if self.process is not None and self.process.poll() is None:
@@ -199,10 +200,12 @@ class Namdb:
             self.port = free_port()
             self.folder = folder / "namdb"
             self.command = [BIN / "namctl", "dev", "up", "--json", "--data", self.folder, "--port", self.port,
-                            "--fabric", options.fabric, "--memory-servers", 1, "--compute-servers", 1,
+                            "--fabric", options.fabric, "--memory-servers", 1,
+                            "--compute-servers", options.compute_servers,
                             "--durability", options.durability, "--timeout", PATIENCE_S,
                             f"--memory-flag=--protocol={options.protocol}",
                             f"--compute-flag=--workers={options.workers}",
+                            *(("--region-bytes", options.region_bytes) if options.region_bytes else ()),
                             *(f"--memory-flag={flag}" for flag in options.memory_flag or ())]
             self.start()
 
@@ -216,14 +219,14 @@ class Namdb:
 
     def load(self, workload, size):
         run([BIN / "nambench", "load", workload, "--replace", "--quiet", *size, "--port", self.port])
-        self.checkpoint()
+        self.checkpoint("--fast")
 
     def sql(self, *arguments):
         return run(["psql", "-h", "127.0.0.1", "-p", self.port, "-U", "namdb", "-d", "namdb", "-qAt", *arguments])
 
-    def checkpoint(self):
+    def checkpoint(self, *flags):
         if self.folder is not None and self.durability == "flushed":
-            run([BIN / "namctl", "checkpoint", "--data", self.folder])
+            run([BIN / "namctl", "checkpoint", *flags, "--data", self.folder])
 
     def status(self, name, part=None):
         """A field of the memory servers' status, or of a part of it, summed over all servers. None: it is not there."""

@@ -124,7 +124,7 @@ class OnePartSuffices final : public DecidingMutant {
       const bool names = std::ranges::count(kept.regions, static_cast<layout::ServerId>(server)) != 0;
       const auto has = [counter](const calls::SeenEntry& known) { return known.counter == counter; };
       if (!names || counter <= seen->through || std::ranges::any_of(seen->entries, has)) continue;
-      seen->entries.push_back({counter, kept.configuration, kept.regions});
+      seen->entries.push_back({counter, kept.configuration, {kept.regions.begin(), kept.regions.end()}});
     }
     std::ranges::sort(seen->entries, {}, &calls::SeenEntry::counter);
     reply = calls::encode(*seen);

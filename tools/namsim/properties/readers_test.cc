@@ -3,17 +3,14 @@
 // wire; two compute servers.
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <memory>
 
 #include "common/layout/protocol.h"
-#include "compute/procedure/registry.h"
-#include "tools/namsim/cluster/cluster.h"
-#include "tools/namsim/workloads/sql_client.h"
+#include "tools/namsim/testing/sessions.h"
 
 namespace namdb::sim {
 namespace {
 
-constexpr std::size_t kComputes = 2;
+constexpr std::size_t kComputes = Sessions::kComputes;
 // Of a statement that is tried again as often as it may be.
 constexpr std::uint64_t kAllPauses_ns = txn::RetryOptions().max_attempts * txn::RetryOptions().max_backoff_ns;
 constexpr const char* kBeginSerializable = "BEGIN ISOLATION LEVEL SERIALIZABLE";
@@ -23,73 +20,6 @@ const std::vector<std::string> kLooks{
     "SELECT v FROM t WHERE id = 900", "SELECT count(*), sum(v) FROM t",
     "SELECT v FROM t WHERE g = 1",    "SELECT v FROM t WHERE g = 77",
     "SELECT v FROM t WHERE h = 1",
-};
-
-// Table t with the rows 0 to 19, values 0, and its indexes.
-class Sessions {
- public:
-  // `reader_words`: whether records have them; otherwise as `read_locks` needs it.
-  Sessions(std::string_view protocol, std::string_view stages,
-           txn::ReadLocks read_locks = txn::ReadLocks::none, bool reader_words = false)
-      : world_(1), cluster_(world_, options_of(protocol, stages, read_locks, reader_words)) {
-    for (std::size_t compute = 0; compute < kComputes; ++compute) cluster_.add_compute();
-    SqlClient& loader = open(0);
-    REQUIRE(done(0, loader, "CREATE TABLE t (id int PRIMARY KEY, g int, h int, v int)"));
-    REQUIRE(done(0, loader, "CREATE INDEX by_g ON t (g)"));
-    REQUIRE(done(0, loader, "CREATE INDEX by_h ON t USING hash (h)"));
-    for (int id = 0; id < 20; ++id) {
-      const std::string group = std::to_string(id % 4);
-      const std::string row = std::to_string(id) + ", " + group + ", " + group + ", 0";
-      REQUIRE(done(0, loader, "INSERT INTO t VALUES (" + row + ")"));
-    }
-    // Everything is installed, and no compute server's clock is behind it.
-    world_.run_for(20 * kMillisecond_ns);
-  }
-
-  SqlClient& open(std::size_t compute) {
-    clients_.emplace_back(compute, std::make_unique<SqlClient>(cluster_.worker(compute), procedures_));
-    return *clients_.back().second;
-  }
-  Status run(std::size_t compute, SqlClient& client, const std::string& text) {
-    const std::uint64_t began_ns = world_.now_ns();
-    const SqlAnswer answer = world_.run(cluster_.node(compute), client.run(text));
-    took_ns_ = world_.now_ns() - began_ns;
-    return answer.status;
-  }
-  bool done(std::size_t compute, SqlClient& client, const std::string& text) {
-    const Status status = run(compute, client, text);
-    if (!status.ok()) UNSCOPED_INFO(text << ": " << status.to_string());
-    return status.ok();
-  }
-  // Of the last run(), in virtual time.
-  std::uint64_t took_ns() const { return took_ns_; }
-  void run_for(std::uint64_t duration_ns) { world_.run_for(duration_ns); }
-  // With all of its clients.
-  void kill(std::size_t compute) {
-    cluster_.kill_compute(compute);
-    for (auto& [its_compute, client] : clients_) {
-      if (its_compute == compute) fabric::sim::SimWorld::bury(std::move(client));
-    }
-  }
-
- private:
-  static ClusterOptions options_of(std::string_view protocol, std::string_view stages,
-                                   txn::ReadLocks read_locks, bool reader_words) {
-    ClusterOptions options;
-    options.memory_servers = 2;
-    options.region_bytes = 64U << 20;
-    options.memory.protocol = protocol;
-    options.memory.stages = *layout::StageCode::parse(stages);
-    options.worker.read_locks = read_locks;
-    options.memory.shared_read_locks = reader_words || read_locks == txn::ReadLocks::shared;
-    return options;
-  }
-
-  fabric::sim::SimWorld world_;
-  Cluster cluster_;
-  procedure::ProcedureRegistry procedures_;
-  std::vector<std::pair<std::size_t, std::unique_ptr<SqlClient>>> clients_;  // and their compute servers
-  std::uint64_t took_ns_ = 0;
 };
 
 std::vector<std::string> serializable_protocols() {

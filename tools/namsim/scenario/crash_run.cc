@@ -91,6 +91,7 @@ class CrashRun final : SeededRun {
     }
     verdict_.acknowledged = workload_.acknowledged();
     verdict_.answered_early = workload_.answered_early();
+    verdict_.told = workload_.told();
     verdict_.unknown = workload_.unknown();
     verdict_.unknown_there = workload_.unknown_there();
     verdict_.fingerprint = world_.fingerprint();

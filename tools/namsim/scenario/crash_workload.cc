@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/base/clock.h"
+#include "compute/txn/deferred_commits.h"
 #include "tools/namsim/workloads/tables.h"
 #include "tools/namsim/workloads/workload.h"
 
@@ -120,7 +121,7 @@ reactor::Task<Status> CrashWorkload::look_back(txn::Transaction* transaction, st
     found += rows.contains(kInserted + tag) ? 1 : 0;
   }
   status = co_await transaction->confirm_reads();
-  if (status.ok() && found != places && !memory_ended_)
+  if (status.ok() && found != places)
     complaint_ = name_of(number) + " does not see " + name_of(attempts_[number].previous) + " of its session";
   co_return status;
 }
@@ -170,8 +171,16 @@ reactor::Task<void> CrashWorkload::run_client(txn::Engine* engine, std::uint64_t
         break;
       }
       attempts_[number].outcome = Outcome::aborted;
-      if (!status.info().retry && !lost_connection(status)) complaint_ = status.to_string();
-      if (!lost_connection(status)) number = kMostAttempts;
+      const bool told = txn::tells_of_lost_commits(status);
+      if (told) {
+        // The attempt did nothing, either.
+        ++told_;
+        last = kMostAttempts;
+        attempts_[number].follows = false;
+      }
+      const bool nothing_done = told || lost_connection(status);
+      if (!status.info().retry && !nothing_done) complaint_ = status.to_string();
+      if (!nothing_done) number = kMostAttempts;
       co_await engine->executor().sleep_for(pause_ns);
       pause_ns = std::min(2 * pause_ns, kLongestPause_ns);
     }

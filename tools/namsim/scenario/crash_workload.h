@@ -75,6 +75,8 @@ class CrashWorkload {
   std::uint64_t acknowledged() const { return count(Outcome::acknowledged); }
   std::uint64_t answered_early() const { return count(Outcome::answered_early); }
   std::uint64_t unknown() const { return count(Outcome::unknown) + count(Outcome::running); }
+  // How often a session was told that what it was answered early may be lost.
+  std::uint64_t told() const { return told_; }
   // Of the last read: unknown attempts that turned out to have happened.
   std::uint64_t unknown_there() const;
 
@@ -110,7 +112,8 @@ class CrashWorkload {
   reactor::Task<Status> attempt(txn::Engine* engine, txn::Session* session, std::uint64_t number);
   // Locks rows and gives up.
   reactor::Task<void> give_up(txn::Engine* engine, txn::Session* session);
-  // The rows that the session inserted last, by key and by index, are there.
+  // The rows that the session inserted last, by key and by index, are there: otherwise it would have been
+  // told.
   reactor::Task<Status> look_back(txn::Transaction* transaction, storage::TableRef table,
                                   std::uint64_t number);
   std::string check_order(const std::set<std::uint64_t>& there) const;
@@ -126,6 +129,7 @@ class CrashWorkload {
   bool with_ids_;
   bool memory_ended_ = false;
   bool winding_up_ = false;
+  std::uint64_t told_ = 0;
 };
 
 }  // namespace namdb::sim

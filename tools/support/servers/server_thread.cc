@@ -9,6 +9,8 @@
 #include <semaphore>
 #include <utility>
 
+#include "common/fabric/local_path.h"
+#include "common/fabric/shm/transport.h"
 #include "common/fabric/tcp/server.h"
 #include "common/fabric/verbs/server.h"
 #include "memory/server/server.h"
@@ -41,7 +43,8 @@ reactor::Task<void> finish(reactor::Task<void> task, std::binary_semaphore& done
 // The objects that live on the thread.
 class ServerThread::Serving {
  public:
-  Serving(reactor::Reactor& reactor, const ServerThreadOptions& options, const fabric::ServerRegion& region) {
+  Serving(reactor::Reactor& reactor, const ServerThreadOptions& options, const fabric::ServerRegion& region,
+          const std::string& socket) {
     const fabric::TransportRegistry registry = transports(reactor, {}, options.verbs);
     const Result<const fabric::Transport*> transport = registry.find(options.transport);
     if (!transport.ok()) {
@@ -58,7 +61,13 @@ class ServerThread::Serving {
       memory_ = std::move(created).value();
     }
     fabric::Service& service = memory_ ? static_cast<fabric::Service&>(*memory_) : bare_;
-    fabric_ = transport.value()->make_server(region, service);
+    auto remote = transport.value()->make_server(region, service);
+    remote_ = remote.get();
+    fabric_ = std::move(remote);
+    if (options.local_path) {
+      auto local = fabric::shm::local_server(reactor, region, service);
+      fabric_ = std::make_unique<fabric::LocalPathServer>(std::move(fabric_), std::move(local), socket);
+    }
     if (memory_) memory_->start(*fabric_, transport.value()->make_client);
   }
 
@@ -70,7 +79,8 @@ class ServerThread::Serving {
     if (memory_) co_await memory_->stop();
     if (fabric_) co_await fabric_->close();
   }
-  const fabric::ServerFabric& server() const { return *fabric_; }
+  // Of the transport that was named.
+  const fabric::ServerFabric& server() const { return *remote_; }
 
   Status status;
 
@@ -78,6 +88,7 @@ class ServerThread::Serving {
   BareRegion bare_;
   std::unique_ptr<memory::MemoryServer> memory_;
   std::unique_ptr<fabric::ServerFabric> fabric_;
+  const fabric::ServerFabric* remote_ = nullptr;  // it, or what it has within
 };
 
 Result<std::unique_ptr<ServerThread>> ServerThread::start(const ServerThreadOptions& options) {
@@ -119,10 +130,10 @@ Status ServerThread::map_region(std::uint64_t bytes) {
 
 Status ServerThread::listen(const ServerThreadOptions& options) {
   const fabric::ServerRegion region{region_.data(), region_.size(), region_.size(), descriptor_};
-  call([&] { serving_ = std::make_unique<Serving>(thread_->reactor(), options, region); });
+  call([&] { serving_ = std::make_unique<Serving>(thread_->reactor(), options, region, socket()); });
   const bool tcp = options.transport == "tcp";
   const bool verbs = options.transport == "verbs";
-  address_ = tcp ? "127.0.0.1:0" : verbs ? options.verbs_host + ":0" : "unix:" + directory_ + "/memory.sock";
+  address_ = tcp ? "127.0.0.1:0" : verbs ? options.verbs_host + ":0" : socket();
   run([this] { return serving_->listen(address_); });
   if (!serving_->status.ok()) return serving_->status;
   if (tcp) address_ = static_cast<const fabric::tcp::TcpServerFabric&>(serving_->server()).address();

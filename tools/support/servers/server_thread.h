@@ -21,6 +21,7 @@ struct ServerThreadOptions {
   std::string transport = "shm";
   std::uint64_t region_bytes = 64U << 20;
   std::optional<memory::Options> memory_server;  // without: peers get the bare region
+  bool local_path = false;                       // beside tcp or verbs: at a socket, too
   std::string verbs_host;                        // with verbs: an RDMA device's address
   fabric::verbs::VerbsOptions verbs;
 };
@@ -34,6 +35,8 @@ class ServerThread {
   ~ServerThread();
 
   const std::string& address() const { return address_; }
+  // unix:PATH of the local path.
+  std::string socket() const { return "unix:" + directory_ + "/memory.sock"; }
   // Touched already: no page of it is missing.
   std::span<std::byte> region() const { return region_; }
 
