@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 namespace namdb::calls {
-namespace {
+namespace batch_calls_test {
 
 constexpr RegionLength kRegion{4096, 8192};
 constexpr std::uint64_t kReply_bytes = 1024;
@@ -22,8 +22,6 @@ std::string three() {
       {.kind = BatchOperation::Kind::write, .length_bytes = 16, .offset = 4080, .bytes = "0123456789abcdef"});
   return request;
 }
-
-}  // namespace
 
 TEST_CASE("operations of a stage come out as they went in", "[calls]") {
   const std::string request = three();
@@ -85,4 +83,5 @@ TEST_CASE("a malformed list of operations, or one beyond the region, is refused"
   CHECK(refused({.kind = static_cast<BatchOperation::Kind>(9), .length_bytes = 8, .offset = 0, .bytes = {}}));
 }
 
+}  // namespace batch_calls_test
 }  // namespace namdb::calls

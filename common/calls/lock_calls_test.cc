@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 namespace namdb::calls {
-namespace {
+namespace lock_calls_test {
 
 constexpr RegionLength kRegion{4096, 8192};
 constexpr std::uint64_t kReply_bytes = 1024;
@@ -15,8 +15,6 @@ std::string one(LockRequest lock) {
   append(request, lock);
   return request;
 }
-
-}  // namespace
 
 TEST_CASE("locks that are waited for come out as they went in", "[calls]") {
   const std::string request = one({4088, kSeen, kOwn}) + one({64, kOwn, kOwn});
@@ -42,4 +40,5 @@ TEST_CASE("a malformed list of locks, or one beyond the region, is refused", "[c
   CHECK_FALSE(decode_lock(request + request, kRegion, 8));
 }
 
+}  // namespace lock_calls_test
 }  // namespace namdb::calls

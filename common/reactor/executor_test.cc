@@ -1,14 +1,20 @@
 // The executor's own properties, on the reactor: order of turns, timers, events, gates, long chains.
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <deque>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "common/reactor/reactor.h"
+#include "common/reactor/sort_in_turns.h"
+#include "common/reactor/testing/manual_executor.h"
+#include "common/reactor/turn_times.h"
 
 namespace namdb::reactor {
-namespace {
+namespace executor_test {
 
 std::unique_ptr<Reactor> make_reactor(ReactorOptions options = {}) {
   auto reactor = Reactor::create(options);
@@ -49,6 +55,81 @@ TEST_CASE("a turn runs what was ready when it began, in order, and then the hook
   reactor->run_until(spawn_three(*reactor, trace));
   reactor->remove_turn_hook(hook);
   CHECK(trace == "abc|abc|");
+}
+
+Task<void> count_turns(Executor& executor, const bool* ended, std::size_t& turns) {
+  for (; !*ended; ++turns) co_await executor.yield();
+}
+
+template <typename Values>
+Task<std::size_t> turns_of_sort(Executor& executor, Values& values) {
+  bool ended = false;
+  std::size_t turns = 0;
+  Gate gate;
+  executor.spawn(gate, count_turns(executor, &ended, turns));
+  co_await executor.yield();
+  const std::size_t before = turns;
+  co_await sort_in_turns(&executor, &values, std::less<>());
+  const std::size_t taken = turns - before;
+  ended = true;
+  co_await gate.close();
+  co_return taken;
+}
+
+TEST_CASE("many values are sorted in turns, and few in one") {
+  auto reactor = make_reactor();
+  Random random(7);
+  for (const std::size_t count :
+       {std::size_t{0}, std::size_t{1}, kSortedInTurn, kSortedInTurn + 1, 5 * kSortedInTurn + 77}) {
+    std::vector<std::uint64_t> values;
+    for (std::size_t i = 0; i < count; ++i) values.push_back(random.below(count));
+    std::deque<std::string> texts;
+    for (const std::uint64_t value : values) texts.push_back(std::to_string(value));
+    std::vector<std::uint64_t> expected = values;
+    std::ranges::sort(expected);
+    std::deque<std::string> expected_texts = texts;
+    std::ranges::sort(expected_texts);
+    // Each value is sorted once, and merged in as many passes as lengths double.
+    const std::size_t turns = count > kSortedInTurn ? 2 * count / kSortedInTurn : 0;
+    CHECK(reactor->run_until(turns_of_sort(*reactor, values)) >= turns);
+    CHECK(values == expected);
+    CHECK(reactor->run_until(turns_of_sort(*reactor, texts)) >= turns);
+    CHECK(texts == expected_texts);
+  }
+}
+
+Task<void> work_for(Reactor& reactor, std::uint64_t duration_ns) {
+  const std::uint64_t end_ns = reactor.fresh_now_ns() + duration_ns;
+  while (reactor.fresh_now_ns() < end_ns) {
+  }
+  co_await reactor.yield();
+}
+
+TEST_CASE("turns are measured, and sleeps are not") {
+  auto reactor = make_reactor();
+  TurnTimes times;
+  TurnClock clock(*reactor, times);
+  reactor->add_source(clock);
+  reactor->run_until(work_for(*reactor, 2 * kMillisecond_ns));
+  CHECK(times.longest_ns() >= 2 * kMillisecond_ns);
+  reactor->remove_source(clock);
+
+  testing::ManualExecutor by_hand;
+  TurnTimes others;
+  TurnClock other(by_hand, others);
+  const auto turn = [&](std::uint64_t duration_ns) {
+    other.poll();
+    by_hand.advance(duration_ns);
+  };
+  turn(TurnTimes::kLong_ns);
+  turn(TurnTimes::kLong_ns + 1);
+  turn(7);
+  CHECK(other.prepare_sleep());
+  by_hand.advance(kSecond_ns);
+  other.cancel_sleep();
+  turn(7);
+  CHECK(others.longest_ns() == TurnTimes::kLong_ns + 1);
+  CHECK(others.long_turns() == 1);
 }
 
 Task<void> append_at(Executor& executor, std::uint64_t deadline_ns, std::string& trace, char name) {
@@ -157,5 +238,5 @@ TEST_CASE("an event tells a notification from a deadline that passed") {
   CHECK(outcomes == std::vector<bool>{false, true, true});
 }
 
-}  // namespace
+}  // namespace executor_test
 }  // namespace namdb::reactor

@@ -23,7 +23,7 @@
 #include "common/reactor/wake_descriptor.h"
 
 namespace namdb::reactor {
-namespace {
+namespace reactor_test {
 
 std::unique_ptr<Reactor> make_reactor(ReactorOptions options = {}) {
   auto reactor = Reactor::create(options);
@@ -240,5 +240,5 @@ TEST_CASE("where io_uring is refused, one line says so and names the cure") {
   }
 }
 
-}  // namespace
+}  // namespace reactor_test
 }  // namespace namdb::reactor

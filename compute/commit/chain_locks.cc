@@ -86,7 +86,9 @@ void ChainLocks::add_bucket(ChainLock& chain, GlobalAddress address) {
 }
 
 reactor::Task<Status> ChainLocks::reserve_space() {
-  for (ChainLock& chain : chains_) {
+  for (std::size_t at = 0; at < chains_.size(); ++at) {
+    if ((at + 1) % RowParts::kRowsInTurn == 0) co_await worker_.executor.yield();
+    ChainLock& chain = chains_[at];
     for (std::size_t i = 0; i < chain.inserts.size(); ++i) {
       const layout::ServerId server = chain.main.server();
       auto record = co_await worker_.space.take_record(*chain.table, server, counters_);
@@ -107,18 +109,21 @@ void ChainLocks::give_back_space() {
   }
 }
 
+void ChainLocks::post(ChainLock& chain, layout::Stamp stamp) {
+  chain.state = State::posted;
+  layout::store_word(chain.words.data(), ~chain.expected.value());  // it stays if nobody answers
+  batches_.compare_and_swap(chain.main, chain.expected.value(), HeaderWord(stamp, false, true).value(),
+                            chain.words.data());
+  for (const ChainBucket& bucket : chain.buckets) {
+    batches_.read(bucket.address, reinterpret_cast<std::byte*>(bucket.image), layout::kBucket_bytes);
+  }
+}
+
 // While the commit waits for a chain, it posts none behind it.
-void ChainLocks::post(layout::Stamp stamp) {
+void ChainLocks::post_missing(layout::Stamp stamp) {
   const GlobalAddress busy = first_busy();
   for (ChainLock& chain : chains_) {
-    if (chain.state != State::to_post || (!busy.null() && chain.main.value > busy.value)) continue;
-    chain.state = State::posted;
-    layout::store_word(chain.words.data(), ~chain.expected.value());  // it stays if nobody answers
-    batches_.compare_and_swap(chain.main, chain.expected.value(), HeaderWord(stamp, false, true).value(),
-                              chain.words.data());
-    for (const ChainBucket& bucket : chain.buckets) {
-      batches_.read(bucket.address, reinterpret_cast<std::byte*>(bucket.image), layout::kBucket_bytes);
-    }
+    if (chain.state == State::to_post && (busy.null() || chain.main.value <= busy.value)) post(chain, stamp);
   }
 }
 
@@ -245,7 +250,7 @@ reactor::Task<Status> ChainLocks::retry(layout::Stamp stamp) {
     for (ChainLock& chain : chains_) {
       if (chain.state == State::left) release(chain, stamp);
     }
-    post(stamp);
+    post_missing(stamp);
     ++counters_.rereads;
     const Status status = co_await batches_.run(counters_, layout::Stage::lock);
     if (!status.ok()) {
@@ -261,9 +266,10 @@ reactor::Task<Status> ChainLocks::retry(layout::Stamp stamp) {
 }
 
 reactor::Task<Status> ChainLocks::place() {
-  for (ChainLock& chain : chains_) {
-    Status status = co_await read_rest(&chain);
-    if (status.ok()) status = co_await place_inserts(&chain);
+  for (std::size_t at = 0; at < chains_.size(); ++at) {
+    if ((at + 1) % RowParts::kRowsInTurn == 0) co_await worker_.executor.yield();
+    Status status = co_await read_rest(&chains_[at]);
+    if (status.ok()) status = co_await place_inserts(&chains_[at]);
     if (!status.ok()) co_return status;
   }
   co_return Status();
@@ -350,21 +356,20 @@ reactor::Task<Status> ChainLocks::place_inserts(ChainLock* chain) {
   co_return Status();
 }
 
-void ChainLocks::build_records(layout::Stamp stamp, std::uint64_t timestamp) {
-  for (const ChainLock& chain : chains_) {
-    const layout::RecordLayout& layout = chain.table->record;
-    for (std::size_t i = 0; i < chain.inserts.size(); ++i) {
-      Access& access = *chain.inserts[i];
-      layout::seal_body(
-          access.image_body(), chain.records[i].address,
-          {.stamp = stamp,
-           .displaced = HeaderWord(timestamp),
-           .table = chain.table->id,
-           .incarnation = layout::incarnation_of(chain.records[i].number),
-           // A ring is filled from its first slot on.
-           .ring_slot = layout.timestamps ? layout::kNoRingSlot : std::max(layout.ring_slots, 1U) - 1});
-      layout::frame_new_record({access.image.data(), layout.locked_bytes()}, layout);
-    }
+void ChainLocks::build_records(std::size_t at, layout::Stamp stamp, std::uint64_t timestamp) {
+  const ChainLock& chain = chains_[at];
+  const layout::RecordLayout& layout = chain.table->record;
+  for (std::size_t i = 0; i < chain.inserts.size(); ++i) {
+    Access& access = *chain.inserts[i];
+    layout::seal_body(
+        access.image_body(), chain.records[i].address,
+        {.stamp = stamp,
+         .displaced = HeaderWord(timestamp),
+         .table = chain.table->id,
+         .incarnation = layout::incarnation_of(chain.records[i].number),
+         // A ring is filled from its first slot on.
+         .ring_slot = layout.timestamps ? layout::kNoRingSlot : std::max(layout.ring_slots, 1U) - 1});
+    layout::frame_new_record({access.image.data(), layout.locked_bytes()}, layout);
   }
 }
 
@@ -440,19 +445,18 @@ void ChainLocks::log(layout::ServerId host, JournalItems& items) const {
   }
 }
 
-void ChainLocks::install(layout::Stamp stamp) {
-  for (ChainLock& chain : chains_) {
-    for (std::size_t i = 0; i < chain.inserts.size(); ++i) {
-      batches_.write(chain.records[i].address, chain.inserts[i]->image.data(),
-                     chain.table->record.locked_bytes());
-    }
-    for (auto bucket = chain.buckets.rbegin(); bucket != chain.buckets.rend(); ++bucket) {
-      bucket_writes(*bucket, [&](GlobalAddress address, std::span<const std::byte> bytes) {
-        batches_.write(address, bytes.data(), bytes.size());
-      });
-    }
-    release(chain, stamp);
+void ChainLocks::install(std::size_t at, layout::Stamp stamp) {
+  ChainLock& chain = chains_[at];
+  for (std::size_t i = 0; i < chain.inserts.size(); ++i) {
+    batches_.write(chain.records[i].address, chain.inserts[i]->image.data(),
+                   chain.table->record.locked_bytes());
   }
+  for (auto bucket = chain.buckets.rbegin(); bucket != chain.buckets.rend(); ++bucket) {
+    bucket_writes(*bucket, [&](GlobalAddress address, std::span<const std::byte> bytes) {
+      batches_.write(address, bytes.data(), bytes.size());
+    });
+  }
+  release(chain, stamp);
 }
 
 void ChainLocks::release(layout::Stamp stamp) {

@@ -27,6 +27,7 @@
 #include "compute/commit/commit_journal.h"
 #include "compute/txn/access.h"
 #include "compute/txn/record_space.h"
+#include "compute/txn/row_parts.h"
 #include "compute/txn/worker_state.h"
 
 namespace namdb::protocol {
@@ -47,10 +48,10 @@ class ChainLocks {
   void add_journal_least(JournalBytes& bytes) const;
   void add_journal_bytes(JournalBytes& bytes) const;
 
-  // In this order. post() adds CASes and READs to the batches; check() examines them once they completed;
+  // In this order. post() adds a chain's CAS and READs to the batches; check() examines them once they completed;
   // retry() posts the locks that are missing again, and returns an error when that takes too long; place()
   // reads the buckets that the chains have more, and gives each row its entry. `stamp` is the commit's.
-  void post(layout::Stamp stamp);
+  void post(std::size_t chain, layout::Stamp stamp) { post(chains_[chain], stamp); }
   void check();
   // A memory server did not answer: notes which of the locks that were posted are held.
   void note_held();
@@ -60,13 +61,14 @@ class ChainLocks {
   // The lock word of the chain of that main bucket before it was locked; nullopt: it is not held.
   std::optional<layout::HeaderWord> taken_from(layout::GlobalAddress main) const;
   bool empty() const { return chains_.empty(); }
+  std::size_t size() const { return chains_.size(); }
 
-  // After place(). `timestamp`: of the new versions, 0 where they have none.
-  void build_records(layout::Stamp stamp, std::uint64_t timestamp);
+  // After place(), for each chain. `timestamp`: of the new versions, 0 where they have none.
+  void build_records(std::size_t chain, layout::Stamp stamp, std::uint64_t timestamp);
 
   // The items of that host.
   void log(layout::ServerId host, layout::JournalItems& items) const;
-  void install(layout::Stamp stamp);
+  void install(std::size_t chain, layout::Stamp stamp);
   // Adds the WRITEs that release the chains that are held.
   void release(layout::Stamp stamp);
   void remember_locations() const;
@@ -112,6 +114,9 @@ class ChainLocks {
   // The chain of that bucket that was left; null if there is none.
   const ChainLock* left_chain(layout::GlobalAddress main) const;
   void add_bucket(ChainLock& chain, layout::GlobalAddress address);
+  void post(ChainLock& chain, layout::Stamp stamp);
+  // All that are missing, but those behind one that is waited for.
+  void post_missing(layout::Stamp stamp);
   void check(ChainLock& chain);
   // Expects the word that `found` becomes when it is released.
   static void expect(ChainLock& chain, layout::HeaderWord found);

@@ -48,7 +48,7 @@ struct ChainScene {
   // The first look at all locks.
   void lock() {
     REQUIRE(look.worker.run(chains.reserve_space()).ok());
-    chains.post(kCommit);
+    for (std::size_t i = 0; i < chains.size(); ++i) chains.post(i, kCommit);
     REQUIRE(run().ok());
     chains.check();
   }
@@ -63,8 +63,8 @@ struct ChainScene {
   }
   // The changes that the commit would install.
   void install() {
-    chains.build_records(kCommit, 0);
-    chains.install(kCommit);
+    for (std::size_t i = 0; i < chains.size(); ++i) chains.build_records(i, kCommit, 0);
+    for (std::size_t i = 0; i < chains.size(); ++i) chains.install(i, kCommit);
     REQUIRE(run().ok());
   }
   GlobalAddress main(std::int64_t key) const { return look.bytes.main_bucket(key); }
@@ -395,7 +395,7 @@ TEST_CASE("a new row with timestamps says that it is the first of its record", "
   const Access& access = scene.insert(1);
   scene.lock();
   REQUIRE(scene.finish() == "ok");
-  scene.chains.build_records(kCommit, 500);
+  for (std::size_t i = 0; i < scene.chains.size(); ++i) scene.chains.build_records(i, kCommit, 500);
   const layout::BodyHeader header = layout::decode_body_header(access.image_body().data());
   CHECK(header.timestamp() == 500);
   CHECK(header.ring_slot == layout::kNoRingSlot);

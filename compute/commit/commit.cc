@@ -39,7 +39,12 @@ Commit::Commit(TransactionState& transaction)
       journal_(worker_, *this, batches_, counters_) {}
 
 reactor::Task<Status> Commit::run() {
-  Status status = plan();
+  Status status;
+  for (RowParts part(transaction_.accesses().size()); part.next();) {
+    status = plan(part);
+    if (!status.ok()) co_return status;
+    if (part.more()) co_await worker_.executor.yield();
+  }
   if (status.ok() && !chains_.empty()) status = co_await chains_.reserve_space();
   if (!status.ok()) {
     chains_.give_back_space();
@@ -79,7 +84,10 @@ reactor::Task<Status> Commit::run() {
     if (!validated.ok()) status = std::move(validated);
   }
   if (!status.ok()) co_return co_await release(std::move(status));
-  build_images();
+  for (RowParts part(rows()); part.next();) {
+    build_images(part);
+    if (part.more()) co_await worker_.executor.yield();
+  }
   deferred_ = may_defer();
   status = co_await log();
   if (!status.ok()) co_return status;
@@ -99,8 +107,9 @@ reactor::Task<Status> Commit::run() {
 }
 
 // Lists what must be locked, and finds the conflicts that are known without a READ.
-Status Commit::plan() {
-  for (Access& access : transaction_.accesses()) {
+Status Commit::plan(const RowParts& part) {
+  for (std::size_t i = part.begin(); i != part.end(); ++i) {
+    Access& access = transaction_.accesses()[i];
     if (access.write == WriteKind::none) continue;
     if (access.writes_in_place()) {
       Status may = transaction_.control().may_write(access);
@@ -139,9 +148,14 @@ reactor::Task<Status> Commit::begin() {
                    "the execution slot was lost with the connection to a memory server");
 }
 
-reactor::Task<Status> Commit::lock() {
+void Commit::post_locks(const RowParts& part) {
   Timestamps* const timestamps = transaction_.control().timestamps();
-  for (RecordLock& record : records_) {
+  for (std::size_t i = part.begin(); i != part.end(); ++i) {
+    if (i >= records_.size()) {
+      chains_.post(i - records_.size(), stamp_);
+      continue;
+    }
+    RecordLock& record = records_[i];
     const layout::RecordLayout& layout = record.access->table->record;
     const GlobalAddress address = record.access->lookup.record();
     record.buffer =
@@ -155,7 +169,22 @@ reactor::Task<Status> Commit::lock() {
     if (!layout.moves_versions()) continue;
     batches_.read(address + layout.ring_header_offset(0), record.ring_word(0), layout.ring_headers_bytes());
   }
-  chains_.post(stamp_);
+}
+
+reactor::Task<Status> Commit::lock() {
+  for (RowParts part(rows()); part.next();) {
+    post_locks(part);
+    if (!part.more()) break;
+    if (!batches_.empty()) {
+      const Status asked = co_await batches_.run(counters_, layout::Stage::lock);
+      if (!asked.ok()) {
+        note_locks();
+        co_return lost_connection(asked);
+      }
+    }
+    co_await worker_.executor.yield();
+  }
+  Timestamps* const timestamps = transaction_.control().timestamps();
   if (timestamps != nullptr) timestamps->read_behind_locks(batches_);
   Status ahead;
   if (!batches_.empty()) {
@@ -234,29 +263,37 @@ reactor::Task<Status> Commit::wait_for_ring(RecordLock* record) {
                    "the version mover is behind: no free slot in a record's version ring");
 }
 
-void Commit::build_images() {
+void Commit::build_images(const RowParts& part) {
   const Timestamps* const timestamps = transaction_.control().timestamps();
-  const std::uint64_t timestamp = timestamps == nullptr ? 0 : timestamps->commit_timestamp();
-  chains_.build_records(stamp_, timestamp);
-  for (RecordLock& record : records_) {
-    Access& access = *record.access;
-    const layout::BodyHeader& displaced = access.lookup.current();
-    const layout::BodyHeader header{
-        .stamp = stamp_,
-        .deleted = access.write == WriteKind::erase,
-        .displaced = timestamps == nullptr ? displaced.header_word() : HeaderWord(timestamp),
-        .table = displaced.table,
-        .incarnation = displaced.incarnation,
-        .ring_slot = record.ring_slot};
-    layout::seal_body(access.image_body(), access.lookup.record(), header);
-    layout::store_word(access.image.data(), header.header_word().value());
-    layout::store_word(access.image.data() + layout::overflow_head_offset(access.table->record),
-                       displaced.header_word().value());
-    if (access.table->record.ring_slots == 0) continue;
-    const std::span<std::byte> kept = record.displaced_image();
-    record.image_bytes = layout::encode_image(record.displaced_body(), access.image_body(),
-                                              access.lookup.record(), kept, form());
+  for (std::size_t i = part.begin(); i != part.end(); ++i) {
+    if (i < records_.size()) {
+      build_image(records_[i], timestamps);
+    } else {
+      chains_.build_records(i - records_.size(), stamp_,
+                            timestamps == nullptr ? 0 : timestamps->commit_timestamp());
+    }
   }
+}
+
+void Commit::build_image(RecordLock& record, const Timestamps* timestamps) {
+  Access& access = *record.access;
+  const layout::BodyHeader& displaced = access.lookup.current();
+  const layout::BodyHeader header{.stamp = stamp_,
+                                  .deleted = access.write == WriteKind::erase,
+                                  .displaced = timestamps == nullptr
+                                                   ? displaced.header_word()
+                                                   : HeaderWord(timestamps->commit_timestamp()),
+                                  .table = displaced.table,
+                                  .incarnation = displaced.incarnation,
+                                  .ring_slot = record.ring_slot};
+  layout::seal_body(access.image_body(), access.lookup.record(), header);
+  layout::store_word(access.image.data(), header.header_word().value());
+  layout::store_word(access.image.data() + layout::overflow_head_offset(access.table->record),
+                     displaced.header_word().value());
+  if (access.table->record.ring_slots == 0) return;
+  const std::span<std::byte> kept = record.displaced_image();
+  record.image_bytes = layout::encode_image(record.displaced_body(), access.image_body(),
+                                            access.lookup.record(), kept, form());
 }
 
 void Commit::add_updates(JournalBytes& bytes) const {
@@ -325,8 +362,13 @@ Status Commit::unknown() {
                 "look whether the transaction's changes are there before running it again");
 }
 
-void Commit::add_installs() {
-  for (const RecordLock& record : records_) {
+void Commit::add_installs(const RowParts& part) {
+  for (std::size_t i = part.begin(); i != part.end(); ++i) {
+    if (i >= records_.size()) {
+      chains_.install(i - records_.size(), stamp_);
+      continue;
+    }
+    const RecordLock& record = records_[i];
     const layout::RecordLayout& layout = record.access->table->record;
     const GlobalAddress address = record.access->lookup.record();
     const std::byte* image = record.access->image.data();
@@ -339,8 +381,9 @@ void Commit::add_installs() {
     install_body(record);
     batches_.write(address, image, 8);
   }
-  chains_.install(stamp_);
+  if (part.more()) return;
   if (locking() != nullptr) locking()->add_unlocks(batches_);
+  installs_added_ = true;
 }
 
 void Commit::after_install() {
@@ -379,11 +422,9 @@ txn::PassiveInstall Commit::passive_install() {
 }
 
 bool Commit::defer_install() {
-  add_installs();
-  if (!batches_.only_writes() || !worker_.passive_installs.takes(batches_.written_bytes())) {
-    batches_.clear();
-    return false;
-  }
+  // Its journal entries fit their rings: that is no more than a few thousand rows.
+  for (RowParts part(rows()); part.next();) add_installs(part);
+  if (!batches_.only_writes() || !worker_.passive_installs.takes(batches_.written_bytes())) return false;
   txn::PassiveInstall install = passive_install();
   install.deferred = std::make_shared<txn::DeferredCommit>(worker_.executor, id());
   install.entries = journal_.ends();
@@ -399,7 +440,13 @@ bool Commit::defer_install() {
 }
 
 reactor::Task<Status> Commit::install() {
-  add_installs();
+  for (RowParts part(installs_added_ ? 0 : rows()); part.next();) {
+    add_installs(part);
+    if (!part.more()) break;
+    Status status = co_await batches_.run(counters_, layout::Stage::install);
+    if (!status.ok()) co_return status;
+    co_await worker_.executor.yield();
+  }
   // A call is not ordered behind WRITEs of the vector that are under way; nor are operations that are posted
   // one by one.
   const layout::ServerId publishing = slot_->publishing_server();

@@ -44,6 +44,7 @@
 #include "compute/txn/access.h"
 #include "compute/txn/commit_outcomes.h"
 #include "compute/txn/execution_slot.h"
+#include "compute/txn/row_parts.h"
 #include "compute/txn/transaction_state.h"
 
 namespace namdb::protocol {
@@ -78,7 +79,9 @@ class Commit final : private JournalContents {
     std::span<const std::byte> displaced_body() const { return access->lookup.body(); }
   };
 
-  Status plan();
+  // Records, and chains behind them. Where there are many, others have their turn between parts of them.
+  std::size_t rows() const { return records_.size() + chains_.size(); }
+  Status plan(const RowParts& part);
   JournalBytes journal_bound() const override;
   JournalBytes journal_least() const override;
   JournalBytes journal_bytes() const override;
@@ -90,9 +93,11 @@ class Commit final : private JournalContents {
   // After an operation that failed: it was one on a server that the commit writes to.
   bool needs_lost() const;
   void note_locks();
+  void post_locks(const RowParts& part);
   Status examine_locks();
   reactor::Task<Status> wait_for_ring(RecordLock* record);
-  void build_images();
+  void build_images(const RowParts& part);
+  void build_image(RecordLock& record, const Timestamps* timestamps);
   void install_body(const RecordLock& record);
   layout::ImageForm form() const {
     return worker_.commit_writes == txn::CommitWrites::whole ? layout::ImageForm::whole
@@ -104,7 +109,7 @@ class Commit final : private JournalContents {
   reactor::Task<Status> log();
   Status unknown();
   reactor::Task<Status> publish(bool piggybacks);
-  void add_installs();
+  void add_installs(const RowParts& part);
   // True: the install is under way, and nobody needs to wait for it.
   bool install_passively(bool piggybacks);
   // True: install and publish go on in the background.
@@ -131,6 +136,7 @@ class Commit final : private JournalContents {
   fabric::LocalBuffer publish_word_;
   bool passive_ = false;
   bool deferred_ = false;
+  bool installs_added_ = false;  // all that is left to be installed is in the batches
 };
 
 }  // namespace namdb::protocol

@@ -128,6 +128,8 @@ reactor::Task<Status> CommitJournal::write_rooms() {
   while (add_pieces()) {
     const Status status = co_await batches_.run(counters_, layout::Stage::log);
     if (!status.ok()) co_return status;
+    // Over shared memory nothing suspends: others have their turn between two pieces.
+    co_await worker_.executor.yield();
   }
   co_return Status();
 }

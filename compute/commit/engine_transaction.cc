@@ -8,6 +8,7 @@
 #include "compute/index/index_scan.h"
 #include "compute/txn/bucket_scan.h"
 #include "compute/txn/commit_outcomes.h"
+#include "compute/txn/row_parts.h"
 #include "compute/txn/validation.h"
 
 namespace namdb::protocol {
@@ -81,6 +82,10 @@ reactor::Task<Status> EngineTransaction::commit() {
     status = co_await validation->confirm_reads(true);
   }
   abort_with(status);  // of what remains: no lock is held any more
+  for (RowParts part(accesses().size()); part.next() && part.more();) {
+    rows().drop_last(part.end() - part.begin());
+    co_await worker().executor.yield();
+  }
   co_return status;
 }
 

@@ -81,7 +81,7 @@ TEST_CASE("hostile bytes end every chain's lock in a decision, and lead it nowhe
     // Nobody waits for it.
     scene.bytes.word(main, layout::HeaderWord(scene.bytes.word(main) & ~std::uint64_t{1}).value());
     const layout::Stamp stamp{kOwnSlot, static_cast<std::uint32_t>(round) + 1};
-    chains.post(stamp);
+    for (std::size_t i = 0; i < chains.size(); ++i) chains.post(i, stamp);
     REQUIRE(scene.worker.run(batches.run(scene.worker.counters)).ok());
     chains.check();
     Status status = scene.worker.run(chains.retry(stamp));

@@ -52,7 +52,7 @@ struct ReadScene {
       inserted->lookup.advance(look.worker.state, look.visibility());
     }
     chains.add(*inserted);
-    chains.post(kOwnCommit);
+    for (std::size_t i = 0; i < chains.size(); ++i) chains.post(i, kOwnCommit);
     REQUIRE(look.worker.run(batches.run(look.worker.counters)).ok());
     chains.check();
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/reactor/sort_in_turns.h"
 #include "compute/cluster/catalog_cache.h"
 #include "compute/index/hash_entries.h"
 #include "compute/txn/lookup_runner.h"
@@ -15,6 +16,8 @@ namespace {
 constexpr std::size_t kMaxSortedRows = 1 << 20;
 // Entries of a hash index whose records are looked up together.
 constexpr std::size_t kHashedAtOnce = 1024;
+// Rows of the transaction's own that are looked at before others have their turn.
+constexpr std::size_t kAccessesInTurn = 4096;
 
 // Of the same table.
 bool have_same_keys(const storage::Index& left, const storage::Index& right) {
@@ -60,7 +63,7 @@ reactor::Task<Status> IndexScan::begin() {
     uses_table_ = true;
     co_return co_await read_table();
   }
-  collect_own_rows();
+  co_await collect_own_rows();
   if (index_->hash) {
     if (!equal_hash_values(*index_, range_)) {
       own_rows_.clear();
@@ -87,7 +90,8 @@ reactor::Task<Status> IndexScan::read_hash() {
     validation->saw_range(
         {.table = table_->id, .index = index_, .low = range_.low, .high = range_.high, .entries = {}});
   hashed_.assign(entries.begin(), entries.end());
-  std::ranges::sort(hashed_, [this](const auto& a, const auto& b) { return comes_before(a, b); });
+  const auto before = [this](const std::string& a, const std::string& b) { return comes_before(a, b); };
+  co_await reactor::sort_in_turns(&transaction_.worker().executor, &hashed_, before);
   co_return Status();
 }
 
@@ -114,21 +118,26 @@ reactor::Task<Status> IndexScan::read_table() {
                        "index \"" + index_->name + "\" was dropped, or is newer than the transaction");
     }
   } while (!rows.empty());
-  std::ranges::sort(own_rows_,
-                    [this](const KeyedRow& a, const KeyedRow& b) { return comes_before(a.key, b.key); });
+  co_await sort_own_rows();
   co_return Status();
 }
 
-void IndexScan::collect_own_rows() {
+reactor::Task<void> IndexScan::sort_own_rows() {
+  const auto before = [this](const KeyedRow& a, const KeyedRow& b) { return comes_before(a.key, b.key); };
+  co_await reactor::sort_in_turns(&transaction_.worker().executor, &own_rows_, before);
+}
+
+reactor::Task<void> IndexScan::collect_own_rows() {
+  std::size_t seen = 0;
   for (const Access& access : transaction_.accesses()) {
+    if (++seen % kAccessesInTurn == 0) co_await transaction_.worker().executor.yield();
     if (access.table->id != table_->id || access.write == WriteKind::none || !access.found()) continue;
     const layout::RowView row(table_->schema, access.image_row());
     std::string key = layout::index_key(index_->shape, row).bytes;
     if (!covers(key)) continue;
     own_rows_.push_back({std::move(key), layout::Row(table_->schema, row.bytes())});
   }
-  std::ranges::sort(own_rows_,
-                    [this](const KeyedRow& a, const KeyedRow& b) { return comes_before(a.key, b.key); });
+  if (own_rows_.size() > 1) co_await sort_own_rows();
 }
 
 reactor::Task<Status> IndexScan::next(std::vector<layout::Row>& rows) {

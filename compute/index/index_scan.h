@@ -49,7 +49,8 @@ class IndexScan : public txn::TableScan {
   reactor::Task<Status> begin();
   // Whether the snapshot may trust the index; takes the catalog's entry of now.
   bool usable();
-  void collect_own_rows();
+  reactor::Task<void> collect_own_rows();
+  reactor::Task<void> sort_own_rows();
   // All rows of the range, from the table.
   reactor::Task<Status> read_table();
   // The entries of a hash index: all, in the order of the scan.

@@ -7,7 +7,7 @@ namespace namdb::pgwire {
 
 using namespace testing;  // NOLINT: the messages are the vocabulary of this file
 
-namespace {
+namespace session_timeouts_test {
 
 struct Scene {
   Scene() { client.ask(query("CREATE TABLE t (id int PRIMARY KEY, v int); INSERT INTO t VALUES (1, 10)")); }
@@ -39,8 +39,6 @@ std::string end_of(const std::vector<Received>& messages) {
   const Received* error = find_error(messages);
   return error == nullptr ? "none" : error->field('S') + " " + error->field('C') + " " + error->field('M');
 }
-
-}  // namespace
 
 TEST_CASE("a transaction that the engine ended while it was idle is a failed one", "[timeouts]") {
   Scene scene;
@@ -149,4 +147,5 @@ TEST_CASE("sessions without an open transaction are not ended by its timeouts", 
   CHECK(sqlstate(client.ask(query("RESET transaction_timeout"))) == "25P02");
 }
 
+}  // namespace session_timeouts_test
 }  // namespace namdb::pgwire

@@ -1,9 +1,7 @@
 // Statements with much work give other clients their turns.
 #include <catch2/catch.hpp>
-#include <deque>
-#include <functional>
 
-#include "compute/pgwire/testing/test_client.h"
+#include "compute/pgwire/testing/turns.h"
 
 namespace namdb::pgwire {
 
@@ -13,99 +11,10 @@ namespace {
 
 constexpr std::size_t kLong_bytes = 1 << 20;
 
-// Unlike TestClient::send(), does not run the server.
-void post(TestClient& client, const std::string& bytes) {
-  client.pipe().to_server += bytes;
-  client.pipe().arrived.notify_all();
-}
-
-std::string with_parameters(const std::string& sql, const std::vector<std::optional<std::string>>& values) {
-  return parse("", sql) + testing::bind("", "", values) + execute("") + sync();
-}
-
-// The number of turns of the executor until the client has its answer; gives up after `most`.
-std::size_t turns_until_ready(World& world, TestClient& client, std::size_t most,
-                              std::vector<Received>& messages) {
-  for (std::size_t turns = 1; turns <= most; ++turns) {
-    world.executor.turn();
-    for (Received& received : client.receive()) messages.push_back(std::move(received));
-    if (kinds(messages).ends_with("Z")) return turns;
-  }
-  return most + 1;
-}
-
 // A match that takes days: each of the text's bytes begins half a million that fit.
 std::string endless() {
   return with_parameters("SELECT $1::text LIKE $2::text", {{std::string(2 * kLong_bytes, 'a')},
                                                            {'%' + std::string(kLong_bytes, 'a') + "_b%"}});
-}
-
-// The planning thread of a world's next server. It works when the test says so.
-class PlanningThread {
- public:
-  explicit PlanningThread(World& world)
-      : world_(world),
-        queue_(
-            world.executor, [this](std::function<void()> work) { add(std::move(work)); },
-            [](std::function<void()> message) { message(); }) {
-    world.planning = &queue_;
-    world.start();
-  }
-  ~PlanningThread() {
-    release();
-    world_.stop();
-  }
-
-  // The number of pieces of work that it has been given.
-  int asked() const { return asked_; }
-  // Does the work that it has now.
-  void work() {
-    for (std::deque<std::function<void()>> now = std::exchange(queued_, {}); !now.empty(); now.pop_front())
-      now.front()();
-    world_.executor.run_ready();
-  }
-  // Does its work, from now on as soon as it gets it.
-  void release() {
-    holds_ = false;
-    work();
-  }
-  // From now on it works when the test says so, as at first.
-  void hold() { holds_ = true; }
-
- private:
-  void add(std::function<void()> work) {
-    ++asked_;
-    if (!holds_) return work();
-    queued_.push_back(std::move(work));
-  }
-
-  World& world_;
-  std::deque<std::function<void()>> queued_;
-  bool holds_ = true;
-  int asked_ = 0;
-  sql::PlanningQueue queue_;
-};
-
-std::string payloads(const std::vector<Received>& messages) {
-  std::string all;
-  for (const Received& received : messages) all += received.type + received.payload + '\n';
-  return all;
-}
-
-// "0, 1, 2, ...", at least that many bytes.
-std::string numbers(std::size_t bytes) {
-  std::string list = "0";
-  for (int i = 1; list.size() < bytes; ++i) list += ", " + std::to_string(i);
-  return list;
-}
-
-std::string cancel_key_of(TestClient& client) {
-  std::string key;
-  for (const Received& received : client.ask(startup({{"user", "u"}, {"database", "namdb"}}))) {
-    if (received.type == 'K') key = received.payload;
-  }
-  REQUIRE(key.size() == 8);
-  return key;
 }
 
 }  // namespace
@@ -125,11 +34,14 @@ TEST_CASE("each operator and function on long operands leaves other clients thei
                                                 "$1 > $2",
                                                 "$1 >= $2",
                                                 "$1 IS DISTINCT FROM $2",
+                                                "$1 BETWEEN $2 AND $1",
+                                                "$1 NOT BETWEEN $1 AND $2",
                                                 "$1 LIKE $2",
                                                 "$1 NOT LIKE $2",
                                                 "$1 LIKE '%' || $2",
                                                 "$1 LIKE '%' || $2 || 'b%'",
                                                 "$1 LIKE '%' || $2 || '%b'",
+                                                "$1 LIKE substring($2, 1, 500000) || '_%'",
                                                 "$1 IN ($2, $2, $2, $1)",
                                                 "coalesce($1, $2)",
                                                 "nullif($1, $2)",
@@ -167,7 +79,7 @@ TEST_CASE("each operator and function on long operands leaves other clients thei
       std::vector<Received> answer;
       REQUIRE(turns_until_ready(world, other, 16, answer) <= 16);
       std::vector<Received> late;
-      REQUIRE(turns_until_ready(world, busy, 16, late) <= 16);
+      REQUIRE(turns_until_ready(world, busy, 64, late) <= 64);
       CHECK(kinds(late) == "12DCZ");
     }
   }
@@ -295,156 +207,76 @@ TEST_CASE("scanning, sorting and changing rows with long values leaves others th
   CHECK(removed[0].payload.starts_with("DELETE 100"));
 }
 
-TEST_CASE(
-    "long statements are parsed and planned on the planning thread, and others have their turns meanwhile",
-    "[turns]") {
-  const std::string list = numbers(sql::kLongStatement_bytes);
-  struct Long {
-    std::string bytes;
-    int steps;  // parsing, planning, forgetting the tree
-  };
-  std::string statements;
-  while (statements.size() <= sql::kLongStatement_bytes) statements += "SELECT 1; ";
-  const std::string select = "SELECT v FROM t WHERE id IN (" + list + ")";
-  const auto [bytes, steps] = GENERATE_COPY(
-      Long{query(select), 3}, Long{parse("", select) + testing::bind("", "") + execute("") + sync(), 3},
-      Long{query(select + "; SELECT 1"), 3}, Long{query("SELECT 1; " + select), 3},
-      Long{query(statements), 2}, Long{query(statements + ")"), 1}, Long{query("SELECT nosuch, " + list), 3},
-      Long{parse("", "SELECT nosuch, " + list) + sync(), 3}, Long{parse("", statements) + sync(), 2});
-  const std::string prepare =
-      query("CREATE TABLE t (id int PRIMARY KEY, v int)") + query("INSERT INTO t VALUES (7, 8)");
-  World at_once;
-  TestClient plain = TestClient::ready(at_once);
-  plain.ask(prepare);
-  const std::string expected = payloads(plain.ask(bytes));
-
+TEST_CASE("statements whose values are long give others their turn for every few MB of them", "[turns]") {
   World world;
-  PlanningThread thread(world);
   TestClient busy = TestClient::ready(world);
   TestClient other = TestClient::ready(world);
-  busy.ask(prepare);
-  REQUIRE(thread.asked() == 0);
-  CHECK(busy.ask(bytes).empty());
-  CHECK(thread.asked() == 1);
-  CHECK(kinds(other.ask(query("SELECT 1"))) == "TDCZ");
-  thread.release();
-  CHECK(payloads(busy.receive()) == expected);
-  CHECK(thread.asked() == steps);
+  constexpr std::size_t kRows = 200;
+  busy.ask(query("CREATE TABLE t (id int PRIMARY KEY, v varchar(10), c char(16000))"));
+  std::string rows = "(0, '')";
+  for (std::size_t id = 1; id < kRows; ++id) rows += ", (" + std::to_string(id) + ", '')";
+  REQUIRE(sqlstate(busy.ask(query("INSERT INTO t (id, v) VALUES " + rows))).empty());
+  REQUIRE(sqlstate(busy.ask(query("UPDATE t SET c = ''"))).empty());
+  std::string inserts = "(1000, $1)";
+  for (std::size_t id = 1; id < kRows; ++id) inserts += ", (" + std::to_string(1000 + id) + ", $1)";
+  const std::string letters(kLong_bytes, 'a');
+  const std::string blanks(kLong_bytes, ' ');
+  std::string wildcards;
+  while (wildcards.size() < kLong_bytes / 2) wildcards += "aaaa_";
+  struct Statement {
+    std::string sql;
+    std::vector<std::optional<std::string>> values;
+    std::size_t bytes;  // that it looks at, at least
+  };
+  const auto [sql, values, bytes] = GENERATE_COPY(
+      Statement{"SELECT $1::text BETWEEN $2 AND $3", {letters, letters, letters}, 4 * kLong_bytes},
+      Statement{"SELECT $1::text LIKE $2",
+                {letters, wildcards + '%'},
+                kLong_bytes / 2 * sql::Work::kLikeStep_units},
+      Statement{"SELECT $1::text LIKE $2", {letters, "%_b%"}, 2 * kLong_bytes * sql::Work::kLikeStep_units},
+      Statement{"SELECT count(*) FROM t WHERE $1 || v LIKE $2", {letters, "%b%"}, 2 * kRows * kLong_bytes},
+      Statement{
+          "SELECT count(*) FROM t WHERE $1 BETWEEN v AND $2", {letters, letters}, 2 * kRows * kLong_bytes},
+      Statement{"SELECT count(*) FROM t WHERE substring($1, 9) = v", {letters}, kRows * kLong_bytes},
+      Statement{"SELECT id, $1::text FROM t WHERE id < 20 ORDER BY id", {letters}, 20 * kLong_bytes},
+      Statement{"UPDATE t SET v = $1", {blanks}, kRows * kLong_bytes},
+      Statement{"UPDATE t SET v = substring($1, 1, 10)", {letters}, kRows * kLong_bytes},
+      Statement{"DELETE FROM t WHERE v <> lower($1)", {letters}, kRows * kLong_bytes},
+      Statement{"INSERT INTO t VALUES " + inserts, {blanks}, kRows * kLong_bytes},
+      Statement{"SELECT count(*) FROM t WHERE c IS NULL OR c IS NULL OR c IS NULL OR c IS NULL",
+                {},
+                4 * kRows * 16'000});
+  CAPTURE(sql);
+  REQUIRE(kinds(busy.ask(parse("s", sql) + sync())) == "1Z");
+  post(busy, testing::bind("", "s", values) + execute("") + sync());
+  post(other, query("SELECT 1"));
+  std::vector<Received> answer;
+  CHECK(turns_until_ready(world, other, 4, answer) <= 4);
+  std::vector<Received> messages;
+  CHECK(turns_until_ready(world, busy, 100'000, messages) >= bytes / (4 * sql::Work::kTurn_units));
+  CHECK(sqlstate(messages).empty());
 }
 
-TEST_CASE("a long statement is planned on the planning thread again when the catalog has changed",
-          "[turns]") {
+TEST_CASE("writing many rows gives others their turn for every few hundred of them", "[turns]") {
   World world;
-  PlanningThread thread(world);
-  TestClient client = TestClient::ready(world);
-  client.ask(query("CREATE TABLE t (id int PRIMARY KEY, v int)"));
-  thread.release();
-  client.ask(parse("s", "SELECT v FROM t WHERE id IN (" + numbers(sql::kLongStatement_bytes) + ")") + sync());
-  REQUIRE(thread.asked() == 3);
-  client.ask(query("CREATE INDEX by_v ON t (v)"));
-  CHECK(kinds(client.ask(testing::bind("", "s") + execute("") + sync())) == "2CZ");
-  CHECK(thread.asked() == 6);
-}
-
-TEST_CASE("a long statement that is planned anew once it runs keeps its transaction's clock", "[turns]") {
-  World world;
-  PlanningThread thread(world);
-  TestClient client = TestClient::ready(world);
-  client.ask(query("CREATE TABLE t (id int PRIMARY KEY, v int)") + query("INSERT INTO t VALUES (7, 8)"));
-  thread.release();
-  const std::string ids = numbers(sql::kLongStatement_bytes);
-  client.ask(parse("s", "SELECT now() FROM t WHERE id IN (" + ids + ")") + sync());
-  client.ask(query("SET TimeZone = 'UTC'"));
-  client.send(testing::bind("", "s"));
+  TestClient busy = TestClient::ready(world);
   TestClient other = TestClient::ready(world);
-  other.ask(query("CREATE INDEX by_v ON t (v)"));
-  thread.hold();
-  world.wall_us = 60'000'000;
-  client.send(execute("") + sync());
-  world.wall_us += 5'000'000;
-  thread.release();
-  const std::vector<Received> answer = client.receive();
-  REQUIRE(kinds(answer) == "2DCZ");
-  CHECK(answer[1].values()[0] == "2000-01-01 00:01:00+00");
-}
-
-TEST_CASE("a long statement is planned with the indexes that its table had when its planning began",
-          "[turns]") {
-  World world;
-  PlanningThread thread(world);
-  TestClient client = TestClient::ready(world);
-  client.ask(query("CREATE TABLE t (id int PRIMARY KEY, v int)") + query("CREATE INDEX by_v ON t (v)"));
-  client.send(query("EXPLAIN SELECT id FROM t WHERE v IN (" + numbers(sql::kLongStatement_bytes) + ")"));
-  thread.work();  // parses
-  REQUIRE(thread.asked() == 2);
-  const std::weak_ptr<const storage::Index> index = world.engine.cached_table("t")->indexes.front();
-  world.engine.clear_indexes("t");
-  CHECK_FALSE(index.expired());
-  thread.release();
-  const std::string plan = payloads(client.receive());
-  CHECK(plan.find("Index Scan using by_v on t") != std::string::npos);
-}
-
-TEST_CASE("a statement that waits for the planning thread ends when it is no longer wanted", "[turns]") {
-  World world;
-  PlanningThread thread(world);
-  TestClient busy(world);
-  busy.connect();
-  const std::string key = cancel_key_of(busy);
   busy.ask(query("CREATE TABLE t (id int PRIMARY KEY, v int)"));
-  const std::string select = "SELECT v FROM t WHERE id IN (" + numbers(sql::kLongStatement_bytes) + ")";
-  const bool extended = GENERATE(false, true);
-  const bool parsed = GENERATE(false, true);
-  const std::string statement = extended ? parse("", select) + sync() : query(select);
-  const auto wait_a_moment = [&] {
-    world.executor.advance(2 * kMillisecond_ns);
-    world.executor.run_ready();
-  };
-  const auto begin = [&] {
-    CHECK(busy.ask(statement).empty());
-    if (parsed) thread.work();
-    wait_a_moment();
-    REQUIRE(busy.receive().empty());
-  };
-  SECTION("a cancel request") {
-    begin();
-    TestClient canceler(world);
-    canceler.connect();
-    canceler.send(big_endian(16, 4) + big_endian(80'877'102, 4) + key);
-    wait_a_moment();
-    const std::vector<Received> answer = busy.receive();
-    CHECK(sqlstate(answer) == "57014");
-    CHECK(kinds(answer) == "EZ");
-    thread.release();
-    CHECK(kinds(busy.ask(query(select))) == "TCZ");
-  }
-  SECTION("statement_timeout, which counts from the statement's beginning") {
-    busy.ask(query("SET statement_timeout = '20ms'"));
-    world.executor.advance(100 * kMillisecond_ns);
-    begin();
-    world.executor.advance(20 * kMillisecond_ns);
-    world.executor.run_ready();
-    const std::vector<Received> answer = busy.receive();
-    CHECK(sqlstate(answer) == "57014");
-    CHECK(kinds(answer) == "EZ");
-    thread.release();
-    world.executor.advance(100 * kMillisecond_ns);
-    CHECK(kinds(busy.ask(query(select))) == "TCZ");
-  }
-  SECTION("its session is terminated") {
-    begin();
-    TestClient other(world);
-    other.connect();
-    cancel_key_of(other);  // as the same user
-    REQUIRE(kinds(other.ask(query("SELECT pg_terminate_backend(1)"))) == "TDCZ");
-    wait_a_moment();
-    CHECK(sqlstate(busy.receive()) == "57P01");
-  }
-  SECTION("its client is gone") {
-    begin();
-    busy.vanish();
-    wait_a_moment();
-    CHECK(world.process.connections() == 0);
+  constexpr std::size_t kRows = 20'000;
+  std::string rows = "(0, 0)";
+  for (std::size_t id = 1; id < kRows; ++id) rows += ", (" + std::to_string(id) + ", 0)";
+  for (const std::string& sql : {"INSERT INTO t VALUES " + rows, std::string("UPDATE t SET v = v + 1"),
+                                 std::string("DELETE FROM t WHERE v = 1")}) {
+    CAPTURE(sql.substr(0, 40));
+    REQUIRE(kinds(busy.ask(parse("s", sql) + sync())) == "1Z");
+    post(busy, testing::bind("", "s") + execute("") + sync());
+    post(other, query("SELECT 1"));
+    std::vector<Received> answer;
+    CHECK(turns_until_ready(world, other, 4, answer) <= 4);
+    std::vector<Received> messages;
+    CHECK(turns_until_ready(world, busy, 100'000, messages) >= kRows / 2000);
+    CHECK(sqlstate(messages).empty());
+    busy.ask(close_target('S', "s") + sync());
   }
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/base/checksum.h"
+#include "common/reactor/sort_in_turns.h"
 #include "compute/cluster/bucket_search.h"
 #include "compute/cluster/stage_times.h"
 #include "compute/txn/errors.h"
@@ -71,7 +72,8 @@ reactor::Task<Status> BucketScan::next(std::vector<layout::Row>& rows) {
     if (!gathered_ && places_.size() < gathers_ && buckets_left) {
       status = co_await read_buckets();
     } else if (!places_.empty()) {
-      const bool sorted = gathered_ || sort_places();
+      bool sorted = gathered_;
+      if (!sorted) sorted = co_await sort_places();
       status = co_await read_records(&rows);
       gathered_ = sorted && !places_.empty();
     } else {
@@ -256,11 +258,13 @@ Status BucketScan::see_bucket(const Bucket& bucket, const BucketPlace& place) {
 }
 
 // The first rows come before all places are gathered: there may be no need for more.
-bool BucketScan::sort_places() {
-  if (order_ == Order::as_found) return false;
+reactor::Task<bool> BucketScan::sort_places() {
+  if (order_ == Order::as_found) co_return false;
   const bool first = std::exchange(gathers_, kPlacesAtOnce) != kPlacesAtOnce;
-  if (!first) std::ranges::sort(places_, std::ranges::greater(), &Place::record);
-  return !first;
+  if (first) co_return false;
+  const auto comes_before = [](const Place& left, const Place& right) { return left.record > right.record; };
+  co_await reactor::sort_in_turns(&transaction_.worker().executor, &places_, comes_before);
+  co_return true;
 }
 
 reactor::Task<Status> BucketScan::read_records(std::vector<layout::Row>* rows) {

@@ -61,7 +61,7 @@ class BucketScan : public txn::TableScan {
   void start();
   reactor::Task<Status> read_buckets();
   // True if the places that are there are to be READ before others are gathered.
-  bool sort_places();
+  reactor::Task<bool> sort_places();
   reactor::Task<Status> read_records(std::vector<layout::Row>* rows);
   bool main_buckets_left() const;
   BucketPlace next_main_bucket();

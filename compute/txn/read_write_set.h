@@ -38,6 +38,10 @@ class ReadWriteSet {
   Rows take_unfetched() { return std::exchange(unfetched_, {}); }
 
   bool has_writes() const;
+  // The transaction has ended: frees the rows that were asked for last.
+  void drop_last(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) accesses_.pop_back();
+  }
 
  private:
   // Rows of several tables with the same key are not alike.

@@ -82,7 +82,9 @@ sql::PlanningQueue::Post post_to(reactor::Mailbox& mailbox) {
 
 WorkerThread::WorkerThread(SharedState& shared) : shared_(shared) {}
 
-WorkerThread::~WorkerThread() = default;
+WorkerThread::~WorkerThread() {
+  if (turn_clock_ != nullptr) reactor_->remove_source(*turn_clock_);
+}
 
 Result<std::unique_ptr<WorkerThread>> WorkerThread::create(SharedState& shared, std::uint32_t index) {
   std::unique_ptr<WorkerThread> self(new WorkerThread(shared));
@@ -91,6 +93,9 @@ Result<std::unique_ptr<WorkerThread>> WorkerThread::create(SharedState& shared, 
   auto reactor = reactor::Reactor::create(reactor_options);
   if (!reactor.ok()) return reactor.status();
   self->reactor_ = std::move(reactor).value();
+  self->turn_clock_ =
+      std::make_unique<reactor::TurnClock>(*self->reactor_, shared.process.statistics().add_turns());
+  self->reactor_->add_source(*self->turn_clock_);
   fabric::TransportRegistry transports;
   transports.add(fabric::shm::transport(*self->reactor_));
   transports.add(fabric::tcp::transport(*self->reactor_, shared.tcp));

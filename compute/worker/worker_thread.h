@@ -10,6 +10,7 @@
 #include "common/fabric/tcp/client.h"
 #include "common/fabric/verbs/options.h"
 #include "common/reactor/reactor.h"
+#include "common/reactor/turn_times.h"
 #include "compute/cluster/location_cache.h"
 #include "compute/pgwire/server.h"
 #include "compute/procedure/registry.h"
@@ -62,6 +63,7 @@ class WorkerThread {
 
   SharedState& shared_;
   std::unique_ptr<reactor::Reactor> reactor_;
+  std::unique_ptr<reactor::TurnClock> turn_clock_;
   std::unique_ptr<fabric::ClientFabric> fabric_;
   std::unique_ptr<Worker> worker_;
   std::unique_ptr<sql::PlanningQueue> planning_;

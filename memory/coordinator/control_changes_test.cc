@@ -15,7 +15,7 @@
 #include "memory/testing/test_control_log.h"
 
 namespace namdb::memory {
-namespace {
+namespace control_changes_test {
 
 constexpr std::uint64_t kDatabaseId = 0xda7aba5e;
 
@@ -281,8 +281,6 @@ control::ControlState replay(const ControlSubject& subject, std::size_t entries)
   return state;
 }
 
-}  // namespace
-
 TEST_CASE("catalog and slots equal their entries' replay and the import of their export, at every prefix",
           "[control]") {
   std::uint64_t changes = 0;
@@ -482,4 +480,5 @@ TEST_CASE("slots are cut off by the end of the start that leased them, until a l
   CHECK(fourth.slots->cut_off(later));
 }
 
+}  // namespace control_changes_test
 }  // namespace namdb::memory

@@ -10,7 +10,7 @@
 #include "memory/testing/test_cluster.h"
 
 namespace namdb::memory {
-namespace {
+namespace control_state_test {
 
 Options database_options() {
   Options options = testing::small_options();
@@ -53,8 +53,6 @@ control::ControlState some_state() {
   REQUIRE(apply_control_entry(state, entry).ok());
   return state;
 }
-
-}  // namespace
 
 TEST_CASE("a database is served with its own options only", "[control]") {
   const Options options = database_options();
@@ -178,4 +176,5 @@ TEST_CASE("a checkpoint may know of a later start than the entries behind it", "
   CHECK(state.marks().next_slot() == 200);
 }
 
+}  // namespace control_state_test
 }  // namespace namdb::memory

@@ -7,7 +7,7 @@
 #include "common/base/random.h"
 
 namespace namdb::memory {
-namespace {
+namespace btree_test {
 
 constexpr std::uint32_t kPage_bytes = layout::kMinIndexPage_bytes;
 using Model = std::set<std::string>;
@@ -91,8 +91,6 @@ void random_changes(Random& random, BTree& tree, Model& model, int steps, double
     REQUIRE(tree.contains(key) == model.contains(key));
   }
 }
-
-}  // namespace
 
 TEST_CASE("a tree equals an ordered set, while it grows and while it shrinks", "[btree]") {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -283,4 +281,5 @@ TEST_CASE("the check of a tree notices a page that is damaged", "[btree]") {
   }
 }
 
+}  // namespace btree_test
 }  // namespace namdb::memory

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 namespace namdb::memory {
-namespace {
+namespace doubts_test {
 
 using Verdict = calls::IndexVerdict::Kind;
 
@@ -47,8 +47,6 @@ struct Subject {
   Doubts doubts{options, epoch};
   std::uint64_t now = 1000;
 };
-
-}  // namespace
 
 TEST_CASE("an entry in doubt is given out after its grace, and again when there is no answer", "[doubts]") {
   Subject subject;
@@ -185,4 +183,5 @@ TEST_CASE("no worker is asked about an entry whose commit may not have its locks
   }
 }
 
+}  // namespace doubts_test
 }  // namespace namdb::memory

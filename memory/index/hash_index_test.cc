@@ -4,7 +4,7 @@
 #include "memory/testing/test_cluster.h"
 
 namespace namdb::memory {
-namespace {
+namespace hash_index_test {
 
 using testing::TestClient;
 using testing::TestCluster;
@@ -83,8 +83,6 @@ struct Subject {
   std::uint32_t table = 0;
   control::TableDescriptor wanted;
 };
-
-}  // namespace
 
 TEST_CASE("a hash index is building once its table is finished, until its builder says that it is ready",
           "[index]") {
@@ -171,4 +169,5 @@ TEST_CASE("a hash index gives back all its memory, dropped or abandoned, with it
   if (way != "table") CHECK(test.create(*test.client).ok());
 }
 
+}  // namespace hash_index_test
 }  // namespace namdb::memory

@@ -8,7 +8,7 @@
 #include "memory/testing/test_cluster.h"
 
 namespace namdb::memory {
-namespace {
+namespace index_calls_test {
 
 using calls::IndexChange;
 using testing::TestClient;
@@ -137,8 +137,6 @@ struct Subject {
 };
 
 using Keys = std::vector<std::string>;
-
-}  // namespace
 
 TEST_CASE("an index is in the catalog while it is built and when it is ready", "[index]") {
   Subject subject;
@@ -454,4 +452,5 @@ TEST_CASE("a full region refuses entries, and keeps those that it has", "[index]
   subject.check_accounts();
 }
 
+}  // namespace index_calls_test
 }  // namespace namdb::memory

@@ -5,7 +5,7 @@
 #include "memory/testing/test_cluster.h"
 
 namespace namdb::memory {
-namespace {
+namespace index_replacement_test {
 
 using testing::TestClient;
 using testing::TestCluster;
@@ -83,8 +83,6 @@ struct Subject {
   std::uint32_t table = 0;
   std::uint32_t old = 0;
 };
-
-}  // namespace
 
 TEST_CASE("an index is built beside the one that it replaces, and takes its place in one step", "[index]") {
   Subject subject;
@@ -226,4 +224,5 @@ TEST_CASE("a table takes the indexes with it that were replaced, and a name is f
   }
 }
 
+}  // namespace index_replacement_test
 }  // namespace namdb::memory

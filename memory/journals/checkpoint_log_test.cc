@@ -18,7 +18,7 @@
 #include "memory/log/testing/run_task.h"
 
 namespace namdb::memory {
-namespace {
+namespace checkpoint_log_test {
 
 using layout::GlobalAddress;
 using layout::JournalWriter;
@@ -98,8 +98,6 @@ struct CheckpointHost {
   std::uint64_t position = 0;
 };
 
-}  // namespace
-
 TEST_CASE("records of grants come out as they went in", "[journals]") {
   const RecordBlock block{3, 65536, 4096, 77};
   CHECK(read_block_record(block_record(block)) == block);
@@ -171,4 +169,5 @@ TEST_CASE("grants go on once their mark is durable, and blocks are logged before
   CHECK(kinds == std::vector<std::uint16_t>{7, 8, 1});
 }
 
+}  // namespace checkpoint_log_test
 }  // namespace namdb::memory

@@ -18,7 +18,7 @@
 #include "memory/log/testing/run_task.h"
 
 namespace namdb::memory {
-namespace {
+namespace disk_log_sink_test {
 
 using reactor::testing::ManualExecutor;
 using testing::FaultDisk;
@@ -135,8 +135,6 @@ reactor::Task<void> read_entries(FaultDisk* disk, AcknowledgedEntries* found) {
   }
 }
 
-}  // namespace
-
 TEST_CASE("after a loss of power at any step the log has all that was acknowledged", "[journals]") {
   std::uint64_t steps = 0;
   {
@@ -175,4 +173,5 @@ TEST_CASE("after a loss of power at any step the log has all that was acknowledg
   CHECK(most >= kCommits - 3);
 }
 
+}  // namespace disk_log_sink_test
 }  // namespace namdb::memory

@@ -11,7 +11,7 @@
 #include "memory/journals/testing/flush_host.h"
 
 namespace namdb::memory {
-namespace {
+namespace flush_history_test {
 
 using testing::Flushed;
 using testing::FlushHost;
@@ -178,8 +178,6 @@ struct RandomHistory {
   std::set<std::pair<std::uint32_t, std::uint64_t>> durable;  // slot and position
 };
 
-}  // namespace
-
 TEST_CASE("in any history what is answered is in the log, and what is free is finished", "[journals]") {
   std::size_t entries = 0;
   std::uint64_t laps = 0;
@@ -195,4 +193,5 @@ TEST_CASE("in any history what is answered is in the log, and what is free is fi
   CHECK(laps > 150);
 }
 
+}  // namespace flush_history_test
 }  // namespace namdb::memory

@@ -7,13 +7,11 @@
 #include "memory/journals/testing/flush_host.h"
 
 namespace namdb::memory {
-namespace {
+namespace flush_test {
 
 using testing::FlushHost;
 using testing::flushing_peer;
 using testing::JournalOwner;
-
-}  // namespace
 
 TEST_CASE("a FLUSH is answered when the entry is in the log and the log is flushed", "[journals]") {
   FlushHost host(1);
@@ -249,4 +247,5 @@ TEST_CASE("after a flush of the log has failed no FLUSH succeeds", "[journals]")
   CHECK_FALSE(host.run(host.journals.flush(2, {21, other.end, 0})).ok());
 }
 
+}  // namespace flush_test
 }  // namespace namdb::memory

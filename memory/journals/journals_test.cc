@@ -15,7 +15,7 @@
 #include "memory/log/testing/run_task.h"
 
 namespace namdb::memory {
-namespace {
+namespace journals_test {
 
 using reactor::testing::ManualExecutor;
 using testing::JournalOwner;
@@ -60,8 +60,6 @@ struct JournalHost {
   StepLog log;
   Journals journals;
 };
-
-}  // namespace
 
 TEST_CASE("an opened journal is zero, charged, and the same when it is opened again", "[journals]") {
   JournalHost host;
@@ -355,4 +353,5 @@ TEST_CASE("redo begins at the oldest entry that is not known to be finished", "[
   CHECK(host.journals.redo_start() == ~std::uint64_t{0});
 }
 
+}  // namespace journals_test
 }  // namespace namdb::memory

@@ -13,7 +13,7 @@
 #include "memory/journals/testing/journal_owner.h"
 
 namespace namdb::memory {
-namespace {
+namespace stream_test {
 
 using testing::JournalOwner;
 using testing::JournalRegion;
@@ -48,8 +48,6 @@ struct Ring {
   JournalStream stream;
   JournalOwner owner;
 };
-
-}  // namespace
 
 TEST_CASE("a stream goes on behind a pad for every rest of a lap", "[journals]") {
   for (std::uint64_t rest = 64; rest < kRing_bytes; rest += 64) {
@@ -421,4 +419,5 @@ TEST_CASE("an entry is read again only as it was", "[journals]") {
   CHECK_FALSE(ring.stream.read_again(kept).has_value());
 }
 
+}  // namespace stream_test
 }  // namespace namdb::memory

@@ -13,7 +13,7 @@
 #include "memory/log/testing/run_task.h"
 
 namespace namdb::memory {
-namespace {
+namespace checkpoint_store_test {
 
 using reactor::testing::ManualExecutor;
 using testing::FaultDisk;
@@ -252,5 +252,5 @@ TEST_CASE("the checkpoint of another log is refused") {
   CHECK(refused.status().code() == ErrorCode::configuration);
 }
 
-}  // namespace
+}  // namespace checkpoint_store_test
 }  // namespace namdb::memory

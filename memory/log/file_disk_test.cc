@@ -16,7 +16,7 @@
 #include "memory/log/verify.h"
 
 namespace namdb::memory {
-namespace {
+namespace file_disk_test {
 
 const LogIdentity kIdentity{77, {1234, 0}};
 
@@ -145,5 +145,5 @@ TEST_CASE("what the operating system refuses is named") {
   reactor->run_until(refuse(reactor.get(), folder.path()));
 }
 
-}  // namespace
+}  // namespace file_disk_test
 }  // namespace namdb::memory

@@ -12,7 +12,7 @@
 #include "memory/log/verify.h"
 
 namespace namdb::memory {
-namespace {
+namespace log_damage_test {
 
 using reactor::testing::ManualExecutor;
 using testing::FaultDisk;
@@ -281,5 +281,5 @@ TEST_CASE("each flipped bit of chunks and manifests is found, and what belongs t
   CHECK(report.findings[0].what == "redo begins behind the end of the log");
 }
 
-}  // namespace
+}  // namespace log_damage_test
 }  // namespace namdb::memory

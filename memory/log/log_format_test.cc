@@ -12,7 +12,7 @@
 #include "memory/log/manifest.h"
 
 namespace namdb::memory {
-namespace {
+namespace log_format_test {
 
 std::string hex(std::span<const std::byte> bytes) {
   std::string text;
@@ -167,5 +167,5 @@ TEST_CASE("hostile bytes are no manifest and no block") {
   CHECK(manifest_generation(manifest_name(9)) == 9);
 }
 
-}  // namespace
+}  // namespace log_format_test
 }  // namespace namdb::memory

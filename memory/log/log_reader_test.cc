@@ -13,7 +13,7 @@
 #include "memory/log/testing/run_task.h"
 
 namespace namdb::memory {
-namespace {
+namespace log_reader_test {
 
 using reactor::testing::ManualExecutor;
 using testing::FaultDisk;
@@ -98,5 +98,5 @@ TEST_CASE("a reader that is left in the middle ends with what is read ahead") {
   }
 }
 
-}  // namespace
+}  // namespace log_reader_test
 }  // namespace namdb::memory

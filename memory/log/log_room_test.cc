@@ -10,7 +10,7 @@
 #include "memory/log/testing/run_task.h"
 
 namespace namdb::memory {
-namespace {
+namespace log_room_test {
 
 using reactor::testing::ManualExecutor;
 using testing::FaultDisk;
@@ -251,5 +251,5 @@ TEST_CASE("records longer than a segment are taken, and those longer than the lo
   run_task(executor, log->close());
 }
 
-}  // namespace
+}  // namespace log_room_test
 }  // namespace namdb::memory

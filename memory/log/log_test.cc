@@ -15,7 +15,7 @@
 #include "memory/log/testing/run_task.h"
 
 namespace namdb::memory {
-namespace {
+namespace log_test {
 
 using reactor::testing::ManualExecutor;
 using testing::FaultDisk;
@@ -366,5 +366,5 @@ TEST_CASE("a record of two runs of bytes is read back as one") {
   run_task(executor, reader.close());
 }
 
-}  // namespace
+}  // namespace log_test
 }  // namespace namdb::memory

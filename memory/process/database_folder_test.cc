@@ -11,7 +11,7 @@
 #include "common/base/random.h"
 
 namespace namdb::memory {
-namespace {
+namespace database_folder_test {
 
 namespace fs = std::filesystem;
 
@@ -50,8 +50,6 @@ bool says(const Status& status, const std::string& part) {
   INFO(status.to_string());
   return !status.ok() && status.to_string().find(part) != std::string::npos;
 }
-
-}  // namespace
 
 TEST_CASE("a folder is created once and keeps its database", "[database_folder]") {
   const TestFolder folder;
@@ -144,4 +142,5 @@ TEST_CASE("an identity of a newer format names its writer, and damage names a fi
   CHECK(says(folder.refusal(), "identity: its field"));
 }
 
+}  // namespace database_folder_test
 }  // namespace namdb::memory

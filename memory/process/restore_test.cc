@@ -11,7 +11,7 @@
 #include "memory/process/database_folder.h"
 
 namespace namdb::memory {
-namespace {
+namespace restore_test {
 
 namespace fs = std::filesystem;
 
@@ -54,8 +54,6 @@ struct Folders {
 
   fs::path path;
 };
-
-}  // namespace
 
 TEST_CASE("a restored folder is the backup's database", "[restore]") {
   const Folders folders;
@@ -112,4 +110,5 @@ TEST_CASE("a folder that is no backup, or not a whole one, is refused", "[restor
   CHECK_FALSE(fs::exists(folders.data() / "restoring"));
 }
 
+}  // namespace restore_test
 }  // namespace namdb::memory

@@ -22,7 +22,7 @@
 #include "memory/testing/test_cluster.h"
 
 namespace namdb::memory {
-namespace {
+namespace table_rebuild_test {
 
 control::TableDescriptor numbers_table(std::uint32_t id, std::uint64_t buckets = 4) {
   control::TableDescriptor table = testing::accounts("t" + std::to_string(id), buckets);
@@ -125,8 +125,6 @@ std::vector<std::string> keys_of(const BTree& tree) {
   });
   return keys;
 }
-
-}  // namespace
 
 TEST_CASE("a table is rebuilt with all its rows, framed and linked once, and its other places free",
           "[recovery]") {
@@ -334,4 +332,5 @@ TEST_CASE("keys from other servers are outside input", "[recovery]") {
   CHECK(world.run(node, loads.complete(9)).code() == ErrorCode::cannot_connect_now);
 }
 
+}  // namespace table_rebuild_test
 }  // namespace namdb::memory

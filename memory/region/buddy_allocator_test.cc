@@ -10,7 +10,7 @@
 #include "memory/region/slab_allocator.h"
 
 namespace namdb::memory {
-namespace {
+namespace buddy_allocator_test {
 
 constexpr std::uint64_t kExtent_bytes = 64U << 10;
 
@@ -185,5 +185,5 @@ TEST_CASE("pieces begin in a small block, and lie in whole extents once there ar
   CHECK(odd.block_bytes() - odd.used_bytes() - odd.free_bytes() <= odd.block_bytes() / 8);
 }
 
-}  // namespace
+}  // namespace buddy_allocator_test
 }  // namespace namdb::memory

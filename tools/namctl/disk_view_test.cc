@@ -7,7 +7,7 @@
 #include "tools/namctl/top_view.h"
 
 namespace namdb::namctl {
-namespace {
+namespace disk_view_test {
 
 control::StatusReply durable_reply() {
   control::StatusReply reply;
@@ -40,8 +40,6 @@ bool contains(const std::vector<std::string>& lines, const std::string& words) {
   }
   return false;
 }
-
-}  // namespace
 
 TEST_CASE("status says how much of the log is used, and what is unusual about checkpoints", "[disk]") {
   control::StatusReply reply = durable_reply();
@@ -122,4 +120,5 @@ TEST_CASE("top shows the rates of the log, and how far a checkpoint is", "[disk]
   CHECK(top.json()["memory_servers"][0]["per_second"]["log_synced_writes"] == 10.0);
 }
 
+}  // namespace disk_view_test
 }  // namespace namdb::namctl

@@ -5,7 +5,7 @@
 #include "common/fabric/verbs/testing/test_peers.h"
 
 namespace namdb::fabric::verbs {
-namespace {
+namespace device_choice_test {
 
 struct Place {
   Status status;
@@ -64,8 +64,6 @@ bool says(const Status& status, const std::string& words) {
   return status.code() == ErrorCode::configuration && (status.message().find(words) != std::string::npos ||
                                                        status.hint().find(words) != std::string::npos);
 }
-
-}  // namespace
 
 TEST_CASE("a server listens at the address of the device that is chosen") {
   const Place asked = listen_at(test_host() + ":0", {});
@@ -133,4 +131,5 @@ TEST_CASE("addresses that lead elsewhere than to the chosen device are refused")
   REQUIRE(says(connect_to(listening.address(), options).status, "not with the RDMA device " + other.device));
 }
 
+}  // namespace device_choice_test
 }  // namespace namdb::fabric::verbs

@@ -2,7 +2,7 @@
 #include "common/fabric/verbs/testing/test_peers.h"
 
 namespace namdb::fabric::verbs {
-namespace {
+namespace keys_test {
 
 // Past all that this process knows about the connection: its reactor does not run meanwhile.
 ibv_wc_status write(RawClient& peer, LocalBuffer& buffer, std::uint64_t offset, std::uint32_t key) {
@@ -30,8 +30,6 @@ VerbsOptions options_with_keys(RegionKeyKind kind) {
   options.region_keys = kind;
   return options;
 }
-
-}  // namespace
 
 TEST_CASE("a peer that has not passed the handshake reaches no memory, though it knows the key") {
   Server server;
@@ -125,4 +123,5 @@ TEST_CASE("receive buffers that a device lost are replaced") {
   require_service(server);
 }
 
+}  // namespace keys_test
 }  // namespace namdb::fabric::verbs

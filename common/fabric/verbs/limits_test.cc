@@ -9,7 +9,7 @@
 #include "common/fabric/verbs/testing/test_peers.h"
 
 namespace namdb::fabric::verbs {
-namespace {
+namespace limits_test {
 
 constexpr std::size_t kLarge_bytes = 8U << 20;  // more than a pool has at first
 
@@ -72,8 +72,6 @@ Task<void> run_out_of_room(ClientFabric* fabric, std::string address, Group* gro
   outcome->again = co_await read(channel.get(), &large);
 }
 
-}  // namespace
-
 TEST_CASE("memory that the device has no room for costs the channel, and serves when there is room") {
   Server server;
   Group group;
@@ -89,4 +87,5 @@ TEST_CASE("memory that the device has no room for costs the channel, and serves 
   require_service(server);
 }
 
+}  // namespace limits_test
 }  // namespace namdb::fabric::verbs

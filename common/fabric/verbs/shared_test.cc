@@ -7,7 +7,7 @@
 #include "common/fabric/verbs/testing/test_peers.h"
 
 namespace namdb::fabric::verbs {
-namespace {
+namespace shared_test {
 
 // Workers of one process, all on this thread, and a channel each.
 class Workers {
@@ -118,8 +118,6 @@ class Workers {
   std::vector<std::unique_ptr<Channel>> channels_;
 };
 
-}  // namespace
-
 TEST_CASE("workers that share have one queue pair, and are peers of their own") {
   Server server;
   const std::uint64_t own = server.facts()["device_queue_pairs"];
@@ -207,4 +205,5 @@ TEST_CASE("what all workers post in a turn leaves with one doorbell") {
   REQUIRE(workers.doorbells_of_a_turn() == 1);
 }
 
+}  // namespace shared_test
 }  // namespace namdb::fabric::verbs

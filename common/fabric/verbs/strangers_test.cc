@@ -2,7 +2,7 @@
 #include "common/fabric/verbs/testing/test_peers.h"
 
 namespace namdb::fabric::verbs {
-namespace {
+namespace strangers_test {
 
 // Nothing here depends on how fast the machine is.
 VerbsOptions patient(std::uint64_t authentication_timeout_ns) {
@@ -54,8 +54,6 @@ class SilentPeers {
   std::vector<std::unique_ptr<Link>> links_;
 };
 
-}  // namespace
-
 TEST_CASE("a peer that does not prove the key is refused soon, however long a handshake may take") {
   Server server(patient(5 * kMillisecond_ns));
   SilentPeers silent;
@@ -65,4 +63,5 @@ TEST_CASE("a peer that does not prove the key is refused soon, however long a ha
   CHECK(silent.await_refused(server, 1));
 }
 
+}  // namespace strangers_test
 }  // namespace namdb::fabric::verbs

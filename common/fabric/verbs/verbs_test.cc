@@ -3,7 +3,7 @@
 #include "common/fabric/verbs/testing/test_peers.h"
 
 namespace namdb::fabric::verbs {
-namespace {
+namespace verbs_test {
 
 Task<void> post_side_by_side(Channel* channel, std::size_t count, EndpointCounters* before,
                              EndpointCounters* after) {
@@ -42,8 +42,6 @@ Task<void> call_often(Channel* channel, std::size_t count, std::size_t length_by
     if (status.ok() && call.reply == call.request) ++*answered;
   }
 }
-
-}  // namespace
 
 TEST_CASE("what a turn posts to one server leaves with one doorbell, and completes once a batch") {
   Server server;
@@ -167,4 +165,5 @@ TEST_CASE("a peer that sends what no peer may send is disconnected, the others g
   require_service(server);
 }
 
+}  // namespace verbs_test
 }  // namespace namdb::fabric::verbs

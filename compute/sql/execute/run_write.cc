@@ -1,4 +1,7 @@
 // INSERT, UPDATE and DELETE: writes are buffered in the transaction; conflicts show at its commit.
+#include <functional>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "compute/sql/execute/run.h"
@@ -9,6 +12,7 @@ namespace namdb::sql {
 namespace {
 
 constexpr std::size_t kMaxChangedRows = 1 << 20;  // of one statement
+constexpr std::size_t kInsertedAtOnce = 1024;     // rows that are looked up together
 constexpr std::size_t kFewKeys_bytes = 64 << 10;  // up to which they are not counted
 
 Status matches(const Run& run, const Source& source, const layout::RowView& row, bool& out) {
@@ -57,6 +61,7 @@ reactor::Task<Status> collect_keys(Run& run, const Source& source, Keys& keys, M
     }
     if (!status.ok()) co_return status;
     if (rows.empty()) co_return Status();
+    run.work.charge(rows.size() * Work::kReadRow_units);
     if (keys.bytes.capacity() > kFewKeys_bytes) status = memory.resize(keys.bytes.capacity());
     if (!status.ok()) co_return status;
     for (std::size_t i = 0; i < rows.size();) {
@@ -72,6 +77,12 @@ reactor::Task<Status> collect_keys(Run& run, const Source& source, Keys& keys, M
   }
 }
 
+bool lies_in(std::span<const std::byte> row, std::string_view text) {
+  const auto* const begin = reinterpret_cast<const std::byte*>(text.data());
+  const std::less<const std::byte*> before;
+  return !text.empty() && !before(begin, row.data()) && before(begin, row.data() + row.size());
+}
+
 Status assign(Run& run, const UpdatePlan& plan, txn::RowId id, std::vector<Datum>& values) {
   const layout::RowView row = run.transaction->row(id);
   EvalContext context = run.context();
@@ -80,12 +91,13 @@ Status assign(Run& run, const UpdatePlan& plan, txn::RowId id, std::vector<Datum
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (Status status = evaluate(*plan.assignments[i].value, context, values[i]); !status.ok()) return status;
   }
-  // A string may lie in the row that is about to be changed.
+  // Strings that lie in the row are about to be changed.
   for (Datum& value : values) {
-    if (!value.null && !value.text.empty()) value.text = run.arena.copy(value.text);
+    if (!value.null && lies_in(row.bytes(), value.text)) value.text = run.arena.copy(value.text);
   }
   layout::RowWriter writer = run.transaction->update(id);
   for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!values[i].null) run.work.charge(values[i].text.size());
     Status status = store_value(writer, plan.assignments[i].column, values[i]);
     if (!status.ok()) return status;
   }
@@ -100,6 +112,7 @@ Status change_row(Run& run, const Source& source, txn::RowId row, Change& change
   Status status = matches(run, source, run.transaction->row(row), selected);
   if (!status.ok() || !selected) return status;
   status = change(row);
+  run.work.charge(Work::kWrittenRow_units);
   if (status.ok()) ++run.affected;
   return status;
 }
@@ -122,6 +135,7 @@ reactor::Task<Status> change_rows(Run& run, const Source& source, Change change)
       rows.push_back(run.transaction->get(source.table, keys[i]));
     status = co_await run.transaction->fetch();
     if (!status.ok()) co_return status;
+    run.work.charge(rows.size() * Work::kReadRow_units);
     if (++batches % kBatchesPerYield == 0) co_await run.engine.executor().yield();
     for (std::size_t i = 0; i < rows.size();) {
       status = change_row(run, source, rows[i], change);
@@ -146,6 +160,7 @@ Status make_row(const Run& run, const InsertPlan& plan, const std::vector<ExprPt
     Datum value;
     Status status;
     if (values[column] != nullptr) status = evaluate(*values[column], context, value);
+    if (!value.null) run.work.charge(value.text.size());
     if (status.ok()) status = store_value(writer, column, value);
     if (!status.ok()) return status;
   }
@@ -162,9 +177,10 @@ reactor::Task<Status> run_insert(Run& run, const InsertPlan& plan) {
     const bool paused = run.work.paused();
     if (status.ok()) {
       run.transaction->insert(plan.table, row.bytes());
+      run.work.charge(Work::kWrittenRow_units);
       run.next_row();
       ++run.affected;
-      ++i;
+      if (++i % kInsertedAtOnce == 0) status = co_await run.transaction->fetch();
     }
     if (paused || (status.ok() && run.work.due())) status = co_await run.take_turn();
     if (!status.ok()) co_return status;

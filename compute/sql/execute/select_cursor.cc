@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 namespace namdb::sql {
 namespace {
@@ -60,6 +61,7 @@ reactor::Task<Status> SelectCursor::load_by_key(Run& run) {
     key_rows_.push_back(run.transaction->read(source.table, keys_[key_position_++]));
   exhausted_ = key_position_ >= keys_.size();
   if (key_rows_.empty()) co_return Status();
+  run.work.charge(key_rows_.size() * Work::kReadRow_units);
   Status status = co_await run.transaction->fetch();
   if (!status.ok()) co_return status;
   std::erase_if(key_rows_, [&run](txn::RowId row) { return !run.transaction->found(row); });
@@ -95,6 +97,7 @@ reactor::Task<Status> SelectCursor::load(Run& run) {
   position_ = 0;
   status = co_await scan_.next(run, expected_rows(), batch_);
   if (!status.ok()) co_return status;
+  run.work.charge(batch_.size() * Work::kReadRow_units);
   exhausted_ = batch_.empty();
   co_return Status();
 }
@@ -156,22 +159,21 @@ Status SelectCursor::keep_for_sorting(Run& run, const EvalContext& context) {
     return Status(ErrorCode::limit_exceeded,
                   "ORDER BY can sort at most " + std::to_string(kMaxSortedRows) + " rows");
   }
-  SortedRow row;
+  row_to_sort_.clear();
   std::size_t bytes = 0;
-  const auto add = [&](const Expr& expr, std::vector<Datum>& values) {
-    Datum value;
+  const auto add = [&](const Expr& expr) {
+    Datum& value = row_to_sort_.emplace_back();
     if (Status status = evaluate(expr, context, value); !status.ok()) return status;
-    values.push_back(value);
     return check_row_bytes(value, bytes);
   };
   for (const OrderItem& order : plan_.order) {
-    if (Status status = add(*order.value, row.keys); !status.ok()) return status;
+    if (Status status = add(*order.value); !status.ok()) return status;
   }
   for (const ExprPtr& target : plan_.targets) {
-    if (Status status = add(*target, row.values); !status.ok()) return status;
+    if (Status status = add(*target); !status.ok()) return status;
   }
   // From here on the evaluation cannot pause.
-  sorted_bytes_ += bytes + sizeof(SortedRow) + (row.keys.size() + row.values.size()) * sizeof(Datum);
+  sorted_bytes_ += bytes + sizeof(SortedRow) + row_to_sort_.size() * sizeof(Datum);
   if (sorted_bytes_ > kMaxSorted_bytes) {
     return Status(ErrorCode::out_of_memory,
                   "ORDER BY can sort at most " + std::to_string(kMaxSorted_bytes) + " bytes",
@@ -182,20 +184,18 @@ Status SelectCursor::keep_for_sorting(Run& run, const EvalContext& context) {
     if (Status status = sorted_memory_.resize(sorted_bytes_); !status.ok()) return status;
   }
   context.work->charge_bytes(bytes);
-  for (std::vector<Datum>* values : {&row.keys, &row.values}) {
-    for (Datum& value : *values) {
-      if (!value.null) value.text = sorted_arena_.copy(value.text);
-    }
+  for (Datum& value : row_to_sort_) {
+    if (!value.null) value.text = sorted_arena_.copy(value.text);
   }
-  sorted_.push_back(std::move(row));
+  sorted_.push_back(sorted_arena_.copy(std::span<const Datum>(row_to_sort_)).data());
   return {};
 }
 
-bool SelectCursor::sorts_before(const SortedRow& a, const SortedRow& b, Work& work) const {
+bool SelectCursor::sorts_before(SortedRow a, SortedRow b, Work& work) const {
   for (std::size_t i = 0; i < plan_.order.size(); ++i) {
     const OrderItem& order = plan_.order[i];
-    const Datum& left = a.keys[i];
-    const Datum& right = b.keys[i];
+    const Datum& left = a[i];
+    const Datum& right = b[i];
     if (left.null != right.null) return left.null == order.nulls_first;
     if (left.null) continue;
     work.charge(Work::kOperator_units + std::min(left.text.size(), right.text.size()));
@@ -239,15 +239,15 @@ reactor::Task<Status> SelectCursor::sort(Run& run) {
 }
 
 void SelectCursor::emit_sorted(Run& run, bool& emitted) {
-  SortedRow& row = sorted_[sorted_order_[sorted_position_++]];
+  const SortedRow row = sorted_[sorted_order_[sorted_position_++]];
   run.work.charge(Work::kRow_units);
   if (to_skip_ > 0) {
     --to_skip_;
     return;
   }
-  for (const Datum& value : row.values) run.work.charge(value.text.size());
-  run.sink.add_row(row.values);
-  row = SortedRow();
+  const std::span<const Datum> values(row + plan_.order.size(), plan_.targets.size());
+  for (const Datum& value : values) run.work.charge(value.text.size());
+  run.sink.add_row(values);
   --left_;
   emitted = true;
 }

@@ -116,6 +116,8 @@ Status evaluate(const Expr& expr, const EvalContext& context, Datum& out) {
     case ExprKind::column:
       if (context.row != nullptr) {
         read_column(*context.row, expr.index, *context.arena, out);
+        // It was filled up with blanks.
+        if (expr.type.id == TypeId::bpchar) context.work->charge(out.text.size());
       } else {
         out = context.values[expr.index];
       }

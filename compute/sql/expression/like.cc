@@ -50,11 +50,12 @@ std::optional<std::size_t> find_literal(std::string_view text, std::string_view 
 }
 
 // A % at the pattern's position. True when the answer is known.
-Status pass_percent(std::string_view text, std::string_view pattern, LikePosition& at, bool& known,
-                    bool& matches) {
+Status pass_percent(std::string_view text, std::string_view pattern, Work& work, LikePosition& at,
+                    bool& known, bool& matches) {
   while (at.pattern < pattern.size() && pattern[at.pattern] == '%') ++at.pattern;
   Part part;
   if (Status status = find_part(pattern, at.pattern, part); !status.ok()) return status;
+  work.charge_bytes(part.end - at.pattern);
   if (part.has_wildcard) {
     at.retry_pattern = at.pattern;
     at.retry_text = at.text;
@@ -113,17 +114,18 @@ Status match_like(std::string_view text, std::string_view pattern, Work& work, L
     if (at.pattern < pattern.size() && pattern[at.pattern] == '%') {
       const LikePosition before = at;
       bool known = false;
-      Status status = pass_percent(text, pattern, at, known, matches);
+      Status status = pass_percent(text, pattern, work, at, known, matches);
       if (!status.ok() || known) {
-        work.charge_bytes(text.size() - before.text + pattern.size() - before.pattern);
+        work.charge_bytes(text.size() - before.text);
         return status;
       }
       work.charge_bytes(at.text - before.text + at.pattern - before.pattern);
+      if (work.exhausted()) return work.pause();
       continue;
     }
     Step step = Step::failed;
     if (Status status = pass_character(text, pattern, at, step); !status.ok()) return status;
-    work.charge_bytes(1);
+    work.charge_bytes(Work::kLikeStep_units);
     if (step == Step::failed) {
       if (at.retry_pattern == std::string_view::npos) {
         matches = false;

@@ -73,7 +73,7 @@ TEST_CASE("LIKE looks at each byte a few times when there is no _ between two %"
         "%a%" + std::string(kText_bytes / 2, 'a') + "b%", many + "%b%", std::string(kText_bytes, '%'),
         std::string(kText_bytes, '_')}) {
     std::size_t turns = 0;
-    matches_in_turns(text, pattern, 4 * kText_bytes, turns);
+    matches_in_turns(text, pattern, 2 * Work::kLikeStep_units * kText_bytes, turns);
     CHECK(turns == 1);
   }
 }

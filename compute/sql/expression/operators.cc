@@ -398,8 +398,10 @@ Status apply_operator(const Expr& expr, const EvalContext& context, Datum& out) 
       const Datum in = out;
       context.work->charge_bytes(in.text.size());
       const std::int64_t now_us = context.facts == nullptr ? 0 : context.facts->now_us;
-      return cast_value(in, expr.args[0]->type.id, expr.type, expr.explicit_cast, now_us, *context.arena,
-                        out);
+      Status status =
+          cast_value(in, expr.args[0]->type.id, expr.type, expr.explicit_cast, now_us, *context.arena, out);
+      context.work->charge_bytes(out.text.size());  // char(n) may have far more blanks than it was given
+      return status;
     }
     case ExprKind::concat:
       return concat(expr, context, out);

@@ -1,8 +1,8 @@
 // Functions of strings.
-#include <absl/container/flat_hash_set.h>
-
+#include <algorithm>
 #include <bitset>
 #include <string_view>
+#include <vector>
 
 #include "compute/sql/expression/expression.h"
 #include "compute/sql/expression/function_tables.h"
@@ -34,6 +34,17 @@ Status substring(std::string_view text, std::int64_t start, std::int64_t length,
   return {};
 }
 
+constexpr std::uint32_t kCharacters = 0x110000;
+
+// Below kCharacters, also for bytes that a procedure has stored and that are no UTF-8.
+std::uint32_t code_point(std::string_view character) {
+  if (character.size() == 1) return static_cast<unsigned char>(character[0]);
+  std::uint32_t point = static_cast<unsigned char>(character[0]) & (0x7fU >> character.size());
+  for (const char byte : character.substr(1)) point = point << 6 | (static_cast<unsigned char>(byte) & 0x3fU);
+  return std::min(point, kCharacters - 1);
+}
+
+// One bit for each character of Unicode: a set of many is filled, and asked, in one step for each character.
 class CharacterSet {
  public:
   explicit CharacterSet(std::string_view characters) {
@@ -42,18 +53,19 @@ class CharacterSet {
       if (character.size() == 1) {
         bytes_.set(static_cast<unsigned char>(character[0]));
       } else {
-        longer_.insert(character);
+        longer_.resize(kCharacters);
+        longer_[code_point(character)] = true;
       }
     }
   }
   bool contains(std::string_view character) const {
     return character.size() == 1 ? bytes_.test(static_cast<unsigned char>(character[0]))
-                                 : longer_.contains(character);
+                                 : !longer_.empty() && longer_[code_point(character)];
   }
 
  private:
   std::bitset<256> bytes_;
-  absl::flat_hash_set<std::string_view> longer_;
+  std::vector<bool> longer_;  // empty where all have one byte
 };
 
 enum class Side : std::uint8_t { left, right, both };

@@ -25,11 +25,17 @@ inline constexpr std::size_t kMaxRowMemory_bytes = 256 << 20;
 
 class Work {
  public:
-  // A unit is about one byte that is read, or one nanosecond.
-  static constexpr std::uint64_t kTurn_units = 4 << 20;
+  // A unit is about one byte that is read, or one nanosecond: a turn is about a millisecond, so that a client
+  // beside dozens of busy ones is answered soon, too.
+  static constexpr std::uint64_t kTurn_units = 1 << 20;
   static constexpr std::uint64_t kOperator_units = 16;
   static constexpr std::uint64_t kRow_units = 64;
+  // What the engine does to read a row, and to write one, beside the work of expressions.
+  static constexpr std::uint64_t kReadRow_units = 512;
+  static constexpr std::uint64_t kWrittenRow_units = 2048;
   static constexpr std::uint64_t kListValue_units = 256;
+  // A character of a pattern beside one of a text.
+  static constexpr std::uint64_t kLikeStep_units = 8;
 
   explicit Work(std::uint64_t turn_units = kTurn_units) : turn_units_(turn_units) {}
 

@@ -39,6 +39,24 @@ TransactionStatistics& Statistics::add(std::string name) {
   return entries_.emplace_back(std::move(name));
 }
 
+reactor::TurnTimes& Statistics::add_turns() {
+  const std::lock_guard lock(mutex_);
+  return turns_.emplace_back();
+}
+
+void Statistics::add_turns_to(std::vector<Row>& rows) const {
+  std::uint64_t long_turns = 0;
+  std::uint64_t longest_ns = 0;
+  const std::lock_guard lock(mutex_);
+  if (turns_.empty()) return;
+  for (const reactor::TurnTimes& worker : turns_) {
+    long_turns += worker.long_turns();
+    longest_ns = std::max(longest_ns, worker.longest_ns());
+  }
+  rows.push_back({"reactor", "turns_over_50_ms", long_turns});
+  rows.push_back({"reactor", "longest_turn_us", longest_ns / kMicrosecond_ns});
+}
+
 std::vector<Statistics::Row> Statistics::rows() const {
   struct Sum {
     std::uint64_t transactions = 0;
@@ -95,6 +113,7 @@ std::vector<Statistics::Row> Statistics::rows() const {
     rows.push_back({"memory", "client_limit_bytes", client_memory_->limit_bytes()});
     rows.push_back({"memory", "client_refusals", client_memory_->refusals()});
   }
+  add_turns_to(rows);
   return rows;
 }
 

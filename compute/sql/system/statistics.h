@@ -19,6 +19,7 @@
 
 #include "common/base/error.h"
 #include "common/fabric/counters.h"
+#include "common/reactor/turn_times.h"
 #include "compute/sql/system/memory_budget.h"
 
 namespace namdb::sql {
@@ -62,15 +63,20 @@ class Statistics {
 
   // Makes an entry for one worker; several entries of one name are added up when they are read.
   TransactionStatistics& add(std::string name);
-  // Adds a last part, "memory", to rows(): the memory that the server keeps for clients. Called before there
+  // Adds a part, "memory", to rows(): the memory that the server keeps for clients. Called before there
   // are other threads.
   void add_memory(const MemoryBudget& client_memory) { client_memory_ = &client_memory; }
+  // Adds a part "reactor" to rows(), for one worker's turns; those of several workers are put together.
+  reactor::TurnTimes& add_turns();
   // Rows in the order of names; metrics in a fixed order, aborts by reason only where there were any.
   std::vector<Row> rows() const;
 
  private:
+  void add_turns_to(std::vector<Row>& rows) const;
+
   mutable std::mutex mutex_;  // lint: allow banned: shared by the workers' threads; held to add or read
   std::deque<TransactionStatistics> entries_;
+  std::deque<reactor::TurnTimes> turns_;
   const MemoryBudget* client_memory_ = nullptr;
 };
 

@@ -36,4 +36,22 @@ TEST_CASE("statistics of all workers are added up by name and metric", "[statist
   CHECK(metrics["bytes"] == 3 * (300 + 2 * 8));
 }
 
+TEST_CASE("statistics have the turns of all workers, and the longest of them", "[statistics]") {
+  Statistics all;
+  CHECK(all.rows().empty());
+  reactor::TurnTimes& one = all.add_turns();
+  reactor::TurnTimes& two = all.add_turns();
+  one.add(reactor::TurnTimes::kLong_ns);
+  one.add(reactor::TurnTimes::kLong_ns + 1);
+  two.add(3 * reactor::TurnTimes::kLong_ns);
+  two.add(1000);
+  std::map<std::string, std::uint64_t> metrics;
+  for (const Statistics::Row& row : all.rows()) {
+    CHECK(row.name == "reactor");
+    metrics[row.metric] = row.value;
+  }
+  CHECK(metrics["turns_over_50_ms"] == 2);
+  CHECK(metrics["longest_turn_us"] == 150'000);
+}
+
 }  // namespace namdb::sql

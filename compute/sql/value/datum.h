@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <memory_resource>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -65,6 +67,13 @@ class Arena {
   char* allocate(std::size_t bytes) {
     allocated_bytes_ += bytes;
     return static_cast<char*>(resource_.allocate(bytes, 1));
+  }
+  // Copies of the values; the strings that they borrow are not copied.
+  std::span<Datum> copy(std::span<const Datum> values) {
+    allocated_bytes_ += values.size_bytes();
+    auto* const place = static_cast<Datum*>(resource_.allocate(values.size_bytes(), alignof(Datum)));
+    std::uninitialized_copy(values.begin(), values.end(), place);
+    return {place, values.size()};
   }
   void reset() {
     allocated_bytes_ = 0;

@@ -3,6 +3,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "compute/sql/value/timestamp.h"
@@ -201,13 +202,31 @@ Status parse_text(std::string_view text, TypeId type, std::int64_t now_us, Datum
   return check_utf8(text);
 }
 
+namespace {
+
+// The number of bytes at the text's beginning that are ASCII and not zero: at least the first one. Most texts
+// have no others, so they are looked at eight at a time.
+std::size_t plain_bytes(std::string_view text) {
+  constexpr std::uint64_t kLow = 0x0101'0101'0101'0101;
+  constexpr std::uint64_t kHigh = 0x8080'8080'8080'8080;
+  std::size_t at = 0;
+  for (std::uint64_t word = 0; at + sizeof word <= text.size(); at += sizeof word) {
+    std::memcpy(&word, text.data() + at, sizeof word);
+    if (((word | (word - kLow)) & kHigh) != 0) break;
+  }
+  while (at < text.size() && text[at] != 0 && (text[at] & 0x80) == 0) ++at;
+  return at;
+}
+
+}  // namespace
+
 Status check_utf8(std::string_view text) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(text.data());
   std::size_t at = 0;
   while (at < text.size()) {
     const unsigned char c = bytes[at];
     if (c >= 1 && c < 0x80) {
-      ++at;
+      at += plain_bytes(text.substr(at));
       continue;
     }
     const std::size_t length = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;

@@ -14,7 +14,7 @@
 #include "tools/namsim/workloads/tables.h"
 
 namespace namdb::sim {
-namespace {
+namespace region_check_test {
 
 using layout::HeaderWord;
 using layout::Stamp;
@@ -275,8 +275,6 @@ const std::vector<Damage>& damages() {
   return all;
 }
 
-}  // namespace
-
 TEST_CASE("each damage of a region at rest is a finding", "[region]") {
   for (const Damage& damage : damages()) {
     const AtRest at;
@@ -334,4 +332,5 @@ TEST_CASE("memory that is taken twice or by nothing is a finding", "[region]") {
   CHECK(found[0].ends_with("main buckets and counts as free"));
 }
 
+}  // namespace region_check_test
 }  // namespace namdb::sim

@@ -13,7 +13,7 @@
 #include "workloads/tpcc_schema.h"
 
 namespace namdb::sim {
-namespace {
+namespace cost_test {
 
 using fabric::OperationCounters;
 using procedure::Value;
@@ -151,8 +151,6 @@ std::vector<Value> ten_items(std::int32_t first_item) {
     items.add({.item = first_item + i, .supply_warehouse = 1, .quantity = 1});
   return {std::int64_t{1}, std::int64_t{1}, std::int64_t{1}, items.to_text()};
 }
-
-}  // namespace
 
 TEST_CASE("send-payment takes 20 operations in 5 round trips on one memory server, 21 in 6 on several",
           "[cost]") {
@@ -304,8 +302,6 @@ TEST_CASE("a snapshot that transactions share costs send-payment no more round t
   CHECK(cost.round_trips <= 5);
 }
 
-namespace {
-
 layout::Schema measured_things() {
   using layout::ColumnType;
   return *layout::Schema::create(
@@ -332,8 +328,6 @@ Task<Result<OperationCounters>> scan_weights(txn::Engine* engine, std::int64_t e
   } while (!some.empty());
   co_return transaction->counters();
 }
-
-}  // namespace
 
 TEST_CASE("a range of 1,000 records by an index takes at most 4 round trips behind its first leaf",
           "[cost]") {
@@ -407,4 +401,5 @@ TEST_CASE("new-order moves 30 % fewer bytes than with whole rows, in as many rou
   CHECK(10 * changed.bytes() <= 7 * whole.bytes());
 }
 
+}  // namespace cost_test
 }  // namespace namdb::sim

@@ -218,7 +218,7 @@ void snapshots_by_call(Scenario& scenario) {
   scenario.cluster.worker.snapshot_mode = txn::SnapshotSource::Mode::call;
 }
 
-void snapshots_by_reads(Scenario& scenario) {
+void take_snapshots_by_reads(Scenario& scenario) {
   scenario.cluster.worker.snapshot_mode = txn::SnapshotSource::Mode::reads;
 }
 
@@ -253,7 +253,7 @@ std::vector<MutantCase> snapshot_mutants() {
        prefetched_snapshots},
       {"a copy counts that does not cover the vector's length", "compute/txn/snapshot.cc",
        Emphasis::short_slots, 1, "a row stays out of reach", make_mutant<LengthIgnored>, nullptr,
-       snapshots_by_reads},
+       take_snapshots_by_reads},
       {"SNAPSHOT collects once", "memory/calls/snapshot.cc", Emphasis::snapshots, 21,
        "missed a write that what it saw depends on", make_mutant<SnapshotCallCollectsOnce>,
        make_mutant<SlowSnapshotCall>, snapshots_by_call},

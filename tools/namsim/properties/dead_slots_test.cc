@@ -7,7 +7,7 @@
 #include "tools/namsim/cluster/cluster.h"
 
 namespace namdb::sim {
-namespace {
+namespace dead_slots_test {
 
 using fabric::sim::SimNode;
 using fabric::sim::SimWorld;
@@ -76,8 +76,6 @@ control::SlotState state_of(Cluster& cluster, std::uint32_t slot) {
   return looker.call<control::ListSlotsReply>(control::LIST_SLOTS, request).slots(0).state();
 }
 
-}  // namespace
-
 TEST_CASE("an owner is fenced at every memory server before its slot is closed", "[engine]") {
   SimWorld world(1);
   Cluster cluster(world, small_cluster(2));
@@ -144,4 +142,5 @@ TEST_CASE("a slot that cannot be decided is reported once, stops no compute serv
   CHECK(log[0].find("has a chain without a new record") != std::string::npos);
 }
 
+}  // namespace dead_slots_test
 }  // namespace namdb::sim

@@ -8,7 +8,7 @@
 #include "tools/namsim/workloads/tables.h"
 
 namespace namdb::sim {
-namespace {
+namespace engine_test {
 
 using layout::Key;
 using reactor::Task;
@@ -109,8 +109,6 @@ struct Client {
   std::unique_ptr<txn::Session> session;
 };
 
-}  // namespace
-
 TEST_CASE("rows that were inserted, updated and deleted are seen by another compute server", "[engine]") {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     fabric::sim::SimWorld world(seed);
@@ -150,8 +148,6 @@ TEST_CASE("rows that were inserted, updated and deleted are seen by another comp
   }
 }
 
-namespace {
-
 Task<void> move_for_ever(Client* client) {
   while (true) {
     const Status status = co_await client->add(1, 2, 1);
@@ -168,8 +164,6 @@ Task<Status> move_once(Client* client) {
   }
   co_return status;
 }
-
-}  // namespace
 
 TEST_CASE("what a dead compute server left is whole, and a peer that never saw the table goes on with it",
           "[engine]") {
@@ -205,4 +199,5 @@ TEST_CASE("what a dead compute server left is whole, and a peer that never saw t
   }
 }
 
+}  // namespace engine_test
 }  // namespace namdb::sim

@@ -13,7 +13,7 @@
 #include "tools/namsim/workloads/tables.h"
 
 namespace namdb::sim {
-namespace {
+namespace index_parts_test {
 
 using Numbers = std::vector<std::pair<std::int64_t, std::int64_t>>;  // ids and numbers
 
@@ -166,8 +166,6 @@ Numbers scattered(std::int64_t count) {
   return numbers;
 }
 
-}  // namespace
-
 TEST_CASE("an index over many rows has as large a part on each memory server", "[index_parts]") {
   const auto servers = static_cast<std::uint32_t>(GENERATE(2, 3, 5));
   Subject test(servers, GENERATE(txn::IndexReads::calls, txn::IndexReads::leaves));
@@ -278,8 +276,6 @@ TEST_CASE("a hash index is not rebuilt", "[index_parts]") {
   CHECK(test.run(test.engine().rebuild_index("by_number")).code() == ErrorCode::feature_not_supported);
 }
 
-namespace {
-
 reactor::Task<void> rebuild(txn::Engine* builder, std::optional<Status>* ended) {
   *ended = co_await builder->rebuild_index("by_number");
 }
@@ -330,8 +326,6 @@ reactor::Task<Status> find_across_rebuild(txn::Engine* reader, txn::Engine* buil
   co_return status;
 }
 
-}  // namespace
-
 TEST_CASE("a snapshot that is older than a rebuilt index is shown what the former one has", "[index_parts]") {
   Subject test(2);
   Numbers numbers;
@@ -360,8 +354,6 @@ TEST_CASE("a snapshot that is older than a rebuilt index is shown what the forme
   CHECK(mistake.empty());
 }
 
-namespace {
-
 // Reads a range while the index is rebuilt; when that has ended another transaction adds a row to it, and
 // then this one commits something else.
 reactor::Task<Status> miss_row_across_rebuild(txn::Engine* reader, txn::Engine* builder,
@@ -388,8 +380,6 @@ reactor::Task<Status> miss_row_across_rebuild(txn::Engine* reader, txn::Engine* 
   co_return status;
 }
 
-}  // namespace
-
 TEST_CASE("whoever read a range of an index is told of rows that only the one in its place has",
           "[index_parts]") {
   Subject test(2, GENERATE(txn::IndexReads::calls, txn::IndexReads::leaves), 0, "occ");
@@ -406,4 +396,5 @@ TEST_CASE("whoever read a range of an index is told of rows that only the one in
   CHECK(status.code() == ErrorCode::serialization_failure);
 }
 
+}  // namespace index_parts_test
 }  // namespace namdb::sim

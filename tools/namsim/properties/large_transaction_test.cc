@@ -22,12 +22,14 @@ ClusterOptions small_cluster(std::uint64_t region_bytes) {
 }
 
 // Rows `first` to `first + count` - 1 in one transaction.
+// `early`: its answer waits only for its log in memory.
 Task<Status> insert_at_once(compute::Worker* worker, std::int64_t first, std::int64_t count,
-                            std::int64_t value) {
+                            std::int64_t value, bool early = false) {
   const auto session = worker->open_session();
   auto table = co_await worker->table("t");
   if (!table.ok()) co_return table.status();
   const auto transaction = worker->begin(*session);
+  transaction->answer_when_logged(early);
   for (std::int64_t id = first; id < first + count; ++id) {
     Status status = insert_pair(*transaction, *table, id, value);
     if (!status.ok()) co_return status;
@@ -72,6 +74,43 @@ Task<Status> change_at_once(compute::Worker* worker, std::int64_t count) {
   }
   if (status.ok()) status = co_await transaction->commit();
   co_return status;
+}
+
+class TurnCounter final : public reactor::TurnHook {
+ public:
+  explicit TurnCounter(reactor::Executor& executor) : executor_(executor) { executor_.add_turn_hook(*this); }
+  ~TurnCounter() { executor_.remove_turn_hook(*this); }
+  TurnCounter(const TurnCounter&) = delete;
+  TurnCounter& operator=(const TurnCounter&) = delete;
+  void end_of_turn() override { ++turns_; }
+  std::size_t turns() const { return turns_; }
+
+ private:
+  reactor::Executor& executor_;
+  std::size_t turns_ = 0;
+};
+
+// Updates and inserts so many rows each; the turns that the commit took.
+Task<Result<std::size_t>> turns_of_commit(reactor::Executor* executor, compute::Worker* worker,
+                                          std::int64_t count) {
+  const auto session = worker->open_session();
+  auto table = co_await worker->table("t");
+  if (!table.ok()) co_return table.status();
+  const auto transaction = worker->begin(*session);
+  std::vector<txn::RowId> rows;
+  for (std::int64_t id = 0; id < count; ++id)
+    rows.push_back(transaction->get(*table, key_of((*table)->schema, id).bytes()));
+  Status status;
+  for (std::int64_t id = 1; status.ok() && id <= count; ++id)
+    status = insert_pair(*transaction, *table, -id, 1);
+  if (status.ok()) status = co_await transaction->fetch();
+  for (const txn::RowId row : rows) {
+    if (status.ok()) status = transaction->update(row).set_integer(1, 1);
+  }
+  const TurnCounter counter(*executor);
+  if (status.ok()) status = co_await transaction->commit();
+  if (!status.ok()) co_return status;
+  co_return counter.turns();
 }
 
 struct Content {
@@ -152,6 +191,39 @@ TEST_CASE("one transaction inserts 10,000 rows, and another updates them all", "
           std::max<std::uint64_t>(journal_bytes, 16U << 10));
     large.stop();
   }
+}
+
+TEST_CASE("a commit gives others their turn for every thousand rows, in each of its stages", "[large]") {
+  constexpr std::int64_t kRows = 10'000;
+  constexpr std::size_t kStages = 4;  // locks, images, installs, and what is planned before
+  for (const char* protocol : {"si", "sundial"}) {
+    ClusterOptions options = small_cluster(64U << 20);
+    options.memory.protocol = protocol;
+    Large large(options);
+    large.create(2 * kRows);
+    REQUIRE(large.run(insert_at_once(&large.worker(), 0, kRows, 0)).ok());
+    const Result<std::size_t> turns =
+        large.run(turns_of_commit(&large.cluster.node(0), &large.worker(), kRows));
+    INFO(protocol << ": " << turns.status().to_string());
+    REQUIRE(turns.ok());
+    CHECK(*turns >= kStages * 2 * kRows / 1000);
+    CHECK(large.found() == Content{2 * kRows, 2 * kRows});
+    large.stop();
+  }
+}
+
+TEST_CASE("a commit that may be answered early, and is too long for that, leaves no lock behind", "[large]") {
+  ClusterOptions options = small_cluster(64U << 20);
+  options.memory.journal_bytes = 1U << 20;
+  options.memory.durability = memory::Durability::flushed;
+  Large large(options);
+  large.create();
+  REQUIRE(large.run(insert_at_once(&large.worker(), 0, 400, 1, /*early=*/true)).ok());
+  CHECK(rooms(large.cluster) == 0);
+  // Into the same chains.
+  REQUIRE(large.run(insert_at_once(&large.worker(), 400, 400, 1, /*early=*/true)).ok());
+  CHECK(large.found() == Content{800, 800});
+  large.stop();
 }
 
 TEST_CASE("one transaction writes 64 MiB of rows", "[large]") {

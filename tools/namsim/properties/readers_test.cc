@@ -8,7 +8,7 @@
 #include "tools/namsim/testing/sessions.h"
 
 namespace namdb::sim {
-namespace {
+namespace readers_test {
 
 constexpr std::size_t kComputes = Sessions::kComputes;
 // Of a statement that is tried again as often as it may be.
@@ -29,8 +29,6 @@ std::vector<std::string> serializable_protocols() {
   }
   return names;
 }
-
-}  // namespace
 
 // The idle blocks never go on while the others read: waiting for them would never end.
 TEST_CASE("readers do not meet: neither a statement nor a block fails or waits for blocks that only read",
@@ -342,4 +340,5 @@ TEST_CASE("who meets the lock of a block waits no longer than lock_timeout and s
   }
 }
 
+}  // namespace readers_test
 }  // namespace namdb::sim

@@ -18,7 +18,7 @@
 #include "tools/namsim/workloads/tables.h"
 
 namespace namdb::sim {
-namespace {
+namespace rebuild_test {
 
 constexpr const char* kTable = "things";
 constexpr std::uint64_t kPatience_ns = 60 * kSecond_ns;
@@ -249,8 +249,6 @@ void check_rebuild(RebuildSubject& subject) {
   CHECK(no_findings(check_regions(subject.all())) == "");
 }
 
-}  // namespace
-
 TEST_CASE("a region is rebuilt from the bodies of its records, under every protocol", "[rebuild]") {
   for (const layout::ProtocolTraits& protocol : layout::protocol_traits()) {
     const bool is_default = protocol.name == layout::kDefaultProtocol;
@@ -263,4 +261,5 @@ TEST_CASE("a region is rebuilt from the bodies of its records, under every proto
   }
 }
 
+}  // namespace rebuild_test
 }  // namespace namdb::sim

@@ -8,7 +8,7 @@
 #include "tools/namsim/workloads/tables.h"
 
 namespace namdb::sim {
-namespace {
+namespace region_growth_test {
 
 constexpr std::int64_t kRows = 1500;
 
@@ -83,12 +83,11 @@ void grow_under_two(std::uint64_t seed) {
   REQUIRE(wrong.empty());
 }
 
-}  // namespace
-
 TEST_CASE(
     "rows beyond the region's first end are read and written by compute servers that were there before") {
   const auto [first, count] = Seeds(20);
   for (std::uint64_t seed = first; seed < first + count; ++seed) grow_under_two(seed);
 }
 
+}  // namespace region_growth_test
 }  // namespace namdb::sim

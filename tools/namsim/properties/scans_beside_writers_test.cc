@@ -9,7 +9,7 @@
 #include "tools/namsim/workloads/tables.h"
 
 namespace namdb::sim {
-namespace {
+namespace scans_beside_writers_test {
 
 using reactor::Task;
 
@@ -210,8 +210,6 @@ class ScanRun {
   Outcome outcome_;
 };
 
-}  // namespace
-
 TEST_CASE("a scan that READs in runs beside writers shows all the money that there is", "[protocols]") {
   const std::string protocol = GENERATE("si", "occ", "nowait", "waitdie", "mvcc", "sundial");
   const bool by_index = GENERATE(false, true);
@@ -241,4 +239,5 @@ TEST_CASE("a scan that READs in runs beside writers shows all the money that the
   CHECK(sum.reads < sum.rows / 2);
 }
 
+}  // namespace scans_beside_writers_test
 }  // namespace namdb::sim

@@ -7,7 +7,7 @@
 namespace namdb::sim {
 namespace {
 
-constexpr std::uint64_t kLimit_ns = 60 * kSecond_ns;
+constexpr std::uint64_t kCrashLimit_ns = 60 * kSecond_ns;
 constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
 // Everything is quick, so that a run has few events besides those of its transactions and checkpoints.
@@ -47,7 +47,7 @@ class CrashRun final : SeededRun {
   CrashRun(const Crash& crash, Interposer* interposer, CrashVerdict& verdict)
       : SeededRun(crash.seed, crash.seed,
                   {[](Random&) { return fabric::sim::SimOptions(); },
-                   [&crash](Random&) { return crash_cluster(crash); }, interposer, kLimit_ns},
+                   [&crash](Random&) { return crash_cluster(crash); }, interposer, kCrashLimit_ns},
                   verdict.anomaly),
         crash_(crash),
         verdict_(verdict),
@@ -61,7 +61,7 @@ class CrashRun final : SeededRun {
     const std::uint64_t end = begin + std::min(crash_.moment, kNever - begin);
     for (std::uint64_t i = 0; i < CrashWorkload::kClients; ++i)
       start_client(i, workload_.run_client(&cluster_.worker(i), i, &is_ready));
-    world_.run_until([&] { return running_ == 0 || world_.events() >= end; }, kLimit_ns);
+    world_.run_until([&] { return running_ == 0 || world_.events() >= end; }, kCrashLimit_ns);
     verdict_.moments = world_.events() - begin;
     verdict_.crashed = world_.events() >= end;
     if (verdict_.crashed && crash_.quiet_ns != 0) fall_silent();
@@ -121,11 +121,11 @@ class CrashRun final : SeededRun {
     restart_memory(after);
     if (crash_.again != 0) {
       const std::uint64_t end = world_.events() + crash_.again;
-      world_.run_until([&] { return world_.events() >= end; }, kLimit_ns);
+      world_.run_until([&] { return world_.events() >= end; }, kCrashLimit_ns);
       restart_memory(after);
     }
     for (std::uint32_t server = 0; server < crash_.memory_servers && sound(); ++server) {
-      if (!cluster_.await_opened(server, kLimit_ns)) return fail("the memory server does not open");
+      if (!cluster_.await_opened(server, kCrashLimit_ns)) return fail("the memory server does not open");
       check(*cluster_.memory(server).opened, "the memory server does not open");
     }
     if (sound() && crash_.victim != CrashVictim::memory) cluster_.add_compute();
@@ -142,10 +142,10 @@ class CrashRun final : SeededRun {
   void insist(const std::string& what, reactor::Task<Status> (CrashWorkload::*action)(txn::Engine*)) {
     if (!sound()) return;
     const std::size_t survivor_at = survivor();
-    const std::uint64_t end_ns = world_.now_ns() + kLimit_ns;
+    const std::uint64_t end_ns = world_.now_ns() + kCrashLimit_ns;
     Status status;
     do {
-      world_.run_until([&] { return cluster_.worker(survivor_at).ready(); }, kLimit_ns);
+      world_.run_until([&] { return cluster_.worker(survivor_at).ready(); }, kCrashLimit_ns);
       status = await(survivor_at, (workload_.*action)(&cluster_.worker(survivor_at)));
       if (status.ok()) return;
       world_.run_for(kMillisecond_ns);
@@ -181,7 +181,7 @@ class CrashRun final : SeededRun {
       }
       return true;
     };
-    if (!world_.run_until(decided, kLimit_ns))
+    if (!world_.run_until(decided, kCrashLimit_ns))
       fail("a dead slot is never closed, or an index entry stays in doubt");
   }
 

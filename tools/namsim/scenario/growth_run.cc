@@ -8,9 +8,9 @@
 namespace namdb::sim {
 namespace {
 
-constexpr std::uint64_t kLimit_ns = 600 * kSecond_ns;
+constexpr std::uint64_t kGrowthLimit_ns = 600 * kSecond_ns;
 
-ClusterOptions hostile_cluster(Random& draw) {
+ClusterOptions drawn_cluster(Random& draw) {
   ClusterOptions options = growing_cluster();
   options.memory_servers = static_cast<std::uint32_t>(draw.between(1, 3));
   options.memory = memory::swarm_options(draw, 0.3);
@@ -30,7 +30,7 @@ ClusterOptions hostile_cluster(Random& draw) {
   return options;
 }
 
-fabric::sim::SimOptions network(Random& draw) {
+fabric::sim::SimOptions growth_network(Random& draw) {
   fabric::sim::SimOptions network = fabric::sim::SimOptions::swarm(draw);
   if (draw.chance(0.3)) {
     // READs so slow that a chain can be moved between two words of a bucket.
@@ -60,10 +60,10 @@ reactor::Task<void> client(GrowingWorkload* workload, compute::Worker* worker, s
   }
 }
 
-class Run final : SeededRun {
+class GrowthRun final : SeededRun {
  public:
-  Run(std::uint64_t seed, GrowthTrouble trouble, Interposer* interposer, GrowthVerdict& verdict)
-      : SeededRun(seed, seed * 15'485'863, {network, hostile_cluster, interposer, kLimit_ns},
+  GrowthRun(std::uint64_t seed, GrowthTrouble trouble, Interposer* interposer, GrowthVerdict& verdict)
+      : SeededRun(seed, seed * 15'485'863, {growth_network, drawn_cluster, interposer, kGrowthLimit_ns},
                   verdict.anomaly),
         trouble_(trouble),
         verdict_(verdict),
@@ -104,7 +104,7 @@ class Run final : SeededRun {
           return running_ == 0 || (growing ? look_at_growth(cluster_).other_array_bytes > 0
                                            : history_.transactions().size() > 20);
         },
-        kLimit_ns);
+        kGrowthLimit_ns);
     world_.run_for(draw_.below(20'000));
     dropped_ = true;  // from here on clients meet what may be an error
     const std::string anomaly = workload_.anomaly();
@@ -180,7 +180,7 @@ SeenGrowth look_at_growth(Cluster& cluster) {
 
 GrowthVerdict run_growth(std::uint64_t seed, GrowthTrouble trouble, Interposer* interposer) {
   GrowthVerdict verdict;
-  Run run(seed, trouble, interposer, verdict);
+  GrowthRun run(seed, trouble, interposer, verdict);
   run.go();
   return verdict;
 }

@@ -8,7 +8,7 @@
 #include "tools/namsim/workloads/tables.h"
 
 namespace namdb::sim {
-namespace {
+namespace growth_test {
 
 void run_seeds(GrowthTrouble trouble, std::uint64_t default_count) {
   const auto [first, count] = Seeds(default_count);
@@ -72,8 +72,6 @@ reactor::Task<Result<std::uint64_t>> bucket_reads(compute::Worker* worker, std::
   }
   co_return reads;
 }
-
-}  // namespace
 
 TEST_CASE("no row is lost, doubled or out of date while tables outgrow their buckets", "[growth]") {
   run_seeds(GrowthTrouble::none, 150);
@@ -178,4 +176,5 @@ TEST_CASE("without room for a larger array rows do without it, and growth comes 
   CHECK(*reads < 90 * 5 / 4);
 }
 
+}  // namespace growth_test
 }  // namespace namdb::sim

@@ -10,14 +10,14 @@
 namespace namdb::sim {
 namespace {
 
-constexpr std::uint64_t kLimit_ns = 600 * kSecond_ns;
+constexpr std::uint64_t kIndexLimit_ns = 600 * kSecond_ns;
 
 struct Database {
   std::string_view protocol;
   layout::StageCode stages;
 };
 
-ClusterOptions hostile_cluster(Random& draw, const Database& database) {
+ClusterOptions indexed_cluster(Random& draw, const Database& database) {
   ClusterOptions options;
   options.memory_servers = static_cast<std::uint32_t>(draw.between(1, 3));
   options.memory = memory::swarm_options(draw, 0.2);
@@ -49,8 +49,8 @@ struct Counts {
   std::uint64_t ended = 0;  // transactions
 };
 
-reactor::Task<void> client(IndexWorkload* workload, compute::Worker* worker, std::uint64_t seed,
-                           std::uint64_t transactions, Counts* counts) {
+reactor::Task<void> index_client(IndexWorkload* workload, compute::Worker* worker, std::uint64_t seed,
+                                 std::uint64_t transactions, Counts* counts) {
   Random draw(seed);
   const auto session = worker->open_session();
   for (std::uint64_t i = 0; i < transactions && workload->anomaly().empty(); ++i) {
@@ -65,15 +65,15 @@ reactor::Task<void> client(IndexWorkload* workload, compute::Worker* worker, std
   }
 }
 
-class Run final : SeededRun {
+class IndexRun final : SeededRun {
  public:
-  Run(std::uint64_t seed, const Database& database, IndexTrouble trouble, Interposer* interposer,
-      IndexVerdict& verdict)
-      : SeededRun(
-            seed, seed * 15'485'863,
-            {fabric::sim::SimOptions::swarm,
-             [&database](Random& draw) { return hostile_cluster(draw, database); }, interposer, kLimit_ns},
-            verdict.anomaly),
+  IndexRun(std::uint64_t seed, const Database& database, IndexTrouble trouble, Interposer* interposer,
+           IndexVerdict& verdict)
+      : SeededRun(seed, seed * 15'485'863,
+                  {fabric::sim::SimOptions::swarm,
+                   [&database](Random& draw) { return indexed_cluster(draw, database); }, interposer,
+                   kIndexLimit_ns},
+                  verdict.anomaly),
         trouble_(trouble),
         verdict_(verdict),
         workload_(draw_.between(10, 60)) {}
@@ -104,8 +104,8 @@ class Run final : SeededRun {
  private:
   void start_clients(std::size_t compute) {
     for (std::uint64_t i = draw_.between(1, 3); i > 0; --i) {
-      start_client(compute, client(&workload_, &cluster_.worker(compute), draw_.next(), draw_.between(10, 40),
-                                   &counts_));
+      start_client(compute, index_client(&workload_, &cluster_.worker(compute), draw_.next(),
+                                         draw_.between(10, 40), &counts_));
     }
   }
 
@@ -181,7 +181,7 @@ IndexVerdict run_indexes(std::uint64_t seed, IndexTrouble trouble, Interposer* i
                          std::string_view protocol, layout::StageCode stages) {
   IndexVerdict verdict;
   const Database database{protocol, stages};
-  Run run(seed, database, trouble, interposer, verdict);
+  IndexRun run(seed, database, trouble, interposer, verdict);
   run.go();
   return verdict;
 }

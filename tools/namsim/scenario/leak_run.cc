@@ -12,7 +12,7 @@ namespace {
 
 using reactor::Task;
 
-constexpr std::uint64_t kLimit_ns = 600 * kSecond_ns;
+constexpr std::uint64_t kLeakLimit_ns = 600 * kSecond_ns;
 // Rows that stay while tables come and go.
 constexpr const char kRows[] = "rows";
 constexpr const char kRowsByValue[] = "rows_by_value";
@@ -20,7 +20,7 @@ constexpr std::uint64_t kPassingTables = 3;
 constexpr std::uint64_t kPassingIndexes = 2;
 constexpr std::uint64_t kValues = 5;
 
-ClusterOptions hostile_cluster(Random& draw) {
+ClusterOptions leaking_cluster(Random& draw) {
   ClusterOptions options;
   options.memory_servers = static_cast<std::uint32_t>(draw.between(1, 3));
   options.memory = memory::swarm_options(draw, 0.3);
@@ -55,11 +55,12 @@ bool expected(const Status& status) {
   }
 }
 
-class Run final : SeededRun {
+class LeakRun final : SeededRun {
  public:
-  Run(std::uint64_t seed, Interposer* interposer, LeakVerdict& verdict)
+  LeakRun(std::uint64_t seed, Interposer* interposer, LeakVerdict& verdict)
       : SeededRun(seed, seed * 32'452'843,
-                  {fabric::sim::SimOptions::swarm, hostile_cluster, interposer, kLimit_ns}, verdict.anomaly),
+                  {fabric::sim::SimOptions::swarm, leaking_cluster, interposer, kLeakLimit_ns},
+                  verdict.anomaly),
         verdict_(verdict),
         keys_(draw_.between(4, 120)),
         think_ns_(draw_.between(0, 400) * kMicrosecond_ns) {}
@@ -169,7 +170,7 @@ class Run final : SeededRun {
 
   void kill_one() {
     const std::uint64_t before = verdict_.committed + draw_.between(1, 40);
-    world_.run_until([&] { return verdict_.committed >= before || running_ == 0; }, kLimit_ns);
+    world_.run_until([&] { return verdict_.committed >= before || running_ == 0; }, kLeakLimit_ns);
     world_.run_for(draw_.below(100'000));
     if (running_ == 0) return;
     std::size_t victim = draw_.below(cluster_.computes());
@@ -218,7 +219,7 @@ class Run final : SeededRun {
       }
       return true;
     };
-    if (world_.run_until(rested, kLimit_ns)) return;
+    if (world_.run_until(rested, kLeakLimit_ns)) return;
     for (std::uint32_t i = 0; i < cluster_.options().memory_servers; ++i) {
       const std::string what = too_much(i, rows);
       if (!what.empty()) fail("memory server " + std::to_string(i) + " does not come to rest: " + what);
@@ -273,7 +274,7 @@ class Run final : SeededRun {
       }
       return true;
     };
-    if (sound() && !world_.run_until(closed, kLimit_ns)) fail("the journals of closed slots stay");
+    if (sound() && !world_.run_until(closed, kLeakLimit_ns)) fail("the journals of closed slots stay");
     stop_and_check_regions();
   }
 
@@ -287,7 +288,7 @@ class Run final : SeededRun {
 
 LeakVerdict run_leak(std::uint64_t seed, std::uint64_t rounds, Interposer* interposer) {
   LeakVerdict verdict;
-  Run run(seed, interposer, verdict);
+  LeakRun run(seed, interposer, verdict);
   run.go(rounds);
   return verdict;
 }

@@ -8,11 +8,11 @@
 namespace namdb::sim {
 namespace {
 
-constexpr std::uint64_t kLimit_ns = 20 * kSecond_ns;
+constexpr std::uint64_t kPausedLimit_ns = 20 * kSecond_ns;
 constexpr std::uint64_t kTimeout_ns = 2 * kMillisecond_ns;
 constexpr std::uint64_t kHeartbeat_ns = 50 * kMicrosecond_ns;
 
-fabric::sim::SimOptions network(Random& draw) {
+fabric::sim::SimOptions paused_network(Random& draw) {
   fabric::sim::SimOptions network = fabric::sim::SimOptions::swarm(draw);
   network.request = network.reply = {100, 300, 0, 0};
   network.turn = {0, 50, 0, 0};
@@ -44,14 +44,15 @@ ClusterOptions cluster_options(Random& draw, Pauses pauses, layout::VectorSpread
   return options;
 }
 
-class Run final : SeededRun {
+class PausedRun final : SeededRun {
  public:
-  Run(std::uint64_t seed, Pauses pauses, Interposer* interposer, layout::VectorSpread timestamp_vector,
-      PausedVerdict& verdict)
-      : SeededRun(seed, seed * 32'452'867,
-                  {network, [=](Random& draw) { return cluster_options(draw, pauses, timestamp_vector); },
-                   interposer, kLimit_ns},
-                  verdict.anomaly),
+  PausedRun(std::uint64_t seed, Pauses pauses, Interposer* interposer, layout::VectorSpread timestamp_vector,
+            PausedVerdict& verdict)
+      : SeededRun(
+            seed, seed * 32'452'867,
+            {paused_network, [=](Random& draw) { return cluster_options(draw, pauses, timestamp_vector); },
+             interposer, kPausedLimit_ns},
+            verdict.anomaly),
         pauses_(pauses),
         verdict_(verdict),
         registers_(world_, history_,
@@ -134,7 +135,8 @@ class Run final : SeededRun {
     const auto closed = [&] {
       return connected_computes(server) <= computes && server.slots()->dead_count() == 0;
     };
-    if (sound() && !world_.run_until(closed, kLimit_ns)) fail("a dead compute server's slot is never closed");
+    if (sound() && !world_.run_until(closed, kPausedLimit_ns))
+      fail("a dead compute server's slot is never closed");
   }
 
   Pauses pauses_;
@@ -150,7 +152,7 @@ class Run final : SeededRun {
 PausedVerdict run_paused(std::uint64_t seed, Pauses pauses, Interposer* interposer,
                          layout::VectorSpread timestamp_vector) {
   PausedVerdict verdict;
-  Run run(seed, pauses, interposer, timestamp_vector, verdict);
+  PausedRun run(seed, pauses, interposer, timestamp_vector, verdict);
   run.go();
   return verdict;
 }

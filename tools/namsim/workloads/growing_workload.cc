@@ -15,7 +15,7 @@ namespace {
 // Columns of a group's row.
 constexpr std::uint32_t kMask = 1;  // which keys are there
 constexpr std::uint32_t kSum = 2;   // of their values
-constexpr std::uint32_t kVersion = 3;
+constexpr std::uint32_t kGroupVersion = 3;
 
 layout::Schema rows_schema() {
   return bigints({"id", "value"});
@@ -25,7 +25,7 @@ layout::Schema groups_schema() {
   return bigints({"id", "mask", "sum", "version"});
 }
 
-layout::Key key_of(const storage::TableRef& table, std::uint64_t number) {
+layout::Key row_key(const storage::TableRef& table, std::uint64_t number) {
   return std::move(layout::Key(table->schema).integer(static_cast<std::int64_t>(number)));
 }
 
@@ -53,7 +53,7 @@ reactor::Task<Status> GrowingWorkload::load(txn::Engine& engine) {
   const auto transaction = engine.begin(*session);
   for (std::uint64_t group = 0; group < options_.groups; ++group) {
     layout::Row row((*groups)->schema);
-    for (std::uint32_t column = 0; column <= kVersion; ++column) {
+    for (std::uint32_t column = 0; column <= kGroupVersion; ++column) {
       status = row.writer().set_integer(column, column == 0 ? static_cast<std::int64_t>(group) : 0);
       if (!status.ok()) co_return status;
     }
@@ -80,10 +80,10 @@ reactor::Task<bool> GrowingWorkload::run_one(txn::Engine& engine, txn::Session& 
 
 void GrowingWorkload::ask(txn::Transaction& transaction, const storage::TableRef& table,
                           const storage::TableRef& groups, Group& group) const {
-  group.row = transaction.get(groups, key_of(groups, group.number).bytes());
+  group.row = transaction.get(groups, row_key(groups, group.number).bytes());
   for (const std::uint64_t key : group.keys) {
     group.rows.push_back(
-        transaction.get(table, key_of(table, group.number * options_.keys_per_group + key).bytes()));
+        transaction.get(table, row_key(table, group.number * options_.keys_per_group + key).bytes()));
   }
 }
 
@@ -140,7 +140,7 @@ Status GrowingWorkload::change(txn::Transaction& transaction, const storage::Tab
   Status status = transaction.update(group.row).set_integer(kMask, mask);
   if (status.ok()) status = transaction.update(group.row).set_integer(kSum, sum);
   if (status.ok()) {
-    status = transaction.update(group.row).set_integer(kVersion, static_cast<std::int64_t>(version));
+    status = transaction.update(group.row).set_integer(kGroupVersion, static_cast<std::int64_t>(version));
   }
   return status;
 }
@@ -165,7 +165,7 @@ reactor::Task<Status> GrowingWorkload::attempt(txn::Engine& engine, txn::Session
   Status status = co_await transaction->fetch();
   if (!status.ok()) co_return status;
   if (!agrees(*transaction, group)) co_return Status();
-  const auto before = static_cast<Version>(transaction->row(group.row).integer(kVersion));
+  const auto before = static_cast<Version>(transaction->row(group.row).integer(kGroupVersion));
   history_.at(record).operations.push_back(Operation::read(group.number, before));
   if (random.chance(0.1)) co_return co_await transaction->commit();
   if (random.chance(0.3)) {
@@ -231,7 +231,7 @@ reactor::Task<Status> GrowingWorkload::touch(txn::Engine& engine, txn::Session& 
   Status status = co_await transaction->fetch();
   if (!status.ok()) co_return status;
   if (!agrees(*transaction, group)) co_return Status(ErrorCode::internal, anomaly_);
-  const auto version = static_cast<Version>(transaction->row(group.row).integer(kVersion));
+  const auto version = static_cast<Version>(transaction->row(group.row).integer(kGroupVersion));
   status = change(*transaction, *table, group, true, version);
   if (status.ok()) status = co_await transaction->fetch();
   if (status.ok()) status = co_await transaction->commit();

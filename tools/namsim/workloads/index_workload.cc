@@ -29,7 +29,7 @@ layout::Schema things() {
   return std::move(*layout::Schema::create(std::move(columns), {kId}));
 }
 
-void fill(layout::RowWriter writer, Random& draw) {
+void fill_row(layout::RowWriter writer, Random& draw) {
   Status status = writer.set_integer(kColor, static_cast<std::int64_t>(draw.below(kColors)));
   if (draw.chance(0.2)) {
     writer.set_null(kLabel);
@@ -66,12 +66,12 @@ void IndexWorkload::write(txn::Transaction& transaction, const TableRef& table, 
   if (!transaction.found(row)) {
     layout::Row fresh(table->schema);
     NAMDB_CHECK(fresh.writer().set_integer(kId, id).ok());
-    fill(fresh.writer(), draw);
+    fill_row(fresh.writer(), draw);
     transaction.insert(table, fresh.bytes());
   } else if (draw.chance(0.3)) {
     transaction.erase(row);
   } else {
-    fill(transaction.update(row), draw);
+    fill_row(transaction.update(row), draw);
   }
 }
 
@@ -293,7 +293,7 @@ reactor::Task<Status> IndexWorkload::touch_all(txn::Engine* engine) {
       const auto transaction = engine->begin(*session);
       layout::Row row((*table)->schema);
       NAMDB_CHECK(row.writer().set_integer(kId, static_cast<std::int64_t>(id)).ok());
-      fill(row.writer(), draw);
+      fill_row(row.writer(), draw);
       row.writer().set_null(kCode);
       const txn::RowId found = transaction->get(*table, row.key());
       status = co_await transaction->fetch();

@@ -7,7 +7,7 @@
 namespace namdb::sim {
 namespace {
 
-constexpr std::uint32_t kTable = 1;  // columns
+constexpr std::uint32_t kNumber = 1;  // columns
 constexpr std::uint32_t kValue = 2;
 constexpr std::uint32_t kMark = 3;
 
@@ -18,7 +18,7 @@ layout::Schema schema_of(std::uint64_t number) {
   return std::move(*layout::Schema::create(std::move(columns), {0}));
 }
 
-std::string name_of(std::uint64_t number) {
+std::string passing_name(std::uint64_t number) {
   return "passing_" + std::to_string(number);
 }
 
@@ -26,7 +26,7 @@ std::int64_t mark_of(std::int64_t key, std::int64_t number, std::int64_t value) 
   return key * 1'000'003 + number * 10'007 + value;
 }
 
-layout::Key key_of(const storage::TableRef& table, std::uint64_t key) {
+layout::Key passing_key(const storage::TableRef& table, std::uint64_t key) {
   return std::move(layout::Key(table->schema).integer(static_cast<std::int64_t>(key)));
 }
 
@@ -42,7 +42,7 @@ Status PassingWorkload::write(txn::Transaction& transaction, const storage::Tabl
   const auto signed_number = static_cast<std::int64_t>(number);
   const std::int64_t value = next_value_++;
   const auto fill = [&](layout::RowWriter writer) {
-    Status status = writer.set_integer(kTable, signed_number);
+    Status status = writer.set_integer(kNumber, signed_number);
     if (status.ok()) status = writer.set_integer(kValue, value);
     if (status.ok()) status = writer.set_integer(kMark, mark_of(signed_key, signed_number, value));
     return status;
@@ -59,19 +59,19 @@ Status PassingWorkload::write(txn::Transaction& transaction, const storage::Tabl
 
 reactor::Task<Status> PassingWorkload::create(txn::Engine& engine, std::uint64_t number) {
   txn::TableDefinition definition;
-  definition.name = name_of(number);
+  definition.name = passing_name(number);
   definition.schema = schema_of(number);
   definition.size_hint_rows = 8;
   definition.ring_slots = 2;
   Status status = co_await engine.create_table(std::move(definition));
   if (!status.ok()) co_return status;
-  auto table = co_await engine.table(name_of(number));
+  auto table = co_await engine.table(passing_name(number));
   if (!table.ok()) co_return table.status();
   const auto session = engine.open_session();
   const auto transaction = engine.begin(*session);
   std::vector<txn::RowId> rows;
   for (std::uint64_t key = 0; key < options_.keys; key += 2)
-    rows.push_back(transaction->get(*table, key_of(*table, key).bytes()));
+    rows.push_back(transaction->get(*table, passing_key(*table, key).bytes()));
   status = co_await transaction->fetch();
   for (std::uint64_t key = 0; status.ok() && key < options_.keys; key += 2)
     status = write(*transaction, *table, number, key, rows[key / 2]);
@@ -93,7 +93,7 @@ reactor::Task<Status> PassingWorkload::load(txn::Engine& engine) {
 
 reactor::Task<Status> PassingWorkload::replace_one(txn::Engine& engine) {
   const std::uint64_t victim = oldest_++;
-  Status status = co_await engine.drop_table(name_of(victim));
+  Status status = co_await engine.drop_table(passing_name(victim));
   if (!status.ok()) co_return status;
   const std::uint64_t number = next_++;
   co_return co_await create(engine, number);
@@ -112,13 +112,13 @@ reactor::Task<bool> PassingWorkload::run_one(txn::Engine& engine, txn::Session& 
 
 reactor::Task<Status> PassingWorkload::attempt(txn::Engine& engine, txn::Session& session,
                                                std::uint64_t number, bool all) {
-  auto table = co_await engine.table(name_of(number));
+  auto table = co_await engine.table(passing_name(number));
   if (!table.ok()) co_return table.status();
   const auto transaction = engine.begin(session);
   std::vector<std::pair<std::uint64_t, txn::RowId>> rows;
   for (std::uint64_t key = 0; key < options_.keys; ++key) {
     if (all || world_.random().chance(0.5))
-      rows.emplace_back(key, transaction->get(*table, key_of(*table, key).bytes()));
+      rows.emplace_back(key, transaction->get(*table, passing_key(*table, key).bytes()));
   }
   Status status = co_await transaction->fetch();
   if (!status.ok()) co_return status;
@@ -126,7 +126,7 @@ reactor::Task<Status> PassingWorkload::attempt(txn::Engine& engine, txn::Session
     if (!transaction->found(id)) continue;
     const layout::RowView row = transaction->row(id);
     const auto signed_number = static_cast<std::int64_t>(number);
-    if (row.integer(kTable) != signed_number ||
+    if (row.integer(kNumber) != signed_number ||
         row.integer(kMark) != mark_of(row.integer(0), signed_number, row.integer(kValue))) {
       found_wrong("a row of table " + std::to_string(number) + " is not what anybody wrote there");
       co_return Status();
