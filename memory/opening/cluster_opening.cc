@@ -10,6 +10,8 @@
 namespace namdb::memory {
 namespace {
 
+constexpr std::uint64_t kSettledLook_ns = 100 * kMillisecond_ns;  // beside its event
+
 Status restarted_again() {
   return Status(ErrorCode::cannot_connect_now, "a memory server has restarted meanwhile");
 }
@@ -193,7 +195,7 @@ reactor::Task<Status> ClusterOpening::settle_own(RoundPointer round) {
     if (ending()) co_return opening_ends();
     // Slots wait for a server that is not gathered.
     if (restarted(epochs)) co_return restarted_again();
-    co_await server_.settled.wait();
+    co_await server_.settled.wait_until(server_.executor.now_ns() + kSettledLook_ns);
   }
   co_return Status();
 }
