@@ -190,7 +190,7 @@ struct FlushedCluster {
   // As another compute server sees them.
   std::int64_t sum() {
     std::int64_t sum = 0;
-    const Status status = run(read_all(&cluster.worker(1), &sum), 1);
+    const Status status = insist([&] { return read_all(&cluster.worker(1), &sum); }, 1);
     INFO(status.to_string());
     REQUIRE(status.ok());
     return sum;
@@ -234,13 +234,15 @@ struct FlushedCluster {
     };
     REQUIRE(world.run_until(connected, 20 * kSecond_ns));
   }
-  // Of worker 0; again where it is to be run again.
+  // Again where it is to be run again, or while a memory server is away.
   template <typename MakeTask>
-  Status insist(const MakeTask& make) {
+  Status insist(const MakeTask& make, std::size_t compute = 0) {
     Status status;
-    for (int i = 0; i < 100; ++i) {
-      status = run(make());
-      if (status.ok() || !status.info().retry) return status;
+    for (int i = 0; i < 500; ++i) {
+      status = run(make(), compute);
+      const bool again =
+          !status.ok() && (status.info().retry || status.code() == ErrorCode::cannot_connect_now);
+      if (!again) return status;
       world.run_for(10 * kMillisecond_ns);
     }
     return status;
