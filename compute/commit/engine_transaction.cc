@@ -43,7 +43,9 @@ reactor::Task<Status> EngineTransaction::find(storage::TableRef table, storage::
 
 // The transaction's own error is `lost`, and stays if nobody knows.
 reactor::Task<Status> EngineTransaction::ask_outcome(txn::CommitId commit, Status lost) {
-  switch (co_await worker().outcomes.find(commit, nullptr)) {
+  // Not within the switch: g++ 12 then gives the coroutine a frame that is resumed at the wrong place.
+  const txn::CommitOutcome outcome = co_await worker().outcomes.find(commit, nullptr);
+  switch (outcome) {
     case txn::CommitOutcome::committed:
       co_return Status();
     case txn::CommitOutcome::undone:

@@ -17,6 +17,8 @@ class RunningTransaction {
   virtual ~RunningTransaction() = default;
   // From when its age counts.
   virtual std::uint64_t running_since_ns() const = 0;
+  // Nothing of it happens any more, but for its destruction.
+  virtual bool is_over() const = 0;
   // It is older than it may be: ends, if it is idle. Nothing but itself is removed meanwhile.
   virtual void expire() = 0;
 
@@ -38,6 +40,12 @@ class RunningTransactions {
     (transaction.previous_ == nullptr ? first_ : transaction.previous_->next_) = transaction.next_;
     if (transaction.next_ != nullptr) transaction.next_->previous_ = transaction.previous_;
     transaction.previous_ = transaction.next_ = nullptr;
+  }
+  bool any() const {
+    for (const RunningTransaction* each = first_; each != nullptr; each = each->next_) {
+      if (!each->is_over()) return true;
+    }
+    return false;
   }
   // Tells those that are older than `longest_ns`.
   void expire_idle(std::uint64_t now_ns, std::uint64_t longest_ns) {

@@ -17,11 +17,8 @@ class ConnectionTransaction : private std::shared_ptr<Connection>, public protoc
   ConnectionTransaction(std::shared_ptr<Connection> connection, protocol::SessionState& session)
       : std::shared_ptr<Connection>(std::move(connection)),
         protocol::EngineTransaction((*this)->state, session, (*this)->make_control),
-        began_ns_((*this)->state.executor.now_ns()) {
-    ++(*this)->transactions;
-  }
+        began_ns_((*this)->state.executor.now_ns()) {}
   ~ConnectionTransaction() override {
-    --(*this)->transactions;
     (*this)->parts.backoff.ended((*this)->state.executor.now_ns() - began_ns_);
   }
 

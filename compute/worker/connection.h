@@ -86,7 +86,6 @@ struct Connection final : schema::SchemaWorker, std::enable_shared_from_this<Con
   schema::Tables tables;
   schema::Indexes indexes;
   protocol::MakeControl make_control = nullptr;  // of the database's protocol; once connected
-  std::size_t transactions = 0;                  // objects that there are
   // The worker has another connection, too (earlier_connections.h): its sessions may hand over tables as that
   // one knows them.
   bool is_one_of_several = false;

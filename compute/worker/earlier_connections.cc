@@ -39,7 +39,7 @@ reactor::Task<void> EarlierConnections::maintain_one(std::shared_ptr<Earlier> ea
     return connection->cluster.failed() || executor_.now_ns() >= earlier->end_by_ns;
   };
   bool fails = is_over();
-  if (!fails && connection->transactions != 0) {
+  if (!fails && connection->running.any()) {
     const Status status = co_await earlier->attachment.heartbeat->beat();
     if (!status.ok() && status.code() == ErrorCode::cannot_connect_now && !earlier->awaited) {
       earlier->awaited = true;
@@ -47,7 +47,7 @@ reactor::Task<void> EarlierConnections::maintain_one(std::shared_ptr<Earlier> ea
     }
     fails = is_over();
   }
-  if (!fails && connection->transactions != 0) co_return;
+  if (!fails && connection->running.any()) co_return;
   all_.remove(earlier);
   if (fails) {
     co_await end_connection(connection, false);
@@ -56,6 +56,8 @@ reactor::Task<void> EarlierConnections::maintain_one(std::shared_ptr<Earlier> ea
   // Commits that were answered before they were installed are whole then, where that is possible.
   co_await connection->settle();
   co_await connection->disconnect(!connection->cluster.has_lost());
+  // Its sessions may keep transactions that have ended, and the connection with them.
+  connection->cluster.give_up(Status(ErrorCode::connection_failure, "the connection has ended"));
 }
 
 std::uint64_t EarlierConnections::pause_ns(std::uint64_t interval_ns) const {
@@ -76,7 +78,7 @@ reactor::Task<void> EarlierConnections::close() {
     const std::shared_ptr<Earlier> earlier = all_.front();
     all_.pop_front();
     const std::shared_ptr<Connection> connection = earlier->attachment.connection;
-    co_await end_connection(connection, connection->transactions == 0 && !connection->cluster.has_lost());
+    co_await end_connection(connection, !connection->running.any() && !connection->cluster.has_lost());
   }
 }
 

@@ -164,6 +164,17 @@ class Cluster:
             cursor = connection.execute(text, parameters)
             return cursor.fetchall() if cursor.description else []
 
+    def answers_everywhere(self, text, server=0, connections=8):
+        """True if each worker of that compute server answers the statement: several memory servers, of which one was away, may
+        be found again by one worker before another."""
+        try:
+            with contextlib.ExitStack() as opened:
+                for connection in [opened.enter_context(self.connect(server)) for _ in range(connections)]:
+                    connection.execute(text)
+        except psycopg.Error:
+            return False
+        return True
+
     def raw(self, server=0):
         return RawClient(self.port + server)
 

@@ -99,11 +99,11 @@ TEST_CASE("while a memory server is away, and while it opens again, transactions
   TwoServers test(protocol, stages);
   SmallTable& rows = test.rows;
 
-  const auto before = rows.begin_in_new_session();
+  auto before = rows.begin_in_new_session();
   rows.write(*before, test.near[1], 1);
-  const auto long_before = rows.begin_in_new_session();
+  auto long_before = rows.begin_in_new_session();
   rows.write(*long_before, test.near[2], 1);
-  const auto needs_it = rows.begin_in_new_session();
+  auto needs_it = rows.begin_in_new_session();
   rows.read(*needs_it, test.far[0]);
   rows.write(*needs_it, test.near[3], 1);
 
@@ -129,7 +129,7 @@ TEST_CASE("while a memory server is away, and while it opens again, transactions
   CHECK(rows.clock().now_ns() - began_ns < kAtOnce_ns);
   CHECK(rows.try_create_index(false).code() == ErrorCode::cannot_connect_now);
 
-  const auto all_the_time = rows.begin_in_new_session();
+  auto all_the_time = rows.begin_in_new_session();
   rows.write(*all_the_time, test.near[1], 2);
   test.start();
   test.open();
@@ -137,12 +137,13 @@ TEST_CASE("while a memory server is away, and while it opens again, transactions
   rows.run_for(kReturn_ns);
   CHECK(test.ready(0));
   for (const std::int64_t id : test.far) CHECK(test.write(id, 3).ok());
-  const auto after = rows.begin_in_new_session();
+  auto after = rows.begin_in_new_session();
   CHECK(rows.read(*after, test.near[1]) == 2);
   CHECK(rows.read(*after, test.near[2]) == 1);
   CHECK(rows.read(*after, test.near[3]) == 2);
   CHECK(rows.read(*after, test.far[0]) == 3);
   CHECK(rows.commit(*after).ok());
+  for (auto* ended : {&before, &long_before, &needs_it, &all_the_time, &after}) ended->reset();
   CHECK(test.at_rest() == "");
 }
 
@@ -154,7 +155,7 @@ TEST_CASE("a transaction is open through the loss of a memory server, and anothe
   SmallTable& rows = test.rows;
   test.kill();
   // Begun without the server, ended by a worker that has it.
-  const auto without = rows.begin_in_new_session();
+  auto without = rows.begin_in_new_session();
   rows.write(*without, test.near[1], 1);
   test.start();
   test.open();
@@ -162,10 +163,12 @@ TEST_CASE("a transaction is open through the loss of a memory server, and anothe
   CHECK(test.read(test.far[0]).ok());
   // It began without it, and does not get it.
   CHECK(rows.try_read(*without, test.far[0]).code() == ErrorCode::cannot_connect_now);
-  const auto on_both = rows.begin_in_new_session();
+  auto on_both = rows.begin_in_new_session();
   rows.write(*on_both, test.near[2], 1);
   rows.write(*on_both, test.far[0], 1);
   CHECK(rows.commit(*on_both).ok());
+  without.reset();
+  on_both.reset();
   CHECK(test.at_rest() == "");
 }
 
@@ -237,9 +240,10 @@ TEST_CASE("the parts of an index are made anew beside transactions, from rows th
   }
   REQUIRE(rows.cluster().memory(1).opened->ok());
   rows.run_for(kReturn_ns);
-  const auto after = rows.begin_in_new_session();
+  auto after = rows.begin_in_new_session();
   CHECK(rows.count(*after, rows.table(), true) == static_cast<std::size_t>(TwoServers::kRows));
   CHECK(rows.commit(*after).ok());
+  after.reset();
   CHECK(test.at_rest() == "");
 }
 
