@@ -190,7 +190,7 @@ Status Cluster::whole() const {
 }
 
 Status Cluster::lost(layout::ServerId server) const {
-  if (links_[server].away) return links_[server].reason;
+  if (!links_[server].reason.ok()) return links_[server].reason;
   return Status(ErrorCode::connection_failure,
                 "the connection to memory server " + std::to_string(server) + " was lost");
 }
@@ -198,6 +198,11 @@ Status Cluster::lost(layout::ServerId server) const {
 Status Cluster::named(layout::ServerId server, const Status& error) {
   if (!lacks(server)) return error;
   Link& link = links_[server];
+  if (!link.away && link.reason.ok()) {
+    link.reason =
+        Status(ErrorCode::connection_failure,
+               "the connection to memory server " + std::to_string(server) + " was lost: " + error.message());
+  }
   if (!link.away && !std::exchange(link.told, true) && options_.lost) options_.lost();
   return error.code() == ErrorCode::connection_failure ? lost(server) : error;
 }

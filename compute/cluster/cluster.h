@@ -120,8 +120,8 @@ class Cluster {
   // The error for what needs a server that is lacking: cannot_connect_now where it was away, else
   // connection_failure.
   Status lost(layout::ServerId server) const;
-  // An error that an operation or a call to that server has ended in, with the server's name: connection_failure
-  // where the channel was lost, cannot_connect_now where the server was away.
+  // An error that an operation or a call to that server has ended in, with the server's name:
+  // connection_failure where the channel was lost, cannot_connect_now where the server was away.
   Status named(layout::ServerId server, const Status& error);
   // Every channel fails now, those that transactions still hold, too.
   void give_up(const Status& reason);

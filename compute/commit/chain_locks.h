@@ -48,9 +48,10 @@ class ChainLocks {
   void add_journal_least(JournalBytes& bytes) const;
   void add_journal_bytes(JournalBytes& bytes) const;
 
-  // In this order. post() adds a chain's CAS and READs to the batches; check() examines them once they completed;
-  // retry() posts the locks that are missing again, and returns an error when that takes too long; place()
-  // reads the buckets that the chains have more, and gives each row its entry. `stamp` is the commit's.
+  // In this order. post() adds a chain's CAS and READs to the batches; check() examines them once they
+  // completed; retry() posts the locks that are missing again, and returns an error when that takes too long;
+  // place() reads the buckets that the chains have more, and gives each row its entry. `stamp` is the
+  // commit's.
   void post(std::size_t chain, layout::Stamp stamp) { post(chains_[chain], stamp); }
   void check();
   // A memory server did not answer: notes which of the locks that were posted are held.

@@ -508,7 +508,8 @@ reactor::Task<Status> Commit::release(Status reason) {
   }
   chains_.release(stamp_);
   if (locking() != nullptr) locking()->add_unlocks(batches_);
-  // Locks on a server that was lost are undone once the slot has died and is closed: no version has its stamp.
+  // Locks on a server that was lost are undone once the slot has died and is closed: no version has its
+  // stamp.
   batches_.clear_lacking();
   if (!batches_.empty()) {
     const Status status = co_await batches_.run(counters_, layout::Stage::release);

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kMaxSortedRows = 1 << 20;
 // Entries of a hash index whose records are looked up together.
 constexpr std::size_t kHashedAtOnce = 1024;
-// Rows of the transaction's own that are looked at before others have their turn.
+// Rows of the transaction's own that are examined before others have their turn.
 constexpr std::size_t kAccessesInTurn = 4096;
 
 // Of the same table.

@@ -14,7 +14,9 @@ Status too_many_alike(const storage::Table& entries) {
 }
 
 Status lost_connection(const Status& why) {
-  if (why.code() == ErrorCode::connection_failure || why.code() == ErrorCode::cannot_connect_now) return why;
+  const bool says_it = !why.ok() && (why.code() == ErrorCode::connection_failure ||
+                                     why.code() == ErrorCode::cannot_connect_now);
+  if (says_it) return why;
   return Status(ErrorCode::connection_failure, "the connection to a memory server was lost");
 }
 

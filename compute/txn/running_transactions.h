@@ -17,8 +17,6 @@ class RunningTransaction {
   virtual ~RunningTransaction() = default;
   // From when its age counts.
   virtual std::uint64_t running_since_ns() const = 0;
-  // Nothing of it happens any more, but for its destruction.
-  virtual bool is_over() const = 0;
   // It is older than it may be: ends, if it is idle. Nothing but itself is removed meanwhile.
   virtual void expire() = 0;
 
@@ -41,12 +39,7 @@ class RunningTransactions {
     if (transaction.next_ != nullptr) transaction.next_->previous_ = transaction.previous_;
     transaction.previous_ = transaction.next_ = nullptr;
   }
-  bool any() const {
-    for (const RunningTransaction* each = first_; each != nullptr; each = each->next_) {
-      if (!each->is_over()) return true;
-    }
-    return false;
-  }
+  bool any() const { return first_ != nullptr; }
   // Tells those that are older than `longest_ns`.
   void expire_idle(std::uint64_t now_ns, std::uint64_t longest_ns) {
     for (RunningTransaction* transaction = first_; transaction != nullptr;) {

@@ -128,7 +128,8 @@ reactor::Task<Status> StagedTransaction::do_fetch() {
   LookupTables tables;
   Status status;
   txn::DeferredCommits& deferred = session().deferred;
-  if (control().reads_deferred() ? deferred.any_cut_off() : !deferred.settled()) {
+  const bool unsettled = control().reads_deferred() ? deferred.any_cut_off() : !deferred.settled();
+  if (unsettled) {
     status = co_await settle_deferred();
     if (!status.ok()) co_return status;
   }

@@ -49,7 +49,6 @@ class StagedTransaction : public txn::Transaction,
 
  private:
   std::uint64_t running_since_ns() const override { return TransactionState::running_since_ns(); }
-  bool is_over() const override { return ended(); }
   void expire() override;
   reactor::Task<Status> do_fetch();
   void note_primary_violation(txn::RowId id);

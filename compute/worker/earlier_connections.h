@@ -1,11 +1,12 @@
-// The connections of a worker that a later one has taken the place of: the transactions that run over one go on
-// until they end, over what is left of it. That is so where a memory server was lost, or has come back, whose
-// loss the cluster bears (compute/cluster/cluster.h): the next connection lacks that server, or has it again.
+// The connections of a worker that a later one has taken the place of: the transactions that run over one go
+// on until they end, over what is left of it. That is so where a memory server was lost, or has come back,
+// whose loss the cluster bears (compute/cluster/cluster.h): the next connection lacks that server, or has it
+// again.
 //
-// Such a connection ends with its last transaction, or when all of them are older than transactions may be, or
-// as soon as server 0 is lost. Where memory servers wait for its end, since one of them opens the database
-// again, its transactions have a moment. With a server that it has lost its slots die: they are decided when
-// that server is there again.
+// Such a connection ends with its last transaction, or when all of them are older than transactions may be,
+// or as soon as server 0 is lost. Where memory servers wait for its end, since one of them opens the
+// database again, its transactions have a moment. With a server that it has lost its slots die: they are
+// decided when that server is there again.
 //
 // Belongs to the worker's executor.
 #pragma once

@@ -245,19 +245,29 @@ TEST_CASE(
   CHECK(*unknown == calls::LookReply());
 }
 
-TEST_CASE("a disk that fails leaves a commit undecided, and its lock") {
+TEST_CASE("a full log leaves a commit undecided, and its lock") {
   Deciding deciding;
   deciding.begin_commit(1, deciding.records[0], {kHost});
   deciding.owner_dies();
-  deciding.log.full_now = true;
-  CHECK_FALSE(deciding.look().ok());
-  deciding.log.full_now = false;
   REQUIRE(deciding.look().ok());
   deciding.log.full_now = true;
   CHECK_FALSE(deciding.make_void({1}).ok());
   const auto seen = deciding.look();
   REQUIRE(seen.ok());
   CHECK(seen->voids.empty());
+  CHECK(seen->entries.size() == 1);
+}
+
+TEST_CASE("of a commit that a full log did not take the decider learns nothing, then and later") {
+  Deciding deciding;
+  deciding.begin_commit(1, deciding.records[0], {kHost});
+  deciding.owner_dies();
+  for (const bool full : {true, false}) {
+    deciding.log.full_now = full;
+    const auto seen = deciding.look();
+    REQUIRE(seen.ok());
+    CHECK(*seen == calls::LookReply());
+  }
 }
 
 }  // namespace namdb::memory

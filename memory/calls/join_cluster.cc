@@ -1,5 +1,5 @@
-// JOIN_CLUSTER: a worker reports the epochs and addresses of all memory servers that it is connected to, or which
-// of them are away.
+// JOIN_CLUSTER: a worker reports the epochs and addresses of all memory servers that it is connected to, or
+// which of them are away.
 #include <set>
 #include <utility>
 

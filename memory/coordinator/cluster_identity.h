@@ -7,8 +7,8 @@
 // makes it a member. So memory servers may be restarted in any order, and once all were, they are a cluster.
 //
 // The servers of a database on disk come back with their data. Server 0 tells all of them the epochs that
-// belong together, each time that they have opened (memory/opening): workers with others connect again. There a
-// worker may join while a server is away: it names epoch 0 for that one.
+// belong together, each time that they have opened (memory/opening): workers with others connect again.
+// There a worker may join while a server is away: it names epoch 0 for that one.
 #pragma once
 
 #include <cstdint>

@@ -173,7 +173,7 @@ class Journals {
   reactor::Task<Status> await_entries(StreamPointer stream, std::uint64_t position);
   reactor::Task<void> read_all();
   reactor::Task<Status> append_noted();
-  // Behind all that was noted.
+  // An entry is behind all that was noted.
   reactor::Task<Result<LogSink::Appended>> append(RecordKind kind, std::span<const std::byte> head,
                                                   std::span<const std::byte> bytes);
   reactor::Task<Status> make_durable(std::uint64_t log_position);

@@ -205,7 +205,8 @@ reactor::Task<Status> Journals::append_noted() {
 
 reactor::Task<Result<LogSink::Appended>> Journals::append(RecordKind kind, std::span<const std::byte> head,
                                                           std::span<const std::byte> bytes) {
-  if (!noted_.empty()) {
+  // Other records wait for none of that: in a full log a decision comes first, and brings room for the rest.
+  if (kind == RecordKind::entry && !noted_.empty()) {
     const Status noted = co_await append_noted();
     if (!noted.ok()) co_return noted;
   }

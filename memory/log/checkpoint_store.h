@@ -7,9 +7,9 @@
 //   put, drop  chunks, in any number, while the earlier generations stay as they are. They are synced many
 //              at a time: the first sync makes the file system write its journal for all of them, and each
 //              journal write delays the commits that wait for the log on the same disk
-//   commit     the last chunks and the folder synced; manifest written, synced, renamed into its place, folder synced. From the
-//              rename on the generation counts. The two newest are kept, and all that neither names is
-//              removed.
+//   commit     the last chunks and the folder synced; manifest written, synced, renamed into its place,
+//              folder synced. From the rename on the generation counts. The two newest are kept, and all
+//              that neither names is removed.
 //
 // The caller flushes the log up to what the chunks hold before commit(), and cuts it at oldest_redo(), not at
 // the newest generation's start: where a chunk of the newest is damaged, the older generation's serves with a

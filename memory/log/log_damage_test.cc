@@ -337,6 +337,9 @@ TEST_CASE("verify says for each damage how a server goes on") {
   found = findings_with({checkpoint + manifest_name(1), checkpoint + manifest_name(2)});
   REQUIRE(found.size() == 2);
   for (const VerifyFinding& finding : found) CHECK(finding.remedy == "restore the folder from a backup");
+  found = findings_with({checkpoint + manifest_name(2), checkpoint + chunk_name(2, 1)});
+  REQUIRE(found.size() == 2);
+  for (const VerifyFinding& finding : found) CHECK(finding.remedy == "restore the folder from a backup");
   // A block of the log, needed or not.
   const Block block = folder.blocks()[3];
   folder.disk().flip_bit(folder.path(block.segment), 8 * (block.offset + 70));

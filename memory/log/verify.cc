@@ -58,8 +58,14 @@ class Verification {
   reactor::Task<void> read_checkpoints();
   reactor::Task<void> read_generation(std::string name, std::uint64_t number);
   // Redo could begin there.
-  bool opens(const Generation& generation) const {
-    return !generation.finding && (!report_.has_log || generation.redo_from >= report_.log_begin);
+  bool has_redo(const Generation& generation) const {
+    return !generation.finding && report_.has_log && generation.redo_from >= report_.log_begin;
+  }
+  // A server opens with it alone.
+  bool is_whole(const Generation& generation) const {
+    return has_redo(generation) && std::ranges::none_of(generation.chunks, [](const CheckedChunk& chunk) {
+             return chunk.finding.has_value();
+           });
   }
   // Null: there is none.
   const Generation* newest() const;
@@ -238,23 +244,24 @@ void Verification::compare() {
 }
 
 void Verification::find_remedies() {
-  const Generation* const newest_whole = newest();
+  const Generation* const newest_readable = newest();
   for (const LogGap& gap : gaps_) {
-    const bool behind = newest_whole != nullptr && newest_whole->redo_from >= gap.lost_to;
+    const bool behind = newest_readable != nullptr && newest_readable->redo_from >= gap.lost_to;
     report_.findings[gap.finding].remedy =
-        behind ? "nothing is needed: checkpoint " + std::to_string(newest_whole->number) + " lies behind it"
-               : std::string(kRestore) + "; or start once with --force lost-log, without these changes";
+        behind
+            ? "nothing is needed: checkpoint " + std::to_string(newest_readable->number) + " lies behind it"
+            : std::string(kRestore) + "; or start once with --force lost-log, without these changes";
   }
   for (std::size_t i = 0; i < generations_.size(); ++i) {
     const Generation& generation = generations_[i];
-    const bool last = &generation == newest_whole;
+    const bool last = &generation == newest_readable;
     if (generation.finding) {
       std::string& remedy = report_.findings[*generation.finding].remedy;
       if (!remedy.empty()) continue;  // of a newer format
-      remedy =
-          newest_whole != nullptr && opens(*newest_whole)
-              ? "nothing is needed: the server opens with checkpoint " + std::to_string(newest_whole->number)
-              : kRestore;
+      remedy = newest_readable != nullptr && is_whole(*newest_readable)
+                   ? "nothing is needed: the server opens with checkpoint " +
+                         std::to_string(newest_readable->number)
+                   : kRestore;
     }
     for (const CheckedChunk& chunk : generation.chunks) {
       if (!chunk.finding) continue;
@@ -263,12 +270,14 @@ void Verification::find_remedies() {
       const auto same = [&chunk](const CheckedChunk& other) {
         return other.ref.key == chunk.ref.key && other.finding;
       };
-      const bool serves = older != nullptr && opens(*older) && std::ranges::none_of(older->chunks, same);
+      const bool serves = older != nullptr && has_redo(*older) && std::ranges::none_of(older->chunks, same);
       if (serves) {
         remedy = "nothing is needed: the server opens with that of checkpoint " +
                  std::to_string(older->number) + " and a longer log";
-      } else if (!last && newest_whole != nullptr && std::ranges::none_of(newest_whole->chunks, same)) {
-        remedy = "nothing is needed: checkpoint " + std::to_string(newest_whole->number) + " has another one";
+      } else if (!last && newest_readable != nullptr && has_redo(*newest_readable) &&
+                 std::ranges::none_of(newest_readable->chunks, same)) {
+        remedy =
+            "nothing is needed: checkpoint " + std::to_string(newest_readable->number) + " has another one";
       } else {
         remedy = kRestore;
       }

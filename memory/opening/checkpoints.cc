@@ -184,10 +184,7 @@ void Checkpoints::tell_stuck() {
                      " on, for what was half-installed all the time:";
   for (const StuckRecord& record : stuck_) {
     line += (&record == stuck_.data() ? " the record at offset " : ", the record at offset ") +
-            std::to_string(record.address.offset()) +
-            " of table "
-            " + record.table + "
-            ", " +
+            std::to_string(record.address.offset()) + " of table \"" + record.table + "\", " +
             (record.header.locked() ? "locked by execution slot " + std::to_string(record.header.stamp().slot)
                                     : std::string("not locked"));
   }

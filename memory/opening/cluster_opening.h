@@ -16,10 +16,10 @@
 // So nothing is undecided when a server opens, and no worker uses what another knew before: bucket arrays,
 // reservations, snapshots. The server's epochs are new, and workers join with the epochs of all.
 //
-// Workers that stay have nothing to do with a server that opens: they never reached it, none of their commits has a
-// part there, and none of them changes a key of an index's part there, for such a change is made there, too,
-// and fails. So what the open servers' rows have to say of these parts stands still while they are read. Once
-// the round is over these workers connect again, to all servers.
+// Workers that stay have nothing to do with a server that opens: they never reached it, none of their
+// commits has a part there, and none of them changes a key of an index's part there, for such a change is
+// made there, too, and fails. So what the open servers' rows have to say of these parts stands still while
+// they are read. Once the round is over these workers connect again, to all servers.
 //
 // A round that fails is followed by another one, at growing pauses, and at once when a link is made.
 //

@@ -31,6 +31,13 @@ reactor::Task<Status> remove_all(Disk* disk, std::string folder) {
   co_return co_await disk->sync_folder(folder);
 }
 
+// Damage that no option passes.
+Status with_remedy(Status status) {
+  if (status.ok() || status.code() != ErrorCode::corrupt_data || !status.hint().empty()) return status;
+  return Status(status.code(), status.message(),
+                "restore the folder from a backup; namctl verify says what else is wrong");
+}
+
 }  // namespace
 
 void DatabaseOpening::connect_log() {
@@ -246,6 +253,26 @@ reactor::Task<Status> DatabaseOpening::derive_tables(const control::DeriveReques
   count_rows();
   tables_derived_ = true;
   co_return Status();
+}
+
+// --- DurableDatabase (durable_database.h) ---
+
+DurableDatabase::Opening DurableDatabase::create(reactor::Executor& executor, Disk& disk, std::string folder,
+                                                 MemoryServer& server, DurableOptions options) {
+  DatabaseOpening opening(executor, disk, std::move(folder), server, std::move(options));
+  Status status = co_await opening.create();
+  if (status.ok()) co_return opening.take();
+  co_await opening.give_up();
+  co_return status;
+}
+
+DurableDatabase::Opening DurableDatabase::open(reactor::Executor& executor, Disk& disk, std::string folder,
+                                               MemoryServer& server, DurableOptions options) {
+  DatabaseOpening opening(executor, disk, std::move(folder), server, std::move(options));
+  Status status = co_await opening.open();
+  if (status.ok()) co_return opening.take();
+  co_await opening.give_up();
+  co_return with_remedy(std::move(status));
 }
 
 }  // namespace namdb::memory

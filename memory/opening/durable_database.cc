@@ -1,30 +1,10 @@
 #include "memory/opening/durable_database.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "memory/log/manifest.h"
-#include "memory/opening/database_opening.h"
 
 namespace namdb::memory {
-
-DurableDatabase::Opening DurableDatabase::create(reactor::Executor& executor, Disk& disk, std::string folder,
-                                                 MemoryServer& server, DurableOptions options) {
-  DatabaseOpening opening(executor, disk, std::move(folder), server, std::move(options));
-  Status status = co_await opening.create();
-  if (status.ok()) co_return opening.take();
-  co_await opening.give_up();
-  co_return status;
-}
-
-DurableDatabase::Opening DurableDatabase::open(reactor::Executor& executor, Disk& disk, std::string folder,
-                                               MemoryServer& server, DurableOptions options) {
-  DatabaseOpening opening(executor, disk, std::move(folder), server, std::move(options));
-  Status status = co_await opening.open();
-  if (status.ok()) co_return opening.take();
-  co_await opening.give_up();
-  co_return status;
-}
 
 reactor::Task<Result<bool>> DurableDatabase::exists(Disk& disk, std::string folder) {
   const std::string checkpoints = folder + "/checkpoint";

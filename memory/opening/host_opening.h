@@ -7,9 +7,9 @@
 //            them send keys of indexes to the servers that open
 //   serve    workers may come
 //
-// A server that is open takes part whenever another one opens. Workers that joined without that one may stay on it,
-// and change rows all the time. A round that fails somewhere is followed by another one: each step may come
-// again, and finds what was done before.
+// A server that is open takes part whenever another one opens. Workers that joined without that one may stay
+// on it, and change rows all the time. A round that fails somewhere is followed by another one: each step
+// may come again, and finds what was done before.
 //
 // While the server opens, the decider finds in the log what journals in the region say otherwise: which
 // parts of commits are here (OpeningService, memory/calls/decide.h).

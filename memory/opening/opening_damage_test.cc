@@ -196,7 +196,8 @@ TEST_CASE("without its first control entry a database opens, forced, by the sett
     REQUIRE(life.insert("a", 1, 1).ok());
   }
   // The log's first block has nothing else.
-  machine.disk.flip_bit(kDatabaseFolder + "/log/" + segment_name(0), 8 * (kDiskPage_bytes + 200));
+  machine.disk.flip_bit(kDatabaseFolder + "/log/" + segment_name(0),
+                        8 * (kDiskPage_bytes + kBlockHeader_bytes));
   forced.durable.force_lost_log = true;
   Rows rows{{"a", {{1, 1}}}};
   {
@@ -331,6 +332,7 @@ TEST_CASE("a log that is cut at any page opens with the commits before that, or 
         DurableLife life(*cut, End::killed);
         CHECK(life.status().code() == ErrorCode::corrupt_data);
         CHECK(life.status().message().find(path) != std::string::npos);
+        CHECK(life.status().hint().find("from a backup") != std::string::npos);
       }
       // As if nothing behind had been written.
       if (page == 0) continue;
@@ -372,6 +374,7 @@ TEST_CASE("a damaged manifest is passed for the checkpoint before, and two of th
     DurableLife life(*disk, End::killed);
     CHECK(life.status().code() == ErrorCode::corrupt_data);
     CHECK(life.status().message().find("manifest") != std::string::npos);
+    CHECK(life.status().hint().find("from a backup") != std::string::npos);
   }
 }
 

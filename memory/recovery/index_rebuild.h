@@ -38,8 +38,8 @@ class PlaceReader {
 
   // torn: there is no body of the table, or one that is being written.
   What read(std::uint64_t place);
-  // After that. Where transactions may be writing, waits for the body. Errors corrupt_data; cannot_connect_now
-  // where it takes too long.
+  // After that. Where transactions may be writing, waits for the body. Errors corrupt_data;
+  // cannot_connect_now where it takes too long.
   reactor::Task<Result<What>> read_again(std::uint64_t place);
   std::span<const std::byte> body() const { return body_; }
 

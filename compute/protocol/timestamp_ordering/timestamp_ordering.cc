@@ -88,8 +88,8 @@ void TimestampOrdering::read_behind_lock(const Access& access, txn::BatchSet& ba
 }
 
 // The floors of all servers: on a server without writes that costs no further round trip. A server that is
-// lacking has no rows that this transaction may still use, and each READ and each raise concerns all servers: so the
-// others' floors are enough for it.
+// lacking has no rows that this transaction may still use, and each READ and each raise concerns all
+// servers: so the others' floors are enough for it.
 void TimestampOrdering::read_behind_locks(txn::BatchSet& batches) {
   if (!displaced_.empty()) add_floor_reads(batches);
 }

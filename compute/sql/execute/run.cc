@@ -66,7 +66,7 @@ reactor::Task<Result<Datum>> Run::call_waiting() {
     case Waiting::transaction_outcome:
       co_return co_await waiting.transaction_outcome(argument.integer);
     case Waiting::sleep: {
-      Status status = co_await sleep(argument.real);
+      Status status = co_await let_pass(argument.real);
       if (!status.ok()) co_return status;
       co_return Datum::of_text("");
     }
@@ -77,7 +77,7 @@ reactor::Task<Result<Datum>> Run::call_waiting() {
 }
 
 // In slices, since a cancel request of another thread does not wake the sleeper.
-reactor::Task<Status> Run::sleep(double seconds) {
+reactor::Task<Status> Run::let_pass(double seconds) {
   constexpr std::uint64_t kSlice_ns = 5 * kMillisecond_ns;
   if (!(seconds > 0)) co_return Status();
   reactor::Executor& executor = engine.executor();

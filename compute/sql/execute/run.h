@@ -109,7 +109,7 @@ struct Run {
   }
 
   reactor::Task<Result<Datum>> call_waiting();
-  reactor::Task<Status> sleep(double seconds);
+  reactor::Task<Status> let_pass(double seconds);
   EvalContext context() const {
     EvalContext context;
     context.parameters = parameters;

@@ -1,6 +1,7 @@
 // Evaluation of operators: arithmetic, comparison, logic, conditionals.
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "compute/sql/expression/expression.h"
@@ -317,7 +318,12 @@ Status call_function(const Expr& expr, const EvalContext& context, Datum& out) {
   }
   out.null = any_null;
   if (any_null) return {};
-  if (expr.function->waiting != Waiting::no) return context.work->wait_for(expr, values[0]);
+  if (expr.function->waiting != Waiting::no) {
+    context.work->wait_for(expr, values[0]);
+    // The statement's error where no coroutine can call it.
+    return Status(ErrorCode::feature_not_supported,
+                  "function " + std::string(expr.function->name) + " cannot be called here");
+  }
   return expr.function->call(context, std::span(values.data(), expr.args.size()), out);
 }
 

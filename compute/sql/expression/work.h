@@ -30,7 +30,7 @@ class Work {
   static constexpr std::uint64_t kTurn_units = 1 << 20;
   static constexpr std::uint64_t kOperator_units = 16;
   static constexpr std::uint64_t kRow_units = 64;
-  // What the engine does to read a row, and to write one, beside the work of expressions.
+  // The engine's work to read a row, and to write one, beside that of expressions.
   static constexpr std::uint64_t kReadRow_units = 512;
   static constexpr std::uint64_t kWrittenRow_units = 2048;
   static constexpr std::uint64_t kListValue_units = 256;
@@ -60,9 +60,9 @@ class Work {
     paused_ = false;
     call_ = nullptr;
   }
-  // The status with which an evaluation ends that needs the value of a call of a function that waits. It goes
-  // on once that value is remembered.
-  Status wait_for(const Expr& call, const Datum& argument);
+  // Pauses an evaluation that needs the value of a call of a function that waits. It goes on once that value
+  // is remembered.
+  void wait_for(const Expr& call, const Datum& argument);
   // Of the pause; null: there is none.
   const Expr* waiting_call() const { return call_; }
   const Datum& waiting_argument() const { return argument_; }

@@ -205,7 +205,7 @@ Status parse_text(std::string_view text, TypeId type, std::int64_t now_us, Datum
 namespace {
 
 // The number of bytes at the text's beginning that are ASCII and not zero: at least the first one. Most texts
-// have no others, so they are looked at eight at a time.
+// have no others, so they are examined eight at a time.
 std::size_t plain_bytes(std::string_view text) {
   constexpr std::uint64_t kLow = 0x0101'0101'0101'0101;
   constexpr std::uint64_t kHigh = 0x8080'8080'8080'8080;

@@ -1,5 +1,6 @@
 // Lines with markers over a common axis, as an SVG picture: one line a series, whiskers for the spread, a
-// legend in the order in which the lines end; behind the lines bands for the times at which something went on.
+// legend in the order in which the lines end; behind the lines bands for the times at which something went
+// on.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Commits that are answered before they are on disk, while the answers of a memory server to FLUSH are held up,
-// and when their connection breaks or a memory server ends.
+// Commits that are answered before they are on disk, while the answers of a memory server to FLUSH are held
+// up, and when their connection breaks or a memory server ends.
 #include <catch2/catch.hpp>
 
 #include "compute/txn/deferred_commits.h"
@@ -131,7 +131,7 @@ TEST_CASE("a session goes on behind a connection that broke before its early com
           "[flushed][early]") {
   for (const layout::ProtocolTraits& protocol : layout::protocol_traits()) {
     DYNAMIC_SECTION(protocol.name) {
-      FlushedCluster flushed(memory::Durability::flushed, 64U << 10, protocol.name);
+      FlushedCluster flushed(memory::Durability::flushed, 64U << 10, protocol.name, /*on_disk=*/true);
       const auto session = flushed.cluster.worker(0).open_session();
       flushed.commit_early(session.get(), 0, kRows, 5);
       flushed.changed.change = Change::broken;
@@ -198,7 +198,7 @@ TEST_CASE("a commit on disk is never there without the early commits of its sess
 }
 
 TEST_CASE("a client that cancels does not wait for what became of its early commits", "[flushed][early]") {
-  FlushedCluster flushed;
+  FlushedCluster flushed(memory::Durability::flushed, 64U << 10, layout::kDefaultProtocol, /*on_disk=*/true);
   txn::Engine& engine = flushed.cluster.worker(0);
   const auto session = engine.open_session();
   flushed.commit_early(session.get(), 0, kRows, 5);

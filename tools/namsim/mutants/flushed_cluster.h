@@ -219,7 +219,8 @@ struct FlushedCluster {
     self->written = co_await write_all(&self->cluster.worker(0), value);
     self->done = true;
   }
-  // A commit of worker 0 that is answered, and whose part on the server with the changed answers is not flushed.
+  // A commit of worker 0 that is answered, and whose part on the server with the changed answers is not
+  // flushed.
   void commit_early(txn::Session* session, std::int64_t first, std::int64_t end, std::int64_t value) {
     connection = cluster.worker(0).catalog_version() >> 48;
     changed.change = ChangedFlushes::Change::held;

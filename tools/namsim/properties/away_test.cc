@@ -1,5 +1,5 @@
-// Memory server 1 of a database on two servers' disks is away, and comes back: transactions that do not need it
-// are not disturbed, whatever it does, and others know at once.
+// Memory server 1 of a database on two servers' disks is away, and comes back: transactions that do not need
+// it are not disturbed, whatever it does, and others know at once.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
