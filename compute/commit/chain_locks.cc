@@ -439,7 +439,7 @@ void ChainLocks::install(layout::Stamp stamp) {
         batches_.write(address, bytes.data(), bytes.size());
       });
     }
-    release(chain, stamp);
+    add_unlock(chain, stamp);
   }
 }
 
@@ -450,6 +450,10 @@ void ChainLocks::release(layout::Stamp stamp) {
 void ChainLocks::release(ChainLock& chain, layout::Stamp stamp) {
   if (!chain.held) return;
   chain.held = false;
+  add_unlock(chain, stamp);
+}
+
+void ChainLocks::add_unlock(ChainLock& chain, layout::Stamp stamp) {
   // Not the old value: with it a CAS would succeed whose commit read the chain long ago.
   layout::store_word(chain.words.data() + 8, HeaderWord(stamp).value());
   batches_.write(chain.main, chain.words.data() + 8, 8);

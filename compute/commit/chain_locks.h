@@ -63,6 +63,7 @@ class ChainLocks {
 
   // The items of that host.
   void log(layout::ServerId host, layout::JournalItems& items) const;
+  // Adds the WRITEs, which may be forgotten and added again.
   void install(layout::Stamp stamp);
   // Adds the WRITEs that release the chains that are held.
   void release(layout::Stamp stamp);
@@ -118,6 +119,7 @@ class ChainLocks {
   void give_back_behind(layout::GlobalAddress busy);
   Status follow(ChainLock& chain);
   void release(ChainLock& chain, layout::Stamp stamp);
+  void add_unlock(ChainLock& chain, layout::Stamp stamp);
   // Calls write(address, bytes) for each piece in which the new bucket differs from the one that stands
   // there.
   template <typename Write>

@@ -107,6 +107,24 @@ Task<Status> read_all(txn::Engine* engine, std::int64_t* sum) {
   co_return co_await read_rows(engine, session.get(), sum);
 }
 
+Task<Status> insert_rows(txn::Engine* engine, txn::Session* session, std::int64_t first, std::int64_t end,
+                         bool early) {
+  auto table = co_await engine->table("t");
+  if (!table.ok()) co_return table.status();
+  const auto transaction = engine->begin(*session);
+  transaction->answer_when_logged(early);
+  Status status;
+  for (std::int64_t id = first; id < end && status.ok(); ++id) {
+    layout::Row row((*table)->schema);
+    status = row.writer().set_integer(0, id);
+    if (status.ok()) status = row.writer().set_integer(1, 1);
+    transaction->insert(*table, row.bytes());
+  }
+  if (status.ok()) status = co_await transaction->fetch();
+  if (status.ok()) status = co_await transaction->commit();
+  co_return status;
+}
+
 Task<Status> insert_row(txn::Engine* engine, txn::Session* session, std::int64_t id, std::int64_t value,
                         bool early) {
   auto table = co_await engine->table("t");
@@ -298,6 +316,17 @@ TEST_CASE("others do not see what is not flushed; the session goes on elsewhere,
   CHECK(sum == 5 * kEarly + 6 * (kRows - kEarly) + 7);
   CHECK(new_row == 7);
   CHECK(flushed.sum() == 5 * kEarly + 6 * (kRows - kEarly));
+  flushed.stop();
+}
+
+TEST_CASE(
+    "new rows that are answered early, too many to be installed in the background, leave no chain locked",
+    "[flushed][early]") {
+  FlushedCluster flushed(memory::Durability::flushed, 256U << 10);
+  txn::Engine& engine = flushed.cluster.worker(0);
+  const auto session = engine.open_session();
+  REQUIRE(flushed.run(insert_rows(&engine, session.get(), 1'000, 1'200, /*early=*/true)).ok());
+  REQUIRE(flushed.run(insert_rows(&engine, session.get(), 2'000, 2'200, /*early=*/false)).ok());
   flushed.stop();
 }
 
