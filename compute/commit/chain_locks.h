@@ -14,6 +14,7 @@
 //    array's chains, several times if need be. A lock that was taken of the old chain is released.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -57,6 +58,10 @@ class ChainLocks {
   // The lock word of the chain of that main bucket before it was locked; nullopt: it is not held.
   std::optional<layout::HeaderWord> taken_from(layout::GlobalAddress main) const;
   bool empty() const { return chains_.empty(); }
+  // Before retry(): it has nothing to do.
+  bool all_taken() const {
+    return std::ranges::all_of(chains_, [](const ChainLock& chain) { return chain.state == State::taken; });
+  }
 
   // After place(). `timestamp`: of the new versions, 0 where they have none.
   void build_records(layout::Stamp stamp, std::uint64_t timestamp);

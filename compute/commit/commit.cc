@@ -70,12 +70,14 @@ reactor::Task<Status> Commit::run() {
   if (validation != nullptr && (status.ok() || status.code() == ErrorCode::duplicate_key)) {
     const Validation::Locked locked{.chains = chains_,
                                     .changes_indexes = changes_indexes,
-                                    .leaves_entries = changes_indexes && indexes_.leaves_entries()};
+                                    .leaves_entries = changes_indexes && indexes_.leaves_entries(),
+                                    .checked = checked_};
     Status validated = co_await validation->validate(locked);
     if (!validated.ok()) status = std::move(validated);
   }
   if (!status.ok()) co_return co_await release(std::move(status));
   build_images();
+  if (installs_with_log()) co_return co_await log_and_install();
   deferred_ = may_defer();
   status = co_await log();
   if (!status.ok()) co_return status;
@@ -136,6 +138,8 @@ reactor::Task<Status> Commit::lock() {
   }
   chains_.post(stamp_);
   if (timestamps != nullptr) timestamps->read_behind_locks(batches_);
+  const std::optional<layout::ServerId> checking = checks_behind_locks();
+  if (checking) checked_ = transaction_.control().validation()->check_behind_locks(*checking, batches_);
   Status ahead;
   if (!batches_.empty()) {
     indexes_.post_ahead();
@@ -144,6 +148,7 @@ reactor::Task<Status> Commit::lock() {
     if (!asked.ok()) co_return lost_connection();
   }
   Status status = examine_locks();
+  checked_ = checked_ && chains_.all_taken();
   if (status.ok()) status = std::move(ahead);
   if (status.ok()) status = co_await chains_.retry(stamp_);
   if (!status.ok()) co_return status;
@@ -156,6 +161,16 @@ reactor::Task<Status> Commit::lock() {
     if (!status.ok()) co_return status;
   }
   co_return co_await chains_.place();
+}
+
+// All that was read is checked once all locks are held, and index entries stand. Where everything is on one
+// server, READs behind the locks of one call are that.
+std::optional<layout::ServerId> Commit::checks_behind_locks() const {
+  const layout::StageCode stages = worker_.cluster.stages();
+  if (transaction_.control().validation() == nullptr || !stages.two_sided(layout::Stage::lock) ||
+      !stages.two_sided(layout::Stage::validate) || indexes_.any())
+    return std::nullopt;
+  return batches_.only_server();
 }
 
 Status Commit::examine_locks() {
@@ -275,27 +290,50 @@ reactor::Task<Status> Commit::log() {
   co_return status.ok() ? status : unknown();
 }
 
+// With several hosts nothing is installed before all parts are there; on disk, before they are durable.
+bool Commit::installs_with_log() const {
+  const txn::Cluster& cluster = worker_.cluster;
+  return cluster.stages().two_sided(layout::Stage::log) &&
+         cluster.stages().two_sided(layout::Stage::install) && !cluster.flushed() && journal_.fits_call();
+}
+
+reactor::Task<Status> Commit::log_and_install() {
+  journal_.add_entries(stamp_, lock_stamp_);
+  add_installs();
+  Status status = co_await batches_.run(counters_, layout::Stage::log);
+  if (status.ok()) status = co_await finish_install(/*piggybacks=*/false);
+  if (!status.ok()) co_return unknown();
+  after_commit();
+  co_return Status();
+}
+
 Status Commit::unknown() {
   slot_->fail();
   return Status(ErrorCode::unknown_outcome, "the connection to a memory server was lost during commit",
                 "look whether the transaction's changes are there before running it again");
 }
 
-void Commit::add_installs() {
-  for (const RecordLock& record : records_) {
-    const layout::RecordLayout& layout = record.access->table->record;
-    const GlobalAddress address = record.access->lookup.record();
-    const std::byte* image = record.access->image.data();
-    if (layout.ring_slots != 0) {
-      batches_.write(address + layout.ring_payload_offset(record.ring_slot), record.displaced_image().data(),
-                     record.image_bytes);
-      batches_.write(address + layout.ring_header_offset(record.ring_slot),
-                     image + layout::overflow_head_offset(layout), 8);
-    }
-    install_body(record);
-    batches_.write(address, image, 8);
+void Commit::install_record(const RecordLock& record) {
+  const layout::RecordLayout& layout = record.access->table->record;
+  const GlobalAddress address = record.access->lookup.record();
+  const std::byte* image = record.access->image.data();
+  if (layout.ring_slots != 0) {
+    batches_.write(address + layout.ring_payload_offset(record.ring_slot), record.displaced_image().data(),
+                   record.image_bytes);
+    batches_.write(address + layout.ring_header_offset(record.ring_slot),
+                   image + layout::overflow_head_offset(layout), 8);
   }
-  chains_.install(stamp_);
+  install_body(record);
+  batches_.write(address, image, 8);
+}
+
+void Commit::add_installs() {
+  if (worker_.cluster.stages().two_sided(layout::Stage::install) && journal_.can_be_installed()) {
+    journal_.add_installs();
+  } else {
+    for (const RecordLock& record : records_) install_record(record);
+    chains_.install(stamp_);
+  }
   if (locking() != nullptr) locking()->add_unlocks(batches_);
 }
 
@@ -371,10 +409,13 @@ reactor::Task<Status> Commit::install() {
     after_install();
     co_return Status();
   }
-  Status status = co_await batches_.run(counters_, layout::Stage::install);
-  if (!status.ok()) co_return status;
+  const Status status = co_await batches_.run(counters_, layout::Stage::install);
+  co_return status.ok() ? co_await finish_install(piggybacks) : status;
+}
+
+reactor::Task<Status> Commit::finish_install(bool piggybacks) {
   after_install();
-  status = co_await publish(piggybacks);
+  const Status status = co_await publish(piggybacks);
   if (status.ok() && journal_.in_room()) co_await journal_.finish();
   co_return transaction_.control().waits_for_publish() ? status : Status();
 }

@@ -18,9 +18,11 @@
 //            of all of them on nothing may abort the commit.
 //            A commit that may be answered once it is logged in memory, in a database that is `flushed`,
 //            ends here: the rest goes on in the background (compute/txn/deferred_commits.h).
+//            Where log and install are two-sided, the entry has one host, and nothing waits for a disk, both
+//            are one call.
 //   install  a record: displaced version into its ring slot (image, then ring word), the changed parts of the
 //            body, and last the unlocked header word. A chain: new records, new buckets, changed buckets, and
-//            last the lock word.
+//            last the lock word. By call a host installs its entry from its journal, by name.
 //   publish  the slot's word in the timestamp vector; behind install in the same batch where all of it goes
 //            to the one channel that publishes, else once install completed on all servers. Where the
 //            vector does not decide which versions are visible, the commit does not wait for it: publishing
@@ -34,6 +36,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "compute/cluster/batch_set.h"
@@ -85,6 +88,8 @@ class Commit final : private JournalContents {
   void add_updates(JournalBytes& bytes) const;
   reactor::Task<Status> begin();
   reactor::Task<Status> lock();
+  // The server on which everything is locked and was read, if it locks and validates in one call.
+  std::optional<layout::ServerId> checks_behind_locks() const;
   Status examine_locks();
   reactor::Task<Status> wait_for_ring(RecordLock* record);
   void build_images();
@@ -97,15 +102,20 @@ class Commit final : private JournalContents {
   reactor::Task<void> follow_deferred();
   bool may_defer() const;
   reactor::Task<Status> log();
+  bool installs_with_log() const;
+  reactor::Task<Status> log_and_install();
   Status unknown();
   reactor::Task<Status> publish(bool piggybacks);
   void add_installs();
+  void install_record(const RecordLock& record);
   // True: the install is under way, and nobody needs to wait for it.
   bool install_passively(bool piggybacks);
   // True: install and publish go on in the background.
   bool defer_install();
   txn::PassiveInstall passive_install();
   reactor::Task<Status> install();
+  // It has completed on all servers.
+  reactor::Task<Status> finish_install(bool piggybacks);
   void after_install();
   reactor::Task<Status> release(Status reason);
   void after_commit();
@@ -124,6 +134,7 @@ class Commit final : private JournalContents {
   IndexWrites indexes_;
   CommitJournal journal_;
   fabric::LocalBuffer publish_word_;
+  bool checked_ = false;  // what was read, behind the locks, all of which were taken at once
   bool passive_ = false;
   bool deferred_ = false;
 };

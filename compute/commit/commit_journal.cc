@@ -159,7 +159,28 @@ void CommitJournal::add_entry(Part& part, std::size_t index, layout::Stamp stamp
                 layout::journal_room_checksum(part.items, place.entry));
   }
   part.end = place.entry.position + layout::journal_stream_bytes(length_bytes);
-  add_write(place.address, part.entry.data(), writer.finish(place.entry));
+  part.address = place.address;
+  part.length_bytes = writer.finish(place.entry);
+  add_write(part.address, part.entry.data(), part.length_bytes);
+}
+
+bool CommitJournal::fits_call() const {
+  return parts_.size() == 1 && !in_room() &&
+         parts_.front().entry_bytes <= txn::BatchSet::kMostInstalled_bytes;
+}
+
+bool CommitJournal::can_be_installed() const {
+  return std::ranges::all_of(parts_, [](const Part& part) {
+    return !part.in_room && part.entry_bytes <= txn::BatchSet::kMostInstalled_bytes;
+  });
+}
+
+void CommitJournal::add_entries(layout::Stamp stamp, layout::Stamp lock) {
+  for (std::size_t i = 0; i < parts_.size(); ++i) add_entry(parts_[i], i, stamp, lock);
+}
+
+void CommitJournal::add_installs() const {
+  for (const Part& part : parts_) batches_.install(part.address, part.length_bytes);
 }
 
 reactor::Task<Status> CommitJournal::log(layout::Stamp stamp, layout::Stamp lock) {
@@ -167,7 +188,7 @@ reactor::Task<Status> CommitJournal::log(layout::Stamp stamp, layout::Stamp lock
     const Status status = co_await write_rooms();
     if (!status.ok()) co_return status;
   }
-  for (std::size_t i = 0; i < parts_.size(); ++i) add_entry(parts_[i], i, stamp, lock);
+  add_entries(stamp, lock);
   if (worker_.cluster.flushed()) co_return co_await write_and_ask();
   co_return co_await batches_.run(counters_, layout::Stage::log);
 }

@@ -8,6 +8,8 @@
 //   log          all parts, sealed for their places in the slot's streams. Where the database is `flushed` a
 //                FLUSH goes in the doorbell of the WRITEs. From its completion on nothing may abort the
 //                commit.
+//   add_entries, add_installs  the same without the wait: the WRITEs of the entries, and installs that name
+//                them, for a call that does both
 //   await_durable  where the database is `flushed`: all hosts have said that their part is on disk
 //   finish       the commit is finished: rooms are given back
 //   abort        nothing was logged: rooms and credit are given back
@@ -67,6 +69,15 @@ class CommitJournal {
   reactor::Task<Status> borrow_rooms();
   // `lock`: in the lock words of records. An error means that the outcome is unknown.
   reactor::Task<Status> log(layout::Stamp stamp, layout::Stamp lock);
+  // There is one part, for which one call has room: log and install may be that call.
+  bool fits_call() const;
+  // Adds the WRITEs of all entries, none of which has a room, to the batches, which are posted before this
+  // worker runs anything else.
+  void add_entries(layout::Stamp stamp, layout::Stamp lock);
+  // Memory servers can install the entries by name.
+  bool can_be_installed() const;
+  // Adds the installs of all entries, once their places are known. can_be_installed().
+  void add_installs() const;
   // Likewise. Before anything is installed.
   reactor::Task<Status> await_durable();
   // The ends of the entries in the streams of their hosts; once logged.
@@ -87,6 +98,8 @@ class CommitJournal {
     fabric::LocalBuffer piece;        // of the items
     std::uint64_t written_bytes = 0;  // of the items
     std::uint64_t end = 0;            // of the entry, in the stream
+    layout::GlobalAddress address;    // of the entry, once it has its place
+    std::uint32_t length_bytes = 0;   // likewise
   };
   std::uint32_t frame_bytes() const;
   Status check_size(std::uint64_t items_bytes) const;

@@ -29,6 +29,7 @@ class ReadValidator final : public Validation {
     read_set_.add(address, bucket, main);
   }
   void saw_range(SeenRange range) override { read_set_.add_range(std::move(range)); }
+  bool check_behind_locks(layout::ServerId server, txn::BatchSet& batches) override;
   reactor::Task<Status> validate(const Locked& locked) override;
   reactor::Task<Status> confirm_reads(bool commits) override;
 
@@ -38,6 +39,7 @@ class ReadValidator final : public Validation {
   TransactionState& transaction_;
   const LockOwner& owner_;
   ReadSet read_set_;
+  bool checks_ = false;  // behind the locks
 };
 
 }  // namespace namdb::protocol

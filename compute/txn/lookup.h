@@ -84,6 +84,13 @@ class Lookup {
     if (wants_lock_ && layout.reader_words != 0) return layout.locked_bytes();
     return layout.current_bytes() + (reads_waiter_ ? 8 : 0);
   }
+  // Where these bytes go.
+  std::byte* read_buffer() const { return buffer_.data(); }
+  // The record in a lookup that reads one at a known place (calls::BatchOperation::record_of).
+  std::uint64_t record_name() const {
+    return calls::BatchOperation::record_of(table_->id, incarnation_ & incarnation_mask(),
+                                            incarnation_mask());
+  }
   // How many bytes add_read() takes of the pool for an older version, which may be many; 0 for other READs.
   std::size_t older_bytes() const { return state_ == State::older ? walk_.read_bytes() : 0; }
   // Adds the READ, or the call, whose bytes the next advance() decides about. May be called again without
@@ -149,6 +156,8 @@ class Lookup {
   const reactor::PooledVector<std::uint64_t>& chain_checksums() const { return chain_checksums_; }
 
  private:
+  // The cache knows the low bits only.
+  std::uint16_t incarnation_mask() const { return from_cache_ ? 0xff : 0xffff; }
   void start_chain();
   void ask_for_record(txn::BatchSet& batches);
   void see_found(txn::WorkerState& worker, Visibility& visibility);
@@ -177,6 +186,7 @@ class Lookup {
   bool locked_by_other_ = false;
   bool from_cache_ = false;
   bool wants_lock_ = false;
+  bool read_with_lock_ = false;  // the operation that locks the record reads it, too
   bool shares_ = false;
   std::uint32_t share_ = 0;
   bool wants_lease_ = false;
