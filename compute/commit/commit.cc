@@ -410,7 +410,8 @@ reactor::Task<Status> Commit::install() {
     co_return Status();
   }
   const Status status = co_await batches_.run(counters_, layout::Stage::install);
-  co_return status.ok() ? co_await finish_install(piggybacks) : status;
+  if (!status.ok()) co_return status;
+  co_return co_await finish_install(piggybacks);
 }
 
 reactor::Task<Status> Commit::finish_install(bool piggybacks) {
