@@ -45,7 +45,7 @@ class Validation {
     const ChainLocks& chains;
     bool changes_indexes;  // entries are added or left behind
     bool leaves_entries;   // displaced versions lose their entries
-    bool checked;          // check_behind_locks() was true, and its READs found all locks held
+    bool checked = false;  // check_behind_locks() was true, and its READs found all locks held
   };
   // Adds READs of all that is to be validated to the batch, in which the commit locks all that it writes, all
   // of it on that server: they find it as it is while the locks are held. False: adds nothing, for there are
