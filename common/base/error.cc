@@ -28,6 +28,17 @@ std::optional<ErrorCode> error_code_from_name(std::string_view name) {
   return std::nullopt;
 }
 
+Status::Status(ErrorCode code, std::string message, std::string hint)
+    : error_(new Payload{code, std::move(message), std::move(hint)}) {}
+
+Status::Payload* Status::copy(const Payload& error) {
+  return new Payload(error);
+}
+
+void Status::destroy(Payload* error) noexcept {
+  delete error;
+}
+
 std::string Status::to_string() const {
   if (ok()) return "ok";
   std::string text = std::string(info().name) + ": " + message();

@@ -125,20 +125,19 @@ class Batch : public Completion {
  public:
   // `offset` and `length_bytes` are multiples of 8. `local` stays valid and untouched until completion.
   void read(std::uint64_t offset, std::byte* local, std::uint32_t length_bytes, bool fence = false) {
-    operations_.emplace_back(OperationKind::read, fence, length_bytes, offset, local, 0, 0);
+    add({OperationKind::read, fence, length_bytes, offset, local, 0, 0});
   }
   void write(std::uint64_t offset, const std::byte* local, std::uint32_t length_bytes, bool fence = false) {
-    operations_.emplace_back(OperationKind::write, fence, length_bytes, offset, const_cast<std::byte*>(local),
-                             0, 0);
+    add({OperationKind::write, fence, length_bytes, offset, const_cast<std::byte*>(local), 0, 0});
   }
   // The word that was there before is stored at `old_value` (8 bytes, registered): swapped if it is
   // `expected`.
   void compare_and_swap(std::uint64_t offset, std::uint64_t expected, std::uint64_t desired,
                         std::byte* old_value, bool fence = false) {
-    operations_.emplace_back(OperationKind::compare_and_swap, fence, 8, offset, old_value, desired, expected);
+    add({OperationKind::compare_and_swap, fence, 8, offset, old_value, desired, expected});
   }
   void fetch_add(std::uint64_t offset, std::uint64_t addend, std::byte* old_value, bool fence = false) {
-    operations_.emplace_back(OperationKind::fetch_add, fence, 8, offset, old_value, addend, 0);
+    add({OperationKind::fetch_add, fence, 8, offset, old_value, addend, 0});
   }
 
   std::span<const Operation> operations() const { return operations_; }
@@ -153,6 +152,12 @@ class Batch : public Completion {
   }
 
  private:
+  static constexpr std::size_t kFew = 12;  // most batches have no more
+  void add(const Operation& operation) {
+    if (operations_.capacity() == 0) operations_.reserve(kFew);
+    operations_.push_back(operation);
+  }
+
   reactor::PooledVector<Operation> operations_;
 };
 
