@@ -59,6 +59,7 @@ class World {
     world_.run(server_node_, server->close());
     world_.run(server_node_, other_.close());
     world_.run_until_idle();
+    server.reset();
   }
   // The client reaches the server at sim:far by that socket.
   Status connect(const std::string& socket, const std::string& address = "sim:far",

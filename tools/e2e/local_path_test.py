@@ -209,8 +209,9 @@ class WrongStarts(TestCase):
 
     def memory(self, name, port, socket=None, *arguments):
         local = ("--listen-local", socket) if socket else ()
-        return Daemon(self.data, name, "--fabric", "tcp", "--listen", f"127.0.0.1:{port}", "--region-bytes", "32MiB",
-                      "--durability", "memory", *local, *arguments)
+        (self.data / name).mkdir(exist_ok=True)
+        return Daemon(self.data / name, "nam-memoryd", "--fabric", "tcp", "--listen", f"127.0.0.1:{port}", "--region-bytes",
+                      "32MiB", "--durability", "memory", *local, *arguments)
 
     def compute(self, port, socket, *arguments, beside=0):
         return ("--memory-server", f"127.0.0.1:{port}", "--beside", str(beside), "--beside-socket", socket, "--listen",

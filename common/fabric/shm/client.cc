@@ -19,6 +19,13 @@ namespace {
 
 constexpr std::string_view kScheme = "unix:";
 
+// The server takes it for a peer already, and would kill one that goes without goodbye.
+Status leave(const Descriptor& socket, const Status& reason) {
+  [[maybe_unused]] const auto sent =
+      ::send(socket.get(), &kGoodbye, sizeof kGoodbye, MSG_NOSIGNAL | MSG_DONTWAIT);
+  return reason;
+}
+
 // A socket that this user may not use stays so until somebody changes that; others may come.
 Status refused_by_system(const std::string& path, const Status& status) {
   const bool forbidden = ::faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK, AT_EACCESS) != 0 && errno == EACCES;
@@ -287,11 +294,11 @@ reactor::Task<Status> ShmClientFabric::shake_hands(int socket, std::string hello
 
 Result<std::unique_ptr<Channel>> ShmClientFabric::make_channel(Descriptor socket, Greeting& greeting) {
   auto pipes = PipesMapping::map(std::move(greeting.descriptors[1]));
-  if (!pipes.ok()) return pipes.status();
+  if (!pipes.ok()) return leave(socket, pipes.status());
   const std::uint64_t region_bytes = pipes->header().region_bytes.load(std::memory_order_acquire);
   auto region =
       RegionMapping::map(std::move(greeting.descriptors[0]), region_bytes, greeting.header.capacity_bytes);
-  if (!region.ok()) return region.status();
+  if (!region.ok()) return leave(socket, region.status());
   return std::unique_ptr<Channel>(std::make_unique<ShmChannel>(
       *this, std::move(socket), std::move(*region), std::move(*pipes), std::move(greeting.descriptors[2])));
 }
