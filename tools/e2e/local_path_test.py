@@ -86,9 +86,8 @@ class LocalPath(TestCase):
 
     def test_tpcc_of_one_warehouse_server_and_of_both(self):
         with pairs() as cluster:
-            common = ("--warehouses", 2, "--by-warehouse", "--districts", 2, "--customers", 30, "--items", 100,
-                      "--initial-orders", 20, "--port", cluster.port, "--quiet")
-            done = run(program("nambench"), "load", "tpcc", *common)
+            done = run(program("nambench"), "load", "tpcc", "--warehouses", 2, "--by-warehouse", "--items", 200, "--customers", 20,
+                       "--initial-orders", 20, "--port", cluster.port, "--quiet")
             self.assertEqual(done.returncode, 0, done.stderr)
             done = run(program("nambench"), "run", "tpcc", "--port", f"{cluster.port},{cluster.port + 1}", "--route",
                        "--clients", 4, "--transactions", 25, "--rounds", 1, "--remote-percent", "0,100", "--initial-orders", 20,
