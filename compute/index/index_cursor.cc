@@ -65,7 +65,7 @@ bool IndexCursor::valid_page(std::uint64_t offset) const {
 void IndexCursor::post() {
   posted_ = Posted::nothing;
   if (!spare_.empty()) return;
-  if (worker_.index_reads == txn::IndexReads::calls) return post_call();
+  if (!worker_.index_reads.leaves(server())) return post_call();
   const std::size_t most = wanted_ / (index_->page_bytes / kEntry_bytes) + 1;
   leaves_.clear();
   batch_.clear();
@@ -121,7 +121,7 @@ reactor::Task<Status> IndexCursor::finish_call() {
   const auto found = calls::decode_index_seek_result(call_.reply);
   if (!found || !valid_page(found->leaf_offset) || !valid_page(found->parent_offset))
     co_return Status(ErrorCode::protocol_violation, "a list of entries that cannot be read");
-  if (worker_.index_reads == txn::IndexReads::leaves) {
+  if (worker_.index_reads.leaves(server())) {
     Status learned = co_await learn(found->leaf_offset, found->parent_offset);
     if (!learned.ok()) co_return learned;
   }

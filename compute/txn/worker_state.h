@@ -45,6 +45,18 @@ inline IndexReads index_reads_of(std::string_view name, std::string_view fabric)
   return name == "calls" || fabric == "tcp" ? IndexReads::calls : IndexReads::leaves;
 }
 
+// Of all memory servers, and of one whose region is mapped.
+class IndexReadsByServer {
+ public:
+  IndexReadsByServer(IndexReads all, std::optional<layout::ServerId> leaves_of = {})
+      : all_(all), leaves_of_(leaves_of) {}
+  bool leaves(layout::ServerId server) const { return all_ == IndexReads::leaves || leaves_of_ == server; }
+
+ private:
+  IndexReads all_;
+  std::optional<layout::ServerId> leaves_of_;
+};
+
 // Under protocols that lock rows as they are read by key: the locks of rows that are only to be read
 // (Transaction::read). `none`: they are validated at commit. `exclusive`: as those that may be written.
 // `shared`: nobody else writes them; for databases whose records have reader words. `automatic`: shared
@@ -75,7 +87,7 @@ struct WorkerState {
   SnapshotFetcher& fetcher;
   VerdictQueue& verdicts;
   CommitWrites commit_writes;
-  IndexReads index_reads;
+  IndexReadsByServer index_reads;
   ReadLocks read_locks;
   storage::IndexCache& index_pages;
   PassiveInstalls& passive_installs;

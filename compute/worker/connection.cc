@@ -60,7 +60,7 @@ Connection::Connection(const WorkerParts& worker_parts, txn::ClusterOptions clus
             fetcher,
             verdicts,
             parts.options.commit_writes,
-            parts.options.index_reads,
+            {parts.options.index_reads, parts.options.index_leaves_of},
             parts.options.read_locks,
             index_pages,
             passive_installs,

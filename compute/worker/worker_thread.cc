@@ -108,6 +108,8 @@ Result<std::unique_ptr<WorkerThread>> WorkerThread::create(SharedState& shared, 
   options.slot.slots = shared.flags.slots_per_worker;
   options.commit_writes = shared.flags.whole_writes ? txn::CommitWrites::whole : txn::CommitWrites::changed;
   options.index_reads = txn::index_reads_of(shared.flags.index_reads, shared.flags.fabric);
+  if (shared.flags.index_reads == "auto" && !shared.flags.beside_socket.empty())
+    options.index_leaves_of = shared.flags.beside;
   options.read_locks = txn::read_locks_of(shared.flags.read_locks);
   // One worker of a compute server is enough.
   options.balance_bytes = index == 0 ? shared.flags.balance_indexes : 0;
