@@ -36,8 +36,8 @@ if(NAMDB_SANITIZE)
   target_compile_options(namdb_options INTERFACE -fsanitize=${NAMDB_SANITIZE} -fno-sanitize-recover=all
     -gline-tables-only)
   if(NAMDB_SANITIZE MATCHES "address.*undefined")
-    # The address sanitizer reports what these would, where the memory is touched; they cost a quarter of the time to
-    # compile.
+    # The address sanitizer reports what these would, where the memory is touched. Files of the product compile up to a
+    # quarter faster without them, test files no faster.
     target_compile_options(namdb_options INTERFACE -fno-sanitize=null,object-size,pointer-overflow)
   endif()
   target_link_options(namdb_options INTERFACE -fsanitize=${NAMDB_SANITIZE})
