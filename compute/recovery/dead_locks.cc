@@ -5,6 +5,7 @@
 
 #include "common/layout/record.h"
 #include "compute/cluster/batch_set.h"
+#include "compute/recovery/slot_states.h"
 #include "proto/control.pb.h"
 
 namespace namdb::txn {
@@ -23,10 +24,6 @@ constexpr std::size_t kMaxOthers = 31;
 // Between two questions whether a dead slot is closed.
 constexpr std::uint64_t kFirstPause_ns = kMillisecond_ns;
 constexpr std::uint64_t kLongestPause_ns = 100 * kMillisecond_ns;
-
-bool is_closed(control::SlotState state) {
-  return state == control::SLOT_CLOSED || state == control::SLOT_RETIRED;
-}
 
 }  // namespace
 

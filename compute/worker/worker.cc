@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "compute/recovery/outcome_finder.h"
+#include "compute/recovery/slot_states.h"
 #include "compute/worker/connection.h"
 #include "compute/worker/disconnected_transaction.h"
 #include "compute/worker/heartbeat.h"
@@ -381,8 +382,7 @@ reactor::Task<Result<bool>> Worker::slot_ended(std::uint32_t slot) {
   const Status status = co_await connection->cluster.call(0, control::LIST_SLOTS, request, &reply);
   if (!status.ok()) co_return status;
   if (reply.slots_size() != 1) co_return Status(ErrorCode::protocol_violation, "a list of other slots");
-  const control::SlotState state = reply.slots(0).state();
-  co_return state == control::SLOT_CLOSED || state == control::SLOT_RETIRED;
+  co_return txn::is_closed(reply.slots(0).state());
 }
 
 reactor::Task<void> Worker::backoff(std::uint32_t attempt) {

@@ -191,7 +191,7 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
       ->type_name("FOLDER");
   std::vector<std::string> force;
   app.add_option("--force", force,
-                 "Opens a database that is damaged. What is lost so is in the log of this process.\n"
+                 "Opens a database that is damaged. The log of this process says which changes are lost.\n"
                  "lost-log: although a part of its log is damaged; that part's changes are lost.\n"
                  "unfit-entries: although some changes in the log do not fit the records that they are for,\n"
                  "or their predecessors are missing; these are left out")

@@ -1,0 +1,157 @@
+// The last part of a commit (commit.h): the transaction installs its logged changes and publishes, at once or
+// in the background.
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "common/layout/changed_runs.h"
+#include "common/layout/record_trailer.h"
+#include "compute/cluster/stage_times.h"
+#include "compute/commit/commit.h"
+#include "compute/commit/passive_installs.h"
+#include "compute/txn/locking.h"
+#include "compute/txn/slot_keeper.h"
+#include "compute/txn/transaction_state.h"
+
+namespace namdb::protocol {
+
+using layout::GlobalAddress;
+
+void Commit::add_installs(const RowParts& part) {
+  for (std::size_t i = part.begin(); i != part.end(); ++i) {
+    if (i >= records_.size()) {
+      chains_.install(i - records_.size(), stamp_);
+      continue;
+    }
+    const RecordLock& record = records_[i];
+    const layout::RecordLayout& layout = record.access->table->record;
+    const GlobalAddress address = record.access->lookup.record();
+    const std::byte* image = record.access->image.data();
+    if (layout.ring_slots != 0) {
+      batches_.write(address + layout.ring_payload_offset(record.ring_slot), record.displaced_image().data(),
+                     record.image_bytes);
+      batches_.write(address + layout.ring_header_offset(record.ring_slot),
+                     image + layout::overflow_head_offset(layout), 8);
+    }
+    install_body(record);
+    batches_.write(address, image, 8);
+  }
+  if (part.more()) return;
+  if (locking() != nullptr) locking()->add_unlocks(batches_);
+  installs_added_ = true;
+}
+
+void Commit::after_install() {
+  if (locking() == nullptr) return;
+  locking()->after_install();
+  locking()->after_unlock();
+}
+
+bool Commit::install_passively(bool piggybacks) {
+  const txn::Optimisations& optimisations = worker_.cluster.optimisations();
+  if (!optimisations.passive_acknowledgement || !optimisations.outstanding_requests ||
+      transaction_.control().waits_for_publish() || journal_.in_room() || !batches_.only_writes() ||
+      !worker_.passive_installs.takes(batches_.written_bytes())) {
+    return false;
+  }
+  txn::PassiveInstall install = passive_install();
+  install.piggybacks = piggybacks;
+  worker_.passive_installs.begin(std::move(install), counters_);
+  return true;
+}
+
+txn::PassiveInstall Commit::passive_install() {
+  txn::PassiveInstall install{.batches = std::move(batches_),
+                              .slot = slot_,
+                              .counter = stamp_.counter,
+                              .generation = transaction_.give_generation(),
+                              .deleted = {},
+                              .deferred = nullptr,
+                              .entries = {},
+                              .known = {}};
+  for (const RecordLock& record : records_) {
+    if (record.access->write == WriteKind::erase)
+      install.deleted.emplace_back(record.access->table->id, record.access->lookup.record());
+  }
+  return install;
+}
+
+bool Commit::defer_install() {
+  // Its journal entries fit their rings: that is no more than a few thousand rows.
+  for (RowParts part(rows()); part.next();) add_installs(part);
+  if (!batches_.only_writes() || !worker_.passive_installs.takes(batches_.written_bytes())) return false;
+  txn::PassiveInstall install = passive_install();
+  install.deferred = std::make_shared<txn::DeferredCommit>(worker_.executor, id());
+  install.entries = journal_.ends();
+  install.waits_for_publish = transaction_.control().waits_for_publish();
+  install.known.locations = chains_.locations();
+  for (const auto& [server, verdict] : indexes_.verdicts())
+    install.known.verdicts.push_back({server, verdict, std::string(verdict.key)});
+  transaction_.session().deferred.add(install.deferred);
+  worker_.passive_installs.begin(std::move(install), counters_);
+  passive_ = true;
+  after_install();
+  return true;
+}
+
+reactor::Task<Status> Commit::install() {
+  for (RowParts part(installs_added_ ? 0 : rows()); part.next();) {
+    add_installs(part);
+    if (!part.more()) break;
+    Status status = co_await batches_.run(counters_, layout::Stage::install);
+    if (!status.ok()) co_return status;
+    co_await worker_.executor.yield();
+  }
+  // A call is not ordered behind WRITEs of the vector that are under way; nor are operations that are posted
+  // one by one.
+  const layout::ServerId publishing = slot_->publishing_server();
+  const bool piggybacks = batches_.only(publishing) && slot_->may_piggyback(stamp_.counter) &&
+                          !worker_.cluster.stages().two_sided(layout::Stage::install) &&
+                          worker_.cluster.optimisations().outstanding_requests;
+  if (piggybacks) {
+    publish_word_ = fabric::LocalBuffer(worker_.cluster.pool(), 8);
+    slot_->piggyback(stamp_.counter, batches_.at(publishing), publish_word_.data());
+  }
+  passive_ = install_passively(piggybacks);
+  if (passive_) {
+    after_install();
+    co_return Status();
+  }
+  Status status = co_await batches_.run(counters_, layout::Stage::install);
+  if (!status.ok()) co_return status;
+  after_install();
+  status = co_await publish(piggybacks);
+  if (status.ok() && journal_.in_room()) co_await journal_.finish();
+  co_return transaction_.control().waits_for_publish() ? status : Status();
+}
+
+reactor::Task<Status> Commit::publish(bool piggybacks) {
+  if (piggybacks) {
+    slot_->piggyback_completed(stamp_.counter);
+    co_return Status();
+  }
+  ++counters_.writes;
+  counters_.write_bytes += 8;
+  if (!transaction_.control().waits_for_publish() && !journal_.in_room()) {
+    worker_.slot_keeper.finish_later(slot_, stamp_.counter);
+    co_return Status();
+  }
+  const txn::StageTimer timer(worker_.cluster.stage_times(), worker_.executor, counters_);
+  ++counters_.round_trips;
+  const Status status = co_await slot_->finish(stamp_.counter);
+  timer.end(txn::Wait::publish);
+  co_return status;
+}
+
+// The WRITEs of the body: the parts in which it differs from the current one.
+void Commit::install_body(const RecordLock& record) {
+  const GlobalAddress body = record.access->lookup.record() + 8;
+  const std::span<std::byte> image = record.access->image_body();
+  if (form() == layout::ImageForm::whole) return batches_.write(body, image.data(), image.size());
+  layout::ChangedRuns runs(image, record.displaced_body(), 0, kWriteGap_bytes);
+  for (layout::ChangedRun run; runs.next(run);) {
+    batches_.write(body + run.begin, image.data() + run.begin, run.end - run.begin);
+  }
+}
+
+}  // namespace namdb::protocol
