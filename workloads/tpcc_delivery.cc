@@ -21,22 +21,24 @@ struct Due {
 Task<Status> find_due(Context& context, std::int64_t warehouse, std::vector<Due>& due) {
   const procedure::IndexShape* const index = context.index(kDelNewOrder, kNewOrderByNumber);
   if (index == nullptr) co_return abort_with("index new_order_by_number is missing: load the tables anew");
+  std::vector<procedure::IndexRange> oldest;
   for (std::int64_t district = 1; district <= kDistrictsPerWarehouse; ++district) {
     procedure::IndexPrefix prefix(*index);
     prefix.integer(warehouse).integer(district);
-    procedure::IndexRange oldest = layout::index_range(prefix);
-    oldest.limit = 1;
-    std::vector<RowId> found;
-    NAMDB_CO_CHECK(co_await context.find(kDelNewOrder, kNewOrderByNumber, oldest, found));
-    if (found.empty()) continue;  // clause 2.7.4.2: skipped
-    due.push_back({.district = district,
-                   .number = context.row(found.front()).integer(kNoOId),
-                   .new_order = found.front()});
-    Status status;
-    due.back().order =
-        get_row(context, kDelOrders, std::array{warehouse, district, due.back().number}, status);
-    NAMDB_CO_CHECK(status);
+    oldest.push_back(layout::index_range(prefix));
+    oldest.back().limit = 1;
   }
+  std::vector<std::vector<RowId>> found;
+  NAMDB_CO_CHECK(co_await context.find_each(kDelNewOrder, kNewOrderByNumber, std::move(oldest), found));
+  Status status;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (found[i].empty()) continue;  // clause 2.7.4.2: skipped
+    Due next{.district = static_cast<std::int64_t>(i) + 1, .new_order = found[i].front()};
+    next.number = context.row(next.new_order).integer(kNoOId);
+    next.order = get_row(context, kDelOrders, std::array{warehouse, next.district, next.number}, status);
+    due.push_back(std::move(next));
+  }
+  NAMDB_CO_CHECK(status);
   co_return co_await context.fetch();
 }
 

@@ -14,6 +14,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/error.h"
@@ -103,6 +104,20 @@ class Transaction {
   // were requested before are fetched too. Replaces `rows`. Errors are those of scan_index().
   virtual reactor::Task<Status> find(storage::TableRef table, storage::IndexRef index, IndexRange range,
                                      std::vector<RowId>& rows) = 0;
+
+  // The same of several ranges of one index: rows[i] are those of ranges[i]. They are read side by side, in
+  // as many round trips as the one of them that takes the most; the entries of a hash index are read range
+  // after range.
+  virtual reactor::Task<Status> find_each(storage::TableRef table, storage::IndexRef index,
+                                          std::vector<IndexRange> ranges,
+                                          std::vector<std::vector<RowId>>& rows) {
+    rows.assign(ranges.size(), {});
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      Status status = co_await find(table, index, std::move(ranges[i]), rows[i]);
+      if (!status.ok()) co_return status;
+    }
+    co_return Status();
+  }
 
   // Ok if all rows that were read until now were true at one moment. Under a protocol that reads from a
   // snapshot they always were; under others this is certain only after commit(). Code that draws conclusions

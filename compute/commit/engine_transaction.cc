@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "compute/commit/commit.h"
+#include "compute/index/find_each.h"
 #include "compute/index/hash_entries.h"
 #include "compute/index/index_scan.h"
 #include "compute/txn/bucket_scan.h"
@@ -39,6 +40,12 @@ reactor::Task<Status> EngineTransaction::find(storage::TableRef table, storage::
     rows.insert(rows.end(), some.begin(), some.end());
   }
   co_return Status();
+}
+
+reactor::Task<Status> EngineTransaction::find_each(storage::TableRef table, storage::IndexRef index,
+                                                   std::vector<txn::IndexRange> ranges,
+                                                   std::vector<std::vector<txn::RowId>>& rows) {
+  return protocol::find_each(this, std::move(table), std::move(index), std::move(ranges), &rows);
 }
 
 // The transaction's own error is `lost`, and stays if nobody knows.

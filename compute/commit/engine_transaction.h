@@ -19,6 +19,9 @@ class EngineTransaction : public StagedTransaction {
                                              txn::IndexRange range) override;
   reactor::Task<Status> find(storage::TableRef table, storage::IndexRef index, txn::IndexRange range,
                              std::vector<txn::RowId>& rows) override;
+  reactor::Task<Status> find_each(storage::TableRef table, storage::IndexRef index,
+                                  std::vector<txn::IndexRange> ranges,
+                                  std::vector<std::vector<txn::RowId>>& rows) override;
   reactor::Task<Status> commit() override;
 
  private:

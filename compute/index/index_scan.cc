@@ -59,24 +59,19 @@ reactor::Task<Status> IndexScan::begin() {
   if (!status.ok()) co_return status;
   status = transaction_.tables().check(*table_);
   if (!status.ok()) co_return status;
-  if (!usable()) {
-    uses_table_ = true;
-    co_return co_await read_table();
-  }
+  if (!usable()) co_return co_await leave_index();
   co_await collect_own_rows();
-  if (index_->hash) {
-    if (!equal_hash_values(*index_, range_)) {
-      own_rows_.clear();
-      uses_table_ = true;
-      co_return co_await read_table();
-    }
-    status = co_await read_hash();
-  } else {
+  if (!index_->hash) {
     cursor_.begin(index_);
-    if (cursor_.entries_left()) status = co_await seek();
+    co_return Status();
   }
+  if (!equal_hash_values(*index_, range_)) co_return co_await leave_index();
+  status = co_await read_hash();
   if (status.ok() || status.code() != ErrorCode::catalog_changed) co_return status;
-  // It was dropped just now.
+  co_return co_await leave_index();  // it was dropped just now
+}
+
+reactor::Task<Status> IndexScan::leave_index() {
   own_rows_.clear();
   uses_table_ = true;
   co_return co_await read_table();
@@ -177,38 +172,53 @@ reactor::Task<Status> IndexScan::next(Output output) {
 }
 
 reactor::Task<Status> IndexScan::read_entries(Output output) {
+  if (output.ids != nullptr) co_return co_await fetch_records(output.ids);
   std::vector<std::string> entries;
   std::swap(entries, entries_);
-  if (output.rows != nullptr) co_return co_await read_records(std::move(entries), output.rows);
-  co_return co_await fetch_records(std::move(entries), output.ids);
+  co_return co_await read_records(std::move(entries), output.rows);
 }
 
 reactor::Task<Status> IndexScan::read_and_seek(Output output) {
   if (index_->hash && entries_.empty()) take_hashed();
   if (index_->hash || !entries_left()) co_return co_await read_entries(output);
+  if (entries_.empty()) co_return co_await seek();
   // A caller that wants few rows probably needs no more than the entries that are there.
   if (range_.limit != 0) {
     Status status = co_await read_entries(output);
     if (!status.ok() || !output.empty()) co_return status;
     co_return co_await seek();
   }
-  if (entries_.empty()) co_return co_await seek();
+  // The next ones come while the records of these are read.
   cursor_.post();
+  posted_ = true;
   Status status = co_await read_entries(output);
-  // In any case: buffers belong to the channel until then.
-  Status sought = co_await finish_seek();
+  Status sought = co_await finish_entries();
   co_return status.ok() ? std::move(sought) : std::move(status);
 }
 
 reactor::Task<Status> IndexScan::seek() {
-  cursor_.post();
-  if (cursor_.waits()) ++transaction_.mutable_counters().round_trips;
-  co_return co_await finish_seek();
+  if (post_entries()) ++transaction_.mutable_counters().round_trips;
+  co_return co_await finish_entries();
 }
 
-reactor::Task<Status> IndexScan::finish_seek() {
+bool IndexScan::post_entries() {
+  if (!entries_.empty()) return false;
+  if (index_->hash) take_hashed();
+  if (index_->hash || !entries_left()) return false;
+  cursor_.post();
+  posted_ = true;
+  return cursor_.waits();
+}
+
+reactor::Task<Status> IndexScan::finish_entries() {
+  if (!posted_) co_return Status();
+  posted_ = false;
   Status status = co_await cursor_.finish(&entries_);
+  // It was dropped just now.
+  if (!status.ok() && status.code() == ErrorCode::catalog_changed && !sought_)
+    co_return co_await leave_index();
   if (!status.ok()) co_return status;
+  sought_ = true;
   co_return transaction_.check_going_on();
 }
 
@@ -251,23 +261,37 @@ reactor::Task<Status> IndexScan::read_records(std::vector<std::string> entries,
   co_return Status();
 }
 
-reactor::Task<Status> IndexScan::fetch_records(std::vector<std::string> entries,
-                                               std::vector<txn::RowId>* ids) {
-  std::vector<txn::RowId> found;
-  for (const std::string& entry : entries) {
-    const auto key = layout::primary_key_of(index_->shape, entry);
-    if (!key) co_return not_an_entry(*index_);
-    found.push_back(transaction_.get(table_, *key));
-  }
-  Status status = co_await transaction_.fetch();
+reactor::Task<Status> IndexScan::fetch_records(std::vector<txn::RowId>* ids) {
+  Status status = get_records();
   if (!status.ok()) co_return status;
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    merge_own_rows(entries[i], Output(ids));
-    if (transaction_.accesses()[found[i]].write != WriteKind::none || !transaction_.found(found[i])) continue;
-    if (layout::index_key(index_->shape, transaction_.row(found[i])).bytes == entries[i])
-      ids->push_back(found[i]);
+  status = co_await transaction_.fetch();
+  if (status.ok()) take_records(ids);
+  co_return status;
+}
+
+Status IndexScan::get_records() {
+  requested_.clear();
+  for (const std::string& entry : entries_) {
+    const auto key = layout::primary_key_of(index_->shape, entry);
+    if (!key) return not_an_entry(*index_);
+    requested_.push_back(transaction_.get(table_, *key));
   }
-  co_return Status();
+  return Status();
+}
+
+void IndexScan::take_records(std::vector<txn::RowId>* ids) {
+  const Output output(ids);
+  for (std::size_t i = 0; i < requested_.size(); ++i) {
+    merge_own_rows(entries_[i], output);
+    const txn::RowId id = requested_[i];
+    if (transaction_.accesses()[id].write != WriteKind::none || !transaction_.found(id)) continue;
+    if (layout::index_key(index_->shape, transaction_.row(id)).bytes == entries_[i]) ids->push_back(id);
+  }
+  requested_.clear();
+  entries_.clear();
+  if (entries_left()) return;
+  ended_ = true;
+  merge_own_rows({}, output);
 }
 
 void IndexScan::merge_own_rows(std::optional<std::string_view> before, Output output) {

@@ -9,6 +9,9 @@
 // The entries of a hash index come all at once (hash_entries.h), and are then handed out in the same order.
 // They are those of the values of all its columns; a range that is not that comes from the whole table.
 //
+// The scan goes in steps, of which find_each.h does those of several scans together: begin(), and then, while
+// !ended(), post_entries(), finish_entries(), and the records of the entries that came.
+//
 // Any index over the same columns will do. A transaction whose snapshot is older than all of them, or for
 // which the index is gone, gets the same rows in the same order from the whole table.
 #pragma once
@@ -31,6 +34,22 @@ class IndexScan : public txn::TableScan {
   // The same, with rows of the transaction's read set, which are fetched. One scan gives either.
   reactor::Task<Status> next(std::vector<txn::RowId>& rows);
 
+  // --- the steps ---
+
+  // Once, before the others. A hash index has all its entries then; the table's rows, if they come from
+  // there, too.
+  reactor::Task<Status> begin();
+  bool ended() const { return ended_; }
+  // Asks for entries, if none are there, without waiting for them. True: it takes a round trip.
+  bool post_entries();
+  // After post_entries(), and in any case: buffers belong to the channel until then.
+  reactor::Task<Status> finish_entries();
+  // Requests the records of the entries that came, which the next fetch() of the transaction reads.
+  Status get_records();
+  // After that fetch(): appends those that are in the range, and the transaction's own rows among them, which
+  // may want a fetch() of their own. Without entries the scan ends.
+  void take_records(std::vector<txn::RowId>* ids);
+
  private:
   // Where the caller wants the rows: one of the two is null.
   struct Output {
@@ -46,7 +65,6 @@ class IndexScan : public txn::TableScan {
     layout::Row row;
   };
   reactor::Task<Status> next(Output output);
-  reactor::Task<Status> begin();
   // Whether the snapshot may trust the index; takes the catalog's entry of now.
   bool usable();
   reactor::Task<void> collect_own_rows();
@@ -60,9 +78,11 @@ class IndexScan : public txn::TableScan {
     return !uses_table_ && (index_->hash ? !hashed_.empty() : cursor_.entries_left());
   }
   reactor::Task<Status> seek();
-  reactor::Task<Status> finish_seek();
+  // All rows come from the table: the index is gone.
+  reactor::Task<Status> leave_index();
   reactor::Task<Status> read_records(std::vector<std::string> entries, std::vector<layout::Row>* rows);
-  reactor::Task<Status> fetch_records(std::vector<std::string> entries, std::vector<txn::RowId>* ids);
+  reactor::Task<Status> fetch_records(std::vector<txn::RowId>* ids);
+  // The records of the entries that are there.
   reactor::Task<Status> read_entries(Output output);
   // Both at once: the records of the entries that are there, and the next entries.
   reactor::Task<Status> read_and_seek(Output output);
@@ -83,9 +103,12 @@ class IndexScan : public txn::TableScan {
   bool began_ = false;
   bool uses_table_ = false;  // rows come from the table: own_rows_ holds all
   bool ended_ = false;
+  bool sought_ = false;  // entries of the index came
+  bool posted_ = false;
   std::vector<std::string> entries_;
-  std::deque<std::string> hashed_;  // of a hash index: entries still to be handed out
-  std::deque<KeyedRow> own_rows_;   // in the order of the scan
+  std::vector<txn::RowId> requested_;  // the records of entries_, between get_records() and take_records()
+  std::deque<std::string> hashed_;     // of a hash index: entries still to be handed out
+  std::deque<KeyedRow> own_rows_;      // in the order of the scan
 };
 
 }  // namespace namdb::protocol

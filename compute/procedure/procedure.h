@@ -52,7 +52,7 @@ using txn::RowId;
 
 // Changes whenever this file changes, or one of the interfaces in compute/api that it includes: a library is
 // compiled against all of them.
-inline constexpr std::uint32_t kAbiVersion = 3;
+inline constexpr std::uint32_t kAbiVersion = 4;
 
 // NULL, integer types (numeric: scaled by the parameter's scale; timestamp: µs since 2000), double, string.
 using Value = std::variant<std::monostate, std::int64_t, double, std::string>;
@@ -103,6 +103,14 @@ class Context final {
     storage::IndexRef found = find_index(table, index);
     if (found == nullptr) return undefined_index(std::string(index));
     return transaction_.find(tables_[table], std::move(found), std::move(range), rows);
+  }
+  // The same of several ranges, side by side: rows[i] are those of ranges[i]. They take as many round trips
+  // as the one of them that takes the most.
+  Task<Status> find_each(std::size_t table, std::string_view index, std::vector<IndexRange> ranges,
+                         std::vector<std::vector<RowId>>& rows) {
+    storage::IndexRef found = find_index(table, index);
+    if (found == nullptr) return undefined_index(std::string(index));
+    return transaction_.find_each(tables_[table], std::move(found), std::move(ranges), rows);
   }
 
   // Arguments are converted to the declared parameter types before the procedure runs.

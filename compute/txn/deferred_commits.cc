@@ -1,29 +1,22 @@
 #include "compute/txn/deferred_commits.h"
 
 #include <string>
-#include <string_view>
 
 namespace namdb::txn {
 namespace {
-
-constexpr std::string_view kLost =
-    "the connection to a memory server was lost before commits of this session were on disk: ";
 
 Status lost(std::size_t undone, std::size_t unknown) {
   std::string counts;
   if (undone != 0) counts = std::to_string(undone) + (undone == 1 ? " is lost" : " are lost");
   if (unknown != 0) counts += (counts.empty() ? "" : ", ") + std::to_string(unknown) + " may be lost";
-  return Status(ErrorCode::connection_failure, std::string(kLost) + counts,
-                "they were answered early, as synchronous_commit = off asks; look which of their changes are "
-                "there");
+  return Status(
+      ErrorCode::commits_lost,
+      "the connection to a memory server was lost before commits of this session were on disk: " + counts,
+      "they were answered early, as synchronous_commit = off asks; look which of their changes are "
+      "there");
 }
 
 }  // namespace
-
-bool tells_of_lost_commits(const Status& status) {
-  return !status.ok() && status.code() == ErrorCode::connection_failure &&
-         status.message().starts_with(kLost);
-}
 
 reactor::Task<void> DeferredCommits::wait_but_for(std::uint32_t slot) {
   while (const std::shared_ptr<DeferredCommit>* const first = first_but_for(slot)) {

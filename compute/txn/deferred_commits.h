@@ -14,7 +14,7 @@
 // A commit whose connection breaks before its entries are known to be durable is *cut off*: memory server 0
 // decides what becomes of it (commit_outcomes.h). The session's next transaction asks for that before it
 // reads or commits. If the commit is there, it goes on; if not, or if nobody knows, the session is told so
-// once: the transaction ends with an error of its own (tells_of_lost_commits).
+// once: the transaction ends with an error of its own (commits_lost).
 #pragma once
 
 #include <algorithm>
@@ -49,9 +49,6 @@ struct DeferredCommit {
   std::uint64_t ended_ns = 0;
   reactor::Event changed;
 };
-
-// Whether it is the error by which DeferredCommits::settle() tells of lost commits.
-bool tells_of_lost_commits(const Status& status);
 
 // Belongs to the session. Tasks in the background share its commits.
 class DeferredCommits {

@@ -12,6 +12,8 @@ namespace {
 
 // A look for places costs about as much as so many bytes.
 constexpr std::uint64_t kLook_bytes = 64;
+// A sweep that is ahead of the wanted share looks again after this time.
+constexpr std::uint64_t kAheadLook_ns = 20 * kMillisecond_ns;
 
 Status stopped() {
   return Status(ErrorCode::admin_shutdown, "the checkpoint was stopped, the memory server shuts down");
@@ -144,7 +146,14 @@ void Sweeper::note_stuck(const Table& table, const SlabAllocator::Place& place) 
   progress_.stuck.push_back({table.shape.name, region_.address(place.offset), header});
 }
 
+bool Sweeper::ahead() const {
+  if (!options_.wanted_share || hurried()) return false;
+  const double done = static_cast<double>(progress_.done_extents);
+  return done > options_.wanted_share() * static_cast<double>(progress_.extents);
+}
+
 reactor::Task<void> Sweeper::pause() {
+  while (!stopping_ && ahead()) co_await wait_until(executor_.now_ns() + kAheadLook_ns, /*for_pace=*/true);
   const std::uint64_t now_ns = executor_.now_ns();
   if (options_.rate_bytes != 0 && !hurried())
     next_turn_ns_ = std::max(next_turn_ns_, now_ns) + turn_bytes_ * kSecond_ns / options_.rate_bytes;

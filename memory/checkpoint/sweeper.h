@@ -22,7 +22,8 @@
 // is not among them, or was taken anew, is void. Blocks that were taken later are in the log (GrantLog).
 //
 // Costs: no turn of the executor copies more than turn_bytes and a record. Pace: rate_bytes of chunks a
-// second. Memory: one chunk. One executor's thread; one run() at a time.
+// second, and of the extents no more than wanted_share. Memory: one chunk. One executor's thread; one run()
+// at a time.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +47,10 @@
 namespace namdb::memory {
 
 struct SweepOptions {
-  std::uint64_t rate_bytes = 0;                   // of chunks, a second; 0: as fast as the disk is
-  std::function<bool()> hurry;                    // true: the rate does not count now. May be empty
+  std::uint64_t rate_bytes = 0;  // of chunks, a second; 0: as fast as the disk is
+  std::function<bool()> hurry;   // true: the pace does not count now. May be empty
+  // The share of the extents that is to be done now: a sweep that has done more waits. May be empty: 1.
+  std::function<double()> wanted_share;
   std::uint64_t turn_bytes = 128U << 10;          // about 0.1 ms
   std::uint64_t again_ns = 10 * kMillisecond_ns;  // before extents with something half-installed come again
   // Adds what else a restart needs. Called once a checkpoint, before the log is flushed. May be empty.
@@ -119,6 +122,8 @@ class Sweeper {
   // False if the place has something that is being installed.
   bool add_place(const SlabAllocator::Place& place, const layout::RecordLayout& shape, ChunkWriter& chunk);
   bool hurried() const { return options_.hurry && options_.hurry(); }
+  // More is done than is wanted now.
+  bool ahead() const;
   // Until the next turn.
   reactor::Task<void> pause();
   // Or until it is stopped; or, where only the pace asks for it, hurries.

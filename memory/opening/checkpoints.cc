@@ -9,7 +9,9 @@ namespace namdb::memory {
 namespace {
 
 // Of the log's bound, that is written between the beginnings of two checkpoints.
-constexpr std::uint64_t kLogParts = 3;
+constexpr std::uint64_t kLogParts = 4;
+// Of the time until the next one is due, that a checkpoint takes which nobody waits for.
+constexpr double kSpread = 0.8;
 // A waiting call looks this often whether its caller is gone.
 constexpr std::uint64_t kGoneCheck_ns = 50 * kMillisecond_ns;
 
@@ -18,10 +20,11 @@ Status shutting_down() {
 }
 
 SweepOptions sweep_options(const ServerState& server, const CheckpointOptions& options,
-                           std::function<bool()> hurry) {
+                           std::function<bool()> hurry, std::function<double()> wanted_share) {
   SweepOptions sweep;
   sweep.rate_bytes = options.rate_bytes;
   sweep.hurry = std::move(hurry);
+  sweep.wanted_share = std::move(wanted_share);
   sweep.add_state = [&server](control::CheckpointState& state) { add_checkpoint_state(server, state); };
   return sweep;
 }
@@ -37,7 +40,8 @@ Checkpoints::Checkpoints(ServerState& server, Log& log, CheckpointStore& store, 
       options_(std::move(options)),
       chunks_(store),
       sweeper_(executor_, *server.region, server.tables, chunks_, sweep_log,
-               sweep_options(server, options_, [this] { return hurried(); })),
+               sweep_options(
+                   server, options_, [this] { return hurried(); }, [this] { return wanted_share(); })),
       begun_position_(chunks_.newest_redo_from().value_or(0)),
       begun_ns_(executor_.now_ns()),
       begun_written_bytes_(log.counters().written_bytes),
@@ -100,6 +104,18 @@ bool Checkpoints::due() {
   return options_.interval_ns != 0 && now_ns >= begun_ns_ + options_.interval_ns;
 }
 
+double Checkpoints::wanted_share() const {
+  if (asked_ > answered_) return 1;
+  const auto part = [](std::uint64_t done, std::uint64_t whole) {
+    return static_cast<double>(done) / static_cast<double>(whole);
+  };
+  const std::uint64_t written_bytes = log_.counters().written_bytes - started_written_bytes_;
+  double share = part(written_bytes, log_.max_bytes() / kLogParts);
+  if (options_.interval_ns != 0)
+    share = std::max(share, part(executor_.now_ns() - started_ns_, options_.interval_ns));
+  return share / kSpread;
+}
+
 std::uint64_t Checkpoints::next_look_ns() const {
   const std::uint64_t now_ns = executor_.now_ns();
   std::uint64_t next_ns = ~std::uint64_t{0};
@@ -126,7 +142,7 @@ reactor::Task<void> Checkpoints::run() {
 reactor::Task<void> Checkpoints::make_one() {
   const std::uint64_t asked = asked_;
   const LogPosition position = log_.appended();
-  const std::uint64_t log_bytes = log_.counters().written_bytes;
+  started_written_bytes_ = log_.counters().written_bytes;
   started_ns_ = executor_.now_ns();
   running_ = true;
   const Status status = co_await sweeper_.run();
@@ -137,7 +153,7 @@ reactor::Task<void> Checkpoints::make_one() {
     ++finished_;
     begun_position_ = position;
     begun_ns_ = started_ns_;
-    begun_written_bytes_ = log_bytes;
+    begun_written_bytes_ = started_written_bytes_;
     earlier_bytes_ = 0;
     ended_ns_ = now_ns;
     duration_ns_ = now_ns - started_ns_;

@@ -2,14 +2,18 @@
 // (memory/checkpoint/sweeper.h), and gives back the log behind it.
 //
 //   when                                                         pace
-//   a call asks for one (CHECKPOINT)                             rate_bytes a second
-//   a fast call asks for one; one under way hurries, too         as fast as the disk is
-//   a third of the log's bound was written since the last began  rate_bytes a second
-//   interval_ns since the last began, and the log has grown      rate_bytes a second
-//   the log is three quarters full                               as fast as the disk is
+//   a call asks for one (CHECKPOINT); one under way is not spread  rate_bytes a second
+//   a fast call asks for one; one under way hurries, too           as fast as the disk is
+//   a quarter of the log's bound was written since the last began  spread, rate_bytes a second at most
+//   interval_ns since the last began, and the log has grown        spread, rate_bytes a second at most
+//   the log is three quarters full                                 as fast as the disk is
 //
-// A third: the log is cut where redo of the *older* generation begins, so just before the cut it has all of
+// A quarter: the log is cut where redo of the *older* generation begins, so just before the cut it has all of
 // two intervals and of a sweep. For the same reason a full log may take two checkpoints.
+//
+// Spread: nobody waits for such a checkpoint, so it takes four fifths of the time until the next one is due.
+// At each moment it has done as much as the clock and the log ask for. Its writes then take little of a disk
+// that commits wait for, too.
 //
 // One at a time. A call waits for the end of one that began after the call; calls that wait together share
 // it.
@@ -91,7 +95,9 @@ class Checkpoints final : public CheckpointService {
   bool gives_back() const;
   bool held() const;
   bool due();
-  // The rate does not count now.
+  // Of a checkpoint's extents, how many are to be done by now, as a share; at least 1: no matter.
+  double wanted_share() const;
+  // The pace does not count now.
   bool hurried() const { return asked_fast_ > answered_ || short_of_room(); }
   // One may be due then without further ado.
   std::uint64_t next_look_ns() const;
@@ -124,10 +130,11 @@ class Checkpoints final : public CheckpointService {
   std::uint64_t told_stuck_ns_ = 0;  // 0: not yet
 
   bool running_ = false;
-  std::uint64_t started_ns_ = 0;  // of it
-  std::uint64_t retry_ns_ = 0;    // none by itself before that
-  bool told_full_ = false;        // since the last that was made
-  Status error_;                  // why the last was abandoned
+  std::uint64_t started_ns_ = 0;             // of it
+  std::uint64_t started_written_bytes_ = 0;  // of the log's counter, then
+  std::uint64_t retry_ns_ = 0;               // none by itself before that
+  bool told_full_ = false;                   // since the last that was made
+  Status error_;                             // why the last was abandoned
 
   // Calls are numbered; a checkpoint answers those that came before it began.
   std::uint64_t asked_ = 0;

@@ -176,10 +176,11 @@ TEST_CASE("a checkpoint is made when its time has come and the log has grown, an
   REQUIRE(test.await([&] { return test.finished() == 2; }));
 }
 
-TEST_CASE("a checkpoint is made when a third of the log's bound was written, and the log stays in its bound",
-          "[checkpoints]") {
+TEST_CASE(
+    "a checkpoint is made when a quarter of the log's bound was written, and the log stays in its bound",
+    "[checkpoints]") {
   CheckpointsTest test;
-  test.write_log(kLog_bytes / 3 - kSegment_bytes);
+  test.write_log(kLog_bytes / 4 - kSegment_bytes);
   test.cluster.run_for(kSecond_ns);
   CHECK(test.finished() == 0);
   for (int i = 0; i < 60; ++i) {
@@ -244,6 +245,36 @@ TEST_CASE("a call's checkpoint keeps to the rate, unless the call says that it h
   REQUIRE(test.await([&] { return fast.status.has_value(); }));
   CHECK(fast.status->ok());
   CHECK(took_ns() < paced_ns / 2);
+}
+
+TEST_CASE("a checkpoint that nobody waits for is spread over the time until the next", "[checkpoints]") {
+  CheckpointsTest test;
+  test.fill(1000);
+  test.write_log(1);
+  REQUIRE(test.await([&] { return test.status().checkpoint().running(); }));
+  const std::uint64_t start_ns = test.cluster.node.now_ns();
+  const std::uint64_t extents = test.status().checkpoint().extents();
+  REQUIRE(extents >= 5);
+  const auto took_ns = [&] { return test.cluster.node.now_ns() - start_ns; };
+  SECTION("as the clock says") {
+    test.cluster.run_for(kInterval_ns / 4);
+    const std::uint64_t done = test.status().checkpoint().done_extents();
+    CHECK(done >= extents / 4);
+    CHECK(done <= extents / 2);
+    REQUIRE(test.await([&] { return test.finished() == 1; }));
+    CHECK(took_ns() > kInterval_ns / 2);
+    CHECK(took_ns() < kInterval_ns);
+  }
+  SECTION("as the log grows") {
+    test.write_log(kLog_bytes / 4);
+    REQUIRE(test.await([&] { return test.finished() == 1; }));
+    CHECK(took_ns() < kInterval_ns / 4);
+  }
+  SECTION("until a call waits") {
+    REQUIRE(test.call(control::CHECKPOINT_MAKE).ok());
+    CHECK(took_ns() < kInterval_ns / 4);
+    CHECK(test.finished() == 2);
+  }
 }
 
 TEST_CASE("tools may ask for a checkpoint, workers may not, and STATUS tells of it", "[checkpoints]") {

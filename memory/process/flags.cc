@@ -176,7 +176,7 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
   std::uint32_t checkpoint_s = 300;
   app.add_option("--checkpoint-seconds", checkpoint_s,
                  "With --durability flushed: the longest time between two checkpoints while the database\n"
-                 "changes; 0: only as the log grows. A third of --log-bytes leads to one, too")
+                 "changes; 0: only as the log grows. A quarter of --log-bytes leads to one, too")
       ->check(CLI::Range(0, 86'400))
       ->capture_default_str();
   app.add_option(

@@ -31,7 +31,7 @@ class Recorder:
         ports = f"{cluster.port},{cluster.port + 1}"
         self.process = subprocess.Popen(
             [program("namsim"), "record", "--port", ports, "--seconds", str(RECORD_S), "--clients", "4", "--workload",
-             "append", "--history", str(self.history), "--json"],
+             "append", "--history", str(self.history), "--json", "--wait-seconds", str(PATIENCE_S)],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def done(self):

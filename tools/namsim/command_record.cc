@@ -72,6 +72,10 @@ RunCommand add_record(CLI::App& program) {
                   "SQL port (5433); several, joined by commas, for several compute servers")
       ->delimiter(',')
       ->group("Connection");
+  command.add_option("--wait-seconds", record.wait_seconds, "Try so long to get the first connection")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1e6))
+      ->group("Connection");
   command.add_option("--user", record.user, "User")->capture_default_str()->group("Connection");
   command.add_option("--database", record.database, "Database")->capture_default_str()->group("Connection");
   command.footer("Replaces the table namsim_record of the cluster.");

@@ -33,6 +33,10 @@ std::uint64_t now_ns() {
   return static_cast<std::uint64_t>(Clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
 }
 
+std::chrono::nanoseconds seconds(double count) {
+  return std::chrono::nanoseconds(static_cast<std::int64_t>(count * 1e9));
+}
+
 void wait_a_little() {
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
 }
@@ -47,8 +51,7 @@ class Recording {
     out_ << history::header_line(options_.model);
     if (!out_) return Status(ErrorCode::configuration, "cannot write " + options_.file);
     if (Status status = create(); !status.ok()) return status;
-    const auto end =
-        Clock::now() + std::chrono::nanoseconds(static_cast<std::int64_t>(options_.seconds * 1e9));
+    const auto end = Clock::now() + seconds(options_.seconds);
     std::vector<std::thread> clients;
     for (std::uint64_t k = 0; k < options_.clients; ++k)
       clients.emplace_back([this, k, end] { client(k, end); });
@@ -74,10 +77,14 @@ class Recording {
   bool lists() const { return options_.model == Model::lists; }
   const char* column() const { return lists() ? "elements" : "version"; }
 
-  // Daemons may die meanwhile: then it begins anew. Without any compute server it fails at once.
+  // Daemons may die meanwhile: then it begins anew. Without any compute server it fails after wait_seconds.
   Status create() {
     auto connection = connect(0);
-    if (!connection.ok()) return connection.status();
+    const auto first_end = Clock::now() + seconds(options_.wait_seconds);
+    for (std::uint64_t tries = 1; !connection.ok(); connection = connect(tries++)) {
+      if (Clock::now() >= first_end) return connection.status();
+      wait_a_little();
+    }
     const auto end = Clock::now() + kPatience;
     Status status = create_table(**connection);
     for (std::uint64_t tries = 1; !status.ok() && may_pass(status) && Clock::now() < end; ++tries) {

@@ -24,6 +24,7 @@ struct RecordOptions {
   std::uint64_t keys = 8;  // in use at a time: full lists are replaced
   std::uint64_t keys_per_transaction = 3;
   std::uint64_t seed = 1;
+  double wait_seconds = 0;  // for the first connection
   std::string file;
 };
 
@@ -37,8 +38,8 @@ struct RecordReport {
 };
 
 // Replaces the table namsim_record, runs, reads every row once more, and closes the file. Errors:
-// connection_failure if there is no cluster at the start or none any more at the end, configuration if the
-// file cannot be written.
+// connection_failure if there is no cluster at the start, within wait_seconds, or none any more at the end,
+// configuration if the file cannot be written.
 Result<RecordReport> record(const RecordOptions& options);
 
 }  // namespace namdb::sim

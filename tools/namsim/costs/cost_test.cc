@@ -366,6 +366,74 @@ TEST_CASE("a range of 1,000 records by an index takes at most 4 round trips behi
   }
 }
 
+// Of `count` ranges of one weight each, side by side; `rows` receives the number of rows.
+Task<Result<OperationCounters>> find_weights(txn::Engine* engine, std::int64_t count, std::size_t* rows) {
+  const auto table = co_await engine->table("things");
+  if (!table.ok()) co_return table.status();
+  const storage::IndexRef index = (*table)->indexes.at(0);
+  const auto session = engine->open_session();
+  const auto transaction = engine->begin(*session);
+  std::vector<txn::IndexRange> ranges;
+  for (std::int64_t i = 0; i < count; ++i) {
+    ranges.push_back(layout::index_range(layout::IndexPrefix(index->shape).integer(i * 30)));
+  }
+  std::vector<std::vector<txn::RowId>> found;
+  Status status = co_await transaction->find_each(*table, index, std::move(ranges), found);
+  if (!status.ok()) co_return status;
+  *rows = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    for (const txn::RowId row : found[i]) {
+      if (transaction->row(row).integer(1) == static_cast<std::int64_t>(i) * 30) ++*rows;
+    }
+  }
+  co_return transaction->counters();
+}
+
+TEST_CASE("ranges of an index side by side take as many round trips as one", "[cost]") {
+  Bench bench(1, txn::SnapshotSource::Mode::reads);
+  const layout::Schema schema = measured_things();
+  std::vector<layout::Row> rows;
+  for (std::int64_t id = 0; id < 900; ++id) {
+    layout::Row row(schema);
+    REQUIRE(row.writer().set_integer(0, id).ok());
+    REQUIRE(row.writer().set_integer(1, id / 3).ok());
+    rows.push_back(std::move(row));
+  }
+  REQUIRE(bench.run(create_table(*bench.engine(), "things", schema, 2000, 0)).ok());
+  bench.load("things", rows);
+  REQUIRE(bench.run(bench.engine()->create_index({"weights", "things", {{1, false}}, false})).ok());
+  const auto find = [&](std::int64_t count) {
+    std::size_t found = 0;
+    const auto cost = bench.run(find_weights(bench.engine(), count, &found));
+    INFO(cost.status().to_string());
+    REQUIRE(cost.ok());
+    CHECK(found == 3 * static_cast<std::size_t>(count));
+    return *cost;
+  };
+  find(10);  // leaves and places are known then
+  const OperationCounters one = find(1);
+  const OperationCounters ten = find(10);
+  CHECK(one.rereads + ten.rereads == 0);
+  CHECK(ten.round_trips == one.round_trips);
+}
+
+TEST_CASE("a delivery to ten districts takes no more than 12 round trips", "[cost]") {
+  Bench bench(1, txn::SnapshotSource::Mode::reads);
+  load_tpcc(bench, {.warehouses = 1, .items = 100, .customers_per_district = 30, .orders_per_district = 30});
+  for (const workloads::TableSpec& table : workloads::tpcc::tables()) {
+    for (const workloads::IndexSpec& index : table.indexes)
+      REQUIRE(bench.run(bench.engine()->create_index({index.name, table.name, index.columns})).ok());
+  }
+  OperationCounters cost;
+  for (int times = 0; times < 3; ++times) {
+    cost = bench.cost("tpcc_delivery", {std::int64_t{1}, std::int64_t{7}});
+    bench.world.run_for(kSecond_ns);
+  }
+  INFO(cost.one_sided() << " operations, " << cost.calls << " calls");
+  CHECK(cost.one_sided() > 500);  // each district had an order to deliver
+  CHECK(cost.round_trips <= 12);
+}
+
 TEST_CASE("new-order of ten items takes 6 round trips on one memory server and 7 on several", "[cost]") {
   for (const std::uint32_t memory_servers : {1U, 2U}) {
     Bench bench(memory_servers, txn::SnapshotSource::Mode::reads);

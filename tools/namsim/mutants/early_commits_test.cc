@@ -2,7 +2,6 @@
 // up, and when their connection breaks or a memory server ends.
 #include <catch2/catch.hpp>
 
-#include "compute/txn/deferred_commits.h"
 #include "tools/namsim/mutants/flushed_cluster.h"
 
 namespace namdb::sim {
@@ -162,7 +161,7 @@ TEST_CASE("a session is told once that early commits were lost with a memory ser
         const Status told = go_on(flushed, session.get(), next);
         REQUIRE_FALSE(told.ok());
         INFO(told.to_string());
-        CHECK(txn::tells_of_lost_commits(told));
+        CHECK(told.code() == ErrorCode::commits_lost);
         CHECK(told.message().find("1 is lost") != std::string::npos);
         const auto read = flushed.read(session.get());
         CHECK(read.status.ok());
@@ -190,7 +189,7 @@ TEST_CASE("a commit on disk is never there without the early commits of its sess
   REQUIRE(flushed.world.run_until([&] { return late->done; }, 20 * kSecond_ns));
   INFO(late->status.to_string());
   REQUIRE_FALSE(late->status.ok());
-  CHECK(txn::tells_of_lost_commits(late->status));
+  CHECK(late->status.code() == ErrorCode::commits_lost);
   flushed.await_reconnection();
   CHECK(flushed.sum() == kRows);
   flushed.touch_all();

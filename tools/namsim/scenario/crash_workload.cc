@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "common/base/clock.h"
-#include "compute/txn/deferred_commits.h"
 #include "tools/namsim/workloads/tables.h"
 #include "tools/namsim/workloads/workload.h"
 
@@ -171,7 +170,7 @@ reactor::Task<void> CrashWorkload::run_client(txn::Engine* engine, std::uint64_t
         break;
       }
       attempts_[number].outcome = Outcome::aborted;
-      const bool told = txn::tells_of_lost_commits(status);
+      const bool told = status.code() == ErrorCode::commits_lost;
       if (told) {
         // The attempt did nothing, either.
         ++told_;

@@ -1,0 +1,20 @@
+// The rows of several ranges of one secondary index, read side by side: their entries are asked for together,
+// and so are the records of these, sixteen ranges at a time. The entries of a hash index come range after
+// range.
+#pragma once
+
+#include <vector>
+
+#include "compute/api/index.h"
+#include "compute/api/table.h"
+#include "compute/api/transaction.h"
+#include "compute/txn/staged_transaction.h"
+
+namespace namdb::protocol {
+
+// txn::Transaction::find_each().
+reactor::Task<Status> find_each(StagedTransaction* transaction, storage::TableRef table,
+                                storage::IndexRef index, std::vector<txn::IndexRange> ranges,
+                                std::vector<std::vector<txn::RowId>>* rows);
+
+}  // namespace namdb::protocol
