@@ -5,7 +5,7 @@ A coroutine is a function whose declaration returns Task<...>. Findings: a lambd
 coroutine; parameters whose argument can be a temporary that dies at the first suspension (const references,
 rvalue references, string_view and span are fine only where the caller awaits at once: those must be marked);
 guards that live across a co_await; an awaited call with a braced argument, which g++ 12 miscompiles;
-co_await in a conditional expression.
+co_await in a conditional expression, and in the condition of a switch.
 """
 import re
 import sys
@@ -18,6 +18,7 @@ GUARD = re.compile(r"\bstd::(?:lock_guard|unique_lock|scoped_lock|shared_lock)\b
 AWAITED_CALL = re.compile(r"\bco_await\s+[\w:.\->]+\s*\(")
 BRACED_ARGUMENT = re.compile(r"[(,]\s*(?:[A-Za-z_][\w:]*)?\{")
 TERNARY = re.compile(r"\?[^;:?]*\bco_await\b[^;]*:|\?[^;?]*:[^;:?]*\bco_await\b")
+SWITCH = re.compile(r"\bswitch\s*\(")
 TEMPORARY = re.compile(r"const\s+(?:std::)?(?:string|vector|map|function|optional|Key|Value)\b[^*]*&\s*\w*$", re.S)
 TASK_FUNCTION = re.compile(r"\b(?:reactor::)?Task<[^;{}()]*>\s+(?:[\w:~]+::)?(\w+)\s*\(")
 
@@ -65,6 +66,10 @@ def check(path, text):
         end = matching(code, match.end() - 1, "{", "}")
         if match.group(1).strip() and is_coroutine_body(code[match.end():end - 1]):
             add(match.start(), "a lambda with captures is a coroutine: the closure may die before the frame")
+    for match in SWITCH.finditer(code):
+        end = matching(code, match.end() - 1, "(", ")")
+        if "co_await" in code[match.end():end]:
+            add(match.start(), "co_await in the condition of a switch: g++ 12 resumes the frame at the wrong place")
     for match in TASK_FUNCTION.finditer(code):
         end = matching(code, match.end() - 1, "(", ")")
         parameters = code[match.end():end - 1]

@@ -131,6 +131,8 @@ class Coroutines(unittest.TestCase):
         self.assertEqual(self.check("co_await g.f(1, Options{.a = 1});"), 1)
         self.assertEqual(self.check("co_await f(a, b);"), 0)
         self.assertEqual(self.check("auto x = a ? co_await f() : b;"), 1)
+        self.assertEqual(self.check("switch (co_await f(a)) { case 1: break; }"), 1)
+        self.assertEqual(self.check("switch (f(a)) { case 1: co_await g(); }"), 0)
 
 
 class Text(unittest.TestCase):
