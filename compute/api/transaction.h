@@ -29,6 +29,9 @@ namespace namdb::txn {
 // A row that a transaction reads or writes: valid as long as the transaction.
 using RowId = std::uint32_t;
 
+// Whether a row that is found may be written later, as by get(), or is only to be read, as by read().
+enum class RowUse : std::uint8_t { may_change, only_read };
+
 // Of a scan the limit is only how many rows will probably be taken.
 using IndexRange = layout::IndexRange;
 
@@ -109,7 +112,7 @@ class Transaction {
   // as many round trips as the one of them that takes the most; the entries of a hash index are read range
   // after range.
   virtual reactor::Task<Status> find_each(storage::TableRef table, storage::IndexRef index,
-                                          std::vector<IndexRange> ranges,
+                                          std::vector<IndexRange> ranges, RowUse /*use*/,
                                           std::vector<std::vector<RowId>>& rows) {
     rows.assign(ranges.size(), {});
     for (std::size_t i = 0; i < ranges.size(); ++i) {

@@ -43,9 +43,9 @@ reactor::Task<Status> EngineTransaction::find(storage::TableRef table, storage::
 }
 
 reactor::Task<Status> EngineTransaction::find_each(storage::TableRef table, storage::IndexRef index,
-                                                   std::vector<txn::IndexRange> ranges,
+                                                   std::vector<txn::IndexRange> ranges, txn::RowUse use,
                                                    std::vector<std::vector<txn::RowId>>& rows) {
-  return protocol::find_each(this, std::move(table), std::move(index), std::move(ranges), &rows);
+  return protocol::find_each(this, std::move(table), std::move(index), std::move(ranges), use, &rows);
 }
 
 // The transaction's own error is `lost`, and stays if nobody knows.

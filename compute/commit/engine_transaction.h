@@ -20,7 +20,7 @@ class EngineTransaction : public StagedTransaction {
   reactor::Task<Status> find(storage::TableRef table, storage::IndexRef index, txn::IndexRange range,
                              std::vector<txn::RowId>& rows) override;
   reactor::Task<Status> find_each(storage::TableRef table, storage::IndexRef index,
-                                  std::vector<txn::IndexRange> ranges,
+                                  std::vector<txn::IndexRange> ranges, txn::RowUse use,
                                   std::vector<std::vector<txn::RowId>>& rows) override;
   reactor::Task<Status> commit() override;
 

@@ -9,8 +9,10 @@
 namespace namdb::protocol {
 namespace {
 
-// Each has buffers for its entries, and one turn requests the records of all.
-constexpr std::size_t kRangesAtOnce = 16;
+// Each has buffers for its entries.
+constexpr std::size_t kRangesAtOnce = 64;
+// Records that are requested before others have their turn.
+constexpr std::size_t kRecordsInTurn = 4096;
 
 struct Part {
   Part(StagedTransaction& transaction, storage::TableRef table, storage::IndexRef index,
@@ -26,7 +28,7 @@ struct Part {
 };
 
 // One step of all that are not done: their next entries, and the records of these.
-reactor::Task<Status> step(StagedTransaction* transaction, const std::vector<Part*>* parts) {
+reactor::Task<Status> step(StagedTransaction* transaction, txn::RowUse use, const std::vector<Part*>* parts) {
   bool waits = false;
   for (Part* const part : *parts) {
     if (part->scan.post_entries()) waits = true;
@@ -37,8 +39,14 @@ reactor::Task<Status> step(StagedTransaction* transaction, const std::vector<Par
     Status finished = co_await part->scan.finish_entries();
     if (status.ok()) status = std::move(finished);
   }
+  std::size_t requested = 0;
   for (Part* const part : *parts) {
-    if (status.ok()) status = part->scan.get_records();
+    if (!status.ok()) break;
+    status = part->scan.request_records(use);
+    requested += part->scan.requested();
+    if (requested < kRecordsInTurn) continue;
+    requested = 0;
+    co_await transaction->worker().executor.yield();
   }
   if (status.ok()) status = co_await transaction->fetch();
   if (!status.ok()) co_return status;
@@ -49,7 +57,7 @@ reactor::Task<Status> step(StagedTransaction* transaction, const std::vector<Par
   co_return Status();
 }
 
-reactor::Task<Status> run(StagedTransaction* transaction, std::deque<Part>* parts) {
+reactor::Task<Status> run(StagedTransaction* transaction, txn::RowUse use, std::deque<Part>* parts) {
   for (Part& part : *parts) {
     Status status = co_await part.scan.begin();
     if (!status.ok()) co_return status;
@@ -60,7 +68,7 @@ reactor::Task<Status> run(StagedTransaction* transaction, std::deque<Part>* part
       if (!part.done()) left.push_back(&part);
     }
     if (left.empty()) co_return Status();
-    Status status = co_await step(transaction, &left);
+    Status status = co_await step(transaction, use, &left);
     if (!status.ok()) co_return status;
   }
 }
@@ -68,7 +76,7 @@ reactor::Task<Status> run(StagedTransaction* transaction, std::deque<Part>* part
 }  // namespace
 
 reactor::Task<Status> find_each(StagedTransaction* transaction, storage::TableRef table,
-                                storage::IndexRef index, std::vector<txn::IndexRange> ranges,
+                                storage::IndexRef index, std::vector<txn::IndexRange> ranges, txn::RowUse use,
                                 std::vector<std::vector<txn::RowId>>* rows) {
   const TransactionState::Busy busy(*transaction);
   rows->assign(ranges.size(), {});
@@ -78,7 +86,7 @@ reactor::Task<Status> find_each(StagedTransaction* transaction, storage::TableRe
     for (std::size_t i = begin; i < std::min(begin + kRangesAtOnce, ranges.size()); ++i) {
       parts.emplace_back(*transaction, table, index, std::move(ranges[i]), &(*rows)[i]);
     }
-    status = co_await run(transaction, &parts);
+    status = co_await run(transaction, use, &parts);
   }
   // The transaction's own rows among them, which came without entries.
   if (status.ok()) status = co_await transaction->fetch();

@@ -1,5 +1,5 @@
 // The rows of several ranges of one secondary index, read side by side: their entries are asked for together,
-// and so are the records of these, sixteen ranges at a time. The entries of a hash index come range after
+// and so are the records of these, 64 ranges at a time. The entries of a hash index come range after
 // range.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace namdb::protocol {
 
 // txn::Transaction::find_each().
 reactor::Task<Status> find_each(StagedTransaction* transaction, storage::TableRef table,
-                                storage::IndexRef index, std::vector<txn::IndexRange> ranges,
+                                storage::IndexRef index, std::vector<txn::IndexRange> ranges, txn::RowUse use,
                                 std::vector<std::vector<txn::RowId>>* rows);
 
 }  // namespace namdb::protocol

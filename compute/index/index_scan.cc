@@ -262,19 +262,20 @@ reactor::Task<Status> IndexScan::read_records(std::vector<std::string> entries,
 }
 
 reactor::Task<Status> IndexScan::fetch_records(std::vector<txn::RowId>* ids) {
-  Status status = get_records();
+  Status status = request_records(txn::RowUse::may_change);
   if (!status.ok()) co_return status;
   status = co_await transaction_.fetch();
   if (status.ok()) take_records(ids);
   co_return status;
 }
 
-Status IndexScan::get_records() {
+Status IndexScan::request_records(txn::RowUse use) {
   requested_.clear();
   for (const std::string& entry : entries_) {
     const auto key = layout::primary_key_of(index_->shape, entry);
     if (!key) return not_an_entry(*index_);
-    requested_.push_back(transaction_.get(table_, *key));
+    requested_.push_back(use == txn::RowUse::only_read ? transaction_.read(table_, *key)
+                                                       : transaction_.get(table_, *key));
   }
   return Status();
 }

@@ -45,7 +45,8 @@ class IndexScan : public txn::TableScan {
   // After post_entries(), and in any case: buffers belong to the channel until then.
   reactor::Task<Status> finish_entries();
   // Requests the records of the entries that came, which the next fetch() of the transaction reads.
-  Status get_records();
+  Status request_records(txn::RowUse use);
+  std::size_t requested() const { return requested_.size(); }
   // After that fetch(): appends those that are in the range, and the transaction's own rows among them, which
   // may want a fetch() of their own. Without entries the scan ends.
   void take_records(std::vector<txn::RowId>* ids);
@@ -106,9 +107,10 @@ class IndexScan : public txn::TableScan {
   bool sought_ = false;  // entries of the index came
   bool posted_ = false;
   std::vector<std::string> entries_;
-  std::vector<txn::RowId> requested_;  // the records of entries_, between get_records() and take_records()
-  std::deque<std::string> hashed_;     // of a hash index: entries still to be handed out
-  std::deque<KeyedRow> own_rows_;      // in the order of the scan
+  std::vector<txn::RowId>
+      requested_;                   // the records of entries_, between request_records() and take_records()
+  std::deque<std::string> hashed_;  // of a hash index: entries still to be handed out
+  std::deque<KeyedRow> own_rows_;   // in the order of the scan
 };
 
 }  // namespace namdb::protocol

@@ -110,7 +110,8 @@ class Context final {
                          std::vector<std::vector<RowId>>& rows) {
     storage::IndexRef found = find_index(table, index);
     if (found == nullptr) return undefined_index(std::string(index));
-    return transaction_.find_each(tables_[table], std::move(found), std::move(ranges), rows);
+    return transaction_.find_each(tables_[table], std::move(found), std::move(ranges),
+                                  txn::RowUse::may_change, rows);
   }
 
   // Arguments are converted to the declared parameter types before the procedure runs.

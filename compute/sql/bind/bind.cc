@@ -204,6 +204,24 @@ Result<Plan> bind_explain(StatementBinder& binder, const Json& body) {
   return plan;
 }
 
+namespace {
+
+// Those of an item of FROM.
+void add_tables(const Json& from, std::vector<std::string>& tables) {
+  std::vector<const Json*> open = {&from};
+  while (!open.empty()) {
+    const Node relation = node(*open.back());
+    open.pop_back();
+    if (relation.kind == "RangeVar") tables.emplace_back(text(*relation.body, "relname"));
+    if (relation.kind != "JoinExpr") continue;
+    for (const char* side : {"larg", "rarg"}) {
+      if (const Json* part = find(*relation.body, side)) open.push_back(part);
+    }
+  }
+}
+
+}  // namespace
+
 std::vector<std::string> tables_named_by(Node statement, const procedure::ProcedureRegistry& procedures) {
   std::vector<std::string> tables;
   if (statement.body == nullptr) return tables;
@@ -211,10 +229,7 @@ std::vector<std::string> tables_named_by(Node statement, const procedure::Proced
   if (statement.kind == "ExplainStmt") return tables_named_by(node(*find(body, "query")), procedures);
   if (const Json* relation = find(body, "relation"); relation != nullptr && statement.kind != "CreateStmt")
     tables.emplace_back(text(*relation, "relname"));
-  for (const Json& item : list(body, "fromClause")) {
-    const Node relation = node(item);
-    if (relation.kind == "RangeVar") tables.emplace_back(text(*relation.body, "relname"));
-  }
+  for (const Json& item : list(body, "fromClause")) add_tables(item, tables);
   if (statement.kind == "CallStmt") {
     const std::vector<std::string_view> name = names(list(*find(body, "funccall"), "funcname"));
     const auto definition = name.empty() ? nullptr : procedures.find(name.back());

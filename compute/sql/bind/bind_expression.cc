@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "compute/sql/bind/check_status.h"
@@ -30,33 +31,94 @@ std::size_t distance(std::string_view left, std::string_view right) {
   return row.back();
 }
 
-// A hint to the column with the most similar name; empty when none is similar, or several are.
-std::string similar_column(const Scope& scope, std::string_view wanted) {
+// A hint to the column with the most similar name; empty when none is similar, or several are. `relation` may
+// be null: any.
+std::string similar_column(const Scope& scope, const Scope::Relation* relation, std::string_view wanted) {
   std::size_t nearest = std::min(kMaxMisspelling, wanted.size() / 2) + 1;
-  const Scope::Column* found = nullptr;
-  for (const Scope::Column& column : scope.columns) {
-    const std::size_t here = distance(wanted, column.name);
+  std::optional<std::uint32_t> found;
+  const std::uint32_t first = relation == nullptr ? 0 : relation->first_column;
+  const auto end =
+      relation == nullptr ? static_cast<std::uint32_t>(scope.columns.size()) : first + relation->columns;
+  for (std::uint32_t column = first; column < end; ++column) {
+    const std::size_t here = distance(wanted, scope.columns[column].name);
     if (here > nearest) continue;
-    found = here < nearest ? &column : nullptr;
+    found = here < nearest ? std::optional(column) : std::nullopt;
     nearest = here;
   }
-  if (found == nullptr) return {};
-  return "Perhaps you meant to reference the column \"" + scope.name + "." + std::string(found->name) + "\".";
+  if (!found) return {};
+  return "Perhaps you meant to reference the column \"" + scope.relation_of(*found).name + "." +
+         scope.columns[*found].name + "\".";
+}
+
+ExprPtr column_expression(const Scope& scope, std::uint32_t column) {
+  ExprPtr expr = make_expr(ExprKind::column, scope.columns[column].type);
+  expr->index = column;
+  return expr;
 }
 
 }  // namespace
 
-Scope scope_of(const Source& source) {
-  Scope scope;
-  scope.name = source.name;
+void Scope::add(std::string name, std::string table, const std::vector<Column>& relation_columns) {
+  const auto first = static_cast<std::uint32_t>(columns.size());
+  relations.push_back(
+      {std::move(name), std::move(table), first, static_cast<std::uint32_t>(relation_columns.size())});
+  for (const Column& column : relation_columns) {
+    shown.push_back({column.name, static_cast<std::uint32_t>(columns.size()), column.type});
+    columns.push_back(column);
+  }
+}
+
+const Scope::Relation* Scope::find(std::string_view name) const {
+  const auto found = std::ranges::find(relations, name, &Relation::name);
+  return found == relations.end() ? nullptr : &*found;
+}
+
+const Scope::Relation& Scope::relation_of(std::uint32_t column) const {
+  return *std::ranges::find_if(relations, [column](const Relation& relation) {
+    return column >= relation.first_column && column < relation.first_column + relation.columns;
+  });
+}
+
+Status missing_relation(const Scope& scope, std::string_view name) {
+  const auto hidden = std::ranges::find(scope.relations, name, &Scope::Relation::table);
+  if (hidden == scope.relations.end()) {
+    return Status(ErrorCode::undefined_table,
+                  "missing FROM-clause entry for table \"" + std::string(name) + "\"");
+  }
+  return Status(ErrorCode::undefined_table,
+                "invalid reference to FROM-clause entry for table \"" + std::string(name) + "\"",
+                "Perhaps you meant to reference the table alias \"" + hidden->name + "\".");
+}
+
+std::string table_name_of(const Source& source) {
+  if (source.table != nullptr) return source.table->name;
+  return source.virtual_table == nullptr ? std::string() : std::string(source.virtual_table->name);
+}
+
+std::vector<Scope::Column> columns_of(const Source& source) {
+  std::vector<Scope::Column> columns;
   if (source.table != nullptr) {
     for (const layout::Column& column : source.table->schema.columns())
-      scope.columns.push_back({column.name, column_type(column)});
+      columns.push_back({column.name, column_type(column)});
   } else if (source.virtual_table != nullptr) {
     for (const VirtualColumn& column : source.virtual_table->columns)
-      scope.columns.push_back({column.name, column.type});
+      columns.push_back({std::string(column.name), column.type});
   }
+  return columns;
+}
+
+Scope scope_of(const Source& source) {
+  Scope scope;
+  scope.add(source.name, table_name_of(source), columns_of(source));
   return scope;
+}
+
+ExprPtr shown_column(const Scope& scope, const Scope::Shown& shown) {
+  ExprPtr column = column_expression(scope, shown.column);
+  if (column->type == shown.type) return column;
+  ExprPtr cast = make_expr(ExprKind::cast, shown.type);
+  cast->args.push_back(std::move(column));
+  return cast;
 }
 
 Result<ExprPtr> ExpressionBinder::bind(const Json& json) {
@@ -147,25 +209,31 @@ Result<ExprPtr> ExpressionBinder::bind_column(const Json& body) {
   if (parts.size() != fields.size()) return unsupported("* in this place");
   if (parts.empty() || parts.size() > 2) return unsupported("a column name of more than two parts");
   const std::string_view column = parts.back();
-  if (parts.size() == 2 && parts[0] != scope_.name) {
-    return Status(ErrorCode::undefined_table,
-                  "missing FROM-clause entry for table \"" + std::string(parts[0]) + "\"");
+  if (parts.size() == 1) return bind_shown_column(column);
+  const Scope::Relation* const relation = scope_.find(parts[0]);
+  if (relation == nullptr) return missing_relation(scope_, parts[0]);
+  for (std::uint32_t i = relation->first_column; i < relation->first_column + relation->columns; ++i) {
+    if (scope_.columns[i].name == column) return column_expression(scope_, i);
   }
-  for (std::size_t i = 0; i < scope_.columns.size(); ++i) {
-    if (scope_.columns[i].name != column) continue;
-    ExprPtr expr = make_expr(ExprKind::column, scope_.columns[i].type);
-    expr->index = static_cast<std::uint32_t>(i);
-    return expr;
+  return Status(ErrorCode::undefined_column,
+                "column " + std::string(parts[0]) + "." + std::string(column) + " does not exist",
+                similar_column(scope_, relation, column));
+}
+
+Result<ExprPtr> ExpressionBinder::bind_shown_column(std::string_view name) {
+  const Scope::Shown* found = nullptr;
+  for (const Scope::Shown& shown : scope_.shown) {
+    if (shown.name != name) continue;
+    if (found != nullptr) {
+      return Status(ErrorCode::ambiguous_column,
+                    "column reference \"" + std::string(name) + "\" is ambiguous");
+    }
+    found = &shown;
   }
-  if (parts.size() == 1 && !scope_.name.empty() && column == scope_.name)
-    return unsupported("a whole row as a value");
-  if (parts.size() == 2) {
-    return Status(ErrorCode::undefined_column,
-                  "column " + std::string(parts[0]) + "." + std::string(column) + " does not exist",
-                  similar_column(scope_, column));
-  }
-  return Status(ErrorCode::undefined_column, "column \"" + std::string(column) + "\" does not exist",
-                similar_column(scope_, column));
+  if (found != nullptr) return shown_column(scope_, *found);
+  if (scope_.find(name) != nullptr) return unsupported("a whole row as a value");
+  return Status(ErrorCode::undefined_column, "column \"" + std::string(name) + "\" does not exist",
+                similar_column(scope_, nullptr, name));
 }
 
 Result<ExprPtr> ExpressionBinder::bind_parameter(const Json& body) {

@@ -16,14 +16,40 @@ namespace namdb::sql {
 // The columns that names may refer to.
 struct Scope {
   struct Column {
-    std::string_view name;
+    std::string name;
     Type type;
   };
-  std::string name;  // alias or table; empty when there is no table
+  struct Relation {
+    std::string name;   // alias or table
+    std::string table;  // empty: it has no name but that
+    std::uint32_t first_column = 0;
+    std::uint32_t columns = 0;
+  };
+  // A column that a name alone may mean, and that `*` gives.
+  struct Shown {
+    std::string name;
+    std::uint32_t column = 0;
+    Type type;  // where USING has merged columns, another one than the column's
+  };
+  std::vector<Relation> relations;
+  // Those of all tables of FROM, end to end: a bound column's index counts here.
   std::vector<Column> columns;
+  std::vector<Shown> shown;
+
+  // Adds the columns of a relation, all of which are shown.
+  void add(std::string name, std::string table, const std::vector<Column>& relation_columns);
+  // Null: there is none of that name.
+  const Relation* find(std::string_view name) const;
+  const Relation& relation_of(std::uint32_t column) const;
 };
 
+// The error of a name that is no relation of the scope.
+Status missing_relation(const Scope& scope, std::string_view name);
+std::string table_name_of(const Source& source);
+std::vector<Scope::Column> columns_of(const Source& source);
 Scope scope_of(const Source& source);
+// A column of the scope; where its type is not that of the column, a cast of it.
+ExprPtr shown_column(const Scope& scope, const Scope::Shown& shown);
 
 class ExpressionBinder {
  public:
@@ -45,6 +71,11 @@ class ExpressionBinder {
   // Binds the condition of `clause`, whose type must be boolean.
   Result<ExprPtr> bind_condition(const Json& json, std::string_view clause);
 
+  // left = right. undefined_function: their types cannot be compared.
+  Result<ExprPtr> bind_equal(ExprPtr left, ExprPtr right) {
+    return bind_compare('=', "=", std::move(left), std::move(right));
+  }
+
   // Converts the expression to the type; error datatype_mismatch if there is no such conversion. Literals are
   // read and parameters get their types here. With `Coercion::assignment` the type's modifier is not applied:
   // store_value() does that.
@@ -56,6 +87,8 @@ class ExpressionBinder {
   Result<ExprPtr> bind_node(Node node);
   Result<ExprPtr> bind_constant(const Json& body);
   Result<ExprPtr> bind_column(const Json& body);
+  // A column that is named alone.
+  Result<ExprPtr> bind_shown_column(std::string_view name);
   Result<ExprPtr> bind_parameter(const Json& body);
   Result<ExprPtr> bind_operator(const Json& body);
   Result<ExprPtr> bind_named_operator(std::string_view name, ExprPtr left, ExprPtr right);

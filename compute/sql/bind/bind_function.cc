@@ -1,4 +1,5 @@
 // Calls of functions and aggregates in expressions.
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -9,6 +10,15 @@
 #include "compute/sql/value/overload.h"
 
 namespace namdb::sql {
+namespace {
+
+bool is_same(const Aggregate& left, const Aggregate& right) {
+  if (left.kind != right.kind || left.distinct != right.distinct || left.type != right.type) return false;
+  if (left.argument == nullptr || right.argument == nullptr) return left.argument == right.argument;
+  return !is_volatile(*left.argument) && same(*left.argument, *right.argument);
+}
+
+}  // namespace
 
 Result<ExprPtr> ExpressionBinder::bind_value_function(const Json& body) {
   const std::string_view op = text(body, "op");
@@ -100,11 +110,13 @@ Result<ExprPtr> ExpressionBinder::bind_function(std::string_view name, std::vect
 }
 
 Result<ExprPtr> ExpressionBinder::bind_aggregate(std::string_view name, const Json& body) {
+  constexpr std::string_view kNested = "an aggregate function";
+  if (aggregates_ == nullptr && clause_ == kNested)
+    return Status(ErrorCode::grouping_error, "aggregate function calls cannot be nested");
   if (aggregates_ == nullptr) {
     return Status(ErrorCode::grouping_error,
                   "aggregate functions are not allowed in " + std::string(clause_));
   }
-  if (flag(body, "agg_distinct")) return unsupported("DISTINCT in an aggregate");
   const Json& args = list(body, "args");
   Aggregate aggregate;
   if (flag(body, "agg_star")) {
@@ -122,7 +134,7 @@ Result<ExprPtr> ExpressionBinder::bind_aggregate(std::string_view name, const Js
                     "the aggregates take one argument");
     }
     std::vector<Aggregate>* const outer = std::exchange(aggregates_, nullptr);
-    const std::string_view outer_clause = std::exchange(clause_, "an aggregate function");
+    const std::string_view outer_clause = std::exchange(clause_, kNested);
     Result<ExprPtr> argument = bind(args[0]);
     aggregates_ = outer;
     clause_ = outer_clause;
@@ -155,9 +167,13 @@ Result<ExprPtr> ExpressionBinder::bind_aggregate(std::string_view name, const Js
     }
     aggregate.argument = std::move(argument).value();
   }
+  aggregate.distinct = flag(body, "agg_distinct");
+  // One that the statement has already is not calculated twice.
+  const auto found = std::ranges::find_if(
+      *aggregates_, [&aggregate](const Aggregate& other) { return is_same(aggregate, other); });
   ExprPtr expr = make_expr(ExprKind::aggregate, aggregate.type);
-  expr->index = static_cast<std::uint32_t>(aggregates_->size());
-  aggregates_->push_back(std::move(aggregate));
+  expr->index = static_cast<std::uint32_t>(found - aggregates_->begin());
+  if (found == aggregates_->end()) aggregates_->push_back(std::move(aggregate));
   return expr;
 }
 

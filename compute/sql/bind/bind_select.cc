@@ -18,55 +18,30 @@ bool is_star(const Json& value) {
   return !fields.empty() && node(fields.back()).kind == "A_Star";
 }
 
-// The error of a column outside of all aggregates.
-bool has_bare_column(const Expr& expr, std::uint32_t& column) {
-  if (expr.kind == ExprKind::column) {
-    column = expr.index;
-    return true;
-  }
-  return std::ranges::any_of(
-      expr.args, [&column](const ExprPtr& argument) { return has_bare_column(*argument, column); });
-}
-
-Status expand_star(const Json& value, const Scope& scope, SelectPlan& select,
+Status expand_star(const Json& value, const Scope& scope, std::vector<ExprPtr>& targets,
                    std::vector<ResultColumn>& columns, ErrorPlace* place) {
   const std::vector<std::string_view> parts = names(list(*node(value).body, "fields"));
   if (scope.columns.empty() || parts.size() > 1) {
     return located(place, *node(value).body,
                    Status(ErrorCode::syntax_error, "SELECT * with no tables specified is not valid"));
   }
-  if (parts.size() == 1 && parts[0] != scope.name) {
-    return located(place, *node(value).body,
-                   Status(ErrorCode::undefined_table,
-                          "missing FROM-clause entry for table \"" + std::string(parts[0]) + "\""));
-  }
-  for (std::size_t i = 0; i < scope.columns.size(); ++i) {
-    ExprPtr expr = make_expr(ExprKind::column, scope.columns[i].type);
-    expr->index = static_cast<std::uint32_t>(i);
-    columns.push_back({std::string(scope.columns[i].name), expr->type});
-    select.targets.push_back(std::move(expr));
-  }
-  return {};
-}
-
-Status bind_targets(ExpressionBinder& expressions, const Json& body, SelectPlan& select,
-                    std::vector<ResultColumn>& columns, ErrorPlace* place) {
-  for (const Json& item : list(body, "targetList")) {
-    const Json& target = *node(item).body;
-    NAMDB_SQL_CHECK(only(target, "a select list", {"name", "val"}));
-    const Json& value = *find(target, "val");
-    if (is_star(value)) {
-      NAMDB_SQL_CHECK(expand_star(value, expressions.scope(), select, columns, place));
-      continue;
+  if (parts.empty()) {
+    for (const Scope::Shown& shown : scope.shown) {
+      columns.push_back({shown.name, shown.type});
+      targets.push_back(shown_column(scope, shown));
     }
-    NAMDB_SQL_ASSIGN(ExprPtr expr, expressions.bind(value));
-    NAMDB_SQL_CHECK(expressions.decide_unknown(expr));
-    std::string name(text(target, "name"));
-    columns.push_back({name.empty() ? column_name_of(value) : std::move(name), expr->type});
-    select.targets.push_back(std::move(expr));
+    return {};
   }
-  if (columns.size() > 1664)
-    return Status(ErrorCode::limit_exceeded, "target lists can have at most 1664 entries");
+  const Scope::Relation* const relation = scope.find(parts[0]);
+  if (relation == nullptr) {
+    return located(place, *node(value).body, missing_relation(scope, parts[0]));
+  }
+  for (std::uint32_t i = relation->first_column; i < relation->first_column + relation->columns; ++i) {
+    ExprPtr expr = make_expr(ExprKind::column, scope.columns[i].type);
+    expr->index = i;
+    columns.push_back({scope.columns[i].name, expr->type});
+    targets.push_back(std::move(expr));
+  }
   return {};
 }
 
@@ -132,8 +107,7 @@ Status bind_limit(ExpressionBinder& expressions, const Json& body, const char* m
   if (value == nullptr) return {};
   expressions.set_aggregates(nullptr, clause);
   NAMDB_SQL_ASSIGN(out, expressions.bind(*value));
-  std::uint32_t column = 0;
-  if (has_bare_column(*out, column)) {
+  if (contains_column(*out)) {
     if (place != nullptr) place->note_begin(*value);
     return Status(ErrorCode::invalid_column_reference,
                   "argument of " + std::string(clause) + " must not contain variables");
@@ -141,66 +115,85 @@ Status bind_limit(ExpressionBinder& expressions, const Json& body, const char* m
   return expressions.coerce(out, {TypeId::int8}, Coercion::assignment);
 }
 
-Status check_grouping(const SelectPlan& select, const Scope& scope) {
-  if (select.aggregates.empty()) return {};
-  std::uint32_t column = 0;
-  const auto refuse = [&] {
-    return Status(ErrorCode::grouping_error,
-                  "column \"" + scope.name + "." + std::string(scope.columns[column].name) +
-                      "\" must appear in the GROUP BY clause or be used in an aggregate function");
-  };
-  for (const ExprPtr& target : select.targets) {
-    if (has_bare_column(*target, column)) return refuse();
-  }
-  for (const OrderItem& order : select.order) {
-    if (has_bare_column(*order.value, column)) return refuse();
-  }
-  return {};
-}
-
 bool gives_id(const SelectPlan& select) {
   const auto gives = [](const ExprPtr& expr) { return expr != nullptr && gives_transaction_id(*expr); };
+  const auto joined_gives = [&gives](const JoinedSource& joined) {
+    return gives(joined.source.filter) || gives(joined.match) || gives(joined.filter);
+  };
   return gives(select.source.filter) || std::ranges::any_of(select.targets, gives) ||
+         (select.join != nullptr && std::ranges::any_of(select.join->sources, joined_gives)) ||
          std::ranges::any_of(select.aggregates, gives, &Aggregate::argument) ||
+         std::ranges::any_of(select.groups, gives) || gives(select.having) ||
          std::ranges::any_of(select.order, gives, &OrderItem::value) || gives(select.limit) ||
          gives(select.offset);
 }
 
+std::vector<std::string> column_names(const Scope& scope) {
+  std::vector<std::string> all;
+  for (std::uint32_t i = 0; i < scope.columns.size(); ++i)
+    all.push_back(scope.relation_of(i).name + "." + scope.columns[i].name);
+  return all;
+}
+
 }  // namespace
+
+Status bind_targets(ExpressionBinder& expressions, const Json& list, ErrorPlace* place,
+                    std::vector<ExprPtr>& targets, std::vector<ResultColumn>& columns) {
+  for (const Json& item : list) {
+    const Json& target = *node(item).body;
+    NAMDB_SQL_CHECK(only(target, "a select list", {"name", "val"}));
+    const Json& value = *find(target, "val");
+    if (is_star(value)) {
+      NAMDB_SQL_CHECK(expand_star(value, expressions.scope(), targets, columns, place));
+      continue;
+    }
+    NAMDB_SQL_ASSIGN(ExprPtr expr, expressions.bind(value));
+    NAMDB_SQL_CHECK(expressions.decide_unknown(expr));
+    std::string name(text(target, "name"));
+    columns.push_back({name.empty() ? column_name_of(value) : std::move(name), expr->type});
+    targets.push_back(std::move(expr));
+  }
+  if (columns.size() > 1664)
+    return Status(ErrorCode::limit_exceeded, "target lists can have at most 1664 entries");
+  return {};
+}
+
+Status bind_returning(ExpressionBinder& expressions, const Json& body, ErrorPlace* place,
+                      std::vector<ExprPtr>& targets, std::vector<ResultColumn>& columns) {
+  expressions.set_aggregates(nullptr, "RETURNING");
+  return bind_targets(expressions, list(body, "returningList"), place, targets, columns);
+}
 
 Result<Plan> bind_select(StatementBinder& binder, const Json& body) {
   if (is_catalog_completion(body)) return empty_completion(body);
   if (text(body, "op") != "SETOP_NONE") return unsupported("UNION, INTERSECT and EXCEPT");
-  NAMDB_SQL_CHECK(only(body, "SELECT",
-                       {"targetList", "fromClause", "whereClause", "sortClause", "limitOffset", "limitCount",
-                        "limitOption", "op", "all"}));
+  NAMDB_SQL_CHECK(
+      only(body, "SELECT",
+           {"targetList", "fromClause", "whereClause", "groupClause", "havingClause", "distinctClause",
+            "sortClause", "limitOffset", "limitCount", "limitOption", "op", "all"}));
   if (text(body, "limitOption") == "LIMIT_OPTION_WITH_TIES") return unsupported("WITH TIES");
   Plan plan;
   plan.tag = "SELECT";
-  ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
+  ErrorPlace* const place = binder.input.place;
+  ExpressionBinder expressions(binder.parameters, binder.input.facts, place);
   SelectPlan select;
   if (list(body, "targetList").empty()) return unsupported("SELECT without columns");
-  const Json& from = list(body, "fromClause");
-  const Json* where = find(body, "whereClause");
-  if (from.size() > 1) return unsupported("a join (several tables in FROM)");
-  if (from.size() == 1) {
-    const Node relation = node(from[0]);
-    if (relation.kind != "RangeVar") return unsupported(relation);
-    NAMDB_SQL_ASSIGN(select.source, bind_source(binder, expressions, *relation.body, where));
-  } else if (where != nullptr) {
-    NAMDB_SQL_ASSIGN(select.source.filter, expressions.bind_condition(*where, "WHERE"));
-  }
-  const Scope scope = expressions.scope();
+  NAMDB_SQL_CHECK(
+      bind_from(binder, expressions, list(body, "fromClause"), find(body, "whereClause"), select));
   expressions.set_aggregates(&select.aggregates, "the select list");
-  NAMDB_SQL_CHECK(bind_targets(expressions, body, select, plan.columns, binder.input.place));
-  NAMDB_SQL_CHECK(bind_order(expressions, body, select, plan.columns, binder.input.place));
-  NAMDB_SQL_CHECK(check_grouping(select, scope));
-  NAMDB_SQL_CHECK(bind_limit(expressions, body, "limitCount", "LIMIT", binder.input.place, select.limit));
-  NAMDB_SQL_CHECK(bind_limit(expressions, body, "limitOffset", "OFFSET", binder.input.place, select.offset));
-  const bool ordered = !select.order.empty() && select.aggregates.empty();
-  if (find_index_path(select.source, indexes_of(binder.input, select.source),
-                      ordered ? std::span<const OrderItem>(select.order) : std::span<const OrderItem>()))
-    select.order.clear();
+  NAMDB_SQL_CHECK(bind_targets(expressions, list(body, "targetList"), place, select.targets, plan.columns));
+  NAMDB_SQL_CHECK(bind_order(expressions, body, select, plan.columns, place));
+  NAMDB_SQL_CHECK(bind_groups(expressions, body, place, select, plan.columns));
+  NAMDB_SQL_CHECK(bind_limit(expressions, body, "limitCount", "LIMIT", place, select.limit));
+  NAMDB_SQL_CHECK(bind_limit(expressions, body, "limitOffset", "OFFSET", place, select.offset));
+  if (select.join != nullptr) {
+    assign_slots(select, column_names(expressions.scope()));
+  } else {
+    const bool ordered = !select.order.empty() && !select.grouped;
+    if (find_index_path(select.source, indexes_of(binder.input, select.source),
+                        ordered ? std::span<const OrderItem>(select.order) : std::span<const OrderItem>()))
+      select.order.clear();
+  }
   select.gives_id = gives_id(select);
   plan.body = std::move(select);
   return plan;

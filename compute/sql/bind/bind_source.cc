@@ -2,7 +2,6 @@
 
 #include <nlohmann/json.hpp>
 #include "compute/sql/bind/check_status.h"
-#include "compute/sql/plan/key_path.h"
 #include "compute/sql/system/virtual_table.h"
 
 namespace namdb::sql {
@@ -76,8 +75,7 @@ std::span<const storage::IndexRef> indexes_of(const BindInput& input, const Sour
   return found->second;
 }
 
-Result<Source> bind_source(StatementBinder& binder, ExpressionBinder& expressions, const Json& range_var,
-                           const Json* where) {
+Result<Source> bind_relation_source(const StatementBinder& binder, const Json& range_var) {
   Source source;
   const std::string_view schema = text(range_var, "schemaname");
   const std::string_view relation = text(range_var, "relname");
@@ -92,12 +90,15 @@ Result<Source> bind_source(StatementBinder& binder, ExpressionBinder& expression
     NAMDB_SQL_CHECK(only(*alias, "an alias", {"aliasname"}));
     source.name = text(*alias, "aliasname");
   }
+  return source;
+}
+
+Result<Source> bind_source(StatementBinder& binder, ExpressionBinder& expressions, const Json& range_var,
+                           const Json* where) {
+  NAMDB_SQL_ASSIGN(Source source, bind_relation_source(binder, range_var));
   expressions.set_scope(scope_of(source));
-  if (where != nullptr) {
-    expressions.set_aggregates(nullptr, "WHERE");
-    NAMDB_SQL_ASSIGN(source.filter, expressions.bind_condition(*where, "WHERE"));
-    if (source.table != nullptr) find_key(source);
-  }
+  NAMDB_SQL_CHECK(bind_where(expressions, where, source.filter));
+  find_key_by_filter(source);
   return source;
 }
 

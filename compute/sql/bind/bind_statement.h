@@ -1,12 +1,14 @@
 // Declarations that the binders of the kinds of statements share.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "compute/sql/bind/bind_expression.h"
 #include "compute/sql/bind/bind_input.h"
+#include "compute/sql/plan/join_order.h"
 
 namespace namdb::sql {
 
@@ -34,6 +36,23 @@ Result<Plan> bind_explain(StatementBinder& binder, const Json& body);
 bool is_catalog_completion(const Json& body);
 Result<Plan> empty_completion(const Json& body);
 
+// Binds a list of output columns: of SELECT, and RETURNING.
+Status bind_targets(ExpressionBinder& expressions, const Json& list, ErrorPlace* place,
+                    std::vector<ExprPtr>& targets, std::vector<ResultColumn>& columns);
+// Binds RETURNING, if the statement has it.
+Status bind_returning(ExpressionBinder& expressions, const Json& body, ErrorPlace* place,
+                      std::vector<ExprPtr>& targets, std::vector<ResultColumn>& columns);
+// GROUP BY, HAVING and DISTINCT of a SELECT whose targets and order are bound. Afterwards these read the
+// values of groups, if it is grouped.
+Status bind_groups(ExpressionBinder& expressions, const Json& body, ErrorPlace* place, SelectPlan& select,
+                   const std::vector<ResultColumn>& columns);
+// ON CONFLICT of an INSERT into the table, whose name or alias in the statement is `name`.
+Status bind_conflict(StatementBinder& binder, const Json& clause, const storage::TableRef& table,
+                     const std::string& name, std::unique_ptr<ConflictPlan>& out);
+// An assignment of UPDATE or ON CONFLICT: the column and its value. `assignments` has those before it.
+Status bind_assignment(ExpressionBinder& expressions, const storage::Table& table, const Json& target,
+                       ErrorPlace* place, std::vector<Assignment>& assignments);
+
 // The name in a RangeVar node. undefined_schema for a schema that namdb does not have.
 Result<std::string> relation_name(const Json& range_var);
 // Checks that a schema is the one that exists, or is not given.
@@ -49,8 +68,18 @@ Result<storage::TableRef> bind_changed_table(const StatementBinder& binder, cons
 Status check_changeable(const std::string& table);
 // The indexes of the source's table; empty for a virtual table.
 std::span<const storage::IndexRef> indexes_of(const BindInput& input, const Source& source);
-// Binds a table in FROM, its alias, its condition, and the path by primary key if there is one. `where` may
-// be null.
+// Binds a table in FROM and its alias.
+Result<Source> bind_relation_source(const StatementBinder& binder, const Json& range_var);
+// `where` may be null.
+Status bind_where(ExpressionBinder& expressions, const Json* where, ExprPtr& filter);
+// Sets the path by primary key if the filter has one.
+void find_key_by_filter(Source& source);
+// Binds all of FROM, and WHERE. Leaves the scope of their columns in `expressions`. In a join, the columns of
+// expressions are positions in that scope until assign_slots().
+Status bind_from(StatementBinder& binder, ExpressionBinder& expressions, const Json& items, const Json* where,
+                 SelectPlan& select);
+// Binds the one table of UPDATE and DELETE, its alias, its condition, and the path by primary key if there is
+// one. `where` may be null.
 Result<Source> bind_source(StatementBinder& binder, ExpressionBinder& expressions, const Json& range_var,
                            const Json* where);
 

@@ -99,16 +99,50 @@ Result<std::vector<ExprPtr>> bind_row(ExpressionBinder& expressions, const stora
 
 }  // namespace
 
+Status bind_assignment(ExpressionBinder& expressions, const storage::Table& table, const Json& target,
+                       ErrorPlace* place, std::vector<Assignment>& assignments) {
+  NAMDB_SQL_CHECK(only(target, "UPDATE", {"name", "val"}));
+  Assignment assignment;
+  NAMDB_SQL_ASSIGN(assignment.column, find_column(table, target, place));
+  const layout::Column& column = table.schema.columns()[assignment.column];
+  if (table.schema.is_key_column(assignment.column)) {
+    return located(place, target,
+                   Status(ErrorCode::feature_not_supported,
+                          "UPDATE of primary key column \"" + column.name + "\" is not supported",
+                          "delete the row and insert it with the new key"));
+  }
+  if (std::ranges::count(assignments, assignment.column, &Assignment::column) != 0)
+    return Status(ErrorCode::syntax_error, "multiple assignments to same column \"" + column.name + "\"");
+  const Json& value = *find(target, "val");
+  if (node(value).kind == "SetToDefault") {
+    NAMDB_SQL_ASSIGN(assignment.value, default_of(expressions, column));
+    if (assignment.value == nullptr) assignment.value = make_constant({column_type(column).id}, Datum());
+  } else {
+    NAMDB_SQL_ASSIGN(assignment.value, expressions.bind(value));
+    if (Status status = coerce_to_column(expressions, assignment.value, column); !status.ok()) {
+      if (place != nullptr) place->note_begin(value);
+      return status;
+    }
+  }
+  assignments.push_back(std::move(assignment));
+  return {};
+}
+
 Result<Plan> bind_insert(StatementBinder& binder, const Json& body) {
-  NAMDB_SQL_CHECK(only(body, "INSERT", {"relation", "cols", "selectStmt", "override"}));
+  NAMDB_SQL_CHECK(only(body, "INSERT",
+                       {"relation", "cols", "selectStmt", "override", "onConflictClause", "returningList"}));
   if (text(body, "override") != "OVERRIDING_NOT_SET") return unsupported("OVERRIDING");
-  if (const Json* alias = find(*find(body, "relation"), "alias"); alias != nullptr)
-    return unsupported("an alias in INSERT");
+  ErrorPlace* const place = binder.input.place;
   InsertPlan insert;
   NAMDB_SQL_ASSIGN(insert.table, bind_changed_table(binder, *find(body, "relation")));
+  std::string name = insert.table->name;
+  if (const Json* alias = find(*find(body, "relation"), "alias")) {
+    NAMDB_SQL_CHECK(only(*alias, "an alias", {"aliasname"}));
+    name = text(*alias, "aliasname");
+  }
   NAMDB_SQL_ASSIGN(const std::vector<std::uint32_t> columns,
-                   target_columns(*insert.table, list(body, "cols"), binder.input.place));
-  ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
+                   target_columns(*insert.table, list(body, "cols"), place));
+  ExpressionBinder expressions(binder.parameters, binder.input.facts, place);
   expressions.set_aggregates(nullptr, "VALUES");
   const Json& cols = list(body, "cols");
   const Json* source = find(body, "selectStmt");
@@ -127,68 +161,49 @@ Result<Plan> bind_insert(StatementBinder& binder, const Json& body) {
       if (length != 0 && here != length)
         return Status(ErrorCode::syntax_error, "VALUES lists must all be the same length");
       length = here;
-      NAMDB_SQL_ASSIGN(std::vector<ExprPtr> row,
-                       bind_row(expressions, *insert.table, columns, list(*node(item).body, "items"), cols,
-                                binder.input.place));
+      NAMDB_SQL_ASSIGN(std::vector<ExprPtr> row, bind_row(expressions, *insert.table, columns,
+                                                          list(*node(item).body, "items"), cols, place));
       insert.rows.push_back(std::move(row));
     }
   }
+  if (const Json* clause = find(body, "onConflictClause"))
+    NAMDB_SQL_CHECK(bind_conflict(binder, *clause, insert.table, name, insert.conflict));
   Plan plan;
   plan.tag = "INSERT";
+  Source written;
+  written.table = insert.table;
+  written.name = name;
+  expressions.set_scope(scope_of(written));
+  NAMDB_SQL_CHECK(bind_returning(expressions, body, place, insert.returning, plan.columns));
   plan.body = std::move(insert);
   return plan;
 }
 
 Result<Plan> bind_update(StatementBinder& binder, const Json& body) {
-  NAMDB_SQL_CHECK(only(body, "UPDATE", {"relation", "targetList", "whereClause"}));
+  NAMDB_SQL_CHECK(only(body, "UPDATE", {"relation", "targetList", "whereClause", "returningList"}));
+  ErrorPlace* const place = binder.input.place;
   UpdatePlan update;
-  ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
+  ExpressionBinder expressions(binder.parameters, binder.input.facts, place);
   NAMDB_SQL_ASSIGN(update.source,
                    bind_source(binder, expressions, *find(body, "relation"), find(body, "whereClause")));
   find_index_path(update.source, indexes_of(binder.input, update.source), {});
   if (update.source.table == nullptr)
     return Status(ErrorCode::insufficient_privilege, "table " + update.source.name + " can only be read");
   NAMDB_SQL_CHECK(check_changeable(update.source.table->name));
-  const storage::Table& table = *update.source.table;
   expressions.set_aggregates(nullptr, "UPDATE");
   for (const Json& item : list(body, "targetList")) {
-    const Json& target = *node(item).body;
-    NAMDB_SQL_CHECK(only(target, "UPDATE", {"name", "val"}));
-    Assignment assignment;
-    NAMDB_SQL_ASSIGN(assignment.column, find_column(table, target, binder.input.place));
-    const layout::Column& column = table.schema.columns()[assignment.column];
-    if (table.schema.is_key_column(assignment.column)) {
-      return located(binder.input.place, target,
-                     Status(ErrorCode::feature_not_supported,
-                            "UPDATE of primary key column \"" + column.name + "\" is not supported",
-                            "delete the row and insert it with the new key"));
-    }
-    const bool twice = std::ranges::any_of(
-        update.assignments, [&](const Assignment& other) { return other.column == assignment.column; });
-    if (twice) {
-      return Status(ErrorCode::syntax_error, "multiple assignments to same column \"" + column.name + "\"");
-    }
-    const Json& value = *find(target, "val");
-    if (node(value).kind == "SetToDefault") {
-      NAMDB_SQL_ASSIGN(assignment.value, default_of(expressions, column));
-      if (assignment.value == nullptr) assignment.value = make_constant({column_type(column).id}, Datum());
-    } else {
-      NAMDB_SQL_ASSIGN(assignment.value, expressions.bind(value));
-      if (Status status = coerce_to_column(expressions, assignment.value, column); !status.ok()) {
-        if (binder.input.place != nullptr) binder.input.place->note_begin(value);
-        return status;
-      }
-    }
-    update.assignments.push_back(std::move(assignment));
+    NAMDB_SQL_CHECK(
+        bind_assignment(expressions, *update.source.table, *node(item).body, place, update.assignments));
   }
   Plan plan;
   plan.tag = "UPDATE";
+  NAMDB_SQL_CHECK(bind_returning(expressions, body, place, update.returning, plan.columns));
   plan.body = std::move(update);
   return plan;
 }
 
 Result<Plan> bind_delete(StatementBinder& binder, const Json& body) {
-  NAMDB_SQL_CHECK(only(body, "DELETE", {"relation", "whereClause"}));
+  NAMDB_SQL_CHECK(only(body, "DELETE", {"relation", "whereClause", "returningList"}));
   DeletePlan deletion;
   ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
   NAMDB_SQL_ASSIGN(deletion.source,
@@ -199,6 +214,7 @@ Result<Plan> bind_delete(StatementBinder& binder, const Json& body) {
   NAMDB_SQL_CHECK(check_changeable(deletion.source.table->name));
   Plan plan;
   plan.tag = "DELETE";
+  NAMDB_SQL_CHECK(bind_returning(expressions, body, binder.input.place, deletion.returning, plan.columns));
   plan.body = std::move(deletion);
   return plan;
 }

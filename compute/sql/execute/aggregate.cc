@@ -2,9 +2,11 @@
 
 #include <cmath>
 
+#include "compute/sql/execute/equal_bytes.h"
+
 namespace namdb::sql {
 
-Status Accumulator::add(const EvalContext& context) {
+Status Accumulator::add(const EvalContext& context, GatheredMemory& memory, MemoryBudget* budget) {
   if (aggregate_->kind == AggregateKind::count_rows) {
     ++count_;
     return {};
@@ -12,6 +14,15 @@ Status Accumulator::add(const EvalContext& context) {
   Datum value;
   if (Status status = evaluate(*aggregate_->argument, context, value); !status.ok()) return status;
   if (value.null) return {};
+  if (aggregate_->distinct) {
+    std::string bytes;
+    append_equal_bytes(bytes, aggregate_->argument->type.id, value);
+    if (seen_ == nullptr) seen_ = std::make_unique<absl::flat_hash_set<std::string>>();
+    if (seen_->contains(bytes)) return {};
+    if (Status status = memory.add(budget, bytes.size() + 2 * sizeof(std::string)); !status.ok())
+      return status;
+    seen_->insert(std::move(bytes));
+  }
   ++count_;
   context.work->charge_bytes(value.text.size());
   return add_value(value);

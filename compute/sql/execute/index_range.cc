@@ -154,9 +154,10 @@ std::optional<txn::IndexRange> range_of(const IndexPath& path, const layout::Ind
   return txn::IndexRange{std::move(*from), std::move(to), path.descending, 0};
 }
 
-reactor::Task<Status> evaluate_all(Run& run, const IndexPath& path, std::vector<std::vector<Datum>>& values,
-                                   Bounds& bounds) {
-  const EvalContext context = run.context();
+reactor::Task<Status> evaluate_all(Run& run, const IndexPath& path, std::span<const Datum> outer,
+                                   std::vector<std::vector<Datum>>& values, Bounds& bounds) {
+  EvalContext context = run.context();
+  context.values = outer;
   Status status;
   for (const std::vector<ExprPtr>& column : path.equal) {
     std::vector<Datum>& row = values.emplace_back(column.size());
@@ -193,11 +194,12 @@ bool append_values(const IndexPath& path, const std::vector<std::vector<Datum>>&
 
 }  // namespace
 
-reactor::Task<Status> evaluate_ranges(Run& run, const IndexPath& path, std::vector<txn::IndexRange>& ranges) {
+reactor::Task<Status> evaluate_ranges(Run& run, const IndexPath& path, std::span<const Datum> outer,
+                                      std::vector<txn::IndexRange>& ranges) {
   // Evaluates all values first: each expression may end in an error.
   std::vector<std::vector<Datum>> values;
   Bounds bounds;
-  Status status = co_await evaluate_all(run, path, values, bounds);
+  Status status = co_await evaluate_all(run, path, outer, values, bounds);
   if (!status.ok()) co_return status;
   if ((path.low != nullptr && bounds.low.null) || (path.high != nullptr && bounds.high.null))
     co_return Status();

@@ -1,12 +1,12 @@
 // INSERT, UPDATE and DELETE: writes are buffered in the transaction; conflicts show at its commit.
-#include <functional>
-#include <span>
-#include <string_view>
+#include <algorithm>
 #include <vector>
 
 #include "compute/sql/execute/run.h"
+#include "compute/sql/execute/run_conflict.h"
 #include "compute/sql/execute/source_keys.h"
 #include "compute/sql/execute/source_scan.h"
+#include "compute/sql/execute/write_row.h"
 
 namespace namdb::sql {
 namespace {
@@ -40,10 +40,11 @@ Status add_selected(const Run& run, const Source& source, const layout::Row& row
 // Finds all keys before it changes the first row: the statement does not read its own changes.
 reactor::Task<Status> collect_keys(Run& run, const Source& source, Keys& keys, MemoryShare& memory) {
   if (!source.key.empty()) {
-    Status status = co_await evaluate_keys(run, source, keys);
+    const std::span<const Datum> no_outer;
+    Status status = co_await evaluate_keys(run, source, no_outer, keys);
     while (run.work.paused()) {
       status = co_await run.take_turn();
-      if (status.ok()) status = co_await evaluate_keys(run, source, keys);
+      if (status.ok()) status = co_await evaluate_keys(run, source, no_outer, keys);
     }
     run.next_row();
     co_return status;
@@ -77,51 +78,68 @@ reactor::Task<Status> collect_keys(Run& run, const Source& source, Keys& keys, M
   }
 }
 
-bool lies_in(std::span<const std::byte> row, std::string_view text) {
-  const auto* const begin = reinterpret_cast<const std::byte*>(text.data());
-  const std::less<const std::byte*> before;
-  return !text.empty() && !before(begin, row.data()) && before(begin, row.data() + row.size());
+// A row of UPDATE or DELETE goes through these steps. Each may pause, and is then taken again.
+enum class Step : std::uint8_t { select, old_values, change, new_values, give, done };
+
+// The steps that change a row, for UPDATE and DELETE.
+struct RowChange {
+  const Source& source;
+  const UpdatePlan* update;  // null: a DELETE
+  Returning returning;
+};
+
+Status take_step(Run& run, RowChange& change, txn::RowId id, Step& step) {
+  txn::Transaction& transaction = *run.transaction;
+  switch (step) {
+    case Step::select: {
+      bool selected = transaction.found(id);
+      Status status;
+      if (selected) status = matches(run, change.source, transaction.row(id), selected);
+      if (status.ok()) step = selected ? Step::old_values : Step::done;
+      return status;
+    }
+    case Step::old_values: {
+      Status status;
+      if (change.update == nullptr && change.returning.wanted())
+        status = change.returning.evaluate(run, transaction.row(id));
+      if (status.ok()) step = Step::change;
+      return status;
+    }
+    case Step::change: {
+      Status status;
+      if (change.update == nullptr) {
+        transaction.erase(id);
+      } else {
+        const layout::RowView row = transaction.row(id);
+        EvalContext context = run.context();
+        context.row = &row;
+        status = assign_row(run, *change.source.table, change.update->assignments, context, id);
+      }
+      run.work.charge(Work::kWrittenRow_units);
+      if (status.ok()) ++run.affected;
+      if (status.ok()) step = change.returning.wanted() ? Step::new_values : Step::done;
+      return status;
+    }
+    case Step::new_values: {
+      Status status;
+      if (change.update != nullptr) status = change.returning.evaluate(run, transaction.row(id));
+      if (status.ok()) step = Step::give;
+      return status;
+    }
+    case Step::give:
+      change.returning.give(run);
+      step = Step::done;
+      return {};
+    case Step::done:
+      break;
+  }
+  return {};
 }
 
-Status assign(Run& run, const UpdatePlan& plan, txn::RowId id, std::vector<Datum>& values) {
-  const layout::RowView row = run.transaction->row(id);
-  EvalContext context = run.context();
-  context.row = &row;
-  values.resize(plan.assignments.size());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (Status status = evaluate(*plan.assignments[i].value, context, values[i]); !status.ok()) return status;
-  }
-  // Strings that lie in the row are about to be changed.
-  for (Datum& value : values) {
-    if (!value.null && lies_in(row.bytes(), value.text)) value.text = run.arena.copy(value.text);
-  }
-  layout::RowWriter writer = run.transaction->update(id);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!values[i].null) run.work.charge(values[i].text.size());
-    Status status = store_value(writer, plan.assignments[i].column, values[i]);
-    if (!status.ok()) return status;
-  }
-  return check_not_null(writer.view(), *plan.source.table, run.error);
-}
-
-// Calls change(row) if the row is still there and selected.
-template <typename Change>
-Status change_row(Run& run, const Source& source, txn::RowId row, Change& change) {
-  if (!run.transaction->found(row)) return {};
-  bool selected = false;
-  Status status = matches(run, source, run.transaction->row(row), selected);
-  if (!status.ok() || !selected) return status;
-  status = change(row);
-  run.work.charge(Work::kWrittenRow_units);
-  if (status.ok()) ++run.affected;
-  return status;
-}
-
-// Calls change(row) for each selected row. It may be called twice when it pauses.
-template <typename Change>
-reactor::Task<Status> change_rows(Run& run, const Source& source, Change change) {
+reactor::Task<Status> change_rows(Run& run, RowChange* change) {
   Keys keys;
   MemoryShare memory(run.client_memory);
+  const Source& source = change->source;
   Status status = co_await collect_keys(run, source, keys, memory);
   if (!status.ok()) co_return status;
   const std::size_t count = keys.size();
@@ -137,70 +155,77 @@ reactor::Task<Status> change_rows(Run& run, const Source& source, Change change)
     if (!status.ok()) co_return status;
     run.work.charge(rows.size() * Work::kReadRow_units);
     if (++batches % kBatchesPerYield == 0) co_await run.engine.executor().yield();
-    for (std::size_t i = 0; i < rows.size();) {
-      status = change_row(run, source, rows[i], change);
-      const bool paused = run.work.paused();
-      if (!paused) {
-        run.next_row();
-        ++i;
+    for (const txn::RowId row : rows) {
+      for (Step step = Step::select; step != Step::done;) {
+        status = take_step(run, *change, row, step);
+        const bool paused = run.work.paused();
+        if (paused || (status.ok() && run.work.due())) status = co_await run.take_turn();
+        if (!status.ok()) co_return status;
       }
-      if (paused || (status.ok() && run.work.due())) status = co_await run.take_turn();
+      run.next_row();
+      if (run.sink.congested()) status = co_await run.sink.relieve();
       if (!status.ok()) co_return status;
     }
   }
   co_return Status();
 }
 
-Status make_row(const Run& run, const InsertPlan& plan, const std::vector<ExprPtr>& values,
-                layout::Row& row) {
-  run.work.charge(Work::kRow_units);
-  const EvalContext context = run.context();
-  layout::RowWriter writer = row.writer();
-  for (std::uint32_t column = 0; column < values.size(); ++column) {
-    Datum value;
-    Status status;
-    if (values[column] != nullptr) status = evaluate(*values[column], context, value);
-    if (!value.null) run.work.charge(value.text.size());
-    if (status.ok()) status = store_value(writer, column, value);
-    if (!status.ok()) return status;
+// Gives what RETURNING asks for of rows that were inserted and fetched.
+reactor::Task<Status> give_inserted(Run& run, Returning* returning, const std::vector<txn::RowId>* rows) {
+  for (const txn::RowId row : *rows) {
+    Status status = returning->evaluate(run, run.transaction->row(row));
+    while (run.work.paused()) {
+      status = co_await run.take_turn();
+      if (status.ok()) status = returning->evaluate(run, run.transaction->row(row));
+    }
+    if (!status.ok()) co_return status;
+    returning->give(run);
+    run.next_row();
+    if (run.work.due()) status = co_await run.take_turn();
+    if (status.ok() && run.sink.congested()) status = co_await run.sink.relieve();
+    if (!status.ok()) co_return status;
   }
-  return check_not_null(row.view(), *plan.table, run.error);
+  co_return Status();
 }
 
 }  // namespace
 
 reactor::Task<Status> run_insert(Run& run, const InsertPlan& plan) {
+  if (plan.conflict != nullptr) co_return co_await run_insert_or_conflict(run, plan);
   const layout::Schema& schema = plan.table->schema;
+  Returning returning(plan.returning);
+  std::vector<txn::RowId> inserted;
   for (std::size_t i = 0; i < plan.rows.size();) {
     layout::Row row(schema);
-    Status status = make_row(run, plan, plan.rows[i], row);
+    Status status = make_row(run, *plan.table, plan.rows[i], row);
     const bool paused = run.work.paused();
     if (status.ok()) {
-      run.transaction->insert(plan.table, row.bytes());
+      const txn::RowId id = run.transaction->insert(plan.table, row.bytes());
+      if (returning.wanted()) inserted.push_back(id);
       run.work.charge(Work::kWrittenRow_units);
       run.next_row();
       ++run.affected;
-      if (++i % kInsertedAtOnce == 0) status = co_await run.transaction->fetch();
+      // Fetches now, so that a duplicate key is the statement's error and not the commit's.
+      if (++i % kInsertedAtOnce == 0 || i == plan.rows.size()) {
+        status = co_await run.transaction->fetch();
+        if (status.ok() && returning.wanted()) status = co_await give_inserted(run, &returning, &inserted);
+        inserted.clear();
+      }
     }
     if (paused || (status.ok() && run.work.due())) status = co_await run.take_turn();
     if (!status.ok()) co_return status;
   }
-  // Fetches now, so that a duplicate key is the statement's error and not the commit's.
-  co_return co_await run.transaction->fetch();
+  co_return Status();
 }
 
 reactor::Task<Status> run_update(Run& run, const UpdatePlan& plan) {
-  std::vector<Datum> values;
-  const auto change = [&run, &plan, &values](txn::RowId row) { return assign(run, plan, row, values); };
-  co_return co_await change_rows(run, plan.source, change);
+  RowChange change{plan.source, &plan, Returning(plan.returning)};
+  co_return co_await change_rows(run, &change);
 }
 
 reactor::Task<Status> run_delete(Run& run, const DeletePlan& plan) {
-  const auto change = [&run](txn::RowId row) {
-    run.transaction->erase(row);
-    return Status();
-  };
-  co_return co_await change_rows(run, plan.source, change);
+  RowChange change{plan.source, nullptr, Returning(plan.returning)};
+  co_return co_await change_rows(run, &change);
 }
 
 }  // namespace namdb::sql

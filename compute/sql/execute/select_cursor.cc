@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <numeric>
 #include <span>
+#include <utility>
+
+#include "compute/sql/execute/equal_bytes.h"
+#include "compute/sql/execute/join_feed.h"
+#include "compute/sql/execute/source_feed.h"
 
 namespace namdb::sql {
 namespace {
-
-constexpr std::size_t kSortedStep_bytes = 64 << 10;
 
 Status evaluate_count(const Expr* expr, const EvalContext& context, ErrorCode code, std::string_view clause,
                       std::uint64_t& out) {
@@ -30,6 +33,18 @@ Status check_row_bytes(const Datum& value, std::size_t& bytes) {
 
 }  // namespace
 
+SelectCursor::SelectCursor(const SelectPlan& plan)
+    : plan_(plan),
+      groups_(plan),
+      distinct_memory_("DISTINCT can keep", "a WHERE that selects fewer rows takes less"),
+      sorted_memory_("ORDER BY can sort", "an index on the columns gives the order without sorting") {
+  if (plan.join != nullptr) {
+    feed_ = std::make_unique<JoinFeed>(*plan.join);
+  } else {
+    feed_ = std::make_unique<SourceFeed>(plan.source);
+  }
+}
+
 Status SelectCursor::start(Run& run) {
   const EvalContext context = run.context();
   Status status = evaluate_count(plan_.limit.get(), context, ErrorCode::invalid_limit, "LIMIT", left_);
@@ -37,107 +52,70 @@ Status SelectCursor::start(Run& run) {
     status = evaluate_count(plan_.offset.get(), context, ErrorCode::invalid_offset, "OFFSET", to_skip_);
   if (!status.ok()) return status;
   values_.resize(plan_.targets.size());
-  for (const Aggregate& aggregate : plan_.aggregates) accumulators_.emplace_back(aggregate);
   started_ = true;
   return {};
 }
 
-bool SelectCursor::batch_empty() const {
-  return !have_constant_row_ && position_ >= batch_.size() && position_ >= key_rows_.size() &&
-         position_ >= virtual_rows_.size();
-}
-
-reactor::Task<Status> SelectCursor::load_by_key(Run& run) {
-  const Source& source = plan_.source;
-  if (!have_keys_) {
-    Status status = co_await evaluate_keys(run, source, keys_);
-    if (!status.ok()) co_return status;
-    have_keys_ = true;
-  }
-  position_ = 0;
-  key_rows_.clear();
-  const std::size_t end = std::min(keys_.size(), key_position_ + kFetchRows);
-  while (key_position_ < end)
-    key_rows_.push_back(run.transaction->read(source.table, keys_[key_position_++]));
-  exhausted_ = key_position_ >= keys_.size();
-  if (key_rows_.empty()) co_return Status();
-  run.work.charge(key_rows_.size() * Work::kReadRow_units);
-  Status status = co_await run.transaction->fetch();
-  if (!status.ok()) co_return status;
-  std::erase_if(key_rows_, [&run](txn::RowId row) { return !run.transaction->found(row); });
-  co_return Status();
-}
-
 std::uint64_t SelectCursor::expected_rows() const {
   constexpr std::uint64_t kSome = 64;
-  const bool all = left_ == ~std::uint64_t{0} || !plan_.order.empty() || !plan_.aggregates.empty();
+  const bool all = left_ == ~std::uint64_t{0} || !plan_.order.empty() || plan_.grouped;
   if (all || plan_.source.index_path == nullptr) return 0;
-  if (plan_.source.index_path->has_other_conditions) return kSome;
+  if (plan_.source.index_path->has_other_conditions || plan_.distinct) return kSome;
   return std::max<std::uint64_t>(1, left_ + std::min(to_skip_, ~left_));
 }
 
 reactor::Task<Status> SelectCursor::load(Run& run) {
-  Status status = run.interrupt.check();
-  if (!status.ok()) co_return status;
-  const Source& source = plan_.source;
-  if (source.virtual_table != nullptr) {
-    exhausted_ = true;
-    VirtualTableInput input{&run.engine, &run.statistics, &virtual_arena_, &run.facts};
-    Result<VirtualRows> rows = co_await source.virtual_table->rows(input);
-    if (!rows.ok()) co_return rows.status();
-    virtual_rows_ = std::move(rows).value();
-    co_return Status();
-  }
-  if (source.table == nullptr) {
-    exhausted_ = true;
-    have_constant_row_ = true;
-    co_return Status();
-  }
-  if (!source.key.empty()) co_return co_await load_by_key(run);
-  position_ = 0;
-  status = co_await scan_.next(run, expected_rows(), batch_);
-  if (!status.ok()) co_return status;
-  run.work.charge(batch_.size() * Work::kReadRow_units);
-  exhausted_ = batch_.empty();
-  co_return Status();
+  Status status = co_await feed_->load(run, expected_rows());
+  if (status.ok()) position_ = 0;
+  co_return status;
 }
 
-Status SelectCursor::process(Run& run, bool& emitted) {
+Status SelectCursor::process_row(Run& run, bool& emitted) {
   run.work.charge(Work::kRow_units);
   EvalContext context = run.context();
-  layout::RowView view;
-  if (!key_rows_.empty()) {
-    view = run.transaction->row(key_rows_[position_]);
-    context.row = &view;
-  } else if (have_constant_row_) {
-    // The one row has no columns.
-  } else if (plan_.source.virtual_table != nullptr) {
-    context.values = virtual_rows_[position_];
-  } else {
-    view = batch_[position_].view();
-    context.row = &view;
-  }
+  feed_->show(run, position_, context);
   if (plan_.source.filter != nullptr) {
     bool selected = false;
     Status status = evaluate_condition(*plan_.source.filter, context, selected);
     if (!status.ok() || !selected) return status;
   }
-  if (!plan_.aggregates.empty()) return accumulate(context);
+  if (plan_.grouped) return groups_.add(run, context);
+  return take(run, context, emitted);
+}
+
+Status SelectCursor::process_group(Run& run, bool& emitted) {
+  run.work.charge(Work::kRow_units);
+  EvalContext context = run.context();
+  if (Status status = groups_.show(next_group_, context); !status.ok()) return status;
+  if (plan_.having != nullptr) {
+    bool selected = false;
+    Status status = evaluate_condition(*plan_.having, context, selected);
+    if (!status.ok() || !selected) return status;
+  }
+  return take(run, context, emitted);
+}
+
+Status SelectCursor::take(Run& run, const EvalContext& context, bool& emitted) {
   if (!plan_.order.empty()) return keep_for_sorting(run, context);
   return emit(run, context, emitted);
 }
 
-Status SelectCursor::accumulate(const EvalContext& context) {
-  for (; next_accumulator_ < accumulators_.size(); ++next_accumulator_) {
-    if (context.work->exhausted()) return context.work->pause();
-    if (Status status = accumulators_[next_accumulator_].add(context); !status.ok()) return status;
-  }
-  next_accumulator_ = 0;
-  return {};
+Status SelectCursor::is_repeated(Run& run, std::span<const Datum> targets, bool& repeated) {
+  repeated = false;
+  if (!plan_.distinct) return {};
+  std::string bytes;
+  for (std::size_t i = 0; i < targets.size(); ++i)
+    append_equal_bytes(bytes, plan_.targets[i]->type.id, targets[i]);
+  run.work.charge_bytes(bytes.size());
+  repeated = distinct_.contains(bytes);
+  if (repeated) return {};
+  Status status = distinct_memory_.add(run.client_memory, bytes.size() + 2 * sizeof(std::string));
+  if (status.ok()) distinct_.insert(std::move(bytes));
+  return status;
 }
 
 Status SelectCursor::emit(Run& run, const EvalContext& context, bool& emitted) {
-  if (to_skip_ > 0) {
+  if (to_skip_ > 0 && !plan_.distinct) {
     --to_skip_;
     return {};
   }
@@ -147,6 +125,12 @@ Status SelectCursor::emit(Run& run, const EvalContext& context, bool& emitted) {
     if (Status status = evaluate(*plan_.targets[i], context, values_[i]); !status.ok()) return status;
     if (Status status = check_row_bytes(values_[i], bytes); !status.ok()) return status;
   }
+  bool repeated = false;
+  if (Status status = is_repeated(run, values_, repeated); !status.ok() || repeated) return status;
+  if (to_skip_ > 0) {
+    --to_skip_;
+    return {};
+  }
   run.work.charge_bytes(bytes);
   run.sink.add_row(values_);
   --left_;
@@ -155,10 +139,6 @@ Status SelectCursor::emit(Run& run, const EvalContext& context, bool& emitted) {
 }
 
 Status SelectCursor::keep_for_sorting(Run& run, const EvalContext& context) {
-  if (sorted_.size() >= kMaxSortedRows) {
-    return Status(ErrorCode::limit_exceeded,
-                  "ORDER BY can sort at most " + std::to_string(kMaxSortedRows) + " rows");
-  }
   row_to_sort_.clear();
   std::size_t bytes = 0;
   const auto add = [&](const Expr& expr) {
@@ -173,16 +153,15 @@ Status SelectCursor::keep_for_sorting(Run& run, const EvalContext& context) {
     if (Status status = add(*target); !status.ok()) return status;
   }
   // From here on the evaluation cannot pause.
-  sorted_bytes_ += bytes + sizeof(SortedRow) + row_to_sort_.size() * sizeof(Datum);
-  if (sorted_bytes_ > kMaxSorted_bytes) {
-    return Status(ErrorCode::out_of_memory,
-                  "ORDER BY can sort at most " + std::to_string(kMaxSorted_bytes) + " bytes",
-                  "an index on the columns gives the order without sorting");
+  bool repeated = false;
+  const auto targets = std::span<const Datum>(row_to_sort_).subspan(plan_.order.size());
+  if (Status status = is_repeated(run, targets, repeated); !status.ok() || repeated) return status;
+  if (sorted_.size() >= kMaxSortedRows) {
+    return Status(ErrorCode::limit_exceeded,
+                  "ORDER BY can sort at most " + std::to_string(kMaxSortedRows) + " rows");
   }
-  if (sorted_bytes_ > sorted_memory_.bytes() + kSortedStep_bytes) {
-    if (sorted_memory_.bytes() == 0) sorted_memory_ = MemoryShare(run.client_memory);
-    if (Status status = sorted_memory_.resize(sorted_bytes_); !status.ok()) return status;
-  }
+  const std::size_t kept_bytes = bytes + sizeof(SortedRow) + row_to_sort_.size() * sizeof(Datum);
+  if (Status status = sorted_memory_.add(run.client_memory, kept_bytes); !status.ok()) return status;
   context.work->charge_bytes(bytes);
   for (Datum& value : row_to_sort_) {
     if (!value.null) value.text = sorted_arena_.copy(value.text);
@@ -206,7 +185,8 @@ bool SelectCursor::sorts_before(SortedRow a, SortedRow b, Work& work) const {
 }
 
 bool SelectCursor::wants_sort() const {
-  return started_ && exhausted_ && batch_empty() && !plan_.order.empty() && !is_sorted_;
+  return started_ && feed_->exhausted() && batch_empty() && !groups_left() && !plan_.order.empty() &&
+         !is_sorted_;
 }
 
 // Merges runs of doubling length: unlike std::sort it can stop after any comparison.
@@ -252,21 +232,6 @@ void SelectCursor::emit_sorted(Run& run, bool& emitted) {
   emitted = true;
 }
 
-// At the end of the source the gathered rows, or the aggregates' one row, are given.
-Status SelectCursor::finish(Run& run, bool& emitted) {
-  if (!plan_.aggregates.empty()) {
-    std::vector<Datum> results(accumulators_.size());
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      if (Status status = accumulators_[i].result(results[i]); !status.ok()) return status;
-    }
-    EvalContext context = run.context();
-    context.aggregates = results;
-    if (Status status = emit(run, context, emitted); !status.ok()) return status;
-  }
-  done_ = true;
-  return {};
-}
-
 Status SelectCursor::step(Run& run, bool& emitted) {
   if (!started_) return start(run);
   if (left_ == 0) {
@@ -277,11 +242,14 @@ Status SelectCursor::step(Run& run, bool& emitted) {
     emit_sorted(run, emitted);
     return {};
   }
-  if (batch_empty()) return finish(run, emitted);
-  Status status = process(run, emitted);
+  const bool is_row = !batch_empty();
+  if (!is_row && !groups_left()) {
+    done_ = true;
+    return {};
+  }
+  Status status = is_row ? process_row(run, emitted) : process_group(run, emitted);
   if (run.work.paused()) return status;
-  have_constant_row_ = false;
-  ++position_;
+  ++(is_row ? position_ : next_group_);
   run.next_row();
   return status;
 }
@@ -292,7 +260,7 @@ reactor::Task<Status> SelectCursor::fetch(Run& run, std::uint64_t max_rows) {
     Status status;
     if (wants_sort()) {
       status = co_await sort(run);
-    } else if (started_ && left_ != 0 && !exhausted_ && batch_empty()) {
+    } else if (wants_rows()) {
       status = co_await load(run);
     } else {
       bool emitted = false;

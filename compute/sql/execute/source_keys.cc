@@ -36,8 +36,10 @@ bool add_to_key(layout::Key& key, const layout::Column& column, const Type& type
 
 }  // namespace
 
-reactor::Task<Status> evaluate_keys(Run& run, const Source& source, Keys& keys) {
-  const EvalContext context = run.context();
+reactor::Task<Status> evaluate_keys(Run& run, const Source& source, std::span<const Datum> outer,
+                                    Keys& keys) {
+  EvalContext context = run.context();
+  context.values = outer;
   const layout::Schema& schema = source.table->schema;
   keys.key_bytes = schema.key_bytes();
   // Evaluates all values first: each expression may end in an error.

@@ -23,9 +23,10 @@ struct Keys {
   void add(std::span<const std::byte> key) { bytes.insert(bytes.end(), key.begin(), key.end()); }
 };
 
-// The keys, without repetitions. A value that no stored row can have (a NULL, a number that the column cannot
+// The keys, without repetitions. In a join the expressions read the columns of `outer`, the row of the tables
+// before. A value that no stored row can have (a NULL, a number that the column cannot
 // hold) gives no key. Errors are those of the expressions. When the work is paused (Work::paused()), it is
 // called again. Other sessions have their turns within a long list.
-reactor::Task<Status> evaluate_keys(Run& run, const Source& source, Keys& keys);
+reactor::Task<Status> evaluate_keys(Run& run, const Source& source, std::span<const Datum> outer, Keys& keys);
 
 }  // namespace namdb::sql

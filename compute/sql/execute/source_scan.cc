@@ -8,7 +8,8 @@ reactor::Task<Status> SourceScan::start(Run& run) {
   if (source_.index_path == nullptr) {
     scan_ = run.transaction->scan(source_.table);
   } else {
-    Status status = co_await evaluate_ranges(run, *source_.index_path, ranges_);
+    const std::span<const Datum> no_outer;
+    Status status = co_await evaluate_ranges(run, *source_.index_path, no_outer, ranges_);
     if (!status.ok()) co_return status;
   }
   started_ = true;

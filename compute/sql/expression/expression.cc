@@ -35,6 +35,35 @@ ExprPtr clone(const Expr& expr) {
   return copy;
 }
 
+bool same(const Expr& left, const Expr& right) {
+  if (left.kind != right.kind || left.op != right.op || left.explicit_cast != right.explicit_cast ||
+      left.type != right.type || left.index != right.index || left.function != right.function ||
+      left.args.size() != right.args.size())
+    return false;
+  if (left.kind == ExprKind::constant) {
+    if (left.value.null || right.value.null) return left.value.null == right.value.null;
+    if (left.storage != right.storage) return false;
+    const bool is_text = left.type.is_string() || left.type.id == TypeId::unknown;
+    if (!is_text &&
+        (left.value.scale != right.value.scale || compare_values(left.type.id, left.value, right.value) != 0))
+      return false;
+  }
+  for (std::size_t i = 0; i < left.args.size(); ++i) {
+    if (!same(*left.args[i], *right.args[i])) return false;
+  }
+  return true;
+}
+
+void for_each_column(const Expr& expr, const std::function<void(std::uint32_t)>& visit) {
+  if (expr.kind == ExprKind::column) visit(expr.index);
+  for (const ExprPtr& argument : expr.args) for_each_column(*argument, visit);
+}
+
+void renumber_columns(Expr& expr, std::span<const std::uint32_t> indexes) {
+  if (expr.kind == ExprKind::column) expr.index = indexes[expr.index];
+  for (const ExprPtr& argument : expr.args) renumber_columns(*argument, indexes);
+}
+
 namespace {
 
 template <typename Predicate>
@@ -48,10 +77,15 @@ bool all_of_tree(const Expr& expr, const Predicate& predicate) {
 
 }  // namespace
 
+bool is_volatile(const Expr& expr) {
+  return !all_of_tree(expr, [](const Expr& e) {
+    return e.kind != ExprKind::function || e.function->volatility != Volatility::is_volatile;
+  });
+}
+
 bool is_row_independent(const Expr& expr) {
-  return all_of_tree(expr, [](const Expr& e) {
-    return e.kind != ExprKind::column && e.kind != ExprKind::aggregate &&
-           !(e.kind == ExprKind::function && e.function->volatility == Volatility::is_volatile);
+  return !is_volatile(expr) && all_of_tree(expr, [](const Expr& e) {
+    return e.kind != ExprKind::column && e.kind != ExprKind::aggregate;
   });
 }
 
@@ -98,6 +132,14 @@ void read_column(const layout::RowView& row, std::uint32_t column, Arena& arena,
   }
 }
 
+void read_value(const EvalContext& context, std::uint32_t column, Datum& out) {
+  if (context.row != nullptr) {
+    read_column(*context.row, column, *context.arena, out);
+  } else {
+    out = context.values[column];
+  }
+}
+
 Status evaluate_condition(const Expr& expr, const EvalContext& context, bool& out) {
   Datum value;
   if (Status status = evaluate(expr, context, value); !status.ok()) return status;
@@ -114,13 +156,9 @@ Status evaluate(const Expr& expr, const EvalContext& context, Datum& out) {
       out = context.parameters[expr.index];
       return {};
     case ExprKind::column:
-      if (context.row != nullptr) {
-        read_column(*context.row, expr.index, *context.arena, out);
-        // It was filled up with blanks.
-        if (expr.type.id == TypeId::bpchar) context.work->charge(out.text.size());
-      } else {
-        out = context.values[expr.index];
-      }
+      read_value(context, expr.index, out);
+      // It was filled up with blanks.
+      if (context.row != nullptr && expr.type.id == TypeId::bpchar) context.work->charge(out.text.size());
       return {};
     case ExprKind::aggregate:
       out = context.aggregates[expr.index];

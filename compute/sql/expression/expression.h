@@ -99,10 +99,17 @@ struct Expr {
 ExprPtr make_constant(Type type, const Datum& value);
 ExprPtr make_expr(ExprKind kind, Type type, char op = ' ');
 ExprPtr clone(const Expr& expr);
+// Whether both are the same operation on the same operands.
+bool same(const Expr& left, const Expr& right);
+// Calls `visit` with the index of each column that the expression reads.
+void for_each_column(const Expr& expr, const std::function<void(std::uint32_t)>& visit);
+// Replaces the index of each column by `indexes` of it.
+void renumber_columns(Expr& expr, std::span<const std::uint32_t> indexes);
 // Whether the value is the same for all rows of a run: the expression has neither columns nor aggregates nor
 // volatile functions. Parameters are allowed.
 bool is_row_independent(const Expr& expr);
 bool is_constant(const Expr& expr);
+bool is_volatile(const Expr& expr);
 bool contains_column(const Expr& expr);
 // Whether it may give the transaction an id (namdb_txid()).
 bool gives_transaction_id(const Expr& expr);
@@ -122,6 +129,8 @@ namespace detail {
 Status evaluate_operator(const Expr& expr, const EvalContext& context, Datum& out);
 }  // namespace detail
 
+// The value of a column of the context's row.
+void read_value(const EvalContext& context, std::uint32_t column, Datum& out);
 // The value of a row's field. That of char(n) gets its blanks, in the arena.
 void read_column(const layout::RowView& row, std::uint32_t column, Arena& arena, Datum& out);
 

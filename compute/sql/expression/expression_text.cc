@@ -39,7 +39,7 @@ std::string_view operator_text(char op) {
 
 class Writer {
  public:
-  explicit Writer(const layout::Schema& schema) : schema_(schema) {}
+  explicit Writer(std::span<const std::string> names) : names_(names) {}
 
   void write(const Expr& expr) {
     switch (expr.kind) {
@@ -49,7 +49,7 @@ class Writer {
         text_ += "$" + std::to_string(expr.index + 1);
         return;
       case ExprKind::column:
-        text_ += schema_.columns()[expr.index].name;
+        text_ += names_[expr.index];
         return;
       case ExprKind::arithmetic:
       case ExprKind::compare:
@@ -206,14 +206,14 @@ class Writer {
     text_ += type;
   }
 
-  const layout::Schema& schema_;
+  std::span<const std::string> names_;
   std::string text_;
 };
 
 }  // namespace
 
-std::string expression_text(const Expr& expr, const layout::Schema& schema) {
-  Writer writer(schema);
+std::string expression_text(const Expr& expr, std::span<const std::string> names) {
+  Writer writer(names);
   writer.write(expr);
   return writer.take();
 }

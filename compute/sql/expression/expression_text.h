@@ -2,14 +2,14 @@
 // `(x)::type`, constants with their types where the literal alone has another.
 #pragma once
 
+#include <span>
 #include <string>
 
-#include "common/layout/schema.h"
 #include "compute/sql/expression/expression.h"
 
 namespace namdb::sql {
 
-// Names columns as the schema does.
-std::string expression_text(const Expr& expr, const layout::Schema& schema);
+// `names`: of the columns.
+std::string expression_text(const Expr& expr, std::span<const std::string> names);
 
 }  // namespace namdb::sql

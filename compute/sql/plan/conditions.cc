@@ -24,18 +24,24 @@ const Expr& without_cast(const Expr& expr) {
 
 // Whether comparing the column with such a value compares the stored values: then the converted value has a
 // place among the column's values. Comparisons that convert the column (integer = 1.5::float8) do not.
-bool decides_place(const Expr& column, const Expr& value) {
+bool decides_place(const TableColumns& table, const Expr& column, const Expr& value) {
   // An integer column compared as numeric: one that equals the value exists only if that is whole.
   const bool numeric_for_integer = column.type.is_integer() && value.type.id == TypeId::numeric;
-  return (column.type.type_class() == value.type.type_class() || numeric_for_integer) &&
-         is_row_independent(value);
+  return (column.type.type_class() == value.type.type_class() || numeric_for_integer) && table.knows(value);
 }
 
-bool is_column(const Expr& expr, std::uint32_t column) {
-  return expr.kind == ExprKind::column && expr.index == column;
+bool is_column(const Expr& expr, const TableColumns& table, std::uint32_t column) {
+  return expr.kind == ExprKind::column && expr.index == table.first + column;
 }
 
 }  // namespace
+
+bool TableColumns::knows(const Expr& value) const {
+  if (known == nullptr) return is_row_independent(value);
+  bool all_known = !is_volatile(value);
+  for_each_column(value, [&](std::uint32_t column) { all_known = all_known && (*known)[column]; });
+  return all_known;
+}
 
 std::vector<const Expr*> conjuncts(const Expr& filter) {
   std::vector<const Expr*> conditions;
@@ -43,19 +49,41 @@ std::vector<const Expr*> conjuncts(const Expr& filter) {
   return conditions;
 }
 
-std::vector<const Expr*> equal_values(const Expr& condition, std::uint32_t column) {
+std::vector<ExprPtr> take_conjuncts(ExprPtr filter) {
+  std::vector<ExprPtr> conditions;
+  if (filter == nullptr) return conditions;
+  if (filter->kind != ExprKind::logical_and) {
+    conditions.push_back(std::move(filter));
+    return conditions;
+  }
+  for (ExprPtr& part : filter->args) {
+    for (ExprPtr& condition : take_conjuncts(std::move(part))) conditions.push_back(std::move(condition));
+  }
+  return conditions;
+}
+
+ExprPtr join_conjuncts(std::vector<ExprPtr> conditions) {
+  if (conditions.empty()) return nullptr;
+  if (conditions.size() == 1) return std::move(conditions.front());
+  ExprPtr all = make_expr(ExprKind::logical_and, {TypeId::boolean});
+  all->args = std::move(conditions);
+  return all;
+}
+
+std::vector<const Expr*> equal_values(const Expr& condition, const TableColumns& table,
+                                      std::uint32_t column) {
   if (condition.kind == ExprKind::compare && condition.op == '=') {
     for (std::size_t side = 0; side < 2; ++side) {
       const Expr& left = without_cast(*condition.args[side]);
       const Expr& right = *condition.args[1 - side];
-      if (is_column(left, column) && decides_place(left, right)) return {&right};
+      if (is_column(left, table, column) && decides_place(table, left, right)) return {&right};
     }
   } else if (condition.kind == ExprKind::in_list) {
     const Expr& left = without_cast(*condition.args[0]);
-    if (!is_column(left, column)) return {};
+    if (!is_column(left, table, column)) return {};
     std::vector<const Expr*> values;
     for (std::size_t i = 1; i < condition.args.size(); ++i) {
-      if (!decides_place(left, *condition.args[i])) return {};
+      if (!decides_place(table, left, *condition.args[i])) return {};
       values.push_back(condition.args[i].get());
     }
     return values;
@@ -63,11 +91,11 @@ std::vector<const Expr*> equal_values(const Expr& condition, std::uint32_t colum
   return {};
 }
 
-bool is_null_test(const Expr& condition, std::uint32_t column) {
-  return condition.kind == ExprKind::is_null && is_column(*condition.args[0], column);
+bool is_null_test(const Expr& condition, const TableColumns& table, std::uint32_t column) {
+  return condition.kind == ExprKind::is_null && is_column(*condition.args[0], table, column);
 }
 
-std::optional<Bound> bound_of(const Expr& condition, std::uint32_t column) {
+std::optional<Bound> bound_of(const Expr& condition, const TableColumns& table, std::uint32_t column) {
   if (condition.kind != ExprKind::compare) return std::nullopt;
   const bool inclusive = condition.op == 'l' || condition.op == 'g';
   const bool greater = condition.op == '>' || condition.op == 'g';
@@ -75,7 +103,7 @@ std::optional<Bound> bound_of(const Expr& condition, std::uint32_t column) {
   for (std::size_t side = 0; side < 2; ++side) {
     const Expr& left = without_cast(*condition.args[side]);
     const Expr& right = *condition.args[1 - side];
-    if (is_column(left, column) && decides_place(left, right))
+    if (is_column(left, table, column) && decides_place(table, left, right))
       return Bound{&right, inclusive, greater == (side == 0)};
   }
   return std::nullopt;

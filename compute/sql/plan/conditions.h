@@ -1,6 +1,6 @@
-// The conditions of a WHERE clause on one column, from which access paths by primary key and by index are
-// made. A value is an expression that does not depend on the row. A condition on a column compares the stored
-// value, not the result of a cast of it.
+// The conditions of a WHERE clause on one column of a table, from which access paths by primary key and by
+// index are made. A value is an expression that does not depend on the table's row; in a join it may depend
+// on rows of other tables. A condition on a column compares the stored value, not the result of a cast of it.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,28 @@
 
 namespace namdb::sql {
 
+// A table's columns among those that expressions name.
+struct TableColumns {
+  std::uint32_t first = 0;  // the table's columns count from there
+  // The columns whose values are there before the table is read; null: none.
+  const std::vector<bool>* known = nullptr;
+
+  // Whether the expression does not depend on the table's row.
+  bool knows(const Expr& value) const;
+};
+
 // The conditions that AND connects.
 std::vector<const Expr*> conjuncts(const Expr& filter);
+// The same, taken out of the filter, which may be null.
+std::vector<ExprPtr> take_conjuncts(ExprPtr filter);
+// All of them, connected by AND; null: there are none.
+ExprPtr join_conjuncts(std::vector<ExprPtr> conditions);
 
 // The values that the condition leaves to the column: one of `column = value`, several of `column IN (...)`;
 // empty when it is another condition.
-std::vector<const Expr*> equal_values(const Expr& condition, std::uint32_t column);
+std::vector<const Expr*> equal_values(const Expr& condition, const TableColumns& table, std::uint32_t column);
 
-bool is_null_test(const Expr& condition, std::uint32_t column);
+bool is_null_test(const Expr& condition, const TableColumns& table, std::uint32_t column);
 
 // A condition like `column > value`.
 struct Bound {
@@ -26,6 +40,6 @@ struct Bound {
   bool inclusive = false;
   bool is_low = false;
 };
-std::optional<Bound> bound_of(const Expr& condition, std::uint32_t column);
+std::optional<Bound> bound_of(const Expr& condition, const TableColumns& table, std::uint32_t column);
 
 }  // namespace namdb::sql

@@ -1,6 +1,7 @@
 #include "compute/sql/plan/explain.h"
 
 #include <algorithm>
+#include <span>
 
 #include "compute/sql/expression/expression_text.h"
 #include "compute/sql/system/virtual_table.h"
@@ -32,24 +33,72 @@ std::string source_line(const Source& source) {
          source.index_path->index->name + " on " + name;
 }
 
+using Names = std::span<const std::string>;
+
 // As PostgreSQL shows it: each of several conditions in parentheses.
-std::string index_condition(const Source& source) {
+std::string index_condition(const IndexPath& path, Names names) {
   std::string text;
-  const std::vector<ExprPtr>& conditions = source.index_path->conditions;
-  for (const ExprPtr& condition : conditions)
-    text += (text.empty() ? "" : " AND ") + expression_text(*condition, source.table->schema);
-  return conditions.size() > 1 ? "(" + text + ")" : text;
+  for (const ExprPtr& condition : path.conditions)
+    text += (text.empty() ? "" : " AND ") + expression_text(*condition, names);
+  return path.conditions.size() > 1 ? "(" + text + ")" : text;
 }
 
-// `arrow` is the text before the source's line.
-void add_source(std::vector<std::string>& lines, const Source& source, const std::string& arrow) {
+// `arrow` is the text before the source's line; `names` are those of the columns.
+void add_source(std::vector<std::string>& lines, const Source& source, const std::string& arrow,
+                Names names) {
   lines.push_back(arrow + source_line(source));
-  const std::string indent(arrow.size() + 2, ' ');
+  const std::string indent(arrow.find_first_not_of(' ') == std::string::npos ? 2 : arrow.find('>') + 5, ' ');
   const IndexPath* path = source.index_path.get();
   if (path != nullptr && !path->conditions.empty())
-    lines.push_back(indent + "Index Cond: " + index_condition(source));
+    lines.push_back(indent + "Index Cond: " + index_condition(*path, names));
   const bool filtered = path == nullptr ? source.filter != nullptr : path->has_other_conditions;
   if (filtered && source.key.empty()) lines.push_back(indent + "Filter on each row");
+}
+
+std::vector<std::string> names_of(const Source& source) {
+  std::vector<std::string> names;
+  if (source.table == nullptr) return names;
+  for (const layout::Column& column : source.table->schema.columns()) names.push_back(column.name);
+  return names;
+}
+
+void add_source(std::vector<std::string>& lines, const Source& source, const std::string& arrow) {
+  add_source(lines, source, arrow, names_of(source));
+}
+
+std::string join_words(const JoinedSource& joined) {
+  const std::string kind = joined.kind == JoinKind::left ? "Left Join" : "Join";
+  switch (joined.method) {
+    case JoinMethod::first:
+      return "";
+    case JoinMethod::by_key:
+      return kind + " by Key: ";
+    case JoinMethod::by_index:
+      return kind + " by Index: ";
+    case JoinMethod::hash:
+      return kind + " in memory by Values: ";
+    case JoinMethod::all:
+      break;
+  }
+  return kind + " in memory of all Rows: ";
+}
+
+void add_join(std::vector<std::string>& lines, const JoinPlan& join, const std::string& indent) {
+  for (const JoinedSource& joined : join.sources) {
+    add_source(lines, joined.source, indent + "->  " + join_words(joined), join.slots);
+    const std::string below = indent + "      ";
+    std::string condition;
+    for (std::size_t i = 0; i < joined.hash_keys.size(); ++i) {
+      condition += (i == 0 ? "(" : " AND (") + expression_text(*joined.outer_keys[i], join.slots) + " = " +
+                   expression_text(*joined.hash_keys[i], join.slots) + ")";
+    }
+    if (!condition.empty()) lines.push_back(below + "Equal Values: " + condition);
+    if (joined.match != nullptr && joined.method != JoinMethod::by_key &&
+        joined.method != JoinMethod::by_index)
+      lines.push_back(below + "Join Filter: " + expression_text(*joined.match, join.slots));
+    if (joined.filter != nullptr)
+      lines.push_back(below + "Filter: " + expression_text(*joined.filter, join.slots));
+  }
 }
 
 }  // namespace
@@ -64,10 +113,18 @@ std::vector<std::string> explain_plan(const Plan& plan) {
     };
     if (select->limit != nullptr || select->offset != nullptr) wrap("Limit");
     if (!select->order.empty()) wrap("Sort in memory");
-    if (!select->aggregates.empty()) wrap("Aggregate");
-    add_source(lines, select->source, indent.empty() ? "" : indent + "->  ");
+    if (select->distinct) wrap("Distinct in memory");
+    if (select->grouped) wrap(select->groups.empty() ? "Aggregate" : "Group in memory");
+    if (select->join != nullptr) {
+      wrap("Join");
+      add_join(lines, *select->join, indent);
+    } else {
+      add_source(lines, select->source, indent.empty() ? "" : indent + "->  ");
+    }
   } else if (const auto* insert = plan.as<InsertPlan>()) {
     lines.push_back("Insert on " + insert->table->name);
+    if (insert->conflict != nullptr)
+      lines.push_back(std::string("  On Conflict: ") + (insert->conflict->updates ? "Update" : "Nothing"));
     lines.push_back("  ->  Values (" + std::to_string(insert->rows.size()) + " rows)");
   } else if (const auto* update = plan.as<UpdatePlan>()) {
     lines.push_back("Update on " + update->source.table->name);

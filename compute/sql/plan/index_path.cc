@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "compute/sql/plan/conditions.h"
-
 namespace namdb::sql {
 namespace {
 
@@ -25,20 +23,26 @@ struct Equality {
   const Expr* condition = nullptr;
 };
 
-Equality equality_of(const std::vector<const Expr*>& conditions, std::uint32_t column) {
+// The conditions that every row meets, on a table with those columns.
+struct Conditions {
+  std::span<const Expr* const> all;
+  const TableColumns& columns;
+};
+
+Equality equality_of(const Conditions& conditions, std::uint32_t column) {
   Equality best;
-  for (const Expr* condition : conditions) {
-    std::vector<const Expr*> values = equal_values(*condition, column);
-    if (is_null_test(*condition, column)) values = {nullptr};
+  for (const Expr* condition : conditions.all) {
+    std::vector<const Expr*> values = equal_values(*condition, conditions.columns, column);
+    if (is_null_test(*condition, conditions.columns, column)) values = {nullptr};
     if (!values.empty() && (best.values.empty() || values.size() < best.values.size()))
       best = {std::move(values), condition};
   }
   return best;
 }
 
-void find_bounds(Candidate& candidate, const std::vector<const Expr*>& conditions, std::uint32_t column) {
-  for (const Expr* condition : conditions) {
-    const std::optional<Bound> bound = bound_of(*condition, column);
+void find_bounds(Candidate& candidate, const Conditions& conditions, std::uint32_t column) {
+  for (const Expr* condition : conditions.all) {
+    const std::optional<Bound> bound = bound_of(*condition, conditions.columns, column);
     if (!bound) continue;
     std::optional<Bound>& side = bound->is_low ? candidate.low : candidate.high;
     if (side) continue;
@@ -74,7 +78,7 @@ bool match_order(Candidate& candidate, std::span<const OrderItem> order) {
   return true;
 }
 
-Candidate consider(const storage::IndexRef& index, const std::vector<const Expr*>& conditions,
+Candidate consider(const storage::IndexRef& index, const Conditions& conditions,
                    std::span<const OrderItem> order) {
   constexpr int kOneValue = 8;
   constexpr int kList = 6;
@@ -110,13 +114,18 @@ ExprPtr clone_or_null(const Expr* expr) {
 
 bool find_index_path(Source& source, std::span<const storage::IndexRef> indexes,
                      std::span<const OrderItem> order) {
-  if (source.table == nullptr || !source.key.empty()) return false;
   std::vector<const Expr*> conditions;
   if (source.filter != nullptr) conditions = conjuncts(*source.filter);
+  return find_index_path(source, conditions, {}, indexes, order);
+}
+
+bool find_index_path(Source& source, std::span<const Expr* const> conditions, const TableColumns& columns,
+                     std::span<const storage::IndexRef> indexes, std::span<const OrderItem> order) {
+  if (source.table == nullptr || !source.key.empty()) return false;
   Candidate best;
   for (const storage::IndexRef& index : indexes) {
     if (!index->ready() || index->replaced()) continue;
-    Candidate candidate = consider(index, conditions, order);
+    Candidate candidate = consider(index, {conditions, columns}, order);
     // When both find the rows by equality alone, the hash index's entries are fewer bytes, and need no call.
     const bool is_hash = index->hash && best.index != nullptr && !best.index->hash;
     if (candidate.score > best.score || (is_hash && candidate.score == best.score))

@@ -1,19 +1,14 @@
 #include "compute/sql/plan/key_path.h"
 
-#include "compute/sql/plan/conditions.h"
-
 namespace namdb::sql {
 
-void find_key(Source& source) {
-  if (source.filter == nullptr) return;
-  const std::vector<const Expr*> conditions = conjuncts(*source.filter);
-  const std::vector<std::uint32_t>& columns = source.table->schema.key();
+void find_key(Source& source, std::span<const Expr* const> conditions, const TableColumns& columns) {
   std::vector<std::vector<ExprPtr>> key;
   std::size_t lists = 0;
-  for (const std::uint32_t column : columns) {
+  for (const std::uint32_t column : source.table->schema.key()) {
     std::vector<const Expr*> best;
     for (const Expr* condition : conditions) {
-      std::vector<const Expr*> values = equal_values(*condition, column);
+      std::vector<const Expr*> values = equal_values(*condition, columns, column);
       if (!values.empty() && (best.empty() || values.size() < best.size())) best = std::move(values);
     }
     if (best.empty()) return;

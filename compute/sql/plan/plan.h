@@ -53,11 +53,49 @@ struct Source {
   ExprPtr filter;                         // all of WHERE; null: every row
 };
 
+enum class JoinKind : std::uint8_t { inner, left };
+
+// How the rows of a joined table are found that may match a row of the tables before it.
+enum class JoinMethod : std::uint8_t {
+  first,     // it is the first table: nothing is before it
+  by_key,    // by the source's key, whose values are those of the row before
+  by_index,  // by the source's index path, likewise
+  hash,      // in a table in memory, by the values of hash_keys
+  all,       // any may match
+};
+
+// A table of a join. Its expressions name columns by their slots (JoinPlan).
+struct JoinedSource {
+  Source source;  // its filter is about its own columns only
+  JoinKind kind = JoinKind::inner;
+  JoinMethod method = JoinMethod::first;
+  // Pairs of expressions whose values are equal where rows match: of the tables before, and of this one.
+  std::vector<ExprPtr> outer_keys;
+  std::vector<ExprPtr> hash_keys;
+  // The other conditions of a match; null: none. JoinKind::left: a row without a match stays, with NULLs.
+  ExprPtr match;
+  // The conditions of the joined row, the one with NULLs, too; null: none.
+  ExprPtr filter;
+  struct Read {
+    std::uint32_t column = 0;  // of the table
+    std::uint32_t slot = 0;
+  };
+  std::vector<Read> reads;         // the columns that the statement needs
+  std::uint32_t first_column = 0;  // before slots are assigned: of the columns of FROM
+};
+
+// The rows of several tables. A joined row has a slot for each column that the statement needs.
+struct JoinPlan {
+  std::vector<JoinedSource> sources;  // in the order in which they are read
+  std::vector<std::string> slots;     // for people: "table.column"
+};
+
 enum class AggregateKind : std::uint8_t { count_rows, count, sum, minimum, maximum, average };
 
 struct Aggregate {
   AggregateKind kind = AggregateKind::count_rows;
-  ExprPtr argument;  // null for count(*)
+  ExprPtr argument;       // null for count(*)
+  bool distinct = false;  // equal values count once
   Type type;
 };
 
@@ -69,21 +107,22 @@ struct OrderItem {
 
 struct SelectPlan {
   Source source;
+  std::unique_ptr<JoinPlan> join;  // null: the rows are the source's. Otherwise there is no source
+  // The rows of a grouped SELECT are its groups: targets, `having` and `order` read the values of `groups` as
+  // columns. Without `groups` it has one row.
+  bool grouped = false;
+  std::vector<ExprPtr> groups;
+  std::vector<Aggregate> aggregates;
+  ExprPtr having;  // null: every group
   std::vector<ExprPtr> targets;
-  std::vector<Aggregate> aggregates;  // if there are any, the result is one row
-  std::vector<OrderItem> order;       // empty when the rows come in the wanted order
-  ExprPtr limit;                      // bigint; null: none
-  ExprPtr offset;                     // bigint; null: none
-  bool gives_id = false;              // to its transaction, by namdb_txid()
+  bool distinct = false;         // equal rows are given once
+  std::vector<OrderItem> order;  // empty when the rows come in the wanted order
+  ExprPtr limit;                 // bigint; null: none
+  ExprPtr offset;                // bigint; null: none
+  bool gives_id = false;         // to its transaction, by namdb_txid()
 
   // Without rows of a table, it may do without.
-  bool needs_transaction() const { return source.table != nullptr || gives_id; }
-};
-
-struct InsertPlan {
-  storage::TableRef table;
-  // For each row, an expression for each column of the table; null: NULL.
-  std::vector<std::vector<ExprPtr>> rows;
+  bool needs_transaction() const { return source.table != nullptr || join != nullptr || gives_id; }
 };
 
 struct Assignment {
@@ -91,13 +130,35 @@ struct Assignment {
   ExprPtr value;
 };
 
+// ON CONFLICT. Its expressions read the columns of the row that is there, and behind them those of the row
+// that was to be inserted (EXCLUDED).
+struct ConflictPlan {
+  // The constraints that count: the primary key, and unique indexes.
+  bool primary_key = false;
+  std::vector<storage::IndexRef> indexes;
+  bool updates = false;  // otherwise DO NOTHING
+  std::vector<Assignment> assignments;
+  ExprPtr filter;  // null: every row
+};
+
+// Of writes, `returning` has the output columns, which read the row as it is then; a deleted row as it was.
+struct InsertPlan {
+  storage::TableRef table;
+  // For each row, an expression for each column of the table; null: NULL.
+  std::vector<std::vector<ExprPtr>> rows;
+  std::unique_ptr<ConflictPlan> conflict;  // null: a conflict is an error
+  std::vector<ExprPtr> returning;
+};
+
 struct UpdatePlan {
   Source source;
   std::vector<Assignment> assignments;
+  std::vector<ExprPtr> returning;
 };
 
 struct DeletePlan {
   Source source;
+  std::vector<ExprPtr> returning;
 };
 
 struct CallPlan {

@@ -42,6 +42,8 @@ std::size_t bytes_of(const layout::Column& column) {
   return bytes_of(column.name) + (column.default_text ? bytes_of(*column.default_text) : 0);
 }
 
+std::size_t bytes_of(const JoinedSource& joined);
+
 template <typename T>
 std::size_t bytes_of_list(const std::vector<T>& list) {
   std::size_t bytes = list.capacity() == 0 ? 0 : list.capacity() * sizeof(T) + kAllocation_bytes;
@@ -65,18 +67,35 @@ std::size_t bytes_of(const Source& source) {
   return bytes;
 }
 
+std::size_t bytes_of(const JoinedSource& joined) {
+  return bytes_of(joined.source) + bytes_of_list(joined.outer_keys) + bytes_of_list(joined.hash_keys) +
+         bytes_of(joined.match) + bytes_of(joined.filter) +
+         joined.reads.capacity() * sizeof(JoinedSource::Read) + kAllocation_bytes;
+}
+
 std::size_t body_bytes(const SelectPlan& plan) {
-  return bytes_of(plan.source) + bytes_of_list(plan.targets) + bytes_of_list(plan.aggregates) +
-         bytes_of_list(plan.order) + bytes_of(plan.limit) + bytes_of(plan.offset);
+  std::size_t bytes = bytes_of(plan.source) + bytes_of_list(plan.targets) + bytes_of_list(plan.aggregates) +
+                      bytes_of_list(plan.groups) + bytes_of(plan.having) + bytes_of_list(plan.order) +
+                      bytes_of(plan.limit) + bytes_of(plan.offset);
+  if (plan.join != nullptr) {
+    bytes += sizeof(JoinPlan) + kAllocation_bytes + bytes_of_list(plan.join->sources) +
+             bytes_of_list(plan.join->slots);
+  }
+  return bytes;
 }
 std::size_t body_bytes(const InsertPlan& plan) {
-  return bytes_of_lists(plan.rows);
+  std::size_t bytes = bytes_of_lists(plan.rows) + bytes_of_list(plan.returning);
+  if (const ConflictPlan* conflict = plan.conflict.get()) {
+    bytes += sizeof(ConflictPlan) + kAllocation_bytes + bytes_of_list(conflict->assignments) +
+             bytes_of(conflict->filter);
+  }
+  return bytes;
 }
 std::size_t body_bytes(const UpdatePlan& plan) {
-  return bytes_of(plan.source) + bytes_of_list(plan.assignments);
+  return bytes_of(plan.source) + bytes_of_list(plan.assignments) + bytes_of_list(plan.returning);
 }
 std::size_t body_bytes(const DeletePlan& plan) {
-  return bytes_of(plan.source);
+  return bytes_of(plan.source) + bytes_of_list(plan.returning);
 }
 std::size_t body_bytes(const CallPlan& plan) {
   return bytes_of_list(plan.tables) + bytes_of_list(plan.arguments);

@@ -119,6 +119,7 @@ void Session::end_transaction() {
   end(simple_portal_);
   for (auto& [name, portal] : portals_) end(portal);
   transaction_.reset();
+  resolved_constraints_.clear();
   Status rolled_back(ErrorCode::rolled_back, "ROLLBACK");
   end_id(rolled_back);
 }
@@ -127,6 +128,21 @@ void Session::describe_error(const Status& status, const txn::Transaction& trans
   if (status.code() != ErrorCode::duplicate_key) return;
   const txn::TransactionFacts* facts = txn::transaction_facts(&transaction);
   if (facts != nullptr && facts->violation() != nullptr) describe_violation(*facts->violation(), error_);
+}
+
+void Session::note_resolved(const Plan& plan) {
+  const auto* const insert = plan.as<InsertPlan>();
+  if (insert == nullptr || insert->conflict == nullptr) return;
+  for (const storage::IndexRef& index : insert->conflict->indexes) resolved_constraints_.insert(index->name);
+}
+
+Status Session::as_conflict(Status status, const txn::Transaction& transaction) const {
+  if (status.ok() || status.code() != ErrorCode::duplicate_key || resolved_constraints_.empty())
+    return status;
+  const txn::TransactionFacts* facts = txn::transaction_facts(&transaction);
+  if (facts == nullptr || facts->violation() == nullptr) return status;
+  if (!resolved_constraints_.contains(facts->violation()->constraint)) return status;
+  return Status(ErrorCode::serialization_failure, "could not serialize access due to concurrent insert");
 }
 
 void Session::fail(const Status& status) {
@@ -142,7 +158,7 @@ Task<Status> Session::commit_transaction(std::string_view statistics_name) {
   Status status;
   if (transaction_ != nullptr) {
     transaction_->answer_when_logged(settings_.answers_when_logged());  // as set since it began
-    status = co_await transaction_->commit();
+    status = as_conflict(co_await transaction_->commit(), *transaction_);
     if (!status.ok()) describe_error(status, *transaction_);
     end_id(status);
     environment_.statistics.entry(statistics_name)
@@ -206,12 +222,14 @@ Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completio
     }
     std::unique_ptr<txn::Transaction> transaction = begin();
     Run run = make_run(transaction.get(), portal.parameters, sink);
+    resolved_constraints_.clear();
+    note_resolved(*portal.plan);
     Status status = interrupt_.check();
     if (status.ok()) status = co_await run_plan(run, *portal.plan, portal, 0);
     portal.cursor.reset();
     if (status.ok() && forbid_writes && transaction->has_writes()) status = read_only_error("CALL");
     if (!status.ok()) status = co_await txn::confirm_error(transaction.get(), std::move(status));
-    if (status.ok()) status = co_await transaction->commit();
+    if (status.ok()) status = as_conflict(co_await transaction->commit(), *transaction);
     end_id(status);
     bool again = !status.ok() && status.info().retry && attempt < max_attempts;
     if (again) {
@@ -241,6 +259,7 @@ Task<Status> Session::run_in_transaction(Portal& portal, ResultSink& sink, std::
   if (needs_transaction(plan)) ensure_transaction();
   if (read_only() && writes(plan)) co_return read_only_error(plan.tag);
   Run run = make_run(transaction_.get(), portal.parameters, sink);
+  note_resolved(plan);
   Status status = interrupt_.check();
   if (status.ok()) status = co_await run_plan(run, plan, portal, max_rows);
   if (status.ok() && read_only() && plan.as<CallPlan>() && transaction_->has_writes())

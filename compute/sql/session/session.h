@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -181,6 +182,11 @@ class Session final : private WaitingFunctions {
   void end_transaction();
   // Adds to the error's fields what the transaction knows about it.
   void describe_error(const Status& status, const txn::Transaction& transaction);
+  // An INSERT that resolves conflicts (ON CONFLICT) runs in the transaction: notes the constraints.
+  void note_resolved(const Plan& plan);
+  // A row with the same key that appeared since then is no error of the statement's, but a conflict of two
+  // transactions: one tries again, and finds it.
+  Status as_conflict(Status status, const txn::Transaction& transaction) const;
   bool read_only() const;
 
   // --- session_ids.cc ---
@@ -234,7 +240,8 @@ class Session final : private WaitingFunctions {
   bool block_read_only_ = false;
   std::uint64_t began_ns_ = 0;  // of the transaction
   std::unique_ptr<txn::Transaction> transaction_;
-  std::optional<std::int64_t> id_;  // of the transaction that runs, if it was given one
+  std::set<std::string> resolved_constraints_;  // of its statements: note_resolved()
+  std::optional<std::int64_t> id_;              // of the transaction that runs, if it was given one
   ErrorFields error_;
   std::shared_ptr<PreparedStatement> unnamed_;
   std::map<std::string, std::shared_ptr<PreparedStatement>, std::less<>> prepared_;

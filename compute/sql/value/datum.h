@@ -75,6 +75,13 @@ class Arena {
     std::uninitialized_copy(values.begin(), values.end(), place);
     return {place, values.size()};
   }
+  // So many NULLs.
+  std::span<Datum> make(std::size_t count) {
+    allocated_bytes_ += count * sizeof(Datum);
+    auto* const place = static_cast<Datum*>(resource_.allocate(count * sizeof(Datum), alignof(Datum)));
+    std::uninitialized_default_construct_n(place, count);
+    return {place, count};
+  }
   void reset() {
     allocated_bytes_ = 0;
     resource_.release();

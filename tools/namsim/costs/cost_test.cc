@@ -378,7 +378,8 @@ Task<Result<OperationCounters>> find_weights(txn::Engine* engine, std::int64_t c
     ranges.push_back(layout::index_range(layout::IndexPrefix(index->shape).integer(i * 30)));
   }
   std::vector<std::vector<txn::RowId>> found;
-  Status status = co_await transaction->find_each(*table, index, std::move(ranges), found);
+  Status status =
+      co_await transaction->find_each(*table, index, std::move(ranges), txn::RowUse::only_read, found);
   if (!status.ok()) co_return status;
   *rows = 0;
   for (std::size_t i = 0; i < found.size(); ++i) {

@@ -1,0 +1,234 @@
+// FROM: tables and joins. Conditions of inner joins are those of WHERE; those of outer joins stay with the
+// table on the nullable side, which is one table.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "compute/sql/bind/bind_statement.h"
+#include "compute/sql/bind/check_status.h"
+#include "compute/sql/plan/conditions.h"
+#include "compute/sql/plan/key_path.h"
+
+namespace namdb::sql {
+namespace {
+
+constexpr std::size_t kMaxTables = 64;  // of one statement
+
+class FromBinder {
+ public:
+  FromBinder(StatementBinder& binder, ExpressionBinder& expressions)
+      : binder_(binder), expressions_(expressions) {}
+
+  Status bind(const Json& items) {
+    for (const Json& item : items) {
+      NAMDB_SQL_ASSIGN(Part part, bind_item(item));
+      // As PostgreSQL does: before it looks at the next one.
+      add_part(whole_, std::move(part));
+    }
+    return {};
+  }
+
+  Scope scope() const { return scope_of_part(whole_); }
+  std::vector<JoinTable>& tables() { return tables_; }
+  std::vector<ExprPtr>& conditions() { return conditions_; }
+
+ private:
+  // A table, or a join: its tables, and what `*` gives.
+  struct Part {
+    std::vector<std::size_t> tables;
+    std::vector<Scope::Shown> shown;
+  };
+
+  static void add_part(Part& whole, Part part) {
+    whole.tables.insert(whole.tables.end(), part.tables.begin(), part.tables.end());
+    std::ranges::move(part.shown, std::back_inserter(whole.shown));
+  }
+
+  Scope scope_of_part(const Part& part) const {
+    Scope scope;
+    for (const std::size_t table : part.tables) scope.relations.push_back(relations_[table]);
+    scope.columns = columns_;
+    scope.shown = part.shown;
+    return scope;
+  }
+
+  Result<Part> bind_item(const Json& item) {
+    const Node relation = node(item);
+    if (relation.kind == "RangeVar") return bind_relation(*relation.body);
+    if (relation.kind == "JoinExpr") return bind_join(*relation.body);
+    return unsupported(relation);
+  }
+
+  Result<Part> bind_relation(const Json& range_var) {
+    if (tables_.size() >= kMaxTables) {
+      return Status(ErrorCode::limit_exceeded,
+                    "a statement can read at most " + std::to_string(kMaxTables) + " tables");
+    }
+    JoinTable table;
+    NAMDB_SQL_ASSIGN(table.source, bind_relation_source(binder_, range_var));
+    const auto same_name = [&](const Scope::Relation& other) { return other.name == table.source.name; };
+    if (std::ranges::any_of(relations_, same_name)) {
+      return located(binder_.input.place, range_var,
+                     Status(ErrorCode::duplicate_alias,
+                            "table name \"" + table.source.name + "\" specified more than once"));
+    }
+    table.indexes = indexes_of(binder_.input, table.source);
+    table.first_column = static_cast<std::uint32_t>(columns_.size());
+    Part part;
+    for (Scope::Column& column : columns_of(table.source)) {
+      part.shown.push_back({column.name, static_cast<std::uint32_t>(columns_.size()), column.type});
+      columns_.push_back(std::move(column));
+    }
+    table.columns = static_cast<std::uint32_t>(columns_.size()) - table.first_column;
+    relations_.push_back({table.source.name, table_name_of(table.source), table.first_column, table.columns});
+    part.tables.push_back(tables_.size());
+    tables_.push_back(std::move(table));
+    return part;
+  }
+
+  Result<Part> bind_join(const Json& join) {
+    NAMDB_SQL_CHECK(
+        only(join, "a join", {"jointype", "isNatural", "larg", "rarg", "usingClause", "quals", "rtindex"}));
+    const std::string_view type = text(join, "jointype");
+    if (type == "JOIN_FULL") return unsupported("FULL JOIN");
+    if (++depth_ > kMaxTables) return unsupported("a join of so many tables");
+    NAMDB_SQL_ASSIGN(Part left, bind_item(*find(join, "larg")));
+    NAMDB_SQL_ASSIGN(Part right, bind_item(*find(join, "rarg")));
+    --depth_;
+    const bool outer = type != "JOIN_INNER";
+    const Part& nullable = type == "JOIN_RIGHT" ? left : right;
+    if (outer && nullable.tables.size() != 1) {
+      return unsupported(type == "JOIN_RIGHT" ? "a join as the left side of RIGHT JOIN"
+                                              : "a join as the right side of LEFT JOIN");
+    }
+    const std::size_t nullable_table = nullable.tables.front();
+    std::vector<ExprPtr> conditions;
+    std::vector<std::string> merged;
+    for (const Json& name : list(join, "usingClause")) merged.emplace_back(text(*node(name).body, "sval"));
+    if (flag(join, "isNatural")) merged = common_names(left, right);
+    NAMDB_SQL_ASSIGN(Part joined, merge(std::move(left), std::move(right), merged, type, conditions));
+    if (const Json* quals = find(join, "quals")) {
+      expressions_.set_scope(scope_of_part(joined));
+      expressions_.set_aggregates(nullptr, "JOIN conditions");
+      NAMDB_SQL_ASSIGN(ExprPtr on, expressions_.bind_condition(*quals, "JOIN/ON"));
+      for (ExprPtr& condition : take_conjuncts(std::move(on))) conditions.push_back(std::move(condition));
+    }
+    if (outer) {
+      tables_[nullable_table].kind = JoinKind::left;
+      tables_[nullable_table].on = std::move(conditions);
+    } else {
+      std::ranges::move(conditions, std::back_inserter(conditions_));
+    }
+    return joined;
+  }
+
+  static std::vector<std::string> common_names(const Part& left, const Part& right) {
+    std::vector<std::string> common;
+    for (const Scope::Shown& shown : left.shown) {
+      if (std::ranges::count(right.shown, shown.name, &Scope::Shown::name) != 0) common.push_back(shown.name);
+    }
+    return common;
+  }
+
+  static Result<Scope::Shown> take_shown(Part& part, const std::string& name, std::string_view side) {
+    const auto found = std::ranges::find(part.shown, name, &Scope::Shown::name);
+    if (found == part.shown.end()) {
+      return Status(ErrorCode::undefined_column, "column \"" + name +
+                                                     "\" specified in USING clause does not exist in " +
+                                                     std::string(side) + " table");
+    }
+    if (std::ranges::count(part.shown, name, &Scope::Shown::name) > 1) {
+      return Status(
+          ErrorCode::ambiguous_column,
+          "common column name \"" + name + "\" appears more than once in " + std::string(side) + " table");
+    }
+    Scope::Shown shown = *found;
+    part.shown.erase(found);
+    return shown;
+  }
+
+  // The columns of USING come first, as those of the side that is always there.
+  Result<Part> merge(Part left, Part right, const std::vector<std::string>& names, std::string_view type,
+                     std::vector<ExprPtr>& conditions) {
+    Part joined;
+    Scope both = scope_of_part(left);
+    std::ranges::copy(scope_of_part(right).relations, std::back_inserter(both.relations));
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
+          names.begin() + static_cast<std::ptrdiff_t>(i)) {
+        return Status(ErrorCode::duplicate_column,
+                      "column name \"" + names[i] + "\" appears more than once in USING clause");
+      }
+      NAMDB_SQL_ASSIGN(const Scope::Shown from_left, take_shown(left, names[i], "left"));
+      NAMDB_SQL_ASSIGN(const Scope::Shown from_right, take_shown(right, names[i], "right"));
+      Result<ExprPtr> equal =
+          expressions_.bind_equal(shown_column(both, from_left), shown_column(both, from_right));
+      if (!equal.ok()) {
+        return Status(ErrorCode::datatype_mismatch,
+                      "JOIN/USING types " + std::string(type_name(from_left.type.id)) + " and " +
+                          std::string(type_name(from_right.type.id)) + " cannot be matched");
+      }
+      Scope::Shown shown = type == "JOIN_RIGHT" ? from_right : from_left;
+      shown.type = common_type(from_left.type, from_right.type, (*equal)->args[0]->type);
+      joined.shown.push_back(std::move(shown));
+      conditions.push_back(std::move(equal).value());
+    }
+    add_part(joined, std::move(left));
+    add_part(joined, std::move(right));
+    return joined;
+  }
+
+  // Integers compare as they are, whatever their widths.
+  static Type common_type(const Type& left, const Type& right, const Type& compared) {
+    if (left == right) return left;
+    if (!left.is_integer() || !right.is_integer()) return {compared.id};
+    const bool left_is_wider = left.id == TypeId::int8 || right.id == TypeId::int2;
+    return {left_is_wider ? left.id : right.id};
+  }
+
+  StatementBinder& binder_;
+  ExpressionBinder& expressions_;
+  std::vector<JoinTable> tables_;
+  std::vector<Scope::Relation> relations_;  // of the tables
+  std::vector<Scope::Column> columns_;
+  std::vector<ExprPtr> conditions_;
+  Part whole_;
+  std::size_t depth_ = 0;
+};
+
+}  // namespace
+
+Status bind_where(ExpressionBinder& expressions, const Json* where, ExprPtr& filter) {
+  if (where == nullptr) return {};
+  expressions.set_aggregates(nullptr, "WHERE");
+  NAMDB_SQL_ASSIGN(filter, expressions.bind_condition(*where, "WHERE"));
+  return {};
+}
+
+void find_key_by_filter(Source& source) {
+  if (source.table != nullptr && source.filter != nullptr) find_key(source, conjuncts(*source.filter), {});
+}
+
+Status bind_from(StatementBinder& binder, ExpressionBinder& expressions, const Json& items, const Json* where,
+                 SelectPlan& select) {
+  FromBinder from(binder, expressions);
+  NAMDB_SQL_CHECK(from.bind(items));
+  expressions.set_scope(from.scope());
+  ExprPtr filter;
+  NAMDB_SQL_CHECK(bind_where(expressions, where, filter));
+  std::vector<JoinTable>& tables = from.tables();
+  if (tables.size() == 1) {
+    select.source = std::move(tables.front().source);
+    select.source.filter = std::move(filter);
+    find_key_by_filter(select.source);
+  } else if (tables.empty()) {
+    select.source.filter = std::move(filter);
+  } else {
+    std::vector<ExprPtr> conditions = std::move(from.conditions());
+    std::ranges::move(take_conjuncts(std::move(filter)), std::back_inserter(conditions));
+    select.join = order_join(std::move(tables), std::move(conditions));
+  }
+  return {};
+}
+
+}  // namespace namdb::sql

@@ -1,0 +1,75 @@
+#include "compute/sql/execute/groups.h"
+
+#include "compute/sql/execute/equal_bytes.h"
+
+namespace namdb::sql {
+
+Groups::Groups(const SelectPlan& plan)
+    : plan_(plan),
+      memory_("GROUP BY can keep", "fewer groups, or a WHERE that selects a part of them, take less") {
+  if (plan.grouped && plan.groups.empty()) add_group({});
+}
+
+Groups::Group& Groups::add_group(std::span<const Datum> values) {
+  Group& group = groups_.emplace_back();
+  group.values = values;
+  group.accumulators.reserve(plan_.aggregates.size());
+  for (const Aggregate& aggregate : plan_.aggregates) group.accumulators.emplace_back(aggregate);
+  return group;
+}
+
+Status Groups::find_group(Run& run, const EvalContext& context) {
+  if (plan_.groups.empty()) {
+    group_ = &groups_.front();
+    return {};
+  }
+  std::vector<Datum> values(plan_.groups.size());
+  std::string bytes;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (Status status = evaluate(*plan_.groups[i], context, values[i]); !status.ok()) return status;
+    append_equal_bytes(bytes, plan_.groups[i]->type.id, values[i]);
+  }
+  run.work.charge_bytes(bytes.size());
+  const auto found = by_values_.find(bytes);
+  if (found != by_values_.end()) {
+    group_ = found->second;
+    return {};
+  }
+  const std::size_t kept_bytes = 2 * bytes.size() + sizeof(Group) + values.size() * sizeof(Datum) +
+                                 plan_.aggregates.size() * sizeof(Accumulator) + 4 * sizeof(std::uint64_t);
+  if (Status status = memory_.add(run.client_memory, kept_bytes); !status.ok()) return status;
+  for (Datum& value : values) {
+    if (!value.null) value.text = arena_.copy(value.text);
+  }
+  group_ = &add_group(arena_.copy(std::span<const Datum>(values)));
+  by_values_.emplace(arena_.copy(bytes), group_);
+  return {};
+}
+
+Status Groups::add(Run& run, const EvalContext& context) {
+  if (group_ == nullptr) {
+    if (Status status = find_group(run, context); !status.ok()) return status;
+  }
+  for (; done_accumulators_ < group_->accumulators.size(); ++done_accumulators_) {
+    if (context.work->exhausted()) return context.work->pause();
+    Status status = group_->accumulators[done_accumulators_].add(context, memory_, run.client_memory);
+    if (!status.ok()) return status;
+  }
+  done_accumulators_ = 0;
+  group_ = nullptr;
+  return {};
+}
+
+Status Groups::show(std::size_t group, EvalContext& context) {
+  const Group& shown = groups_[group];
+  results_.resize(shown.accumulators.size());
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    if (Status status = shown.accumulators[i].result(results_[i]); !status.ok()) return status;
+  }
+  context.row = nullptr;
+  context.values = shown.values;
+  context.aggregates = results_;
+  return {};
+}
+
+}  // namespace namdb::sql

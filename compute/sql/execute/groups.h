@@ -1,0 +1,52 @@
+// The groups of a SELECT: the rows that have equal values of its GROUP BY, and their aggregates. Without
+// GROUP BY there is one group, also of no rows.
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compute/sql/execute/aggregate.h"
+#include "compute/sql/execute/gathered_memory.h"
+#include "compute/sql/execute/run.h"
+#include "compute/sql/plan/plan.h"
+
+namespace namdb::sql {
+
+class Groups {
+ public:
+  // The plan outlives this.
+  explicit Groups(const SelectPlan& plan);
+
+  // Takes the context's row into account. When the work is paused it is called again.
+  Status add(Run& run, const EvalContext& context);
+  // The number of groups, in the order of their first rows.
+  std::size_t size() const { return groups_.size(); }
+  // Lets expressions read a group: its values as columns, and its aggregates.
+  Status show(std::size_t group, EvalContext& context);
+
+ private:
+  struct Group {
+    std::span<const Datum> values;
+    std::vector<Accumulator> accumulators;
+  };
+  Status find_group(Run& run, const EvalContext& context);
+  Group& add_group(std::span<const Datum> values);
+
+  const SelectPlan& plan_;
+  std::deque<Group> groups_;
+  absl::flat_hash_map<std::string_view, Group*> by_values_;
+  Arena arena_;
+  GatheredMemory memory_;
+  std::vector<Datum> results_;
+  // Of the row that is taken into account: its group, and the accumulators that have it.
+  Group* group_ = nullptr;
+  std::size_t done_accumulators_ = 0;
+};
+
+}  // namespace namdb::sql

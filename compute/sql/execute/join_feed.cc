@@ -1,0 +1,249 @@
+#include "compute/sql/execute/join_feed.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "compute/sql/execute/index_range.h"
+#include "compute/sql/execute/source_keys.h"
+
+namespace namdb::sql {
+namespace {
+
+// Rows that a level gives at once.
+constexpr std::size_t kJoinedAtOnce = 256;
+
+}  // namespace
+
+JoinFeed::JoinFeed(const JoinPlan& plan) : plan_(plan) {
+  for (const JoinedSource& joined : plan.sources)
+    levels_.push_back(std::make_unique<Level>(joined, plan.slots.size()));
+}
+
+reactor::Task<Status> JoinFeed::load(Run& run, std::uint64_t /*expected*/) {
+  Status status = co_await give(run, levels_.size() - 1, &batch_);
+  if (status.ok()) exhausted_ = batch_.empty();
+  co_return status;
+}
+
+void JoinFeed::show(const Run& /*run*/, std::size_t row, EvalContext& context) {
+  context.values = batch_[row];
+}
+
+reactor::Task<Status> JoinFeed::give(Run& run, std::size_t level_number, std::vector<Row>* out) {
+  if (level_number == 0) co_return co_await give_first(run, out);
+  Level& level = *levels_[level_number];
+  out->clear();
+  level.arena.reset();
+  while (out->size() < kJoinedAtOnce) {
+    if (level.position == level.input.size()) {
+      // Rows that were joined borrow from the input.
+      if (!out->empty()) co_return Status();
+      Status status = co_await give(run, level_number - 1, &level.input);
+      if (!status.ok() || level.input.empty()) co_return status;
+      level.position = 0;
+      status = co_await find_rows(run, &level);
+      if (!status.ok()) co_return status;
+    }
+    Status status = co_await join_next(run, &level, out);
+    if (!status.ok()) co_return status;
+  }
+  co_return Status();
+}
+
+reactor::Task<Status> JoinFeed::give_first(Run& run, std::vector<Row>* out) {
+  Level& level = *levels_.front();
+  out->clear();
+  level.arena.reset();
+  while (out->empty() && !level.feed.exhausted()) {
+    Status status = co_await level.feed.load(run, 0);
+    if (run.work.paused()) {
+      status = co_await run.take_turn();
+      if (!status.ok()) co_return status;
+      continue;
+    }
+    for (std::size_t i = 0; i < level.feed.size() && status.ok(); ++i) {
+      EvalContext context = run.context();
+      context.arena = &level.arena;
+      level.feed.show(run, i, context);
+      const std::span<Datum> row = level.arena.make(plan_.slots.size());
+      for (const JoinedSource::Read& read : level.joined.reads)
+        read_value(context, read.column, row[read.slot]);
+      bool added = false;
+      status = co_await add_if(run, level.joined.source.filter.get(), row, out, &added);
+    }
+    if (!status.ok()) co_return status;
+  }
+  co_return Status();
+}
+
+reactor::Task<Status> JoinFeed::find_rows(Run& run, Level* level) {
+  Status status = run.interrupt.check();
+  if (!status.ok()) co_return status;
+  switch (level->joined.method) {
+    case JoinMethod::by_key:
+      co_return co_await find_by_key(run, level);
+    case JoinMethod::by_index:
+      co_return co_await find_by_index(run, level);
+    default:
+      break;
+  }
+  if (level->table_is_read) co_return Status();
+  level->table_is_read = true;
+  co_return co_await level->table.read(run);
+}
+
+Status JoinFeed::count_looked_up(std::size_t rows) {
+  looked_up_ += rows;
+  if (looked_up_ <= kMaxLookedUp) return {};
+  return Status(ErrorCode::limit_exceeded,
+                "a join can look up at most " + std::to_string(kMaxLookedUp) + " rows by keys and indexes",
+                "select fewer rows of the tables before");
+}
+
+reactor::Task<Status> JoinFeed::find_by_key(Run& run, Level* level) {
+  level->found.assign(level->input.size(), {});
+  std::size_t asked = 0;
+  for (std::size_t i = 0; i < level->input.size(); ++i) {
+    Keys keys;
+    Status status = co_await evaluate_keys(run, level->joined.source, level->input[i], keys);
+    while (run.work.paused()) {
+      status = co_await run.take_turn();
+      if (status.ok()) status = co_await evaluate_keys(run, level->joined.source, level->input[i], keys);
+    }
+    run.next_row();
+    if (!status.ok()) co_return status;
+    for (std::size_t key = 0; key < keys.size(); ++key)
+      level->found[i].push_back(run.transaction->read(level->joined.source.table, keys[key]));
+    asked += keys.size();
+  }
+  Status status = count_looked_up(asked);
+  if (!status.ok()) co_return status;
+  run.work.charge(asked * Work::kReadRow_units);
+  status = co_await run.transaction->fetch();
+  if (!status.ok()) co_return status;
+  for (std::vector<txn::RowId>& found : level->found)
+    std::erase_if(found, [&run](txn::RowId row) { return !run.transaction->found(row); });
+  co_return Status();
+}
+
+reactor::Task<Status> JoinFeed::find_by_index(Run& run, Level* level) {
+  const IndexPath& path = *level->joined.source.index_path;
+  level->found.assign(level->input.size(), {});
+  std::vector<txn::IndexRange> ranges;
+  std::vector<std::size_t> owners;
+  for (std::size_t i = 0; i < level->input.size(); ++i) {
+    std::vector<txn::IndexRange> own;
+    Status status = co_await evaluate_ranges(run, path, level->input[i], own);
+    while (run.work.paused()) {
+      own.clear();
+      status = co_await run.take_turn();
+      if (status.ok()) status = co_await evaluate_ranges(run, path, level->input[i], own);
+    }
+    run.next_row();
+    if (!status.ok()) co_return status;
+    owners.insert(owners.end(), own.size(), i);
+    std::ranges::move(own, std::back_inserter(ranges));
+  }
+  std::vector<std::vector<txn::RowId>> rows;
+  Status status = co_await run.transaction->find_each(level->joined.source.table, path.index,
+                                                      std::move(ranges), txn::RowUse::only_read, rows);
+  if (!status.ok()) co_return status;
+  std::size_t found = 0;
+  for (std::size_t range = 0; range < rows.size(); ++range) {
+    found += rows[range].size();
+    std::ranges::copy(rows[range], std::back_inserter(level->found[owners[range]]));
+  }
+  run.work.charge(found * Work::kReadRow_units);
+  co_return count_looked_up(found);
+}
+
+Status JoinFeed::begin_matches(Run& run, Level& level) const {
+  level.matched = false;
+  level.next_found = 0;
+  level.next_row = JoinTableRows::kNone;
+  if (level.joined.method == JoinMethod::hash || level.joined.method == JoinMethod::all) {
+    EvalContext context = run.context();
+    context.values = level.input[level.position];
+    std::string key;
+    bool null = false;
+    if (Status status = join_key(level.joined.outer_keys, context, key, null); !status.ok()) return status;
+    if (!null) level.next_row = level.table.first(key);
+  }
+  level.begun = true;
+  return {};
+}
+
+bool JoinFeed::next_match(Run& run, Level& level, std::span<Datum> row) {
+  const std::vector<JoinedSource::Read>& reads = level.joined.reads;
+  if (level.joined.method == JoinMethod::hash || level.joined.method == JoinMethod::all) {
+    if (level.next_row == JoinTableRows::kNone) return false;
+    const std::span<const Datum> values = level.table.values(level.next_row);
+    for (std::size_t i = 0; i < reads.size(); ++i) row[reads[i].slot] = values[i];
+    level.next_row = level.table.next(level.next_row);
+    return true;
+  }
+  const std::vector<txn::RowId>& found = level.found[level.position];
+  if (level.next_found == found.size()) return false;
+  const layout::RowView view = run.transaction->row(found[level.next_found++]);
+  for (const JoinedSource::Read& read : reads) read_column(view, read.column, level.arena, row[read.slot]);
+  return true;
+}
+
+reactor::Task<Status> JoinFeed::join_next(Run& run, Level* level, std::vector<Row>* out) {
+  const Row outer = level->input[level->position];
+  if (!level->begun) {
+    Status status = begin_matches(run, *level);
+    while (run.work.paused()) {
+      status = co_await run.take_turn();
+      if (status.ok()) status = begin_matches(run, *level);
+    }
+    run.next_row();
+    if (!status.ok()) co_return status;
+  }
+  std::span<Datum> row = level->arena.copy(outer);
+  while (out->size() < kJoinedAtOnce) {
+    if (!next_match(run, *level, row)) break;
+    bool added = false;
+    Status status = co_await add_if(run, level->joined.match.get(), row, out, &added);
+    if (added) level->matched = true;
+    if (added && level->joined.filter != nullptr) {
+      out->pop_back();
+      status = co_await add_if(run, level->joined.filter.get(), row, out, &added);
+    }
+    if (!status.ok()) co_return status;
+    // The next one must not change the one that was given.
+    if (added) row = level->arena.copy(outer);
+  }
+  if (out->size() == kJoinedAtOnce) co_return Status();
+  if (level->joined.kind == JoinKind::left && !level->matched) {
+    for (const JoinedSource::Read& read : level->joined.reads) row[read.slot] = Datum();
+    bool added = false;
+    Status status = co_await add_if(run, level->joined.filter.get(), row, out, &added);
+    if (!status.ok()) co_return status;
+  }
+  level->begun = false;
+  ++level->position;
+  co_return Status();
+}
+
+reactor::Task<Status> JoinFeed::add_if(Run& run, const Expr* condition, Row row, std::vector<Row>* out,
+                                       bool* added) {
+  *added = true;
+  run.work.charge(Work::kRow_units);
+  Status status;
+  if (condition != nullptr) {
+    EvalContext context = run.context();
+    context.values = row;
+    status = evaluate_condition(*condition, context, *added);
+    while (run.work.paused()) {
+      status = co_await run.take_turn();
+      if (status.ok()) status = evaluate_condition(*condition, context, *added);
+    }
+    run.next_row();
+  }
+  if (status.ok() && *added) out->push_back(row);
+  if (status.ok() && run.work.due()) status = co_await run.take_turn();
+  co_return status;
+}
+
+}  // namespace namdb::sql

@@ -1,0 +1,41 @@
+// The rows of one source: by primary key, by a scan, of a virtual table, or one row without columns. They are
+// not filtered.
+#pragma once
+
+#include <vector>
+
+#include "compute/sql/execute/row_feed.h"
+#include "compute/sql/execute/source_keys.h"
+#include "compute/sql/execute/source_scan.h"
+#include "compute/sql/system/virtual_table.h"
+
+namespace namdb::sql {
+
+class SourceFeed final : public RowFeed {
+ public:
+  // The source outlives the feed.
+  explicit SourceFeed(const Source& source) : source_(source), scan_(source) {}
+
+  reactor::Task<Status> load(Run& run, std::uint64_t expected) override;
+  bool exhausted() const override { return exhausted_; }
+  std::size_t size() const override;
+  void show(const Run& run, std::size_t row, EvalContext& context) override;
+
+ private:
+  reactor::Task<Status> load_by_key(Run& run);
+
+  const Source& source_;
+  bool exhausted_ = false;
+  SourceScan scan_;
+  std::vector<layout::Row> batch_;
+  // For access by primary key: all keys, and the rows of those that were fetched last.
+  Keys keys_;
+  bool have_keys_ = false;
+  std::size_t key_position_ = 0;
+  std::vector<txn::RowId> key_rows_;
+  VirtualRows virtual_rows_;
+  Arena virtual_arena_;
+  layout::RowView view_;
+};
+
+}  // namespace namdb::sql

@@ -1,0 +1,63 @@
+#include "compute/sql/execute/write_row.h"
+
+#include <functional>
+#include <string_view>
+
+namespace namdb::sql {
+namespace {
+
+bool lies_in(std::span<const std::byte> row, std::string_view text) {
+  const auto* const begin = reinterpret_cast<const std::byte*>(text.data());
+  const std::less<const std::byte*> before;
+  return !text.empty() && !before(begin, row.data()) && before(begin, row.data() + row.size());
+}
+
+}  // namespace
+
+Status make_row(const Run& run, const storage::Table& table, const std::vector<ExprPtr>& values,
+                layout::Row& row) {
+  run.work.charge(Work::kRow_units);
+  const EvalContext context = run.context();
+  layout::RowWriter writer = row.writer();
+  for (std::uint32_t column = 0; column < values.size(); ++column) {
+    Datum value;
+    Status status;
+    if (values[column] != nullptr) status = evaluate(*values[column], context, value);
+    if (!value.null) run.work.charge(value.text.size());
+    if (status.ok()) status = store_value(writer, column, value);
+    if (!status.ok()) return status;
+  }
+  return check_not_null(row.view(), table, run.error);
+}
+
+Status assign_row(Run& run, const storage::Table& table, const std::vector<Assignment>& assignments,
+                  const EvalContext& context, txn::RowId id) {
+  std::vector<Datum> values(assignments.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (Status status = evaluate(*assignments[i].value, context, values[i]); !status.ok()) return status;
+  }
+  // Strings that lie in the row are about to be changed.
+  const layout::RowView row = run.transaction->row(id);
+  for (Datum& value : values) {
+    if (!value.null && lies_in(row.bytes(), value.text)) value.text = run.arena.copy(value.text);
+  }
+  layout::RowWriter writer = run.transaction->update(id);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!values[i].null) run.work.charge(values[i].text.size());
+    Status status = store_value(writer, assignments[i].column, values[i]);
+    if (!status.ok()) return status;
+  }
+  return check_not_null(writer.view(), table, run.error);
+}
+
+Status Returning::evaluate(const Run& run, const layout::RowView& row) {
+  EvalContext context = run.context();
+  context.row = &row;
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    if (Status status = sql::evaluate(*targets_[i], context, values_[i]); !status.ok()) return status;
+    if (!values_[i].null) run.work.charge_bytes(values_[i].text.size());
+  }
+  return {};
+}
+
+}  // namespace namdb::sql
