@@ -1,5 +1,6 @@
 // nam-memoryd: the memory server as a daemon. The composition root: only here are the concrete executor,
 // transports and memory named.
+#include <malloc.h>
 #include <spdlog/spdlog.h>
 #include <sys/random.h>
 #include <systemd/sd-daemon.h>
@@ -440,6 +441,9 @@ int run(Flags flags) {
 
 int main(int argc, char** argv) {
   namdb::install_crash_handler(argv[0]);
+  // Buffers stay in the heap: to map and unmap one waits for the thread that allocates the region's pages.
+  ::mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 256 << 20);
   int exit_code = 0;
   std::optional<namdb::memory::Flags> flags = namdb::memory::parse_flags(argc, argv, exit_code);
   if (!flags) return exit_code;

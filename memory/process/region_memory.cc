@@ -23,8 +23,8 @@ namespace namdb::memory {
 namespace {
 
 constexpr std::uint64_t kLargestDefault_bytes = 4ULL << 30;
-// Of what the thread allocates, before it looks whether it has to stop.
-constexpr std::uint64_t kPiece_bytes = 32U << 20;
+// The thread allocates so much at once: others that map memory wait that long.
+constexpr std::uint64_t kPiece_bytes = RegionMemory::kUnit_bytes;
 constexpr const char* kHugePagesFolder = "/sys/kernel/mm/hugepages/hugepages-2048kB/";
 
 Status cannot(const std::string& what) {

@@ -206,17 +206,24 @@ Result<Plan> bind_explain(StatementBinder& binder, const Json& body) {
 
 namespace {
 
-// Those of an item of FROM.
-void add_tables(const Json& from, std::vector<std::string>& tables) {
-  std::vector<const Json*> open = {&from};
+// Whether nothing below such a node names a table.
+bool is_leaf(std::string_view kind) {
+  return kind == "A_Const" || kind == "ColumnRef" || kind == "ParamRef" || kind == "TypeName";
+}
+
+// Those that queries name, wherever they stand.
+void add_tables(const Json& tree, std::vector<std::string>& tables) {
+  std::vector<const Json*> open = {&tree};
   while (!open.empty()) {
-    const Node relation = node(*open.back());
+    const Json& json = *open.back();
     open.pop_back();
-    if (relation.kind == "RangeVar") tables.emplace_back(text(*relation.body, "relname"));
-    if (relation.kind != "JoinExpr") continue;
-    for (const char* side : {"larg", "rarg"}) {
-      if (const Json* part = find(*relation.body, side)) open.push_back(part);
+    if (!json.is_structured()) continue;
+    if (json.is_object() && json.size() == 1) {
+      const Node part = node(json);
+      if (is_leaf(part.kind)) continue;
+      if (part.kind == "RangeVar") tables.emplace_back(text(*part.body, "relname"));
     }
+    for (const Json& child : json) open.push_back(&child);
   }
 }
 
@@ -229,7 +236,9 @@ std::vector<std::string> tables_named_by(Node statement, const procedure::Proced
   if (statement.kind == "ExplainStmt") return tables_named_by(node(*find(body, "query")), procedures);
   if (const Json* relation = find(body, "relation"); relation != nullptr && statement.kind != "CreateStmt")
     tables.emplace_back(text(*relation, "relname"));
-  for (const Json& item : list(body, "fromClause")) add_tables(item, tables);
+  const bool is_query = statement.kind == "SelectStmt" || statement.kind == "InsertStmt" ||
+                        statement.kind == "UpdateStmt" || statement.kind == "DeleteStmt";
+  if (is_query) add_tables(body, tables);
   if (statement.kind == "CallStmt") {
     const std::vector<std::string_view> name = names(list(*find(body, "funccall"), "funcname"));
     const auto definition = name.empty() ? nullptr : procedures.find(name.back());

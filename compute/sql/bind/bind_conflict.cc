@@ -84,6 +84,7 @@ Status bind_conflict(StatementBinder& binder, const Json& clause, const storage:
     std::ranges::copy_if(indexes, std::back_inserter(conflict->indexes), counts);
   }
   ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
+  expressions.set_query(&binder, nullptr);
   Source source;
   source.table = table;
   source.name = name;

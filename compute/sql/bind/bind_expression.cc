@@ -103,6 +103,8 @@ std::vector<Scope::Column> columns_of(const Source& source) {
   } else if (source.virtual_table != nullptr) {
     for (const VirtualColumn& column : source.virtual_table->columns)
       columns.push_back({std::string(column.name), column.type});
+  } else if (source.derived != nullptr) {
+    for (const ResultColumn& column : source.derived->columns) columns.push_back({column.name, column.type});
   }
   return columns;
 }
@@ -147,6 +149,7 @@ Result<ExprPtr> ExpressionBinder::bind_node(Node e) {
   if (e.kind == "FuncCall") return bind_call(*e.body);
   if (e.kind == "SQLValueFunction") return bind_value_function(*e.body);
   if (e.kind == "CaseExpr") return bind_case(*e.body);
+  if (e.kind == "SubLink") return bind_subquery(*e.body);
   if (e.kind == "BooleanTest") return bind_boolean_test(*e.body);
   if (e.kind == "CoalesceExpr") return bind_variadic(ExprKind::coalesce, "COALESCE", list(*e.body, "args"));
   if (e.kind == "MinMaxExpr") {
@@ -204,6 +207,16 @@ Result<ExprPtr> ExpressionBinder::bind_constant(const Json& body) {
 }
 
 Result<ExprPtr> ExpressionBinder::bind_column(const Json& body) {
+  Result<ExprPtr> own = bind_own_column(body);
+  const bool unknown = !own.ok() && (own.status().code() == ErrorCode::undefined_column ||
+                                     own.status().code() == ErrorCode::undefined_table);
+  if (!unknown || outer_ == nullptr) return own;
+  Result<ExprPtr> around = outer_->bind_column(body);
+  return around.ok() || around.status().code() == ErrorCode::ambiguous_column ? std::move(around)
+                                                                              : std::move(own);
+}
+
+Result<ExprPtr> ExpressionBinder::bind_own_column(const Json& body) {
   const Json& fields = list(body, "fields");
   const std::vector<std::string_view> parts = names(fields);
   if (parts.size() != fields.size()) return unsupported("* in this place");

@@ -51,6 +51,18 @@ Scope scope_of(const Source& source);
 // A column of the scope; where its type is not that of the column, a cast of it.
 ExprPtr shown_column(const Scope& scope, const Scope::Shown& shown);
 
+class ExpressionBinder;
+struct StatementBinder;
+
+// The rows around a subquery, whose columns it may read. They become arguments of the subquery's expression.
+struct OuterRows {
+  ExpressionBinder* around = nullptr;
+  std::vector<ExprPtr> arguments;
+
+  // The column of a row around the subquery, as its query reads it.
+  Result<ExprPtr> bind_column(const Json& body);
+};
+
 class ExpressionBinder {
  public:
   // `parameters` grows as the statement names more of them, and takes the types that are inferred. `place`
@@ -58,6 +70,12 @@ class ExpressionBinder {
   ExpressionBinder(std::vector<Type>& parameters, const SessionFacts* facts, ErrorPlace* place)
       : parameters_(parameters), facts_(facts), place_(place) {}
 
+  // Allows subqueries. `outer`: the rows around the query whose expressions these are; null: none.
+  void set_query(StatementBinder* statement, OuterRows* outer) {
+    statement_ = statement;
+    outer_ = outer;
+  }
+  OuterRows* outer() const { return outer_; }
   void set_scope(Scope scope) { scope_ = std::move(scope); }
   const Scope& scope() const { return scope_; }
   // Receives the aggregates that are bound. While it is null, as at first, they are refused, and the message
@@ -80,13 +98,18 @@ class ExpressionBinder {
   // read and parameters get their types here. With `Coercion::assignment` the type's modifier is not applied:
   // store_value() does that.
   Status coerce(ExprPtr& expr, Type target, Coercion coercion);
+  // Converts the expressions to one type, as UNION, VALUES and CASE do. `construct` names it in the message.
+  Status unify_all(std::span<ExprPtr* const> exprs, std::string_view construct, Type& type);
   // Makes text of an expression whose type is still unknown: an output column, or an operand of ||.
   Status decide_unknown(ExprPtr& expr);
 
  private:
+  friend struct OuterRows;
   Result<ExprPtr> bind_node(Node node);
   Result<ExprPtr> bind_constant(const Json& body);
   Result<ExprPtr> bind_column(const Json& body);
+  // Of the scope, without rows around it.
+  Result<ExprPtr> bind_own_column(const Json& body);
   // A column that is named alone.
   Result<ExprPtr> bind_shown_column(std::string_view name);
   Result<ExprPtr> bind_parameter(const Json& body);
@@ -108,9 +131,9 @@ class ExpressionBinder {
   Result<ExprPtr> bind_aggregate(std::string_view name, const Json& body);
   Result<ExprPtr> bind_function(std::string_view name, std::vector<ExprPtr> args);
   Result<ExprPtr> bind_value_function(const Json& body);
+  Result<ExprPtr> bind_subquery(const Json& body);
 
   Status unify(ExprPtr& left, ExprPtr& right, std::string_view operator_name);
-  Status unify_all(std::span<ExprPtr* const> exprs, std::string_view construct, Type& type);
   // Binds the value and the list of IN.
   Status unify_list(std::span<ExprPtr> exprs);
   // Evaluates an expression that is constant; an error is left for the execution.
@@ -124,6 +147,8 @@ class ExpressionBinder {
   // Literals without a type of their own, with their places in the text. Their types are inferred later.
   std::vector<std::pair<const Expr*, std::int64_t>> literals_;
   Scope scope_;
+  StatementBinder* statement_ = nullptr;
+  OuterRows* outer_ = nullptr;
   std::vector<Aggregate>* aggregates_ = nullptr;
   std::string_view clause_ = "this place";
   int depth_ = 0;

@@ -56,6 +56,7 @@ class FromBinder {
     const Node relation = node(item);
     if (relation.kind == "RangeVar") return bind_relation(*relation.body);
     if (relation.kind == "JoinExpr") return bind_join(*relation.body);
+    if (relation.kind == "RangeSubselect") return bind_subselect(*relation.body);
     return unsupported(relation);
   }
 
@@ -64,18 +65,90 @@ class FromBinder {
       return Status(ErrorCode::limit_exceeded,
                     "a statement can read at most " + std::to_string(kMaxTables) + " tables");
     }
+    if (const CommonTable* const named = find_common_table(range_var))
+      return bind_common_table(range_var, *named);
+    NAMDB_SQL_ASSIGN(Source source, bind_relation_source(binder_, range_var));
+    return add_table(range_var, std::move(source), {});
+  }
+
+  // A subquery in FROM does not see the other tables.
+  Result<Part> bind_subselect(const Json& body) {
+    NAMDB_SQL_CHECK(only(body, "a subquery in FROM", {"subquery", "alias"}));
+    if (find(body, "alias") == nullptr) {
+      return Status(ErrorCode::syntax_error, "subquery in FROM must have an alias",
+                    "For example, FROM (SELECT ...) [AS] foo.");
+    }
+    const Node query = node(*find(body, "subquery"));
+    if (query.kind != "SelectStmt") return unsupported(query);
+    NAMDB_SQL_ASSIGN(BoundQuery bound,
+                     bind_query(binder_, *query.body, expressions_.outer(), UnknownColumns::become_text));
+    return add_derived(body, std::move(bound), {});
+  }
+
+  const CommonTable* find_common_table(const Json& range_var) const {
+    if (!text(range_var, "schemaname").empty()) return nullptr;
+    const auto& all = binder_.common_tables;
+    const auto found = std::find_if(all.rbegin(), all.rend(), [&range_var](const CommonTable& table) {
+      return table.name == text(range_var, "relname");
+    });
+    return found == all.rend() ? nullptr : &*found;
+  }
+
+  // Its query sees those that WITH has named before it.
+  Result<Part> bind_common_table(const Json& range_var, const CommonTable& named) {
+    if (named.outer != nullptr && named.outer != expressions_.outer())
+      return unsupported("a WITH of a subquery, in a subquery within");
+    const CommonTable table = named;
+    auto& all = binder_.common_tables;
+    const auto position = static_cast<std::size_t>(&named - all.data());
+    std::vector<CommonTable> later(
+        std::make_move_iterator(all.begin() + static_cast<std::ptrdiff_t>(position)),
+        std::make_move_iterator(all.end()));
+    all.resize(position);
+    Result<BoundQuery> bound = bind_query(binder_, *table.query, table.outer, UnknownColumns::become_text);
+    std::ranges::move(later, std::back_inserter(all));
+    if (!bound.ok()) return bound.status();
+    return add_derived(range_var, std::move(bound).value(), table);
+  }
+
+  // `named`: of WITH.
+  Result<Part> add_derived(const Json& body, BoundQuery query, const CommonTable& named) {
+    auto table = std::make_shared<DerivedTable>();
+    table->columns = std::move(query.columns);
+    table->query = std::move(query.select);
+    Source source;
+    source.derived = std::move(table);
+    source.name = named.name;
+    if (const Json* alias = find(body, "alias")) source.name = text(*alias, "aliasname");
+    return add_table(body, std::move(source), named.columns);
+  }
+
+  // `names`: of its first columns, unless the alias has some.
+  Result<Part> add_table(const Json& body, Source source, std::vector<std::string> names_of_columns) {
     JoinTable table;
-    NAMDB_SQL_ASSIGN(table.source, bind_relation_source(binder_, range_var));
+    table.source = std::move(source);
+    if (const Json* alias = find(body, "alias"); alias != nullptr && !list(*alias, "colnames").empty()) {
+      names_of_columns.clear();
+      for (const std::string_view name : names(list(*alias, "colnames"))) names_of_columns.emplace_back(name);
+    }
     const auto same_name = [&](const Scope::Relation& other) { return other.name == table.source.name; };
     if (std::ranges::any_of(relations_, same_name)) {
-      return located(binder_.input.place, range_var,
+      return located(binder_.input.place, body,
                      Status(ErrorCode::duplicate_alias,
                             "table name \"" + table.source.name + "\" specified more than once"));
     }
     table.indexes = indexes_of(binder_.input, table.source);
     table.first_column = static_cast<std::uint32_t>(columns_.size());
     Part part;
-    for (Scope::Column& column : columns_of(table.source)) {
+    std::vector<Scope::Column> own = columns_of(table.source);
+    if (own.size() < names_of_columns.size()) {
+      return Status(ErrorCode::invalid_column_reference,
+                    "table \"" + table.source.name + "\" has " + std::to_string(own.size()) +
+                        " columns available but " + std::to_string(names_of_columns.size()) +
+                        " columns specified");
+    }
+    for (std::size_t i = 0; i < names_of_columns.size(); ++i) own[i].name = names_of_columns[i];
+    for (Scope::Column& column : own) {
       part.shown.push_back({column.name, static_cast<std::uint32_t>(columns_.size()), column.type});
       columns_.push_back(std::move(column));
     }

@@ -69,7 +69,10 @@ class GroupReader {
       return {};
     }
     if (expr->kind == ExprKind::aggregate) return {};
+    const bool was_in_subquery = in_subquery_;
+    in_subquery_ = in_subquery_ || expr->subquery != nullptr;
     for (ExprPtr& argument : expr->args) NAMDB_SQL_CHECK(read(argument));
+    in_subquery_ = was_in_subquery;
     return {};
   }
 
@@ -96,14 +99,18 @@ class GroupReader {
   }
 
   Status refuse(std::uint32_t column) const {
+    const std::string name =
+        "column \"" + scope_.relation_of(column).name + "." + scope_.columns[column].name + "\"";
+    if (in_subquery_)
+      return Status(ErrorCode::grouping_error, "subquery uses ungrouped " + name + " from outer query");
     return Status(ErrorCode::grouping_error,
-                  "column \"" + scope_.relation_of(column).name + "." + scope_.columns[column].name +
-                      "\" must appear in the GROUP BY clause or be used in an aggregate function");
+                  name + " must appear in the GROUP BY clause or be used in an aggregate function");
   }
 
   const Scope& scope_;
   const SelectPlan& select_;
   std::vector<ExprPtr>& groups_;
+  bool in_subquery_ = false;
 };
 
 Status bind_distinct(const Json& body, SelectPlan& select) {

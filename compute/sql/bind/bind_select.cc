@@ -80,27 +80,6 @@ Result<ExprPtr> bind_order_value(ExpressionBinder& expressions, const Json& valu
   return expressions.bind(value);
 }
 
-Status bind_order(ExpressionBinder& expressions, const Json& body, SelectPlan& select,
-                  const std::vector<ResultColumn>& columns, ErrorPlace* place) {
-  for (const Json& item : list(body, "sortClause")) {
-    const Json& sort = *node(item).body;
-    NAMDB_SQL_CHECK(only(sort, "ORDER BY", {"node", "sortby_dir", "sortby_nulls"}));
-    const std::string_view direction = text(sort, "sortby_dir");
-    const std::string_view nulls = text(sort, "sortby_nulls");
-    if (direction == "SORTBY_USING") return unsupported("ORDER BY ... USING");
-    OrderItem order;
-    const Json& wanted = *find(sort, "node");
-    Result<ExprPtr> bound = bind_order_value(expressions, wanted, select, columns);
-    if (!bound.ok()) return located(place, *node(wanted).body, bound.status());
-    order.value = std::move(bound).value();
-    NAMDB_SQL_CHECK(expressions.decide_unknown(order.value));
-    order.descending = direction == "SORTBY_DESC";
-    order.nulls_first = nulls == "SORTBY_NULLS_FIRST" || (order.descending && nulls != "SORTBY_NULLS_LAST");
-    select.order.push_back(std::move(order));
-  }
-  return {};
-}
-
 Status bind_limit(ExpressionBinder& expressions, const Json& body, const char* member,
                   std::string_view clause, ErrorPlace* place, ExprPtr& out) {
   const Json* value = find(body, member);
@@ -137,8 +116,30 @@ std::vector<std::string> column_names(const Scope& scope) {
 
 }  // namespace
 
+Status bind_order(ExpressionBinder& expressions, const Json& body, SelectPlan& select,
+                  const std::vector<ResultColumn>& columns, ErrorPlace* place) {
+  for (const Json& item : list(body, "sortClause")) {
+    const Json& sort = *node(item).body;
+    NAMDB_SQL_CHECK(only(sort, "ORDER BY", {"node", "sortby_dir", "sortby_nulls"}));
+    const std::string_view direction = text(sort, "sortby_dir");
+    const std::string_view nulls = text(sort, "sortby_nulls");
+    if (direction == "SORTBY_USING") return unsupported("ORDER BY ... USING");
+    OrderItem order;
+    const Json& wanted = *find(sort, "node");
+    Result<ExprPtr> bound = bind_order_value(expressions, wanted, select, columns);
+    if (!bound.ok()) return located(place, *node(wanted).body, bound.status());
+    order.value = std::move(bound).value();
+    NAMDB_SQL_CHECK(expressions.decide_unknown(order.value));
+    order.descending = direction == "SORTBY_DESC";
+    order.nulls_first = nulls == "SORTBY_NULLS_FIRST" || (order.descending && nulls != "SORTBY_NULLS_LAST");
+    select.order.push_back(std::move(order));
+  }
+  return {};
+}
+
 Status bind_targets(ExpressionBinder& expressions, const Json& list, ErrorPlace* place,
-                    std::vector<ExprPtr>& targets, std::vector<ResultColumn>& columns) {
+                    UnknownColumns unknown, std::vector<ExprPtr>& targets,
+                    std::vector<ResultColumn>& columns) {
   for (const Json& item : list) {
     const Json& target = *node(item).body;
     NAMDB_SQL_CHECK(only(target, "a select list", {"name", "val"}));
@@ -148,7 +149,7 @@ Status bind_targets(ExpressionBinder& expressions, const Json& list, ErrorPlace*
       continue;
     }
     NAMDB_SQL_ASSIGN(ExprPtr expr, expressions.bind(value));
-    NAMDB_SQL_CHECK(expressions.decide_unknown(expr));
+    if (unknown == UnknownColumns::become_text) NAMDB_SQL_CHECK(expressions.decide_unknown(expr));
     std::string name(text(target, "name"));
     columns.push_back({name.empty() ? column_name_of(value) : std::move(name), expr->type});
     targets.push_back(std::move(expr));
@@ -161,31 +162,36 @@ Status bind_targets(ExpressionBinder& expressions, const Json& list, ErrorPlace*
 Status bind_returning(ExpressionBinder& expressions, const Json& body, ErrorPlace* place,
                       std::vector<ExprPtr>& targets, std::vector<ResultColumn>& columns) {
   expressions.set_aggregates(nullptr, "RETURNING");
-  return bind_targets(expressions, list(body, "returningList"), place, targets, columns);
+  return bind_targets(expressions, list(body, "returningList"), place, UnknownColumns::become_text, targets,
+                      columns);
 }
 
-Result<Plan> bind_select(StatementBinder& binder, const Json& body) {
-  if (is_catalog_completion(body)) return empty_completion(body);
-  if (text(body, "op") != "SETOP_NONE") return unsupported("UNION, INTERSECT and EXCEPT");
+Status bind_limits(ExpressionBinder& expressions, const Json& body, ErrorPlace* place, SelectPlan& select) {
+  if (text(body, "limitOption") == "LIMIT_OPTION_WITH_TIES") return unsupported("WITH TIES");
+  NAMDB_SQL_CHECK(bind_limit(expressions, body, "limitCount", "LIMIT", place, select.limit));
+  return bind_limit(expressions, body, "limitOffset", "OFFSET", place, select.offset);
+}
+
+Result<BoundQuery> bind_plain_select(StatementBinder& binder, const Json& body, OuterRows* outer,
+                                     UnknownColumns unknown) {
   NAMDB_SQL_CHECK(
       only(body, "SELECT",
            {"targetList", "fromClause", "whereClause", "groupClause", "havingClause", "distinctClause",
-            "sortClause", "limitOffset", "limitCount", "limitOption", "op", "all"}));
-  if (text(body, "limitOption") == "LIMIT_OPTION_WITH_TIES") return unsupported("WITH TIES");
-  Plan plan;
-  plan.tag = "SELECT";
+            "sortClause", "limitOffset", "limitCount", "limitOption", "op", "all", "withClause"}));
+  BoundQuery query{std::make_unique<SelectPlan>(), {}};
+  SelectPlan& select = *query.select;
   ErrorPlace* const place = binder.input.place;
   ExpressionBinder expressions(binder.parameters, binder.input.facts, place);
-  SelectPlan select;
+  expressions.set_query(&binder, outer);
   if (list(body, "targetList").empty()) return unsupported("SELECT without columns");
   NAMDB_SQL_CHECK(
       bind_from(binder, expressions, list(body, "fromClause"), find(body, "whereClause"), select));
   expressions.set_aggregates(&select.aggregates, "the select list");
-  NAMDB_SQL_CHECK(bind_targets(expressions, list(body, "targetList"), place, select.targets, plan.columns));
-  NAMDB_SQL_CHECK(bind_order(expressions, body, select, plan.columns, place));
-  NAMDB_SQL_CHECK(bind_groups(expressions, body, place, select, plan.columns));
-  NAMDB_SQL_CHECK(bind_limit(expressions, body, "limitCount", "LIMIT", place, select.limit));
-  NAMDB_SQL_CHECK(bind_limit(expressions, body, "limitOffset", "OFFSET", place, select.offset));
+  NAMDB_SQL_CHECK(
+      bind_targets(expressions, list(body, "targetList"), place, unknown, select.targets, query.columns));
+  NAMDB_SQL_CHECK(bind_order(expressions, body, select, query.columns, place));
+  NAMDB_SQL_CHECK(bind_groups(expressions, body, place, select, query.columns));
+  NAMDB_SQL_CHECK(bind_limits(expressions, body, place, select));
   if (select.join != nullptr) {
     assign_slots(select, column_names(expressions.scope()));
   } else {
@@ -194,8 +200,19 @@ Result<Plan> bind_select(StatementBinder& binder, const Json& body) {
                         ordered ? std::span<const OrderItem>(select.order) : std::span<const OrderItem>()))
       select.order.clear();
   }
-  select.gives_id = gives_id(select);
-  plan.body = std::move(select);
+  binder.gives_id = binder.gives_id || gives_id(select);
+  return query;
+}
+
+Result<Plan> bind_select(StatementBinder& binder, const Json& body) {
+  if (is_catalog_completion(body)) return empty_completion(body);
+  NAMDB_SQL_ASSIGN(BoundQuery query, bind_query(binder, body, nullptr, UnknownColumns::become_text));
+  Plan plan;
+  plan.tag = "SELECT";
+  plan.columns = std::move(query.columns);
+  query.select->gives_id = binder.gives_id;
+  query.select->reads_tables = binder.reads_tables;
+  plan.body = std::move(*query.select);
   return plan;
 }
 

@@ -75,7 +75,7 @@ std::span<const storage::IndexRef> indexes_of(const BindInput& input, const Sour
   return found->second;
 }
 
-Result<Source> bind_relation_source(const StatementBinder& binder, const Json& range_var) {
+Result<Source> bind_relation_source(StatementBinder& binder, const Json& range_var) {
   Source source;
   const std::string_view schema = text(range_var, "schemaname");
   const std::string_view relation = text(range_var, "relname");
@@ -84,10 +84,11 @@ Result<Source> bind_relation_source(const StatementBinder& binder, const Json& r
   if (!stored) source.virtual_table = find_virtual_table(schema, relation);
   if (source.virtual_table == nullptr) {
     NAMDB_SQL_ASSIGN(source.table, bind_table(binder, range_var));
+    binder.reads_tables = true;
   }
   source.name = relation;
   if (alias != nullptr) {
-    NAMDB_SQL_CHECK(only(*alias, "an alias", {"aliasname"}));
+    NAMDB_SQL_CHECK(only(*alias, "an alias", {"aliasname", "colnames"}));
     source.name = text(*alias, "aliasname");
   }
   return source;

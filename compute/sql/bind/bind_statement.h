@@ -12,11 +12,42 @@
 
 namespace namdb::sql {
 
+// A query that WITH has named. It is bound anew wherever its name stands.
+struct CommonTable {
+  std::string name;
+  const Json* query = nullptr;
+  std::vector<std::string> columns;  // names of the first ones
+  OuterRows* outer = nullptr;
+};
+
 // The state of binding one statement: the parameters' types so far, and its input.
 struct StatementBinder {
   const BindInput& input;
   std::vector<Type> parameters;
+  std::vector<CommonTable> common_tables = {};  // that may be named; the last one counts
+  std::size_t depth = 0;                        // of the query that is bound, in others
+  bool reads_tables = false;
+  bool gives_id = false;  // to the transaction, in any query
 };
+
+struct BoundQuery {
+  std::unique_ptr<SelectPlan> select;
+  std::vector<ResultColumn> columns;
+};
+
+// Output columns whose type nothing decides: the text of a literal, or left to UNION.
+enum class UnknownColumns : std::uint8_t { become_text, stay };
+
+// Binds a query of any form. `outer`: the rows around it that it may read; null: none.
+Result<BoundQuery> bind_query(StatementBinder& binder, const Json& body, OuterRows* outer,
+                              UnknownColumns unknown);
+// A SELECT that is no set operation. WITH is bound.
+Result<BoundQuery> bind_plain_select(StatementBinder& binder, const Json& body, OuterRows* outer,
+                                     UnknownColumns unknown);
+// ORDER BY, LIMIT and OFFSET.
+Status bind_order(ExpressionBinder& expressions, const Json& body, SelectPlan& select,
+                  const std::vector<ResultColumn>& columns, ErrorPlace* place);
+Status bind_limits(ExpressionBinder& expressions, const Json& body, ErrorPlace* place, SelectPlan& select);
 
 Result<Plan> bind_select(StatementBinder& binder, const Json& body);
 Result<Plan> bind_insert(StatementBinder& binder, const Json& body);
@@ -38,7 +69,8 @@ Result<Plan> empty_completion(const Json& body);
 
 // Binds a list of output columns: of SELECT, and RETURNING.
 Status bind_targets(ExpressionBinder& expressions, const Json& list, ErrorPlace* place,
-                    std::vector<ExprPtr>& targets, std::vector<ResultColumn>& columns);
+                    UnknownColumns unknown, std::vector<ExprPtr>& targets,
+                    std::vector<ResultColumn>& columns);
 // Binds RETURNING, if the statement has it.
 Status bind_returning(ExpressionBinder& expressions, const Json& body, ErrorPlace* place,
                       std::vector<ExprPtr>& targets, std::vector<ResultColumn>& columns);
@@ -69,7 +101,7 @@ Status check_changeable(const std::string& table);
 // The indexes of the source's table; empty for a virtual table.
 std::span<const storage::IndexRef> indexes_of(const BindInput& input, const Source& source);
 // Binds a table in FROM and its alias.
-Result<Source> bind_relation_source(const StatementBinder& binder, const Json& range_var);
+Result<Source> bind_relation_source(StatementBinder& binder, const Json& range_var);
 // `where` may be null.
 Status bind_where(ExpressionBinder& expressions, const Json* where, ExprPtr& filter);
 // Sets the path by primary key if the filter has one.

@@ -128,6 +128,44 @@ Status bind_assignment(ExpressionBinder& expressions, const storage::Table& tabl
   return {};
 }
 
+namespace {
+
+// INSERT ... SELECT: the one row of expressions reads the query's columns.
+Status bind_inserted_query(StatementBinder& binder, ExpressionBinder& expressions, const Json& body,
+                           const Json& cols, const std::vector<std::uint32_t>& columns, InsertPlan& insert) {
+  NAMDB_SQL_ASSIGN(BoundQuery query, bind_query(binder, body, nullptr, UnknownColumns::stay));
+  if (query.columns.size() > columns.size())
+    return Status(ErrorCode::syntax_error, "INSERT has more expressions than target columns");
+  if (query.columns.size() < cols.size())
+    return Status(ErrorCode::syntax_error, "INSERT has more target columns than expressions");
+  const std::vector<layout::Column>& all = insert.table->schema.columns();
+  std::vector<ExprPtr> row(all.size());
+  std::vector<bool> given(all.size());
+  for (std::size_t i = 0; i < query.columns.size(); ++i) {
+    const layout::Column& column = all[columns[i]];
+    // A literal takes the column's type.
+    ExprPtr& target = query.select->targets[i];
+    if (target->type.id == TypeId::unknown) {
+      NAMDB_SQL_CHECK(coerce_to_column(expressions, target, column));
+      query.columns[i].type = target->type;
+    }
+    ExprPtr value = make_expr(ExprKind::column, target->type);
+    value->index = static_cast<std::uint32_t>(i);
+    NAMDB_SQL_CHECK(coerce_to_column(expressions, value, column));
+    row[columns[i]] = std::move(value);
+    given[columns[i]] = true;
+  }
+  for (std::size_t column = 0; column < all.size(); ++column) {
+    if (given[column]) continue;
+    NAMDB_SQL_ASSIGN(row[column], default_of(expressions, all[column]));
+  }
+  insert.query = std::move(query.select);
+  insert.rows.push_back(std::move(row));
+  return {};
+}
+
+}  // namespace
+
 Result<Plan> bind_insert(StatementBinder& binder, const Json& body) {
   NAMDB_SQL_CHECK(only(body, "INSERT",
                        {"relation", "cols", "selectStmt", "override", "onConflictClause", "returningList"}));
@@ -143,6 +181,7 @@ Result<Plan> bind_insert(StatementBinder& binder, const Json& body) {
   NAMDB_SQL_ASSIGN(const std::vector<std::uint32_t> columns,
                    target_columns(*insert.table, list(body, "cols"), place));
   ExpressionBinder expressions(binder.parameters, binder.input.facts, place);
+  expressions.set_query(&binder, nullptr);
   expressions.set_aggregates(nullptr, "VALUES");
   const Json& cols = list(body, "cols");
   const Json* source = find(body, "selectStmt");
@@ -153,10 +192,13 @@ Result<Plan> bind_insert(StatementBinder& binder, const Json& body) {
     insert.rows.push_back(std::move(row));
   } else {
     const Json& values = *node(*source).body;
-    if (list(values, "valuesLists").empty()) return unsupported("INSERT ... SELECT");
-    NAMDB_SQL_CHECK(only(values, "VALUES", {"valuesLists", "limitOption", "op"}));
+    // VALUES with clauses of a query is one.
+    const bool is_query = list(values, "valuesLists").empty() || find(values, "sortClause") != nullptr ||
+                          find(values, "limitCount") != nullptr || find(values, "limitOffset") != nullptr ||
+                          find(values, "withClause") != nullptr;
+    if (is_query) NAMDB_SQL_CHECK(bind_inserted_query(binder, expressions, values, cols, columns, insert));
     std::size_t length = 0;
-    for (const Json& item : list(values, "valuesLists")) {
+    for (const Json& item : is_query ? Json::array() : list(values, "valuesLists")) {
       const std::size_t here = list(*node(item).body, "items").size();
       if (length != 0 && here != length)
         return Status(ErrorCode::syntax_error, "VALUES lists must all be the same length");
@@ -184,6 +226,7 @@ Result<Plan> bind_update(StatementBinder& binder, const Json& body) {
   ErrorPlace* const place = binder.input.place;
   UpdatePlan update;
   ExpressionBinder expressions(binder.parameters, binder.input.facts, place);
+  expressions.set_query(&binder, nullptr);
   NAMDB_SQL_ASSIGN(update.source,
                    bind_source(binder, expressions, *find(body, "relation"), find(body, "whereClause")));
   find_index_path(update.source, indexes_of(binder.input, update.source), {});
@@ -206,6 +249,7 @@ Result<Plan> bind_delete(StatementBinder& binder, const Json& body) {
   NAMDB_SQL_CHECK(only(body, "DELETE", {"relation", "whereClause", "returningList"}));
   DeletePlan deletion;
   ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
+  expressions.set_query(&binder, nullptr);
   NAMDB_SQL_ASSIGN(deletion.source,
                    bind_source(binder, expressions, *find(body, "relation"), find(body, "whereClause")));
   find_index_path(deletion.source, indexes_of(binder.input, deletion.source), {});

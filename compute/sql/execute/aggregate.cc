@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "compute/sql/execute/equal_bytes.h"
+#include "compute/sql/value/equal_bytes.h"
 
 namespace namdb::sql {
 

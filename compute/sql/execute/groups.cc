@@ -1,6 +1,6 @@
 #include "compute/sql/execute/groups.h"
 
-#include "compute/sql/execute/equal_bytes.h"
+#include "compute/sql/value/equal_bytes.h"
 
 namespace namdb::sql {
 

@@ -1,7 +1,7 @@
 #include "compute/sql/execute/join_table.h"
 
-#include "compute/sql/execute/equal_bytes.h"
 #include "compute/sql/execute/source_feed.h"
+#include "compute/sql/value/equal_bytes.h"
 
 namespace namdb::sql {
 

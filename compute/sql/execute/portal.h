@@ -74,6 +74,7 @@ struct Portal {
 
   // State of a suspended execution.
   std::unique_ptr<SelectCursor> cursor;
+  SubqueryResults subqueries;  // of the execution
   std::unique_ptr<RowBuffer> buffered;
   Completion buffered_completion;
   bool finished = false;
@@ -81,6 +82,7 @@ struct Portal {
   void reset() {
     valid = false;
     cursor.reset();
+    subqueries.clear();
     buffered.reset();
     finished = false;
     prepared.reset();

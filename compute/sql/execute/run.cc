@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compute/sql/expression/function.h"
+#include "compute/sql/expression/subquery.h"
 #include "compute/sql/value/characters.h"
 
 namespace namdb::sql {
@@ -51,6 +52,13 @@ reactor::Task<Status> Run::take_turn() {
     work.begin_turn();
     co_return interrupt.check();
   }
+  if (is_subquery(*call)) {
+    auto result = co_await value_of_subquery(call);
+    work.begin_turn();
+    if (!result.ok()) co_return result.status();
+    work.remember(*call, {true, *result, {}});
+    co_return interrupt.check();
+  }
   auto value = co_await call_waiting();
   work.begin_turn();
   if (!value.ok()) co_return value.status();
@@ -58,8 +66,24 @@ reactor::Task<Status> Run::take_turn() {
   co_return interrupt.check();
 }
 
+reactor::Task<Result<Datum>> Run::value_of_subquery(const Expr* expr) {
+  const std::vector<Datum> arguments = work.waiting_arguments();
+  const std::size_t tests = has_test(*expr) ? 1 : 0;
+  const Datum test = tests == 0 ? Datum() : arguments[0];
+  auto rows = std::make_unique<SubqueryRows>();
+  const std::span<const Datum> read = std::span<const Datum>(arguments).subspan(tests);
+  Status status = co_await waiting.run_subquery(this, expr, read, rows.get());
+  Datum value;
+  if (status.ok()) status = subquery_value(*expr, test, *rows, value);
+  if (!status.ok()) co_return status;
+  if (!value.null) value.text = arena.copy(value.text);
+  // Other rows have the same.
+  if (read.empty()) subqueries.add(*expr->subquery, std::move(rows));
+  co_return value;
+}
+
 reactor::Task<Result<Datum>> Run::call_waiting() {
-  const Datum argument = work.waiting_argument();
+  const Datum argument = work.waiting_arguments().at(0);
   switch (work.waiting_call()->function->waiting) {
     case Waiting::transaction_id:
       co_return co_await waiting.transaction_id(transaction);

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -13,8 +14,10 @@
 #include "compute/api/engine.h"
 #include "compute/api/transaction_facts.h"
 #include "compute/procedure/procedure.h"
+#include "compute/sql/execute/query.h"
 #include "compute/sql/execute/result_sink.h"
 #include "compute/sql/expression/expression.h"
+#include "compute/sql/expression/subquery.h"
 #include "compute/sql/plan/plan.h"
 #include "compute/sql/syntax/error_fields.h"
 #include "compute/sql/system/statistics.h"
@@ -61,10 +64,14 @@ inline constexpr std::uint32_t kBatchesPerYield = 32;
 // So many rows are read by key in one fetch.
 inline constexpr std::size_t kFetchRows = 256;
 
-// The functions of expressions that wait for others (compute/sql/expression/function.h).
+// The parts of expressions that wait for others: functions (compute/sql/expression/function.h), and
+// subqueries.
 class WaitingFunctions {
  public:
   virtual ~WaitingFunctions() = default;
+  // Runs a subquery; `outer` are the values that it reads of the rows around it.
+  virtual reactor::Task<Status> run_subquery(Run* run, const Expr* subquery, std::span<const Datum> outer,
+                                             SubqueryRows* rows) = 0;
   // The value of one of them, of an argument that is not NULL.
   virtual reactor::Task<Result<Datum>> transaction_id(txn::Transaction* transaction) = 0;
   virtual reactor::Task<Result<Datum>> transaction_outcome(std::int64_t id) = 0;
@@ -91,7 +98,10 @@ struct Run {
   MemoryBudget* client_memory;  // null: none
   ErrorFields& error;           // of the error that it ends in
   WaitingFunctions& waiting;
-  std::uint64_t affected = 0;  // rows returned or changed
+  SubqueryResults& subqueries;                               // of the statement
+  std::unique_ptr<Query> (*start_query)(const SelectPlan&);  // of a query within the statement
+  std::span<const Datum> outer = {};                         // in a subquery: of the rows around it
+  std::uint64_t affected = 0;                                // rows returned or changed
 
   // Called when the work is paused or due: lets other sessions run, or calls the function for which an
   // expression waits. Its error (the function's, a cancel request, a timeout, a client that is gone) ends the
@@ -108,7 +118,15 @@ struct Run {
     work.forget();
   }
 
+  // The run of a query within the statement, whose rows go to `rows`.
+  Run nested(ResultSink& rows, Arena& own_arena, Work& own_work, std::span<const Datum> own_outer) const {
+    return Run{engine,    transaction, parameters,   facts,    statistics,    interrupt,
+               own_arena, own_work,    call_scratch, rows,     client_memory, error,
+               waiting,   subqueries,  start_query,  own_outer};
+  }
+
   reactor::Task<Result<Datum>> call_waiting();
+  reactor::Task<Result<Datum>> value_of_subquery(const Expr* expr);
   reactor::Task<Status> let_pass(double seconds);
   EvalContext context() const {
     EvalContext context;
@@ -117,6 +135,8 @@ struct Run {
     context.work = &work;
     context.facts = &facts;
     context.random = &engine.executor().random();
+    context.outer = outer;
+    context.subqueries = &subqueries;
     return context;
   }
 };

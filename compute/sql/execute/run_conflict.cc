@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/layout/index_key.h"
+#include "compute/sql/execute/inserted_rows.h"
 #include "compute/sql/execute/write_row.h"
 
 namespace namdb::sql {
@@ -33,12 +34,15 @@ class ConflictRun {
   ConflictRun(Run& run, const InsertPlan& plan)
       : run_(run),
         plan_(plan),
+        rows_(plan),
         conflict_(*plan.conflict),
         returning_(plan.returning),
         inserted_(conflict_.indexes.size()) {}
 
   reactor::Task<Status> run() {
-    for (std::size_t begin = 0; begin < plan_.rows.size(); begin += kRowsAtOnce) {
+    Status read = co_await rows_.read(run_);
+    if (!read.ok()) co_return read;
+    for (std::size_t begin = 0; begin < rows_.size(); begin += kRowsAtOnce) {
       Status status = run_.interrupt.check();
       if (status.ok()) status = co_await make_candidates(begin);
       if (status.ok()) status = co_await look_up();
@@ -54,12 +58,12 @@ class ConflictRun {
  private:
   reactor::Task<Status> make_candidates(std::size_t begin) {
     candidates_.clear();
-    for (std::size_t i = begin; i < std::min(begin + kRowsAtOnce, plan_.rows.size()); ++i) {
+    for (std::size_t i = begin; i < std::min(begin + kRowsAtOnce, rows_.size()); ++i) {
       Candidate& made = candidates_.emplace_back(plan_.table->schema);
-      Status status = make_row(run_, *plan_.table, plan_.rows[i], made.row);
+      Status status = rows_.make(run_, i, made.row);
       while (run_.work.paused()) {
         status = co_await run_.take_turn();
-        if (status.ok()) status = make_row(run_, *plan_.table, plan_.rows[i], made.row);
+        if (status.ok()) status = rows_.make(run_, i, made.row);
       }
       run_.next_row();
       if (!status.ok()) co_return status;
@@ -191,6 +195,7 @@ class ConflictRun {
 
   Run& run_;
   const InsertPlan& plan_;
+  InsertedRows rows_;
   const ConflictPlan& conflict_;
   Returning returning_;
   std::deque<Candidate> candidates_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "compute/sql/execute/inserted_rows.h"
 #include "compute/sql/execute/run.h"
 #include "compute/sql/execute/run_conflict.h"
 #include "compute/sql/execute/source_keys.h"
@@ -193,11 +194,14 @@ reactor::Task<Status> give_inserted(Run& run, Returning* returning, const std::v
 reactor::Task<Status> run_insert(Run& run, const InsertPlan& plan) {
   if (plan.conflict != nullptr) co_return co_await run_insert_or_conflict(run, plan);
   const layout::Schema& schema = plan.table->schema;
+  InsertedRows rows(plan);
+  Status read = co_await rows.read(run);
+  if (!read.ok()) co_return read;
   Returning returning(plan.returning);
   std::vector<txn::RowId> inserted;
-  for (std::size_t i = 0; i < plan.rows.size();) {
+  for (std::size_t i = 0; i < rows.size();) {
     layout::Row row(schema);
-    Status status = make_row(run, *plan.table, plan.rows[i], row);
+    Status status = rows.make(run, i, row);
     const bool paused = run.work.paused();
     if (status.ok()) {
       const txn::RowId id = run.transaction->insert(plan.table, row.bytes());
@@ -206,7 +210,7 @@ reactor::Task<Status> run_insert(Run& run, const InsertPlan& plan) {
       run.next_row();
       ++run.affected;
       // Fetches now, so that a duplicate key is the statement's error and not the commit's.
-      if (++i % kInsertedAtOnce == 0 || i == plan.rows.size()) {
+      if (++i % kInsertedAtOnce == 0 || i == rows.size()) {
         status = co_await run.transaction->fetch();
         if (status.ok() && returning.wanted()) status = co_await give_inserted(run, &returning, &inserted);
         inserted.clear();

@@ -5,9 +5,9 @@
 #include <span>
 #include <utility>
 
-#include "compute/sql/execute/equal_bytes.h"
 #include "compute/sql/execute/join_feed.h"
 #include "compute/sql/execute/source_feed.h"
+#include "compute/sql/value/equal_bytes.h"
 
 namespace namdb::sql {
 namespace {
@@ -43,6 +43,10 @@ SelectCursor::SelectCursor(const SelectPlan& plan)
   } else {
     feed_ = std::make_unique<SourceFeed>(plan.source);
   }
+}
+
+std::unique_ptr<Query> start_query(const SelectPlan& plan) {
+  return std::make_unique<SelectCursor>(plan);
 }
 
 Status SelectCursor::start(Run& run) {

@@ -11,6 +11,7 @@
 
 #include "compute/sql/execute/gathered_memory.h"
 #include "compute/sql/execute/groups.h"
+#include "compute/sql/execute/query.h"
 #include "compute/sql/execute/row_feed.h"
 #include "compute/sql/execute/run.h"
 
@@ -19,16 +20,13 @@ namespace namdb::sql {
 // Bounds the number of rows that ORDER BY keeps.
 inline constexpr std::size_t kMaxSortedRows = 1 << 20;
 
-class SelectCursor {
+class SelectCursor final : public Query {
  public:
   // The plan outlives the cursor.
   explicit SelectCursor(const SelectPlan& plan);
 
-  // Gives at most `max_rows` rows to the run's sink; 0: all. After an error the cursor is not used again.
-  reactor::Task<Status> fetch(Run& run, std::uint64_t max_rows);
-  // Whether no row is left. That is known for certain only after a fetch() that gave fewer rows than it was
-  // allowed to.
-  bool done() const { return done_; }
+  reactor::Task<Status> fetch(Run& run, std::uint64_t max_rows) override;
+  bool done() const override { return done_; }
 
  private:
   // A row's values to sort by, and behind them those of the targets; in an arena, so that a million of them
@@ -79,5 +77,8 @@ class SelectCursor {
   bool is_sorted_ = false;
   std::size_t sorted_position_ = 0;
 };
+
+// Run::start_query.
+std::unique_ptr<Query> start_query(const SelectPlan& plan);
 
 }  // namespace namdb::sql

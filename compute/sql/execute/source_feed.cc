@@ -28,6 +28,7 @@ reactor::Task<Status> SourceFeed::load_by_key(Run& run) {
 reactor::Task<Status> SourceFeed::load(Run& run, std::uint64_t expected) {
   Status status = run.interrupt.check();
   if (!status.ok()) co_return status;
+  if (derived_ != nullptr) co_return co_await derived_->load(run, expected);
   if (source_.virtual_table != nullptr) {
     exhausted_ = true;
     VirtualTableInput input{&run.engine, &run.statistics, &virtual_arena_, &run.facts};
@@ -49,12 +50,14 @@ reactor::Task<Status> SourceFeed::load(Run& run, std::uint64_t expected) {
 }
 
 std::size_t SourceFeed::size() const {
+  if (derived_ != nullptr) return derived_->size();
   if (source_.virtual_table != nullptr) return virtual_rows_.size();
   if (source_.table == nullptr) return exhausted_ ? 1 : 0;
   return source_.key.empty() ? batch_.size() : key_rows_.size();
 }
 
 void SourceFeed::show(const Run& run, std::size_t row, EvalContext& context) {
+  if (derived_ != nullptr) return derived_->show(run, row, context);
   if (source_.virtual_table != nullptr) {
     context.values = virtual_rows_[row];
     return;

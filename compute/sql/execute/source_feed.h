@@ -1,9 +1,12 @@
-// The rows of one source: by primary key, by a scan, of a virtual table, or one row without columns. They are
+// The rows of one source: by primary key, by a scan, of a virtual or a derived table, or one row without
+// columns. They are
 // not filtered.
 #pragma once
 
+#include <memory>
 #include <vector>
 
+#include "compute/sql/execute/query_feed.h"
 #include "compute/sql/execute/row_feed.h"
 #include "compute/sql/execute/source_keys.h"
 #include "compute/sql/execute/source_scan.h"
@@ -14,10 +17,12 @@ namespace namdb::sql {
 class SourceFeed final : public RowFeed {
  public:
   // The source outlives the feed.
-  explicit SourceFeed(const Source& source) : source_(source), scan_(source) {}
+  explicit SourceFeed(const Source& source) : source_(source), scan_(source) {
+    if (source.derived != nullptr) derived_ = std::make_unique<QueryFeed>(*source.derived);
+  }
 
   reactor::Task<Status> load(Run& run, std::uint64_t expected) override;
-  bool exhausted() const override { return exhausted_; }
+  bool exhausted() const override { return derived_ != nullptr ? derived_->exhausted() : exhausted_; }
   std::size_t size() const override;
   void show(const Run& run, std::size_t row, EvalContext& context) override;
 
@@ -26,6 +31,7 @@ class SourceFeed final : public RowFeed {
 
   const Source& source_;
   bool exhausted_ = false;
+  std::unique_ptr<QueryFeed> derived_;
   SourceScan scan_;
   std::vector<layout::Row> batch_;
   // For access by primary key: all keys, and the rows of those that were fetched last.

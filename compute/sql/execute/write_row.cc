@@ -15,9 +15,10 @@ bool lies_in(std::span<const std::byte> row, std::string_view text) {
 }  // namespace
 
 Status make_row(const Run& run, const storage::Table& table, const std::vector<ExprPtr>& values,
-                layout::Row& row) {
+                std::span<const Datum> columns, layout::Row& row) {
   run.work.charge(Work::kRow_units);
-  const EvalContext context = run.context();
+  EvalContext context = run.context();
+  context.values = columns;
   layout::RowWriter writer = row.writer();
   for (std::uint32_t column = 0; column < values.size(); ++column) {
     Datum value;

@@ -11,9 +11,9 @@ namespace namdb::sql {
 
 // When the work is paused (Work::paused()), each of these is called again.
 
-// Evaluates the values of a new row; a null pointer means NULL.
+// Evaluates the values of a new row, which may read `columns`; a null pointer means NULL.
 Status make_row(const Run& run, const storage::Table& table, const std::vector<ExprPtr>& values,
-                layout::Row& row);
+                std::span<const Datum> columns, layout::Row& row);
 
 // Evaluates the assignments in the context, whose row may be that one, and then writes them into it.
 Status assign_row(Run& run, const storage::Table& table, const std::vector<Assignment>& assignments,

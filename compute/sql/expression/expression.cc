@@ -31,6 +31,7 @@ ExprPtr clone(const Expr& expr) {
   copy->explicit_cast = expr.explicit_cast;
   copy->index = expr.index;
   copy->function = expr.function;
+  copy->subquery = expr.subquery;
   for (const ExprPtr& argument : expr.args) copy->args.push_back(clone(*argument));
   return copy;
 }
@@ -38,7 +39,7 @@ ExprPtr clone(const Expr& expr) {
 bool same(const Expr& left, const Expr& right) {
   if (left.kind != right.kind || left.op != right.op || left.explicit_cast != right.explicit_cast ||
       left.type != right.type || left.index != right.index || left.function != right.function ||
-      left.args.size() != right.args.size())
+      left.subquery != right.subquery || left.args.size() != right.args.size())
     return false;
   if (left.kind == ExprKind::constant) {
     if (left.value.null || right.value.null) return left.value.null == right.value.null;
@@ -93,7 +94,7 @@ bool is_constant(const Expr& expr) {
   // Functions may depend on the session; the few that do not are not folded either.
   return all_of_tree(expr, [](const Expr& e) {
     return e.kind != ExprKind::column && e.kind != ExprKind::aggregate && e.kind != ExprKind::parameter &&
-           e.kind != ExprKind::function;
+           e.kind != ExprKind::outer && e.kind != ExprKind::function && e.subquery == nullptr;
   });
 }
 
@@ -163,6 +164,14 @@ Status evaluate(const Expr& expr, const EvalContext& context, Datum& out) {
     case ExprKind::aggregate:
       out = context.aggregates[expr.index];
       return {};
+    case ExprKind::outer:
+      out = context.outer[expr.index];
+      return {};
+    case ExprKind::exists:
+    case ExprKind::scalar_subquery:
+    case ExprKind::any_of_subquery:
+    case ExprKind::all_of_subquery:
+      return detail::evaluate_subquery(expr, context, out);
     default:
       return detail::evaluate_operator(expr, context, out);
   }

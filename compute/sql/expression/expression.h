@@ -20,6 +20,8 @@
 namespace namdb::sql {
 
 class SessionDirectory;
+class SubqueryResults;
+struct Subquery;  // of the plan
 
 // The wall clock: µs since 2000-01-01. Without one, the time is always 0.
 using WallClock = std::function<std::int64_t()>;
@@ -46,6 +48,8 @@ struct EvalContext {
   const layout::RowView* row = nullptr;
   std::span<const Datum> values;
   std::span<const Datum> aggregates;
+  std::span<const Datum> outer;  // in a subquery: the values that it reads of the rows around it
+  const SubqueryResults* subqueries = nullptr;
   Arena* arena = nullptr;
   Work* work = nullptr;
   const SessionFacts* facts = nullptr;
@@ -57,6 +61,7 @@ enum class ExprKind : std::uint8_t {
   parameter,   // index
   column,      // index
   aggregate,   // index into the plan's aggregates
+  outer,       // index into the values of the rows around a subquery
   arithmetic,  // op: + - * / %
   negate,
   compare,  // op: = ! < > l (<=) g (>=); D, N: IS [NOT] DISTINCT FROM
@@ -76,6 +81,11 @@ enum class ExprKind : std::uint8_t {
   concat,    // ||
   like,      // op: ' ' or '!' (NOT LIKE)
   function,  // function
+  // subquery; the arguments are the values of the rows around it that it reads
+  exists,
+  scalar_subquery,
+  any_of_subquery,  // args[0] op ANY (subquery)
+  all_of_subquery,
 };
 
 struct Function;
@@ -91,6 +101,7 @@ struct Expr {
   Datum value;  // constant; its text is in `storage`
   std::string storage;
   const Function* function = nullptr;
+  std::shared_ptr<const Subquery> subquery;
   std::vector<ExprPtr> args;
 
   bool is_null_constant() const { return kind == ExprKind::constant && value.null; }
@@ -127,6 +138,8 @@ int compare_values(TypeId type, const Datum& left, const Datum& right);
 namespace detail {
 // Evaluates an expression that is not a leaf; evaluate() calls it.
 Status evaluate_operator(const Expr& expr, const EvalContext& context, Datum& out);
+// The same of a subquery.
+Status evaluate_subquery(const Expr& expr, const EvalContext& context, Datum& out);
 }  // namespace detail
 
 // The value of a column of the context's row.

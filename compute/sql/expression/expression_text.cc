@@ -91,6 +91,19 @@ class Writer {
       case ExprKind::aggregate:
         text_ += "aggregate";
         return;
+      case ExprKind::outer:
+        text_ += "outer";
+        return;
+      case ExprKind::exists:
+        text_ += "EXISTS (subquery)";
+        return;
+      case ExprKind::scalar_subquery:
+        text_ += "(subquery)";
+        return;
+      case ExprKind::any_of_subquery:
+        return around("(", expr, " " + std::string(operator_text(expr.op)) + " ANY (subquery))");
+      case ExprKind::all_of_subquery:
+        return around("(", expr, " " + std::string(operator_text(expr.op)) + " ALL (subquery))");
     }
   }
 

@@ -319,7 +319,7 @@ Status call_function(const Expr& expr, const EvalContext& context, Datum& out) {
   out.null = any_null;
   if (any_null) return {};
   if (expr.function->waiting != Waiting::no) {
-    context.work->wait_for(expr, values[0]);
+    context.work->wait_for(expr, {values[0]});
     // The statement's error where no coroutine can call it.
     return Status(ErrorCode::feature_not_supported,
                   "function " + std::string(expr.function->name) + " cannot be called here");
@@ -419,6 +419,11 @@ Status apply_operator(const Expr& expr, const EvalContext& context, Datum& out) 
     case ExprKind::parameter:
     case ExprKind::column:
     case ExprKind::aggregate:
+    case ExprKind::outer:
+    case ExprKind::exists:
+    case ExprKind::scalar_subquery:
+    case ExprKind::any_of_subquery:
+    case ExprKind::all_of_subquery:
       break;
   }
   return Status(ErrorCode::internal, "an expression of an unknown kind");

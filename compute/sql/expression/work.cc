@@ -1,5 +1,7 @@
 #include "compute/sql/expression/work.h"
 
+#include <utility>
+
 namespace namdb::sql {
 
 Status Work::pause() {
@@ -7,10 +9,10 @@ Status Work::pause() {
   return Status(ErrorCode::limit_exceeded, "an expression takes too long to be evaluated here");
 }
 
-void Work::wait_for(const Expr& call, const Datum& argument) {
+void Work::wait_for(const Expr& call, std::vector<Datum> arguments) {
   paused_ = true;
   call_ = &call;
-  argument_ = argument;
+  arguments_ = std::move(arguments);
 }
 
 const Work::Memory* Work::find(const Expr& expr) const {

@@ -3,13 +3,15 @@
 // the status of pause(). The coroutine above then lets other sessions run (Run::take_turn) and evaluates the
 // expression again for the same row. Operators that have their results return them without repeating the
 // work, and operators that were interrupted go on from where they were. In the ordinary case nothing is
-// remembered and only counters move. Calls of functions that wait for others pause the evaluation, too.
+// remembered and only counters move. Calls of functions that wait for others pause the evaluation, too, and
+// so do subqueries.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "common/base/error.h"
 #include "compute/sql/value/datum.h"
@@ -60,12 +62,12 @@ class Work {
     paused_ = false;
     call_ = nullptr;
   }
-  // Pauses an evaluation that needs the value of a call of a function that waits. It goes on once that value
-  // is remembered.
-  void wait_for(const Expr& call, const Datum& argument);
+  // Pauses an evaluation that needs the value of a call of a function that waits, or of a subquery. It goes
+  // on once that value is there.
+  void wait_for(const Expr& call, std::vector<Datum> arguments);
   // Of the pause; null: there is none.
   const Expr* waiting_call() const { return call_; }
-  const Datum& waiting_argument() const { return argument_; }
+  const std::vector<Datum>& waiting_arguments() const { return arguments_; }
 
   // The state of an operator for this row: its result, or its progress.
   struct Memory {
@@ -94,7 +96,7 @@ class Work {
   bool paused_ = false;
   bool remembers_ = false;
   const Expr* call_ = nullptr;
-  Datum argument_;
+  std::vector<Datum> arguments_;
   absl::flat_hash_map<const Expr*, Memory> memories_;
 };
 

@@ -21,10 +21,31 @@ std::string key_line(const Source& source, const std::string& name) {
   return keys == 1 ? line : line + ", " + std::to_string(keys) + " keys";
 }
 
+std::string derived_line(const DerivedTable& table, const std::string& name) {
+  if (table.query == nullptr) return "Values (" + std::to_string(table.values.size()) + " rows)";
+  if (table.right == nullptr) return "Subquery " + name;
+  switch (table.operation) {
+    case SetOperation::union_all:
+      return "Union All";
+    case SetOperation::union_distinct:
+      return "Union";
+    case SetOperation::intersect_all:
+      return "Intersect All";
+    case SetOperation::intersect:
+      return "Intersect";
+    case SetOperation::except_all:
+      return "Except All";
+    case SetOperation::except:
+      break;
+  }
+  return "Except";
+}
+
 std::string source_line(const Source& source) {
   std::string name = source.name;
   if (source.table != nullptr && source.table->name != source.name)
     name = source.table->name + " " + source.name;
+  if (source.derived != nullptr) return derived_line(*source.derived, name);
   if (source.table == nullptr && source.virtual_table == nullptr) return "Result (no table)";
   if (source.virtual_table != nullptr) return "Virtual Table Scan on " + name;
   if (!source.key.empty()) return key_line(source, name);
@@ -43,6 +64,8 @@ std::string index_condition(const IndexPath& path, Names names) {
   return path.conditions.size() > 1 ? "(" + text + ")" : text;
 }
 
+void add_select(std::vector<std::string>& lines, const SelectPlan& select, std::string indent);
+
 // `arrow` is the text before the source's line; `names` are those of the columns.
 void add_source(std::vector<std::string>& lines, const Source& source, const std::string& arrow,
                 Names names) {
@@ -53,6 +76,10 @@ void add_source(std::vector<std::string>& lines, const Source& source, const std
     lines.push_back(indent + "Index Cond: " + index_condition(*path, names));
   const bool filtered = path == nullptr ? source.filter != nullptr : path->has_other_conditions;
   if (filtered && source.key.empty()) lines.push_back(indent + "Filter on each row");
+  if (source.derived == nullptr) return;
+  for (const SelectPlan* query : {source.derived->query.get(), source.derived->right.get()}) {
+    if (query != nullptr) add_select(lines, *query, indent);
+  }
 }
 
 std::vector<std::string> names_of(const Source& source) {
@@ -101,31 +128,39 @@ void add_join(std::vector<std::string>& lines, const JoinPlan& join, const std::
   }
 }
 
+// `indent`: before an arrow; empty: the first line has none.
+void add_select(std::vector<std::string>& lines, const SelectPlan& select, std::string indent) {
+  const auto wrap = [&](const std::string& line) {
+    lines.push_back(indent + (indent.empty() ? "" : "->  ") + line);
+    indent += indent.empty() ? "  " : "      ";
+  };
+  if (select.limit != nullptr || select.offset != nullptr) wrap("Limit");
+  if (!select.order.empty()) wrap("Sort in memory");
+  if (select.distinct) wrap("Distinct in memory");
+  if (select.grouped) wrap(select.groups.empty() ? "Aggregate" : "Group in memory");
+  if (select.join != nullptr) {
+    wrap("Join");
+    add_join(lines, *select.join, indent);
+  } else {
+    add_source(lines, select.source, indent.empty() ? "" : indent + "->  ");
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> explain_plan(const Plan& plan) {
   std::vector<std::string> lines;
   if (const auto* select = plan.as<SelectPlan>()) {
-    std::string indent;
-    const auto wrap = [&](std::string line) {
-      lines.push_back(indent + (indent.empty() ? "" : "->  ") + line);
-      indent += indent.empty() ? "  " : "      ";
-    };
-    if (select->limit != nullptr || select->offset != nullptr) wrap("Limit");
-    if (!select->order.empty()) wrap("Sort in memory");
-    if (select->distinct) wrap("Distinct in memory");
-    if (select->grouped) wrap(select->groups.empty() ? "Aggregate" : "Group in memory");
-    if (select->join != nullptr) {
-      wrap("Join");
-      add_join(lines, *select->join, indent);
-    } else {
-      add_source(lines, select->source, indent.empty() ? "" : indent + "->  ");
-    }
+    add_select(lines, *select, "");
   } else if (const auto* insert = plan.as<InsertPlan>()) {
     lines.push_back("Insert on " + insert->table->name);
     if (insert->conflict != nullptr)
       lines.push_back(std::string("  On Conflict: ") + (insert->conflict->updates ? "Update" : "Nothing"));
-    lines.push_back("  ->  Values (" + std::to_string(insert->rows.size()) + " rows)");
+    if (insert->query != nullptr) {
+      add_select(lines, *insert->query, "  ");
+    } else {
+      lines.push_back("  ->  Values (" + std::to_string(insert->rows.size()) + " rows)");
+    }
   } else if (const auto* update = plan.as<UpdatePlan>()) {
     lines.push_back("Update on " + update->source.table->name);
     add_source(lines, update->source, "  ->  ");

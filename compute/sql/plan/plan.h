@@ -41,10 +41,13 @@ struct IndexPath {
   bool has_other_conditions = false;  // the filter has conditions beyond these
 };
 
-// The source of rows. Without a table and a virtual table it is one row without columns.
+struct DerivedTable;
+
+// The source of rows. Without a table of any kind it is one row without columns.
 struct Source {
   storage::TableRef table;
   const VirtualTable* virtual_table = nullptr;
+  std::shared_ptr<const DerivedTable> derived;
   std::string name;  // the alias or the table's name
   // For each key column, in key order, the values that it may have: one, or several for one of the columns.
   // Each key has at most one row. Empty: a scan.
@@ -120,9 +123,34 @@ struct SelectPlan {
   ExprPtr limit;                 // bigint; null: none
   ExprPtr offset;                // bigint; null: none
   bool gives_id = false;         // to its transaction, by namdb_txid()
+  bool reads_tables = false;     // it, or a subquery of it
 
   // Without rows of a table, it may do without.
-  bool needs_transaction() const { return source.table != nullptr || join != nullptr || gives_id; }
+  bool needs_transaction() const { return reads_tables || gives_id; }
+};
+
+enum class SetOperation : std::uint8_t {
+  union_all,
+  union_distinct,
+  intersect_all,
+  intersect,
+  except_all,
+  except
+};
+
+// A table that exists for a statement only: a subquery of FROM, VALUES, or two queries that UNION, INTERSECT
+// or EXCEPT connects.
+struct DerivedTable {
+  std::vector<ResultColumn> columns;
+  std::unique_ptr<SelectPlan> query;  // a subquery; of two queries the left one; null: VALUES
+  std::unique_ptr<SelectPlan> right;  // null: there is one query
+  SetOperation operation = SetOperation::union_all;
+  std::vector<std::vector<ExprPtr>> values;  // VALUES
+};
+
+// A subquery of an expression.
+struct Subquery {
+  SelectPlan query;
 };
 
 struct Assignment {
@@ -146,6 +174,8 @@ struct InsertPlan {
   storage::TableRef table;
   // For each row, an expression for each column of the table; null: NULL.
   std::vector<std::vector<ExprPtr>> rows;
+  // INSERT ... SELECT: `rows` has one, which reads the columns of each row of the query. Null: VALUES.
+  std::unique_ptr<SelectPlan> query;
   std::unique_ptr<ConflictPlan> conflict;  // null: a conflict is an error
   std::vector<ExprPtr> returning;
 };

@@ -9,11 +9,14 @@ std::size_t bytes_of(const std::string& text) {
   return text.capacity() < sizeof(std::string) / 2 ? 0 : text.capacity() + kAllocation_bytes;
 }
 
+std::size_t bytes_of(const Subquery& subquery);
+
 std::size_t bytes_of(const ExprPtr& expr) {
   if (expr == nullptr) return 0;
   std::size_t bytes = sizeof(Expr) + kAllocation_bytes + bytes_of(expr->storage);
   if (!expr->args.empty()) bytes += expr->args.capacity() * sizeof(ExprPtr) + kAllocation_bytes;
   for (const ExprPtr& argument : expr->args) bytes += bytes_of(argument);
+  if (expr->subquery != nullptr) bytes += bytes_of(*expr->subquery);
   return bytes;
 }
 
@@ -58,8 +61,19 @@ std::size_t bytes_of_lists(const std::vector<std::vector<T>>& lists) {
   return bytes;
 }
 
+std::size_t body_bytes(const SelectPlan& plan);
+
+std::size_t bytes_of(const DerivedTable& table) {
+  std::size_t bytes = sizeof(DerivedTable) + bytes_of_list(table.columns) + bytes_of_lists(table.values);
+  for (const SelectPlan* query : {table.query.get(), table.right.get()}) {
+    if (query != nullptr) bytes += sizeof(SelectPlan) + kAllocation_bytes + body_bytes(*query);
+  }
+  return bytes;
+}
+
 std::size_t bytes_of(const Source& source) {
   std::size_t bytes = bytes_of(source.name) + bytes_of_lists(source.key) + bytes_of(source.filter);
+  if (source.derived != nullptr) bytes += bytes_of(*source.derived);
   if (const IndexPath* path = source.index_path.get()) {
     bytes += sizeof(IndexPath) + kAllocation_bytes + bytes_of_lists(path->equal) + bytes_of(path->low) +
              bytes_of(path->high) + bytes_of_list(path->conditions);
@@ -83,8 +97,12 @@ std::size_t body_bytes(const SelectPlan& plan) {
   }
   return bytes;
 }
+std::size_t bytes_of(const Subquery& subquery) {
+  return sizeof(Subquery) + kAllocation_bytes + body_bytes(subquery.query);
+}
 std::size_t body_bytes(const InsertPlan& plan) {
   std::size_t bytes = bytes_of_lists(plan.rows) + bytes_of_list(plan.returning);
+  if (plan.query != nullptr) bytes += sizeof(SelectPlan) + kAllocation_bytes + body_bytes(*plan.query);
   if (const ConflictPlan* conflict = plan.conflict.get()) {
     bytes += sizeof(ConflictPlan) + kAllocation_bytes + bytes_of_list(conflict->assignments) +
              bytes_of(conflict->filter);

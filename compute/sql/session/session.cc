@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "compute/sql/execute/run_subquery.h"
 #include "compute/sql/value/value_format.h"
 
 namespace namdb::sql {
@@ -187,12 +188,29 @@ bool Session::may_autocommit(const Portal& portal) const {
   return state_ == State::idle && portal.plan->as<CallPlan>() == nullptr && needs_transaction(*portal.plan);
 }
 
-Run Session::make_run(txn::Transaction* transaction, std::span<const Datum> parameters, ResultSink& sink) {
+Run Session::make_run(txn::Transaction* transaction, Portal& portal, ResultSink& sink) {
   arena_.reset();
   work_.forget();
-  return Run{engine_, transaction, parameters,    facts_, environment_.statistics.all(), interrupt_,
-             arena_,  work_,       call_scratch_, sink,   environment_.client_memory,    error_,
-             *this};
+  return Run{engine_,
+             transaction,
+             portal.parameters,
+             facts_,
+             environment_.statistics.all(),
+             interrupt_,
+             arena_,
+             work_,
+             call_scratch_,
+             sink,
+             environment_.client_memory,
+             error_,
+             *this,
+             portal.subqueries,
+             start_query};
+}
+
+Task<Status> Session::run_subquery(Run* run, const Expr* subquery, std::span<const Datum> outer,
+                                   SubqueryRows* rows) {
+  return sql::run_subquery(run, subquery, outer, rows);
 }
 
 Task<Status> Session::run_plan(Run& run, const Plan& plan, Portal& portal, std::uint64_t max_rows) {
@@ -221,7 +239,8 @@ Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completio
       portal.plan = portal.prepared->plan;
     }
     std::unique_ptr<txn::Transaction> transaction = begin();
-    Run run = make_run(transaction.get(), portal.parameters, sink);
+    portal.subqueries.clear();
+    Run run = make_run(transaction.get(), portal, sink);
     resolved_constraints_.clear();
     note_resolved(*portal.plan);
     Status status = interrupt_.check();
@@ -258,7 +277,8 @@ Task<Status> Session::run_in_transaction(Portal& portal, ResultSink& sink, std::
   const Plan& plan = *portal.plan;
   if (needs_transaction(plan)) ensure_transaction();
   if (read_only() && writes(plan)) co_return read_only_error(plan.tag);
-  Run run = make_run(transaction_.get(), portal.parameters, sink);
+  if (portal.cursor == nullptr) portal.subqueries.clear();
+  Run run = make_run(transaction_.get(), portal, sink);
   note_resolved(plan);
   Status status = interrupt_.check();
   if (status.ok()) status = co_await run_plan(run, plan, portal, max_rows);

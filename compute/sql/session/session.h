@@ -164,7 +164,9 @@ class Session final : private WaitingFunctions {
   Status check_expired(const Plan& plan) const;
 
   // --- session.cc ---
-  Run make_run(txn::Transaction* transaction, std::span<const Datum> parameters, ResultSink& sink);
+  Run make_run(txn::Transaction* transaction, Portal& portal, ResultSink& sink);
+  reactor::Task<Status> run_subquery(Run* run, const Expr* subquery, std::span<const Datum> outer,
+                                     SubqueryRows* rows) override;
   reactor::Task<Status> run_plan(Run& run, const Plan& plan, Portal& portal, std::uint64_t max_rows);
   reactor::Task<Status> run_autocommit(Portal& portal, ResultSink& sink, Completion& completion);
   reactor::Task<Status> run_in_transaction(Portal& portal, ResultSink& sink, std::uint64_t max_rows,

@@ -276,7 +276,8 @@ Task<Status> Session::analyze(const Plan& plan, Portal& portal, std::vector<std:
   }
   txn::Transaction& used = own ? *transaction : *transaction_;
   const fabric::OperationCounters before = used.counters();
-  Run run = make_run(&used, portal.parameters, sink);
+  portal.subqueries.clear();
+  Run run = make_run(&used, portal, sink);
   Portal scratch;
   Status status = co_await run_plan(run, plan, scratch, 0);
   scratch.cursor.reset();

@@ -70,7 +70,15 @@ Task<Result<Plan>> Session::make_plan(ParsedStatement parsing, std::vector<Type>
   input.facts = &facts_;
   // Read before the lookups: a change in between makes the plan look older than it is, which is safe.
   input.catalog_version = engine_.catalog_version();
-  for (std::string& name : tables_named_by(statement, environment_.procedures)) {
+  std::vector<std::string> named;
+  const auto name_tables = [&] { named = tables_named_by(statement, environment_.procedures); };
+  if (is_long(parsing.length_bytes)) {
+    Status status = co_await run_on_planning_thread(name_tables);
+    if (!status.ok()) co_return status;
+  } else {
+    name_tables();
+  }
+  for (std::string& name : named) {
     storage::TableRef table = engine_.cached_table(name);
     if (table == nullptr && find_virtual_table("", name) == nullptr) {
       Result<storage::TableRef> found = co_await engine_.table(name);

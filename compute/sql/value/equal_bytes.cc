@@ -1,4 +1,4 @@
-#include "compute/sql/execute/equal_bytes.h"
+#include "compute/sql/value/equal_bytes.h"
 
 #include <cmath>
 #include <cstring>

@@ -1,0 +1,79 @@
+// Subqueries in expressions, and the columns of the rows around them.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "compute/sql/bind/bind_statement.h"
+#include "compute/sql/bind/check_status.h"
+
+namespace namdb::sql {
+namespace {
+
+// The operator of a comparison with ANY or ALL; ' ': there is no such comparison.
+char comparison_of(std::string_view name) {
+  constexpr std::array<std::pair<std::string_view, char>, 7> kOperators = {
+      {{"=", '='}, {"<>", '!'}, {"!=", '!'}, {"<", '<'}, {">", '>'}, {"<=", 'l'}, {">=", 'g'}}};
+  for (const auto& [text, op] : kOperators) {
+    if (text == name) return op;
+  }
+  return ' ';
+}
+
+}  // namespace
+
+Result<ExprPtr> OuterRows::bind_column(const Json& body) {
+  NAMDB_SQL_ASSIGN(ExprPtr column, around->bind_column(body));
+  const Type type = column->type;
+  auto found = std::ranges::find_if(arguments,
+                                    [&column](const ExprPtr& argument) { return same(*argument, *column); });
+  ExprPtr value = make_expr(ExprKind::outer, type);
+  value->index = static_cast<std::uint32_t>(found - arguments.begin());
+  if (found == arguments.end()) arguments.push_back(std::move(column));
+  return value;
+}
+
+Result<ExprPtr> ExpressionBinder::bind_subquery(const Json& body) {
+  if (statement_ == nullptr) return unsupported("a subquery in this place");
+  NAMDB_SQL_CHECK(only(body, "a subquery", {"subLinkType", "testexpr", "operName", "subselect"}));
+  const std::string_view kind = text(body, "subLinkType");
+  if (kind == "ARRAY_SUBLINK") return unsupported("ARRAY of a subquery");
+  const bool is_test = kind == "ANY_SUBLINK" || kind == "ALL_SUBLINK";
+  if (!is_test && kind != "EXISTS_SUBLINK" && kind != "EXPR_SUBLINK")
+    return unsupported("this kind of subquery");
+  ExprPtr test;
+  char op = '=';
+  if (is_test) {
+    const Json& tested = *find(body, "testexpr");
+    if (node(tested).kind == "RowExpr") return unsupported("a row compared with a subquery");
+    NAMDB_SQL_ASSIGN(test, bind(tested));
+    const std::vector<std::string_view> name = names(list(body, "operName"));
+    if (!name.empty()) op = comparison_of(name.back());
+    if (op == ' ') return unsupported("this operator with ANY and ALL");
+  }
+  const Node query = node(*find(body, "subselect"));
+  if (query.kind != "SelectStmt") return unsupported(query);
+  OuterRows outer{this, {}};
+  NAMDB_SQL_ASSIGN(BoundQuery bound,
+                   bind_query(*statement_, *query.body, &outer, UnknownColumns::become_text));
+  auto subquery = std::make_shared<Subquery>(Subquery{std::move(*bound.select)});
+  ExprPtr expr = make_expr(ExprKind::exists, {TypeId::boolean}, op);
+  if (kind != "EXISTS_SUBLINK") {
+    if (bound.columns.size() > 1) {
+      return Status(ErrorCode::syntax_error,
+                    is_test ? "subquery has too many columns" : "subquery must return only one column");
+    }
+    if (is_test) {
+      NAMDB_SQL_CHECK(unify(test, subquery->query.targets[0], op == '=' ? "=" : "<"));
+      expr->kind = kind == "ANY_SUBLINK" ? ExprKind::any_of_subquery : ExprKind::all_of_subquery;
+      expr->args.push_back(std::move(test));
+    } else {
+      expr->kind = ExprKind::scalar_subquery;
+      expr->type = bound.columns[0].type;
+    }
+  }
+  for (ExprPtr& argument : outer.arguments) expr->args.push_back(std::move(argument));
+  expr->subquery = std::move(subquery);
+  return expr;
+}
+
+}  // namespace namdb::sql

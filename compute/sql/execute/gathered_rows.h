@@ -1,0 +1,53 @@
+// Rows of a query within a statement, kept for the statement.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "compute/sql/execute/result_sink.h"
+#include "compute/sql/value/datum.h"
+
+namespace namdb::sql {
+
+class GatheredRows final : public ResultSink {
+ public:
+  // Messages of the query go to `outer`.
+  explicit GatheredRows(ResultSink& outer) : outer_(outer) {}
+
+  std::size_t size() const { return rows_.size(); }
+  std::span<const Datum> operator[](std::size_t row) const { return rows_[row]; }
+  std::size_t bytes() const { return arena_.allocated_bytes(); }
+  void clear() {
+    rows_.clear();
+    arena_.reset();
+  }
+
+  void begin_rows(std::span<const ResultColumn>) override {}
+  void add_row(std::span<const Datum> values) override {
+    const std::span<Datum> kept = arena_.copy(values);
+    for (Datum& value : kept) {
+      if (!value.null) value.text = arena_.copy(value.text);
+    }
+    rows_.push_back(kept);
+  }
+  void notice(std::string_view severity, std::string_view sqlstate, std::string_view message) override {
+    outer_.notice(severity, sqlstate, message);
+  }
+  void setting_changed(std::string_view name, std::string_view value) override {
+    outer_.setting_changed(name, value);
+  }
+  bool congested() const override { return false; }
+  reactor::Task<Status> relieve() override { co_return Status(); }
+  std::uint64_t position() const override { return rows_.size(); }
+  bool rewind(std::uint64_t) override { return false; }
+  void complete(const Completion&) override {}
+  void error(const Status&, const ErrorFields&) override {}
+
+ private:
+  ResultSink& outer_;
+  std::vector<std::span<const Datum>> rows_;
+  Arena arena_;
+};
+
+}  // namespace namdb::sql

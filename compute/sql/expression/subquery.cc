@@ -1,0 +1,111 @@
+#include "compute/sql/expression/subquery.h"
+
+#include <utility>
+
+#include "compute/sql/value/equal_bytes.h"
+
+namespace namdb::sql {
+namespace {
+
+bool holds(char op, int compared) {
+  switch (op) {
+    case '=':
+      return compared == 0;
+    case '!':
+      return compared != 0;
+    case '<':
+      return compared < 0;
+    case '>':
+      return compared > 0;
+    case 'l':
+      return compared <= 0;
+    default:
+      return compared >= 0;
+  }
+}
+
+// = ANY, and its negation <> ALL.
+Datum compare_with_set(bool negated, TypeId type, const Datum& test, const SubqueryRows& rows) {
+  if (rows.rows == 0) return Datum::of_boolean(negated);
+  if (test.null) return Datum();
+  std::string bytes;
+  append_equal_bytes(bytes, type, test);
+  if (rows.equal.contains(bytes)) return Datum::of_boolean(!negated);
+  return rows.has_null ? Datum() : Datum::of_boolean(negated);
+}
+
+Datum compare_with_each(const Expr& expr, const Datum& test, const SubqueryRows& rows) {
+  const bool any = expr.kind == ExprKind::any_of_subquery;
+  if (rows.rows == 0) return Datum::of_boolean(!any);
+  if (test.null) return Datum();
+  for (const Datum& value : rows.values) {
+    if (value.null) continue;
+    if (holds(expr.op, compare_values(expr.args[0]->type.id, test, value)) == any)
+      return Datum::of_boolean(any);
+  }
+  return rows.has_null ? Datum() : Datum::of_boolean(!any);
+}
+
+}  // namespace
+
+bool is_subquery(const Expr& expr) {
+  return expr.subquery != nullptr;
+}
+
+bool has_test(const Expr& subquery) {
+  return subquery.kind == ExprKind::any_of_subquery || subquery.kind == ExprKind::all_of_subquery;
+}
+
+bool tests_equality(const Expr& subquery) {
+  return (subquery.kind == ExprKind::any_of_subquery && subquery.op == '=') ||
+         (subquery.kind == ExprKind::all_of_subquery && subquery.op == '!');
+}
+
+Status subquery_value(const Expr& subquery, const Datum& test, const SubqueryRows& rows, Datum& out) {
+  switch (subquery.kind) {
+    case ExprKind::exists:
+      out = Datum::of_boolean(rows.rows != 0);
+      return {};
+    case ExprKind::scalar_subquery:
+      if (rows.rows > 1) {
+        return Status(ErrorCode::cardinality_violation,
+                      "more than one row returned by a subquery used as an expression");
+      }
+      out = rows.rows == 0 ? Datum() : rows.values[0];
+      return {};
+    default:
+      break;
+  }
+  out = tests_equality(subquery) ? compare_with_set(subquery.kind == ExprKind::all_of_subquery,
+                                                    subquery.args[0]->type.id, test, rows)
+                                 : compare_with_each(subquery, test, rows);
+  return {};
+}
+
+namespace detail {
+
+Status evaluate_subquery(const Expr& expr, const EvalContext& context, Datum& out) {
+  if (const Work::Memory* const memory = context.work->find(expr); memory != nullptr && memory->finished) {
+    out = memory->value;
+    return {};
+  }
+  std::vector<Datum> arguments(expr.args.size());
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (Status status = evaluate(*expr.args[i], context, arguments[i]); !status.ok()) return status;
+  }
+  const Datum test = has_test(expr) ? arguments[0] : Datum();
+  const bool repeats = arguments.size() > (has_test(expr) ? 1U : 0U);
+  const SubqueryRows* const rows =
+      repeats || context.subqueries == nullptr ? nullptr : context.subqueries->find(*expr.subquery);
+  if (rows != nullptr) {
+    context.work->charge(Work::kOperator_units + rows->values.size());
+    return subquery_value(expr, test, *rows, out);
+  }
+  context.work->wait_for(expr, std::move(arguments));
+  // The statement's error where no coroutine can run it.
+  return Status(ErrorCode::feature_not_supported, "a subquery is not supported in this place");
+}
+
+}  // namespace detail
+
+}  // namespace namdb::sql
