@@ -15,6 +15,7 @@
 #include "compute/pgwire/connection.h"
 #include "compute/pgwire/process_state.h"
 #include "compute/procedure/registry.h"
+#include "compute/sequences/sequences.h"
 #include "compute/sql/session/session.h"
 
 namespace namdb::pgwire {
@@ -56,6 +57,7 @@ class Server {
   sql::WorkerStatistics statistics_;
   sql::PlanCache plans_;
   txn::TransactionIds ids_;
+  txn::Sequences sequences_;
   sql::Environment environment_;
   ProcessState& process_;
   Post post_;

@@ -298,7 +298,7 @@ class Scripts(TestCase):
                 self.assertGreater(sum(int(second["committed"]) for second in csv.DictReader(file)), 0)
 
     def test_the_cost_of_checkpoints_is_measured_while_one_is_under_way(self):
-        result = self.script("checkpoint-cost", "--accounts", 20_000, "--clients", 4, "--checkpoint-seconds", 3, "--pairs", 1)
+        result = self.script("checkpoint-cost", "--accounts", 5000, "--clients", 4, "--checkpoint-seconds", 2, "--pairs", 1)
         self.assertEqual(len(result["checkpoints_cost_of_each_pair"]), 1)
         self.assertGreater(result["checkpoint_bytes"], 0)
 

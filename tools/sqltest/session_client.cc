@@ -77,8 +77,10 @@ SessionDatabase::SessionDatabase()
     : engine_(executor_),
       worker_statistics_(statistics_),
       ids_(engine_, {}),
+      sequences_(engine_),
       environment_{engine_, procedures_, worker_statistics_} {
   environment_.ids = &ids_;
+  environment_.sequences = &sequences_;
   add_test_procedures(procedures_);
 }
 

@@ -6,6 +6,7 @@
 
 #include "compute/outcome/transaction_ids.h"
 #include "compute/procedure/registry.h"
+#include "compute/sequences/sequences.h"
 #include "compute/sql/session/session.h"
 #include "compute/sql/testing/fake_engine.h"
 #include "tools/sqltest/corpus.h"
@@ -31,6 +32,7 @@ class SessionDatabase {
   sql::Statistics statistics_;
   sql::WorkerStatistics worker_statistics_;
   txn::TransactionIds ids_;
+  txn::Sequences sequences_;
   sql::Environment environment_;
 };
 

@@ -1,7 +1,9 @@
 // CREATE TABLE.
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "compute/sql/bind/bind_statement.h"
@@ -9,6 +11,7 @@
 #include "compute/sql/expression/functions.h"
 #include "compute/sql/system/virtual_table.h"
 #include "compute/sql/value/characters.h"
+#include "compute/sql/value/sequence_default.h"
 #include "compute/sql/value/value_format.h"
 
 namespace namdb::sql {
@@ -120,6 +123,7 @@ struct UniqueColumns {
 
 struct Definition {
   std::vector<layout::Column> columns;
+  std::vector<std::uint32_t> sequences;  // positions of columns that get one
   std::vector<std::string> key;
   bool has_key = false;
   std::vector<UniqueColumns> unique;
@@ -184,11 +188,42 @@ Status add_unique(const Definition& definition, const std::vector<std::uint32_t>
 Status unsupported_constraint(std::string_view kind) {
   const std::string_view name = kind == "CONSTR_CHECK"       ? "CHECK"
                                 : kind == "CONSTR_FOREIGN"   ? "a foreign key (REFERENCES)"
-                                : kind == "CONSTR_IDENTITY"  ? "GENERATED AS IDENTITY"
                                 : kind == "CONSTR_GENERATED" ? "GENERATED ALWAYS AS"
                                 : kind == "CONSTR_EXCLUSION" ? "EXCLUDE"
                                                              : "this constraint";
   return unsupported(name);
+}
+
+struct SerialType {
+  std::string_view name;
+  TypeId id;
+};
+constexpr std::array kSerialTypes = {
+    SerialType{"smallserial", TypeId::int2}, SerialType{"serial2", TypeId::int2},
+    SerialType{"serial", TypeId::int4},      SerialType{"serial4", TypeId::int4},
+    SerialType{"bigserial", TypeId::int8},   SerialType{"serial8", TypeId::int8}};
+
+// The integer type of serial and its like.
+std::optional<TypeId> serial_type(const Json& type_name_json) {
+  const std::vector<std::string_view> parts = names(list(type_name_json, "names"));
+  for (const SerialType& serial : kSerialTypes) {
+    if (parts.size() == 1 && parts[0] == serial.name) return serial.id;
+  }
+  return std::nullopt;
+}
+
+// The column is the next one of the definition.
+Status add_sequence(layout::Column& column, const std::string& table, bool always, Definition& definition) {
+  if (column.type != layout::ColumnType::bigint && column.type != layout::ColumnType::integer &&
+      column.type != layout::ColumnType::smallint) {
+    return Status(ErrorCode::invalid_parameter_value,
+                  "identity column type must be smallint, integer, or bigint");
+  }
+  const std::array<std::string_view, 1> names = {column.name};
+  column.default_text = sequence_default_text({index_name(table, names, "seq"), always});
+  column.not_null = true;
+  definition.sequences.push_back(static_cast<std::uint32_t>(definition.columns.size()));
+  return {};
 }
 
 Status bind_column_definition(StatementBinder& binder, const Json& body, const std::string& table,
@@ -202,12 +237,15 @@ Status bind_column_definition(StatementBinder& binder, const Json& body, const s
     return Status(ErrorCode::duplicate_column, "column \"" + column.name + "\" specified more than once");
   }
   const Json& named = *find(body, "typeName");
-  const Result<Type> found = bind_type(named);
+  const std::optional<TypeId> serial = serial_type(named);
+  const Result<Type> found = serial ? Result<Type>(Type{*serial}) : bind_type(named);
   if (!found.ok()) return located(binder.input.place, named, found.status());
   const Type type = *found;
   NAMDB_SQL_CHECK(set_column_type(column, type));
   bool null = false;
-  bool has_default = false;
+  bool has_default = serial.has_value();
+  bool is_identity = false;
+  if (serial) NAMDB_SQL_CHECK(add_sequence(column, table, /*always=*/false, definition));
   for (const Json& item : list(body, "constraints")) {
     const Json& constraint = *node(item).body;
     const std::string_view kind = text(constraint, "contype");
@@ -223,7 +261,23 @@ Status bind_column_definition(StatementBinder& binder, const Json& body, const s
     } else if (kind == "CONSTR_UNIQUE") {
       NAMDB_SQL_CHECK(only(constraint, "UNIQUE", {"contype", "conname"}));
       definition.unique.push_back({std::string(text(constraint, "conname")), {column.name}});
+    } else if (kind == "CONSTR_IDENTITY") {
+      if (!list(constraint, "options").empty()) return unsupported("an option of GENERATED AS IDENTITY");
+      if (std::exchange(is_identity, true)) {
+        return Status(ErrorCode::syntax_error, "multiple identity specifications for column \"" +
+                                                   column.name + "\" of table \"" + table + "\"");
+      }
+      if (std::exchange(has_default, true)) {
+        return Status(ErrorCode::syntax_error, "both default and identity specified for column \"" +
+                                                   column.name + "\" of table \"" + table + "\"");
+      }
+      const bool always = text(constraint, "generated_when") == "a";
+      NAMDB_SQL_CHECK(add_sequence(column, table, always, definition));
     } else if (kind == "CONSTR_DEFAULT") {
+      if (is_identity) {
+        return Status(ErrorCode::syntax_error, "both default and identity specified for column \"" +
+                                                   column.name + "\" of table \"" + table + "\"");
+      }
       if (std::exchange(has_default, true)) {
         return Status(ErrorCode::syntax_error, "multiple default values specified for column \"" +
                                                    column.name + "\" of table \"" + table + "\"");
@@ -348,9 +402,11 @@ Result<Plan> bind_create_table(StatementBinder& binder, const Json& body) {
   if (find_virtual_table("", create.table.name) != nullptr) {
     return Status(ErrorCode::duplicate_table, "relation \"" + create.table.name + "\" already exists");
   }
-  if (create.table.name == storage::kTransactionsTable) {
+  if (storage::is_server_table(create.table.name)) {
     return Status(ErrorCode::insufficient_privilege, "permission denied to create table " + create.table.name,
-                  "the server makes it by itself, with the first namdb_txid()");
+                  create.table.name == storage::kSequencesTable
+                      ? "the server makes it by itself, with the first sequence"
+                      : "the server makes it by itself, with the first namdb_txid()");
   }
   create.if_not_exists = flag(body, "if_not_exists");
   Definition definition;
@@ -390,6 +446,7 @@ Result<Plan> bind_create_table(StatementBinder& binder, const Json& body) {
     const bool unbounded = column.is_string() && column.length_bytes == 0;
     if (unbounded && options.text_bytes != 0) column.length_bytes = options.text_bytes;
   }
+  create.sequences = std::move(definition.sequences);
   NAMDB_SQL_ASSIGN(create.table.schema, layout::Schema::create(std::move(definition.columns), std::move(key),
                                                                std::move(partition)));
   Plan plan;

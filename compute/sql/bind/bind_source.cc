@@ -55,10 +55,12 @@ Result<storage::TableRef> bind_table(const StatementBinder& binder, const Json& 
 }
 
 Status check_changeable(const std::string& table) {
-  if (table != storage::kTransactionsTable) return {};
+  if (!storage::is_server_table(table)) return {};
   return Status(ErrorCode::insufficient_privilege,
                 "permission denied for table " + table + ": it can only be read",
-                "the server writes it by itself; namdb_txid() adds the transaction's row");
+                table == storage::kSequencesTable
+                    ? "the server writes it by itself; setval() sets a sequence's next number"
+                    : "the server writes it by itself; namdb_txid() adds the transaction's row");
 }
 
 Result<storage::TableRef> bind_changed_table(const StatementBinder& binder, const Json& range_var) {

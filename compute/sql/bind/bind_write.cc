@@ -5,6 +5,7 @@
 #include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/plan/index_path.h"
+#include "compute/sql/value/sequence_default.h"
 
 namespace namdb::sql {
 namespace {
@@ -25,6 +26,15 @@ Status coerce_to_column(ExpressionBinder& expressions, ExprPtr& value, const lay
 // The default of a column, for a statement that gives it no value; null: NULL.
 Result<ExprPtr> default_of(ExpressionBinder& expressions, const layout::Column& column) {
   if (!column.default_text) return ExprPtr();
+  if (const std::optional<SequenceDefault> filled = sequence_default_of(column)) {
+    const Json name = {{"A_Const", {{"sval", {{"sval", filled->name}}}}}};
+    const Json call = {
+        {"FuncCall",
+         {{"funcname", Json::array({{{"String", {{"sval", "nextval"}}}}})}, {"args", Json::array({name})}}}};
+    NAMDB_SQL_ASSIGN(ExprPtr next, expressions.bind(call));
+    NAMDB_SQL_CHECK(coerce_to_column(expressions, next, column));
+    return next;
+  }
   if (column.type == layout::ColumnType::timestamp && *column.default_text == "now") {
     const Json now = {{"SQLValueFunction", {{"op", "SVFOP_LOCALTIMESTAMP"}}}};
     return expressions.bind(now);
@@ -66,9 +76,19 @@ Result<std::vector<std::uint32_t>> target_columns(const storage::Table& table, c
   return columns;
 }
 
+// Of a column that a statement gives a value.
+Status check_given(const layout::Column& column, bool overriding) {
+  const std::optional<SequenceDefault> filled = sequence_default_of(column);
+  if (!filled || !filled->always || overriding) return {};
+  return Status(ErrorCode::generated_always,
+                "cannot insert a non-DEFAULT value into column \"" + column.name + "\"",
+                "Use OVERRIDING SYSTEM VALUE to override.");
+}
+
+// `overriding`: OVERRIDING SYSTEM VALUE.
 Result<std::vector<ExprPtr>> bind_row(ExpressionBinder& expressions, const storage::Table& table,
                                       const std::vector<std::uint32_t>& columns, const Json& items,
-                                      const Json& cols, ErrorPlace* place) {
+                                      const Json& cols, bool overriding, ErrorPlace* place) {
   if (items.size() > columns.size()) {
     if (place != nullptr) place->note_begin(items[columns.size()]);
     return Status(ErrorCode::syntax_error, "INSERT has more expressions than target columns");
@@ -83,6 +103,10 @@ Result<std::vector<ExprPtr>> bind_row(ExpressionBinder& expressions, const stora
   for (std::size_t i = 0; i < items.size(); ++i) {
     const std::uint32_t column = columns[i];
     if (node(items[i]).kind == "SetToDefault") continue;
+    if (Status status = check_given(all[column], overriding); !status.ok()) {
+      if (place != nullptr) place->note_begin(items[i]);
+      return status;
+    }
     NAMDB_SQL_ASSIGN(row[column], expressions.bind(items[i]));
     if (Status status = coerce_to_column(expressions, row[column], all[column]); !status.ok()) {
       if (place != nullptr) place->note_begin(items[i]);
@@ -114,6 +138,11 @@ Status bind_assignment(ExpressionBinder& expressions, const storage::Table& tabl
   if (std::ranges::count(assignments, assignment.column, &Assignment::column) != 0)
     return Status(ErrorCode::syntax_error, "multiple assignments to same column \"" + column.name + "\"");
   const Json& value = *find(target, "val");
+  const std::optional<SequenceDefault> filled = sequence_default_of(column);
+  if (filled && filled->always && node(value).kind != "SetToDefault") {
+    return Status(ErrorCode::generated_always,
+                  "column \"" + column.name + "\" can only be updated to DEFAULT");
+  }
   if (node(value).kind == "SetToDefault") {
     NAMDB_SQL_ASSIGN(assignment.value, default_of(expressions, column));
     if (assignment.value == nullptr) assignment.value = make_constant({column_type(column).id}, Datum());
@@ -132,7 +161,8 @@ namespace {
 
 // INSERT ... SELECT: the one row of expressions reads the query's columns.
 Status bind_inserted_query(StatementBinder& binder, ExpressionBinder& expressions, const Json& body,
-                           const Json& cols, const std::vector<std::uint32_t>& columns, InsertPlan& insert) {
+                           const Json& cols, const std::vector<std::uint32_t>& columns, bool overriding,
+                           InsertPlan& insert) {
   NAMDB_SQL_ASSIGN(BoundQuery query, bind_query(binder, body, nullptr, UnknownColumns::stay));
   if (query.columns.size() > columns.size())
     return Status(ErrorCode::syntax_error, "INSERT has more expressions than target columns");
@@ -143,6 +173,7 @@ Status bind_inserted_query(StatementBinder& binder, ExpressionBinder& expression
   std::vector<bool> given(all.size());
   for (std::size_t i = 0; i < query.columns.size(); ++i) {
     const layout::Column& column = all[columns[i]];
+    NAMDB_SQL_CHECK(check_given(column, overriding));
     // A literal takes the column's type.
     ExprPtr& target = query.select->targets[i];
     if (target->type.id == TypeId::unknown) {
@@ -169,7 +200,9 @@ Status bind_inserted_query(StatementBinder& binder, ExpressionBinder& expression
 Result<Plan> bind_insert(StatementBinder& binder, const Json& body) {
   NAMDB_SQL_CHECK(only(body, "INSERT",
                        {"relation", "cols", "selectStmt", "override", "onConflictClause", "returningList"}));
-  if (text(body, "override") != "OVERRIDING_NOT_SET") return unsupported("OVERRIDING");
+  const std::string_view override_kind = text(body, "override");
+  const bool overriding = override_kind == "OVERRIDING_SYSTEM_VALUE";
+  if (!overriding && override_kind != "OVERRIDING_NOT_SET") return unsupported("OVERRIDING USER VALUE");
   ErrorPlace* const place = binder.input.place;
   InsertPlan insert;
   NAMDB_SQL_ASSIGN(insert.table, bind_changed_table(binder, *find(body, "relation")));
@@ -187,8 +220,8 @@ Result<Plan> bind_insert(StatementBinder& binder, const Json& body) {
   const Json* source = find(body, "selectStmt");
   if (source == nullptr) {
     // INSERT ... DEFAULT VALUES
-    NAMDB_SQL_ASSIGN(std::vector<ExprPtr> row,
-                     bind_row(expressions, *insert.table, columns, Json::array(), Json::array(), nullptr));
+    NAMDB_SQL_ASSIGN(std::vector<ExprPtr> row, bind_row(expressions, *insert.table, columns, Json::array(),
+                                                        Json::array(), overriding, nullptr));
     insert.rows.push_back(std::move(row));
   } else {
     const Json& values = *node(*source).body;
@@ -196,15 +229,17 @@ Result<Plan> bind_insert(StatementBinder& binder, const Json& body) {
     const bool is_query = list(values, "valuesLists").empty() || find(values, "sortClause") != nullptr ||
                           find(values, "limitCount") != nullptr || find(values, "limitOffset") != nullptr ||
                           find(values, "withClause") != nullptr;
-    if (is_query) NAMDB_SQL_CHECK(bind_inserted_query(binder, expressions, values, cols, columns, insert));
+    if (is_query)
+      NAMDB_SQL_CHECK(bind_inserted_query(binder, expressions, values, cols, columns, overriding, insert));
     std::size_t length = 0;
     for (const Json& item : is_query ? Json::array() : list(values, "valuesLists")) {
       const std::size_t here = list(*node(item).body, "items").size();
       if (length != 0 && here != length)
         return Status(ErrorCode::syntax_error, "VALUES lists must all be the same length");
       length = here;
-      NAMDB_SQL_ASSIGN(std::vector<ExprPtr> row, bind_row(expressions, *insert.table, columns,
-                                                          list(*node(item).body, "items"), cols, place));
+      NAMDB_SQL_ASSIGN(std::vector<ExprPtr> row,
+                       bind_row(expressions, *insert.table, columns, list(*node(item).body, "items"), cols,
+                                overriding, place));
       insert.rows.push_back(std::move(row));
     }
   }

@@ -12,9 +12,6 @@ namespace namdb::sql {
 
 class GatheredRows final : public ResultSink {
  public:
-  // Messages of the query go to `outer`.
-  explicit GatheredRows(ResultSink& outer) : outer_(outer) {}
-
   std::size_t size() const { return rows_.size(); }
   std::span<const Datum> operator[](std::size_t row) const { return rows_[row]; }
   std::size_t bytes() const { return arena_.allocated_bytes(); }
@@ -31,12 +28,9 @@ class GatheredRows final : public ResultSink {
     }
     rows_.push_back(kept);
   }
-  void notice(std::string_view severity, std::string_view sqlstate, std::string_view message) override {
-    outer_.notice(severity, sqlstate, message);
-  }
-  void setting_changed(std::string_view name, std::string_view value) override {
-    outer_.setting_changed(name, value);
-  }
+  // A query has no messages of its own.
+  void notice(std::string_view, std::string_view, std::string_view) override {}
+  void setting_changed(std::string_view, std::string_view) override {}
   bool congested() const override { return false; }
   reactor::Task<Status> relieve() override { co_return Status(); }
   std::uint64_t position() const override { return rows_.size(); }
@@ -45,7 +39,6 @@ class GatheredRows final : public ResultSink {
   void error(const Status&, const ErrorFields&) override {}
 
  private:
-  ResultSink& outer_;
   std::vector<std::span<const Datum>> rows_;
   Arena arena_;
 };

@@ -16,7 +16,7 @@ InsertedRows::InsertedRows(const InsertPlan& plan)
 
 reactor::Task<Status> InsertedRows::read(Run& run) {
   if (plan_.query == nullptr) co_return Status();
-  rows_ = std::make_unique<GatheredRows>(run.sink);
+  rows_ = std::make_unique<GatheredRows>();
   Arena arena;
   Run nested = run.nested(*rows_, arena, run.work, run.outer);
   const std::unique_ptr<Query> query = run.start_query(*plan_.query);

@@ -14,7 +14,7 @@ void QueryFeed::show(const Run& /*run*/, std::size_t row, EvalContext& context) 
 }
 
 reactor::Task<Status> QueryFeed::load(Run& run, std::uint64_t /*expected*/) {
-  if (portion_ == nullptr) portion_ = std::make_unique<GatheredRows>(run.sink);
+  if (portion_ == nullptr) portion_ = std::make_unique<GatheredRows>();
   shown_.clear();
   portion_->clear();
   if (table_.query == nullptr) co_return co_await load_values(run);

@@ -83,8 +83,10 @@ reactor::Task<Result<Datum>> Run::value_of_subquery(const Expr* expr) {
 }
 
 reactor::Task<Result<Datum>> Run::call_waiting() {
-  const Datum argument = work.waiting_arguments().at(0);
-  switch (work.waiting_call()->function->waiting) {
+  const std::vector<Datum> arguments = work.waiting_arguments();
+  const Datum argument = arguments.empty() ? Datum() : arguments[0];
+  const Function& function = *work.waiting_call()->function;
+  switch (function.waiting) {
     case Waiting::transaction_id:
       co_return co_await waiting.transaction_id(transaction);
     case Waiting::transaction_outcome:
@@ -93,6 +95,11 @@ reactor::Task<Result<Datum>> Run::call_waiting() {
       Status status = co_await let_pass(argument.real);
       if (!status.ok()) co_return status;
       co_return Datum::of_text("");
+    }
+    case Waiting::sequence: {
+      auto value = co_await waiting.sequence_function(function.name, arguments);
+      if (value.ok() && !value->null) value->text = arena.copy(value->text);
+      co_return value;
     }
     case Waiting::no:
       break;

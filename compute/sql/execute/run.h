@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -75,6 +76,9 @@ class WaitingFunctions {
   // The value of one of them, of an argument that is not NULL.
   virtual reactor::Task<Result<Datum>> transaction_id(txn::Transaction* transaction) = 0;
   virtual reactor::Task<Result<Datum>> transaction_outcome(std::int64_t id) = 0;
+  // nextval() and its like.
+  virtual reactor::Task<Result<Datum>> sequence_function(std::string_view name,
+                                                         std::span<const Datum> arguments) = 0;
 };
 
 // Buffers that all CALLs of a session reuse.

@@ -47,7 +47,7 @@ Status keep(Run& run, const Expr& expr, const GatheredRows& portion, GatheredMem
 
 reactor::Task<Status> run_subquery(Run* run, const Expr* expr, std::span<const Datum> outer,
                                    SubqueryRows* rows) {
-  GatheredRows portion(run->sink);
+  GatheredRows portion;
   // Of its own: the expression around it has not ended.
   Arena arena;
   Work work;

@@ -319,7 +319,8 @@ Status call_function(const Expr& expr, const EvalContext& context, Datum& out) {
   out.null = any_null;
   if (any_null) return {};
   if (expr.function->waiting != Waiting::no) {
-    context.work->wait_for(expr, {values[0]});
+    context.work->wait_for(expr,
+                           {values.begin(), values.begin() + static_cast<std::ptrdiff_t>(expr.args.size())});
     // The statement's error where no coroutine can call it.
     return Status(ErrorCode::feature_not_supported,
                   "function " + std::string(expr.function->name) + " cannot be called here");

@@ -199,6 +199,7 @@ struct CallPlan {
 
 struct CreateTablePlan {
   txn::TableDefinition table;
+  std::vector<std::uint32_t> sequences;  // the columns that get one each; their defaults name them
   bool if_not_exists = false;
 };
 

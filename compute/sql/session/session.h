@@ -25,6 +25,7 @@
 #include "compute/api/engine.h"
 #include "compute/outcome/transaction_ids.h"
 #include "compute/procedure/registry.h"
+#include "compute/sequences/sequences.h"
 #include "compute/sql/bind/bind.h"
 #include "compute/sql/execute/portal.h"
 #include "compute/sql/execute/run.h"
@@ -59,6 +60,7 @@ struct Environment {
   SessionDirectory* sessions = nullptr;   // of the compute server; null: nobody knows
   PlanningQueue* planning = nullptr;      // null: long statements, too, are parsed and planned by the worker
   txn::TransactionIds* ids = nullptr;     // null: transactions get none
+  txn::Sequences* sequences = nullptr;    // null: there are none
 };
 
 struct BindRequest {
@@ -194,6 +196,18 @@ class Session final : private WaitingFunctions {
   // --- session_ids.cc ---
   reactor::Task<Result<Datum>> transaction_id(txn::Transaction* transaction) override;
   reactor::Task<Result<Datum>> transaction_outcome(std::int64_t id) override;
+  // --- session_sequences.cc ---
+  reactor::Task<Result<Datum>> sequence_function(std::string_view name,
+                                                 std::span<const Datum> arguments) override;
+  reactor::Task<Result<Datum>> next_value(std::string name);
+  reactor::Task<Result<Datum>> set_value(std::string name, std::span<const Datum> arguments);
+  reactor::Task<Result<Datum>> serial_sequence(std::string table, std::string_view column);
+  // Creates the sequences of a table that is about to be made. `definition`: its columns get their names.
+  reactor::Task<Status> create_sequences(const CreateTablePlan* plan, txn::TableDefinition* definition);
+  // Of a table that is dropped, or was not made.
+  reactor::Task<Status> drop_sequences(const layout::Schema* schema);
+
+  // --- session_ids.cc ---
   // The transaction has ended in that way. If it had an id, an outcome that is unknown gets it as a hint.
   void end_id(Status& outcome);
 
@@ -243,7 +257,11 @@ class Session final : private WaitingFunctions {
   std::uint64_t began_ns_ = 0;  // of the transaction
   std::unique_ptr<txn::Transaction> transaction_;
   std::set<std::string> resolved_constraints_;  // of its statements: note_resolved()
-  std::optional<std::int64_t> id_;              // of the transaction that runs, if it was given one
+  // The numbers that nextval() gave this session, by sequence, and the one of them that gave the last.
+  std::map<std::string, std::int64_t, std::less<>> sequence_values_;
+  std::string last_sequence_;
+  std::string serial_sequence_;     // what pg_get_serial_sequence() gave last
+  std::optional<std::int64_t> id_;  // of the transaction that runs, if it was given one
   ErrorFields error_;
   std::shared_ptr<PreparedStatement> unnamed_;
   std::map<std::string, std::shared_ptr<PreparedStatement>, std::less<>> prepared_;

@@ -32,10 +32,13 @@ std::string quoted(const std::string& name) {
 // Whether a name may be dropped; undefined_table and undefined_object when there is none.
 Status check_droppable(const Relation& relation, const std::string& name, bool as_index) {
   const storage::Table* const table = relation.table.get();
-  if (table != nullptr && table->name == txn::TransactionIds::kTable && txn::TransactionIds::fits(*table)) {
+  const bool keeps_outcomes =
+      table != nullptr && table->name == txn::TransactionIds::kTable && txn::TransactionIds::fits(*table);
+  if (keeps_outcomes || (table != nullptr && table->name == txn::Sequences::kTable)) {
     return Status(ErrorCode::insufficient_privilege,
                   std::string("permission denied for ") + (as_index ? "index " : "table ") + name,
-                  "the server keeps the outcomes of transactions there");
+                  keeps_outcomes ? "the server keeps the outcomes of transactions there"
+                                 : "the server keeps the sequences there");
   }
   if (as_index && relation.index != nullptr) {
     if (!relation.index->constraint) return {};
@@ -106,7 +109,24 @@ Task<Status> Session::run_ddl(const Plan& plan, ResultSink& sink) {
 
 Task<Status> Session::create_table(const CreateTablePlan& plan, ResultSink& sink) {
   txn::TableDefinition definition = plan.table;
-  Status status = co_await engine_.create_table(std::move(definition));
+  Status status;
+  if (!plan.sequences.empty()) {
+    std::string name = plan.table.name;
+    const auto there = co_await engine_.table(std::move(name));
+    if (there.ok())
+      status = Status(ErrorCode::duplicate_table, "relation " + quoted(plan.table.name) + " already exists");
+    if (!there.ok() && !unknown(there.status())) co_return there.status();
+  }
+  const bool is_new = status.ok();
+  if (is_new) status = co_await create_sequences(&plan, &definition);
+  if (!status.ok() && is_new) co_return status;
+  const layout::Schema schema = definition.schema;
+  if (is_new) status = co_await engine_.create_table(std::move(definition));
+  // Another session has made it meanwhile.
+  if (is_new && !status.ok()) {
+    const Status dropped = co_await drop_sequences(&schema);
+    static_cast<void>(dropped);  // the first error tells more
+  }
   if (plan.if_not_exists && taken(status, plan.table.name)) {
     notify(sink, "NOTICE", "42P07", "relation " + quoted(plan.table.name) + " already exists, skipping");
     co_return Status();
@@ -175,7 +195,9 @@ Task<Status> Session::drop_relations(RelationKind kind, std::vector<std::string>
     if (as_index) {
       status = co_await engine_.drop_index(std::move(wanted));
     } else {
+      const storage::TableRef table = engine_.cached_table(name);
       status = co_await engine_.drop_table(std::move(wanted));
+      if (status.ok() && table != nullptr) status = co_await drop_sequences(&table->schema);
     }
     if (!status.ok() && unknown(status) && if_exists) {
       notify(sink, "NOTICE", "00000",
