@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 NAMBENCH = Path(__file__).resolve().parents[1]
@@ -40,10 +41,19 @@ def fail(text, code=1):
     sys.exit(code)
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+def free_port(count=1):
+    """The first of so many free ports that follow one another."""
+    while True:
+        with ExitStack() as stack:
+            port = 0
+            try:
+                for i in range(count):
+                    probe = stack.enter_context(socket.socket())
+                    probe.bind(("127.0.0.1", port + i if port else 0))
+                    port = port or probe.getsockname()[1]
+                return port
+            except (OSError, OverflowError):
+                continue  # one of them is in use
 
 
 def run(command, **options):
@@ -197,7 +207,7 @@ class Namdb:
         self.port = port
         self.state = {"memory_servers": [], "compute_servers": []}
         if port is None:
-            self.port = free_port()
+            self.port = free_port(options.compute_servers)
             self.folder = folder / "namdb"
             self.command = [BIN / "namctl", "dev", "up", "--json", "--data", self.folder, "--port", self.port,
                             "--fabric", options.fabric, "--memory-servers", 1,
