@@ -7,7 +7,7 @@ namespace namdb::sql {
 Groups::Groups(const SelectPlan& plan)
     : plan_(plan),
       memory_("GROUP BY can keep", "fewer groups, or a WHERE that selects a part of them, take less") {
-  if (plan.grouped && plan.groups.empty()) add_group({});
+  if (plan.groups.empty()) add_group({});
 }
 
 Groups::Group& Groups::add_group(std::span<const Datum> values) {

@@ -20,7 +20,7 @@ namespace namdb::sql {
 
 class Groups {
  public:
-  // The plan outlives this.
+  // The plan is grouped, and outlives this.
   explicit Groups(const SelectPlan& plan);
 
   // Takes the context's row into account. When the work is paused it is called again.

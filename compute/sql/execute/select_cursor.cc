@@ -35,9 +35,9 @@ Status check_row_bytes(const Datum& value, std::size_t& bytes) {
 
 SelectCursor::SelectCursor(const SelectPlan& plan)
     : plan_(plan),
-      groups_(plan),
       distinct_memory_("DISTINCT can keep", "a WHERE that selects fewer rows takes less"),
       sorted_memory_("ORDER BY can sort", "an index on the columns gives the order without sorting") {
+  if (plan.grouped) groups_ = std::make_unique<Groups>(plan);
   if (plan.join != nullptr) {
     feed_ = std::make_unique<JoinFeed>(*plan.join);
   } else {
@@ -83,14 +83,14 @@ Status SelectCursor::process_row(Run& run, bool& emitted) {
     Status status = evaluate_condition(*plan_.source.filter, context, selected);
     if (!status.ok() || !selected) return status;
   }
-  if (plan_.grouped) return groups_.add(run, context);
+  if (plan_.grouped) return groups_->add(run, context);
   return take(run, context, emitted);
 }
 
 Status SelectCursor::process_group(Run& run, bool& emitted) {
   run.work.charge(Work::kRow_units);
   EvalContext context = run.context();
-  if (Status status = groups_.show(next_group_, context); !status.ok()) return status;
+  if (Status status = groups_->show(next_group_, context); !status.ok()) return status;
   if (plan_.having != nullptr) {
     bool selected = false;
     Status status = evaluate_condition(*plan_.having, context, selected);

@@ -42,7 +42,7 @@ class SelectCursor final : public Query {
   // The number of the source's rows that will probably be read; 0: all.
   std::uint64_t expected_rows() const;
   bool batch_empty() const { return position_ >= feed_->size(); }
-  bool groups_left() const { return plan_.grouped && next_group_ < groups_.size(); }
+  bool groups_left() const { return groups_ != nullptr && next_group_ < groups_->size(); }
   // Evaluates the filter on the next row of the batch, and gives the row on. `emitted`: it went to the sink.
   Status process_row(Run& run, bool& emitted);
   Status process_group(Run& run, bool& emitted);
@@ -65,7 +65,7 @@ class SelectCursor final : public Query {
   std::unique_ptr<RowFeed> feed_;
   std::size_t position_ = 0;  // in its batch
   std::vector<Datum> values_;
-  Groups groups_;
+  std::unique_ptr<Groups> groups_;  // null: the plan has none
   std::size_t next_group_ = 0;
   absl::flat_hash_set<std::string> distinct_;
   GatheredMemory distinct_memory_;
