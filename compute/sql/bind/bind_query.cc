@@ -12,6 +12,8 @@ namespace {
 
 // Of queries in queries.
 constexpr std::size_t kMaxQueryDepth = 64;
+// Of one statement. A query of WITH that others name twice, and others those, doubles with each of them.
+constexpr std::size_t kMaxQueries = 1000;
 
 // A SELECT of all columns of a derived table, with the ORDER BY and LIMIT of the query's body.
 Result<BoundQuery> select_from(StatementBinder& binder, const Json& body, OuterRows* outer,
@@ -147,6 +149,11 @@ Result<BoundQuery> bind_query(StatementBinder& binder, const Json& body, OuterRo
                               UnknownColumns unknown) {
   if (binder.depth >= kMaxQueryDepth)
     return Status(ErrorCode::statement_too_complex, "queries are nested too deeply");
+  if (++binder.queries > kMaxQueries) {
+    return Status(ErrorCode::statement_too_complex,
+                  "a statement can have at most " + std::to_string(kMaxQueries) + " queries",
+                  "a query of WITH counts as often as it is named");
+  }
   ++binder.depth;
   const std::size_t named = binder.common_tables.size();
   if (const Json* with = find(body, "withClause")) NAMDB_SQL_CHECK(bind_with(binder, *with, outer));

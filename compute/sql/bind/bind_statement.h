@@ -26,6 +26,7 @@ struct StatementBinder {
   std::vector<Type> parameters;
   std::vector<CommonTable> common_tables = {};  // that may be named; the last one counts
   std::size_t depth = 0;                        // of the query that is bound, in others
+  std::size_t queries = 0;                      // that were bound, those of WITH once for each use
   bool reads_tables = false;
   bool gives_id = false;  // to the transaction, in any query
 };

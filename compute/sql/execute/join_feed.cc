@@ -38,6 +38,7 @@ reactor::Task<Status> JoinFeed::give(Run& run, std::size_t level_number, std::ve
     if (level.position == level.input.size()) {
       // Rows that were joined borrow from the input.
       if (!out->empty()) co_return Status();
+      level.arena.reset();
       Status status = co_await give(run, level_number - 1, &level.input);
       if (!status.ok() || level.input.empty()) co_return status;
       level.position = 0;
@@ -53,8 +54,8 @@ reactor::Task<Status> JoinFeed::give(Run& run, std::size_t level_number, std::ve
 reactor::Task<Status> JoinFeed::give_first(Run& run, std::vector<Row>* out) {
   Level& level = *levels_.front();
   out->clear();
-  level.arena.reset();
   while (out->empty() && !level.feed.exhausted()) {
+    level.arena.reset();
     Status status = co_await level.feed.load(run, 0);
     if (run.work.paused()) {
       status = co_await run.take_turn();
