@@ -52,9 +52,4 @@ inline constexpr const char* kTransactionsTable = "namdb_transactions";
 // The table of sequences (compute/sequences/sequences.h). Likewise.
 inline constexpr const char* kSequencesTable = "namdb_sequences";
 
-// Whether only the server writes that table.
-inline bool is_server_table(std::string_view name) {
-  return name == kTransactionsTable || name == kSequencesTable;
-}
-
 }  // namespace namdb::storage

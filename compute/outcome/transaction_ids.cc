@@ -7,6 +7,7 @@
 #include "common/base/check.h"
 #include "common/layout/index_key.h"
 #include "common/layout/key.h"
+#include "compute/api/server_table.h"
 
 namespace namdb::txn {
 
@@ -73,18 +74,7 @@ layout::Row TransactionIds::row_of(const storage::Table& table, const Given& giv
 }
 
 reactor::Task<Result<storage::TableRef>> TransactionIds::table() {
-  std::string name = kTable;
-  auto found = co_await engine_.table(std::move(name));
-  if (!found.ok() && found.status().code() == ErrorCode::undefined_table) {
-    TableDefinition made = definition();
-    Status status = co_await engine_.create_table(std::move(made));
-    if (!status.ok() && status.code() != ErrorCode::duplicate_table) co_return status;
-    name = kTable;
-    found = co_await engine_.table(std::move(name));
-    // Another session is about to create it.
-    if (!found.ok() && found.status().code() == ErrorCode::undefined_table)
-      co_return Status(ErrorCode::catalog_changed, std::string("table \"") + kTable + "\" is being created");
-  }
+  auto found = co_await find_or_create(&engine_, definition());
   if (found.ok() && *found != fitting_) {
     if (!fits(**found))
       co_return Status(ErrorCode::wrong_object_type,

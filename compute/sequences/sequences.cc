@@ -6,6 +6,7 @@
 
 #include "common/base/check.h"
 #include "common/layout/key.h"
+#include "compute/api/server_table.h"
 
 namespace namdb::txn {
 namespace {
@@ -29,28 +30,21 @@ Status undefined_sequence(const std::string& name) {
 
 }  // namespace
 
-reactor::Task<Result<storage::TableRef>> Sequences::table() {
-  std::string name = kTable;
-  auto found = co_await engine_.table(std::move(name));
-  if (found.ok() || found.status().code() != ErrorCode::undefined_table) co_return found;
-  TableDefinition made = sequences_definition();
-  Status status = co_await engine_.create_table(std::move(made));
-  if (!status.ok() && status.code() != ErrorCode::duplicate_table) co_return status;
-  name = kTable;
-  found = co_await engine_.table(std::move(name));
-  // Another session is about to create it.
-  if (!found.ok() && found.status().code() == ErrorCode::undefined_table)
-    co_return Status(ErrorCode::catalog_changed, std::string("table \"") + kTable + "\" is being created");
-  co_return found;
+template <typename Once>
+reactor::Task<Status> Sequences::retry(bool repeatable, Once once) {
+  Status status;
+  for (std::uint32_t attempt = 1; attempt <= engine_.retry_options().max_attempts; ++attempt) {
+    status = co_await once();
+    const bool unknown = !status.ok() && status.code() == ErrorCode::unknown_outcome;
+    if (status.ok() || !(status.info().retry || (repeatable && unknown))) break;
+    co_await engine_.backoff(attempt);
+  }
+  co_return status;
 }
 
 reactor::Task<Status> Sequences::create(std::string name, std::int64_t first, std::int64_t last) {
-  Status status;
-  for (std::uint32_t attempt = 1; attempt <= engine_.retry_options().max_attempts; ++attempt) {
-    status = co_await insert(name, first, last);
-    if (status.ok() || !status.info().retry) break;
-    co_await engine_.backoff(attempt);
-  }
+  const auto once = [this, &name, first, last] { return insert(name, first, last); };
+  Status status = co_await retry(/*repeatable=*/false, once);
   if (!status.ok() && status.code() == ErrorCode::duplicate_key)
     co_return Status(ErrorCode::duplicate_table, "relation \"" + name + "\" already exists");
   if (status.ok()) blocks_.erase(name);
@@ -58,7 +52,7 @@ reactor::Task<Status> Sequences::create(std::string name, std::int64_t first, st
 }
 
 reactor::Task<Status> Sequences::insert(std::string name, std::int64_t first, std::int64_t last) {
-  const auto place = co_await table();
+  const auto place = co_await find_or_create(&engine_, sequences_definition());
   if (!place.ok()) co_return place.status();
   layout::Row row((*place)->schema);
   layout::RowWriter writer = row.writer();
@@ -76,17 +70,12 @@ reactor::Task<Status> Sequences::insert(std::string name, std::int64_t first, st
 
 reactor::Task<Status> Sequences::drop(std::vector<std::string> names) {
   for (const std::string& name : names) blocks_.erase(name);
-  Status status;
-  for (std::uint32_t attempt = 1; attempt <= engine_.retry_options().max_attempts; ++attempt) {
-    status = co_await erase(&names);
-    if (status.ok() || !status.info().retry) break;
-    co_await engine_.backoff(attempt);
-  }
-  co_return status;
+  const auto once = [this, &names] { return erase(&names); };
+  co_return co_await retry(/*repeatable=*/false, once);
 }
 
 reactor::Task<Status> Sequences::erase(const std::vector<std::string>* names) {
-  const auto place = co_await table();
+  const auto place = co_await find_or_create(&engine_, sequences_definition());
   if (!place.ok()) co_return place.status();
   const auto session = engine_.open_session();
   const auto transaction = engine_.begin(*session);
@@ -121,15 +110,9 @@ reactor::Task<Status> Sequences::restart(std::string name, std::int64_t value, b
 }
 
 reactor::Task<Status> Sequences::change(Change* change) {
-  Status status;
-  for (std::uint32_t attempt = 1; attempt <= engine_.retry_options().max_attempts; ++attempt) {
-    status = co_await change_once(change);
-    // A block whose commit may have happened is lost, and another one is taken.
-    const bool again = !status.ok() && (status.info().retry || status.code() == ErrorCode::unknown_outcome);
-    if (!again) break;
-    co_await engine_.backoff(attempt);
-  }
-  co_return status;
+  // A block whose commit may have happened is lost, and another one is taken.
+  const auto once = [this, change] { return change_once(change); };
+  co_return co_await retry(/*repeatable=*/true, once);
 }
 
 reactor::Task<Status> Sequences::change_once(Change* change) {

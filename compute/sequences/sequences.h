@@ -53,7 +53,9 @@ class Sequences {
     bool is_given = false;
     Block block;
   };
-  reactor::Task<Result<storage::TableRef>> table();
+  // Runs a transaction until it meets no conflict. `repeatable`: also until its outcome is known.
+  template <typename Once>
+  reactor::Task<Status> retry(bool repeatable, Once once);
   reactor::Task<Status> insert(std::string name, std::int64_t first, std::int64_t last);
   reactor::Task<Status> change(Change* change);
   reactor::Task<Status> change_once(Change* change);

@@ -70,9 +70,10 @@ Status bind_conflict(StatementBinder& binder, const Json& clause, const storage:
   NAMDB_SQL_CHECK(only(clause, "ON CONFLICT", {"action", "infer", "targetList", "whereClause"}));
   auto conflict = std::make_unique<ConflictPlan>();
   conflict->updates = text(clause, "action") == "ONCONFLICT_UPDATE";
-  const auto found = binder.input.indexes.find(table.get());
-  const std::span<const storage::IndexRef> indexes =
-      found == binder.input.indexes.end() ? std::span<const storage::IndexRef>() : found->second;
+  Source source;
+  source.table = table;
+  source.name = name;
+  const std::span<const storage::IndexRef> indexes = indexes_of(binder.input, source);
   if (const Json* infer = find(clause, "infer")) {
     NAMDB_SQL_CHECK(bind_constraints(*table, indexes, *infer, binder.input.place, *conflict));
   } else if (conflict->updates) {
@@ -85,9 +86,6 @@ Status bind_conflict(StatementBinder& binder, const Json& clause, const storage:
   }
   ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
   expressions.set_query(&binder, nullptr);
-  Source source;
-  source.table = table;
-  source.name = name;
   Scope scope = scope_of(source);
   scope.add("excluded", "", columns_of(source));
   expressions.set_scope(std::move(scope));

@@ -9,6 +9,7 @@
 #include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/expression/functions.h"
+#include "compute/sql/system/server_table.h"
 #include "compute/sql/system/virtual_table.h"
 #include "compute/sql/value/characters.h"
 #include "compute/sql/value/sequence_default.h"
@@ -246,6 +247,10 @@ Status bind_column_definition(StatementBinder& binder, const Json& body, const s
   bool has_default = serial.has_value();
   bool is_identity = false;
   if (serial) NAMDB_SQL_CHECK(add_sequence(column, table, /*always=*/false, definition));
+  const auto both = [&] {
+    return Status(ErrorCode::syntax_error, "both default and identity specified for column \"" + column.name +
+                                               "\" of table \"" + table + "\"");
+  };
   for (const Json& item : list(body, "constraints")) {
     const Json& constraint = *node(item).body;
     const std::string_view kind = text(constraint, "contype");
@@ -267,17 +272,11 @@ Status bind_column_definition(StatementBinder& binder, const Json& body, const s
         return Status(ErrorCode::syntax_error, "multiple identity specifications for column \"" +
                                                    column.name + "\" of table \"" + table + "\"");
       }
-      if (std::exchange(has_default, true)) {
-        return Status(ErrorCode::syntax_error, "both default and identity specified for column \"" +
-                                                   column.name + "\" of table \"" + table + "\"");
-      }
+      if (std::exchange(has_default, true)) return both();
       const bool always = text(constraint, "generated_when") == "a";
       NAMDB_SQL_CHECK(add_sequence(column, table, always, definition));
     } else if (kind == "CONSTR_DEFAULT") {
-      if (is_identity) {
-        return Status(ErrorCode::syntax_error, "both default and identity specified for column \"" +
-                                                   column.name + "\" of table \"" + table + "\"");
-      }
+      if (is_identity) return both();
       if (std::exchange(has_default, true)) {
         return Status(ErrorCode::syntax_error, "multiple default values specified for column \"" +
                                                    column.name + "\" of table \"" + table + "\"");
@@ -402,11 +401,9 @@ Result<Plan> bind_create_table(StatementBinder& binder, const Json& body) {
   if (find_virtual_table("", create.table.name) != nullptr) {
     return Status(ErrorCode::duplicate_table, "relation \"" + create.table.name + "\" already exists");
   }
-  if (storage::is_server_table(create.table.name)) {
+  if (const ServerTable* const own = find_server_table(create.table.name)) {
     return Status(ErrorCode::insufficient_privilege, "permission denied to create table " + create.table.name,
-                  create.table.name == storage::kSequencesTable
-                      ? "the server makes it by itself, with the first sequence"
-                      : "the server makes it by itself, with the first namdb_txid()");
+                  "the server makes it by itself, with " + std::string(own->made_with));
   }
   create.if_not_exists = flag(body, "if_not_exists");
   Definition definition;

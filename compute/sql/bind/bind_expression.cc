@@ -50,13 +50,13 @@ std::string similar_column(const Scope& scope, const Scope::Relation* relation, 
          scope.columns[*found].name + "\".";
 }
 
-ExprPtr column_expression(const Scope& scope, std::uint32_t column) {
+}  // namespace
+
+ExprPtr scope_column(const Scope& scope, std::uint32_t column) {
   ExprPtr expr = make_expr(ExprKind::column, scope.columns[column].type);
   expr->index = column;
   return expr;
 }
-
-}  // namespace
 
 void Scope::add(std::string name, std::string table, const std::vector<Column>& relation_columns) {
   const auto first = static_cast<std::uint32_t>(columns.size());
@@ -116,7 +116,7 @@ Scope scope_of(const Source& source) {
 }
 
 ExprPtr shown_column(const Scope& scope, const Scope::Shown& shown) {
-  ExprPtr column = column_expression(scope, shown.column);
+  ExprPtr column = scope_column(scope, shown.column);
   if (column->type == shown.type) return column;
   ExprPtr cast = make_expr(ExprKind::cast, shown.type);
   cast->args.push_back(std::move(column));
@@ -226,7 +226,7 @@ Result<ExprPtr> ExpressionBinder::bind_own_column(const Json& body) {
   const Scope::Relation* const relation = scope_.find(parts[0]);
   if (relation == nullptr) return missing_relation(scope_, parts[0]);
   for (std::uint32_t i = relation->first_column; i < relation->first_column + relation->columns; ++i) {
-    if (scope_.columns[i].name == column) return column_expression(scope_, i);
+    if (scope_.columns[i].name == column) return scope_column(scope_, i);
   }
   return Status(ErrorCode::undefined_column,
                 "column " + std::string(parts[0]) + "." + std::string(column) + " does not exist",

@@ -1,6 +1,7 @@
 // Binding of expressions, which the binders of all statements use.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,7 +49,8 @@ Status missing_relation(const Scope& scope, std::string_view name);
 std::string table_name_of(const Source& source);
 std::vector<Scope::Column> columns_of(const Source& source);
 Scope scope_of(const Source& source);
-// A column of the scope; where its type is not that of the column, a cast of it.
+ExprPtr scope_column(const Scope& scope, std::uint32_t column);
+// The same of one that is shown; where its type is not that of the column, a cast of it.
 ExprPtr shown_column(const Scope& scope, const Scope::Shown& shown);
 
 class ExpressionBinder;
@@ -154,6 +156,8 @@ class ExpressionBinder {
   int depth_ = 0;
 };
 
+// The op of ExprKind::compare for an operator's name; nullopt: it compares nothing.
+std::optional<char> comparison_operator(std::string_view name);
 // The type that a TypeName node means. undefined_object, feature_not_supported.
 Result<Type> bind_type(const Json& type_name);
 // The name of an output column without an alias, as PostgreSQL chooses it.

@@ -22,7 +22,6 @@ class FromBinder {
   Status bind(const Json& items) {
     for (const Json& item : items) {
       NAMDB_SQL_ASSIGN(Part part, bind_item(item));
-      // As PostgreSQL does: before it looks at the next one.
       add_part(whole_, std::move(part));
     }
     return {};
@@ -46,8 +45,8 @@ class FromBinder {
 
   Scope scope_of_part(const Part& part) const {
     Scope scope;
-    for (const std::size_t table : part.tables) scope.relations.push_back(relations_[table]);
-    scope.columns = columns_;
+    for (const std::size_t table : part.tables) scope.relations.push_back(all_.relations[table]);
+    scope.columns = all_.columns;
     scope.shown = part.shown;
     return scope;
   }
@@ -131,15 +130,12 @@ class FromBinder {
       names_of_columns.clear();
       for (const std::string_view name : names(list(*alias, "colnames"))) names_of_columns.emplace_back(name);
     }
-    const auto same_name = [&](const Scope::Relation& other) { return other.name == table.source.name; };
-    if (std::ranges::any_of(relations_, same_name)) {
+    if (all_.find(table.source.name) != nullptr) {
       return located(binder_.input.place, body,
                      Status(ErrorCode::duplicate_alias,
                             "table name \"" + table.source.name + "\" specified more than once"));
     }
     table.indexes = indexes_of(binder_.input, table.source);
-    table.first_column = static_cast<std::uint32_t>(columns_.size());
-    Part part;
     std::vector<Scope::Column> own = columns_of(table.source);
     if (own.size() < names_of_columns.size()) {
       return Status(ErrorCode::invalid_column_reference,
@@ -148,12 +144,11 @@ class FromBinder {
                         " columns specified");
     }
     for (std::size_t i = 0; i < names_of_columns.size(); ++i) own[i].name = names_of_columns[i];
-    for (Scope::Column& column : own) {
-      part.shown.push_back({column.name, static_cast<std::uint32_t>(columns_.size()), column.type});
-      columns_.push_back(std::move(column));
-    }
-    table.columns = static_cast<std::uint32_t>(columns_.size()) - table.first_column;
-    relations_.push_back({table.source.name, table_name_of(table.source), table.first_column, table.columns});
+    all_.add(table.source.name, table_name_of(table.source), own);
+    table.first_column = all_.relations.back().first_column;
+    table.columns = all_.relations.back().columns;
+    Part part;
+    part.shown.assign(all_.shown.end() - static_cast<std::ptrdiff_t>(own.size()), all_.shown.end());
     part.tables.push_back(tables_.size());
     tables_.push_back(std::move(table));
     return part;
@@ -224,8 +219,6 @@ class FromBinder {
   Result<Part> merge(Part left, Part right, const std::vector<std::string>& names, std::string_view type,
                      std::vector<ExprPtr>& conditions) {
     Part joined;
-    Scope both = scope_of_part(left);
-    std::ranges::copy(scope_of_part(right).relations, std::back_inserter(both.relations));
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
           names.begin() + static_cast<std::ptrdiff_t>(i)) {
@@ -235,7 +228,7 @@ class FromBinder {
       NAMDB_SQL_ASSIGN(const Scope::Shown from_left, take_shown(left, names[i], "left"));
       NAMDB_SQL_ASSIGN(const Scope::Shown from_right, take_shown(right, names[i], "right"));
       Result<ExprPtr> equal =
-          expressions_.bind_equal(shown_column(both, from_left), shown_column(both, from_right));
+          expressions_.bind_equal(shown_column(all_, from_left), shown_column(all_, from_right));
       if (!equal.ok()) {
         return Status(ErrorCode::datatype_mismatch,
                       "JOIN/USING types " + std::string(type_name(from_left.type.id)) + " and " +
@@ -262,8 +255,7 @@ class FromBinder {
   StatementBinder& binder_;
   ExpressionBinder& expressions_;
   std::vector<JoinTable> tables_;
-  std::vector<Scope::Relation> relations_;  // of the tables
-  std::vector<Scope::Column> columns_;
+  Scope all_;  // of the tables, in their order
   std::vector<ExprPtr> conditions_;
   Part whole_;
   std::size_t depth_ = 0;
@@ -278,10 +270,6 @@ Status bind_where(ExpressionBinder& expressions, const Json* where, ExprPtr& fil
   return {};
 }
 
-void find_key_by_filter(Source& source) {
-  if (source.table != nullptr && source.filter != nullptr) find_key(source, conjuncts(*source.filter), {});
-}
-
 Status bind_from(StatementBinder& binder, ExpressionBinder& expressions, const Json& items, const Json* where,
                  SelectPlan& select) {
   FromBinder from(binder, expressions);
@@ -293,7 +281,7 @@ Status bind_from(StatementBinder& binder, ExpressionBinder& expressions, const J
   if (tables.size() == 1) {
     select.source = std::move(tables.front().source);
     select.source.filter = std::move(filter);
-    find_key_by_filter(select.source);
+    find_key(select.source);
   } else if (tables.empty()) {
     select.source.filter = std::move(filter);
   } else {

@@ -4,6 +4,7 @@
 
 #include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/check_status.h"
+#include "compute/sql/expression/subquery.h"
 
 namespace namdb::sql {
 namespace {
@@ -23,16 +24,7 @@ Result<ExprPtr> bind_group(ExpressionBinder& expressions, const Json& item, cons
                            const std::vector<ResultColumn>& columns) {
   const Node e = node(item);
   if (e.kind == "GroupingSet") return unsupported("GROUPING SETS, ROLLUP and CUBE");
-  if (e.kind == "A_Const") {
-    const Json* number = find(*e.body, "ival");
-    if (number == nullptr) return Status(ErrorCode::syntax_error, "non-integer constant in GROUP BY");
-    const std::int64_t position = integer(*number, "ival");
-    if (position < 1 || position > static_cast<std::int64_t>(columns.size())) {
-      return Status(ErrorCode::invalid_column_reference,
-                    "GROUP BY position " + std::to_string(position) + " is not in select list");
-    }
-    return clone(*select.targets[static_cast<std::size_t>(position - 1)]);
-  }
+  if (e.kind == "A_Const") return target_at(*e.body, "GROUP BY", select);
   if (e.kind == "ColumnRef") {
     const std::vector<std::string_view> parts = names(list(*e.body, "fields"));
     const Scope& scope = expressions.scope();
@@ -70,7 +62,7 @@ class GroupReader {
     }
     if (expr->kind == ExprKind::aggregate) return {};
     const bool was_in_subquery = in_subquery_;
-    in_subquery_ = in_subquery_ || expr->subquery != nullptr;
+    in_subquery_ = in_subquery_ || is_subquery(*expr);
     for (ExprPtr& argument : expr->args) NAMDB_SQL_CHECK(read(argument));
     in_subquery_ = was_in_subquery;
     return {};

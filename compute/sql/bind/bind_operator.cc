@@ -52,6 +52,15 @@ bool same_category(const Type& left, const Type& right) {
 
 }  // namespace
 
+std::optional<char> comparison_operator(std::string_view name) {
+  constexpr std::array<std::pair<std::string_view, char>, 6> kOperators = {
+      {{"=", '='}, {"<>", '!'}, {"<", '<'}, {">", '>'}, {"<=", 'l'}, {">=", 'g'}}};
+  for (const auto& [text, op] : kOperators) {
+    if (text == name) return op;
+  }
+  return std::nullopt;
+}
+
 Status ExpressionBinder::unify(ExprPtr& left, ExprPtr& right, std::string_view operator_name) {
   if (left->type.id == TypeId::unknown && right->type.id == TypeId::unknown) {
     NAMDB_SQL_CHECK(decide_unknown(left));
@@ -132,16 +141,6 @@ Result<ExprPtr> ExpressionBinder::bind_operator(const Json& body) {
 }
 
 Result<ExprPtr> ExpressionBinder::bind_named_operator(std::string_view name, ExprPtr left, ExprPtr right) {
-  struct Operator {
-    std::string_view name;
-    char op;
-    bool comparison;
-  };
-  constexpr std::array kOperators = {
-      Operator{"=", '=', true},  Operator{"<>", '!', true}, Operator{"<", '<', true},
-      Operator{">", '>', true},  Operator{"<=", 'l', true}, Operator{">=", 'g', true},
-      Operator{"+", '+', false}, Operator{"-", '-', false}, Operator{"*", '*', false},
-      Operator{"/", '/', false}, Operator{"%", '%', false}};
   if (name == "||") {
     NAMDB_SQL_CHECK(decide_unknown(left));
     NAMDB_SQL_CHECK(decide_unknown(right));
@@ -154,11 +153,11 @@ Result<ExprPtr> ExpressionBinder::bind_named_operator(std::string_view name, Exp
     }
     return expr;
   }
-  for (const Operator& op : kOperators) {
-    if (op.name != name) continue;
-    return op.comparison ? bind_compare(op.op, name, std::move(left), std::move(right))
-                         : bind_arithmetic(op.op, name, std::move(left), std::move(right));
-  }
+  if (const std::optional<char> op = comparison_operator(name))
+    return bind_compare(*op, name, std::move(left), std::move(right));
+  constexpr std::string_view kArithmetic = "+-*/%";
+  if (name.size() == 1 && kArithmetic.find(name[0]) != std::string_view::npos)
+    return bind_arithmetic(name[0], name, std::move(left), std::move(right));
   return unsupported("operator " + std::string(name));
 }
 

@@ -37,10 +37,8 @@ Status expand_star(const Json& value, const Scope& scope, std::vector<ExprPtr>& 
     return located(place, *node(value).body, missing_relation(scope, parts[0]));
   }
   for (std::uint32_t i = relation->first_column; i < relation->first_column + relation->columns; ++i) {
-    ExprPtr expr = make_expr(ExprKind::column, scope.columns[i].type);
-    expr->index = i;
-    columns.push_back({scope.columns[i].name, expr->type});
-    targets.push_back(std::move(expr));
+    columns.push_back({scope.columns[i].name, scope.columns[i].type});
+    targets.push_back(scope_column(scope, i));
   }
   return {};
 }
@@ -49,16 +47,7 @@ Status expand_star(const Json& value, const Scope& scope, std::vector<ExprPtr>& 
 Result<ExprPtr> bind_order_value(ExpressionBinder& expressions, const Json& value, const SelectPlan& select,
                                  const std::vector<ResultColumn>& columns) {
   const Node e = node(value);
-  if (e.kind == "A_Const") {
-    const Json* number = find(*e.body, "ival");
-    if (number == nullptr) return Status(ErrorCode::syntax_error, "non-integer constant in ORDER BY");
-    const std::int64_t position = integer(*number, "ival");
-    if (position < 1 || position > static_cast<std::int64_t>(columns.size())) {
-      return Status(ErrorCode::invalid_column_reference,
-                    "ORDER BY position " + std::to_string(position) + " is not in select list");
-    }
-    return clone(*select.targets[static_cast<std::size_t>(position - 1)]);
-  }
+  if (e.kind == "A_Const") return target_at(*e.body, "ORDER BY", select);
   if (e.kind == "ColumnRef") {
     const std::vector<std::string_view> parts = names(list(*e.body, "fields"));
     if (parts.size() == 1) {
@@ -115,6 +104,17 @@ std::vector<std::string> column_names(const Scope& scope) {
 }
 
 }  // namespace
+
+Result<ExprPtr> target_at(const Json& constant, const std::string& clause, const SelectPlan& select) {
+  const Json* const number = find(constant, "ival");
+  if (number == nullptr) return Status(ErrorCode::syntax_error, "non-integer constant in " + clause);
+  const std::int64_t position = integer(*number, "ival");
+  if (position < 1 || position > static_cast<std::int64_t>(select.targets.size())) {
+    return Status(ErrorCode::invalid_column_reference,
+                  clause + " position " + std::to_string(position) + " is not in select list");
+  }
+  return clone(*select.targets[static_cast<std::size_t>(position - 1)]);
+}
 
 Status bind_order(ExpressionBinder& expressions, const Json& body, SelectPlan& select,
                   const std::vector<ResultColumn>& columns, ErrorPlace* place) {

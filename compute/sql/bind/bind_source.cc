@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 #include "compute/sql/bind/check_status.h"
+#include "compute/sql/plan/key_path.h"
+#include "compute/sql/system/server_table.h"
 #include "compute/sql/system/virtual_table.h"
 
 namespace namdb::sql {
@@ -55,12 +57,11 @@ Result<storage::TableRef> bind_table(const StatementBinder& binder, const Json& 
 }
 
 Status check_changeable(const std::string& table) {
-  if (!storage::is_server_table(table)) return {};
+  const ServerTable* const own = find_server_table(table);
+  if (own == nullptr) return {};
   return Status(ErrorCode::insufficient_privilege,
                 "permission denied for table " + table + ": it can only be read",
-                table == storage::kSequencesTable
-                    ? "the server writes it by itself; setval() sets a sequence's next number"
-                    : "the server writes it by itself; namdb_txid() adds the transaction's row");
+                "the server writes it by itself; " + std::string(own->changed_by));
 }
 
 Result<storage::TableRef> bind_changed_table(const StatementBinder& binder, const Json& range_var) {
@@ -101,7 +102,7 @@ Result<Source> bind_source(StatementBinder& binder, ExpressionBinder& expression
   NAMDB_SQL_ASSIGN(Source source, bind_relation_source(binder, range_var));
   expressions.set_scope(scope_of(source));
   NAMDB_SQL_CHECK(bind_where(expressions, where, source.filter));
-  find_key_by_filter(source);
+  find_key(source);
   return source;
 }
 

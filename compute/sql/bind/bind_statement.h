@@ -45,6 +45,8 @@ Result<BoundQuery> bind_query(StatementBinder& binder, const Json& body, OuterRo
 // A SELECT that is no set operation. WITH is bound.
 Result<BoundQuery> bind_plain_select(StatementBinder& binder, const Json& body, OuterRows* outer,
                                      UnknownColumns unknown);
+// The output column whose position a constant gives, for that clause.
+Result<ExprPtr> target_at(const Json& constant, const std::string& clause, const SelectPlan& select);
 // ORDER BY, LIMIT and OFFSET.
 Status bind_order(ExpressionBinder& expressions, const Json& body, SelectPlan& select,
                   const std::vector<ResultColumn>& columns, ErrorPlace* place);
@@ -105,8 +107,6 @@ std::span<const storage::IndexRef> indexes_of(const BindInput& input, const Sour
 Result<Source> bind_relation_source(StatementBinder& binder, const Json& range_var);
 // `where` may be null.
 Status bind_where(ExpressionBinder& expressions, const Json* where, ExprPtr& filter);
-// Sets the path by primary key if the filter has one.
-void find_key_by_filter(Source& source);
 // Binds all of FROM, and WHERE. Leaves the scope of their columns in `expressions`. In a join, the columns of
 // expressions are positions in that scope until assign_slots().
 Status bind_from(StatementBinder& binder, ExpressionBinder& expressions, const Json& items, const Json* where,

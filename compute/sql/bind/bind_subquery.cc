@@ -7,19 +7,6 @@
 #include "compute/sql/bind/check_status.h"
 
 namespace namdb::sql {
-namespace {
-
-// The operator of a comparison with ANY or ALL; ' ': there is no such comparison.
-char comparison_of(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, char>, 7> kOperators = {
-      {{"=", '='}, {"<>", '!'}, {"!=", '!'}, {"<", '<'}, {">", '>'}, {"<=", 'l'}, {">=", 'g'}}};
-  for (const auto& [text, op] : kOperators) {
-    if (text == name) return op;
-  }
-  return ' ';
-}
-
-}  // namespace
 
 Result<ExprPtr> OuterRows::bind_column(const Json& body) {
   NAMDB_SQL_ASSIGN(ExprPtr column, around->bind_column(body));
@@ -47,8 +34,9 @@ Result<ExprPtr> ExpressionBinder::bind_subquery(const Json& body) {
     if (node(tested).kind == "RowExpr") return unsupported("a row compared with a subquery");
     NAMDB_SQL_ASSIGN(test, bind(tested));
     const std::vector<std::string_view> name = names(list(body, "operName"));
-    if (!name.empty()) op = comparison_of(name.back());
-    if (op == ' ') return unsupported("this operator with ANY and ALL");
+    const std::optional<char> compares = name.empty() ? op : comparison_operator(name.back());
+    if (!compares) return unsupported("this operator with ANY and ALL");
+    op = *compares;
   }
   const Node query = node(*find(body, "subselect"));
   if (query.kind != "SelectStmt") return unsupported(query);

@@ -85,6 +85,16 @@ Status check_given(const layout::Column& column, bool overriding) {
                 "Use OVERRIDING SYSTEM VALUE to override.");
 }
 
+// The values of a row's columns that were not given.
+Status add_defaults(ExpressionBinder& expressions, const std::vector<layout::Column>& columns,
+                    const std::vector<bool>& given, std::vector<ExprPtr>& row) {
+  for (std::size_t column = 0; column < columns.size(); ++column) {
+    if (given[column]) continue;
+    NAMDB_SQL_ASSIGN(row[column], default_of(expressions, columns[column]));
+  }
+  return {};
+}
+
 // `overriding`: OVERRIDING SYSTEM VALUE.
 Result<std::vector<ExprPtr>> bind_row(ExpressionBinder& expressions, const storage::Table& table,
                                       const std::vector<std::uint32_t>& columns, const Json& items,
@@ -114,10 +124,7 @@ Result<std::vector<ExprPtr>> bind_row(ExpressionBinder& expressions, const stora
     }
     given[column] = true;
   }
-  for (std::size_t column = 0; column < all.size(); ++column) {
-    if (given[column]) continue;
-    NAMDB_SQL_ASSIGN(row[column], default_of(expressions, all[column]));
-  }
+  NAMDB_SQL_CHECK(add_defaults(expressions, all, given, row));
   return row;
 }
 
@@ -159,6 +166,13 @@ Status bind_assignment(ExpressionBinder& expressions, const storage::Table& tabl
 
 namespace {
 
+// The rows of INSERT come from a query: a SELECT, or VALUES with a query's clauses.
+bool is_query(const Json& body) {
+  const auto has = [&body](const char* clause) { return find(body, clause) != nullptr; };
+  return list(body, "valuesLists").empty() || has("sortClause") || has("limitCount") || has("limitOffset") ||
+         has("withClause");
+}
+
 // INSERT ... SELECT: the one row of expressions reads the query's columns.
 Status bind_inserted_query(StatementBinder& binder, ExpressionBinder& expressions, const Json& body,
                            const Json& cols, const std::vector<std::uint32_t>& columns, bool overriding,
@@ -176,20 +190,14 @@ Status bind_inserted_query(StatementBinder& binder, ExpressionBinder& expression
     NAMDB_SQL_CHECK(check_given(column, overriding));
     // A literal takes the column's type.
     ExprPtr& target = query.select->targets[i];
-    if (target->type.id == TypeId::unknown) {
-      NAMDB_SQL_CHECK(coerce_to_column(expressions, target, column));
-      query.columns[i].type = target->type;
-    }
+    if (target->type.id == TypeId::unknown) NAMDB_SQL_CHECK(coerce_to_column(expressions, target, column));
     ExprPtr value = make_expr(ExprKind::column, target->type);
     value->index = static_cast<std::uint32_t>(i);
     NAMDB_SQL_CHECK(coerce_to_column(expressions, value, column));
     row[columns[i]] = std::move(value);
     given[columns[i]] = true;
   }
-  for (std::size_t column = 0; column < all.size(); ++column) {
-    if (given[column]) continue;
-    NAMDB_SQL_ASSIGN(row[column], default_of(expressions, all[column]));
-  }
+  NAMDB_SQL_CHECK(add_defaults(expressions, all, given, row));
   insert.query = std::move(query.select);
   insert.rows.push_back(std::move(row));
   return {};
@@ -223,16 +231,11 @@ Result<Plan> bind_insert(StatementBinder& binder, const Json& body) {
     NAMDB_SQL_ASSIGN(std::vector<ExprPtr> row, bind_row(expressions, *insert.table, columns, Json::array(),
                                                         Json::array(), overriding, nullptr));
     insert.rows.push_back(std::move(row));
+  } else if (const Json& values = *node(*source).body; is_query(values)) {
+    NAMDB_SQL_CHECK(bind_inserted_query(binder, expressions, values, cols, columns, overriding, insert));
   } else {
-    const Json& values = *node(*source).body;
-    // VALUES with clauses of a query is one.
-    const bool is_query = list(values, "valuesLists").empty() || find(values, "sortClause") != nullptr ||
-                          find(values, "limitCount") != nullptr || find(values, "limitOffset") != nullptr ||
-                          find(values, "withClause") != nullptr;
-    if (is_query)
-      NAMDB_SQL_CHECK(bind_inserted_query(binder, expressions, values, cols, columns, overriding, insert));
     std::size_t length = 0;
-    for (const Json& item : is_query ? Json::array() : list(values, "valuesLists")) {
+    for (const Json& item : list(values, "valuesLists")) {
       const std::size_t here = list(*node(item).body, "items").size();
       if (length != 0 && here != length)
         return Status(ErrorCode::syntax_error, "VALUES lists must all be the same length");

@@ -18,10 +18,9 @@ Status Accumulator::add(const EvalContext& context, GatheredMemory& memory, Memo
     std::string bytes;
     append_equal_bytes(bytes, aggregate_->argument->type.id, value);
     if (seen_ == nullptr) seen_ = std::make_unique<absl::flat_hash_set<std::string>>();
-    if (seen_->contains(bytes)) return {};
-    if (Status status = memory.add(budget, bytes.size() + 2 * sizeof(std::string)); !status.ok())
-      return status;
-    seen_->insert(std::move(bytes));
+    bool is_new = false;
+    Status status = add_seen(*seen_, std::move(bytes), memory, budget, is_new);
+    if (!status.ok() || !is_new) return status;
   }
   ++count_;
   context.work->charge_bytes(value.text.size());

@@ -1,6 +1,6 @@
 #include "compute/sql/execute/gathered_memory.h"
 
-#include <string>
+#include <utility>
 
 namespace namdb::sql {
 namespace {
@@ -20,6 +20,15 @@ Status GatheredMemory::add(MemoryBudget* budget, std::size_t bytes) {
   if (bytes_ <= share_.bytes() + kStep_bytes) return {};
   if (share_.bytes() == 0) share_ = MemoryShare(budget);
   return share_.resize(bytes_);
+}
+
+Status add_seen(absl::flat_hash_set<std::string>& seen, std::string value, GatheredMemory& memory,
+                MemoryBudget* budget, bool& is_new) {
+  is_new = !seen.contains(value);
+  if (!is_new) return {};
+  Status status = memory.add(budget, value.size() + 2 * sizeof(std::string));
+  if (status.ok()) seen.insert(std::move(value));
+  return status;
 }
 
 }  // namespace namdb::sql

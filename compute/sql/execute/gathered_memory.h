@@ -2,7 +2,10 @@
 // with that of all clients.
 #pragma once
 
+#include <absl/container/flat_hash_set.h>
+
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 #include "common/base/error.h"
@@ -27,5 +30,10 @@ class GatheredMemory {
   std::size_t bytes_ = 0;
   MemoryShare share_;  // for what goes beyond a few
 };
+
+// Adds a value (compute/sql/value/equal_bytes.h) to those that were seen; `is_new`: it was not among them.
+// `budget`: as of GatheredMemory::add().
+Status add_seen(absl::flat_hash_set<std::string>& seen, std::string value, GatheredMemory& memory,
+                MemoryBudget* budget, bool& is_new);
 
 }  // namespace namdb::sql

@@ -193,11 +193,9 @@ bool JoinFeed::next_match(Run& run, Level& level, std::span<Datum> row) {
 reactor::Task<Status> JoinFeed::join_next(Run& run, Level* level, std::vector<Row>* out) {
   const Row outer = level->input[level->position];
   if (!level->begun) {
-    Status status = begin_matches(run, *level);
-    while (run.work.paused()) {
-      status = co_await run.take_turn();
-      if (status.ok()) status = begin_matches(run, *level);
-    }
+    const auto begin = [&] { return begin_matches(run, *level); };
+    Status status = begin();
+    if (run.work.paused()) status = co_await run.resume(begin);
     run.next_row();
     if (!status.ok()) co_return status;
   }
@@ -235,11 +233,9 @@ reactor::Task<Status> JoinFeed::add_if(Run& run, const Expr* condition, Row row,
   if (condition != nullptr) {
     EvalContext context = run.context();
     context.values = row;
-    status = evaluate_condition(*condition, context, *added);
-    while (run.work.paused()) {
-      status = co_await run.take_turn();
-      if (status.ok()) status = evaluate_condition(*condition, context, *added);
-    }
+    const auto meets = [&] { return evaluate_condition(*condition, context, *added); };
+    status = meets();
+    if (run.work.paused()) status = co_await run.resume(meets);
     run.next_row();
   }
   if (status.ok() && *added) out->push_back(row);

@@ -52,17 +52,13 @@ reactor::Task<Status> JoinTableRows::add(Run& run, std::span<Datum> slots) {
   bool selected = true;
   Status status;
   if (joined_.source.filter != nullptr) {
-    status = evaluate_condition(*joined_.source.filter, context, selected);
-    while (run.work.paused()) {
-      status = co_await run.take_turn();
-      if (status.ok()) status = evaluate_condition(*joined_.source.filter, context, selected);
-    }
+    const auto select = [&] { return evaluate_condition(*joined_.source.filter, context, selected); };
+    status = select();
+    if (run.work.paused()) status = co_await run.resume(select);
   }
-  if (status.ok() && selected) status = keep(run, slots);
-  while (run.work.paused()) {
-    status = co_await run.take_turn();
-    if (status.ok()) status = keep(run, slots);
-  }
+  const auto keep_row = [&] { return keep(run, slots); };
+  if (status.ok() && selected) status = keep_row();
+  if (run.work.paused()) status = co_await run.resume(keep_row);
   run.next_row();
   if (status.ok() && run.work.due()) status = co_await run.take_turn();
   co_return status;

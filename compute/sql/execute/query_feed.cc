@@ -34,11 +34,9 @@ Status QueryFeed::make_row(Run& run, const std::vector<ExprPtr>& values) {
 
 reactor::Task<Status> QueryFeed::load_values(Run& run) {
   while (next_values_ < table_.values.size() && portion_->size() < kPortionRows) {
-    Status status = make_row(run, table_.values[next_values_]);
-    while (run.work.paused()) {
-      status = co_await run.take_turn();
-      if (status.ok()) status = make_row(run, table_.values[next_values_]);
-    }
+    const auto make = [&] { return make_row(run, table_.values[next_values_]); };
+    Status status = make();
+    if (run.work.paused()) status = co_await run.resume(make);
     run.next_row();
     if (status.ok() && run.work.due()) status = co_await run.take_turn();
     if (!status.ok()) co_return status;
@@ -129,13 +127,8 @@ Status QueryFeed::selects(Run& run, std::span<const Datum> row, bool& selected) 
     default:
       break;
   }
-  if (!selected || given_.contains(bytes)) {
-    selected = false;
-    return {};
-  }
-  Status status = memory_.add(run.client_memory, bytes.size() + 2 * sizeof(std::string));
-  if (status.ok()) given_.insert(std::move(bytes));
-  return status;
+  if (!selected) return {};
+  return add_seen(given_, std::move(bytes), memory_, run.client_memory, selected);
 }
 
 }  // namespace namdb::sql

@@ -52,13 +52,6 @@ reactor::Task<Status> Run::take_turn() {
     work.begin_turn();
     co_return interrupt.check();
   }
-  if (is_subquery(*call)) {
-    auto result = co_await value_of_subquery(call);
-    work.begin_turn();
-    if (!result.ok()) co_return result.status();
-    work.remember(*call, {true, *result, {}});
-    co_return interrupt.check();
-  }
   auto value = co_await call_waiting();
   work.begin_turn();
   if (!value.ok()) co_return value.status();
@@ -83,6 +76,7 @@ reactor::Task<Result<Datum>> Run::value_of_subquery(const Expr* expr) {
 }
 
 reactor::Task<Result<Datum>> Run::call_waiting() {
+  if (is_subquery(*work.waiting_call())) co_return co_await value_of_subquery(work.waiting_call());
   const std::vector<Datum> arguments = work.waiting_arguments();
   const Datum argument = arguments.empty() ? Datum() : arguments[0];
   const Function& function = *work.waiting_call()->function;

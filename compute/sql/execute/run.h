@@ -111,6 +111,17 @@ struct Run {
   // expression waits. Its error (the function's, a cancel request, a timeout, a client that is gone) ends the
   // statement; otherwise the caller evaluates again what was paused.
   reactor::Task<Status> take_turn();
+  // After evaluate(), which gives the status of an evaluation, has paused: lets others have their turns, and
+  // evaluates again until it does not pause. The status of the last evaluation.
+  template <typename Evaluate>
+  reactor::Task<Status> resume(Evaluate evaluate) {
+    Status status;
+    while (work.paused()) {
+      status = co_await take_turn();
+      if (status.ok()) status = evaluate();
+    }
+    co_return status;
+  }
   // Counts a value of a list; whether other sessions should have their turns now.
   bool value_ends_turn() {
     work.charge(Work::kListValue_units);

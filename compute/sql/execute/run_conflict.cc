@@ -60,11 +60,9 @@ class ConflictRun {
     candidates_.clear();
     for (std::size_t i = begin; i < std::min(begin + kRowsAtOnce, rows_.size()); ++i) {
       Candidate& made = candidates_.emplace_back(plan_.table->schema);
-      Status status = rows_.make(run_, i, made.row);
-      while (run_.work.paused()) {
-        status = co_await run_.take_turn();
-        if (status.ok()) status = rows_.make(run_, i, made.row);
-      }
+      const auto make = [&] { return rows_.make(run_, i, made.row); };
+      Status status = make();
+      if (run_.work.paused()) status = co_await run_.resume(make);
       run_.next_row();
       if (!status.ok()) co_return status;
     }
@@ -138,11 +136,9 @@ class ConflictRun {
                        "constrained values.");
     }
     bool updated = false;
-    Status status = update(*there, *candidate, updated);
-    while (run_.work.paused()) {
-      status = co_await run_.take_turn();
-      if (status.ok()) status = update(*there, *candidate, updated);
-    }
+    const auto change = [&] { return update(*there, *candidate, updated); };
+    Status status = change();
+    if (run_.work.paused()) status = co_await run_.resume(change);
     run_.next_row();
     if (!status.ok() || !updated) co_return status;
     note_written(*there, *candidate);
@@ -178,18 +174,9 @@ class ConflictRun {
   // Counts a row that was inserted or updated, and gives what RETURNING asks for.
   reactor::Task<Status> finish(txn::RowId id) {
     ++run_.affected;
+    if (returning_.wanted()) co_return co_await returning_.give_row(&run_, id);
     Status status;
-    if (returning_.wanted()) {
-      status = returning_.evaluate(run_, run_.transaction->row(id));
-      while (run_.work.paused()) {
-        status = co_await run_.take_turn();
-        if (status.ok()) status = returning_.evaluate(run_, run_.transaction->row(id));
-      }
-      if (status.ok()) returning_.give(run_);
-      run_.next_row();
-    }
-    if (status.ok() && run_.work.due()) status = co_await run_.take_turn();
-    if (status.ok() && run_.sink.congested()) status = co_await run_.sink.relieve();
+    if (run_.work.due()) status = co_await run_.take_turn();
     co_return status;
   }
 

@@ -30,9 +30,9 @@ Status keep(Run& run, const Expr& expr, const GatheredRows& portion, GatheredMem
       std::string bytes;
       append_equal_bytes(bytes, expr.args[0]->type.id, value);
       run.work.charge_bytes(bytes.size());
-      Status status = memory.add(run.client_memory, bytes.size() + 2 * sizeof(std::string));
+      bool is_new = false;
+      Status status = add_seen(rows.equal, std::move(bytes), memory, run.client_memory, is_new);
       if (!status.ok()) return status;
-      rows.equal.insert(std::move(bytes));
       continue;
     }
     const std::size_t bytes = sizeof(Datum) + (value.null ? 0 : value.text.size());

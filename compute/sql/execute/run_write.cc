@@ -171,24 +171,6 @@ reactor::Task<Status> change_rows(Run& run, RowChange* change) {
   co_return Status();
 }
 
-// Gives what RETURNING asks for of rows that were inserted and fetched.
-reactor::Task<Status> give_inserted(Run& run, Returning* returning, const std::vector<txn::RowId>* rows) {
-  for (const txn::RowId row : *rows) {
-    Status status = returning->evaluate(run, run.transaction->row(row));
-    while (run.work.paused()) {
-      status = co_await run.take_turn();
-      if (status.ok()) status = returning->evaluate(run, run.transaction->row(row));
-    }
-    if (!status.ok()) co_return status;
-    returning->give(run);
-    run.next_row();
-    if (run.work.due()) status = co_await run.take_turn();
-    if (status.ok() && run.sink.congested()) status = co_await run.sink.relieve();
-    if (!status.ok()) co_return status;
-  }
-  co_return Status();
-}
-
 }  // namespace
 
 reactor::Task<Status> run_insert(Run& run, const InsertPlan& plan) {
@@ -212,7 +194,8 @@ reactor::Task<Status> run_insert(Run& run, const InsertPlan& plan) {
       // Fetches now, so that a duplicate key is the statement's error and not the commit's.
       if (++i % kInsertedAtOnce == 0 || i == rows.size()) {
         status = co_await run.transaction->fetch();
-        if (status.ok() && returning.wanted()) status = co_await give_inserted(run, &returning, &inserted);
+        for (std::size_t given = 0; given < inserted.size() && status.ok(); ++given)
+          status = co_await returning.give_row(&run, inserted[given]);
         inserted.clear();
       }
     }

@@ -111,10 +111,9 @@ Status SelectCursor::is_repeated(Run& run, std::span<const Datum> targets, bool&
   for (std::size_t i = 0; i < targets.size(); ++i)
     append_equal_bytes(bytes, plan_.targets[i]->type.id, targets[i]);
   run.work.charge_bytes(bytes.size());
-  repeated = distinct_.contains(bytes);
-  if (repeated) return {};
-  Status status = distinct_memory_.add(run.client_memory, bytes.size() + 2 * sizeof(std::string));
-  if (status.ok()) distinct_.insert(std::move(bytes));
+  bool is_new = false;
+  Status status = add_seen(distinct_, std::move(bytes), distinct_memory_, run.client_memory, is_new);
+  repeated = !is_new;
   return status;
 }
 

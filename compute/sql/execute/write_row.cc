@@ -61,4 +61,16 @@ Status Returning::evaluate(const Run& run, const layout::RowView& row) {
   return {};
 }
 
+reactor::Task<Status> Returning::give_row(Run* run, txn::RowId row) {
+  const auto evaluate_row = [&] { return evaluate(*run, run->transaction->row(row)); };
+  Status status = evaluate_row();
+  if (run->work.paused()) status = co_await run->resume(evaluate_row);
+  if (!status.ok()) co_return status;
+  give(*run);
+  run->next_row();
+  if (run->work.due()) status = co_await run->take_turn();
+  if (status.ok() && run->sink.congested()) status = co_await run->sink.relieve();
+  co_return status;
+}
+
 }  // namespace namdb::sql

@@ -30,6 +30,8 @@ class Returning {
   Status evaluate(const Run& run, const layout::RowView& row);
   // Gives the row that was evaluated last to the client.
   void give(Run& run) const { run.sink.add_row(values_); }
+  // Both, of a row as the transaction has it now; others have their turns.
+  reactor::Task<Status> give_row(Run* run, txn::RowId row);
 
  private:
   const std::vector<ExprPtr>& targets_;

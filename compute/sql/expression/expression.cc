@@ -6,6 +6,18 @@
 #include "compute/sql/value/characters.h"
 
 namespace namdb::sql {
+namespace {
+
+template <typename Predicate>
+bool all_of_tree(const Expr& expr, const Predicate& predicate) {
+  if (!predicate(expr)) return false;
+  for (const ExprPtr& argument : expr.args) {
+    if (!all_of_tree(*argument, predicate)) return false;
+  }
+  return true;
+}
+
+}  // namespace
 
 ExprPtr make_constant(Type type, const Datum& value) {
   ExprPtr expr = make_expr(ExprKind::constant, type);
@@ -60,23 +72,14 @@ void for_each_column(const Expr& expr, const std::function<void(std::uint32_t)>&
   for (const ExprPtr& argument : expr.args) for_each_column(*argument, visit);
 }
 
+bool all_columns(const Expr& expr, const std::function<bool(std::uint32_t)>& holds) {
+  return all_of_tree(expr, [&holds](const Expr& e) { return e.kind != ExprKind::column || holds(e.index); });
+}
+
 void renumber_columns(Expr& expr, std::span<const std::uint32_t> indexes) {
   if (expr.kind == ExprKind::column) expr.index = indexes[expr.index];
   for (const ExprPtr& argument : expr.args) renumber_columns(*argument, indexes);
 }
-
-namespace {
-
-template <typename Predicate>
-bool all_of_tree(const Expr& expr, const Predicate& predicate) {
-  if (!predicate(expr)) return false;
-  for (const ExprPtr& argument : expr.args) {
-    if (!all_of_tree(*argument, predicate)) return false;
-  }
-  return true;
-}
-
-}  // namespace
 
 bool is_volatile(const Expr& expr) {
   return !all_of_tree(expr, [](const Expr& e) {

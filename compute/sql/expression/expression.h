@@ -114,6 +114,8 @@ ExprPtr clone(const Expr& expr);
 bool same(const Expr& left, const Expr& right);
 // Calls `visit` with the index of each column that the expression reads.
 void for_each_column(const Expr& expr, const std::function<void(std::uint32_t)>& visit);
+// Whether `holds` is true of the index of each column that the expression reads.
+bool all_columns(const Expr& expr, const std::function<bool(std::uint32_t)>& holds);
 // Replaces the index of each column by `indexes` of it.
 void renumber_columns(Expr& expr, std::span<const std::uint32_t> indexes);
 // Whether the value is the same for all rows of a run: the expression has neither columns nor aggregates nor
@@ -134,6 +136,8 @@ Status evaluate_condition(const Expr& expr, const EvalContext& context, bool& ou
 // Compares two values that are not NULL, of one type or of two integer types: -1, 0 or 1. NaN equals itself
 // and is greater than all numbers; trailing blanks of char(n) do not count.
 int compare_values(TypeId type, const Datum& left, const Datum& right);
+// Whether a comparison by that operator (ExprKind::compare) holds for values in that order: -1, 0 or 1.
+bool compare_matches(char op, int order);
 
 namespace detail {
 // Evaluates an expression that is not a leaf; evaluate() calls it.

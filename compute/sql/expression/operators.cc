@@ -122,23 +122,6 @@ Status negate(const Expr& expr, const EvalContext& context, Datum& out) {
   }
 }
 
-bool compare_matches(char op, int order) {
-  switch (op) {
-    case '=':
-      return order == 0;
-    case '!':
-      return order != 0;
-    case '<':
-      return order < 0;
-    case '>':
-      return order > 0;
-    case 'l':
-      return order <= 0;
-    default:
-      return order >= 0;
-  }
-}
-
 void charge_texts(const EvalContext& context, const Datum& left, const Datum& right) {
   context.work->charge_bytes(left.text.size() + right.text.size());
 }
@@ -329,6 +312,23 @@ Status call_function(const Expr& expr, const EvalContext& context, Datum& out) {
 }
 
 }  // namespace
+
+bool compare_matches(char op, int order) {
+  switch (op) {
+    case '=':
+      return order == 0;
+    case '!':
+      return order != 0;
+    case '<':
+      return order < 0;
+    case '>':
+      return order > 0;
+    case 'l':
+      return order <= 0;
+    default:
+      return order >= 0;
+  }
+}
 
 int compare_values(TypeId type, const Datum& left, const Datum& right) {
   switch (Type{type}.type_class()) {

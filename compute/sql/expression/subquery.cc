@@ -7,23 +7,6 @@
 namespace namdb::sql {
 namespace {
 
-bool holds(char op, int compared) {
-  switch (op) {
-    case '=':
-      return compared == 0;
-    case '!':
-      return compared != 0;
-    case '<':
-      return compared < 0;
-    case '>':
-      return compared > 0;
-    case 'l':
-      return compared <= 0;
-    default:
-      return compared >= 0;
-  }
-}
-
 // = ANY, and its negation <> ALL.
 Datum compare_with_set(bool negated, TypeId type, const Datum& test, const SubqueryRows& rows) {
   if (rows.rows == 0) return Datum::of_boolean(negated);
@@ -40,7 +23,7 @@ Datum compare_with_each(const Expr& expr, const Datum& test, const SubqueryRows&
   if (test.null) return Datum();
   for (const Datum& value : rows.values) {
     if (value.null) continue;
-    if (holds(expr.op, compare_values(expr.args[0]->type.id, test, value)) == any)
+    if (compare_matches(expr.op, compare_values(expr.args[0]->type.id, test, value)) == any)
       return Datum::of_boolean(any);
   }
   return rows.has_null ? Datum() : Datum::of_boolean(!any);

@@ -38,9 +38,7 @@ bool is_column(const Expr& expr, const TableColumns& table, std::uint32_t column
 
 bool TableColumns::knows(const Expr& value) const {
   if (known == nullptr) return is_row_independent(value);
-  bool all_known = !is_volatile(value);
-  for_each_column(value, [&](std::uint32_t column) { all_known = all_known && (*known)[column]; });
-  return all_known;
+  return !is_volatile(value) && all_columns(value, [this](std::uint32_t column) { return (*known)[column]; });
 }
 
 std::vector<const Expr*> conjuncts(const Expr& filter) {

@@ -61,21 +61,15 @@ class JoinOrder {
   }
   // Whether all columns of the expression are known, or of the table.
   bool ready(const Expr& expr, const JoinTable& table) const {
-    bool all = true;
-    for_each_column(expr,
-                    [&](std::uint32_t column) { all = all && (known_[column] || owns(table, column)); });
-    return all;
+    return all_columns(expr, [&](std::uint32_t column) { return known_[column] || owns(table, column); });
   }
   // Whether it has columns, and all of them are of the table.
   static bool is_own(const Expr& expr, const JoinTable& table) {
-    bool all = contains_column(expr);
-    for_each_column(expr, [&](std::uint32_t column) { all = all && owns(table, column); });
-    return all;
+    return contains_column(expr) &&
+           all_columns(expr, [&](std::uint32_t column) { return owns(table, column); });
   }
   bool is_outer(const Expr& expr) const {
-    bool all = contains_column(expr);
-    for_each_column(expr, [&](std::uint32_t column) { all = all && known_[column]; });
-    return all;
+    return contains_column(expr) && all_columns(expr, [&](std::uint32_t column) { return known_[column]; });
   }
   std::optional<RowEquality> equality(const Expr& condition, const JoinTable& table) const {
     if (condition.kind != ExprKind::compare || condition.op != '=' || is_volatile(condition)) return {};

@@ -19,4 +19,8 @@ void find_key(Source& source, std::span<const Expr* const> conditions, const Tab
   source.key = std::move(key);
 }
 
+void find_key(Source& source) {
+  if (source.table != nullptr && source.filter != nullptr) find_key(source, conjuncts(*source.filter), {});
+}
+
 }  // namespace namdb::sql

@@ -12,5 +12,7 @@ namespace namdb::sql {
 // table's row; for one of the columns `column IN (expressions)` will do. Fills source.key; leaves it empty
 // unless there is such a condition for all of them. Every row must meet all `conditions`.
 void find_key(Source& source, std::span<const Expr* const> conditions, const TableColumns& columns);
+// The same by the source's filter, if it has a table and a filter.
+void find_key(Source& source);
 
 }  // namespace namdb::sql

@@ -1,5 +1,6 @@
 // Schema changes: they take effect at once, outside of transactions.
 #include "compute/sql/session/session.h"
+#include "compute/sql/system/server_table.h"
 
 namespace namdb::sql {
 
@@ -32,13 +33,14 @@ std::string quoted(const std::string& name) {
 // Whether a name may be dropped; undefined_table and undefined_object when there is none.
 Status check_droppable(const Relation& relation, const std::string& name, bool as_index) {
   const storage::Table* const table = relation.table.get();
-  const bool keeps_outcomes =
-      table != nullptr && table->name == txn::TransactionIds::kTable && txn::TransactionIds::fits(*table);
-  if (keeps_outcomes || (table != nullptr && table->name == txn::Sequences::kTable)) {
+  const ServerTable* const own = table == nullptr ? nullptr : find_server_table(table->name);
+  // Another one may have the name in databases of before it was reserved.
+  const bool is_own =
+      own != nullptr && (own->name != txn::TransactionIds::kTable || txn::TransactionIds::fits(*table));
+  if (is_own) {
     return Status(ErrorCode::insufficient_privilege,
                   std::string("permission denied for ") + (as_index ? "index " : "table ") + name,
-                  keeps_outcomes ? "the server keeps the outcomes of transactions there"
-                                 : "the server keeps the sequences there");
+                  "the server keeps " + std::string(own->kept) + " there");
   }
   if (as_index && relation.index != nullptr) {
     if (!relation.index->constraint) return {};

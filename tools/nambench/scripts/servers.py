@@ -247,6 +247,17 @@ class Namdb:
                  if value is not None]
         return sum(found) if found else None
 
+    def start_payments(self, clients, seconds, *flags):
+        """SmallBank's send_payment for so long, in a process of its own, which prints its report as JSON."""
+        command = [BIN / "nambench", "run", "smallbank", "--mix", "send_payment=1", "--uniform", "--port", self.port,
+                   "--clients", clients, "--warmup", 0, "--seconds", seconds, *flags, "--json", "--quiet"]
+        return subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True)
+
+    def payments(self):
+        """Calls of send_payment that have committed."""
+        return int(self.sql("-c", "SELECT value FROM namdb_statistics "
+                                  "WHERE name = 'smallbank_send_payment' AND metric = 'commits'"))
+
     def cpu_seconds(self):
         return sum(cpu_seconds(pid) for pid in self.pids())
 

@@ -1,0 +1,28 @@
+// A table that the server keeps for itself: found, or made when it is needed first.
+#pragma once
+
+#include <string>
+
+#include "common/base/error.h"
+#include "common/reactor/task.h"
+#include "compute/api/engine.h"
+#include "compute/api/table.h"
+
+namespace namdb::txn {
+
+// The table of that definition. Error catalog_changed while another session makes it.
+inline reactor::Task<Result<storage::TableRef>> find_or_create(Engine* engine, TableDefinition definition) {
+  const std::string wanted = definition.name;
+  std::string name = wanted;
+  auto found = co_await engine->table(std::move(name));
+  if (found.ok() || found.status().code() != ErrorCode::undefined_table) co_return found;
+  Status status = co_await engine->create_table(std::move(definition));
+  if (!status.ok() && status.code() != ErrorCode::duplicate_table) co_return status;
+  name = wanted;
+  found = co_await engine->table(std::move(name));
+  if (!found.ok() && found.status().code() == ErrorCode::undefined_table)
+    co_return Status(ErrorCode::catalog_changed, "table \"" + wanted + "\" is being created");
+  co_return found;
+}
+
+}  // namespace namdb::txn
